@@ -1,0 +1,71 @@
+// A session: one connection to Kiln's compile service and the instances made
+// through it. The one client implementation; Python and C++ programs use it.
+//
+// How an instance is got, in order: this process's own table → the disk tier
+// (read directly, mapped; the daemon learns of it from the hit log) → the
+// daemon's Lookup/Compile → with KILN_SERVER=off, a private worker.
+//
+// Thread safety: all methods may be called from any thread. fork: the child may
+// go on using a session; connections and threads are made anew on first use.
+#ifndef KILN_CLIENT_CPP_SESSION_H_
+#define KILN_CLIENT_CPP_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/diagnostic.pb.h"
+#include "proto/service.pb.h"
+#include "proto/source_map.pb.h"
+#include "proto/unit.pb.h"
+#include "runtime/loaded_kernel.h"
+
+namespace kiln {
+
+struct SessionOptions {
+  std::string home;          // KILN_HOME; empty: environment, else ~/.cache/kiln
+  std::string server;        // "": local daemon; "off": private worker; "host:port" later
+  std::string bin_dir;       // where kilnd and kiln-worker are
+  bool use_cache = true;     // false: compile always, store nothing
+  int compile_timeout_ms = 120000;
+};
+
+// What became of one Compile call, for progress lines and statistics.
+struct CompileOutcome {
+  std::shared_ptr<const LoadedKernel> kernel;   // null when there are errors
+  std::vector<proto::Diagnostic> diagnostics;
+  std::vector<proto::StageReport> stages;
+  std::string digest;        // hex
+  std::string tier;          // "process", "disk", "memory", "compiled", …
+  double wait_seconds = 0;   // as the caller saw it
+  double compile_seconds = 0;  // what compiling cost, now or when it was made
+};
+
+struct SessionStats {
+  uint64_t kernels = 0, hits = 0, misses = 0;
+  double seconds_saved = 0;
+};
+
+class Session {
+ public:
+  static absl::StatusOr<std::shared_ptr<Session>> Create(const SessionOptions& options);
+  virtual ~Session() = default;
+
+  // Compiles or fetches `unit` (its runtime ABI is filled in here; the target as
+  // given, the host's level if none). User errors are diagnostics in the outcome.
+  virtual absl::StatusOr<CompileOutcome> Compile(proto::CompileUnit unit,
+                                                 const proto::SourceMap& source_map,
+                                                 const proto::ReportOptions& report) = 0;
+  virtual SessionStats stats() const = 0;
+  virtual const std::string& home() const = 0;
+
+  // The daemon's statistics / a cleared cache (work with the daemon absent too).
+  virtual absl::StatusOr<proto::StatsReply> DaemonStats() = 0;
+  virtual absl::StatusOr<proto::ClearReply> ClearCache() = 0;
+  virtual absl::Status StopDaemon() = 0;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_SESSION_H_

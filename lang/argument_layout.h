@@ -1,0 +1,36 @@
+// The order of the 8-byte slots in a launch's argument buffer, derived from the
+// unit alone so that client and worker agree without talking.
+//
+// For each parameter of the kernel body, in order:
+//   value      one slot per scalar of the flattened type; the scalar's bytes
+//              lie at the start of the slot, the rest is zero
+//   storage    dense:   `num_bases` base addresses, then the outermost extent
+//                       (extent of digit 0, as i64)
+//              ndarray: one base address, then `ndim` extents (i64)
+//              tree:    the address of the tree's root container, then the
+//                       address of its runtime descriptor
+// Results: one 8-byte slot per scalar of the flattened return types, in order.
+#ifndef KILN_LANG_ARGUMENT_LAYOUT_H_
+#define KILN_LANG_ARGUMENT_LAYOUT_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/artifact.pb.h"
+#include "proto/unit.pb.h"
+
+namespace kiln {
+
+inline constexpr int kMaxArgumentSlots = 4096;
+
+struct ArgumentLayout {
+  std::vector<proto::ArgumentSlot> slots;
+  std::vector<int> first_slot;            // per parameter
+  std::vector<proto::Scalar> results;
+};
+
+absl::StatusOr<ArgumentLayout> LayoutArguments(const proto::CompileUnit& unit);
+
+}  // namespace kiln
+
+#endif  // KILN_LANG_ARGUMENT_LAYOUT_H_

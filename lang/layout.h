@@ -1,0 +1,82 @@
+// Storage layout: sizes, strides and offsets of every kind of SNode, and the
+// descriptors (proto/layout.proto) of the fields placed in a tree.
+//
+// Rules (internal designs, "Data structure organization"; reference section 3.5): a
+// cell is its components in placement order at natural alignment; dense is an
+// array of cells; bitmasked adds one mask bit per cell in 32-bit words after
+// the cells; pointer is n 8-byte locks then n 8-byte cell pointers; dynamic is
+// a 32-bit lock, a 32-bit length and a pointer to its first chunk. Axes of one
+// level are linearised row-major by axis number. A root's cell starts at 0.
+//
+// Thread safety: a TreeLayout is immutable once made.
+#ifndef KILN_LANG_LAYOUT_H_
+#define KILN_LANG_LAYOUT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lang/type.h"
+#include "proto/layout.pb.h"
+
+namespace kiln {
+
+inline constexpr int kMaxIndices = 12;
+inline constexpr int kMaxTreeDepth = 32;
+inline constexpr int64_t kMaxTreeBytes = int64_t{1} << 46;
+
+struct NodeLayout {
+  int parent = -1;
+  uint64_t num_cells = 1;        // per container
+  uint64_t cell_bytes = 0;
+  uint64_t container_bytes = 0;  // what lies in the parent's cell
+  uint64_t alignment = 1;        // of the container
+  uint64_t offset = 0;           // within the parent's cell
+  uint64_t mask_offset = 0;      // bitmasked: of the mask words in the container
+  // Extent and index multiplier of each axis this level divides, in axis order.
+  struct Level {
+    uint32_t axis;
+    uint64_t extent;
+    uint64_t multiplier;         // cells
+  };
+  std::vector<Level> levels;
+};
+
+class TreeLayout {
+ public:
+  // Checks the tree (kinds that may nest, axes, depth, duplicate or missing
+  // children, sizes that overflow) and lays it out. InvalidArgument names the node.
+  static absl::StatusOr<TreeLayout> Make(const proto::Tree& tree);
+
+  const proto::Tree& tree() const { return tree_; }
+  const NodeLayout& operator[](int node) const { return nodes_[node]; }
+  uint64_t root_bytes() const { return nodes_[0].container_bytes; }
+  bool IsAllDense(int node) const;  // the node and all its ancestors
+  // Product of the extents of `axis` (physical) on the path to `node`; 1 if unused.
+  uint64_t AxisExtent(int node, uint32_t axis) const;
+  // Physical axes used on the path to `node`, ascending.
+  std::vector<uint32_t> PathAxes(int node) const;
+
+  // A dense field's descriptor: `places` are its components (element order).
+  // Bases are relative addresses (offsets from the tree's root) for the launch.
+  struct DenseField {
+    proto::Storage storage;
+    std::vector<uint64_t> base_offsets;  // per base
+    std::vector<uint64_t> shape;         // per virtual index
+    uint64_t outer_extent;               // of digit 0
+  };
+  absl::StatusOr<DenseField> DescribeDense(const std::vector<int>& places,
+                                           const proto::Type& element) const;
+
+ private:
+  proto::Tree tree_;
+  std::vector<NodeLayout> nodes_;
+};
+
+// Structure checks of one storage descriptor off the wire: extents, strides and
+// offsets that overflow, axes out of range, components outside the cell.
+absl::Status CheckStorage(const proto::Storage& storage, int num_trees);
+
+}  // namespace kiln
+
+#endif  // KILN_LANG_LAYOUT_H_

@@ -1,0 +1,48 @@
+// The typing rules of the language (language reference, "Common rules of binary
+// operations"; reference implementation 1.7), used by the builder in the client
+// and again by the checker in the worker.
+//
+// Errors are InvalidArgument; their message is the user's text ("unsupported
+// operand types for '<<': f32 and i32"), without position.
+#ifndef KILN_LANG_TYPE_RULES_H_
+#define KILN_LANG_TYPE_RULES_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lang/op_table.h"
+#include "lang/type.h"
+
+namespace kiln {
+
+struct DefaultTypes {
+  Scalar int_type = proto::I32;
+  Scalar float_type = proto::F32;
+};
+
+// Promotion: float wins over integer, then the wider, then unsigned over signed
+// of equal width. u1 with u1 promotes to the default integer in arithmetic.
+Scalar Promote(Scalar a, Scalar b);
+
+// What an operation yields and what its operands must first be cast to (same
+// order; tensors by element, scalars broadcast by the operation itself).
+struct OpTyping {
+  TypeId result;
+  std::vector<Scalar> operand_scalars;
+};
+
+// Typing of UNARY, BINARY, TERNARY nodes. `operands` are value types.
+absl::StatusOr<OpTyping> TypeOp(proto::Op op, absl::Span<const TypeId> operands,
+                                const DefaultTypes& defaults, TypeTable* types);
+
+// Whether a value of `from` may be cast (value cast) to `to`: scalar to scalar,
+// tensor to a tensor of the same shape, scalar to tensor by broadcast, struct to an
+// equal struct.
+absl::Status CheckCast(TypeId from, TypeId to, const TypeTable& types);
+// Equal total widths of the elements.
+absl::Status CheckBitCast(TypeId from, TypeId to, const TypeTable& types);
+
+}  // namespace kiln
+
+#endif  // KILN_LANG_TYPE_RULES_H_

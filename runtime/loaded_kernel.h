@@ -1,0 +1,66 @@
+// An artifact, mapped and ready to launch.
+#ifndef KILN_RUNTIME_LOADED_KERNEL_H_
+#define KILN_RUNTIME_LOADED_KERNEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/artifact.pb.h"
+#include "runtime/abi.h"
+
+namespace kiln {
+
+// Digest of runtime/abi.h: what Target.runtime_abi and entries must state.
+uint64_t RuntimeAbi();
+
+// Where a launch's prints and failed asserts go. Called from any thread, one
+// call at a time per launch.
+struct LaunchHooks {
+  std::function<void(uint32_t node, const uint64_t* values, uint32_t count)> print;
+  std::function<void(uint32_t node, const uint64_t* values, uint32_t count)> fail;
+};
+
+// Immutable once loaded; launches from several threads are safe.
+class LoadedKernel {
+ public:
+  // Loads the shared object at `path`, a file named by its digest that is never
+  // reused for other content. FailedPrecondition when the ABI or the CPU level
+  // does not fit this process; Unavailable when the directory cannot be mapped
+  // executable (the caller then uses FromBytes).
+  static absl::StatusOr<std::shared_ptr<const LoadedKernel>> FromFile(
+      const std::string& path, const proto::ArtifactInfo& info);
+  // Loads from memory, by way of an anonymous file.
+  static absl::StatusOr<std::shared_ptr<const LoadedKernel>> FromBytes(
+      absl::string_view payload, const proto::ArtifactInfo& info);
+  ~LoadedKernel();
+
+  const proto::ArtifactInfo& info() const { return info_; }
+
+  // Runs all tasks in order on the process's thread pool and returns when done.
+  // `arguments` has info().arguments_size() slots, `results` results_size().
+  // `max_threads` 0: the pool's size. Returns false when a check failed (the
+  // hook `fail` was told). Serial kernels run on the caller, without locks.
+  bool Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks = nullptr,
+              int max_threads = 0) const;
+
+ private:
+  LoadedKernel() = default;
+  struct BoundTask {
+    KilnTask run;
+    KilnBounds bounds;       // null: constant
+    int64_t begin, end;
+    uint32_t kind, max_threads, cost;
+  };
+  proto::ArtifactInfo info_;
+  std::vector<BoundTask> tasks_;
+  void* handle_ = nullptr;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_LOADED_KERNEL_H_
