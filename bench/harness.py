@@ -1,0 +1,120 @@
+"""What the benchmarks share: running peers side by side, medians, tables, JSON.
+
+Peers run in their own processes, in turn (A B C, A B C, ...), because the speed of a
+shared machine drifts; figures are medians over the rounds and ratios of those.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+
+
+def arguments(description, **defaults):
+    """Parses the options common to all benchmarks.
+
+    Returns a namespace with `rounds`, `taichi_python` (an interpreter that imports
+    taichi, or None: that peer is left out and the table says so) and `json`.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rounds", type=int, default=defaults.get("rounds", 3))
+    parser.add_argument(
+        "--taichi-python",
+        default=os.environ.get("TAICHI_PYTHON") or shutil.which("python-taichi"),
+        help="interpreter that has Taichi 1.7.4 installed (default: $TAICHI_PYTHON)",
+    )
+    parser.add_argument("--json", default=None, help="where to save the figures")
+    return parser.parse_args()
+
+
+def kiln_python():
+    """The command line of a Python that imports kiln."""
+    return [str(ROOT / "kiln"), "python"]
+
+
+def run_json(command, env=None, timeout=600):
+    """Runs a command whose last line of output is JSON; returns the object."""
+    done = subprocess.run(
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **(env or {})},
+        timeout=timeout,
+    )
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def run_quietly(command):
+    """Runs a command whose outcome does not matter (cleaning up)."""
+    subprocess.run(command, check=False, capture_output=True, timeout=60)
+
+
+def wall(command, env=None, timeout=600):
+    """Seconds from starting a process to its end, the caller's way of seeing it."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        command,
+        check=False,
+        capture_output=True,
+        env={**os.environ, **(env or {})},
+        timeout=timeout,
+    )
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stderr.decode()[-2000:]}")
+    return time.perf_counter() - start
+
+
+def interleave(rounds, peers):
+    """peers: name -> callable returning {figure: number}. Returns name -> figure -> median."""
+    samples = {name: {} for name in peers}
+    for _ in range(rounds):
+        for name, call in peers.items():
+            for figure, value in call().items():
+                samples[name].setdefault(figure, []).append(value)
+    return {
+        name: {figure: statistics.median(values) for figure, values in figures.items()}
+        for name, figures in samples.items()
+    }
+
+
+def table(title, header, rows):
+    """Prints rows (lists of str) under a header, columns aligned."""
+    widths = [max(len(str(r[i])) for r in [header] + rows) for i in range(len(header))]
+    print(f"\n{title}")
+    for row in [header, ["-" * w for w in widths]] + rows:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def save(name, figures, path=None):
+    """Writes the figures with what is needed to read them later."""
+    path = pathlib.Path(path) if path else RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    machine = {"machine": platform.machine(), "cpus": os.cpu_count(), "cpu": cpu_name()}
+    path.write_text(json.dumps({"benchmark": name, **machine, "figures": figures}, indent=1) + "\n")
+    print(f"saved {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
+
+
+def cpu_name():
+    """The processor's name as the system gives it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            return next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return "unknown"
+
+
+def budget(value, limit):
+    """'ok' or by how much a budget is missed."""
+    return "ok" if value <= limit else f"missed: {value / limit:.2f} x"

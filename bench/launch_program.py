@@ -1,0 +1,80 @@
+"""Launch and element-access costs of one implementation; prints JSON (seconds)."""
+
+import json
+import sys
+import time
+
+IMPLEMENTATION = sys.argv[1]
+if IMPLEMENTATION == "kiln":
+    import kiln as ti
+else:
+    import taichi as ti
+
+ti.init(arch=ti.cpu, log_level=ti.ERROR, cpu_max_num_threads=2)
+
+one = ti.field(ti.f32, shape=())
+small = ti.field(ti.f32, shape=20000)
+vectors = ti.Vector.field(3, ti.f32, shape=16)
+
+
+@ti.kernel
+def serial(a: ti.f32):
+    one[None] = a
+
+
+@ti.kernel
+def parallel(a: ti.f32):
+    for i in small:
+        small[i] = a
+
+
+@ti.kernel
+def arrays(a: ti.f32, x: ti.types.ndarray(), y: ti.types.ndarray()):
+    y[0] = a * x[0]
+
+
+def best(call, count, rounds=7):
+    """Seconds per call: the median of `rounds` loops of `count` calls."""
+    call()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        times.append((time.perf_counter() - start) / count)
+    return sorted(times)[len(times) // 2]
+
+
+def loop_cost(statement, count, setup=None, rounds=7):
+    """As best(), for a statement compiled into the loop itself (no call around it)."""
+    scope = dict(globals())
+    scope.update(setup or {})
+    source = (
+        "def run(count):\n    for _ in range(count):\n        " + statement.replace("\n", "\n        ")
+    )
+    exec(source, scope)  # the loop must not pay for a Python call
+    run = scope["run"]
+    run(10)
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        run(count)
+        times.append((time.perf_counter() - start) / count)
+    return sorted(times)[len(times) // 2]
+
+
+import numpy as np  # noqa: E402  (after init, as a program would)
+
+a = np.ones(8, np.float32)
+b = np.ones(8, np.float32)
+scale = 1 if IMPLEMENTATION == "taichi" else 10
+figures = {
+    "serial, scalar argument": loop_cost("serial(2.0)", 20000 * scale),
+    "parallel, 2 threads, back to back": loop_cost("parallel(2.0)", 2000 * scale),
+    "two arrays and a scalar": loop_cost("arrays(2.0, a, b)", 5000 * scale, {"a": a, "b": b}),
+    "field element read": loop_cost("small[7]", 20000 * scale),
+    "field element write": loop_cost("small[7] = 1.0", 20000 * scale),
+    "vector element read": loop_cost("vectors[3]", 5000 * scale),
+    "vector component read": loop_cost("vectors[3][1]", 5000 * scale),
+}
+print(json.dumps(figures))
