@@ -1,0 +1,43 @@
+"""What happens while a program runs, told to whoever listens.
+
+Publishers (the kernel runtime, GUI.show) call `kernel_ready` and `frame`; listeners (the progress
+display of `kiln run`, tools) register callbacks. Nothing here imports anything, so publishing costs
+one attribute look-up when nobody listens.
+"""
+
+_kernel_listeners = []
+_frame_listeners = []
+
+
+def on_kernel(callback):
+    """Calls `callback(name, tier, wait_seconds, compile_seconds)` for each kernel instance made.
+
+    `tier` says where the code came from: "compiled", "disk", "memory", "process"; `wait_seconds` is
+    what the program waited, `compile_seconds` what compiling cost, now or when the entry was made.
+    Returns a function that ends the subscription.
+    """
+    _kernel_listeners.append(callback)
+    return lambda: _remove(_kernel_listeners, callback)
+
+
+def on_frame(callback):
+    """Calls `callback(count)` after each GUI frame; `count` is that GUI's number of frames."""
+    _frame_listeners.append(callback)
+    return lambda: _remove(_frame_listeners, callback)
+
+
+def kernel_ready(name, tier, wait_seconds, compile_seconds=0.0):
+    """Publishes that an instance of the kernel `name` can run."""
+    for callback in tuple(_kernel_listeners):
+        callback(name, tier, wait_seconds, compile_seconds)
+
+
+def frame(count=0):
+    """Publishes that a frame was shown."""
+    for callback in tuple(_frame_listeners):
+        callback(count)
+
+
+def _remove(listeners, callback):
+    if callback in listeners:
+        listeners.remove(callback)

@@ -1,0 +1,525 @@
+"""`ti.GUI` without a window: a software canvas that counts frames and saves PNG files.
+
+There is no display and no input, so a program's frame loop has to be ended from outside:
+  KILN_GUI_FRAMES=n       after n frames `running` is false and Escape is reported; a program that
+                          asks neither is ended by SystemExit after n more
+  KILN_GUI_SAVE=file.png  saves the last frame; a directory or a pattern such as `out/%05d.png`
+                          saves every frame
+Drawing is recorded and only carried out when somebody looks (`show(file)`, `get_image`, saving), so
+a program that merely runs pays for a copy of what it draws. This module knows nothing of fields
+beyond their `to_numpy`, so it also serves other implementations of the language.
+"""
+
+import os
+import sys
+
+from . import events
+
+# Called as observer(gui, kind, arrays) for each image and each set of circles, before drawing:
+# how tools see what a program shows. `arrays` is a dict of names to arrays and numbers.
+observers = []
+
+
+class GUI:
+    """A canvas of `res` pixels, origin lower left, positions in [0, 1] x [0, 1]."""
+
+    SHIFT, ALT, CTRL, ESCAPE = "Shift", "Alt", "Control", "Escape"
+    RETURN, TAB, BACKSPACE, SPACE = "Return", "Tab", "BackSpace", " "
+    UP, DOWN, LEFT, RIGHT = "Up", "Down", "Left", "Right"
+    CAPSLOCK, LMB, MMB, RMB = "Caps_Lock", "LMB", "MMB", "RMB"
+    EXIT, WHEEL, MOVE = "WMClose", "Wheel", "Motion"
+    MOTION, PRESS, RELEASE = "EType.Move", "EType.Press", "EType.Release"
+
+    class Event:
+        """Something the user did; headless, only the Escape that ends a program."""
+
+        def __init__(self, type=None, key=None):
+            self.type, self.key = type, key
+            self.modifier, self.pos, self.delta = [], (0.0, 0.0), (0, 0)
+
+    class EventFilter:
+        """Matches events by type, by key, or by (type, key)."""
+
+        def __init__(self, *wanted):
+            self.filter = {tuple(w) if isinstance(w, list) else w for w in wanted}
+
+        def match(self, event):
+            return not self.filter.isdisjoint(((event.type, event.key), event.type, event.key))
+
+    class WidgetValue:
+        """A widget's value, which the program may read and set."""
+
+        def __init__(self, gui, value):
+            self.gui, self.value = gui, value
+
+    def __init__(
+        self,
+        name="Taichi",
+        res=512,
+        background_color=0x0,
+        show_gui=True,
+        fullscreen=False,
+        fast_gui=False,
+    ):
+        self.name = name
+        self.res = tuple(int(n) for n in res) if hasattr(res, "__len__") else (int(res),) * 2
+        self.background_color = background_color
+        self.fast_gui = fast_gui
+        self.fps_limit = None  # accepted; without a display nothing waits
+        self.running = True
+        self.frame = 0
+        self.event = None
+        self.key_pressed = set()
+        self.core, self.canvas = _Core(self), _Canvas(self)
+        self._frames_wanted = _frames_wanted()
+        self._escape = None  # the Escape event, once the wanted frames are shown
+        self._saver = _Saver.from_environment()
+        self._drawing = []
+        self._canvas = None
+        self._drawn = 0
+        self.clear()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends the window's life; drawing afterwards is still possible and unseen."""
+        self.running = False
+
+    # ---- drawing
+
+    def clear(self, color=None):
+        """Makes the canvas one colour, the background's by default."""
+        self._start("fill", self.background_color if color is None else color)
+
+    def set_image(self, img):
+        """Shows a field or array (width, height[, 1 to 4]): unsigned integers or floats in 0..1."""
+        image = _as_image(img)
+        if image.shape[:2] != self.res:
+            raise AssertionError(
+                f"Image resolution does not match GUI resolution: {image.shape[:2]}, {self.res}"
+            )
+        self._tell("image", image=image)
+        self._start("image", image)
+
+    def contour(self, scalar_field, normalize=False):
+        """Shows a 2-D scalar field in colours, scaled to the canvas."""
+        import numpy as np
+
+        from .tools.image import plasma, resize_bilinear
+
+        value = resize_bilinear(np.asarray(_to_numpy(scalar_field), np.float32), *self.res)
+        if normalize:
+            low, high = value.min(), value.max()
+            value = (value - low) / (high - low if high > low else 1)
+        self.set_image(plasma(value))
+
+    def circle(self, pos, color=0xFFFFFF, radius=1):
+        """One disc of `radius` pixels."""
+        self._draw("circles", _one_point(pos), radius, color)
+
+    def circles(self, pos, radius=1, color=0xFFFFFF, palette=None, palette_indices=None):
+        """Discs at `pos` (n, 2); radius and colour may be arrays (n,), or a palette is indexed."""
+        pos = _points(pos)
+        if palette is not None:
+            color = _from_palette(palette, palette_indices, len(pos))
+        radius, color = _per_item(radius, "Radius", len(pos)), _per_item(color, "Color", len(pos))
+        self._tell("circles", pos=pos, radius=radius, color=color)
+        self._draw("circles", pos, radius, color)
+
+    def triangle(self, a, b, c, color=0xFFFFFF):
+        """One filled triangle."""
+        self._draw("triangles", _one_point(a), _one_point(b), _one_point(c), color)
+
+    def triangles(self, a, b, c, color=0xFFFFFF):
+        """Filled triangles with corners a, b, c, each (n, 2)."""
+        a, b, c = _points(a), _points(b), _points(c)
+        assert a.shape == b.shape == c.shape, "corners must have one shape"
+        self._draw("triangles", a, b, c, _per_item(color, "Color", len(a)))
+
+    def line(self, begin, end, radius=1, color=0xFFFFFF):
+        """One line of half-width `radius`."""
+        self._draw("lines", _one_point(begin), _one_point(end), radius, color)
+
+    def lines(self, begin, end, radius=1, color=0xFFFFFF):
+        """Lines from `begin` to `end`, each (n, 2)."""
+        begin, end = _points(begin), _points(end)
+        assert begin.shape == end.shape, "begin and end must have one shape"
+        n = len(begin)
+        self._draw(
+            "lines", begin, end, _per_item(radius, "Radius", n), _per_item(color, "Color", n)
+        )
+
+    def rect(self, topleft, bottomright, radius=1, color=0xFFFFFF):
+        """The outline of a rectangle."""
+        (x0, y0), (x1, y1) = topleft, bottomright
+        corners = _points([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
+        self._draw("lines", corners, corners[[1, 2, 3, 0]], radius, color)
+
+    def arrow(self, orig, direction, radius=1, color=0xFFFFFF, **tip):
+        """One arrow; `tip_scale` and `angle` (degrees) shape its head."""
+        self.arrows(_one_point(orig), _one_point(direction), radius, color, **tip)
+
+    def arrows(self, orig, direction, radius=1, color=0xFFFFFF, tip_scale=0.2, angle=45):
+        """Arrows from `orig` (n, 2) along `direction` (n, 2)."""
+        import numpy as np
+
+        orig, direction = _points(orig), _points(direction)
+        end = orig + direction
+        self.lines(orig, end, radius, color)
+        for turn in (np.radians(180 - angle), np.radians(angle - 180)):
+            c, s = np.cos(turn), np.sin(turn)
+            side = direction @ np.array([[c, s], [-s, c]])
+            self.lines(end, end + side * tip_scale, radius, color)
+
+    def point_field(self, radius, color=0xFFFFFF, bound=0.5):
+        """A grid of discs with the radii of a 2-D array."""
+        radius = _to_numpy(radius)
+        assert radius.ndim == 2, "radius must be two-dimensional"
+        self.circles(_grid(*radius.shape, bound), radius.reshape(-1), color)
+
+    def arrow_field(self, direction, radius=1, color=0xFFFFFF, bound=0.5, **tip):
+        """A grid of arrows with the directions of an array (w, h, 2)."""
+        direction = _to_numpy(direction)
+        assert direction.ndim == 3 and direction.shape[2] == 2, "direction must be (w, h, 2)"
+        base = _grid(*direction.shape[:2], bound)
+        self.arrows(base, direction.reshape(-1, 2), radius, color, **tip)
+
+    def vector_field(self, vector_field, arrow_spacing=5, color=0xFFFFFF):
+        """Every `arrow_spacing`th vector of a 2-D field, the longest a tenth of the canvas."""
+        import numpy as np
+
+        v = _to_numpy(vector_field)
+        scale = 0.1 / (np.linalg.norm(v, axis=-1).max() + 1e-16)
+        shown = v[::arrow_spacing, ::arrow_spacing]
+        x, y = np.meshgrid(
+            *(np.arange(n) * arrow_spacing / size for n, size in zip(shown.shape, v.shape))
+        )
+        base = np.dstack((x.T, y.T)).reshape(-1, 2)
+        self.arrows(base, (shown * scale).reshape(-1, 2)[:, :2], radius=1, color=color)
+
+    def text(self, content, pos, font_size=15, color=0xFFFFFF):
+        """Text with its upper left corner at `pos`."""
+        self._draw("text", str(content), (float(pos[0]), float(pos[1])), font_size, color)
+
+    # ---- frames
+
+    def show(self, file=None):
+        """Ends a frame: counts it, saves it where asked, and clears the canvas."""
+        self.frame += 1
+        if file:
+            _save(self._rendered(), str(file))
+        if self._saver:
+            self._saver.frame(self)
+        self.clear()
+        events.frame(self.frame)
+        if self._frames_wanted is None:
+            return
+        if self.frame >= 2 * self._frames_wanted:
+            raise SystemExit(0)
+        if self.frame == self._frames_wanted:
+            self.running = False
+            self._escape = GUI.Event(GUI.PRESS, GUI.ESCAPE)
+
+    def get_image(self):
+        """What is on the canvas: float32 (width, height, 4)."""
+        import numpy as np
+
+        image = np.ones(self.res + (4,), np.float32)
+        image[..., :3] = self._rendered()
+        return image
+
+    def cook_image(self, img):
+        """An array as `set_image` shows it: float32 (width, height, 4)."""
+        import numpy as np
+
+        image = _as_image(img)
+        image = np.repeat(image, 4, axis=2) if image.shape[2] == 1 else image
+        missing = np.zeros(image.shape[:2] + (4 - image.shape[2],), np.float32)
+        return np.concatenate([image, missing], axis=2)
+
+    # ---- events
+
+    def has_key_event(self):
+        return self._escape is not None
+
+    def get_key_event(self):
+        """The next event; with none waiting, ends the program: nobody will press a key."""
+        if self._escape is None:
+            raise SystemExit("GUI.get_key_event: there is no display and nobody to press a key")
+        event, self._escape = self._escape, None
+        self.key_pressed.add(event.key)
+        return event
+
+    def get_events(self, *wanted):
+        """The events that match: types, keys or (type, key) pairs; all without arguments."""
+        match = GUI.EventFilter(*wanted).match if wanted else None
+        while self.has_key_event():
+            # An Escape that this question does not ask for waits for the one that does.
+            if match and not match(self._escape):
+                return
+            yield self.get_key_event()
+
+    def get_event(self, *wanted):
+        """Whether such an event happened; it is then `self.event`."""
+        for event in self.get_events(*wanted):
+            self.event = event
+            return True
+        return False
+
+    def is_pressed(self, *keys):
+        return not self.key_pressed.isdisjoint(keys)
+
+    def get_cursor_pos(self):
+        return 0.0, 0.0
+
+    # ---- widgets
+
+    def slider(self, text, minimum, maximum, step=1):
+        return GUI.WidgetValue(self, minimum)
+
+    def label(self, text):
+        return GUI.WidgetValue(self, 0)
+
+    def button(self, text, event_name=None):
+        return event_name or f"WidgetButton_{text}"
+
+    # ---- inside
+
+    def _tell(self, kind, **arrays):
+        for observer in observers:
+            observer(self, kind, arrays)
+
+    def _start(self, *command):
+        """Records a command that covers the whole canvas: what was drawn before is forgotten."""
+        self._drawing = [command]
+        self._drawn = 0
+
+    def _draw(self, *command):
+        self._drawing.append(command)
+
+    def _rendered(self):
+        """The canvas with all that was recorded on it."""
+        import numpy as np
+
+        from . import raster
+
+        if self._canvas is None:
+            self._canvas = np.zeros(self.res + (3,), np.float32)
+        for kind, *what in self._drawing[self._drawn :]:
+            if kind == "fill":
+                self._canvas[:] = raster.rgb(what[0])
+            elif kind == "image":
+                image = what[0]
+                used = min(image.shape[2], 3)
+                self._canvas[..., used:] = 0
+                self._canvas[..., :used] = image[..., :used]
+                if used == 1:
+                    self._canvas[:] = image
+            else:
+                getattr(raster, kind)(self._canvas, *what)
+        self._drawn = len(self._drawing)
+        return self._canvas
+
+
+class _Core:
+    """The few attributes of the native window that programs reach for."""
+
+    def __init__(self, gui):
+        self._gui = gui
+
+    @property
+    def should_close(self):
+        return int(not self._gui.running)
+
+    @should_close.setter
+    def should_close(self, value):
+        self._gui.running = not value
+
+    def screenshot(self, file):
+        _save(self._gui._rendered(), str(file))
+
+    def get_cursor_pos(self):
+        return self._gui.get_cursor_pos()
+
+    def has_key_event(self):
+        return self._gui.has_key_event()
+
+    def get_canvas(self):
+        return self._gui.canvas
+
+    def update(self):
+        pass
+
+
+class _Canvas:
+    """The native canvas's spelling of the drawing calls."""
+
+    def __init__(self, gui):
+        self._gui = gui
+
+    def clear(self, color=None):
+        self._gui.clear(color)
+
+    def circle_single(self, x, y, color, radius):
+        self._gui.circle((x, y), color, radius)
+
+    def path_single(self, x0, y0, x1, y1, color, radius):
+        self._gui.line((x0, y0), (x1, y1), radius, color)
+
+    def triangle_single(self, x0, y0, x1, y1, x2, y2, color):
+        self._gui.triangle((x0, y0), (x1, y1), (x2, y2), color)
+
+
+class _Saver:
+    """Saves every frame or, at the end of the program, the last one."""
+
+    def __init__(self, where):
+        self._every = where if "%" in where or not where.lower().endswith(_ENDINGS) else None
+        if self._every is not None and "%" not in where:
+            self._every = os.path.join(where, "%06d.png")
+        self._where = where
+        self._last = None
+
+    @staticmethod
+    def from_environment():
+        where = os.environ.get("KILN_GUI_SAVE")
+        return _Saver(where) if where else None
+
+    def frame(self, gui):
+        if self._every is not None:
+            _save(gui._rendered(), self._every % gui.frame)
+            return
+        if self._last is None:
+            import atexit
+
+            atexit.register(self._finish)
+        # Only the record is kept; the frame is drawn if it turns out to be the last.
+        self._last = (gui, gui._drawing)
+
+    def _finish(self):
+        gui, gui._drawing = self._last
+        gui._drawn = 0
+        _save(gui._rendered(), self._where)
+
+
+_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp")
+
+
+def _frames_wanted():
+    text = os.environ.get("KILN_GUI_FRAMES", "")
+    if not text:
+        return None
+    try:
+        return max(int(text), 1)
+    except ValueError:
+        sys.exit(f"KILN_GUI_FRAMES={text}: not a number of frames")
+
+
+def _save(canvas, file):
+    from . import raster
+    from .tools.image import write_rows
+
+    write_rows(raster.to_rows(canvas), file)
+
+
+def _to_numpy(value):
+    import numpy as np
+
+    return value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+
+
+def _as_image(img):
+    """float32 (width, height, 1 to 4) from a field or array; a copy."""
+    import numpy as np
+
+    if not isinstance(img, np.ndarray) and not hasattr(img, "to_numpy"):
+        raise ValueError(f"GUI.set_image only takes a Taichi field or NumPy array, not {type(img)}")
+    image = _to_numpy(img)
+    if image.dtype.kind in "ub":
+        top = 1 if image.dtype.kind == "b" else np.iinfo(image.dtype).max
+        image = image.astype(np.float32) * np.float32(1 / top)
+    elif image.dtype.kind == "f":
+        image = image.astype(np.float32)
+    else:
+        raise ValueError(f"Data type {image.dtype} not supported in GUI.set_image")
+    if image.ndim == 2:
+        image = image[..., None]
+    assert image.ndim == 3 and 1 <= image.shape[2] <= 4, "Image must be grayscale, RG, RGB or RGBA"
+    return image
+
+
+def _one_point(pos):
+    return _points([(float(pos[0]), float(pos[1]))])
+
+
+def _points(value):
+    import numpy as np
+
+    points = np.array(_to_numpy(value), dtype=np.float32)
+    if points.ndim == 3 and points.shape[2] == 1:
+        points = points[:, :, 0]
+    assert points.ndim == 2 and points.shape[1] == 2, (
+        f"positions must be (n, 2), not {points.shape}"
+    )
+    return points
+
+
+def _per_item(value, what, n):
+    """A number for all, or an array with one for each of the n items; arrays are copied."""
+    import numbers
+
+    import numpy as np
+
+    if isinstance(value, numbers.Number):
+        return value
+    if not isinstance(value, np.ndarray) and not hasattr(value, "to_numpy"):
+        kind = "int (e.g., 0x956333)" if what == "Color" else "float (e.g., 0.4)"
+        raise ValueError(f"{what} must be an ndarray or {kind}")
+    value = np.array(_to_numpy(value))
+    assert value.shape == (n,), f"{what.lower()} must have shape ({n},), not {value.shape}"
+    return value
+
+
+def _from_palette(palette, indices, n):
+    import numpy as np
+
+    assert indices is not None, "palette must be used together with palette_indices"
+    indices = np.array(_to_numpy(indices)).astype(np.int64)
+    assert indices.shape == (n,), (
+        "palette_indices must be in 1-d shape with shape (num_particles, )"
+    )
+    if n:
+        assert indices.min() >= 0, "the min of palette_indices must not be less than zero"
+        assert indices.max() < len(palette), (
+            "the max of palette_indices must not exceed the length of palette"
+        )
+    return np.array(palette, dtype=np.uint32)[indices]
+
+
+def _grid(w, h, bound):
+    """The positions of a w by h grid, `bound` cells from the canvas's edge."""
+    import numpy as np
+
+    x = np.linspace(bound / w, 1 - bound / w, w)
+    y = np.linspace(bound / h, 1 - bound / h, h)
+    return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(w * h, 2)
+
+
+def rgb_to_hex(c):
+    """0xRRGGBB from components in 0..1: numbers, or arrays of them."""
+    import numpy as np
+
+    r, g, b = (np.clip(np.int32(np.asarray(c[k]) * 255), 0, 255) for k in range(3))
+    return (r << 16) + (g << 8) + b
+
+
+def hex_to_rgb(color):
+    """Components in 0..1 from 0xRRGGBB."""
+    return tuple(((color >> shift) & 0xFF) / 255 for shift in (16, 8, 0))
+
+
+__all__ = ["GUI", "rgb_to_hex", "hex_to_rgb"]

@@ -1,0 +1,132 @@
+"""Images: arrays indexed [x, y] from the lower left in memory, files on disk.
+
+PNG files are written without an image library; reading, and other formats, need Pillow.
+"""
+
+import os
+
+
+def imwrite(img, filename):
+    """Saves a field or array (width, height[, 1, 3 or 4]); integers by range, floats in 0..1."""
+    import numpy as np
+
+    img = _to_numpy(img)
+    if img.dtype in (np.uint16, np.uint32, np.uint64):
+        img = (img // (np.iinfo(img.dtype).max // 256)).astype(np.uint8)
+    elif img.dtype.kind == "f":
+        img = (np.clip(np.nan_to_num(img), 0, 1) * 255.0).astype(np.uint8)
+    elif img.dtype != np.uint8:
+        raise ValueError(f"Data type {img.dtype} not supported in ti.tools.imwrite")
+    img = img[..., None] if img.ndim == 2 else img
+    assert img.ndim == 3 and img.shape[2] in (1, 3, 4), "Image must be either RGB/RGBA or greyscale"
+    write_rows(img.swapaxes(0, 1)[::-1], filename)
+
+
+def imread(filename, channels=0):
+    """The image in a file: uint8 (width, height, components); `channels` 0 keeps the file's."""
+    import numpy as np
+
+    image = _pillow("read").open(filename)
+    mode = {0: None, 1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}[channels]
+    if mode is None and image.mode not in ("L", "LA", "RGB", "RGBA"):
+        mode = "RGBA" if "transparency" in image.info else "RGB"
+    rows = np.asarray(image.convert(mode) if mode else image)
+    rows = rows[..., None] if rows.ndim == 2 else rows
+    return rows.swapaxes(0, 1)[:, ::-1, :]
+
+
+def imresize(img, w, h=None):
+    """An array of size (w, h) with the nearest pixels of a field or array."""
+    import numpy as np
+
+    img = _to_numpy(img)
+    h = w if h is None else h
+    if (w, h) == img.shape[:2]:
+        return img
+    assert isinstance(w, int) and isinstance(h, int) and w > 1 and h > 1, "bad size"
+    # The scale first, then the product: the same rounding as the reference.
+    x = np.clip(np.arange(w) * (img.shape[0] / w), 0, img.shape[0] - 1).astype(np.int32)
+    y = np.clip(np.arange(h) * (img.shape[1] / h), 0, img.shape[1] - 1).astype(np.int32)
+    return img[x[:, None], y[None, :]]
+
+
+def imshow(img, title="imshow"):
+    """Shows a field or array as one frame; without a display, KILN_GUI_SAVE keeps it."""
+    from ..gui import GUI
+
+    img = _to_numpy(img)
+    assert img.ndim in (2, 3), "Image must be either RGB/RGBA or greyscale"
+    gui = GUI(title, res=img.shape[:2])
+    gui.set_image(img)
+    gui.show()
+
+
+def write_rows(rows, filename):
+    """Writes uint8 rows, top one first; the folder is made, the format is the name's ending."""
+    filename = os.fspath(filename)
+    os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
+    if os.path.splitext(filename)[1].lower() not in ("", ".png"):
+        _pillow("write").fromarray(rows[..., 0] if rows.shape[2] == 1 else rows).save(filename)
+        return
+    from .. import png
+
+    data = png.encode(rows)
+    with open(filename, "wb") as out:
+        out.write(data)
+
+
+def resize_bilinear(image, width, height):
+    """A 2-D array of another size, interpolated between its corners."""
+    import numpy as np
+
+    if image.shape == (width, height):
+        return image
+    x, y = (np.linspace(0, n - 1, m) for n, m in zip(image.shape, (width, height)))
+    x0, y0 = x.astype(int), y.astype(int)
+    x1, y1 = np.minimum(x0 + 1, image.shape[0] - 1), np.minimum(y0 + 1, image.shape[1] - 1)
+    fx, fy = (x - x0)[:, None], (y - y0)[None, :]
+    low = image[x0[:, None], y0] * (1 - fy) + image[x0[:, None], y1] * fy
+    high = image[x1[:, None], y0] * (1 - fy) + image[x1[:, None], y1] * fy
+    return low * (1 - fx) + high * fx
+
+
+def plasma(value):
+    """Numbers in 0..1 as colours from dark blue over red to yellow: float32 (..., 3)."""
+    import numpy as np
+
+    stops = np.linspace(0, 1, len(_PLASMA))
+    value = np.nan_to_num(value)
+    return np.stack([np.interp(value, stops, c) for c in zip(*_PLASMA)], axis=-1).astype(np.float32)
+
+
+# Nine colours along matplotlib's "plasma"; between them, straight lines are near enough.
+_PLASMA = (
+    (0.05, 0.03, 0.53),
+    (0.30, 0.01, 0.63),
+    (0.49, 0.01, 0.66),
+    (0.66, 0.13, 0.59),
+    (0.80, 0.28, 0.47),
+    (0.90, 0.42, 0.36),
+    (0.97, 0.58, 0.25),
+    (0.99, 0.77, 0.15),
+    (0.94, 0.98, 0.13),
+)
+
+
+def _to_numpy(value):
+    import numpy as np
+
+    return value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+
+
+def _pillow(verb):
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ImportError(
+            f"to {verb} this image file, install Pillow: apt-get install python3-pil"
+        ) from None
+    return Image
+
+
+__all__ = ["imread", "imresize", "imshow", "imwrite"]
