@@ -1,0 +1,29 @@
+#include "server/compiler/dialect/dialect.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+#include "server/compiler/dialect/dialect.cc.inc"
+#include "server/compiler/dialect/enums.cc.inc"
+#define GET_TYPEDEF_CLASSES
+#include "server/compiler/dialect/types.cc.inc"
+#define GET_ATTRDEF_CLASSES
+#include "server/compiler/dialect/attributes.cc.inc"
+#define GET_OP_CLASSES
+#include "server/compiler/dialect/ops.cc.inc"
+
+void kiln::ir::KilnDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "server/compiler/dialect/types.cc.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "server/compiler/dialect/attributes.cc.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "server/compiler/dialect/ops.cc.inc"
+      >();
+}

@@ -1,0 +1,351 @@
+// The `kiln` dialect: kernels on scalars.
+//
+// Arithmetic is arith and math; this dialect adds what they lack: kernels, tasks,
+// loops that can be left in the middle, memory of locals, storages and temporaries.
+// Signedness lies in the op (arith.divsi, arith.divui), so integers are signless;
+// u1 is i1, one byte in memory.
+//
+// Two levels share the ops:
+//   structured  kiln.kernel holds code and loops; kiln.parallel_for directly in it
+//   offloaded   kiln.kernel holds only kiln.task.serial and kiln.task.range_for
+//
+// Blocks end in one of
+//   continue  the iteration ends, the carried values go to the next one
+//   break     the loop ends, the carried values are its results
+//   yield     the value of an if, or of bounds
+//   return    the kernel (task) ends
+// and the first two, as return, may stand in an if nested in the loop: they leave
+// the nearest kiln.for, kiln.loop, kiln.parallel_for or task body.
+#ifndef KILN_SERVER_COMPILER_DIALECT_OPS_TD_
+#define KILN_SERVER_COMPILER_DIALECT_OPS_TD_
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Kiln_Dialect : Dialect {
+  let name = "kiln";
+  let cppNamespace = "::kiln::ir";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+// --- Types and attributes ------------------------------------------------------
+
+def Kiln_Addr : TypeDef<Kiln_Dialect, "Addr"> {
+  let summary = "address of a scalar in memory";
+  let mnemonic = "addr";
+  let parameters = (ins "::mlir::Type":$pointee);
+  let assemblyFormat = "`<` $pointee `>`";
+}
+
+// Where a field or array lies: proto/layout.proto for parsing and printing. `slot` is
+// the storage's first argument slot; storages of equal non-zero `alias` may overlap.
+class Kiln_Storage<string cls, string name> : AttrDef<Kiln_Dialect, cls> {
+  let mnemonic = name;
+}
+
+def Kiln_DenseAttr : Kiln_Storage<"Dense", "dense"> {
+  let summary = "a field all of whose ancestors are dense";
+  let parameters = (ins
+    "int64_t":$slot,
+    "int64_t":$axes,
+    "::mlir::DenseI64ArrayAttr":$digits,      // axis, extent (0: at launch), stride in bytes; thrice each
+    "::mlir::DenseI64ArrayAttr":$offset,      // subtracted from the indices; empty: zeros
+    "::mlir::ArrayAttr":$types,               // scalar type of each component
+    "::mlir::DenseI64ArrayAttr":$components,  // base, byte offset; twice each
+    "int64_t":$bases,
+    "::mlir::DenseI64ArrayAttr":$base_strides,  // bases x digits, where `digits` do not serve all
+    "int64_t":$alias,
+    "bool":$read_only);
+  let assemblyFormat = [{ `<` `slot` `=` $slot `,` `axes` `=` $axes `,` `digits` `=` $digits `,`
+      `offset` `=` $offset `,` `types` `=` $types `,` `components` `=` $components `,`
+      `bases` `=` $bases `,` `base_strides` `=` $base_strides `,` `alias` `=` $alias `,`
+      `read_only` `=` $read_only `>` }];
+  let extraClassDeclaration = [{
+    int getNumDigits() const { return getDigits().size() / 3; }
+    int64_t getDigitAxis(int d) const { return getDigits()[3 * d]; }
+    // 0: the outermost digit's, passed at launch.
+    int64_t getDigitExtent(int d) const { return getDigits()[3 * d + 1]; }
+    int64_t getDigitStride(int base, int d) const {
+      return getBaseStrides().empty() ? getDigits()[3 * d + 2]
+                                      : getBaseStrides()[base * getNumDigits() + d];
+    }
+    int64_t getAxisOffset(int axis) const { return getOffset().empty() ? 0 : getOffset()[axis]; }
+    int64_t getComponentBase(int c) const { return getComponents()[2 * c]; }
+    int64_t getComponentOffset(int c) const { return getComponents()[2 * c + 1]; }
+    // Slot of the outermost digit's extent; bases come first.
+    int64_t getExtentSlot() const { return getSlot() + getBases(); }
+  }];
+}
+
+def Kiln_NdarrayAttr : Kiln_Storage<"Ndarray", "ndarray"> {
+  let summary = "an array whose shape is known at launch; all components of one scalar type";
+  let parameters = (ins
+    "int64_t":$slot,
+    "int64_t":$axes,
+    "::mlir::ArrayAttr":$types,
+    "bool":$soa,
+    "bool":$clamp,
+    "int64_t":$alias,
+    "bool":$read_only);
+  let assemblyFormat = [{ `<` `slot` `=` $slot `,` `axes` `=` $axes `,` `types` `=` $types `,`
+      `soa` `=` $soa `,` `clamp` `=` $clamp `,` `alias` `=` $alias `,`
+      `read_only` `=` $read_only `>` }];
+  let extraClassDeclaration = [{
+    int64_t getExtentSlot(int axis) const { return getSlot() + 1 + axis; }
+  }];
+}
+
+class Kiln_Case<string name, int value> : I32EnumAttrCase<name, value, name>;
+def Kiln_AtomicKind : I32EnumAttr<"AtomicKind", "read-modify-write", [
+    Kiln_Case<"addi", 0>, Kiln_Case<"subi", 1>, Kiln_Case<"muli", 2>,
+    Kiln_Case<"minsi", 3>, Kiln_Case<"maxsi", 4>, Kiln_Case<"minui", 5>, Kiln_Case<"maxui", 6>,
+    Kiln_Case<"andi", 7>, Kiln_Case<"ori", 8>, Kiln_Case<"xori", 9>,
+    Kiln_Case<"addf", 10>, Kiln_Case<"subf", 11>, Kiln_Case<"mulf", 12>,
+    Kiln_Case<"minf", 13>, Kiln_Case<"maxf", 14>]> {
+  let cppNamespace = "::kiln::ir";
+  let genSpecializedAttr = 0;
+}
+def Kiln_AtomicKindAttr : EnumAttr<Kiln_Dialect, Kiln_AtomicKind, "atomic_kind">;
+
+// --- Ops -----------------------------------------------------------------------
+
+class Kiln_Op<string mnemonic, list<Trait> traits = []> : Op<Kiln_Dialect, mnemonic, traits>;
+class Kiln_CustomOp<string mnemonic, list<Trait> traits = []> : Kiln_Op<mnemonic, traits> {
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Kiln_Scalar : AnyTypeOf<[AnySignlessInteger, AnyFloat]>;
+class Kiln_PointeeIs<string value> : TypesMatchWith<
+    "the address is of the value's type", "address", value,
+    "::llvm::cast<::kiln::ir::AddrType>($_self).getPointee()">;
+
+def Kiln_KernelOp : Kiln_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> {
+  let summary = "a kernel: the storages that it accesses, its result types, its code or tasks";
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$storages, TypeArrayAttr:$results,
+                       UnitAttr:$fast_math, UnitAttr:$debug);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `storages` $storages `results` $results attr-dict-with-keyword $body";
+}
+
+def Kiln_ArgumentOp : Kiln_Op<"argument", [Pure]> {
+  let summary = "the scalar in an argument slot";
+  let arguments = (ins I64Attr:$slot);
+  let results = (outs Kiln_Scalar:$value);
+  let assemblyFormat = "$slot attr-dict `:` type($value)";
+}
+
+def Kiln_ResultOp : Kiln_Op<"result"> {
+  let summary = "writes a result slot";
+  let arguments = (ins I64Attr:$slot, Kiln_Scalar:$value);
+  let assemblyFormat = "$slot `,` $value attr-dict `:` type($value)";
+}
+
+def Kiln_ExtentOp : Kiln_Op<"extent", [Pure]> {
+  let summary = "run-time extent of an axis of a storage";
+  let arguments = (ins I64Attr:$storage, I64Attr:$axis);
+  let results = (outs AnySignlessInteger:$value);
+  let assemblyFormat = "$storage `axis` $axis attr-dict `:` type($value)";
+}
+
+def Kiln_OuterExtentOp : Kiln_Op<"outer_extent", [Pure]> {
+  let summary = "run-time extent of the outermost digit of a dense storage";
+  let arguments = (ins I64Attr:$storage);
+  let results = (outs AnySignlessInteger:$value);
+  let assemblyFormat = "$storage attr-dict `:` type($value)";
+}
+
+def Kiln_GlobalOp : Kiln_Op<"global", [Pure]> {
+  let summary = "address of a component of a storage at indices (offset included, one per axis)";
+  let arguments = (ins I64Attr:$storage, I64Attr:$component, Variadic<I32>:$indices);
+  let results = (outs Kiln_Addr:$address);
+  let assemblyFormat = [{ $storage `component` $component `[` $indices `]` attr-dict `:`
+      type($address) }];
+}
+
+def Kiln_LocalOp : Kiln_Op<"local"> {
+  let summary = "memory for one scalar, unset; one a function however often it runs";
+  let results = (outs Res<Kiln_Addr, "", [MemAlloc]>:$address);
+  let assemblyFormat = "attr-dict `:` type($address)";
+}
+
+def Kiln_LocalArrayOp : Kiln_Op<"local_array"> {
+  let summary = "memory for `count` scalars of one type, unset; the address of the first";
+  let arguments = (ins I64Attr:$count);
+  let results = (outs Res<Kiln_Addr, "", [MemAlloc]>:$address);
+  let assemblyFormat = "$count attr-dict `:` type($address)";
+}
+
+def Kiln_TemporaryOp : Kiln_Op<"temporary", [Pure]> {
+  let summary = "address in the launch's temporaries, zero when the launch starts";
+  let arguments = (ins I64Attr:$offset);
+  let results = (outs Kiln_Addr:$address);
+  let assemblyFormat = "$offset attr-dict `:` type($address)";
+}
+
+def Kiln_ElementOp : Kiln_Op<"element", [Pure, AllTypesMatch<["array", "address"]>]> {
+  let summary = "address of a scalar of an array of locals or temporaries";
+  let arguments = (ins Kiln_Addr:$array, I32:$index);
+  let results = (outs Kiln_Addr:$address);
+  let assemblyFormat = "$array `[` $index `]` attr-dict `:` type($address)";
+}
+
+def Kiln_LoadOp : Kiln_Op<"load", [Kiln_PointeeIs<"value">]> {
+  let summary = "reads memory";
+  let arguments = (ins Arg<Kiln_Addr, "", [MemRead]>:$address);
+  let results = (outs Kiln_Scalar:$value);
+  let assemblyFormat = "$address attr-dict `:` type($address)";
+}
+
+def Kiln_StoreOp : Kiln_Op<"store", [Kiln_PointeeIs<"value">]> {
+  let summary = "writes memory";
+  let arguments = (ins Kiln_Scalar:$value, Arg<Kiln_Addr, "", [MemWrite]>:$address);
+  let assemblyFormat = "$value `,` $address attr-dict `:` type($address)";
+}
+
+def Kiln_ZeroOp : Kiln_Op<"zero"> {
+  let summary = "zeroes `count` scalars";
+  let arguments = (ins I64Attr:$count, Arg<Kiln_Addr, "", [MemWrite]>:$address);
+  let assemblyFormat = "$count `,` $address attr-dict `:` type($address)";
+}
+
+def Kiln_AtomicOp : Kiln_Op<"atomic", [Kiln_PointeeIs<"value">, Kiln_PointeeIs<"old">]> {
+  let summary = "atomic read-modify-write, relaxed; the old value";
+  let arguments = (ins Kiln_AtomicKindAttr:$kind, Kiln_Scalar:$value,
+                       Arg<Kiln_Addr, "", [MemRead, MemWrite]>:$address);
+  let results = (outs Kiln_Scalar:$old);
+  let assemblyFormat = "$kind $value `,` $address attr-dict `:` type($address)";
+}
+
+def Kiln_RandomOp : Kiln_Op<"random", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the thread's next random number: floats in [0, 1), integers of all bits";
+  let results = (outs Kiln_Scalar:$value);
+  let assemblyFormat = "attr-dict `:` type($value)";
+}
+
+def Kiln_PrintOp : Kiln_Op<"print"> {
+  let summary = "sends (node id, values) to the client";
+  let arguments = (ins I64Attr:$node, Variadic<Kiln_Scalar>:$values);
+  let assemblyFormat = "$node `(` $values `)` attr-dict `:` `(` type($values) `)`";
+}
+
+def Kiln_AssertOp : Kiln_Op<"assert"> {
+  let summary = "ends the task's chunk and fails the launch with (node id, values) unless true";
+  let arguments = (ins I1:$condition, I64Attr:$node, Variadic<Kiln_Scalar>:$values);
+  let assemblyFormat = "$condition `,` $node `(` $values `)` attr-dict `:` `(` type($values) `)`";
+}
+
+// --- Structured control --------------------------------------------------------
+
+class Kiln_LoopOpBase<string mnemonic> : Kiln_CustomOp<mnemonic, [
+    RecursiveMemoryEffects, SingleBlock,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface>]>;
+
+def Kiln_ForOp : Kiln_LoopOpBase<"for"> {
+  let summary = "a serial loop: lower <= index < upper, values carried";
+  let description = [{
+    Block arguments: the index, then the carried values. Signed bounds of one type.
+      %r = kiln.for %i = %lower to %upper : i32 carry (%a = %init : f32) { ... }
+  }];
+  let arguments = (ins AnySignlessInteger:$lower, AnySignlessInteger:$upper,
+                       Variadic<Kiln_Scalar>:$inits);
+  let results = (outs Variadic<Kiln_Scalar>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    mlir::Value getIndex() { return getBody().getArgument(0); }
+    mlir::Block::BlockArgListType getCarried() { return getBody().getArguments().drop_front(); }
+  }];
+}
+
+def Kiln_LoopOp : Kiln_LoopOpBase<"loop"> {
+  let summary = "repeats until break or return, values carried";
+  let arguments = (ins Variadic<Kiln_Scalar>:$inits);
+  let results = (outs Variadic<Kiln_Scalar>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    mlir::Block::BlockArgListType getCarried() { return getBody().getArguments(); }
+  }];
+}
+
+def Kiln_ParallelForOp : Kiln_CustomOp<"parallel_for", [
+    RecursiveMemoryEffects, SingleBlock, SameVariadicOperandSize,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
+  let summary = "iterations in any order, at once; the last dimension varies fastest";
+  let description = [{
+      kiln.parallel_for (%i, %j) = (%l0, %l1) to (%u0, %u1) : i32 { ... }
+    `over` is the storage of a struct-for, for people.
+  }];
+  let arguments = (ins Variadic<AnySignlessInteger>:$lowers, Variadic<AnySignlessInteger>:$uppers,
+                       OptionalAttr<I64Attr>:$over, OptionalAttr<I32Attr>:$max_threads,
+                       OptionalAttr<I32Attr>:$block_dim);
+  let regions = (region SizedRegion<1>:$body);
+}
+
+def Kiln_IfOp : Kiln_CustomOp<"if", [RecursiveMemoryEffects, NoRegionArguments]> {
+  let summary = "one of two blocks, each ended by yield, continue, break or return";
+  let arguments = (ins I1:$condition);
+  let results = (outs Variadic<Kiln_Scalar>:$results);
+  let regions = (region SizedRegion<1>:$then_region, SizedRegion<1>:$else_region);
+  let extraClassDeclaration = [{
+    mlir::Block& getThenBlock() { return getThenRegion().front(); }
+    mlir::Block& getElseBlock() { return getElseRegion().front(); }
+  }];
+}
+
+class Kiln_Terminator<string mnemonic, list<Trait> traits = []>
+    : Kiln_Op<mnemonic, !listconcat([Terminator], traits)> {
+  let arguments = (ins Variadic<Kiln_Scalar>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let builders = [OpBuilder<(ins), "">];
+}
+def Kiln_YieldOp : Kiln_Terminator<"yield", [Pure]> { let summary = "ends a block of an if, bounds or finish"; }
+def Kiln_ContinueOp : Kiln_Terminator<"continue"> { let summary = "ends an iteration"; }
+def Kiln_BreakOp : Kiln_Terminator<"break"> { let summary = "ends a loop"; }
+def Kiln_ReturnOp : Kiln_Op<"return", [Terminator]> {
+  let summary = "ends the kernel or task";
+  let assemblyFormat = "attr-dict";
+}
+
+// --- Tasks ---------------------------------------------------------------------
+
+def Kiln_SerialTaskOp : Kiln_Op<"task.serial", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "code that one thread runs once; ended by return";
+  let arguments = (ins StrAttr:$task_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$task_name attr-dict-with-keyword $body";
+}
+
+def Kiln_RangeTaskOp : Kiln_CustomOp<"task.range_for", [IsolatedFromAbove]> {
+  let summary = "iterations over a box, in chunks, by many threads";
+  let description = [{
+      kiln.task.range_for "k_1" bounds { kiln.yield %l0, %u0, %l1, %u1 : i64, ... }
+        body (%i : i32, %j : i32, %acc : f32) { ... kiln.continue %acc2 : f32 }
+        finish (%acc : f32) { kiln.atomic addf %acc, %address ...; kiln.yield }
+    `bounds` yields lower and upper of each dimension and is safe to run again at any
+    time of the task (it reads nothing that the task writes). The linear iteration
+    space has the last dimension fastest. `body` takes the indices, then the
+    accumulators, which start at `inits` in every chunk; its continue gives their next
+    values. `finish` runs once a chunk, after its iterations.
+  }];
+  let arguments = (ins StrAttr:$task_name, ArrayAttr:$inits, OptionalAttr<I64Attr>:$over,
+                       DefaultValuedAttr<I32Attr, "0">:$max_threads,
+                       DefaultValuedAttr<I32Attr, "0">:$block_dim,
+                       DefaultValuedAttr<I32Attr, "0">:$cost);
+  let regions = (region SizedRegion<1>:$bounds, SizedRegion<1>:$body, SizedRegion<1>:$finish);
+  let extraClassDeclaration = [{
+    int getNumDims() { return getBody().getNumArguments() - getInits().size(); }
+    mlir::Block::BlockArgListType getIndices() {
+      return getBody().getArguments().take_front(getNumDims());
+    }
+    mlir::Block::BlockArgListType getAccumulators() {
+      return getBody().getArguments().drop_front(getNumDims());
+    }
+  }];
+}
+
+#endif  // KILN_SERVER_COMPILER_DIALECT_OPS_TD_
