@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "google/protobuf/message_lite.h"
+#include "proto/service.pb.h"
 
 namespace kiln {
 
@@ -74,7 +75,10 @@ absl::Status WriteFrame(int fd, FrameType type, uint32_t id,
 absl::StatusOr<Frame> ReadFrame(int fd, absl::Time deadline = absl::InfiniteFuture(),
                                 uint32_t max_length = kMaxFrameBytes);
 
-// Parses `frame` as the message expected: an kError frame becomes the Status it
+// The reply that carries a failure of ours; ParseReply turns it back.
+proto::ErrorReply ToErrorReply(const absl::Status& status);
+
+// Parses `frame` as the message expected: a kError frame becomes the Status it
 // carries; another type or an unparsable body is Internal.
 absl::Status ParseReply(const Frame& frame, FrameType expected,
                         google::protobuf::MessageLite* reply);

@@ -8,7 +8,8 @@
 //   <home>/stats                       the daemon's counters between lives
 //   <home>/kilnd.log, kilnd.lock, kilnd.pid
 // The socket has a short path of its own (107 bytes is the limit), named by a
-// hash of the home: $XDG_RUNTIME_DIR or /tmp/kiln-<uid>/ (0700), <hash>.sock.
+// hash of the home: /tmp/kiln-<uid>/ (0700), <hash>.sock. Not $XDG_RUNTIME_DIR: a
+// client from cron or ssh, where it is unset, must find the same daemon.
 #ifndef KILN_LANG_HOME_H_
 #define KILN_LANG_HOME_H_
 

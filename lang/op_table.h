@@ -33,6 +33,8 @@ struct NodeInfo {
   bool has_value;
   bool is_address;
   bool is_terminator;
+  const char* operands;  // what they are, in words
+  const char* index;     // what Node.index means; empty: unused
 };
 
 // Null for numbers that are no op / kind (unknown values on the wire).

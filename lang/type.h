@@ -7,10 +7,12 @@
 #define KILN_LANG_TYPE_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "proto/type.pb.h"
 
@@ -39,10 +41,15 @@ struct Type {
   friend bool operator==(const Type& a, const Type& b) {
     return a.scalar == b.scalar && a.shape == b.shape && a.members == b.members;
   }
+  template <typename H>
+  friend H AbslHashValue(H h, const Type& t) {
+    return H::combine(std::move(h), t.scalar, t.shape, t.members);
+  }
 };
 
 // Limits on what a message may ask for; larger ones are refused by name.
 inline constexpr uint32_t kMaxTensorElements = 1u << 16;
+inline constexpr uint32_t kMaxTypeScalars = 1u << 20;  // of a struct, flattened
 inline constexpr uint32_t kMaxTypeDepth = 16;
 
 class TypeTable {
@@ -67,9 +74,12 @@ class TypeTable {
   void ToProto(google::protobuf::RepeatedPtrField<proto::Type>* out) const;
 
  private:
-  std::vector<Type> types_;
-  std::unordered_map<std::string, TypeId> index_;  // by serialized form
-  TypeId scalars_[16] = {};
+  TypeId Add(const Type& type);
+
+  std::deque<Type> types_;  // references stay valid while types are added
+  std::vector<uint64_t> num_scalars_;  // per type, saturated
+  absl::flat_hash_map<Type, TypeId> index_;
+  TypeId scalars_[proto::Scalar_ARRAYSIZE] = {};
 };
 
 }  // namespace kiln

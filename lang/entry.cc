@@ -1,0 +1,82 @@
+#include "lang/entry.h"
+
+#include "absl/strings/str_cat.h"
+#include "lang/bytes.h"
+#include "lang/deterministic.h"
+
+namespace kiln {
+namespace {
+
+// Offsets within the trailer; the table is in the header.
+constexpr size_t kPayloadSizeAt = 0;
+constexpr size_t kInfoSizeAt = 8;
+constexpr size_t kKeyAt = 16;
+constexpr size_t kAbiAt = 48;
+constexpr size_t kVersionAt = 56;
+constexpr size_t kMagicAt = 60;
+constexpr size_t kChecksumAt = 64;
+static_assert(kChecksumAt + sizeof(Digest::bytes) == kTrailerSize, "trailer layout");
+
+template <typename... Parts>
+absl::Status Bad(const Parts&... parts) {
+  return absl::DataLossError(absl::StrCat("cache entry: ", parts...));
+}
+
+}  // namespace
+
+std::string EncodeEntry(const Digest& key, absl::string_view payload,
+                        const proto::ArtifactInfo& info) {
+  const std::string info_bytes = DeterministicBytes(info);
+  char trailer[kChecksumAt];
+  PutU64(payload.size(), trailer + kPayloadSizeAt);
+  PutU64(info_bytes.size(), trailer + kInfoSizeAt);
+  std::memcpy(trailer + kKeyAt, key.bytes.data(), key.bytes.size());
+  PutU64(info.target().runtime_abi(), trailer + kAbiAt);
+  PutU32(kEntryVersion, trailer + kVersionAt);
+  PutU32(kEntryMagic, trailer + kMagicAt);
+
+  std::string entry;
+  entry.reserve(payload.size() + info_bytes.size() + kTrailerSize);
+  entry.append(payload.data(), payload.size());
+  entry.append(info_bytes);
+  entry.append(trailer, sizeof trailer);
+  const Digest checksum = Sha256Of(entry);
+  entry.append(checksum.view().data(), checksum.view().size());
+  return entry;
+}
+
+absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* expected) {
+  if (bytes.size() < kTrailerSize) return Bad(bytes.size(), " bytes are too few");
+  if (bytes.size() > kMaxEntrySize) return Bad(bytes.size(), " bytes are too many");
+  const size_t body = bytes.size() - kTrailerSize;
+  const char* trailer = bytes.data() + body;
+
+  // Cheap fields first: a foreign or torn file needs no hashing.
+  if (GetU32(trailer + kMagicAt) != kEntryMagic) return Bad("wrong magic");
+  const uint32_t version = GetU32(trailer + kVersionAt);
+  if (version != kEntryVersion) return Bad("format version ", version, ", not ", kEntryVersion);
+  const uint64_t payload_size = GetU64(trailer + kPayloadSizeAt);
+  const uint64_t info_size = GetU64(trailer + kInfoSizeAt);
+  if (payload_size > body || info_size != body - payload_size) {
+    return Bad("sizes ", payload_size, " + ", info_size, " do not fill ", body, " bytes");
+  }
+
+  EntryView view;
+  std::memcpy(view.key.bytes.data(), trailer + kKeyAt, view.key.bytes.size());
+  if (expected != nullptr && view.key != *expected) {
+    return Bad("holds key ", view.key.Hex(), ", not ", expected->Hex());
+  }
+  const Digest checksum = Sha256Of(bytes.substr(0, body + kChecksumAt));
+  if (checksum.view() != bytes.substr(body + kChecksumAt)) return Bad("checksum does not match");
+
+  view.payload = bytes.substr(0, payload_size);
+  if (!view.info.ParseFromArray(bytes.data() + payload_size, static_cast<int>(info_size))) {
+    return Bad("artifact info does not parse");
+  }
+  if (view.info.target().runtime_abi() != GetU64(trailer + kAbiAt)) {
+    return Bad("runtime ABI differs between trailer and artifact info");
+  }
+  return view;
+}
+
+}  // namespace kiln

@@ -1,0 +1,226 @@
+#include "lang/framing.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "lang/bytes.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+// A length that a peer merely claims must not make us allocate it all.
+constexpr size_t kFirstReserve = 1 << 20;
+
+absl::Status ErrnoStatus(absl::StatusCode code, absl::string_view what, int error) {
+  return absl::Status(code, absl::StrCat(what, ": ", std::strerror(error)));
+}
+
+// Waits until `fd` has `events`, or the deadline.
+absl::Status WaitFor(int fd, short events, absl::Time deadline) {
+  for (;;) {
+    int timeout_ms = -1;
+    if (deadline != absl::InfiniteFuture()) {
+      const absl::Duration left = deadline - absl::Now();
+      if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("peer is too slow");
+      // Rounded up: poll(0) would spin through the last millisecond.
+      timeout_ms = static_cast<int>(
+          std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, INT_MAX));
+    }
+    pollfd entry = {fd, events, 0};
+    const int ready = poll(&entry, 1, timeout_ms);
+    if (ready > 0) return absl::OkStatus();  // errors and hang-ups show at the next call
+    if (ready < 0 && errno != EINTR) {
+      return ErrnoStatus(absl::StatusCode::kUnavailable, "poll", errno);
+    }
+  }
+}
+
+// Reads some bytes; 0 at the end of the stream.
+absl::StatusOr<size_t> ReadSome(int fd, char* out, size_t size, absl::Time deadline) {
+  const bool timed = deadline != absl::InfiniteFuture();
+  for (;;) {
+    ssize_t got = -1;
+    if (timed) {
+      got = recv(fd, out, size, MSG_DONTWAIT);
+      if (got < 0 && errno == ENOTSOCK) {
+        RETURN_IF_ERROR(WaitFor(fd, POLLIN, deadline));
+        got = read(fd, out, size);
+      }
+    } else {
+      got = read(fd, out, size);
+    }
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno == EINTR) continue;
+    if (errno == ECONNRESET) return size_t{0};
+    if (errno != EAGAIN && errno != EWOULDBLOCK) {
+      return ErrnoStatus(absl::StatusCode::kUnavailable, "read", errno);
+    }
+    RETURN_IF_ERROR(WaitFor(fd, POLLIN, deadline));
+  }
+}
+
+// Reads exactly `size` bytes. An end before the first is Unavailable if `may_end`.
+absl::Status ReadAll(int fd, char* out, size_t size, bool may_end, absl::Time deadline) {
+  size_t done = 0;
+  while (done < size) {
+    ASSIGN_OR_RETURN(const size_t got, ReadSome(fd, out + done, size - done, deadline));
+    if (got == 0) {
+      if (may_end && done == 0) return absl::UnavailableError("end of stream");
+      return absl::DataLossError("stream ended inside a frame");
+    }
+    done += got;
+  }
+  return absl::OkStatus();
+}
+
+// Writes some of the two parts in one system call.
+ssize_t WriteSome(int fd, iovec* parts, int count, bool timed) {
+  msghdr message = {};
+  message.msg_iov = parts;
+  message.msg_iovlen = count;
+  const ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | (timed ? MSG_DONTWAIT : 0));
+  if (sent >= 0 || errno != ENOTSOCK) return sent;
+  if (!timed) return writev(fd, parts, count);
+  // A pipe has no MSG_DONTWAIT; after poll, a page goes in without blocking.
+  pollfd entry = {fd, POLLOUT, 0};
+  if (poll(&entry, 1, 0) == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return write(fd, parts[0].iov_base, std::min<size_t>(parts[0].iov_len, PIPE_BUF));
+}
+
+absl::Status WriteParts(int fd, iovec* parts, int count, absl::Time deadline) {
+  const bool timed = deadline != absl::InfiniteFuture();
+  while (count > 0) {
+    if (parts->iov_len == 0) {
+      ++parts, --count;
+      continue;
+    }
+    const ssize_t sent = WriteSome(fd, parts, count, timed);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) {
+        return ErrnoStatus(absl::StatusCode::kUnavailable, "peer is gone", errno);
+      }
+      RETURN_IF_ERROR(WaitFor(fd, POLLOUT, deadline));
+      continue;
+    }
+    size_t left = static_cast<size_t>(sent);
+    while (count > 0 && left >= parts->iov_len) {
+      left -= parts->iov_len;
+      ++parts, --count;
+    }
+    if (count > 0) {
+      parts->iov_base = static_cast<char*>(parts->iov_base) + left;
+      parts->iov_len -= left;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void EncodeFrameHeader(const FrameHeader& header, char out[kFrameHeaderSize]) {
+  PutU32(kFrameMagic, out);
+  PutU32(static_cast<uint32_t>(header.type), out + 4);
+  PutU32(header.length, out + 8);
+  PutU32(header.id, out + 12);
+}
+
+absl::StatusOr<FrameHeader> DecodeFrameHeader(absl::string_view bytes, uint32_t max_length) {
+  if (bytes.size() < kFrameHeaderSize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame header of ", bytes.size(), " bytes, not ", kFrameHeaderSize));
+  }
+  const uint32_t magic = GetU32(bytes.data());
+  const uint32_t type = GetU32(bytes.data() + 4);
+  const uint32_t length = GetU32(bytes.data() + 8);
+  if (magic != kFrameMagic) {
+    return absl::InvalidArgumentError(absl::StrCat("frame magic ", absl::Hex(magic)));
+  }
+  if (type == 0 || type > kLastFrameType) {
+    return absl::InvalidArgumentError(absl::StrCat("frame type ", type, " is unknown"));
+  }
+  if (length > max_length) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame length ", length, " is over the limit of ", max_length));
+  }
+  return FrameHeader{static_cast<FrameType>(type), length, GetU32(bytes.data() + 12)};
+}
+
+absl::Status WriteFrame(int fd, FrameType type, uint32_t id, absl::string_view body,
+                        absl::Time deadline) {
+  if (body.size() > kMaxFrameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("message of ", body.size(),
+                                                   " bytes; at most ", kMaxFrameBytes, " fit"));
+  }
+  char header[kFrameHeaderSize];
+  EncodeFrameHeader({type, static_cast<uint32_t>(body.size()), id}, header);
+  iovec parts[2] = {{header, sizeof header}, {const_cast<char*>(body.data()), body.size()}};
+  return WriteParts(fd, parts, 2, deadline);
+}
+
+absl::Status WriteFrame(int fd, FrameType type, uint32_t id,
+                        const google::protobuf::MessageLite& message, absl::Time deadline) {
+  const size_t size = message.ByteSizeLong();
+  if (size > kMaxFrameBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("message of ", size, " bytes; at most ", kMaxFrameBytes, " fit"));
+  }
+  return WriteFrame(fd, type, id, message.SerializeAsString(), deadline);
+}
+
+absl::StatusOr<Frame> ReadFrame(int fd, absl::Time deadline, uint32_t max_length) {
+  char header_bytes[kFrameHeaderSize];
+  RETURN_IF_ERROR(ReadAll(fd, header_bytes, sizeof header_bytes, /*may_end=*/true, deadline));
+  ASSIGN_OR_RETURN(const FrameHeader header,
+                   DecodeFrameHeader({header_bytes, sizeof header_bytes}, max_length));
+  Frame frame{header.type, header.id, {}};
+  size_t done = 0;
+  while (done < header.length) {
+    const size_t next = std::min<size_t>(header.length, std::max(kFirstReserve, 2 * done));
+    frame.body.resize(next);
+    RETURN_IF_ERROR(ReadAll(fd, &frame.body[done], next - done, /*may_end=*/false, deadline));
+    done = next;
+  }
+  return frame;
+}
+
+proto::ErrorReply ToErrorReply(const absl::Status& status) {
+  proto::ErrorReply reply;
+  reply.set_code(static_cast<uint32_t>(status.code()));
+  reply.set_message(std::string(status.message()));
+  return reply;
+}
+
+absl::Status ParseReply(const Frame& frame, FrameType expected,
+                        google::protobuf::MessageLite* reply) {
+  if (frame.type == FrameType::kError) {
+    proto::ErrorReply error;
+    if (!error.ParseFromString(frame.body)) return absl::InternalError("unreadable error reply");
+    const auto code = static_cast<absl::StatusCode>(error.code());
+    const bool known = error.code() >= static_cast<uint32_t>(absl::StatusCode::kCancelled) &&
+                       error.code() <= static_cast<uint32_t>(absl::StatusCode::kUnauthenticated);
+    return absl::Status(known ? code : absl::StatusCode::kUnknown, error.message());
+  }
+  if (frame.type != expected) {
+    return absl::InternalError(absl::StrCat("reply of frame type ",
+                                            static_cast<uint32_t>(frame.type), ", not ",
+                                            static_cast<uint32_t>(expected)));
+  }
+  if (!reply->ParseFromString(frame.body)) return absl::InternalError("unreadable reply");
+  return absl::OkStatus();
+}
+
+}  // namespace kiln
