@@ -2,6 +2,7 @@
 #ifndef KILN_RUNTIME_LOADED_KERNEL_H_
 #define KILN_RUNTIME_LOADED_KERNEL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,7 +32,7 @@ class LoadedKernel {
   // Loads the shared object at `path`, a file named by its digest that is never
   // reused for other content. FailedPrecondition when the ABI or the CPU level
   // does not fit this process; Unavailable when the directory cannot be mapped
-  // executable (the caller then uses FromBytes).
+  // executable (the caller then uses FromBytes); DataLoss when it is no kernel.
   static absl::StatusOr<std::shared_ptr<const LoadedKernel>> FromFile(
       const std::string& path, const proto::ArtifactInfo& info);
   // Loads from memory, by way of an anonymous file.
@@ -43,22 +44,35 @@ class LoadedKernel {
 
   // Runs all tasks in order on the process's thread pool and returns when done.
   // `arguments` has info().arguments_size() slots, `results` results_size().
-  // `max_threads` 0: the pool's size. Returns false when a check failed (the
-  // hook `fail` was told). Serial kernels run on the caller, without locks.
+  // `max_threads` 0: as many as this process has CPUs. Returns false when a check
+  // failed (the hook `fail` was told). Serial kernels, loops too small to share and
+  // launches that find the pool taken run on the caller, without locks.
   bool Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks = nullptr,
               int max_threads = 0) const;
 
  private:
-  LoadedKernel() = default;
   struct BoundTask {
-    KilnTask run;
-    KilnBounds bounds;       // null: constant
-    int64_t begin, end;
-    uint32_t kind, max_threads, cost;
+    KilnTask run = nullptr;
+    KilnBounds bounds = nullptr;  // null: constant
+    int64_t begin = 0, end = 0;
+    bool serial = true;
+    int max_threads = 0;  // 0: no limit of the task's own
+    // Nanoseconds an iteration takes, in 1/64: the compiler's estimate, then what
+    // launches measured. Loops with inner loops cannot be told by looking.
+    mutable std::atomic<uint32_t> cost{0};
+    mutable std::atomic<bool> measured{false};
   };
+
+  explicit LoadedKernel(void* handle) : handle_(handle) {}
+  static absl::StatusOr<std::shared_ptr<const LoadedKernel>> Bind(void* handle,
+                                                                  const proto::ArtifactInfo& info);
+  static void RunRange(const BoundTask& task, const KilnContext& ctx, int64_t begin, int64_t end,
+                       int max_threads);
+
   proto::ArtifactInfo info_;
+  uint32_t temporary_bytes_ = 0;
   std::vector<BoundTask> tasks_;
-  void* handle_ = nullptr;
+  void* handle_;  // of dlopen; owned
 };
 
 }  // namespace kiln

@@ -1,0 +1,270 @@
+#include "runtime/cpu/thread_pool.h"
+
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <mutex>
+
+namespace kiln {
+namespace {
+
+constexpr uint64_t kActiveMask = (uint64_t{1} << 18) - 1;
+constexpr uint64_t kWaiting = uint64_t{1} << 18;
+constexpr uint64_t kOpen = uint64_t{1} << 19;
+constexpr int kThreadsShift = 20;
+constexpr int kEpochShift = 32;
+
+// How long a thread without work stays awake. Longer than the pause between
+// launches of a program that does little else; short against a time slice.
+constexpr int64_t kSpinNanoseconds = 150'000;
+// A gap between two looks at the clock that only preemption explains.
+constexpr int64_t kPreemptedNanoseconds = 300'000;
+constexpr int64_t kNoSpinNanoseconds = 20'000'000;
+// How long the caller spins for threads that are finishing their last chunk.
+constexpr int64_t kCallerSpinNanoseconds = 50'000;
+constexpr int kPausesPerLook = 8;
+
+uint32_t Epoch(uint64_t gate) { return static_cast<uint32_t>(gate >> kEpochShift); }
+int Threads(uint64_t gate) { return static_cast<int>((gate >> kThreadsShift) & 0xfff); }
+
+// The futex words are halves of atomics that are only ever accessed whole.
+void FutexWait(const void* word, uint32_t expected) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+void FutexWake(const void* word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+std::atomic<ThreadPool*> process_pool{nullptr};
+
+}  // namespace
+
+int DefaultThreads() {
+  static const int count = [] {
+    cpu_set_t set;
+    int cpus = sched_getaffinity(0, sizeof set, &set) == 0
+                   ? CPU_COUNT(&set)
+                   : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    return std::clamp(cpus, 1, kMaxPoolThreads);
+  }();
+  return count;
+}
+
+int64_t NowNanoseconds() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * int64_t{1'000'000'000} + t.tv_nsec;
+}
+
+ThreadPool::ThreadPool() : cpus_(DefaultThreads()), ctx_(), range_() {}
+
+// The child has none of the threads, and the pool may have been in use: it is
+// left as it is, and a new one is made when needed.
+void ThreadPool::ForgetInChild() { process_pool.store(nullptr, std::memory_order_relaxed); }
+
+ThreadPool& ThreadPool::Get() {
+  ThreadPool* pool = process_pool.load(std::memory_order_acquire);
+  if (pool != nullptr) return *pool;
+  static std::once_flag at_fork;
+  std::call_once(at_fork, [] { pthread_atfork(nullptr, nullptr, &ThreadPool::ForgetInChild); });
+  auto* made = new ThreadPool();
+  if (process_pool.compare_exchange_strong(pool, made, std::memory_order_acq_rel)) return *made;
+  delete made;
+  return *pool;
+}
+
+bool ThreadPool::Awake(int threads) const {
+  if (started_.load(std::memory_order_relaxed) < threads - 1) return false;
+  if (parked_.load(std::memory_order_relaxed) == 0) return true;
+  for (int t = 1; t < threads; ++t) {
+    if (workers_[t].parked.load(std::memory_order_relaxed) != 0) return false;
+  }
+  return true;
+}
+
+void ThreadPool::Start(int threads) {
+  struct Birth {
+    ThreadPool* pool;
+    int index;
+    uint32_t epoch;
+  };
+  // Signals are the program's own threads' business.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int started = started_.load(std::memory_order_relaxed);
+  for (; started < threads - 1; ++started) {
+    auto* birth = new Birth{this, started + 1, Epoch(gate_.load(std::memory_order_relaxed))};
+    pthread_t thread;
+    auto entry = [](void* raw) -> void* {
+      auto* birth = static_cast<Birth*>(raw);
+      Birth copy = *birth;
+      delete birth;
+      copy.pool->WorkerLoop(copy.index, copy.epoch);
+      return nullptr;
+    };
+    // Too many threads for the system: go on with those there are.
+    if (pthread_create(&thread, nullptr, entry, birth) != 0) {
+      delete birth;
+      break;
+    }
+    pthread_setname_np(thread, "kiln");
+    pthread_detach(thread);
+  }
+  started_.store(started, std::memory_order_relaxed);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void ThreadPool::SeedStates(int threads) {
+  uint32_t generation = RandomGeneration();
+  if (states_generation_ != generation) states_seeded_ = 0;
+  states_generation_ = generation;
+  for (; states_seeded_ < threads; ++states_seeded_) {
+    SeedRandomState(states_[states_seeded_], states_seeded_);
+  }
+}
+
+bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* caller_iterations,
+                        int64_t* caller_nanoseconds) {
+  if (busy_.load(std::memory_order_relaxed) || busy_.exchange(true, std::memory_order_acquire)) {
+    return false;
+  }
+  const int threads = std::min(range.threads, kMaxPoolThreads);
+  if (started_.load(std::memory_order_relaxed) < threads - 1) Start(threads);
+  SeedStates(threads);
+  ctx_ = ctx;
+  ctx_.random_states = states_;
+  range_ = range;
+  range_.threads = threads;
+  const int64_t count = range.end - range.begin;
+  // Shares end on multiples of a cache line's worth of elements.
+  const int64_t align = count >= int64_t{threads} * 1024 ? 64 : 1;
+  const int64_t share = (count / threads + align - 1) / align * align;
+  int64_t at = 0;
+  for (int t = 0; t < threads; ++t) {
+    shares_[t].next.store(at, std::memory_order_relaxed);
+    at = t == threads - 1 ? count : std::min(count, at + share);
+    shares_[t].end = at;
+  }
+  const uint32_t epoch = Epoch(gate_.load(std::memory_order_relaxed)) + 1;
+  // seq_cst, as is the count of parked threads: one of the two sides sees the other.
+  gate_.store(uint64_t{epoch} << kEpochShift | static_cast<uint64_t>(threads) << kThreadsShift |
+                  kOpen,
+              std::memory_order_seq_cst);
+  if (parked_.load(std::memory_order_seq_cst) != 0) Wake(threads);
+  const int64_t start = NowNanoseconds();
+  *caller_iterations = Work(0);
+  *caller_nanoseconds = NowNanoseconds() - start;
+  WaitForWorkers();
+  busy_.store(false, std::memory_order_release);
+  return true;
+}
+
+void ThreadPool::Wake(int threads) {
+  const int last = std::min(threads - 1, started_.load(std::memory_order_relaxed));
+  for (int t = 1; t <= last; ++t) {
+    std::atomic<uint32_t>& parked = workers_[t].parked;
+    if (parked.load(std::memory_order_relaxed) != 0 &&
+        parked.exchange(0, std::memory_order_acq_rel) != 0) {
+      FutexWake(&parked);
+    }
+  }
+}
+
+int64_t ThreadPool::Work(int index) {
+  const Range range = range_;
+  int64_t done = 0;
+  for (int k = 0; k < range.threads; ++k) {
+    int victim = index + k;
+    if (victim >= range.threads) victim -= range.threads;
+    Share& share = shares_[victim];
+    const int64_t end = share.end;
+    while (share.next.load(std::memory_order_relaxed) < end) {
+      int64_t at = share.next.fetch_add(range.chunk, std::memory_order_relaxed);
+      if (at >= end) break;
+      if (__atomic_load_n(ctx_.failed, __ATOMIC_RELAXED) != 0) return done;
+      int64_t until = std::min(end, at + range.chunk);
+      range.run(&ctx_, range.begin + at, range.begin + until, index);
+      done += until - at;
+    }
+  }
+  return done;
+}
+
+void ThreadPool::WaitForWorkers() {
+  uint64_t gate = gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
+  if ((gate & kActiveMask) == 0) return;
+  const int64_t give_up = NowNanoseconds() + kCallerSpinNanoseconds;
+  do {
+    for (int i = 0; i < kPausesPerLook; ++i) {
+      if ((gate_.load(std::memory_order_acquire) & kActiveMask) == 0) return;
+      _mm_pause();
+    }
+  } while (NowNanoseconds() < give_up);
+  gate = gate_.fetch_or(kWaiting, std::memory_order_acq_rel) | kWaiting;
+  while ((gate & kActiveMask) != 0) {
+    FutexWait(&gate_, static_cast<uint32_t>(gate));  // the low half, little-endian
+    gate = gate_.load(std::memory_order_acquire);
+  }
+}
+
+void ThreadPool::WorkerLoop(int index, uint32_t seen) {
+  int64_t no_spin_before = 0;
+  for (;;) {
+    AwaitEpoch(index, seen, &no_spin_before);
+    uint64_t gate = gate_.load(std::memory_order_acquire);
+    seen = Epoch(gate);
+    if (index >= Threads(gate)) {
+      // Launches of fewer threads do not keep this one awake.
+      no_spin_before = std::max(no_spin_before, NowNanoseconds() + kSpinNanoseconds);
+      continue;
+    }
+    while ((gate & kOpen) != 0 && Epoch(gate) == seen) {
+      if (!gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) continue;
+      Work(index);
+      uint64_t before = gate_.fetch_sub(1, std::memory_order_acq_rel);
+      if ((before & kWaiting) != 0 && (before & kActiveMask) == 1) FutexWake(&gate_);
+      break;
+    }
+  }
+}
+
+void ThreadPool::AwaitEpoch(int index, uint32_t seen, int64_t* no_spin_before) {
+  int64_t now = NowNanoseconds();
+  if (index < cpus_ && now >= *no_spin_before) {
+    const int64_t until = now + kSpinNanoseconds;
+    while (now < until) {
+      for (int i = 0; i < kPausesPerLook; ++i) {
+        if (Epoch(gate_.load(std::memory_order_relaxed)) != seen) return;
+        _mm_pause();
+      }
+      const int64_t before = now;
+      now = NowNanoseconds();
+      if (now - before > kPreemptedNanoseconds) {
+        *no_spin_before = now + kNoSpinNanoseconds;
+        break;
+      }
+    }
+  }
+  std::atomic<uint32_t>& parked = workers_[index].parked;
+  while (Epoch(gate_.load(std::memory_order_seq_cst)) == seen) {
+    parked.store(1, std::memory_order_relaxed);
+    parked_.fetch_add(1, std::memory_order_seq_cst);
+    // A launch of fewer threads leaves this one parked: it sees the epoch later.
+    if (Epoch(gate_.load(std::memory_order_seq_cst)) == seen) {
+      while (parked.load(std::memory_order_acquire) != 0) FutexWait(&parked, 1);
+    }
+    parked_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  parked.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace kiln

@@ -1,0 +1,124 @@
+// Run plain and under the thread sanitizer (thread_pool_tsan_test).
+#include "runtime/cpu/thread_pool.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace kiln {
+namespace {
+
+// Every element up by one; plain stores, so that the sanitizer sees overlaps.
+void CountUp(const KilnContext* ctx, int64_t begin, int64_t end, int32_t) {
+  auto* y = reinterpret_cast<int32_t*>(ctx->arguments[0]);
+  for (int64_t i = begin; i < end; ++i) y[i] += 1;
+}
+
+void TouchRandom(const KilnContext* ctx, int64_t begin, int64_t end, int32_t thread) {
+  ctx->random_states[thread][0] += static_cast<uint32_t>(end - begin);
+}
+
+struct Launch {
+  std::vector<int32_t> y;
+  uint64_t arguments[1];
+  volatile uint32_t failed = 0;
+  KilnContext ctx = {};
+
+  explicit Launch(int64_t size) : y(size) {
+    arguments[0] = reinterpret_cast<uint64_t>(y.data());
+    ctx.arguments = arguments;
+    ctx.failed = &failed;
+    ctx.random_states = CallerRandomState();
+  }
+  bool Run(int threads, int64_t chunk, KilnTask task = &CountUp) {
+    ThreadPool::Range range{task, 0, static_cast<int64_t>(y.size()), chunk, threads};
+    int64_t iterations, nanoseconds;
+    return ThreadPool::Get().TryRun(ctx, range, &iterations, &nanoseconds);
+  }
+  bool AllAre(int32_t value) const {
+    for (int32_t v : y) {
+      if (v != value) return false;
+    }
+    return true;
+  }
+};
+
+TEST(ThreadPoolTest, EveryIterationOnce) {
+  for (int64_t size : {1, 2, 7, 64, 5000}) {
+    for (int threads : {2, 3, 5}) {
+      for (int64_t chunk : {1, 64, 10000}) {
+        Launch launch(size);
+        int32_t runs = 0;
+        for (int i = 0; i < 20; ++i) runs += launch.Run(threads, chunk) ? 1 : 0;
+        EXPECT_EQ(runs, 20);
+        EXPECT_TRUE(launch.AllAre(runs)) << size << " " << threads << " " << chunk;
+      }
+    }
+  }
+}
+
+TEST(ThreadPoolTest, ParkedThreadsComeBack) {
+  Launch launch(4096);
+  for (int i = 1; i <= 20; ++i) {
+    ASSERT_TRUE(launch.Run(2 + i % 3, 16));
+    usleep(i % 2 == 0 ? 1000 : 120);  // parked, and about to park
+    ASSERT_TRUE(launch.AllAre(i));
+  }
+}
+
+TEST(ThreadPoolTest, FailureEndsEarly) {
+  Launch launch(1 << 16);
+  launch.failed = 1;
+  EXPECT_TRUE(launch.Run(2, 1));
+  EXPECT_TRUE(launch.AllAre(0));
+}
+
+// Several threads want the pool, children are forked in between.
+TEST(ThreadPoolTest, ConcurrentLaunchesAndForks) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0}, shared{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      Launch launch(2000);
+      int32_t runs = 0;
+      for (int i = 0; i < 300; ++i) {
+        if (launch.Run(2 + t % 3, 50)) {
+          ++runs;
+          ++shared;
+        }
+        launch.Run(2, 500, &TouchRandom);
+        if (i % 100 == 0) SetRandomSeed(i);
+      }
+      wrong += !launch.AllAre(runs);
+    });
+  }
+  int bad_children = 0;
+  for (int i = 0; i < 3; ++i) {
+    usleep(2000);
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(30);
+      Launch launch(5000);
+      bool good = ThreadPool::Get().started() == 0;
+#ifdef __SANITIZE_THREAD__
+      _exit(good ? 0 : 1);  // its runtime cannot start threads after such a fork
+#endif
+      for (int k = 1; k <= 20; ++k) good = good && launch.Run(3, 32) && launch.AllAre(k);
+      _exit(good ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    bad_children += status != 0;
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(bad_children, 0);
+  EXPECT_GT(shared, 0);
+}
+
+}  // namespace
+}  // namespace kiln

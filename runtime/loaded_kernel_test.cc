@@ -1,0 +1,216 @@
+#include "runtime/loaded_kernel.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <set>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "runtime/random.h"
+#include "runtime/test_artifact.h"
+
+namespace kiln {
+namespace {
+
+std::shared_ptr<const LoadedKernel> Load(const proto::ArtifactInfo& info) {
+  auto kernel = LoadedKernel::FromBytes(TestKernelBytes(), info);
+  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  return *kernel;
+}
+
+TEST(LoadedKernelTest, SerialTaskFromFileAndFromBytes) {
+  proto::ArtifactInfo info = TestInfo();
+  AddSerial(&info, "add_one");
+  auto from_file = LoadedKernel::FromFile(kTestKernelPath, info);
+  ASSERT_TRUE(from_file.ok()) << from_file.status();
+  for (const auto& kernel : {*from_file, Load(info)}) {
+    uint64_t argument = 41, result = 0;
+    EXPECT_TRUE(kernel->Launch(&argument, &result));
+    EXPECT_EQ(result, 42u);
+  }
+}
+
+TEST(LoadedKernelTest, ManyLoadsFromBytesStayApart) {
+  proto::ArtifactInfo info = TestInfo();
+  AddSerial(&info, "add_one");
+  std::vector<std::shared_ptr<const LoadedKernel>> kernels;
+  for (int i = 0; i < 40; ++i) kernels.push_back(Load(info));
+  kernels.erase(kernels.begin(), kernels.begin() + 20);
+  for (const auto& kernel : kernels) {
+    uint64_t argument = 1, result = 0;
+    EXPECT_TRUE(kernel->Launch(&argument, &result));
+    EXPECT_EQ(result, 2u);
+  }
+}
+
+TEST(LoadedKernelTest, RefusesWhatDoesNotFit) {
+  proto::ArtifactInfo info = TestInfo();
+  AddSerial(&info, "add_one");
+  proto::ArtifactInfo other_abi = info, other_level = info, no_symbol = info;
+  other_abi.mutable_target()->set_runtime_abi(RuntimeAbi() + 1);
+  other_level.mutable_target()->set_cpu(static_cast<proto::CpuLevel>(HostCpuLevel() + 1));
+  no_symbol.mutable_tasks(0)->set_symbol("absent");
+  std::string bytes = TestKernelBytes();
+  EXPECT_TRUE(absl::IsFailedPrecondition(LoadedKernel::FromBytes(bytes, other_abi).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(LoadedKernel::FromBytes(bytes, other_level).status()));
+  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(bytes, no_symbol).status()));
+  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes("no ELF", info).status()));
+  EXPECT_TRUE(absl::IsUnavailable(LoadedKernel::FromFile("/nowhere/x.so", info).status()));
+}
+
+// Every iteration runs once, whatever the size, the estimate and the threads.
+TEST(LoadedKernelTest, RangeTasksRunEveryIterationOnce) {
+  for (uint32_t cost : {0u, 1u, 1000u, 1000000u}) {
+    proto::ArtifactInfo info = TestInfo();
+    AddRange(&info, "count_up", 0, cost, "count_up_bounds");
+    auto kernel = Load(info);
+    for (int64_t size : {0, 1, 2, 3, 63, 64, 1000, 100003}) {
+      std::vector<int32_t> y(size + 1);
+      uint64_t arguments[2] = {reinterpret_cast<uint64_t>(y.data()), static_cast<uint64_t>(size)};
+      int launches = 0;
+      for (int threads : {0, 1, 2, 3, 8}) {
+        for (int i = 0; i < 20; ++i, ++launches) kernel->Launch(arguments, nullptr, nullptr, threads);
+      }
+      for (int64_t i = 0; i < size; ++i) ASSERT_EQ(y[i], launches) << i << " of " << size;
+      EXPECT_EQ(y[size], 0);
+    }
+  }
+}
+
+TEST(LoadedKernelTest, TemporariesStartAtZeroAndCarryAcrossTasks) {
+  for (uint32_t bytes : {8u, 1024u, 1u << 20}) {
+    proto::ArtifactInfo info = TestInfo();
+    info.set_temporary_bytes(bytes);
+    AddRange(&info, "sum", 100000, 1);
+    AddSerial(&info, "sum_out");
+    auto kernel = Load(info);
+    for (int i = 0; i < 3; ++i) {
+      uint64_t result = 0;
+      kernel->Launch(nullptr, &result);
+      EXPECT_EQ(result, 4999950000u);
+    }
+  }
+}
+
+TEST(LoadedKernelTest, PrintsArriveOneAtATime) {
+  proto::ArtifactInfo info = TestInfo();
+  AddRange(&info, "print_each", 1000, 100000);
+  auto kernel = Load(info);
+  std::set<uint64_t> seen;
+  LaunchHooks hooks;
+  hooks.print = [&](uint32_t node, const uint64_t* values, uint32_t count) {
+    EXPECT_EQ(node, 7u);
+    EXPECT_EQ(count, 1u);
+    seen.insert(values[0]);
+  };
+  EXPECT_TRUE(kernel->Launch(nullptr, nullptr, &hooks, 4));
+  EXPECT_EQ(seen.size(), 1000u);
+}
+
+TEST(LoadedKernelTest, FirstFailureWinsAndEndsTheLaunch) {
+  proto::ArtifactInfo info = TestInfo();
+  AddRange(&info, "fail_from", 100000, 100);
+  AddSerial(&info, "add_one");
+  auto kernel = Load(info);
+  uint64_t argument = 500, result = 0;
+  int failures = 0;
+  LaunchHooks hooks;
+  hooks.fail = [&](uint32_t node, const uint64_t* values, uint32_t) {
+    EXPECT_EQ(node, 9u);
+    EXPECT_GE(values[0], 500u);
+    ++failures;
+  };
+  EXPECT_FALSE(kernel->Launch(&argument, &result, &hooks));
+  EXPECT_EQ(failures, 1);
+  EXPECT_EQ(result, 0u) << "a task after the failed one ran";
+  argument = 1 << 20;
+  EXPECT_TRUE(kernel->Launch(&argument, &result, &hooks));
+}
+
+TEST(LoadedKernelTest, LaunchInsideAHook) {
+  proto::ArtifactInfo inner_info = TestInfo();
+  inner_info.set_temporary_bytes(1 << 20);
+  AddRange(&inner_info, "sum", 100000, 1);
+  AddSerial(&inner_info, "sum_out");
+  auto inner = Load(inner_info);
+  proto::ArtifactInfo info = TestInfo();
+  info.set_temporary_bytes(1 << 20);
+  AddRange(&info, "print_each", 50, 1000000);
+  auto outer = Load(info);
+  int good = 0;
+  LaunchHooks hooks;
+  hooks.print = [&](uint32_t, const uint64_t*, uint32_t) {
+    uint64_t result = 0;
+    inner->Launch(nullptr, &result);
+    good += result == 4999950000u;
+  };
+  EXPECT_TRUE(outer->Launch(nullptr, nullptr, &hooks));
+  EXPECT_EQ(good, 50);
+}
+
+TEST(LoadedKernelTest, SeedsRepeat) {
+  proto::ArtifactInfo info = TestInfo();
+  AddSerial(&info, "draw");
+  auto kernel = Load(info);
+  auto draw = [&] {
+    uint64_t result = 0;
+    kernel->Launch(nullptr, &result);
+    return result;
+  };
+  SetRandomSeed(1);
+  uint64_t first = draw(), second = draw();
+  EXPECT_NE(first, second);
+  SetRandomSeed(2);
+  EXPECT_NE(draw(), first);
+  SetRandomSeed(1);
+  EXPECT_EQ(draw(), first);
+  EXPECT_EQ(draw(), second);
+}
+
+TEST(LoadedKernelTest, ForkedChildLaunches) {
+  proto::ArtifactInfo info = TestInfo();
+  info.set_temporary_bytes(8);
+  AddRange(&info, "sum", 10000000, 1);
+  AddSerial(&info, "sum_out");
+  auto kernel = Load(info);
+  uint64_t before = 0;
+  kernel->Launch(nullptr, &before);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    uint64_t result = 0;
+    for (int i = 0; i < 10; ++i) kernel->Launch(nullptr, &result);
+    _exit(result == before ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  uint64_t after = 0;
+  kernel->Launch(nullptr, &after);
+  EXPECT_EQ(after, before);
+}
+
+TEST(LoadedKernelTest, SeveralThreadsLaunch) {
+  proto::ArtifactInfo info = TestInfo();
+  info.set_temporary_bytes(8);
+  AddRange(&info, "sum", 20000, 1);
+  AddSerial(&info, "sum_out");
+  auto kernel = Load(info);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        uint64_t result = 0;
+        kernel->Launch(nullptr, &result, nullptr, 1 + i % 4);
+        wrong += result != 199990000u;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace kiln

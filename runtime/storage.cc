@@ -1,0 +1,68 @@
+#include "runtime/storage.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint64_t kHugePage = uint64_t{2} << 20;
+// From here on memory comes from the system page by page, zeroed and returnable.
+constexpr uint64_t kMapFrom = uint64_t{64} << 10;
+constexpr uint64_t kAlignment = 64;
+
+uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+
+absl::Status Refused(uint64_t bytes) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("cannot allocate ", bytes, " bytes (", bytes >> 20, " MiB) for fields"));
+}
+
+// Maps `size` bytes at a multiple of `alignment`, null when refused.
+uint8_t* Map(uint64_t size, uint64_t alignment) {
+  const uint64_t whole = size + (alignment > 4096 ? alignment : 0);
+  void* raw = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  auto start = reinterpret_cast<uintptr_t>(raw);
+  uintptr_t aligned = RoundUp(start, alignment);
+  if (aligned != start) munmap(raw, aligned - start);
+  uintptr_t end = start + whole;
+  if (end != aligned + size) munmap(reinterpret_cast<void*>(aligned + size), end - aligned - size);
+  return reinterpret_cast<uint8_t*>(aligned);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes) {
+  if (bytes > (uint64_t{1} << 47)) return Refused(bytes);
+  uint8_t* data = nullptr;
+  if (bytes < kMapFrom) {
+    // One line more than asked: vector loads of the last elements stay inside.
+    const uint64_t size = RoundUp(bytes, kAlignment) + kAlignment;
+    data = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, size));
+    if (data == nullptr) return Refused(bytes);
+    std::memset(data, 0, size);
+  } else {
+    const uint64_t alignment = bytes >= kHugePage ? kHugePage : 4096;
+    const uint64_t size = RoundUp(bytes, 4096);
+    data = Map(size, alignment);
+    if (data == nullptr) return Refused(bytes);
+    if (bytes >= kHugePage) madvise(data, size, MADV_HUGEPAGE);
+  }
+  return std::unique_ptr<RootBuffer>(new RootBuffer(data, bytes));
+}
+
+RootBuffer::~RootBuffer() {
+  if (size_ < kMapFrom) {
+    std::free(data_);
+  } else {
+    munmap(data_, RoundUp(size_, 4096));
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,60 @@
+/* Tasks of the shapes that the compiler makes. */
+#include "runtime/abi.h"
+
+/* results[0] = arguments[0] + 1 */
+void add_one(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  c->results[0] = c->arguments[0] + 1;
+}
+
+/* y[i] += 1 for i < arguments[1] */
+void count_up(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  int32_t* y = (int32_t*)c->arguments[0];
+  for (int64_t i = begin; i < end; ++i) y[i] += 1;
+}
+
+void count_up_bounds(const KilnContext* c, int64_t out[2]) {
+  out[0] = 0;
+  out[1] = (int64_t)c->arguments[1];
+}
+
+/* temporaries[0] += sum of i, then results[0] = temporaries[0] */
+void sum(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  int64_t local = 0;
+  for (int64_t i = begin; i < end; ++i) local += i;
+  __atomic_fetch_add((int64_t*)c->temporaries, local, __ATOMIC_RELAXED);
+}
+
+void sum_out(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  c->results[0] = *(uint64_t*)c->temporaries;
+}
+
+void print_each(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  for (int64_t i = begin; i < end; ++i) {
+    uint64_t value = (uint64_t)i;
+    c->runtime->print(c, 7, 1, &value);
+  }
+}
+
+/* Fails from arguments[0] on; counts what ran in temporaries. */
+void fail_from(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  for (int64_t i = begin; i < end; ++i) {
+    if ((uint64_t)i >= c->arguments[0]) {
+      uint64_t value = (uint64_t)i;
+      c->runtime->fail(c, 9, 1, &value);
+      return;
+    }
+  }
+}
+
+/* results[0] = the next random number of the running thread. */
+void draw(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  uint32_t* s = c->random_states[thread];
+  uint32_t t = s[0] ^ (s[0] << 11);
+  s[0] = s[1];
+  s[1] = s[2];
+  s[2] = s[3];
+  s[3] = s[3] ^ (s[3] >> 19) ^ t ^ (t >> 8);
+  c->results[0] = s[3];
+}
+
+void nothing(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {}
