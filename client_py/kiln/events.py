@@ -7,6 +7,7 @@ one attribute look-up when nobody listens.
 
 _kernel_listeners = []
 _frame_listeners = []
+_total_listeners = []
 
 
 def on_kernel(callback):
@@ -24,6 +25,19 @@ def on_frame(callback):
     """Calls `callback(count)` after each GUI frame; `count` is that GUI's number of frames."""
     _frame_listeners.append(callback)
     return lambda: _remove(_frame_listeners, callback)
+
+
+def on_total(callback):
+    """Calls `callback(total)` when a program says how many frames it will show."""
+    _total_listeners.append(callback)
+    return lambda: _remove(_total_listeners, callback)
+
+
+def frames(total):
+    """`range(total)` for a loop over frames, of which listeners learn the length."""
+    for callback in tuple(_total_listeners):
+        callback(total)
+    return range(total)
 
 
 def kernel_ready(name, tier, wait_seconds, compile_seconds=0.0):
