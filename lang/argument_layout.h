@@ -25,7 +25,7 @@ inline constexpr int kMaxArgumentSlots = 4096;
 
 struct ArgumentLayout {
   std::vector<proto::ArgumentSlot> slots;
-  std::vector<int> first_slot;            // per parameter
+  std::vector<int> first_slot;  // per parameter
   std::vector<proto::Scalar> results;
 };
 
