@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+"""Writes compile_commands.json for editors and clang-tidy: `tools/compile_commands.py [output]`.
+
+Asks Bazel what it would run. Generated headers are found once the targets have been built.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Flags of GCC that clang does not know, and outputs that nobody wants written.
+_DROP = {"-fno-canonical-system-headers", "-Wunused-but-set-parameter", "-Wno-free-nonheap-object"}
+_DROP_WITH_VALUE = {"-o", "-MF"}
+
+
+def bazel(*arguments):
+    command = [ROOT / "tools" / "bazel", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
+def commands():
+    """One entry for each C++ file that Bazel compiles."""
+    root = bazel("info", "execution_root").strip()
+    reply = json.loads(bazel("aquery", "--output=jsonproto", 'mnemonic("CppCompile", //...)'))
+    entries = {}
+    for action in reply.get("actions", []):
+        arguments = _cleaned(action["arguments"])
+        source = arguments[arguments.index("-c") + 1]
+        if source.startswith(("external/", "bazel-out/")):
+            continue
+        entries.setdefault(
+            source, {"directory": root, "file": str(ROOT / source), "arguments": arguments}
+        )
+    return [entries[source] for source in sorted(entries)]
+
+
+def _cleaned(arguments):
+    kept, skip = [], False
+    for argument in arguments:
+        if skip or argument in _DROP:
+            skip = False
+        elif argument in _DROP_WITH_VALUE:
+            skip = True
+        elif argument != "-MD" and not argument.startswith("-frandom-seed"):
+            kept.append(argument)
+    return ["clang++-19", *kept[1:]]
+
+
+def main():
+    output = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "compile_commands.json"
+    entries = commands()
+    output.write_text(json.dumps(entries, indent=1))
+    print(f"{output}: {len(entries)} files")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,271 @@
+#!/usr/bin/python3
+"""Runs every test; ./test installs what it needs and comes here.
+
+A step is a function that yields results as it goes; a result is one test case: a unit test, a file
+looked at by a linter. The last line counts them.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STATE = ROOT / ".kiln" / "test"
+
+Result = collections.namedtuple("Result", "name passed message")
+
+
+def main():
+    options = parse()
+    STATE.mkdir(parents=True, exist_ok=True)
+    passed, failures = 0, []
+    for name, step in STEPS.items():
+        if options.steps and name not in options.steps:
+            continue
+        if options.quick and name in SLOW:
+            continue
+        start, count = time.monotonic(), 0
+        print(f"== {name}: {step.__doc__.splitlines()[0]}", flush=True)
+        try:
+            for result in step(options):
+                count += 1
+                if result.passed:
+                    passed += 1
+                else:
+                    failures.append(result)
+                    print(f"FAILED {result.name}\n{result.message}".rstrip(), flush=True)
+        except Exception as error:  # a step that breaks must not hide the others
+            failures.append(Result(name, False, f"{type(error).__name__}: {error}"))
+            print(f"FAILED {name}\n{failures[-1].message}", flush=True)
+        print(f"   {count} in {time.monotonic() - start:.0f} s", flush=True)
+    for result in failures:
+        print(f"FAILED {result.name}")
+    print(f"{passed} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="./test", description="Runs Kiln's tests.")
+    parser.add_argument("--quick", action="store_true", help=f"without {', '.join(sorted(SLOW))}")
+    parser.add_argument(
+        "what", nargs="*", help=f"steps ({', '.join(STEPS)}) or folders and files; default: all"
+    )
+    options = parser.parse_args()
+    options.steps = {name for name in options.what if name in STEPS}
+    options.paths = [name.rstrip("/") for name in options.what if name not in STEPS]
+    for path in options.paths:
+        if not (ROOT / path).exists():
+            parser.error(f"neither a step nor a file: {path}")
+    if options.paths and not options.steps:
+        options.steps = {"unit", "python"}
+    return options
+
+
+# ---- linters
+
+
+def clang_format(_options):
+    """C++ is formatted as .clang-format says"""
+    files = tracked("*.cc", "*.h")
+    for file, run in each(files, lambda f: ["clang-format-19", "--dry-run", "-Werror", f]):
+        yield Result(f"clang-format {file}", run.returncode == 0, run.stderr[:2000])
+
+
+def python_lint(_options):
+    """Python passes ruff, or where that is not installed pyflakes and a look at line lengths"""
+    files = tracked("*.py")
+    ruff = os.environ.get("RUFF") or shutil.which("ruff")
+    print(f"   with {ruff or 'pyflakes3: ruff was not found'}")
+    if ruff:
+        for verb in (["check"], ["format", "--check", "--diff"]):
+            for file, run in each(files, lambda f: [ruff, *verb, "--no-cache", "-q", f]):
+                passed = run.returncode == 0
+                yield Result(f"ruff {verb[0]} {file}", passed, (run.stdout + run.stderr)[:2000])
+        return
+    for file, run in each(files, lambda f: ["pyflakes3", f]):
+        # What a package imports in order to show it is used by others.
+        complaints = [line for line in run.stdout.splitlines() if "__init__.py" not in line]
+        for number, line in enumerate((ROOT / file).read_text().splitlines(), 1):
+            if len(line) > 100:
+                complaints.append(f"{file}:{number}: longer than 100 columns")
+        yield Result(f"pyflakes {file}", not complaints, "\n".join(complaints) + run.stderr)
+
+
+def shell_lint(_options):
+    """Shell scripts parse"""
+    scripts = [f for f in tracked() if (ROOT / f).read_bytes()[:11] == b"#!/bin/bash"]
+    for file, run in each([*scripts, "tools/setup.sh"], lambda f: ["bash", "-n", f]):
+        yield Result(f"bash -n {file}", run.returncode == 0, run.stderr)
+
+
+def clang_tidy(_options):
+    """C++ passes clang-tidy, but for files with MLIR or LLVM headers, which take too long"""
+    subprocess.run([ROOT / "tools" / "compile_commands.py"], check=True, stdout=subprocess.DEVNULL)
+    entries = json.loads((ROOT / "compile_commands.json").read_text())
+    files = [os.path.relpath(entry["file"], ROOT) for entry in entries]
+    files = [f for f in files if not f.endswith("_test.cc") and not includes_llvm(ROOT / f)]
+    # A file that passed need not be looked at again while neither it nor any header changed.
+    headers = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
+    for header in tracked("*.h", "*.proto"):
+        headers.update((ROOT / header).read_bytes())
+    marks = {f: STATE / f"tidy-{digest(headers, ROOT / f)}" for f in files}
+    for file in files:
+        if marks[file].exists():
+            yield Result(f"clang-tidy {file}", True, "")
+    todo = [f for f in files if not marks[f].exists()]
+    for file, run in each(todo, lambda f: ["clang-tidy-19", "--quiet", "-p", ".", f]):
+        if run.returncode == 0:
+            marks[file].touch()
+        yield Result(f"clang-tidy {file}", run.returncode == 0, run.stdout[:4000])
+
+
+def includes_llvm(path):
+    text = path.read_text()
+    if re.search(r'#include "(mlir|llvm|lld)/', text):
+        return True
+    # Through a header of the compiler's own rooms.
+    for header in re.findall(r'#include "(server/compiler/[^"]+)"', text):
+        if (ROOT / header).exists() and re.search(
+            r'#include "(mlir|llvm)/', (ROOT / header).read_text()
+        ):
+            return True
+    return "server/compiler/" in str(path) and '.inc"' in text
+
+
+def digest(base, path):
+    both = base.copy()
+    both.update(str(path).encode() + path.read_bytes())
+    return both.hexdigest()[:32]
+
+
+# ---- tests
+
+
+def unit(options):
+    """Bazel builds everything; the C++ tests pass"""
+    targets = [t for t in map(bazel_pattern, options.paths) if t] or (
+        [] if options.paths else ["//..."]
+    )
+    if not targets:
+        return
+    events = STATE / "events.json"
+    events.unlink(missing_ok=True)
+    # The same seed, locale and home for everybody; tests make their own KILN_HOME.
+    command = [ROOT / "tools" / "bazel", "test", "--keep_going", "--test_output=errors"]
+    command += [f"--build_event_json_file={events}", "--color=no", "--curses=no"]
+    command += ["--show_progress_rate_limit=30", "--local_test_jobs=2", *targets]
+    run = subprocess.run(command, cwd=ROOT)
+    yield from bazel_results(events)
+    # 3: some tests failed, which the results say; 4: there are none.
+    yield Result("bazel build " + " ".join(targets), run.returncode in (0, 3, 4), "see above")
+
+
+def bazel_pattern(path):
+    """The Bazel targets of a folder, or of the folder of a C++ file."""
+    if path.endswith(".py"):
+        return None
+    folder = ROOT / path if (ROOT / path).is_dir() else (ROOT / path).parent
+    if not any(folder.rglob("BUILD")):
+        return None
+    return f"//{folder.relative_to(ROOT).as_posix().strip('.')}/...".replace("///", "//")
+
+
+def bazel_results(events):
+    """The test cases in Bazel's account of a run."""
+    for line in events.read_text().splitlines() if events.exists() else []:
+        event = json.loads(line)
+        label = event["id"].get("testResult", {}).get("label")
+        if label:
+            status = event["testResult"]["status"]
+            outputs = event["testResult"].get("testActionOutput", [])
+            uris = [o["uri"] for o in outputs if o["name"] == "test.xml"]
+            path = urllib.parse.unquote(urllib.parse.urlparse(uris[0]).path) if uris else None
+            cases = list(xml_results(path, label)) if path else []
+            if status != "PASSED" and all(case.passed for case in cases):
+                cases = [Result(label, False, f"{status}: see its output above")]
+            yield from cases or [Result(label, True, "")]
+        elif event["id"].get("testSummary") and event["testSummary"]["overallStatus"] in (
+            "FAILED_TO_BUILD",
+            "NO_STATUS",
+        ):
+            yield Result(event["id"]["testSummary"]["label"], False, "was not built")
+
+
+def xml_results(path, prefix):
+    """The cases in a JUnit file, as gtest, Bazel and pytest write them."""
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        if case.find("skipped") is not None or case.get("status") == "notrun":
+            continue
+        bad = [child for child in case if child.tag in ("failure", "error")]
+        name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+        message = "\n".join((b.text or b.get("message") or "")[-3000:] for b in bad)
+        yield Result(f"{prefix} {name}", not bad, message)
+
+
+def python(options):
+    """The Python and end-to-end tests pass, in a KILN_HOME of their own"""
+    paths = [p for p in options.paths if p.endswith(".py") or any((ROOT / p).rglob("*_test.py"))]
+    if options.paths and not paths:
+        return
+    report = STATE / "pytest.xml"
+    report.unlink(missing_ok=True)
+    command = [ROOT / "kiln", "python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-m", "not slow"] if options.quick else []
+    with tempfile.TemporaryDirectory(prefix="kiln-test-") as home:
+        environment = {**os.environ, "KILN_HOME": home, "PYTHONDONTWRITEBYTECODE": "1"}
+        run = subprocess.run(
+            [*command, f"--junitxml={report}", *(paths or ["client_py", "tests", "tools"])],
+            cwd=ROOT,
+            env=environment,
+        )
+        subprocess.run([ROOT / "kiln", "stop"], env=environment, capture_output=True)
+    if report.exists():
+        yield from xml_results(report, "pytest")
+    # 1: some failed, which the report says; 5: none were found.
+    yield Result("pytest", report.exists() and run.returncode in (0, 1, 5), "see above")
+
+
+# ---- help for steps
+
+
+def tracked(*patterns):
+    """Files under version control (or about to be), relative to the root."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return sorted({f for f in output.splitlines() if (ROOT / f).is_file()})
+
+
+def each(files, command):
+    """Runs a command for each file, as many at once as there are cores; yields in order."""
+
+    def run(file):
+        return subprocess.run(command(file), cwd=ROOT, capture_output=True, text=True)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from zip(files, pool.map(run, files))
+
+
+STEPS = {
+    "format": clang_format,
+    "lint": python_lint,
+    "shell": shell_lint,
+    "unit": unit,
+    "python": python,
+    "tidy": clang_tidy,
+}
+SLOW = {"tidy"}
+
+if __name__ == "__main__":
+    sys.exit(main())
