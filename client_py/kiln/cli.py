@@ -1,4 +1,4 @@
-"""The `kiln` command: run programs, look at the cache. `./kiln` builds first and then comes here."""
+"""The `kiln` command: run programs, look at the cache. `./kiln` builds and then comes here."""
 
 import os
 import sys

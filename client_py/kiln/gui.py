@@ -196,7 +196,7 @@ class GUI:
         scale = 0.1 / (np.linalg.norm(v, axis=-1).max() + 1e-16)
         shown = v[::arrow_spacing, ::arrow_spacing]
         x, y = np.meshgrid(
-            *(np.arange(n) * arrow_spacing / size for n, size in zip(shown.shape, v.shape))
+            *(np.arange(n) * arrow_spacing / size for n, size in zip(shown.shape[:2], v.shape))
         )
         base = np.dstack((x.T, y.T)).reshape(-1, 2)
         self.arrows(base, (shown * scale).reshape(-1, 2)[:, :2], radius=1, color=color)

@@ -1,8 +1,8 @@
 """Anti-aliased drawing on a NumPy canvas: float32, shape (width, height, 3), origin lower left.
 
 Positions are in [0, 1] x [0, 1], radii in pixels, colours 0xRRGGBB numbers or arrays of them.
-Everything is drawn with discs: a line is a row of them, so there is one inner loop, and it runs over
-the few pixels of a disc, not over the thousands of discs.
+Everything is drawn with discs: a line is a row of them, so there is one inner loop, and it runs
+over the few pixels of a disc, not over the thousands of discs.
 """
 
 import numpy as np

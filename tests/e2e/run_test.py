@@ -1,0 +1,96 @@
+"""`kiln run`: programs as `python` would run them, with Kiln as their taichi."""
+
+import json
+
+PROGRAM = """
+import sys
+import taichi as ti
+from taichi.lang.impl import current_cfg
+import taichi.math as tm
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, shape=8)
+
+@ti.kernel
+def fill(a: ti.f32):
+    for i in x:
+        x[i] = a * i
+
+fill(2.0)
+print(__name__, sys.argv, __file__, x[3], ti.__name__, tm.__name__)
+"""
+
+
+def test_a_program_runs_as_main_and_is_cached(kiln, tmp_path):
+    program = tmp_path / "my program.py"
+    program.write_text(PROGRAM)
+    first = kiln("run", program, "a", "-b")
+    assert first.stdout == f"__main__ {[str(program), 'a', '-b']} {program} 6.0 kiln kiln.math\n"
+    lines = first.stderr.splitlines()
+    assert any(line.startswith("fill  compiled ") and line.endswith(" ms") for line in lines)
+    assert lines[-1].startswith("kernels 1  hits 0  misses 1  ")
+
+    second = kiln("run", program)
+    lines = second.stderr.splitlines()
+    assert any(line.startswith("fill  cached ") for line in lines)
+    assert lines[-1].startswith("kernels 1  hits 1  misses 0  ")
+    assert kiln("run", "-q", program).stderr == ""
+
+    stats = kiln.stats()
+    assert stats["compiles"] == 1 and stats["misses"] == 1 and stats["entries"] == 1
+    assert stats["hits"] == 2 and stats["bytes"] > 1000 and stats["seconds_saved"] > 0
+    assert "cleared 1 entries" in kiln("cache", "clear", "-y").stdout
+    assert kiln.stats()["entries"] == 0
+    assert "compiled" in kiln("run", program).stderr
+
+
+def test_clearing_asks(kiln):
+    done = kiln("cache", "clear", input="n\n", check=False)
+    assert done.returncode == 1 and "[y/N]" in done.stdout
+
+
+def test_statistics_have_every_name_even_before_the_first_run(kiln):
+    stats = json.loads(kiln("cache", "stats", "--json").stdout)
+    for name in ("hits", "misses", "compiles", "entries", "bytes", "seconds_saved"):
+        assert stats[name] == 0
+    assert "entries" in kiln("cache", "stats").stdout
+
+
+def test_exit_status_and_errors_are_the_programs(kiln, tmp_path):
+    program = tmp_path / "p.py"
+    for source, code, error in (
+        ("raise SystemExit(3)", 3, ""),
+        ("import sys; sys.exit('gone')", 1, "gone"),
+        ("def f():\n    1 / 0\nf()", 1, "ZeroDivisionError"),
+        ("x = (", 1, "SyntaxError"),
+    ):
+        program.write_text(source)
+        done = kiln("run", program, check=False)
+        assert done.returncode == code and error in done.stderr
+        assert "kiln/cli.py" not in done.stderr
+        assert done.stderr.splitlines()[-1].startswith("kernels 0")
+
+
+def test_headless_gui_ends_after_the_wanted_frames(kiln, tmp_path):
+    program = tmp_path / "loop.py"
+    program.write_text(
+        "import taichi as ti\n"
+        "gui = ti.GUI('x', res=64)\n"
+        "while gui.running:\n    gui.circle((.5, .5), radius=9)\n    gui.show()\n"
+        "print(gui.frame)\n"
+    )
+    done = kiln("run", program, env={"KILN_GUI_FRAMES": "7", "TI_GUI_SHOW": "0"})
+    assert done.stdout == "7\n" and "frames 7" in done.stderr
+    program.write_text("import taichi as ti\ngui = ti.GUI()\nwhile True:\n    gui.show()\n")
+    assert kiln("run", program, env={"KILN_GUI_FRAMES": "4"}).returncode == 0
+
+
+def test_the_first_example(kiln, tmp_path):
+    picture = tmp_path / "blobs.png"
+    example = kiln.root / "examples" / "mpm88.py"
+    done = kiln("run", example, 4, picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "step  compiled" in done.stderr and "frame 4/4" in done.stderr
+    assert "frames/s" in done.stderr.splitlines()[-1]
+    again = kiln("run", example, 4, picture)
+    assert "misses 0" in again.stderr and "compiled" not in again.stderr

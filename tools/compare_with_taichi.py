@@ -1,0 +1,367 @@
+#!/usr/bin/python3
+"""Runs programs under Taichi and under Kiln and compares all that they show.
+
+    tools/compare_with_taichi.py [--frames 3] [--taichi-python python] program.py...
+
+A program is a path, or the name of one of the wheel's examples (`simulation/mpm88`). Compared are
+the fields and arrays that its globals (and their attributes) hold at the end, the images and
+circles that it gives to its GUI in the first frames, its output, and its exit status. The
+interpreter that has Taichi is --taichi-python, else $TAICHI_PYTHON, else `python3`.
+
+Random numbers cannot agree, so what they fill is copied: after each call, as a statement, of a
+kernel that uses `ti.random` or `ti.randn`, the fields' values are taken from Taichi's run. Kernels
+that the search for such calls misses are named with --seeded.
+
+Numbers agree when they differ by at most --tolerance of the array's largest magnitude; of floating
+point arrays, --outliers of the elements may differ by more (iteration counts at a fractal's rim).
+"""
+
+import argparse
+import ast
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import types
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def main():
+    options = parse()
+    if options.inside:
+        return inside(options)
+    rows, good = [], True
+    for program in options.programs:
+        row = compare(find_program(program, options), options)
+        good &= row["agrees"]
+        rows.append({"program": program, **row})
+        print_rows(rows[-1:], header=len(rows) == 1)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
+    return 0 if good else 1
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", nargs="+")
+    parser.add_argument("--frames", type=int, default=3)
+    parser.add_argument("--tolerance", type=float, default=1e-3)
+    parser.add_argument("--outliers", type=float, default=2e-3)
+    parser.add_argument("--seeded", action="append", default=[], metavar="KERNEL")
+    parser.add_argument("--timeout", type=float, default=600)
+    parser.add_argument("--json", help="also write the table there")
+    parser.add_argument("--taichi-python", default=os.environ.get("TAICHI_PYTHON", "python3"))
+    parser.add_argument("--inside", choices=("taichi", "kiln"), help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+# ---- both runs, seen from outside
+
+
+def find_program(name, options):
+    path = pathlib.Path(name)
+    if path.exists():
+        return path.resolve()
+    where = "import os, taichi; print(os.path.dirname(taichi.__file__))"
+    output = subprocess.run(
+        [options.taichi_python, "-c", where], check=True, capture_output=True, text=True
+    ).stdout
+    path = pathlib.Path(output.split()[-1]) / "examples" / f"{name}.py"
+    if not path.exists():
+        sys.exit(f"no such program or example: {name}")
+    return path
+
+
+def compare(program, options):
+    """Runs `program` twice; a row of the table."""
+    with tempfile.TemporaryDirectory(prefix="kiln-compare-") as folder:
+        # Taichi first: it writes the states that the other run takes over.
+        runs = {side: run(side, program, folder, options) for side in ("taichi", "kiln")}
+        arrays = {side: load(pathlib.Path(folder) / f"{side}.npz") for side in runs}
+    row = compare_arrays(arrays["taichi"], arrays["kiln"], options)
+    row["output"] = same_text(runs["taichi"]["out"], runs["kiln"]["out"], options.tolerance)
+    row["exit"] = (runs["taichi"]["code"], runs["kiln"]["code"])
+    row["seconds"] = (runs["taichi"]["seconds"], runs["kiln"]["seconds"])
+    row["agrees"] = not row["wrong"] and row["output"] and len(set(row["exit"])) == 1
+    if not row["agrees"]:
+        row["detail"] = detail(runs)
+    return row
+
+
+def run(side, program, folder, options):
+    command = [options.taichi_python] if side == "taichi" else [str(ROOT / "kiln"), "python"]
+    command += [__file__, "--inside", side, "--folder", folder, str(program)]
+    for kernel in options.seeded:
+        command += ["--seeded", kernel]
+    environment = {**os.environ, "KILN_GUI_FRAMES": str(options.frames), "TI_GUI_SHOW": "0"}
+    # Taichi's search for a GPU may crash where there is none; programs that ask for one get this.
+    environment.update({"TI_ARCH": "x64"} if side == "taichi" else {})
+    start = time.monotonic()
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=options.timeout,
+            cwd=folder,
+        )
+        code, out, err = done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired:
+        code, out, err = "timeout", "", ""
+    return {"code": code, "out": out, "err": err, "seconds": time.monotonic() - start}
+
+
+def load(path):
+    import numpy as np
+
+    if not path.exists():
+        return {}
+    with np.load(path) as file:
+        return {name: file[name] for name in file.files}
+
+
+def compare_arrays(want, got, options):
+    """Counts, the worst error relative to its array's magnitude, and what is wrong."""
+    import numpy as np
+
+    row = {
+        "fields": sum(name.startswith("field/") for name in want),
+        "images": sum(name.startswith("gui/") for name in want),
+        "worst": 0.0,
+        "outliers": 0.0,
+    }
+    wrong = [f"{name}: only one has it" for name in sorted(set(want) ^ set(got))]
+    for name in sorted(set(want) & set(got)):
+        a, b = want[name], got[name]
+        if a.shape != b.shape:
+            wrong.append(f"{name}: shape {a.shape}, {b.shape}")
+            continue
+        exact = a.dtype.kind != "f"
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        magnitude = np.abs(a[np.isfinite(a)]).max(initial=0.0) or 1.0
+        with np.errstate(invalid="ignore"):
+            error = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b) / magnitude)
+        error = np.nan_to_num(error, nan=np.inf)
+        far = error > (0 if exact else options.tolerance)
+        share = float(far.mean()) if far.size else 0.0
+        row["worst"] = max(row["worst"], float(error.max(initial=0.0)))
+        row["outliers"] = max(row["outliers"], share)
+        if share > (0 if exact else options.outliers):
+            first = tuple(int(i[0]) for i in np.nonzero(far))
+            wrong.append(f"{name}{list(first)}: {a[first]:.8g}, {b[first]:.8g}; {share:.2%} differ")
+    row["wrong"] = wrong
+    return row
+
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)")
+
+
+def same_text(a, b, tolerance):
+    """Whether two outputs agree, their numbers within the tolerance."""
+    a, b = ([t for t in x.splitlines() if not t.startswith("[Taichi]")] for x in (a, b))
+    if len(a) != len(b):
+        return False
+    for x, y in zip(a, b):
+        if _NUMBER.sub("#", x) != _NUMBER.sub("#", y):
+            return False
+        for p, q in zip(map(float, _NUMBER.findall(x)), map(float, _NUMBER.findall(y))):
+            if p != q and not (p != p and q != q) and abs(p - q) > tolerance * max(abs(p), 1e-3):
+                return False
+    return True
+
+
+def detail(runs):
+    lines = []
+    for side, done in runs.items():
+        for stream in ("out", "err"):
+            tail = [t for t in done[stream].splitlines() if not t.startswith("[Taichi]")][-12:]
+            lines += [f"    {side} {stream}: {line}" for line in tail]
+    return lines
+
+
+def print_rows(rows, header):
+    if header:
+        print(
+            f"{'program':32} {'fields':>6} {'images':>6} {'worst':>9} {'outliers':>8} "
+            f"{'output':>6} {'exit':>5} {'Taichi':>7} {'Kiln':>7}"
+        )
+    for row in rows:
+        exits = "same" if len(set(row["exit"])) == 1 else "/".join(map(str, row["exit"]))
+        print(
+            f"{row['program'][-32:]:32} {row['fields']:6} {row['images']:6} {row['worst']:9.1e} "
+            f"{row['outliers']:8.2%} {'same' if row['output'] else 'DIFFER':>6} {exits:>5} "
+            f"{row['seconds'][0]:6.1f}s {row['seconds'][1]:6.1f}s"
+            f"  {'agrees' if row['agrees'] else 'DIFFERS'}"
+        )
+        for line in row["wrong"][:8]:
+            print(f"    {line}")
+        for line in row.get("detail", []):
+            print(line)
+        sys.stdout.flush()
+
+
+# ---- one run, from inside its process
+
+
+def inside(options):
+    """Runs the program under one implementation and saves what it showed."""
+    import random
+
+    import numpy as np
+
+    gui = prepare(options.inside)
+    shown = {}
+    gui.observers.append(
+        lambda window, kind, arrays: shown.update(
+            {
+                f"gui/{window.frame:04}/{len(shown):04}/{kind}/{name}": np.asarray(value)
+                for name, value in arrays.items()
+            }
+        )
+    )
+    np.random.seed(0)
+    random.seed(0)
+    path = options.programs[0]
+    tree = ast.parse(pathlib.Path(path).read_text(), path)
+    insert_seeding(tree, random_kernels(tree) | set(options.seeded))
+    program = types.ModuleType("__main__")
+    program.__file__ = path
+    program.__dict__["_take_state"] = _States(options, program).take
+    sys.modules["__main__"] = program
+    sys.argv = [path]
+    sys.path[0] = os.path.dirname(path)
+    code = 0
+    try:
+        exec(compile(tree, path, "exec"), program.__dict__)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    fields = {f"field/{name}": field.to_numpy() for name, field in fields_of(vars(program)).items()}
+    np.savez(os.path.join(options.folder, options.inside), **shown, **fields)
+    return code
+
+
+def prepare(side):
+    """Makes `import taichi` give the implementation, with Kiln's GUI in both: returned."""
+    if side == "kiln":
+        from kiln import compat, gui
+
+        compat.install()
+        return gui
+    # Kiln's GUI needs nothing else of Kiln: loaded as a package of its own beside Taichi.
+    package = types.ModuleType("kiln_gui")
+    package.__path__ = [str(ROOT / "client_py" / "kiln")]
+    sys.modules["kiln_gui"] = package
+    import taichi
+    from kiln_gui import gui
+
+    taichi.GUI = taichi.ui.GUI = gui.GUI
+    return gui
+
+
+def random_kernels(tree):
+    """Names of the kernels in which random numbers are drawn, directly or in a function."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    calls = {
+        function.name: {_called(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
+        for function in functions
+    }
+    drawing = {"random", "randn"}
+    while True:
+        more = {name for name, called in calls.items() if called & drawing} - drawing
+        if not more:
+            break
+        drawing |= more
+    return {
+        function.name
+        for function in functions
+        if function.name in drawing
+        and any("kernel" in ast.dump(decorator) for decorator in function.decorator_list)
+    }
+
+
+def _called(call):
+    target = call.func
+    return target.id if isinstance(target, ast.Name) else getattr(target, "attr", None)
+
+
+def insert_seeding(tree, kernels):
+    """After each statement that calls one of the kernels: `_take_state(locals())`."""
+    for node in ast.walk(tree):
+        for part in ("body", "orelse", "finalbody"):
+            body = getattr(node, part, None)
+            if isinstance(body, list):
+                setattr(node, part, [s for old in body for s in _seeded(old, kernels)])
+    ast.fix_missing_locations(tree)
+
+
+def _seeded(statement, kernels):
+    yield statement
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        if _called(statement.value) in kernels:
+            call = ast.parse("_take_state(locals())").body[0]
+            yield ast.copy_location(call, statement)
+
+
+class _States:
+    """Under Taichi, saves the fields at each seeding point; under Kiln, restores them."""
+
+    def __init__(self, options, program):
+        self._options, self._program, self._count = options, program, 0
+
+    def take(self, variables):
+        import numpy as np
+
+        fields = fields_of({**vars(self._program), **variables})
+        path = os.path.join(self._options.folder, f"state{self._count}.npz")
+        self._count += 1
+        if self._options.inside == "taichi":
+            np.savez(path, **{name: field.to_numpy() for name, field in fields.items()})
+            return
+        with np.load(path) as state:
+            for name, field in fields.items():
+                if name in state.files:
+                    field.from_numpy(state[name])
+
+
+def fields_of(variables):
+    """Fields and arrays in variables, in lists, and in attributes of the program's own objects."""
+    found, seen = {}, set()
+
+    def add(name, value, depth):
+        if id(value) in seen:
+            return
+        if _is_field(value):
+            seen.add(id(value))
+            found[name] = value
+        elif depth and isinstance(value, (list, tuple)):
+            for number, item in enumerate(value[:16]):
+                add(f"{name}.{number}", item, depth - 1)
+        elif depth and type(value).__module__ == "__main__" and hasattr(value, "__dict__"):
+            for key, item in vars(value).items():
+                add(f"{name}.{key}", item, depth - 1)
+
+    for name, value in variables.items():
+        if not name.startswith("_"):
+            add(name, value, 2)
+    return found
+
+
+def _is_field(value):
+    kind = type(value)
+    return (
+        kind.__module__.split(".")[0] in ("taichi", "kiln")
+        and hasattr(kind, "to_numpy")
+        and hasattr(kind, "from_numpy")
+        and getattr(value, "shape", None) is not None
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
