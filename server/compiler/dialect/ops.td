@@ -128,7 +128,8 @@ class Kiln_PointeeIs<string value> : TypesMatchWith<
 def Kiln_KernelOp : Kiln_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> {
   let summary = "a kernel: the storages that it accesses, its result types, its code or tasks";
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$storages, TypeArrayAttr:$results,
-                       UnitAttr:$fast_math, UnitAttr:$debug);
+                       UnitAttr:$fast_math, UnitAttr:$debug,
+                       OptionalAttr<I64Attr>:$temporary_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `storages` $storages `results` $results attr-dict-with-keyword $body";
 }
@@ -273,8 +274,7 @@ def Kiln_LoopOp : Kiln_LoopOpBase<"loop"> {
 }
 
 def Kiln_ParallelForOp : Kiln_CustomOp<"parallel_for", [
-    RecursiveMemoryEffects, SingleBlock, SameVariadicOperandSize,
-    DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
+    RecursiveMemoryEffects, SingleBlock, SameVariadicOperandSize]> {
   let summary = "iterations in any order, at once; the last dimension varies fastest";
   let description = [{
       kiln.parallel_for (%i, %j) = (%l0, %l1) to (%u0, %u1) : i32 { ... }
@@ -301,7 +301,7 @@ class Kiln_Terminator<string mnemonic, list<Trait> traits = []>
     : Kiln_Op<mnemonic, !listconcat([Terminator], traits)> {
   let arguments = (ins Variadic<Kiln_Scalar>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
-  let builders = [OpBuilder<(ins), "">];
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];
 }
 def Kiln_YieldOp : Kiln_Terminator<"yield", [Pure]> { let summary = "ends a block of an if, bounds or finish"; }
 def Kiln_ContinueOp : Kiln_Terminator<"continue"> { let summary = "ends an iteration"; }

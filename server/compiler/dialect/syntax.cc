@@ -96,7 +96,6 @@ void LoopOp::print(OpAsmPrinter& printer) {
 
 llvm::SmallVector<mlir::Region*> ForOp::getLoopRegions() { return {&getBodyRegion()}; }
 llvm::SmallVector<mlir::Region*> LoopOp::getLoopRegions() { return {&getBodyRegion()}; }
-llvm::SmallVector<mlir::Region*> ParallelForOp::getLoopRegions() { return {&getBodyRegion()}; }
 
 // --- parallel_for ----------------------------------------------------------------
 

@@ -1,0 +1,184 @@
+#include "server/compiler/frontend/lower_unit.h"
+
+#include "lang/argument_layout.h"
+#include "lang/check.h"
+#include "lang/status_macros.h"
+#include "lang/type.h"
+#include "server/compiler/frontend/lowering.h"
+
+namespace kiln {
+
+namespace {
+
+proto::Diagnostic NotSupported(uint32_t node, const std::string& what) {
+  proto::Diagnostic diagnostic;
+  diagnostic.set_severity(proto::ERROR);
+  diagnostic.set_kind(proto::KIND_UNSUPPORTED);
+  diagnostic.set_node(node);
+  diagnostic.set_message(what + " is not supported yet");
+  return diagnostic;
+}
+
+ir::KernelOp MakeKernel(const proto::CompileUnit& unit, const ArgumentLayout& layout,
+                        mlir::ArrayAttr storages, mlir::ModuleOp module) {
+  mlir::OpBuilder builder(module.getBodyRegion());
+  llvm::SmallVector<mlir::Attribute> results;
+  for (Scalar result : layout.results) {
+    results.push_back(mlir::TypeAttr::get(ValueType(builder.getContext(), result)));
+  }
+  auto kernel = builder.create<ir::KernelOp>(
+      module.getLoc(), "kernel", storages, builder.getArrayAttr(results),
+      unit.options().fast_math(), unit.options().debug(), mlir::IntegerAttr());
+  kernel.getBodyRegion().emplaceBlock();
+  return kernel;
+}
+
+}  // namespace
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
+    const proto::CompileUnit& unit, mlir::MLIRContext* context,
+    std::vector<proto::Diagnostic>* diagnostics) {
+  ASSIGN_OR_RETURN(TypeTable types, TypeTable::FromProto(unit.kernel().types()));
+  ASSIGN_OR_RETURN(ArgumentLayout layout, LayoutArguments(unit));
+  LoweredStorages storages = LowerStorages(unit, types, layout, context);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
+  if (!storages.unsupported.empty()) {
+    diagnostics->push_back(NotSupported(0, storages.unsupported));
+    return module;
+  }
+  if (unit.kernel().autodiff() != proto::AUTODIFF_NONE) {
+    diagnostics->push_back(NotSupported(0, "differentiating a kernel"));
+    return module;
+  }
+  ir::KernelOp kernel = MakeKernel(unit, layout, storages.attributes, *module);
+  Lowering(unit, types, layout, storages,
+           mlir::OpBuilder::atBlockEnd(&kernel.getBodyRegion().front()), diagnostics)
+      .LowerKernel();
+  return module;
+}
+
+uint32_t NodeOf(mlir::Location location) {
+  auto position = location->findInstanceOf<mlir::FileLineColLoc>();
+  return position ? position.getLine() : 0;
+}
+
+// --- Blocks ------------------------------------------------------------------------
+
+Lowering::Lowering(const proto::CompileUnit& unit, const TypeTable& types,
+                   const ArgumentLayout& layout, const LoweredStorages& storages,
+                   mlir::OpBuilder builder, std::vector<proto::Diagnostic>* diagnostics)
+    : unit_(unit),
+      function_(unit.kernel().body()),
+      types_(types),
+      layout_(layout),
+      b_(builder),
+      context_(builder.getContext()),
+      loc_(builder.getUnknownLoc()),
+      diagnostics_(diagnostics),
+      storages_(storages),
+      file_(builder.getStringAttr("kernel")),
+      values_(function_.nodes_size()),
+      places_(function_.nodes_size()),
+      indices_(function_.nodes_size()),
+      index_scalar_(function_.nodes_size()),
+      dynamic_(function_.nodes_size()) {
+  emit_.fast_math = unit.options().fast_math();
+  emit_.debug = unit.options().debug();
+}
+
+void Lowering::LowerKernel() {
+  FindDynamicLocals();
+  if (function_.blocks_size() > 0) LowerBlock(0);
+  if (!Terminated()) b_.create<ir::ReturnOp>(loc_);
+}
+
+void Lowering::LowerBlock(uint32_t block) {
+  ++depth_;
+  for (uint32_t id : function_.blocks(block).nodes()) {
+    if (Terminated()) break;  // unreachable code
+    node_ = id;
+    loc_ = mlir::FileLineColLoc::get(file_, id, 0);
+    LowerNode(id);
+  }
+  --depth_;
+}
+
+bool Lowering::Terminated() const {
+  mlir::Block* block = b_.getInsertionBlock();
+  return !block->empty() && block->back().hasTrait<mlir::OpTrait::IsTerminator>();
+}
+
+void Lowering::Unsupported(const std::string& what) {
+  diagnostics_->push_back(NotSupported(node_, what));
+}
+
+// A local whose tensor some ELEMENT indexes by a run-time value lives in an array.
+void Lowering::FindDynamicLocals() {
+  for (const proto::Node& node : function_.nodes()) {
+    if (node.kind() != proto::ELEMENT) continue;
+    bool constant = true;
+    uint64_t number;
+    for (int i = 1; i < node.operands_size(); ++i) {
+      constant = constant && ConstantIndex(node.operands(i), &number);
+    }
+    uint32_t base = node.operands(0);
+    while (function_.nodes(base).kind() == proto::MEMBER) base = function_.nodes(base).operands(0);
+    if (!constant) dynamic_[base] = true;
+  }
+}
+
+void Lowering::LowerNode(uint32_t id) {
+  const Node& node = function_.nodes(id);
+  switch (node.kind()) {
+    case proto::LOCAL:
+      places_[id] = Local(node);
+      return;
+    case proto::ELEMENT:
+      places_[id] = Element(node);
+      return;
+    case proto::MEMBER:
+      places_[id] = Member(node);
+      return;
+    case proto::GLOBAL:
+      places_[id] = Global(node);
+      return;
+    case proto::STORE:
+      return Store(node);
+    case proto::RANGE_FOR:
+      return RangeFor(node);
+    case proto::STRUCT_FOR:
+      return StructFor(node);
+    case proto::WHILE:
+      return While(node);
+    case proto::IF:
+      return If(node);
+    case proto::BREAK:
+      b_.create<ir::BreakOp>(loc_);
+      return;
+    case proto::CONTINUE:
+      b_.create<ir::ContinueOp>(loc_);
+      return;
+    case proto::RETURN:
+      return Return(node);
+    case proto::YIELD:
+      b_.create<ir::YieldOp>(loc_, Operand(node, 0));
+      return;
+    case proto::PRINT:
+      return Print(node);
+    case proto::ASSERT:
+      return Assert(node);
+    // Hints, and what needs no work where every ancestor is dense.
+    case proto::NODE_NONE:
+    case proto::BLOCK_LOCAL:
+    case proto::CACHE_READ_ONLY:
+    case proto::NO_ACTIVATE:
+    case proto::SNODE_ACTIVATE:
+    case proto::CHECKPOINT_BIT:
+      return;
+    default:
+      values_[id] = LowerValue(node);
+  }
+}
+
+}  // namespace kiln

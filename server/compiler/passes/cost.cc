@@ -1,0 +1,57 @@
+#include "server/compiler/passes/cost.h"
+
+#include <algorithm>
+
+#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/dialect.h"
+
+namespace kiln {
+
+namespace {
+
+// In quarters of a nanosecond, about a cycle.
+constexpr double kSimple = 1, kMemory = 2, kMath = 20, kAtomic = 20, kUnknownTrips = 16,
+                 kMost = 4e9;
+
+double Trips(mlir::Operation& op) {
+  if (llvm::isa<ir::LoopOp>(op)) return kUnknownTrips;
+  auto loop = llvm::dyn_cast<ir::ForOp>(op);
+  if (!loop) return 1;
+  llvm::APInt lower, upper;
+  if (!matchPattern(loop.getLower(), mlir::m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpper(), mlir::m_ConstantInt(&upper))) {
+    return kUnknownTrips;
+  }
+  return std::max<double>(0, static_cast<double>(upper.getSExtValue()) - lower.getSExtValue());
+}
+
+double OpCost(mlir::Operation& op);
+
+double Cycles(mlir::Region& region) {
+  double sum = 0;
+  for (mlir::Block& block : region) {
+    for (mlir::Operation& op : block) sum += OpCost(op);
+  }
+  return std::min(sum, kMost);
+}
+
+double OpCost(mlir::Operation& op) {
+  if (op.getNumRegions() > 0) {
+    double sum = 0;
+    for (mlir::Region& region : op.getRegions()) sum += Cycles(region);
+    return sum * Trips(op);
+  }
+  if (llvm::isa<mlir::arith::ConstantOp>(op)) return 0;
+  if (llvm::isa<mlir::math::MathDialect>(op.getDialect())) return kMath;
+  if (llvm::isa<ir::LoadOp, ir::StoreOp>(op)) return kMemory;
+  if (llvm::isa<ir::AtomicOp, ir::RandomOp, ir::PrintOp>(op)) return kAtomic;
+  return kSimple;
+}
+
+}  // namespace
+
+uint32_t RegionCost(mlir::Region& region) {
+  return static_cast<uint32_t>(std::max(1.0, Cycles(region) / 4));
+}
+
+}  // namespace kiln

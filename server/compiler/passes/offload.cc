@@ -1,0 +1,267 @@
+// Splits a kernel into tasks: every parallel loop directly in its body becomes a range
+// task, the code between them serial tasks, run in order.
+//
+//   %n = kiln.load %a                     kiln.task.serial { %n = load; store %n, temporary 0 }
+//   kiln.parallel_for (%i) = (%0) to (%n) kiln.task.range_for bounds { load temporary 0 } ...
+//
+// What crosses from one task to another: constants, arguments, addresses and integer
+// arithmetic on them are computed again where they are used; other values, and locals,
+// live in the launch's temporaries. Bounds read only values stored by earlier tasks,
+// so that they can be computed again at any time.
+//
+// Needs: structured level, parallel loops only directly in the kernel. Leaves: only
+// tasks in the kernel, and its `temporary_bytes`.
+#include "llvm/ADT/SetVector.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/passes/cost.h"
+#include "server/compiler/passes/passes.h"
+
+namespace kiln {
+
+namespace {
+
+int64_t ScalarBytes(mlir::Type type) {
+  const unsigned bits = type.getIntOrFloatBitWidth();
+  return bits < 8 ? 1 : bits / 8;
+}
+
+// Computed again in every task that uses it: cheap, and the same at any time.
+bool IsRematerialised(mlir::Operation* op) {
+  if (llvm::isa<ir::ArgumentOp, ir::ExtentOp, ir::OuterExtentOp, ir::GlobalOp, ir::ElementOp,
+                ir::TemporaryOp, mlir::arith::ConstantOp>(op)) {
+    return true;
+  }
+  // Floats may be dear (division) and gain nothing.
+  return llvm::isa<mlir::arith::ArithDialect>(op->getDialect()) && mlir::isPure(op) &&
+         op->getResult(0).getType().isSignlessInteger() &&
+         op->getOperand(0).getType().isSignlessInteger();
+}
+
+class Offload {
+ public:
+  explicit Offload(ir::KernelOp kernel)
+      : kernel_(kernel), builder_(kernel.getContext()), body_(kernel.getBody().front()) {}
+
+  mlir::LogicalResult Run() {
+    Number();
+    MoveLocalsToTemporaries();
+    if (failed(MakeTasks())) return mlir::failure();
+    builder_.setInsertionPointToEnd(&body_);
+    builder_.create<ir::ReturnOp>(kernel_.getLoc());
+    kernel_->setAttr("temporary_bytes", builder_.getI64IntegerAttr(temporary_bytes_));
+    return mlir::success();
+  }
+
+ private:
+  // The number of the task-to-be that each operation of the body will be part of.
+  void Number() {
+    int task = 0;
+    bool serial = false;
+    for (mlir::Operation& op : body_) {
+      const bool parallel = llvm::isa<ir::ParallelForOp>(op);
+      if (parallel || !serial) ++task;
+      serial = !parallel;
+      task_of_[&op] = task;
+    }
+  }
+
+  int TaskOf(mlir::Operation* op) { return task_of_.lookup(body_.findAncestorOpInBlock(*op)); }
+
+  mlir::Value Temporary(mlir::Location loc, mlir::Type address, int64_t bytes, int64_t align) {
+    temporary_bytes_ = (temporary_bytes_ + align - 1) / align * align;
+    mlir::Value temporary = builder_.create<ir::TemporaryOp>(loc, address, temporary_bytes_);
+    temporary_bytes_ += bytes;
+    return temporary;
+  }
+
+  // A local that two tasks use. A line of its own: tasks may update it from many threads.
+  void MoveLocalsToTemporaries() {
+    for (mlir::Operation& op : llvm::make_early_inc_range(body_)) {
+      if (!llvm::isa<ir::LocalOp, ir::LocalArrayOp>(op)) continue;
+      const int task = task_of_.lookup(&op);
+      if (llvm::all_of(op.getUsers(), [&](auto* user) { return TaskOf(user) == task; })) continue;
+      auto array = llvm::dyn_cast<ir::LocalArrayOp>(op);
+      auto type = llvm::cast<ir::AddrType>(op.getResult(0).getType());
+      builder_.setInsertionPoint(&op);
+      mlir::Value temporary =
+          Temporary(op.getLoc(), type, ScalarBytes(type.getPointee()) * (array ? array.getCount() : 1),
+                    64);
+      task_of_[temporary.getDefiningOp()] = task;
+      op.getResult(0).replaceAllUsesWith(temporary);
+      op.erase();
+    }
+  }
+
+  // --- Values that cross -------------------------------------------------------------
+
+  // The value, in the region under construction: `mapping` holds what is there already.
+  mlir::Value Import(mlir::Value value, mlir::IRMapping* mapping) {
+    if (mlir::Value known = mapping->lookupOrNull(value)) return known;
+    mlir::Operation* op = value.getDefiningOp();
+    mlir::Value imported;
+    if (IsRematerialised(op)) {
+      for (mlir::Value operand : op->getOperands()) Import(operand, mapping);
+      imported = builder_.clone(*op, *mapping)->getResult(0);
+    } else {
+      mlir::Value temporary = builder_.clone(*StoredTo(value).getDefiningOp())->getResult(0);
+      imported = builder_.create<ir::LoadOp>(value.getLoc(), value.getType(), temporary);
+    }
+    mapping->map(value, imported);
+    return imported;
+  }
+
+  // The temporary that the value's own (serial) task stores it to.
+  mlir::Value StoredTo(mlir::Value value) {
+    mlir::Value& temporary = stored_[value];
+    if (!temporary) {
+      mlir::OpBuilder::InsertionGuard guard(builder_);
+      builder_.setInsertionPointAfter(value.getDefiningOp());
+      const int64_t bytes = ScalarBytes(value.getType());
+      temporary = Temporary(value.getLoc(), ir::AddrType::get(builder_.getContext(), value.getType()),
+                            bytes, bytes);
+      builder_.create<ir::StoreOp>(value.getLoc(), value, temporary);
+    }
+    return temporary;
+  }
+
+  // Gives a task's region copies of the values that it takes from outside. New ops go to
+  // the builder's place, which dominates the region's other ops.
+  void ImportInto(mlir::Region& region) {
+    mlir::IRMapping mapping;
+    region.walk([&](mlir::Operation* op) {
+      for (mlir::OpOperand& operand : op->getOpOperands()) {
+        mlir::Value value = operand.get();
+        if (mlir::Value known = mapping.lookupOrNull(value)) {
+          operand.set(known);
+        } else if (!region.isAncestor(value.getParentRegion())) {
+          operand.set(Import(value, &mapping));
+        }
+      }
+    });
+  }
+
+  // --- Tasks -------------------------------------------------------------------------
+
+  // Later tasks first: by the time a serial task is closed, all stores that others need
+  // from it are in it.
+  mlir::LogicalResult MakeTasks() {
+    std::vector<llvm::SmallVector<mlir::Operation*>> tasks;
+    for (mlir::Operation& op : body_) {
+      const size_t number = task_of_.lookup(&op);
+      if (tasks.size() < number) tasks.emplace_back();
+      tasks.back().push_back(&op);
+    }
+    mlir::Operation* next = nullptr;  // the task after the one being made
+    int number = tasks.size();
+    for (auto& ops : llvm::reverse(tasks)) {
+      --number;
+      auto loop = llvm::dyn_cast<ir::ParallelForOp>(ops.front());
+      mlir::Operation* task = loop ? MakeRange(loop, number) : MakeSerial(ops, number);
+      if (!task) continue;
+      if (!loop && next && ReturnsEarly(task)) {
+        return task->emitError("a return before a parallel loop is not supported yet");
+      }
+      next = task;
+    }
+    return mlir::success();
+  }
+
+  bool ReturnsEarly(mlir::Operation* task) {
+    return task
+        ->walk([&](ir::ReturnOp op) {
+          return op->getParentOp() == task ? mlir::WalkResult::advance()
+                                           : mlir::WalkResult::interrupt();
+        })
+        .wasInterrupted();
+  }
+
+  std::string Name(int number) { return "kernel_" + std::to_string(number); }
+
+  mlir::Operation* MakeRange(ir::ParallelForOp loop, int number) {
+    mlir::Location loc = loop.getLoc();
+    builder_.setInsertionPoint(loop);
+    auto task = builder_.create<ir::RangeTaskOp>(
+        loc, builder_.getStringAttr(Name(number)), builder_.getArrayAttr({}), loop.getOverAttr(),
+        loop.getMaxThreadsAttr() ? loop.getMaxThreads().value() : 0,
+        loop.getBlockDimAttr() ? loop.getBlockDim().value() : 0, RegionCost(loop.getBodyRegion()));
+    mlir::Block& bounds = task.getBounds().emplaceBlock();
+    builder_.setInsertionPointToEnd(&bounds);
+    mlir::IRMapping mapping;
+    llvm::SmallVector<mlir::Value> values;
+    for (auto [lower, upper] : llvm::zip(loop.getLowers(), loop.getUppers())) {
+      values.push_back(AsInt64(Import(lower, &mapping)));
+      values.push_back(AsInt64(Import(upper, &mapping)));
+    }
+    builder_.create<ir::YieldOp>(loc, values);
+    builder_.setInsertionPointToEnd(&task.getFinish().emplaceBlock());
+    builder_.create<ir::YieldOp>(loc);
+    task.getBody().takeBody(loop.getBodyRegion());
+    builder_.setInsertionPointToStart(&task.getBody().front());
+    ImportInto(task.getBody());
+    loop.erase();
+    return task;
+  }
+
+  mlir::Value AsInt64(mlir::Value value) {
+    mlir::Type wide = builder_.getI64Type();
+    if (value.getType() == wide) return value;
+    return builder_.create<mlir::arith::ExtSIOp>(value.getLoc(), wide, value);
+  }
+
+  // Null where nothing is left to do: all of it was computed again elsewhere.
+  mlir::Operation* MakeSerial(llvm::ArrayRef<mlir::Operation*> of_task, int number) {
+    llvm::SmallVector<mlir::Operation*> ops;
+    // The stores to temporaries that came in between are part of the task.
+    for (mlir::Operation* op = of_task.front();; op = op->getNextNode()) {
+      ops.push_back(op);
+      if (op == of_task.back()) break;
+    }
+    mlir::Operation* last = ops.back();
+    for (mlir::Operation* after = last->getNextNode();
+         after && llvm::isa<ir::TemporaryOp, ir::StoreOp>(after); after = after->getNextNode()) {
+      ops.push_back(after);
+    }
+    mlir::Location loc = ops.front()->getLoc();
+    builder_.setInsertionPoint(ops.front());
+    auto task = builder_.create<ir::SerialTaskOp>(loc, Name(number));
+    mlir::Block& block = task.getBodyRegion().emplaceBlock();
+    for (mlir::Operation* op : ops) op->moveBefore(&block, block.end());
+    if (!block.mightHaveTerminator()) {
+      builder_.setInsertionPointToEnd(&block);
+      builder_.create<ir::ReturnOp>(loc);
+    }
+    builder_.setInsertionPointToStart(&block);
+    ImportInto(task.getBodyRegion());
+    for (mlir::Operation& op : llvm::make_early_inc_range(llvm::reverse(block))) {
+      if (mlir::isOpTriviallyDead(&op)) op.erase();
+    }
+    if (block.getOperations().size() > 1) return task;
+    task.erase();
+    return nullptr;
+  }
+
+  ir::KernelOp kernel_;
+  mlir::OpBuilder builder_;
+  mlir::Block& body_;
+  llvm::DenseMap<mlir::Operation*, int> task_of_;
+  llvm::DenseMap<mlir::Value, mlir::Value> stored_;
+  int64_t temporary_bytes_ = 0;
+};
+
+struct OffloadPass : mlir::PassWrapper<OffloadPass, mlir::OperationPass<ir::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OffloadPass)
+  llvm::StringRef getArgument() const override { return "offload"; }
+  void runOnOperation() override {
+    if (failed(Offload(getOperation()).Run())) signalPassFailure();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> CreateOffloadPass() { return std::make_unique<OffloadPass>(); }
+
+}  // namespace kiln

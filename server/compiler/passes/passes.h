@@ -1,0 +1,33 @@
+// The passes over kiln.kernel, and the table that orders them.
+#ifndef KILN_SERVER_COMPILER_PASSES_PASSES_H_
+#define KILN_SERVER_COMPILER_PASSES_PASSES_H_
+
+#include <memory>
+
+#include "llvm/ADT/ArrayRef.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kiln {
+
+// Structured level.
+std::unique_ptr<mlir::Pass> CreateDemoteAtomicsPass();
+std::unique_ptr<mlir::Pass> CreatePromoteLocalsPass();
+std::unique_ptr<mlir::Pass> CreateSimplifyControlPass();
+std::unique_ptr<mlir::Pass> CreateForwardStoresPass();
+// Structured to offloaded.
+std::unique_ptr<mlir::Pass> CreateOffloadPass();
+// Offloaded level.
+std::unique_ptr<mlir::Pass> CreateReducePass();
+
+// One stage of the pipeline: its name in reports and on kiln-opt's command line.
+struct PassRow {
+  const char* name;
+  std::unique_ptr<mlir::Pass> (*create)();
+};
+
+// From what the front end makes to what the code generator takes, in order.
+llvm::ArrayRef<PassRow> Pipeline();
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_PASSES_PASSES_H_
