@@ -1,0 +1,64 @@
+"""Exceptions that programs see; names and bases as in Taichi.
+
+A compilation error's text starts with the place (file, line, source, caret),
+outermost call first; see frontend/report.py.
+"""
+
+
+class TaichiCompilationError(Exception):
+    """Base of everything found wrong while a kernel is being compiled."""
+
+
+class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
+    """The kernel uses Python that the language does not have."""
+
+    # SyntaxError keeps its own __str__ (with file and line); ours is the text.
+    def __str__(self):
+        return str(self.args[0]) if self.args else ""
+
+
+class TaichiNameError(TaichiCompilationError, NameError):
+    """A name that is defined nowhere."""
+
+
+class TaichiIndexError(TaichiCompilationError, IndexError):
+    """Wrong number of indices, or a static index out of range."""
+
+
+class TaichiTypeError(TaichiCompilationError, TypeError):
+    """Operands of types that do not go together."""
+
+
+class TaichiRuntimeError(RuntimeError):
+    """The program cannot go on."""
+
+
+class TaichiAssertionError(TaichiRuntimeError, AssertionError):
+    """An assert failed while the kernel ran."""
+
+
+class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
+    """An argument or result that cannot be converted."""
+
+    @staticmethod
+    def get(pos, needed, provided):
+        return TaichiRuntimeTypeError(
+            f"Argument {pos} (type={provided}) cannot be converted into required type {needed}"
+        )
+
+    @staticmethod
+    def get_ret(needed, provided):
+        return TaichiRuntimeTypeError(
+            f"Return (type={provided}) cannot be converted into required type {needed}"
+        )
+
+
+__all__ = [
+    "TaichiAssertionError",
+    "TaichiCompilationError",
+    "TaichiNameError",
+    "TaichiRuntimeError",
+    "TaichiRuntimeTypeError",
+    "TaichiSyntaxError",
+    "TaichiTypeError",
+]

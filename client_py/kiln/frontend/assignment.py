@@ -1,0 +1,335 @@
+"""Assignments in all their forms."""
+
+import _ast
+
+from .. import types as ti_types
+from ..errors import TaichiSyntaxError
+from .call import is_static_call
+from .context import ArrayArgument
+from .expr import OPS, Expr, Ref
+from .expression import bind_target, index_of
+from .subscript import slice_elements, subscript
+from .tensor import component, swizzle
+from .transformer import HANDLERS, RefDict, RefList, RefTuple
+
+_OPERATORS = {
+    _ast.Add: "add",
+    _ast.Sub: "sub",
+    _ast.Mult: "mul",
+    _ast.Div: "truediv",
+    _ast.FloorDiv: "floordiv",
+    _ast.Mod: "mod",
+    _ast.Pow: "pow",
+    _ast.LShift: "shl",
+    _ast.RShift: "shr",
+    _ast.BitOr: "bit_or",
+    _ast.BitXor: "bit_xor",
+    _ast.BitAnd: "bit_and",
+    _ast.MatMult: "matmul",
+}
+_PLAIN = {kind: OPS[name] for kind, name in _OPERATORS.items()}
+_ATOMIC = {
+    _ast.Add: OPS["atomic_add"],
+    _ast.Sub: OPS["atomic_sub"],
+    _ast.BitAnd: OPS["atomic_and"],
+    _ast.BitOr: OPS["atomic_or"],
+    _ast.BitXor: OPS["atomic_xor"],
+}
+_IMMUTABLE = (
+    'Kernel argument "{}" is immutable in the kernel. '
+    "If you want to change its value, please create a new variable."
+)
+
+
+def assign(t, node):
+    if is_static_call(t, node.value):
+        value = t.visit(node.value)
+        for target in node.targets:
+            bind_static(t, target, value)
+        return
+    value = t.visit(node.value)
+    for target in node.targets:
+        store(t, target, value, node)
+
+
+def bind_static(t, target, value):
+    if target.__class__ is _ast.Name:
+        t.create(target.id, value)
+        return
+    bind_target(t, target, value)
+
+
+def store(t, target, value, node):
+    """target = value, for one target of a statement."""
+    kind = target.__class__
+    if kind is _ast.Name:
+        _store_name(t, target.id, value, node)
+    elif kind is _ast.Tuple or kind is _ast.List:
+        items = _unpacked(t, value)
+        if len(items) != len(target.elts):
+            raise TaichiSyntaxError("The number of targets is not equal to value length")
+        for element, item in zip(target.elts, items):
+            store(t, element, item, node)
+    elif kind is _ast.Subscript:
+        _store_subscript(t, target, value, node)
+    elif kind is _ast.Attribute:
+        _store_attribute(t, target, value, node)
+    else:
+        raise TaichiSyntaxError(f'Unsupported assignment target "{kind.__name__}"')
+
+
+def _unpacked(t, value):
+    if value.__class__ is Expr:
+        info = value.type
+        if len(info.shape) > 1:
+            raise ValueError("Matrices with more than one columns cannot be unpacked")
+        if info.shape:
+            return [t.ctx.extract(value, i) for i in range(info.shape[0])]
+        if info.members:
+            builder, node = t.builder, value.node
+            return [Expr(t.ctx, builder.get_member(node, i)) for i in range(len(info.members))]
+    elif isinstance(value, (list, tuple)):
+        return value
+    elif hasattr(value, "_to_kernel"):
+        return list(value)
+    raise TaichiSyntaxError(f"Cannot unpack type: {type(value)}")
+
+
+def _store_name(t, name, value, node):
+    if name in t.immutable:
+        raise TaichiSyntaxError(_IMMUTABLE.format(name))
+    variable = t.names.get(name)
+    if variable is None:
+        t.at(node)
+        if name in t.names:  # `a = None` before: the type comes now
+            t.names[name] = t.variable(value, name in t.mutable)
+        else:
+            t.declare(name, value)
+        return
+    t.at(node)
+    assign_to(t, variable, value, name)
+
+
+def assign_to(t, variable, value, what):
+    """Writes to an existing variable, element by element where it is a container."""
+    kind = variable.__class__
+    if kind is Ref:
+        t.builder.store(variable.node, t.ctx.node(value))
+    elif kind is RefList or kind is RefTuple:
+        items = _unpacked(t, value)
+        if len(items) != len(variable):
+            raise TaichiSyntaxError("The number of targets is not equal to value length")
+        for element, item in zip(variable, items):
+            assign_to(t, element, item, what)
+    elif kind is RefDict:
+        for key, element in variable.items():
+            assign_to(t, element, value[key], what)
+    else:
+        raise TaichiSyntaxError(
+            f"Variable '{what}' cannot be assigned. Maybe it is not a Taichi object?"
+        )
+
+
+def _store_subscript(t, target, value, node):
+    base = t.address(target.value)
+    index = index_of(t, target.slice)
+    t.at(node)
+    items = index if isinstance(index, tuple) else (index,)
+    if any(i.__class__ is slice for i in items) and base.__class__ is Ref:
+        _store_slice(t, base, items, value)
+        return
+    if base.__class__ in (list, dict) or (
+        not isinstance(base, (Expr, ArrayArgument, RefList, RefTuple, RefDict))
+        and not getattr(base, "_is_field", False)
+    ):
+        raise TaichiSyntaxError(
+            f"Variable '{_text(target)}' cannot be assigned. Maybe it is not a Taichi object?"
+        )
+    assign_to(t, subscript(t.ctx, base, index), value, _text(target))
+
+
+def _store_slice(t, base, items, value):
+    elements = slice_elements(t.ctx, base, items, base.type.shape)
+    _store_elements(t, elements, value)
+
+
+def _store_elements(t, elements, value):
+    """A tensor (or one scalar) to single components."""
+    ctx = t.ctx
+    value = ctx.expr(value)
+    shape = value.type.shape
+    for i, element in enumerate(elements):
+        if not shape:
+            item = value
+        elif len(shape) == 1:
+            item = ctx.extract(value, i)
+        else:
+            item = ctx.extract(value, i // shape[1], i % shape[1])
+        t.builder.store(element.node, item.node)
+
+
+def _store_attribute(t, target, value, node):
+    base = t.address(target.value)
+    t.at(node)
+    if base.__class__ is Ref:
+        info = base.type
+        indices = swizzle(target.attr, info.shape) if len(info.shape) == 1 else None
+        if indices is not None and len(indices) > 1:
+            if value.__class__ in (list, tuple) and len(value) != len(indices):
+                raise TaichiSyntaxError("The number of targets is not equal to value length")
+            _store_elements(t, [component(base, i) for i in indices], value)
+            return
+        element = t.address(target)
+        if element.__class__ is Ref:
+            t.builder.store(element.node, t.ctx.node(value))
+            return
+    elif not isinstance(base, Expr):
+        element = getattr(base, target.attr, None)
+        if element.__class__ in (Ref, RefList, RefTuple, RefDict):
+            assign_to(t, element, value, _text(target))
+            return
+    raise TaichiSyntaxError(
+        f"Variable '{_text(target)}' cannot be assigned. Maybe it is not a Taichi object?"
+    )
+
+
+def _text(node):
+    from ast import unparse
+
+    return unparse(node).strip()
+
+
+def ann_assign(t, node):
+    if node.value is None:
+        raise TaichiSyntaxError("An annotated variable needs a value")
+    if is_static_call(t, node.value):
+        raise TaichiSyntaxError("Static assign cannot be used on annotated assignment")
+    value = t.visit(node.value)
+    annotation = t.visit(node.annotation)
+    target = node.target
+    is_name = target.__class__ is _ast.Name
+    if is_name and target.id in t.immutable:
+        raise TaichiSyntaxError(_IMMUTABLE.format(target.id))
+    t.at(node)
+    ctx = t.ctx
+    if is_name and target.id not in t.names:
+        t.declare(target.id, _converted(ctx, value, annotation))
+        return
+    variable = t.address(target)
+    if variable.__class__ is not Ref or variable.type.id != ctx.type_id(annotation):
+        raise TaichiSyntaxError("Static assign cannot have type overloading")
+    t.builder.store(variable.node, ctx.node(value))
+
+
+def _converted(ctx, value, annotation):
+    if isinstance(annotation, ti_types.MatrixType) or hasattr(annotation, "_member_types"):
+        node = ctx.builder.cast(ctx.node(value), ctx.type_id(annotation))
+        return Expr(ctx, node)
+    return ctx.cast(value, ti_types.cook_dtype(annotation))
+
+
+def aug_assign(t, node):
+    target = node.target
+    kind = node.op.__class__
+    if target.__class__ is _ast.Name:
+        name = target.id
+        if name in t.immutable:
+            raise TaichiSyntaxError(_IMMUTABLE.format(name))
+        variable = t.names.get(name)
+        if variable is None and name not in t.names:
+            variable = t.lookup(name)
+    elif target.__class__ is _ast.Attribute:
+        base = t.address(target.value)
+        info = base.type if base.__class__ is Ref else None
+        if info is not None and len(info.shape) == 1:
+            indices = swizzle(target.attr, info.shape)
+            if indices is not None and len(indices) > 1:
+                _augment_elements(t, node, [component(base, i) for i in indices])
+                return
+        variable = t.address(target)
+    else:
+        base = t.address(target.value)
+        index = index_of(t, target.slice)
+        items = index if isinstance(index, tuple) else (index,)
+        t.at(target)
+        if base.__class__ is Ref and any(i.__class__ is slice for i in items):
+            _augment_elements(t, node, slice_elements(t.ctx, base, items, base.type.shape))
+            return
+        variable = subscript(t.ctx, base, index)
+    if variable.__class__ is not Ref:
+        raise TaichiSyntaxError(
+            f"Variable '{_text(target)}' cannot be assigned. Maybe it is not a Taichi object?"
+        )
+    _augment(t, node, variable, kind)
+
+
+def _augment(t, node, variable, kind):
+    builder = t.builder
+    address = variable.node
+    atomic = _ATOMIC.get(kind)
+    if atomic is None:
+        old = builder.load(address)
+        value = t.ctx.node(t.visit(node.value))
+        t.at(node)
+        builder.store(address, builder.binary(_PLAIN[kind], old, value))
+        return
+    # As an atomic does, the plain form first converts to the variable's type.
+    shared = variable.shared
+    old = 0 if shared else builder.load(address)
+    value = t.ctx.node(t.visit(node.value))
+    t.at(node)
+    value = builder.cast(value, builder.type_of(address))
+    if shared:
+        builder.atomic(atomic, address, value)
+    else:
+        builder.store(address, builder.binary(_PLAIN[kind], old, value))
+
+
+def _augment_elements(t, node, elements):
+    """`v.xy += value` and slices: component by component."""
+    ctx, builder = t.ctx, t.builder
+    value = ctx.expr(t.visit(node.value))
+    shape = value.type.shape
+    kind = node.op.__class__
+    t.at(node)
+    for i, element in enumerate(elements):
+        if not shape:
+            item = value
+        elif len(shape) == 1:
+            item = ctx.extract(value, i)
+        else:
+            item = ctx.extract(value, i // shape[1], i % shape[1])
+        atomic = _ATOMIC.get(kind)
+        if atomic is not None and element.shared:
+            builder.atomic(atomic, element.node, item.node)
+        else:
+            old = builder.load(element.node)
+            builder.store(element.node, builder.binary(_PLAIN[kind], old, item.node))
+
+
+def named_expr(t, node):
+    value = t.visit(node.value)
+    if is_static_call(t, node.value):
+        t.create(node.target.id, value)
+        return value
+    _store_name(t, node.target.id, value, node)
+    return t.visit(_ast.Name(node.target.id, _ast.Load(), **_place(node)))
+
+
+def _place(node):
+    return {
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": node.end_lineno,
+        "end_col_offset": node.end_col_offset,
+    }
+
+
+HANDLERS.update(
+    {
+        _ast.AnnAssign: ann_assign,
+        _ast.Assign: assign,
+        _ast.AugAssign: aug_assign,
+        _ast.NamedExpr: named_expr,
+    }
+)

@@ -1,0 +1,326 @@
+"""Calls: inlined functions, casts, builtins, and Python run at compile time."""
+
+import _ast
+import builtins
+import warnings
+
+from .. import _native, matrix, ops, static
+from .. import types as ti_types
+from ..errors import TaichiSyntaxError, TaichiTypeError
+from ..func import BoundFunc, Func
+from . import display
+from .context import ArrayArgument
+from .expr import Expr, Ref
+from .expression import spread
+from .transformer import HANDLERS, inline
+
+_KERNEL_IN_KERNEL = (
+    "Kernels cannot call other kernels. I.e., nested kernels are not allowed. "
+    "Please check if you have direct/indirect invocation of kernels within kernels. "
+    "Note that some methods provided by the Taichi standard library may invoke kernels, "
+    "and please move their invocations to Python-scope."
+)
+
+
+def call(t, node):
+    func = t.address(node.func)
+    kind = func.__class__
+    if kind is Func:
+        return _inline(t, node, func, ())
+    if kind is BoundFunc:
+        return _inline(t, node, func.func, (func.instance,))
+    if kind is ti_types.DType:
+        return _cast(t, node, func)
+    special = _SPECIAL.get(id(func))
+    if special is not None:
+        return special(t, node)
+    if node.func.__class__ is _ast.Attribute and node.func.attr == "format":
+        base = getattr(func, "__self__", None)
+        if base.__class__ is str:
+            args, keywords = _arguments(t, node)
+            return display.from_format(base, args, keywords)
+    if isinstance(func, _native.KernelBase) or hasattr(func, "_is_wrapped_kernel"):
+        raise TaichiSyntaxError(_KERNEL_IN_KERNEL)
+    args, keywords = _arguments(t, node)
+    if kind is Ref or kind is Expr:
+        raise TaichiTypeError(f"A value of type {func.type.name} cannot be called")
+    t.at(node)
+    if not t.static and _is_foreign(func):
+        _warn_foreign(t, node)
+    try:
+        return func(*args, **keywords)
+    except TypeError as error:
+        if isinstance(error, TaichiTypeError):
+            raise
+        raise TaichiTypeError(_type_error_text(func, args, error)) from error
+
+
+def _inline(t, node, func, leading):
+    """The func's body in place of the call, its parameters bound to ours."""
+    args = list(leading)
+    for arg in node.args:
+        if arg.__class__ is _ast.Starred:
+            args.extend(spread(t, t.visit(arg.value)))
+        else:
+            by_reference = func.by_reference(len(args))
+            args.append(t.address(arg) if by_reference else t.visit(arg))
+    keywords = {}
+    for keyword in node.keywords:
+        value = t.address(keyword.value)
+        if keyword.arg is None:
+            keywords.update(value)
+        else:
+            keywords[keyword.arg] = value
+    t.at(node)
+    result = inline(t.ctx, func, func.bind(args, keywords), t.span(node) + 1)
+    t.at(node)
+    return result
+
+
+def _arguments(t, node):
+    args = []
+    for arg in node.args:
+        if arg.__class__ is _ast.Starred:
+            args.extend(spread(t, t.visit(arg.value)))
+        else:
+            args.append(t.visit(arg))
+    if not node.keywords:
+        return args, {}
+    keywords = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            keywords.update(t.visit(keyword.value))
+        else:
+            keywords[keyword.arg] = t.visit(keyword.value)
+    return args, keywords
+
+
+def _reference_arguments(t, node):
+    """Arguments as addresses, for functions that write to them."""
+    args = []
+    for arg in node.args:
+        if arg.__class__ is _ast.Starred:
+            args.extend(spread(t, t.visit(arg.value)))
+        else:
+            args.append(t.address(arg))
+    return args, {k.arg: t.address(k.value) for k in node.keywords}
+
+
+def _cast(t, node, dtype):
+    args, keywords = _arguments(t, node)
+    if len(args) != 1 or keywords:
+        raise TaichiSyntaxError("A primitive type can only decorate a single expression.")
+    value = args[0]
+    if isinstance(value, (matrix.Matrix, list, tuple)) or (
+        value.__class__ is Expr and (value.type.shape or value.type.members)
+    ):
+        raise TaichiSyntaxError(
+            "A primitive type cannot decorate an expression with a compound type."
+        )
+    t.at(node)
+    return t.ctx.cast(value, dtype)
+
+
+def is_static_call(t, node):
+    if node.__class__ is not _ast.Call or node.func.__class__ not in (_ast.Name, _ast.Attribute):
+        return False
+    root = node.func
+    while root.__class__ is _ast.Attribute:
+        root = root.value
+    if root.__class__ is not _ast.Name or root.id in t.names:
+        return False
+    return t.source._static_value(node.func) is static.static
+
+
+# --- functions with rules of their own
+
+
+def _static(t, node):
+    t.static += 1
+    args, keywords = _reference_arguments(t, node)
+    t.static -= 1
+    return static.static(*args, **keywords)
+
+
+def _static_assert(t, node):
+    t.static += 1
+    args, keywords = _arguments(t, node)
+    t.static -= 1
+    return static.static_assert(*args, **keywords)
+
+
+def _by_reference(function):
+    def special(t, node):
+        args, keywords = _reference_arguments(t, node)
+        args = [args[0], *[t.loaded(a) for a in args[1:]]]
+        t.at(node)
+        return function(*args, **{k: t.loaded(v) for k, v in keywords.items()})
+
+    return special
+
+
+def _by_value(function):
+    def special(t, node):
+        args, keywords = _arguments(t, node)
+        t.at(node)
+        return function(t.ctx, *args, **keywords)
+
+    return special
+
+
+def _number(python_type, dtype_of):
+    def convert(ctx, value=0):
+        if value.__class__ is Expr:
+            return ctx.cast(value, dtype_of(ctx))
+        return python_type(value)
+
+    return _by_value(convert)
+
+
+def _len(ctx, value):
+    if value.__class__ is Expr:
+        shape = value.type.shape
+        if not shape:
+            raise TaichiTypeError(f"A value of type {value.type.name} has no len()")
+        return shape[0]
+    return len(value)
+
+
+def _isinstance(ctx, value, classinfo):
+    if value.__class__ is not Expr:
+        return isinstance(value, classinfo)
+    classes = classinfo if isinstance(classinfo, tuple) else (classinfo,)
+    info = value.type
+    wanted = []
+    if info.shape:
+        wanted = [matrix.Matrix, *([matrix.Vector] if len(info.shape) == 1 else [])]
+    elif info.members:
+        from ..struct import Struct
+
+        wanted = [Struct]
+    return any(c in wanted or c is Expr for c in classes)
+
+
+def _reduce_or(function):
+    """min and max: of one vector its elements, else of all arguments."""
+
+    def apply(ctx, *args, **keywords):
+        if len(args) == 1 and (args[0].__class__ is Expr or isinstance(args[0], matrix.Matrix)):
+            return function(*[args[0]])
+        if len(args) == 1 or keywords:
+            return function(*list(args[0]), **keywords)
+        return function(*args)
+
+    return apply
+
+
+def _all_any(name):
+    from .. import matrix_ops
+
+    python = getattr(builtins, name)
+
+    def apply(ctx, values):
+        if isinstance(values, (Expr, matrix.Matrix)):
+            return matrix_ops.METHODS[name](values)
+        values = list(values)
+        if any(v.__class__ is Expr for v in values):
+            return matrix_ops.METHODS[name](ctx.tensor(values))
+        return python(values)
+
+    return apply
+
+
+def _pow(ctx, base, exponent, *modulus):
+    return ops.pow(base, exponent) if not modulus else pow(base, exponent, *modulus)
+
+
+def _sum(ctx, values, start=0):
+    result = start
+    for value in values:
+        result = result + value
+    return result
+
+
+def _matrix_value(ctx, arr, dt=None, **keywords):
+    return matrix.kernel_matrix(ctx, arr, dt)
+
+
+def _round(ctx, value, *digits):
+    return ops.round(value) if value.__class__ is Expr else round(value, *digits)
+
+
+_SPECIAL = {}
+
+
+def _register():
+    table = {
+        print: display.print_,
+        static.static: _static,
+        static.static_assert: _static_assert,
+        int: _number(int, lambda ctx: ctx.config.default_ip),
+        float: _number(float, lambda ctx: ctx.config.default_fp),
+        bool: _number(bool, lambda ctx: ti_types.u1),
+        len: _by_value(_len),
+        isinstance: _by_value(_isinstance),
+        min: _by_value(_reduce_or(ops.min)),
+        max: _by_value(_reduce_or(ops.max)),
+        all: _by_value(_all_any("all")),
+        any: _by_value(_all_any("any")),
+        abs: _by_value(lambda ctx, x: ops.abs(x)),
+        pow: _by_value(_pow),
+        round: _by_value(_round),
+        sum: _by_value(_sum),
+        matrix.Matrix: _by_value(_matrix_value),
+        matrix.Vector: _by_value(_matrix_value),
+    }
+    for name in ("add", "sub", "mul", "min", "max", "and", "or", "xor"):
+        function = getattr(ops, f"atomic_{name}")
+        table[function] = _by_reference(function)
+    for function, special in table.items():
+        _SPECIAL[id(function)] = special
+
+
+_register()
+
+
+# --- Python at compile time
+
+
+def _is_foreign(func):
+    if getattr(func, "_kiln_pure", False):
+        return False
+    module = getattr(func, "__module__", None)
+    if module is None:
+        return False
+    if module == "builtins" or module == "kiln" or module.startswith("kiln."):
+        return False
+    return not isinstance(func, (ti_types.MatrixType, ArrayArgument))
+
+
+def _warn_foreign(t, node):
+    from ast import unparse
+
+    name = unparse(node.func).strip()
+    text = (
+        f'Calling non-taichi function "{name}". '
+        "Scope inside the function is not processed by the Taichi AST transformer. "
+        "The function may not work as expected. Proceed with caution! "
+        "Maybe you can consider turning it into a @ti.func?"
+    )
+    t.ctx.warnings.append((text, t.source.file, node.lineno))
+    warnings.warn_explicit(
+        f"\x1b[38;5;226m{text}\x1b[0m", SyntaxWarning, t.source.file, node.lineno, module="kiln"
+    )
+
+
+def _type_error_text(func, args, error):
+    name = getattr(func, "__name__", type(func).__name__)
+    text = f"TypeError when calling `{name}`: {error}.".replace("Expr", "Taichi Expression")
+    module = getattr(func, "__module__", None)
+    if module in ("math", "numpy") and any(isinstance(a, Expr) for a in args):
+        if name in ops.__all__:
+            text += f"\nDid you mean to use `ti.{name}` instead of `{module}.{name}`?"
+    return text
+
+
+HANDLERS[_ast.Call] = call

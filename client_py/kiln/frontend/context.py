@@ -1,0 +1,338 @@
+"""What one kernel under construction is made of: the native builder, the
+settings, constants, types, parameters, positions."""
+
+from .. import types as ti_types
+from ..errors import TaichiTypeError
+from . import active
+from .expr import OPS, Expr, Ref
+
+_I32 = ti_types.i32.scalar
+_LOAD_ERROR = "{} is no value that a kernel can compute with"
+
+
+class TypeInfo:
+    """A type of the kernel: `dtype` of its elements and `shape`, or `members`."""
+
+    __slots__ = ("dtype", "id", "members", "name", "shape")
+
+    def __init__(self, type_id, dtype, shape, members, name):
+        self.id = type_id
+        self.dtype = dtype
+        self.shape = shape
+        self.members = members
+        self.name = name
+
+
+class ArrayArgument:
+    """An ndarray parameter as the kernel sees it: subscripted, looped over, asked
+    for its shape (known when the kernel runs)."""
+
+    __slots__ = ("_shape", "boundary", "ctx", "dtype", "element_shape", "ndim", "param")
+
+    def __init__(self, ctx, param, dtype, element_shape, ndim, boundary):
+        self.ctx = ctx
+        self.param = param
+        self.dtype = dtype
+        self.element_shape = tuple(element_shape)
+        self.ndim = ndim
+        self.boundary = boundary
+
+    @property
+    def shape(self):
+        ctx = self.ctx
+        return tuple(Expr(ctx, ctx.builder.shape(self.param, a)) for a in range(self.ndim))
+
+    def get_type(self):
+        return ti_types.NdarrayType(self.dtype, self.ndim, element_shape=self.element_shape)
+
+
+class BuildContext:
+    """Made by the kernel for one instance; used by the front end until it is built."""
+
+    def __init__(self, builder, config, kernel_name="kernel"):
+        self.builder = builder
+        self.config = config
+        self.kernel_name = kernel_name
+        self.bindings = []  # (param id, (kind, object)), in order of parameters
+        self.has_print = False
+        self.warnings = []
+        # Which parallel loop we are in: 0 none, else its number. Open run-time
+        # blocks around the current position; static ones do not count.
+        self.parallel = 0
+        self.num_parallel = 0
+        self.depth = 0
+        self.loop_config = {}  # of the next loop
+        self.inline_depth = 0
+        self._default_int = config.default_ip
+        self._default_float = config.default_fp
+        self._type_ids = {}
+        self._type_infos = {}
+        self._params = {}  # id of a field -> its parameter
+        self._keep = []  # fields whose ids are keys above
+        self._files = {}
+        self._names = {}
+        self.struct_types = {}  # type id -> StructType, for methods
+
+    # --- types
+
+    def type_id(self, of, shape=()):
+        """The builder's id of a DType (with `shape`), MatrixType or StructType."""
+        key = (of, shape)
+        found = self._type_ids.get(key)
+        if found is None:
+            builder = self.builder
+            if of.__class__ is ti_types.DType:
+                if shape:
+                    found = builder.tensor_type(of.scalar, shape)
+                else:
+                    found = builder.scalar_type(of.scalar)
+            elif isinstance(of, ti_types.MatrixType):
+                found = builder.tensor_type((of.dtype or self._default_float).scalar, of.shape)
+            elif hasattr(of, "_member_types"):
+                members = [(k, self.type_id(t)) for k, t in of._member_types()]
+                found = builder.struct_type(members)
+            else:
+                return self.type_id(ti_types.cook_dtype(of), shape)
+            self._type_ids[key] = found
+        return found
+
+    def type_of(self, node):
+        type_id = self.builder.type_of(node)
+        info = self._type_infos.get(type_id)
+        if info is None:
+            scalar, shape, members = self.builder.type_info(type_id)
+            dtype = ti_types.BY_SCALAR.get(scalar)
+            name = self.builder.type_name(type_id)
+            info = TypeInfo(type_id, dtype, tuple(shape), tuple(members), name)
+            self._type_infos[type_id] = info
+        return info
+
+    # --- values
+
+    def node(self, value):
+        """The node of any value that can be one; Taichi's error for the rest."""
+        if value.__class__ is Expr:
+            return value.node
+        node = self.node_or_none(value)
+        if not node:
+            raise TaichiTypeError(f"Invalid constant scalar data type: {type(value)}")
+        return node
+
+    def node_or_none(self, value):
+        convert = _CONVERTERS.get(value.__class__)
+        return convert(self, value) if convert is not None else _convert_other(self, value)
+
+    def expr(self, value):
+        """`value` as a typed value: constants get the default types."""
+        if value.__class__ is Expr:
+            return value
+        if value.__class__ in (list, tuple):
+            return self.tensor(value)
+        return Expr(self, self.node(value))
+
+    def value(self, x):
+        """What reading `x` gives: addresses are loaded, all else is itself."""
+        if x.__class__ is Ref:
+            return Expr(self, self.builder.load(x.node))
+        return x
+
+    def const_i32(self, value):
+        return self.builder.const_int(value, _I32)
+
+    def cast(self, value, dtype):
+        """`value` converted to the scalar type, element by element."""
+        if value.__class__ is not Expr:
+            if value.__class__ in (int, float, bool):
+                return self.const(value, dtype)
+            value = Expr(self, self.node(value))
+        shape = value.type.shape
+        return Expr(self, self.builder.cast(value.node, self.type_id(dtype, shape)))
+
+    def const(self, value, dtype):
+        if dtype.is_float:
+            return Expr(self, self.builder.const_float(float(value), dtype.scalar))
+        if dtype.bits == 1:
+            return Expr(self, self.builder.const_bool(bool(value)))
+        if value.__class__ is not int:
+            # A float becomes an integer as at run time: through the default float.
+            node = self.builder.const_float(float(value), self._default_float.scalar)
+            return Expr(self, self.builder.cast(node, self.type_id(dtype)))
+        if not -(1 << (dtype.bits - 1)) <= value < 1 << dtype.bits:
+            raise TaichiTypeError(
+                f"Constant {value} exceeded the range of {dtype.name}: "
+                f"[{dtype.min()}, {dtype.max()}]"
+            )
+        return Expr(self, self.builder.const_int(value, dtype.scalar))
+
+    def tensor(self, rows, dtype=None):
+        """A vector of scalars, or a matrix of equally long rows."""
+        flat = []
+        shape = (len(rows),)
+        if rows and _is_row(rows[0]):
+            rows = [list(_iterate(self, r)) for r in rows]
+            shape = (len(rows), len(rows[0]))
+            for row in rows:
+                if len(row) != shape[1]:
+                    raise TaichiTypeError("the rows of a matrix must be equally long")
+                flat.extend(row)
+        else:
+            flat = rows
+        return self.tensor_of(flat, shape, dtype)
+
+    def tensor_of(self, flat, shape, dtype=None):
+        if dtype is not None:
+            parts = [self.cast(self.value(x), dtype) for x in flat]
+        else:
+            parts = [self.expr(self.value(x)) for x in flat]
+        if not parts:
+            raise TaichiTypeError("a vector needs at least one element")
+        node = self.builder.make_tensor([p.node for p in parts], shape)
+        if dtype is None and not self._same_types(parts):
+            parts = None  # the elements were promoted
+        return Expr(self, node, parts)
+
+    def _same_types(self, parts):
+        type_of = self.builder.type_of
+        first = type_of(parts[0].node)
+        return all(type_of(p.node) == first for p in parts[1:])
+
+    def extract(self, x, *index):
+        """Element of a tensor value at static indices."""
+        if x.parts is not None:
+            if len(index) == 1:
+                return x.parts[index[0]]
+            return x.parts[index[0] * x.type.shape[1] + index[1]]
+        return Expr(self, self.builder.extract(x.node, [self.const_i32(i) for i in index]))
+
+    def unary(self, op, x):
+        return Expr(self, self.builder.unary(op, self.node(x)))
+
+    def binary(self, op, a, b):
+        return Expr(self, self.builder.binary(op, self.node(a), self.node(b)))
+
+    def ternary(self, op, c, a, b):
+        return Expr(self, self.builder.ternary(op, self.node(c), self.node(a), self.node(b)))
+
+    # --- parameters
+
+    def value_argument(self, of):
+        """A parameter passed by value: its Expr."""
+        if of.__class__ is not ti_types.DType and not isinstance(of, ti_types.MatrixType):
+            if not hasattr(of, "_member_types"):
+                of = ti_types.cook_dtype(of)
+        param = self.builder.add_value_param(self.type_id(of))
+        self.bindings.append((param, ("value", of)))
+        return Expr(self, self.builder.param(param))
+
+    def array_argument(self, storage, dtype, element_shape, ndim, boundary="unsafe"):
+        """A parameter passed by reference; `storage` is its serialized descriptor."""
+        param = self.builder.add_storage_param(storage)
+        self.bindings.append((param, ("array", None)))
+        return ArrayArgument(self, param, dtype, element_shape, ndim, boundary)
+
+    def bind_storage(self, field, descriptor):
+        """The parameter of `field`, added when it is met for the first time."""
+        key = id(field)
+        param = self._params.get(key)
+        if param is None:
+            param = self.builder.add_storage_param(descriptor)
+            self._params[key] = param
+            self._keep.append(field)
+            self.bindings.append((param, ("field", field)))
+        return param
+
+    def param_of(self, field):
+        """The storage parameter of a field or array."""
+        if field.__class__ is ArrayArgument:
+            return field.param
+        return self._params.get(id(field)) or field._param(self)
+
+    # --- positions
+
+    def file_id(self, path):
+        found = self._files.get(path)
+        if found is None:
+            found = self._files[path] = self.builder.add_file(path)
+        return found
+
+    def name_id(self, name):
+        found = self._names.get(name)
+        if found is None:
+            found = self._names[name] = self.builder.add_name(name)
+        return found
+
+    def at(self, span):
+        self.builder.set_span(span)
+
+
+def _is_row(x):
+    if x.__class__ in (list, tuple):
+        return True
+    if isinstance(x, Expr):
+        return bool(x.type.shape)
+    return hasattr(x, "__len__") and not isinstance(x, str)
+
+
+def _iterate(ctx, row):
+    row = ctx.value(row)
+    if row.__class__ is Expr:
+        return [ctx.extract(row, i) for i in range(row.type.shape[0])]
+    return row
+
+
+def _int(ctx, value):
+    dtype = ctx._default_int
+    if not dtype.min() <= value <= dtype.max():
+        raise TaichiTypeError(
+            f"Integer literal {value} exceeded the range of default_ip: {dtype}, please specify "
+            f"the dtype via e.g. `ti.u64({value})` or set a different `default_ip` in `ti.init()`"
+        )
+    return ctx.builder.const_int(value, dtype.scalar)
+
+
+def _float(ctx, value):
+    return ctx.builder.const_float(value, ctx._default_float.scalar)
+
+
+def _sequence(ctx, value):
+    return ctx.tensor(value).node
+
+
+_CONVERTERS = {
+    Expr: lambda ctx, x: x.node,
+    Ref: lambda ctx, x: ctx.builder.load(x.node),
+    int: _int,
+    float: _float,
+    bool: lambda ctx, x: ctx.builder.const_bool(x),
+    list: _sequence,
+    tuple: _sequence,
+    str: lambda ctx, x: 0,
+    type(None): lambda ctx, x: 0,
+}
+
+
+def _convert_other(ctx, value):
+    """NumPy scalars, Matrix and Struct objects, subclasses of list and tuple."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None and getattr(value, "shape", None) == ():
+        if kind in "iu":
+            return _int(ctx, int(value))
+        if kind == "f":
+            return _float(ctx, float(value))
+        if kind == "b":
+            return ctx.builder.const_bool(bool(value))
+        return 0
+    if hasattr(value, "_to_kernel"):
+        return value._to_kernel(ctx).node
+    if isinstance(value, (list, tuple)):
+        return _sequence(ctx, value)
+    if isinstance(value, bool):
+        return ctx.builder.const_bool(value)
+    if isinstance(value, int):
+        return _int(ctx, int(value))
+    if isinstance(value, float):
+        return _float(ctx, float(value))
+    return 0
+
+
+__all__ = ["OPS", "ArrayArgument", "BuildContext", "TypeInfo", "active"]

@@ -1,0 +1,203 @@
+"""if, while, break, continue, return, and statements without effect."""
+
+import _ast
+
+from .. import types as ti_types
+from ..errors import TaichiRuntimeTypeError, TaichiSyntaxError
+from . import report
+from .expr import OPS, Expr
+from .struct_value import return_struct
+from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, RETURNED, Loop
+
+_NOT = OPS["logical_not"]
+_AMBIGUOUS = (
+    "The truth value of vectors/matrices is ambiguous.\n"
+    "Consider using `any` or `all` when comparing vectors/matrices:\n"
+    "    if all(x == y):\n"
+    "or\n"
+    "    if any(x != y):\n"
+)
+
+
+def if_(t, node):
+    test = t.visit(node.test)
+    if test.__class__ is not Expr:
+        # Known now, `ti.static` or not: one branch takes the statement's place.
+        t.block(node.body if test else node.orelse)
+        return
+    if test.type.shape:
+        raise ValueError(_AMBIGUOUS)
+    builder = t.builder
+    t.at(node.test)
+    builder.begin_if(test.node)
+    loop = t.loops[-1] if t.loops else None
+    if loop is not None:
+        outer, loop.dynamic_if = loop.dynamic_if, node
+    t.runtime_block(node.body)
+    if node.orelse:
+        builder.else_()
+        t.runtime_block(node.orelse)
+    if loop is not None:
+        loop.dynamic_if = outer
+    builder.end()
+
+
+def while_(t, node):
+    if node.orelse:
+        raise TaichiSyntaxError("'else' clause for 'while' not supported in Taichi kernels")
+    builder, ctx = t.builder, t.ctx
+    t.at(node)
+    builder.begin_while()
+    t.loops.append(Loop(False))
+    ctx.depth += 1
+    mark = len(t.undo)
+    test = t.visit(node.test)
+    if test.__class__ is Expr:
+        if test.type.shape:
+            raise ValueError(_AMBIGUOUS)
+        t.at(node.test)
+        builder.begin_if(ctx.unary(_NOT, test).node)
+        builder.break_()
+        builder.end()
+    elif not test:
+        builder.break_()
+    if test.__class__ is Expr or test:
+        t.runtime_block(node.body)
+    t.leave(mark)
+    ctx.depth -= 1
+    t.loops.pop()
+    builder.end()
+
+
+def break_(t, node):
+    loop = _loop(t, "break")
+    if loop.is_static:
+        _refuse_dynamic_if(t, loop, "break")
+        t.status = BREAK
+        return
+    if loop.is_parallel:
+        raise TaichiSyntaxError("Cannot break in the outermost loop")
+    t.at(node)
+    t.builder.break_()
+    t.status = ENDED
+
+
+def continue_(t, node):
+    loop = _loop(t, "continue")
+    if loop.is_static:
+        _refuse_dynamic_if(t, loop, "continue")
+        t.status = CONTINUE
+        return
+    t.at(node)
+    t.builder.continue_()
+    t.status = ENDED
+
+
+def _loop(t, what):
+    if not t.loops:
+        raise TaichiSyntaxError(f"'{what}' outside loop")
+    return t.loops[-1]
+
+
+def _refuse_dynamic_if(t, loop, what):
+    if loop.dynamic_if is not None:
+        raise TaichiSyntaxError(
+            report.position(t.source, loop.dynamic_if.test)
+            + f"You are trying to `{what}` a static `for` loop, "
+            f"but the `{what}` statement is inside a non-static `if`. "
+        )
+
+
+def return_(t, node):
+    if t.dynamic:
+        raise TaichiSyntaxError("Return inside non-static if/for is not supported")
+    value = None if node.value is None else t.visit(node.value)
+    t.at(node)
+    if value is not None:
+        if t.is_kernel:
+            _return_from_kernel(t, value)
+        else:
+            t.result = _converted_result(t, value)
+    t.status = RETURNED
+
+
+def _converted_result(t, value):
+    """A func's result: scalars are cast to the annotated types."""
+    if not t.returns:
+        return t.loaded(value)
+    if len(t.returns) == 1:
+        return _converted_one(t, value, t.returns[0])
+    return tuple(_converted_one(t, v, r) for v, r in zip(value, t.returns))
+
+
+def _converted_one(t, value, of):
+    if of.__class__ is ti_types.DType or of in (int, float, bool):
+        return t.ctx.cast(value, ti_types.cook_dtype(of))
+    return t.loaded(value)
+
+
+def _return_from_kernel(t, value):
+    if not t.returns:
+        raise TaichiSyntaxError(
+            "A kernel with a return value must be annotated "
+            "with a return type, e.g. def func() -> ti.f32"
+        )
+    values = [value] if len(t.returns) == 1 else value
+    if not isinstance(values, (list, tuple)) or len(values) != len(t.returns):
+        raise TaichiRuntimeTypeError(
+            f"A kernel that returns {len(t.returns)} values returned {value!r}"
+        )
+    nodes = [_result_node(t, v, r) for v, r in zip(values, t.returns)]
+    t.builder.return_(nodes)
+
+
+def _result_node(t, value, of):
+    ctx = t.ctx
+    if isinstance(of, ti_types.MatrixType):
+        value = ctx.expr(value)
+        info = value.type
+        if not info.shape:
+            raise TaichiRuntimeTypeError.get_ret(of.to_string(), info.name)
+        if of.dtype is not None and of.dtype.is_int and info.dtype.is_float:
+            raise TaichiRuntimeTypeError.get_ret(of.dtype.to_string(), info.dtype)
+        ti_types.check_return_shape(of, info.shape)
+        return value.node
+    if of.__class__ is ti_types.DType or of in (int, float, bool):
+        value = ctx.expr(value)
+        info = value.type
+        if info.shape or info.members:
+            raise TaichiRuntimeTypeError.get_ret(str(of), info.name)
+        return value.node
+    if hasattr(of, "_member_types"):
+        return return_struct(ctx, value, of)
+    raise TaichiSyntaxError("The return type is not supported now!")
+
+
+def expression_statement(t, node):
+    if node.value.__class__ is not _ast.Constant:  # a docstring
+        t.visit(node.value)
+
+
+def nothing(t, node):
+    pass
+
+
+def function_definition(t, node):
+    kind = "kernel" if t.is_kernel else "func"
+    raise TaichiSyntaxError(f"Function definition is not allowed in 'ti.{kind}'.")
+
+
+HANDLERS.update(
+    {
+        _ast.Break: break_,
+        _ast.Continue: continue_,
+        _ast.Expr: expression_statement,
+        _ast.FunctionDef: function_definition,
+        _ast.Global: nothing,
+        _ast.If: if_,
+        _ast.Nonlocal: nothing,
+        _ast.Pass: nothing,
+        _ast.Return: return_,
+        _ast.While: while_,
+    }
+)

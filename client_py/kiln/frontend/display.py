@@ -1,0 +1,219 @@
+"""print, assert and formatted strings: text pieces around values."""
+
+import _ast
+
+from ..errors import TaichiSyntaxError
+from .expr import Expr
+from .transformer import HANDLERS
+
+
+class Formatted:
+    """A string with kernel values in it: str and (Expr, format spec) in turn."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts):
+        self.parts = parts
+
+
+def joined_str(t, node):
+    parts = []
+    for value in node.values:
+        if value.__class__ is _ast.Constant:
+            parts.append(value.value)
+            continue
+        spec = _spec(t, value.format_spec)
+        _append(parts, t.visit(value.value), spec, value.conversion)
+    if all(p.__class__ is str for p in parts):
+        return "".join(parts)
+    return Formatted(parts)
+
+
+def _spec(t, node):
+    if node is None:
+        return ""
+    text = t.visit(node)
+    if text.__class__ is not str:
+        raise TaichiSyntaxError("A format specification must be known at compile time")
+    return text
+
+
+def _append(parts, value, spec, conversion=-1):
+    if value.__class__ is Expr:
+        parts.append((value, spec))
+    elif isinstance(value, Formatted):
+        parts.extend(value.parts)
+    elif _contains_expr(value):
+        _append_items(parts, value)
+    else:
+        if conversion == ord("r"):
+            value = repr(value)
+        parts.append(format(value, spec))
+
+
+def _contains_expr(value):
+    return isinstance(value, (list, tuple)) and any(
+        v.__class__ is Expr or _contains_expr(v) for v in value
+    )
+
+
+def _append_items(parts, value):
+    opening, closing = "()" if isinstance(value, tuple) else "[]"
+    parts.append(opening)
+    for i, item in enumerate(value):
+        if i:
+            parts.append(", ")
+        _append(parts, item, "")
+    parts.append(closing)
+
+
+def from_format(text, args, keywords):
+    """text.format(*args, **keywords), with kernel values among them."""
+    from string import Formatter
+
+    parts = []
+    automatic = 0
+    used = set()
+    for literal, name, spec, conversion in Formatter().parse(text):
+        if literal:
+            parts.append(literal)
+        if name is None:
+            continue
+        if name == "":
+            name, automatic = str(automatic), automatic + 1
+        if name.isdigit():
+            if int(name) >= len(args):
+                raise TaichiSyntaxError(
+                    f"Expected {int(name) + 1} positional argument(s), but received "
+                    f"{len(args)} instead."
+                )
+            value = args[int(name)]
+        elif name in keywords:
+            value = keywords[name]
+        else:
+            raise TaichiSyntaxError(f"Keyword '{name}' not found.")
+        used.add(name)
+        _append(parts, value, spec, ord(conversion) if conversion else -1)
+    expected = sum(1 for name in used if name.isdigit())
+    if expected != len(args):
+        raise TaichiSyntaxError(
+            f"Expected {expected} positional argument(s), but received {len(args)} instead."
+        )
+    for name in keywords:
+        if name not in used:
+            raise TaichiSyntaxError(f"Keyword '{name}' not used.")
+    if all(p.__class__ is str for p in parts):
+        return "".join(parts)
+    return Formatted(parts)
+
+
+def from_percent(text, values):
+    """text % values, with kernel values among them: their specs are kept."""
+    parts = []
+    values = list(values)
+    while text:
+        before, percent, rest = text.partition("%")
+        parts.append(before)
+        if not percent:
+            break
+        if rest[:1] == "%":
+            parts.append("%")
+            text = rest[1:]
+            continue
+        end = next((i for i, c in enumerate(rest) if c.isalpha()), None)
+        if end is None or not values:
+            raise TaichiSyntaxError("Wrong format string for these values")
+        spec, text = rest[: end + 1], rest[end + 1 :]
+        value = values.pop(0)
+        plain = spec in ("d", "f", "i", "s", "g", "u")
+        _append(parts, value, "" if plain and value.__class__ is Expr else spec)
+    return Formatted(parts)
+
+
+def print_(t, node):
+    args = []
+    for arg in node.args:
+        if arg.__class__ is _ast.Starred:
+            args.extend(t.visit(arg.value))
+        else:
+            args.append(t.visit(arg))
+    options = {k.arg: t.visit(k.value) for k in node.keywords}
+    separator, end = options.pop("sep", " "), options.pop("end", "\n")
+    if options:
+        raise TaichiSyntaxError(f"print has no option '{next(iter(options))}' in a kernel")
+    parts = []
+    for i, arg in enumerate(args):
+        if i:
+            parts.append(separator)
+        _append_printed(t, parts, arg)
+    t.at(node)
+    values, pieces = pieces_of(t, parts)
+    t.builder.print_(values, pieces, end)
+    t.ctx.has_print = True
+
+
+def _append_printed(t, parts, value):
+    """Python numbers print as the kernel would print them; containers by item."""
+    ctx = t.ctx
+    if value.__class__ is str:
+        parts.append(value)
+    elif isinstance(value, Formatted):
+        parts.extend(value.parts)
+    elif value.__class__ is Expr:
+        parts.append((value, ""))
+    elif isinstance(value, (list, tuple)):
+        opening, closing = "()" if isinstance(value, tuple) else "[]"
+        parts.append(opening)
+        for i, item in enumerate(value):
+            if i:
+                parts.append(", ")
+            _append_printed(t, parts, item)
+        parts.append(closing)
+    else:
+        node = ctx.node_or_none(value)
+        parts.append((Expr(ctx, node), "") if node else str(value))
+
+
+def pieces_of(t, parts):
+    """(value nodes, Builder pieces): each piece is the text before a value."""
+    values, pieces, text = [], [], ""
+    builder = t.builder
+    for part in parts:
+        if part.__class__ is str:
+            text += part
+            continue
+        value, spec = part
+        values.append(value.node)
+        pieces.append((text, builder.type_of(value.node), spec.lstrip("%")))
+        text = ""
+    if text or not pieces:
+        pieces.append((text, 0, ""))
+    return values, pieces
+
+
+def assert_(t, node):
+    if not getattr(t.ctx.config, "debug", False):
+        # Not part of the kernel; what it calls has no effect either.
+        return
+    test = t.visit(node.test)
+    if node.msg is None:
+        from ast import unparse
+
+        parts = [unparse(node.test).strip()]
+    else:
+        message = t.visit(node.msg)
+        if isinstance(message, Formatted):
+            parts = message.parts
+        elif message.__class__ is str or node.msg.__class__ is _ast.Constant:
+            parts = [str(message)]
+        else:
+            raise TaichiSyntaxError(
+                f"assert info must be constant or formatted string, not {type(message)}"
+            )
+    t.at(node)
+    test = t.ctx.expr(test)
+    values, pieces = pieces_of(t, parts)
+    t.builder.assert_(test.node, values, pieces)
+
+
+HANDLERS.update({_ast.Assert: assert_, _ast.JoinedStr: joined_str})

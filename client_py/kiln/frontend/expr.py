@@ -1,0 +1,183 @@
+"""Values of a kernel under construction.
+
+`Expr` is a value, `Ref` an address (a variable, an element of a field). Both
+carry the id of their node and the context that it lives in; Python's operators
+on them append nodes. A Ref is loaded when it is consumed by an operator.
+"""
+
+from .. import _native
+from ..errors import TaichiCompilationError, TaichiTypeError
+
+OPS = _native.OPS
+
+
+class Expr:
+    """A typed value. `parts` are its scalar elements, where they are known one by
+    one: then a static subscript needs no node."""
+
+    __slots__ = ("ctx", "node", "parts")
+    # NumPy scalars on the left leave the operation to us.
+    __array_ufunc__ = None
+    __hash__ = object.__hash__
+
+    def __init__(self, ctx, node, parts=None):
+        self.ctx = ctx
+        self.node = node
+        self.parts = parts
+
+    @property
+    def type(self):
+        """TypeInfo of the value (of what lies there, for addresses)."""
+        return self.ctx.type_of(self.node)
+
+    def get_shape(self):
+        return self.type.shape
+
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        from .tensor import attribute
+
+        return attribute(self, name)
+
+    def __getitem__(self, index):
+        from .subscript import subscript
+
+        return self.ctx.value(subscript(self.ctx, self, index))
+
+    def __len__(self):
+        shape = self.type.shape
+        if not shape:
+            raise TypeError("a scalar of a kernel has no len()")
+        return shape[0]
+
+    def __iter__(self):
+        shape = self.type.shape
+        if not shape:
+            raise TypeError("a scalar of a kernel is not iterable")
+        return iter([self[i] for i in range(shape[0])])
+
+    def __bool__(self):
+        raise TaichiTypeError(
+            "The truth value of a run-time expression is not known while the kernel is compiled."
+        )
+
+    def __matmul__(self, other):
+        return _matmul(self.ctx, self, other)
+
+    def __rmatmul__(self, other):
+        return _matmul(self.ctx, other, self)
+
+    def __pos__(self):
+        return self
+
+    def __repr__(self):
+        return f"<Taichi expression of type {self.type.name}>"
+
+
+class Ref(Expr):
+    """An address. `level` says which parallel loop the memory is private to:
+    GLOBAL is shared by all threads, 0 belongs to the kernel's serial part."""
+
+    __slots__ = ("level",)
+    __hash__ = object.__hash__
+    GLOBAL = -1
+
+    def __init__(self, ctx, node, level):
+        self.ctx = ctx
+        self.node = node
+        self.parts = None
+        self.level = level
+
+    @property
+    def shared(self):
+        """Whether other threads may write here while this one does."""
+        return self.level != self.ctx.parallel
+
+
+def _matmul(ctx, left, right):
+    """Two vectors give their dot product; a vector on the left counts as a row."""
+    from .. import matrix_ops
+
+    left, right = ctx.expr(ctx.value(left)), ctx.expr(ctx.value(right))
+    a, b = left.type.shape, right.type.shape
+    if not a or not b:
+        side, operand = ("left", left) if not a else ("right", right)
+        raise TaichiCompilationError(f"{side} hand side is not a matrix: {operand.type.name}")
+    if len(a) == 1 and len(b) == 1:
+        return matrix_ops.dot(left, right)
+    if len(a) == 1:
+        left, right, a, b = matrix_ops.transpose(right), left, (b[1], b[0]), a
+    if a[1] != b[0]:
+        raise TaichiCompilationError(
+            f"dimension mismatch between {a} and {b} for matrix multiplication"
+        )
+    return Expr(ctx, ctx.builder.binary(OPS["matmul"], left.node, right.node))
+
+
+def _binary(op):
+    def method(self, other):
+        ctx = self.ctx
+        builder = ctx.builder
+        left = self.node if self.__class__ is Expr else builder.load(self.node)
+        right = other.node if other.__class__ is Expr else ctx.node_or_none(other)
+        if not right:
+            return NotImplemented
+        return Expr(ctx, builder.binary(op, left, right))
+
+    return method
+
+
+def _reflected(op):
+    def method(self, other):
+        ctx = self.ctx
+        builder = ctx.builder
+        left = ctx.node_or_none(other)
+        if not left:
+            return NotImplemented
+        right = self.node if self.__class__ is Expr else builder.load(self.node)
+        return Expr(ctx, builder.binary(op, left, right))
+
+    return method
+
+
+def _unary(op):
+    def method(self):
+        ctx = self.ctx
+        builder = ctx.builder
+        node = self.node if self.__class__ is Expr else builder.load(self.node)
+        return Expr(ctx, builder.unary(op, node))
+
+    return method
+
+
+_ARITHMETIC = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "truediv",
+    "floordiv": "floordiv",
+    "mod": "mod",
+    "pow": "pow",
+    "lshift": "shl",
+    "rshift": "shr",
+    "and": "bit_and",
+    "or": "bit_or",
+    "xor": "bit_xor",
+}
+_COMPARE = {
+    "lt": "cmp_lt",
+    "le": "cmp_le",
+    "gt": "cmp_gt",
+    "ge": "cmp_ge",
+    "eq": "cmp_eq",
+    "ne": "cmp_ne",
+}
+
+for _name, _spelling in _ARITHMETIC.items():
+    setattr(Expr, f"__{_name}__", _binary(OPS[_spelling]))
+    setattr(Expr, f"__r{_name}__", _reflected(OPS[_spelling]))
+for _name, _spelling in _COMPARE.items():
+    setattr(Expr, f"__{_name}__", _binary(OPS[_spelling]))
+for _name, _spelling in {"neg": "neg", "abs": "abs", "invert": "bit_not"}.items():
+    setattr(Expr, f"__{_name}__", _unary(OPS[_spelling]))

@@ -1,0 +1,418 @@
+"""Expressions: names, operators, choices, displays, attributes, subscripts."""
+
+import _ast
+import operator
+
+from ..errors import TaichiSyntaxError, TaichiTypeError
+from .. import types as ti_types
+from .expr import OPS, Expr, Ref
+from .subscript import subscript
+from .tensor import attribute, attribute_address
+from .transformer import ADDRESS_HANDLERS, HANDLERS, RefDict, RefList, RefTuple
+
+_BINARY = {
+    _ast.Add: operator.add,
+    _ast.Sub: operator.sub,
+    _ast.Mult: operator.mul,
+    _ast.Div: operator.truediv,
+    _ast.FloorDiv: operator.floordiv,
+    _ast.Mod: operator.mod,
+    _ast.Pow: operator.pow,
+    _ast.LShift: operator.lshift,
+    _ast.RShift: operator.rshift,
+    _ast.BitOr: operator.or_,
+    _ast.BitXor: operator.xor,
+    _ast.BitAnd: operator.and_,
+    _ast.MatMult: operator.matmul,
+}
+_COMPARE = {
+    _ast.Eq: operator.eq,
+    _ast.NotEq: operator.ne,
+    _ast.Lt: operator.lt,
+    _ast.LtE: operator.le,
+    _ast.Gt: operator.gt,
+    _ast.GtE: operator.ge,
+}
+_AND = OPS["logical_and"]
+_NOT = OPS["logical_not"]
+_OR = OPS["logical_or"]
+_SELECT = OPS["select"]
+
+# Evaluating these where Python would not costs little and cannot be noticed.
+_CHEAP = frozenset(
+    (
+        _ast.Name,
+        _ast.Constant,
+        _ast.Compare,
+        _ast.BoolOp,
+        _ast.UnaryOp,
+        _ast.BinOp,
+        _ast.Attribute,
+        _ast.IfExp,
+    )
+)
+_COSTLY_OPERATORS = frozenset((_ast.FloorDiv, _ast.Mod, _ast.Div, _ast.Pow, _ast.MatMult))
+
+
+def name(t, node):
+    names = t.names
+    ident = node.id
+    value = names[ident] if ident in names else t.lookup(ident)
+    kind = value.__class__
+    if kind is Ref:
+        return Expr(t.ctx, t.builder.load(value.node))
+    if kind is RefList or kind is RefTuple or kind is RefDict:
+        return t.loaded(value)
+    return value
+
+
+def name_address(t, node):
+    names = t.names
+    ident = node.id
+    return names[ident] if ident in names else t.lookup(ident)
+
+
+def constant(t, node):
+    return node.value
+
+
+def bin_op(t, node):
+    left = t.visit(node.left)
+    right = t.visit(node.right)
+    kind = node.op.__class__
+    if left.__class__ is Expr or right.__class__ is Expr:
+        t.at(node)
+    elif kind is _ast.Mod and left.__class__ is str:
+        return percent_format(t, left, right)
+    try:
+        return _BINARY[kind](left, right)
+    except TypeError as error:
+        raise TaichiTypeError(str(error).replace("'Expr'", "'Taichi expression'")) from None
+
+
+def percent_format(t, text, values):
+    from .display import from_percent
+
+    if any(v.__class__ is Expr for v in (values if isinstance(values, tuple) else (values,))):
+        return from_percent(text, values if isinstance(values, tuple) else (values,))
+    return text % values
+
+
+def unary_op(t, node):
+    operand = t.visit(node.operand)
+    kind = node.op.__class__
+    if kind is _ast.Not:
+        if operand.__class__ is Expr:
+            return Expr(t.ctx, t.builder.unary(_NOT, operand.node))
+        if hasattr(operand, "_to_kernel"):
+            return t.ctx.unary(_NOT, operand)
+        return not operand
+    if kind is _ast.USub:
+        return -operand
+    if kind is _ast.Invert:
+        return ~operand
+    return +operand
+
+
+def is_cheap(node):
+    """Whether the expression may be evaluated ahead of its turn."""
+    kind = node.__class__
+    if kind not in _CHEAP:
+        return False
+    if kind is _ast.Name or kind is _ast.Constant:
+        return True
+    if kind is _ast.BinOp:
+        if node.op.__class__ in _COSTLY_OPERATORS:
+            return False
+        return is_cheap(node.left) and is_cheap(node.right)
+    if kind is _ast.Compare:
+        return is_cheap(node.left) and all(is_cheap(c) for c in node.comparators)
+    if kind is _ast.BoolOp:
+        return all(is_cheap(v) for v in node.values)
+    if kind is _ast.UnaryOp:
+        return is_cheap(node.operand)
+    if kind is _ast.IfExp:
+        return is_cheap(node.test) and is_cheap(node.body) and is_cheap(node.orelse)
+    return is_cheap(node.value)
+
+
+def choose(t, condition, if_true, if_false):
+    """A value of the kernel by a condition; only one of the two callables' code runs."""
+    builder, ctx = t.builder, t.ctx
+    node = builder.begin_choose(condition.node)
+    ctx.depth += 1
+    mark = len(t.undo)
+    builder.yield_(ctx.node(if_true()))
+    t.leave(mark)
+    builder.else_()
+    builder.yield_(ctx.node(if_false()))
+    t.leave(mark)
+    ctx.depth -= 1
+    builder.end()
+    return Expr(ctx, node)
+
+
+def bool_op(t, node):
+    return _bool_chain(t, node, 0, node.op.__class__ is _ast.And)
+
+
+def _bool_chain(t, node, i, is_and):
+    values = node.values
+    left = t.visit(values[i])
+    if i + 1 == len(values):
+        return left
+    if left.__class__ is not Expr:
+        # Known now: Python's rule, and the rest may not even be looked at.
+        return _bool_chain(t, node, i + 1, is_and) if bool(left) == is_and else left
+    ctx = t.ctx
+    info = left.type
+    if info.shape:
+        right = _bool_chain(t, node, i + 1, is_and)
+        return ctx.binary(_AND if is_and else _OR, left, right)
+    if all(is_cheap(v) for v in values[i + 1 :]):
+        right = _bool_chain(t, node, i + 1, is_and)
+        if right.__class__ is not Expr:
+            right = ctx.expr(right)
+        if info.dtype is ti_types.u1 and right.type.dtype is ti_types.u1:
+            return ctx.binary(_AND if is_and else _OR, left, right)
+        if is_and:
+            return ctx.ternary(_SELECT, left, right, left)
+        return ctx.ternary(_SELECT, left, left, right)
+
+    def rest():
+        return _bool_chain(t, node, i + 1, is_and)
+
+    def first():
+        return left
+
+    return choose(t, left, rest, first) if is_and else choose(t, left, first, rest)
+
+
+def compare(t, node):
+    left = t.visit(node.left)
+    return _compare_chain(t, node, left, 0)
+
+
+def _compare_chain(t, node, left, i):
+    right = t.visit(node.comparators[i])
+    result = _compare_one(t, node.ops[i].__class__, left, right)
+    if i + 1 == len(node.ops):
+        return result
+    if result.__class__ is not Expr:
+        return _compare_chain(t, node, right, i + 1) if result else result
+    if result.type.shape or all(is_cheap(c) for c in node.comparators[i + 1 :]):
+        rest = _compare_chain(t, node, right, i + 1)
+        return t.ctx.binary(_AND, result, rest)
+    return choose(t, result, lambda: _compare_chain(t, node, right, i + 1), lambda: result)
+
+
+def _compare_one(t, kind, left, right):
+    function = _COMPARE.get(kind)
+    if function is not None:
+        return function(left, right)
+    if kind is _ast.Is or kind is _ast.IsNot:
+        spelling = "is" if kind is _ast.Is else "is not"
+        if left is None or right is None:
+            return (left is right) == (kind is _ast.Is)
+        raise TaichiSyntaxError(f'Operator "{spelling}" in Taichi scope is not supported.')
+    if not t.static:
+        raise TaichiSyntaxError(f'"{kind.__name__}" is only supported inside `ti.static`.')
+    return (left in right) if kind is _ast.In else (left not in right)
+
+
+def if_exp(t, node):
+    test = t.visit(node.test)
+    if test.__class__ is not Expr:
+        return t.visit(node.body if test else node.orelse)
+    if test.type.shape:
+        raise TaichiSyntaxError(
+            "Using conditional expression for element-wise select operation on "
+            "Taichi vectors/matrices is deprecated and removed starting from Taichi v1.5.0 "
+            'Please use "ti.select" instead.'
+        )
+    if is_cheap(node.body) and is_cheap(node.orelse):
+        body = t.visit(node.body)
+        return t.ctx.ternary(_SELECT, test, body, t.visit(node.orelse))
+    return choose(t, test, lambda: t.visit(node.body), lambda: t.visit(node.orelse))
+
+
+def attribute_value(t, node):
+    base = t.address(node.value)
+    kind = base.__class__
+    if kind is Expr or kind is Ref:
+        return t.ctx.value(attribute(base, node.attr))
+    return _python_attribute(base, node.attr)
+
+
+def attribute_reference(t, node):
+    base = t.address(node.value)
+    kind = base.__class__
+    if kind is Ref:
+        return attribute_address(base, node.attr)
+    if kind is Expr:
+        return attribute(base, node.attr)
+    return _python_attribute(base, node.attr)
+
+
+def _python_attribute(base, attr):
+    if attr == "fill" and getattr(base, "_is_field", False):
+        from .loops import field_filler
+
+        return field_filler(base)
+    return getattr(base, attr)
+
+
+def subscript_address(t, node):
+    base = t.address(node.value)
+    index = index_of(t, node.slice)
+    t.at(node)
+    return subscript(t.ctx, base, index)
+
+
+def subscript_value(t, node):
+    return t.loaded(subscript_address(t, node))
+
+
+def index_of(t, node):
+    kind = node.__class__
+    if kind is _ast.Slice:
+        return slice_(t, node)
+    if kind is _ast.Tuple:
+        return tuple([index_of(t, e) for e in node.elts])
+    return t.visit(node)
+
+
+def slice_(t, node):
+    bounds = [None if b is None else t.visit(b) for b in (node.lower, node.upper, node.step)]
+    return slice(*bounds)
+
+
+def _elements(t, nodes):
+    values = []
+    for node in nodes:
+        if node.__class__ is _ast.Starred:
+            values.extend(spread(t, t.visit(node.value)))
+        else:
+            values.append(t.visit(node))
+    return values
+
+
+def spread(t, value):
+    """The items of what stands after a `*`."""
+    if isinstance(value, Expr) and not value.type.shape:
+        raise TaichiTypeError("a scalar of a kernel cannot be unpacked")
+    return value
+
+
+def tuple_(t, node):
+    return tuple(_elements(t, node.elts))
+
+
+def list_(t, node):
+    return _elements(t, node.elts)
+
+
+def dict_(t, node):
+    result = {}
+    for key, value in zip(node.keys, node.values):
+        if key is None:
+            result.update(t.visit(value))
+        else:
+            result[t.visit(key)] = t.visit(value)
+    return result
+
+
+def _comprehend(t, node, generators, emit):
+    if not generators:
+        emit()
+        return
+    generator = generators[0]
+    t.static += 1
+    iterable = t.visit(generator.iter)
+    t.static -= 1
+    if isinstance(iterable, Expr):
+        shape = iterable.type.shape
+        if len(shape) == 2:
+            extract = t.ctx.extract
+            iterable = [
+                t.ctx.tensor([extract(iterable, i, j) for j in range(shape[1])])
+                for i in range(shape[0])
+            ]
+    for item in iterable:
+        mark = len(t.undo)
+        bind_target(t, generator.target, item)
+        t.static += 1
+        keep = all(_static_truth(t.visit(test)) for test in generator.ifs)
+        t.static -= 1
+        if keep:
+            _comprehend(t, node, generators[1:], emit)
+        t.leave(mark)
+
+
+def _static_truth(value):
+    return bool(value)
+
+
+def bind_target(t, target, value):
+    """Binds names at compile time, without making variables."""
+    if target.__class__ is _ast.Name:
+        t.create(target.id, value)
+        return
+    if not hasattr(target, "elts"):
+        raise TaichiSyntaxError("Static assign cannot be used on elements in arrays")
+    items = list(value)
+    if len(items) != len(target.elts):
+        raise TaichiSyntaxError("The number of targets is not equal to value length")
+    for element, item in zip(target.elts, items):
+        bind_target(t, element, item)
+
+
+def list_comp(t, node):
+    result = []
+    _comprehend(t, node, node.generators, lambda: result.append(t.visit(node.elt)))
+    return result
+
+
+def dict_comp(t, node):
+    result = {}
+
+    def emit():
+        key = t.visit(node.key)
+        result[key] = t.visit(node.value)
+
+    _comprehend(t, node, node.generators, emit)
+    return result
+
+
+def starred(t, node):
+    raise TaichiSyntaxError("A starred expression is only supported in calls and displays")
+
+
+HANDLERS.update(
+    {
+        _ast.Attribute: attribute_value,
+        _ast.BinOp: bin_op,
+        _ast.BoolOp: bool_op,
+        _ast.Compare: compare,
+        _ast.Constant: constant,
+        _ast.Dict: dict_,
+        _ast.DictComp: dict_comp,
+        _ast.GeneratorExp: list_comp,
+        _ast.IfExp: if_exp,
+        _ast.List: list_,
+        _ast.ListComp: list_comp,
+        _ast.Name: name,
+        _ast.Slice: slice_,
+        _ast.Starred: starred,
+        _ast.Subscript: subscript_value,
+        _ast.Tuple: tuple_,
+        _ast.UnaryOp: unary_op,
+    }
+)
+ADDRESS_HANDLERS.update(
+    {
+        _ast.Attribute: attribute_reference,
+        _ast.Name: name_address,
+        _ast.Subscript: subscript_address,
+    }
+)

@@ -1,0 +1,297 @@
+"""for: ranges, ndranges, fields and arrays; and static loops, which are unrolled."""
+
+import _ast
+import warnings
+
+from ..errors import TaichiSyntaxError
+from ..static import GroupedNDRange, Grouped, NDRange, grouped, ndrange, static
+from .context import ArrayArgument
+from .expr import Expr
+from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NORMAL, Loop
+
+_I32_TYPES = ("i8", "i16", "i32", "u8", "u16", "u1")
+
+
+def for_(t, node):
+    if node.orelse:
+        raise TaichiSyntaxError("'else' clause for 'for' not supported in Taichi kernels")
+    iterated = node.iter
+    func, inner = _decorator(t, iterated)
+    if func is static:
+        if inner is static:
+            raise TaichiSyntaxError("'ti.static' cannot be nested")
+        _static_for(t, node)
+    elif func is range:
+        _range_for(t, node)
+    elif func is ndrange:
+        if inner in (static, grouped, ndrange):
+            raise TaichiSyntaxError("No decorator is allowed inside 'ti.ndrange")
+        _ndrange_for(t, node, t.visit(iterated), False)
+    else:
+        if func is grouped and inner is static:
+            raise TaichiSyntaxError("'ti.static' is not allowed inside 'ti.grouped'")
+        if func is grouped and inner is grouped:
+            raise TaichiSyntaxError("'ti.grouped' cannot be nested")
+        value = t.visit(iterated)
+        if isinstance(value, GroupedNDRange):
+            _ndrange_for(t, node, value.ndrange, True)
+        elif isinstance(value, NDRange):
+            _ndrange_for(t, node, value, False)
+        elif isinstance(value, Grouped):
+            _struct_for(t, node, value.field, True)
+        elif isinstance(value, range):
+            _loop(t, node, [value.start, value.stop], _bind_scalars)
+        else:
+            _struct_for(t, node, value, False)
+
+
+def _decorator(t, node):
+    """The function that is called in `for … in f(g(…))`, and g: where they are names."""
+    if node.__class__ is not _ast.Call:
+        return None, None
+    inner = None
+    if node.args and node.args[0].__class__ is _ast.Call:
+        inner = _callee(t, node.args[0].func)
+    return _callee(t, node.func), inner
+
+
+def _callee(t, node):
+    if node.__class__ in (_ast.Name, _ast.Attribute):
+        found = t.source._static_value(node) if _root(node) not in t.names else None
+        return found if callable(found) else None
+    return None
+
+
+def _root(node):
+    while node.__class__ is _ast.Attribute:
+        node = node.value
+    return node.id if node.__class__ is _ast.Name else None
+
+
+def _targets(node):
+    target = node.target
+    if target.__class__ is _ast.Name:
+        return [target.id]
+    return [element.id for element in target.elts]
+
+
+# --- loops that are unrolled
+
+
+def _static_for(t, node):
+    values = t.visit(node.iter)
+    targets = node.target
+    t.loops.append(Loop(True))
+    limit = getattr(t.ctx.config, "unrolling_limit", 32)
+    several = targets.__class__ is not _ast.Name
+    for count, value in enumerate(values, 1):
+        if count == (limit or 0) + 1 and limit:
+            _warn_unrolled(t, node, limit)
+        mark = len(t.undo)
+        if several:
+            items = list(value)
+            if len(items) != len(targets.elts):
+                raise TaichiSyntaxError("The number of targets is not equal to value length")
+            for element, item in zip(targets.elts, items):
+                _bind_static(t, element, item)
+        else:
+            t.create(targets.id, value)
+        t.block(node.body)
+        t.leave(mark)
+        if t.status == CONTINUE:
+            t.status = NORMAL
+        elif t.status:
+            if t.status == BREAK:
+                t.status = NORMAL
+            break
+    t.loops.pop()
+
+
+def _bind_static(t, target, value):
+    if target.__class__ is _ast.Name:
+        t.create(target.id, value)
+        return
+    for element, item in zip(target.elts, value):
+        _bind_static(t, element, item)
+
+
+def _warn_unrolled(t, node, limit):
+    text = (
+        f"You are unrolling more than {limit} iterations, so the compile time may be extremely "
+        "long. You can use a non-static for loop if you want to decrease the compile time. "
+        "You can disable this warning by setting ti.init(unrolling_limit=0)."
+    )
+    t.ctx.warnings.append((text, t.source.file, node.lineno))
+    warnings.warn_explicit(text, SyntaxWarning, t.source.file, node.lineno, module="kiln")
+
+
+# --- loops of the kernel
+
+
+def _range_for(t, node):
+    args = node.iter.args
+    if len(args) not in (1, 2) or node.iter.keywords:
+        raise TaichiSyntaxError(f"Range should have 1 or 2 arguments, found {len(args)}")
+    if node.target.__class__ is not _ast.Name:
+        raise TaichiSyntaxError("A range loop has one loop variable")
+    _check_loop_variables(t, node)
+    bounds = [t.visit(a) for a in args]
+    if len(bounds) == 1:
+        bounds.insert(0, 0)
+    _loop(t, node, bounds, _bind_scalars)
+
+
+def _ndrange_for(t, node, ndrange_value, is_grouped):
+    targets = _targets(node)
+    _check_loop_variables(t, node)
+    dimensions = len(ndrange_value.bounds)
+    if is_grouped and len(targets) != 1:
+        raise TaichiSyntaxError(f"Group for should have 1 loop target, found {len(targets)}")
+    if not is_grouped and len(targets) != dimensions:
+        raise TaichiSyntaxError(
+            "Ndrange for loop with number of the loop variables not equal to "
+            "the dimension of the ndrange is not supported. "
+            "Please check if the number of arguments of ti.ndrange() is equal to "
+            "the number of the loop variables."
+        )
+    bounds = [b for pair in ndrange_value.bounds for b in pair]
+    _loop(t, node, bounds, _bind_vector if is_grouped else _bind_scalars)
+
+
+def _struct_for(t, node, field, is_grouped):
+    is_array = field.__class__ is ArrayArgument
+    if not is_array and not getattr(field, "_is_field", False):
+        raise TypeError(
+            f"Cannot loop over the object {type(field)} in Taichi scope. Only Taichi fields "
+            "(via template) or dense arrays (via types.ndarray) are supported."
+        )
+    targets = _targets(node)
+    _check_loop_variables(t, node)
+    ndim = field.ndim if is_array else len(field.shape)
+    if is_grouped:
+        if len(targets) != 1:
+            raise TaichiSyntaxError(f"Group for should have 1 loop target, found {len(targets)}")
+    elif len(targets) != ndim:
+        raise IndexError(
+            "Number of struct-for indices does not match loop variable dimensionality "
+            f"({len(targets)} != {ndim}). Maybe you wanted to "
+            'use "for I in ti.grouped(x)" to group all indices into a single vector I?'
+        )
+    if t.ctx.depth:
+        raise TaichiSyntaxError(
+            "Struct for cannot be nested: a loop over a field or array must be at the outermost "
+            "scope of the kernel"
+        )
+    t.at(node)
+    config = _take_config(t)
+    loop = t.builder.begin_struct_for(t.ctx.param_of(field), **config)
+    _body(t, node, loop, ndim, _bind_vector if is_grouped else _bind_scalars, config, True)
+
+
+def _loop(t, node, bounds, bind):
+    ctx = t.ctx
+    t.at(node)
+    nodes = [_bound(t, b, node) for b in bounds]
+    config = _take_config(t)
+    loop = t.builder.begin_range_for(nodes, **config)
+    _body(t, node, loop, len(bounds) // 2, bind, config, False)
+
+
+def _bound(t, value, node):
+    ctx = t.ctx
+    if value.__class__ is int:
+        return ctx.const_i32(value)
+    expr = ctx.expr(value)
+    info = expr.type
+    if info.shape or info.dtype is None:
+        raise TaichiSyntaxError(f"A loop cannot run to a value of type {info.name}")
+    if info.dtype.name not in _I32_TYPES:
+        warnings.warn_explicit(
+            f"Casting range_for boundary values from {info.dtype} to i32, "
+            "which may cause numerical issues",
+            Warning,
+            t.source.file,
+            node.lineno,
+            module="kiln",
+        )
+    from ..types import i32
+
+    return ctx.cast(expr, i32).node
+
+
+def _take_config(t):
+    config, t.ctx.loop_config = t.ctx.loop_config, {}
+    return config
+
+
+def _body(t, node, loop, dimensions, bind, config, is_struct):
+    ctx, builder = t.ctx, t.builder
+    outermost = not ctx.depth
+    parallel = outermost and not config.get("serialize")
+    # A loop over a field cannot be left early even when it runs serially.
+    t.loops.append(Loop(False, parallel or is_struct))
+    if parallel:
+        ctx.num_parallel += 1
+        ctx.parallel = ctx.num_parallel
+    ctx.depth += 1
+    t.dynamic += 1
+    mark = len(t.undo)
+    indices = [Expr(ctx, builder.loop_index(loop, d)) for d in range(dimensions)]
+    bind(t, _targets(node), indices)
+    t.block(node.body)
+    if t.status == ENDED:
+        t.status = NORMAL
+    t.leave(mark)
+    t.dynamic -= 1
+    ctx.depth -= 1
+    if parallel:
+        ctx.parallel = 0
+    t.loops.pop()
+    builder.end()
+
+
+def _bind_scalars(t, targets, indices):
+    for name, index in zip(targets, indices):
+        t.declare(name, index)
+
+
+def _bind_vector(t, targets, indices):
+    ctx = t.ctx
+    node = t.builder.make_tensor([i.node for i in indices], (len(indices),))
+    t.declare(targets[0], Expr(ctx, node, indices))
+
+
+def _check_loop_variables(t, node):
+    for name in _targets(node):
+        if name in t.names:
+            raise TaichiSyntaxError(
+                f"Variable '{name}' is already declared in the outer scope and cannot be used "
+                "as loop variable"
+            )
+
+
+def field_filler(field):
+    """What `field.fill` is inside a kernel: a loop over the field."""
+    from . import active
+    from .subscript import subscript
+
+    def fill(value):
+        ctx = active.context()
+        builder = ctx.builder
+        value = ctx.node(value)
+        ndim = len(field.shape)
+        if ctx.depth:
+            bounds = []
+            for extent in field.shape:
+                bounds += [ctx.const_i32(0), ctx.const_i32(extent)]
+            loop = builder.begin_range_for(bounds)
+        else:
+            loop = builder.begin_struct_for(ctx.param_of(field))
+        index = [Expr(ctx, builder.loop_index(loop, d)) for d in range(ndim)]
+        builder.store(subscript(ctx, field, tuple(index)).node, value)
+        builder.end()
+
+    return fill
+
+
+HANDLERS[_ast.For] = for_

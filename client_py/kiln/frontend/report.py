@@ -1,0 +1,108 @@
+"""Places in the user's source, as errors show them."""
+
+from _ast import For, FunctionDef, If, While
+
+from .. import errors
+from ..errors import TaichiCompilationError, TaichiTypeError
+
+_WIDTH = 100
+
+
+def position(source, node):
+    """File, line, function, source text and carets, for one node of a function."""
+    text = f'File "{source.file}", line {node.lineno}, in {source.name}:\n'
+    last = node.end_lineno
+    if node.__class__ in (For, While, FunctionDef, If):
+        last = max(node.body[0].lineno - 1, node.lineno)
+    for number in range(node.lineno, last + 1):
+        line = source.line(number)
+        begin = len(line) - len(line.lstrip())
+        end = len(line.rstrip())
+        if number == node.lineno:
+            begin = _column(line, node.col_offset)
+        if number == node.end_lineno:
+            end = _column(line, node.end_col_offset)
+        text += _underlined(line, begin, end)
+    return text
+
+
+def _column(line, utf8_offset):
+    return len(line.encode()[:utf8_offset].decode(errors="ignore"))
+
+
+def _underlined(line, begin, end):
+    # Indentation is kept; what is too long to read loses its common margin.
+    if len(line) > _WIDTH:
+        margin = len(line) - len(line.lstrip())
+        line, begin, end = line[margin:], begin - margin, end - margin
+    return f"{line.rstrip()}\n{' ' * begin}{'^' * max(end - begin, 1)}\n"
+
+
+def located(source, node, error):
+    """The error to raise for one that came up at `node`."""
+    where = position(source, node)
+    if isinstance(error, TaichiCompilationError):
+        return type(error)(where + str(error))
+    if isinstance(error, errors.TaichiRuntimeTypeError):
+        return type(error)(where + str(error))
+    from .. import _native
+
+    if isinstance(error, _native.BuilderError):
+        return TaichiTypeError(where + str(error))
+    if isinstance(error, RecursionError):
+        return TaichiCompilationError(
+            where + "The functions of this kernel call each other without end while they are "
+            "inlined. Use @ti.real_func for recursion at run time."
+        )
+    return TaichiCompilationError(where + _foreign(error))
+
+
+def _foreign(error):
+    """An error of Python code that ran at compile time, with the user's frames."""
+    frames = []
+    trace = error.__traceback__
+    here = __file__.rsplit("/", 2)[0]
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith(here):
+            frames.append(f'  File "{code.co_filename}", line {trace.tb_lineno}, in {code.co_name}')
+        trace = trace.tb_next
+    head = "\n".join(["Traceback (most recent call last):", *frames]) + "\n" if frames else ""
+    return f"{head}{type(error).__name__}: {error}"
+
+
+# Numbers of proto DiagnosticKind.
+_SYNTAX, _NAME, _TYPE, _INDEX = 1, 2, 3, 4
+
+
+def raise_diagnostics(diagnostics, ctx):
+    """Raises the compiler's first error in the front end's form."""
+    diagnostic = min(diagnostics, key=lambda d: getattr(d, "severity", 0))
+    text = ""
+    # Outermost call first, as for errors of the front end.
+    for file, line, column, end_line, end_column, function in reversed(diagnostic.spans):
+        text += f'File "{file}", line {line}, in {function}:\n'
+        shown = _source_line(file, line)
+        if shown:
+            end = end_column if end_line == line else len(shown.rstrip())
+            text += _underlined(shown, column, end)
+    kinds = {
+        "syntax": errors.TaichiSyntaxError,
+        "name": errors.TaichiNameError,
+        "index": errors.TaichiIndexError,
+        "type": errors.TaichiTypeError,
+    }
+    kind = kinds.get(_kind_name(diagnostic.kind), TaichiCompilationError)
+    raise kind("\n" + text + diagnostic.message)
+
+
+def _kind_name(kind):
+    names = {_SYNTAX: "syntax", _NAME: "name", _INDEX: "index", _TYPE: "type"}
+    return kind if isinstance(kind, str) else names.get(kind)
+
+
+def _source_line(file, number):
+    from .source import _file_lines
+
+    lines = _file_lines(file, None) or []
+    return lines[number - 1].rstrip("\r\n") if 0 < number <= len(lines) else ""

@@ -1,0 +1,340 @@
+"""The source of a decorated function: text bound when it is decorated, parsed
+when it is first used, with what its names mean outside of it."""
+
+import builtins
+import sys
+from _ast import (
+    AST,
+    Assign,
+    Attribute,
+    AugAssign,
+    Call,
+    For,
+    FunctionDef,
+    If,
+    Name,
+    PyCF_ONLY_AST,
+    Starred,
+    Store,
+    Subscript,
+    Tuple,
+    While,
+    comprehension,
+)
+
+from ..errors import TaichiNameError, TaichiSyntaxError
+
+_MISSING = object()
+EMPTY = type("EMPTY", (), {"__repr__": lambda self: "<no default>"})()
+
+_files = {}  # path -> lines
+
+
+def _file_lines(path, module_globals):
+    lines = _files.get(path)
+    # Programs made on the fly (notebooks, exec) register their text in linecache.
+    cached = "linecache" in sys.modules and sys.modules["linecache"].cache.get(path)
+    if cached and len(cached) > 2:
+        return list(cached[2])
+    if lines is None:
+        try:
+            with open(path, "rb") as file:
+                raw = file.read()
+            text = raw.decode("utf-8-sig" if raw[:3] == b"\xef\xbb\xbf" else "utf-8")
+            lines = text.splitlines(keepends=True)
+        except (OSError, UnicodeDecodeError):
+            import linecache
+
+            lines = linecache.getlines(path, module_globals)
+        if lines:
+            _files[path] = lines
+    return lines
+
+
+class Parameter:
+    __slots__ = ("annotation", "default", "name")
+
+    def __init__(self, name, annotation, default):
+        self.name = name
+        self.annotation = annotation
+        self.default = default
+
+
+class FunctionSource:
+    """A Python function as the front end reads it.
+
+    file, first_line: where it stands (first_line is the decorator's).
+    parameters: in order, with annotation (EMPTY if none) and default.
+    returns: the return annotation, EMPTY if none.
+    """
+
+    def __init__(self, fn):
+        self.fn = fn
+        self.name = fn.__name__
+        code = fn.__code__
+        self.file = code.co_filename
+        self.first_line = code.co_firstlineno
+        self._lines = _file_lines(self.file, fn.__globals__)
+        self._text = None
+        self._tree = None
+        self._mutable = None
+        self._parameters = None
+
+    # --- signature
+
+    @property
+    def parameters(self):
+        if self._parameters is None:
+            self._parameters = self._read_parameters()
+        return self._parameters
+
+    def _read_parameters(self):
+        fn, code = self.fn, self.fn.__code__
+        if code.co_flags & 0x0C or code.co_kwonlyargcount:
+            kind = "*args, **kwargs and keyword-only parameters"
+            raise TaichiSyntaxError(f"{kind} are not supported in '{self.name}'")
+        names = code.co_varnames[: code.co_argcount]
+        annotations = self.annotations()
+        defaults = fn.__defaults__ or ()
+        first = len(names) - len(defaults)
+        return [
+            Parameter(
+                name,
+                annotations.get(name, EMPTY),
+                defaults[i - first] if i >= first else EMPTY,
+            )
+            for i, name in enumerate(names)
+        ]
+
+    @property
+    def returns(self):
+        return self.annotations().get("return", EMPTY)
+
+    def annotations(self):
+        """Annotations as objects, also under `from __future__ import annotations`."""
+        found = self.fn.__annotations__
+        if any(isinstance(a, str) for a in found.values()):
+            scope = {n: c.cell_contents for n, c in self._cells()}
+            found = {
+                k: eval(a, self.fn.__globals__, scope) if isinstance(a, str) else a
+                for k, a in found.items()
+            }
+        return found
+
+    # --- names
+
+    def _cells(self):
+        closure = self.fn.__closure__ or ()
+        for name, cell in zip(self.fn.__code__.co_freevars, closure):
+            try:
+                cell.cell_contents  # noqa: B018  (raises when still empty)
+            except ValueError:
+                continue
+            yield name, cell
+
+    def resolve(self, name):
+        """What a name that the function does not define means now."""
+        fn = self.fn
+        code = fn.__code__
+        if name in code.co_freevars:
+            cell = fn.__closure__[code.co_freevars.index(name)]
+            try:
+                return cell.cell_contents
+            except ValueError:
+                raise TaichiNameError(
+                    f'Name "{name}" is not bound yet in the enclosing function'
+                ) from None
+        found = fn.__globals__.get(name, _MISSING)
+        if found is _MISSING:
+            found = getattr(builtins, name, _MISSING)
+            if found is _MISSING:
+                raise TaichiNameError(f'Name "{name}" is not defined')
+        return found
+
+    # --- text and tree
+
+    @property
+    def text(self):
+        """The function's own lines, decorators included."""
+        self.tree  # noqa: B018
+        return self._text
+
+    def line(self, number):
+        """Line `number` of the file (1-based), without its end."""
+        lines = self._lines
+        return lines[number - 1].rstrip("\r\n") if 0 < number <= len(lines) else ""
+
+    @property
+    def tree(self):
+        """The FunctionDef; line numbers are the file's, columns too."""
+        if self._tree is None:
+            self._tree = self._parse()
+        return self._tree
+
+    def _parse(self):
+        lines = self._lines
+        start = self.first_line - 1
+        if not lines or start >= len(lines):
+            raise TaichiSyntaxError(
+                f"The source of '{self.name}' cannot be read: kernels and functions need their "
+                f"source text ({self.file})"
+            )
+        indent = _indent(lines[start])
+        # Decorators first; the block starts after the line of `def`.
+        at = start
+        while at < len(lines) and not lines[at].lstrip().startswith(("def ", "async def ")):
+            at += 1
+        end = at + 1
+        while True:
+            # The next line at the function's own depth ends the block, unless we are
+            # inside a string or a bracket: then the text before it does not parse.
+            while end < len(lines) and not _may_end(lines[end], indent):
+                end += 1
+            text = "".join(lines[start:end])
+            # Padding keeps the file's line numbers; an `if` holds an indented block.
+            pad = "\n" * (start - 1) + "if 1:\n" if indent and start else "\n" * start
+            try:
+                module = compile(pad + text, self.file, "exec", PyCF_ONLY_AST, True)
+                break
+            except SyntaxError:
+                if end >= len(lines):
+                    raise
+                end += 1
+        self._text = text
+        node = module.body[0]
+        while not isinstance(node, FunctionDef):
+            node = node.body[0]
+        return node
+
+    @property
+    def mutable(self):
+        """Names that need memory: assigned more than once, changed in place, or
+        handed to something that may change them. All others stay values."""
+        if self._mutable is None:
+            self._mutable = self._find_mutable()
+        return self._mutable
+
+    def _find_mutable(self):
+        tree = self.tree
+        changed = set()
+        self._scan_block(tree.body, {a.arg for a in tree.args.args}, changed)
+        changed.discard(None)
+        return frozenset(changed)
+
+    def _scan_block(self, statements, outer, changed):
+        """Adds what a block changes; `outer` are the names declared around it. A
+        store to a name that is not among them declares it, in this block only."""
+        declared = set(outer)
+        for node in statements:
+            kind = node.__class__
+            if kind is For:
+                self._scan(node.iter, declared, changed)
+                names = {n.id for n in getattr(node.target, "elts", [node.target])}
+                self._scan_block(node.body, declared | names, changed)
+            elif kind is If or kind is While:
+                self._scan(node.test, declared, changed)
+                self._scan_block(node.body, declared, changed)
+                self._scan_block(node.orelse, declared, changed)
+            else:
+                self._scan(node, declared, changed)
+
+    def _scan(self, root, declared, changed):
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            kind = node.__class__
+            if kind is Name:
+                if node.ctx.__class__ is Store:
+                    if node.id in declared:
+                        changed.add(node.id)
+                    declared.add(node.id)
+                continue
+            if kind is comprehension:  # its targets are bound, not stored to
+                pending.append(node.iter)
+                pending.extend(node.ifs)
+                continue
+            if kind is AugAssign:
+                changed.add(_base_name(node.target))
+            elif kind is Assign:
+                for target in node.targets:
+                    _changed_by_store(target, changed)
+            elif kind is Call and self._may_change(node):
+                for arg in node.args:
+                    changed.add(_base_name(arg.value if arg.__class__ is Starred else arg))
+                for keyword in node.keywords:
+                    changed.add(_base_name(keyword.value))
+                if node.func.__class__ is Attribute:
+                    changed.add(_base_name(node.func.value))
+            for field in node._fields:
+                value = getattr(node, field)
+                if value.__class__ is list:
+                    pending.extend([v for v in value if isinstance(v, AST)])
+                elif isinstance(value, AST):
+                    pending.append(value)
+
+    def _may_change(self, call):
+        """Whether the callee may write to what it is given; True in doubt."""
+        func = call.func
+        if func.__class__ is Attribute and func.attr in _PURE_METHODS:
+            return False
+        target = self._static_value(func)
+        if target is _MISSING:
+            return True
+        if isinstance(target, type):
+            return False
+        by_reference = getattr(target, "_takes_references", None)
+        if by_reference is not None:
+            return by_reference()
+        if getattr(target, "_kiln_writes", False):
+            return True
+        module = getattr(target, "__module__", None) or ""
+        return not (module == "builtins" or module.startswith("kiln."))
+
+    def _static_value(self, node):
+        if node.__class__ is Name:
+            if node.id in self.fn.__code__.co_varnames:
+                return _MISSING
+            try:
+                return self.resolve(node.id)
+            except TaichiNameError:
+                return _MISSING
+        if node.__class__ is Attribute:
+            base = self._static_value(node.value)
+            if base is _MISSING:
+                return _MISSING
+            # Only what needs no code of the user's: modules and class attributes.
+            if isinstance(base, (type(sys), type)):
+                return getattr(base, node.attr, _MISSING)
+        return _MISSING
+
+
+# Methods of vectors and matrices that read only; a class of the user's that has
+# one of them and writes through it is not reached by value anyway.
+_PURE_METHODS = frozenset(
+    "all any cast cols cross determinant diag dot get_shape identity inverse max min norm "
+    "norm_inv norm_sqr normalized one outer_product rows sum to_list trace transpose unit zero "
+    "format".split()
+)
+
+
+def _indent(line):
+    return len(line) - len(line.lstrip())
+
+
+def _may_end(line, indent):
+    stripped = line.strip()
+    return bool(stripped) and stripped[0] != "#" and _indent(line) <= indent
+
+
+def _base_name(node):
+    while node.__class__ in (Subscript, Attribute):
+        node = node.value
+    return node.id if node.__class__ is Name else None
+
+
+def _changed_by_store(target, changed):
+    if target.__class__ in (Subscript, Attribute):
+        changed.add(_base_name(target))
+    elif target.__class__ is Tuple or hasattr(target, "elts"):
+        for element in target.elts:
+            _changed_by_store(element, changed)

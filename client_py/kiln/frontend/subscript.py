@@ -1,0 +1,137 @@
+"""Subscripts: elements of fields and arrays, of vectors and matrices, and of
+Python containers that are known while the kernel is compiled."""
+
+from ..errors import TaichiCompilationError, TaichiIndexError, TaichiSyntaxError
+from .context import ArrayArgument
+from .expr import Expr, Ref
+
+
+def subscript(ctx, base, index):
+    """base[index]: a Ref where there is memory behind it, else a value."""
+    kind = base.__class__
+    if kind is Ref or kind is Expr:
+        return _tensor_element(ctx, base, index)
+    if kind is ArrayArgument or getattr(base, "_is_field", False):
+        return _field_element(ctx, base, index)
+    if hasattr(base, "_to_kernel") and _has_expr(index):
+        return _tensor_element(ctx, base._to_kernel(ctx), index)
+    return base[index]
+
+
+def _has_expr(index):
+    items = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(i, Expr) for i in items)
+
+
+def index_nodes(ctx, index, nodes):
+    """Appends the nodes of all indices; vectors count for as many as they have."""
+    kind = index.__class__
+    if kind is Expr:
+        shape = index.type.shape
+        if shape:
+            nodes.extend([ctx.extract(index, i).node for i in range(shape[0])])
+        else:
+            nodes.append(index.node)
+    elif kind is int:
+        nodes.append(ctx.const_i32(index))
+    elif kind is tuple or kind is list:
+        for i in index:
+            index_nodes(ctx, i, nodes)
+    elif kind is Ref:
+        index_nodes(ctx, ctx.value(index), nodes)
+    elif hasattr(index, "to_list"):
+        index_nodes(ctx, index.to_list(), nodes)
+    elif hasattr(index, "__index__"):
+        nodes.append(ctx.const_i32(index.__index__()))
+    elif isinstance(index, slice):
+        raise TaichiSyntaxError("Slices are only supported for vectors and matrices")
+    else:
+        nodes.append(ctx.node(index))
+
+
+def _field_element(ctx, field, index):
+    nodes = []
+    if index is not None:
+        index_nodes(ctx, index, nodes)
+    ndim = field.ndim if field.__class__ is ArrayArgument else len(field.shape)
+    if len(nodes) != ndim:
+        raise TaichiIndexError(f"Field with dim {ndim} accessed with indices of dim {len(nodes)}")
+    return Ref(ctx, ctx.builder.global_(ctx.param_of(field), nodes), Ref.GLOBAL)
+
+
+def _tensor_element(ctx, base, index):
+    shape = base.type.shape
+    if not shape:
+        raise TaichiSyntaxError(f"A scalar of type {base.type.name} cannot be subscripted")
+    items = list(index) if isinstance(index, tuple) else [index]
+    if len(items) == 1 and len(shape) == 2:
+        items = _flatten(ctx, items[0])
+    if len(items) != len(shape):
+        raise TaichiIndexError(f"Expected {len(shape)} indices, got {len(items)}.")
+    if any(i.__class__ is slice for i in items):
+        return _slice(ctx, base, items, shape)
+    static = [_static_index(ctx, i, n) for i, n in zip(items, shape)]
+    if base.__class__ is Expr and None not in static:
+        return ctx.extract(base, *static)
+    nodes = [ctx.node(i) if s is None else ctx.const_i32(s) for i, s in zip(items, static)]
+    if base.__class__ is Ref:
+        return Ref(ctx, ctx.builder.element(base.node, nodes), base.level)
+    return Expr(ctx, ctx.builder.extract(base.node, nodes))
+
+
+def _flatten(ctx, index):
+    index = ctx.value(index)
+    if index.__class__ is Expr and index.type.shape:
+        return [ctx.extract(index, i) for i in range(index.type.shape[0])]
+    if hasattr(index, "to_list"):
+        return index.to_list()
+    return list(index) if isinstance(index, (list, tuple)) else [index]
+
+
+def _static_index(ctx, index, extent):
+    """The index as an int if it is known now, None otherwise."""
+    if isinstance(index, Expr):
+        return None
+    if not hasattr(index, "__index__"):
+        raise TaichiIndexError(f"A vector or matrix cannot be subscripted by {index!r}")
+    value = index.__index__()
+    if value < 0:
+        raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
+    if value >= extent:
+        raise TaichiIndexError(f"Index {value} is out of range for a size of {extent}")
+    return value
+
+
+def _slice(ctx, base, items, shape):
+    """A new vector or matrix of the elements that static slices name."""
+    axes = [_slice_axis(i, n) if i.__class__ is slice else i for i, n in zip(items, shape)]
+    element = subscript
+    if len(axes) == 1:
+        return ctx.tensor_of([element(ctx, base, i) for i in axes[0]], (len(axes[0]),))
+    rows, columns = axes
+    if rows.__class__ is list and columns.__class__ is list:
+        flat = [element(ctx, base, (i, j)) for i in rows for j in columns]
+        return ctx.tensor_of(flat, (len(rows), len(columns)))
+    if rows.__class__ is list:
+        return ctx.tensor_of([element(ctx, base, (i, columns)) for i in rows], (len(rows),))
+    return ctx.tensor_of([element(ctx, base, (rows, j)) for j in columns], (len(columns),))
+
+
+def slice_elements(ctx, base, items, shape):
+    """The Refs that a slice names, row by row, for assigning to it."""
+    axes = [_slice_axis(i, n) if i.__class__ is slice else [i] for i, n in zip(items, shape)]
+    if len(axes) == 1:
+        return [subscript(ctx, base, i) for i in axes[0]]
+    return [subscript(ctx, base, (i, j)) for i in axes[0] for j in axes[1]]
+
+
+def _slice_axis(index, extent):
+    for bound in (index.start, index.stop, index.step):
+        if isinstance(bound, Expr):
+            raise TaichiCompilationError(
+                "Taichi does not support variables in slice now, please use constant instead of it."
+            )
+        if bound is not None and bound < 0:
+            raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
+    stop = extent if index.stop is None else min(index.stop, extent)
+    return list(range(index.start or 0, stop, index.step or 1))

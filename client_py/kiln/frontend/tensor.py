@@ -1,0 +1,87 @@
+"""Attributes of kernel values: swizzles, struct members, matrix methods."""
+
+from ..errors import TaichiSyntaxError, TaichiTypeError
+from .expr import Expr, Ref
+
+GROUPS = ("xyzw", "rgba", "stpq")
+
+
+class Method:
+    """A method of a matrix, bound to a value or (fill) to an address."""
+
+    __slots__ = ("base", "function")
+    _kiln_pure = True
+
+    def __init__(self, function, base):
+        self.function = function
+        self.base = base
+
+    def __call__(self, *args, **kwargs):
+        return self.function(self.base, *args, **kwargs)
+
+
+def swizzle(name, shape):
+    """The indices that a swizzle stands for, or None if it is none."""
+    group = next((g for g in GROUPS if name[0] in g), None)
+    if group is None or len(name) > 4 or any(c not in group for c in name):
+        return None
+    n = shape[0]
+    indices = [group.index(c) for c in name]
+    if max(indices) >= n:
+        valid = list(group[:n])
+        raise TaichiSyntaxError(f"vec{n} only has attributes={valid}, got=('{name}',)")
+    return indices
+
+
+def attribute(base, name):
+    """base.name: a value, a Ref (one component of a Ref) or a Method."""
+    ctx = base.ctx
+    info = base.type
+    if info.members:
+        found = _member(base, info, name)
+        if found is not None:
+            return found
+    elif len(info.shape) == 1:
+        indices = swizzle(name, info.shape)
+        if indices is not None:
+            if base.__class__ is Ref:
+                if len(indices) == 1:
+                    return component(base, indices[0])
+                parts = [ctx.value(component(base, i)) for i in indices]
+                return ctx.tensor_of(parts, (len(indices),))
+            if len(indices) == 1:
+                return ctx.extract(base, indices[0])
+            return ctx.tensor_of([ctx.extract(base, i) for i in indices], (len(indices),))
+    from ..matrix_ops import METHODS
+
+    function = METHODS.get(name)
+    if function is not None:
+        return Method(function, base if name == "fill" else ctx.value(base))
+    if name == "shape" and info.shape:
+        return info.shape
+    if name in ("n", "m") and info.shape:
+        return (info.shape + (1,))[name == "m"]
+    raise TaichiTypeError(f"A value of type {info.name} has no attribute '{name}'")
+
+
+def attribute_address(base, name):
+    """The same, for the target of a write; swizzles of one component are Refs."""
+    return attribute(base, name)
+
+
+def component(base, index):
+    """Element `index` of a vector in memory."""
+    ctx = base.ctx
+    return Ref(ctx, ctx.builder.element(base.node, [ctx.const_i32(index)]), base.level)
+
+
+def _member(base, info, name):
+    ctx = base.ctx
+    for i, (member, _) in enumerate(info.members):
+        if member == name:
+            if base.__class__ is Ref:
+                return Ref(ctx, ctx.builder.member_address(base.node, i), base.level)
+            return Expr(ctx, ctx.builder.get_member(base.node, i))
+    from ..struct import method_of
+
+    return method_of(base, name)

@@ -1,0 +1,358 @@
+"""Walks a function's syntax tree and emits it.
+
+One Transformer per function that is being transformed (a kernel, or a @ti.func
+inlined into it). Handlers are plain functions `handler(t, node)`, one per class
+of node, found in HANDLERS; the modules that define them are imported at the end.
+
+    t.visit(node)    the value of an expression: a Python object, or an Expr
+    t.address(node)  the same, but a variable or element as a Ref where it is one
+
+Python's exceptions that reach `visit` get the place of the innermost node; an
+inlined function's error then gets the place of the call, and so on outwards.
+"""
+
+import sys
+
+from .. import types as ti_types
+from ..errors import (
+    TaichiCompilationError,
+    TaichiRuntimeError,
+    TaichiRuntimeTypeError,
+    TaichiSyntaxError,
+)
+from . import active, report
+from .context import ArrayArgument
+from .expr import Expr, Ref
+from .source import EMPTY
+
+# What the rest of the current block is worth.
+NORMAL, ENDED, BREAK, CONTINUE, RETURNED = range(5)
+
+_MISSING = object()
+_INLINE_LIMIT = 200
+
+
+class RefList(list):
+    """A local list whose elements are variables; reading it loads them."""
+
+
+class RefTuple(tuple):
+    pass
+
+
+class RefDict(dict):
+    pass
+
+
+class Handlers(dict):
+    def __missing__(self, kind):
+        def unsupported(t, node):
+            raise TaichiSyntaxError(f'Unsupported node "{kind.__name__}"')
+
+        return unsupported
+
+
+HANDLERS = Handlers()
+ADDRESS_HANDLERS = {}
+
+
+class Loop:
+    """A loop around the current position, within the function."""
+
+    __slots__ = ("dynamic_if", "is_parallel", "is_static")
+
+    def __init__(self, is_static, is_parallel=False):
+        self.is_static = is_static
+        self.is_parallel = is_parallel
+        self.dynamic_if = None  # the innermost run-time `if` inside the loop
+
+
+class Transformer:
+    __slots__ = (
+        "builder",
+        "ctx",
+        "dynamic",
+        "function_id",
+        "file_id",
+        "immutable",
+        "inlined_at",
+        "is_kernel",
+        "loops",
+        "mutable",
+        "names",
+        "raised",
+        "result",
+        "returns",
+        "source",
+        "spans",
+        "static",
+        "status",
+        "undo",
+    )
+
+    def __init__(self, ctx, source, is_kernel, inlined_at=0):
+        self.ctx = ctx
+        self.builder = ctx.builder
+        self.source = source
+        self.is_kernel = is_kernel
+        self.mutable = source.mutable
+        self.names = {}
+        self.undo = []  # (name, what it meant before), newest last
+        self.immutable = ()  # parameters of a kernel
+        self.loops = []
+        self.dynamic = 0  # run-time control flow around us, in this function
+        self.static = 0  # inside of ti.static(…)
+        self.status = NORMAL
+        self.result = None
+        self.returns = ()
+        self.raised = False
+        self.spans = {}
+        self.inlined_at = inlined_at  # 1 + span of the call; 0 in the kernel itself
+        self.file_id = ctx.file_id(source.file)
+        self.function_id = ctx.name_id(source.name)
+
+    def visit(self, node):
+        try:
+            return HANDLERS[node.__class__](self, node)
+        except Exception as error:
+            if self.raised:
+                raise
+            self.raised = True
+            located = report.located(self.source, node, error)
+            if isinstance(error, (TaichiCompilationError, TaichiRuntimeError, ValueError)):
+                raise located from None
+            raise located from error
+
+    def address(self, node):
+        handler = ADDRESS_HANDLERS.get(node.__class__)
+        if handler is None:
+            return self.visit(node)
+        try:
+            return handler(self, node)
+        except Exception as error:
+            if self.raised:
+                raise
+            self.raised = True
+            raise report.located(self.source, node, error) from None
+
+    # --- positions
+
+    def span(self, node):
+        span = self.spans.get(node)
+        if span is None:
+            span = self.spans[node] = self.builder.add_span(
+                self.file_id,
+                node.lineno,
+                node.col_offset,
+                node.end_lineno,
+                node.end_col_offset,
+                self.inlined_at,
+                self.function_id,
+            )
+        return span
+
+    def at(self, node):
+        """Nodes from now on come from `node`."""
+        self.builder.set_span(self.span(node))
+
+    # --- blocks and names
+
+    def block(self, statements):
+        """Transforms statements in a scope of their own, until one leaves it."""
+        mark = len(self.undo)
+        visit = self.visit
+        for statement in statements:
+            visit(statement)
+            if self.status:
+                break
+        self.leave(mark)
+
+    def runtime_block(self, statements):
+        """A block that is one in the kernel, too: what ends it ends only it."""
+        self.ctx.depth += 1
+        self.dynamic += 1
+        self.block(statements)
+        self.dynamic -= 1
+        self.ctx.depth -= 1
+        if self.status == ENDED:
+            self.status = NORMAL
+
+    def leave(self, mark):
+        undo, names = self.undo, self.names
+        while len(undo) > mark:
+            name, before = undo.pop()
+            if before is _MISSING:
+                del names[name]
+            else:
+                names[name] = before
+
+    def create(self, name, value):
+        """A new name in the current scope."""
+        self.undo.append((name, self.names.get(name, _MISSING)))
+        self.names[name] = value
+
+    def lookup(self, name):
+        found = self.names.get(name, _MISSING)
+        if found is _MISSING:
+            found = self.source.resolve(name)
+            if hasattr(found, "_to_kernel"):  # a Matrix of Python scope is a constant
+                return found._to_kernel(self.ctx)
+        return found
+
+    def declare(self, name, value):
+        """A new variable with the value; typed by it."""
+        self.create(name, self.variable(value, name in self.mutable))
+
+    def variable(self, value, mutable=True):
+        """A variable's worth of `value`: memory if it is mutable, containers
+        element by element, other Python objects as they are."""
+        kind = value.__class__
+        ctx = self.ctx
+        if kind is Expr:
+            pass
+        elif kind is Ref:
+            value = ctx.value(value)
+        elif kind in (int, float, bool):
+            value = Expr(ctx, ctx.node(value))
+        elif isinstance(value, list):
+            parts = [self.variable(v, mutable) for v in value]
+            return RefList(parts) if mutable else parts
+        elif isinstance(value, tuple):
+            parts = [self.variable(v, mutable) for v in value]
+            if hasattr(value, "_fields"):
+                return type(value)(*parts)
+            return RefTuple(parts) if mutable else tuple(parts)
+        elif isinstance(value, dict):
+            parts = {k: self.variable(v, mutable) for k, v in value.items()}
+            return RefDict(parts) if mutable else parts
+        else:
+            node = 0
+            if kind is not str and value is not None and not isinstance(value, type):
+                node = ctx.node_or_none(value)
+            if not node:
+                return value
+            value = Expr(ctx, node)
+        if not mutable:
+            return value
+        builder = ctx.builder
+        node = builder.local(builder.type_of(value.node), value.node)
+        return Ref(ctx, node, ctx.parallel)
+
+    def loaded(self, value):
+        """`value` with every variable in it read."""
+        kind = value.__class__
+        if kind is Ref:
+            return Expr(self.ctx, self.builder.load(value.node))
+        if kind is RefList:
+            return [self.loaded(v) for v in value]
+        if kind is RefTuple:
+            return tuple([self.loaded(v) for v in value])
+        if kind is RefDict:
+            return {k: self.loaded(v) for k, v in value.items()}
+        return value
+
+
+def build_kernel(ctx, source, arguments, returns):
+    """Transforms the kernel `source` into ctx.builder.
+
+    arguments: what each parameter is bound to, in order: Expr (runtime scalars and
+      tensors), ArrayArgument (ndarrays), or any Python object (templates, self).
+    returns: types of the results: DType, MatrixType or StructType objects.
+    """
+    if returns:
+        ctx.builder.set_return_types([ctx.type_id(r) for r in returns])
+    before = active.enter(ctx)
+    limit = sys.getrecursionlimit()
+    if limit < 20000:
+        sys.setrecursionlimit(20000)
+    try:
+        t = Transformer(ctx, source, True)
+        t.returns = tuple(returns)
+        t.immutable = frozenset(p.name for p in source.parameters)
+        for parameter, argument in zip(source.parameters, arguments):
+            t.create(parameter.name, argument)
+        t.block(source.tree.body)
+        if returns and t.status != RETURNED:
+            raise TaichiSyntaxError(
+                f"Kernel '{source.name}' has a return type but does not have a return statement"
+            )
+    except (TaichiCompilationError, TaichiRuntimeTypeError) as error:
+        cause = error.__cause__
+        raise type(error)("\n" + str(error)) from cause
+    finally:
+        sys.setrecursionlimit(limit)
+        active.enter(before)
+
+
+def inline(ctx, func, arguments, inlined_at=0):
+    """Transforms a @ti.func in place of its call; `arguments` are values or Refs in
+    the order of its parameters. Answers what it returns."""
+    source = func.source
+    t = Transformer(ctx, source, False, inlined_at)
+    if ctx.inline_depth >= _INLINE_LIMIT:
+        raise RecursionError
+    ctx.inline_depth += 1
+    mutable = t.mutable
+    for parameter, argument in zip(source.parameters, arguments):
+        annotation = parameter.annotation
+        if annotation is EMPTY:
+            if argument.__class__ is Expr and parameter.name not in mutable:
+                value = argument
+            else:
+                value = t.variable(argument, parameter.name in mutable)
+        else:
+            value = _bind(t, parameter, annotation, argument)
+        t.names[parameter.name] = value
+    returns = source.returns
+    t.returns = () if returns is EMPTY or returns is None else return_types(returns)
+    t.block(source.tree.body)
+    ctx.inline_depth -= 1
+    return t.result
+
+
+def return_types(annotation):
+    """The list of types that a return annotation names."""
+    args = getattr(annotation, "__args__", None)
+    if args is not None and getattr(annotation, "__origin__", None) is tuple:
+        return tuple(args)
+    if isinstance(annotation, (tuple, list)):
+        return tuple(annotation)
+    return (annotation,)
+
+
+def _bind(t, parameter, annotation, argument):
+    """An annotated parameter of a func, bound by the annotation's rule."""
+    ctx = t.ctx
+    if annotation is ti_types.template or isinstance(annotation, ti_types.template):
+        return argument  # by reference
+    if isinstance(annotation, ti_types.NdarrayType) or annotation is ti_types.NdarrayType:
+        if argument.__class__ is not ArrayArgument and not hasattr(argument, "_is_array"):
+            raise TaichiSyntaxError(
+                f"Argument {parameter.name} of type {annotation} is not recognized."
+            )
+        return argument
+    mutable = parameter.name in t.mutable
+    if isinstance(annotation, ti_types.MatrixType):
+        value = ctx.value(argument)
+        if value.__class__ is not Expr:
+            value = ctx.expr(value)
+        shape = value.type.shape
+        expected = f"Argument {parameter.name} of type {annotation!r} is expected to be a Matrix"
+        if not shape:
+            raise TaichiSyntaxError(f"{expected}, but got {type(argument)}.")
+        if len(shape) != annotation.ndim:
+            raise TaichiSyntaxError(
+                f"{expected} with ndim {annotation.ndim}, but got {len(shape)}."
+            )
+        if shape[0] != annotation.n:
+            raise TaichiSyntaxError(f"{expected} with n {annotation.n}, but got {shape[0]}.")
+        if len(shape) == 2 and shape[1] != annotation.m:
+            raise TaichiSyntaxError(f"{expected} with m {annotation.m}, but got {shape[1]}.")
+        return t.variable(value, mutable)
+    if annotation.__class__ is ti_types.DType or annotation in (int, float, bool):
+        value = ctx.cast(ctx.value(argument), ti_types.cook_dtype(annotation))
+        return t.variable(value, mutable)
+    return t.variable(argument, mutable)
+
+
+from . import assignment, call, control, display, expression, loops  # noqa: E402, F401

@@ -1,0 +1,496 @@
+"""Vectors and matrices in Python, NumPy inside; in a kernel the same names make
+tensor values. NumPy is imported when the first one is made.
+"""
+
+from . import types as _types
+from .errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from .frontend import active
+from .frontend.expr import Expr
+from .frontend.tensor import GROUPS
+
+_numpy = None
+
+
+def _np():
+    global _numpy
+    if _numpy is None:
+        import numpy
+
+        _numpy = numpy
+    return _numpy
+
+
+def kernel_matrix(ctx, arr, dt=None):
+    """ti.Vector(…) and ti.Matrix(…) in a kernel."""
+    dtype = None if dt is None else _types.cook_dtype(dt)
+    if isinstance(arr, Expr):
+        if not arr.type.shape:
+            raise TaichiTypeError("a vector or matrix is made of a list")
+        return ctx.value(arr) if dtype is None else ctx.cast(arr, dtype)
+    if hasattr(arr, "to_list"):
+        arr = arr.to_list()
+    elif hasattr(arr, "tolist"):
+        arr = arr.tolist()
+    return ctx.tensor(list(arr), dtype)
+
+
+def instantiate(matrix_type, args):
+    """vec3(…), mat2(…) and what types.vector and types.matrix give."""
+    from .matrix_ops import elements, is_tensor
+
+    if not args:
+        raise TaichiSyntaxError(f"{type(matrix_type).__name__} needs at least one argument")
+    ctx = active.context()
+    flat = []
+    for arg in args:
+        if ctx is not None:
+            arg = ctx.value(arg)
+        if is_tensor(arg):
+            flat.extend(elements(arg))
+        elif isinstance(arg, (list, tuple, range)) or hasattr(arg, "tolist"):
+            _flatten(arg, flat)
+        else:
+            flat.append(arg)
+    shape = matrix_type.shape
+    count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+    if len(flat) == 1:
+        flat = flat * count
+    if len(flat) != count:
+        what = "vector" if len(shape) == 1 else "matrix"
+        raise TaichiSyntaxError(
+            f"Incompatible arguments for the custom {what} type: "
+            f"({', '.join(map(str, shape))}), ({len(flat)})"
+        )
+    dtype = matrix_type.dtype
+    if ctx is not None:
+        return ctx.tensor_of(flat, shape, dtype)
+    if len(shape) == 1:
+        return Vector(flat, dtype)
+    return Matrix([flat[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])], dtype)
+
+
+def _flatten(value, flat):
+    from .matrix_ops import elements, is_tensor
+
+    if is_tensor(value):
+        flat.extend(elements(value))
+    elif hasattr(value, "tolist"):
+        flat.extend(_np().asarray(value).ravel())
+    elif isinstance(value, (list, tuple, range)):
+        for v in value:
+            _flatten(v, flat)
+    else:
+        flat.append(value)
+
+
+class _MatrixClass(type):
+    """Lists the swizzles that __getattr__ answers."""
+
+    def __dir__(cls):
+        from itertools import product
+
+        words = (product(g, repeat=n) for g in GROUPS for n in (2, 3, 4))
+        return [*super().__dir__(), *["".join(w) for ws in words for w in ws]]
+
+
+class Matrix(metaclass=_MatrixClass):
+    """A matrix, or (ndim 1) a vector, of numbers."""
+
+    _is_taichi_class = True
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def __new__(cls, *args, **kwargs):
+        # Python code that runs while a kernel is compiled makes kernel values.
+        ctx = active.context()
+        if ctx is not None and args and _has_expr(args[0]):
+            return kernel_matrix(ctx, *args, **kwargs)
+        return object.__new__(cls)
+
+    def __init__(self, arr, dt=None, **kwargs):
+        if isinstance(arr, Matrix):
+            arr = arr.to_numpy()
+        elif isinstance(arr, (list, tuple)):
+            arr = [a.to_numpy() if isinstance(a, Matrix) else a for a in arr]
+        elif not hasattr(arr, "dtype"):
+            raise TaichiTypeError(
+                "An Matrix/Vector can only be initialized with an array-like object"
+            )
+        np = _np()
+        dtype = None if dt is None else getattr(np, _types.cook_dtype(dt).numpy_name)
+        self._entries = np.array(arr, dtype=dtype)
+        if self._entries.ndim not in (1, 2):
+            raise ValueError("A matrix has one or two dimensions")
+
+    # --- shape and elements
+
+    @property
+    def entries(self):
+        return self._entries
+
+    @property
+    def ndim(self):
+        return self._entries.ndim
+
+    @property
+    def n(self):
+        return self._entries.shape[0]
+
+    @property
+    def m(self):
+        return self._entries.shape[1] if self._entries.ndim == 2 else 1
+
+    def get_shape(self):
+        return self._entries.shape
+
+    def to_numpy(self):
+        return _np().array(self._entries)
+
+    def to_list(self):
+        return self._entries.tolist()
+
+    def _to_kernel(self, ctx):
+        """The same values as a constant of a kernel."""
+        return ctx.tensor(self.to_list())
+
+    def __array__(self, dtype=None, copy=None):
+        return self._entries if dtype is None else self._entries.astype(dtype)
+
+    def _no_component(self):
+        raise AttributeError(f"a vector of {self.get_shape()[0]} elements has no such component")
+
+    def __getattr__(self, name):
+        indices = _swizzle(name)
+        if indices is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        if max(indices) >= self.get_shape()[0]:
+            self._no_component()
+        return _wrap(self._entries[indices])
+
+    def __setattr__(self, name, value):
+        indices = _swizzle(name)
+        if indices is None:
+            object.__setattr__(self, name, value)
+            return
+        if max(indices) >= self.get_shape()[0]:
+            self._no_component()
+        values = value.to_list() if isinstance(value, Matrix) else list(value)
+        if len(values) != len(indices):
+            raise ValueError("value len does not match the swizzle pattern")
+        for i, v in zip(indices, values):
+            self[i] = v
+
+    def __len__(self):
+        return self._entries.shape[0]
+
+    def __iter__(self):
+        if self._entries.ndim == 1:
+            return iter([self[i] for i in range(len(self))])
+        return iter([[self[i, j] for j in range(self.m)] for i in range(self.n)])
+
+    def __getitem__(self, indices):
+        if isinstance(indices, Expr) or (
+            isinstance(indices, tuple) and any(isinstance(i, Expr) for i in indices)
+        ):
+            return self._to_kernel(active.context())[indices]
+        return self._entries[indices]
+
+    def __setitem__(self, indices, item):
+        if isinstance(item, Matrix):
+            item = item.to_numpy()
+        self._entries[indices] = item
+
+    def __str__(self):
+        return str(self._entries)
+
+    def __repr__(self):
+        return f"[{', '.join(map(repr, self.to_list()))}]"
+
+    # --- arithmetic
+
+    def _elementwise(self, function, *others):
+        """function(element, …) over all elements; scalars are broadcast."""
+        np = _np()
+        others = [o._entries if isinstance(o, Matrix) else o for o in others]
+        arrays = np.broadcast_arrays(self._entries, *others)
+        flat = [function(*items) for items in zip(*[a.ravel() for a in arrays])]
+        return _wrap(np.array(flat).reshape(arrays[0].shape))
+
+    def _select(self, x1, x2):
+        return self._elementwise(lambda c, a, b: a if c else b, x1, x2)
+
+    def _operand(self, other):
+        """What NumPy shall compute with, or None if it is not ours to handle."""
+        if isinstance(other, Matrix):
+            if other._entries.shape != self._entries.shape:
+                raise TaichiCompilationError(
+                    f"required shapes to be the same, got shapes "
+                    f"{[self._entries.shape, other._entries.shape]}"
+                )
+            return other._entries
+        if isinstance(other, (list, tuple)):
+            return _np().array(other)
+        return None if isinstance(other, Expr) else other
+
+    def __neg__(self):
+        return _wrap(-self._entries)
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return _wrap(abs(self._entries))
+
+    def __invert__(self):
+        return _wrap(~self._entries)
+
+    def __matmul__(self, other):
+        if isinstance(other, Expr):
+            return NotImplemented
+        if isinstance(other, (list, tuple)):
+            other = Matrix(other)
+        if not isinstance(other, Matrix):
+            raise TaichiCompilationError(f"right hand side is not a matrix: {type(other)}")
+        a, b = self._entries, other._entries
+        if a.shape[-1] != b.shape[0]:
+            raise TaichiCompilationError(
+                f"dimension mismatch between {a.shape} and {b.shape} for matrix multiplication"
+            )
+        result = a @ b
+        return _wrap(result) if getattr(result, "ndim", 0) else result
+
+    def cast(self, dtype):
+        return _wrap(self._entries.astype(_types.cook_dtype(dtype).numpy_name))
+
+    def fill(self, value):
+        self._entries.fill(value)
+
+    def _assign(self, value):
+        self._entries[...] = value._entries if isinstance(value, Matrix) else value
+
+    # --- making them
+
+    @staticmethod
+    def zero(dt, n, m=None):
+        return _filled(0, dt, n, m)
+
+    @staticmethod
+    def one(dt, n, m=None):
+        return _filled(1, dt, n, m)
+
+    @staticmethod
+    def unit(n, i, dt=None):
+        if not 0 <= i < n:
+            raise ValueError(f"unit({n}, {i}): the index is out of range")
+        return _new([1 if j == i else 0 for j in range(n)], (n,), int if dt is None else dt)
+
+    @staticmethod
+    def identity(dt, n):
+        flat = [1 if i == j else 0 for i in range(n) for j in range(n)]
+        return _new(flat, (n, n), dt)
+
+    @classmethod
+    def field(cls, n, m, dtype, *args, **kwargs):
+        from . import field
+
+        return field.make_matrix_field(n, m, dtype, *args, **kwargs)
+
+    @classmethod
+    def ndarray(cls, n, m, dtype, shape):
+        from . import ndarray
+
+        return ndarray.make_matrix_ndarray(n, m, dtype, shape)
+
+
+def _swizzle(name):
+    """The indices of a swizzle of two to four letters, else None."""
+    if not 2 <= len(name) <= 4:
+        return None
+    group = next((g for g in GROUPS if name[0] in g), None)
+    if group is None or any(c not in group for c in name):
+        return None
+    return [group.index(c) for c in name]
+
+
+def _has_expr(arr):
+    if isinstance(arr, Expr):
+        return True
+    return isinstance(arr, (list, tuple)) and any(_has_expr(a) for a in arr)
+
+
+def _new(flat, shape, dtype):
+    """A vector or matrix in the scope that is active."""
+    dtype = None if dtype is None else _types.cook_dtype(dtype)
+    ctx = active.context()
+    if ctx is not None:
+        return ctx.tensor_of(flat, shape, dtype)
+    if len(shape) == 1:
+        return Vector(flat, dtype)
+    m = shape[1]
+    return Matrix([flat[i * m : (i + 1) * m] for i in range(shape[0])], dtype)
+
+
+def _filled(value, dtype, n, m):
+    shape = (n,) if m is None else (n, m)
+    return _new([value] * (n * (m or 1)), shape, dtype)
+
+
+def _wrap(array):
+    """A Matrix or Vector around a NumPy array, without a copy."""
+    result = object.__new__(Vector if array.ndim == 1 else Matrix)
+    result._entries = array
+    return result
+
+
+class Vector(Matrix):
+    """A vector of numbers."""
+
+    def __init__(self, arr, dt=None, **kwargs):
+        super().__init__(arr, dt)
+        if self._entries.ndim != 1:
+            raise ValueError("A vector has one dimension")
+
+    @classmethod
+    def field(cls, n, dtype, *args, **kwargs):
+        from . import field
+
+        return field.make_vector_field(n, dtype, *args, **kwargs)
+
+    @classmethod
+    def ndarray(cls, n, dtype, shape):
+        from . import ndarray
+
+        return ndarray.make_vector_ndarray(n, dtype, shape)
+
+
+class MatrixView(Matrix):
+    """An element of a matrix field: reads and writes go to the field."""
+
+    def __init__(self, field, indices):
+        self._field = field
+        self._indices = indices
+
+    def __new__(cls, field, indices):
+        return object.__new__(cls)
+
+    @property
+    def _entries(self):
+        field, indices = self._field, self._indices
+        shape = field.element_shape
+        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+        values = [field._read(indices, c) for c in range(count)]
+        return _np().array(values, dtype=field.dtype.numpy_name).reshape(shape)
+
+    def _component(self, index):
+        """The flat index of a static subscript, None for anything else."""
+        shape = self._field.element_shape
+        if isinstance(index, tuple):
+            if len(index) != len(shape):
+                return None
+            flat = 0
+            for i, n in zip(index, shape):
+                if i.__class__ is not int or not -n <= i < n:
+                    return None
+                flat = flat * n + i % n
+            return flat
+        n = shape[0]
+        if index.__class__ is int and len(shape) == 1 and -n <= index < n:
+            return index % n
+        return None
+
+    def __getitem__(self, index):
+        component = self._component(index)
+        if component is None:
+            return super().__getitem__(index)
+        value = self._field._read(self._indices, component)
+        return getattr(_np(), self._field.dtype.numpy_name)(value)
+
+    def __setitem__(self, index, item):
+        component = self._component(index)
+        if component is not None:
+            self._field._write(self._indices, component, item)
+            return
+        array = self._entries
+        array[index] = item._entries if isinstance(item, Matrix) else item
+        self._assign(array)
+
+    def __len__(self):
+        return self._field.element_shape[0]
+
+    def get_shape(self):
+        return self._field.element_shape
+
+    def to_list(self):
+        return self._entries.tolist()
+
+    def fill(self, value):
+        self._assign([value] * self._entries.size)
+
+    def _assign(self, value):
+        flat = _np().asarray(value._entries if isinstance(value, Matrix) else value).ravel()
+        for component, item in enumerate(flat.tolist()):
+            self._field._write(self._indices, component, item)
+
+
+def _add_operators():
+    import operator
+
+    def forward(function):
+        def method(self, other):
+            value = self._operand(other)
+            return NotImplemented if value is None else _wrap(function(self._entries, value))
+
+        return method
+
+    def reflected(function):
+        def method(self, other):
+            value = self._operand(other)
+            return NotImplemented if value is None else _wrap(function(value, self._entries))
+
+        return method
+
+    for name in "add sub mul truediv floordiv mod pow lshift rshift and or xor".split():
+        function = getattr(operator, f"{name}_" if name in ("and", "or") else name)
+        setattr(Matrix, f"__{name}__", forward(function))
+        setattr(Matrix, f"__r{name}__", reflected(function))
+    for name in "lt le gt ge eq ne".split():
+        setattr(Matrix, f"__{name}__", forward(getattr(operator, name)))
+
+
+def _add_components():
+    """x, r, s and so on are properties; longer swizzles go through __getattr__ (a
+    thousand properties would cost ten milliseconds of every start)."""
+    for group in GROUPS:
+        for i, letter in enumerate(group):
+            setattr(Matrix, letter, _component_property(i))
+
+
+def _component_property(index):
+    def read(self):
+        return self[index] if index < self.get_shape()[0] else self._no_component()
+
+    def write(self, value):
+        if index >= self.get_shape()[0]:
+            self._no_component()
+        self[index] = value
+
+    return property(read, write)
+
+
+def _add_methods():
+    from . import matrix_ops
+
+    for name in (
+        "all any cross determinant dot inverse max min norm norm_inv norm_sqr normalized "
+        "outer_product sum trace transpose"
+    ).split():
+        setattr(Matrix, name, getattr(matrix_ops, name))
+    for name in ("cols", "rows", "diag"):
+        setattr(Matrix, name, staticmethod(getattr(matrix_ops, name)))
+
+
+_add_operators()
+_add_components()
+_add_methods()
+
+__all__ = ["Matrix", "Vector"]

@@ -1,0 +1,365 @@
+"""Functions of vectors and matrices, the same code for values of a kernel and
+for matrices in Python: both give their elements one by one.
+"""
+
+from . import ops
+from .errors import TaichiCompilationError
+from .frontend.expr import OPS, Expr
+
+_AND, _OR = OPS["logical_and"], OPS["logical_or"]
+
+
+def is_tensor(x):
+    if isinstance(x, Expr):
+        return bool(x.type.shape)
+    return hasattr(x, "_to_kernel") and hasattr(x, "to_list")
+
+
+def shape_of(x):
+    if isinstance(x, Expr):
+        return x.type.shape
+    if hasattr(x, "get_shape"):
+        return x.get_shape()
+    return (len(x), len(x[0])) if x and isinstance(x[0], (list, tuple)) else (len(x),)
+
+
+def element(x, *index):
+    if isinstance(x, Expr):
+        return x.ctx.extract(x.ctx.value(x), *index)
+    if hasattr(x, "get_shape"):
+        return x[index if len(index) > 1 else index[0]]
+    for i in index:
+        x = x[i]
+    return x
+
+
+def elements(x):
+    """All elements, row by row."""
+    shape = shape_of(x)
+    if isinstance(x, Expr):
+        x = x.ctx.value(x)
+        if x.parts is not None:
+            return x.parts
+    if len(shape) == 1:
+        return [element(x, i) for i in range(shape[0])]
+    return [element(x, i, j) for i in range(shape[0]) for j in range(shape[1])]
+
+
+def build(flat, shape, dtype=None):
+    """A vector or matrix: of the kernel if any element is."""
+    for value in flat:
+        if isinstance(value, Expr):
+            return value.ctx.tensor_of(list(flat), tuple(shape), dtype)
+    from .matrix import Matrix, Vector
+
+    if len(shape) == 1:
+        return Vector(list(flat), dtype)
+    columns = shape[1]
+    return Matrix([list(flat[i * columns : (i + 1) * columns]) for i in range(shape[0])], dtype)
+
+
+def _need_tensor(x):
+    if not is_tensor(x):
+        raise TaichiCompilationError(f"not tensor type: {_name(x)}")
+
+
+def _need_vector(x, text="expected a vector, got {}"):
+    if not is_tensor(x) or len(shape_of(x)) != 1:
+        raise TaichiCompilationError(text.format(_name(x)))
+
+
+def _name(x):
+    return x.type.name if isinstance(x, Expr) else type(x)
+
+
+def _need_square(x, limit=None):
+    _need_tensor(x)
+    shape = shape_of(x)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise TaichiCompilationError(f"expected a square matrix, got shape {tuple(shape)}")
+    if limit is not None and shape[0] >= limit:
+        raise TaichiCompilationError(
+            f"only dimension < {limit} is supported, got shape {tuple(shape)}"
+        )
+
+
+def _same_shape(x, y):
+    if tuple(shape_of(x)) != tuple(shape_of(y)):
+        raise TaichiCompilationError(
+            f"required shapes to be the same, got shapes {[shape_of(x), shape_of(y)]}"
+        )
+
+
+def _fold(x, function):
+    _need_tensor(x)
+    values = iter(elements(x))
+    result = next(values)
+    for value in values:
+        result = function(result, value)
+    return result
+
+
+def sum(x):
+    return _fold(x, lambda a, b: a + b)
+
+
+def max(x):
+    return _fold(x, ops.max)
+
+
+def min(x):
+    return _fold(x, ops.min)
+
+
+def any(x):
+    _need_tensor(x)
+    if isinstance(x, Expr):
+        return _fold(x != 0, lambda a, b: a.ctx.binary(_OR, a, b))
+    return bool(x.to_numpy().any())
+
+
+def all(x):
+    _need_tensor(x)
+    if isinstance(x, Expr):
+        return _fold(x != 0, lambda a, b: a.ctx.binary(_AND, a, b))
+    return bool(x.to_numpy().all())
+
+
+def dot(x, y):
+    x, y = _vector(x), _vector(y)
+    _need_vector(x, "lhs for dot is not a vector")
+    _need_vector(y, "rhs for dot is not a vector")
+    _same_shape(x, y)
+    return sum(x * y)
+
+
+def _vector(x):
+    if isinstance(x, (list, tuple)):
+        return build(x, (len(x),))
+    return x
+
+
+def norm_sqr(x):
+    _need_tensor(x)
+    return sum(x * x)
+
+
+def norm(x, eps=0.0):
+    _need_tensor(x)
+    squared = norm_sqr(x)
+    return ops.sqrt(squared + eps if _is_not_zero(eps) else squared)
+
+
+def norm_inv(x, eps=0.0):
+    _need_tensor(x)
+    squared = norm_sqr(x)
+    return ops.rsqrt(squared + eps if _is_not_zero(eps) else squared)
+
+
+def _is_not_zero(eps):
+    return isinstance(eps, Expr) or eps != 0
+
+
+def normalized(x, eps=0.0):
+    _need_vector(x)
+    length = norm(x)
+    return (1.0 / (length + eps if _is_not_zero(eps) else length)) * x
+
+
+def cross(x, y):
+    x, y = _vector(x), _vector(y)
+    _need_vector(x, "lhs for cross is not a vector")
+    _need_vector(y, "rhs for cross is not a vector")
+    _same_shape(x, y)
+    n = shape_of(x)[0]
+    if n == 2:
+        return element(x, 0) * element(y, 1) - element(x, 1) * element(y, 0)
+    if n != 3:
+        raise TaichiCompilationError(
+            f"Cross product is only supported between pairs of 2D/3D vectors, got size {n}"
+        )
+    a, b = elements(x), elements(y)
+    return build(
+        [
+            a[1] * b[2] - a[2] * b[1],
+            a[2] * b[0] - a[0] * b[2],
+            a[0] * b[1] - a[1] * b[0],
+        ],
+        (3,),
+    )
+
+
+def outer_product(x, y):
+    x, y = _vector(x), _vector(y)
+    _need_vector(x, "lhs for outer_product is not a vector")
+    _need_vector(y, "rhs for outer_product is not a vector")
+    a, b = elements(x), elements(y)
+    return build([p * q for p in a for q in b], (len(a), len(b)))
+
+
+def transpose(x):
+    _need_tensor(x)
+    shape = shape_of(x)
+    if len(shape) == 1:
+        raise TaichiCompilationError(
+            "`transpose()` cannot apply to a vector. If you want something like "
+            "`a @ b.transpose()`, write `a.outer_product(b)` instead."
+        )
+    n, m = shape
+    values = elements(x)
+    return build([values[i * m + j] for j in range(m) for i in range(n)], (m, n))
+
+
+def trace(x):
+    _need_square(x)
+    result = element(x, 0, 0)
+    for i in range(1, shape_of(x)[0]):
+        result = result + element(x, i, i)
+    return result
+
+
+def determinant(x):
+    _need_square(x, 5)
+    n = shape_of(x)[0]
+    m = elements(x)
+    if n == 1:
+        return m[0]
+    if n == 2:
+        return m[0] * m[3] - m[1] * m[2]
+    if n == 3:
+        return (
+            m[0] * (m[4] * m[8] - m[7] * m[5])
+            - m[3] * (m[1] * m[8] - m[7] * m[2])
+            + m[6] * (m[1] * m[5] - m[4] * m[2])
+        )
+    result = None
+    for i in range(4):
+        term = m[4 * i] * _minor(m, i, 0)
+        if result is None:
+            result = term
+        else:
+            result = result - term if i % 2 else result + term
+    return result
+
+
+def _minor(m, row, column):
+    """Determinant of the 3x3 matrix left of a 4x4 one without row and column."""
+    r = [i for i in range(4) if i != row]
+    c = [j for j in range(4) if j != column]
+
+    def at(i, j):
+        return m[4 * r[i] + c[j]]
+
+    return (
+        at(0, 0) * (at(1, 1) * at(2, 2) - at(2, 1) * at(1, 2))
+        - at(1, 0) * (at(0, 1) * at(2, 2) - at(2, 1) * at(0, 2))
+        + at(2, 0) * (at(0, 1) * at(1, 2) - at(1, 1) * at(0, 2))
+    )
+
+
+def inverse(x):
+    _need_square(x, 5)
+    n = shape_of(x)[0]
+    m = elements(x)
+    if n == 1:
+        return build([1.0 / m[0]], (1, 1))
+    factor = 1.0 / determinant(x)
+    if n == 2:
+        cofactors = [m[3], -m[1], -m[2], m[0]]
+    elif n == 3:
+
+        def at(i, j):
+            return m[3 * (i % 3) + j % 3]
+
+        cofactors = [
+            at(i + 1, j + 1) * at(i + 2, j + 2) - at(i + 2, j + 1) * at(i + 1, j + 2)
+            for j in range(3)
+            for i in range(3)
+        ]
+    else:
+        cofactors = []
+        for j in range(4):
+            for i in range(4):
+                minor = _minor(m, i, j)
+                cofactors.append(-minor if (i + j) % 2 else minor)
+    return factor * build(cofactors, (n, n))
+
+
+def matmul(x, y):
+    if isinstance(x, Expr) or isinstance(y, Expr):
+        return x @ y
+    return x.__matmul__(y)
+
+
+def cast(x, dtype):
+    return ops.cast(x, dtype)
+
+
+def fill(x, value):
+    """Every element of a variable or field element becomes `value`."""
+    if isinstance(x, Expr):
+        ctx = x.ctx
+        value = ctx.expr(ctx.value(value))
+        x.ctx.builder.store(x.node, ctx.builder.cast(value.node, x.type.id))
+        return None
+    return x.fill(value)
+
+
+def to_list(x):
+    values = elements(x)
+    shape = shape_of(x)
+    if len(shape) == 1:
+        return list(values)
+    return [list(values[i * shape[1] : (i + 1) * shape[1]]) for i in range(shape[0])]
+
+
+def get_shape(x):
+    return tuple(shape_of(x))
+
+
+# --- making them
+
+
+def diag(dim, val):
+    return build([val if i == j else 0 for i in range(dim) for j in range(dim)], (dim, dim))
+
+
+def rows(vectors):
+    lists = [to_list(v) if is_tensor(v) else list(v) for v in vectors]
+    for row in lists[1:]:
+        if len(row) != len(lists[0]):
+            raise TaichiCompilationError(
+                f"required shapes to be the same, got shapes {[(len(r),) for r in lists]}"
+            )
+    return build([v for row in lists for v in row], (len(lists), len(lists[0])))
+
+
+def cols(vectors):
+    return transpose(rows(vectors))
+
+
+METHODS = {
+    f.__name__: f
+    for f in (
+        all,
+        any,
+        cast,
+        cross,
+        determinant,
+        dot,
+        fill,
+        get_shape,
+        inverse,
+        max,
+        min,
+        norm,
+        norm_inv,
+        norm_sqr,
+        normalized,
+        outer_product,
+        sum,
+        to_list,
+        trace,
+        transpose,
+    )
+}

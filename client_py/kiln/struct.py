@@ -1,0 +1,219 @@
+"""Structs: types with named members, and their values in Python."""
+
+from . import types as _types
+from .frontend import active
+from .frontend.tensor import Method
+
+
+class StructType:
+    """The type of structs with these members; calling it makes one."""
+
+    def __init__(self, **members):
+        self.methods = members.pop("__struct_methods", {})
+        self.members = {}
+        for name, dtype in members.items():
+            if isinstance(dtype, (StructType, _types.MatrixType)):
+                self.members[name] = dtype
+            else:
+                self.members[name] = _types.cook_dtype(dtype)
+        self.__name__ = "StructType"
+
+    def _member_types(self):
+        return list(self.members.items())
+
+    def __call__(self, *args, **kwargs):
+        values = self._arguments(args, kwargs)
+        ctx = active.context()
+        if ctx is not None:
+            from .frontend.struct_value import make
+
+            struct = make(ctx, self, values)
+            ctx.struct_types[struct.type.id] = self
+            return struct
+        entries = {}
+        for (name, of), value in zip(self.members.items(), values):
+            entries[name] = _python_member(of, value)
+        return Struct(entries, self)
+
+    def _arguments(self, args, kwargs):
+        if len(args) == 1 and isinstance(args[0], (Struct, dict)) and not kwargs:
+            kwargs = args[0].to_dict() if isinstance(args[0], Struct) else args[0]
+            args = ()
+        if len(args) > len(self.members):
+            from .errors import TaichiSyntaxError
+
+            raise TaichiSyntaxError(f"Too many arguments: {self} has {len(self.members)} members")
+        values = list(args)
+        for name, of in list(self.members.items())[len(args) :]:
+            values.append(kwargs[name] if name in kwargs else _zero(of))
+        return values
+
+    def field(self, shape=None, **kwargs):
+        from . import field
+
+        return field.make_struct_field(self, shape=shape, **kwargs)
+
+    def ndarray(self, shape):
+        from . import ndarray
+
+        return ndarray.make_struct_ndarray(self, shape)
+
+    def __eq__(self, other):
+        return isinstance(other, StructType) and self._member_types() == other._member_types()
+
+    def __hash__(self):
+        return hash(tuple(self._member_types()))
+
+    def __str__(self):
+        items = ", ".join(f"{k}={v}" for k, v in self.members.items())
+        return f"<ti.StructType {items}>"
+
+    __repr__ = __str__
+    to_string = __str__
+
+
+def _zero(of):
+    if isinstance(of, _types.MatrixType):
+        return of(0)
+    return of() if isinstance(of, StructType) else 0
+
+
+def _python_member(of, value):
+    if isinstance(of, StructType):
+        return value if isinstance(value, Struct) else of(value)
+    if isinstance(of, _types.MatrixType):
+        return of(value)
+    return of.convert(value)
+
+
+class Struct:
+    """A struct in Python: members are attributes."""
+
+    _is_taichi_class = True
+
+    def __init__(self, *args, **kwargs):
+        struct_type = None
+        if len(args) >= 1 and isinstance(args[0], dict):
+            entries = dict(args[0])
+            struct_type = args[1] if len(args) > 1 else None
+        else:
+            entries = dict(kwargs)
+        methods = entries.pop("__struct_methods", None)
+        if struct_type is not None:
+            methods = struct_type.methods
+        object.__setattr__(self, "_type", struct_type)
+        object.__setattr__(self, "methods", methods or {})
+        object.__setattr__(self, "entries", entries)
+
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        entries = object.__getattribute__(self, "entries")
+        if name in entries:
+            return entries[name]
+        methods = object.__getattribute__(self, "methods")
+        if name in methods:
+            return _bind(methods[name], self)
+        raise AttributeError(f"struct has no member '{name}'")
+
+    def __setattr__(self, name, value):
+        if name not in self.entries:
+            raise AttributeError(f"struct has no member '{name}'")
+        if self._type is not None:
+            value = _python_member(self._type.members[name], value)
+        self.entries[name] = value
+
+    def __getitem__(self, name):
+        return self.entries[name]
+
+    def __setitem__(self, name, value):
+        setattr(self, name, value)
+
+    @property
+    def keys(self):
+        return list(self.entries)
+
+    @property
+    def items(self):
+        return self.entries.items()
+
+    def __iter__(self):
+        return iter(self.entries.values())
+
+    def __len__(self):
+        return len(self.entries)
+
+    def to_dict(self, include_methods=False, include_ndim=False):
+        result = {}
+        for name, value in self.entries.items():
+            if isinstance(value, Struct):
+                value = value.to_dict()
+            elif hasattr(value, "to_list"):
+                value = value.to_list()
+            result[name] = value
+        return result
+
+    def _struct_type(self, ctx):
+        if self._type is not None:
+            return self._type
+        members = {}
+        for name, value in self.entries.items():
+            if isinstance(value, Struct):
+                members[name] = value._struct_type(ctx)
+                continue
+            info = ctx.expr(value).type
+            if not info.shape:
+                members[name] = info.dtype
+            elif len(info.shape) == 1:
+                members[name] = _types.VectorType(info.shape[0], info.dtype)
+            else:
+                members[name] = _types.MatrixType(*info.shape, info.dtype)
+        return StructType(**members)
+
+    def _to_kernel(self, ctx):
+        from .frontend.struct_value import make
+
+        struct_type = self._struct_type(ctx)
+        value = make(ctx, struct_type, list(self.entries.values()))
+        ctx.struct_types[value.type.id] = struct_type
+        return value
+
+    def __repr__(self):
+        return str(self.to_dict())
+
+    @classmethod
+    def field(cls, members, methods=None, **kwargs):
+        return StructType(**members, __struct_methods=methods or {}).field(**kwargs)
+
+
+def _bind(method, struct):
+    return method.__get__(struct) if hasattr(method, "__get__") else method
+
+
+def method_of(base, name):
+    """A method of a kernel struct's type, bound to the value or address."""
+    struct_type = base.ctx.struct_types.get(base.type.id)
+    method = None if struct_type is None else struct_type.methods.get(name)
+    if method is None:
+        return None
+    if hasattr(method, "bind"):  # @ti.func: inlined with self by reference
+        from .func import BoundFunc
+
+        return BoundFunc(method, base)
+    return Method(method, base)
+
+
+def dataclass(cls):
+    """Decorator: a struct type from a class's annotations and methods."""
+    fields = dict(getattr(cls, "__annotations__", {}))
+    methods = {}
+    for name, attribute in vars(cls).items():
+        if callable(attribute) and not isinstance(attribute, type):
+            methods[name] = attribute
+    methods.pop("__init__", None)
+    result = StructType(**fields, __struct_methods=methods)
+    result.__name__ = cls.__name__
+    return result
+
+
+__all__ = ["Struct", "dataclass"]

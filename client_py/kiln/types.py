@@ -1,0 +1,332 @@
+"""Types of values: scalars, vectors, matrices, structs, and the annotations of
+kernel parameters. This is also the module `ti.types`.
+"""
+
+from .errors import TaichiRuntimeTypeError, TaichiSyntaxError
+from .frontend import active
+
+
+class DType:
+    """A scalar type. Calling it casts: a node in a kernel, a Python number outside."""
+
+    __slots__ = ("bits", "is_float", "is_int", "is_signed", "name", "numpy_name", "scalar")
+
+    def __init__(self, name, scalar, bits, numpy_name):
+        self.name = name
+        self.scalar = scalar  # the number of proto Scalar
+        self.bits = bits
+        self.is_float = name[0] == "f"
+        self.is_int = not self.is_float and bits > 1
+        self.is_signed = name[0] in "fi"
+        self.numpy_name = numpy_name
+
+    def __call__(self, value):
+        ctx = active.context()
+        if ctx is not None:
+            return ctx.cast(value, self)
+        if hasattr(value, "cast"):
+            raise TaichiSyntaxError(
+                "A primitive type cannot decorate an expression with a compound type."
+            )
+        return self.convert(value)
+
+    def convert(self, value):
+        """The Python number that a variable of this type holds after `= value`."""
+        if self.is_float:
+            value = float(value)
+            if self.bits == 64:
+                return value
+            import struct
+
+            code = "e" if self.bits == 16 else "f"
+            try:
+                return struct.unpack(code, struct.pack(code, value))[0]
+            except OverflowError:
+                return float("inf") if value > 0 else float("-inf")
+        if self.bits == 1:
+            return bool(value)
+        value = int(value) & ((1 << self.bits) - 1)
+        if self.is_signed and value >> (self.bits - 1):
+            value -= 1 << self.bits
+        return value
+
+    def min(self):
+        return -(1 << (self.bits - 1)) if self.is_signed else 0
+
+    def max(self):
+        return (1 << (self.bits - self.is_signed)) - 1
+
+    def to_string(self):
+        return self.name
+
+    def __repr__(self):
+        return self.name
+
+    # One object per type, also after copying and unpickling.
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return (_by_name, (self.name,))
+
+
+def _by_name(name):
+    return BY_NAME[name]
+
+
+u1 = DType("u1", 1, 1, "bool")
+i8 = DType("i8", 2, 8, "int8")
+i16 = DType("i16", 3, 16, "int16")
+i32 = DType("i32", 4, 32, "int32")
+i64 = DType("i64", 5, 64, "int64")
+u8 = DType("u8", 6, 8, "uint8")
+u16 = DType("u16", 7, 16, "uint16")
+u32 = DType("u32", 8, 32, "uint32")
+u64 = DType("u64", 9, 64, "uint64")
+f16 = DType("f16", 10, 16, "float16")
+f32 = DType("f32", 11, 32, "float32")
+f64 = DType("f64", 12, 64, "float64")
+
+uint1 = u1
+int8, int16, int32, int64 = i8, i16, i32, i64
+uint8, uint16, uint32, uint64 = u8, u16, u32, u64
+float16, float32, float64 = f16, f32, f64
+
+ALL = (u1, i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64)
+BY_SCALAR = {t.scalar: t for t in ALL}
+BY_NAME = {t.name: t for t in ALL}
+BY_NUMPY = {t.numpy_name: t for t in ALL}
+
+real_types = [f16, f32, f64, float]
+integer_types = [i8, i16, i32, i64, u8, u16, u32, u64, int]
+
+
+def is_real(dtype):
+    return cook_dtype(dtype).is_float
+
+
+def is_integral(dtype):
+    dtype = cook_dtype(dtype)
+    return dtype.is_int or dtype is u1
+
+
+def is_signed(dtype):
+    return cook_dtype(dtype).is_signed
+
+
+def is_tensor(dtype):
+    return isinstance(dtype, MatrixType)
+
+
+def _config():
+    ctx = active.context()
+    if ctx is not None:
+        return ctx.config
+    from . import runtime
+
+    return runtime.cfg
+
+
+def cook_dtype(dtype):
+    """The scalar type that an annotation names: `float`, `int`, "f32", ti.f32, np.float32…"""
+    if dtype.__class__ is DType:
+        return dtype
+    if dtype is float:
+        return _config().default_fp
+    if dtype is int:
+        return _config().default_ip
+    if dtype is bool:
+        return u1
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
+    found = BY_NAME.get(name) or BY_NUMPY.get(name)
+    if found is None:
+        raise ValueError(f"Invalid data type {dtype}")
+    return found
+
+
+class MatrixType:
+    """The type of n x m matrices; VectorType for vectors. Calling it makes a value."""
+
+    ndim = 2
+
+    def __init__(self, n, m, dtype):
+        self.n = n
+        self.m = m
+        # `float` and `int` are kept where they must follow the current defaults.
+        self._dtype = dtype
+
+    @property
+    def dtype(self):
+        return None if self._dtype is None else cook_dtype(self._dtype)
+
+    @property
+    def shape(self):
+        return (self.n, self.m)
+
+    def get_shape(self):
+        return self.shape
+
+    def __call__(self, *args):
+        from . import matrix
+
+        return matrix.instantiate(self, args)
+
+    def cast(self, value):
+        return self(value)
+
+    def field(self, **kwargs):
+        from .matrix import Matrix
+
+        return Matrix.field(self.n, self.m, dtype=self.dtype, **kwargs)
+
+    def ndarray(self, **kwargs):
+        from .matrix import Matrix
+
+        return Matrix.ndarray(self.n, self.m, dtype=self.dtype, **kwargs)
+
+    def to_string(self):
+        return f"MatrixType[{self.n},{self.m}, {self.dtype}]"
+
+    __repr__ = to_string
+
+    def __eq__(self, other):
+        return (
+            isinstance(other, MatrixType)
+            and self.shape == other.shape
+            and self.dtype is other.dtype
+        )
+
+    def __hash__(self):
+        return hash((self.shape, self.dtype))
+
+    def check_matched(self, other):
+        return self == other
+
+
+class VectorType(MatrixType):
+    ndim = 1
+
+    def __init__(self, n, dtype):
+        super().__init__(n, 1, dtype)
+
+    @property
+    def shape(self):
+        return (self.n,)
+
+    def field(self, **kwargs):
+        from .matrix import Vector
+
+        return Vector.field(self.n, dtype=self.dtype, **kwargs)
+
+    def ndarray(self, **kwargs):
+        from .matrix import Vector
+
+        return Vector.ndarray(self.n, dtype=self.dtype, **kwargs)
+
+    def to_string(self):
+        return f"VectorType[{self.n}, {self.dtype}]"
+
+    __repr__ = to_string
+
+
+def vector(n=None, dtype=None):
+    return VectorType(n, None if dtype is None else cook_dtype(dtype))
+
+
+def matrix(n=None, m=None, dtype=None):
+    return MatrixType(n, m, None if dtype is None else cook_dtype(dtype))
+
+
+def struct(**members):
+    from .struct import StructType
+
+    return StructType(**members)
+
+
+class template:
+    """Annotation: the argument itself takes part in compilation."""
+
+    def __init__(self, tensor=None, dtype=None):
+        self.tensor = tensor
+        self.dtype = dtype
+
+
+class NdarrayType:
+    """Annotation: a NumPy array, ti.ndarray or torch tensor, by reference."""
+
+    def __init__(
+        self,
+        dtype=None,
+        ndim=None,
+        element_dim=None,
+        element_shape=None,
+        field_dim=None,
+        needs_grad=None,
+        boundary="unsafe",
+    ):
+        if boundary not in ("unsafe", "clamp"):
+            raise ValueError(f"boundary must be one of ['unsafe', 'clamp'], got {boundary}")
+        self.dtype = dtype
+        self.ndim = ndim if ndim is not None else field_dim
+        self.element_dim = element_dim
+        self.element_shape = element_shape
+        self.needs_grad = needs_grad
+        self.boundary = boundary
+
+    def __repr__(self):
+        return f"NdarrayType(dtype={self.dtype}, ndim={self.ndim}, needs_grad={self.needs_grad})"
+
+
+ndarray = NdarrayType
+
+
+class sparse_matrix_builder:
+    """Annotation: a linalg.SparseMatrixBuilder."""
+
+    def __init__(self, dtype=None):
+        self.dtype = dtype
+
+
+class RefType:
+    """Annotation of real functions' parameters: by reference."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+
+def ref(dtype):
+    return RefType(dtype)
+
+
+def check_return_shape(expected, got):
+    """Raises unless a value of shape `got` can be returned as `expected`."""
+    if len(expected.shape) != len(got):
+        raise TaichiRuntimeTypeError(
+            f"Return matrix ndim mismatch, expecting={len(expected.shape)}, got={len(got)}."
+        )
+    if expected.shape != tuple(got):
+        raise TaichiRuntimeTypeError(
+            f"Return matrix shape mismatch, expecting={expected.shape}, got={tuple(got)}."
+        )
+
+
+_SCALARS = [
+    *(t.name for t in ALL),
+    "float16",
+    "float32",
+    "float64",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "uint1",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+]
+# What `ti` itself shows; the rest is reached as ti.types.NAME.
+__all__ = [*_SCALARS, "template", "ref"]
