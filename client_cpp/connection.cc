@@ -1,0 +1,123 @@
+#include "client_cpp/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "lang/status_macros.h"
+#include "lang/version.h"
+
+namespace kiln {
+namespace {
+
+constexpr absl::Duration kCheckEvery = absl::Seconds(1);
+
+// A connected descriptor. Non-blocking, since a stopped daemon's backlog can be full.
+absl::StatusOr<int> Connect(const std::string& path, absl::Time deadline) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return absl::InvalidArgumentError(absl::StrCat("socket path too long: ", path));
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
+  for (;;) {
+    if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
+    int error = errno;
+    if (error == EINTR) continue;
+    if (error == EAGAIN && absl::Now() < deadline) {
+      usleep(1000);
+      continue;
+    }
+    close(fd);
+    if (error == EAGAIN) return absl::DeadlineExceededError("the daemon takes no connections");
+    if (error == ENOENT || error == ECONNREFUSED) {
+      return absl::NotFoundError(absl::StrCat("nobody listens on ", path));
+    }
+    return absl::ErrnoToStatus(error, absl::StrCat("cannot connect to ", path));
+  }
+}
+
+// The socket's directory is ours alone; this guards against a mistake there.
+absl::Status CheckPeerIsUs(int fd) {
+  ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return absl::ErrnoToStatus(errno, "SO_PEERCRED");
+  }
+  if (peer.uid == geteuid()) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("the daemon runs as user ", peer.uid));
+}
+
+}  // namespace
+
+Connection::~Connection() { close(fd_); }
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
+                                                             absl::Duration patience) {
+  const absl::Time deadline = absl::Now() + patience;
+  ASSIGN_OR_RETURN(int fd, Connect(path, deadline));
+  std::unique_ptr<Connection> connection(new Connection(fd));
+  RETURN_IF_ERROR(CheckPeerIsUs(fd));
+  RETURN_IF_ERROR(connection->SayHello(deadline));
+  return connection;
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Adopt(int fd, absl::Time deadline) {
+  std::unique_ptr<Connection> connection(new Connection(fd));
+  RETURN_IF_ERROR(connection->SayHello(deadline));
+  return connection;
+}
+
+absl::Status Connection::SayHello(absl::Time deadline) {
+  proto::Hello hello;
+  hello.set_protocol(kProtocolVersion);
+  hello.set_build(kVersion);
+  RETURN_IF_ERROR(Call(FrameType::kHello, hello, FrameType::kHelloReply, &peer_, deadline));
+  if (peer_.protocol() == kProtocolVersion) return absl::OkStatus();
+  broken_ = true;
+  return absl::FailedPreconditionError(
+      absl::StrCat("kilnd ", peer_.build(), " speaks protocol ", peer_.protocol(), ", this is ",
+                   kVersion, " with protocol ", kProtocolVersion));
+}
+
+absl::Status Connection::AwaitReadable(absl::Time deadline,
+                                       const std::function<absl::Status()>& check) {
+  for (;;) {
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("no reply in time");
+    const absl::Duration slice = check != nullptr ? std::min(left, kCheckEvery) : left;
+    const int64_t milliseconds = std::min<int64_t>(absl::ToInt64Milliseconds(slice) + 1, 1 << 30);
+    pollfd entry = {fd_, POLLIN, 0};
+    int ready = poll(&entry, 1, static_cast<int>(milliseconds));
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) return absl::ErrnoToStatus(errno, "poll");
+    if (ready == 0 && check != nullptr) RETURN_IF_ERROR(check());
+  }
+}
+
+absl::Status Connection::Call(FrameType type, const google::protobuf::MessageLite& request,
+                              FrameType reply_type, google::protobuf::MessageLite* reply,
+                              absl::Time deadline, const std::function<absl::Status()>& check) {
+  const uint32_t id = next_id_++;
+  broken_ = true;  // until the reply is whole
+  RETURN_IF_ERROR(WriteFrame(fd_, type, id, request, deadline));
+  RETURN_IF_ERROR(AwaitReadable(deadline, check));
+  ASSIGN_OR_RETURN(Frame frame, ReadFrame(fd_, deadline));
+  if (frame.id != id) {
+    return absl::InternalError(absl::StrCat("reply to request ", frame.id, ", not ", id));
+  }
+  absl::Status status = ParseReply(frame, reply_type, reply);
+  broken_ = !status.ok() && frame.type != FrameType::kError;
+  return status;
+}
+
+}  // namespace kiln

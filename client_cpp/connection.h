@@ -1,0 +1,59 @@
+// One stream of frames to a daemon (or to a worker), request by request.
+//
+// Thread safety: one call at a time.
+#ifndef KILN_CLIENT_CPP_CONNECTION_H_
+#define KILN_CLIENT_CPP_CONNECTION_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "google/protobuf/message_lite.h"
+#include "lang/framing.h"
+#include "proto/service.pb.h"
+
+namespace kiln {
+
+class Connection {
+ public:
+  // Connects to the unix socket `path` and says hello. NotFound: nobody listens.
+  // DeadlineExceeded: somebody does but has not answered within `patience`.
+  // FailedPrecondition: another protocol; the message names both builds.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
+                                                          absl::Duration patience);
+  // Takes over a connected descriptor and says hello on it.
+  static absl::StatusOr<std::unique_ptr<Connection>> Adopt(int fd, absl::Time deadline);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  const proto::HelloReply& peer() const { return peer_; }
+
+  // Sends `request` and reads the reply. An error that the peer sent is returned as
+  // it is and leaves the connection usable; any other failure breaks it.
+  // While the reply is awaited `check` is asked every second; its error ends the
+  // wait.
+  absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
+                    FrameType reply_type, google::protobuf::MessageLite* reply,
+                    absl::Time deadline, const std::function<absl::Status()>& check = nullptr);
+
+  // No further calls: the peer is gone, or what it sends is no longer in step.
+  bool broken() const { return broken_; }
+
+ private:
+  explicit Connection(int fd) : fd_(fd) {}
+  absl::Status SayHello(absl::Time deadline);
+  absl::Status AwaitReadable(absl::Time deadline, const std::function<absl::Status()>& check);
+
+  int fd_;
+  uint32_t next_id_ = 1;
+  bool broken_ = false;
+  proto::HelloReply peer_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_CONNECTION_H_

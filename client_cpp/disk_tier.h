@@ -1,0 +1,39 @@
+// The cache directory as clients use it: entries mapped and loaded in place, without
+// asking anyone.
+//
+// Thread safety: all methods; several processes may use one directory.
+#ifndef KILN_CLIENT_CPP_DISK_TIER_H_
+#define KILN_CLIENT_CPP_DISK_TIER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lang/digest.h"
+#include "lang/home.h"
+#include "runtime/loaded_kernel.h"
+
+namespace kiln {
+
+class DiskTier {
+ public:
+  explicit DiskTier(Home home) : home_(std::move(home)) {}
+
+  // The kernel of `key`, its entry checked in full; NotFound otherwise. An entry that is
+  // not whole is deleted. A hit is noted in the hit log.
+  absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const Digest& key) const;
+
+  // Keeps `entry`: written aside, renamed. A process that cannot says so once.
+  void Store(const Digest& key, absl::string_view entry) const;
+
+ private:
+  void NoteHit(const Digest& key) const;
+  absl::Status Write(const Digest& key, absl::string_view entry) const;
+
+  const Home home_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_DISK_TIER_H_

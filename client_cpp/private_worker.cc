@@ -1,0 +1,85 @@
+#include "client_cpp/private_worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client_cpp/spawn.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+// Loading LLVM from a cold disk and the first compilation.
+constexpr absl::Duration kStartPatience = absl::Seconds(60);
+
+}  // namespace
+
+PrivateWorker::~PrivateWorker() {
+  absl::MutexLock lock(&mutex_);
+  Stop();
+}
+
+void PrivateWorker::Stop() {
+  connection_.reset();  // the worker ends at the end of its stream
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);  // also when it is deep in LLVM
+    WaitForExit(pid_);
+  }
+  pid_ = 0;
+}
+
+absl::Status PrivateWorker::Start() {
+  if (bin_dir_.empty()) {
+    return absl::FailedPreconditionError(
+        "kiln-worker not found; set KILN_BIN to the directory that holds it");
+  }
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::ErrnoToStatus(errno, "socketpair");
+  }
+  absl::StatusOr<pid_t> pid = Spawn(bin_dir_ + "/kiln-worker",
+                                    {absl::StrCat("--fd=", kPassedDescriptor)}, ends[1]);
+  close(ends[1]);
+  if (!pid.ok()) {
+    close(ends[0]);
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot start the compiler: ", pid.status().message()));
+  }
+  pid_ = *pid;
+  auto connection = Connection::Adopt(ends[0], absl::Now() + kStartPatience);
+  if (!connection.ok()) {
+    Stop();
+    return absl::UnavailableError(
+        absl::StrCat("kiln-worker does not answer: ", connection.status().message()));
+  }
+  connection_ = *std::move(connection);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileRequest& request,
+                                                           absl::Time deadline,
+                                                           Digest* compiler) {
+  absl::MutexLock lock(&mutex_);
+  absl::Status status;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (connection_ == nullptr) RETURN_IF_ERROR(Start());
+    ASSIGN_OR_RETURN(*compiler, Digest::FromBytes(connection_->peer().compiler()));
+    proto::CompileReply reply;
+    status = connection_->Call(FrameType::kCompile, request, FrameType::kCompileReply, &reply,
+                               deadline);
+    if (status.ok()) return reply;
+    if (!connection_->broken()) return status;
+    Stop();
+    if (absl::IsDeadlineExceeded(status)) {
+      return absl::DeadlineExceededError("compiling took too long; the compiler was stopped");
+    }
+  }
+  return absl::UnavailableError(
+      absl::StrCat("the compiler died twice over this kernel (", status.message(), ")"));
+}
+
+}  // namespace kiln

@@ -1,0 +1,46 @@
+// A worker of this process's own: the compiler where there is no daemon, over the
+// same frames that the daemon would use.
+//
+// Thread safety: all methods; jobs run one after the other.
+#ifndef KILN_CLIENT_CPP_PRIVATE_WORKER_H_
+#define KILN_CLIENT_CPP_PRIVATE_WORKER_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "client_cpp/connection.h"
+#include "lang/digest.h"
+
+namespace kiln {
+
+class PrivateWorker {
+ public:
+  explicit PrivateWorker(std::string bin_dir) : bin_dir_(std::move(bin_dir)) {}
+  PrivateWorker(const PrivateWorker&) = delete;
+  PrivateWorker& operator=(const PrivateWorker&) = delete;
+  ~PrivateWorker();
+
+  // Starts the worker if need be. One that dies at a job is started again once;
+  // a second death is Unavailable. `compiler` becomes the id of its compiler.
+  absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
+                                              absl::Time deadline, Digest* compiler);
+
+ private:
+  absl::Status Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string bin_dir_;
+  absl::Mutex mutex_;
+  std::unique_ptr<Connection> connection_ ABSL_GUARDED_BY(mutex_);
+  pid_t pid_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_PRIVATE_WORKER_H_

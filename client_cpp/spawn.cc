@@ -1,0 +1,99 @@
+#include "client_cpp/spawn.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+extern char** environ;
+
+namespace kiln {
+namespace {
+
+bool HoldsWorker(const std::string& dir) {
+  return access(absl::StrCat(dir, "/kiln-worker").c_str(), X_OK) == 0;
+}
+
+// The file that holds this function: the program or the Python module.
+std::string OwnDirectory() {
+  Dl_info info;
+  char resolved[PATH_MAX];
+  if (dladdr(reinterpret_cast<void*>(&FindBinDir), &info) == 0 || info.dli_fname == nullptr ||
+      realpath(info.dli_fname, resolved) == nullptr) {
+    ssize_t n = readlink("/proc/self/exe", resolved, sizeof resolved - 1);
+    if (n <= 0) return "";
+    resolved[n] = '\0';
+  }
+  std::string path = resolved;
+  return path.substr(0, path.rfind('/'));
+}
+
+}  // namespace
+
+std::string FindBinDir(const std::string& dir) {
+  if (!dir.empty()) return dir;
+  if (const char* bin = std::getenv("KILN_BIN"); bin != nullptr && *bin != '\0') return bin;
+  std::string at = OwnDirectory();
+  for (int up = 0; up < 6 && !at.empty(); ++up) {
+    for (const char* sub : {"", "/bin", "/.kiln/bin"}) {
+      if (HoldsWorker(at + sub)) return at + sub;
+    }
+    at = at.substr(0, at.rfind('/'));
+  }
+  return "";
+}
+
+absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string> arguments,
+                            int pass, bool quiet) {
+  if (access(program.c_str(), X_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat(program, ": ", strerror(errno)));
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  if (quiet) posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  if (pass >= 0) posix_spawn_file_actions_adddup2(&actions, pass, kPassedDescriptor);
+  posix_spawn_file_actions_addclosefrom_np(
+      &actions, pass >= 0 ? kPassedDescriptor + 1 : kPassedDescriptor);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigfillset(&defaults);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  // Ctrl-C at the terminal is for the user's program.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                            POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  int error = posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) return absl::ErrnoToStatus(error, absl::StrCat("cannot run ", program));
+  return pid;
+}
+
+int WaitForExit(pid_t pid) {
+  int status = 0;
+  pid_t waited;
+  do {
+    waited = waitpid(pid, &status, 0);
+  } while (waited < 0 && errno == EINTR);
+  return waited == pid ? status : -1;
+}
+
+}  // namespace kiln

@@ -1,0 +1,32 @@
+// Starting Kiln's own programs from a client process.
+#ifndef KILN_CLIENT_CPP_SPAWN_H_
+#define KILN_CLIENT_CPP_SPAWN_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace kiln {
+
+// The directory of kilnd and kiln-worker: `dir` if given, else $KILN_BIN, else
+// looked for around the file that this code was loaded from. Empty: not found.
+std::string FindBinDir(const std::string& dir = "");
+
+inline constexpr int kPassedDescriptor = 3;
+
+// Runs `program` in a process group of its own, with no inherited descriptor but
+// stderr (unless `quiet`) and `pass`, if any, as kPassedDescriptor. NotFound when
+// there is no such program.
+absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string> arguments,
+                            int pass = -1, bool quiet = false);
+
+// Waits for the end of `pid`; its exit status, or -1 when it cannot be had (a host
+// that ignores SIGCHLD).
+int WaitForExit(pid_t pid);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_SPAWN_H_
