@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 def query(expression):
     """The labels that a Bazel query gives."""
     done = subprocess.run(
-        [ROOT / "tools" / "bazel", "query", "--noshow_progress", expression],
+        [ROOT / "tools" / "bazel.sh", "query", "--noshow_progress", expression],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -16,7 +16,7 @@ _DROP_WITH_VALUE = {"-o", "-MF"}
 
 
 def bazel(*arguments):
-    command = [ROOT / "tools" / "bazel", *arguments]
+    command = [ROOT / "tools" / "bazel.sh", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
 
 

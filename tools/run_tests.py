@@ -163,7 +163,7 @@ def unit(options):
     events = STATE / "events.json"
     events.unlink(missing_ok=True)
     # The same seed, locale and home for everybody; tests make their own KILN_HOME.
-    command = [ROOT / "tools" / "bazel", "test", "--keep_going", "--test_output=errors"]
+    command = [ROOT / "tools" / "bazel.sh", "test", "--keep_going", "--test_output=errors"]
     command += [f"--build_event_json_file={events}", "--color=no", "--curses=no"]
     command += ["--show_progress_rate_limit=30", "--local_test_jobs=2", *targets]
     run = subprocess.run(command, cwd=ROOT)
