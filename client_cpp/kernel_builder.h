@@ -2,8 +2,13 @@
 // operands by the rules of lang/type_rules.h and answers the new node's id, whose
 // type is known at once. Nodes are appended to the current block, in call order.
 //
-// Errors (InvalidArgument) carry the user's text and leave the builder as it
-// was, so that a front end can add position and go on.
+// Errors (InvalidArgument; OutOfRange for a constant index outside its tensor) carry
+// the user's text and leave the kernel as it was, so that a front end can add
+// position and go on. Operands are cast to the types that the rules promote to, by
+// nodes of their own (constants at once); a scalar beside a tensor stays one.
+//
+// Code after a break, continue or return in the same block never runs; its nodes get
+// ids but stand in no block.
 //
 // Example: y[i] = a * x[i] + y[i]
 //
@@ -52,6 +57,10 @@ class KernelBuilder {
   // value type of GLOBAL nodes is `storage.element()` interned here.
   ParamId AddStorageParam(const proto::Storage& storage);
   void SetReturnTypes(absl::Span<const TypeId> types);
+  // A tree that storages of the tree form refer to by the answered index.
+  uint32_t AddTree(const proto::Tree& tree);
+  // Number of indices that a storage parameter takes.
+  int NumIndices(ParamId storage) const;
 
   // --- Values --------------------------------------------------------------
   NodeId ConstInt(int64_t value, Scalar type);    // wraps to the type's width
@@ -70,7 +79,7 @@ class KernelBuilder {
   absl::StatusOr<NodeId> Extract(NodeId tensor, absl::Span<const NodeId> indices);
   absl::StatusOr<NodeId> MakeStruct(TypeId type, absl::Span<const NodeId> members);
   absl::StatusOr<NodeId> GetMember(NodeId value, int member);
-  NodeId Random(TypeId type);
+  NodeId Random(TypeId type);   // a scalar type; 0 for any other
   absl::StatusOr<NodeId> Shape(ParamId storage, int axis);  // i32
 
   // --- Addresses and memory --------------------------------------------------
@@ -100,6 +109,7 @@ class KernelBuilder {
   absl::Status Continue();
   absl::Status Return(absl::Span<const NodeId> values);    // cast to the return types
 
+  // 0 when one of the values is none.
   NodeId Print(absl::Span<const NodeId> values, const proto::Format& format);
   absl::StatusOr<NodeId> Assert(NodeId condition, absl::Span<const NodeId> values,
                                 const proto::Format& format);
@@ -107,28 +117,81 @@ class KernelBuilder {
   absl::StatusOr<NodeId> Append(proto::Node node);
 
   // --- Source positions --------------------------------------------------------
-  // Nodes appended from now on come from `span` (an index from AddSpan).
+  // Indices for Span.file and Span.function.
   uint32_t AddFile(const std::string& path);
+  uint32_t AddName(const std::string& function);
+  // Answers 1 + the span's index, the form of Span.inlined_at and SetSpan; 0: none.
   uint32_t AddSpan(const proto::Span& span);
+  // Nodes appended from now on come from `span`.
   void SetSpan(uint32_t span) { current_span_ = span; }
 
   // --- Result --------------------------------------------------------------------
-  // The unit without target and options. Blocks left open are FailedPrecondition.
+  // Fills in the unit's kernel, storages and trees; target and options stay as they are.
+  // Blocks left open are FailedPrecondition. Ends the builder's life.
   absl::Status Finish(proto::CompileUnit* unit, proto::SourceMap* source_map);
 
  private:
+  // A block being filled. `owner` has one or two blocks; `second` says which this is.
   struct OpenBlock {
-    NodeId owner;
+    NodeId owner;             // 0: the kernel's body
+    proto::NodeKind kind;     // of the owner
     uint32_t block;
+    bool second = false;
+    // After a break, continue or return: later nodes are made but never listed.
+    bool terminated = false;
+    NodeId yields[2] = {0, 0};  // values of a CHOOSE, per arm
   };
 
+  const proto::Node& node(NodeId id) const { return body_->nodes(static_cast<int>(id)); }
+  proto::Node* mutable_node(NodeId id) { return body_->mutable_nodes(static_cast<int>(id)); }
+
+  // Makes a node and lists it in the current block.
   NodeId Append(proto::NodeKind kind, TypeId type, absl::Span<const NodeId> operands);
+  NodeId AppendIn(uint32_t block, bool listed, proto::NodeKind kind, TypeId type,
+                  absl::Span<const NodeId> operands);
+  NodeId Const(uint64_t bits, Scalar type);
+
+  // Known, and made in a block that is still open.
+  absl::Status CheckVisible(NodeId id) const;
+  absl::Status CheckValue(NodeId id) const;
+  absl::Status CheckAddress(NodeId id) const;
+  absl::Status CheckType(TypeId type) const;
+  absl::Status CheckParam(ParamId param, proto::Param::Kind kind) const;
+  // One integer per dimension of `shape`, constants within it.
+  absl::Status CheckTensorIndices(TypeId tensor, absl::Span<const NodeId> indices) const;
+  absl::Status CheckIntegers(absl::Span<const NodeId> indices) const;
+  // Indices as operands: bools become integers.
+  std::vector<NodeId> IndexOperands(NodeId first, absl::Span<const NodeId> indices);
+
+  NodeId CastUnchecked(NodeId x, TypeId to);
+  NodeId CastScalars(NodeId x, Scalar to);   // element-wise, shape kept
+  NodeId FoldedCast(NodeId constant, Scalar to);  // 0: not folded
+  absl::StatusOr<NodeId> Condition(NodeId x);
+  absl::StatusOr<NodeId> Operation(proto::NodeKind kind, proto::Op op,
+                                   absl::Span<const NodeId> operands);
+
+  uint32_t NewBlock();
+  void Open(NodeId owner, proto::NodeKind kind, uint32_t block);
+  NodeId BeginBlocks(proto::NodeKind kind, absl::Span<const NodeId> operands, int blocks);
+  absl::Status Jump(proto::NodeKind kind);
+  absl::Status EndChoose(const OpenBlock& choose);
+  uint64_t AddLoop(const proto::LoopConfig& config);
+  bool IsParallel(size_t open_index) const;
 
   DefaultTypes defaults_;
   TypeTable types_;
   proto::CompileUnit unit_;
+  proto::Function* body_;             // of unit_
   proto::SourceMap source_map_;
   std::vector<OpenBlock> open_;
+  std::vector<uint32_t> node_block_;  // the block that each node was made in
+  std::vector<bool> block_open_;
+  struct ParamInfo {
+    proto::Param::Kind kind;
+    TypeId type;       // value, or what lies at one index
+    int num_indices;
+  };
+  std::vector<ParamInfo> params_;
   uint32_t current_span_ = 0;
 };
 

@@ -1,0 +1,281 @@
+// The part of KernelBuilder that opens, fills and closes blocks.
+#include "absl/strings/str_cat.h"
+#include "client_cpp/kernel_builder.h"
+#include "lang/op_table.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+using absl::InvalidArgumentError;
+using absl::StrCat;
+
+bool IsLoop(proto::NodeKind kind) {
+  return kind == proto::RANGE_FOR || kind == proto::STRUCT_FOR || kind == proto::WHILE;
+}
+
+}  // namespace
+
+uint32_t KernelBuilder::NewBlock() {
+  body_->add_blocks();
+  block_open_.push_back(false);
+  return static_cast<uint32_t>(body_->blocks_size() - 1);
+}
+
+void KernelBuilder::Open(NodeId owner, proto::NodeKind kind, uint32_t block) {
+  OpenBlock opened;
+  opened.owner = owner;
+  opened.kind = kind;
+  opened.block = block;
+  open_.push_back(opened);
+  block_open_[block] = true;
+}
+
+NodeId KernelBuilder::BeginBlocks(proto::NodeKind kind, absl::Span<const NodeId> operands,
+                                  int blocks) {
+  const NodeId id = Append(kind, 0, operands);
+  const uint32_t first = NewBlock();
+  for (int i = 1; i < blocks; ++i) NewBlock();
+  for (int i = 0; i < blocks; ++i) mutable_node(id)->add_blocks(first + static_cast<uint32_t>(i));
+  Open(id, kind, first);
+  return id;
+}
+
+absl::StatusOr<NodeId> KernelBuilder::Condition(NodeId x) {
+  RETURN_IF_ERROR(CheckValue(x));
+  if (!types_[TypeOf(x)].IsScalar()) {
+    return InvalidArgumentError(
+        StrCat("The truth value of '", types_.Name(TypeOf(x)), "' is ambiguous"));
+  }
+  return CastScalars(x, proto::U1);
+}
+
+uint64_t KernelBuilder::AddLoop(const proto::LoopConfig& config) {
+  if (config.ByteSizeLong() == 0) return 0;
+  *unit_.mutable_kernel()->add_loops() = config;
+  return static_cast<uint64_t>(unit_.kernel().loops_size());
+}
+
+absl::StatusOr<NodeId> KernelBuilder::BeginRangeFor(absl::Span<const NodeId> bounds,
+                                                    const proto::LoopConfig& config) {
+  if (bounds.empty() || bounds.size() % 2 != 0 || bounds.size() > 2 * 12) {
+    return InvalidArgumentError("a range loop takes a begin and an end per dimension");
+  }
+  for (const NodeId bound : bounds) {
+    RETURN_IF_ERROR(CheckValue(bound));
+    const Type& type = types_[TypeOf(bound)];
+    if (!type.IsScalar() || IsFloat(type.scalar)) {
+      return InvalidArgumentError(StrCat("range takes integers only, however '",
+                                         types_.Name(TypeOf(bound)), "' is provided"));
+    }
+  }
+  std::vector<NodeId> casts;
+  for (const NodeId bound : bounds) casts.push_back(CastScalars(bound, proto::I32));
+  const uint64_t loop = AddLoop(config);
+  const NodeId id = BeginBlocks(proto::RANGE_FOR, casts, 1);
+  mutable_node(id)->set_index(loop);
+  return id;
+}
+
+absl::StatusOr<NodeId> KernelBuilder::BeginStructFor(ParamId storage,
+                                                     const proto::LoopConfig& config) {
+  RETURN_IF_ERROR(CheckParam(storage, proto::Param::PARAM_STORAGE));
+  const uint64_t loop = AddLoop(config);
+  const NodeId id = BeginBlocks(proto::STRUCT_FOR, {}, 1);
+  mutable_node(id)->set_index(storage);
+  mutable_node(id)->add_attributes(static_cast<int64_t>(loop));
+  return id;
+}
+
+absl::StatusOr<NodeId> KernelBuilder::LoopIndex(NodeId loop, int dimension) {
+  bool encloses = false;
+  for (const OpenBlock& block : open_) encloses |= loop != 0 && block.owner == loop;
+  int dimensions = 0;
+  if (encloses && node(loop).kind() == proto::RANGE_FOR) {
+    dimensions = node(loop).operands_size() / 2;
+  } else if (encloses && node(loop).kind() == proto::STRUCT_FOR) {
+    dimensions = params_[node(loop).index()].num_indices;
+  }
+  if (dimension < 0 || dimension >= dimensions) {
+    return InvalidArgumentError(
+        StrCat("node ", loop, " is no enclosing loop with a dimension ", dimension));
+  }
+  const NodeId id = Append(proto::LOOP_INDEX, types_.GetScalar(proto::I32), {loop});
+  mutable_node(id)->set_index(static_cast<uint64_t>(dimension));
+  return id;
+}
+
+NodeId KernelBuilder::BeginWhile() { return BeginBlocks(proto::WHILE, {}, 1); }
+
+absl::StatusOr<NodeId> KernelBuilder::BeginIf(NodeId condition) {
+  ASSIGN_OR_RETURN(const NodeId truth, Condition(condition));
+  return BeginBlocks(proto::IF, {truth}, 2);
+}
+
+absl::StatusOr<NodeId> KernelBuilder::BeginChoose(NodeId condition) {
+  ASSIGN_OR_RETURN(const NodeId truth, Condition(condition));
+  return BeginBlocks(proto::CHOOSE, {truth}, 2);
+}
+
+absl::Status KernelBuilder::Else() {
+  OpenBlock& current = open_.back();
+  if ((current.kind != proto::IF && current.kind != proto::CHOOSE) || current.second) {
+    return InvalidArgumentError("'else' without 'if'");
+  }
+  block_open_[current.block] = false;
+  current.block = node(current.owner).blocks(1);
+  current.second = true;
+  current.terminated = false;
+  block_open_[current.block] = true;
+  return absl::OkStatus();
+}
+
+absl::Status KernelBuilder::Yield(NodeId value) {
+  OpenBlock& current = open_.back();
+  if (current.kind != proto::CHOOSE) {
+    return InvalidArgumentError("a value is yielded outside a choice");
+  }
+  if (current.terminated) return InvalidArgumentError("this choice has its value already");
+  RETURN_IF_ERROR(CheckValue(value));
+  // The node itself follows in EndChoose, when the common type is known.
+  current.yields[current.second] = value;
+  current.terminated = true;
+  return absl::OkStatus();
+}
+
+absl::Status KernelBuilder::EndChoose(const OpenBlock& choose) {
+  const NodeId* yields = choose.yields;
+  if (yields[0] == 0 || yields[1] == 0) {
+    return InvalidArgumentError("each arm of a choice needs a value");
+  }
+  TypeId type = TypeOf(yields[0]);
+  if (type != TypeOf(yields[1])) {
+    ASSIGN_OR_RETURN(const OpTyping typing,
+                     TypeOp(proto::OP_SELECT,
+                            {node(node(choose.owner).operands(0)).type(), type,
+                             TypeOf(yields[1])},
+                            defaults_, &types_));
+    type = typing.result;
+  }
+  for (int arm = 0; arm < 2; ++arm) {
+    const uint32_t block = node(choose.owner).blocks(arm);
+    NodeId value = yields[arm];
+    if (TypeOf(value) != type) {
+      value = AppendIn(block, true, proto::CAST_TO, type, {value});
+      mutable_node(value)->set_op(proto::OP_CAST);
+    }
+    AppendIn(block, true, proto::YIELD, 0, {value});
+  }
+  mutable_node(choose.owner)->set_type(type);
+  return absl::OkStatus();
+}
+
+absl::Status KernelBuilder::End() {
+  if (open_.size() == 1) return InvalidArgumentError("no block is open");
+  const OpenBlock closed = open_.back();
+  if (closed.kind == proto::CHOOSE) RETURN_IF_ERROR(EndChoose(closed));
+  block_open_[closed.block] = false;
+  open_.pop_back();
+  return absl::OkStatus();
+}
+
+// Listed directly in the body, and not serialized.
+bool KernelBuilder::IsParallel(size_t open_index) const {
+  const OpenBlock& block = open_[open_index];
+  if (open_index != 1 || block.kind == proto::WHILE) return false;
+  const proto::Node& loop = node(block.owner);
+  const uint64_t config = block.kind == proto::RANGE_FOR
+                              ? loop.index()
+                              : static_cast<uint64_t>(loop.attributes(0));
+  return config == 0 || !unit_.kernel().loops(static_cast<int>(config - 1)).serialize();
+}
+
+absl::Status KernelBuilder::Jump(proto::NodeKind kind) {
+  const char* spelling = FindNode(kind)->spelling;
+  for (size_t i = open_.size(); i-- > 0;) {
+    if (open_[i].kind == proto::CHOOSE) {
+      return InvalidArgumentError(StrCat("'", spelling, "' inside an expression"));
+    }
+    if (!IsLoop(open_[i].kind)) continue;
+    if (kind == proto::BREAK && IsParallel(i)) {
+      return InvalidArgumentError("Cannot break in the outermost loop");
+    }
+    Append(kind, 0, {});
+    open_.back().terminated = true;
+    return absl::OkStatus();
+  }
+  return InvalidArgumentError(StrCat("'", spelling, "' outside loop"));
+}
+
+absl::Status KernelBuilder::Break() { return Jump(proto::BREAK); }
+
+absl::Status KernelBuilder::Continue() { return Jump(proto::CONTINUE); }
+
+absl::Status KernelBuilder::Return(absl::Span<const NodeId> values) {
+  const auto& returns = body_->returns();
+  if (static_cast<int>(values.size()) != returns.size()) {
+    return InvalidArgumentError(StrCat("the function returns ", returns.size(), " values, not ",
+                                       values.size()));
+  }
+  for (size_t i = 0; i < open_.size(); ++i) {
+    if (open_[i].kind == proto::CHOOSE) {
+      return InvalidArgumentError("'return' inside an expression");
+    }
+    if (IsLoop(open_[i].kind) && IsParallel(i)) {
+      return InvalidArgumentError("Return statements are not allowed in a parallel loop");
+    }
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    RETURN_IF_ERROR(CheckValue(values[i]));
+    RETURN_IF_ERROR(CheckCast(TypeOf(values[i]), returns.Get(static_cast<int>(i)), types_));
+  }
+  std::vector<NodeId> casts;
+  for (size_t i = 0; i < values.size(); ++i) {
+    casts.push_back(CastUnchecked(values[i], returns.Get(static_cast<int>(i))));
+  }
+  Append(proto::RETURN, 0, casts);
+  open_.back().terminated = true;
+  return absl::OkStatus();
+}
+
+NodeId KernelBuilder::Print(absl::Span<const NodeId> values, const proto::Format& format) {
+  for (const NodeId value : values) {
+    if (!CheckValue(value).ok()) return 0;
+  }
+  const NodeId id = Append(proto::PRINT, 0, values);
+  (*source_map_.mutable_formats())[id] = format;
+  return id;
+}
+
+absl::StatusOr<NodeId> KernelBuilder::Assert(NodeId condition, absl::Span<const NodeId> values,
+                                             const proto::Format& format) {
+  for (const NodeId value : values) RETURN_IF_ERROR(CheckValue(value));
+  ASSIGN_OR_RETURN(const NodeId truth, Condition(condition));
+  std::vector<NodeId> operands = {truth};
+  operands.insert(operands.end(), values.begin(), values.end());
+  const NodeId id = Append(proto::ASSERT, 0, operands);
+  (*source_map_.mutable_formats())[id] = format;
+  return id;
+}
+
+absl::StatusOr<NodeId> KernelBuilder::Append(proto::Node given) {
+  const NodeInfo* info = FindNode(given.kind());
+  if (info == nullptr || info->blocks > 0 || info->is_terminator) {
+    return InvalidArgumentError(StrCat("node kind ", given.kind(), " cannot be appended alone"));
+  }
+  const int operands = given.operands_size();
+  if (operands < info->min_operands ||
+      (info->max_operands >= 0 && operands > info->max_operands)) {
+    return InvalidArgumentError(
+        StrCat("'", info->spelling, "' does not take ", operands, " operands"));
+  }
+  for (const uint32_t operand : given.operands()) RETURN_IF_ERROR(CheckVisible(operand));
+  if (given.type() >= types_.size() || given.blocks_size() > 0) {
+    return InvalidArgumentError(StrCat("'", info->spelling, "' with a bad type or block"));
+  }
+  const NodeId id = Append(given.kind(), given.type(), {});
+  *mutable_node(id) = std::move(given);
+  return id;
+}
+
+}  // namespace kiln
