@@ -17,13 +17,16 @@ _DROP_WITH_VALUE = {"-o", "-MF"}
 
 def bazel(*arguments):
     command = [ROOT / "tools" / "bazel.sh", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    if not done.stdout:
+        sys.exit(f"bazel {arguments[0]} failed:\n{done.stderr}")
+    return done.stdout
 
 
 def commands():
     """One entry for each C++ file that Bazel compiles."""
     root = bazel("info", "execution_root").strip()
-    reply = json.loads(bazel("aquery", "--output=jsonproto", 'mnemonic("CppCompile", //...)'))
+    reply = json.loads(bazel("aquery", "-k", "--output=jsonproto", 'mnemonic("CppCompile", //...)'))
     entries = {}
     for action in reply.get("actions", []):
         arguments = _cleaned(action["arguments"])

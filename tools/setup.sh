@@ -52,10 +52,15 @@ bazel_command() {
   memory=$(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo) / 2000000))
   jobs=$(nproc)
   [ "$memory" -lt "$jobs" ] && jobs=$((memory > 0 ? memory : 1))
+  local flags=()
+  case $verb in
+    build | test)
+      flags+=(--symlink_prefix=.kiln/bazel- --jobs="${KILN_JOBS:-$jobs}"
+        --disk_cache="${KILN_DISK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kiln-bazel}")
+      ;;
+  esac
   # shellcheck disable=SC2086
-  ${BAZEL:-bazel --host_jvm_args=-Xmx1g} "$verb" --symlink_prefix=.kiln/bazel- \
-    --disk_cache="${KILN_DISK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kiln-bazel}" \
-    --jobs="${KILN_JOBS:-$jobs}" "$@"
+  ${BAZEL:-bazel --host_jvm_args=-Xmx1g} "$verb" "${flags[@]}" "$@"
 }
 
 # What runs: Bazel target, file under bazel-bin, name in .kiln/bin.
