@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Writes compile_commands.json for editors and clang-tidy: `tools/compile_commands.py [output]`.
 
-Asks Bazel what it would run. Generated headers are found once the targets have been built.
+Asks Bazel what it would run. Generated headers are found under .kiln/bazel-out, once `./kiln build`
+or `tools/bazel.sh build` has made them.
 """
 
 import json
@@ -25,16 +26,15 @@ def bazel(*arguments):
 
 def commands():
     """One entry for each C++ file that Bazel compiles."""
-    root = bazel("info", "execution_root").strip()
     reply = json.loads(bazel("aquery", "-k", "--output=jsonproto", 'mnemonic("CppCompile", //...)'))
     entries = {}
     for action in reply.get("actions", []):
         arguments = _cleaned(action["arguments"])
         source = arguments[arguments.index("-c") + 1]
-        if source.startswith(("external/", "bazel-out/")):
+        if source.startswith(("external/", ".kiln/")):
             continue
         entries.setdefault(
-            source, {"directory": root, "file": str(ROOT / source), "arguments": arguments}
+            source, {"directory": str(ROOT), "file": str(ROOT / source), "arguments": arguments}
         )
     return [entries[source] for source in sorted(entries)]
 
@@ -47,7 +47,7 @@ def _cleaned(arguments):
         elif argument in _DROP_WITH_VALUE:
             skip = True
         elif argument != "-MD" and not argument.startswith("-frandom-seed"):
-            kept.append(argument)
+            kept.append(argument.replace("bazel-out/", ".kiln/bazel-out/"))
     return ["clang++-19", *kept[1:]]
 
 
