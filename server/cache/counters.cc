@@ -1,0 +1,93 @@
+#include "server/cache/counters.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+
+namespace kiln {
+namespace {
+
+constexpr off_t kMaxStatsBytes = 1 << 16;
+
+absl::Status WriteFile(const std::string& path, const std::string& bytes) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return absl::ErrnoToStatus(errno, path);
+  const ssize_t written = write(fd, bytes.data(), bytes.size());
+  const int error = errno;
+  close(fd);
+  if (written < 0) return absl::ErrnoToStatus(error, path);
+  if (static_cast<size_t>(written) != bytes.size()) {
+    return absl::ResourceExhaustedError(absl::StrCat(path, ": short write"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void Counters::Hit(absl::string_view tier, double seconds_saved) {
+  absl::MutexLock lock(&mutex_);
+  totals_.set_hits(totals_.hits() + 1);
+  totals_.set_seconds_saved(totals_.seconds_saved() + seconds_saved);
+  ++(*totals_.mutable_hits_by_tier())[std::string(tier)];
+  ++version_;
+}
+
+void Counters::Miss() {
+  absl::MutexLock lock(&mutex_);
+  totals_.set_misses(totals_.misses() + 1);
+  ++version_;
+}
+
+void Counters::Compiled(bool with_errors) {
+  absl::MutexLock lock(&mutex_);
+  totals_.set_compiles(totals_.compiles() + 1);
+  if (with_errors) totals_.set_errors(totals_.errors() + 1);
+  ++version_;
+}
+
+proto::StatsReply Counters::Totals() const {
+  absl::MutexLock lock(&mutex_);
+  return totals_;
+}
+
+uint64_t Counters::version() const {
+  absl::MutexLock lock(&mutex_);
+  return version_;
+}
+
+uint64_t Counters::Load(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return 0;
+  auto cleanup = absl::MakeCleanup([fd] { close(fd); });
+  struct stat st;
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > kMaxStatsBytes) return 0;
+  std::string bytes(st.st_size, '\0');
+  if (pread(fd, &bytes[0], bytes.size(), 0) != st.st_size) return 0;
+  proto::SavedStats saved;
+  if (!saved.ParseFromString(bytes)) return 0;
+  absl::MutexLock lock(&mutex_);
+  totals_ = saved.totals();
+  return saved.hit_log_offset();
+}
+
+absl::Status Counters::Save(const std::string& path, const proto::StatsReply& totals,
+                            uint64_t hit_log_offset) {
+  proto::SavedStats saved;
+  *saved.mutable_totals() = totals;
+  saved.set_hit_log_offset(hit_log_offset);
+  const std::string temp = absl::StrCat(path, ".", getpid());
+  absl::Status status = WriteFile(temp, saved.SerializeAsString());
+  if (status.ok() && rename(temp.c_str(), path.c_str()) != 0) {
+    status = absl::ErrnoToStatus(errno, path);
+  }
+  if (!status.ok()) unlink(temp.c_str());
+  return status;
+}
+
+}  // namespace kiln

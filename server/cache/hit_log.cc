@@ -1,0 +1,37 @@
+#include "server/cache/hit_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/cleanup/cleanup.h"
+
+namespace kiln {
+
+std::vector<Digest> HitLog::ReadNew() {
+  constexpr size_t kRecord = sizeof(Digest::bytes);
+  std::vector<Digest> hits;
+  const int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return hits;
+  auto cleanup = absl::MakeCleanup([fd] { close(fd); });
+  struct stat st;
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return hits;
+  const uint64_t size = st.st_size;
+  if (size < offset_ || offset_ % kRecord != 0) offset_ = 0;  // cut, or not of our making
+  std::string block(size_t{64} << 10, '\0');
+  while (offset_ + kRecord <= size) {
+    const ssize_t n = pread(fd, &block[0], block.size(), offset_);
+    if (n < static_cast<ssize_t>(kRecord)) break;
+    for (size_t at = 0; at + kRecord <= static_cast<size_t>(n); at += kRecord) {
+      hits.push_back(*Digest::FromBytes(absl::string_view(block).substr(at, kRecord)));
+      offset_ += kRecord;
+    }
+  }
+  if (offset_ > kMaxLogBytes && fstat(fd, &st) == 0 &&
+      static_cast<uint64_t>(st.st_size) - offset_ < kRecord && ftruncate(fd, 0) == 0) {
+    offset_ = 0;
+  }
+  return hits;
+}
+
+}  // namespace kiln

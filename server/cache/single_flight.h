@@ -1,0 +1,129 @@
+// One piece of work per key, however many ask for it at once.
+//
+// The first caller starts the work; those who come while it runs wait for the
+// same result. A caller leaves at its deadline or when it is gone; when the
+// last one leaves, the work is cancelled. Thread-safe.
+#ifndef KILN_SERVER_CACHE_SINGLE_FLIGHT_H_
+#define KILN_SERVER_CACHE_SINGLE_FLIGHT_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lang/digest.h"
+
+namespace kiln {
+
+template <typename Value>
+class SingleFlight {
+ public:
+  using Result = absl::StatusOr<std::shared_ptr<const Value>>;
+  // Ends the flight; called exactly once, from any thread, perhaps within Start.
+  using Done = std::function<void(Result)>;
+  // Stops work that nobody waits for any more; may come after its end.
+  using Cancel = std::function<void()>;
+  // Starts the work and returns at once.
+  using Start = std::function<Cancel(Done)>;
+
+  struct Outcome {
+    Result result;
+    bool joined;  // someone else had started the work
+  };
+
+  // `gone`, asked every now and then, tells that the caller is no longer there.
+  Outcome Do(const Digest& key, absl::Time deadline, const std::function<bool()>& gone,
+             const Start& start) {
+    bool joined = true;
+    std::shared_ptr<Flight> flight;
+    {
+      absl::MutexLock lock(&mutex_);
+      std::shared_ptr<Flight>& slot = flights_[key];
+      if (slot == nullptr) {
+        slot = std::make_shared<Flight>();
+        joined = false;
+      }
+      flight = slot;
+      ++flight->waiters;
+    }
+    if (!joined) {
+      Cancel cancel = start([this, key, flight](Result r) { Finish(key, flight, std::move(r)); });
+      absl::MutexLock lock(&mutex_);
+      flight->cancel = std::move(cancel);
+    }
+    return {Wait(key, flight, deadline, gone), joined};
+  }
+
+  size_t size() const {
+    absl::MutexLock lock(&mutex_);
+    return flights_.size();
+  }
+
+ private:
+  struct Flight {
+    int waiters = 0;
+    bool done = false;
+    Result result = absl::UnknownError("not finished");
+    Cancel cancel;
+  };
+
+  static constexpr absl::Duration kAskIfGone = absl::Milliseconds(50);
+
+  Result Wait(const Digest& key, const std::shared_ptr<Flight>& flight, absl::Time deadline,
+              const std::function<bool()>& gone) {
+    Cancel cancel;
+    Result left = absl::DeadlineExceededError("the request's deadline passed while compiling");
+    {
+      absl::MutexLock lock(&mutex_);
+      while (!flight->done) {
+        const absl::Time now = absl::Now();
+        if (now >= deadline) break;
+        if (mutex_.AwaitWithDeadline(absl::Condition(&flight->done),
+                                     std::min(deadline, now + kAskIfGone))) {
+          break;
+        }
+        mutex_.Unlock();
+        const bool is_gone = gone && gone();
+        mutex_.Lock();
+        if (is_gone) {
+          left = absl::CancelledError("the client went away");
+          break;
+        }
+      }
+      --flight->waiters;
+      if (flight->done) return flight->result;
+      if (flight->waiters > 0) return left;
+      // From here on a newcomer starts afresh.
+      Erase(key, flight);
+      cancel = flight->cancel;
+    }
+    if (cancel) cancel();
+    return left;
+  }
+
+  void Finish(const Digest& key, const std::shared_ptr<Flight>& flight, Result result) {
+    absl::MutexLock lock(&mutex_);
+    flight->result = std::move(result);
+    flight->done = true;
+    Erase(key, flight);
+  }
+
+  void Erase(const Digest& key, const std::shared_ptr<Flight>& flight)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    auto it = flights_.find(key);
+    if (it != flights_.end() && it->second == flight) flights_.erase(it);
+  }
+
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<Digest, std::shared_ptr<Flight>> flights_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_CACHE_SINGLE_FLIGHT_H_

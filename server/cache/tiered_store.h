@@ -1,0 +1,33 @@
+// Stores put together, nearest first: a lookup asks each in turn and leaves
+// what it found in those that lack it; what is stored goes to all.
+#ifndef KILN_SERVER_CACHE_TIERED_STORE_H_
+#define KILN_SERVER_CACHE_TIERED_STORE_H_
+
+#include <memory>
+#include <vector>
+
+#include "server/cache/artifact_store.h"
+
+namespace kiln {
+
+class TieredStore : public ArtifactStore {
+ public:
+  // The last tier is the one whose entries and bytes count: it holds them all.
+  explicit TieredStore(std::vector<ArtifactStore*> tiers) : tiers_(std::move(tiers)) {}
+
+  absl::string_view name() const override { return "tiers"; }
+  Found Get(const Digest& key) override;
+  // OK if any tier keeps it.
+  absl::Status Put(const Digest& key, EntryPtr entry) override;
+  bool Contains(const Digest& key) const override;
+  void Remove(const Digest& key) override;
+  StoreStats Clear() override;
+  StoreStats stats() const override;
+
+ private:
+  const std::vector<ArtifactStore*> tiers_;  // not owned
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_CACHE_TIERED_STORE_H_

@@ -1,0 +1,62 @@
+#include "server/daemon/compiler_identity.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "lang/compiler_id.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+std::string StampOf(const std::vector<std::string>& files) {
+  std::string stamp;
+  for (const std::string& file : files) {
+    struct stat st = {};
+    stat(file.c_str(), &st);
+    absl::StrAppend(&stamp, st.st_ino, " ", st.st_size, " ", st.st_mtim.tv_sec, ".",
+                    st.st_mtim.tv_nsec, "\n");
+  }
+  return stamp;
+}
+
+}  // namespace
+
+absl::StatusOr<Digest> CompilerIdentity::Known() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!id_.empty()) return id_;
+  }
+  return Look();
+}
+
+absl::StatusOr<Digest> CompilerIdentity::Look() {
+  bool changed;
+  Digest id;
+  {
+    absl::MutexLock lock(&mutex_);
+    ASSIGN_OR_RETURN(id, Find());
+    changed = !id_.empty() && id != id_;
+    id_ = id;
+  }
+  if (changed && changed_) changed_();
+  return id;
+}
+
+absl::StatusOr<Digest> CompilerIdentity::Find() {
+  absl::StatusOr<Digest> recorded = ReadCompilerId(record_path_, worker_);
+  if (recorded.ok()) return recorded;
+  if (!asked_files_.empty() && StampOf(asked_files_) == asked_stamp_) return id_;
+  if (access(worker_.c_str(), X_OK) != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the compiler is missing: ", worker_, " cannot be run"));
+  }
+  ASSIGN_OR_RETURN(CompilerIdRecord record, AskCompilerId(worker_));
+  asked_stamp_ = StampOf(record.files);
+  asked_files_ = record.files;
+  WriteCompilerId(record_path_, record).IgnoreError();
+  return record.id;
+}
+
+}  // namespace kiln

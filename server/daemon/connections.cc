@@ -1,0 +1,143 @@
+#include "server/daemon/connections.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "lang/framing.h"
+#include "server/daemon/log.h"
+
+namespace kiln {
+namespace {
+
+// A request once begun arrives, and a reply is taken, within this.
+constexpr absl::Duration kTransferLimit = absl::Seconds(60);
+constexpr size_t kStackBytes = size_t{512} << 10;
+
+// The next request may be long in coming; false when none will.
+bool AwaitRequest(int fd) {
+  pollfd entry = {fd, POLLIN, 0};
+  while (poll(&entry, 1, -1) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+bool HungUp(int fd) {
+  pollfd entry = {fd, POLLRDHUP, 0};
+  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+void Send(int fd, const Frame& frame, absl::Duration limit) {
+  WriteFrame(fd, frame.type, frame.id, frame.body, absl::Now() + limit).IgnoreError();
+}
+
+}  // namespace
+
+void Connections::Serve(int fd) {
+  absl::Status refused;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (draining_) {
+      refused = absl::UnavailableError("kilnd is ending");
+    } else if (static_cast<int>(connections_.size()) >= limit_) {
+      refused =
+          absl::ResourceExhaustedError(absl::StrCat("kilnd already has ", limit_, " connections"));
+    } else {
+      connections_.push_front(Connection{this, fd});
+      pthread_attr_t attributes;
+      pthread_attr_init(&attributes);
+      pthread_attr_setstacksize(&attributes, kStackBytes);
+      pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+      pthread_t thread;
+      auto self = std::make_unique<List::iterator>(connections_.begin());
+      if (pthread_create(&thread, &attributes, Thread, self.get()) == 0) {
+        self.release();
+      } else {
+        connections_.pop_front();
+        refused = absl::ResourceExhaustedError("kilnd can start no more threads");
+      }
+      pthread_attr_destroy(&attributes);
+    }
+  }
+  if (refused.ok()) return;
+  Send(fd, Handler::ErrorFrame(0, refused), absl::ZeroDuration());
+  close(fd);
+}
+
+absl::Time Connections::last_request() const {
+  absl::MutexLock lock(&mutex_);
+  return busy_ > 0 ? absl::Now() : last_request_;
+}
+
+void Connections::Drain(absl::Duration patience) {
+  absl::MutexLock lock(&mutex_);
+  draining_ = true;
+  // Idle threads wait for a request: this ends their wait.
+  for (const Connection& connection : connections_) {
+    if (!connection.busy) shutdown(connection.fd, SHUT_RD);
+  }
+  auto empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return connections_.empty(); };
+  mutex_.AwaitWithTimeout(absl::Condition(&empty), patience);
+  aborting_ = true;
+  mutex_.Await(absl::Condition(&empty));
+}
+
+void* Connections::Thread(void* argument) {
+  std::unique_ptr<List::iterator> self(static_cast<List::iterator*>(argument));
+  (*self)->owner->Talk(*self);
+  return nullptr;
+}
+
+void Connections::Talk(List::iterator self) {
+  const int fd = self->fd;
+  Caller caller;
+  caller.gone = [this, fd] { return aborting() || HungUp(fd); };
+  while (AwaitRequest(fd) && Begin(self)) {
+    absl::StatusOr<Frame> request = ReadFrame(fd, absl::Now() + kTransferLimit);
+    if (request.ok()) {
+      const Frame reply = handler_->Handle(*std::move(request), &caller);
+      Send(fd, reply, kTransferLimit);
+      if (!End(self)) break;
+      continue;
+    }
+    if (!absl::IsUnavailable(request.status())) {
+      Send(fd, Handler::ErrorFrame(0, request.status()), absl::Seconds(1));
+    }
+    End(self);
+    break;
+  }
+  absl::MutexLock lock(&mutex_);
+  close(fd);
+  connections_.erase(self);
+}
+
+bool Connections::Begin(List::iterator self) {
+  absl::MutexLock lock(&mutex_);
+  if (draining_) return false;
+  self->busy = true;
+  ++busy_;
+  return true;
+}
+
+bool Connections::End(List::iterator self) {
+  absl::MutexLock lock(&mutex_);
+  self->busy = false;
+  --busy_;
+  last_request_ = absl::Now();
+  return !draining_;
+}
+
+bool Connections::aborting() const {
+  absl::MutexLock lock(&mutex_);
+  return aborting_;
+}
+
+}  // namespace kiln

@@ -1,0 +1,62 @@
+// The clients on the local socket: a thread each, bounded in number, one
+// request at a time on a connection, replies in order.
+//
+// A client that hangs up while its request runs cancels it (shutting down its
+// writing half counts as hanging up). A client that sends what is no frame is
+// told so, with id 0, and cut off.
+#ifndef KILN_SERVER_DAEMON_CONNECTIONS_H_
+#define KILN_SERVER_DAEMON_CONNECTIONS_H_
+
+#include <list>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/daemon/handler.h"
+
+namespace kiln {
+
+class Connections {
+ public:
+  Connections(Handler* handler, int limit) : handler_(handler), limit_(limit) {}
+  // Drains without patience.
+  ~Connections() { Drain(absl::ZeroDuration()); }
+
+  // Serves the client at `fd`, and owns it. Over the limit it is told so.
+  void Serve(int fd);
+
+  // When the last request ended, now if one runs.
+  absl::Time last_request() const;
+
+  // Lets running requests end for `patience`, then cancels them; closes all
+  // connections and waits for their threads.
+  void Drain(absl::Duration patience);
+
+ private:
+  struct Connection {
+    Connections* owner;
+    int fd;
+    bool busy = false;
+  };
+  using List = std::list<Connection>;
+
+  static void* Thread(void* connection);
+  void Talk(List::iterator self);
+  // False: the connection is to end instead.
+  bool Begin(List::iterator self);
+  bool End(List::iterator self);
+  bool aborting() const;
+
+  Handler* const handler_;
+  const int limit_;
+  mutable absl::Mutex mutex_;
+  List connections_ ABSL_GUARDED_BY(mutex_);
+  int busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool aborting_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Time last_request_ ABSL_GUARDED_BY(mutex_) = absl::Now();
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_CONNECTIONS_H_

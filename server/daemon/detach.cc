@@ -1,0 +1,66 @@
+#include "server/daemon/detach.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace kiln {
+namespace {
+
+void CloseAllBut(std::vector<int> keep) {
+  std::sort(keep.begin(), keep.end());
+  unsigned from = 3;
+  for (const int fd : keep) {
+    const auto kept = static_cast<unsigned>(fd);
+    if (kept > from) syscall(SYS_close_range, from, kept - 1, 0);
+    from = std::max(from, kept + 1);
+  }
+  syscall(SYS_close_range, from, ~0u, 0);
+}
+
+void CleanEnvironment() {
+  std::vector<std::string> kept;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    for (const char* prefix : {"KILN_", "HOME=", "PATH="}) {
+      if (strncmp(*entry, prefix, strlen(prefix)) == 0) kept.emplace_back(*entry);
+    }
+  }
+  clearenv();
+  for (std::string& entry : kept) {
+    const size_t equals = entry.find('=');
+    if (equals == std::string::npos) continue;
+    setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
+  }
+}
+
+}  // namespace
+
+void Detach(const std::vector<int>& keep) {
+  const pid_t child = fork();
+  if (child < 0) {
+    perror("kilnd: fork");
+    _exit(1);
+  }
+  if (child > 0) _exit(0);
+  setsid();
+  for (int sig = 1; sig < NSIG; ++sig) signal(sig, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (chdir("/") != 0) perror("kilnd: chdir /");
+  umask(077);
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int fd = 0; fd < 3 && null >= 0; ++fd) dup2(null, fd);
+  CloseAllBut(keep);
+  CleanEnvironment();
+}
+
+}  // namespace kiln

@@ -1,0 +1,18 @@
+// Cutting the daemon off from who started it.
+#ifndef KILN_SERVER_DAEMON_DETACH_H_
+#define KILN_SERVER_DAEMON_DETACH_H_
+
+#include <string>
+#include <vector>
+
+namespace kiln {
+
+// Forks; the starter's process ends with status 0, the caller goes on in a new
+// session with directory /, umask 077, default signals, stdio on /dev/null, no
+// descriptors but `keep`, and an environment of KILN_*, HOME and PATH. To be
+// called before there are threads.
+void Detach(const std::vector<int>& keep);
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_DETACH_H_

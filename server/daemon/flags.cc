@@ -1,0 +1,108 @@
+#include "server/daemon/flags.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+constexpr int kMaxWorkers = 256;
+
+absl::Status Bad(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("bad ", what));
+}
+
+bool ParseSeconds(absl::string_view text, absl::Duration* out) {
+  double seconds;
+  if (!absl::SimpleAtod(text, &seconds) || !(seconds >= 0 && seconds < 1e9)) return false;
+  *out = absl::Seconds(seconds);
+  return true;
+}
+
+bool ParseCount(absl::string_view text, int least, int* out) {
+  return absl::SimpleAtoi(text, out) && *out >= least;
+}
+
+// Without TLS nothing may leave this machine.
+bool IsLoopback(absl::string_view address) {
+  return absl::StartsWith(address, "127.") || absl::StartsWith(address, "localhost:") ||
+         absl::StartsWith(address, "[::1]:");
+}
+
+std::string OwnDirectory() {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  const std::string exe(path, n > 0 ? n : 0);
+  return exe.substr(0, exe.rfind('/'));
+}
+
+int Cores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+absl::Status ReadEnvironment(Flags* flags) {
+  if (const char* text = getenv("KILN_CACHE_BYTES")) {
+    if (!absl::SimpleAtoi(text, &flags->cache_bytes)) return Bad("KILN_CACHE_BYTES");
+  }
+  if (const char* text = getenv("KILN_JOB_SECONDS")) {
+    if (!ParseSeconds(text, &flags->job_limit)) return Bad("KILN_JOB_SECONDS");
+  }
+  if (const char* text = getenv("KILN_BIN")) flags->bin = text;
+  return absl::OkStatus();
+}
+
+// False for an unknown flag or a bad value.
+bool ParseFlag(absl::string_view arg, Flags* flags) {
+  if (arg == "--daemonize") return flags->daemonize = true;
+  if (arg == "--foreground") return !(flags->daemonize = false);
+  if (arg == "--version") return flags->version = true;
+  if (absl::ConsumePrefix(&arg, "--home=")) return !(flags->home = std::string(arg)).empty();
+  if (absl::ConsumePrefix(&arg, "--bin=")) return !(flags->bin = std::string(arg)).empty();
+  if (absl::ConsumePrefix(&arg, "--worker=")) return !(flags->worker = std::string(arg)).empty();
+  if (absl::ConsumePrefix(&arg, "--idle-exit=")) return ParseSeconds(arg, &flags->idle_exit);
+  if (absl::ConsumePrefix(&arg, "--job-seconds=")) return ParseSeconds(arg, &flags->job_limit);
+  if (absl::ConsumePrefix(&arg, "--cache-bytes=")) {
+    return absl::SimpleAtoi(arg, &flags->cache_bytes);
+  }
+  if (absl::ConsumePrefix(&arg, "--job-bytes=")) return absl::SimpleAtoi(arg, &flags->job_bytes);
+  if (absl::ConsumePrefix(&arg, "--workers=")) {
+    return ParseCount(arg, 1, &flags->workers) && flags->workers <= kMaxWorkers;
+  }
+  if (absl::ConsumePrefix(&arg, "--max-queue=")) return ParseCount(arg, 1, &flags->max_queue);
+  if (absl::ConsumePrefix(&arg, "--max-connections=")) {
+    return ParseCount(arg, 1, &flags->max_connections);
+  }
+  if (absl::ConsumePrefix(&arg, "--listen=")) return !(flags->listen = std::string(arg)).empty();
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
+  Flags flags;
+  RETURN_IF_ERROR(ReadEnvironment(&flags));
+  for (int i = 1; i < argc; ++i) {
+    if (!ParseFlag(argv[i], &flags)) return Bad(absl::StrCat("argument ", argv[i]));
+  }
+  if (!flags.listen.empty() && !IsLoopback(flags.listen)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("refuses to listen on ", flags.listen,
+                     ": only loopback addresses (127.0.0.1:PORT, [::1]:PORT), as there is no TLS"));
+  }
+  if (flags.bin.empty()) flags.bin = OwnDirectory();
+  if (flags.worker.empty()) flags.worker = flags.bin + "/kiln-worker";
+  if (flags.workers == 0) flags.workers = Cores();
+  return flags;
+}
+
+}  // namespace kiln

@@ -1,0 +1,55 @@
+// kilnd's command line.
+//
+//   kilnd [--daemonize] [--home=DIR] [--bin=DIR] [...]
+//
+//   --daemonize          returns once the socket accepts connections (status 0,
+//                        also when another daemon of this home already does);
+//                        the daemon goes on by itself, detached from everything
+//   --foreground         stay, log to stderr (the default)
+//   --home=DIR           KILN_HOME; default: environment, else ~/.cache/kiln
+//   --bin=DIR            where kiln-worker and kilnd-grpc are; default: KILN_BIN,
+//                        else where kilnd itself is
+//   --worker=PATH        another worker binary
+//   --idle-exit=SECONDS  ends after so long without a request (1800; 0: never)
+//   --workers=N          compiler processes (default: cores)
+//   --max-queue=N        compilations that may wait for a worker (128)
+//   --max-connections=N  clients at once (512)
+//   --cache-bytes=N      disk tier budget (KILN_CACHE_BYTES, else 2 GiB)
+//   --job-seconds=S      wall clock for one compilation (KILN_JOB_SECONDS, else 120)
+//   --job-bytes=N        address space of a worker (4 GiB; 0: no limit)
+//   --listen=HOST:PORT   answer gRPC there too; loopback addresses only, as there
+//                        is no TLS yet
+//   --version
+#ifndef KILN_SERVER_DAEMON_FLAGS_H_
+#define KILN_SERVER_DAEMON_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace kiln {
+
+struct Flags {
+  bool daemonize = false;
+  bool version = false;
+  std::string home;
+  std::string bin;
+  std::string worker;  // never empty after ParseFlags
+  std::string listen;
+  absl::Duration idle_exit = absl::Minutes(30);
+  absl::Duration job_limit = absl::Seconds(120);
+  uint64_t cache_bytes = uint64_t{2} << 30;
+  uint64_t job_bytes = uint64_t{4} << 30;
+  int workers = 0;  // never 0 after ParseFlags
+  int max_queue = 128;
+  int max_connections = 512;
+};
+
+// InvalidArgument names the argument or variable that is wrong.
+absl::StatusOr<Flags> ParseFlags(int argc, char** argv);
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_FLAGS_H_

@@ -1,0 +1,91 @@
+#include "server/daemon/housekeeper.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "absl/time/time.h"
+
+namespace kiln {
+namespace {
+
+constexpr absl::Duration kRound = absl::Seconds(5);
+constexpr absl::Duration kScanPatience = absl::Seconds(2);
+constexpr int kBackgroundNice = 10;
+
+}  // namespace
+
+Housekeeper::Housekeeper(const Home& home, DiskStore* disk, const ArtifactStore* tiers,
+                         Counters* counters)
+    : home_(home),
+      disk_(disk),
+      tiers_(tiers),
+      counters_(counters),
+      log_(home.HitLogPath(), counters->Load(home.StatsPath())) {}
+
+Housekeeper::~Housekeeper() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+  Round();
+}
+
+void Housekeeper::Start() {
+  thread_ = std::thread([this] { Work(); });
+}
+
+void Housekeeper::Nudge() {
+  absl::MutexLock lock(&mutex_);
+  nudged_ = true;
+}
+
+proto::StatsReply Housekeeper::Totals() {
+  disk_->AwaitScan(kScanPatience);
+  absl::MutexLock lock(&round_mutex_);
+  CountClientHits();
+  return TotalsNow();
+}
+
+void Housekeeper::Work() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kBackgroundNice);
+  disk_->Scan();
+  while (true) {
+    Round();
+    absl::MutexLock lock(&mutex_);
+    auto called = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return nudged_ || stopping_; };
+    mutex_.AwaitWithTimeout(absl::Condition(&called), kRound);
+    nudged_ = false;
+    if (stopping_) return;
+  }
+}
+
+void Housekeeper::Round() {
+  absl::MutexLock lock(&round_mutex_);
+  // Before eviction: what clients used lately must not look old.
+  CountClientHits();
+  disk_->Maintain();
+  const uint64_t version = counters_->version();
+  if (version == saved_version_) return;
+  if (Counters::Save(home_.StatsPath(), TotalsNow(), log_.offset()).ok()) {
+    saved_version_ = version;
+  }
+}
+
+void Housekeeper::CountClientHits() {
+  for (const Digest& key : log_.ReadNew()) counters_->Hit("client", disk_->Touch(key));
+}
+
+proto::StatsReply Housekeeper::TotalsNow() const {
+  proto::StatsReply totals = counters_->Totals();
+  const StoreStats cache = tiers_->stats();
+  totals.set_entries(cache.entries);
+  totals.set_bytes(cache.bytes);
+  // The counters hold what earlier lives saved.
+  totals.set_evictions(totals.evictions() + cache.evictions);
+  totals.set_corrupt(totals.corrupt() + cache.corrupt);
+  return totals;
+}
+
+}  // namespace kiln

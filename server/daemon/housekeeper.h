@@ -1,0 +1,57 @@
+// What the daemon does in the background: indexes the disk tier, counts what
+// clients hit, evicts, saves the counters.
+#ifndef KILN_SERVER_DAEMON_HOUSEKEEPER_H_
+#define KILN_SERVER_DAEMON_HOUSEKEEPER_H_
+
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "lang/home.h"
+#include "proto/service.pb.h"
+#include "server/cache/artifact_store.h"
+#include "server/cache/counters.h"
+#include "server/cache/disk_store.h"
+#include "server/cache/hit_log.h"
+
+namespace kiln {
+
+class Housekeeper {
+ public:
+  // `tiers` holds `disk`; none is owned. Reads the saved counters.
+  Housekeeper(const Home& home, DiskStore* disk, const ArtifactStore* tiers, Counters* counters);
+  // Saves the counters a last time.
+  ~Housekeeper();
+
+  // Begins the background work.
+  void Start();
+  // There is something to do: asks for a round soon.
+  void Nudge();
+  // The totals of all lives, clients' hits up to now included.
+  proto::StatsReply Totals();
+
+ private:
+  void Work();
+  void Round();
+  void CountClientHits();
+  proto::StatsReply TotalsNow() const;
+
+  const Home home_;
+  DiskStore* const disk_;
+  const ArtifactStore* const tiers_;
+  Counters* const counters_;
+
+  absl::Mutex round_mutex_;  // one round at a time
+  HitLog log_ ABSL_GUARDED_BY(round_mutex_);
+  uint64_t saved_version_ ABSL_GUARDED_BY(round_mutex_) = 0;
+
+  absl::Mutex mutex_;
+  bool nudged_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_HOUSEKEEPER_H_

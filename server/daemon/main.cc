@@ -1,0 +1,252 @@
+// kilnd: the composition root. Everything that is made is made here, in the
+// order in which it is needed, and unmade in the reverse.
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lang/home.h"
+#include "lang/version.h"
+#include "server/cache/counters.h"
+#include "server/cache/disk_store.h"
+#include "server/cache/memory_store.h"
+#include "server/cache/tiered_store.h"
+#include "server/daemon/compiler_identity.h"
+#include "server/daemon/connections.h"
+#include "server/daemon/detach.h"
+#include "server/daemon/flags.h"
+#include "server/daemon/grpc_front.h"
+#include "server/daemon/handler.h"
+#include "server/daemon/housekeeper.h"
+#include "server/daemon/instance.h"
+#include "server/daemon/log.h"
+#include "server/daemon/worker_pool.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint64_t kMemoryTierBytes = 8 << 20;
+constexpr uint64_t kLogBytes = 1 << 20;
+constexpr absl::Duration kStartPatience = absl::Seconds(15);
+constexpr absl::Duration kDrainPatience = absl::Seconds(10);
+
+// Many threads and large messages must not leave a large process behind.
+void TameMalloc() {
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
+// Whether the file of this program is still the one that was started.
+class OwnFile {
+ public:
+  OwnFile() {
+    char path[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    path_.assign(path, n > 0 ? n : 0);
+    if (stat(path_.c_str(), &started_) != 0) path_.clear();
+  }
+  // A file that is missing is being written: the old one serves on.
+  bool Replaced() const {
+    struct stat now;
+    return !path_.empty() && stat(path_.c_str(), &now) == 0 &&
+           (now.st_ino != started_.st_ino || now.st_size != started_.st_size ||
+            now.st_mtim.tv_sec != started_.st_mtim.tv_sec ||
+            now.st_mtim.tv_nsec != started_.st_mtim.tv_nsec);
+  }
+
+ private:
+  std::string path_;
+  struct stat started_ = {};
+};
+
+// Wakes the main thread from any other, and by SIGTERM, SIGINT and SIGHUP.
+class StopSignal {
+ public:
+  StopSignal() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int sig : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, sig);
+    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    signal_fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    event_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);  // a file-size limit is a full disk
+  }
+  void Raise() {
+    const uint64_t one = 1;
+    if (write(event_fd_, &one, sizeof one) < 0) return;
+  }
+  int signal_fd() const { return signal_fd_; }
+  int event_fd() const { return event_fd_; }
+
+ private:
+  int signal_fd_;
+  int event_fd_;
+};
+
+void AcceptAll(int listen_fd, Connections* connections) {
+  while (true) {
+    const int fd = accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      // No descriptors left: those who wait wait until some are closed.
+      if (errno == EMFILE || errno == ENFILE) absl::SleepFor(absl::Milliseconds(20));
+      return;
+    }
+    const absl::Status peer = CheckPeer(fd);
+    if (peer.ok()) {
+      connections->Serve(fd);
+    } else {
+      Log("refused: ", peer.message());
+      close(fd);
+    }
+  }
+}
+
+// Serves until told to stop or idle; says why it ended.
+const char* ServeUntilStopped(int listen_fd, const StopSignal& stop, absl::Duration idle_exit,
+                              Connections* connections) {
+  while (true) {
+    int timeout_ms = -1;
+    if (idle_exit > absl::ZeroDuration()) {
+      const absl::Duration left = connections->last_request() + idle_exit - absl::Now();
+      if (left <= absl::ZeroDuration()) return "idle";
+      timeout_ms =
+          static_cast<int>(std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, INT_MAX));
+    }
+    pollfd fds[3] = {
+        {listen_fd, POLLIN, 0}, {stop.signal_fd(), POLLIN, 0}, {stop.event_fd(), POLLIN, 0}};
+    if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR) return "poll failed";
+    if (fds[0].revents != 0) AcceptAll(listen_fd, connections);
+    if (fds[1].revents != 0) return "signal";
+    if (fds[2].revents != 0) return "asked to";
+  }
+}
+
+void WritePid(const std::string& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  const std::string text = absl::StrCat(getpid(), "\n");
+  if (write(fd, text.data(), text.size()) < 0) Log("cannot write ", path);
+  close(fd);
+}
+
+void Run(const Flags& flags, const Home& home, const Instance& instance) {
+  const OwnFile own_file;
+  StopSignal stop;
+  WritePid(home.PidPath());
+  Log("kilnd ", kVersion, " serves ", home.dir(), " on ", instance.socket_path);
+
+  Housekeeper* nudged = nullptr;
+  DiskOptions disk_options;
+  disk_options.max_bytes = flags.cache_bytes;
+  disk_options.warn = [](const std::string& message) { Log(message); };
+  disk_options.over_budget = [&nudged] { nudged->Nudge(); };
+  DiskStore disk(home, disk_options);
+  MemoryStore memory(kMemoryTierBytes);
+  TieredStore tiers({&memory, &disk});
+  Counters counters;
+  Housekeeper housekeeper(home, &disk, &tiers, &counters);
+  nudged = &housekeeper;
+  housekeeper.Start();
+
+  PoolOptions pool_options;
+  pool_options.worker = flags.worker;
+  pool_options.workers = flags.workers;
+  pool_options.max_queue = flags.max_queue;
+  pool_options.job_limit = flags.job_limit;
+  pool_options.job_bytes = flags.job_bytes;
+  WorkerPool pool(pool_options);
+  CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });
+
+  Handler::Parts parts;
+  parts.tiers = &tiers;
+  parts.counters = &counters;
+  parts.housekeeper = &housekeeper;
+  parts.compiler = &compiler;
+  parts.pool = &pool;
+  parts.stop = [&stop] { stop.Raise(); };
+  parts.replaced = [&own_file] { return own_file.Replaced(); };
+  parts.workers = flags.workers;
+  parts.compile_limit = 2 * flags.job_limit + absl::Seconds(10);
+  Handler handler(std::move(parts));
+  Connections connections(&handler, flags.max_connections);
+
+  GrpcFront front(flags.bin + "/kilnd-grpc", instance.socket_path);
+  if (!flags.listen.empty()) {
+    const absl::Status started = front.Start(flags.listen);
+    if (!started.ok()) Log("no gRPC: ", started.message());
+  }
+
+  const char* why = ServeUntilStopped(instance.listen_fd, stop, flags.idle_exit, &connections);
+  Log("ending: ", why);
+  // The name goes first: who comes now finds no socket, and starts a daemon that
+  // waits for our lock. Who is connected but not accepted yet is still served.
+  unlink(instance.socket_path.c_str());
+  AcceptAll(instance.listen_fd, &connections);
+  front.Stop();
+  connections.Drain(kDrainPatience);
+  unlink(home.PidPath().c_str());
+}
+
+void Complain(const absl::Status& status) {
+  std::fprintf(stderr, "kilnd: %s\n", std::string(status.message()).c_str());
+}
+
+absl::StatusOr<Instance> Claim(const Home& home) {
+  // A home that cannot be written still has a daemon, which keeps nothing.
+  const absl::Status made = home.Create();
+  if (!made.ok()) Complain(made);
+  return BecomeInstance(home, absl::Now() + kStartPatience);
+}
+
+int Main(int argc, char** argv) {
+  TameMalloc();
+  absl::StatusOr<Flags> flags = ParseFlags(argc, argv);
+  if (!flags.ok()) {
+    Complain(flags.status());
+    return 2;
+  }
+  if (flags->version) {
+    std::printf("kilnd %s\n", kVersion);
+    return 0;
+  }
+  absl::StatusOr<Home> home = Home::Find(flags->home);
+  absl::StatusOr<Instance> instance = home.ok() ? Claim(*home) : home.status();
+  if (!instance.ok()) {
+    // For who wants a daemon, another's is as good.
+    if (flags->daemonize && absl::IsAlreadyExists(instance.status())) return 0;
+    Complain(instance.status());
+    return 1;
+  }
+  // The socket accepts from here on, so the starter may go before we serve it.
+  if (flags->daemonize) {
+    Detach({instance->lock_fd, instance->listen_fd});
+    LogToFile(home->LogPath(), kLogBytes);
+  }
+  Run(*flags, *home, *instance);
+  Log("ended");
+  return 0;
+}
+
+}  // namespace
+}  // namespace kiln
+
+int main(int argc, char** argv) { return kiln::Main(argc, argv); }

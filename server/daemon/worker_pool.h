@@ -1,0 +1,77 @@
+// The workers and the queue before them.
+//
+// Each worker has a thread that starts it ahead of need, gives it jobs, bounds
+// their time, and replaces it when it dies, hangs, grows or gets old. A job
+// whose worker is lost is run once more on a fresh one.
+#ifndef KILN_SERVER_DAEMON_WORKER_POOL_H_
+#define KILN_SERVER_DAEMON_WORKER_POOL_H_
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "lang/framing.h"
+#include "server/daemon/worker_process.h"
+
+namespace kiln {
+
+struct PoolOptions {
+  std::string worker;
+  int workers = 1;
+  size_t max_queue = 128;
+  absl::Duration job_limit = absl::Seconds(120);
+  uint64_t job_bytes = 0;
+  int max_jobs = 1000;                              // then the worker is replaced
+  uint64_t max_resident_bytes = uint64_t{1} << 30;  // likewise
+};
+
+struct PoolStats {
+  size_t waiting = 0;
+  uint64_t deaths = 0;
+};
+
+class WorkerPool {
+ public:
+  // The worker's frame (CompileReply or Error), or why there is none.
+  using Done = std::function<void(absl::StatusOr<Frame>)>;
+  class Job;
+
+  explicit WorkerPool(const PoolOptions& options);
+  // Stops: jobs that run or wait end as Cancelled.
+  ~WorkerPool();
+
+  // `done` is called exactly once, on a worker's thread. ResourceExhausted, with
+  // `done` never called, when the queue is full.
+  absl::StatusOr<std::shared_ptr<Job>> Submit(std::string request, std::string name, Done done);
+  // A waiting job is dropped, a running one loses its worker; `done` gets Cancelled.
+  void Cancel(const std::shared_ptr<Job>& job);
+
+  // Replaces every worker before its next job: the binary changed.
+  void Renew();
+
+  PoolStats stats() const;
+
+ private:
+  class Slot;
+
+  const PoolOptions options_;
+  mutable absl::Mutex mutex_;
+  std::deque<std::shared_ptr<Job>> queue_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  int started_ ABSL_GUARDED_BY(mutex_) = 0;  // slots that tried to start a worker
+  std::atomic<uint64_t> deaths_{0};
+  std::atomic<uint64_t> generation_{0};
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_WORKER_POOL_H_

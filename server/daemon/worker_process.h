@@ -1,0 +1,68 @@
+// One kiln-worker: started, greeted, given jobs one at a time, killed.
+#ifndef KILN_SERVER_DAEMON_WORKER_PROCESS_H_
+#define KILN_SERVER_DAEMON_WORKER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lang/framing.h"
+
+namespace kiln {
+
+// Starts `program` with `args` in a session of its own, default signals, stdin
+// and stdout on /dev/null and `fd`, if there is one, as its descriptor 3.
+// NotFound naming the path when there is no such program.
+absl::StatusOr<pid_t> Spawn(const std::string& program, const std::vector<std::string>& args,
+                            int fd);
+
+class WorkerProcess {
+ public:
+  struct Options {
+    std::string program;
+    uint64_t memory_bytes = 0;
+    // Readable when `stopped` may have changed.
+    int wake_fd = -1;
+    std::function<bool()> stopped;
+  };
+
+  // Returns once the worker is warm. To be called from a thread that outlives the
+  // worker: the parent-death signal is bound to the thread that forks.
+  static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const Options& options);
+  // Kills the process and reaps it.
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  // Sends one job and waits for its answer, an error of the compiler included. A
+  // failure means that the worker is of no more use: DeadlineExceeded, Cancelled
+  // (options.stopped), or what became of the process.
+  absl::StatusOr<Frame> Run(absl::string_view request, absl::Time deadline);
+
+  bool Alive() const;
+  uint64_t ResidentBytes() const;
+  int jobs() const { return jobs_; }
+  pid_t pid() const { return pid_; }
+
+ private:
+  WorkerProcess(const Options& options, pid_t pid, int fd);
+
+  absl::StatusOr<Frame> Exchange(FrameType type, absl::string_view body, absl::Time deadline);
+  // Kills the process if it still runs, and says how it ended.
+  std::string Reap();
+
+  const Options options_;
+  pid_t pid_;
+  int fd_;
+  int jobs_ = 0;
+  uint32_t next_id_ = 1;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_WORKER_PROCESS_H_

@@ -1,0 +1,87 @@
+#include "server/worker/run_worker.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "server/worker/limits.h"
+#include "server/worker/self_id.h"
+
+namespace kiln {
+namespace {
+
+struct Flags {
+  bool print_compiler_id = false;
+  int fd = -1;
+  Limits limits;
+};
+
+bool ParseFlags(int argc, char** argv, Flags* flags) {
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view arg = argv[i];
+    bool good = true;
+    if (arg == "--print-compiler-id") {
+      flags->print_compiler_id = true;
+    } else if (absl::ConsumePrefix(&arg, "--fd=")) {
+      good = absl::SimpleAtoi(arg, &flags->fd) && flags->fd >= 0;
+    } else if (absl::ConsumePrefix(&arg, "--memory-bytes=")) {
+      good = absl::SimpleAtoi(arg, &flags->limits.memory_bytes);
+    } else if (absl::ConsumePrefix(&arg, "--cpu-seconds=")) {
+      good = absl::SimpleAtoi(arg, &flags->limits.cpu_seconds);
+    } else {
+      good = false;
+    }
+    if (!good) {
+      std::fprintf(stderr, "%s: bad argument %s\n", argv[0], argv[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+// Frames own the output: a stray print of a library must not tear the stream.
+int ClaimStdout() {
+  const int out = fcntl(1, F_DUPFD_CLOEXEC, 3);
+  dup2(2, 1);
+  return out;
+}
+
+}  // namespace
+
+int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
+  Flags flags;
+  if (!ParseFlags(argc, argv, &flags)) return 2;
+  absl::StatusOr<CompilerIdRecord> self = IdentifySelf();
+  if (!self.ok()) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], std::string(self.status().message()).c_str());
+    return 1;
+  }
+  if (flags.print_compiler_id) {
+    std::printf("%s\n", self->id.Hex().c_str());
+    for (const std::string& file : self->files) std::printf("%s\n", file.c_str());
+    return std::fflush(stdout) == 0 ? 0 : 1;
+  }
+
+  WorkerOptions options;
+  ConfineProcess(flags.limits, flags.fd);
+  options.in = flags.fd >= 0 ? flags.fd : 0;
+  options.out = flags.fd >= 0 ? flags.fd : ClaimStdout();
+  options.compiler_id = self->id;
+  Engine engine = make();
+  options.warm_up = std::move(engine.warm_up);
+  options.compile = std::move(engine.compile);
+  const absl::Status status = Serve(options);
+  if (!status.ok()) {
+    std::fprintf(stderr, "kiln-worker: %s\n", std::string(status.message()).c_str());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace kiln

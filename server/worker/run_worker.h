@@ -1,0 +1,28 @@
+// The command line that every worker binary has.
+//
+//   kiln-worker [--fd=N] [--memory-bytes=N] [--cpu-seconds=N]
+//       serves frames on descriptor N, or on stdin and stdout
+//   kiln-worker --print-compiler-id
+//       prints the id in hex, then the files it stands for, one absolute path a
+//       line, the worker's own first
+#ifndef KILN_SERVER_WORKER_RUN_WORKER_H_
+#define KILN_SERVER_WORKER_RUN_WORKER_H_
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "server/worker/serve.h"
+
+namespace kiln {
+
+struct Engine {
+  std::function<absl::Status()> warm_up;
+  CompileFunction compile;
+};
+
+// `make` is called only if jobs will be served. Returns the exit status.
+int RunWorker(int argc, char** argv, const std::function<Engine()>& make);
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_WORKER_RUN_WORKER_H_

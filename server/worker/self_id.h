@@ -1,0 +1,17 @@
+// The compiler id of the running process: SHA-256 over the GNU build ids of its
+// code objects that can change code (lang/compiler_id.h).
+#ifndef KILN_SERVER_WORKER_SELF_ID_H_
+#define KILN_SERVER_WORKER_SELF_ID_H_
+
+#include "absl/status/statusor.h"
+#include "lang/compiler_id.h"
+
+namespace kiln {
+
+// This executable first, then libLLVM and libMLIR where they are mapped.
+// FailedPrecondition naming the object that has no build id.
+absl::StatusOr<CompilerIdRecord> IdentifySelf();
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_WORKER_SELF_ID_H_

@@ -1,0 +1,100 @@
+#include "server/worker/serve.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lang/canonical.h"
+#include "lang/entry.h"
+#include "lang/framing.h"
+#include "lang/status_macros.h"
+#include "lang/version.h"
+
+namespace kiln {
+namespace {
+
+absl::Status Reply(const WorkerOptions& options, uint32_t id, FrameType type,
+                   const absl::StatusOr<std::string>& body) {
+  if (body.ok()) return WriteFrame(options.out, type, id, *body);
+  return WriteFrame(options.out, FrameType::kError, id, ToErrorReply(body.status()));
+}
+
+std::string HelloBody(const WorkerOptions& options) {
+  proto::HelloReply reply;
+  reply.set_protocol(kProtocolVersion);
+  reply.set_build(kVersion);
+  reply.set_compiler(std::string(options.compiler_id.view()));
+  reply.set_pid(getpid());
+  return reply.SerializeAsString();
+}
+
+absl::StatusOr<std::string> CompileBody(const WorkerOptions& options, const std::string& body) {
+  proto::CompileRequest request;
+  if (!request.ParseFromString(body)) {
+    return absl::InvalidArgumentError("the compile request does not parse");
+  }
+  ASSIGN_OR_RETURN(proto::CompileReply reply, RunJob(options, request));
+  return reply.SerializeAsString();
+}
+
+}  // namespace
+
+absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
+                                           const proto::CompileRequest& request) {
+  const absl::Time start = absl::Now();
+  if (request.unit().size() > kMaxUnitBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a compile unit of ", request.unit().size(),
+                                                   " bytes; at most ", kMaxUnitBytes));
+  }
+  ASSIGN_OR_RETURN(const proto::CompileUnit unit, ParseCanonical(request.unit()));
+  ASSIGN_OR_RETURN(Product product, options.compile(request, unit));
+
+  const Digest key = UnitKey(request.unit(), options.compiler_id);
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  proto::CompileReply reply;
+  reply.set_digest(std::string(key.view()));
+  reply.set_tier("compiled");
+  reply.set_seconds(seconds);
+  for (proto::Diagnostic& diagnostic : product.diagnostics) {
+    *reply.add_diagnostics() = std::move(diagnostic);
+  }
+  for (proto::StageReport& stage : product.stages) *reply.add_stages() = std::move(stage);
+  if (!product.payload.empty()) {
+    product.info.set_compile_seconds(seconds);
+    product.info.set_compiler(options.compiler_id.Hex());
+    reply.set_entry(EncodeEntry(key, product.payload, product.info));
+  }
+  return reply;
+}
+
+absl::Status Serve(const WorkerOptions& options) {
+  bool warm = options.warm_up == nullptr;
+  while (true) {
+    absl::StatusOr<Frame> frame = ReadFrame(options.in);
+    if (!frame.ok()) {
+      return absl::IsUnavailable(frame.status()) ? absl::OkStatus() : frame.status();
+    }
+    if (!warm) {
+      RETURN_IF_ERROR(options.warm_up());
+      warm = true;
+    }
+    absl::StatusOr<std::string> body;
+    FrameType type = FrameType::kError;
+    if (frame->type == FrameType::kHello) {
+      type = FrameType::kHelloReply;
+      body = HelloBody(options);
+    } else if (frame->type == FrameType::kCompile) {
+      type = FrameType::kCompileReply;
+      body = CompileBody(options, frame->body);
+    } else {
+      body = absl::UnimplementedError(
+          absl::StrCat("a worker does not answer frames of type ", static_cast<int>(frame->type)));
+    }
+    RETURN_IF_ERROR(Reply(options, frame->id, type, body));
+  }
+}
+
+}  // namespace kiln
