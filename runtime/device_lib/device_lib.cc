@@ -1,0 +1,119 @@
+#include "runtime/device_lib/device_lib.h"
+
+namespace {
+
+template <typename T>
+T Power(T base, T exponent) {
+  T result = 1;
+  for (; exponent != 0; exponent >>= 1, base *= base) {
+    if (exponent & 1) result *= base;
+  }
+  return result;
+}
+
+template <typename F>
+F FloatPower(F base, int32_t exponent) {
+  uint32_t rest = exponent < 0 ? 0u - static_cast<uint32_t>(exponent) : exponent;
+  F result = 1;
+  for (; rest != 0; rest >>= 1, base *= base) {
+    if (rest & 1) result *= base;
+  }
+  return exponent < 0 ? 1 / result : result;
+}
+
+}  // namespace
+
+uint32_t kiln_random_u32(uint32_t* state) {
+  const uint32_t t = state[0] ^ (state[0] << 11);
+  state[0] = state[1];
+  state[1] = state[2];
+  state[2] = state[3];
+  state[3] = state[3] ^ (state[3] >> 19) ^ t ^ (t >> 8);
+  // The low bits of a xorshift are linear; a multiplication by a prime mixes them.
+  return state[3] * 1000000007u;
+}
+
+uint64_t kiln_random_u64(uint32_t* state) {
+  const uint64_t high = kiln_random_u32(state);
+  return high << 32 | kiln_random_u32(state);
+}
+
+// As many bits as the mantissa holds: rounding would make 1.0 of the largest.
+float kiln_random_f32(uint32_t* state) {
+  return static_cast<float>(static_cast<int32_t>(kiln_random_u32(state) >> 8)) * 0x1p-24f;
+}
+
+double kiln_random_f64(uint32_t* state) {
+  return static_cast<double>(static_cast<int64_t>(kiln_random_u64(state) >> 11)) * 0x1p-53;
+}
+
+uint32_t kiln_pow_i32(uint32_t base, uint32_t exponent) { return Power(base, exponent); }
+uint64_t kiln_pow_i64(uint64_t base, uint64_t exponent) { return Power(base, exponent); }
+float kiln_powi_f32(float base, int32_t exponent) { return FloatPower(base, exponent); }
+double kiln_powi_f64(double base, int32_t exponent) { return FloatPower(base, exponent); }
+
+#ifdef KILN_BITCODE
+// What LLVM calls for f16 on CPUs without F16C. Native programs have them from
+// their compiler's runtime; artifacts must not depend on one.
+namespace {
+
+template <typename To, typename From>
+To BitCast(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, from);
+}
+
+// To nearest, ties to even.
+uint16_t RoundToHalf(uint32_t bits) {
+  const uint32_t sign = bits >> 16 & 0x8000;
+  const uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return sign | 0x7e00;
+  if (magnitude >= 0x47800000) return sign | 0x7c00;  // 2^16 and above
+  const int exponent = static_cast<int>(magnitude >> 23) - 112;
+  uint32_t mantissa = (magnitude & 0x7fffff) | (magnitude >= 0x800000 ? 0x800000 : 0);
+  // Denormal halves shift further; below half of the smallest all is lost.
+  const int shift = exponent > 0 ? 13 : 14 - exponent;
+  if (shift > 25) return sign;
+  const uint32_t kept = mantissa >> shift;
+  const uint32_t lost = mantissa & ((1u << shift) - 1);
+  const uint32_t half = 1u << (shift - 1);
+  const bool up = lost > half || (lost == half && (kept & 1));
+  const uint32_t base = exponent > 0 ? static_cast<uint32_t>(exponent - 1) << 10 : 0;
+  return sign | (base + kept + up);
+}
+
+}  // namespace
+
+extern "C" {
+
+float __extendhfsf2(_Float16 half) {
+  const uint32_t bits = BitCast<uint16_t>(half);
+  const uint32_t sign = (bits & 0x8000) << 16;
+  const uint32_t exponent = bits >> 10 & 0x1f;
+  const uint32_t mantissa = bits & 0x3ff;
+  if (exponent == 0x1f) return BitCast<float>(sign | 0x7f800000 | mantissa << 13);
+  if (exponent != 0) return BitCast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
+  const float small = static_cast<float>(static_cast<int32_t>(mantissa)) * 0x1p-24f;
+  return BitCast<float>(sign | BitCast<uint32_t>(small));
+}
+
+_Float16 __truncsfhf2(float number) {
+  return BitCast<_Float16>(RoundToHalf(BitCast<uint32_t>(number)));
+}
+
+_Float16 __truncdfhf2(double number) {
+  const uint64_t bits = BitCast<uint64_t>(number);
+  // Round to odd first: then the second rounding is the only one that counts.
+  const float narrow = static_cast<float>(number);
+  uint32_t narrow_bits = BitCast<uint32_t>(narrow);
+  const double back = static_cast<double>(narrow);
+  if (back != number && number == number) {
+    const bool above = BitCast<uint64_t>(back) << 1 > bits << 1;
+    if (above) --narrow_bits;
+    narrow_bits |= 1;
+  }
+  return BitCast<_Float16>(RoundToHalf(narrow_bits));
+}
+
+}  // extern "C"
+#endif  // KILN_BITCODE

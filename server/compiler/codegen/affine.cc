@@ -1,0 +1,155 @@
+#include "server/compiler/codegen/affine.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+namespace kiln {
+namespace {
+
+namespace arith = mlir::arith;
+
+// Deeper expressions, and factors above this, are values like any other.
+constexpr int kMaxDepth = 12;
+constexpr int64_t kMaxFactor = int64_t{1} << 31;
+
+bool Constant(mlir::Value value, int64_t* constant) {
+  llvm::APInt bits;
+  if (!mlir::matchPattern(value, mlir::m_ConstantInt(&bits))) return false;
+  if (bits.getBitWidth() > 64) return false;
+  *constant = bits.getSExtValue();
+  return true;
+}
+
+Affine Single(llvm::Value* leaf, int64_t low, int64_t high) {
+  Affine result;
+  result.terms.push_back({leaf, 1, low, high});
+  return result;
+}
+
+// Whether no term would get a factor beyond what i64 sums can bear.
+bool Scalable(const Affine& affine, int64_t factor) {
+  if (std::abs(factor) > kMaxFactor) return false;
+  for (const Affine::Term& t : affine.terms) {
+    if (std::abs(t.factor) > kMaxFactor / std::max<int64_t>(std::abs(factor), 1)) return false;
+  }
+  return std::abs(affine.constant) <= kMaxFactor;
+}
+
+}  // namespace
+
+void Affine::Add(const Affine& other, int64_t factor) {
+  constant += other.constant * factor;
+  for (const Term& t : other.terms) {
+    Term* same = nullptr;
+    for (Term& mine : terms) {
+      if (mine.leaf == t.leaf) same = &mine;
+    }
+    if (same == nullptr) {
+      terms.push_back({t.leaf, t.factor * factor, t.low, t.high});
+    } else {
+      same->factor += t.factor * factor;
+    }
+  }
+  llvm::erase_if(terms, [](const Term& t) { return t.factor == 0; });
+}
+
+bool Affine::Range(int64_t* low, int64_t* high) const {
+  *low = *high = constant;
+  for (const Term& t : terms) {
+    if (t.low > t.high) return false;
+    const int64_t a = t.low * t.factor, b = t.high * t.factor;
+    *low += std::min(a, b);
+    *high += std::max(a, b);
+  }
+  return true;
+}
+
+llvm::Value* EmitTerms(llvm::IRBuilder<>& b, const Affine& affine) {
+  llvm::Value* sum = nullptr;
+  for (const Affine::Term& t : affine.terms) {
+    llvm::Value* leaf = b.CreateSExt(t.leaf, b.getInt64Ty());
+    if (t.factor != 1) {
+      leaf = b.CreateMul(leaf, b.getInt64(t.factor), "", /*HasNUW=*/false, /*HasNSW=*/true);
+    }
+    sum = sum == nullptr ? leaf : b.CreateAdd(sum, leaf, "", /*HasNUW=*/false, /*HasNSW=*/true);
+  }
+  return sum;
+}
+
+llvm::Value* EmitAffine(llvm::IRBuilder<>& b, const Affine& affine) {
+  llvm::Value* sum = EmitTerms(b, affine);
+  if (sum == nullptr) return b.getInt64(affine.constant);
+  if (affine.constant == 0) return sum;
+  return b.CreateAdd(sum, b.getInt64(affine.constant), "", /*HasNUW=*/false, /*HasNSW=*/true);
+}
+
+std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value, int64_t divisor) {
+  Affine quotient, rest;
+  for (const Affine::Term& t : value.terms) {
+    const bool divides = t.factor % divisor == 0;
+    Affine::Term term = t;
+    if (divides) term.factor /= divisor;
+    (divides ? quotient : rest).terms.push_back(term);
+  }
+  rest.constant = value.constant % divisor;
+  if (rest.constant < 0) rest.constant += divisor;
+  quotient.constant = (value.constant - rest.constant) / divisor;
+  int64_t low, high;
+  if (rest.Range(&low, &high) && low >= 0 && high < divisor) return {quotient, rest};
+
+  // Indices fit in 32 bits, where division is cheaper.
+  llvm::Value* whole = EmitAffine(b, value);
+  if (divisor < kMaxFactor) whole = b.CreateTrunc(whole, b.getInt32Ty());
+  llvm::Value* by = llvm::ConstantInt::get(whole->getType(), divisor);
+  llvm::Value* q = b.CreateZExt(b.CreateUDiv(whole, by), b.getInt64Ty());
+  llvm::Value* r = b.CreateZExt(b.CreateURem(whole, by), b.getInt64Ty());
+  return {Single(q, 1, 0), Single(r, 0, divisor - 1)};
+}
+
+void AffineReader::Define(mlir::Value value, llvm::Value* leaf, int64_t low, int64_t high) {
+  leaves_[value] = {leaf, 1, low, high};
+}
+
+Affine AffineReader::Read(mlir::Value value,
+                          const llvm::DenseMap<mlir::Value, llvm::Value*>& emitted,
+                          int depth) const {
+  Affine result;
+  if (Constant(value, &result.constant)) return result;
+  if (auto leaf = leaves_.find(value); leaf != leaves_.end()) {
+    result.terms.push_back(leaf->second);
+    return result;
+  }
+  mlir::Operation* op = value.getDefiningOp();
+  if (op != nullptr && depth < kMaxDepth) {
+    const auto read = [&](int i) { return Read(op->getOperand(i), emitted, depth + 1); };
+    int64_t constant;
+    if (llvm::isa<arith::AddIOp, arith::SubIOp>(op)) {
+      result = read(0);
+      result.Add(read(1), llvm::isa<arith::AddIOp>(op) ? 1 : -1);
+      return result;
+    }
+    if (llvm::isa<arith::MulIOp>(op) && Constant(op->getOperand(1), &constant)) {
+      const Affine factor = read(0);
+      if (Scalable(factor, constant)) {
+        result.Add(factor, constant);
+        return result;
+      }
+    }
+    if (llvm::isa<arith::ShLIOp>(op) && Constant(op->getOperand(1), &constant) && constant < 31) {
+      const Affine factor = read(0);
+      if (Scalable(factor, int64_t{1} << constant)) {
+        result.Add(factor, int64_t{1} << constant);
+        return result;
+      }
+    }
+    // Loop indices fit whatever they are cast to; other i64 values may not.
+    if (llvm::isa<arith::ExtSIOp>(op) ||
+        (llvm::isa<arith::TruncIOp>(op) && leaves_.count(op->getOperand(0)) != 0)) {
+      return read(0);
+    }
+  }
+  result.terms.push_back({emitted.lookup(value), 1, 1, 0});
+  return result;
+}
+
+}  // namespace kiln

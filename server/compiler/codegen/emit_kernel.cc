@@ -1,0 +1,272 @@
+#include "server/compiler/codegen/emit_kernel.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/compiler/codegen/function_emitter.h"
+#include "server/compiler/codegen/scalar_ops.h"
+
+namespace kiln {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+// One dimension of a range task, in i64.
+struct Dimension {
+  Value* lower;
+  Value* extent;              // not negative
+  int64_t low = 1, high = 0;  // bounds of the index, where constant
+};
+
+// Functions of two kinds: tasks, and bounds.
+llvm::Function* NewFunction(llvm::Module* module, const std::string& name, bool is_task) {
+  llvm::LLVMContext& c = module->getContext();
+  llvm::Type* i64 = llvm::Type::getInt64Ty(c);
+  llvm::Type* pointer = llvm::PointerType::get(c, 0);
+  auto* type = is_task
+                   ? llvm::FunctionType::get(llvm::Type::getVoidTy(c),
+                                             {pointer, i64, i64, llvm::Type::getInt32Ty(c)}, false)
+                   : llvm::FunctionType::get(llvm::Type::getVoidTy(c), {pointer, pointer}, false);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+  function->setDoesNotThrow();
+  function->addParamAttr(0, llvm::Attribute::ReadOnly);
+  return function;
+}
+
+// The bounds region's values as dimensions.
+std::vector<Dimension> EmitDimensions(FunctionEmitter& f, ir::RangeTaskOp task) {
+  llvm::IRBuilder<>& b = f.builder();
+  std::vector<Dimension> dimensions;
+  ir::YieldOp yield = f.EmitBlock(task.getBounds().front());
+  for (int d = 0; d < task.getNumDims(); ++d) {
+    Value* lower = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d]), b.getInt64Ty());
+    Value* upper = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d + 1]), b.getInt64Ty());
+    Value* extent =
+        b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(upper, lower), b.getInt64(0));
+    Dimension dimension{lower, extent};
+    auto* first = llvm::dyn_cast<llvm::ConstantInt>(lower);
+    auto* last = llvm::dyn_cast<llvm::ConstantInt>(upper);
+    if (first != nullptr && last != nullptr) {
+      dimension.low = first->getSExtValue();
+      dimension.high = last->getSExtValue() - 1;
+    }
+    dimensions.push_back(dimension);
+  }
+  return dimensions;
+}
+
+// A range task's code for [begin, end).
+class RangeEmitter {
+ public:
+  RangeEmitter(FunctionEmitter& f, ir::RangeTaskOp task, std::vector<Dimension> dimensions)
+      : f_(f), b_(f.builder()), task_(task), dimensions_(std::move(dimensions)) {}
+
+  void Emit(Value* begin, Value* end);
+
+ private:
+  using Accumulators = llvm::SmallVector<Value*, 4>;
+
+  Accumulators EmitRows(Value* begin, Value* end, Accumulators start);
+  Accumulators EmitRow(Value* from, Value* to, Accumulators start);
+  void MapIndex(int dimension, Value* index);
+  mlir::TypeRange AccumulatorTypes() {
+    return mlir::ValueRange(task_.getAccumulators()).getTypes();
+  }
+
+  FunctionEmitter& f_;
+  llvm::IRBuilder<>& b_;
+  ir::RangeTaskOp task_;
+  std::vector<Dimension> dimensions_;
+};
+
+void RangeEmitter::MapIndex(int dimension, Value* index) {
+  const mlir::Value argument = task_.getIndices()[dimension];
+  const Dimension& d = dimensions_[dimension];
+  f_.Map(argument, b_.CreateTrunc(index, LlvmType(argument.getType(), b_.getContext())));
+  f_.indices().Define(argument, index, d.low, d.high);
+}
+
+// The innermost dimension from `from` to `to`: one counted loop.
+RangeEmitter::Accumulators RangeEmitter::EmitRow(Value* from, Value* to, Accumulators start) {
+  BasicBlock* header = f_.NewBlock("row");
+  BasicBlock* body = f_.NewBlock("iteration");
+  BasicBlock* latch = f_.NewBlock("next");
+  BasicBlock* exit = f_.NewBlock("row_end");
+  auto header_values = f_.Phis(header, AccumulatorTypes());
+  auto latch_values = f_.Phis(latch, AccumulatorTypes());
+  llvm::PHINode* index = llvm::IRBuilder<>(header, header->begin()).CreatePHI(b_.getInt64Ty(), 2);
+  index->addIncoming(from, b_.GetInsertBlock());
+  f_.BranchTo(header, header_values, start);
+
+  b_.SetInsertPoint(header);
+  b_.CreateCondBr(b_.CreateICmpSLT(index, to), body, exit);
+  b_.SetInsertPoint(body);
+  MapIndex(task_.getNumDims() - 1, index);
+  for (auto [argument, phi] : llvm::zip(task_.getAccumulators(), header_values)) {
+    f_.Map(argument, phi);
+  }
+  f_.PushLoop({latch, latch_values, nullptr, {}});
+  f_.EmitBlock(task_.getBody().front());
+  f_.PopLoop();
+  b_.SetInsertPoint(latch);
+  index->addIncoming(b_.CreateNSWAdd(index, b_.getInt64(1)), latch);
+  for (auto [phi, value] : llvm::zip(header_values, latch_values)) phi->addIncoming(value, latch);
+  f_.BranchBack(header);
+  b_.SetInsertPoint(exit);
+  return Accumulators(header_values.begin(), header_values.end());
+}
+
+// Rows of the innermost dimension: the first and the last may be partial. The outer
+// indices count up like an odometer.
+RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accumulators start) {
+  const int last = task_.getNumDims() - 1;
+  Value* width = dimensions_[last].extent;
+  // Where the first iteration lies. The chunk is not empty, so no extent is 0.
+  Value* row = b_.CreateUDiv(begin, width);
+  Value* column = b_.CreateURem(begin, width);
+  llvm::SmallVector<Value*, 4> outer(last);
+  for (int d = last - 1; d >= 0; --d) {
+    outer[d] = d == 0 ? row : b_.CreateURem(row, dimensions_[d].extent);
+    if (d > 0) row = b_.CreateUDiv(row, dimensions_[d].extent);
+  }
+
+  BasicBlock* header = f_.NewBlock("rows");
+  BasicBlock* exit = f_.NewBlock("rows_end");
+  llvm::IRBuilder<> at_header(header);
+  BasicBlock* before = b_.GetInsertBlock();
+  const auto phi_of = [&](Value* first) {
+    llvm::PHINode* phi = at_header.CreatePHI(first->getType(), 2);
+    phi->addIncoming(first, before);
+    return phi;
+  };
+  llvm::PHINode* linear = phi_of(begin);
+  llvm::PHINode* first_column = phi_of(column);
+  llvm::SmallVector<llvm::PHINode*, 4> indices;
+  for (Value* v : outer) indices.push_back(phi_of(v));
+  llvm::SmallVector<llvm::PHINode*, 4> accumulators;
+  for (Value* v : start) accumulators.push_back(phi_of(v));
+  b_.CreateBr(header);
+
+  b_.SetInsertPoint(header);
+  for (int d = 0; d < last; ++d) MapIndex(d, b_.CreateNSWAdd(indices[d], dimensions_[d].lower));
+  Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, linear),
+                                          b_.CreateNSWSub(width, first_column));
+  Value* from = b_.CreateNSWAdd(first_column, dimensions_[last].lower);
+  Accumulators after = EmitRow(from, b_.CreateNSWAdd(from, count),
+                               Accumulators(accumulators.begin(), accumulators.end()));
+
+  BasicBlock* latch = b_.GetInsertBlock();
+  Value* next = b_.CreateNSWAdd(linear, count);
+  linear->addIncoming(next, latch);
+  first_column->addIncoming(b_.getInt64(0), latch);
+  Value* carry = b_.getTrue();
+  for (int d = last - 1; d >= 0; --d) {
+    Value* up = b_.CreateSelect(carry, b_.CreateNSWAdd(indices[d], b_.getInt64(1)), indices[d]);
+    if (d > 0) {
+      carry = b_.CreateICmpEQ(up, dimensions_[d].extent);
+      up = b_.CreateSelect(carry, b_.getInt64(0), up);
+    }
+    indices[d]->addIncoming(up, latch);
+  }
+  for (auto [phi, value] : llvm::zip(accumulators, after)) phi->addIncoming(value, latch);
+  b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit);
+  b_.SetInsertPoint(exit);
+  return after;
+}
+
+void RangeEmitter::Emit(Value* begin, Value* end) {
+  Accumulators start;
+  for (mlir::Attribute init : task_.getInits())
+    start.push_back(LlvmConstant(init, b_.getContext()));
+  BasicBlock* some = f_.NewBlock("some");
+  b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
+  b_.SetInsertPoint(some);
+  Accumulators result;
+  if (dimensions_.size() == 1) {
+    Value* lower = dimensions_[0].lower;
+    result = EmitRow(b_.CreateNSWAdd(begin, lower), b_.CreateNSWAdd(end, lower), start);
+  } else {
+    result = EmitRows(begin, end, start);
+  }
+  mlir::Block& finish = task_.getFinish().front();
+  for (auto [argument, value] : llvm::zip(finish.getArguments(), result)) f_.Map(argument, value);
+  f_.EmitBlock(finish);
+}
+
+// The number of iterations, for the runtime; constant bounds need no function.
+void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
+  const std::string name = absl::StrCat(task->symbol(), "_bounds");
+  llvm::Function* function = NewFunction(state->module, name, /*is_task=*/false);
+  FunctionEmitter f(state, function, /*parallel=*/false);
+  llvm::IRBuilder<>& b = f.builder();
+  Value* total = b.getInt64(1);
+  for (const Dimension& d : EmitDimensions(f, op)) total = b.CreateMul(total, d.extent);
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(total)) {
+    function->eraseFromParent();
+    task->set_constant_bounds(true);
+    task->set_end(constant->getSExtValue());
+    return;
+  }
+  Value* out = function->getArg(1);
+  b.CreateStore(b.getInt64(0), out);
+  b.CreateStore(total, b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), out, 1));
+  f.Finish();
+  task->set_bounds_symbol(name);
+}
+
+void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
+  task->set_kind(op.getOver() ? proto::TASK_STRUCT : proto::TASK_RANGE);
+  task->set_max_threads(op.getMaxThreads());
+  task->set_block_dim(op.getBlockDim());
+  task->set_cost(op.getCost());
+  llvm::Function* function = NewFunction(state->module, task->symbol(), /*is_task=*/true);
+  FunctionEmitter f(state, function, /*parallel=*/op.getMaxThreads() != 1);
+  f.set_thread(function->getArg(3));
+  std::vector<Dimension> dimensions = EmitDimensions(f, op);
+  RangeEmitter(f, op, std::move(dimensions)).Emit(function->getArg(1), function->getArg(2));
+  f.Finish();
+  EmitBounds(state, op, task);
+}
+
+void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, proto::Task* task) {
+  task->set_kind(proto::TASK_SERIAL);
+  task->set_constant_bounds(true);
+  task->set_end(1);
+  task->set_max_threads(1);
+  llvm::Function* function = NewFunction(state->module, task->symbol(), /*is_task=*/true);
+  FunctionEmitter f(state, function, /*parallel=*/false);
+  f.set_thread(function->getArg(3));
+  f.EmitBlock(op.getBody().front());
+}
+
+}  // namespace
+
+absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLayout& layout,
+                                         llvm::StringRef triple, llvm::LLVMContext& context) {
+  EmittedKernel result;
+  result.module = std::make_unique<llvm::Module>("kernel", context);
+  result.module->setDataLayout(layout);
+  result.module->setTargetTriple(triple);
+  llvm::SmallVector<mlir::Attribute> storages(kernel.getStorages().begin(),
+                                              kernel.getStorages().end());
+  KernelState state{result.module.get(), storages, AliasScopes(storages, context)};
+  for (mlir::Operation& op : kernel.getBody().front().without_terminator()) {
+    proto::Task task;
+    task.set_symbol(absl::StrCat("task_", result.tasks.size()));
+    if (auto range = llvm::dyn_cast<ir::RangeTaskOp>(op)) {
+      EmitRangeTask(&state, range, &task);
+    } else if (auto serial = llvm::dyn_cast<ir::SerialTaskOp>(op)) {
+      EmitSerialTask(&state, serial, &task);
+    } else {
+      state.unsupported = op.getName().getStringRef().str();
+    }
+    if (!state.unsupported.empty()) {
+      return absl::UnimplementedError(absl::StrCat("no code for '", state.unsupported, "'"));
+    }
+    result.tasks.push_back(std::move(task));
+  }
+  result.has_effects = state.has_effects;
+  result.can_fail = state.can_fail;
+  return result;
+}
+
+}  // namespace kiln

@@ -1,0 +1,299 @@
+#include "server/compiler/codegen/function_emitter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "server/compiler/codegen/scalar_ops.h"
+
+namespace kiln {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+// Fields of KilnContext and entries of KilnRuntime (runtime/abi.h).
+constexpr int kResultsField = 1;
+constexpr int kTemporariesField = 2;
+constexpr int kRuntimeField = 3;
+constexpr int kRandomField = 4;
+constexpr int kPrintEntry = 0;
+constexpr int kFailEntry = 1;
+constexpr int64_t kRandomLineBytes = 64;
+
+// A scalar as the low bytes of an 8-byte slot.
+Value* ToSlot(llvm::IRBuilder<>& b, Value* value) {
+  llvm::Type* type = value->getType();
+  if (!type->isIntegerTy()) {
+    value = b.CreateBitCast(value, b.getIntNTy(type->getPrimitiveSizeInBits()));
+  }
+  return b.CreateZExt(value, b.getInt64Ty());
+}
+
+}  // namespace
+
+FunctionEmitter::FunctionEmitter(KernelState* state, llvm::Function* function, bool parallel)
+    : state_(state),
+      function_(function),
+      parallel_(parallel),
+      entry_(BasicBlock::Create(function->getContext(), "entry", function)),
+      b_(BasicBlock::Create(function->getContext(), "start", function)),
+      entry_builder_(llvm::BranchInst::Create(b_.GetInsertBlock(), entry_)) {
+  return_block_ = BasicBlock::Create(function->getContext(), "return", function);
+  llvm::IRBuilder<>(return_block_).CreateRetVoid();
+}
+
+BasicBlock* FunctionEmitter::NewBlock(const char* name) {
+  return BasicBlock::Create(b_.getContext(), name, function_, return_block_);
+}
+
+llvm::SmallVector<llvm::PHINode*, 4> FunctionEmitter::Phis(BasicBlock* block,
+                                                           mlir::TypeRange types) {
+  llvm::IRBuilder<> b(block);
+  llvm::SmallVector<llvm::PHINode*, 4> phis;
+  for (mlir::Type type : types) phis.push_back(b.CreatePHI(LlvmType(type, b.getContext()), 2));
+  return phis;
+}
+
+llvm::SmallVector<Value*, 4> FunctionEmitter::ValuesOf(mlir::ValueRange values) const {
+  llvm::SmallVector<Value*, 4> result;
+  for (mlir::Value v : values) result.push_back(ValueOf(v));
+  return result;
+}
+
+void FunctionEmitter::BranchTo(BasicBlock* block, llvm::ArrayRef<llvm::PHINode*> phis,
+                               llvm::ArrayRef<Value*> values) {
+  for (auto [phi, value] : llvm::zip(phis, values)) phi->addIncoming(value, b_.GetInsertBlock());
+  b_.CreateBr(block);
+}
+
+void FunctionEmitter::BranchBack(BasicBlock* header) {
+  llvm::LLVMContext& c = b_.getContext();
+  llvm::Metadata* progress = llvm::MDNode::get(c, llvm::MDString::get(c, "llvm.loop.mustprogress"));
+  llvm::MDNode* id = llvm::MDNode::getDistinct(c, {nullptr, progress});
+  id->replaceOperandWith(0, id);
+  b_.CreateBr(header)->setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
+void FunctionEmitter::Finish() { b_.CreateBr(return_block_); }
+
+ir::YieldOp FunctionEmitter::EmitBlock(mlir::Block& block) {
+  for (mlir::Operation& op : block) {
+    if (auto yield = llvm::dyn_cast<ir::YieldOp>(op)) return yield;
+    if (auto next = llvm::dyn_cast<ir::ContinueOp>(op)) {
+      BranchTo(loops_.back().next, loops_.back().next_values, ValuesOf(next.getValues()));
+    } else if (auto leave = llvm::dyn_cast<ir::BreakOp>(op)) {
+      BranchTo(loops_.back().exit, loops_.back().exit_values, ValuesOf(leave.getValues()));
+    } else if (llvm::isa<ir::ReturnOp>(op)) {
+      b_.CreateBr(return_block_);
+    } else {
+      EmitOp(op);
+    }
+  }
+  return {};
+}
+
+void FunctionEmitter::EmitOp(mlir::Operation& op) {
+  const auto type = [&] { return op.getResult(0).getType(); };
+  const auto llvm_type = [&] { return LlvmType(type(), b_.getContext()); };
+  llvm::TypeSwitch<mlir::Operation*>(&op)
+      .Case([&](ir::IfOp o) { EmitIf(o); })
+      .Case([&](ir::ForOp o) { EmitFor(o); })
+      .Case([&](ir::LoopOp o) { EmitLoop(o); })
+      .Case([&](ir::GlobalOp o) { addresses_[o] = Global(o); })
+      .Case([&](ir::ElementOp o) { addresses_[o] = Element(o); })
+      .Case([&](ir::LocalOp o) {
+        addresses_[o] = {Alloca(MemoryType(o.getType().getPointee(), b_.getContext()), 1), kLocal};
+      })
+      .Case([&](ir::LocalArrayOp o) {
+        llvm::Type* element = MemoryType(o.getType().getPointee(), b_.getContext());
+        addresses_[o] = {Alloca(element, o.getCount()), kLocal};
+      })
+      .Case([&](ir::TemporaryOp o) {
+        addresses_[o] = {b_.CreateConstInBoundsGEP1_64(
+                             b_.getInt8Ty(), ContextField(kTemporariesField), o.getOffset()),
+                         AliasScopes::kTemporaries};
+      })
+      .Case([&](ir::LoadOp o) { Map(o, Load(addresses_.lookup(o.getAddress()), type())); })
+      .Case([&](ir::StoreOp o) { Store(addresses_.lookup(o.getAddress()), ValueOf(o.getValue())); })
+      .Case([&](ir::ZeroOp o) { Zero(o); })
+      .Case([&](ir::AtomicOp o) { Map(o, Atomic(o)); })
+      .Case([&](ir::ArgumentOp o) { Map(o, Argument(o.getSlot(), llvm_type())); })
+      .Case([&](ir::ResultOp o) {
+        Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ContextField(kResultsField),
+                                                  8 * o.getSlot());
+        Store({at, AliasScopes::kResults}, ToSlot(b_, ValueOf(o.getValue())));
+      })
+      .Case([&](ir::ExtentOp o) {
+        Map(o, b_.CreateZExtOrTrunc(AxisExtent(o.getStorage(), o.getAxis()), llvm_type()));
+      })
+      .Case([&](ir::OuterExtentOp o) {
+        auto dense = llvm::cast<ir::DenseAttr>(state_->storages[o.getStorage()]);
+        Map(o, b_.CreateZExtOrTrunc(Argument(dense.getExtentSlot(), b_.getInt64Ty()), llvm_type()));
+      })
+      .Case([&](ir::RandomOp o) { Map(o, EmitRandom(o)); })
+      .Case([&](ir::PrintOp o) {
+        state_->has_effects = true;
+        EmitReport(op, o.getNode(), o.getValues(), kPrintEntry);
+      })
+      .Case([&](ir::AssertOp o) { EmitAssert(o); })
+      .Default([&](mlir::Operation*) {
+        auto results = EmitScalarOp(b_, op, ValuesOf(op.getOperands()));
+        if (results.empty() && state_->unsupported.empty()) {
+          state_->unsupported = op.getName().getStringRef().str();
+        }
+        for (size_t i = 0; i < op.getNumResults(); ++i) {
+          const mlir::Value result = op.getResult(i);
+          // After an unsupported op, emission only goes on so as to end.
+          Map(result, i < results.size()
+                          ? results[i]
+                          : llvm::PoisonValue::get(LlvmType(result.getType(), b_.getContext())));
+        }
+      });
+}
+
+void FunctionEmitter::EmitIf(ir::IfOp op) {
+  BasicBlock* merge = NewBlock("merge");
+  auto results = Phis(merge, op.getResultTypes());
+  BasicBlock* blocks[2];
+  mlir::Block* bodies[2] = {&op.getThenBlock(), &op.getElseBlock()};
+  for (int i = 0; i < 2; ++i) {
+    const bool is_empty = results.empty() && llvm::isa<ir::YieldOp>(bodies[i]->front());
+    blocks[i] = is_empty ? merge : NewBlock(i == 0 ? "then" : "else");
+  }
+  b_.CreateCondBr(ValueOf(op.getCondition()), blocks[0], blocks[1]);
+  bool reached = false;
+  for (int i = 0; i < 2; ++i) {
+    if (blocks[i] == merge) {
+      reached = true;
+      continue;
+    }
+    b_.SetInsertPoint(blocks[i]);
+    if (ir::YieldOp yield = EmitBlock(*bodies[i])) {
+      BranchTo(merge, results, ValuesOf(yield.getValues()));
+      reached = true;
+    }
+  }
+  b_.SetInsertPoint(merge);
+  for (auto [result, phi] : llvm::zip(op.getResults(), results)) {
+    Map(result, reached ? static_cast<Value*>(phi) : llvm::PoisonValue::get(phi->getType()));
+    if (!reached) phi->eraseFromParent();
+  }
+}
+
+// header (index, carried) -> body -> latch -> header, header -> exit.
+void FunctionEmitter::EmitFor(ir::ForOp op) {
+  BasicBlock* header = NewBlock("for");
+  BasicBlock* body = NewBlock("body");
+  BasicBlock* latch = NewBlock("next");
+  BasicBlock* exit = NewBlock("end");
+  const mlir::TypeRange carried = op.getResultTypes();
+  auto header_values = Phis(header, carried);
+  auto latch_values = Phis(latch, carried);
+  auto exit_values = Phis(exit, carried);
+  Value* upper = ValueOf(op.getUpper());
+
+  llvm::IRBuilder<> at_header(header, header->begin());
+  llvm::PHINode* index = at_header.CreatePHI(upper->getType(), 2);
+  index->addIncoming(ValueOf(op.getLower()), b_.GetInsertBlock());
+  BranchTo(header, header_values, ValuesOf(op.getInits()));
+
+  b_.SetInsertPoint(header);
+  llvm::SmallVector<Value*, 4> done(header_values.begin(), header_values.end());
+  for (auto [phi, value] : llvm::zip(exit_values, done)) phi->addIncoming(value, header);
+  b_.CreateCondBr(b_.CreateICmpSLT(index, upper), body, exit);
+
+  b_.SetInsertPoint(body);
+  Map(op.getIndex(), index);
+  int64_t low = 1, high = 0;
+  auto* first = llvm::dyn_cast<llvm::ConstantInt>(ValueOf(op.getLower()));
+  auto* last = llvm::dyn_cast<llvm::ConstantInt>(upper);
+  if (first != nullptr && last != nullptr) {
+    low = first->getSExtValue();
+    high = last->getSExtValue() - 1;
+  }
+  indices_.Define(op.getIndex(), index, low, high);
+  for (auto [argument, phi] : llvm::zip(op.getCarried(), header_values)) Map(argument, phi);
+  PushLoop({latch, latch_values, exit, exit_values});
+  EmitBlock(op.getBody().front());
+  PopLoop();
+
+  b_.SetInsertPoint(latch);
+  index->addIncoming(b_.CreateNSWAdd(index, llvm::ConstantInt::get(index->getType(), 1)), latch);
+  for (auto [phi, value] : llvm::zip(header_values, latch_values)) phi->addIncoming(value, latch);
+  BranchBack(header);
+  b_.SetInsertPoint(exit);
+  for (auto [result, phi] : llvm::zip(op.getResults(), exit_values)) Map(result, phi);
+}
+
+void FunctionEmitter::EmitLoop(ir::LoopOp op) {
+  BasicBlock* header = NewBlock("loop");
+  BasicBlock* exit = NewBlock("end");
+  auto carried = Phis(header, op.getResultTypes());
+  auto results = Phis(exit, op.getResultTypes());
+  BranchTo(header, carried, ValuesOf(op.getInits()));
+  b_.SetInsertPoint(header);
+  for (auto [argument, phi] : llvm::zip(op.getCarried(), carried)) Map(argument, phi);
+  PushLoop({header, carried, exit, results});
+  EmitBlock(op.getBody().front());
+  PopLoop();
+  b_.SetInsertPoint(exit);
+  for (auto [result, phi] : llvm::zip(op.getResults(), results)) Map(result, phi);
+}
+
+// Calls an entry of the runtime's table with (context, node, count, values).
+void FunctionEmitter::EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values,
+                                 int entry) {
+  const int64_t count = values.size();
+  Value* slots = Alloca(b_.getInt64Ty(), std::max<int64_t>(count, 2));
+  for (int64_t i = 0; i < count; ++i) {
+    b_.CreateStore(ToSlot(b_, ValueOf(values[i])),
+                   b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, i));
+  }
+  Value* table = ContextField(kRuntimeField);
+  Value* target =
+      b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), table, entry));
+  auto* type = llvm::FunctionType::get(
+      b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt32Ty(), b_.getPtrTy()}, false);
+  auto* call = b_.CreateCall(type, target,
+                             {function_->getArg(0), b_.getInt32(static_cast<uint32_t>(node)),
+                              b_.getInt32(static_cast<uint32_t>(count)), slots});
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  call->addFnAttr(llvm::Attribute::Cold);
+}
+
+void FunctionEmitter::EmitAssert(ir::AssertOp op) {
+  state_->can_fail = true;
+  BasicBlock* failed = NewBlock("fail");
+  BasicBlock* passed = NewBlock("passed");
+  b_.CreateCondBr(ValueOf(op.getCondition()), passed, failed);
+  b_.SetInsertPoint(failed);
+  EmitReport(*op, op.getNode(), op.getValues(), kFailEntry);
+  b_.CreateBr(return_block_);
+  b_.SetInsertPoint(passed);
+}
+
+Value* FunctionEmitter::EmitRandom(ir::RandomOp op) {
+  llvm::Type* type = LlvmType(op.getType(), b_.getContext());
+  Value* state = b_.CreateInBoundsGEP(
+      b_.getInt8Ty(), ContextField(kRandomField),
+      b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), b_.getInt64(kRandomLineBytes)));
+  const auto call = [&](const char* name, llvm::Type* result) {
+    auto callee = state_->module->getOrInsertFunction(
+        name, llvm::FunctionType::get(result, {b_.getPtrTy()}, false));
+    return b_.CreateCall(callee, {state});
+  };
+  if (type->isFloatTy()) return call("kiln_random_f32", type);
+  if (type->isDoubleTy()) return call("kiln_random_f64", type);
+  if (type->isHalfTy()) {
+    // Rounding to half may reach 1: keep the bits that a half holds.
+    Value* bits = b_.CreateLShr(call("kiln_random_u32", b_.getInt32Ty()), 21);
+    Value* number = b_.CreateFMul(b_.CreateUIToFP(bits, b_.getFloatTy()),
+                                  llvm::ConstantFP::get(b_.getFloatTy(), 0x1p-11));
+    return b_.CreateFPTrunc(number, type);
+  }
+  if (type->isIntegerTy(64)) return call("kiln_random_u64", type);
+  // The high bits are the better ones.
+  Value* word = call("kiln_random_u32", b_.getInt32Ty());
+  const unsigned bits = type->getIntegerBitWidth();
+  return b_.CreateTrunc(b_.CreateLShr(word, 32 - bits), type);
+}
+
+}  // namespace kiln

@@ -1,0 +1,138 @@
+// Emits the ops of one task, or of its bounds, into an LLVM function. Private to
+// this directory.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_FUNCTION_EMITTER_H_
+#define KILN_SERVER_COMPILER_CODEGEN_FUNCTION_EMITTER_H_
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "server/compiler/codegen/affine.h"
+#include "server/compiler/dialect/dialect.h"
+
+namespace kiln {
+
+// Alias scopes of the memories that a kernel reaches: one for each base of each
+// storage (shared by storages that may overlap) and one each for what the runtime
+// passes.
+class AliasScopes {
+ public:
+  AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context);
+
+  // Memory kinds that are no storage.
+  enum Other { kTemporaries = -1, kResults = -2, kRandom = -3 };
+  void Tag(llvm::Instruction* access, int memory) const;
+  int OfBase(int storage, int base) const { return storages_[storage][base]; }
+
+ private:
+  struct Tags {
+    llvm::MDNode* scope;
+    llvm::MDNode* noalias;
+  };
+  std::vector<std::vector<int>> storages_;
+  std::vector<Tags> tags_;
+  int num_other_ = 3;
+};
+
+// What all functions of a kernel share.
+struct KernelState {
+  llvm::Module* module;
+  llvm::SmallVector<mlir::Attribute> storages;
+  AliasScopes scopes;
+  bool has_effects = false;
+  bool can_fail = false;
+  std::string unsupported;  // name of the first op without an emission
+};
+
+class FunctionEmitter {
+ public:
+  // `function` takes the context first. `parallel`: others run the same task.
+  FunctionEmitter(KernelState* state, llvm::Function* function, bool parallel);
+
+  llvm::IRBuilder<>& builder() { return b_; }
+  AffineReader& indices() { return indices_; }
+  void Map(mlir::Value value, llvm::Value* to) { values_[value] = to; }
+  llvm::Value* ValueOf(mlir::Value value) const { return values_.lookup(value); }
+  // Where return and failures go; holds no instruction but the final `ret`.
+  llvm::BasicBlock* return_block() const { return return_block_; }
+  void set_thread(llvm::Value* thread) { thread_ = thread; }
+
+  // The ops of a block up to its terminator. A kiln.yield is returned, others are
+  // emitted: they leave the block.
+  ir::YieldOp EmitBlock(mlir::Block& block);
+
+  // What continue and break in the blocks emitted meanwhile lead to.
+  struct Loop {
+    llvm::BasicBlock* next;
+    llvm::SmallVector<llvm::PHINode*, 4> next_values;
+    llvm::BasicBlock* exit;
+    llvm::SmallVector<llvm::PHINode*, 4> exit_values;
+  };
+  void PushLoop(Loop loop) { loops_.push_back(std::move(loop)); }
+  void PopLoop() { loops_.pop_back(); }
+  llvm::BasicBlock* NewBlock(const char* name);
+  // A phi for each value, in `block`; incoming values come later.
+  llvm::SmallVector<llvm::PHINode*, 4> Phis(llvm::BasicBlock* block, mlir::TypeRange types);
+  void BranchTo(llvm::BasicBlock* block, llvm::ArrayRef<llvm::PHINode*> phis,
+                llvm::ArrayRef<llvm::Value*> values);
+  llvm::SmallVector<llvm::Value*, 4> ValuesOf(mlir::ValueRange values) const;
+  // Ends the loop's latch, telling LLVM that the loop ends.
+  void BranchBack(llvm::BasicBlock* header);
+  // Ends the function: entry runs into the code, the code into the return block.
+  void Finish();
+
+ private:
+  struct Address {
+    llvm::Value* pointer;
+    int memory;  // AliasScopes; kLocal: no tags
+  };
+  static constexpr int kLocal = INT32_MIN;
+
+  void EmitOp(mlir::Operation& op);
+  void EmitIf(ir::IfOp op);
+  void EmitFor(ir::ForOp op);
+  void EmitLoop(ir::LoopOp op);
+  void EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values, int entry);
+  void EmitAssert(ir::AssertOp op);
+  llvm::Value* EmitRandom(ir::RandomOp op);
+
+  // memory.cc
+  llvm::Value* ContextField(int index);
+  llvm::Value* Argument(int64_t slot, llvm::Type* type);
+  llvm::Value* AxisExtent(int64_t storage, int64_t axis);
+  Address Global(ir::GlobalOp op);
+  Address DenseAddress(int storage, ir::DenseAttr dense, ir::GlobalOp op);
+  Address NdarrayAddress(int storage, ir::NdarrayAttr array, ir::GlobalOp op);
+  Address Element(ir::ElementOp op);
+  llvm::Value* Alloca(llvm::Type* type, int64_t count);
+  llvm::Value* Load(const Address& address, mlir::Type type);
+  void Store(const Address& address, llvm::Value* value);
+  void Zero(ir::ZeroOp op);
+  llvm::Value* Atomic(ir::AtomicOp op);
+  llvm::Value* Combine(ir::AtomicKind kind, llvm::Value* x, llvm::Value* y);
+  llvm::Value* CompareExchangeLoop(const Address& address, ir::AtomicKind kind, llvm::Value* y);
+
+  KernelState* state_;
+  llvm::Function* function_;
+  bool parallel_;
+  llvm::BasicBlock* entry_;
+  llvm::BasicBlock* return_block_;
+  llvm::IRBuilder<> b_;
+  llvm::IRBuilder<> entry_builder_;  // loads of arguments and allocas: before all code
+  llvm::Value* thread_ = nullptr;
+  llvm::DenseMap<mlir::Value, llvm::Value*> values_;
+  llvm::DenseMap<mlir::Value, Address> addresses_;
+  llvm::DenseMap<std::pair<int64_t, llvm::Type*>, llvm::Value*> arguments_;
+  llvm::DenseMap<int, llvm::Value*> context_fields_;
+  AffineReader indices_;
+  std::vector<Loop> loops_;
+};
+
+// What a scalar occupies: u1 a byte.
+llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context);
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_CODEGEN_FUNCTION_EMITTER_H_

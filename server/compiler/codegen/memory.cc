@@ -1,0 +1,332 @@
+// Addresses, loads, stores and atomics.
+#include "llvm/IR/MDBuilder.h"
+#include "server/compiler/codegen/function_emitter.h"
+#include "server/compiler/codegen/scalar_ops.h"
+
+namespace kiln {
+namespace {
+
+using llvm::Value;
+
+// Fields of KilnContext (runtime/abi.h).
+constexpr int kArgumentsField = 0;
+constexpr int kTemporariesField = 2;
+
+int64_t Bytes(mlir::Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
+
+void MarkInvariant(llvm::LoadInst* load) {
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                    llvm::MDNode::get(load->getContext(), {}));
+}
+
+}  // namespace
+
+llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context) {
+  return type.isInteger(1) ? llvm::Type::getInt8Ty(context) : LlvmType(type, context);
+}
+
+AliasScopes::AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context) {
+  int count = num_other_;
+  llvm::DenseMap<int64_t, int> of_set;
+  for (mlir::Attribute storage : storages) {
+    auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
+    auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage);
+    const int64_t set = dense ? dense.getAlias() : array ? array.getAlias() : 0;
+    const int64_t bases = dense ? dense.getBases() : 1;
+    storages_.emplace_back();
+    for (int64_t base = 0; base < bases; ++base) {
+      // A set of storages that may overlap is one memory, whatever their bases.
+      const int memory = set == 0 ? count : of_set.try_emplace(set, count).first->second;
+      if (memory == count) ++count;
+      storages_.back().push_back(memory);
+    }
+  }
+  llvm::MDBuilder md(context);
+  llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
+  llvm::SmallVector<llvm::Metadata*> scopes;
+  for (int i = 0; i < count; ++i) scopes.push_back(md.createAnonymousAliasScope(domain));
+  for (int i = 0; i < count; ++i) {
+    llvm::SmallVector<llvm::Metadata*> others = scopes;
+    others.erase(others.begin() + i);
+    tags_.push_back({llvm::MDNode::get(context, scopes[i]), llvm::MDNode::get(context, others)});
+  }
+}
+
+void AliasScopes::Tag(llvm::Instruction* access, int memory) const {
+  const Tags& tags = tags_[memory < 0 ? -memory - 1 : memory];
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope, tags.scope);
+  access->setMetadata(llvm::LLVMContext::MD_noalias, tags.noalias);
+}
+
+Value* FunctionEmitter::ContextField(int index) {
+  Value*& field = context_fields_[index];
+  if (field == nullptr) {
+    Value* at =
+        entry_builder_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(0), 8 * index);
+    auto* load = entry_builder_.CreateAlignedLoad(b_.getPtrTy(), at, llvm::Align(8));
+    MarkInvariant(load);
+    field = load;
+  }
+  return field;
+}
+
+Value* FunctionEmitter::Argument(int64_t slot, llvm::Type* type) {
+  Value*& argument = arguments_[{slot, type}];
+  if (argument == nullptr) {
+    Value* at = entry_builder_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(),
+                                                          ContextField(kArgumentsField), 8 * slot);
+    llvm::Type* stored = type->isIntegerTy(1) ? b_.getInt8Ty() : type;
+    auto* load = entry_builder_.CreateAlignedLoad(stored, at, llvm::Align(8));
+    MarkInvariant(load);
+    argument = load;
+    if (type->isIntegerTy(1)) argument = entry_builder_.CreateIsNotNull(load);
+  }
+  return argument;
+}
+
+Value* FunctionEmitter::AxisExtent(int64_t storage, int64_t axis) {
+  if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(state_->storages[storage])) {
+    return Argument(array.getExtentSlot(axis), b_.getInt64Ty());
+  }
+  auto dense = llvm::cast<ir::DenseAttr>(state_->storages[storage]);
+  Value* extent = b_.getInt64(1);
+  for (int d = 0; d < dense.getNumDigits(); ++d) {
+    if (dense.getDigitAxis(d) != axis) continue;
+    const int64_t digit = dense.getDigitExtent(d);
+    extent = b_.CreateMul(
+        extent, digit != 0 ? b_.getInt64(digit) : Argument(dense.getExtentSlot(), b_.getInt64Ty()));
+  }
+  return extent;
+}
+
+FunctionEmitter::Address FunctionEmitter::Global(ir::GlobalOp op) {
+  const int storage = static_cast<int>(op.getStorage());
+  mlir::Attribute attribute = state_->storages[storage];
+  if (auto dense = llvm::dyn_cast<ir::DenseAttr>(attribute))
+    return DenseAddress(storage, dense, op);
+  return NdarrayAddress(storage, llvm::cast<ir::NdarrayAttr>(attribute), op);
+}
+
+FunctionEmitter::Address FunctionEmitter::DenseAddress(int storage, ir::DenseAttr dense,
+                                                       ir::GlobalOp op) {
+  const int component = static_cast<int>(op.getComponent());
+  const int base = static_cast<int>(dense.getComponentBase(component));
+  Affine offset;
+  offset.constant = dense.getComponentOffset(component);
+  for (int axis = 0; axis < dense.getAxes(); ++axis) {
+    Affine index = indices_.Read(op.getIndices()[axis], values_);
+    index.constant -= dense.getAxisOffset(axis);
+    llvm::SmallVector<int, 4> digits;  // outermost first
+    for (int d = 0; d < dense.getNumDigits(); ++d) {
+      if (dense.getDigitAxis(d) == axis) digits.push_back(d);
+    }
+    for (size_t i = digits.size(); i-- > 0;) {
+      Affine digit = index;
+      if (i > 0) {
+        std::tie(index, digit) = DivideAffine(b_, index, dense.getDigitExtent(digits[i]));
+      }
+      offset.Add(digit, dense.getDigitStride(base, digits[i]));
+    }
+  }
+  Value* pointer = Argument(dense.getSlot() + base, b_.getPtrTy());
+  if (Value* terms = EmitTerms(b_, offset)) {
+    pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), pointer, terms);
+  }
+  if (offset.constant != 0) {
+    pointer = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), pointer, offset.constant);
+  }
+  return {pointer, state_->scopes.OfBase(storage, base)};
+}
+
+FunctionEmitter::Address FunctionEmitter::NdarrayAddress(int storage, ir::NdarrayAttr array,
+                                                         ir::GlobalOp op) {
+  const int64_t components = array.getTypes().size();
+  const int64_t component = op.getComponent();
+  const int64_t bytes = Bytes(op.getType().getPointee());
+  llvm::Type* i64 = b_.getInt64Ty();
+  Value* linear = nullptr;
+  for (int axis = 0; axis < array.getAxes(); ++axis) {
+    Value* index = EmitAffine(b_, indices_.Read(op.getIndices()[axis], values_));
+    if (array.getClamp()) {
+      Value* last = b_.CreateSub(AxisExtent(storage, axis), b_.getInt64(1));
+      index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, last);
+      index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index, b_.getInt64(0));
+    }
+    if (linear != nullptr) {
+      linear = b_.CreateMul(linear, Argument(array.getExtentSlot(axis), i64), "", false, true);
+    }
+    linear = linear == nullptr ? index : b_.CreateAdd(linear, index, "", false, true);
+  }
+  if (linear == nullptr) linear = b_.getInt64(0);
+  Value* pointer = Argument(array.getSlot(), b_.getPtrTy());
+  int64_t factor = bytes;
+  if (array.getSoa()) {
+    Value* total = b_.getInt64(component);
+    for (int axis = 0; axis < array.getAxes(); ++axis) {
+      total = b_.CreateMul(total, Argument(array.getExtentSlot(axis), i64), "", false, true);
+    }
+    linear = b_.CreateAdd(linear, total, "", false, true);
+  } else {
+    factor *= components;
+  }
+  pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), pointer,
+                                 b_.CreateMul(linear, b_.getInt64(factor), "", false, true));
+  if (!array.getSoa() && component != 0) {
+    pointer = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), pointer, component * bytes);
+  }
+  return {pointer, state_->scopes.OfBase(storage, 0)};
+}
+
+FunctionEmitter::Address FunctionEmitter::Element(ir::ElementOp op) {
+  Address address = addresses_.lookup(op.getArray());
+  Affine offset;
+  offset.Add(indices_.Read(op.getIndex(), values_), Bytes(op.getType().getPointee()));
+  address.pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), address.pointer, EmitAffine(b_, offset));
+  return address;
+}
+
+Value* FunctionEmitter::Alloca(llvm::Type* type, int64_t count) {
+  llvm::IRBuilder<> first(entry_, entry_->begin());
+  return first.CreateAlloca(count == 1 ? type : llvm::ArrayType::get(type, count));
+}
+
+Value* FunctionEmitter::Load(const Address& address, mlir::Type type) {
+  auto* load = b_.CreateLoad(kiln::MemoryType(type, b_.getContext()), address.pointer);
+  if (address.memory != kLocal) state_->scopes.Tag(load, address.memory);
+  // Any byte but 0 is true: arrays of the user's may hold others than 1.
+  return type.isInteger(1) ? b_.CreateIsNotNull(load) : load;
+}
+
+void FunctionEmitter::Store(const Address& address, Value* value) {
+  if (value->getType()->isIntegerTy(1)) value = b_.CreateZExt(value, b_.getInt8Ty());
+  auto* store = b_.CreateStore(value, address.pointer);
+  if (address.memory != kLocal) state_->scopes.Tag(store, address.memory);
+}
+
+void FunctionEmitter::Zero(ir::ZeroOp op) {
+  const Address address = addresses_.lookup(op.getAddress());
+  const int64_t bytes = Bytes(llvm::cast<ir::AddrType>(op.getAddress().getType()).getPointee());
+  auto* zero =
+      b_.CreateMemSet(address.pointer, b_.getInt8(0), op.getCount() * bytes, llvm::Align(bytes));
+  if (address.memory != kLocal) state_->scopes.Tag(zero, address.memory);
+}
+
+Value* FunctionEmitter::Combine(ir::AtomicKind kind, Value* x, Value* y) {
+  namespace I = llvm::Intrinsic;
+  b_.clearFastMathFlags();
+  switch (kind) {
+    case ir::AtomicKind::addi:
+      return b_.CreateAdd(x, y);
+    case ir::AtomicKind::subi:
+      return b_.CreateSub(x, y);
+    case ir::AtomicKind::muli:
+      return b_.CreateMul(x, y);
+    case ir::AtomicKind::minsi:
+      return b_.CreateBinaryIntrinsic(I::smin, x, y);
+    case ir::AtomicKind::maxsi:
+      return b_.CreateBinaryIntrinsic(I::smax, x, y);
+    case ir::AtomicKind::minui:
+      return b_.CreateBinaryIntrinsic(I::umin, x, y);
+    case ir::AtomicKind::maxui:
+      return b_.CreateBinaryIntrinsic(I::umax, x, y);
+    case ir::AtomicKind::andi:
+      return b_.CreateAnd(x, y);
+    case ir::AtomicKind::ori:
+      return b_.CreateOr(x, y);
+    case ir::AtomicKind::xori:
+      return b_.CreateXor(x, y);
+    case ir::AtomicKind::addf:
+      return b_.CreateFAdd(x, y);
+    case ir::AtomicKind::subf:
+      return b_.CreateFSub(x, y);
+    case ir::AtomicKind::mulf:
+      return b_.CreateFMul(x, y);
+    case ir::AtomicKind::minf:
+      return b_.CreateBinaryIntrinsic(I::minnum, x, y);
+    case ir::AtomicKind::maxf:
+      return b_.CreateBinaryIntrinsic(I::maxnum, x, y);
+  }
+  return nullptr;
+}
+
+// x86 has no such instruction: load, combine, exchange if nothing came between.
+Value* FunctionEmitter::CompareExchangeLoop(const Address& address, ir::AtomicKind kind, Value* y) {
+  llvm::Type* type = y->getType();
+  const bool is_bool = type->isIntegerTy(1);
+  llvm::Type* word = is_bool ? b_.getInt8Ty() : b_.getIntNTy(type->getPrimitiveSizeInBits());
+  const llvm::Align align(word->getIntegerBitWidth() / 8);
+  const auto from_word = [&](Value* v) {
+    return is_bool ? b_.CreateIsNotNull(v) : b_.CreateBitCast(v, type);
+  };
+  const auto to_word = [&](Value* v) {
+    return is_bool ? b_.CreateZExt(v, word) : b_.CreateBitCast(v, word);
+  };
+  auto* first = b_.CreateAlignedLoad(word, address.pointer, align);
+  first->setAtomic(llvm::AtomicOrdering::Monotonic);
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::BasicBlock* retry = NewBlock("retry");
+  llvm::BasicBlock* done = NewBlock("done");
+  b_.CreateBr(retry);
+  b_.SetInsertPoint(retry);
+  llvm::PHINode* seen = b_.CreatePHI(word, 2);
+  seen->addIncoming(first, before);
+  Value* combined = to_word(Combine(kind, from_word(seen), y));
+  Value* exchange =
+      b_.CreateAtomicCmpXchg(address.pointer, seen, combined, align,
+                             llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
+  seen->addIncoming(b_.CreateExtractValue(exchange, 0), retry);
+  b_.CreateCondBr(b_.CreateExtractValue(exchange, 1), done, retry);
+  b_.SetInsertPoint(done);
+  return from_word(seen);
+}
+
+Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
+  using Rmw = llvm::AtomicRMWInst;
+  const Address address = addresses_.lookup(op.getAddress());
+  Value* value = ValueOf(op.getValue());
+  const mlir::Type type = op.getValue().getType();
+  if (!parallel_ || address.memory == kLocal) {
+    Value* old = Load(address, type);
+    Store(address, Combine(op.getKind(), old, value));
+    return old;
+  }
+  std::optional<Rmw::BinOp> operation;
+  switch (op.getKind()) {
+    case ir::AtomicKind::addi:
+      operation = Rmw::Add;
+      break;
+    case ir::AtomicKind::subi:
+      operation = Rmw::Sub;
+      break;
+    case ir::AtomicKind::minsi:
+      operation = Rmw::Min;
+      break;
+    case ir::AtomicKind::maxsi:
+      operation = Rmw::Max;
+      break;
+    case ir::AtomicKind::minui:
+      operation = Rmw::UMin;
+      break;
+    case ir::AtomicKind::maxui:
+      operation = Rmw::UMax;
+      break;
+    case ir::AtomicKind::andi:
+      operation = Rmw::And;
+      break;
+    case ir::AtomicKind::ori:
+      operation = Rmw::Or;
+      break;
+    case ir::AtomicKind::xori:
+      operation = Rmw::Xor;
+      break;
+    default:
+      break;
+  }
+  if (!operation || type.isInteger(1)) return CompareExchangeLoop(address, op.getKind(), value);
+  auto* rmw = b_.CreateAtomicRMW(*operation, address.pointer, value, llvm::MaybeAlign(),
+                                 llvm::AtomicOrdering::Monotonic);
+  state_->scopes.Tag(rmw, address.memory);
+  return rmw;
+}
+
+}  // namespace kiln

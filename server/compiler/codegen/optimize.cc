@@ -1,0 +1,168 @@
+#include "server/compiler/codegen/optimize.h"
+
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "lang/cpu_level.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "server/compiler/codegen/device_bitcode.h"
+#include "server/compiler/codegen/pipelines.h"
+#include "server/compiler/codegen/vector_math.h"
+
+namespace kiln {
+namespace {
+
+constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
+constexpr char kDevicePrefix[] = "kiln_";
+// LLVM calls these by name where it lowers f16.
+constexpr const char* kHalfFunctions[] = {"__extendhfsf2", "__truncsfhf2", "__truncdfhf2"};
+
+bool UsesHalf(const llvm::Module& module) {
+  for (const llvm::Function& f : module) {
+    for (const llvm::Instruction& i : llvm::instructions(f)) {
+      if (i.getType()->isHalfTy()) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+struct TargetCode::State {
+  proto::CpuLevel level;
+  OptimizeOptions options;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  llvm::DataLayout layout{""};
+  std::unique_ptr<llvm::TargetLibraryInfoImpl> library;
+};
+
+TargetCode::TargetCode() : state_(std::make_unique<State>()) {}
+TargetCode::~TargetCode() = default;
+
+const char* TargetCode::triple() { return kTriple; }
+const llvm::DataLayout& TargetCode::data_layout() const { return state_->layout; }
+
+absl::StatusOr<std::unique_ptr<TargetCode>> TargetCode::Make(proto::CpuLevel level,
+                                                             const OptimizeOptions& options) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  if (level < proto::X86_64_V2 || level > proto::X86_64_V4) {
+    return absl::UnimplementedError(absl::StrCat("no code for CPU level ", level));
+  }
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (target == nullptr) return absl::InternalError(error);
+  const auto effort = options.level == 0   ? llvm::CodeGenOptLevel::None
+                      : options.level == 1 ? llvm::CodeGenOptLevel::Less
+                                           : llvm::CodeGenOptLevel::Default;
+  auto code = std::unique_ptr<TargetCode>(new TargetCode);
+  State& s = *code->state_;
+  s.level = level;
+  s.options = options;
+  llvm::TargetOptions machine_options;
+  machine_options.AllowFPOpFusion =
+      options.fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  s.machine.reset(target->createTargetMachine(kTriple, std::string(CpuLevelName(level)), "",
+                                              machine_options, llvm::Reloc::PIC_,
+                                              llvm::CodeModel::Small, effort));
+  s.layout = s.machine->createDataLayout();
+  s.library = std::make_unique<llvm::TargetLibraryInfoImpl>(llvm::Triple(kTriple));
+  if (options.fast_math) AddVectorMath(level, s.library.get());
+  return code;
+}
+
+absl::Status TargetCode::LinkDeviceLibrary(llvm::Module& module,
+                                           llvm::ArrayRef<std::string> exported) {
+  const bool half = UsesHalf(module);
+  bool needed = half;
+  for (const llvm::Function& f : module) {
+    needed |= f.isDeclaration() && f.getName().starts_with(kDevicePrefix);
+  }
+  if (needed) {
+    if (half) {
+      for (const char* name : kHalfFunctions) {
+        module.getOrInsertFunction(name, llvm::Type::getVoidTy(module.getContext()));
+      }
+    }
+    auto library = llvm::parseBitcodeFile(
+        llvm::MemoryBufferRef(llvm::StringRef(kDeviceBitcode, kDeviceBitcodeSize), "device_lib"),
+        module.getContext());
+    if (!library) return absl::InternalError(llvm::toString(library.takeError()));
+    (*library)->setTargetTriple(kTriple);
+    (*library)->setDataLayout(module.getDataLayout());
+    if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) {
+      return absl::InternalError("linking the device library failed");
+    }
+    if (half) {
+      llvm::SmallVector<llvm::GlobalValue*> used;
+      for (const char* name : kHalfFunctions) used.push_back(module.getFunction(name));
+      llvm::appendToCompilerUsed(module, used);
+    }
+  }
+  const std::string cpu(CpuLevelName(state_->level));
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    // What came from the library has the baseline's attributes: they would forbid inlining.
+    f.removeFnAttr("target-features");
+    f.removeFnAttr("tune-cpu");
+    f.addFnAttr("target-cpu", cpu);
+    f.addFnAttr("no-trapping-math", "true");
+    f.addFnAttr("prefer-vector-width", "256");
+    if (llvm::is_contained(exported, f.getName())) continue;
+    f.setLinkage(llvm::GlobalValue::InternalLinkage);
+    if (f.getName().starts_with("kiln_random")) f.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  return absl::OkStatus();
+}
+
+void TargetCode::Optimize(llvm::Module& module) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(state_->machine.get());
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(*state_->library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  const char* text = PipelineText(state_->options.level);
+  if (getenv("KILN_DEFAULT_PIPELINE")) {
+    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  } else if (llvm::Error error = builder.parsePassPipeline(passes, text)) {
+    llvm::report_fatal_error(std::move(error));
+  }
+  passes.run(module, modules);
+}
+
+absl::StatusOr<llvm::SmallVector<char, 0>> TargetCode::EmitObject(llvm::Module& module) {
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream out(object);
+  llvm::legacy::PassManager passes;
+  if (state_->machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile,
+                                           /*DisableVerify=*/true)) {
+    return absl::InternalError("this target cannot emit objects");
+  }
+  passes.run(module);
+  return object;
+}
+
+}  // namespace kiln

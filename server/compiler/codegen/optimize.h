@@ -1,0 +1,51 @@
+// LLVM set up for one CPU level: optimisation and object code. LLVM headers stay in
+// optimize.cc as far as they are heavy.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_OPTIMIZE_H_
+#define KILN_SERVER_COMPILER_CODEGEN_OPTIMIZE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/DataLayout.h"
+#include "proto/target.pb.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace kiln {
+
+struct OptimizeOptions {
+  int level = 3;          // 0..3
+  bool fast_math = true;  // vector math functions of up to 4 ulp
+};
+
+// Code generation for one level with one set of options; made once, used often.
+class TargetCode {
+ public:
+  // Unimplemented: no such level here.
+  static absl::StatusOr<std::unique_ptr<TargetCode>> Make(proto::CpuLevel level,
+                                                          const OptimizeOptions& options);
+  ~TargetCode();
+
+  static const char* triple();
+  const llvm::DataLayout& data_layout() const;
+
+  // Defines what `module` calls of the device library, gives every function the
+  // level's attributes and keeps only `exported` names visible.
+  absl::Status LinkDeviceLibrary(llvm::Module& module, llvm::ArrayRef<std::string> exported);
+  void Optimize(llvm::Module& module);
+  absl::StatusOr<llvm::SmallVector<char, 0>> EmitObject(llvm::Module& module);
+
+ private:
+  TargetCode();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_CODEGEN_OPTIMIZE_H_

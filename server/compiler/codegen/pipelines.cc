@@ -1,0 +1,42 @@
+#include "server/compiler/codegen/pipelines.h"
+
+namespace kiln {
+namespace {
+
+#define KILN_INSTCOMBINE "instcombine<no-verify-fixpoint>"
+
+constexpr char kNone[] = "always-inline";
+
+constexpr char kSimple[] =
+    "always-inline,globaldce,"
+    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," KILN_INSTCOMBINE
+    ",loop-mssa(loop-rotate,licm),simplifycfg)";
+
+// LLVM's -O3 without what kernels have no use for: the call graph (all calls are
+// inlined by now or stay), globals, exceptions, recursion, profiles.
+constexpr char kFull[] =
+    "always-inline,globaldce,"
+    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg<switch-range-to-icmp>"
+    "," KILN_INSTCOMBINE
+    ",correlated-propagation,simplifycfg,reassociate,"
+    "loop-mssa(loop-instsimplify,loop-simplifycfg,licm<no-allowspeculation>,"
+    "loop-rotate<header-duplication>,licm<allowspeculation>,"
+    "simple-loop-unswitch<nontrivial;trivial>),"
+    "simplifycfg," KILN_INSTCOMBINE
+    ",loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
+    "sroa<modify-cfg>,gvn,sccp,bdce," KILN_INSTCOMBINE
+    ",jump-threading,correlated-propagation,adce,dse,loop-mssa(licm<allowspeculation>),"
+    "simplifycfg<hoist-common-insts;sink-common-insts>," KILN_INSTCOMBINE
+    ","
+    "loop(loop-rotate<header-duplication>,loop-deletion),inject-tli-mappings,"
+    "loop-vectorize,infer-alignment,loop-load-elim," KILN_INSTCOMBINE
+    ",simplifycfg<forward-switch-cond;switch-range-to-icmp;switch-to-lookup;no-keep-loops;"
+    "hoist-common-insts;sink-common-insts>,slp-vectorizer,vector-combine," KILN_INSTCOMBINE
+    ",loop-unroll<O3>,sroa<preserve-cfg>," KILN_INSTCOMBINE
+    ",loop-mssa(licm<allowspeculation>),loop-sink,instsimplify,div-rem-pairs,simplifycfg)";
+
+}  // namespace
+
+const char* PipelineText(int level) { return level == 0 ? kNone : level == 1 ? kSimple : kFull; }
+
+}  // namespace kiln

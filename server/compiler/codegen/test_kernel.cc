@@ -1,0 +1,144 @@
+#include "server/compiler/codegen/test_kernel.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "lang/status_macros.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "server/compiler/dialect/dialect.h"
+
+namespace kiln {
+namespace {
+
+mlir::MLIRContext* Context() {
+  static auto* context = [] {
+    auto* c = new mlir::MLIRContext(mlir::MLIRContext::Threading::DISABLED);
+    c->loadDialect<ir::KilnDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
+    return c;
+  }();
+  return context;
+}
+
+CodeGenerator* Generator() {
+  static auto* generator = new CodeGenerator;
+  return generator;
+}
+
+struct Parsed {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::Operation* kernel;
+};
+
+absl::StatusOr<Parsed> Parse(const std::string& text) {
+  Parsed parsed;
+  parsed.module = mlir::parseSourceString<mlir::ModuleOp>(text, Context());
+  if (!parsed.module) return absl::InvalidArgumentError("the test's text does not parse");
+  parsed.kernel = &parsed.module->getBody()->front();
+  return parsed;
+}
+
+proto::Target Target(proto::CpuLevel level) {
+  proto::Target target;
+  target.set_cpu(level);
+  return target;
+}
+
+proto::CodeOptions Options(bool fast_math, int level) {
+  proto::CodeOptions options;
+  options.set_fast_math(fast_math);
+  options.set_opt_level(level);
+  return options;
+}
+
+absl::StatusOr<void*> Load(const std::string& payload) {
+  char path[] = "/tmp/kiln_test_XXXXXX";
+  const int fd = mkstemp(path);
+  if (fd < 0) return absl::ErrnoToStatus(errno, "making a file");
+  const ssize_t written = write(fd, payload.data(), payload.size());
+  close(fd);
+  if (written != static_cast<ssize_t>(payload.size())) return absl::DataLossError("short write");
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  unlink(path);
+  if (library == nullptr) return absl::InternalError(dlerror());
+  return library;
+}
+
+}  // namespace
+
+TestKernel::TestKernel() {
+  runtime_.print = [](const KilnContext* c, uint32_t node, uint32_t count, const uint64_t* values) {
+    Record(c, false, node, count, values);
+  };
+  runtime_.fail = [](const KilnContext* c, uint32_t node, uint32_t count, const uint64_t* values) {
+    Record(c, true, node, count, values);
+  };
+  context_.results = results_;
+  context_.temporaries = temporaries_;
+  context_.runtime = &runtime_;
+  context_.random_states = random_;
+  context_.failed = &failed_;
+  context_.launch = this;
+  for (auto& line : random_) std::fill(line, line + 4, 0x9e3779b9u + (&line - random_));
+}
+
+TestKernel::~TestKernel() {
+  if (library_ != nullptr) dlclose(library_);
+}
+
+void TestKernel::Record(const KilnContext* context, bool failed, uint32_t node, uint32_t count,
+                        const uint64_t* values) {
+  auto* kernel = static_cast<TestKernel*>(context->launch);
+  kernel->reports_.push_back({failed, node, {values, values + count}});
+}
+
+absl::StatusOr<std::unique_ptr<TestKernel>> TestKernel::Compile(const std::string& text,
+                                                                const Options& options) {
+  ASSIGN_OR_RETURN(Parsed parsed, Parse(text));
+  std::unique_ptr<TestKernel> kernel(new TestKernel);
+  ASSIGN_OR_RETURN(kernel->code_,
+                   Generator()->Generate(parsed.kernel, Target(options.level),
+                                         kiln::Options(options.fast_math, options.opt_level), {},
+                                         &kernel->stages_));
+  ASSIGN_OR_RETURN(kernel->library_, Load(kernel->code_.payload));
+  for (const proto::Task& task : kernel->code_.tasks) {
+    kernel->tasks_.push_back(
+        reinterpret_cast<KilnTask>(dlsym(kernel->library_, task.symbol().c_str())));
+    kernel->bounds_.push_back(
+        task.bounds_symbol().empty()
+            ? nullptr
+            : reinterpret_cast<KilnBounds>(dlsym(kernel->library_, task.bounds_symbol().c_str())));
+  }
+  return kernel;
+}
+
+absl::StatusOr<std::string> TestKernel::EmitText(const std::string& text) {
+  ASSIGN_OR_RETURN(Parsed parsed, Parse(text));
+  return Generator()->EmitText(parsed.kernel, Target(proto::X86_64_V3),
+                               kiln::Options(/*fast_math=*/true, 3));
+}
+
+int64_t TestKernel::Iterations(int task) const {
+  if (bounds_[task] == nullptr) return code_.tasks[task].end();
+  int64_t out[2];
+  bounds_[task](&context_, out);
+  return out[1];
+}
+
+void TestKernel::Run(const std::vector<uint64_t>& arguments, int64_t chunk) {
+  context_.arguments = arguments.data();
+  std::memset(temporaries_, 0, sizeof(temporaries_));
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    const int64_t end = Iterations(static_cast<int>(i));
+    const int64_t step = chunk == 0 ? std::max<int64_t>(end, 1) : chunk;
+    for (int64_t begin = 0; begin < end; begin += step) {
+      tasks_[i](&context_, begin, std::min(begin + step, end), 0);
+    }
+  }
+}
+
+}  // namespace kiln

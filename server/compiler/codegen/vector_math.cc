@@ -1,0 +1,70 @@
+#include "server/compiler/codegen/vector_math.h"
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "llvm/Analysis/TargetLibraryInfo.h"
+
+namespace kiln {
+namespace {
+
+struct Row {
+  const char* name;
+  bool binary;
+  bool intrinsic;  // LLVM has it as llvm.<name>
+};
+
+// In libmvec since 2.22: the first five; the rest since 2.35.
+constexpr Row kFunctions[] = {
+    {"sin", false, true},    {"cos", false, true},    {"exp", false, true},
+    {"log", false, true},    {"pow", true, true},     {"exp2", false, true},
+    {"log2", false, true},   {"log10", false, true},  {"tan", false, false},
+    {"asin", false, false},  {"acos", false, false},  {"atan", false, false},
+    {"sinh", false, false},  {"cosh", false, false},  {"tanh", false, false},
+    {"asinh", false, false}, {"acosh", false, false}, {"atanh", false, false},
+    {"atan2", true, false},  {"cbrt", false, false},  {"expm1", false, false},
+    {"log1p", false, false}, {"erf", false, false},
+};
+
+struct Width {
+  char isa;  // of the vector function ABI
+  int bits;
+  proto::CpuLevel level;
+};
+constexpr Width kWidths[] = {
+    {'b', 128, proto::X86_64_V1}, {'d', 256, proto::X86_64_V3}, {'e', 512, proto::X86_64_V4}};
+
+}  // namespace
+
+void AddVectorMath(proto::CpuLevel level, llvm::TargetLibraryInfoImpl* library) {
+  // Descriptions refer to names, which must stay.
+  static auto& names = *new std::deque<std::string>;
+  const auto keep = [](std::string name) -> llvm::StringRef {
+    return names.emplace_back(std::move(name));
+  };
+  std::vector<llvm::VecDesc> descriptions;
+  for (const Row& row : kFunctions) {
+    for (const Width& width : kWidths) {
+      if (width.level > level) continue;
+      for (const bool is_double : {false, true}) {
+        const std::string lanes = std::to_string(width.bits / (is_double ? 64 : 32));
+        const std::string shape = "N" + lanes + (row.binary ? "vv" : "v");
+        const std::string scalar = std::string(row.name) + (is_double ? "" : "f");
+        const llvm::StringRef vector =
+            keep("_ZGV" + std::string(1, width.isa) + shape + "_" + scalar);
+        const llvm::StringRef abi = keep("_ZGV_LLVM_" + shape);
+        const auto count = llvm::ElementCount::getFixed(width.bits / (is_double ? 64 : 32));
+        descriptions.emplace_back(keep(scalar), vector, count, /*Masked=*/false, abi);
+        if (row.intrinsic) {
+          descriptions.emplace_back(
+              keep("llvm." + std::string(row.name) + (is_double ? ".f64" : ".f32")), vector, count,
+              /*Masked=*/false, abi);
+        }
+      }
+    }
+  }
+  library->addVectorizableFunctions(descriptions);
+}
+
+}  // namespace kiln
