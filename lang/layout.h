@@ -2,11 +2,13 @@
 // descriptors (proto/layout.proto) of the fields placed in a tree.
 //
 // Rules (internal designs, "Data structure organization"; reference section 3.5): a
-// cell is its components in placement order at natural alignment; dense is an
+// cell is its components in placement order at natural alignment (a place is one
+// scalar; of tensors each element is a place of its own); dense is an
 // array of cells; bitmasked adds one mask bit per cell in 32-bit words after
 // the cells; pointer is n 8-byte locks then n 8-byte cell pointers; dynamic is
-// a 32-bit lock, a 32-bit length and a pointer to its first chunk. Axes of one
-// level are linearised row-major by axis number. A root's cell starts at 0.
+// a 32-bit lock, a 32-bit length and a pointer to its first chunk; bit_struct and
+// quant_array are one word of `physical_bits`. Axes of one level are linearised
+// row-major by axis number. A root's cell starts at 0.
 //
 // Thread safety: a TreeLayout is immutable once made.
 #ifndef KILN_LANG_LAYOUT_H_
@@ -23,6 +25,7 @@ namespace kiln {
 
 inline constexpr int kMaxIndices = 12;
 inline constexpr int kMaxTreeDepth = 32;
+inline constexpr int kMaxTreeNodes = 1 << 16;
 inline constexpr int64_t kMaxTreeBytes = int64_t{1} << 46;
 
 struct NodeLayout {
@@ -33,6 +36,7 @@ struct NodeLayout {
   uint64_t alignment = 1;        // of the container
   uint64_t offset = 0;           // within the parent's cell
   uint64_t mask_offset = 0;      // bitmasked: of the mask words in the container
+  uint32_t bit_offset = 0;       // place in a bit_struct: of its digits in the word
   // Extent and index multiplier of each axis this level divides, in axis order.
   struct Level {
     uint32_t axis;
@@ -51,19 +55,24 @@ class TreeLayout {
   const proto::Tree& tree() const { return tree_; }
   const NodeLayout& operator[](int node) const { return nodes_[node]; }
   uint64_t root_bytes() const { return nodes_[0].container_bytes; }
-  bool IsAllDense(int node) const;  // the node and all its ancestors
+  // The node and all its ancestors are root, dense, bit_struct or place.
+  bool IsAllDense(int node) const;
   // Product of the extents of `axis` (physical) on the path to `node`; 1 if unused.
   uint64_t AxisExtent(int node, uint32_t axis) const;
   // Physical axes used on the path to `node`, ascending.
   std::vector<uint32_t> PathAxes(int node) const;
+  // Physical axis of each index that an access to `node` takes; -1: unused.
+  std::vector<int32_t> VirtualAxes(int node) const;
 
   // A dense field's descriptor: `places` are its components (element order).
   // Bases are relative addresses (offsets from the tree's root) for the launch.
+  // What lies beside the field in its cells changes strides only, never offsets;
+  // nested levels of one axis that make one regular array become one digit.
   struct DenseField {
     proto::Storage storage;
     std::vector<uint64_t> base_offsets;  // per base
     std::vector<uint64_t> shape;         // per virtual index
-    uint64_t outer_extent;               // of digit 0
+    uint64_t outer_extent;               // of digit 0; 1 without digits
   };
   absl::StatusOr<DenseField> DescribeDense(const std::vector<int>& places,
                                            const proto::Type& element) const;

@@ -1,0 +1,184 @@
+// TreeLayout::DescribeDense: the descriptor of a field all of whose ancestors are
+// dense, from the layout of its tree.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "lang/layout.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+// Digits of the path to one cell and where that cell's array begins.
+struct Chain {
+  int cell;                     // the dense (or root) node whose cell holds the places
+  uint64_t offset = 0;          // of the cell at all indices 0, from the root
+  std::vector<proto::Digit> digits;
+};
+
+int CellOwner(const TreeLayout& layout, int place) {
+  int node = layout[place].parent;
+  while (layout.tree().nodes(node).kind() == proto::SNODE_BIT_STRUCT) node = layout[node].parent;
+  return node;
+}
+
+// Physical axis -> index of the field; -1: the field does not use it.
+std::vector<int> InverseAxes(const std::vector<int32_t>& virtual_axes) {
+  std::vector<int> inverse(kMaxIndices, -1);
+  for (size_t i = 0; i < virtual_axes.size(); ++i) {
+    if (virtual_axes[i] >= 0) inverse[virtual_axes[i]] = static_cast<int>(i);
+  }
+  return inverse;
+}
+
+absl::StatusOr<Chain> DescribeChain(const TreeLayout& layout, int cell,
+                                    const std::vector<int>& index_of_axis) {
+  std::vector<int> path;
+  for (int node = cell; node >= 0; node = layout[node].parent) path.push_back(node);
+  Chain chain;
+  chain.cell = cell;
+  for (auto node = path.rbegin(); node != path.rend(); ++node) {
+    chain.offset += layout[*node].offset;
+    for (const NodeLayout::Level& level : layout[*node].levels) {
+      const int index = index_of_axis[level.axis];
+      if (index < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("axis ", level.axis, " of SNode ", *node, " has no index in the field"));
+      }
+      proto::Digit digit;
+      digit.set_axis(static_cast<uint32_t>(index));
+      digit.set_extent(level.extent);
+      digit.set_stride(level.multiplier * layout[*node].cell_bytes);
+      chain.digits.push_back(digit);
+    }
+  }
+  return chain;
+}
+
+bool SameDigits(const Chain& a, const Chain& b) {
+  return std::equal(a.digits.begin(), a.digits.end(), b.digits.begin(), b.digits.end(),
+                    [](const proto::Digit& x, const proto::Digit& y) {
+                      return x.axis() == y.axis() && x.extent() == y.extent();
+                    });
+}
+
+// Two neighbouring digits of one axis are one where the outer one steps over
+// exactly the inner one's range, in every chain.
+void MergeDigits(std::vector<Chain>* chains) {
+  for (size_t i = chains->front().digits.size(); i-- > 1;) {
+    const bool merge = std::all_of(chains->begin(), chains->end(), [i](const Chain& chain) {
+      const proto::Digit& outer = chain.digits[i - 1];
+      const proto::Digit& inner = chain.digits[i];
+      return outer.axis() == inner.axis() && outer.stride() == inner.extent() * inner.stride();
+    });
+    if (!merge) continue;
+    for (Chain& chain : *chains) {
+      proto::Digit& outer = chain.digits[i - 1];
+      const proto::Digit& inner = chain.digits[i];
+      outer.set_extent(outer.extent() * inner.extent());
+      outer.set_stride(inner.stride());
+      chain.digits.erase(chain.digits.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+bool SameStrides(const Chain& a, const Chain& b) {
+  return std::equal(a.digits.begin(), a.digits.end(), b.digits.begin(), b.digits.end(),
+                    [](const auto& x, const auto& y) { return x.stride() == y.stride(); });
+}
+
+}  // namespace
+
+absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(
+    const std::vector<int>& places, const proto::Type& element) const {
+  uint64_t elements = 1;
+  for (const uint32_t extent : element.shape()) elements *= extent;
+  if (places.empty() || places.size() != elements) {
+    return absl::InvalidArgumentError(absl::StrCat("an element of ", elements,
+                                                   " scalars takes as many places, not ",
+                                                   places.size()));
+  }
+  for (const int place : places) {
+    if (place <= 0 || place >= tree_.nodes_size() ||
+        tree_.nodes(place).kind() != proto::SNODE_PLACE || !IsAllDense(place)) {
+      return absl::InvalidArgumentError(absl::StrCat("SNode ", place, " is no dense place"));
+    }
+  }
+  const std::vector<int32_t> virtual_axes = VirtualAxes(places[0]);
+  const std::vector<int> index_of_axis = InverseAxes(virtual_axes);
+
+  // One base per cell array that holds components.
+  std::vector<Chain> chains;
+  std::vector<uint64_t> first_bit;  // of the components in each cell
+  std::vector<std::pair<uint32_t, uint64_t>> components;
+  for (const int place : places) {
+    const int cell = CellOwner(*this, place);
+    auto chain = std::find_if(chains.begin(), chains.end(),
+                              [cell](const Chain& c) { return c.cell == cell; });
+    const auto base = static_cast<uint32_t>(chain - chains.begin());
+    if (chain == chains.end()) {
+      ASSIGN_OR_RETURN(Chain made, DescribeChain(*this, cell, index_of_axis));
+      if (!chains.empty() && !SameDigits(chains[0], made)) {
+        return absl::InvalidArgumentError("components of one field lie in arrays of other shapes");
+      }
+      chains.push_back(std::move(made));
+      first_bit.push_back(~uint64_t{0});
+    }
+    uint64_t bit = nodes_[place].bit_offset;
+    for (int node = place; node != cell; node = nodes_[node].parent) {
+      bit += 8 * nodes_[node].offset;
+    }
+    components.emplace_back(base, bit);
+    first_bit[base] = std::min(first_bit[base], bit / 8 * 8);
+  }
+  MergeDigits(&chains);
+
+  DenseField field;
+  *field.storage.mutable_element() = element;
+  proto::DenseStorage* dense = field.storage.mutable_dense();
+  dense->set_num_axes(static_cast<uint32_t>(virtual_axes.size()));
+  dense->set_num_bases(static_cast<uint32_t>(chains.size()));
+  for (size_t b = 0; b < chains.size(); ++b) {
+    field.base_offsets.push_back(chains[b].offset + first_bit[b] / 8);
+  }
+  dense->mutable_digits()->Assign(chains[0].digits.begin(), chains[0].digits.end());
+  if (!std::all_of(chains.begin(), chains.end(),
+                   [&](const Chain& c) { return SameStrides(c, chains[0]); })) {
+    for (const Chain& chain : chains) {
+      proto::Strides* strides = dense->add_base_strides();
+      for (const proto::Digit& digit : chain.digits) strides->add_stride(digit.stride());
+    }
+  }
+  for (size_t i = 0; i < components.size(); ++i) {
+    const auto& [base, bit] = components[i];
+    proto::Component* component = dense->add_components();
+    component->set_base(base);
+    component->set_bit_offset(bit - first_bit[base]);
+    if (const uint32_t exponent = tree_.nodes(places[i]).exponent(); exponent > 0) {
+      const auto at = std::find(places.begin(), places.end(), static_cast<int>(exponent - 1));
+      if (at == places.end()) {
+        return absl::InvalidArgumentError("a shared exponent must be among the components");
+      }
+      component->set_shared_exponent(static_cast<uint32_t>(at - places.begin()) + 1);
+    }
+  }
+  const auto& offsets = tree_.nodes(places[0]).index_offset();
+  if (std::any_of(offsets.begin(), offsets.end(), [](int64_t o) { return o != 0; })) {
+    if (offsets.size() != static_cast<int>(virtual_axes.size())) {
+      return absl::InvalidArgumentError(absl::StrCat(offsets.size(), " index offsets for ",
+                                                     virtual_axes.size(), " indices"));
+    }
+    *dense->mutable_index_offset() = offsets;
+  }
+  for (const int32_t axis : virtual_axes) {
+    field.shape.push_back(axis < 0 ? 1 : AxisExtent(places[0], static_cast<uint32_t>(axis)));
+  }
+  field.outer_extent = 1;
+  if (dense->digits_size() > 0) {
+    field.outer_extent = dense->digits(0).extent();
+    dense->mutable_digits(0)->set_extent(0);
+  }
+  return field;
+}
+
+}  // namespace kiln
