@@ -237,6 +237,36 @@ def python(options):
     yield Result("pytest", report.exists() and run.returncode in (0, 1, 5), "see above")
 
 
+def fuzz(_options):
+    """The fuzzers pass their corpus and ten seconds of new inputs each"""
+    sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
+    import run as fuzzing
+
+    for name in fuzzing.fuzzers():
+        passed, output = fuzzing.run(name, seconds=10)
+        yield Result(f"fuzz {name}", passed, output)
+
+
+def golden(options):
+    """kiln-opt's output is what the golden files say"""
+    files = tracked("tests/golden/*.mlir")
+    files = [f for f in files if not options.paths or any(f.startswith(p) for p in options.paths)]
+    for file, run in each(files, lambda f: ["bash", "-c", golden_command(f)]):
+        yield Result(f"golden {file}", run.returncode == 0, (run.stdout + run.stderr)[-3000:])
+
+
+def golden_command(file):
+    """The shell command of a file's RUN lines, as lit would run them."""
+    text = (ROOT / file).read_text()
+    lines = re.findall(r"^\s*// RUN: (.*?)\s*$", text, re.M)
+    if not lines:
+        return f"echo '{file} has no RUN line'; false"
+    joined = "\n".join(lines).replace("\\\n", " ").split("\n")
+    command = " && ".join(joined).replace("%s", file)
+    path = f"{ROOT}/.kiln/bazel-bin/server/compiler:/usr/lib/llvm-19/bin"
+    return f"set -o pipefail; PATH='{path}':$PATH; {command}"
+
+
 # ---- help for steps
 
 
@@ -262,10 +292,12 @@ STEPS = {
     "lint": python_lint,
     "shell": shell_lint,
     "unit": unit,
+    "golden": golden,
     "python": python,
+    "fuzz": fuzz,
     "tidy": clang_tidy,
 }
-SLOW = {"tidy"}
+SLOW = {"fuzz", "tidy"}
 
 if __name__ == "__main__":
     sys.exit(main())

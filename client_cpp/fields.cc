@@ -1,0 +1,75 @@
+#include "client_cpp/fields.h"
+
+#include "lang/layout.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+uint32_t NumElements(const std::vector<uint32_t>& shape) {
+  uint64_t product = 1;
+  for (uint32_t extent : shape) product = std::min<uint64_t>(product * extent, kMaxTensorElements + 1);
+  return static_cast<uint32_t>(product);
+}
+
+// root → one dense level over all axes → one place per element.
+proto::Tree OneLevelTree(proto::Scalar scalar, const std::vector<uint64_t>& shape,
+                         uint32_t elements) {
+  proto::Tree tree;
+  proto::SNode* root = tree.add_nodes();
+  root->set_kind(proto::SNODE_ROOT);
+  root->add_children(1);
+  proto::SNode* dense = tree.add_nodes();
+  dense->set_kind(proto::SNODE_DENSE);
+  for (uint32_t axis = 0; axis < shape.size(); ++axis) {
+    proto::Axis* level = dense->add_axes();
+    level->set_axis(axis);
+    level->set_extent(shape[axis]);
+  }
+  for (uint32_t i = 0; i < elements; ++i) dense->add_children(2 + i);
+  for (uint32_t i = 0; i < elements; ++i) {
+    proto::SNode* place = tree.add_nodes();
+    place->set_kind(proto::SNODE_PLACE);
+    place->mutable_type()->set_scalar(scalar);
+  }
+  return tree;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<DenseField>> DenseField::Create(
+    proto::Scalar scalar, const std::vector<uint64_t>& shape,
+    const std::vector<uint32_t>& element_shape) {
+  const uint32_t elements = NumElements(element_shape);
+  if (elements == 0 || elements > kMaxTensorElements) {
+    return absl::InvalidArgumentError("an element of a field has between 1 and 65536 scalars");
+  }
+  ASSIGN_OR_RETURN(TreeLayout layout, TreeLayout::Make(OneLevelTree(scalar, shape, elements)));
+  proto::Type element;
+  element.set_scalar(scalar);
+  for (uint32_t extent : element_shape) element.add_shape(extent);
+  std::vector<int> places(elements);
+  for (uint32_t i = 0; i < elements; ++i) places[i] = static_cast<int>(2 + i);
+  ASSIGN_OR_RETURN(TreeLayout::DenseField described, layout.DescribeDense(places, element));
+
+  std::shared_ptr<DenseField> field(new DenseField());
+  ASSIGN_OR_RETURN(field->buffer_, RootBuffer::Allocate(layout.root_bytes()));
+  field->storage_ = std::move(described.storage);
+  field->shape_ = shape;
+  field->outer_extent_ = described.outer_extent;
+  field->size_ = elements;
+  for (uint64_t extent : shape) field->size_ *= extent;
+  for (uint64_t offset : described.base_offsets) {
+    field->bases_.push_back(reinterpret_cast<uint64_t>(field->buffer_->data() + offset));
+  }
+  return field;
+}
+
+proto::Storage ArrayStorage(proto::Scalar scalar, int ndim) {
+  proto::Storage storage;
+  storage.mutable_element()->set_scalar(scalar);
+  storage.mutable_ndarray()->set_ndim(static_cast<uint32_t>(ndim));
+  return storage;
+}
+
+}  // namespace kiln

@@ -1,0 +1,130 @@
+// Fields and arrays of C++ programs: dense memory, and the descriptors by which
+// kernels know them.
+//
+// Example:
+//   auto x = *Field<float>::Create({1000});
+//   x[3] = 1.5f;
+//   ParamId p = builder.AddStorageParam(x.storage());
+//   launcher.Bind(p, x);
+#ifndef KILN_CLIENT_CPP_FIELDS_H_
+#define KILN_CLIENT_CPP_FIELDS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "proto/layout.pb.h"
+#include "runtime/storage.h"
+
+namespace kiln {
+
+template <typename T>
+constexpr proto::Scalar ScalarOf() {
+  if constexpr (std::is_same_v<T, bool>) return proto::U1;
+  if constexpr (std::is_same_v<T, int8_t>) return proto::I8;
+  if constexpr (std::is_same_v<T, int16_t>) return proto::I16;
+  if constexpr (std::is_same_v<T, int32_t>) return proto::I32;
+  if constexpr (std::is_same_v<T, int64_t>) return proto::I64;
+  if constexpr (std::is_same_v<T, uint8_t>) return proto::U8;
+  if constexpr (std::is_same_v<T, uint16_t>) return proto::U16;
+  if constexpr (std::is_same_v<T, uint32_t>) return proto::U32;
+  if constexpr (std::is_same_v<T, uint64_t>) return proto::U64;
+  if constexpr (std::is_same_v<T, float>) return proto::F32;
+  if constexpr (std::is_same_v<T, double>) return proto::F64;
+  return proto::SCALAR_NONE;
+}
+
+// A dense field of any element type, zeroed: one tree of one dense level, elements
+// row-major, the elements of a tensor side by side. Immovable memory; thread-safe
+// as its memory is.
+class DenseField {
+ public:
+  // InvalidArgument for absurd shapes, ResourceExhausted when memory is refused.
+  static absl::StatusOr<std::shared_ptr<DenseField>> Create(
+      proto::Scalar scalar, const std::vector<uint64_t>& shape,
+      const std::vector<uint32_t>& element_shape = {});
+
+  const proto::Storage& storage() const { return storage_; }
+  const std::vector<uint64_t>& shape() const { return shape_; }
+  // Scalars in all.
+  uint64_t size() const { return size_; }
+  uint8_t* data() const { return buffer_->data(); }
+
+  // What a launch passes: the address of each base, then the outermost extent.
+  const std::vector<uint64_t>& bases() const { return bases_; }
+  uint64_t outer_extent() const { return outer_extent_; }
+
+ private:
+  DenseField() = default;
+  proto::Storage storage_;
+  std::vector<uint64_t> shape_;
+  std::vector<uint64_t> bases_;
+  uint64_t outer_extent_ = 0;
+  uint64_t size_ = 0;
+  std::unique_ptr<RootBuffer> buffer_;
+};
+
+// The descriptor of an array of `ndim` axes whose shape is given at launch.
+proto::Storage ArrayStorage(proto::Scalar scalar, int ndim);
+
+// A dense field seen as scalars of type T. Cheap to copy; copies share memory.
+template <typename T>
+class Field {
+ public:
+  static_assert(ScalarOf<T>() != proto::SCALAR_NONE, "no scalar of the language");
+
+  static absl::StatusOr<Field> Create(const std::vector<uint64_t>& shape,
+                                      const std::vector<uint32_t>& element_shape = {}) {
+    auto dense = DenseField::Create(ScalarOf<T>(), shape, element_shape);
+    if (!dense.ok()) return dense.status();
+    return Field(*std::move(dense));
+  }
+
+  const proto::Storage& storage() const { return dense_->storage(); }
+  const DenseField& dense() const { return *dense_; }
+  const std::vector<uint64_t>& shape() const { return dense_->shape(); }
+  uint64_t size() const { return dense_->size(); }
+
+  T* data() const { return reinterpret_cast<T*>(dense_->data()); }
+  absl::Span<T> values() const { return {data(), size()}; }
+  // By row-major position; unchecked.
+  T& operator[](uint64_t position) const { return data()[position]; }
+  // By indices, of the field's axes and then the element's; unchecked.
+  template <typename... Index>
+  T& at(Index... indices) const {
+    uint64_t position = 0;
+    int axis = 0;
+    ((position = position * extents_[axis++] + static_cast<uint64_t>(indices)), ...);
+    return data()[position];
+  }
+
+  void Fill(T value) const { std::fill_n(data(), size(), value); }
+  // InvalidArgument unless the sizes agree.
+  absl::Status CopyFrom(absl::Span<const T> from) const {
+    if (from.size() != size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(from.size(), " values for a field of ", size()));
+    }
+    std::copy(from.begin(), from.end(), data());
+    return absl::OkStatus();
+  }
+  std::vector<T> ToVector() const { return {data(), data() + size()}; }
+
+ private:
+  explicit Field(std::shared_ptr<DenseField> dense) : dense_(std::move(dense)) {
+    extents_ = dense_->shape();
+    for (uint32_t extent : dense_->storage().element().shape()) extents_.push_back(extent);
+  }
+  std::shared_ptr<DenseField> dense_;
+  std::vector<uint64_t> extents_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_FIELDS_H_

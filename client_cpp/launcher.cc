@@ -1,0 +1,130 @@
+#include "client_cpp/launcher.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace kiln {
+namespace {
+
+template <typename To, typename From>
+uint64_t Bits(From value) {
+  To converted = static_cast<To>(value);
+  uint64_t slot = 0;
+  std::memcpy(&slot, &converted, sizeof converted);
+  return slot;
+}
+
+template <typename From>
+uint64_t Convert(proto::Scalar type, From value) {
+  switch (type) {
+    case proto::U1:
+      return value != 0 ? 1 : 0;
+    case proto::I8:
+      return Bits<int8_t>(value);
+    case proto::I16:
+      return Bits<int16_t>(value);
+    case proto::I32:
+      return Bits<int32_t>(value);
+    case proto::I64:
+      return Bits<int64_t>(value);
+    case proto::U8:
+      return Bits<uint8_t>(value);
+    case proto::U16:
+      return Bits<uint16_t>(value);
+    case proto::U32:
+      return Bits<uint32_t>(value);
+    case proto::U64:
+      return Bits<uint64_t>(value);
+    case proto::F16:
+      return Bits<_Float16>(static_cast<float>(value));
+    case proto::F32:
+      return Bits<float>(value);
+    case proto::F64:
+      return Bits<double>(value);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+uint64_t SlotOf(proto::Scalar type, double value) { return Convert(type, value); }
+uint64_t SlotOf(proto::Scalar type, int64_t value) { return Convert(type, value); }
+uint64_t SlotOf(proto::Scalar type, uint64_t value) { return Convert(type, value); }
+
+Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
+    : kernel_(std::move(kernel)),
+      arguments_(kernel_->info().arguments_size()),
+      is_set_(arguments_.size()),
+      results_(kernel_->info().results_size()),
+      missing_(arguments_.size()) {
+  for (int i = 0; i < kernel_->info().arguments_size(); ++i) {
+    const uint32_t param = kernel_->info().arguments(i).param();
+    if (param >= first_slot_.size()) first_slot_.resize(param + 1, -1);
+    if (first_slot_[param] < 0) first_slot_[param] = i;
+  }
+}
+
+int Launcher::Find(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element) {
+  const auto& slots = kernel_->info().arguments();
+  int at = param < first_slot_.size() ? first_slot_[param] : -1;
+  for (; at >= 0 && at < slots.size() && slots.Get(at).param() == param; ++at) {
+    if (slots.Get(at).kind() == kind && slots.Get(at).element() == element) return at;
+  }
+  if (error_.ok()) {
+    error_ = absl::FailedPreconditionError(
+        absl::StrCat("parameter ", param, " of the kernel takes no such argument (",
+                     proto::ArgumentSlot::Kind_Name(kind), " ", element, ")"));
+  }
+  return -1;
+}
+
+Launcher& Launcher::Put(int slot, uint64_t value) {
+  if (slot < 0) return *this;
+  arguments_[slot] = value;
+  if (!is_set_[slot]) --missing_;
+  is_set_[slot] = true;
+  return *this;
+}
+
+template <typename T>
+Launcher& Launcher::SetSlot(uint32_t param, uint32_t element, T value) {
+  int slot = Find(param, proto::ArgumentSlot::SLOT_VALUE, element);
+  if (slot < 0) return *this;
+  auto type = static_cast<proto::Scalar>(kernel_->info().arguments(slot).scalar());
+  return Put(slot, SlotOf(type, value));
+}
+template Launcher& Launcher::SetSlot(uint32_t, uint32_t, double);
+template Launcher& Launcher::SetSlot(uint32_t, uint32_t, int64_t);
+template Launcher& Launcher::SetSlot(uint32_t, uint32_t, uint64_t);
+
+Launcher& Launcher::Bind(uint32_t param, const DenseField& field) {
+  for (uint32_t i = 0; i < field.bases().size(); ++i) {
+    Put(Find(param, proto::ArgumentSlot::SLOT_BASE, i), field.bases()[i]);
+  }
+  return Put(Find(param, proto::ArgumentSlot::SLOT_EXTENT, 0), field.outer_extent());
+}
+
+Launcher& Launcher::Bind(uint32_t param, const void* data, absl::Span<const uint64_t> shape) {
+  Put(Find(param, proto::ArgumentSlot::SLOT_BASE, 0), reinterpret_cast<uint64_t>(data));
+  for (uint32_t i = 0; i < shape.size(); ++i) {
+    Put(Find(param, proto::ArgumentSlot::SLOT_EXTENT, i), shape[i]);
+  }
+  return *this;
+}
+
+absl::Status Launcher::Run(const LaunchHooks* hooks, int max_threads) {
+  if (!error_.ok()) return error_;
+  if (missing_ > 0) {
+    for (size_t i = 0; i < is_set_.size(); ++i) {
+      if (is_set_[i]) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          "parameter ", kernel_->info().arguments(static_cast<int>(i)).param(), " is not set"));
+    }
+  }
+  if (kernel_->Launch(arguments_.data(), results_.data(), hooks, max_threads)) {
+    return absl::OkStatus();
+  }
+  return absl::AbortedError("a check of the kernel failed");
+}
+
+}  // namespace kiln

@@ -1,0 +1,84 @@
+// Packs a kernel's arguments into slots and launches it.
+//
+//   Launcher launch(outcome.kernel);
+//   launch.Set(a, 2.0f).Bind(x_param, x).Bind(y_param, y);
+//   RETURN_IF_ERROR(launch.Run());
+//
+// Parameters that are not set again keep their values from run to run. One object is
+// for one thread at a time; kernels may be shared.
+#ifndef KILN_CLIENT_CPP_LAUNCHER_H_
+#define KILN_CLIENT_CPP_LAUNCHER_H_
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "client_cpp/fields.h"
+#include "runtime/loaded_kernel.h"
+
+namespace kiln {
+
+// Writes a number as scalar `type` to the start of a zeroed slot.
+uint64_t SlotOf(proto::Scalar type, double value);
+uint64_t SlotOf(proto::Scalar type, int64_t value);
+uint64_t SlotOf(proto::Scalar type, uint64_t value);
+
+class Launcher {
+ public:
+  explicit Launcher(std::shared_ptr<const LoadedKernel> kernel);
+
+  // The value parameter `param`, converted to its type. Tensors: one call an element,
+  // row-major.
+  template <typename T>
+  Launcher& Set(uint32_t param, T value, uint32_t element = 0) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return SetSlot(param, element, static_cast<double>(value));
+    } else if constexpr (std::is_signed_v<T>) {
+      return SetSlot(param, element, static_cast<int64_t>(value));
+    } else {
+      return SetSlot(param, element, static_cast<uint64_t>(value));
+    }
+  }
+  // The storage parameter `param`; the field must outlive the runs.
+  Launcher& Bind(uint32_t param, const DenseField& field);
+  template <typename T>
+  Launcher& Bind(uint32_t param, const Field<T>& field) {
+    return Bind(param, field.dense());
+  }
+  // An array in C order, made known to the builder by ArrayStorage.
+  Launcher& Bind(uint32_t param, const void* data, absl::Span<const uint64_t> shape);
+
+  // FailedPrecondition when a parameter is missing (the first mistake in Set and Bind is
+  // told here), Aborted when a check of the kernel failed.
+  absl::Status Run(const LaunchHooks* hooks = nullptr, int max_threads = 0);
+
+  // Result `index` of the last run; T is the type of that result.
+  template <typename T>
+  T result(int index = 0) const {
+    T value;
+    std::memcpy(&value, &results_[index], sizeof value);
+    return value;
+  }
+
+ private:
+  template <typename T>
+  Launcher& SetSlot(uint32_t param, uint32_t element, T value);
+  // Index of a slot, -1 (and an error noted) if the kernel has none such.
+  int Find(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element);
+  Launcher& Put(int slot, uint64_t value);
+
+  std::shared_ptr<const LoadedKernel> kernel_;
+  std::vector<int> first_slot_;  // by parameter
+  std::vector<uint64_t> arguments_;
+  std::vector<bool> is_set_;
+  std::vector<uint64_t> results_;
+  size_t missing_;
+  absl::Status error_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_LAUNCHER_H_

@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+"""Builds the fuzzers with libFuzzer and AddressSanitizer and runs each on its corpus, then freely.
+
+    tests/fuzz/run.py [seconds] [name...]
+
+A fuzzer names its sources and messages in its first comment. What it finds is added to the corpus
+by hand, as a file named for the mistake.
+"""
+
+import hashlib
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILT = ROOT / ".kiln" / "fuzz"
+FLAGS = ["-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address"]
+LIBRARIES = """protobuf nettle absl_status absl_statusor absl_strings absl_strings_internal absl_cord
+absl_time absl_time_zone absl_int128 absl_base absl_raw_logging_internal absl_throw_delegate
+absl_hash absl_raw_hash_set absl_synchronization pthread""".split()
+
+
+def fuzzers():
+    """Name to source file."""
+    return {path.stem[: -len("_fuzz")]: path for path in sorted(HERE.glob("*_fuzz.cc"))}
+
+
+def build(name):
+    """The fuzzer's binary, made anew when its sources changed; raises with the compiler's words."""
+    source = fuzzers()[name]
+    listed = {
+        key: re.search(rf"^// {key}: (.*)$", source.read_text(), re.M).group(1).split()
+        for key in ("Sources", "Messages")
+    }
+    sources = [source, *(ROOT / path for path in listed["Sources"])]
+    protos = [ROOT / "proto" / f"{message}.proto" for message in listed["Messages"]]
+    state = hashlib.sha256(" ".join(FLAGS).encode())
+    for path in [*sources, *protos, *sorted((ROOT / "lang").glob("*.h"))]:
+        state.update(path.read_bytes())
+    binary = BUILT / f"{name}-{state.hexdigest()[:16]}"
+    if binary.exists():
+        return binary
+    BUILT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILT) as folder:
+        _call("protoc", f"-I{ROOT}", f"--cpp_out={folder}", *protos)
+        generated = sorted(pathlib.Path(folder).rglob("*.pb.cc"))
+        unfinished = pathlib.Path(folder) / name
+        includes = [f"-I{ROOT}", f"-I{folder}"]
+        libraries = [f"-l{library}" for library in LIBRARIES]
+        _call("clang++-19", *FLAGS, *includes, *sources, *generated, "-o", unfinished, *libraries)
+        unfinished.rename(binary)
+    return binary
+
+
+def run(name, seconds):
+    """Runs the corpus and `seconds` of new inputs; (whether all went well, the end of the output)."""
+    binary = build(name)
+    corpus = HERE / "corpus" / name
+    with tempfile.TemporaryDirectory() as folder:  # libFuzzer adds what it finds to the first one
+        done = subprocess.run(
+            [
+                binary,
+                f"-max_total_time={seconds}",
+                "-rss_limit_mb=2048",
+                "-timeout=10",
+                f"-artifact_prefix={BUILT}/",
+                folder,
+                corpus,
+            ],
+            capture_output=True,
+            text=True,
+        )
+    return done.returncode == 0, done.stderr[-3000:]
+
+
+def _call(*command):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed:\n{done.stderr[-3000:]}")
+
+
+def main():
+    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    good = True
+    for name in sys.argv[2:] or fuzzers():
+        passed, output = run(name, seconds)
+        good &= passed
+        print(f"{name}: {'passed' if passed else 'FAILED'}\n{output}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
