@@ -34,8 +34,8 @@ constexpr absl::Duration kControlTimeout = absl::Seconds(10);
 // long before it is tried again.
 constexpr absl::Duration kGiveUpFor = absl::Seconds(10);
 
-bool HasErrors(const proto::CompileReply& reply) {
-  for (const proto::Diagnostic& diagnostic : reply.diagnostics()) {
+bool HasErrors(const CompileOutcome& outcome) {
+  for (const proto::Diagnostic& diagnostic : outcome.diagnostics) {
     if (diagnostic.severity() == proto::ERROR) return true;
   }
   return false;
@@ -111,7 +111,7 @@ class LocalSession : public Session {
   absl::StatusOr<CompileOutcome> Obtain(State& state, const Job& job);
   absl::StatusOr<proto::CompileReply> Ask(State& state, const Job& job, Digest* compiler);
   absl::StatusOr<CompileOutcome> Take(State& state, const Job& job, proto::CompileReply reply,
-                                      const Digest& compiler);
+                                      Digest compiler);
   void Count(State& state, const CompileOutcome& outcome) const;
   bool off() const { return options_.server == "off" || !options_.use_cache; }
 
@@ -138,6 +138,7 @@ Digest LocalSession::CompilerId(State& state) const {
     if (state.looked_for_compiler) return state.compiler;
   }
   const std::string worker = options_.bin_dir + "/kiln-worker";
+  if (off() && options_.use_cache) home_.Create().IgnoreError();
   // With a daemon, whoever compiles first says it; running the worker just to ask
   // would make a first start slower.
   auto id = off() ? GetCompilerId(home_.CompilerIdPath(), worker)
@@ -201,6 +202,10 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   if (!outcome.ok() || outcome->kernel == nullptr) {
     absl::MutexLock lock(&state.mutex);
     state.instances.erase(job.key);
+  } else if (auto key = Digest::FromHex(outcome->digest); key.ok() && *key != job.key) {
+    // The compiler's id became known, or another, meanwhile: next time that is the key.
+    absl::MutexLock lock(&state.mutex);
+    state.instances.emplace(*key, instance);
   }
   absl::MutexLock lock(&instance->mutex);
   instance->outcome = outcome;
@@ -253,8 +258,14 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
       std::fprintf(stderr, "kiln: %s; compiling without it\n",
                    std::string(status.message()).c_str());
     }
-    absl::MutexLock lock(&state.mutex);
-    state.daemon_again = absl::Now() + kGiveUpFor;
+    {
+      absl::MutexLock lock(&state.mutex);
+      state.daemon_again = absl::Now() + kGiveUpFor;
+    }
+    // Nobody else is there to leave the record by which later processes find entries.
+    if (job.compiler.empty()) {
+      GetCompilerId(home_.CompilerIdPath(), options_.bin_dir + "/kiln-worker").IgnoreError();
+    }
   }
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));
   if (options_.use_cache && !reply.entry().empty()) {
@@ -266,7 +277,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
 
 absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
                                                   proto::CompileReply reply,
-                                                  const Digest& compiler) {
+                                                  Digest compiler) {
   CompileOutcome outcome;
   outcome.tier = reply.tier();
   outcome.compile_seconds = reply.seconds();
@@ -274,22 +285,26 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
     outcome.diagnostics.push_back(std::move(diagnostic));
   }
   for (auto& stage : *reply.mutable_stages()) outcome.stages.push_back(std::move(stage));
-  // Whoever compiled did it with its own compiler: the key follows from that, and what
-  // it says it made must be what was asked for.
-  const Digest key = compiler == job.compiler ? job.key : UnitKey(job.canonical, compiler);
-  outcome.digest = key.Hex();
+  outcome.digest = job.key.Hex();
   if (reply.entry().empty()) {
-    if (HasErrors(reply)) return outcome;
+    if (HasErrors(outcome)) return outcome;
     return absl::InternalError("the compiler made neither code nor a diagnostic");
   }
-  auto entry = DecodeEntry(reply.entry(), &key);
+  auto entry = DecodeEntry(reply.entry());
   if (!entry.ok()) {
     return absl::InternalError(
         absl::StrCat("the compiler's reply is damaged: ", entry.status().message()));
   }
+  // The compiler's files may have been replaced since its id was asked for: the entry
+  // names the one that made it. Its key must follow from that and from what was asked.
+  if (auto id = Digest::FromHex(entry->info.compiler()); id.ok()) compiler = *id;
+  if (entry->key != UnitKey(job.canonical, compiler)) {
+    return absl::InternalError("the compiler's reply is for another kernel");
+  }
+  outcome.digest = entry->key.Hex();
   ASSIGN_OR_RETURN(outcome.kernel, LoadedKernel::FromBytes(entry->payload, entry->info));
   if (outcome.compile_seconds == 0) outcome.compile_seconds = entry->info.compile_seconds();
-  if (job.compiler.empty()) {
+  if (compiler != job.compiler) {
     absl::MutexLock lock(&state.mutex);
     state.compiler = compiler;
   }

@@ -1,0 +1,301 @@
+// The session against programs that stand for kilnd and kiln-worker
+// (testing/fake_kiln.cc), which the client starts as it would the real ones.
+#include "client_cpp/session.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client_cpp/launcher.h"
+#include "gtest/gtest.h"
+#include "lang/home.h"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SessionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char dir[] = "/tmp/kiln-session-XXXXXX";
+    root_ = mkdtemp(dir);
+    const std::string fake = fs::canonical("client_cpp/fake_kiln");
+    fs::create_directory(root_ + "/bin");
+    // Hard to tell from real ones: own files, so that ids are recorded for them.
+    fs::copy_file(fake, root_ + "/bin/kilnd");
+    fs::copy_file(fake, root_ + "/bin/kiln-worker");
+    options_.home = root_ + "/home";
+    options_.bin_dir = root_ + "/bin";
+    setenv("KILN_FAKE_SO", fs::canonical("runtime/testdata/test_kernel.so").c_str(), 1);
+    unsetenv("KILN_FAKE");
+    unsetenv("KILN_SERVER");
+  }
+
+  void TearDown() override {
+    std::ifstream file(options_.home + "/fake.pid");
+    if (pid_t pid = 0; file >> pid) kill(pid, SIGKILL);
+    unlink(Home::Find(options_.home)->SocketPath()->c_str());
+    fs::remove_all(root_);
+  }
+
+  std::shared_ptr<Session> Make() {
+    auto session = Session::Create(options_);
+    EXPECT_TRUE(session.ok()) << session.status();
+    return *session;
+  }
+
+  // A unit of its own for each `n`.
+  static proto::CompileUnit Unit(uint32_t n) {
+    proto::CompileUnit unit;
+    unit.mutable_options()->set_ad_stack_size(n);
+    return unit;
+  }
+
+  // Compiles unit `n`, expects a kernel that works, and tells the tier.
+  static std::string Tier(Session& session, uint32_t n) {
+    auto outcome = session.Compile(Unit(n), {}, {});
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    if (!outcome.ok() || outcome->kernel == nullptr) return "none";
+    Launcher launch(outcome->kernel);
+    EXPECT_TRUE(launch.Set(0, 41).Run().ok());
+    EXPECT_EQ(launch.result<int64_t>(), 42);
+    return outcome->tier;
+  }
+
+  int EntryFiles() const {
+    int count = 0;
+    if (!fs::exists(options_.home + "/cache")) return 0;
+    for (const auto& file : fs::recursive_directory_iterator(options_.home + "/cache")) {
+      count += file.path().extension() == ".so";
+    }
+    return count;
+  }
+
+  fs::path OnlyEntry() const {
+    for (const auto& file : fs::recursive_directory_iterator(options_.home + "/cache")) {
+      if (file.path().extension() == ".so") return file.path();
+    }
+    return {};
+  }
+
+  std::string root_;
+  SessionOptions options_;
+};
+
+TEST_F(SessionTest, StartsADaemonAndCompiles) {
+  auto session = Make();
+  EXPECT_EQ(Tier(*session, 1), "compiled");
+  EXPECT_EQ(Tier(*session, 1), "process");
+  EXPECT_EQ(session->stats().misses, 1u);
+  EXPECT_EQ(session->stats().kernels, 1u);
+  auto stats = session->DaemonStats();
+  ASSERT_TRUE(stats.ok());
+  EXPECT_EQ(stats->hits(), 77u);
+  EXPECT_TRUE(session->StopDaemon().ok());
+  EXPECT_EQ(Tier(*session, 2), "compiled") << "a daemon that went is started again";
+}
+
+TEST_F(SessionTest, DaemonKilledBetweenRequests) {
+  auto session = Make();
+  EXPECT_EQ(Tier(*session, 1), "compiled");
+  pid_t pid = 0;
+  std::ifstream(options_.home + "/fake.pid") >> pid;
+  kill(pid, SIGKILL);
+  EXPECT_EQ(Tier(*session, 2), "compiled");
+}
+
+TEST_F(SessionTest, DiskHitsNeedNobody) {
+  options_.server = "off";
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  EXPECT_EQ(EntryFiles(), 1);
+  options_.server = "";
+  fs::remove(root_ + "/bin/kilnd");
+  for (int i = 0; i < 3; ++i) {
+    auto session = Make();
+    EXPECT_EQ(Tier(*session, 1), "disk");
+    EXPECT_GT(session->stats().seconds_saved, 1.0);
+  }
+  EXPECT_EQ(fs::file_size(options_.home + "/hits.log"), 3 * 32u);
+  auto stats = Make()->DaemonStats();
+  ASSERT_TRUE(stats.ok());
+  EXPECT_EQ(stats->hits(), 3u);
+  EXPECT_EQ(stats->entries(), 1u);
+  EXPECT_DOUBLE_EQ(stats->seconds_saved(), 4.5);
+  auto cleared = Make()->ClearCache();
+  ASSERT_TRUE(cleared.ok());
+  EXPECT_EQ(cleared->entries(), 1u);
+  EXPECT_EQ(EntryFiles(), 0);
+}
+
+TEST_F(SessionTest, CreateAndFirstDiskHitAreFast) {
+  options_.server = "off";
+  Tier(*Make(), 1);
+  options_.server = "";
+  absl::Duration best = absl::InfiniteDuration();
+  for (int i = 0; i < 20; ++i) {
+    absl::Time start = absl::Now();
+    auto outcome = (*Session::Create(options_))->Compile(Unit(1), {}, {});
+    best = std::min(best, absl::Now() - start);
+    ASSERT_EQ(outcome->tier, "disk");
+  }
+  RecordProperty("microseconds", static_cast<int>(absl::ToInt64Microseconds(best)));
+  std::printf("create + first disk hit: %s\n", absl::FormatDuration(best).c_str());
+  EXPECT_LT(best, absl::Milliseconds(5));
+}
+
+TEST_F(SessionTest, DamagedEntriesAreMisses) {
+  options_.server = "off";
+  for (int kind = 0; kind < 4; ++kind) {
+    Tier(*Make(), 1);
+    const fs::path entry = OnlyEntry();
+    const uint64_t size = fs::file_size(entry);
+    if (kind == 0) fs::resize_file(entry, size / 2);
+    if (kind == 1) fs::resize_file(entry, 0);
+    if (kind == 2) std::fstream(entry, std::ios::in | std::ios::out).seekp(size / 2).put('!');
+    if (kind == 3) {
+      fs::remove(entry);
+      fs::create_directory(entry);
+    }
+    EXPECT_EQ(Tier(*Make(), 1), "compiled") << kind;
+    if (kind < 3) EXPECT_EQ(Tier(*Make(), 1), "disk") << kind;
+  }
+}
+
+TEST_F(SessionTest, HangingDaemonIsGivenUpSoon) {
+  setenv("KILN_FAKE", "hang", 1);
+  // Started by hand: the client's own start would wait longer.
+  const std::string command = absl::StrCat(root_, "/bin/kilnd --home=", options_.home);
+  fs::create_directories(options_.home);
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  unsetenv("KILN_FAKE");
+  auto session = Make();
+  absl::Time start = absl::Now();
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Tier(*session, 1), "compiled");
+  EXPECT_EQ(Tier(*session, 2), "compiled");
+  EXPECT_LT(absl::Now() - start, absl::Seconds(8));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("does not answer"), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST_F(SessionTest, DaemonOfAnotherProtocolIsRefusedByName) {
+  setenv("KILN_FAKE", "protocol", 1);
+  fs::create_directories(options_.home);
+  ASSERT_EQ(std::system(absl::StrCat(root_, "/bin/kilnd --home=", options_.home).c_str()), 0);
+  unsetenv("KILN_FAKE");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("kilnd fake speaks protocol"), std::string::npos) << said;
+}
+
+TEST_F(SessionTest, NothingToCompileWith) {
+  fs::remove(root_ + "/bin/kilnd");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Tier(*Make(), 1), "compiled") << "without kilnd the private worker serves";
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("kilnd"), std::string::npos);
+  fs::remove_all(options_.home);
+  fs::remove(root_ + "/bin/kiln-worker");
+  auto outcome = Make()->Compile(Unit(1), {}, {});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_NE(outcome.status().message().find("kiln-worker"), std::string::npos);
+}
+
+TEST_F(SessionTest, PrivateWorkerThatDiesIsStartedAgainOnce) {
+  options_.server = "off";
+  setenv("KILN_FAKE", absl::StrCat("die=", root_, "/died").c_str(), 1);
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  EXPECT_TRUE(fs::exists(root_ + "/died"));
+  setenv("KILN_FAKE", "die=always", 1);
+  auto outcome = Make()->Compile(Unit(2), {}, {});
+  EXPECT_TRUE(absl::IsUnavailable(outcome.status())) << outcome.status();
+}
+
+TEST_F(SessionTest, ErrorsAndDiagnosticsOfTheCompiler) {
+  for (std::string server : {"", "off"}) {
+    options_.server = server;
+    options_.home = absl::StrCat(root_, "/home", server);
+    setenv("KILN_FAKE", "error", 1);
+    auto failed = Make()->Compile(Unit(1), {}, {});
+    EXPECT_TRUE(absl::IsInternal(failed.status())) << failed.status();
+    setenv("KILN_FAKE", "diagnose", 1);
+    options_.server = "off";
+    auto diagnosed = Make()->Compile(Unit(1), {}, {});
+    ASSERT_TRUE(diagnosed.ok()) << diagnosed.status();
+    EXPECT_EQ(diagnosed->kernel, nullptr);
+    EXPECT_EQ(diagnosed->diagnostics.size(), 1u);
+    setenv("KILN_FAKE", "garbage", 1);
+    EXPECT_TRUE(absl::IsInternal(Make()->Compile(Unit(1), {}, {}).status()));
+    EXPECT_EQ(Make()->StopDaemon(), absl::OkStatus());
+  }
+  options_.home = root_ + "/home";
+}
+
+TEST_F(SessionTest, UnwritableHomeStillCompiles) {
+  std::ofstream(root_ + "/file") << "not a directory";
+  options_.home = root_ + "/file/home";
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(said.empty());
+  options_.home = root_ + "/home";
+}
+
+TEST_F(SessionTest, WithoutCacheNothingIsKept) {
+  options_.use_cache = false;
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  EXPECT_EQ(EntryFiles(), 0);
+}
+
+TEST_F(SessionTest, ThreadsAskingForOneKernelCompileItOnce) {
+  options_.server = "off";
+  auto session = Make();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (uint32_t n = 0; n < 4; ++n) Tier(*session, (n + t) % 4);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(session->stats().misses, 4u);
+  EXPECT_EQ(EntryFiles(), 4);
+}
+
+TEST_F(SessionTest, ForkedChildrenGoOn) {
+  for (std::string server : {"", "off"}) {
+    options_.server = server;
+    auto session = Make();
+    Tier(*session, 1);
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(30);
+      bool good = Tier(*session, 1) != "none" && Tier(*session, 2) != "none";
+      session.reset();
+      _exit(good && !HasFailure() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0) << server;
+    EXPECT_NE(Tier(*session, 3), "none") << "the parent's worker is its own";
+  }
+}
+
+TEST_F(SessionTest, RefusesUnknownServers) {
+  options_.server = "example.org:1";
+  EXPECT_TRUE(absl::IsInvalidArgument(Session::Create(options_).status()));
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,171 @@
+// Stands for kiln-worker and kilnd in tests of the client, by the name it is called
+// by. "Compiles" every unit into the runtime's test kernel.
+//
+// $KILN_FAKE, comma-separated: `die=FILE` the worker dies at a job unless FILE exists
+// (made then); `hang` nothing is answered; `protocol` hello with another protocol;
+// `error` an ErrorReply to every job; `diagnose` the user's error for every job;
+// `garbage` an entry that is none.
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "lang/canonical.h"
+#include "lang/entry.h"
+#include "lang/framing.h"
+#include "lang/home.h"
+#include "lang/version.h"
+#include "proto/service.pb.h"
+
+namespace kiln {
+namespace {
+
+const Digest kCompiler = Sha256Of("fake compiler");
+
+std::string Mode(absl::string_view name) {
+  const char* modes = std::getenv("KILN_FAKE");
+  for (absl::string_view mode : absl::StrSplit(modes == nullptr ? "" : modes, ',')) {
+    if (mode == name) return "yes";
+    if (absl::ConsumePrefix(&mode, std::string(name) + "=")) return std::string(mode);
+  }
+  return "";
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+proto::CompileReply Compile(const proto::CompileRequest& request, const std::string& tier) {
+  proto::CompileReply reply;
+  if (!Mode("diagnose").empty()) {
+    proto::Diagnostic* diagnostic = reply.add_diagnostics();
+    diagnostic->set_severity(proto::ERROR);
+    diagnostic->set_message("no");
+    return reply;
+  }
+  const Digest key = UnitKey(request.unit(), kCompiler);
+  proto::ArtifactInfo info;
+  info.set_compile_seconds(1.5);
+  info.set_compiler(kCompiler.Hex());
+  *info.mutable_target() = ParseCanonical(request.unit())->target();
+  proto::Task* task = info.add_tasks();
+  task->set_kind(proto::TASK_SERIAL);
+  task->set_symbol("add_one");
+  info.add_arguments()->set_scalar(proto::I64);
+  info.add_results(proto::I64);
+  reply.set_digest(std::string(key.view()));
+  reply.set_entry(EncodeEntry(key, ReadFile(std::getenv("KILN_FAKE_SO")), info));
+  if (!Mode("garbage").empty()) reply.set_entry("garbage");
+  reply.set_tier(tier);
+  reply.set_seconds(1.5);
+  return reply;
+}
+
+// Serves one stream; true when told to shut down.
+bool Serve(int fd, const std::string& tier) {
+  for (;;) {
+    auto frame = ReadFrame(fd);
+    if (!frame.ok()) return false;
+    if (!Mode("hang").empty()) sleep(60);
+    if (frame->type == FrameType::kHello) {
+      proto::HelloReply reply;
+      reply.set_protocol(kProtocolVersion + (Mode("protocol").empty() ? 0 : 1));
+      reply.set_build("fake");
+      reply.set_compiler(std::string(kCompiler.view()));
+      WriteFrame(fd, FrameType::kHelloReply, frame->id, reply).IgnoreError();
+    } else if (frame->type == FrameType::kCompile) {
+      std::string marker = Mode("die");
+      if (!marker.empty() && access(marker.c_str(), F_OK) != 0) {
+        if (marker != "always") std::ofstream(marker) << "died";
+        raise(SIGKILL);
+      }
+      if (!Mode("error").empty()) {
+        proto::ErrorReply error;
+        error.set_code(static_cast<int>(absl::StatusCode::kInternal));
+        error.set_message("out of order");
+        WriteFrame(fd, FrameType::kError, frame->id, error).IgnoreError();
+        continue;
+      }
+      proto::CompileRequest request;
+      if (!request.ParseFromString(frame->body)) return false;
+      WriteFrame(fd, FrameType::kCompileReply, frame->id, Compile(request, tier)).IgnoreError();
+    } else if (frame->type == FrameType::kStats) {
+      proto::StatsReply reply;
+      reply.set_hits(77);
+      reply.set_pid(getpid());
+      WriteFrame(fd, FrameType::kStatsReply, frame->id, reply).IgnoreError();
+    } else if (frame->type == FrameType::kShutdown) {
+      WriteFrame(fd, FrameType::kShutdownReply, frame->id, proto::ShutdownReply()).IgnoreError();
+      return true;
+    }
+  }
+}
+
+// A daemon without anything that makes one good, but for being alone on its socket.
+int Daemon(const std::string& home_dir) {
+  const std::string path = *Home::Find(home_dir)->SocketPath();
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, path.c_str());
+  int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return 0;
+    unlink(path.c_str());
+    if (bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return 1;
+  }
+  listen(listener, 64);
+  if (fork() != 0) return 0;
+  setsid();
+  alarm(120);  // no test leaves one behind
+  std::ofstream(home_dir + "/fake.pid") << getpid();
+  for (;;) {
+    int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) return 1;
+    std::thread([fd, path] {
+      if (Serve(fd, "compiled")) {
+        unlink(path.c_str());
+        _exit(0);
+      }
+      close(fd);
+    }).detach();
+  }
+}
+
+int Main(int argc, char** argv) {
+  std::string home;
+  int fd = -1;
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view arg = argv[i];
+    if (arg == "--print-compiler-id") {
+      char self[4096];
+      std::printf("%s\n%s\n", kCompiler.Hex().c_str(), realpath(argv[0], self));
+      return 0;
+    }
+    if (absl::ConsumePrefix(&arg, "--home=")) home = std::string(arg);
+    if (absl::ConsumePrefix(&arg, "--fd=")) (void)absl::SimpleAtoi(arg, &fd);
+  }
+  if (absl::EndsWith(argv[0], "kilnd")) return Daemon(home);
+  Serve(fd, "compiled");
+  return 0;
+}
+
+}  // namespace
+}  // namespace kiln
+
+int main(int argc, char** argv) { return kiln::Main(argc, argv); }

@@ -1,0 +1,70 @@
+// y = a * x + y on a million floats, from C++: no Python, no LLVM in this process.
+//
+//   tools/bazel run //examples/cpp:saxpy
+#include <cstdio>
+#include <cstdlib>
+
+#include "client_cpp/kiln.h"
+
+namespace {
+
+constexpr uint64_t kSize = 1'000'000;
+
+// Ends the program with the error, if it is one.
+template <typename T>
+T Need(absl::StatusOr<T> value) {
+  if (value.ok()) return *std::move(value);
+  std::fprintf(stderr, "saxpy: %s\n", value.status().ToString().c_str());
+  std::exit(1);
+}
+
+void Need(const absl::Status& status) {
+  if (!status.ok()) Need<int>(status);
+}
+
+}  // namespace
+
+int main() {
+  auto x = Need(kiln::Field<float>::Create({kSize}));
+  auto y = Need(kiln::Field<float>::Create({kSize}));
+  for (uint64_t i = 0; i < kSize; ++i) x[i] = static_cast<float>(i);
+  y.Fill(1);
+
+  // for i in x: y[i] = a * x[i] + y[i]
+  kiln::KernelBuilder b;
+  kiln::ParamId x_param = b.AddStorageParam(x.storage());
+  kiln::ParamId y_param = b.AddStorageParam(y.storage());
+  kiln::ParamId a_param = b.AddValueParam(b.ScalarType(kiln::proto::F32));
+  kiln::NodeId loop = Need(b.BeginStructFor(x_param, {}));
+  kiln::NodeId i = Need(b.LoopIndex(loop, 0));
+  kiln::NodeId x_i = Need(b.Load(Need(b.Global(x_param, {i}))));
+  kiln::NodeId ax = Need(b.Binary(kiln::proto::OP_MUL, Need(b.Param(a_param)), x_i));
+  kiln::NodeId y_at = Need(b.Global(y_param, {i}));
+  Need(b.Store(y_at, Need(b.Binary(kiln::proto::OP_ADD, ax, Need(b.Load(y_at))))));
+  Need(b.End());
+  kiln::proto::CompileUnit unit;
+  kiln::proto::SourceMap source_map;
+  Need(b.Finish(&unit, &source_map));
+  source_map.set_kernel("saxpy");
+  unit.mutable_options()->set_fast_math(true);
+  unit.mutable_options()->set_opt_level(3);
+
+  auto session = Need(kiln::Session::Create({}));
+  kiln::CompileOutcome outcome = Need(session->Compile(unit, source_map, {}));
+  for (const auto& diagnostic : outcome.diagnostics) {
+    std::fprintf(stderr, "saxpy: %s\n", diagnostic.message().c_str());
+  }
+  if (outcome.kernel == nullptr) return 1;
+  std::printf("saxpy  %s  %.1f ms\n", outcome.tier.c_str(), outcome.wait_seconds * 1e3);
+
+  kiln::Launcher launch(outcome.kernel);
+  launch.Set(a_param, 2.0f).Bind(x_param, x).Bind(y_param, y);
+  Need(launch.Run());
+
+  uint64_t wrong = 0;
+  for (uint64_t k = 0; k < kSize; ++k) wrong += y[k] != 2.0f * static_cast<float>(k) + 1.0f;
+  std::printf("y[10] = %g, y[%llu] = %g, %llu wrong\n", y[10],
+              static_cast<unsigned long long>(kSize - 1), y[kSize - 1],
+              static_cast<unsigned long long>(wrong));
+  return wrong == 0 ? 0 : 1;
+}
