@@ -65,9 +65,10 @@ bazel_command() {
 
 # What runs: Bazel target, file under bazel-bin, name in .kiln/bin.
 binaries='
-//server/daemon:kilnd           server/daemon/kilnd           kilnd
-//server/worker:kiln-worker     server/worker/kiln-worker     kiln-worker
-//client_py:_native.so          client_py/_native.so          _native.so
+//server/daemon:kilnd                server/daemon/kilnd                kilnd
+//server/daemon/service:kilnd-grpc   server/daemon/service/kilnd-grpc   kilnd-grpc
+//server/worker:kiln-worker          server/worker/kiln-worker          kiln-worker
+//client_py:_native.so               client_py/_native.so               _native.so
 '
 
 # build_binaries: builds them and copies what changed to .kiln/bin. Copies, because a daemon may be

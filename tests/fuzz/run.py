@@ -18,9 +18,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILT = ROOT / ".kiln" / "fuzz"
 FLAGS = ["-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address"]
-LIBRARIES = """protobuf nettle absl_status absl_statusor absl_strings absl_strings_internal absl_cord
+LIBRARIES = """
+protobuf nettle absl_status absl_statusor absl_strings absl_strings_internal absl_cord
 absl_time absl_time_zone absl_int128 absl_base absl_raw_logging_internal absl_throw_delegate
-absl_hash absl_raw_hash_set absl_synchronization pthread""".split()
+absl_hash absl_raw_hash_set absl_synchronization pthread
+""".split()
 
 
 def fuzzers():
@@ -56,7 +58,7 @@ def build(name):
 
 
 def run(name, seconds):
-    """Runs the corpus and `seconds` of new inputs; (whether all went well, the end of the output)."""
+    """Runs the corpus and `seconds` of new inputs: (did all go well, its output)."""
     binary = build(name)
     corpus = HERE / "corpus" / name
     with tempfile.TemporaryDirectory() as folder:  # libFuzzer adds what it finds to the first one
