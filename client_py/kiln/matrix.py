@@ -291,15 +291,15 @@ class Matrix(metaclass=_MatrixClass):
 
     @classmethod
     def field(cls, n, m, dtype, *args, **kwargs):
-        from . import field
+        from .field import make_matrix_field
 
-        return field.make_matrix_field(n, m, dtype, *args, **kwargs)
+        return make_matrix_field(n, m, dtype, *args, **kwargs)
 
     @classmethod
     def ndarray(cls, n, m, dtype, shape):
-        from . import ndarray
+        from .ndarray import make_matrix_ndarray
 
-        return ndarray.make_matrix_ndarray(n, m, dtype, shape)
+        return make_matrix_ndarray(n, m, dtype, shape)
 
 
 def _swizzle(name):
@@ -352,15 +352,15 @@ class Vector(Matrix):
 
     @classmethod
     def field(cls, n, dtype, *args, **kwargs):
-        from . import field
+        from .field import make_vector_field
 
-        return field.make_vector_field(n, dtype, *args, **kwargs)
+        return make_vector_field(n, dtype, *args, **kwargs)
 
     @classmethod
     def ndarray(cls, n, dtype, shape):
-        from . import ndarray
+        from .ndarray import make_vector_ndarray
 
-        return ndarray.make_vector_ndarray(n, dtype, shape)
+        return make_vector_ndarray(n, dtype, shape)
 
 
 class MatrixView(Matrix):
@@ -430,6 +430,15 @@ class MatrixView(Matrix):
         flat = _np().asarray(value._entries if isinstance(value, Matrix) else value).ravel()
         for component, item in enumerate(flat.tolist()):
             self._field._write(self._indices, component, item)
+
+
+class VectorView(MatrixView, Vector):
+    """The same for an element that is a vector."""
+
+
+def field_element(field, indices):
+    """The live view of element `indices` of a field or ndarray."""
+    return (VectorView if len(field.element_shape) == 1 else MatrixView)(field, indices)
 
 
 def _add_operators():

@@ -12,7 +12,7 @@ _AND, _OR = OPS["logical_and"], OPS["logical_or"]
 def is_tensor(x):
     if isinstance(x, Expr):
         return bool(x.type.shape)
-    return hasattr(x, "_to_kernel") and hasattr(x, "to_list")
+    return hasattr(type(x), "_to_kernel") and hasattr(x, "to_list")
 
 
 def shape_of(x):

@@ -49,14 +49,14 @@ class StructType:
         return values
 
     def field(self, shape=None, **kwargs):
-        from . import field
+        from .field import make_struct_field
 
-        return field.make_struct_field(self, shape=shape, **kwargs)
+        return make_struct_field(self, shape=shape, **kwargs)
 
     def ndarray(self, shape):
-        from . import ndarray
+        from .ndarray import make_struct_ndarray
 
-        return ndarray.make_struct_ndarray(self, shape)
+        return make_struct_ndarray(self, shape)
 
     def __eq__(self, other):
         return isinstance(other, StructType) and self._member_types() == other._member_types()

@@ -307,7 +307,7 @@ def _warn_foreign(t, node):
         "The function may not work as expected. Proceed with caution! "
         "Maybe you can consider turning it into a @ti.func?"
     )
-    t.ctx.warnings.append((text, t.source.file, node.lineno))
+    t.ctx.emitted_warnings.append((text, t.source.file, node.lineno))
     warnings.warn_explicit(
         f"\x1b[38;5;226m{text}\x1b[0m", SyntaxWarning, t.source.file, node.lineno, module="kiln"
     )

@@ -55,7 +55,8 @@ class BuildContext:
         self.kernel_name = kernel_name
         self.bindings = []  # (param id, (kind, object)), in order of parameters
         self.has_print = False
-        self.warnings = []
+        self.warnings = []  # texts for the kernel to show
+        self.emitted_warnings = []  # shown while transforming: (text, file, line)
         # Which parallel loop we are in: 0 none, else its number. Open run-time
         # blocks around the current position; static ones do not count.
         self.parallel = 0
@@ -322,7 +323,7 @@ def _convert_other(ctx, value):
         if kind == "b":
             return ctx.builder.const_bool(bool(value))
         return 0
-    if hasattr(value, "_to_kernel"):
+    if hasattr(type(value), "_to_kernel"):
         return value._to_kernel(ctx).node
     if isinstance(value, (list, tuple)):
         return _sequence(ctx, value)

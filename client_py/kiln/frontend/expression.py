@@ -3,8 +3,8 @@
 import _ast
 import operator
 
-from ..errors import TaichiSyntaxError, TaichiTypeError
 from .. import types as ti_types
+from ..errors import TaichiSyntaxError, TaichiTypeError
 from .expr import OPS, Expr, Ref
 from .subscript import subscript
 from .tensor import attribute, attribute_address
@@ -104,7 +104,7 @@ def unary_op(t, node):
     if kind is _ast.Not:
         if operand.__class__ is Expr:
             return Expr(t.ctx, t.builder.unary(_NOT, operand.node))
-        if hasattr(operand, "_to_kernel"):
+        if hasattr(type(operand), "_to_kernel"):
             return t.ctx.unary(_NOT, operand)
         return not operand
     if kind is _ast.USub:

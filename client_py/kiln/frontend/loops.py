@@ -4,7 +4,7 @@ import _ast
 import warnings
 
 from ..errors import TaichiSyntaxError
-from ..static import GroupedNDRange, Grouped, NDRange, grouped, ndrange, static
+from ..static import Grouped, GroupedNDRange, NDRange, grouped, ndrange, static
 from .context import ArrayArgument
 from .expr import Expr
 from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NORMAL, Loop
@@ -121,7 +121,7 @@ def _warn_unrolled(t, node, limit):
         "long. You can use a non-static for loop if you want to decrease the compile time. "
         "You can disable this warning by setting ti.init(unrolling_limit=0)."
     )
-    t.ctx.warnings.append((text, t.source.file, node.lineno))
+    t.ctx.emitted_warnings.append((text, t.source.file, node.lineno))
     warnings.warn_explicit(text, SyntaxWarning, t.source.file, node.lineno, module="kiln")
 
 
@@ -189,7 +189,6 @@ def _struct_for(t, node, field, is_grouped):
 
 
 def _loop(t, node, bounds, bind):
-    ctx = t.ctx
     t.at(node)
     nodes = [_bound(t, b, node) for b in bounds]
     config = _take_config(t)

@@ -13,7 +13,7 @@ def subscript(ctx, base, index):
         return _tensor_element(ctx, base, index)
     if kind is ArrayArgument or getattr(base, "_is_field", False):
         return _field_element(ctx, base, index)
-    if hasattr(base, "_to_kernel") and _has_expr(index):
+    if hasattr(type(base), "_to_kernel") and _has_expr(index):
         return _tensor_element(ctx, base._to_kernel(ctx), index)
     return base[index]
 

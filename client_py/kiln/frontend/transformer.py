@@ -19,6 +19,7 @@ from ..errors import (
     TaichiRuntimeError,
     TaichiRuntimeTypeError,
     TaichiSyntaxError,
+    TaichiTypeError,
 )
 from . import active, report
 from .context import ArrayArgument
@@ -195,7 +196,7 @@ class Transformer:
         found = self.names.get(name, _MISSING)
         if found is _MISSING:
             found = self.source.resolve(name)
-            if hasattr(found, "_to_kernel"):  # a Matrix of Python scope is a constant
+            if hasattr(type(found), "_to_kernel"):  # a Matrix of Python scope is a constant
                 return found._to_kernel(self.ctx)
         return found
 
@@ -230,6 +231,8 @@ class Transformer:
             if kind is not str and value is not None and not isinstance(value, type):
                 node = ctx.node_or_none(value)
             if not node:
+                if isinstance(value, complex):
+                    raise TaichiTypeError(f"Invalid constant scalar data type: {kind}")
                 return value
             value = Expr(ctx, node)
         if not mutable:

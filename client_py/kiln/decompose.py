@@ -1,0 +1,278 @@
+"""Decompositions of 2x2 and 3x3 matrices in kernels: svd, polar_decompose, eig,
+sym_eig, solve. Written in the language itself and inlined.
+
+Symmetric 3x3 matrices are diagonalised by Jacobi rotations, a fixed number of
+sweeps: convergence is quadratic, five sweeps are exact in f32, eight in f64.
+"""
+
+from . import ops
+from . import types as _types
+from .func import func
+from .matrix import Matrix, Vector
+from .static import loop_config, static
+
+
+@func
+def _rotate(S: _types.template(), V: _types.template(), p: _types.template(), q: _types.template()):
+    """One Jacobi rotation: S[p, q] becomes zero, V collects the rotation."""
+    if S[p, q] != 0:
+        theta = (S[q, q] - S[p, p]) / (2 * S[p, q])
+        t = 1 / (ops.abs(theta) + ops.sqrt(theta * theta + 1))
+        if theta < 0:
+            t = -t
+        c = 1 / ops.sqrt(t * t + 1)
+        s = t * c
+        for k in static(range(3)):
+            vp, vq = V[k, p], V[k, q]
+            V[k, p] = c * vp - s * vq
+            V[k, q] = s * vp + c * vq
+            sp, sq = S[k, p], S[k, q]
+            S[k, p] = c * sp - s * sq
+            S[k, q] = s * sp + c * sq
+        for k in static(range(3)):
+            sp, sq = S[p, k], S[q, k]
+            S[p, k] = c * sp - s * sq
+            S[q, k] = s * sp + c * sq
+
+
+@func
+def _jacobi(A, dt: _types.template(), sweeps: _types.template()):
+    """Eigenvalues (diagonal) and eigenvectors (columns) of a symmetric 3x3 matrix."""
+    S = ops.cast(A, dt)
+    V = Matrix.identity(dt, 3)
+    loop_config(serialize=True)
+    for _ in range(sweeps):
+        _rotate(S, V, 0, 1)
+        _rotate(S, V, 0, 2)
+        _rotate(S, V, 1, 2)
+    return S, V
+
+
+@func
+def _swap_columns(
+    V: _types.template(),
+    B: _types.template(),
+    n: _types.template(),
+    p: _types.template(),
+    q: _types.template(),
+):
+    """Puts the longer column first; one column changes sign, so V stays a rotation."""
+    if n[p] < n[q]:
+        n[p], n[q] = n[q], n[p]
+        for k in static(range(3)):
+            V[k, p], V[k, q] = V[k, q], -V[k, p]
+            B[k, p], B[k, q] = B[k, q], -B[k, p]
+
+
+@func
+def _givens(R: _types.template(), U: _types.template(), p: _types.template(), q: _types.template()):
+    """Rotates rows p and q so that R[q, p] becomes zero; U collects the inverse."""
+    a, b = R[p, p], R[q, p]
+    r = ops.sqrt(a * a + b * b)
+    if r > 0:
+        c, s = a / r, b / r
+        for k in static(range(3)):
+            rp, rq = R[p, k], R[q, k]
+            R[p, k] = c * rp + s * rq
+            R[q, k] = c * rq - s * rp
+            up, uq = U[k, p], U[k, q]
+            U[k, p] = c * up + s * uq
+            U[k, q] = c * uq - s * up
+
+
+@func
+def _svd3(A, dt: _types.template(), sweeps: _types.template()):
+    F = ops.cast(A, dt)
+    _, V = _jacobi(F.transpose() @ F, dt, sweeps)
+    B = F @ V
+    n = Vector([B[0, i] ** 2 + B[1, i] ** 2 + B[2, i] ** 2 for i in static(range(3))])
+    _swap_columns(V, B, n, 0, 1)
+    _swap_columns(V, B, n, 0, 2)
+    _swap_columns(V, B, n, 1, 2)
+    # B = U R with orthogonal columns in B: R is diagonal.
+    U = Matrix.identity(dt, 3)
+    _givens(B, U, 0, 1)
+    _givens(B, U, 0, 2)
+    _givens(B, U, 1, 2)
+    S = Matrix.zero(dt, 3, 3)
+    for i in static(range(3)):
+        S[i, i] = B[i, i]
+    return U, S, V
+
+
+@func
+def _polar2(A, dt: _types.template()):
+    F = ops.cast(A, dt)
+    U = Matrix.identity(dt, 2)
+    P = F
+    if F[0, 0] != 0 or F[0, 1] != 0 or F[1, 0] != 0 or F[1, 1] != 0:
+        det = F.determinant()
+        # The cofactor matrix, with the sign that keeps A + B invertible.
+        sign = ops.select(det < 0, ops.cast(-1, dt), ops.cast(1, dt))
+        B = F + sign * Matrix([[F[1, 1], -F[1, 0]], [-F[0, 1], F[0, 0]]])
+        k = 1 / ops.sqrt(ops.abs(B.determinant()))
+        U = B * k
+        P = (F.transpose() @ F + ops.abs(det) * Matrix.identity(dt, 2)) * k
+    return U, P
+
+
+@func
+def _svd2(A, dt: _types.template()):
+    R, S = _polar2(A, dt)
+    c, s = ops.cast(1, dt), ops.cast(0, dt)
+    s1, s2 = S[0, 0], S[1, 1]
+    if ops.abs(S[0, 1]) >= 1e-5:
+        tau = (S[0, 0] - S[1, 1]) / 2
+        w = ops.sqrt(tau * tau + S[0, 1] * S[0, 1])
+        t = S[0, 1] / (tau + ops.select(tau > 0, w, -w))
+        c = 1 / ops.sqrt(t * t + 1)
+        s = -t * c
+        s1 = c * c * S[0, 0] - 2 * c * s * S[0, 1] + s * s * S[1, 1]
+        s2 = s * s * S[0, 0] + 2 * c * s * S[0, 1] + c * c * S[1, 1]
+    V = Matrix([[c, s], [-s, c]])
+    if s1 < s2:
+        s1, s2 = s2, s1
+        V = Matrix([[-s, c], [-c, -s]])
+    zero = ops.cast(0, dt)
+    return R @ V, Matrix([[s1, zero], [zero, s2]]), V
+
+
+@func
+def _polar3(A, dt: _types.template(), sweeps: _types.template()):
+    U, S, V = _svd3(A, dt, sweeps)
+    return U @ V.transpose(), V @ S @ V.transpose()
+
+
+@func
+def _eigenvector2(A, value, dt: _types.template()):
+    """Of a real 2x2 matrix, for one of two different eigenvalues: a column of A less
+    the other one."""
+    a = Vector([A[0, 0] - value, A[1, 0]])
+    b = Vector([A[0, 1], A[1, 1] - value])
+    v = ops.select(a.norm_sqr() < b.norm_sqr(), b, a)
+    return ops.cast(v.normalized(), dt)
+
+
+@func
+def _sym_eig2(A, dt: _types.template()):
+    F = ops.cast(A, dt)
+    half = (F[0, 0] + F[1, 1]) / 2
+    difference = (F[0, 0] - F[1, 1]) / 2
+    root = ops.sqrt(difference * difference + F[0, 1] * F[0, 1])
+    values = Vector([half + root, half - root])
+    first = Vector([ops.cast(0, dt), ops.cast(1, dt)])
+    second = Vector([ops.cast(1, dt), ops.cast(0, dt)])
+    if root > 0:
+        first = _eigenvector2(F, values[1], dt)
+        second = _eigenvector2(F, values[0], dt)
+    return values, Matrix.cols([first, second])
+
+
+@func
+def _sym_eig3(A, dt: _types.template(), sweeps: _types.template()):
+    S, Q = _jacobi(A, dt, sweeps)
+    values = Vector([S[0, 0], S[1, 1], S[2, 2]])
+    for p, q in static(((0, 1), (0, 2), (1, 2))):
+        if values[q] < values[p]:
+            values[p], values[q] = values[q], values[p]
+            for k in static(range(3)):
+                Q[k, p], Q[k, q] = Q[k, q], Q[k, p]
+    return values, Q
+
+
+@func
+def _eig2(A, dt: _types.template()):
+    F = ops.cast(A, dt)
+    zero = ops.cast(0, dt)
+    trace = F[0, 0] + F[1, 1]
+    gap = trace * trace - 4 * F.determinant()
+    l1 = Vector([trace, zero]) / 2
+    l2 = l1
+    v1 = Vector([zero, zero, zero + 1, zero])
+    v2 = Vector([zero + 1, zero, zero, zero])
+    root = ops.sqrt(ops.abs(gap)) / 2
+    if gap > 0:
+        l1[0] += root
+        l2[0] -= root
+        a = _eigenvector2(F, l2[0], dt)
+        b = _eigenvector2(F, l1[0], dt)
+        v1 = Vector([a[0], zero, a[1], zero])
+        v2 = Vector([b[0], zero, b[1], zero])
+    elif gap < 0:
+        l1[1] = root
+        l2[1] = -root
+        x = F[0, 0] - l1[0]
+        v1 = Vector([x, root, F[1, 0], zero]).normalized()
+        v2 = Vector([x, -root, F[1, 0], zero]).normalized()
+    return Matrix.rows([l1, l2]), Matrix.cols([v1, v2])
+
+
+@func
+def _solve(A, b, dt: _types.template(), n: _types.template()):
+    """Gauss elimination with row pivoting."""
+    M = ops.cast(A, dt)
+    y = ops.cast(b, dt)
+    for i in static(range(n)):
+        for j in static(range(i + 1, n)):
+            if ops.abs(M[j, i]) > ops.abs(M[i, i]):
+                for k in static(range(n)):
+                    M[i, k], M[j, k] = M[j, k], M[i, k]
+                y[i], y[j] = y[j], y[i]
+        assert M[i, i] != 0, "Matrix is singular in linear solve."
+        for j in static(range(i + 1, n)):
+            scale = M[j, i] / M[i, i]
+            for k in static(range(i + 1, n)):
+                M[j, k] -= M[i, k] * scale
+            y[j] -= y[i] * scale
+    for i in static(range(n - 1, -1, -1)):
+        for k in static(range(i + 1, n)):
+            y[i] -= M[i, k] * y[k]
+        y[i] /= M[i, i]
+    return y
+
+
+def _sweeps(dtype):
+    return 5 if dtype.bits < 64 else 8
+
+
+def _prepared(A, dt, what, sizes=(2, 3)):
+    """(size, scalar type) of a matrix that `what` can take."""
+    shape = A.get_shape()
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] not in sizes:
+        raise ValueError(f"{what} only supports {' and '.join(f'{n}D' for n in sizes)} matrices.")
+    return shape[0], _types.cook_dtype(float if dt is None else dt)
+
+
+def polar_decompose(A, dt=None):
+    """U, P with A = U P, U orthogonal and P symmetric."""
+    n, dtype = _prepared(A, dt, "Polar decomposition")
+    return _polar2(A, dtype) if n == 2 else _polar3(A, dtype, _sweeps(dtype))
+
+
+def svd(A, dt=None):
+    """U, S, V with A = U S V^T, S diagonal, U and V rotations in 3D."""
+    n, dtype = _prepared(A, dt, "SVD")
+    return _svd2(A, dtype) if n == 2 else _svd3(A, dtype, _sweeps(dtype))
+
+
+def eig(A, dt=None):
+    """Eigenvalues (rows: real, imaginary) and eigenvectors (columns of such pairs)."""
+    _, dtype = _prepared(A, dt, "Eigen solver", (2,))
+    return _eig2(A, dtype)
+
+
+def sym_eig(A, dt=None):
+    """Eigenvalues and eigenvectors (columns) of a symmetric matrix."""
+    n, dtype = _prepared(A, dt, "Symmetric eigen solver")
+    return _sym_eig2(A, dtype) if n == 2 else _sym_eig3(A, dtype, _sweeps(dtype))
+
+
+def solve(A, b, dt=None):
+    """x with A x = b."""
+    n, dtype = _prepared(A, dt, "Solver")
+    if tuple(b.get_shape()) != (n,):
+        raise ValueError("Matrix and Vector dimension dismatch")
+    return _solve(A, b, dtype, n)
+
+
+__all__ = ["eig", "polar_decompose", "solve", "svd", "sym_eig"]
