@@ -1,0 +1,162 @@
+#include "client_py/bound_instance.h"
+
+#include <pybind11/stl.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "client_py/field_object.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+namespace {
+
+PyObject* Own(py::handle object) { return object.inc_ref().ptr(); }
+
+Matcher MakeMatcher(const py::tuple& spec) {
+  Matcher matcher;
+  const std::string kind = py::cast<std::string>(spec[0]);
+  if (kind == "any") return matcher;
+  if (kind == "is" || kind == "weak" || kind == "eq") {
+    matcher.kind = kind == "is" ? Matcher::kIs : kind == "weak" ? Matcher::kWeak : Matcher::kEqual;
+    matcher.object = Own(py::object(spec[1]));
+  } else if (kind == "array") {
+    matcher.kind = Matcher::kArray;
+    matcher.scalar = static_cast<Scalar>(py::cast<int>(spec[1]));
+    matcher.ndim = py::cast<int>(spec[2]);
+    matcher.element_shape = py::cast<std::vector<uint32_t>>(spec[3]);
+  } else {
+    throw py::value_error("unknown matcher " + kind);
+  }
+  return matcher;
+}
+
+// One source per kernel parameter, as the artifact's slots ask for it.
+class SlotBinder {
+ public:
+  SlotBinder(BoundInstance* bound, const py::sequence& sources) : bound_(bound) {
+    for (py::handle source : sources) {
+      sources_.push_back(py::reinterpret_borrow<py::tuple>(source));
+    }
+  }
+
+  void Bind(const proto::ArgumentSlot& slot, int index) {
+    if (slot.param() >= sources_.size()) {
+      throw std::runtime_error("the artifact has a parameter that the kernel has not");
+    }
+    const py::tuple& source = sources_[slot.param()];
+    const std::string kind = py::cast<std::string>(source[0]);
+    if (kind == "field") {
+      BindField(source, slot, index);
+    } else if (kind == "array") {
+      BindArray(source, slot, index);
+    } else {
+      BindValue(kind, source, slot, index);
+    }
+  }
+
+ private:
+  void BindField(const py::tuple& source, const proto::ArgumentSlot& slot, int index) {
+    py::object object = source[1];
+    if (IsField(object.ptr())) {
+      auto* field = reinterpret_cast<FieldObject*>(object.ptr());
+      if (field->storage_object == nullptr) throw std::runtime_error("an unbound field");
+      Keep(object);
+      object = py::reinterpret_borrow<py::object>(field->storage_object);
+    }
+    const auto& storage = py::cast<const FieldStorage&>(object);
+    Keep(object);
+    bound_->memories.push_back(storage.memory);
+    if (slot.kind() == proto::ArgumentSlot::SLOT_BASE) {
+      bound_->slots[index] = storage.bases.at(slot.element());
+    } else {
+      bound_->slots[index] = static_cast<uint64_t>(storage.extents.at(slot.element()));
+    }
+  }
+
+  void BindArray(const py::tuple& source, const proto::ArgumentSlot& slot, int index) {
+    SlotFill fill;
+    fill.argument = py::cast<int>(source[1]);
+    fill.slot = index;
+    if (slot.kind() == proto::ArgumentSlot::SLOT_BASE) {
+      fill.kind = SlotFill::kArrayBase;
+      const std::vector<bool>& writes = bound_->instance->writes;
+      fill.needs_writable = slot.param() < writes.size() && writes[slot.param()];
+    } else {
+      fill.kind = SlotFill::kArrayExtent;
+      fill.count = static_cast<int>(slot.element());
+    }
+    bound_->fills.push_back(fill);
+  }
+
+  void BindValue(const std::string& kind, const py::tuple& source, const proto::ArgumentSlot& slot,
+                 int index) {
+    if (slot.element() > 0) return;  // the fill of element 0 covers the run
+    SlotFill fill;
+    fill.kind = kind == "scalar" ? SlotFill::kScalar : SlotFill::kTensor;
+    fill.argument = py::cast<int>(source[1]);
+    fill.slot = index;
+    fill.scalar = static_cast<Scalar>(py::cast<int>(source[2]));
+    if (kind == "tensor") {
+      fill.count = py::cast<int>(source[3]);
+      fill.flatten = Own(py::object(source[4]));
+    } else if (kind != "scalar") {
+      throw py::value_error("unknown source " + kind);
+    }
+    if (index + (kind == "tensor" ? fill.count : 1) > static_cast<int>(bound_->slots.size())) {
+      throw std::runtime_error("a value does not fit the artifact's slots");
+    }
+    bound_->fills.push_back(fill);
+  }
+
+  void Keep(const py::object& object) { bound_->keep.push_back(Own(object)); }
+
+  BoundInstance* bound_;
+  std::vector<py::tuple> sources_;
+};
+
+}  // namespace
+
+BoundInstance::~BoundInstance() {
+  for (Matcher& matcher : matchers) Py_XDECREF(matcher.object);
+  for (SlotFill& fill : fills) Py_XDECREF(fill.flatten);
+  for (Result& result : results) Py_XDECREF(result.make);
+  for (PyObject* kept : keep) Py_DECREF(kept);
+  Py_XDECREF(object);
+}
+
+std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matchers,
+                                            py::handle sources, py::handle returns) {
+  auto bound = std::make_unique<BoundInstance>();
+  bound->instance = py::cast<std::shared_ptr<Instance>>(instance);
+  bound->object = Own(instance);
+  for (py::handle spec : py::reinterpret_borrow<py::sequence>(matchers)) {
+    bound->matchers.push_back(MakeMatcher(py::reinterpret_borrow<py::tuple>(spec)));
+  }
+  const proto::ArtifactInfo& info = bound->instance->kernel->info();
+  bound->slots.assign(info.arguments_size(), 0);
+  SlotBinder binder(bound.get(), py::reinterpret_borrow<py::sequence>(sources));
+  for (int i = 0; i < info.arguments_size(); ++i) binder.Bind(info.arguments(i), i);
+  int scalars = 0;
+  for (py::handle item : py::reinterpret_borrow<py::sequence>(returns)) {
+    const auto spec = py::reinterpret_borrow<py::tuple>(item);
+    Result result;
+    result.scalar = static_cast<Scalar>(py::cast<int>(spec[0]));
+    result.count = py::cast<int>(spec[1]);
+    py::object make = spec[2];
+    if (!make.is_none()) result.make = Own(make);
+    scalars += result.count == 0 ? 1 : result.count;
+    bound->results.push_back(result);
+  }
+  if (scalars > info.results_size()) {
+    throw std::runtime_error("the artifact returns fewer values than the kernel");
+  }
+  bound->prints = info.has_effects();
+  bound->can_fail = info.can_fail();
+  bound->epoch = memory_epoch;
+  return bound;
+}
+
+}  // namespace kiln

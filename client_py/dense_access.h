@@ -1,0 +1,91 @@
+// Access from the host to the elements of dense storage: the address of one
+// element, and copies and fills of all of them.
+//
+// Built once from the descriptor that kernels get (proto DenseStorage), so that
+// Python and generated code agree by construction. Immutable; safe to share.
+#ifndef KILN_CLIENT_PY_DENSE_ACCESS_H_
+#define KILN_CLIENT_PY_DENSE_ACCESS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lang/layout.h"
+#include "lang/type.h"
+
+namespace kiln {
+
+class DenseAccess {
+ public:
+  DenseAccess() = default;
+  // Of a field whose tree's root container lies at `root`.
+  static DenseAccess OfField(const TreeLayout::DenseField& field, uint8_t* root, Scalar scalar);
+  // Of a C-ordered array of `shape` whose cells hold `components` scalars.
+  static DenseAccess OfArray(uint8_t* data, Scalar scalar, int components,
+                             const std::vector<int64_t>& shape);
+
+  Scalar scalar() const { return scalar_; }
+  int ndim() const { return static_cast<int>(axes_.size()); }
+  int num_components() const { return static_cast<int>(components_.size()); }
+  int64_t extent(int axis) const { return axes_[axis].extent; }
+  int64_t offset(int axis) const { return axes_[axis].offset; }  // first valid index
+  int64_t num_elements() const;
+
+  // The address of a component of the element at `indices`, which count from the
+  // axes' offsets and are in range.
+  uint8_t* Address(const int64_t* indices, int component) const {
+    const Component& at = components_[component];
+    uint8_t* address = at.data;
+    for (size_t a = 0; a < axes_.size(); ++a) address += AxisOffset(axes_[a], indices[a], at.base);
+    return address;
+  }
+
+  // One digit per axis: addresses are linear in the indices.
+  bool IsLinear() const;
+  int64_t LinearStride(int axis) const { return axes_[axis].digits[0].stride[components_[0].base]; }
+  uint8_t* ComponentData(int component) const { return components_[component].data; }
+
+  // All elements to or from a C-contiguous array with the components innermost.
+  void CopyTo(void* array) const;
+  void CopyFrom(const void* array) const;
+  // `values` holds one scalar per component, each at a multiple of 8 bytes.
+  void Fill(const uint64_t* values) const;
+
+ private:
+  struct Digit {
+    int64_t extent;
+    std::vector<int64_t> stride;  // per base
+  };
+  struct Axis {
+    int64_t extent = 1;
+    int64_t offset = 0;
+    std::vector<Digit> digits;  // innermost first
+  };
+  struct Component {
+    uint8_t* data;
+    int base;
+  };
+
+  static int64_t AxisOffset(const Axis& axis, int64_t index, int base) {
+    if (axis.digits.size() == 1) return index * axis.digits[0].stride[base];
+    int64_t offset = 0;
+    for (const Digit& digit : axis.digits) {
+      offset += index % digit.extent * digit.stride[base];
+      index /= digit.extent;
+    }
+    return offset;
+  }
+  // Calls run(address, position, count, stride) for each run of elements along the
+  // last axis; `position` counts elements in C order.
+  template <typename Run>
+  void ForEachRun(const Component& component, const Run& run) const;
+  // The components lie side by side in each cell, in order.
+  bool IsPacked() const;
+
+  Scalar scalar_ = proto::SCALAR_NONE;
+  std::vector<Axis> axes_;
+  std::vector<Component> components_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_DENSE_ACCESS_H_

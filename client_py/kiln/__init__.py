@@ -1,0 +1,137 @@
+"""Kiln: the Taichi language, compiled by a server and cached. `import kiln as ti`.
+
+Importing costs as little as possible: a name's module is imported when the name is first used.
+Only modules that share their name with a function (`ti.field`, `ti.kernel`, …) are imported here:
+their import must not overwrite the function later.
+"""
+
+import os
+import sys
+
+
+def _add_native_path():
+    """Where `kiln._native` lies: beside this file in a wheel, in .kiln of a checkout, or as told."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    checkout = os.path.dirname(os.path.dirname(here))
+    candidates = [
+        os.environ.get("KILN_LIB"),
+        os.environ.get("KILN_BIN"),
+        os.path.join(checkout, ".kiln", "bin"),
+        os.path.join(checkout, ".kiln", "lib"),
+    ]
+    __path__.extend(path for path in candidates if path and path not in __path__)
+
+
+_add_native_path()
+
+try:
+    from . import _native  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != f"{__name__}._native":
+        raise
+    raise ImportError(
+        "Kiln's native module is not built for this Python "
+        f"({sys.version_info[0]}.{sys.version_info[1]}): run `./kiln build` in the checkout, or "
+        "say with KILN_LIB where it is"
+    ) from None
+
+from .field import field  # noqa: E402
+from .func import func  # noqa: E402
+from .kernel import kernel  # noqa: E402
+from .ndarray import ndarray  # noqa: E402
+from .static import static  # noqa: E402
+
+__version__ = (1, 7, 4)  # of the language; Kiln's own is _native.version()
+
+# Public name -> the module that has it.
+_NAMES = {}
+
+
+def _offer(module, names):
+    for name in names.split():
+        _NAMES[name] = module
+
+
+_offer("errors", "TaichiAssertionError TaichiCompilationError TaichiNameError TaichiRuntimeError")
+_offer("errors", "TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError")
+_offer("field", "BitpackedFields Field Layout MatrixField ScalarField")
+_offer("func", "pyfunc real_func")
+_offer("gui", "GUI hex_to_rgb rgb_to_hex")
+_offer("kernel", "data_oriented")
+_offer("matrix", "Matrix Vector")
+_offer("misc", "CRITICAL DEBUG DeviceCapability ERROR Format INFO TRACE WARN extension")
+_offer("misc", "is_logging_effective set_logging_level")
+_offer("ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray")
+_offer(
+    "ops", "abs acos asin atan2 atomic_add atomic_and atomic_max atomic_min atomic_mul atomic_or"
+)
+_offer(
+    "ops", "atomic_sub atomic_xor bit_cast bit_shr cast ceil cos exp floor frexp log max min one"
+)
+_offer(
+    "ops", "pow randn random raw_div raw_mod round rsqrt select sin sqrt stop_grad tan tanh zero"
+)
+_offer(
+    "runtime", "amdgpu arm64 cfg cpu cuda dx11 dx12 gles gpu init metal opengl reset sync vulkan"
+)
+_offer("runtime", "x64 x86_64")
+_offer("snode", "FieldsBuilder SNode axes i ij ijk ijkl ijl ik ikl il j jk jkl jl k kl l root")
+_offer("snode", "activate append deactivate deactivate_all_snodes get_addr is_active length")
+_offer("snode", "rescale_index")
+_offer(
+    "static", "assume_in_range block_local cache_read_only grouped loop_config mesh_local ndrange"
+)
+_offer("static", "no_activate static_assert static_print")
+_offer("struct", "Struct StructField dataclass")
+_offer("types", "f16 f32 f64 float16 float32 float64 i16 i32 i64 i8 int16 int32 int64 int8 u1 u16")
+_offer("types", "u32 u64 u8 uint1 uint16 uint32 uint64 uint8 template ref sparse_matrix_builder")
+
+# Modules that are names of the package themselves.
+_MODULES = frozenset(
+    "ad algorithms aot compat errors experimental graph lang linalg math profiler simt sparse "
+    "tools types ui".split()
+)
+# Names of the language that Kiln does not have yet.
+_MISSING = frozenset(
+    "ArgPack Mesh MeshInstance Texture argpack eig global_thread_idx mesh_patch_idx "
+    "polar_decompose solve svd sym_eig".split()
+)
+
+__all__ = sorted(
+    {*_NAMES, "field", "func", "kernel", "math", "ndarray", "static", "tools", "types"}
+    - {"cfg", "Layout", "StructField"}
+)
+
+
+def __getattr__(name):
+    module = _NAMES.get(name)
+    if module is None:
+        return _submodule(name)
+    from importlib import import_module
+
+    try:
+        value = getattr(import_module(f"{__name__}.{module}"), name)
+    except AttributeError:
+        raise AttributeError(f"'ti.{name}' is not supported by Kiln yet") from None
+    # `cfg` and `root` are single objects that change in place, so every name can be kept.
+    globals()[name] = value
+    return value
+
+
+def _submodule(name):
+    if name in _MODULES:
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        if find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
+    if name in _MODULES or name in _MISSING:
+        raise AttributeError(f"'ti.{name}' is not supported by Kiln yet")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted(
+        {*_NAMES, *_MODULES, *_MISSING, "Layout", "field", "func", "kernel", "ndarray", "static"}
+        - {"cfg", "compat", "errors"}
+    )

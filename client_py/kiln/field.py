@@ -1,0 +1,513 @@
+"""Fields: the data of a program, one element per index, placed in trees of SNodes."""
+
+import sys
+
+from . import _native, runtime, snode
+from . import types as ti_types
+from .errors import TaichiRuntimeError, TaichiSyntaxError
+
+
+class Layout:
+    """How the components of elements lie: AOS side by side, SOA each in an array of its own."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name, value):
+        self.name = name
+        self.value = value
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __repr__(self):
+        return f"<Layout.{self.name}: {self.value}>"
+
+
+Layout.AOS = Layout("AOS", 1)
+Layout.SOA = Layout("SOA", 2)
+Layout.NULL = Layout("NULL", 3)
+
+
+class Field(_native.FieldBase):
+    """What scalar and matrix fields share. Elements are read and written by FieldBase."""
+
+    _is_field = True
+    _is_companion = False  # a gradient or dual
+    element_members = None
+
+    def __init__(self, dtype, element_shape, name=""):
+        self.dtype = dtype
+        self.element_shape = element_shape
+        self._given_name = name
+        count = 1
+        for extent in element_shape:
+            count *= extent
+        self._num_components = count
+        self._places = [None] * count
+        self._generation = runtime.generation
+        self._made_at = _caller()
+        self._companions = {}
+
+    # --- where it lies
+
+    @property
+    def snode(self):
+        """The SNode of the first component."""
+        place = self._places[0]
+        if place is None:
+            self._not_placed()
+        return place
+
+    _snode = snode
+
+    def parent(self, n=1):
+        return self.snode.parent(n)
+
+    @property
+    def shape(self):
+        return self.__dict__.get("_shape") or self.snode.shape
+
+    @property
+    def _name(self):
+        return self._given_name or self.snode._name
+
+    @property
+    def grad(self):
+        """The field of gradients; None for integers."""
+        return self._companion("grad")
+
+    @property
+    def dual(self):
+        return self._companion("dual")
+
+    def _companion(self, kind):
+        if not self.dtype.is_float or self._is_companion:
+            return None
+        found = self._companions.get(kind)
+        if found is None:
+            found = type(self).__new__(type(self))
+            Field.__init__(found, self.dtype, self.element_shape, f"{self._given_name}.{kind}")
+            found._is_companion = True
+            self._companions[kind] = found
+        return found
+
+    def _bind_places(self, builder):
+        """Called when a tree that holds places of this field has been allocated."""
+        places = self._places
+        if any(p is None or p._builder is not builder for p in places):
+            return  # `_materialize` says so when the field is used
+        if any(p._first_sparse() is not None for p in places):
+            return
+        storage = builder._tree.describe(
+            [p._index for p in places], self.dtype.scalar, list(self.element_shape)
+        )
+        self._shape = storage.shape
+        self._descriptor = storage.descriptor
+        self._bind(storage)
+
+    def _materialize(self):
+        """Gives the field its memory; raises when it cannot have any."""
+        if self._generation != runtime.generation:
+            self._stale_error()
+        if any(place is None for place in self._places):
+            self._not_placed()
+        snode.materialize()
+        if self._storage is not None:
+            return
+        for place in self._places:
+            sparse = place._first_sparse()
+            if sparse is not None:
+                raise TaichiRuntimeError(
+                    f"{self._title()} lies below the {snode._NAMES[sparse._kind]} SNode "
+                    f"'{sparse}', which is not supported yet"
+                )
+        builder = self._places[0]._builder
+        if not builder.finalized:
+            raise TaichiRuntimeError(
+                f"{self._title()} is placed by a FieldsBuilder that has not been finalized"
+            )
+        raise TaichiRuntimeError(f"the components of {self._title()} lie in different trees")
+
+    def _param(self, ctx):
+        """The kernel parameter for this field, made when it is first met."""
+        storage = self._storage
+        if storage is None or not storage.alive:
+            if storage is not None:
+                self._stale_error()
+            self._materialize()
+        return ctx.bind_storage(self, self._descriptor)
+
+    # --- what is said when something is wrong
+
+    def _title(self):
+        name = f"field '{self._given_name}'" if self._given_name else "the field"
+        return f"{name} created at {self._made_at[0]}:{self._made_at[1]}"
+
+    def _not_placed(self):
+        raise TaichiRuntimeError(
+            "These field(s) are not placed:\n"
+            f'  File "{self._made_at[0]}", line {self._made_at[1]}\n'
+            "(give a shape, or place the field below ti.root)"
+        )
+
+    def _stale_error(self):
+        raise TaichiRuntimeError(
+            f"{self._title()} is gone: its memory ended with ti.reset(), ti.init() or destroy()"
+        )
+
+    def _index_error(self, key):
+        """Raises for a key that FieldBase refused."""
+        shape = self.shape
+        indices = () if key is None else tuple(key) if isinstance(key, (tuple, list)) else (key,)
+        for index in indices:
+            if not hasattr(index, "__index__"):
+                raise TypeError(
+                    f"Detected illegal element of type: {type(index)}. Please be aware that "
+                    "slicing a ti.field is not supported so far."
+                )
+        if len(indices) != len(shape):
+            raise AssertionError(
+                f"Slicing is not supported on ti.field: {len(shape)} indices needed, got {key!r}"
+            )
+        offset = self._places[0]._offset or (0,) * len(shape)
+        for axis, (index, extent, first) in enumerate(zip(indices, shape, offset)):
+            if not first <= index < first + extent:
+                raise IndexError(
+                    f"index {index} is out of bounds for axis {axis} of {self._title()}: "
+                    f"{first} <= index < {first + extent} (shape {shape})"
+                )
+        raise IndexError(f"invalid index {key!r} for {self._title()}")
+
+    def _value_error(self, value):
+        if isinstance(value, int):
+            raise TypeError(
+                f"{value} does not fit an element of type {self.dtype} of {self._title()}"
+            )
+        raise TypeError(
+            f"{value!r} of type {type(value).__name__} cannot be an element of type "
+            f"{self.dtype} of {self._title()}"
+        )
+
+    # --- all elements
+
+    def to_torch(self, device=None):
+        import torch
+
+        return torch.from_numpy(self.to_numpy()).to(device)
+
+    def from_torch(self, arr):
+        self.from_numpy(arr.detach().cpu().numpy())
+
+    def copy_from(self, other):
+        """Copies all elements of a field of the same shape."""
+        if not isinstance(other, Field):
+            raise TypeError("Cannot copy from a non-field object")
+        if self.shape != other.shape:
+            raise ValueError(
+                f"ti.field shape {self.shape} does not match the source field shape {other.shape}"
+            )
+        if self.dtype is other.dtype and self.element_shape == other.element_shape:
+            count = self._num_components
+            for extent in self.shape:
+                count *= extent
+            data = bytearray(count * max(self.dtype.bits // 8, 1))
+            other._copy_to(data)
+            self._copy_from(data)
+        else:
+            self.from_numpy(other.to_numpy())
+
+    def _all(self, dtype):
+        import numpy as np
+
+        # Bound before its shape is asked for: the memory may be gone.
+        array = np.empty(self._bound_shape() + self.element_shape, self.dtype.numpy_name)
+        self._copy_to(array)
+        return array if dtype is None else array.astype(_numpy_type(dtype), copy=False)
+
+    def _bound_shape(self):
+        if self._storage is None:
+            self._materialize()
+        return self.shape
+
+    def __iter__(self):
+        raise NotImplementedError("Struct for is only available in Taichi scope.")
+
+    def __str__(self):
+        if any(place is None for place in self._places):
+            return "<Field: Definition of this field is incomplete>"
+        return str(self.to_numpy())
+
+
+class ScalarField(Field):
+    """A field of scalars."""
+
+    def __init__(self, dtype, name=""):
+        super().__init__(dtype, (), name)
+
+    def fill(self, val):
+        """Sets all elements."""
+        self._fill((val,))
+
+    def to_numpy(self, dtype=None):
+        return self._all(dtype)
+
+    def from_numpy(self, arr):
+        """Sets all elements from an array of the field's shape."""
+        import numpy as np
+
+        shape = self._bound_shape()
+        if tuple(arr.shape) != shape:
+            raise ValueError(
+                f"ti.field shape {shape} does not match the numpy array shape {tuple(arr.shape)}"
+            )
+        self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
+
+    def __repr__(self):
+        return "<ti.field>"
+
+
+class MatrixField(Field):
+    """A field of vectors (ndim 1) or matrices."""
+
+    def __init__(self, n, m, dtype, ndim=2, name=""):
+        super().__init__(dtype, (n,) if ndim == 1 else (n, m), name)
+
+    @property
+    def n(self):
+        return self.element_shape[0]
+
+    @property
+    def m(self):
+        return self.element_shape[1] if len(self.element_shape) == 2 else 1
+
+    @property
+    def ndim(self):
+        return len(self.element_shape)
+
+    def get_scalar_field(self, *indices):
+        """The field of one component, sharing this field's memory."""
+        row, column = indices[0], indices[1] if len(indices) > 1 else 0
+        component = ScalarField(self.dtype, f"{self._given_name}[{', '.join(map(str, indices))}]")
+        component._places = [self._places[row * self.m + column]]
+        component._shares = self
+        place = component._places[0]
+        if place is not None and place._builder._tree is not None:
+            component._bind_places(place._builder)
+        return component
+
+    def _get_element(self, indices):
+        from .matrix import MatrixView
+
+        return MatrixView(self, indices)
+
+    def _set_element(self, indices, value):
+        for component, number in enumerate(flatten(value, self.element_shape)):
+            self._write(indices, component, number)
+
+    def fill(self, val):
+        """Sets all elements to a number, or to a vector or matrix of the elements' shape."""
+        self._fill(flatten(val, self.element_shape))
+
+    def to_numpy(self, keep_dims=False, dtype=None):
+        """An array of the field's shape followed by the elements'. A single column is left out
+        unless `keep_dims`."""
+        array = self._all(dtype)
+        if keep_dims:
+            return array.reshape((*self.shape, self.n, self.m))
+        if self.m == 1:
+            return array.reshape((*self.shape, self.n))
+        return array
+
+    def from_numpy(self, arr):
+        import numpy as np
+
+        shape = self._bound_shape()
+        fits = {(*shape, self.n, self.m)} | ({(*shape, self.n)} if self.m == 1 else set())
+        if tuple(arr.shape) not in fits:
+            raise ValueError(
+                f"ti.Matrix.field shape {shape} with elements {self.element_shape} does not match "
+                f"the numpy array shape {tuple(arr.shape)}"
+            )
+        self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
+
+    def __repr__(self):
+        return f"<{self.n}x{self.m} ti.Matrix.field>"
+
+
+def flatten(value, shape):
+    """The numbers of a scalar (repeated), sequence, Matrix or array of `shape`, row-major."""
+    count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+    if hasattr(value, "to_list"):
+        value = value.to_list()
+    elif hasattr(value, "tolist"):
+        value = value.tolist()
+    if not isinstance(value, (list, tuple, range)):
+        return [value] * count
+    rows = [row.to_list() if hasattr(row, "to_list") else row for row in value]
+    rows = [row.tolist() if hasattr(row, "tolist") else row for row in rows]
+    if len(rows) == shape[0]:
+        if len(shape) == 2 and all(_is_row(row, shape[1]) for row in rows):
+            return [number for row in rows for number in row]
+        if len(shape) == 1 and all(_is_row(row, 1) for row in rows):
+            return [row[0] for row in rows]
+        if not any(isinstance(row, (list, tuple)) for row in rows) and shape[1:] in ((), (1,)):
+            return rows
+    raise ValueError(f"{value!r} is not of shape {shape}")
+
+
+def _is_row(value, length):
+    return isinstance(value, (list, tuple)) and len(value) == length
+
+
+def _numpy_type(dtype):
+    return dtype.numpy_name if isinstance(dtype, ti_types.DType) else dtype
+
+
+def _caller():
+    """File and line of the first caller outside of this package."""
+    frame = sys._getframe(1)
+    here = __file__.rsplit("/", 1)[0]
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+# --- Making fields ------------------------------------------------------------------------------
+
+
+def field(dtype, *args, **kwargs):
+    """A field of scalars, vectors or matrices of type `dtype`.
+
+    shape: its extents; without it the field has to be placed below ti.root. order: axes from the
+    outermost in memory, "ji" for column-major. offset: the first index of each axis. name: shown in
+    messages. needs_grad, needs_dual: with fields of gradients.
+    """
+    if isinstance(dtype, ti_types.MatrixType):
+        if dtype.ndim == 1:
+            return make_vector_field(dtype.n, dtype.dtype, *args, **kwargs)
+        return make_matrix_field(dtype.n, dtype.m, dtype.dtype, *args, **kwargs)
+    return _make_scalar_field(dtype, *args, **kwargs)
+
+
+def _make_scalar_field(
+    dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False
+):
+    dtype = _check_dtype(dtype, needs_grad or needs_dual)
+    made = ScalarField(dtype, name)
+    _place(made, shape, order, offset, needs_grad, needs_dual, Layout.AOS)
+    return made
+
+
+def make_vector_field(n, dtype, *args, **kwargs):
+    return make_matrix_field(n, 1, dtype, *args, ndim=1, **kwargs)
+
+
+def make_matrix_field(
+    n,
+    m,
+    dtype,
+    shape=None,
+    order=None,
+    name="",
+    offset=None,
+    needs_grad=False,
+    needs_dual=False,
+    layout=Layout.AOS,
+    ndim=2,
+):
+    if isinstance(dtype, (list, tuple)):
+        kinds = {
+            ti_types.cook_dtype(t)
+            for row in dtype
+            for t in (row if isinstance(row, (list, tuple)) else [row])
+        }
+        if len(kinds) != 1:
+            raise TaichiRuntimeError(
+                "matrix fields with components of several types are not supported yet"
+            )
+        dtype = kinds.pop()
+    dtype = _check_dtype(dtype, needs_grad or needs_dual)
+    made = MatrixField(n, m, dtype, ndim, name)
+    _place(made, shape, order, offset, needs_grad, needs_dual, layout)
+    return made
+
+
+def make_struct_field(struct_type, *args, **kwargs):
+    raise TaichiRuntimeError("fields of structs are not supported yet")
+
+
+def _check_dtype(dtype, needs_companion):
+    runtime.require_init("create field")
+    dtype = ti_types.cook_dtype(dtype)
+    if needs_companion and not dtype.is_float:
+        raise TaichiRuntimeError(
+            f"{dtype} is not supported for field with `needs_grad=True` or `needs_dual=True`."
+        )
+    return dtype
+
+
+def _place(made, shape, order, offset, needs_grad, needs_dual, layout):
+    if shape is None:
+        if offset is not None:
+            raise TaichiSyntaxError("shape cannot be None when offset is set")
+        if order is not None:
+            raise TaichiSyntaxError("shape cannot be None when order is set")
+        if layout is Layout.SOA:
+            raise TaichiSyntaxError("layout can be set to SOA only when shape is specified")
+        if needs_grad or needs_dual:
+            made._wanted_companions = (needs_grad, needs_dual)
+        return
+    shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    if offset is not None and not isinstance(offset, (list, tuple)):
+        offset = (offset,)
+    dim = len(shape)
+    if offset is not None and dim != len(offset):
+        raise TaichiSyntaxError(
+            f"The dimensionality of shape and offset must be the same ({dim} != {len(offset)})"
+        )
+    axes = list(range(dim))
+    if order is not None:
+        axes = _axes_of_order(order, dim)
+    fields = [made]
+    fields += [made.grad] if needs_grad else []
+    fields += [made.dual] if needs_dual else []
+    for one in fields:
+        if layout is Layout.SOA:
+            for component in range(one._num_components):
+                _parent_for(axes, shape, order)._place_component(one, component, offset or ())
+        else:
+            _parent_for(axes, shape, order).place(one, offset=offset)
+
+
+def _parent_for(axes, shape, order):
+    """A fresh node of `shape` below ti.root; one level per axis where the order is given."""
+    node = snode._current_root().root
+    if order is None:
+        return node.dense(axes, [shape[a] for a in axes]) if axes else node
+    for axis in axes:
+        node = node.dense([axis], [shape[axis]])
+    return node
+
+
+def _axes_of_order(order, dim):
+    if len(order) != dim:
+        raise TaichiSyntaxError(
+            f"The dimensionality of shape and order must be the same ({dim} != {len(order)})"
+        )
+    if len(set(order)) != dim:
+        raise TaichiSyntaxError("The axes in order must be different")
+    axes = [ord(letter) - ord("i") for letter in order]
+    for letter, axis in zip(order, axes):
+        if not 0 <= axis < dim:
+            raise TaichiSyntaxError(f"Invalid axis {letter}")
+    return axes
+
+
+class BitpackedFields:
+    """Fields of quantised numbers packed in one word."""
+
+    def __init__(self, max_num_bits):
+        raise TaichiRuntimeError("quantised fields are not supported yet")
+
+
+__all__ = ["BitpackedFields", "Field", "Layout", "MatrixField", "ScalarField", "field"]

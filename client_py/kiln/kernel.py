@@ -1,0 +1,577 @@
+"""Kernels: functions that are compiled for the arguments they are called with.
+
+Calls run in C (_native.KernelBase) once an instance for their arguments is known. This file makes
+instances: it forms the signature, lets the front end build the kernel, compiles or fetches it, and
+says how later calls are recognised and their arguments packed.
+"""
+
+from _thread import RLock
+
+from . import _native, errors, events, runtime, snode
+from . import types as ti_types
+from .errors import TaichiRuntimeTypeError, TaichiSyntaxError
+from .field import Field, flatten
+from .frontend.source import EMPTY, FunctionSource
+
+# One instance is built at a time; waiting for the compiler does not hold it.
+_build_lock = RLock()
+_MANY_INSTANCES = 64
+
+
+class Kernel(_native.KernelBase):
+    """What `@ti.kernel` makes. In a class it is a method."""
+
+    _is_wrapped_kernel = True
+
+    def __init__(self, fn):
+        self.__name__ = fn.__name__
+        self.__qualname__ = fn.__qualname__
+        self.__module__ = fn.__module__
+        self.__doc__ = fn.__doc__
+        self.__wrapped__ = fn
+        self.source = FunctionSource(fn)
+        self._parameters = None
+        self._returns = None
+        self._lock = RLock()
+        if not any(isinstance(a, str) for a in fn.__annotations__.values()):
+            self._read_signature()
+
+    # --- signature
+
+    def _read_signature(self):
+        source = self.source
+        if source.fn.__defaults__:
+            raise TaichiSyntaxError("Taichi kernels do not support default values for arguments")
+        parameters = []
+        for position, parameter in enumerate(source.parameters):
+            parameters.append(_make_parameter(self, position, parameter))
+        returns = source.returns
+        self._returns = [] if returns is EMPTY or returns is None else _return_types(returns)
+        self._parameters = parameters
+
+    @property
+    def parameters(self):
+        if self._parameters is None:
+            self._read_signature()
+        return self._parameters
+
+    def _positional(self, args, kwargs):
+        """All arguments in the order of the parameters."""
+        parameters = self.parameters
+        if len(args) > len(parameters):
+            expected = ", ".join(map(str, parameters))
+            given = ", ".join(map(str, args))
+            raise TaichiSyntaxError(f"\nToo many arguments. Expected ({expected}), got ({given}).")
+        found = list(args) + [EMPTY] * (len(parameters) - len(args))
+        names = [p.name for p in parameters]
+        for name, value in kwargs.items():
+            if name not in names:
+                raise TaichiSyntaxError(f"\nUnexpected argument '{name}'.")
+            position = names.index(name)
+            if position < len(args):
+                raise TaichiSyntaxError(f"\nMultiple values for argument '{name}'.")
+            found[position] = value
+        for parameter, value in zip(parameters, found):
+            if value is EMPTY:
+                raise TaichiSyntaxError(f"\nParameter `{parameter}` missing.")
+        return tuple(found)
+
+    # --- calls that no known instance answers
+
+    def _miss(self, args, kwargs):
+        if kwargs or len(args) != len(self.parameters):
+            args = self._positional(args, kwargs)
+        copies = self._copied_arrays(args)
+        if copies:
+            return self._run_on_copies(args, copies)
+        # Of threads that race for the same instance, one makes it.
+        with self._lock:
+            if not self._knows(args):
+                self._make_instance(args)
+        ran, result = self._try(args)
+        if not ran:
+            raise errors.TaichiRuntimeError(
+                f"the arguments of kernel '{self.__name__}' changed while it was compiled"
+            )
+        return result
+
+    def _copied_arrays(self, args):
+        """Positions of arrays that kernels cannot take by address."""
+        found = []
+        for position, (parameter, value) in enumerate(zip(self.parameters, args)):
+            if parameter.kind is _Array and _needs_copy(parameter, value):
+                found.append(position)
+        return found
+
+    def _run_on_copies(self, args, positions):
+        import numpy as np
+
+        args = list(args)
+        originals = [args[p] for p in positions]
+        for position in positions:
+            args[position] = np.ascontiguousarray(args[position])
+        result = self(*args)
+        for position, original in zip(positions, originals):
+            if original.flags.writeable:
+                np.copyto(original, args[position])
+        return result
+
+    def _make_instance(self, args):
+        runtime.require_init(f"run kernel '{self.__name__}'")
+        self._prune()
+        snode.materialize()
+        specs = [p.specialise(v) for p, v in zip(self.parameters, args)]
+        if self.num_instances == _MANY_INSTANCES:
+            runtime._warn(
+                f"kernel '{self.__name__}' has {_MANY_INSTANCES} instances: each new value of a "
+                "template argument compiles it again"
+            )
+        from .frontend.context import BuildContext
+
+        cfg = runtime.cfg
+        builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
+        with _build_lock:
+            ctx = BuildContext(builder, cfg, self.__name__)
+            sources = self._build(ctx, specs)
+            returns = [_cook_return(r) for r in self._returns]
+        for text in ctx.warnings:
+            runtime._warn(text)
+        instance = self._compile(ctx, builder)
+        self._add_instance(
+            instance, [s.matcher for s in specs], sources, [_return_spec(r) for r in returns]
+        )
+        events.kernel_ready(
+            self.__name__, instance.tier, instance.wait_seconds, instance.compile_seconds
+        )
+
+    def _build(self, ctx, specs):
+        """Runs the front end; the source of each kernel parameter's slots."""
+        from .frontend.transformer import build_kernel
+
+        arguments = []
+        sources = []
+        for position, spec in enumerate(specs):
+            arguments.append(spec.bind(ctx))
+            if spec.source is not None:
+                kind, *rest = spec.source
+                sources.append((kind, position, *rest))
+        try:
+            build_kernel(ctx, self.source, arguments, [_cook_return(r) for r in self._returns])
+        except errors.TaichiCompilationError as error:
+            if runtime.cfg.print_full_traceback:
+                raise
+            raise error.with_traceback(None) from None
+        for _, (kind, bound) in ctx.bindings[len(sources) :]:
+            if kind != "field":
+                raise errors.TaichiCompilationError(f"a parameter of unknown kind {kind}")
+            sources.append(("field", bound))
+        return sources
+
+    def _compile(self, ctx, builder):
+        cfg = runtime.cfg
+        try:
+            instance = runtime.session().compile(
+                builder,
+                self.__name__,
+                fast_math=bool(cfg.fast_math),
+                debug=bool(cfg.debug),
+                opt_level=cfg.llvm_opt_level,
+                check_bounds=bool(cfg.debug or cfg.check_out_of_bound),
+                default_int=cfg.default_ip.scalar,
+                default_float=cfg.default_fp.scalar,
+                cpu_level=cfg.cpu_level,
+                print_ir=bool(cfg.print_ir),
+                timing=bool(cfg.print_ir),
+                aliases=_aliases(ctx.bindings),
+            )
+        except _native.CompileFailed as failed:
+            from .frontend.report import raise_diagnostics
+
+            diagnostics = failed.args[0] if len(failed.args) == 1 else list(failed.args)
+            try:
+                raise_diagnostics(diagnostics, ctx)
+            except errors.TaichiCompilationError as error:
+                raise error.with_traceback(None) from None
+        if cfg.print_ir:
+            for name, seconds, ir in instance.stages:
+                print(f"[Kiln] {self.__name__}: {name} ({seconds * 1e3:.1f} ms):\n{ir}")
+        return instance
+
+    # --- what is said when a call goes wrong (called from C)
+
+    def _argument_error(self, position, value, out_of_range):
+        parameter = self.parameters[position]
+        if out_of_range:
+            raise TaichiRuntimeTypeError(
+                f"Argument {position} of kernel '{self.__name__}': {value} is out of range for "
+                f"'{parameter}'"
+            )
+        raise TaichiRuntimeTypeError(
+            f"Argument {position} (type={type(value)}) cannot be converted into required type "
+            f"{parameter.needed} (parameter '{parameter.name}' of kernel '{self.__name__}')"
+        )
+
+    def _read_only_error(self, position):
+        raise ValueError(
+            f"Argument {position} of kernel '{self.__name__}': the array for "
+            f"'{self.parameters[position].name}' is read-only, and the kernel writes to it"
+        )
+
+    def _failed(self, instance, node, text, values):
+        from .printing import raise_failure
+
+        raise_failure(self, instance, node, text, values)
+
+    # --- what programs ask kernels
+
+    @property
+    def grad(self):
+        return _Gradient(self)
+
+    @property
+    def _primal(self):
+        return self
+
+    def __repr__(self):
+        return f"<ti.kernel {self.__qualname__}>"
+
+
+class _Gradient:
+    """Stands where the gradient kernel will be."""
+
+    def __init__(self, kernel):
+        self._kernel = kernel
+
+    def __call__(self, *args, **kwargs):
+        raise errors.TaichiRuntimeError(
+            f"gradients of kernels are not supported yet (kernel '{self._kernel.__name__}')"
+        )
+
+
+# --- Parameters ---------------------------------------------------------------------------------
+
+
+class _Parameter:
+    """One parameter, by the kind of its annotation. `specialise(value)` answers what an instance
+    made for `value` knows about it: (matcher, slot source, bind(ctx))."""
+
+    def __init__(self, name, annotation):
+        self.name = name
+        self.annotation = annotation
+
+    kind = property(type)
+
+    @property
+    def needed(self):
+        to_string = getattr(self.annotation, "to_string", None)
+        if to_string is not None:
+            return to_string()
+        return getattr(self.annotation, "__name__", None) or str(self.annotation)
+
+    def __str__(self):
+        return f"{self.name} : {self.needed}"
+
+
+class _Spec:
+    __slots__ = ("bind", "matcher", "source")
+
+    def __init__(self, matcher, source, bind):
+        self.matcher = matcher
+        self.source = source
+        self.bind = bind
+
+
+class _Scalar(_Parameter):
+    def specialise(self, value):
+        dtype = ti_types.cook_dtype(self.annotation)
+        return _Spec(("any",), ("scalar", dtype.scalar), lambda ctx: ctx.value_argument(dtype))
+
+
+class _Tensor(_Parameter):
+    def specialise(self, value):
+        of = self.annotation
+        shape = of.shape
+        dtype = of.dtype or runtime.cfg.default_fp
+        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+
+        def flat(argument):
+            if not hasattr(argument, "__len__") and not hasattr(argument, "to_list"):
+                raise TaichiRuntimeTypeError(
+                    f"Argument '{self.name}' (type={type(argument)}) cannot be converted into "
+                    f"required type {self.needed}"
+                )
+            try:
+                numbers = flatten(argument, shape)
+            except ValueError as error:
+                raise TaichiRuntimeTypeError(f"Argument '{self.name}': {error}") from None
+            return numbers
+
+        return _Spec(
+            ("any",), ("tensor", dtype.scalar, count, flat), lambda ctx: ctx.value_argument(of)
+        )
+
+
+class _Template(_Parameter):
+    needed = "template"
+
+    def specialise(self, value):
+        if getattr(value, "_is_array", False):
+            raise TaichiRuntimeTypeError(
+                "Ndarray shouldn't be passed in via `ti.template()`, please annotate your kernel "
+                "using `ti.types.ndarray(...)` instead"
+            )
+        return _Spec(_template_matcher(self.name, value), None, lambda ctx: value)
+
+
+class _Array(_Parameter):
+    def specialise(self, value):
+        wanted = self.annotation
+        element = _element_type(wanted)
+        if getattr(value, "_is_array", False):
+            dtype, element_shape, ndim = value.dtype, value.element_shape, len(value.shape)
+            self._check_ndarray(value, element)
+        else:
+            dtype, element_shape, ndim = self._check_external(value, element)
+        boundary = 1 if wanted.boundary == "clamp" else 0
+        descriptor = _native.ndarray_descriptor(dtype.scalar, list(element_shape), ndim, boundary)
+        return _Spec(
+            ("array", dtype.scalar, ndim, list(element_shape)),
+            ("array",),
+            lambda ctx: ctx.array_argument(descriptor, dtype, element_shape, ndim, wanted.boundary),
+        )
+
+    def _check_ndarray(self, value, element):
+        wanted, got = self.annotation, value.element_type
+        if isinstance(element, ti_types.MatrixType):
+            fits = isinstance(got, ti_types.MatrixType) and _matches_element(element, got)
+            if not fits:
+                raise ValueError(
+                    f"Invalid value for argument {self.name} - required element type: "
+                    f"{element.to_string()}, but {got.to_string()} is provided"
+                )
+        elif element is not None and ti_types.cook_dtype(element) is not got:
+            raise TypeError(
+                f"Expect element type {element} for argument {self.name}, but get {got.to_string()}"
+            )
+        if wanted.ndim is not None and wanted.ndim != len(value.shape):
+            raise ValueError(
+                f"Invalid value for argument {self.name} - required ndim={wanted.ndim}, but "
+                f"{len(value.shape)}d ndarray with shape {value.shape} is provided"
+            )
+        if wanted.needs_grad and value.grad is None:
+            raise ValueError(
+                f"Invalid value for argument {self.name} - required needs_grad=True, but False is "
+                "provided"
+            )
+
+    def _check_external(self, value, element):
+        """(dtype, element_shape, ndim) of a NumPy array or the like."""
+        wanted = self.annotation
+        shape = getattr(value, "shape", None)
+        if shape is None or not hasattr(value, "dtype") or isinstance(value, Field):
+            raise TaichiRuntimeTypeError(f"Invalid type for argument {self.name}, got {value}")
+        shape = tuple(shape)
+        dtype = ti_types.BY_NUMPY.get(str(value.dtype))
+        if dtype is None:
+            raise TypeError(
+                f"Invalid value for argument {self.name} - arrays of dtype {value.dtype} are not "
+                "supported"
+            )
+        element_shape = ()
+        if isinstance(element, ti_types.MatrixType):
+            element_shape = self._element_shape(element, shape)
+            if element.dtype is not None and element.dtype is not dtype:
+                self._wrong_dtype(element.dtype, dtype)
+        elif element is not None:
+            required = ti_types.cook_dtype(element)
+            if required is not dtype:
+                self._wrong_dtype(required, dtype)
+        ndim = len(shape) - len(element_shape)
+        if wanted.ndim is not None and ndim != wanted.ndim:
+            raise ValueError(
+                f"Invalid value for argument {self.name} - required array has ndim={wanted.ndim}, "
+                f"array with {len(shape)} dimensions is provided"
+            )
+        if not _is_numpy(value):
+            raise TaichiRuntimeTypeError(
+                f"Invalid type for argument {self.name}, got {type(value)}"
+            )
+        flags = value.flags
+        if not flags.c_contiguous and not flags.f_contiguous:
+            raise ValueError(
+                "Non contiguous numpy arrays are not supported, please call "
+                "np.ascontiguousarray(arr) before passing it into taichi kernel."
+            )
+        return dtype, element_shape, ndim
+
+    def _element_shape(self, element, shape):
+        wanted = self.annotation
+        if wanted.ndim is not None and len(shape) != element.ndim + wanted.ndim:
+            raise ValueError(
+                f"Invalid value for argument {self.name} - required array has ndim={wanted.ndim} "
+                f"element_dim={element.ndim}, array with {len(shape)} dimensions is provided"
+            )
+        if len(shape) < element.ndim:
+            raise ValueError(
+                f"Invalid value for argument {self.name} - required element_dim={element.ndim}, "
+                f"array with {len(shape)} dimensions is provided"
+            )
+        element_shape = shape[-element.ndim :]
+        if None not in element.shape and element_shape != element.shape:
+            raise ValueError(
+                f"Invalid value for argument {self.name} - required element_shape={element.shape}, "
+                f"array with element shape of {element_shape} is provided"
+            )
+        return element_shape
+
+    def _wrong_dtype(self, required, got):
+        raise ValueError(
+            f"Invalid value for argument {self.name} - required array has dtype={required}, "
+            f"array with dtype={got} is provided"
+        )
+
+
+def _element_type(annotation):
+    """What the elements have to be: None, a scalar type or a MatrixType."""
+    dims, shape = annotation.element_dim, annotation.element_shape
+    if dims is None and shape is None:
+        return annotation.dtype
+    if dims == 0 or shape == ():
+        return annotation.dtype
+    if shape is None:
+        shape = (None,) * dims
+    if len(shape) == 1:
+        return ti_types.VectorType(shape[0], annotation.dtype)
+    return ti_types.MatrixType(shape[0], shape[1], annotation.dtype)
+
+
+def _matches_element(wanted, got):
+    return (
+        wanted.ndim == got.ndim
+        and all(w is None or w == g for w, g in zip(wanted.shape, got.shape))
+        and (wanted.dtype is None or wanted.dtype is got.dtype)
+    )
+
+
+def _needs_copy(parameter, value):
+    """A NumPy array in Fortran order, or misaligned; any other stride is refused."""
+    if getattr(value, "_is_array", False) or not _is_numpy(value):
+        return False
+    flags = value.flags
+    if flags.c_contiguous:
+        return not flags.aligned
+    return flags.f_contiguous
+
+
+def _is_numpy(value):
+    return any(t.__name__ == "ndarray" and t.__module__ == "numpy" for t in type(value).__mro__)
+
+
+def _template_matcher(name, value):
+    if isinstance(value, (Field, _native.KernelBase)) or getattr(value, "_is_snode", False):
+        return ("is", value)
+    if isinstance(value, (list, dict, set)):
+        raise TypeError(
+            f"a {type(value).__name__} cannot be the template argument '{name}': its content may "
+            "change; pass a tuple"
+        )
+    if hasattr(value, "_data_oriented") or getattr(value, "_is_taichi_class", False):
+        return _identity(value)
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"unhashable type: '{type(value).__name__}' cannot be the template argument '{name}'"
+        ) from None
+    return ("eq", value)
+
+
+def _identity(value):
+    """Matches the object itself, and lets it go when the program does."""
+    import weakref
+
+    try:
+        return ("weak", weakref.ref(value))
+    except TypeError:
+        return ("is", value)
+
+
+def _make_parameter(kernel, position, parameter):
+    annotation = parameter.annotation
+    name = parameter.name
+    if annotation is EMPTY:
+        if position == 0 and _in_class(kernel.__wrapped__):
+            return _Template(name, ti_types.template())
+        raise TaichiSyntaxError("Taichi kernels parameters must be type annotated")
+    if annotation is ti_types.template or isinstance(annotation, ti_types.template):
+        return _Template(name, annotation)
+    if annotation is ti_types.NdarrayType:
+        annotation = ti_types.NdarrayType()
+    if isinstance(annotation, ti_types.NdarrayType):
+        return _Array(name, annotation)
+    if isinstance(annotation, ti_types.MatrixType):
+        return _Tensor(name, annotation)
+    if isinstance(annotation, ti_types.DType) or annotation in (int, float, bool):
+        return _Scalar(name, annotation)
+    raise TaichiSyntaxError(
+        f"Invalid type annotation (argument {position}) of Taichi kernel: {annotation}"
+    )
+
+
+def _in_class(fn):
+    """Whether a function was defined in the body of a class."""
+    outer = fn.__qualname__.rpartition(".")[0]
+    return bool(outer) and not outer.endswith("<locals>")
+
+
+def _return_types(annotation):
+    args = getattr(annotation, "__args__", None)
+    if getattr(annotation, "__origin__", None) is tuple and args is not None:
+        annotation = args
+    types = list(annotation) if isinstance(annotation, (list, tuple)) else [annotation]
+    if any(t is Ellipsis for t in types):
+        raise TaichiSyntaxError("Ellipsis is not supported in return type annotations")
+    return types
+
+
+def _cook_return(annotation):
+    if isinstance(annotation, ti_types.MatrixType) or hasattr(annotation, "_member_types"):
+        return annotation
+    return ti_types.cook_dtype(annotation)
+
+
+def _return_spec(of):
+    """(scalar, count, make): how the native side makes the Python value."""
+    if isinstance(of, ti_types.DType):
+        return (of.scalar, 0, None)
+    if not isinstance(of, ti_types.MatrixType):
+        raise errors.TaichiRuntimeError("results that are structs are not supported yet")
+    shape = of.shape
+    count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+    return ((of.dtype or runtime.cfg.default_fp).scalar, count, lambda numbers: of(*numbers))
+
+
+def _aliases(bindings):
+    """Groups of parameters whose fields share memory: a component's own field and its matrix."""
+    groups = {}
+    for param, (kind, bound) in bindings:
+        if kind == "field":
+            groups.setdefault(id(getattr(bound, "_shares", bound)), []).append(param)
+    return [params for params in groups.values() if len(params) > 1]
+
+
+# --- Decorators ---------------------------------------------------------------------------------
+
+
+def kernel(fn):
+    """Marks a function as a kernel: it is compiled when called, for its arguments' types."""
+    return Kernel(fn)
+
+
+def data_oriented(cls):
+    """Marks a class whose methods are kernels; each object gets instances of its own."""
+    cls._data_oriented = True
+    return cls
+
+
+__all__ = ["data_oriented", "kernel"]

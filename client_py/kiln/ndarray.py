@@ -1,0 +1,233 @@
+"""Arrays whose shape is known when a kernel is launched: our own, and NumPy's as arguments."""
+
+from . import _native, runtime
+from . import types as ti_types
+from .errors import TaichiIndexError, TaichiRuntimeError
+from .field import Layout, _caller, _numpy_type, flatten
+
+
+class Ndarray(_native.FieldBase):
+    """A C-ordered array of scalars, vectors or matrices."""
+
+    _is_array = True
+    layout = Layout.AOS
+
+    def __init__(self, dtype, element_shape, shape):
+        runtime.require_init("create ndarray")
+        self.dtype = dtype
+        self.element_shape = element_shape
+        self.shape = shape
+        self.grad = None
+        self._made_at = _caller()
+        try:
+            self._bind(_native.make_ndarray(dtype.scalar, list(element_shape), list(shape)))
+        except MemoryError as error:
+            raise TaichiRuntimeError(str(error)) from None
+
+    @property
+    def element_type(self):
+        if not self.element_shape:
+            return self.dtype
+        if len(self.element_shape) == 1:
+            return ti_types.VectorType(self.element_shape[0], self.dtype)
+        return ti_types.MatrixType(*self.element_shape, self.dtype)
+
+    def get_type(self):
+        return ti_types.NdarrayType(self.element_type, len(self.shape))
+
+    def _set_grad(self, grad):
+        self.grad = grad
+
+    # --- what is said when something is wrong
+
+    def _title(self):
+        return f"the ndarray created at {self._made_at[0]}:{self._made_at[1]}"
+
+    def _materialize(self):
+        raise TaichiRuntimeError(f"{self._title()} has no memory")
+
+    def _stale_error(self):
+        raise TaichiRuntimeError(f"{self._title()} is gone: its memory was given back")
+
+    def _index_error(self, key):
+        indices = () if key is None else tuple(key) if isinstance(key, (tuple, list)) else (key,)
+        if len(indices) != len(self.shape):
+            raise TaichiIndexError(
+                f"{len(self.shape)}d ndarray indexed with {len(indices)}d indices: {indices}"
+            )
+        for axis, (index, extent) in enumerate(zip(indices, self.shape)):
+            if not hasattr(index, "__index__"):
+                raise TypeError(f"an index of an ndarray must be an integer, got {index!r}")
+            if not 0 <= index < extent:
+                raise IndexError(
+                    f"index {index} is out of bounds for axis {axis} of {self._title()}: "
+                    f"0 <= index < {extent} (shape {self.shape})"
+                )
+        raise IndexError(f"invalid index {key!r} for {self._title()}")
+
+    def _value_error(self, value):
+        raise TypeError(
+            f"{value!r} of type {type(value).__name__} cannot be an element of type "
+            f"{self.dtype} of {self._title()}"
+        )
+
+    # --- elements
+
+    def _get_element(self, indices):
+        from .matrix import MatrixView
+
+        return MatrixView(self, indices)
+
+    def _set_element(self, indices, value):
+        for component, number in enumerate(flatten(value, self.element_shape)):
+            self._write(indices, component, number)
+
+    def fill(self, val):
+        """Sets all elements."""
+        self._fill(flatten(val, self.element_shape) if self.element_shape else (val,))
+
+    def to_numpy(self, dtype=None):
+        import numpy as np
+
+        array = np.empty(self.shape + self.element_shape, self.dtype.numpy_name)
+        self._copy_to(array)
+        return array if dtype is None else array.astype(_numpy_type(dtype), copy=False)
+
+    def from_numpy(self, arr):
+        import numpy as np
+
+        if not isinstance(arr, np.ndarray):
+            raise TypeError(f"{np.ndarray} expected, but {type(arr)} provided")
+        full = self.shape + self.element_shape
+        if tuple(arr.shape) != full:
+            raise ValueError(f"Mismatch shape: {full} expected, but {tuple(arr.shape)} provided")
+        self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
+
+    def copy_from(self, other):
+        """Copies all elements of an ndarray of the same shape and type."""
+        if not isinstance(other, Ndarray):
+            raise TypeError("Cannot copy from a non-ndarray object")
+        if self.shape != other.shape or self.element_shape != other.element_shape:
+            raise ValueError(
+                f"shape {self.shape} with elements {self.element_shape} does not match the "
+                f"source's {other.shape} with {other.element_shape}"
+            )
+        if self.dtype is other.dtype:
+            data = bytearray(self._get_nelement() * self._get_element_size())
+            other._copy_to(data)
+            self._copy_from(data)
+        else:
+            self.from_numpy(other.to_numpy())
+
+    def _get_nelement(self):
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    def _get_element_size(self):
+        count = max(self.dtype.bits // 8, 1)
+        for extent in self.element_shape:
+            count *= extent
+        return count
+
+    def __deepcopy__(self, memo=None):
+        made = type(self)._like(self)
+        made.copy_from(self)
+        return made
+
+    __copy__ = None
+
+    @classmethod
+    def _like(cls, other):
+        made = cls.__new__(cls)
+        Ndarray.__init__(made, other.dtype, other.element_shape, other.shape)
+        return made
+
+    def __iter__(self):
+        raise NotImplementedError("Struct for is only available in Taichi scope.")
+
+
+del Ndarray.__copy__
+
+
+class ScalarNdarray(Ndarray):
+    def __init__(self, dtype, arr_shape):
+        super().__init__(ti_types.cook_dtype(dtype), (), _shape(arr_shape))
+
+    def __repr__(self):
+        return "<ti.ndarray>"
+
+
+class VectorNdarray(Ndarray):
+    def __init__(self, n, dtype, shape):
+        super().__init__(ti_types.cook_dtype(dtype), (n,), _shape(shape))
+
+    @property
+    def n(self):
+        return self.element_shape[0]
+
+    def __repr__(self):
+        return f"<{self.n} ti.Vector.ndarray>"
+
+
+class MatrixNdarray(Ndarray):
+    def __init__(self, n, m, dtype, shape):
+        super().__init__(ti_types.cook_dtype(dtype), (n, m), _shape(shape))
+
+    @property
+    def n(self):
+        return self.element_shape[0]
+
+    @property
+    def m(self):
+        return self.element_shape[1]
+
+    def __repr__(self):
+        return f"<{self.n}x{self.m} ti.Matrix.ndarray>"
+
+
+def ndarray(dtype, shape, needs_grad=False):
+    """An array of elements of type `dtype` (a scalar, vector or matrix type), zeroed."""
+    runtime.require_init("create ndarray")
+    if isinstance(dtype, ti_types.MatrixType):
+        if dtype.ndim == 1:
+            made = VectorNdarray(dtype.n, dtype.dtype, shape)
+        else:
+            made = MatrixNdarray(dtype.n, dtype.m, dtype.dtype, shape)
+    else:
+        try:
+            made = ScalarNdarray(dtype, shape)
+        except ValueError:
+            raise TaichiRuntimeError(f"{dtype} is not supported as ndarray element type") from None
+    if needs_grad:
+        if not made.dtype.is_float:
+            raise TaichiRuntimeError(
+                f"{made.dtype} is not supported for ndarray with `needs_grad=True` or "
+                "`needs_dual=True`."
+            )
+        made._set_grad(ndarray(dtype, shape))
+    return made
+
+
+def make_vector_ndarray(n, dtype, shape):
+    return VectorNdarray(n, dtype, shape)
+
+
+def make_matrix_ndarray(n, m, dtype, shape):
+    return MatrixNdarray(n, m, dtype, shape)
+
+
+def make_struct_ndarray(struct_type, shape):
+    raise TaichiRuntimeError("ndarrays of structs are not supported yet")
+
+
+def _shape(shape):
+    extents = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    for extent in extents:
+        if not hasattr(extent, "__index__") or not 0 < extent <= 2**31 - 1:
+            raise TaichiRuntimeError(f"{extents} is not a valid shape for ndarray")
+    return tuple(int(extent) for extent in extents)
+
+
+__all__ = ["MatrixNdarray", "Ndarray", "ScalarNdarray", "VectorNdarray", "ndarray"]

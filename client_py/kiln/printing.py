@@ -1,0 +1,41 @@
+"""Texts of asserts and checks that failed while a kernel ran."""
+
+from . import _native
+from .errors import TaichiAssertionError
+
+
+def raise_failure(kernel, instance, node, text, values):
+    """Raises for the node that failed: an assert with its rendered message, or a check."""
+    kind = instance.node_kind(node)
+    is_assert = kind == _native.NODES["assert"]
+    what = text if is_assert or text else _check_text(kind, values)
+    place = _place(instance, node)
+    head = f"(kernel={kernel.__name__})"
+    lines = [head, *([what] if what else []), *([place] if place else [])]
+    raise TaichiAssertionError("\n" + "\n".join(lines))
+
+
+def _check_text(kind, values):
+    shown = ", ".join(map(str, values))
+    if kind == _native.NODES["global"]:
+        return f"Out of bound access: index ({shown})"
+    if kind == _native.NODES["binary"]:
+        return f"Integer division by zero or overflow, operands {shown}"
+    return f"A check failed, values {shown}" if shown else "A check failed"
+
+
+def _place(instance, node):
+    positions = instance.positions(node)
+    if not positions:
+        return ""
+    from .frontend.report import _source_line, _underlined
+
+    # Outermost call first, as for errors of compilation.
+    text = ""
+    for file, line, column, end_line, end_column, function in reversed(positions):
+        text += f'File "{file}", line {line}, in {function}:\n'
+        shown = _source_line(file, line)
+        if shown:
+            end = end_column if end_line == line else len(shown.rstrip())
+            text += _underlined(shown, column, end)
+    return text.rstrip("\n")

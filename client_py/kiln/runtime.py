@@ -1,0 +1,386 @@
+"""The settings and life of the runtime: `init`, `reset`, `sync`, and the session with the compile
+service, made when the first kernel needs it."""
+
+import os
+import sys
+
+from . import _native
+from . import types as ti_types
+from .errors import TaichiRuntimeError
+
+
+class Arch:
+    """A kind of device. Equal by name, so copies serve as well."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name, value):
+        self.name = name
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, Arch) and other.name == self.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return (arch_from_name, (self.name,))
+
+    def __int__(self):
+        return self.value
+
+    def __repr__(self):
+        return f"<Arch.{self.name}: {self.value}>"
+
+    def __str__(self):
+        return f"Arch.{self.name}"
+
+
+_ARCHES = {
+    name: Arch(name, value)
+    for value, name in enumerate(
+        ("x64", "arm64", "cuda", "metal", "opengl", "dx11", "dx12", "vulkan", "amdgpu", "gles")
+    )
+}
+x64 = x86_64 = _ARCHES["x64"]
+arm64 = _ARCHES["arm64"]
+cuda = _ARCHES["cuda"]
+metal = _ARCHES["metal"]
+opengl = _ARCHES["opengl"]
+gles = _ARCHES["gles"]
+dx11 = _ARCHES["dx11"]
+dx12 = _ARCHES["dx12"]
+vulkan = _ARCHES["vulkan"]
+amdgpu = _ARCHES["amdgpu"]
+cpu = arm64 if os.uname().machine in ("aarch64", "arm64") else x64
+gpu = [cuda, metal, vulkan, opengl, dx11, dx12, gles, amdgpu]
+_SUPPORTED = (cpu,)
+
+
+def arch_from_name(name):
+    if name == "cpu":
+        return cpu
+    if name not in _ARCHES:
+        raise TaichiRuntimeError(f"Unknown architecture name: {name}")
+    return _ARCHES[name]
+
+
+def is_arch_supported(arch, use_gles=False):
+    return arch in _SUPPORTED
+
+
+# What `init` takes, with its defaults. The names are the reference's; what steers nothing here is
+# accepted and kept.
+_OPTIONS = {
+    "ad_stack_size": 0,
+    "advanced_optimization": True,
+    "allow_nv_shader_extension": True,
+    "auto_mesh_local_default_occupacy": 4,
+    "cache_loop_invariant_global_vars": True,
+    "cfg_optimization": True,
+    "check_out_of_bound": False,
+    "cpu_block_dim_adaptive": True,
+    "cpu_max_num_threads": 0,
+    "cuda_stack_limit": 0,
+    "debug": False,
+    "default_cpu_block_dim": 32,
+    "default_gpu_block_dim": 128,
+    "demote_dense_struct_fors": True,
+    "demote_no_access_mesh_fors": True,
+    "detect_read_only": True,
+    "device_memory_GB": 1.0,
+    "device_memory_fraction": 0.0,
+    "experimental_auto_mesh_local": False,
+    "fast_math": True,
+    "flatten_if": False,
+    "force_scalarize_matrix": False,
+    "gpu_max_reg": 0,
+    "half2_vectorization": False,
+    "kernel_profiler": False,
+    "lower_access": True,
+    "make_block_local": True,
+    "make_cpu_multithreading_loop": True,
+    "make_mesh_block_local": True,
+    "make_thread_local": True,
+    "max_block_dim": 1024,
+    "mesh_localize_all_attr_mappings": False,
+    "mesh_localize_from_end_mapping": False,
+    "mesh_localize_to_end_mapping": True,
+    "move_loop_invariant_outside_if": False,
+    "num_compile_threads": 4,
+    "offline_cache": True,
+    "offline_cache_cleaning_factor": 0.25,
+    "offline_cache_cleaning_policy": "lru",
+    "offline_cache_file_path": "",
+    "offline_cache_max_size_of_files": 104857600,
+    "opt_level": 1,
+    "optimize_mesh_reordered_mapping": True,
+    "print_accessor_ir": False,
+    "print_ir": False,
+    "print_ir_dbg_info": True,
+    "print_kernel_amdgcn": False,
+    "print_kernel_asm": False,
+    "print_kernel_llvm_ir": False,
+    "print_kernel_llvm_ir_optimized": False,
+    "print_preprocessed_ir": False,
+    "print_struct_llvm_ir": False,
+    "quant_opt_atomic_demotion": True,
+    "quant_opt_store_fusion": True,
+    "random_seed": 0,
+    "real_matrix_scalarize": True,
+    "saturating_grid_dim": 0,
+    "simplify_after_lower_access": True,
+    "simplify_before_lower_access": True,
+    "timeline": False,
+    "use_llvm": True,
+    "verbose": True,
+    "verbose_kernel_launches": False,
+    "vk_api_version": "",
+    # Options of the front end.
+    "gdb_trigger": False,
+    "log_level": "info",
+    "print_full_traceback": False,
+    "short_circuit_operators": True,
+    "unrolling_limit": 32,
+    # Removed from the reference; old programs still pass them.
+    "dynamic_index": True,
+    "packed": True,
+    # Ours.
+    "cpu_level": "",
+}
+
+_UNSIGNED = {"i8": "u8", "i16": "u16", "i32": "u32", "i64": "u64"}
+
+
+class Config:
+    """The settings in force. One object for the life of the process: `init` changes it in place."""
+
+    def __init__(self):
+        self._set_defaults()
+
+    def _set_defaults(self):
+        self.__dict__.update(_OPTIONS)
+        self.arch = cpu
+        self.default_fp = ti_types.f32
+        self.default_ip = ti_types.i32
+
+    @property
+    def default_up(self):
+        return ti_types.BY_NAME[_UNSIGNED.get(self.default_ip.name, self.default_ip.name)]
+
+    @property
+    def llvm_opt_level(self):
+        return 0 if self.opt_level == 0 else 3 if self.advanced_optimization else 1
+
+
+cfg = Config()
+initialized = False
+# Counts init and reset: what was made under an older number is stale.
+generation = 0
+
+_VERSION = (1, 7, 4)  # of the language
+
+
+def init(
+    arch=None,
+    default_fp=None,
+    default_ip=None,
+    _test_mode=False,
+    enable_fallback=True,
+    require_version=None,
+    **options,
+):
+    """Starts afresh with the given settings: fields are destroyed, kernels compile anew.
+
+    Every option is also an environment variable, TI_<OPTION>; the argument wins. TI_ARCH wins over
+    `arch`.
+    """
+    global initialized
+    if require_version is not None:
+        _check_version(require_version)
+    if "default_up" in options:
+        raise KeyError(
+            "'default_up' is always the unsigned type of 'default_ip'. "
+            "Please set 'default_ip' instead."
+        )
+    unknown = [name for name in options if name not in _OPTIONS]
+    if unknown:
+        raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}")
+    reset()
+    environment = _environment()
+    cfg.default_fp = _default_type("default_fp", default_fp, environment, ti_types.f32)
+    cfg.default_ip = _default_type("default_ip", default_ip, environment, ti_types.i32)
+    for name, text in environment.items():
+        if name in options:
+            _warn(
+                f"Environment variable TI_{name.upper()}={text} overridden by "
+                f'ti.init argument "{name}"'
+            )
+        elif name in _OPTIONS:
+            setattr(cfg, name, _parse_option(name, text))
+    for name, value in options.items():
+        setattr(cfg, name, value)
+    cfg.arch = _select_arch(environment.get("arch", arch), enable_fallback)
+    _native.set_threads(int(cfg.cpu_max_num_threads))
+    _native.set_seed(int(cfg.random_seed))
+    if cfg.cpu_max_num_threads == 0:
+        cfg.cpu_max_num_threads = _native.default_threads()
+    if cfg.kernel_profiler:
+        from . import profiler
+
+        profiler.enabled = True
+    initialized = True
+
+
+def reset():
+    """Destroys all fields and forgets all compiled instances; decorated kernels stay usable."""
+    global initialized, generation
+    initialized = False
+    generation += 1
+    snode = sys.modules.get(f"{__package__}.snode")
+    if snode is not None:
+        snode.reset_trees()
+    _native.forget_instances()
+    cfg._set_defaults()
+
+
+def sync():
+    """Waits for all launched kernels. On the CPU launches are finished when they return."""
+
+
+def require_init(what):
+    if not initialized:
+        raise TaichiRuntimeError(f"Cannot {what}, maybe you forgot to call `ti.init()` first?")
+
+
+def _environment():
+    """Options set by TI_… variables, names in lower case."""
+    found = {}
+    for key, value in os.environ.items():
+        if key.startswith("TI_") and value:
+            name = key[3:].lower()
+            # Only this option's name has capitals.
+            found["device_memory_GB" if name == "device_memory_gb" else name] = value
+    return found
+
+
+def _parse_option(name, text):
+    kind = type(_OPTIONS[name])
+    return bool(int(text)) if kind is bool else kind(text)
+
+
+def _default_type(name, given, environment, default):
+    text = environment.pop(name, None)
+    if given is not None:
+        if text:
+            _warn(
+                f"Environment variable TI_{name.upper()}={text} overridden by "
+                f'ti.init argument "{name}"'
+            )
+        return ti_types.cook_dtype(given)
+    if text is None:
+        return default
+    if text not in ("32", "64"):
+        raise ValueError(f"Invalid TI_{name.upper()}={text}, should be 32 or 64")
+    return ti_types.BY_NAME[("f" if name == "default_fp" else "i") + text]
+
+
+def _select_arch(arch, enable_fallback):
+    if arch is None:
+        return cpu
+    wanted = [
+        arch_from_name(a) if isinstance(a, str) else a
+        for a in (arch if isinstance(arch, (list, tuple)) else [arch])
+    ]
+    for candidate in wanted:
+        if not isinstance(candidate, Arch):
+            raise TypeError(f"arch must be one of ti.cpu, ti.cuda, ti.gpu, …, got {candidate!r}")
+        if is_arch_supported(candidate):
+            return candidate
+    names = ", ".join(a.name for a in wanted)
+    if not enable_fallback:
+        raise RuntimeError(f"Arch={names} is not supported")
+    _warn(f"Arch={names} is not supported, falling back to CPU")
+    return cpu
+
+
+def _check_version(required):
+    digits = required
+    for at, char in enumerate(required):
+        if not (char.isdigit() or char == "."):
+            digits = required[:at]
+            break
+    try:
+        parts = [int(n) for n in digits.split(".")]
+        major, minor = parts[0], parts[1]
+        patch = parts[2] if len(parts) > 2 else 0
+    except (ValueError, IndexError):
+        raise Exception(
+            "The require_version should be formatted following PEP 440, "
+            "and inlucdes major, minor, and patch number, e.g., major.minor.patch."
+        ) from None
+    if major != _VERSION[0] or (minor, patch) > _VERSION[1:]:
+        raise Exception(
+            f"Taichi version mismatch. Required version >= {major}.{minor}.{patch}, "
+            f"installed version = {'.'.join(map(str, _VERSION))}."
+        )
+
+
+def _warn(text):
+    print(f"[Kiln] warning: {text}", file=sys.stderr)
+
+
+# --- The compile service ------------------------------------------------------------------------
+
+_sessions = {}
+
+
+def session():
+    """The session that compiles; connects to nothing before the first compilation."""
+    key = (
+        os.environ.get("KILN_HOME", ""),
+        os.environ.get("KILN_SERVER", ""),
+        os.environ.get("KILN_BIN") or os.path.dirname(_native.__file__),
+        bool(cfg.offline_cache),
+    )
+    found = _sessions.get(key)
+    if found is None:
+        # Two threads may both make one; both work, and one is kept.
+        found = _sessions.setdefault(key, _native.Session(*key))
+    return found
+
+
+def session_stats():
+    """Kernels, hits, misses and seconds saved of this process."""
+    total = {"kernels": 0, "hits": 0, "misses": 0, "seconds_saved": 0.0}
+    for one in _sessions.values():
+        for name, value in one.stats().items():
+            total[name] += value
+    return total
+
+
+__all__ = [
+    "amdgpu",
+    "arm64",
+    "cpu",
+    "cuda",
+    "dx11",
+    "dx12",
+    "gles",
+    "gpu",
+    "init",
+    "metal",
+    "opengl",
+    "reset",
+    "sync",
+    "vulkan",
+    "x64",
+    "x86_64",
+]

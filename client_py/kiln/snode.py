@@ -1,0 +1,561 @@
+"""SNodes: the trees that fields are placed in.
+
+A tree is described by SNode objects, checked and laid out by the native side when it is
+materialised, and destroyed by `reset` or by its own `destroy`.
+"""
+
+from . import _native, runtime
+from .errors import TaichiRuntimeError
+
+# Numbers of proto SNodeKind.
+_ROOT, _DENSE, _POINTER, _BITMASKED, _DYNAMIC, _PLACE = 1, 2, 3, 4, 5, 6
+_NAMES = {
+    _ROOT: "root",
+    _DENSE: "dense",
+    _POINTER: "pointer",
+    _BITMASKED: "bitmasked",
+    _DYNAMIC: "dynamic",
+    _PLACE: "place",
+}
+_MAX_AXES = 12
+
+
+class Axis:
+    """One axis of the index space."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, Axis) and other.value == self.value
+
+    def __hash__(self):
+        return hash(self.value)
+
+    def __repr__(self):
+        return f"<Axis {self.value}>"
+
+
+def axes(*numbers):
+    """Axes by number: `axes(0, 2)` is `ti.ik`."""
+    return [Axis(n) for n in numbers]
+
+
+class SNode:
+    """A node of a tree: `kind`, the axes it divides, and what lies in its cells."""
+
+    def __init__(self, builder, kind, levels=(), parent=None, chunk_size=0):
+        self._builder = builder
+        self._kind = kind
+        self._levels = tuple(levels)  # (axis, extent)
+        self._parent = parent
+        self._children = []
+        self._chunk_size = chunk_size
+        self._field = None  # place: the field, and which of its components
+        self._component = 0
+        self._offset = ()
+        self._index = -1  # in its tree, once materialised
+        if parent is not None:
+            parent._children.append(self)
+
+    # --- making
+
+    def dense(self, axes, dimensions):
+        """Adds an array of cells along `axes`."""
+        return self._add(_DENSE, axes, dimensions)
+
+    def pointer(self, axes, dimensions):
+        """Adds an array of cells that take memory when first written."""
+        return self._add(_POINTER, axes, dimensions)
+
+    def bitmasked(self, axes, dimensions):
+        """Adds an array of cells that each know whether they are active."""
+        return self._add(_BITMASKED, axes, dimensions)
+
+    def dynamic(self, axis, dimension, chunk_size=None):
+        """Adds a list that grows, up to `dimension`, by `chunk_size` cells at a time."""
+        chunk_size = dimension if chunk_size is None else chunk_size
+        for name, value in (("dimension", dimension), ("chunk size", chunk_size)):
+            if value >= 2**31:
+                raise TaichiRuntimeError(
+                    f"The maximum {name} of a dynamic SNode cannot exceed the maximum value of a "
+                    f"32-bit signed integer: Got {value} > 2**31-1"
+                )
+        if len(_axis_list(axis)) != 1:
+            raise TaichiRuntimeError("a dynamic SNode has one axis")
+        return self._add(_DYNAMIC, axis, dimension, chunk_size)
+
+    def quant_array(self, axes, dimensions, max_num_bits):
+        raise TaichiRuntimeError("quant_array is not supported yet")
+
+    def _add(self, kind, axes, dimensions, chunk_size=0):
+        self._builder._check_open()
+        if self._kind == _PLACE:
+            raise TaichiRuntimeError("nothing can be added below a place")
+        axes = _axis_list(axes)
+        if isinstance(dimensions, (list, tuple)):
+            dimensions = list(dimensions)
+        else:
+            dimensions = [dimensions] * len(axes)
+        if len(dimensions) != len(axes):
+            raise TaichiRuntimeError(
+                f"axes and dimensions of different number ({len(axes)} != {len(dimensions)})"
+            )
+        levels = []
+        for position, (axis, extent) in enumerate(zip(axes, dimensions)):
+            try:
+                extent = extent.__index__()
+            except AttributeError:
+                raise TypeError(
+                    f"a dimension of a field must be an integer, got {extent!r}"
+                ) from None
+            if extent <= 0:
+                raise TaichiRuntimeError(
+                    "Every dimension of a Taichi field should be positive, "
+                    f"got {extent} in demension {position}."
+                )
+            if any(axis == other for other, _ in levels):
+                raise TaichiRuntimeError("axes of one level must be different")
+            levels.append((axis, extent))
+        # One level is linearised by axis number, whatever order it was written in.
+        levels.sort()
+        return SNode(self._builder, kind, levels, self, chunk_size)
+
+    def place(self, *args, offset=None):
+        """Places fields in the cells of this node."""
+        from .field import Field
+
+        self._builder._check_open()
+        if offset is None:
+            offset = ()
+        elif not isinstance(offset, (list, tuple)):
+            offset = (offset,)
+        for arg in args:
+            if isinstance(arg, (list, tuple)):
+                self.place(*arg, offset=offset)
+            elif hasattr(arg, "_place_members"):
+                for member in arg._place_members():
+                    self.place(member, offset=offset)
+            elif isinstance(arg, Field):
+                for component in range(arg._num_components):
+                    self._place_component(arg, component, offset)
+            else:
+                raise ValueError(f"{arg} cannot be placed")
+        return self
+
+    def _place_component(self, field, component, offset):
+        if field._places[component] is not None:
+            raise TaichiRuntimeError(f"{field._title()} has been placed already")
+        axes = self._path_axes()
+        if offset and len(offset) != len(axes):
+            raise TaichiRuntimeError(
+                f"The dimensionality of shape and offset must be the same "
+                f"({len(axes)} != {len(offset)})"
+            )
+        node = SNode(self._builder, _PLACE, (), self)
+        node._field = field
+        node._component = component
+        node._offset = tuple(int(o) for o in offset)
+        field._places[component] = node
+
+    def lazy_grad(self):
+        """Places the gradient of every field below, beside the field."""
+        self._place_companions("grad")
+
+    def lazy_dual(self):
+        self._place_companions("dual")
+
+    def _place_companions(self, name):
+        for node in list(self._walk()):
+            if node._kind != _PLACE or not node._field.dtype.is_float or node._field._is_companion:
+                continue
+            companion = getattr(node._field, name)
+            if companion is not None and companion._places[node._component] is None:
+                node._parent._place_component(companion, node._component, node._offset)
+
+    # --- looking
+
+    def parent(self, n=1):
+        """The n-th node upwards; None beyond the root."""
+        node = self
+        while node is not None and n > 0:
+            node = node._parent
+            n -= 1
+        return root if node is not None and node._kind == _ROOT else node
+
+    def _path(self):
+        node = self
+        path = []
+        while node is not None:
+            path.append(node)
+            node = node._parent
+        path.reverse()
+        return path
+
+    def _path_from_root(self):
+        return [root if n._kind == _ROOT else n for n in self._path()]
+
+    def _path_axes(self):
+        """Physical axes divided on the way here, ascending."""
+        return sorted({axis for node in self._path() for axis, _ in node._levels})
+
+    @property
+    def shape(self):
+        extents = dict.fromkeys(self._path_axes(), 1)
+        for node in self._path():
+            for axis, extent in node._levels:
+                extents[axis] *= extent
+        return tuple(extents.values())
+
+    @property
+    def _snode(self):
+        return self
+
+    @property
+    def _name(self):
+        return f"S{max(self._index, 0)}{_NAMES[self._kind]}"
+
+    @property
+    def _dtype(self):
+        return self._field.dtype if self._kind == _PLACE else None
+
+    @property
+    def _id(self):
+        return self._index
+
+    @property
+    def _cell_size_bytes(self):
+        return self._info()["cell_bytes"]
+
+    @property
+    def _offset_bytes_in_parent_cell(self):
+        return self._info()["offset"]
+
+    def _info(self):
+        materialize()
+        return self._builder._tree.node_info(self._index)
+
+    def _get_children(self):
+        return list(self._children)
+
+    def _physical_index_position(self):
+        return dict(enumerate(self._path_axes()))
+
+    def _walk(self):
+        yield self
+        for child in self._children:
+            yield from child._walk()
+
+    def _first_sparse(self):
+        """The first node on the way here that is not dense, or None."""
+        for node in self._path():
+            if node._kind not in (_ROOT, _DENSE, _PLACE):
+                return node
+        return None
+
+    def deactivate_all(self):
+        for node in self._walk():
+            if node._kind not in (_ROOT, _DENSE, _PLACE):
+                raise TaichiRuntimeError(
+                    f"deactivation of {_NAMES[node._kind]} SNodes is not supported yet ({node})"
+                )
+
+    def _param(self, ctx):
+        node = self._first_sparse() or self
+        raise TaichiRuntimeError(
+            f"SNodes in kernels are not supported yet: {_NAMES[node._kind]} ({self})"
+        )
+
+    _is_snode = True
+
+    def __repr__(self):
+        return f"<ti.SNode of type {_NAMES[self._kind]}>"
+
+    def __str__(self):
+        return f"{self.parent()} => {_NAMES[self._kind]} {list(self.shape)}"
+
+
+class FieldsBuilder:
+    """Builds one tree. `finalize` allocates it and answers an object to destroy it with."""
+
+    def __init__(self):
+        runtime.require_init("create a FieldsBuilder")
+        self.root = SNode(self, _ROOT)
+        self.finalized = False
+        self._tree = None
+        _open_builders.append(self)
+
+    @property
+    def empty(self):
+        return not self.root._children
+
+    def dense(self, indices, dimensions):
+        return self.root.dense(indices, dimensions)
+
+    def pointer(self, indices, dimensions):
+        return self.root.pointer(indices, dimensions)
+
+    def bitmasked(self, indices, dimensions):
+        return self.root.bitmasked(indices, dimensions)
+
+    def dynamic(self, index, dimension, chunk_size=None):
+        return self.root.dynamic(index, dimension, chunk_size)
+
+    def quant_array(self, indices, dimensions, max_num_bits):
+        return self.root.quant_array(indices, dimensions, max_num_bits)
+
+    def place(self, *args, offset=None):
+        self.root.place(*args, offset=offset)
+
+    def lazy_grad(self):
+        self.root.lazy_grad()
+
+    def lazy_dual(self):
+        self.root.lazy_dual()
+
+    def deactivate_all(self):
+        self.root.deactivate_all()
+
+    def finalize(self, raise_warning=True):
+        self._check_open()
+        if self.empty and raise_warning:
+            import warnings
+
+            warnings.warn("Finalizing an empty FieldsBuilder!", stacklevel=2)
+        self._finalize()
+        return SNodeTree(self)
+
+    @classmethod
+    def _finalized_roots(cls):
+        return [builder.root for builder in _live_trees]
+
+    def _check_open(self):
+        if self.finalized:
+            raise TaichiRuntimeError("FieldsBuilder finalized")
+
+    def _finalize(self):
+        self.finalized = True
+        if self in _open_builders:
+            _open_builders.remove(self)
+        if self.empty:
+            return
+        nodes = list(self.root._walk())
+        for index, node in enumerate(nodes):
+            node._index = index
+        try:
+            self._tree = _native.Tree([_describe(node) for node in nodes])
+        except ValueError as error:
+            raise TaichiRuntimeError(str(error)) from None
+        self._tree.allocate()
+        _live_trees.append(self)
+        fields = []
+        for node in nodes:
+            if node._kind == _PLACE and node._field not in fields:
+                fields.append(node._field)
+        for field in fields:
+            field._bind_places(self)
+
+    def _destroy(self):
+        if self._tree is not None:
+            self._tree.destroy()
+        if self in _live_trees:
+            _live_trees.remove(self)
+
+
+def _describe(node):
+    """The node as _native.Tree takes it."""
+    parent = -1 if node._parent is None else node._parent._index
+    scalar = node._field.dtype.scalar if node._kind == _PLACE else 0
+    physical = node._path_axes() if node._kind == _PLACE else []
+    return (
+        node._kind,
+        list(node._levels),
+        parent,
+        scalar,
+        node._chunk_size,
+        physical,
+        list(node._offset),
+    )
+
+
+class SNodeTree:
+    """A finalised tree."""
+
+    def __init__(self, builder):
+        self._builder = builder
+        self._generation = runtime.generation
+        self.destroyed = False
+
+    def destroy(self):
+        """Gives the memory back; fields placed in the tree are stale from then on."""
+        if self.destroyed:
+            raise TaichiRuntimeError("SNode tree has been destroyed")
+        self._builder._destroy()
+        self.destroyed = True
+
+    @property
+    def id(self):
+        if self.destroyed:
+            raise TaichiRuntimeError("SNode tree has been destroyed")
+        return _live_trees.index(self._builder) if self._builder in _live_trees else -1
+
+
+class _Root:
+    """`ti.root`: the tree that fields are placed in by default; a new one after each
+    materialisation."""
+
+    _is_snode = True
+
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        return getattr(_current_root(), name)
+
+    def parent(self, n=1):
+        return None
+
+    @property
+    def shape(self):
+        return ()
+
+    @property
+    def _id(self):
+        return _current_root().root._id
+
+    def _get_children(self):
+        children = []
+        for builder in [*_live_trees, _current_root()]:
+            children += builder.root._children
+        return children
+
+    def deactivate_all(self):
+        for builder in _live_trees:
+            builder.root.deactivate_all()
+
+    def __repr__(self):
+        return "ti.root"
+
+
+root = _Root()
+_root_builder = None
+_open_builders = []
+_live_trees = []
+
+
+def _current_root():
+    global _root_builder
+    if _root_builder is None or _root_builder.finalized:
+        _root_builder = FieldsBuilder()
+        # Only the program's own builders wait for their `finalize`.
+        _open_builders.remove(_root_builder)
+    return _root_builder
+
+
+def materialize():
+    """Allocates what has been placed below `ti.root` so far."""
+    builder = _root_builder
+    if builder is not None and not builder.finalized and not builder.empty:
+        with _lock:
+            if not builder.finalized:
+                builder._finalize()
+
+
+def reset_trees():
+    global _root_builder
+    for builder in list(_live_trees):
+        builder._destroy()
+    _open_builders.clear()
+    _root_builder = None
+
+
+def _axis_list(axes):
+    axes = axes if isinstance(axes, (list, tuple)) else [axes]
+    numbers = [a.value if isinstance(a, Axis) else int(a) for a in axes]
+    for number in numbers:
+        if not 0 <= number < _MAX_AXES:
+            raise TaichiRuntimeError(f"there are {_MAX_AXES} axes, got axis {number}")
+    return numbers
+
+
+def _make_lock():
+    global _lock
+    from _thread import RLock
+
+    _lock = RLock()
+
+
+_make_lock()
+
+
+def _unsupported(name):
+    def operation(node, *args):
+        raise TaichiRuntimeError(f"ti.{name} is not supported yet: {node!r}")
+
+    operation.__name__ = name
+    return operation
+
+
+activate = _unsupported("activate")
+append = _unsupported("append")
+deactivate = _unsupported("deactivate")
+get_addr = _unsupported("get_addr")
+is_active = _unsupported("is_active")
+length = _unsupported("length")
+
+
+def deactivate_all_snodes():
+    """Deactivates every sparse SNode."""
+    for builder in _live_trees:
+        builder.root.deactivate_all()
+
+
+def rescale_index(a, b, I):  # noqa: E741, N803
+    """The grouped index `I` of `a` scaled to the shape of `b`."""
+    index = list(I)
+    for axis in range(min(len(index), len(a.shape), len(b.shape))):
+        if a.shape[axis] > b.shape[axis]:
+            index[axis] = index[axis] // (a.shape[axis] // b.shape[axis])
+        elif a.shape[axis] < b.shape[axis]:
+            index[axis] = index[axis] * (b.shape[axis] // a.shape[axis])
+    from .matrix import Vector
+
+    return Vector(index)
+
+
+i, j, k, l = (axes(n) for n in range(4))  # noqa: E741
+ij, ik, il = axes(0, 1), axes(0, 2), axes(0, 3)
+jk, jl, kl = axes(1, 2), axes(1, 3), axes(2, 3)
+ijk, ijl, ikl, jkl = axes(0, 1, 2), axes(0, 1, 3), axes(0, 2, 3), axes(1, 2, 3)
+ijkl = axes(0, 1, 2, 3)
+
+__all__ = [
+    "FieldsBuilder",
+    "SNode",
+    "activate",
+    "append",
+    "axes",
+    "deactivate",
+    "deactivate_all_snodes",
+    "get_addr",
+    "i",
+    "ij",
+    "ijk",
+    "ijkl",
+    "ijl",
+    "ik",
+    "ikl",
+    "il",
+    "is_active",
+    "j",
+    "jk",
+    "jkl",
+    "jl",
+    "k",
+    "kl",
+    "l",
+    "length",
+    "rescale_index",
+    "root",
+]

@@ -1,0 +1,283 @@
+// Session and Instance for Python.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client_cpp/kernel_builder.h"
+#include "client_cpp/session.h"
+#include "client_py/instance.h"
+#include "client_py/status_error.h"
+#include "lang/cpu_level.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+namespace {
+
+PyObject* compile_failed = nullptr;
+
+// Where a node comes from, innermost call first: (file, line, column, end line, end
+// column, function).
+using Position = std::tuple<std::string, uint32_t, uint32_t, uint32_t, uint32_t, std::string>;
+
+std::vector<Position> PositionsOf(const proto::SourceMap& map, uint32_t node) {
+  std::vector<Position> positions;
+  if (node >= static_cast<uint32_t>(map.node_span_size())) return positions;
+  uint32_t next = map.node_span(node);
+  // A chain longer than there are spans would be a cycle.
+  for (int i = 0;
+       next != 0 && next <= static_cast<uint32_t>(map.spans_size()) && i < map.spans_size(); ++i) {
+    const proto::Span& span = map.spans(next - 1);
+    const auto text = [](const auto& list, uint32_t index) {
+      return index < static_cast<uint32_t>(list.size()) ? list.Get(index) : std::string();
+    };
+    positions.emplace_back(text(map.files(), span.file()), span.line(), span.column(),
+                           span.end_line(), span.end_column(), text(map.names(), span.function()));
+    next = span.inlined_at();
+  }
+  return positions;
+}
+
+struct Diagnostic {
+  int severity, kind;
+  uint32_t node;
+  std::string message;
+  std::vector<Position> spans;
+};
+
+[[noreturn]] void RaiseCompileFailed(const CompileOutcome& outcome, const proto::SourceMap& map) {
+  py::list diagnostics;
+  for (const proto::Diagnostic& d : outcome.diagnostics) {
+    const bool in_body = d.function() == 0;
+    diagnostics.append(Diagnostic{static_cast<int>(d.severity()), static_cast<int>(d.kind()),
+                                  d.node(), d.message(),
+                                  in_body ? PositionsOf(map, d.node()) : std::vector<Position>()});
+  }
+  PyErr_SetObject(compile_failed, diagnostics.ptr());
+  throw py::error_already_set();
+}
+
+// The parameters whose memory a store or atomic of the body may reach.
+std::vector<bool> WrittenParams(const proto::Function& body) {
+  std::vector<bool> written(body.params_size(), false);
+  std::vector<uint32_t> param_of(body.nodes_size(), 0);  // 1 + parameter of an address
+  for (int id = 1; id < body.nodes_size(); ++id) {
+    const proto::Node& node = body.nodes(id);
+    switch (node.kind()) {
+      case proto::GLOBAL:
+      case proto::BASE_POINTER:
+        param_of[id] = static_cast<uint32_t>(node.index()) + 1;
+        break;
+      case proto::ELEMENT:
+      case proto::MEMBER:
+        if (node.operands_size() > 0) param_of[id] = param_of[node.operands(0)];
+        break;
+      case proto::STORE:
+      case proto::ATOMIC: {
+        const uint32_t param = node.operands_size() > 0 ? param_of[node.operands(0)] : 0;
+        if (param > 0 && param <= written.size()) written[param - 1] = true;
+        break;
+      }
+      case proto::CALL:  // by reference: anything may be written
+        written.assign(written.size(), true);
+        break;
+      default:
+        break;
+    }
+  }
+  return written;
+}
+
+struct CompileArguments {
+  std::string name;
+  bool fast_math, debug, check_bounds, print_ir, timing;
+  uint32_t opt_level;
+  int default_int, default_float;
+  std::string cpu_level;
+  std::vector<std::vector<uint32_t>> aliases;
+};
+
+void SetOptions(const CompileArguments& arguments, proto::CompileUnit* unit) {
+  proto::CodeOptions* options = unit->mutable_options();
+  options->set_fast_math(arguments.fast_math);
+  options->set_debug(arguments.debug);
+  options->set_check_bounds(arguments.check_bounds);
+  options->set_opt_level(arguments.opt_level);
+  options->set_default_int(static_cast<Scalar>(arguments.default_int));
+  options->set_default_float(static_cast<Scalar>(arguments.default_float));
+  if (!arguments.cpu_level.empty()) {
+    unit->mutable_target()->set_cpu(ValueOrRaise(ParseCpuLevel(arguments.cpu_level)));
+  }
+}
+
+// Parameters whose storages overlap get an alias set of their own; set 1 is the
+// ndarrays'.
+void SetAliases(const std::vector<std::vector<uint32_t>>& aliases, proto::CompileUnit* unit) {
+  uint32_t set = 2;
+  for (const std::vector<uint32_t>& params : aliases) {
+    for (uint32_t param : params) {
+      const uint32_t storage = unit->kernel().body().params(param).storage();
+      unit->mutable_storages(storage)->set_alias_set(set);
+    }
+    ++set;
+  }
+}
+
+std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
+                                  const CompileArguments& arguments) {
+  proto::CompileUnit unit;
+  auto instance = std::make_shared<Instance>();
+  RaiseIfError(builder.Finish(&unit, &instance->source_map));
+  instance->source_map.set_kernel(arguments.name);
+  SetOptions(arguments, &unit);
+  SetAliases(arguments.aliases, &unit);
+  instance->types = ValueOrRaise(TypeTable::FromProto(unit.kernel().types()));
+  instance->writes = WrittenParams(unit.kernel().body());
+  for (const proto::Node& node : unit.kernel().body().nodes()) {
+    instance->node_kinds.push_back(static_cast<uint8_t>(node.kind()));
+  }
+  proto::ReportOptions report;
+  report.set_print_ir(arguments.print_ir);
+  report.set_timing(arguments.timing);
+  absl::StatusOr<CompileOutcome> outcome;
+  {
+    py::gil_scoped_release release;
+    outcome = session.Compile(std::move(unit), instance->source_map, report);
+  }
+  CompileOutcome done = ValueOrRaise(std::move(outcome));
+  if (done.kernel == nullptr) RaiseCompileFailed(done, instance->source_map);
+  instance->kernel = std::move(done.kernel);
+  instance->digest = std::move(done.digest);
+  instance->tier = std::move(done.tier);
+  instance->wait_seconds = done.wait_seconds;
+  instance->compile_seconds = done.compile_seconds;
+  instance->stages = std::move(done.stages);
+  return instance;
+}
+
+py::dict StatsDict(const proto::StatsReply& reply) {
+  py::dict stats;
+  stats["hits"] = reply.hits();
+  stats["misses"] = reply.misses();
+  stats["compiles"] = reply.compiles();
+  stats["entries"] = reply.entries();
+  stats["bytes"] = reply.bytes();
+  stats["seconds_saved"] = reply.seconds_saved();
+  stats["evictions"] = reply.evictions();
+  stats["corrupt"] = reply.corrupt();
+  stats["worker_deaths"] = reply.worker_deaths();
+  stats["waiting"] = reply.waiting();
+  stats["errors"] = reply.errors();
+  stats["uptime_seconds"] = reply.uptime_seconds();
+  stats["pid"] = reply.pid();
+  py::dict tiers;
+  for (const auto& [tier, hits] : reply.hits_by_tier()) tiers[py::str(tier)] = hits;
+  stats["hits_by_tier"] = tiers;
+  return stats;
+}
+
+// Calls of the session that wait for the daemon let other Python threads run.
+template <typename Call>
+auto Unlocked(const Call& call) {
+  py::gil_scoped_release release;
+  return call();
+}
+
+void BindInstance(py::module_& m) {
+  py::class_<Instance, std::shared_ptr<Instance>>(m, "Instance")
+      .def_readonly("digest", &Instance::digest)
+      .def_readonly("tier", &Instance::tier)
+      .def_readonly("wait_seconds", &Instance::wait_seconds)
+      .def_readonly("compile_seconds", &Instance::compile_seconds)
+      .def_property_readonly(
+          "stages",
+          [](const Instance& instance) {
+            py::list stages;
+            for (const proto::StageReport& stage : instance.stages) {
+              stages.append(py::make_tuple(stage.name(), stage.seconds(), stage.ir()));
+            }
+            return stages;
+          })
+      .def_property_readonly(
+          "num_tasks",
+          [](const Instance& instance) { return instance.kernel->info().tasks_size(); })
+      .def("positions", [](const Instance& instance,
+                           uint32_t node) { return PositionsOf(instance.source_map, node); })
+      .def("node_kind", [](const Instance& instance, uint32_t node) {
+        return node < instance.node_kinds.size() ? instance.node_kinds[node] : 0;
+      });
+  py::class_<Diagnostic>(m, "Diagnostic")
+      .def_readonly("severity", &Diagnostic::severity)
+      .def_readonly("kind", &Diagnostic::kind)
+      .def_readonly("node", &Diagnostic::node)
+      .def_readonly("message", &Diagnostic::message)
+      .def_readonly("spans", &Diagnostic::spans);
+}
+
+}  // namespace
+
+void BindSession(py::module_& m) {
+  static py::exception<Instance> error(m, "CompileFailed");
+  compile_failed = error.ptr();
+  BindInstance(m);
+  py::class_<Session, std::shared_ptr<Session>>(m, "Session")
+      .def(py::init([](const std::string& home, const std::string& server,
+                       const std::string& bin_dir, bool use_cache) {
+             SessionOptions options;
+             options.home = home;
+             options.server = server;
+             options.bin_dir = bin_dir;
+             options.use_cache = use_cache;
+             return ValueOrRaise(Unlocked([&] { return Session::Create(options); }));
+           }),
+           py::arg("home") = "", py::arg("server") = "", py::arg("bin_dir") = "",
+           py::arg("use_cache") = true)
+      .def(
+          "compile",
+          [](Session& session, KernelBuilder& builder, std::string name, bool fast_math, bool debug,
+             uint32_t opt_level, bool check_bounds, int default_int, int default_float,
+             std::string cpu_level, bool print_ir, bool timing,
+             std::vector<std::vector<uint32_t>> aliases) {
+            return Compile(
+                session, builder,
+                {std::move(name), fast_math, debug, check_bounds, print_ir, timing, opt_level,
+                 default_int, default_float, std::move(cpu_level), std::move(aliases)});
+          },
+          py::arg("builder"), py::arg("name"), py::kw_only(), py::arg("fast_math"),
+          py::arg("debug"), py::arg("opt_level"), py::arg("check_bounds"), py::arg("default_int"),
+          py::arg("default_float"), py::arg("cpu_level") = "", py::arg("print_ir") = false,
+          py::arg("timing") = false, py::arg("aliases") = std::vector<std::vector<uint32_t>>())
+      .def("stats",
+           [](const Session& session) {
+             const SessionStats stats = session.stats();
+             py::dict result;
+             result["kernels"] = stats.kernels;
+             result["hits"] = stats.hits;
+             result["misses"] = stats.misses;
+             result["seconds_saved"] = stats.seconds_saved;
+             return result;
+           })
+      .def("daemon_stats",
+           [](Session& session) {
+             return StatsDict(ValueOrRaise(Unlocked([&] { return session.DaemonStats(); })));
+           })
+      .def("clear_cache",
+           [](Session& session) {
+             const proto::ClearReply reply =
+                 ValueOrRaise(Unlocked([&] { return session.ClearCache(); }));
+             py::dict result;
+             result["entries"] = reply.entries();
+             result["bytes"] = reply.bytes();
+             return result;
+           })
+      .def("stop_daemon",
+           [](Session& session) { RaiseIfError(Unlocked([&] { return session.StopDaemon(); })); })
+      .def_property_readonly("home", [](const Session& session) { return session.home(); });
+}
+
+}  // namespace kiln

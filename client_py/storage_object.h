@@ -1,0 +1,56 @@
+// Trees of SNodes with their memory, and the storages of fields and ndarrays in it.
+#ifndef KILN_CLIENT_PY_STORAGE_OBJECT_H_
+#define KILN_CLIENT_PY_STORAGE_OBJECT_H_
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "client_py/dense_access.h"
+#include "lang/layout.h"
+#include "runtime/storage.h"
+
+namespace kiln {
+
+// The memory behind a tree or an ndarray. Outlives the tree object while a field
+// still refers to it, so that a stale field is an error and never a wild address.
+struct Memory {
+  std::unique_ptr<RootBuffer> buffer;
+  bool alive = false;
+};
+
+// Frees `memory`, or leaves that to the last launch that is running without the
+// GIL. Needs the GIL, as the two below.
+void DestroyMemory(Memory* memory);
+void BeginUnlockedLaunch();
+void EndUnlockedLaunch();
+
+// Counts destroyed memories: kernels check what they bound when it has moved.
+// Guarded by the GIL.
+extern uint64_t memory_epoch;
+
+struct FieldStorage {
+  std::shared_ptr<Memory> memory;
+  DenseAccess access;
+  std::string descriptor;        // serialized proto Storage
+  std::vector<uint64_t> bases;   // addresses
+  std::vector<int64_t> extents;  // what the launch passes: outermost, or all of an ndarray
+  std::vector<int64_t> shape;
+  std::vector<uint32_t> element_shape;
+  std::vector<int64_t> full_shape;  // of ndarrays: shape, then element_shape
+  bool is_ndarray = false;
+};
+
+// The descriptor of an ndarray parameter. All ndarrays may overlap one another.
+std::string NdarrayDescriptor(Scalar scalar, absl::Span<const uint32_t> element_shape, int ndim,
+                              int boundary);
+
+void BindStorage(pybind11::module_& m);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_STORAGE_OBJECT_H_
