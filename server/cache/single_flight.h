@@ -55,7 +55,7 @@ class SingleFlight {
     if (!joined) {
       Cancel cancel = start([this, key, flight](Result r) { Finish(key, flight, std::move(r)); });
       absl::MutexLock lock(&mutex_);
-      flight->cancel = std::move(cancel);
+      if (!flight->done) flight->cancel = std::move(cancel);
     }
     return {Wait(key, flight, deadline, gone), joined};
   }
@@ -101,14 +101,16 @@ class SingleFlight {
       if (flight->waiters > 0) return left;
       // From here on a newcomer starts afresh.
       Erase(key, flight);
-      cancel = flight->cancel;
+      cancel = std::exchange(flight->cancel, nullptr);
     }
     if (cancel) cancel();
     return left;
   }
 
   void Finish(const Digest& key, const std::shared_ptr<Flight>& flight, Result result) {
+    Cancel unneeded;  // may hold the work, which holds the flight: this ends the circle
     absl::MutexLock lock(&mutex_);
+    unneeded = std::exchange(flight->cancel, nullptr);
     flight->result = std::move(result);
     flight->done = true;
     Erase(key, flight);

@@ -49,7 +49,7 @@ constexpr absl::Duration kDrainPatience = absl::Seconds(10);
 // Many threads and large messages must not leave a large process behind.
 void TameMalloc() {
   mallopt(M_ARENA_MAX, 2);
-  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_MMAP_THRESHOLD, 64 << 10);
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 

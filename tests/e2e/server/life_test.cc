@@ -1,0 +1,194 @@
+// The daemon's life: one a home, detached, ended in good order.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "lang/digest.h"
+#include "tests/e2e/server/daemon_fixture.h"
+
+namespace kiln {
+namespace {
+
+class LifeTest : public DaemonTest {};
+
+TEST_F(LifeTest, StarterReturnsOnceTheSocketAccepts) {
+  ASSERT_EQ(Start(), 0);
+  EXPECT_TRUE(TestClient::Connect(SocketPath()).ok());
+  struct stat st;
+  ASSERT_EQ(stat(SocketPath().c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777, 0600u);
+}
+
+TEST_F(LifeTest, SixtyFourStartersYieldOneDaemon) {
+  std::vector<std::thread> starters;
+  std::atomic<int> good{0};
+  for (int i = 0; i < 64; ++i) {
+    starters.emplace_back([&] {
+      if (RunProgram({KilndPath(), "--home=" + home_->dir(), "--worker=" + worker_, "--workers=1",
+                      "--daemonize"}) == 0 &&
+          TestClient::Connect(SocketPath()).ok()) {
+        ++good;
+      }
+    });
+  }
+  for (std::thread& starter : starters) starter.join();
+  EXPECT_EQ(good, 64);
+  std::set<uint32_t> pids;
+  for (int i = 0; i < 4; ++i) pids.insert(Client().Stats()->pid());
+  EXPECT_EQ(pids, std::set<uint32_t>{static_cast<uint32_t>(DaemonPid())});
+  int daemons = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string command = ReadFile(entry.path().string() + "/cmdline");
+    if (command.find("kilnd") != std::string::npos &&
+        command.find(home_->dir()) != std::string::npos) {
+      ++daemons;
+    }
+  }
+  EXPECT_EQ(daemons, 1);
+}
+
+TEST_F(LifeTest, IsDetached) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);  // inherited by the starter, and so by a careless daemon
+  ASSERT_EQ(Start(), 0);
+  close(ends[1]);
+  pollfd entry = {ends[0], POLLIN, 0};
+  ASSERT_EQ(poll(&entry, 1, 2000), 1) << "someone still holds the pipe";
+  char byte;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);
+  close(ends[0]);
+  const pid_t pid = DaemonPid();
+  EXPECT_EQ(getsid(pid), pid);
+  EXPECT_EQ(std::filesystem::read_symlink(absl::StrCat("/proc/", pid, "/cwd")), "/");
+  EXPECT_EQ(std::filesystem::read_symlink(absl::StrCat("/proc/", pid, "/fd/1")), "/dev/null");
+  const std::string environment = ReadFile(absl::StrCat("/proc/", pid, "/environ"));
+  EXPECT_NE(ReadFile(absl::StrCat("/proc/", pid, "/status")).find("Name:\tkilnd"),
+            std::string::npos);
+}
+
+TEST_F(LifeTest, TakesOverWhatADeadDaemonLeft) {
+  ASSERT_EQ(Start(), 0);
+  const pid_t first = DaemonPid();
+  kill(first, SIGKILL);
+  ASSERT_TRUE(AwaitEnd(first));
+  EXPECT_TRUE(std::filesystem::exists(SocketPath()));  // stale
+  EXPECT_EQ(DaemonPid(), first);                       // stale
+  unlink(home_->PidPath().c_str());
+  WriteFile(home_->PidPath(), "1\n");  // some other process's id
+  ASSERT_EQ(
+      RunProgram({KilndPath(), "--home=" + home_->dir(), "--worker=" + worker_, "--daemonize"}), 0);
+  TestClient client = Client();
+  const uint32_t pid = client.Stats()->pid();
+  EXPECT_NE(pid, static_cast<uint32_t>(first));
+  for (int i = 0; i < 500 && DaemonPid() == 1; ++i) absl::SleepFor(absl::Milliseconds(2));
+  EXPECT_EQ(DaemonPid(), static_cast<pid_t>(pid));
+}
+
+TEST_F(LifeTest, ReplacesAFileInPlaceOfTheSocket) {
+  WriteFile(SocketPath(), "not a socket");
+  ASSERT_EQ(Start(), 0);
+  EXPECT_TRUE(Client().Compile("x", 1).ok());
+}
+
+TEST_F(LifeTest, SigtermLetsRunningRequestsEnd) {
+  ASSERT_EQ(Start(), 0);
+  const pid_t pid = DaemonPid();
+  absl::StatusOr<proto::CompileReply> reply = absl::UnknownError("");
+  std::thread caller([&] { reply = Client().Compile("sleep 600", 1); });
+  while (Jobs().empty()) absl::SleepFor(absl::Milliseconds(5));
+  kill(pid, SIGTERM);
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_FALSE(TestClient::Connect(SocketPath()).ok());  // nobody new
+  caller.join();
+  EXPECT_TRUE(reply.ok()) << reply.status();
+  EXPECT_TRUE(AwaitEnd(pid));
+  EXPECT_FALSE(std::filesystem::exists(SocketPath()));
+  EXPECT_FALSE(std::filesystem::exists(home_->PidPath()));
+  EXPECT_NE(LogText().find("ended\n"), std::string::npos);
+}
+
+TEST_F(LifeTest, ShutdownFrameEndsItAndANewOneWaitsForTheOld) {
+  ASSERT_EQ(Start(), 0);
+  const pid_t pid = DaemonPid();
+  std::thread caller([&] { Client().Compile("sleep 400", 1).status().IgnoreError(); });
+  while (Jobs().empty()) absl::SleepFor(absl::Milliseconds(5));
+  // Answered without a greeting: every version can end every other.
+  absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath(), /*greet=*/false);
+  ASSERT_TRUE(client.ok());
+  EXPECT_TRUE(
+      client->Call<proto::ShutdownReply>(FrameType::kShutdown, proto::ShutdownRequest()).ok());
+  while (std::filesystem::exists(SocketPath())) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_EQ(Start(), 0);
+  EXPECT_NE(Client().Stats()->pid(), static_cast<uint32_t>(pid));
+  caller.join();
+}
+
+TEST_F(LifeTest, EndsWhenIdle) {
+  ASSERT_EQ(Start({"--idle-exit=0.3"}), 0);
+  const pid_t pid = DaemonPid();
+  TestClient idle = Client();  // an open connection alone does not keep it
+  EXPECT_TRUE(AwaitEnd(pid));
+  EXPECT_NE(LogText().find("ending: idle"), std::string::npos);
+}
+
+TEST_F(LifeTest, WorkKeepsItFromBeingIdle) {
+  ASSERT_EQ(Start({"--idle-exit=0.2"}), 0);
+  EXPECT_TRUE(Client().Compile("sleep 700", 1).ok());
+}
+
+TEST_F(LifeTest, RefusesOtherVersionsByName) {
+  ASSERT_EQ(Start(), 0);
+  absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath(), /*greet=*/false);
+  const absl::Status other_protocol = client->Hello(kProtocolVersion + 1, "9.9");
+  EXPECT_EQ(other_protocol.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(other_protocol.message().find("Kiln 9.9 (protocol 2)"), absl::string_view::npos)
+      << other_protocol;
+  EXPECT_NE(other_protocol.message().find(absl::StrCat("kilnd ", kVersion)),
+            absl::string_view::npos);
+  EXPECT_TRUE(absl::IsFailedPrecondition(client->Hello(kProtocolVersion, "0.0.1")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(client->Compile("x", 1).status()));
+  EXPECT_TRUE(client->Stats().ok());
+  EXPECT_TRUE(client->Hello().ok());  // the same connection, now right
+  EXPECT_TRUE(client->Compile("x", 1).ok());
+}
+
+TEST_F(LifeTest, AFullCacheDoesNotDelayTheStart) {
+  ASSERT_TRUE(home_->Create().ok());
+  for (int i = 0; i < 20000; ++i) {
+    const std::string path = home_->EntryPath(Sha256Of(absl::StrCat(i)));
+    mkdir(path.substr(0, path.rfind('/')).c_str(), 0700);
+    WriteFile(path, "");
+  }
+  const absl::Time start = absl::Now();
+  ASSERT_EQ(
+      RunProgram({KilndPath(), "--home=" + home_->dir(), "--worker=" + worker_, "--daemonize"}), 0);
+  EXPECT_TRUE(TestClient::Connect(SocketPath(), /*greet=*/false).ok());
+  const absl::Duration took = absl::Now() - start;
+  std::printf("listening after %s\n", absl::FormatDuration(took).c_str());
+  // The goal is 100 ms; tests run beside builds.
+  EXPECT_LT(took, absl::Milliseconds(500));
+  EXPECT_EQ(Client().Stats()->entries(), 20000u);
+  for (int i = 0; i < 500 && DaemonPid() <= 0; ++i) absl::SleepFor(absl::Milliseconds(2));
+}
+
+TEST_F(LifeTest, BadFlagsAreNamed) {
+  EXPECT_EQ(RunProgram({KilndPath(), "--frobnicate"}), 2);
+  EXPECT_EQ(RunProgram({KilndPath(), "--workers=0"}), 2);
+  EXPECT_EQ(RunProgram({KilndPath(), "--idle-exit=soon"}), 2);
+  EXPECT_EQ(RunProgram({KilndPath(), "--listen=0.0.0.0:4711"}), 2);  // no TLS: loopback only
+}
+
+}  // namespace
+}  // namespace kiln
