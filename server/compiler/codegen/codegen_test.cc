@@ -1,7 +1,13 @@
+// Kernels written as text, run at every CPU level, with and without optimisation.
 #include "server/compiler/codegen/codegen.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/compiler/codegen/test_kernel.h"
 
 namespace kiln {
@@ -10,50 +16,536 @@ namespace {
 uint64_t Slot(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 uint64_t Slot(float number) {
   uint32_t bits;
-  memcpy(&bits, &number, 4);
+  std::memcpy(&bits, &number, 4);
   return bits;
 }
+float FloatOf(uint64_t slot) {
+  float number;
+  std::memcpy(&number, &slot, 4);
+  return number;
+}
 
-// x[i] = a * i
-constexpr char kFill[] = R"(
-#x = #kiln.dense<slot = 1, axes = 1, digits = [0, 0, 4], offset = [], types = [f32],
-     components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>
-kiln.kernel @fill storages [#x] results [] {
-  kiln.task.range_for "fill" bounds {
-    %z = arith.constant 0 : i64
-    %n = kiln.outer_extent 0 : i64
-    kiln.yield %z, %n : i64, i64
-  } body (%i : i32) {
+// A dense field of scalars: `digits` are axis, extent, stride.
+std::string Dense(int slot, int axes, const std::vector<int>& digits, const std::string& type,
+                  const std::string& offset = "", int alias = 0) {
+  return absl::StrCat("#kiln.dense<slot = ", slot, ", axes = ", axes, ", digits = [",
+                      absl::StrJoin(digits, ", "), "], offset = [", offset, "], types = [", type,
+                      "], components = [0, 0], bases = 1, base_strides = [], alias = ", alias,
+                      ", read_only = false>");
+}
+
+std::string Kernel(const std::vector<std::string>& storages, const std::string& tasks,
+                   const std::string& results = "") {
+  return absl::StrCat("kiln.kernel @k storages [", absl::StrJoin(storages, ", "), "] results [",
+                      results, "] {\n", tasks, "\nkiln.return\n}\n");
+}
+
+// A range task over constant bounds.
+std::string Range(const std::vector<std::pair<int, int>>& bounds, const std::string& body,
+                  const std::string& finish = "") {
+  std::string constants, names, types, indices;
+  for (size_t d = 0; d < bounds.size(); ++d) {
+    absl::StrAppend(&constants, "%l", d, " = arith.constant ", bounds[d].first, " : i64\n%u", d,
+                    " = arith.constant ", bounds[d].second, " : i64\n");
+    absl::StrAppend(&names, d ? ", " : "", "%l", d, ", %u", d);
+    absl::StrAppend(&types, d ? ", " : "", "i64, i64");
+    absl::StrAppend(&indices, d ? ", " : "", "%i", d, " : i32");
+  }
+  const bool accumulates = body.find("%acc") != std::string::npos;
+  return absl::StrCat("kiln.task.range_for \"t\" bounds {\n", constants, "kiln.yield ", names,
+                      " : ", types, "\n} body (", indices, accumulates ? ", %acc : f32" : "",
+                      ") {\n", body, "\n}", finish.empty() ? "" : " finish " + finish);
+}
+
+std::string Serial(const std::string& body) {
+  return "kiln.task.serial \"s\" {\n" + body + "\nkiln.return\n}\n";
+}
+
+struct Configuration {
+  proto::CpuLevel level;
+  int opt_level;
+};
+
+// Each kernel runs under all of them.
+class CodegenTest : public testing::TestWithParam<Configuration> {
+ protected:
+  std::unique_ptr<TestKernel> Compile(const std::string& text, bool fast_math = true) {
+    TestKernel::Options options;
+    options.level = GetParam().level;
+    options.opt_level = GetParam().opt_level;
+    options.fast_math = fast_math;
+    auto kernel = TestKernel::Compile(text, options);
+    EXPECT_TRUE(kernel.ok()) << kernel.status() << "\n" << text;
+    return kernel.ok() ? *std::move(kernel) : nullptr;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, CodegenTest,
+                         testing::Values(Configuration{proto::X86_64_V2, 3},
+                                         Configuration{proto::X86_64_V3, 3},
+                                         Configuration{proto::X86_64_V3, 1},
+                                         Configuration{proto::X86_64_V3, 0}));
+
+constexpr char kFillBody[] = R"(
     %a = kiln.argument 0 : f32
-    %f = arith.sitofp %i : i32 to f32
+    %f = arith.sitofp %i0 : i32 to f32
     %v = arith.mulf %a, %f fastmath<reassoc,contract> : f32
-    %p = kiln.global 0 component 0 [%i] : !kiln.addr<f32>
+    %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
     kiln.store %v, %p : !kiln.addr<f32>
-    kiln.continue
-  } finish () { kiln.yield }
-  kiln.return
-}
-)";
+    kiln.continue)";
 
-TEST(Codegen, FillsAField) {
-  auto kernel = TestKernel::Compile(kFill);
-  ASSERT_TRUE(kernel.ok()) << kernel.status();
+TEST_P(CodegenTest, ChunksAddUpToTheRange) {
+  auto kernel =
+      Compile(Kernel({Dense(1, 1, {0, 0, 4}, "f32", "-5")}, Range({{-5, 1000}}, kFillBody)));
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_TRUE(kernel->code().tasks[0].constant_bounds());
+  for (const int64_t chunk : {1, 7, 64, 2000}) {
+    std::vector<float> x(1005, -1);
+    kernel->Run({Slot(2.0f), Slot(x.data()), x.size()}, chunk);
+    for (int i = -5; i < 1000; ++i) ASSERT_EQ(x[i + 5], 2.0f * i) << i;
+  }
+}
+
+TEST_P(CodegenTest, BoundsAtRunTime) {
+  const std::string task = absl::StrCat(R"(kiln.task.range_for "t" bounds {
+      %z = arith.constant 0 : i64
+      %n = kiln.outer_extent 0 : i64
+      kiln.yield %z, %n : i64, i64
+    } body (%i0 : i32) {)",
+                                        kFillBody, "}");
+  auto kernel = Compile(Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, task));
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_FALSE(kernel->code().tasks[0].bounds_symbol().empty());
+  std::vector<float> x(321, -1);
+  kernel->Run({Slot(3.0f), Slot(x.data()), 320});
+  EXPECT_EQ(kernel->Iterations(0), 320);
+  EXPECT_EQ(x[319], 3.0f * 319);
+  EXPECT_EQ(x[320], -1);
+}
+
+// x[i, j, k] = 100 i + 10 j + k, over a box with lower bounds.
+TEST_P(CodegenTest, RowsOfABox) {
+  const std::string body = R"(
+    %c100 = arith.constant 100 : i32
+    %c10 = arith.constant 10 : i32
+    %a = arith.muli %i0, %c100 : i32
+    %b = arith.muli %i1, %c10 : i32
+    %ab = arith.addi %a, %b : i32
+    %v = arith.addi %ab, %i2 : i32
+    %p = kiln.global 0 component 0 [%i0, %i1, %i2] : !kiln.addr<i32>
+    kiln.store %v, %p : !kiln.addr<i32>
+    kiln.continue)";
+  auto kernel = Compile(Kernel({Dense(0, 3, {0, 6, 280, 1, 7, 40, 2, 10, 4}, "i32")},
+                               Range({{1, 6}, {2, 7}, {3, 10}}, body)));
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(kernel->Iterations(0), 5 * 5 * 7);
+  for (const int64_t chunk : {1, 3, 7, 10, 36, 1000}) {
+    std::vector<int32_t> x(6 * 7 * 10, -1);
+    kernel->Run({Slot(x.data()), 6}, chunk);
+    for (int i = 0; i < 6; ++i) {
+      for (int j = 0; j < 7; ++j) {
+        for (int k = 0; k < 10; ++k) {
+          const bool inside = i >= 1 && j >= 2 && k >= 3;
+          ASSERT_EQ(x[(i * 7 + j) * 10 + k], inside ? 100 * i + 10 * j + k : -1)
+              << i << " " << j << " " << k << " chunk " << chunk;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CodegenTest, EmptyRangesDoNothing) {
+  auto kernel = Compile(Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{5, 2}}, kFillBody)));
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(kernel->Iterations(0), 0);
+  kernel->Run({Slot(2.0f), 0, 0});
+  kernel->task(0)(kernel->context(), 0, 0, 0);
+}
+
+TEST_P(CodegenTest, NestedDigitsAreBlocked) {
+  // 8 x 12 in blocks of 4 x 3, rows of blocks outside: both orders of loops.
+  const std::vector<int> digits = {0, 2, 4 * 48, 1, 4, 48, 0, 4, 12, 1, 3, 4};
+  const auto address = [](int i, int j) { return (i / 4 * 4 + j / 3) * 12 + i % 4 * 3 + j % 3; };
+  const std::string store = R"(
+    %c = arith.constant 100 : i32
+    %a = arith.muli %i, %c : i32
+    %v = arith.addi %a, %j : i32
+    %p = kiln.global 0 component 0 [%i, %j] : !kiln.addr<i32>
+    kiln.store %v, %p : !kiln.addr<i32>
+    kiln.continue)";
+  const std::string by_axis = R"(%z = arith.constant 0 : i32
+    %i = arith.addi %i0, %z : i32
+    %j = arith.addi %i1, %z : i32)";
+  const std::string by_digit = R"(%c4 = arith.constant 4 : i32
+    %c3 = arith.constant 3 : i32
+    %hi = arith.muli %i0, %c4 : i32
+    %i = arith.addi %hi, %i2 : i32
+    %hj = arith.muli %i1, %c3 : i32
+    %j = arith.addi %hj, %i3 : i32)";
+  for (const std::string& task : {Range({{0, 8}, {0, 12}}, by_axis + store),
+                                  Range({{0, 2}, {0, 4}, {0, 4}, {0, 3}}, by_digit + store)}) {
+    auto kernel = Compile(Kernel({Dense(0, 2, digits, "i32")}, task));
+    ASSERT_NE(kernel, nullptr);
+    std::vector<int32_t> x(96, -1);
+    kernel->Run({Slot(x.data()), 2}, 17);
+    for (int i = 0; i < 8; ++i) {
+      for (int j = 0; j < 12; ++j) ASSERT_EQ(x[address(i, j)], 100 * i + j) << i << " " << j;
+    }
+  }
+}
+
+TEST_P(CodegenTest, ReducesPerChunk) {
+  const std::string body = R"(
+    %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
+    %x = kiln.load %p : !kiln.addr<f32>
+    %s = arith.addf %acc, %x fastmath<reassoc,nsz> : f32
+    kiln.continue %s : f32)";
+  const std::string finish = R"((%sum = 0.0 : f32) {
+    %t = kiln.temporary 8 : !kiln.addr<f32>
+    %old = kiln.atomic addf %sum, %t : !kiln.addr<f32>
+    kiln.yield
+  })";
+  const std::string give = Serial(R"(
+    %t = kiln.temporary 8 : !kiln.addr<f32>
+    %v = kiln.load %t : !kiln.addr<f32>
+    kiln.result 0, %v : f32)");
+  auto kernel = Compile(
+      Kernel({Dense(0, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, body, finish) + give, "f32"));
+  ASSERT_NE(kernel, nullptr);
   std::vector<float> x(1000);
-  (*kernel)->Run({Slot(2.0f), Slot(x.data()), x.size()}, 77);
-  for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], 2.0f * i);
-  for (const auto& stage : (*kernel)->stages()) {
-    std::printf("%s %.2f ms\n", stage.name().c_str(), 1e3 * stage.seconds());
-  }
-  kernel = TestKernel::Compile(kFill);
-  for (const auto& stage : (*kernel)->stages()) {
-    std::printf("%s %.2f ms\n", stage.name().c_str(), 1e3 * stage.seconds());
+  for (int i = 0; i < 1000; ++i) x[i] = i % 13;
+  float sum = 0;
+  for (const float v : x) sum += v;
+  for (const int64_t chunk : {0, 1, 100}) {
+    kernel->Run({Slot(x.data()), 1000}, chunk);
+    EXPECT_EQ(FloatOf(kernel->result(0)), sum);
   }
 }
 
-TEST(Codegen, EqualKernelsGiveEqualBytes) {
-  auto a = TestKernel::Compile(kFill), b = TestKernel::Compile(kFill);
-  ASSERT_TRUE(a.ok() && b.ok());
-  EXPECT_EQ((*a)->code().payload, (*b)->code().payload);
+// Collatz steps: a loop left in the middle, an if with values, carried values.
+TEST_P(CodegenTest, LoopsBreaksAndIfs) {
+  const std::string body = R"(
+    %n = kiln.argument 0 : i32
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %two = arith.constant 2 : i32
+    %three = arith.constant 3 : i32
+    %r:2 = kiln.loop carry (%x = %n : i32, %steps = %zero : i32) {
+      %done = arith.cmpi eq, %x, %one : i32
+      kiln.if %done {
+        kiln.break %x, %steps : i32, i32
+      }
+      %odd = arith.andi %x, %one : i32
+      %is = arith.cmpi ne, %odd, %zero : i32
+      %next = kiln.if %is -> (i32) {
+        %m = arith.muli %x, %three : i32
+        %m1 = arith.addi %m, %one : i32
+        kiln.yield %m1 : i32
+      } else {
+        %h = arith.divsi %x, %two : i32
+        kiln.yield %h : i32
+      }
+      %s1 = arith.addi %steps, %one : i32
+      kiln.continue %next, %s1 : i32, i32
+    }
+    kiln.result 0, %r#1 : i32)";
+  auto kernel = Compile(Kernel({}, Serial(body), "i32"));
+  ASSERT_NE(kernel, nullptr);
+  kernel->Run({27});
+  EXPECT_EQ(kernel->result(0), 111u);
+  kernel->Run({1});
+  EXPECT_EQ(kernel->result(0), 0u);
+}
+
+// The sum of odd i < n up to the first above a limit: continue, break and the end of
+// a counted loop all reach its results.
+TEST_P(CodegenTest, CountedLoopWithContinueAndBreak) {
+  const std::string body = R"(
+    %n = kiln.argument 0 : i32
+    %limit = kiln.argument 1 : i32
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %sum = kiln.for %i = %zero to %n : i32 carry (%s = %zero : i32) {
+      %bit = arith.andi %i, %one : i32
+      %even = arith.cmpi eq, %bit, %zero : i32
+      kiln.if %even {
+        kiln.continue %s : i32
+      } else {
+        %big = arith.cmpi sgt, %i, %limit : i32
+        kiln.if %big {
+          kiln.break %s : i32
+        }
+        kiln.yield
+      }
+      %s1 = arith.addi %s, %i : i32
+      kiln.continue %s1 : i32
+    }
+    kiln.result 0, %sum : i32)";
+  auto kernel = Compile(Kernel({}, Serial(body), "i32"));
+  ASSERT_NE(kernel, nullptr);
+  kernel->Run({10, 100});
+  EXPECT_EQ(kernel->result(0), 25u);
+  kernel->Run({10, 5});
+  EXPECT_EQ(kernel->result(0), 9u);
+  kernel->Run({0, 5});
+  EXPECT_EQ(kernel->result(0), 0u);
+}
+
+TEST_P(CodegenTest, LocalsAndArrays) {
+  // fib in an array of locals, indexed by values.
+  const std::string body = R"(
+    %a = kiln.local_array 32 : !kiln.addr<i32>
+    kiln.zero 32, %a : !kiln.addr<i32>
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %two = arith.constant 2 : i32
+    %n = kiln.argument 0 : i32
+    %p1 = kiln.element %a[%one] : !kiln.addr<i32>
+    kiln.store %one, %p1 : !kiln.addr<i32>
+    kiln.for %i = %two to %n : i32 {
+      %i1 = arith.subi %i, %one : i32
+      %i2 = arith.subi %i, %two : i32
+      %q1 = kiln.element %a[%i1] : !kiln.addr<i32>
+      %q2 = kiln.element %a[%i2] : !kiln.addr<i32>
+      %x = kiln.load %q1 : !kiln.addr<i32>
+      %y = kiln.load %q2 : !kiln.addr<i32>
+      %z = arith.addi %x, %y : i32
+      %q = kiln.element %a[%i] : !kiln.addr<i32>
+      kiln.store %z, %q : !kiln.addr<i32>
+      kiln.continue
+    }
+    %last = arith.subi %n, %one : i32
+    %pl = kiln.element %a[%last] : !kiln.addr<i32>
+    %v = kiln.load %pl : !kiln.addr<i32>
+    kiln.result 0, %v : i32)";
+  auto kernel = Compile(Kernel({}, Serial(body), "i32"));
+  ASSERT_NE(kernel, nullptr);
+  kernel->Run({20});
+  EXPECT_EQ(kernel->result(0), 4181u);
+}
+
+TEST_P(CodegenTest, BooleansAreBytesAndAnyByteIsTrue) {
+  const std::string body = R"(
+    %p = kiln.global 0 component 0 [%i0] : !kiln.addr<i1>
+    %b = kiln.load %p : !kiln.addr<i1>
+    %one = arith.constant 1 : i1
+    %not = arith.xori %b, %one : i1
+    kiln.store %not, %p : !kiln.addr<i1>
+    kiln.continue)";
+  auto kernel = Compile(Kernel({Dense(0, 1, {0, 0, 1}, "i1")}, Range({{0, 40}}, body)));
+  ASSERT_NE(kernel, nullptr);
+  std::vector<uint8_t> x(40);
+  for (int i = 0; i < 40; ++i) x[i] = i % 4;
+  kernel->Run({Slot(x.data()), 40});
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(x[i], i % 4 == 0 ? 1 : 0) << i;
+}
+
+// Every kind of atomic on one cell, in a task that others might run beside this one.
+TEST_P(CodegenTest, Atomics) {
+  struct Case {
+    const char* kind;
+    const char* type;
+    double start;
+    std::vector<double> operands;
+    double result;
+  };
+  const std::vector<Case> cases = {
+      {"addi", "i32", 5, {3, 4}, 12},    {"subi", "i64", 5, {3, 4}, -2},
+      {"muli", "i32", 5, {3, 4}, 60},    {"minsi", "i32", 5, {-3, 4}, -3},
+      {"maxsi", "i16", 5, {-3, 4}, 5},   {"minui", "i32", 5, {-3, 4}, 4},
+      {"maxui", "i8", 5, {3, 9}, 9},     {"andi", "i32", 7, {6, 3}, 2},
+      {"ori", "i32", 8, {1, 2}, 11},     {"xori", "i32", 8, {12, 1}, 5},
+      {"addf", "f32", 0.5, {1, 2}, 3.5}, {"subf", "f64", 0.5, {1, 2}, -2.5},
+      {"mulf", "f32", 0.5, {3, 4}, 6},   {"minf", "f32", 0.5, {-3, 4}, -3},
+      {"maxf", "f64", 0.5, {-3, 4}, 4},  {"addf", "f16", 0.5, {1, 2}, 3.5},
+      {"muli", "i8", 5, {3, 4}, 60},
+  };
+  for (const Case& c : cases) {
+    const std::string type = c.type;
+    std::string body =
+        "%z = arith.constant 0 : i32\n%p = kiln.global 0 component 0 [%z] : "
+        "!kiln.addr<" +
+        type + ">\n";
+    for (size_t i = 0; i < c.operands.size(); ++i) {
+      const std::string literal =
+          type[0] == 'f' ? absl::StrCat(c.operands[i], ".0") : absl::StrCat(c.operands[i]);
+      absl::StrAppend(&body, "%c", i, " = arith.constant ", literal, " : ", type, "\n%o", i,
+                      " = kiln.atomic ", c.kind, " %c", i, ", %p : !kiln.addr<", type, ">\n");
+    }
+    auto kernel =
+        Compile(Kernel({Dense(0, 1, {0, 0, 8}, type)}, Range({{0, 1}}, body + "kiln.continue")));
+    ASSERT_NE(kernel, nullptr);
+    const auto run = [&](auto cell) {
+      cell = static_cast<decltype(cell)>(c.start);
+      kernel->Run({Slot(&cell), 1});
+      EXPECT_EQ(static_cast<double>(cell), c.result) << c.kind << " " << c.type;
+    };
+    if (type == "i8") run(int8_t{});
+    if (type == "i16") run(int16_t{});
+    if (type == "i32") run(int32_t{});
+    if (type == "i64") run(int64_t{});
+    if (type == "f32") run(float{});
+    if (type == "f64") run(double{});
+    if (type == "f16") run(_Float16{});
+  }
+}
+
+TEST_P(CodegenTest, PrintsAndFailures) {
+  const std::string body = R"(
+    %x = kiln.argument 0 : f32
+    %limit = arith.constant 3 : i32
+    %ok = arith.cmpi slt, %i0, %limit : i32
+    kiln.print 7 (%i0, %x) : (i32, f32)
+    kiln.assert %ok, 9 (%i0) : (i32)
+    kiln.print 8 (%i0) : (i32)
+    kiln.continue)";
+  auto kernel = Compile(Kernel({}, Range({{0, 100}}, body)));
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_TRUE(kernel->code().has_effects);
+  EXPECT_TRUE(kernel->code().can_fail);
+  kernel->Run({Slot(1.5f)});
+  // Three whole iterations, then one that fails and ends the chunk.
+  ASSERT_EQ(kernel->reports().size(), 3 * 2 + 2u);
+  EXPECT_EQ(kernel->reports()[2].node, 7u);
+  EXPECT_EQ(kernel->reports()[2].values, (std::vector<uint64_t>{1, Slot(1.5f)}));
+  EXPECT_TRUE(kernel->reports().back().failed);
+  EXPECT_EQ(kernel->reports().back().node, 9u);
+  EXPECT_EQ(kernel->reports().back().values, (std::vector<uint64_t>{3}));
+}
+
+TEST_P(CodegenTest, RandomNumbersComeFromTheThreadsState) {
+  std::string body;
+  for (const char* type : {"f16", "f32", "f64", "i1", "i8", "i32", "i64"}) {
+    absl::StrAppend(&body, "%", type, " = kiln.random : ", type, "\n");
+  }
+  for (const char* type : {"f16", "f32", "f64"}) {
+    absl::StrAppend(&body, "%w", type, " = ",
+                    type == std::string("f64")
+                        ? "arith.addf %f64, %f64 : f64"
+                        : absl::StrCat("arith.extf %", type, " : ", type, " to f64"),
+                    "\n");
+  }
+  body +=
+      "kiln.result 0, %wf16 : f64\nkiln.result 1, %wf32 : f64\nkiln.result 2, %wf64 : f64\n"
+      "kiln.result 3, %i32 : i32\nkiln.result 4, %i64 : i64";
+  auto kernel = Compile(Kernel({}, Serial(body), "f64, f64, f64, i32, i64"));
+  ASSERT_NE(kernel, nullptr);
+  uint64_t last = 0;
+  for (int i = 0; i < 1000; ++i) {
+    kernel->Run({});
+    for (int k = 0; k < 3; ++k) {
+      double number;
+      const uint64_t slot = kernel->result(k);
+      std::memcpy(&number, &slot, 8);
+      EXPECT_TRUE(number >= 0 && number < (k == 2 ? 2 : 1)) << number;
+    }
+    EXPECT_NE(kernel->result(4), last);
+    last = kernel->result(4);
+  }
+}
+
+TEST_P(CodegenTest, NdarraysInBothLayouts) {
+  for (const bool soa : {false, true}) {
+    const std::string array = absl::StrCat(
+        "#kiln.ndarray<slot = 0, axes = 2, types = [f32, f32, f32], soa = ", soa ? "true" : "false",
+        ", clamp = true, alias = 1, read_only = false>");
+    const std::string body = R"(
+      %n = kiln.extent 0 axis 0 : i64
+      %m = kiln.extent 0 axis 1 : i64
+      %p = kiln.global 0 component 2 [%i0, %i1] : !kiln.addr<f32>
+      %a = arith.sitofp %i0 : i32 to f32
+      kiln.store %a, %p : !kiln.addr<f32>
+      kiln.continue)";
+    auto kernel = Compile(Kernel({array}, Range({{-1, 6}, {0, 4}}, body)));
+    ASSERT_NE(kernel, nullptr);
+    std::vector<float> x(5 * 4 * 3, -1);
+    kernel->Run({Slot(x.data()), 5, 4});
+    for (int i = 0; i < 5; ++i) {
+      for (int j = 0; j < 4; ++j) {
+        const int at = soa ? 2 * 20 + i * 4 + j : (i * 4 + j) * 3 + 2;
+        EXPECT_EQ(x[at], i == 4 ? 5 : i) << i << " " << j;  // row 5 clamps to 4, later
+      }
+    }
+  }
+}
+
+TEST_P(CodegenTest, MathFunctions) {
+  const std::vector<std::pair<const char*, double (*)(double)>> functions = {
+      {"sin", std::sin},   {"cos", std::cos},     {"tan", std::tan},   {"asin", std::asin},
+      {"acos", std::acos}, {"tanh", std::tanh},   {"exp", std::exp},   {"log", std::log},
+      {"sqrt", std::sqrt}, {"floor", std::floor}, {"ceil", std::ceil}, {"round", std::round}};
+  for (const bool fast : {true, false}) {
+    for (const char* type : {"f32", "f64"}) {
+      for (const auto& [name, function] : functions) {
+        const std::string body =
+            absl::StrCat("%p = kiln.global 0 component 0 [%i0] : !kiln.addr<", type,
+                         ">\n%x = kiln.load %p : ", "!kiln.addr<", type, ">\n%y = math.", name,
+                         " %x ", fast ? "fastmath<afn>" : "", " : ", type,
+                         "\nkiln.store %y, %p : !kiln.addr<", type, ">\nkiln.continue");
+        const bool single = type == std::string("f32");
+        auto kernel = Compile(
+            Kernel({Dense(0, 1, {0, 0, single ? 4 : 8}, type)}, Range({{0, 97}}, body)), fast);
+        ASSERT_NE(kernel, nullptr);
+        std::vector<float> f(97);
+        std::vector<double> d(97);
+        for (int i = 0; i < 97; ++i) f[i] = d[i] = (i + 0.5f) / 98;
+        kernel->Run({single ? Slot(f.data()) : Slot(d.data()), 97});
+        for (int i = 0; i < 97; ++i) {
+          const double expected = function((i + 0.5f) / 98);
+          EXPECT_NEAR(single ? f[i] : d[i], expected,
+                      (single ? 4e-7 : 2e-14) * std::max(1.0, std::abs(expected)))
+              << name << " " << type << " " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Codegen, EqualKernelsGiveEqualBytesHowOftenEver) {
+  const std::string text = Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, kFillBody));
+  auto first = TestKernel::Compile(text);
+  ASSERT_TRUE(first.ok());
+  for (int i = 0; i < 100; ++i) {
+    auto again = TestKernel::Compile(text);
+    ASSERT_TRUE(again.ok()) << i << again.status();
+    ASSERT_EQ((*again)->code().payload, (*first)->code().payload) << i;
+  }
+}
+
+TEST(Codegen, LinksOnlyWhatItNeeds) {
+  const auto needs = [](const std::string& body) {
+    auto kernel =
+        TestKernel::Compile(Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, body)));
+    EXPECT_TRUE(kernel.ok()) << kernel.status();
+    return (*kernel)->code().needs;
+  };
+  EXPECT_TRUE(needs(kFillBody).empty());
+  const std::string sine = R"(
+    %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
+    %x = kiln.load %p : !kiln.addr<f32>
+    %y = math.sin %x fastmath<afn> : f32
+    kiln.store %y, %p : !kiln.addr<f32>
+    kiln.continue)";
+  const auto found = needs(sine);
+  EXPECT_EQ(found.at("libmvec.so.1"), "GLIBC_2.22");
+  EXPECT_EQ(found.at("libm.so.6"), "GLIBC_2.2.5");
+}
+
+TEST(Codegen, ExportsOnlyTasks) {
+  auto kernel = TestKernel::Compile(
+      Kernel({}, Serial("%x = kiln.random : i32\nkiln.result 0, %x : i32"), "i32"));
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ((*kernel)->code().payload.find("kiln_random"), std::string::npos);
+  EXPECT_EQ((*kernel)->code().payload.find("/"), std::string::npos) << "holds a path";
+}
+
+TEST(Codegen, RefusesWhatItCannotDo) {
+  CodeGenerator generator;
+  proto::Target cuda;
+  cuda.mutable_cuda();
+  std::vector<proto::StageReport> stages;
+  EXPECT_EQ(generator.Generate(nullptr, cuda, {}, {}, &stages).status().code(),
+            absl::StatusCode::kUnimplemented);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ std::vector<Dimension> EmitDimensions(FunctionEmitter& f, ir::RangeTaskOp task) 
   for (int d = 0; d < task.getNumDims(); ++d) {
     Value* lower = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d]), b.getInt64Ty());
     Value* upper = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d + 1]), b.getInt64Ty());
-    Value* extent =
-        b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(upper, lower), b.getInt64(0));
+    Value* extent = b.CreateSub(upper, lower);
+    extent = b.CreateSelect(b.CreateICmpSGT(extent, b.getInt64(0)), extent, b.getInt64(0));
     Dimension dimension{lower, extent};
     auto* first = llvm::dyn_cast<llvm::ConstantInt>(lower);
     auto* last = llvm::dyn_cast<llvm::ConstantInt>(upper);
@@ -100,7 +100,8 @@ RangeEmitter::Accumulators RangeEmitter::EmitRow(Value* from, Value* to, Accumul
   b_.SetInsertPoint(header);
   b_.CreateCondBr(b_.CreateICmpSLT(index, to), body, exit);
   b_.SetInsertPoint(body);
-  MapIndex(task_.getNumDims() - 1, index);
+  // A field without axes has one iteration and no index.
+  if (task_.getNumDims() > 0) MapIndex(task_.getNumDims() - 1, index);
   for (auto [argument, phi] : llvm::zip(task_.getAccumulators(), header_values)) {
     f_.Map(argument, phi);
   }
@@ -181,8 +182,8 @@ void RangeEmitter::Emit(Value* begin, Value* end) {
   b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
   b_.SetInsertPoint(some);
   Accumulators result;
-  if (dimensions_.size() == 1) {
-    Value* lower = dimensions_[0].lower;
+  if (dimensions_.size() <= 1) {
+    Value* lower = dimensions_.empty() ? b_.getInt64(0) : dimensions_[0].lower;
     result = EmitRow(b_.CreateNSWAdd(begin, lower), b_.CreateNSWAdd(end, lower), start);
   } else {
     result = EmitRows(begin, end, start);

@@ -179,9 +179,11 @@ absl::StatusOr<std::map<std::string, std::string>> NeededVersions(const std::str
     auto libraries = file->getVersionDependencies(section);
     if (!libraries) return FromLlvm(libraries.takeError());
     for (const auto& library : *libraries) {
-      std::string& highest = needs[library.File];
+      // The names run on to the end of the string table.
+      std::string& highest = needs[library.File.c_str()];
       for (const auto& version : library.AuxV) {
-        if (highest.empty() || VersionLess(highest, version.Name)) highest = version.Name;
+        const std::string name = version.Name.c_str();
+        if (highest.empty() || VersionLess(highest, name)) highest = name;
       }
     }
   }

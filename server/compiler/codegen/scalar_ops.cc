@@ -18,7 +18,7 @@ using Values = llvm::SmallVector<Value*, 2>;
 llvm::FastMathFlags FastMath(mlir::Operation& op) {
   llvm::FastMathFlags flags;
   auto with_flags = llvm::dyn_cast<arith::ArithFastMathInterface>(op);
-  if (!with_flags) return flags;
+  if (!with_flags || !with_flags.getFastMathFlagsAttr()) return flags;
   const arith::FastMathFlags f = with_flags.getFastMathFlagsAttr().getValue();
   const auto has = [&](arith::FastMathFlags flag) { return bitEnumContainsAll(f, flag); };
   flags.setAllowReassoc(has(arith::FastMathFlags::reassoc));

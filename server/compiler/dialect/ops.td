@@ -260,6 +260,7 @@ def Kiln_ForOp : Kiln_LoopOpBase<"for"> {
   let extraClassDeclaration = [{
     mlir::Value getIndex() { return getBody().getArgument(0); }
     mlir::Block::BlockArgListType getCarried() { return getBody().getArguments().drop_front(); }
+    mlir::Block::BlockArgListType getRegionIterArgs() { return getCarried(); }
   }];
 }
 
@@ -270,6 +271,7 @@ def Kiln_LoopOp : Kiln_LoopOpBase<"loop"> {
   let regions = (region SizedRegion<1>:$body);
   let extraClassDeclaration = [{
     mlir::Block::BlockArgListType getCarried() { return getBody().getArguments(); }
+    mlir::Block::BlockArgListType getRegionIterArgs() { return getCarried(); }
   }];
 }
 

@@ -51,6 +51,14 @@ static void PrintBody(OpAsmPrinter& printer, mlir::Region& region) {
   printer.printRegion(region, /*printEntryBlockArgs=*/false);
 }
 
+// The region where the text leaves it out: nothing but a yield.
+static void AddEmpty(OpAsmParser& parser, OperationState& result, mlir::Region* region) {
+  // The region is in no op yet, so the builder cannot take its context from it.
+  mlir::OpBuilder builder(parser.getContext());
+  builder.setInsertionPointToEnd(&region->emplaceBlock());
+  builder.create<YieldOp>(result.location);
+}
+
 // --- for, loop -------------------------------------------------------------------
 
 ParseResult ForOp::parse(OpAsmParser& parser, OperationState& result) {
@@ -65,7 +73,7 @@ ParseResult ForOp::parse(OpAsmParser& parser, OperationState& result) {
   }
   Vector<Argument> arguments = {index};
   if (ParseCarried(parser, result, arguments) ||
-      parser.parseOptionalAttrDict(result.attributes)) {
+      parser.parseOptionalAttrDictWithKeyword(result.attributes)) {
     return mlir::failure();
   }
   return ParseBody(parser, result, arguments);
@@ -75,14 +83,14 @@ void ForOp::print(OpAsmPrinter& printer) {
   printer << " " << getIndex() << " = " << getLower() << " to " << getUpper() << " : "
           << getLower().getType();
   PrintCarried(printer, getCarried(), getInits());
-  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   PrintBody(printer, getBodyRegion());
 }
 
 ParseResult LoopOp::parse(OpAsmParser& parser, OperationState& result) {
   Vector<Argument> arguments;
   if (ParseCarried(parser, result, arguments) ||
-      parser.parseOptionalAttrDict(result.attributes)) {
+      parser.parseOptionalAttrDictWithKeyword(result.attributes)) {
     return mlir::failure();
   }
   return ParseBody(parser, result, arguments);
@@ -90,12 +98,14 @@ ParseResult LoopOp::parse(OpAsmParser& parser, OperationState& result) {
 
 void LoopOp::print(OpAsmPrinter& printer) {
   PrintCarried(printer, getCarried(), getInits());
-  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   PrintBody(printer, getBodyRegion());
 }
 
 llvm::SmallVector<mlir::Region*> ForOp::getLoopRegions() { return {&getBodyRegion()}; }
 llvm::SmallVector<mlir::Region*> LoopOp::getLoopRegions() { return {&getBodyRegion()}; }
+mlir::Block::BlockArgListType ForOp::getRegionIterArgs() { return getCarried(); }
+mlir::Block::BlockArgListType LoopOp::getRegionIterArgs() { return getCarried(); }
 
 // --- parallel_for ----------------------------------------------------------------
 
@@ -109,7 +119,7 @@ ParseResult ParallelForOp::parse(OpAsmParser& parser, OperationState& result) {
       parser.parseOperandList(uppers, kParen) || parser.parseColonType(type) ||
       parser.resolveOperands(lowers, type, result.operands) ||
       parser.resolveOperands(uppers, type, result.operands) ||
-      parser.parseOptionalAttrDict(result.attributes)) {
+      parser.parseOptionalAttrDictWithKeyword(result.attributes)) {
     return mlir::failure();
   }
   if (lowers.size() != indices.size() || uppers.size() != indices.size()) {
@@ -127,7 +137,7 @@ void ParallelForOp::print(OpAsmPrinter& printer) {
   } else {
     printer << getLowers()[0].getType();
   }
-  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   PrintBody(printer, getBodyRegion());
 }
 
@@ -143,8 +153,7 @@ ParseResult IfOp::parse(OpAsmParser& parser, OperationState& result) {
   if (succeeded(parser.parseOptionalKeyword("else"))) {
     if (ParseBody(parser, result)) return mlir::failure();
   } else {
-    mlir::Block& block = result.addRegion()->emplaceBlock();
-    mlir::OpBuilder::atBlockEnd(&block).create<YieldOp>(result.location);
+    AddEmpty(parser, result, result.addRegion());
   }
   return parser.parseOptionalAttrDict(result.attributes);
 }
@@ -193,7 +202,7 @@ ParseResult RangeTaskOp::parse(OpAsmParser& parser, OperationState& result) {
       return mlir::failure();
     }
   } else {
-    mlir::OpBuilder::atBlockEnd(&finish->emplaceBlock()).create<YieldOp>(result.location);
+    AddEmpty(parser, result, finish);
   }
   result.addAttribute("inits", parser.getBuilder().getArrayAttr(inits));
   return parser.parseOptionalAttrDictWithKeyword(result.attributes);
