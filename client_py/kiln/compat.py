@@ -12,27 +12,25 @@ import importlib.util
 import sys
 import types
 
-# taichi.<name> -> the Kiln modules in which its names are found, "" being kiln itself, which every
-# view falls back to.
+# taichi.<name> -> the Kiln modules in which its names are found; kiln itself comes last for all.
 _VIEWS = {
     "_funcs": (),
     "_kernels": (),
-    "_lib": (),
+    "_lib": ("lang",),
     "_lib.core": ("lang.core",),
     "_lib.utils": (),
-    "_logging": (),
+    "_logging": ("misc",),
     "_main": ("cli",),
-    "_snode": (),
+    "_snode": ("snode",),
     "_snode.fields_builder": ("snode",),
     "ad": (),
     "ad._ad": ("ad",),
     "algorithms": (),
     "aot": (),
-    "experimental": (),
+    "experimental": ("func",),
     "graph": (),
-    "lang": (),
     "lang._ndarray": ("ndarray",),
-    "lang._ndrange": (),
+    "lang._ndrange": ("static",),
     "lang._texture": (),
     "lang.any_array": ("ndarray",),
     "lang.argpack": (),
@@ -40,38 +38,35 @@ _VIEWS = {
     "lang.common_ops": ("ops",),
     "lang.cpu": (),
     "lang.cuda": (),
-    "lang.enums": (),
+    "lang.enums": ("field", "types"),
     "lang.exception": ("errors",),
-    "lang.expr": (),
+    "lang.expr": ("frontend.expr",),
     "lang.field": ("field",),
     "lang.gpu": (),
-    "lang.impl": ("impl",),
-    "lang.kernel_impl": ("kernel",),
-    "lang.matrix": ("matrix",),
-    "lang.matrix_ops": ("matrix",),
+    "lang.impl": ("runtime", "static", "field", "snode", "ndarray"),
+    "lang.kernel_impl": ("kernel", "func"),
+    "lang.matrix": ("matrix", "types", "field"),
+    "lang.matrix_ops": ("matrix_ops", "decompose"),
     "lang.mesh": (),
-    "lang.misc": ("impl",),
+    "lang.misc": ("runtime", "static", "snode", "misc"),
     "lang.ops": ("ops",),
-    "lang.runtime_ops": (),
+    "lang.runtime_ops": ("runtime",),
     "lang.simt": ("simt",),
     "lang.snode": ("snode",),
     "lang.struct": ("struct",),
-    "lang.util": ("util",),
+    "lang.util": ("types",),
     "linalg": (),
     "math": (),
-    "profiler": (),
     "simt": (),
     "sparse": (),
-    "tools": (),
-    "types": (),
     "types.annotations": ("types",),
     "types.compound_types": ("types",),
     "types.ndarray_type": ("types",),
     "types.primitive_types": ("types",),
     "types.quant": ("types",),
     "types.utils": ("types",),
-    "ui": (),
     "ui.gui": ("gui",),
+    "ui.ui": ("ui",),
 }
 
 
@@ -85,6 +80,18 @@ def install():
             "taichi is imported already: call kiln.compat.install() before the first import of it"
         )
     sys.meta_path.insert(0, _Finder())
+
+
+def find(view, name):
+    """The object that `taichi.<view>.<name>` is; AttributeError when Kiln has none."""
+    if f"{view}.{name}" in _VIEWS:
+        return _View(f"taichi.{view}.{name}")
+    if not name.startswith("__"):
+        for source in (*_VIEWS.get(view, ()), ""):
+            own = _own(source)
+            if own and hasattr(importlib.import_module(own), name):
+                return getattr(sys.modules[own], name)
+    raise AttributeError(f"'taichi.{view}.{name}' is not supported by Kiln")
 
 
 class _Finder:
@@ -110,29 +117,23 @@ class _Loader:
 
     def exec_module(self, module):
         if self._own:
+            own = importlib.import_module(self._own)
+            if not hasattr(own, "__path__"):
+                own.__path__ = []  # or the import system would not look for modules below it
             # The import system takes what stands here at the end.
-            sys.modules[module.__spec__.name] = importlib.import_module(self._own)
+            sys.modules[module.__spec__.name] = own
 
 
 class _View(types.ModuleType):
     """Finds its names in the Kiln modules of its row."""
 
     def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        for source in self._sources():
-            if hasattr(source, name):
-                return getattr(source, name)
-        raise AttributeError(f"'{self.__name__}.{name}' is not supported by Kiln")
+        return find(self.__name__[len("taichi.") :], name)
 
     def __dir__(self):
-        return sorted({name for source in self._sources() for name in dir(source)})
-
-    def _sources(self):
-        for name in (*_VIEWS[self.__name__[len("taichi.") :]], ""):
-            own = _own(name)
-            if own:
-                yield importlib.import_module(own)
+        sources = (*_VIEWS[self.__name__[len("taichi.") :]], "")
+        modules = [importlib.import_module(own) for own in map(_own, sources) if own]
+        return sorted({name for module in modules for name in dir(module)})
 
 
 def _own(name):

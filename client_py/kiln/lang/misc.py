@@ -1,0 +1,41 @@
+"""`taichi.lang.misc`: devices and hints."""
+
+from .. import runtime
+from ..static import assume_in_range, loop_config, loop_unique
+
+
+def is_arch_supported(arch, use_gles=False):
+    """Whether kernels can run there."""
+    return runtime.is_arch_supported(arch, use_gles)
+
+
+def get_host_arch_list():
+    """The devices that are this machine's processor."""
+    return [runtime.cpu]
+
+
+def is_extension_supported(arch, extension):
+    """Whether a device has a part of the language that not all have."""
+    return is_arch_supported(arch) and extension.name in ("data64", "assertion")
+
+
+def adaptive_arch_select(arch, enable_fallback):
+    """The device that `init` would choose."""
+    return runtime._select_arch(arch, enable_fallback)
+
+
+def __getattr__(name):
+    from ..compat import find
+
+    return find("lang.misc", name)
+
+
+__all__ = [
+    "adaptive_arch_select",
+    "assume_in_range",
+    "get_host_arch_list",
+    "is_arch_supported",
+    "is_extension_supported",
+    "loop_config",
+    "loop_unique",
+]
