@@ -141,8 +141,8 @@ Digest LocalSession::CompilerId(State& state) const {
   if (off() && options_.use_cache) home_.Create().IgnoreError();
   // With a daemon, whoever compiles first says it; running the worker just to ask
   // would make a first start slower.
-  auto id = off() ? GetCompilerId(home_.CompilerIdPath(), worker)
-                  : ReadCompilerId(home_.CompilerIdPath(), worker);
+  auto id = off() && !options_.bin_dir.empty() ? GetCompilerId(home_.CompilerIdPath(), worker)
+                                               : ReadCompilerId(home_.CompilerIdPath(), worker);
   absl::MutexLock lock(&state.mutex);
   state.looked_for_compiler = true;
   if (id.ok()) {
@@ -263,7 +263,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
       state.daemon_again = absl::Now() + kGiveUpFor;
     }
     // Nobody else is there to leave the record by which later processes find entries.
-    if (job.compiler.empty()) {
+    if (job.compiler.empty() && !options_.bin_dir.empty()) {
       GetCompilerId(home_.CompilerIdPath(), options_.bin_dir + "/kiln-worker").IgnoreError();
     }
   }

@@ -121,7 +121,9 @@ Loaded LoadedKernel::Bind(void* handle, const proto::ArtifactInfo& info) {
   for (int i = 0; i < info.tasks_size(); ++i) {
     const proto::Task& task = info.tasks(i);
     BoundTask& bound = kernel->tasks_[i];
-    if (task.kind() != proto::TASK_SERIAL && task.kind() != proto::TASK_RANGE) {
+    // Loops over dense structures are ranges of cells.
+    if (task.kind() != proto::TASK_SERIAL && task.kind() != proto::TASK_RANGE &&
+        task.kind() != proto::TASK_STRUCT) {
       return absl::UnimplementedError(absl::StrCat("task kind ", task.kind()));
     }
     bound.serial = task.kind() == proto::TASK_SERIAL;
