@@ -104,8 +104,6 @@ void LoopOp::print(OpAsmPrinter& printer) {
 
 llvm::SmallVector<mlir::Region*> ForOp::getLoopRegions() { return {&getBodyRegion()}; }
 llvm::SmallVector<mlir::Region*> LoopOp::getLoopRegions() { return {&getBodyRegion()}; }
-mlir::Block::BlockArgListType ForOp::getRegionIterArgs() { return getCarried(); }
-mlir::Block::BlockArgListType LoopOp::getRegionIterArgs() { return getCarried(); }
 
 // --- parallel_for ----------------------------------------------------------------
 

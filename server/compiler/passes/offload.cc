@@ -24,6 +24,8 @@ namespace kiln {
 
 namespace {
 
+constexpr int64_t kLine = 64;  // bytes of a cache line
+
 int64_t ScalarBytes(mlir::Type type) {
   const unsigned bits = type.getIntOrFloatBitWidth();
   return bits < 8 ? 1 : bits / 8;
@@ -87,9 +89,9 @@ class Offload {
       auto array = llvm::dyn_cast<ir::LocalArrayOp>(op);
       auto type = llvm::cast<ir::AddrType>(op.getResult(0).getType());
       builder_.setInsertionPoint(&op);
+      const int64_t bytes = ScalarBytes(type.getPointee()) * (array ? array.getCount() : 1);
       mlir::Value temporary =
-          Temporary(op.getLoc(), type, ScalarBytes(type.getPointee()) * (array ? array.getCount() : 1),
-                    64);
+          Temporary(op.getLoc(), type, (bytes + kLine - 1) / kLine * kLine, kLine);
       task_of_[temporary.getDefiningOp()] = task;
       op.getResult(0).replaceAllUsesWith(temporary);
       op.erase();
@@ -121,8 +123,8 @@ class Offload {
       mlir::OpBuilder::InsertionGuard guard(builder_);
       builder_.setInsertionPointAfter(value.getDefiningOp());
       const int64_t bytes = ScalarBytes(value.getType());
-      temporary = Temporary(value.getLoc(), ir::AddrType::get(builder_.getContext(), value.getType()),
-                            bytes, bytes);
+      temporary = Temporary(value.getLoc(),
+                            ir::AddrType::get(builder_.getContext(), value.getType()), bytes, bytes);
       builder_.create<ir::StoreOp>(value.getLoc(), value, temporary);
     }
     return temporary;

@@ -7,18 +7,18 @@ namespace kiln {
 llvm::ArrayRef<PassRow> Pipeline() {
   static const PassRow kRows[] = {
       // Atomics on locals of one thread block their promotion.
-      //{"demote-atomics", CreateDemoteAtomicsPass},
-      //{"promote-locals", CreatePromoteLocalsPass},
-      //{"simplify-control", CreateSimplifyControlPass},
+      {"demote-atomics", CreateDemoteAtomicsPass},
+      {"promote-locals", CreatePromoteLocalsPass},
+      {"simplify-control", CreateSimplifyControlPass},
       {"canonicalize", mlir::createCanonicalizerPass},
       // Forwarding takes two addresses for equal when they are one value: after CSE.
       {"cse", mlir::createCSEPass},
-      //{"forward-stores", CreateForwardStoresPass},
+      {"forward-stores", CreateForwardStoresPass},
       {"licm", mlir::createLoopInvariantCodeMotionPass},
       {"offload", CreateOffloadPass},
       // Accumulators are locals until the second promotion.
-      //{"reduce", CreateReducePass},
-      //{"promote-locals", CreatePromoteLocalsPass},
+      {"reduce", CreateReducePass},
+      {"promote-locals", CreatePromoteLocalsPass},
       {"canonicalize", mlir::createCanonicalizerPass},
       {"cse", mlir::createCSEPass},
   };

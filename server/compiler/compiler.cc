@@ -1,0 +1,177 @@
+#include "server/compiler/compiler.h"
+
+#include <chrono>
+#include <utility>
+
+#include "google/protobuf/text_format.h"
+#include "lang/argument_layout.h"
+#include "lang/check_unit.h"
+#include "lang/status_macros.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "server/compiler/codegen/codegen.h"
+#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/frontend/lower_unit.h"
+#include "server/compiler/passes/passes.h"
+
+namespace kiln {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What the worker's first job should not wait for: loops, math, reductions.
+constexpr char kWarmUpUnit[] = R"(
+  kernel {
+    types {} types { scalar: F32 } types { scalar: I32 }
+    body {
+      params { kind: PARAM_STORAGE storage: 0 }
+      params { kind: PARAM_VALUE type: 1 }
+      nodes {}
+      nodes { kind: STRUCT_FOR index: 0 blocks: 1 }
+      nodes { kind: LOOP_INDEX type: 2 operands: 1 }
+      nodes { kind: PARAM type: 1 index: 1 }
+      nodes { kind: CAST_TO op: OP_CAST type: 1 operands: 2 }
+      nodes { kind: UNARY op: OP_SIN type: 1 operands: 4 }
+      nodes { kind: BINARY op: OP_MUL type: 1 operands: 3 operands: 5 }
+      nodes { kind: GLOBAL type: 1 operands: 2 index: 0 }
+      nodes { kind: STORE operands: 7 operands: 6 }
+      blocks { nodes: 1 }
+      blocks { nodes: 2 nodes: 3 nodes: 4 nodes: 5 nodes: 6 nodes: 7 nodes: 8 }
+    }
+  }
+  storages {
+    element { scalar: F32 }
+    dense { num_axes: 1 digits { stride: 4 } components {} num_bases: 1 }
+  }
+  target { cpu: X86_64_V3 }
+  options { fast_math: true opt_level: 3 default_int: I32 default_float: F32 })";
+
+std::string Text(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+// Appends a report for the time since the last one.
+class Stopwatch {
+ public:
+  Stopwatch(const proto::ReportOptions& report, std::vector<proto::StageReport>* stages)
+      : report_(report), stages_(stages) {}
+
+  void Stage(const char* name, mlir::ModuleOp module = {}) {
+    proto::StageReport& stage = stages_->emplace_back();
+    stage.set_name(name);
+    stage.set_seconds(std::chrono::duration<double>(Clock::now() - start_).count());
+    if (report_.print_ir() && module) stage.set_ir(Text(module));
+    start_ = Clock::now();
+  }
+
+ private:
+  const proto::ReportOptions& report_;
+  std::vector<proto::StageReport>* stages_;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+struct Compiler::State {
+  State() : context(mlir::MLIRContext::Threading::DISABLED) {
+    context.loadDialect<ir::KilnDialect>();
+    for (const PassRow& row : Pipeline()) {
+      auto manager = std::make_unique<mlir::PassManager>(&context);
+      manager->nest<ir::KernelOp>().addPass(row.create());
+      // Once, at the end, is enough: what is wrong stays wrong.
+      manager->enableVerifier(false);
+      passes.emplace_back(row.name, std::move(manager));
+    }
+  }
+
+  // Runs the pipeline. What a pass cannot do is an error that it reports at a node.
+  absl::Status RunPasses(mlir::ModuleOp module, Stopwatch* watch,
+                         std::vector<proto::Diagnostic>* diagnostics);
+
+  mlir::MLIRContext context;
+  // One manager a pass, so that each is timed and set up once.
+  std::vector<std::pair<const char*, std::unique_ptr<mlir::PassManager>>> passes;
+  CodeGenerator generator;
+};
+
+absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, Stopwatch* watch,
+                                        std::vector<proto::Diagnostic>* diagnostics) {
+  std::string broken;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic& problem) {
+    if (problem.getSeverity() != mlir::DiagnosticSeverity::Error) return mlir::success();
+    broken = problem.str();
+    proto::Diagnostic& diagnostic = diagnostics->emplace_back();
+    diagnostic.set_severity(proto::ERROR);
+    diagnostic.set_kind(proto::KIND_UNSUPPORTED);
+    diagnostic.set_node(NodeOf(problem.getLocation()));
+    diagnostic.set_message(broken);
+    return mlir::success();
+  });
+  for (auto& [name, manager] : passes) {
+    const bool failed = mlir::failed(manager->run(module));
+    watch->Stage(name, module);
+    if (failed && diagnostics->empty()) {
+      return absl::InternalError(std::string("pass ") + name + " failed");
+    }
+    if (failed) return absl::OkStatus();
+  }
+  if (mlir::failed(mlir::verify(module))) {
+    diagnostics->clear();
+    return absl::InternalError("the passes left a broken kernel: " + broken);
+  }
+  return absl::OkStatus();
+}
+
+Compiler::Compiler() : state_(std::make_unique<State>()) {}
+Compiler::~Compiler() = default;
+
+absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
+                                              const proto::ReportOptions& report) {
+  Compilation out;
+  Stopwatch watch(report, &out.stages);
+
+  RETURN_IF_ERROR(CheckUnit(unit, &out.diagnostics));
+  watch.Stage("check");
+  if (!out.diagnostics.empty()) return out;
+
+  ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
+                   LowerUnit(unit, &state_->context, &out.diagnostics));
+  watch.Stage("lower", *module);
+  if (!out.diagnostics.empty()) return out;
+
+  RETURN_IF_ERROR(state_->RunPasses(*module, &watch, &out.diagnostics));
+  if (!out.diagnostics.empty()) return out;
+
+  auto kernel = *module->getOps<ir::KernelOp>().begin();
+  ASSIGN_OR_RETURN(GeneratedCode code,
+                   state_->generator.Generate(kernel, unit.target(), unit.options(), report,
+                                              &out.stages));
+
+  ASSIGN_OR_RETURN(ArgumentLayout layout, LayoutArguments(unit));
+  out.payload = std::move(code.payload);
+  *out.info.mutable_target() = unit.target();
+  out.info.mutable_tasks()->Assign(code.tasks.begin(), code.tasks.end());
+  out.info.mutable_arguments()->Assign(layout.slots.begin(), layout.slots.end());
+  out.info.mutable_results()->Assign(layout.results.begin(), layout.results.end());
+  out.info.set_temporary_bytes(kernel.getTemporaryBytes().value_or(0));
+  out.info.set_has_effects(code.has_effects);
+  out.info.set_can_fail(code.can_fail);
+  out.info.mutable_needs()->insert(code.needs.begin(), code.needs.end());
+  return out;
+}
+
+absl::Status Compiler::WarmUp() {
+  proto::CompileUnit unit;
+  if (!google::protobuf::TextFormat::ParseFromString(kWarmUpUnit, &unit)) {
+    return absl::InternalError("the warm-up unit is no unit");
+  }
+  return Compile(unit).status();
+}
+
+}  // namespace kiln

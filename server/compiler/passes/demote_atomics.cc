@@ -1,0 +1,192 @@
+// Atomics that no other thread can meet become load, compute, store.
+//
+//   kiln.parallel_for (%i) = ... {            %old = kiln.load %x
+//     %x = kiln.global 0 component 0[%i]  ->  %new = arith.addf %old, %v
+//     kiln.atomic addf %v, %x                 kiln.store %new, %x
+//   }
+//
+// That is: on a local of the same thread; outside parallel loops; and on a cell of a
+// storage that only one iteration of the parallel loop writes, because its indices are
+// the loop's own, and every other write of the loop to that storage has the same ones.
+#include "llvm/ADT/MapVector.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/passes/memory.h"
+#include "server/compiler/passes/passes.h"
+
+namespace kiln {
+
+namespace {
+
+// What an iteration's own cell looks like: per axis, loop indices in mixed radix and an
+// offset. Equal ones name equal cells; two iterations have no cell in common.
+struct OwnCell {
+  struct Axis {
+    llvm::SmallVector<unsigned, 2> digits;  // dimensions of the loop, outermost first
+    int64_t offset = 0;
+    bool operator==(const Axis& other) const {
+      return digits == other.digits && offset == other.offset;
+    }
+  };
+  llvm::SmallVector<Axis, 3> axes;
+  bool operator==(const OwnCell& other) const { return axes == other.axes; }
+};
+
+bool IsConstant(mlir::Value value, int64_t* number) {
+  llvm::APInt constant;
+  if (!matchPattern(value, mlir::m_ConstantInt(&constant))) return false;
+  *number = constant.getSExtValue();
+  return true;
+}
+
+// d, d * n + e (with 0 <= e < n the range of another dimension), + a constant.
+bool ParseAxis(mlir::Value index, ir::ParallelForOp loop, OwnCell::Axis* out) {
+  int64_t number;
+  if (IsConstant(index, &number)) {
+    out->offset += number;
+    return true;
+  }
+  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(index)) {
+    if (argument.getOwner() != &loop.getBodyRegion().front()) return false;
+    out->digits.push_back(argument.getArgNumber());
+    return true;
+  }
+  auto add = index.getDefiningOp<mlir::arith::AddIOp>();
+  if (!add) return false;
+  if (IsConstant(add.getRhs(), &number)) {
+    out->offset += number;
+    return ParseAxis(add.getLhs(), loop, out);
+  }
+  auto low = llvm::dyn_cast<mlir::BlockArgument>(add.getRhs());
+  auto high = add.getLhs().getDefiningOp<mlir::arith::MulIOp>();
+  if (!low || !high || low.getOwner() != &loop.getBodyRegion().front()) return false;
+  const unsigned dimension = low.getArgNumber();
+  int64_t radix, lower, upper;
+  if (!IsConstant(high.getRhs(), &radix) || !IsConstant(loop.getLowers()[dimension], &lower) ||
+      !IsConstant(loop.getUppers()[dimension], &upper) || lower != 0 || upper > radix) {
+    return false;
+  }
+  if (!ParseAxis(high.getLhs(), loop, out) || out->offset != 0) return false;
+  out->digits.push_back(dimension);
+  return true;
+}
+
+// Whether different indices on the axis are different cells.
+bool IsInjective(mlir::Attribute storage, int64_t axis) {
+  if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storage)) return !ndarray.getClamp();
+  auto dense = llvm::cast<ir::DenseAttr>(storage);
+  for (int d = 0; d < dense.getNumDigits(); ++d) {
+    if (dense.getDigitAxis(d) == axis) return true;
+  }
+  return false;
+}
+
+// Whether the address is a cell of the iteration's own.
+bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
+  auto global = address.getDefiningOp<ir::GlobalOp>();
+  if (!global) return false;
+  auto kernel = loop->getParentOfType<ir::KernelOp>();
+  mlir::Attribute storage = kernel.getStorages()[global.getStorage()];
+  llvm::SmallVector<bool> seen(loop.getLowers().size());
+  for (mlir::Value index : global.getIndices()) {
+    const int64_t axis = out->axes.size();
+    if (!ParseAxis(index, loop, &out->axes.emplace_back())) return false;
+    if (!IsInjective(storage, axis)) continue;
+    for (unsigned dimension : out->axes.back().digits) seen[dimension] = true;
+  }
+  return llvm::all_of(seen, [](bool b) { return b; });
+}
+
+class Demotion {
+ public:
+  explicit Demotion(ir::KernelOp kernel) : kernel_(kernel), builder_(kernel.getContext()) {}
+
+  void Run() {
+    llvm::MapVector<mlir::Operation*, llvm::SmallVector<ir::AtomicOp>> by_scope;
+    kernel_.walk([&](ir::AtomicOp atomic) { by_scope[ParallelScope(atomic)].push_back(atomic); });
+    for (auto& [scope, atomics] : by_scope) {
+      auto loop = llvm::dyn_cast<ir::ParallelForOp>(scope);
+      llvm::SmallVector<ir::AtomicOp> shared;
+      for (ir::AtomicOp atomic : atomics) {
+        if (!loop || IsOwnLocal(atomic, scope)) {
+          Demote(atomic);
+        } else {
+          shared.push_back(atomic);
+        }
+      }
+      if (loop && !shared.empty()) DemoteOwnCells(loop, shared);
+    }
+  }
+
+ private:
+  bool IsOwnLocal(ir::AtomicOp atomic, mlir::Operation* scope) {
+    mlir::Value address = atomic.getAddress();
+    while (auto element = address.getDefiningOp<ir::ElementOp>()) address = element.getArray();
+    mlir::Operation* local = address.getDefiningOp();
+    return local && llvm::isa<ir::LocalOp, ir::LocalArrayOp>(local) &&
+           ParallelScope(local) == scope;
+  }
+
+  void DemoteOwnCells(ir::ParallelForOp loop, llvm::ArrayRef<ir::AtomicOp> atomics) {
+    struct Write {
+      MemoryClass cells;
+      bool own;
+      OwnCell cell;
+    };
+    // One entry for each distinct way to write, so that this stays linear in practice.
+    llvm::SmallVector<Write> writes;
+    loop.walk([&](mlir::Operation* op) {
+      mlir::Value address = WrittenAddress(op);
+      if (!address) return;
+      Write write{ClassOf(address), false, {}};
+      write.own = ParseOwnCell(address, loop, &write.cell);
+      for (const Write& known : writes) {
+        if (known.cells == write.cells && known.own == write.own && known.cell == write.cell) {
+          return;
+        }
+      }
+      writes.push_back(std::move(write));
+    });
+    for (ir::AtomicOp atomic : atomics) {
+      OwnCell cell;
+      const MemoryClass cells = ClassOf(atomic.getAddress());
+      if (!ParseOwnCell(atomic.getAddress(), loop, &cell)) continue;
+      // Storages that may alias have other layouts: equal indices prove nothing.
+      if (cells.kind != MemoryClass::kStorage) continue;
+      const bool alone = llvm::all_of(writes, [&](const Write& write) {
+        return !MayOverlap(write.cells, cells) || (write.own && write.cell == cell);
+      });
+      if (alone) Demote(atomic);
+    }
+  }
+
+  void Demote(ir::AtomicOp atomic) {
+    builder_.setInsertionPoint(atomic);
+    mlir::Location loc = atomic.getLoc();
+    mlir::Value old =
+        builder_.create<ir::LoadOp>(loc, atomic.getOld().getType(), atomic.getAddress());
+    mlir::Value combined =
+        Combine(builder_, loc, atomic.getKind(), old, atomic.getValue(), FastFlags(kernel_));
+    builder_.create<ir::StoreOp>(loc, combined, atomic.getAddress());
+    atomic.getOld().replaceAllUsesWith(old);
+    atomic.erase();
+  }
+
+  ir::KernelOp kernel_;
+  mlir::OpBuilder builder_;
+};
+
+struct DemoteAtomicsPass : mlir::PassWrapper<DemoteAtomicsPass, mlir::OperationPass<ir::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DemoteAtomicsPass)
+  llvm::StringRef getArgument() const override { return "demote-atomics"; }
+  void runOnOperation() override { Demotion(getOperation()).Run(); }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> CreateDemoteAtomicsPass() {
+  return std::make_unique<DemoteAtomicsPass>();
+}
+
+}  // namespace kiln

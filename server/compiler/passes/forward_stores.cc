@@ -1,0 +1,117 @@
+// Loads that are sure to give a value already at hand take it.
+//
+//   kiln.store %v, %a                 kiln.store %v, %a
+//   %x = kiln.load %a        ->       ... uses of %x use %v
+//
+// One walk in program order keeps what is known to lie at addresses: what was stored
+// or loaded there, until something writes that may overlap. Ifs start from what is
+// known before them; loops from what is left of it once all writes of their body are
+// taken off. Other threads' plain writes are races, so they forbid nothing; atomics
+// count as writes. Two addresses are the same where they are one value, so run CSE
+// before.
+#include <algorithm>
+#include <vector>
+
+#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/passes/memory.h"
+#include "server/compiler/passes/passes.h"
+
+namespace kiln {
+
+namespace {
+
+// What is known, oldest first. Bounded, which keeps the pass linear.
+class Known {
+ public:
+  mlir::Value Find(mlir::Value address) const {
+    for (const Entry& entry : entries_) {
+      if (entry.address == address) return entry.value;
+    }
+    return {};
+  }
+
+  void Add(mlir::Value address, mlir::Value value) {
+    if (entries_.size() == kMost) entries_.erase(entries_.begin());
+    entries_.push_back({address, value});
+  }
+
+  void Forget(mlir::Value written) {
+    llvm::erase_if(entries_, [&](const Entry& e) { return MayAlias(e.address, written); });
+  }
+
+  void Forget(llvm::ArrayRef<MemoryClass> written) {
+    llvm::erase_if(entries_, [&](const Entry& e) {
+      const MemoryClass cells = ClassOf(e.address);
+      return llvm::any_of(written, [&](const MemoryClass& w) { return MayOverlap(w, cells); });
+    });
+  }
+
+ private:
+  static constexpr size_t kMost = 48;
+  struct Entry {
+    mlir::Value address;
+    mlir::Value value;
+  };
+  std::vector<Entry> entries_;
+};
+
+class Forwarding {
+ public:
+  void Run(mlir::Region& region, Known known) {
+    for (mlir::Block& block : region) {
+      for (mlir::Operation& op : llvm::make_early_inc_range(block)) Visit(op, &known);
+    }
+  }
+
+ private:
+  void Visit(mlir::Operation& op, Known* known) {
+    if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
+      if (mlir::Value value = known->Find(load.getAddress())) {
+        load.getValue().replaceAllUsesWith(value);
+        load.erase();
+      } else {
+        known->Add(load.getAddress(), load.getValue());
+      }
+    } else if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) {
+      known->Forget(store.getAddress());
+      known->Add(store.getAddress(), store.getValue());
+    } else if (mlir::Value address = WrittenAddress(&op)) {
+      known->Forget(address);
+    } else if (op.getNumRegions() > 0) {
+      VisitRegions(op, known);
+    }
+  }
+
+  void VisitRegions(mlir::Operation& op, Known* known) {
+    const llvm::SmallVector<MemoryClass> written = Written(op);
+    const bool repeats = !llvm::isa<ir::IfOp>(op);
+    if (repeats) known->Forget(written);
+    for (mlir::Region& region : op.getRegions()) Run(region, *known);
+    if (!repeats) known->Forget(written);
+  }
+
+  llvm::SmallVector<MemoryClass> Written(mlir::Operation& op) {
+    llvm::SmallVector<MemoryClass> classes;
+    op.walk([&](mlir::Operation* inner) {
+      mlir::Value address = WrittenAddress(inner);
+      if (!address) return;
+      const MemoryClass cells = ClassOf(address);
+      if (!llvm::is_contained(classes, cells)) classes.push_back(cells);
+    });
+    return classes;
+  }
+};
+
+struct ForwardStoresPass : mlir::PassWrapper<ForwardStoresPass, mlir::OperationPass<ir::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ForwardStoresPass)
+  llvm::StringRef getArgument() const override { return "forward-stores"; }
+  void runOnOperation() override { Forwarding().Run(getOperation().getBodyRegion(), {}); }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> CreateForwardStoresPass() {
+  return std::make_unique<ForwardStoresPass>();
+}
+
+}  // namespace kiln

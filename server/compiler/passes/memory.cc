@@ -1,0 +1,143 @@
+#include "server/compiler/passes/memory.h"
+
+#include "mlir/IR/Matchers.h"
+
+namespace kiln {
+
+namespace {
+
+MemoryClass StorageClass(ir::GlobalOp global, bool any_component) {
+  auto kernel = global->getParentOfType<ir::KernelOp>();
+  mlir::Attribute storage = kernel.getStorages()[global.getStorage()];
+  int64_t alias = 0;
+  if (auto dense = llvm::dyn_cast<ir::DenseAttr>(storage)) alias = dense.getAlias();
+  if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storage)) alias = ndarray.getAlias();
+  if (alias != 0) return {MemoryClass::kAliasSet, alias};
+  return {MemoryClass::kStorage, static_cast<int64_t>(global.getStorage()),
+          any_component ? -1 : static_cast<int64_t>(global.getComponent())};
+}
+
+// An index as a value plus a number.
+std::pair<mlir::Value, int64_t> SplitIndex(mlir::Value index) {
+  llvm::APInt number;
+  if (matchPattern(index, mlir::m_ConstantInt(&number))) return {{}, number.getSExtValue()};
+  if (auto add = index.getDefiningOp<mlir::arith::AddIOp>()) {
+    if (matchPattern(add.getRhs(), mlir::m_ConstantInt(&number))) {
+      return {add.getLhs(), number.getSExtValue()};
+    }
+  }
+  if (auto sub = index.getDefiningOp<mlir::arith::SubIOp>()) {
+    if (matchPattern(sub.getRhs(), mlir::m_ConstantInt(&number))) {
+      return {sub.getLhs(), -number.getSExtValue()};
+    }
+  }
+  return {index, 0};
+}
+
+}  // namespace
+
+MemoryClass ClassOf(mlir::Value address) {
+  bool element = false;
+  while (auto inner = address.getDefiningOp<ir::ElementOp>()) {
+    element = true;
+    address = inner.getArray();
+  }
+  mlir::Operation* op = address.getDefiningOp();
+  if (!op) return {};
+  if (llvm::isa<ir::LocalOp, ir::LocalArrayOp>(op)) {
+    return {MemoryClass::kLocal, static_cast<int64_t>(reinterpret_cast<intptr_t>(op))};
+  }
+  if (auto temporary = llvm::dyn_cast<ir::TemporaryOp>(op)) {
+    return {MemoryClass::kTemporary, static_cast<int64_t>(temporary.getOffset())};
+  }
+  if (auto global = llvm::dyn_cast<ir::GlobalOp>(op)) return StorageClass(global, element);
+  if (auto select = llvm::dyn_cast<mlir::arith::SelectOp>(op)) {
+    MemoryClass a = ClassOf(select.getTrueValue());
+    const MemoryClass b = ClassOf(select.getFalseValue());
+    if (a.kind != b.kind || a.id != b.id) return {};
+    if (a.component != b.component) a.component = -1;
+    return a;
+  }
+  return {};
+}
+
+bool MayOverlap(const MemoryClass& a, const MemoryClass& b) {
+  if (a.kind == MemoryClass::kUnknown || b.kind == MemoryClass::kUnknown) return true;
+  if (a.kind != b.kind || a.id != b.id) return false;
+  return a.component == b.component || a.component < 0 || b.component < 0;
+}
+
+bool MayAlias(mlir::Value a, mlir::Value b) {
+  if (!MayOverlap(ClassOf(a), ClassOf(b))) return false;
+  auto x = a.getDefiningOp<ir::GlobalOp>(), y = b.getDefiningOp<ir::GlobalOp>();
+  if (!x || !y || x.getStorage() != y.getStorage()) return true;
+  for (auto [i, j] : llvm::zip(x.getIndices(), y.getIndices())) {
+    const auto [base_i, number_i] = SplitIndex(i);
+    const auto [base_j, number_j] = SplitIndex(j);
+    if (base_i == base_j && number_i != number_j) return false;
+  }
+  return true;
+}
+
+mlir::Value WrittenAddress(mlir::Operation* op) {
+  if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) return store.getAddress();
+  if (auto zero = llvm::dyn_cast<ir::ZeroOp>(op)) return zero.getAddress();
+  if (auto atomic = llvm::dyn_cast<ir::AtomicOp>(op)) return atomic.getAddress();
+  return {};
+}
+
+mlir::Operation* ParallelScope(mlir::Operation* op) {
+  for (op = op->getParentOp();; op = op->getParentOp()) {
+    if (llvm::isa<ir::ParallelForOp, ir::RangeTaskOp, ir::SerialTaskOp, ir::KernelOp>(op)) {
+      return op;
+    }
+  }
+}
+
+mlir::arith::FastMathFlags FastFlags(ir::KernelOp kernel) {
+  using mlir::arith::FastMathFlags;
+  if (!kernel.getFastMath()) return FastMathFlags::none;
+  // Not nnan and ninf: NaN and infinity have defined results.
+  return FastMathFlags::reassoc | FastMathFlags::nsz | FastMathFlags::arcp |
+         FastMathFlags::contract | FastMathFlags::afn;
+}
+
+mlir::Value Combine(mlir::OpBuilder& b, mlir::Location loc, ir::AtomicKind kind, mlir::Value old,
+                    mlir::Value value, mlir::arith::FastMathFlags flags) {
+  namespace arith = mlir::arith;
+  switch (kind) {
+    case ir::AtomicKind::addi:
+      return b.create<arith::AddIOp>(loc, old, value);
+    case ir::AtomicKind::subi:
+      return b.create<arith::SubIOp>(loc, old, value);
+    case ir::AtomicKind::muli:
+      return b.create<arith::MulIOp>(loc, old, value);
+    case ir::AtomicKind::minsi:
+      return b.create<arith::MinSIOp>(loc, old, value);
+    case ir::AtomicKind::maxsi:
+      return b.create<arith::MaxSIOp>(loc, old, value);
+    case ir::AtomicKind::minui:
+      return b.create<arith::MinUIOp>(loc, old, value);
+    case ir::AtomicKind::maxui:
+      return b.create<arith::MaxUIOp>(loc, old, value);
+    case ir::AtomicKind::andi:
+      return b.create<arith::AndIOp>(loc, old, value);
+    case ir::AtomicKind::ori:
+      return b.create<arith::OrIOp>(loc, old, value);
+    case ir::AtomicKind::xori:
+      return b.create<arith::XOrIOp>(loc, old, value);
+    case ir::AtomicKind::addf:
+      return b.create<arith::AddFOp>(loc, old, value, flags);
+    case ir::AtomicKind::subf:
+      return b.create<arith::SubFOp>(loc, old, value, flags);
+    case ir::AtomicKind::mulf:
+      return b.create<arith::MulFOp>(loc, old, value, flags);
+    case ir::AtomicKind::minf:
+      return b.create<arith::MinNumFOp>(loc, old, value, flags);
+    case ir::AtomicKind::maxf:
+      return b.create<arith::MaxNumFOp>(loc, old, value, flags);
+  }
+  return {};
+}
+
+}  // namespace kiln

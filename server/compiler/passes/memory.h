@@ -1,0 +1,43 @@
+// What passes ask about memory: which addresses may overlap, who shares them, and
+// what a read-modify-write computes.
+#ifndef KILN_SERVER_COMPILER_PASSES_MEMORY_H_
+#define KILN_SERVER_COMPILER_PASSES_MEMORY_H_
+
+#include "mlir/IR/Builders.h"
+#include "server/compiler/dialect/dialect.h"
+
+namespace kiln {
+
+// A set of memory cells that contains what an address can mean.
+struct MemoryClass {
+  enum Kind { kUnknown, kLocal, kTemporary, kStorage, kAliasSet };
+  Kind kind = kUnknown;
+  int64_t id = 0;          // the local, the offset, the storage, or the set
+  int64_t component = -1;  // of a storage; -1: any
+
+  friend bool operator==(const MemoryClass& a, const MemoryClass& b) {
+    return a.kind == b.kind && a.id == b.id && a.component == b.component;
+  }
+};
+
+MemoryClass ClassOf(mlir::Value address);
+bool MayOverlap(const MemoryClass& a, const MemoryClass& b);
+// Of two addresses: their classes, and indices that differ by a constant.
+bool MayAlias(mlir::Value a, mlir::Value b);
+
+// The address that an op reads, writes or both; null for other ops.
+mlir::Value WrittenAddress(mlir::Operation* op);
+
+// The parallel loop or task that an op belongs to, or the kernel.
+mlir::Operation* ParallelScope(mlir::Operation* op);
+
+// The flags of float arithmetic in a kernel: all that fast_math allows, or none.
+mlir::arith::FastMathFlags FastFlags(ir::KernelOp kernel);
+
+// What an atomic stores: `old` and `value` combined.
+mlir::Value Combine(mlir::OpBuilder& builder, mlir::Location loc, ir::AtomicKind kind,
+                    mlir::Value old, mlir::Value value, mlir::arith::FastMathFlags flags);
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_PASSES_MEMORY_H_

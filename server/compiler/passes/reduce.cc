@@ -1,0 +1,229 @@
+// Atomics onto one cell become a sum per chunk and one atomic per chunk.
+//
+//   kiln.task.range_for body (%i : i32) {       body (%i : i32, %sum : f32) {
+//     %v = ...                                    %v = ...
+//     kiln.atomic addf %v, %total          ->     %next = arith.addf %sum, %v
+//     kiln.continue                               kiln.continue %next : f32
+//   }                                           } finish (%sum = 0.0 : f32) {
+//                                                 kiln.atomic addf %sum, %total
+//                                                 kiln.yield
+//                                               }
+//
+// For atomics whose old value is unused, on an address that is the same in all
+// iterations (made of constants, arguments and temporaries that the task leaves alone)
+// and that the task does not touch otherwise. The accumulator is a local until
+// promote-locals, which must follow. The order of a float sum was open before; so the
+// accumulation may be reassociated even without fast_math, and vectorises.
+#include <limits>
+#include <vector>
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/passes/memory.h"
+#include "server/compiler/passes/passes.h"
+
+namespace kiln {
+
+namespace {
+
+using ir::AtomicKind;
+
+// Adding and subtracting are one reduction.
+AtomicKind Family(AtomicKind kind) {
+  if (kind == AtomicKind::subi) return AtomicKind::addi;
+  if (kind == AtomicKind::subf) return AtomicKind::addf;
+  return kind;
+}
+
+// What changes nothing when combined; null: the kind is not reduced.
+mlir::TypedAttr Identity(mlir::OpBuilder& builder, AtomicKind kind, mlir::Type type) {
+  const unsigned bits = type.getIntOrFloatBitWidth();
+  switch (kind) {
+    case AtomicKind::addi:
+    case AtomicKind::ori:
+    case AtomicKind::xori:
+    case AtomicKind::maxui:
+      return builder.getIntegerAttr(type, 0);
+    case AtomicKind::andi:
+    case AtomicKind::minui:
+      return builder.getIntegerAttr(type, llvm::APInt::getAllOnes(bits));
+    case AtomicKind::minsi:
+      return builder.getIntegerAttr(type, llvm::APInt::getSignedMaxValue(bits));
+    case AtomicKind::maxsi:
+      return builder.getIntegerAttr(type, llvm::APInt::getSignedMinValue(bits));
+    case AtomicKind::muli:
+      return builder.getIntegerAttr(type, 1);
+    case AtomicKind::mulf:
+      return builder.getFloatAttr(type, 1);
+    case AtomicKind::addf:
+      return builder.getFloatAttr(type, 0);
+    case AtomicKind::minf:
+      return builder.getFloatAttr(type, std::numeric_limits<double>::infinity());
+    case AtomicKind::maxf:
+      return builder.getFloatAttr(type, -std::numeric_limits<double>::infinity());
+    default:
+      return {};
+  }
+}
+
+class Reduction {
+ public:
+  explicit Reduction(ir::RangeTaskOp task)
+      : task_(task),
+        kernel_(task->getParentOfType<ir::KernelOp>()),
+        builder_(task.getContext()) {}
+
+  void Run() {
+    task_.getBody().walk([&](mlir::Operation* op) {
+      if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
+        accesses_.push_back({op, load.getAddress()});
+      } else if (mlir::Value address = WrittenAddress(op)) {
+        accesses_.push_back({op, address});
+      }
+    });
+    task_.getBody().walk([&](ir::AtomicOp atomic) { Collect(atomic); });
+    for (Group& group : groups_) {
+      if (IsAlone(group)) Reduce(group);
+    }
+  }
+
+ private:
+  struct Access {
+    mlir::Operation* op;
+    mlir::Value address;
+  };
+  struct Group {
+    AtomicKind kind;
+    mlir::Value address;
+    llvm::SmallVector<ir::AtomicOp> atomics;
+  };
+
+  void Collect(ir::AtomicOp atomic) {
+    if (!atomic.getOld().use_empty() || !IsInvariant(atomic.getAddress())) return;
+    const AtomicKind kind = Family(atomic.getKind());
+    for (Group& group : groups_) {
+      if (group.kind != kind || !SameValue(group.address, atomic.getAddress())) continue;
+      group.atomics.push_back(atomic);
+      return;
+    }
+    // More would cost more registers than they save.
+    if (groups_.size() < kMostGroups) groups_.push_back({kind, atomic.getAddress(), {atomic}});
+  }
+
+  // Made, in every iteration, of the same constants, arguments and temporaries.
+  bool IsInvariant(mlir::Value value) {
+    mlir::Operation* op = value.getDefiningOp();
+    if (!op) return false;
+    if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
+      if (!load.getAddress().getDefiningOp<ir::TemporaryOp>()) return false;
+      return llvm::none_of(accesses_, [&](const Access& access) {
+        return !llvm::isa<ir::LoadOp>(access.op) && MayAlias(access.address, load.getAddress());
+      });
+    }
+    return mlir::isPure(op) && llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
+             return IsInvariant(operand);
+           });
+  }
+
+  // The same computation, op by op.
+  bool SameValue(mlir::Value a, mlir::Value b) {
+    if (a == b) return true;
+    mlir::Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
+    if (!x || !y || x->getName() != y->getName() || x->getAttrs() != y->getAttrs() ||
+        a.getType() != b.getType() || x->getNumOperands() != y->getNumOperands()) {
+      return false;
+    }
+    return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()), [&](auto pair) {
+      return SameValue(std::get<0>(pair), std::get<1>(pair));
+    });
+  }
+
+  bool IsAlone(const Group& group) {
+    return llvm::all_of(accesses_, [&](const Access& access) {
+      return llvm::is_contained(group.atomics, access.op) ||
+             !MayAlias(access.address, group.address);
+    });
+  }
+
+  void Reduce(Group& group) {
+    mlir::Location loc = group.atomics.front().getLoc();
+    mlir::Type type = group.atomics.front().getValue().getType();
+    mlir::TypedAttr identity = Identity(builder_, group.kind, type);
+    if (!identity) return;
+
+    llvm::SmallVector<mlir::Attribute> inits(task_.getInits().getValue());
+    inits.push_back(identity);
+    task_.setInitsAttr(builder_.getArrayAttr(inits));
+
+    // The accumulator lives in a local for the length of an iteration.
+    mlir::Block& body = task_.getBody().front();
+    mlir::Value carried = body.addArgument(type, loc);
+    builder_.setInsertionPointToStart(&body);
+    mlir::Value local = builder_.create<ir::LocalOp>(loc, ir::AddrType::get(type.getContext(), type));
+    builder_.create<ir::StoreOp>(loc, carried, local);
+    ForEachContinue(body, [&](ir::ContinueOp end) {
+      builder_.setInsertionPoint(end);
+      mlir::Value value = builder_.create<ir::LoadOp>(loc, type, local);
+      end->insertOperands(end->getNumOperands(), value);
+    });
+
+    // Once a chunk.
+    mlir::Block& finish = task_.getFinish().front();
+    mlir::Value sum = finish.addArgument(type, loc);
+    builder_.setInsertionPoint(finish.getTerminator());
+    mlir::IRMapping mapping;
+    mlir::Value address = CloneValue(group.address, &mapping);
+    builder_.create<ir::AtomicOp>(loc, type, group.kind, sum, address);
+
+    for (ir::AtomicOp atomic : group.atomics) {
+      builder_.setInsertionPoint(atomic);
+      mlir::Value old = builder_.create<ir::LoadOp>(loc, type, local);
+      mlir::Value combined =
+          Combine(builder_, atomic.getLoc(), atomic.getKind(), old, atomic.getValue(),
+                  FastFlags(kernel_) | mlir::arith::FastMathFlags::reassoc);
+      builder_.create<ir::StoreOp>(loc, combined, local);
+      llvm::erase_if(accesses_, [&](const Access& access) { return access.op == atomic; });
+      atomic.erase();
+    }
+  }
+
+  mlir::Value CloneValue(mlir::Value value, mlir::IRMapping* mapping) {
+    if (mlir::Value known = mapping->lookupOrNull(value)) return known;
+    for (mlir::Value operand : value.getDefiningOp()->getOperands()) CloneValue(operand, mapping);
+    return builder_.clone(*value.getDefiningOp(), *mapping)->getResult(0);
+  }
+
+  // The body's own continues: in it and in ifs, not in inner loops.
+  void ForEachContinue(mlir::Block& block, llvm::function_ref<void(ir::ContinueOp)> visit) {
+    for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
+      if (auto end = llvm::dyn_cast<ir::ContinueOp>(op)) visit(end);
+      if (!llvm::isa<ir::IfOp>(op)) continue;
+      for (mlir::Region& region : op.getRegions()) ForEachContinue(region.front(), visit);
+    }
+  }
+
+  static constexpr size_t kMostGroups = 16;
+  ir::RangeTaskOp task_;
+  ir::KernelOp kernel_;
+  mlir::OpBuilder builder_;
+  std::vector<Access> accesses_;
+  std::vector<Group> groups_;
+};
+
+struct ReducePass : mlir::PassWrapper<ReducePass, mlir::OperationPass<ir::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReducePass)
+  llvm::StringRef getArgument() const override { return "reduce"; }
+  void runOnOperation() override {
+    for (auto task : getOperation().getBodyRegion().getOps<ir::RangeTaskOp>()) {
+      Reduction(task).Run();
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> CreateReducePass() { return std::make_unique<ReducePass>(); }
+
+}  // namespace kiln

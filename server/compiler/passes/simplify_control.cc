@@ -1,0 +1,208 @@
+// Cleans up loops and branches after promotion:
+//   - a branch on a constant is replaced by the block that it takes;
+//   - results and carried values that nobody uses, or that never change, go;
+//   - an if that only chooses among values becomes arith.select, an empty one goes;
+//   - a loop that never runs goes.
+// Inner operations first, so that one walk is enough for what promotion leaves.
+#include "llvm/ADT/BitVector.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/passes/passes.h"
+
+namespace kiln {
+
+namespace {
+
+class Simplifier {
+ public:
+  explicit Simplifier(mlir::MLIRContext* context) : builder_(context) {}
+
+  void Simplify(mlir::Region& region) {
+    for (mlir::Block& block : region) {
+      mlir::Operation* next = nullptr;
+      for (mlir::Operation* op = &block.front(); op; op = next) {
+        next = op->getNextNode();
+        for (mlir::Region& inner : op->getRegions()) Simplify(inner);
+        if (auto branch = llvm::dyn_cast<ir::IfOp>(op)) {
+          if (!SimplifyIf(branch)) return;  // the block ends here now
+        } else if (llvm::isa<ir::ForOp, ir::LoopOp>(op)) {
+          SimplifyLoop(op);
+        }
+      }
+    }
+  }
+
+ private:
+  // --- If ----------------------------------------------------------------------------
+
+  // False where the rest of the block was unreachable and is gone.
+  bool SimplifyIf(ir::IfOp branch) {
+    llvm::APInt taken;
+    if (matchPattern(branch.getCondition(), mlir::m_ConstantInt(&taken))) {
+      return Inline(branch, taken.isZero() ? branch.getElseBlock() : branch.getThenBlock());
+    }
+    auto then_yield = llvm::dyn_cast<ir::YieldOp>(branch.getThenBlock().getTerminator());
+    auto else_yield = llvm::dyn_cast<ir::YieldOp>(branch.getElseBlock().getTerminator());
+    if (!then_yield && !else_yield) return true;
+    if (then_yield && else_yield && then_yield == &branch.getThenBlock().front() &&
+        else_yield == &branch.getElseBlock().front()) {
+      Select(branch, then_yield, else_yield);
+      return true;
+    }
+    llvm::BitVector drop(branch.getNumResults());
+    for (unsigned i = 0; i < drop.size(); ++i) {
+      mlir::Value result = branch.getResult(i);
+      if (mlir::Value same = Same(branch, then_yield, else_yield, i)) {
+        result.replaceAllUsesWith(same);
+      }
+      drop[i] = result.use_empty();
+    }
+    if (drop.none()) return true;
+    if (then_yield) then_yield->eraseOperands(drop);
+    if (else_yield) else_yield->eraseOperands(drop);
+    EraseResults(branch, drop);
+    return true;
+  }
+
+  bool Inline(ir::IfOp branch, mlir::Block& block) {
+    mlir::Operation* end = block.getTerminator();
+    mlir::Block* home = branch->getBlock();
+    if (llvm::isa<ir::YieldOp>(end)) {
+      branch.replaceAllUsesWith(end->getOperands());
+      end->erase();
+    } else {
+      // Nothing after the if is reached: its last uses go before what they use.
+      while (&home->back() != branch.getOperation()) {
+        home->back().dropAllUses();
+        home->back().erase();
+      }
+    }
+    home->getOperations().splice(branch->getIterator(), block.getOperations());
+    const bool goes_on = branch->getNextNode() != nullptr;
+    branch.erase();
+    return goes_on;
+  }
+
+  void Select(ir::IfOp branch, ir::YieldOp a, ir::YieldOp b) {
+    builder_.setInsertionPoint(branch);
+    for (auto [result, x, y] : llvm::zip(branch.getResults(), a.getValues(), b.getValues())) {
+      result.replaceAllUsesWith(
+          x == y ? x
+                 : builder_.create<mlir::arith::SelectOp>(branch.getLoc(), branch.getCondition(),
+                                                          x, y));
+    }
+    branch.erase();
+  }
+
+  // The value of a result whichever way the if goes on; null: there is no one such.
+  mlir::Value Same(ir::IfOp branch, ir::YieldOp a, ir::YieldOp b, unsigned i) {
+    mlir::Value x = a ? a.getValues()[i] : b.getValues()[i];
+    mlir::Value y = b ? b.getValues()[i] : x;
+    if (x != y) return {};
+    return branch->isProperAncestor(x.getParentRegion()->getParentOp()) ||
+                   x.getParentRegion()->getParentOp() == branch
+               ? mlir::Value()
+               : x;
+  }
+
+  // --- Loops -------------------------------------------------------------------------
+
+  // The continues and breaks of this loop, whatever ifs they stand in.
+  void FindEnds(mlir::Block& block, llvm::SmallVectorImpl<mlir::Operation*>* ends) {
+    for (mlir::Operation& op : block) {
+      if (llvm::isa<ir::ContinueOp, ir::BreakOp>(op)) ends->push_back(&op);
+      if (!llvm::isa<ir::IfOp>(op)) continue;
+      for (mlir::Region& region : op.getRegions()) FindEnds(region.front(), ends);
+    }
+  }
+
+  void SimplifyLoop(mlir::Operation* loop) {
+    const unsigned count = loop->getNumResults();
+    const unsigned first_operand = loop->getNumOperands() - count;
+    mlir::Block& body = loop->getRegion(0).front();
+    const unsigned first_argument = body.getNumArguments() - count;
+    if (auto range = llvm::dyn_cast<ir::ForOp>(loop); range && NeverRuns(range)) {
+      loop->replaceAllUsesWith(range.getInits());
+      loop->erase();
+      return;
+    }
+    if (count == 0) return;
+    llvm::SmallVector<mlir::Operation*> ends;
+    FindEnds(body, &ends);
+    llvm::BitVector drop(count);
+    for (unsigned i = 0; i < count; ++i) {
+      mlir::Value argument = body.getArgument(first_argument + i);
+      mlir::Value init = loop->getOperand(first_operand + i);
+      const bool unchanged = llvm::all_of(ends, [&](mlir::Operation* end) {
+        return end->getOperand(i) == argument || end->getOperand(i) == init;
+      });
+      if (unchanged) {
+        argument.replaceAllUsesWith(init);
+        loop->getResult(i).replaceAllUsesWith(init);
+      }
+      drop[i] = loop->getResult(i).use_empty() && FeedsOnlyItself(argument, i, ends);
+    }
+    if (drop.none()) return;
+    for (mlir::Operation* end : ends) end->eraseOperands(drop);
+    llvm::BitVector operands(loop->getNumOperands()), arguments(body.getNumArguments());
+    for (unsigned i = 0; i < count; ++i) {
+      if (!drop[i]) continue;
+      operands.set(first_operand + i);
+      arguments.set(first_argument + i);
+    }
+    body.eraseArguments(arguments);
+    loop->eraseOperands(operands);
+    EraseResults(loop, drop);
+  }
+
+  bool NeverRuns(ir::ForOp loop) {
+    llvm::APInt lower, upper;
+    return matchPattern(loop.getLower(), mlir::m_ConstantInt(&lower)) &&
+           matchPattern(loop.getUpper(), mlir::m_ConstantInt(&upper)) && lower.sge(upper);
+  }
+
+  bool FeedsOnlyItself(mlir::Value argument, unsigned i,
+                       llvm::ArrayRef<mlir::Operation*> ends) {
+    return llvm::all_of(argument.getUses(), [&](mlir::OpOperand& use) {
+      return use.getOperandNumber() == i && llvm::is_contained(ends, use.getOwner());
+    });
+  }
+
+  // Replaces the op by one without the results (unused by now).
+  void EraseResults(mlir::Operation* op, const llvm::BitVector& drop) {
+    llvm::SmallVector<mlir::Type> types;
+    for (unsigned i = 0; i < drop.size(); ++i) {
+      if (!drop[i]) types.push_back(op->getResult(i).getType());
+    }
+    mlir::OperationState state(op->getLoc(), op->getName(), op->getOperands(), types,
+                               op->getAttrs());
+    for (mlir::Region& region : op->getRegions()) state.addRegion()->takeBody(region);
+    builder_.setInsertionPoint(op);
+    mlir::Operation* narrow = builder_.create(state);
+    unsigned kept = 0;
+    for (unsigned i = 0; i < drop.size(); ++i) {
+      if (!drop[i]) op->getResult(i).replaceAllUsesWith(narrow->getResult(kept++));
+    }
+    op->erase();
+  }
+
+  mlir::OpBuilder builder_;
+};
+
+struct SimplifyControlPass
+    : mlir::PassWrapper<SimplifyControlPass, mlir::OperationPass<ir::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SimplifyControlPass)
+  llvm::StringRef getArgument() const override { return "simplify-control"; }
+  void runOnOperation() override {
+    Simplifier(&getContext()).Simplify(getOperation().getBodyRegion());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> CreateSimplifyControlPass() {
+  return std::make_unique<SimplifyControlPass>();
+}
+
+}  // namespace kiln
