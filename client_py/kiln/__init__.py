@@ -10,7 +10,7 @@ import sys
 
 
 def _add_native_path():
-    """Where `kiln._native` lies: beside this file in a wheel, in .kiln of a checkout, or as told."""
+    """Where `kiln._native` may lie: beside this file, in a checkout's .kiln, or as told."""
     here = os.path.dirname(os.path.abspath(__file__))
     checkout = os.path.dirname(os.path.dirname(here))
     candidates = [
@@ -52,6 +52,7 @@ def _offer(module, names):
         _NAMES[name] = module
 
 
+_offer("decompose", "eig polar_decompose solve svd sym_eig")
 _offer("errors", "TaichiAssertionError TaichiCompilationError TaichiNameError TaichiRuntimeError")
 _offer("errors", "TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError")
 _offer("field", "BitpackedFields Field Layout MatrixField ScalarField")
@@ -93,8 +94,7 @@ _MODULES = frozenset(
 )
 # Names of the language that Kiln does not have yet.
 _MISSING = frozenset(
-    "ArgPack Mesh MeshInstance Texture argpack eig global_thread_idx mesh_patch_idx "
-    "polar_decompose solve svd sym_eig".split()
+    "ArgPack Mesh MeshInstance Texture argpack global_thread_idx mesh_patch_idx".split()
 )
 
 __all__ = sorted(

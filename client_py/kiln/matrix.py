@@ -2,6 +2,7 @@
 tensor values. NumPy is imported when the first one is made.
 """
 
+from . import _native
 from . import types as _types
 from .errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from .frontend import active
@@ -363,59 +364,26 @@ class Vector(Matrix):
         return make_vector_ndarray(n, dtype, shape)
 
 
-class MatrixView(Matrix):
-    """An element of a matrix field: reads and writes go to the field."""
+class MatrixView(_native.ElementView, Matrix):
+    """An element of a matrix field: reads and writes go to the field. Plain integer
+    subscripts are answered by ElementView; what is below is for the rest."""
 
-    def __init__(self, field, indices):
-        self._field = field
-        self._indices = indices
-
-    def __new__(cls, field, indices):
-        return object.__new__(cls)
+    def __init__(self, *args):
+        raise TypeError("a view is made by subscripting a field")
 
     @property
     def _entries(self):
-        field, indices = self._field, self._indices
-        shape = field.element_shape
-        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
-        values = [field._read(indices, c) for c in range(count)]
-        return _np().array(values, dtype=field.dtype.numpy_name).reshape(shape)
+        values = self._field._read_all(self._indices)
+        array = _np().array(values, dtype=self._field.dtype.numpy_name)
+        return array.reshape(self._field.element_shape)
 
-    def _component(self, index):
-        """The flat index of a static subscript, None for anything else."""
-        shape = self._field.element_shape
-        if isinstance(index, tuple):
-            if len(index) != len(shape):
-                return None
-            flat = 0
-            for i, n in zip(index, shape):
-                if i.__class__ is not int or not -n <= i < n:
-                    return None
-                flat = flat * n + i % n
-            return flat
-        n = shape[0]
-        if index.__class__ is int and len(shape) == 1 and -n <= index < n:
-            return index % n
-        return None
+    def _get_items(self, index):
+        return Matrix.__getitem__(self, index)
 
-    def __getitem__(self, index):
-        component = self._component(index)
-        if component is None:
-            return super().__getitem__(index)
-        value = self._field._read(self._indices, component)
-        return getattr(_np(), self._field.dtype.numpy_name)(value)
-
-    def __setitem__(self, index, item):
-        component = self._component(index)
-        if component is not None:
-            self._field._write(self._indices, component, item)
-            return
+    def _set_items(self, index, item):
         array = self._entries
         array[index] = item._entries if isinstance(item, Matrix) else item
         self._assign(array)
-
-    def __len__(self):
-        return self._field.element_shape[0]
 
     def get_shape(self):
         return self._field.element_shape
@@ -436,9 +404,7 @@ class VectorView(MatrixView, Vector):
     """The same for an element that is a vector."""
 
 
-def field_element(field, indices):
-    """The live view of element `indices` of a field or ndarray."""
-    return (VectorView if len(field.element_shape) == 1 else MatrixView)(field, indices)
+_native.set_view_types(VectorView, MatrixView)
 
 
 def _add_operators():

@@ -216,4 +216,8 @@ def dataclass(cls):
     return result
 
 
-__all__ = ["Struct", "dataclass"]
+class StructField:
+    """Fields of structs; `isinstance` tests find none until they exist."""
+
+
+__all__ = ["Struct", "StructField", "dataclass"]

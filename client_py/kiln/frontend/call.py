@@ -4,10 +4,11 @@ import _ast
 import builtins
 import warnings
 
-from .. import _native, matrix, ops, static
+from .. import _native, matrix, ops
 from .. import types as ti_types
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..func import BoundFunc, Func
+from ..static import static, static_assert
 from . import display
 from .context import ArrayArgument
 from .expr import Expr, Ref
@@ -129,7 +130,7 @@ def is_static_call(t, node):
         root = root.value
     if root.__class__ is not _ast.Name or root.id in t.names:
         return False
-    return t.source._static_value(node.func) is static.static
+    return t.source._static_value(node.func) is static
 
 
 # --- functions with rules of their own
@@ -139,14 +140,14 @@ def _static(t, node):
     t.static += 1
     args, keywords = _reference_arguments(t, node)
     t.static -= 1
-    return static.static(*args, **keywords)
+    return static(*args, **keywords)
 
 
 def _static_assert(t, node):
     t.static += 1
     args, keywords = _arguments(t, node)
     t.static -= 1
-    return static.static_assert(*args, **keywords)
+    return static_assert(*args, **keywords)
 
 
 def _by_reference(function):
@@ -255,8 +256,8 @@ _SPECIAL = {}
 def _register():
     table = {
         print: display.print_,
-        static.static: _static,
-        static.static_assert: _static_assert,
+        static: _static,
+        static_assert: _static_assert,
         int: _number(int, lambda ctx: ctx.config.default_ip),
         float: _number(float, lambda ctx: ctx.config.default_fp),
         bool: _number(bool, lambda ctx: ti_types.u1),

@@ -3,8 +3,12 @@
 import _ast
 
 from ..errors import TaichiSyntaxError
+from ..types import f64
 from .expr import Expr
 from .transformer import HANDLERS
+
+
+_FLOAT_SPECS = ("e", "f", "g", "E", "F", "G")
 
 
 class Formatted:
@@ -58,13 +62,12 @@ def _contains_expr(value):
 
 
 def _append_items(parts, value):
-    opening, closing = "()" if isinstance(value, tuple) else "[]"
-    parts.append(opening)
+    parts.append("[")
     for i, item in enumerate(value):
         if i:
             parts.append(", ")
         _append(parts, item, "")
-    parts.append(closing)
+    parts.append("]")
 
 
 def from_format(text, args, keywords):
@@ -162,13 +165,12 @@ def _append_printed(t, parts, value):
     elif value.__class__ is Expr:
         parts.append((value, ""))
     elif isinstance(value, (list, tuple)):
-        opening, closing = "()" if isinstance(value, tuple) else "[]"
-        parts.append(opening)
+        parts.append("[")
         for i, item in enumerate(value):
             if i:
                 parts.append(", ")
             _append_printed(t, parts, item)
-        parts.append(closing)
+        parts.append("]")
     else:
         node = ctx.node_or_none(value)
         parts.append((Expr(ctx, node), "") if node else str(value))
@@ -184,7 +186,10 @@ def pieces_of(t, parts):
             continue
         value, spec = part
         values.append(value.node)
-        pieces.append((text, builder.type_of(value.node), spec.lstrip("%")))
+        spec = spec.lstrip("%")
+        if spec[-1:] in _FLOAT_SPECS and "." not in spec and value.type.dtype is f64:
+            spec = f"{spec[:-1]}.12{spec[-1]}"  # as without a spec
+        pieces.append((text, builder.type_of(value.node), spec))
         text = ""
     if text or not pieces:
         pieces.append((text, 0, ""))

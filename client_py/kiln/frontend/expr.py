@@ -38,7 +38,10 @@ class Expr:
             raise AttributeError(name)
         from .tensor import attribute
 
-        return attribute(self, name)
+        try:
+            return attribute(self, name)
+        except TaichiTypeError as error:
+            raise AttributeError(str(error)) from None
 
     def __getitem__(self, index):
         from .subscript import subscript

@@ -7,6 +7,7 @@ from ..errors import TaichiSyntaxError
 from ..static import Grouped, GroupedNDRange, NDRange, grouped, ndrange, static
 from .context import ArrayArgument
 from .expr import Expr
+from .source import target_names
 from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NORMAL, Loop
 
 _I32_TYPES = ("i8", "i16", "i32", "u8", "u16", "u1")
@@ -69,10 +70,7 @@ def _root(node):
 
 
 def _targets(node):
-    target = node.target
-    if target.__class__ is _ast.Name:
-        return [target.id]
-    return [element.id for element in target.elts]
+    return target_names(node.target)
 
 
 # --- loops that are unrolled

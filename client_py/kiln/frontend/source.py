@@ -229,8 +229,7 @@ class FunctionSource:
             kind = node.__class__
             if kind is For:
                 self._scan(node.iter, declared, changed)
-                names = {n.id for n in getattr(node.target, "elts", [node.target])}
-                self._scan_block(node.body, declared | names, changed)
+                self._scan_block(node.body, declared | set(target_names(node.target)), changed)
             elif kind is If or kind is While:
                 self._scan(node.test, declared, changed)
                 self._scan_block(node.body, declared, changed)
@@ -330,6 +329,13 @@ def _base_name(node):
     while node.__class__ in (Subscript, Attribute):
         node = node.value
     return node.id if node.__class__ is Name else None
+
+
+def target_names(target):
+    """All names that a loop binds, of nested tuples too."""
+    if target.__class__ is Name:
+        return [target.id]
+    return [name for element in getattr(target, "elts", ()) for name in target_names(element)]
 
 
 def _changed_by_store(target, changed):
