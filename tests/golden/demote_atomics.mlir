@@ -1,0 +1,53 @@
+// Only this iteration's cell, through equal indices: plain. Neighbours: atomic.
+// args: --passes=demote-atomics
+kiln.kernel @own storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 64, 0, 16, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %radix = arith.constant 16 : i32
+  %n = kiln.outer_extent 0 : i32
+  %value = arith.constant 1.0 : f32
+  kiln.parallel_for (%d, %e) = (%zero, %zero) to (%n, %radix) : i32 attributes {over = 0 : i64} {
+    %h = arith.muli %d, %radix : i32
+    %i = arith.addi %h, %e : i32
+    %x = kiln.global 0 component 0 [%i] : <f32>
+    %a = kiln.atomic addf %value, %x : <f32>
+    %y = kiln.global 1 component 0 [%i] : <i32>
+    %b = kiln.atomic addi %one, %y : <i32>
+    %next = arith.addi %i, %one : i32
+    %z = kiln.global 1 component 0 [%next] : <i32>
+    %c = kiln.atomic addi %one, %z : <i32>
+    kiln.continue
+  }
+  %first = kiln.global 1 component 0 [%zero] : <i32>
+  %d = kiln.atomic maxsi %one, %first : <i32>
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @own storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 64, 0, 16, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:     %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:     %c16_i32 = arith.constant 16 : i32
+// CHECK-NEXT:     %0 = kiln.outer_extent 0 : i32
+// CHECK-NEXT:     %cst = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT:     kiln.parallel_for (%arg0, %arg1) = (%c0_i32, %c0_i32) to (%0, %c16_i32) : i32 attributes {over = 0 : i64} {
+// CHECK-NEXT:       %4 = arith.muli %arg0, %c16_i32 : i32
+// CHECK-NEXT:       %5 = arith.addi %4, %arg1 : i32
+// CHECK-NEXT:       %6 = kiln.global 0 component 0[%5] : <f32>
+// CHECK-NEXT:       %7 = kiln.load %6 : <f32>
+// CHECK-NEXT:       %8 = arith.addf %7, %cst : f32
+// CHECK-NEXT:       kiln.store %8, %6 : <f32>
+// CHECK-NEXT:       %9 = kiln.global 1 component 0[%5] : <i32>
+// CHECK-NEXT:       %10 = kiln.atomic  addi %c1_i32, %9 : <i32>
+// CHECK-NEXT:       %11 = arith.addi %5, %c1_i32 : i32
+// CHECK-NEXT:       %12 = kiln.global 1 component 0[%11] : <i32>
+// CHECK-NEXT:       %13 = kiln.atomic  addi %c1_i32, %12 : <i32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     %1 = kiln.global 1 component 0[%c0_i32] : <i32>
+// CHECK-NEXT:     %2 = kiln.load %1 : <i32>
+// CHECK-NEXT:     %3 = arith.maxsi %2, %c1_i32 : i32
+// CHECK-NEXT:     kiln.store %3, %1 : <i32>
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -1,0 +1,97 @@
+// A sum and a minimum, one accumulator each; the sum under a branch and a continue.
+// args: --passes=reduce,promote-locals,simplify-control,cse
+kiln.kernel @sums storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "kernel_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.extent 0 axis 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %x = kiln.global 0 component 0 [%i] : <f32>
+    %v = kiln.load %x : <f32>
+    %low = kiln.temporary 64 : <f32>
+    %m = kiln.atomic minf %v, %low : <f32>
+    %skip = kiln.argument 2 : i1
+    kiln.if %skip {
+      kiln.continue
+    }
+    %total = kiln.temporary 0 : <f32>
+    %o = kiln.atomic subf %v, %total : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @sums storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "kernel_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.extent 0 axis 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32, %arg1 : f32, %arg2 : f32) {
+// CHECK-NEXT:       %0 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %1 = kiln.load %0 : <f32>
+// CHECK-NEXT:       %2 = arith.minnumf %arg1, %1 fastmath<reassoc> : f32
+// CHECK-NEXT:       %3 = kiln.argument 2 : i1
+// CHECK-NEXT:       kiln.if %3 {
+// CHECK-NEXT:         kiln.continue %2, %arg2 : f32, f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %4 = arith.subf %arg2, %1 fastmath<reassoc> : f32
+// CHECK-NEXT:       kiln.continue %2, %4 : f32, f32
+// CHECK-NEXT:     } finish (%arg0 = 0x7F800000 : f32, %arg1 = 0.000000e+00 : f32) {
+// CHECK-NEXT:       %0 = kiln.temporary 64 : <f32>
+// CHECK-NEXT:       %1 = kiln.atomic  minf %arg0, %0 : <f32>
+// CHECK-NEXT:       %2 = kiln.temporary 0 : <f32>
+// CHECK-NEXT:       %3 = kiln.atomic  addf %arg1, %2 : <f32>
+// CHECK-NEXT:       kiln.yield
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// Not reduced: a histogram, an old value that is used, a cell that is also read.
+kiln.kernel @not storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "kernel_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.extent 0 axis 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %x = kiln.global 0 component 0 [%i] : <i32>
+    %v = kiln.load %x : <i32>
+    %bin = kiln.global 0 component 0 [%v] : <i32>
+    %a = kiln.atomic addi %v, %bin : <i32>
+    %list = kiln.temporary 0 : <i32>
+    %b = kiln.atomic addi %v, %list : <i32>
+    kiln.store %b, %bin : <i32>
+    %flag = kiln.temporary 4 : <i32>
+    %c = kiln.atomic ori %v, %flag : <i32>
+    %d = kiln.load %flag : <i32>
+    kiln.store %d, %x : <i32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @not storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "kernel_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.extent 0 axis 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %0 = kiln.global 0 component 0[%arg0] : <i32>
+// CHECK-NEXT:       %1 = kiln.load %0 : <i32>
+// CHECK-NEXT:       %2 = kiln.global 0 component 0[%1] : <i32>
+// CHECK-NEXT:       %3 = kiln.atomic  addi %1, %2 : <i32>
+// CHECK-NEXT:       %4 = kiln.temporary 0 : <i32>
+// CHECK-NEXT:       %5 = kiln.atomic  addi %1, %4 : <i32>
+// CHECK-NEXT:       kiln.store %5, %2 : <i32>
+// CHECK-NEXT:       %6 = kiln.temporary 4 : <i32>
+// CHECK-NEXT:       %7 = kiln.atomic  ori %1, %6 : <i32>
+// CHECK-NEXT:       %8 = kiln.load %6 : <i32>
+// CHECK-NEXT:       kiln.store %8, %0 : <i32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

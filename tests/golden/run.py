@@ -1,0 +1,93 @@
+"""Runs kiln-opt on every input here and compares with the CHECK lines in it.
+
+    run.py KILN_OPT [--update] [FILE...]
+
+An input is a .mlir file (IR) or a .textproto file (a CompileUnit). Its `args:` comment
+holds the options of kiln-opt; lines of `-----` part it into inputs of their own.
+With --update the CHECK lines are written anew; review the difference.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+FILE_CHECK = "/usr/lib/llvm-19/bin/FileCheck"
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def comment_mark(path):
+    return "#" if path.suffix == ".textproto" else "//"
+
+
+def output(kiln_opt, args, text):
+    done = subprocess.run([kiln_opt, *args], input=text, capture_output=True, text=True)
+    if done.returncode < 0:
+        return f"kiln-opt died of signal {-done.returncode}\n"
+    return done.stdout + done.stderr
+
+
+def parts_of(path):
+    mark = comment_mark(path)
+    return re.split(rf"(?m)^{re.escape(mark)} -----\n", path.read_text())
+
+
+def args_of(path, text):
+    found = re.search(r"(?m)^(?://|#) args: (.*)$", text)
+    args = found.group(1).split() if found else []
+    return ["--unit", *args] if path.suffix == ".textproto" else args
+
+
+def checked(mark, text):
+    """The text as CHECK lines: the first anywhere, each next one right after."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    words = ["CHECK"] + ["CHECK-NEXT"] * len(lines)
+    return "".join(f"{mark} {word}: {line}\n" for word, line in zip(words, lines))
+
+
+def update(kiln_opt, path):
+    mark = comment_mark(path)
+    new = []
+    args = None
+    for part in parts_of(path):
+        text = re.sub(rf"(?m)^{re.escape(mark)} CHECK.*\n", "", part).rstrip() + "\n"
+        args = args or args_of(path, text)
+        new.append(text + "\n" + checked(mark, output(kiln_opt, args, text)))
+    path.write_text(f"\n{mark} -----\n".join(new))
+
+
+def check(kiln_opt, path):
+    args = None
+    problems = ""
+    for part in parts_of(path):
+        args = args or args_of(path, part)
+        with tempfile.NamedTemporaryFile("w", suffix=path.suffix) as expected:
+            expected.write(part)
+            expected.flush()
+            command = [FILE_CHECK, "--comment-prefixes=RUN", expected.name]
+            done = subprocess.run(
+                command, input=output(kiln_opt, args, part), capture_output=True, text=True
+            )
+        problems += done.stderr if done.returncode else ""
+    return problems
+
+
+def main(kiln_opt, *rest):
+    names = [name for name in rest if name != "--update"]
+    paths = [pathlib.Path(name) for name in names]
+    if not paths:
+        paths = sorted([*HERE.glob("*.mlir"), *HERE.glob("*.textproto")])
+    failed = 0
+    for path in paths:
+        if "--update" in rest:
+            update(kiln_opt, path)
+            continue
+        problems = check(kiln_opt, path)
+        failed += bool(problems)
+        print(f"{'FAILED' if problems else 'passed'} {path.name}\n{problems}", end="")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
