@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "client_py/element_view.h"
 #include "client_py/scalar_value.h"
 
 namespace kiln {
@@ -102,6 +103,12 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
   static PyObject* const name = PyUnicode_InternFromString("_get_element");
   PyObject* tuple = KeyTuple(key);
   if (tuple == nullptr) return nullptr;
+  PyObject* view = MakeElementView(field, tuple, indices);
+  if (view != nullptr || PyErr_Occurred() != nullptr) {
+    Py_DECREF(tuple);
+    return view;
+  }
+  // The first element of all: Python imports its matrices and asks again.
   PyObject* arguments[] = {self, tuple};
   PyObject* element =
       PyObject_VectorcallMethod(name, arguments, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);

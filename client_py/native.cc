@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "client_py/element_view.h"
 #include "client_py/field_object.h"
 #include "client_py/instance.h"
 #include "client_py/kernel_object.h"
@@ -47,7 +48,8 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindBuilder(m);
   kiln::BindStorage(m);
   kiln::BindSession(m);
-  if (!kiln::AddFieldType(m.ptr()) || !kiln::AddKernelType(m.ptr())) {
+  if (!kiln::AddFieldType(m.ptr()) || !kiln::AddElementViewType(m.ptr()) ||
+      !kiln::AddKernelType(m.ptr())) {
     throw py::error_already_set();
   }
   m.def("set_seed", &kiln::SetRandomSeed);

@@ -296,9 +296,9 @@ class MatrixField(Field):
         return component
 
     def _get_element(self, indices):
-        from .matrix import MatrixView
+        from . import matrix  # noqa: F401  (says what class views have)
 
-        return MatrixView(self, indices)
+        return self[indices]
 
     def _set_element(self, indices, value):
         for component, number in enumerate(flatten(value, self.element_shape)):

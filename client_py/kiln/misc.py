@@ -42,8 +42,8 @@ extension = _Names(
 Format = _Names(
     "Format",
     "unknown r8 rg8 rgba8 rgba8srgb bgra8 bgra8srgb r8u rg8u rgba8u r8i rg8i rgba8i r16 rg16 rgb16 "
-    "rgba16 r16u rg16u rgb16u rgba16u r16i rg16i rgb16i rgba16i r16f rg16f rgb16f rgba16f r32u "
-    "rg32u rgb32u rgba32u r32i rg32i rgb32i rgba32i r32f rg32f rgb32f rgba32f depth16 depth24stencil8 "
-    "depth32f",
+    "rgba16 r16u rg16u rgb16u rgba16u r16i rg16i rgb16i rgba16i r16f rg16f rgb16f rgba16f "
+    "r32u rg32u rgb32u rgba32u r32i rg32i rgb32i rgba32i r32f rg32f rgb32f rgba32f depth16 "
+    "depth24stencil8 depth32f",
 )
 DeviceCapability = _Names("DeviceCapability", "spirv_has_int8 spirv_has_int16 spirv_has_int64")

@@ -74,9 +74,9 @@ class Ndarray(_native.FieldBase):
     # --- elements
 
     def _get_element(self, indices):
-        from .matrix import MatrixView
+        from . import matrix  # noqa: F401  (says what class views have)
 
-        return MatrixView(self, indices)
+        return self[indices]
 
     def _set_element(self, indices, value):
         for component, number in enumerate(flatten(value, self.element_shape)):

@@ -1,0 +1,102 @@
+"""Settings: options, environment, architectures, lives."""
+
+import copy
+
+import pytest
+
+REFERENCE_OPTIONS = (
+    "ad_stack_size advanced_optimization cfg_optimization check_out_of_bound cpu_max_num_threads "
+    "cuda_stack_limit debug demote_dense_struct_fors device_memory_GB device_memory_fraction "
+    "fast_math flatten_if kernel_profiler log_level num_compile_threads offline_cache "
+    "offline_cache_cleaning_policy opt_level print_ir print_preprocessed_ir random_seed "
+    "real_matrix_scalarize short_circuit_operators unrolling_limit verbose dynamic_index packed"
+).split()
+
+
+@pytest.mark.parametrize("name", REFERENCE_OPTIONS)
+def test_options_are_accepted(ti, name):
+    value = getattr(ti.cfg, name)
+    ti.init(ti.cpu, **{name: value})
+    assert getattr(ti.cfg, name) == (value or getattr(ti.cfg, name))
+
+
+def test_unknown_options_are_key_errors(ti):
+    with pytest.raises(KeyError, match="Unrecognized keyword argument.*fast_meth"):
+        ti.init(fast_meth=True)
+    with pytest.raises(KeyError, match="default_up"):
+        ti.init(default_up=ti.u64)
+
+
+def test_defaults_return_at_every_init(ti):
+    ti.init(default_fp=ti.f64, default_ip=ti.i64, debug=True)
+    assert ti.cfg.default_fp is ti.f64 and ti.cfg.default_up is ti.u64 and ti.cfg.debug
+    ti.init()
+    assert ti.cfg.default_fp is ti.f32 and ti.cfg.default_ip is ti.i32 and not ti.cfg.debug
+
+
+def test_environment(ti, monkeypatch, capsys):
+    monkeypatch.setenv("TI_DEBUG", "1")
+    monkeypatch.setenv("TI_DEFAULT_FP", "64")
+    monkeypatch.setenv("TI_CPU_MAX_NUM_THREADS", "1")
+    ti.init()
+    assert ti.cfg.debug is True and ti.cfg.default_fp is ti.f64
+    assert ti.cfg.cpu_max_num_threads == 1
+    ti.init(debug=False)
+    assert ti.cfg.debug is False
+    assert 'TI_DEBUG=1 overridden by ti.init argument "debug"' in capsys.readouterr().err
+    monkeypatch.setenv("TI_DEFAULT_FP", "16")
+    with pytest.raises(ValueError, match="should be 32 or 64"):
+        ti.init()
+
+
+def test_architectures(ti, capsys):
+    assert ti.cpu == ti.x64 or ti.cpu == ti.arm64
+    assert copy.deepcopy(ti.cuda) == ti.cuda != ti.vulkan and ti.cpu.name in ("x64", "arm64")
+    assert isinstance(ti.gpu, list) and len(ti.gpu) == 8 and len(set(ti.gpu)) == 8
+    for arch in (ti.gpu, ti.cuda, [ti.vulkan, ti.cpu]):
+        ti.init(arch)
+        assert ti.cfg.arch == ti.cpu
+    assert capsys.readouterr().err.count("falling back to CPU") == 2
+    with pytest.raises(RuntimeError, match="not supported"):
+        ti.init(ti.cuda, enable_fallback=False)
+
+
+def test_required_version(ti):
+    ti.init(require_version="1.6.0")
+    ti.init(require_version="1.7.4rc1")
+    for version in ("1.8.0", "2.0.0"):
+        with pytest.raises(Exception, match="version mismatch"):
+            ti.init(require_version=version)
+    assert ti.__version__ == (1, 7, 4)
+
+
+def test_reset_without_init_and_many_inits(ti):
+    ti.reset()
+    ti.reset()
+    for _ in range(300):
+        ti.init(ti.cpu)
+        ti.field(ti.f32, 4)[0] = 1
+
+
+def test_public_names(ti):
+    names = [n for n in dir(ti) if not n.startswith("_")]
+    assert {"init", "field", "kernel", "func", "Vector", "math", "ijkl", "sym_eig"} <= set(names)
+    assert "errors" not in names and "cfg" not in names
+    with pytest.raises(AttributeError, match="no attribute 'fild'"):
+        ti.fild
+    with pytest.raises(AttributeError, match="not supported by Kiln yet"):
+        ti.Mesh
+
+
+def test_importing_needs_no_numpy(run_python):
+    program = """
+import sys
+import kiln as ti
+ti.init(ti.cpu)
+x = ti.field(ti.f32, 3)
+x[0] = 1
+heavy = {"numpy", "inspect", "typing", "dataclasses", "ast", "re", "enum"} & set(sys.modules)
+site = {"re", "enum", "typing"}  # some sites' own start-up imports these
+print(sorted(heavy - site))
+"""
+    assert run_python(program) == "[]\n"

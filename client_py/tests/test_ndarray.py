@@ -1,0 +1,137 @@
+"""Arrays as arguments: NumPy's by address, ours, checks of element type and shape."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def add_one(ti):
+    @ti.kernel
+    def kernel(a: ti.types.ndarray()):
+        for I in ti.grouped(a):  # noqa: E741
+            a[I] += 1
+
+    return kernel
+
+
+DTYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numpy_arrays_are_changed_in_place(ti, add_one, dtype):
+    a = np.arange(6, dtype=dtype).reshape(2, 3)
+    add_one(a)
+    assert a.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_shapes_are_not_part_of_the_instance(ti, add_one):
+    for shape in ((3,), (7,), (2, 2), (4, 5)):
+        a = np.zeros(shape, np.float32)
+        add_one(a)
+        assert (a == 1).all()
+    assert add_one.num_instances == 2  # one per number of axes
+
+
+def test_strides(ti, add_one):
+    a = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    add_one(a)
+    assert a.tolist() == [[1, 2, 3], [4, 5, 6]] and a.flags.f_contiguous
+    with pytest.raises(ValueError, match="Non contiguous numpy arrays are not supported"):
+        add_one(np.zeros((4, 4))[:, ::2])
+    row = np.zeros((4, 4))[1]
+    add_one(row)
+    assert row.tolist() == [1] * 4
+
+
+def test_read_only_arrays(ti, add_one):
+    @ti.kernel
+    def first(a: ti.types.ndarray()) -> ti.f64:
+        return a[0]
+
+    a = np.ones(3)
+    a.flags.writeable = False
+    assert first(a) == 1
+    with pytest.raises(ValueError, match="read-only, and the kernel writes"):
+        add_one(a)
+
+
+@pytest.mark.parametrize("bad", [[1, 2], 1, None, "a", np.zeros(3, complex), np.zeros(3, ">f4")])
+def test_what_is_no_array(ti, add_one, bad):
+    with pytest.raises(TypeError, match="argument a"):
+        add_one(bad)
+
+
+def test_annotations_are_checked(ti):
+    @ti.kernel
+    def vectors(a: ti.types.ndarray(dtype=ti.math.vec3, ndim=1)):
+        for i in a:
+            a[i] += ti.Vector([1.0, 2.0, 3.0])
+
+    @ti.kernel
+    def plane(a: ti.types.ndarray(dtype=ti.f32, ndim=2)):
+        for i, j in a:
+            a[i, j] += 1
+
+    data = np.zeros((2, 3), np.float32)
+    vectors(data)
+    assert data.tolist() == [[1, 2, 3]] * 2
+    float32 = np.float32
+    for kernel, bad, message in (
+        (vectors, np.zeros((3, 2), float32), r"required element_shape=\(3,\)"),
+        (vectors, np.zeros(3, float32), "required array has ndim=1 element_dim=1"),
+        (vectors, np.zeros((2, 3)), "required array has dtype=f32"),
+        (plane, np.zeros(3, float32), "required array has ndim=2"),
+        (plane, np.zeros((3, 2)), "required array has dtype=f32, array with dtype=f64"),
+        (plane, ti.ndarray(ti.f32, 3), "required ndim=2, but 1d ndarray"),
+        (plane, ti.ndarray(ti.f64, (3, 3)), "Expect element type f32 for argument a"),
+        (vectors, ti.Vector.ndarray(2, ti.f32, 3), "required element type: Vector"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            kernel(bad)
+
+
+def test_own_ndarrays(ti, add_one):
+    a = ti.ndarray(ti.i32, (2, 3))
+    a[1, 2] = 5
+    add_one(a)
+    assert a.to_numpy().tolist() == [[1, 1, 1], [1, 1, 6]] and a.shape == (2, 3)
+    with pytest.raises(IndexError, match="axis 0 .*0 <= index < 2"):
+        a[2, 0]
+    with pytest.raises(IndexError, match="2d ndarray indexed with 1d"):
+        a[0]
+    b = ti.ndarray(ti.i32, (2, 3))
+    b.copy_from(a)
+    b.fill(7)
+    assert a[1, 2] == 6 and b[0, 0] == 7
+    b.from_numpy(np.arange(6).reshape(2, 3))
+    assert b[1, 0] == 3
+    with pytest.raises(RuntimeError, match="not a valid shape"):
+        ti.ndarray(ti.f32, (2, 0))
+
+
+def test_vector_ndarrays(ti):
+    @ti.kernel
+    def scale(a: ti.types.ndarray(), s: ti.f32):
+        for i in a:
+            a[i] *= s
+
+    a = ti.Vector.ndarray(2, ti.f32, 3)
+    a[1] = [1, 2]
+    scale(a, 3)
+    assert a.to_numpy().tolist() == [[0, 0], [3, 6], [0, 0]]
+    assert a[1].to_list() == [3, 6] and a.element_shape == (2,)
+    # The same bytes as scalars in two axes are another instance.
+    with pytest.raises(Exception):
+        scale(np.zeros((3, 2), np.float32), 3)
+
+
+def test_arrays_may_overlap(ti):
+    @ti.kernel
+    def shift(a: ti.types.ndarray(), b: ti.types.ndarray()):
+        ti.loop_config(serialize=True)
+        for i in range(a.shape[0] - 1):
+            b[i] = a[i] + 1
+
+    memory = np.zeros(8, np.int32)
+    shift(memory[:-1], memory[1:])
+    assert memory.tolist() == list(range(7)) + [0]

@@ -1,0 +1,85 @@
+"""Trees of SNodes: shapes, sizes, errors, lives."""
+
+import pytest
+
+
+def test_what_nodes_say(ti):
+    x = ti.field(ti.f32)
+    block = ti.root.dense(ti.i, 3)
+    block.dense(ti.jk, (4, 5)).place(x)
+    assert x.shape == (3, 4, 5) and block.shape == (3,)
+    assert str(x.snode) == "ti.root => dense [3] => dense [3, 4, 5] => place [3, 4, 5]"
+    assert repr(x.snode) == "<ti.SNode of type place>"
+    assert x.parent() is x.snode.parent() and x.parent(2) is block
+    assert x.parent(3) is ti.root and x.parent(4) is None
+    assert str(ti.root) == "ti.root" and ti.root.shape == ()
+    assert x.snode._physical_index_position() == {0: 0, 1: 1, 2: 2}
+    assert block._cell_size_bytes == 80
+
+
+def test_fields_placed_later_make_a_new_tree(ti):
+    x = ti.field(ti.f32, 3)
+    x[0] = 1
+    y = ti.field(ti.f32, 3)
+    y[0] = 2
+    assert (x[0], y[0]) == (1, 2)
+
+
+def test_axes_are_compressed(ti):
+    x = ti.field(ti.i32)
+    ti.root.dense(ti.j, 4).place(x)
+    x[3] = 1
+    assert x.shape == (4,) and x.to_numpy().tolist() == [0, 0, 0, 1]
+
+
+def test_builder_and_destroy(ti):
+    x, y = ti.field(ti.i32), ti.field(ti.f64)
+    builder = ti.FieldsBuilder()
+    builder.dense(ti.ij, 8).place(x, y)
+    with pytest.raises(RuntimeError, match="not been finalized"):
+        x[0, 0]
+    tree = builder.finalize()
+    x[7, 7] = 3
+    assert x[7, 7] == 3
+    with pytest.raises(RuntimeError, match="finalized"):
+        builder.dense(ti.i, 2)
+    tree.destroy()
+    with pytest.raises(RuntimeError, match="is gone"):
+        x[7, 7]
+    with pytest.raises(RuntimeError, match="has been destroyed"):
+        tree.destroy()
+
+
+@pytest.mark.parametrize("kind", ["pointer", "bitmasked", "dynamic"])
+def test_sparse_trees_are_built_but_not_run(ti, kind):
+    x = ti.field(ti.i32)
+    getattr(ti.root, kind)(ti.i, 8).place(x)
+    assert x.shape == (8,)
+    assert kind in str(x.snode)
+    with pytest.raises(RuntimeError, match=f"{kind} SNode .*not supported yet"):
+        x[0]
+
+
+@pytest.mark.parametrize(
+    "build, message",
+    [
+        (lambda ti, x: ti.root.dense(ti.i, 0).place(x), "should be positive"),
+        (lambda ti, x: ti.root.dense([ti.i[0], ti.i[0]], 4), "must be different"),
+        (lambda ti, x: ti.root.dense(ti.ij, (4,)), "of different number"),
+        (lambda ti, x: ti.root.dense(ti.i, 4).place(x).place(x), "has been placed already"),
+        (lambda ti, x: ti.root.dense(ti.ij, 4).place(x, offset=1), "must be the same"),
+        (lambda ti, x: ti.root.place(3), "cannot be placed"),
+        (lambda ti, x: ti.root.dynamic(ti.ij, 4), "one axis"),
+        (lambda ti, x: ti.root.dynamic(ti.i, 2**31), "32-bit signed"),
+    ],
+)
+def test_bad_trees(ti, build, message):
+    with pytest.raises((RuntimeError, ValueError), match=message):
+        build(ti, ti.field(ti.f32))
+
+
+def test_too_large_a_field_names_its_size(ti):
+    x = ti.field(ti.f64)
+    ti.root.dense(ti.i, 2**30).dense(ti.i, 2**15).place(x)
+    with pytest.raises((RuntimeError, MemoryError)):
+        x[0]
