@@ -21,12 +21,12 @@ kiln.kernel @three storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4],
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @three storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [i32] attributes {temporary_bytes = 8 : i64} {
+// CHECK-NEXT:   kiln.kernel @three storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [i32] attributes {temporary_bytes = 68 : i64} {
 // CHECK-NEXT:     kiln.task.serial "kernel_0" {
 // CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:       %0 = kiln.global 0 component 0[%c0_i32] : <i32>
 // CHECK-NEXT:       %1 = kiln.load %0 : <i32>
-// CHECK-NEXT:       %2 = kiln.temporary 4 : <i32>
+// CHECK-NEXT:       %2 = kiln.temporary 64 : <i32>
 // CHECK-NEXT:       kiln.store %1, %2 : <i32>
 // CHECK-NEXT:       %3 = kiln.temporary 0 : <i32>
 // CHECK-NEXT:       kiln.store %c0_i32, %3 : <i32>
@@ -35,7 +35,7 @@ kiln.kernel @three storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4],
 // CHECK-NEXT:     kiln.task.range_for "kernel_1" bounds {
 // CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:       %0 = arith.extsi %c0_i32 : i32 to i64
-// CHECK-NEXT:       %1 = kiln.temporary 4 : <i32>
+// CHECK-NEXT:       %1 = kiln.temporary 64 : <i32>
 // CHECK-NEXT:       %2 = kiln.load %1 : <i32>
 // CHECK-NEXT:       %3 = arith.extsi %2 : i32 to i64
 // CHECK-NEXT:       kiln.yield %0, %3 : i64, i64
