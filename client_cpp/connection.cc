@@ -84,9 +84,9 @@ absl::Status Connection::SayHello(absl::Time deadline) {
   RETURN_IF_ERROR(Call(FrameType::kHello, hello, FrameType::kHelloReply, &peer_, deadline));
   if (peer_.protocol() == kProtocolVersion) return absl::OkStatus();
   broken_ = true;
-  return absl::FailedPreconditionError(
-      absl::StrCat("kilnd ", peer_.build(), " speaks protocol ", peer_.protocol(), ", this is ",
-                   kVersion, " with protocol ", kProtocolVersion));
+  return absl::FailedPreconditionError(absl::StrCat("kilnd ", peer_.build(), " speaks protocol ",
+                                                    peer_.protocol(), ", this is ", kVersion,
+                                                    " with protocol ", kProtocolVersion));
 }
 
 absl::Status Connection::AwaitReadable(absl::Time deadline,

@@ -37,8 +37,8 @@ class Connection {
   // While the reply is awaited `check` is asked every second; its error ends the
   // wait.
   absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
-                    FrameType reply_type, google::protobuf::MessageLite* reply,
-                    absl::Time deadline, const std::function<absl::Status()>& check = nullptr);
+                    FrameType reply_type, google::protobuf::MessageLite* reply, absl::Time deadline,
+                    const std::function<absl::Status()>& check = nullptr);
 
   // No further calls: the peer is gone, or what it sends is no longer in step.
   bool broken() const { return broken_; }

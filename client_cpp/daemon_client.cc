@@ -43,13 +43,13 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenPatiently(const std::string& pat
 }
 
 absl::Status Hangs(const absl::Status& status) {
-  return absl::UnavailableError(absl::StrCat("the daemon does not answer (", status.message(), ")"));
+  return absl::UnavailableError(
+      absl::StrCat("the daemon does not answer (", status.message(), ")"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(
-    const std::string& path) {
+absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const std::string& path) {
   absl::MutexLock lock(&start_mutex_);
   // Another thread may have started it while this one waited.
   auto connection = OpenPatiently(path);
@@ -61,7 +61,8 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(
       Spawn(bin_dir_ + "/kilnd", {"--home=" + home_.dir(), "--bin=" + bin_dir_, "--daemonize"},
             /*pass=*/-1, /*quiet=*/true);
   if (!pid.ok()) {
-    return absl::UnavailableError(absl::StrCat("cannot start the daemon: ", pid.status().message()));
+    return absl::UnavailableError(
+        absl::StrCat("cannot start the daemon: ", pid.status().message()));
   }
   // The one that was started may find that another process's is there already: what
   // counts is that somebody listens.
@@ -71,8 +72,7 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(
     connection = Connection::Open(path, kBusyHelloPatience);
     if (!absl::IsNotFound(connection.status())) return connection;
     if (exit_status > 0 || absl::Now() > give_up) {
-      return absl::UnavailableError(
-          absl::StrCat("kilnd did not come up; see ", home_.LogPath()));
+      return absl::UnavailableError(absl::StrCat("kilnd did not come up; see ", home_.LogPath()));
     }
     absl::SleepFor(pause);
   }
@@ -166,8 +166,7 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
 
 absl::Status DaemonClient::CallIfRunning(FrameType type,
                                          const google::protobuf::MessageLite& request,
-                                         FrameType reply_type,
-                                         google::protobuf::MessageLite* reply,
+                                         FrameType reply_type, google::protobuf::MessageLite* reply,
                                          absl::Time deadline) {
   for (;;) {
     bool reused = false;

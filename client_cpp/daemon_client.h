@@ -34,8 +34,8 @@ class DaemonClient {
   // to be had, or it hangs (the message says which). `compiler` becomes the id of
   // the daemon's compiler.
   absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
-                    FrameType reply_type, google::protobuf::MessageLite* reply,
-                    absl::Time deadline, Digest* compiler = nullptr);
+                    FrameType reply_type, google::protobuf::MessageLite* reply, absl::Time deadline,
+                    Digest* compiler = nullptr);
 
   // The same, but NotFound when no daemon runs.
   absl::Status CallIfRunning(FrameType type, const google::protobuf::MessageLite& request,
@@ -55,7 +55,7 @@ class DaemonClient {
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_ ABSL_GUARDED_BY(mutex_);
   Digest wanted_compiler_ ABSL_GUARDED_BY(mutex_);  // empty: any, from now on
-  absl::Mutex start_mutex_;  // one start at a time; before mutex_
+  absl::Mutex start_mutex_;                         // one start at a time; before mutex_
 };
 
 }  // namespace kiln

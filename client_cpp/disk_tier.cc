@@ -97,8 +97,8 @@ void DiskTier::Store(const Digest& key, absl::string_view entry) const {
 absl::Status DiskTier::Write(const Digest& key, absl::string_view entry) const {
   RETURN_IF_ERROR(home_.Create());
   static std::atomic<int> serial{0};
-  const std::string aside = absl::StrCat(home_.TempDir(), "/", key.Hex(), ".", getpid(), ".",
-                                         serial.fetch_add(1));
+  const std::string aside =
+      absl::StrCat(home_.TempDir(), "/", key.Hex(), ".", getpid(), ".", serial.fetch_add(1));
   int fd = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", aside));
   errno = ENOSPC;  // what a short write without error means

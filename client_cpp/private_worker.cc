@@ -41,8 +41,8 @@ absl::Status PrivateWorker::Start() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::ErrnoToStatus(errno, "socketpair");
   }
-  absl::StatusOr<pid_t> pid = Spawn(bin_dir_ + "/kiln-worker",
-                                    {absl::StrCat("--fd=", kPassedDescriptor)}, ends[1]);
+  absl::StatusOr<pid_t> pid =
+      Spawn(bin_dir_ + "/kiln-worker", {absl::StrCat("--fd=", kPassedDescriptor)}, ends[1]);
   close(ends[1]);
   if (!pid.ok()) {
     close(ends[0]);
@@ -61,16 +61,15 @@ absl::Status PrivateWorker::Start() {
 }
 
 absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileRequest& request,
-                                                           absl::Time deadline,
-                                                           Digest* compiler) {
+                                                           absl::Time deadline, Digest* compiler) {
   absl::MutexLock lock(&mutex_);
   absl::Status status;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (connection_ == nullptr) RETURN_IF_ERROR(Start());
     ASSIGN_OR_RETURN(*compiler, Digest::FromBytes(connection_->peer().compiler()));
     proto::CompileReply reply;
-    status = connection_->Call(FrameType::kCompile, request, FrameType::kCompileReply, &reply,
-                               deadline);
+    status =
+        connection_->Call(FrameType::kCompile, request, FrameType::kCompileReply, &reply, deadline);
     if (status.ok()) return reply;
     if (!connection_->broken()) return status;
     Stop();

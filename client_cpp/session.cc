@@ -248,8 +248,8 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   }
   if (try_daemon) {
     proto::CompileReply reply;
-    absl::Status status = state.daemon.Call(FrameType::kCompile, request,
-                                            FrameType::kCompileReply, &reply, deadline, compiler);
+    absl::Status status = state.daemon.Call(FrameType::kCompile, request, FrameType::kCompileReply,
+                                            &reply, deadline, compiler);
     if (status.ok()) return reply;
     const bool absent = absl::IsUnavailable(status) || absl::IsFailedPrecondition(status) ||
                         absl::IsPermissionDenied(status);
@@ -276,8 +276,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
 }
 
 absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
-                                                  proto::CompileReply reply,
-                                                  Digest compiler) {
+                                                  proto::CompileReply reply, Digest compiler) {
   CompileOutcome outcome;
   outcome.tier = reply.tier();
   outcome.compile_seconds = reply.seconds();

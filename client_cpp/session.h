@@ -24,21 +24,21 @@
 namespace kiln {
 
 struct SessionOptions {
-  std::string home;          // KILN_HOME; empty: environment, else ~/.cache/kiln
-  std::string server;        // "": local daemon; "off": private worker; "host:port" later
-  std::string bin_dir;       // where kilnd and kiln-worker are
-  bool use_cache = true;     // false: compile always, store nothing
+  std::string home;       // KILN_HOME; empty: environment, else ~/.cache/kiln
+  std::string server;     // "": local daemon; "off": private worker; "host:port" later
+  std::string bin_dir;    // where kilnd and kiln-worker are
+  bool use_cache = true;  // false: compile always, store nothing
   int compile_timeout_ms = 120000;
 };
 
 // What became of one Compile call, for progress lines and statistics.
 struct CompileOutcome {
-  std::shared_ptr<const LoadedKernel> kernel;   // null when there are errors
+  std::shared_ptr<const LoadedKernel> kernel;  // null when there are errors
   std::vector<proto::Diagnostic> diagnostics;
   std::vector<proto::StageReport> stages;
-  std::string digest;        // hex
-  std::string tier;          // "process", "disk", "memory", "compiled", …
-  double wait_seconds = 0;   // as the caller saw it
+  std::string digest;          // hex
+  std::string tier;            // "process", "disk", "memory", "compiled", …
+  double wait_seconds = 0;     // as the caller saw it
   double compile_seconds = 0;  // what compiling cost, now or when it was made
 };
 

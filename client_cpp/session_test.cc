@@ -167,7 +167,8 @@ TEST_F(SessionTest, DamagedEntriesAreMisses) {
       fs::create_directory(entry);
     }
     EXPECT_EQ(Tier(*Make(), 1), "compiled") << kind;
-    if (kind < 3) EXPECT_EQ(Tier(*Make(), 1), "disk") << kind;
+    if (kind == 3) continue;  // a directory stays in the way
+    EXPECT_EQ(Tier(*Make(), 1), "disk") << kind;
   }
 }
 
@@ -263,6 +264,7 @@ TEST_F(SessionTest, ThreadsAskingForOneKernelCompileItOnce) {
   options_.server = "off";
   auto session = Make();
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       for (uint32_t n = 0; n < 4; ++n) Tier(*session, (n + t) % 4);

@@ -63,8 +63,8 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string>
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   if (quiet) posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   if (pass >= 0) posix_spawn_file_actions_adddup2(&actions, pass, kPassedDescriptor);
-  posix_spawn_file_actions_addclosefrom_np(
-      &actions, pass >= 0 ? kPassedDescriptor + 1 : kPassedDescriptor);
+  posix_spawn_file_actions_addclosefrom_np(&actions,
+                                           pass >= 0 ? kPassedDescriptor + 1 : kPassedDescriptor);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, defaults;
@@ -74,8 +74,8 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string>
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   // Ctrl-C at the terminal is for the user's program.
   posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                            POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

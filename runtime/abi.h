@@ -32,13 +32,13 @@ typedef struct KilnRuntime {
 typedef struct KilnContext {
   const uint64_t* arguments; /* lang/argument_layout.h */
   uint64_t* results;
-  uint8_t* temporaries;      /* zeroed before the first task, 64-byte aligned */
+  uint8_t* temporaries; /* zeroed before the first task, 64-byte aligned */
   const KilnRuntime* runtime;
   /* Random state, one 64-byte line per thread index: 4 x u32 xorshift128. */
   uint32_t (*random_states)[16];
   /* Non-zero once something failed: long loops look at it now and then. */
   volatile uint32_t* failed;
-  void* launch;              /* the runtime's own */
+  void* launch; /* the runtime's own */
 } KilnContext;
 
 typedef void (*KilnTask)(const KilnContext* ctx, int64_t begin, int64_t end, int32_t thread);

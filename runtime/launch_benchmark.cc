@@ -20,7 +20,7 @@ double Microseconds(const LoadedKernel& kernel, const uint64_t* arguments, int t
   return batches[batches.size() / 2];
 }
 
-void Report(const char* name, proto::ArtifactInfo info, int64_t size, int threads) {
+void Report(const char* name, const proto::ArtifactInfo& info, int64_t size, int threads) {
   auto kernel = LoadedKernel::FromBytes(TestKernelBytes(), info);
   if (!kernel.ok()) {
     std::fprintf(stderr, "%s\n", kernel.status().ToString().c_str());

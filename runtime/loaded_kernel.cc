@@ -23,9 +23,9 @@ using Loaded = absl::StatusOr<std::shared_ptr<const LoadedKernel>>;
 
 absl::Status CheckTarget(const proto::Target& target) {
   if (target.runtime_abi() != RuntimeAbi()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("made for runtime ABI ", absl::Hex(target.runtime_abi()), ", this is ",
-                     absl::Hex(RuntimeAbi())));
+    return absl::FailedPreconditionError(absl::StrCat("made for runtime ABI ",
+                                                      absl::Hex(target.runtime_abi()), ", this is ",
+                                                      absl::Hex(RuntimeAbi())));
   }
   if (target.device_case() != proto::Target::kCpu) {
     return absl::FailedPreconditionError("not made for a CPU");
@@ -101,8 +101,8 @@ absl::StatusOr<void*> OpenByTempFile(absl::string_view payload) {
 absl::Status LoadError(const std::string& path, const char* error) {
   std::string text = error != nullptr ? error : "unknown error";
   bool mapping = absl::StrContains(text, "failed to map") ||
-                 absl::StrContains(text, "cannot open") ||
-                 absl::StrContains(text, "ermission") || absl::StrContains(text, "permitted");
+                 absl::StrContains(text, "cannot open") || absl::StrContains(text, "ermission") ||
+                 absl::StrContains(text, "permitted");
   if (mapping || IsNoExec(path)) return absl::UnavailableError(text);
   return absl::DataLossError(text);
 }

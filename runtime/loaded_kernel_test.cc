@@ -35,6 +35,7 @@ TEST(LoadedKernelTest, ManyLoadsFromBytesStayApart) {
   proto::ArtifactInfo info = TestInfo();
   AddSerial(&info, "add_one");
   std::vector<std::shared_ptr<const LoadedKernel>> kernels;
+  kernels.reserve(40);
   for (int i = 0; i < 40; ++i) kernels.push_back(Load(info));
   kernels.erase(kernels.begin(), kernels.begin() + 20);
   for (const auto& kernel : kernels) {
@@ -70,7 +71,8 @@ TEST(LoadedKernelTest, RangeTasksRunEveryIterationOnce) {
       uint64_t arguments[2] = {reinterpret_cast<uint64_t>(y.data()), static_cast<uint64_t>(size)};
       int launches = 0;
       for (int threads : {0, 1, 2, 3, 8}) {
-        for (int i = 0; i < 20; ++i, ++launches) kernel->Launch(arguments, nullptr, nullptr, threads);
+        for (int i = 0; i < 20; ++i, ++launches)
+          kernel->Launch(arguments, nullptr, nullptr, threads);
       }
       for (int64_t i = 0; i < size; ++i) ASSERT_EQ(y[i], launches) << i << " of " << size;
       EXPECT_EQ(y[size], 0);
@@ -198,6 +200,7 @@ TEST(LoadedKernelTest, SeveralThreadsLaunch) {
   AddSerial(&info, "sum_out");
   auto kernel = Load(info);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   std::atomic<int> wrong{0};
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {

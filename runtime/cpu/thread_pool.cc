@@ -156,9 +156,9 @@ bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* cal
   }
   const uint32_t epoch = Epoch(gate_.load(std::memory_order_relaxed)) + 1;
   // seq_cst, as is the count of parked threads: one of the two sides sees the other.
-  gate_.store(uint64_t{epoch} << kEpochShift | static_cast<uint64_t>(threads) << kThreadsShift |
-                  kOpen,
-              std::memory_order_seq_cst);
+  gate_.store(
+      uint64_t{epoch} << kEpochShift | static_cast<uint64_t>(threads) << kThreadsShift | kOpen,
+      std::memory_order_seq_cst);
   if (parked_.load(std::memory_order_seq_cst) != 0) Wake(threads);
   const int64_t start = NowNanoseconds();
   *caller_iterations = Work(0);

@@ -80,6 +80,7 @@ TEST(ThreadPoolTest, FailureEndsEarly) {
 // Several threads want the pool, children are forked in between.
 TEST(ThreadPoolTest, ConcurrentLaunchesAndForks) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   std::atomic<int> wrong{0}, shared{0};
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {

@@ -1,0 +1,46 @@
+#include "client_cpp/fields.h"
+
+#include "gtest/gtest.h"
+
+namespace kiln {
+namespace {
+
+TEST(FieldTest, ElementsByPositionAndIndices) {
+  auto field = Field<float>::Create({3, 4});
+  ASSERT_TRUE(field.ok()) << field.status();
+  EXPECT_EQ(field->size(), 12u);
+  EXPECT_EQ((*field)[5], 0.0f);
+  field->at(1, 2) = 7;
+  EXPECT_EQ((*field)[6], 7.0f);
+  EXPECT_TRUE(field->CopyFrom(std::vector<float>(12, 2.5f)).ok());
+  EXPECT_EQ(field->ToVector(), std::vector<float>(12, 2.5f));
+  EXPECT_TRUE(absl::IsInvalidArgument(field->CopyFrom(std::vector<float>(11))));
+  field->Fill(-1);
+  EXPECT_EQ(field->at(2, 3), -1.0f);
+}
+
+TEST(FieldTest, TensorsLieSideBySide) {
+  auto field = Field<double>::Create({5}, {3});
+  ASSERT_TRUE(field.ok()) << field.status();
+  EXPECT_EQ(field->size(), 15u);
+  field->at(4, 2) = 1;
+  EXPECT_EQ((*field)[14], 1.0);
+  EXPECT_EQ(field->storage().dense().components_size(), 3);
+}
+
+// One artifact serves all sizes: the outermost extent is passed at launch.
+TEST(FieldTest, SizeIsNotInTheDescriptor) {
+  auto small = Field<int32_t>::Create({8}), large = Field<int32_t>::Create({800});
+  EXPECT_EQ(small->storage().SerializeAsString(), large->storage().SerializeAsString());
+  EXPECT_EQ(large->dense().outer_extent(), 800u);
+}
+
+TEST(FieldTest, RefusesTheAbsurd) {
+  EXPECT_FALSE(Field<float>::Create({uint64_t{1} << 40, uint64_t{1} << 40}).ok());
+  EXPECT_FALSE(Field<float>::Create({uint64_t{1} << 43}).ok());
+  EXPECT_FALSE(Field<float>::Create({0}).ok());
+  EXPECT_FALSE(Field<float>::Create({4}, {1u << 20}).ok());
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,62 @@
+#include "client_cpp/launcher.h"
+
+#include "gtest/gtest.h"
+#include "runtime/test_artifact.h"
+
+namespace kiln {
+namespace {
+
+std::shared_ptr<const LoadedKernel> Load(const proto::ArtifactInfo& info) {
+  auto kernel = LoadedKernel::FromBytes(TestKernelBytes(), info);
+  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  return *kernel;
+}
+
+TEST(LauncherTest, ValuesAndResults) {
+  proto::ArtifactInfo info = TestInfo();
+  AddSerial(&info, "add_one");
+  info.add_arguments()->set_scalar(proto::I64);
+  info.add_results(proto::I64);
+  Launcher launch(Load(info));
+  EXPECT_TRUE(absl::IsFailedPrecondition(launch.Run()));
+  EXPECT_TRUE(launch.Set(0, 4).Run().ok());
+  EXPECT_EQ(launch.result<int64_t>(), 5);
+  EXPECT_TRUE(launch.Set(0, -3.7).Run().ok());
+  EXPECT_EQ(launch.result<int64_t>(), -2);
+  EXPECT_TRUE(absl::IsFailedPrecondition(launch.Set(1, 1).Run()));
+}
+
+TEST(LauncherTest, FieldsAreBasesThenExtent) {
+  proto::ArtifactInfo info = TestInfo();
+  AddRange(&info, "count_up", 0, 1, "count_up_bounds");
+  info.add_arguments()->set_kind(proto::ArgumentSlot::SLOT_BASE);
+  info.add_arguments()->set_kind(proto::ArgumentSlot::SLOT_EXTENT);
+  Launcher launch(Load(info));
+  auto field = *Field<int32_t>::Create({1000});
+  ASSERT_TRUE(launch.Bind(0, field).Run().ok());
+  EXPECT_EQ(field.ToVector(), std::vector<int32_t>(1000, 1));
+  std::vector<int32_t> array(10);
+  ASSERT_TRUE(launch.Bind(0, array.data(), {array.size()}).Run().ok());
+  EXPECT_EQ(array, std::vector<int32_t>(10, 1));
+}
+
+TEST(LauncherTest, SlotsHoldTheScalarsBytesOnly) {
+  EXPECT_EQ(SlotOf(proto::I8, int64_t{-1}), 0xffu);
+  EXPECT_EQ(SlotOf(proto::U1, int64_t{7}), 1u);
+  EXPECT_EQ(SlotOf(proto::F32, 1.0), 0x3f800000u);
+  EXPECT_EQ(SlotOf(proto::F64, int64_t{1}), 0x3ff0000000000000u);
+  EXPECT_EQ(SlotOf(proto::F16, 1.0), 0x3c00u);
+  EXPECT_EQ(SlotOf(proto::U64, ~uint64_t{0}), ~uint64_t{0});
+}
+
+TEST(LauncherTest, FailedChecksAreAborted) {
+  proto::ArtifactInfo info = TestInfo();
+  AddRange(&info, "fail_from", 10, 1);
+  info.add_arguments()->set_scalar(proto::I64);
+  Launcher launch(Load(info));
+  EXPECT_TRUE(absl::IsAborted(launch.Set(0, 5).Run()));
+  EXPECT_TRUE(launch.Set(0, 10).Run().ok());
+}
+
+}  // namespace
+}  // namespace kiln
