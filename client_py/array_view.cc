@@ -96,6 +96,7 @@ bool ViewArray(PyObject* object, ArrayView* view) {
     view->data = array->data;
     view->extents = reinterpret_cast<const int64_t*>(array->dimensions);
     view->ndim = array->nd;
+    view->element_axes = -1;
     view->writable = (array->flags & kWriteable) != 0;
     return view->scalar != proto::SCALAR_NONE;
   }
@@ -106,6 +107,7 @@ bool ViewArray(PyObject* object, ArrayView* view) {
   view->data = reinterpret_cast<void*>(storage->bases[0]);
   view->extents = storage->full_shape.data();
   view->ndim = static_cast<int>(storage->full_shape.size());
+  view->element_axes = static_cast<int>(storage->element_shape.size());
   view->writable = true;
   return true;
 }
