@@ -1,0 +1,25 @@
+// Entries for tests of the stores.
+#ifndef KILN_SERVER_CACHE_TEST_ENTRY_H_
+#define KILN_SERVER_CACHE_TEST_ENTRY_H_
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "lang/digest.h"
+#include "lang/entry.h"
+#include "server/cache/artifact_store.h"
+
+namespace kiln {
+
+inline Digest TestKey(int number) { return Sha256Of(absl::StrCat("key ", number)); }
+
+// A whole entry of about `size` bytes that took `seconds` to make.
+inline EntryPtr TestEntry(int number, size_t size = 100, double seconds = 0.5) {
+  proto::ArtifactInfo info;
+  info.set_compile_seconds(seconds);
+  return *CheckEntry(TestKey(number), EncodeEntry(TestKey(number), std::string(size, 'x'), info));
+}
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_CACHE_TEST_ENTRY_H_

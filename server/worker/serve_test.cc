@@ -1,0 +1,144 @@
+#include "server/worker/serve.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "lang/canonical.h"
+#include "lang/entry.h"
+#include "lang/framing.h"
+#include "lang/version.h"
+#include "server/worker/self_id.h"
+
+namespace kiln {
+namespace {
+
+// A worker on a thread, and the other end of its pipe.
+class ServeTest : public testing::Test {
+ protected:
+  void Begin() {
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    fd_ = ends[0];
+    options_.in = options_.out = ends[1];
+    options_.compiler_id = Sha256Of("compiler");
+    if (options_.compile == nullptr) {
+      options_.compile = [](const proto::CompileRequest&, const proto::CompileUnit& unit) {
+        Product product;
+        product.payload = "code";
+        *product.info.mutable_target() = unit.target();
+        return product;
+      };
+    }
+    thread_ = std::thread([this] {
+      end_ = Serve(options_);
+      close(options_.in);
+    });
+  }
+  absl::Status End() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+    if (thread_.joinable()) thread_.join();
+    return end_;
+  }
+  ~ServeTest() override { End().IgnoreError(); }
+
+  absl::StatusOr<Frame> Ask(FrameType type, absl::string_view body) {
+    if (absl::Status sent = WriteFrame(fd_, type, 3, body); !sent.ok()) return sent;
+    return ReadFrame(fd_, absl::Now() + absl::Seconds(10));
+  }
+  static proto::CompileRequest Request() {
+    proto::CompileUnit unit;
+    unit.mutable_target()->set_runtime_abi(5);
+    proto::CompileRequest request;
+    request.set_unit(CanonicalBytes(unit));
+    return request;
+  }
+
+  WorkerOptions options_;
+  int fd_ = -1;
+  std::thread thread_;
+  absl::Status end_;
+};
+
+TEST_F(ServeTest, GreetsWarm) {
+  bool warm = false;
+  options_.warm_up = [&warm] {
+    warm = true;
+    return absl::OkStatus();
+  };
+  Begin();
+  absl::StatusOr<Frame> frame = Ask(FrameType::kHello, proto::Hello().SerializeAsString());
+  ASSERT_TRUE(frame.ok());
+  EXPECT_TRUE(warm);
+  proto::HelloReply reply;
+  ASSERT_TRUE(ParseReply(*frame, FrameType::kHelloReply, &reply).ok());
+  EXPECT_EQ(reply.protocol(), kProtocolVersion);
+  EXPECT_EQ(reply.compiler(), Sha256Of("compiler").view());
+  EXPECT_TRUE(End().ok());
+}
+
+TEST_F(ServeTest, MakesAnEntryUnderItsOwnDigest) {
+  Begin();
+  absl::StatusOr<Frame> frame = Ask(FrameType::kCompile, Request().SerializeAsString());
+  ASSERT_TRUE(frame.ok());
+  EXPECT_EQ(frame->id, 3u);
+  proto::CompileReply reply;
+  ASSERT_TRUE(ParseReply(*frame, FrameType::kCompileReply, &reply).ok());
+  const Digest key = UnitKey(Request().unit(), Sha256Of("compiler"));
+  EXPECT_EQ(reply.digest(), key.view());
+  absl::StatusOr<EntryView> entry = DecodeEntry(reply.entry(), &key);
+  ASSERT_TRUE(entry.ok()) << entry.status();
+  EXPECT_EQ(entry->payload, "code");
+  EXPECT_EQ(entry->info.compiler(), Sha256Of("compiler").Hex());
+  EXPECT_GT(entry->info.compile_seconds(), 0);
+}
+
+TEST_F(ServeTest, RefusesWhatIsNoRequestAndGoesOn) {
+  Begin();
+  proto::CompileReply reply;
+  absl::StatusOr<Frame> frame = Ask(FrameType::kCompile, "\xff\xff");
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseReply(*frame, FrameType::kCompileReply, &reply)));
+  proto::CompileRequest request = Request();
+  request.mutable_unit()->append("\xfa\x3f\x01z", 4);
+  frame = Ask(FrameType::kCompile, request.SerializeAsString());
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseReply(*frame, FrameType::kCompileReply, &reply)));
+  frame = Ask(FrameType::kLookup, "");
+  EXPECT_TRUE(absl::IsUnimplemented(ParseReply(*frame, FrameType::kCompileReply, &reply)));
+  frame = Ask(FrameType::kCompile, Request().SerializeAsString());
+  EXPECT_TRUE(ParseReply(*frame, FrameType::kCompileReply, &reply).ok());
+}
+
+TEST_F(ServeTest, EndsAtBytesThatAreNoFrame) {
+  Begin();
+  ASSERT_EQ(write(fd_, "sixteen bytes..!", 16), 16);
+  EXPECT_TRUE(absl::IsUnavailable(ReadFrame(fd_, absl::Now() + absl::Seconds(10)).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(End()));
+}
+
+TEST_F(ServeTest, DiagnosticsMakeNoEntry) {
+  options_.compile = [](const proto::CompileRequest&, const proto::CompileUnit&) {
+    Product product;
+    product.diagnostics.emplace_back().set_message("wrong");
+    return product;
+  };
+  Begin();
+  absl::StatusOr<Frame> frame = Ask(FrameType::kCompile, Request().SerializeAsString());
+  proto::CompileReply reply;
+  ASSERT_TRUE(ParseReply(*frame, FrameType::kCompileReply, &reply).ok());
+  EXPECT_TRUE(reply.entry().empty());
+  EXPECT_EQ(reply.diagnostics(0).message(), "wrong");
+}
+
+TEST(SelfId, IsTheSameTwiceAndNamesThisProgramFirst) {
+  absl::StatusOr<CompilerIdRecord> self = IdentifySelf();
+  ASSERT_TRUE(self.ok()) << self.status();
+  EXPECT_EQ(self->id, IdentifySelf()->id);
+  ASSERT_FALSE(self->files.empty());
+  EXPECT_NE(self->files[0].find("worker_test"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kiln
