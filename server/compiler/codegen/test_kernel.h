@@ -57,7 +57,7 @@ class TestKernel {
   KilnContext context_ = {};
   KilnRuntime runtime_ = {};
   uint32_t failed_ = 0;
-  uint64_t results_[16] = {};
+  uint64_t results_[64] = {};
   alignas(64) uint8_t temporaries_[4096] = {};
   alignas(64) uint32_t random_[4][16] = {};
   std::vector<Report> reports_;
