@@ -14,7 +14,7 @@ struct ArrayView {
   void* data;
   const int64_t* extents;  // of all axes, those of the elements included
   int ndim;
-  int element_axes;        // of our ndarrays; -1: as the kernel wants it
+  int element_axes;  // of our ndarrays; -1: as the annotation says
   Scalar scalar;
   bool writable;
 };

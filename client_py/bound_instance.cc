@@ -27,6 +27,7 @@ Matcher MakeMatcher(const py::tuple& spec) {
     matcher.scalar = static_cast<Scalar>(py::cast<int>(spec[1]));
     matcher.ndim = py::cast<int>(spec[2]);
     matcher.element_shape = py::cast<std::vector<uint32_t>>(spec[3]);
+    matcher.numpy_element_axes = py::cast<int>(spec[4]);
   } else {
     throw py::value_error("unknown matcher " + kind);
   }

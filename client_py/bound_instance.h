@@ -21,6 +21,7 @@ struct Matcher {
   Scalar scalar = proto::SCALAR_NONE;
   int ndim = 0;                         // kArray: without the element's axes
   std::vector<uint32_t> element_shape;  // kArray
+  int numpy_element_axes = 0;           // kArray: trailing axes of a NumPy array that are elements
 };
 
 // How one slot, or run of slots, is filled at each call. All others are constant.

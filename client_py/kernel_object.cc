@@ -65,7 +65,8 @@ bool MatchesArray(const Matcher& matcher, PyObject* argument) {
   if (!ViewArray(argument, &view)) return false;
   const int element_axes = static_cast<int>(matcher.element_shape.size());
   if (view.scalar != matcher.scalar || view.ndim != matcher.ndim + element_axes) return false;
-  if (view.element_axes >= 0 && view.element_axes != element_axes) return false;
+  const int own_axes = view.element_axes >= 0 ? view.element_axes : matcher.numpy_element_axes;
+  if (own_axes != element_axes) return false;
   for (int a = 0; a < element_axes; ++a) {
     if (view.extents[matcher.ndim + a] != matcher.element_shape[a]) return false;
   }

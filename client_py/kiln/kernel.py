@@ -332,10 +332,12 @@ class _Array(_Parameter):
             self._check_ndarray(value, element)
         else:
             dtype, element_shape, ndim = self._check_external(value, element)
+        # An annotation without element type takes NumPy arrays as arrays of scalars.
+        numpy_element_axes = element.ndim if isinstance(element, ti_types.MatrixType) else 0
         boundary = 1 if wanted.boundary == "clamp" else 0
         descriptor = _native.ndarray_descriptor(dtype.scalar, list(element_shape), ndim, boundary)
         return _Spec(
-            ("array", dtype.scalar, ndim, list(element_shape)),
+            ("array", dtype.scalar, ndim, list(element_shape), numpy_element_axes),
             ("array",),
             lambda ctx: ctx.array_argument(descriptor, dtype, element_shape, ndim, wanted.boundary),
         )
