@@ -113,8 +113,8 @@ absl::Status KernelBuilder::CheckVisible(NodeId id) const {
 absl::Status KernelBuilder::CheckValue(NodeId id) const {
   RETURN_IF_ERROR(CheckVisible(id));
   if (node(id).type() != 0 && FindNode(node(id).kind())->has_value) return absl::OkStatus();
-  return InvalidArgumentError(StrCat("node ", id, " (", FindNode(node(id).kind())->spelling,
-                                     ") is no value"));
+  return InvalidArgumentError(
+      StrCat("node ", id, " (", FindNode(node(id).kind())->spelling, ") is no value"));
 }
 
 absl::Status KernelBuilder::CheckAddress(NodeId id) const {
@@ -141,8 +141,8 @@ absl::Status KernelBuilder::CheckIntegers(absl::Span<const NodeId> indices) cons
     const Type& type = types_[TypeOf(indices[i])];
     if (type.IsScalar() && !IsFloat(type.scalar)) continue;
     return InvalidArgumentError(StrCat("indices must be integers, however '",
-                                       types_.Name(TypeOf(indices[i])),
-                                       "' is provided as index ", i));
+                                       types_.Name(TypeOf(indices[i])), "' is provided as index ",
+                                       i));
   }
   return absl::OkStatus();
 }
@@ -182,8 +182,7 @@ NodeId KernelBuilder::AppendIn(uint32_t block, bool listed, proto::NodeKind kind
   return id;
 }
 
-NodeId KernelBuilder::Append(proto::NodeKind kind, TypeId type,
-                             absl::Span<const NodeId> operands) {
+NodeId KernelBuilder::Append(proto::NodeKind kind, TypeId type, absl::Span<const NodeId> operands) {
   const OpenBlock& current = open_.back();
   return AppendIn(current.block, !current.terminated, kind, type, operands);
 }
@@ -281,8 +280,8 @@ NodeId KernelBuilder::CastUnchecked(NodeId x, TypeId to) {
 NodeId KernelBuilder::CastScalars(NodeId x, Scalar to) {
   const Type& type = types_[TypeOf(x)];
   if (type.scalar == to) return x;
-  return CastUnchecked(x, type.IsTensor() ? types_.GetTensor(to, type.shape)
-                                          : types_.GetScalar(to));
+  return CastUnchecked(x,
+                       type.IsTensor() ? types_.GetTensor(to, type.shape) : types_.GetScalar(to));
 }
 
 absl::StatusOr<NodeId> KernelBuilder::Operation(proto::NodeKind kind, proto::Op op,
@@ -344,8 +343,8 @@ absl::StatusOr<NodeId> KernelBuilder::MakeTensor(absl::Span<const NodeId> elemen
     RETURN_IF_ERROR(CheckValue(element));
     const Type& element_type = types_[TypeOf(element)];
     if (!element_type.IsScalar()) {
-      return InvalidArgumentError(StrCat("elements of a tensor are scalars, not '",
-                                         types_.Name(TypeOf(element)), "'"));
+      return InvalidArgumentError(
+          StrCat("elements of a tensor are scalars, not '", types_.Name(TypeOf(element)), "'"));
     }
     type.scalar = type.scalar == proto::SCALAR_NONE ? element_type.scalar
                                                     : Promote(type.scalar, element_type.scalar);
@@ -412,8 +411,8 @@ NodeId KernelBuilder::Random(TypeId type) {
 absl::StatusOr<NodeId> KernelBuilder::Shape(ParamId storage, int axis) {
   RETURN_IF_ERROR(CheckParam(storage, proto::Param::PARAM_STORAGE));
   if (axis < 0 || axis >= params_[storage].num_indices) {
-    return InvalidArgumentError(StrCat("axis ", axis, " does not exist: the parameter has ",
-                                       params_[storage].num_indices));
+    return InvalidArgumentError(
+        StrCat("axis ", axis, " does not exist: the parameter has ", params_[storage].num_indices));
   }
   const NodeId id = Append(proto::SHAPE, types_.GetScalar(proto::I32), {});
   mutable_node(id)->set_index(storage);
@@ -472,8 +471,8 @@ absl::Status KernelBuilder::Store(NodeId address, NodeId value) {
   RETURN_IF_ERROR(CheckValue(value));
   const TypeId type = TypeOf(address);
   if (!CheckCast(TypeOf(value), type, types_).ok()) {
-    return InvalidArgumentError(StrCat("cannot assign '", types_.Name(TypeOf(value)), "' to '",
-                                       types_.Name(type), "'"));
+    return InvalidArgumentError(
+        StrCat("cannot assign '", types_.Name(TypeOf(value)), "' to '", types_.Name(type), "'"));
   }
   Append(proto::STORE, 0, {address, CastUnchecked(value, type)});
   return absl::OkStatus();
@@ -485,9 +484,9 @@ absl::StatusOr<NodeId> KernelBuilder::Atomic(proto::Op op, NodeId address, NodeI
   const TypeId type = TypeOf(address);
   RETURN_IF_ERROR(CheckAtomic(op, type, types_));
   if (!CheckCast(TypeOf(value), type, types_).ok()) {
-    return InvalidArgumentError(StrCat("unsupported operand type(s) for '",
-                                       FindOp(op)->spelling, "': '", types_.Name(type),
-                                       "' and '", types_.Name(TypeOf(value)), "'"));
+    return InvalidArgumentError(StrCat("unsupported operand type(s) for '", FindOp(op)->spelling,
+                                       "': '", types_.Name(type), "' and '",
+                                       types_.Name(TypeOf(value)), "'"));
   }
   const NodeId id = Append(proto::ATOMIC, type, {address, CastUnchecked(value, type)});
   mutable_node(id)->set_op(op);

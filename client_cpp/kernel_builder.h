@@ -38,7 +38,7 @@
 
 namespace kiln {
 
-using NodeId = uint32_t;   // 0: none
+using NodeId = uint32_t;  // 0: none
 using ParamId = uint32_t;
 
 class KernelBuilder {
@@ -48,7 +48,7 @@ class KernelBuilder {
   // --- Types -------------------------------------------------------------
   TypeTable& types() { return types_; }
   TypeId ScalarType(Scalar s) { return types_.GetScalar(s); }
-  TypeId TypeOf(NodeId node) const;       // value type; for addresses what lies there
+  TypeId TypeOf(NodeId node) const;  // value type; for addresses what lies there
   bool IsAddress(NodeId node) const;
 
   // --- Parameters, results -------------------------------------------------
@@ -63,15 +63,15 @@ class KernelBuilder {
   int NumIndices(ParamId storage) const;
 
   // --- Values --------------------------------------------------------------
-  NodeId ConstInt(int64_t value, Scalar type);    // wraps to the type's width
+  NodeId ConstInt(int64_t value, Scalar type);  // wraps to the type's width
   NodeId ConstUInt(uint64_t value, Scalar type);
   NodeId ConstFloat(double value, Scalar type);
   NodeId ConstBool(bool value);
-  absl::StatusOr<NodeId> Param(ParamId param);    // value parameters
+  absl::StatusOr<NodeId> Param(ParamId param);  // value parameters
   absl::StatusOr<NodeId> Unary(proto::Op op, NodeId x);
   absl::StatusOr<NodeId> Binary(proto::Op op, NodeId a, NodeId b);
   absl::StatusOr<NodeId> Ternary(proto::Op op, NodeId c, NodeId a, NodeId b);
-  absl::StatusOr<NodeId> Cast(NodeId x, TypeId to);      // no node when already of the type
+  absl::StatusOr<NodeId> Cast(NodeId x, TypeId to);  // no node when already of the type
   absl::StatusOr<NodeId> BitCast(NodeId x, TypeId to);
   // Elements are promoted to one scalar type; shape {n} or {n, m}.
   absl::StatusOr<NodeId> MakeTensor(absl::Span<const NodeId> elements,
@@ -79,7 +79,7 @@ class KernelBuilder {
   absl::StatusOr<NodeId> Extract(NodeId tensor, absl::Span<const NodeId> indices);
   absl::StatusOr<NodeId> MakeStruct(TypeId type, absl::Span<const NodeId> members);
   absl::StatusOr<NodeId> GetMember(NodeId value, int member);
-  NodeId Random(TypeId type);   // a scalar type; 0 for any other
+  NodeId Random(TypeId type);                               // a scalar type; 0 for any other
   absl::StatusOr<NodeId> Shape(ParamId storage, int axis);  // i32
 
   // --- Addresses and memory --------------------------------------------------
@@ -89,7 +89,7 @@ class KernelBuilder {
   absl::StatusOr<NodeId> Element(NodeId address, absl::Span<const NodeId> indices);
   absl::StatusOr<NodeId> MemberAddress(NodeId address, int member);
   absl::StatusOr<NodeId> Load(NodeId address);
-  absl::Status Store(NodeId address, NodeId value);        // casts (and broadcasts) the value
+  absl::Status Store(NodeId address, NodeId value);  // casts (and broadcasts) the value
   absl::StatusOr<NodeId> Atomic(proto::Op op, NodeId address, NodeId value);  // old value
 
   // --- Control ---------------------------------------------------------------
@@ -97,7 +97,7 @@ class KernelBuilder {
   absl::StatusOr<NodeId> BeginRangeFor(absl::Span<const NodeId> bounds,  // b0,e0,b1,e1,…
                                        const proto::LoopConfig& config);
   absl::StatusOr<NodeId> BeginStructFor(ParamId storage, const proto::LoopConfig& config);
-  absl::StatusOr<NodeId> LoopIndex(NodeId loop, int dimension);          // i32
+  absl::StatusOr<NodeId> LoopIndex(NodeId loop, int dimension);  // i32
   NodeId BeginWhile();
   absl::StatusOr<NodeId> BeginIf(NodeId condition);
   // Value-yielding choice: Yield in each arm; the node's type is the promoted one.
@@ -107,7 +107,7 @@ class KernelBuilder {
   absl::Status End();
   absl::Status Break();
   absl::Status Continue();
-  absl::Status Return(absl::Span<const NodeId> values);    // cast to the return types
+  absl::Status Return(absl::Span<const NodeId> values);  // cast to the return types
 
   // 0 when one of the values is none.
   NodeId Print(absl::Span<const NodeId> values, const proto::Format& format);
@@ -133,8 +133,8 @@ class KernelBuilder {
  private:
   // A block being filled. `owner` has one or two blocks; `second` says which this is.
   struct OpenBlock {
-    NodeId owner;             // 0: the kernel's body
-    proto::NodeKind kind;     // of the owner
+    NodeId owner;          // 0: the kernel's body
+    proto::NodeKind kind;  // of the owner
     uint32_t block;
     bool second = false;
     // After a break, continue or return: later nodes are made but never listed.
@@ -164,7 +164,7 @@ class KernelBuilder {
   std::vector<NodeId> IndexOperands(NodeId first, absl::Span<const NodeId> indices);
 
   NodeId CastUnchecked(NodeId x, TypeId to);
-  NodeId CastScalars(NodeId x, Scalar to);   // element-wise, shape kept
+  NodeId CastScalars(NodeId x, Scalar to);        // element-wise, shape kept
   NodeId FoldedCast(NodeId constant, Scalar to);  // 0: not folded
   absl::StatusOr<NodeId> Condition(NodeId x);
   absl::StatusOr<NodeId> Operation(proto::NodeKind kind, proto::Op op,
@@ -181,14 +181,14 @@ class KernelBuilder {
   DefaultTypes defaults_;
   TypeTable types_;
   proto::CompileUnit unit_;
-  proto::Function* body_;             // of unit_
+  proto::Function* body_;  // of unit_
   proto::SourceMap source_map_;
   std::vector<OpenBlock> open_;
   std::vector<uint32_t> node_block_;  // the block that each node was made in
   std::vector<bool> block_open_;
   struct ParamInfo {
     proto::Param::Kind kind;
-    TypeId type;       // value, or what lies at one index
+    TypeId type;  // value, or what lies at one index
     int num_indices;
   };
   std::vector<ParamInfo> params_;

@@ -152,8 +152,7 @@ absl::Status KernelBuilder::EndChoose(const OpenBlock& choose) {
   if (type != TypeOf(yields[1])) {
     ASSIGN_OR_RETURN(const OpTyping typing,
                      TypeOp(proto::OP_SELECT,
-                            {node(node(choose.owner).operands(0)).type(), type,
-                             TypeOf(yields[1])},
+                            {node(node(choose.owner).operands(0)).type(), type, TypeOf(yields[1])},
                             defaults_, &types_));
     type = typing.result;
   }
@@ -184,9 +183,8 @@ bool KernelBuilder::IsParallel(size_t open_index) const {
   const OpenBlock& block = open_[open_index];
   if (open_index != 1 || block.kind == proto::WHILE) return false;
   const proto::Node& loop = node(block.owner);
-  const uint64_t config = block.kind == proto::RANGE_FOR
-                              ? loop.index()
-                              : static_cast<uint64_t>(loop.attributes(0));
+  const uint64_t config =
+      block.kind == proto::RANGE_FOR ? loop.index() : static_cast<uint64_t>(loop.attributes(0));
   return config == 0 || !unit_.kernel().loops(static_cast<int>(config - 1)).serialize();
 }
 
@@ -214,8 +212,8 @@ absl::Status KernelBuilder::Continue() { return Jump(proto::CONTINUE); }
 absl::Status KernelBuilder::Return(absl::Span<const NodeId> values) {
   const auto& returns = body_->returns();
   if (static_cast<int>(values.size()) != returns.size()) {
-    return InvalidArgumentError(StrCat("the function returns ", returns.size(), " values, not ",
-                                       values.size()));
+    return InvalidArgumentError(
+        StrCat("the function returns ", returns.size(), " values, not ", values.size()));
   }
   for (size_t i = 0; i < open_.size(); ++i) {
     if (open_[i].kind == proto::CHOOSE) {
@@ -264,8 +262,7 @@ absl::StatusOr<NodeId> KernelBuilder::Append(proto::Node given) {
     return InvalidArgumentError(StrCat("node kind ", given.kind(), " cannot be appended alone"));
   }
   const int operands = given.operands_size();
-  if (operands < info->min_operands ||
-      (info->max_operands >= 0 && operands > info->max_operands)) {
+  if (operands < info->min_operands || (info->max_operands >= 0 && operands > info->max_operands)) {
     return InvalidArgumentError(
         StrCat("'", info->spelling, "' does not take ", operands, " operands"));
   }

@@ -44,9 +44,8 @@ std::string CanonicalBytes(const proto::CompileUnit& unit) { return Deterministi
 
 absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes) {
   if (bytes.size() > kMaxUnitBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("compile unit of ", bytes.size(),
-                                                   " bytes; at most ", kMaxUnitBytes,
-                                                   " are accepted"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "compile unit of ", bytes.size(), " bytes; at most ", kMaxUnitBytes, " are accepted"));
   }
   proto::CompileUnit unit;
   if (!unit.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {

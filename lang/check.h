@@ -34,13 +34,13 @@ class CheckFailure {
 }  // namespace kiln
 
 // A loop, so that it is one statement that an `else` cannot attach to.
-#define KILN_CHECK(condition)                  \
+#define KILN_CHECK(condition)                   \
   while (__builtin_expect(!(condition), false)) \
   ::kiln::internal::CheckFailure(__FILE__, __LINE__, #condition).stream()
 
-#define KILN_CHECK_OK(expr)                                                 \
-  if (const absl::Status kiln_checked_ = (expr); kiln_checked_.ok()) {      \
-  } else                                                                    \
+#define KILN_CHECK_OK(expr)                                            \
+  if (const absl::Status kiln_checked_ = (expr); kiln_checked_.ok()) { \
+  } else                                                               \
     ::kiln::internal::CheckFailure(__FILE__, __LINE__, #expr).stream() << kiln_checked_
 
 #endif  // KILN_LANG_CHECK_H_

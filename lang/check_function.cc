@@ -59,8 +59,8 @@ class Checker {
   template <typename... Parts>
   absl::Status Bad(uint32_t id, const Parts&... parts) const {
     return absl::InvalidArgumentError(absl::StrCat("function ", number_, ", node ", id, " (",
-                                                   FindNode(node(id).kind())->spelling, "): ",
-                                                   parts...));
+                                                   FindNode(node(id).kind())->spelling,
+                                                   "): ", parts...));
   }
 
   // The user's mistake: reported, and the walk goes on.
@@ -211,8 +211,7 @@ class Checker {
     const Node& n = node(id);
     const NodeInfo& info = *FindNode(n.kind());
     const int operands = n.operands_size();
-    if (operands < info.min_operands ||
-        (info.max_operands >= 0 && operands > info.max_operands)) {
+    if (operands < info.min_operands || (info.max_operands >= 0 && operands > info.max_operands)) {
       return Bad(id, operands, " operands");
     }
     if (n.blocks_size() != info.blocks) return Bad(id, n.blocks_size(), " blocks");
@@ -258,8 +257,7 @@ class Checker {
   bool IsParallel(const Node& loop, int depth) const {
     if (number_ != 0 || depth != 0 || loop.kind() == proto::WHILE) return false;
     const uint64_t config = ConfigOf(loop);
-    return config == 0 ||
-           !facts_.unit.kernel().loops(static_cast<int>(config - 1)).serialize();
+    return config == 0 || !facts_.unit.kernel().loops(static_cast<int>(config - 1)).serialize();
   }
 
   absl::Status CheckConfig(uint32_t id) const {
@@ -316,8 +314,7 @@ class Checker {
       case proto::CALL:
         return CheckCall(id);
       case proto::LOCAL:
-        return node(id).operands_size() == 0 ? absl::OkStatus()
-                                             : CheckTypedAt(id, 0, type_of(id));
+        return node(id).operands_size() == 0 ? absl::OkStatus() : CheckTypedAt(id, 0, type_of(id));
       case proto::GLOBAL:
         return CheckGlobal(id);
       case proto::LOAD:
@@ -408,8 +405,8 @@ class Checker {
   absl::Status CheckOperation(uint32_t id) {
     const Node& n = node(id);
     const OpInfo* info = FindOp(n.op());
-    if (info == nullptr || info->arity != n.operands_size() ||
-        info->family == proto::FAMILY_CAST || info->family == proto::FAMILY_ATOMIC) {
+    if (info == nullptr || info->arity != n.operands_size() || info->family == proto::FAMILY_CAST ||
+        info->family == proto::FAMILY_ATOMIC) {
       return Bad(id, "op ", n.op(), " does not fit");
     }
     absl::InlinedVector<TypeId, 3> operands;
@@ -612,8 +609,8 @@ class Checker {
 
 }  // namespace
 
-absl::Status CheckFunction(const UnitFacts& facts, const proto::Function& function,
-                           uint32_t number, std::vector<proto::Diagnostic>* diagnostics) {
+absl::Status CheckFunction(const UnitFacts& facts, const proto::Function& function, uint32_t number,
+                           std::vector<proto::Diagnostic>* diagnostics) {
   return Checker(facts, function, number, diagnostics).Run();
 }
 

@@ -22,8 +22,8 @@ struct UnitFacts {
 };
 
 // `number` 0 is the kernel's body, 1 + i function i.
-absl::Status CheckFunction(const UnitFacts& facts, const proto::Function& function,
-                           uint32_t number, std::vector<proto::Diagnostic>* diagnostics);
+absl::Status CheckFunction(const UnitFacts& facts, const proto::Function& function, uint32_t number,
+                           std::vector<proto::Diagnostic>* diagnostics);
 
 }  // namespace kiln
 

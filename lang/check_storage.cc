@@ -87,9 +87,8 @@ uint64_t CellBytes(const proto::DenseStorage& dense, uint32_t base) {
 absl::Status CheckComponents(const proto::Storage& storage, uint64_t elements) {
   const proto::DenseStorage& dense = storage.dense();
   const bool quant = storage.element().has_quant();
-  const uint64_t bits =
-      quant ? std::max(storage.element().quant().bits(), 1u)
-            : static_cast<uint64_t>(8 * ScalarBytes(storage.element().scalar()));
+  const uint64_t bits = quant ? std::max(storage.element().quant().bits(), 1u)
+                              : static_cast<uint64_t>(8 * ScalarBytes(storage.element().scalar()));
   if (static_cast<uint64_t>(dense.components_size()) != elements) {
     return Bad(dense.components_size(), " components for an element of ", elements, " scalars");
   }

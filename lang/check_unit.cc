@@ -73,8 +73,8 @@ absl::Status CheckStorages(const std::vector<TreeLayout>& trees, UnitFacts* fact
     int num_indices = static_cast<int>(storage.has_dense() ? storage.dense().num_axes()
                                                            : storage.ndarray().ndim());
     if (storage.has_tree()) {
-      absl::StatusOr<int> indices = CheckTreeStorage(
-          storage.tree(), trees[storage.tree().tree()], (*facts->types)[type].NumElements());
+      absl::StatusOr<int> indices = CheckTreeStorage(storage.tree(), trees[storage.tree().tree()],
+                                                     (*facts->types)[type].NumElements());
       if (!indices.ok()) return Bad("storage ", i, ": ", indices.status().message());
       num_indices = *indices;
       if (storage.tree().places_size() == 0) type = 0;
@@ -145,8 +145,8 @@ absl::Status CheckUnit(const proto::CompileUnit& unit,
   RETURN_IF_ERROR(LayoutArguments(unit).status());
   RETURN_IF_ERROR(CheckFunction(facts, kernel.body(), 0, diagnostics));
   for (int i = 0; i < kernel.functions_size(); ++i) {
-    RETURN_IF_ERROR(CheckFunction(facts, kernel.functions(i), static_cast<uint32_t>(i + 1),
-                                  diagnostics));
+    RETURN_IF_ERROR(
+        CheckFunction(facts, kernel.functions(i), static_cast<uint32_t>(i + 1), diagnostics));
   }
   return absl::OkStatus();
 }

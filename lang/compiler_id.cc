@@ -132,7 +132,8 @@ absl::StatusOr<Digest> ReadCompilerId(const std::string& record_path,
 absl::Status WriteCompilerId(const std::string& record_path, const CompilerIdRecord& record) {
   if (record.files.empty()) return absl::InvalidArgumentError("compiler id without files");
   std::string text = absl::StrCat(kRecordTag, "\n", record.id.Hex(), "\n");
-  for (const std::string& file : record.files) {
+  for (const std::string& given : record.files) {
+    const std::string file = RealPath(given);
     const std::string stamp = FileStamp(file);
     if (stamp.empty() || file.find('\n') != std::string::npos) {
       return absl::InvalidArgumentError(absl::StrCat("cannot record ", file));
@@ -162,7 +163,7 @@ absl::StatusOr<CompilerIdRecord> AskCompilerId(const std::string& worker_path) {
   }
   CompilerIdRecord record;
   ASSIGN_OR_RETURN(record.id, Digest::FromHex(lines[0]));
-  for (size_t i = 1; i < lines.size(); ++i) record.files.push_back(RealPath(lines[i]));
+  record.files.assign(lines.begin() + 1, lines.end());
   return record;
 }
 

@@ -18,7 +18,7 @@ namespace kiln {
 
 struct CompilerIdRecord {
   Digest id;
-  std::vector<std::string> files;   // absolute paths, the worker's first
+  std::vector<std::string> files;  // absolute paths, the worker's first
 };
 
 // NotFound when there is none or it no longer holds (a file changed, another

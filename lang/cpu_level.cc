@@ -10,24 +10,24 @@ namespace kiln {
 namespace {
 
 // The levels of the x86-64 psABI, as the bits that each adds.
-constexpr uint32_t kLeaf1EcxV2 = 1u << 0     // SSE3
-                                 | 1u << 9   // SSSE3
-                                 | 1u << 13  // CMPXCHG16B
-                                 | 1u << 19  // SSE4.1
-                                 | 1u << 20  // SSE4.2
+constexpr uint32_t kLeaf1EcxV2 = 1u << 0      // SSE3
+                                 | 1u << 9    // SSSE3
+                                 | 1u << 13   // CMPXCHG16B
+                                 | 1u << 19   // SSE4.1
+                                 | 1u << 20   // SSE4.2
                                  | 1u << 23;  // POPCNT
-constexpr uint32_t kLeaf1EcxV3 = 1u << 12    // FMA
-                                 | 1u << 22  // MOVBE
-                                 | 1u << 27  // OSXSAVE
-                                 | 1u << 28  // AVX
+constexpr uint32_t kLeaf1EcxV3 = 1u << 12     // FMA
+                                 | 1u << 22   // MOVBE
+                                 | 1u << 27   // OSXSAVE
+                                 | 1u << 28   // AVX
                                  | 1u << 29;  // F16C
-constexpr uint32_t kLeaf7EbxV3 = 1u << 3     // BMI1
-                                 | 1u << 5   // AVX2
-                                 | 1u << 8;  // BMI2
-constexpr uint32_t kLeaf7EbxV4 = 1u << 16    // AVX512F
-                                 | 1u << 17  // AVX512DQ
-                                 | 1u << 28  // AVX512CD
-                                 | 1u << 30  // AVX512BW
+constexpr uint32_t kLeaf7EbxV3 = 1u << 3      // BMI1
+                                 | 1u << 5    // AVX2
+                                 | 1u << 8;   // BMI2
+constexpr uint32_t kLeaf7EbxV4 = 1u << 16     // AVX512F
+                                 | 1u << 17   // AVX512DQ
+                                 | 1u << 28   // AVX512CD
+                                 | 1u << 30   // AVX512BW
                                  | 1u << 31;  // AVX512VL
 constexpr uint32_t kExtendedEcxV2 = 1u << 0;  // LAHF
 constexpr uint32_t kExtendedEcxV3 = 1u << 5;  // LZCNT

@@ -11,8 +11,8 @@ namespace {
 
 // Digits of the path to one cell and where that cell's array begins.
 struct Chain {
-  int cell;                     // the dense (or root) node whose cell holds the places
-  uint64_t offset = 0;          // of the cell at all indices 0, from the root
+  int cell;             // the dense (or root) node whose cell holds the places
+  uint64_t offset = 0;  // of the cell at all indices 0, from the root
   std::vector<proto::Digit> digits;
 };
 
@@ -89,14 +89,13 @@ bool SameStrides(const Chain& a, const Chain& b) {
 
 }  // namespace
 
-absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(
-    const std::vector<int>& places, const proto::Type& element) const {
+absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vector<int>& places,
+                                                                 const proto::Type& element) const {
   uint64_t elements = 1;
   for (const uint32_t extent : element.shape()) elements *= extent;
   if (places.empty() || places.size() != elements) {
-    return absl::InvalidArgumentError(absl::StrCat("an element of ", elements,
-                                                   " scalars takes as many places, not ",
-                                                   places.size()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an element of ", elements, " scalars takes as many places, not ", places.size()));
   }
   for (const int place : places) {
     if (place <= 0 || place >= tree_.nodes_size() ||
@@ -165,8 +164,8 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(
   const auto& offsets = tree_.nodes(places[0]).index_offset();
   if (std::any_of(offsets.begin(), offsets.end(), [](int64_t o) { return o != 0; })) {
     if (offsets.size() != static_cast<int>(virtual_axes.size())) {
-      return absl::InvalidArgumentError(absl::StrCat(offsets.size(), " index offsets for ",
-                                                     virtual_axes.size(), " indices"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(offsets.size(), " index offsets for ", virtual_axes.size(), " indices"));
     }
     *dense->mutable_index_offset() = offsets;
   }

@@ -23,8 +23,7 @@ std::string Digest::Hex() const { return absl::BytesToHexString(view()); }
 absl::StatusOr<Digest> Digest::FromBytes(absl::string_view raw) {
   Digest digest;
   if (raw.size() != digest.bytes.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a digest has 32 bytes, not ", raw.size()));
+    return absl::InvalidArgumentError(absl::StrCat("a digest has 32 bytes, not ", raw.size()));
   }
   std::memcpy(digest.bytes.data(), raw.data(), raw.size());
   return digest;

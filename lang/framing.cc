@@ -33,8 +33,8 @@ absl::Status WaitFor(int fd, short events, absl::Time deadline) {
       const absl::Duration left = deadline - absl::Now();
       if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("peer is too slow");
       // Rounded up: poll(0) would spin through the last millisecond.
-      timeout_ms = static_cast<int>(
-          std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, INT_MAX));
+      timeout_ms =
+          static_cast<int>(std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, INT_MAX));
     }
     pollfd entry = {fd, events, 0};
     const int ready = poll(&entry, 1, timeout_ms);
@@ -162,8 +162,8 @@ absl::StatusOr<FrameHeader> DecodeFrameHeader(absl::string_view bytes, uint32_t 
 absl::Status WriteFrame(int fd, FrameType type, uint32_t id, absl::string_view body,
                         absl::Time deadline) {
   if (body.size() > kMaxFrameBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("message of ", body.size(),
-                                                   " bytes; at most ", kMaxFrameBytes, " fit"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("message of ", body.size(), " bytes; at most ", kMaxFrameBytes, " fit"));
   }
   char header[kFrameHeaderSize];
   EncodeFrameHeader({type, static_cast<uint32_t>(body.size()), id}, header);

@@ -22,8 +22,8 @@ absl::StatusOr<std::string> UserDirectory() {
   passwd entry;
   passwd* found = nullptr;
   std::vector<char> buffer(16384);
-  if (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
-      found != nullptr && found->pw_dir != nullptr && *found->pw_dir != '\0') {
+  if (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr &&
+      found->pw_dir != nullptr && *found->pw_dir != '\0') {
     return found->pw_dir;
   }
   return absl::FailedPreconditionError(

@@ -10,8 +10,8 @@ namespace kiln {
 namespace {
 
 constexpr uint64_t kPointerBytes = 8;
-constexpr uint64_t kPointerCellBytes = 16;   // a lock and a pointer per cell
-constexpr uint64_t kDynamicBytes = 16;       // lock, length, first chunk
+constexpr uint64_t kPointerCellBytes = 16;  // a lock and a pointer per cell
+constexpr uint64_t kDynamicBytes = 16;      // lock, length, first chunk
 
 template <typename... Parts>
 absl::Status Bad(int node, const Parts&... parts) {
@@ -49,8 +49,8 @@ class Maker {
   absl::Status Run() {
     if (tree_.nodes_size() == 0) return absl::InvalidArgumentError("SNode tree without nodes");
     if (tree_.nodes_size() > kMaxTreeNodes) {
-      return absl::InvalidArgumentError(absl::StrCat("SNode tree of ", tree_.nodes_size(),
-                                                     " nodes; at most ", kMaxTreeNodes));
+      return absl::InvalidArgumentError(
+          absl::StrCat("SNode tree of ", tree_.nodes_size(), " nodes; at most ", kMaxTreeNodes));
     }
     if (node(0).kind() != proto::SNODE_ROOT) return Bad(0, "must be the root");
     visited_.assign(nodes_.size(), false);
@@ -139,8 +139,9 @@ class Maker {
       if (axis >= 0 && !seen.insert(axis).second) return Bad(n, "physical axis ", axis, " twice");
     }
     if (s.index_offset_size() > kMaxIndices) return Bad(n, "too many index offsets");
-    if (s.exponent() > 0 && (s.exponent() > nodes_.size() ||
-                             node(static_cast<int>(s.exponent() - 1)).kind() != proto::SNODE_PLACE)) {
+    if (s.exponent() > 0 &&
+        (s.exponent() > nodes_.size() ||
+         node(static_cast<int>(s.exponent() - 1)).kind() != proto::SNODE_PLACE)) {
       return Bad(n, "shared exponent ", s.exponent() - 1, " is no place");
     }
     if (s.grad_of() > nodes_.size()) return Bad(n, "gradient of ", s.grad_of() - 1);

@@ -30,7 +30,7 @@ inline constexpr int64_t kMaxTreeBytes = int64_t{1} << 46;
 
 struct NodeLayout {
   int parent = -1;
-  uint64_t num_cells = 1;        // per container
+  uint64_t num_cells = 1;  // per container
   uint64_t cell_bytes = 0;
   uint64_t container_bytes = 0;  // what lies in the parent's cell
   uint64_t alignment = 1;        // of the container
@@ -41,7 +41,7 @@ struct NodeLayout {
   struct Level {
     uint32_t axis;
     uint64_t extent;
-    uint64_t multiplier;         // cells
+    uint64_t multiplier;  // cells
   };
   std::vector<Level> levels;
 };

@@ -13,11 +13,11 @@
 #define KILN_STATUS_CONCAT_INNER_(a, b) a##b
 #define KILN_STATUS_CONCAT_(a, b) KILN_STATUS_CONCAT_INNER_(a, b)
 
-#define RETURN_IF_ERROR(expr)                                \
-  do {                                                       \
+#define RETURN_IF_ERROR(expr)                                     \
+  do {                                                            \
     if (absl::Status kiln_status_ = (expr); !kiln_status_.ok()) { \
-      return kiln_status_;                                   \
-    }                                                        \
+      return kiln_status_;                                        \
+    }                                                             \
   } while (false)
 
 #define ASSIGN_OR_RETURN(lhs, expr) \

@@ -16,12 +16,12 @@ struct ScalarInfo {
   enum { kNone, kBool, kSigned, kUnsigned, kFloat } kind;
 };
 constexpr ScalarInfo kScalars[proto::Scalar_ARRAYSIZE] = {
-    {"none", 0, ScalarInfo::kNone},    {"u1", 1, ScalarInfo::kBool},
-    {"i8", 8, ScalarInfo::kSigned},    {"i16", 16, ScalarInfo::kSigned},
-    {"i32", 32, ScalarInfo::kSigned},  {"i64", 64, ScalarInfo::kSigned},
-    {"u8", 8, ScalarInfo::kUnsigned},  {"u16", 16, ScalarInfo::kUnsigned},
+    {"none", 0, ScalarInfo::kNone},     {"u1", 1, ScalarInfo::kBool},
+    {"i8", 8, ScalarInfo::kSigned},     {"i16", 16, ScalarInfo::kSigned},
+    {"i32", 32, ScalarInfo::kSigned},   {"i64", 64, ScalarInfo::kSigned},
+    {"u8", 8, ScalarInfo::kUnsigned},   {"u16", 16, ScalarInfo::kUnsigned},
     {"u32", 32, ScalarInfo::kUnsigned}, {"u64", 64, ScalarInfo::kUnsigned},
-    {"f16", 16, ScalarInfo::kFloat},   {"f32", 32, ScalarInfo::kFloat},
+    {"f16", 16, ScalarInfo::kFloat},    {"f32", 32, ScalarInfo::kFloat},
     {"f64", 64, ScalarInfo::kFloat},
 };
 
@@ -53,7 +53,8 @@ absl::Status CheckShape(size_t id, const proto::Type& type) {
 
 // What one message says, members apart from their depth.
 absl::Status CheckType(size_t id, const proto::Type& type) {
-  if (!proto::Scalar_IsValid(type.scalar())) return Bad(id, "scalar ", type.scalar(), " is unknown");
+  if (!proto::Scalar_IsValid(type.scalar()))
+    return Bad(id, "scalar ", type.scalar(), " is unknown");
   if (type.has_quant()) return Bad(id, "quantised numbers are storage, not values");
   if (type.members_size() > 0) {
     if (type.scalar() != proto::SCALAR_NONE || type.shape_size() > 0) {

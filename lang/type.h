@@ -22,11 +22,11 @@ using proto::Scalar;
 using TypeId = uint32_t;
 
 bool IsFloat(Scalar s);
-bool IsInt(Scalar s);        // without u1
+bool IsInt(Scalar s);  // without u1
 bool IsSignedInt(Scalar s);
-bool IsUnsignedInt(Scalar s);  // without u1
-int ScalarBits(Scalar s);    // u1 is 1
-int ScalarBytes(Scalar s);   // in memory; u1 is 1
+bool IsUnsignedInt(Scalar s);      // without u1
+int ScalarBits(Scalar s);          // u1 is 1
+int ScalarBytes(Scalar s);         // in memory; u1 is 1
 const char* ScalarName(Scalar s);  // "f32"
 
 struct Type {
@@ -76,7 +76,7 @@ class TypeTable {
  private:
   TypeId Add(const Type& type);
 
-  std::deque<Type> types_;  // references stay valid while types are added
+  std::deque<Type> types_;             // references stay valid while types are added
   std::vector<uint64_t> num_scalars_;  // per type, saturated
   absl::flat_hash_map<Type, TypeId> index_;
   TypeId scalars_[proto::Scalar_ARRAYSIZE] = {};

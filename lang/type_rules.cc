@@ -26,13 +26,13 @@ absl::Status UnsupportedOperands(const OpInfo& info, absl::Span<const TypeId> op
   };
   if (operands.size() == 1) {
     const bool wants_float = info.operands == proto::OPERAND_FLOAT;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", info.spelling, "' takes ", wants_float ? "real" : "integral",
-        " inputs only, however '", types.Name(operands[0]), "' is provided"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", info.spelling, "' takes ", wants_float ? "real" : "integral",
+                     " inputs only, however '", types.Name(operands[0]), "' is provided"));
   }
   return absl::InvalidArgumentError(absl::StrCat("unsupported operand type(s) for '",
-                                                 Spelling(info), "': ",
-                                                 absl::StrJoin(operands, " and ", quoted)));
+                                                 Spelling(info),
+                                                 "': ", absl::StrJoin(operands, " and ", quoted)));
 }
 
 // Each operand a scalar or tensor of a kind that the op takes. u1 passes for an integer.
@@ -184,8 +184,8 @@ absl::StatusOr<OpTyping> TypeOp(proto::Op op, absl::Span<const TypeId> operands,
     return result;
   }
   ASSIGN_OR_RETURN(const std::vector<uint32_t>* shape, CommonShape(*info, operands, *types));
-  result.result = shape == nullptr ? types->GetScalar(typing.result)
-                                   : types->GetTensor(typing.result, *shape);
+  result.result =
+      shape == nullptr ? types->GetScalar(typing.result) : types->GetTensor(typing.result, *shape);
   return result;
 }
 
@@ -202,8 +202,7 @@ absl::Status CheckCast(TypeId from, TypeId to, const TypeTable& types) {
   if (from == to && from != 0) return absl::OkStatus();
   const Type& source = types[from];
   const Type& target = types[to];
-  const bool numbers =
-      source.scalar != proto::SCALAR_NONE && target.scalar != proto::SCALAR_NONE;
+  const bool numbers = source.scalar != proto::SCALAR_NONE && target.scalar != proto::SCALAR_NONE;
   if (numbers && (source.IsScalar() || source.shape == target.shape)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("cannot cast '", types.Name(from), "' to '", types.Name(to), "'"));
@@ -217,8 +216,7 @@ absl::Status CheckBitCast(TypeId from, TypeId to, const TypeTable& types) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("bit_cast needs types of equal width, not '",
-                                                 types.Name(from), "' and '", types.Name(to),
-                                                 "'"));
+                                                 types.Name(from), "' and '", types.Name(to), "'"));
 }
 
 }  // namespace kiln
