@@ -107,10 +107,8 @@ def __getattr__(name):
     module = _NAMES.get(name)
     if module is None:
         return _submodule(name)
-    from importlib import import_module
-
     try:
-        value = getattr(import_module(f"{__name__}.{module}"), name)
+        value = getattr(_load(module), name)
     except AttributeError:
         raise AttributeError(f"'ti.{name}' is not supported by Kiln yet") from None
     # `cfg` and `root` are single objects that change in place, so every name can be kept.
@@ -118,13 +116,20 @@ def __getattr__(name):
     return value
 
 
+def _load(module):
+    # As importlib.import_module, without the milliseconds of importing importlib.
+    full = f"{__name__}.{module}"
+    __import__(full)
+    return sys.modules[full]
+
+
 def _submodule(name):
     if name in _MODULES:
-        from importlib import import_module
-        from importlib.util import find_spec
-
-        if find_spec(f"{__name__}.{name}") is not None:
-            return import_module(f"{__name__}.{name}")
+        try:
+            return _load(name)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
     if name in _MODULES or name in _MISSING:
         raise AttributeError(f"'ti.{name}' is not supported by Kiln yet")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -126,7 +126,7 @@ def assign_to(t, variable, value, what):
             assign_to(t, element, value[key], what)
     else:
         raise TaichiSyntaxError(
-            f"Variable '{what}' cannot be assigned. Maybe it is not a Taichi object?"
+            f"Variable '{_text(what)}' cannot be assigned. Maybe it is not a Taichi object?"
         )
 
 
@@ -145,7 +145,7 @@ def _store_subscript(t, target, value, node):
         raise TaichiSyntaxError(
             f"Variable '{_text(target)}' cannot be assigned. Maybe it is not a Taichi object?"
         )
-    assign_to(t, subscript(t.ctx, base, index), value, _text(target))
+    assign_to(t, subscript(t.ctx, base, index), value, target)
 
 
 def _store_slice(t, base, items, value):
@@ -186,7 +186,7 @@ def _store_attribute(t, target, value, node):
     elif not isinstance(base, Expr):
         element = getattr(base, target.attr, None)
         if element.__class__ in (Ref, RefList, RefTuple, RefDict):
-            assign_to(t, element, value, _text(target))
+            assign_to(t, element, value, target)
             return
     raise TaichiSyntaxError(
         f"Variable '{_text(target)}' cannot be assigned. Maybe it is not a Taichi object?"
@@ -194,6 +194,9 @@ def _store_attribute(t, target, value, node):
 
 
 def _text(node):
+    """Source text of a target, for errors only: the `ast` module is slow to import."""
+    if isinstance(node, str):
+        return node
     from ast import unparse
 
     return unparse(node).strip()
