@@ -49,6 +49,10 @@ def build(name):
     with tempfile.TemporaryDirectory(dir=BUILT) as folder:
         _call("protoc", f"-I{ROOT}", f"--cpp_out={folder}", *protos)
         generated = sorted(pathlib.Path(folder).rglob("*.pb.cc"))
+        table = pathlib.Path(folder) / "lang" / "op_table_data.inc"
+        table.parent.mkdir()
+        maker = [sys.executable, ROOT / "lang" / "generate_tables.py"]
+        table.write_bytes(subprocess.run(maker, cwd=ROOT, check=True, stdout=-1).stdout)
         unfinished = pathlib.Path(folder) / name
         includes = [f"-I{ROOT}", f"-I{folder}"]
         libraries = [f"-l{library}" for library in LIBRARIES]

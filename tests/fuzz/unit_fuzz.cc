@@ -1,0 +1,43 @@
+// A compile unit off the wire: parsing, checking and laying out arbitrary messages
+// end in an answer, and what is accepted as canonical has one spelling.
+// Sources: lang/canonical.cc lang/digest.cc lang/deterministic.cc lang/check_unit.cc
+// lang/check_function.cc lang/argument_layout.cc lang/layout.cc lang/dense_field.cc
+// lang/check_storage.cc lang/type.cc lang/type_rules.cc lang/op_table.cc Messages: unit kernel
+// layout options target type op artifact diagnostic
+#include <cstdlib>
+#include <string>
+
+#include "lang/canonical.h"
+#include "lang/check_unit.h"
+#include "lang/layout.h"
+
+namespace {
+
+// The fields of every place of a tree, as the client describes them.
+void Describe(const kiln::proto::Tree& tree) {
+  const auto layout = kiln::TreeLayout::Make(tree);
+  if (!layout.ok()) return;
+  for (int node = 0; node < tree.nodes_size(); ++node) {
+    const auto field = layout->DescribeDense({node}, tree.nodes(node).type());
+    if (field.ok() && field->base_offsets[0] > layout->root_bytes()) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto canonical = kiln::ParseCanonical(bytes);
+  if (canonical.ok() && kiln::CanonicalBytes(*canonical) != bytes) std::abort();
+
+  // Most inputs are not canonical; the rest of the code is looser on purpose.
+  kiln::proto::CompileUnit unit;
+  if (!unit.ParseFromArray(data, static_cast<int>(size))) return 0;
+  unit.DiscardUnknownFields();
+  if (!kiln::ParseCanonical(kiln::CanonicalBytes(unit)).ok()) std::abort();
+  std::vector<kiln::proto::Diagnostic> diagnostics;
+  const absl::Status status = kiln::CheckUnit(unit, &diagnostics);
+  if (!status.ok() && status.code() != absl::StatusCode::kInvalidArgument) std::abort();
+  for (const kiln::proto::Tree& tree : unit.trees()) Describe(tree);
+  return 0;
+}
