@@ -204,8 +204,7 @@ class Matrix(metaclass=_MatrixClass):
     def __str__(self):
         return str(self._entries)
 
-    def __repr__(self):
-        return f"[{', '.join(map(repr, self.to_list()))}]"
+    __repr__ = __str__
 
     # --- arithmetic
 
@@ -216,6 +215,10 @@ class Matrix(metaclass=_MatrixClass):
         arrays = np.broadcast_arrays(self._entries, *others)
         flat = [function(*items) for items in zip(*[a.ravel() for a in arrays])]
         return _wrap(np.array(flat).reshape(arrays[0].shape))
+
+    def _ufunc(self, name):
+        """NumPy's function of that name, over all elements."""
+        return _wrap(getattr(_np(), name)(self._entries))
 
     def _select(self, x1, x2):
         return self._elementwise(lambda c, a, b: a if c else b, x1, x2)

@@ -147,7 +147,10 @@ def norm_sqr(x):
 def norm(x, eps=0.0):
     _need_tensor(x)
     squared = norm_sqr(x)
-    return ops.sqrt(squared + eps if _is_not_zero(eps) else squared)
+    if _is_not_zero(eps):
+        squared = squared + eps
+    # NumPy's scalars have a root that keeps their type.
+    return squared**0.5 if hasattr(squared, "dtype") else ops.sqrt(squared)
 
 
 def norm_inv(x, eps=0.0):

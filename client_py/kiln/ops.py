@@ -16,14 +16,14 @@ def _is_matrix(x):
     return hasattr(x, "_elementwise")
 
 
-def _unary(spelling, python):
+def _unary(spelling, python, numpy_name=None):
     op = OPS[spelling]
 
     def function(x):
         if isinstance(x, Expr):
             return x.ctx.unary(op, x)
         if _is_matrix(x):
-            return x._elementwise(python)
+            return x._ufunc(numpy_name) if numpy_name else x._elementwise(python)
         if x.__class__ in (list, tuple):
             ctx = active.context()
             if ctx is not None:
@@ -64,27 +64,27 @@ def _popcnt(x):
     return bin(x & 0xFFFFFFFF).count("1") if x < 0 else bin(x).count("1")
 
 
-sin = _unary("sin", _math.sin)
-cos = _unary("cos", _math.cos)
-tan = _unary("tan", _math.tan)
-asin = _unary("asin", _math.asin)
-acos = _unary("acos", _math.acos)
-tanh = _unary("tanh", _math.tanh)
-sqrt = _unary("sqrt", _math.sqrt)
+sin = _unary("sin", _math.sin, "sin")
+cos = _unary("cos", _math.cos, "cos")
+tan = _unary("tan", _math.tan, "tan")
+asin = _unary("asin", _math.asin, "arcsin")
+acos = _unary("acos", _math.acos, "arccos")
+tanh = _unary("tanh", _math.tanh, "tanh")
+sqrt = _unary("sqrt", _math.sqrt, "sqrt")
 rsqrt = _unary("rsqrt", lambda x: 1 / _math.sqrt(x))
-exp = _unary("exp", _math.exp)
-log = _unary("log", _math.log)
+exp = _unary("exp", _math.exp, "exp")
+log = _unary("log", _math.log, "log")
 abs = _unary("abs", _abs)
 neg = _unary("neg", lambda x: -x)
 bit_not = _unary("bit_not", lambda x: ~x)
 logical_not = _unary("logical_not", lambda x: not x)
 popcnt = _unary("popcnt", _popcnt)
 clz = _unary("clz", lambda x: 32 - int(x & 0xFFFFFFFF).bit_length())
-isnan = _unary("isnan", _math.isnan)
-isinf = _unary("isinf", _math.isinf)
-_floor = _unary("floor", _math.floor)
-_ceil = _unary("ceil", _math.ceil)
-_round_op = _unary("round", _round)
+isnan = _unary("isnan", _math.isnan, "isnan")
+isinf = _unary("isinf", _math.isinf, "isinf")
+_floor = _unary("floor", lambda x: float(_math.floor(x)), "floor")
+_ceil = _unary("ceil", lambda x: float(_math.ceil(x)), "ceil")
+_round_op = _unary("round", lambda x: float(_round(x)), "round")
 
 
 def floor(x, dtype=None):
