@@ -18,7 +18,11 @@ def raise_failure(kernel, instance, node, text, values):
 def _check_text(kind, values):
     shown = ", ".join(map(str, values))
     if kind == _native.NODES["global"]:
-        return f"Out of bound access: index ({shown})"
+        # The indices, then the extents: i32 in the low half of a slot.
+        numbers = [(value + 2**31) % 2**32 - 2**31 for value in values]
+        half = len(numbers) // 2
+        index, shape = (", ".join(map(str, part)) for part in (numbers[:half], numbers[half:]))
+        return f"Out of bound access: index ({index}) of shape ({shape})"
     if kind == _native.NODES["binary"]:
         return f"Integer division by zero or overflow, operands {shown}"
     return f"A check failed, values {shown}" if shown else "A check failed"

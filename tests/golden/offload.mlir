@@ -22,7 +22,7 @@ kiln.kernel @three storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4],
 
 // CHECK: module {
 // CHECK-NEXT:   kiln.kernel @three storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [i32] attributes {temporary_bytes = 68 : i64} {
-// CHECK-NEXT:     kiln.task.serial "kernel_0" {
+// CHECK-NEXT:     kiln.task.serial "task_0" {
 // CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:       %0 = kiln.global 0 component 0[%c0_i32] : <i32>
 // CHECK-NEXT:       %1 = kiln.load %0 : <i32>
@@ -32,7 +32,7 @@ kiln.kernel @three storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4],
 // CHECK-NEXT:       kiln.store %c0_i32, %3 : <i32>
 // CHECK-NEXT:       kiln.return
 // CHECK-NEXT:     }
-// CHECK-NEXT:     kiln.task.range_for "kernel_1" bounds {
+// CHECK-NEXT:     kiln.task.range_for "task_1" bounds {
 // CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:       %0 = arith.extsi %c0_i32 : i32 to i64
 // CHECK-NEXT:       %1 = kiln.temporary 64 : <i32>
@@ -48,7 +48,7 @@ kiln.kernel @three storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4],
 // CHECK-NEXT:       %4 = kiln.atomic  addi %3, %0 : <i32>
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 6 : i32, max_threads = 3 : i32}
-// CHECK-NEXT:     kiln.task.serial "kernel_2" {
+// CHECK-NEXT:     kiln.task.serial "task_2" {
 // CHECK-NEXT:       %0 = kiln.temporary 0 : <i32>
 // CHECK-NEXT:       %1 = kiln.load %0 : <i32>
 // CHECK-NEXT:       kiln.result 0, %1 : i32
@@ -75,7 +75,7 @@ kiln.kernel @one storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 32, 1
 
 // CHECK: module {
 // CHECK-NEXT:   kiln.kernel @one storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 32, 1, 8, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {temporary_bytes = 0 : i64} {
-// CHECK-NEXT:     kiln.task.range_for "kernel_1" bounds {
+// CHECK-NEXT:     kiln.task.range_for "task_0" bounds {
 // CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:       %0 = arith.extsi %c0_i32 : i32 to i64
 // CHECK-NEXT:       %1 = kiln.outer_extent 0 : i32

@@ -148,11 +148,22 @@ Scalars Lowering::Binary(const Node& node) {
   const size_t count = types_.NumScalars(node.type());
   Scalars out;
   for (size_t i = 0; i < count; ++i) {
-    out.push_back(EmitBinary(b_, loc_, node.op(), to,
-                             ConvertTo(to, left, a.size() == 1 ? a[0] : a[i]),
-                             ConvertTo(to, right, b.size() == 1 ? b[0] : b[i]), emit_));
+    mlir::Value x = ConvertTo(to, left, a[a.size() == 1 ? 0 : i]);
+    mlir::Value y = ConvertTo(to, right, b[b.size() == 1 ? 0 : i]);
+    if (emit_.debug) CheckDivision(node.op(), to, x, y);
+    out.push_back(EmitBinary(b_, loc_, node.op(), to, x, y, emit_));
   }
   return out;
+}
+
+// Integer division by zero has a result, but in debug mode it is the user's mistake.
+void Lowering::CheckDivision(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y) {
+  const bool divides = op == proto::OP_FLOORDIV || op == proto::OP_MOD ||
+                       op == proto::OP_RAW_DIV || op == proto::OP_RAW_MOD;
+  if (!divides || IsFloat(scalar)) return;
+  mlir::Value fine = b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ne, y,
+                                                    EmitConstant(b_, loc_, scalar, 0));
+  b_.create<ir::AssertOp>(loc_, fine, node_, mlir::ValueRange({x, y}));
 }
 
 // (n, k) @ (k, m), unrolled; a vector is a column on the right, a row on the left.

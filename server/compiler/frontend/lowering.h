@@ -78,6 +78,7 @@ class Lowering {
   Scalars Param(const Node& node);
   Scalars Unary(const Node& node);
   Scalars Binary(const Node& node);
+  void CheckDivision(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y);
   Scalars Matmul(const Node& node);
   Scalars Ternary(const Node& node);
   Scalars CastTo(const Node& node);

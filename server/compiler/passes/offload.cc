@@ -52,6 +52,7 @@ class Offload {
     Number();
     MoveLocalsToTemporaries();
     if (failed(MakeTasks())) return mlir::failure();
+    NameTasks();
     builder_.setInsertionPointToEnd(&body_);
     builder_.create<ir::ReturnOp>(kernel_.getLoc());
     kernel_->setAttr("temporary_bytes", builder_.getI64IntegerAttr(temporary_bytes_));
@@ -158,11 +159,9 @@ class Offload {
       tasks.back().push_back(&op);
     }
     mlir::Operation* next = nullptr;  // the task after the one being made
-    int number = tasks.size();
     for (auto& ops : llvm::reverse(tasks)) {
-      --number;
       auto loop = llvm::dyn_cast<ir::ParallelForOp>(ops.front());
-      mlir::Operation* task = loop ? MakeRange(loop, number) : MakeSerial(ops, number);
+      mlir::Operation* task = loop ? MakeRange(loop) : MakeSerial(ops);
       if (!task) continue;
       if (!loop && next && ReturnsEarly(task)) {
         return task->emitError("a return before a parallel loop is not supported yet");
@@ -181,13 +180,19 @@ class Offload {
         .wasInterrupted();
   }
 
-  std::string Name(int number) { return "kernel_" + std::to_string(number); }
+  // In order, once it is known which are left.
+  void NameTasks() {
+    int number = 0;
+    for (mlir::Operation& task : body_) {
+      task.setAttr("task_name", builder_.getStringAttr("task_" + std::to_string(number++)));
+    }
+  }
 
-  mlir::Operation* MakeRange(ir::ParallelForOp loop, int number) {
+  mlir::Operation* MakeRange(ir::ParallelForOp loop) {
     mlir::Location loc = loop.getLoc();
     builder_.setInsertionPoint(loop);
     auto task = builder_.create<ir::RangeTaskOp>(
-        loc, builder_.getStringAttr(Name(number)), builder_.getArrayAttr({}), loop.getOverAttr(),
+        loc, builder_.getStringAttr(""), builder_.getArrayAttr({}), loop.getOverAttr(),
         loop.getMaxThreadsAttr() ? loop.getMaxThreads().value() : 0,
         loop.getBlockDimAttr() ? loop.getBlockDim().value() : 0, RegionCost(loop.getBodyRegion()));
     mlir::Block& bounds = task.getBounds().emplaceBlock();
@@ -215,7 +220,7 @@ class Offload {
   }
 
   // Null where nothing is left to do: all of it was computed again elsewhere.
-  mlir::Operation* MakeSerial(llvm::ArrayRef<mlir::Operation*> of_task, int number) {
+  mlir::Operation* MakeSerial(llvm::ArrayRef<mlir::Operation*> of_task) {
     llvm::SmallVector<mlir::Operation*> ops;
     // The stores to temporaries that came in between are part of the task.
     for (mlir::Operation* op = of_task.front();; op = op->getNextNode()) {
@@ -229,7 +234,7 @@ class Offload {
     }
     mlir::Location loc = ops.front()->getLoc();
     builder_.setInsertionPoint(ops.front());
-    auto task = builder_.create<ir::SerialTaskOp>(loc, Name(number));
+    auto task = builder_.create<ir::SerialTaskOp>(loc, "");
     mlir::Block& block = task.getBodyRegion().emplaceBlock();
     for (mlir::Operation* op : ops) op->moveBefore(&block, block.end());
     if (!block.mightHaveTerminator()) {
