@@ -21,6 +21,9 @@ namespace {
 // Moved by forget_instances (reset, init): kernels drop older instances when called.
 uint64_t instance_epoch = 0;
 
+// Told (kernel name, seconds) of every launch, when not null. Owned.
+PyObject* profiler = nullptr;
+
 // Threads that a launch may use; 0: all of the pool. Guarded by the GIL.
 int launch_threads = 0;
 
@@ -344,6 +347,20 @@ void LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results)
   bound->ticks = Ticks() - begin;
 }
 
+double NowSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+bool RecordLaunch(KernelObject* kernel, double seconds) {
+  PyObject* name = PyObject_GetAttrString(reinterpret_cast<PyObject*>(kernel), "__name__");
+  if (name == nullptr) return false;
+  PyObject* done = PyObject_CallFunction(profiler, "Nd", name, seconds);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
 PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure& failure) {
   const Instance& instance = *bound->instance;
   const auto& formats = instance.source_map.formats();
@@ -389,6 +406,7 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   for (const SlotFill& fill : bound->fills) {
     if (!PackSlot(kernel, fill, args[fill.argument], slots)) return nullptr;
   }
+  const double begin = profiler == nullptr ? 0 : NowSeconds();
   if (!bound->prints && !bound->can_fail) {
     LaunchPlain(bound, slots, results);
   } else {
@@ -397,6 +415,7 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
       return RaiseFailure(kernel, bound, failure);
     }
   }
+  if (profiler != nullptr && !RecordLaunch(kernel, NowSeconds() - begin)) return nullptr;
   return MakeResults(*bound, results);
 }
 
@@ -512,6 +531,14 @@ PyObject* ForgetInstances(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* SetProfiler(PyObject*, PyObject* function) {
+  PyObject* before = profiler;
+  profiler = function == Py_None ? nullptr : function;
+  Py_XINCREF(profiler);
+  Py_XDECREF(before);
+  Py_RETURN_NONE;
+}
+
 PyObject* SetLaunchThreads(PyObject*, PyObject* threads) {
   const long count = PyLong_AsLong(threads);
   if (count == -1 && PyErr_Occurred() != nullptr) return nullptr;
@@ -586,6 +613,8 @@ PyTypeObject KernelBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
 PyMethodDef module_functions[] = {
     {"forget_instances", ForgetInstances, METH_NOARGS,
      "All kernels drop their instances (init, reset)."},
+    {"set_profiler", SetProfiler, METH_O,
+     "A function told (kernel name, seconds) of every launch; None: no one."},
     {"set_threads", SetLaunchThreads, METH_O, "Threads that a launch may use; 0: all."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -126,7 +126,10 @@ class Field(_native.FieldBase):
             raise TaichiRuntimeError(
                 f"{self._title()} is placed by a FieldsBuilder that has not been finalized"
             )
-        raise TaichiRuntimeError(f"the components of {self._title()} lie in different trees")
+        # A component's own field is no place's field: its tree does not know it.
+        self._bind_places(builder)
+        if self._storage is None:
+            raise TaichiRuntimeError(f"the components of {self._title()} lie in different trees")
 
     def _param(self, ctx):
         """The kernel parameter for this field, made when it is first met."""

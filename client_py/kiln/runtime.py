@@ -236,6 +236,7 @@ def init(
         from . import profiler
 
         profiler.enabled = True
+        _native.set_profiler(profiler.record)
     initialized = True
 
 
@@ -248,6 +249,7 @@ def reset():
     if snode is not None:
         snode.reset_trees()
     _native.forget_instances()
+    _native.set_profiler(None)
     cfg._set_defaults()
 
 
@@ -348,7 +350,8 @@ def session():
         os.environ.get("KILN_HOME", ""),
         os.environ.get("KILN_SERVER", ""),
         os.environ.get("KILN_BIN") or os.path.dirname(_native.__file__),
-        bool(cfg.offline_cache),
+        # An instance from the cache comes without the stages that print_ir shows.
+        bool(cfg.offline_cache and not cfg.print_ir),
     )
     found = _sessions.get(key)
     if found is None:
