@@ -85,13 +85,34 @@ class Builder:
     def continue_(self) -> None: ...
     def return_(self, values: Sequence[int]) -> None: ...
     # pieces: (text, type or 0, spec); the values follow in order
-    def print_(self, values: Sequence[int], pieces: Sequence[tuple[str, int, str]], end: str) -> int: ...
-    def assert_(self, condition: int, values: Sequence[int], pieces: Sequence[tuple[str, int, str]]) -> int: ...
-    def append(self, kind: int, type: int, op: int, operands: Sequence[int], index: int, attributes: Sequence[int]) -> int: ...
+    def print_(
+        self, values: Sequence[int], pieces: Sequence[tuple[str, int, str]], end: str
+    ) -> int: ...
+    def assert_(
+        self, condition: int, values: Sequence[int], pieces: Sequence[tuple[str, int, str]]
+    ) -> int: ...
+    def append(
+        self,
+        kind: int,
+        type: int,
+        op: int,
+        operands: Sequence[int],
+        index: int,
+        attributes: Sequence[int],
+    ) -> int: ...
     # positions
     def add_file(self, path: str) -> int: ...
     def add_name(self, name: str) -> int: ...
-    def add_span(self, file: int, line: int, column: int, end_line: int, end_column: int, inlined_at: int, function: int) -> int: ...
+    def add_span(
+        self,
+        file: int,
+        line: int,
+        column: int,
+        end_line: int,
+        end_column: int,
+        inlined_at: int,
+        function: int,
+    ) -> int: ...
     def set_span(self, span: int) -> None: ...
 
 class Instance:
@@ -102,13 +123,19 @@ class Instance:
     wait_seconds: float
     compile_seconds: float
     stages: list[tuple[str, float, str]]
+    num_tasks: int
+    # Where a node comes from, innermost first: as Diagnostic.spans.
+    def positions(self, node: int) -> list[tuple[str, int, int, int, int, str]]: ...
+    def node_kind(self, node: int) -> int: ...
 
 class Diagnostic:
     severity: int
     kind: int
     node: int
     message: str
-    spans: list[tuple[str, int, int, int, int, str]]  # innermost first: file, line, col, end line, end col, function
+    spans: list[
+        tuple[str, int, int, int, int, str]
+    ]  # innermost first: file, line, col, end line, end col, function
 
 class CompileFailed(Exception):
     """args[0]: list[Diagnostic]."""
@@ -129,6 +156,7 @@ class Session:
         cpu_level: str = "",
         print_ir: bool = False,
         timing: bool = False,
+        aliases: Sequence[Sequence[int]] = (),  # groups of parameters that share memory
     ) -> Instance:
         """Finishes the builder and compiles or fetches; the GIL is released while waiting."""
     def stats(self) -> dict[str, Any]: ...  # this process: kernels, hits, misses, seconds_saved
@@ -143,46 +171,77 @@ class Tree:
     def __init__(self, nodes: Sequence[tuple]) -> None:
         """nodes[i] = (kind, [(axis, extent)…], parent, scalar, chunk_size,
         virtual_to_physical, index_offset); node 0 is the root, parents first,
-        children in placement order."""
+        children in placement order. ValueError names what is wrong."""
     def allocate(self) -> None: ...  # MemoryError naming the size
     def destroy(self) -> None: ...  # fields bound to it become stale
-    def describe(self, places: Sequence[int], scalar: int, shape: Sequence[int]) -> "FieldStorage": ...
-    def node_info(self, node: int) -> dict[str, Any]: ...  # cell_bytes, container_bytes, offset, num_cells
+    def describe(
+        self, places: Sequence[int], scalar: int, shape: Sequence[int]
+    ) -> "FieldStorage": ...
+    def node_info(
+        self, node: int
+    ) -> dict[str, Any]: ...  # cell_bytes, container_bytes, offset, num_cells
+    def is_all_dense(self, node: int) -> bool: ...
     bytes: int
+    alive: bool
 
 class FieldStorage:
-    """Where a dense field lies: descriptor, base addresses, extents; keeps its tree alive."""
+    """Where a dense field or ndarray lies: descriptor, base addresses, extents; keeps its
+    memory's owner alive."""
 
     descriptor: bytes  # serialized proto Storage: what Builder.add_storage_param takes
     shape: tuple[int, ...]
+    bases: list[int]
+    alive: bool  # false once the memory was given back
+    def destroy(self) -> None: ...
+
+def make_ndarray(
+    scalar: int, element_shape: Sequence[int], shape: Sequence[int]
+) -> FieldStorage: ...
+def ndarray_descriptor(
+    scalar: int, element_shape: Sequence[int], ndim: int, boundary: int = 0
+) -> bytes:
+    """What Builder.add_storage_param takes for an array of any shape; boundary 1 clamps."""
 
 class FieldBase:
-    """C type that ScalarField and MatrixField inherit from.
+    """C type that fields and ndarrays inherit from.
 
-    Subscripts of scalar fields (`x[i, j]`, `x[None]`, `x[()]`) are read and written
-    in place, in C: 0.1 us. For matrix fields `_get_element(indices)` /
-    `_set_element(indices, value)` of the subclass are called. Out of bounds:
-    IndexError naming field, axis and bounds. Before `_bind`, subscripting calls
-    `_materialize()` of the subclass first.
+    Subscripts of scalar fields (`x[i, j]`, `x[None]`, `x[()]`) are read and written in
+    place: 0.05 us. For matrix fields reading gives a live view (set_view_types; before
+    that `_get_element(indices)` is called), and what is no list or tuple of numbers is
+    written by `_set_element(indices, value)`. Before `_bind`, `_materialize()` is called;
+    once the memory is gone, `_stale_error()`. Refused keys and values are said by
+    `_index_error(key)` and `_value_error(value)`, which raise.
     """
 
-    def _bind(self, storage: FieldStorage, element_shape: tuple[int, ...], scalar: int) -> None: ...
-    def _read(self, indices: tuple[int, ...], component: int) -> Any: ...
-    def _write(self, indices: tuple[int, ...], component: int, value: Any) -> None: ...
-    # Whole-field copies with a C-contiguous NumPy array of shape field.shape +
-    # element_shape and exactly the field's dtype.
+    def _bind(self, storage: FieldStorage) -> None: ...
+    def _read(self, indices: Any, component: int) -> Any: ...
+    def _write(self, indices: Any, component: int, value: Any) -> None: ...
+    def _read_all(self, indices: Any) -> list: ...  # all components, row-major
+    # Whole-field copies with a C-contiguous buffer of exactly the field's size.
     def _copy_to(self, array: Any) -> None: ...
     def _copy_from(self, array: Any) -> None: ...
     def _fill(self, values: Sequence[Any]) -> None: ...  # one per component
     _storage: FieldStorage | None
 
-class KernelBase:
-    """C type that kernel objects inherit from: a vectorcall that finds the
-    instance for the arguments, packs slots and launches; 0.3 us for a scalar.
+class ElementView:
+    """C type that live views of elements inherit from. Plain integer subscripts are answered
+    in place; others by `_get_items(index)` and `_set_items(index, value)`."""
 
-    Behaves as a descriptor, so kernels are methods when defined in classes.
-    A call whose arguments match no known instance calls
-    ``self._miss(args, kwargs)`` (Python), which adds one and runs it.
+    _field: FieldBase
+    _indices: tuple
+
+def set_view_types(vector: type, matrix: type) -> None:
+    """The subclasses of ElementView that elements of matrix fields are made of."""
+
+class KernelBase:
+    """C type that kernels inherit from: a vectorcall that finds the instance for the
+    arguments, packs slots and launches; 0.1 us for a scalar. A descriptor, so kernels are
+    methods when defined in classes.
+
+    A call whose arguments match no known instance calls ``self._miss(args, kwargs)``,
+    whose result is the call's. ``self._argument_error(index, value, out_of_range)``,
+    ``self._read_only_error(index)`` and ``self._failed(instance, node, text, values)``
+    raise what went wrong.
     """
 
     def _add_instance(
@@ -191,21 +250,27 @@ class KernelBase:
         matchers: Sequence[tuple],
         sources: Sequence[tuple],
         returns: Sequence[tuple],
-        flags: int,
-    ) -> int:
-        """matchers, one per argument: ("any",) plain scalar; ("is", object) identity;
-        ("eq", object) ``==`` and same hash (template scalars); ("array", dtype str,
-        ndim, element_shape) NumPy array or Ndarray; ("tensor", scalar, shape).
+    ) -> None:
+        """matchers, one per argument: ("any",); ("is", object) identity; ("weak", weakref)
+        identity of what it refers to; ("eq", object) ``==``; ("array", scalar, ndim,
+        element_shape, element axes of a NumPy array).
         sources, one per kernel parameter in order: ("scalar", arg index, scalar);
-        ("tensor", arg index, scalar, count); ("field", FieldBase or FieldStorage);
-        ("array", arg index); ("call", arg index, python callable -> list of numbers).
-        returns: one (scalar, shape) per result; empty: None.
-        Returns the index of the instance."""
-    def _run(self, instance: int, args: tuple) -> Any: ...
-    def _forget(self) -> None: ...  # all instances: reset, re-init
+        ("tensor", arg index, scalar, count, value -> flat list of numbers);
+        ("field", FieldBase or FieldStorage); ("array", arg index).
+        returns: one (scalar, count, list of numbers -> value) per result; (scalar, 0, None)
+        for a scalar."""
+    def _try(self, args: tuple) -> tuple[bool, Any]: ...  # (ran, result)
+    def _knows(self, args: tuple) -> bool: ...
+    def _forget(self) -> None: ...  # all instances
+    def _prune(self) -> None: ...  # those whose objects or memory are gone
     num_instances: int
 
-def set_threads(n: int) -> None: ...
+def forget_instances() -> None:
+    """All kernels drop their instances (init, reset)."""
+
+def set_profiler(record: Callable[[str, float], None] | None) -> None: ...
+def set_threads(n: int) -> None: ...  # of a launch; 0: all
 def set_seed(seed: int) -> None: ...
+def default_threads() -> int: ...
 def host_cpu_level() -> str: ...
 def version() -> str: ...
