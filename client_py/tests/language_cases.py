@@ -690,3 +690,269 @@ def identity_in_a_kernel():
         return ti.Matrix.identity(ti.i32, 2)
 
     return k().to_list()
+
+
+# --- values that outlive a task: serial parts and parallel loops share them
+
+
+@case([[1.0, 3.0], [2.0, 6.0], [3.0, 9.0]])
+def serial_values_in_parallel_loops():
+    v = ti.Vector.field(2, ti.f32, 3)
+
+    @ti.kernel
+    def k(a: ti.f32):
+        b = a * 2.0
+        w = ti.Vector([1.0, b + 1.0])
+        for i in v:
+            v[i] = w * (i + 1)
+
+    k(1.0)
+    return numbers(v)
+
+
+@case([10, 110, 6])
+def serial_variable_between_loops():
+    x = ti.field(ti.i32, 3)
+
+    @ti.kernel
+    def k():
+        s = 0
+        for i in range(5):
+            s += i
+        x[0] = s
+        s += 100
+        for i in range(2, 3):
+            x[1] = s
+        n = 0
+        while n * n < 30:
+            n += 1
+        for i in range(1):
+            x[2] = n
+
+    k()
+    return numbers(x)
+
+
+@case([3, 9, 1])
+def reductions_over_serial_variables():
+    x = ti.field(ti.i32, 6)
+
+    @ti.kernel
+    def k() -> ti.types.vector(3, ti.i32):
+        lo = 1000
+        hi = -1000
+        both = 1
+        for i in x:
+            ti.atomic_min(lo, x[i])
+            ti.atomic_max(hi, x[i])
+            both &= x[i]
+        return ti.Vector([lo, hi, both])
+
+    for i, value in enumerate((5, 3, 9, 7, 3, 5)):
+        x[i] = value
+    return list(k())
+
+
+@case([7.0, 7.0, 2.0, 7.0])
+def serial_choice_used_in_loop():
+    x = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def k(a: ti.i32):
+        b = x[0] if a > 0 else 2.0
+        c = a if a > 3 else 0
+        for i in x:
+            if i == 2:
+                x[i] = 2.0
+                continue
+            x[i] = b + c
+
+    x[0] = 7
+    k(1)
+    return numbers(x)
+
+
+@case([3, 3, 0, 0])
+def function_with_a_loop_at_kernel_top():
+    x = ti.field(ti.i32, 4)
+
+    @ti.func
+    def fill(n, value):
+        for i in range(n):
+            x[i] = value
+
+    @ti.kernel
+    def k(n: ti.i32):
+        fill(n, 3)
+
+    k(2)
+    return numbers(x)
+
+
+@case([0, 0, 6])
+def empty_and_negative_ranges():
+    n = ti.field(ti.i32, 3)
+
+    @ti.kernel
+    def k(a: ti.i32, b: ti.i32):
+        for i, j in ti.ndrange((0, a), (0, b)):
+            n[0] += 1
+        for i in range(5, a):
+            n[1] += 1
+        for i, j in ti.ndrange((a, a + 2), (b, 0)):
+            n[2] += 1
+
+    k(-2, -3)
+    return numbers(n)
+
+
+@case([[[0, 10], [0, 11]], [[0, 0], [100, 5]]])
+def matrix_field_elements():
+    m = ti.Matrix.field(2, 2, ti.i32, 2)
+
+    @ti.kernel
+    def k():
+        for i in range(2):
+            for j in range(2):
+                if i == 0:
+                    m[i][j, 1] = 10 + j
+                else:
+                    m[i][1, j] += 100
+        m[1][1, 1] = 5
+
+    k()
+    return numbers(m)
+
+
+@case([44, -56, 4294967295, 1099511627776])
+def narrow_and_wide_integers():
+    x = ti.field(ti.i64, 4)
+
+    @ti.kernel
+    def k(a: ti.u8, b: ti.i8, c: ti.u32):
+        x[0] = a + ti.u8(100)
+        x[1] = b + ti.i8(100)
+        x[2] = c - 2
+        x[3] = ti.i64(1) << 40
+
+    k(200, 100, 1)
+    return numbers(x)
+
+
+@case([[6.0, 12.0]])
+def vector_atomics_in_parallel():
+    v = ti.Vector.field(2, ti.f32, 1)
+
+    @ti.kernel
+    def k():
+        for i in range(6):
+            v[0] += ti.Vector([1.0, 2.0])
+
+    k()
+    return numbers(v)
+
+
+@case([28, 8])
+def large_local_matrix():
+    @ti.kernel
+    def k() -> ti.types.vector(2, ti.i32):
+        a = ti.Matrix([[0 for _ in range(8)] for _ in range(8)])
+        s = 0
+        t = 0
+        for _ in range(1):
+            for i in range(8):
+                for j in range(8):
+                    a[i, j] = i * (i == j)
+            b = a + ti.Matrix.identity(ti.i32, 8)
+            for i in range(8):
+                s += a[i, i]
+                t += b[i, i] - a[i, i]
+        return ti.Vector([s, t])
+
+    return list(k())
+
+
+@case([1, 2])
+def fields_in_a_python_list():
+    fields = [ti.field(ti.i32, ()) for _ in range(2)]
+
+    @ti.kernel
+    def k():
+        for n in ti.static(range(2)):
+            fields[n][None] = n + 1
+
+    k()
+    return [f[None] for f in fields]
+
+
+@case([4.0, 0.25])
+def double_precision():
+    @ti.kernel
+    def k(a: ti.f64) -> ti.types.vector(2, ti.f64):
+        b = a * ti.f64(0.1) * 10
+        return ti.Vector([b * b, 1 / (b * b)])
+
+    return [round(x, 12) for x in k(2.0)]
+
+
+@case([5, 1])
+def static_if_returns():
+    @ti.func
+    def f(a, flag: ti.template()):
+        if ti.static(flag):
+            return a + 1
+        else:
+            return a - 3
+
+    @ti.kernel
+    def k() -> ti.types.vector(2, ti.i32):
+        return ti.Vector([f(4, True), f(4, False)])
+
+    return list(k())
+
+
+@case([0, 1, 0, 3, 0, 5])
+def nested_functions_with_branches():
+    x = ti.field(ti.i32, 6)
+
+    @ti.func
+    def odd(i):
+        r = 0
+        if i % 2 == 1:
+            r = i
+        return r
+
+    @ti.func
+    def twice_removed(i):
+        a = odd(i)
+        a = odd(a)
+        return a
+
+    @ti.kernel
+    def k():
+        for i in x:
+            x[i] = twice_removed(i)
+
+    k()
+    return numbers(x)
+
+
+@case([21, 3])
+def while_in_parallel_loop():
+    x = ti.field(ti.i32, 2)
+
+    @ti.kernel
+    def k():
+        for i in range(1, 7):
+            n = i
+            while n > 0:
+                n -= 1
+                x[0] += 1
+                if n == 2:
+                    x[1] += 1
+                    continue
+                if n > 100:
+                    break
+
+    k()
+    return [x[0], x[1] - 1]
