@@ -385,6 +385,7 @@ absl::StatusOr<NodeId> KernelBuilder::MakeStruct(TypeId type, absl::Span<const N
     RETURN_IF_ERROR(CheckCast(TypeOf(members[i]), target.members[i].second, types_));
   }
   std::vector<NodeId> casts;
+  casts.reserve(members.size());
   for (size_t i = 0; i < members.size(); ++i) {
     casts.push_back(CastUnchecked(members[i], target.members[i].second));
   }

@@ -70,6 +70,7 @@ absl::StatusOr<NodeId> KernelBuilder::BeginRangeFor(absl::Span<const NodeId> bou
     }
   }
   std::vector<NodeId> casts;
+  casts.reserve(bounds.size());
   for (const NodeId bound : bounds) casts.push_back(CastScalars(bound, proto::I32));
   const uint64_t loop = AddLoop(config);
   const NodeId id = BeginBlocks(proto::RANGE_FOR, casts, 1);
@@ -228,6 +229,7 @@ absl::Status KernelBuilder::Return(absl::Span<const NodeId> values) {
     RETURN_IF_ERROR(CheckCast(TypeOf(values[i]), returns.Get(static_cast<int>(i)), types_));
   }
   std::vector<NodeId> casts;
+  casts.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     casts.push_back(CastUnchecked(values[i], returns.Get(static_cast<int>(i))));
   }

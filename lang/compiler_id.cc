@@ -114,7 +114,8 @@ absl::StatusOr<Digest> ReadCompilerId(const std::string& record_path,
   if (!id.ok()) return absl::NotFoundError("compiler id record is damaged");
   bool whole = false;
   for (int i = 0; std::getline(in, line); ++i) {
-    if ((whole = line == "end")) break;
+    whole = line == "end";
+    if (whole) break;
     // "size mtime path"; the path may hold spaces.
     const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(' ', 2));
     if (fields.size() != 3) return absl::NotFoundError("compiler id record is damaged");

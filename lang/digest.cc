@@ -53,8 +53,6 @@ Sha256::Sha256() {
   sha256_init(Context(state_));
 }
 
-Sha256::~Sha256() = default;
-
 Sha256& Sha256::Update(absl::string_view data) {
   sha256_update(Context(state_), data.size(), reinterpret_cast<const uint8_t*>(data.data()));
   return *this;

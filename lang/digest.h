@@ -44,7 +44,7 @@ class Sha256 {
   Sha256();
   Sha256(const Sha256&) = delete;
   Sha256& operator=(const Sha256&) = delete;
-  ~Sha256();
+  ~Sha256() = default;
   Sha256& Update(absl::string_view data);
   // The digest of all updates; the object starts afresh.
   Digest Finish();
