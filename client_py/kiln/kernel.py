@@ -477,7 +477,11 @@ def _template_matcher(name, value):
             f"a {type(value).__name__} cannot be the template argument '{name}': its content may "
             "change; pass a tuple"
         )
-    if hasattr(value, "_data_oriented") or getattr(value, "_is_taichi_class", False):
+    # Objects that are equal only to themselves, and those whose `==` answers by element.
+    kind = type(value)
+    if kind.__eq__ is object.__eq__ or getattr(value, "_is_taichi_class", False):
+        return _identity(value)
+    if hasattr(value, "_data_oriented"):
         return _identity(value)
     try:
         hash(value)

@@ -361,3 +361,95 @@ def test_keys_are_equal_across_processes_paths_and_threads(run_python):
     second = digests(run_python, "elsewhere/b.py", TI_CPU_MAX_NUM_THREADS="1", TI_RANDOM_SEED="7")
     assert first == second
     assert len({digest for _, digest in first}) == 3  # two(x, y) and two(x, x) differ
+
+
+def test_failures_in_functions_show_the_calls(ti):
+    ti.init(ti.cpu, debug=True)
+
+    @ti.func
+    def positive(v):
+        assert v > 0, "not positive"
+        return v
+
+    @ti.kernel
+    def check(a: ti.i32) -> ti.i32:
+        return positive(a)
+
+    with pytest.raises(AssertionError) as caught:
+        check(-1)
+    text = str(caught.value)
+    assert text.count("in check:") == 1 and text.count("in positive:") == 1
+    assert text.index("in check:") < text.index("in positive:") and "not positive" in text
+
+
+def test_out_of_bounds_names_index_and_shape(ti):
+    ti.init(ti.cpu, debug=True)
+    x = ti.field(ti.i32, (4, 5))
+
+    @ti.kernel
+    def write(i: ti.i32, j: ti.i32):
+        x[i, j] = 1
+
+    write(3, 4)
+    for index in ((4, 0), (0, -1)):
+        with pytest.raises(AssertionError, match=r"(?s)index \(.*shape \(4, 5\).*in write:"):
+            write(*index)
+
+
+def test_component_fields_share_memory(ti):
+    v = ti.Vector.field(3, ti.f32, shape=8)
+    y = v.get_scalar_field(1)
+
+    @ti.kernel
+    def step():
+        for i in v:
+            y[i] = y[i] + 1
+            v[i] = v[i] * 2
+            y[i] = y[i] + v[i][1]
+
+    step()
+    assert v.to_numpy().tolist() == [[0, 4, 0]] * 8
+
+
+def test_ir_is_shown_also_of_cached_kernels(run_python):
+    program = """
+import kiln as ti
+ti.init(ti.cpu, print_ir=True)
+@ti.kernel
+def twice(a: ti.i32) -> ti.i32:
+    return a * 2
+print(twice(2))
+"""
+    for _ in range(2):
+        shown = run_python(program)
+        assert "arith.muli" in shown and "twice" in shown and shown.endswith("\n4\n")
+
+
+def test_profiler_counts_launches(ti):
+    ti.init(ti.cpu, kernel_profiler=True)
+    ti.profiler.clear_kernel_profiler_info()
+
+    @ti.kernel
+    def work():
+        pass
+
+    for _ in range(5):
+        work()
+    assert ti.profiler.query_kernel_profiler_info("work").counter == 5
+
+
+def test_kernels_of_dead_objects_are_freed(ti):
+    import gc
+    import weakref
+
+    class Tool:
+        @ti.kernel
+        def run(self) -> ti.i32:
+            return 1
+
+    tool = Tool()
+    assert tool.run() == 1
+    alive = weakref.ref(tool)
+    del tool
+    gc.collect()
+    assert alive() is None

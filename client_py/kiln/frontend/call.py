@@ -73,7 +73,7 @@ def _inline(t, node, func, leading):
         else:
             keywords[keyword.arg] = value
     t.at(node)
-    result = inline(t.ctx, func, func.bind(args, keywords), t.span(node) + 1)
+    result = inline(t.ctx, func, func.bind(args, keywords), t.span(node))
     t.at(node)
     return result
 
