@@ -348,9 +348,9 @@ void FieldDealloc(PyObject* self) {
 
 PyMethodDef field_methods[] = {
     {"_bind", FieldBind, METH_O, "Takes a FieldStorage: where the elements lie."},
-    {"_read", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(FieldRead)), METH_FASTCALL,
+    {"_read", reinterpret_cast<PyCFunction>(FieldRead), METH_FASTCALL,
      "_read(indices, component) -> number"},
-    {"_write", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(FieldWrite)), METH_FASTCALL,
+    {"_write", reinterpret_cast<PyCFunction>(FieldWrite), METH_FASTCALL,
      "_write(indices, component, value)"},
     {"_read_all", FieldReadAll, METH_O, "_read_all(indices) -> all components, row-major"},
     {"_copy_to", FieldCopyTo, METH_O, "Copies all elements into a C-contiguous array."},

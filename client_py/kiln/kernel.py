@@ -5,6 +5,7 @@ instances: it forms the signature, lets the front end build the kernel, compiles
 says how later calls are recognised and their arguments packed.
 """
 
+import os
 from _thread import RLock
 
 from . import _native, errors, events, runtime, snode
@@ -15,6 +16,19 @@ from .frontend.source import EMPTY, FunctionSource
 
 # One instance is built at a time; waiting for the compiler does not hold it.
 _build_lock = RLock()
+# Of threads that race for one kernel's first call, one makes the instance.
+_kernel_locks = {}  # id of the kernel -> its lock
+
+
+def _forget_locks():
+    """In a forked child nobody is left who could open a lock that another thread held."""
+    global _build_lock
+    _build_lock = RLock()
+    _kernel_locks.clear()
+    snode._make_lock()
+
+
+os.register_at_fork(after_in_child=_forget_locks)
 _MANY_INSTANCES = 64
 
 
@@ -32,7 +46,6 @@ class Kernel(_native.KernelBase):
         self.source = FunctionSource(fn)
         self._parameters = None
         self._returns = None
-        self._lock = RLock()
         if not any(isinstance(a, str) for a in fn.__annotations__.values()):
             self._read_signature()
 
@@ -84,8 +97,7 @@ class Kernel(_native.KernelBase):
         copies = self._copied_arrays(args)
         if copies:
             return self._run_on_copies(args, copies)
-        # Of threads that race for the same instance, one makes it.
-        with self._lock:
+        with _kernel_locks.setdefault(id(self), RLock()):
             if not self._knows(args):
                 self._make_instance(args)
         ran, result = self._try(args)

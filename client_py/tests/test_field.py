@@ -200,3 +200,80 @@ def test_gradient_fields_have_memory(ti):
     y.grad[0] = 4
     assert y.grad[0] == 4 and y[0] == 0
     assert ti.field(ti.i32, 3).grad is None
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", ["scalar", "vector", "matrix", "soa"])
+def test_kernels_and_python_agree_on_layouts(ti, layout, kind):
+    options = LAYOUTS[layout]
+    shape = options["shape"]
+    n = len(shape) if isinstance(shape, tuple) else 1
+    soa = {"layout": ti.Layout.SOA} if kind == "soa" else {}
+    if kind == "scalar":
+        x = ti.field(ti.f32, **options)
+    elif kind == "vector":
+        x = ti.Vector.field(3, ti.f32, **options)
+    else:
+        x = ti.Matrix.field(2, 3, ti.f32, **options, **soa)
+    rows, columns = (*x.element_shape, 1, 1)[:2]
+
+    @ti.kernel
+    def number():
+        for I in ti.grouped(x):  # noqa: E741
+            base = 0.0
+            for a in ti.static(range(n)):
+                base = base * 10 + I[a]
+            if ti.static(kind == "scalar"):
+                x[I] = base
+            elif ti.static(kind == "vector"):
+                for c in ti.static(range(3)):
+                    x[I][c] = base + 100 * c
+            else:
+                for r, c in ti.static(ti.ndrange(rows, columns)):
+                    x[I][r, c] = base + 100 * c + 1000 * r
+
+    @ti.kernel
+    def zero():
+        x[None] = 5
+
+    if n == 0:
+        if kind == "scalar":
+            zero()
+            assert x[None] == 5
+        return
+    number()
+    offset = options.get("offset", (0,) * n)
+    array = x.to_numpy()
+    for index in np.ndindex(*x.shape):
+        base = 0
+        for i, o in zip(index, offset):
+            base = base * 10 + i + o
+        element = np.array(array[index], dtype=float)
+        for component in np.ndindex(*x.element_shape):
+            expected = base
+            if len(component) == 1:
+                expected += 100 * component[0]
+            elif len(component) == 2:
+                expected += 1000 * component[0] + 100 * component[1]
+            assert element[component] == expected, (index, component)
+
+
+def test_kernels_and_python_agree_on_nested_levels(ti):
+    x, y = ti.field(ti.i32), ti.field(ti.f64)
+    block = ti.root.dense(ti.ij, (2, 3)).dense(ti.axes(1, 0), (4, 2))
+    block.place(x)
+    block.place(y, offset=(-2, 5))
+
+    @ti.kernel
+    def number():
+        for i, j in x:
+            x[i, j] = i * 100 + j
+        for i, j in y:
+            y[i, j] = i * 100 + j
+
+    number()
+    rows, columns = x.shape
+    assert (rows, columns) == (4, 12)
+    expected = [[i * 100 + j for j in range(columns)] for i in range(rows)]
+    assert x.to_numpy().tolist() == expected
+    assert y[-2, 5] == -195 and y[1, 16] == 116
