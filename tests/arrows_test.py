@@ -6,6 +6,8 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+LLVM = "@debian//:llvm + @debian//:lld"
+GRPC = "'@debian//:grpc++'"
 
 
 def query(expression):
@@ -24,16 +26,16 @@ def query(expression):
     "sources, forbidden",
     [
         # No LLVM, MLIR or gRPC in a client's process; none of the server either.
-        ("//client_cpp/... + //client_py/...", "@debian//:llvm + @debian//:lld + @debian//:grpc++"),
+        ("//client_cpp/... + //client_py/...", f"{LLVM} + {GRPC}"),
         ("//client_cpp/... + //client_py/...", "//server/..."),
-        ("//runtime/...", "@debian//:llvm + @debian//:lld + @debian//:grpc++ + //server/..."),
+        ("//runtime/...", f"{LLVM} + {GRPC} + //server/..."),
         ("//runtime/...", "//client_cpp/... + //client_py/..."),
         ("//lang/... + //proto/...", "//runtime/... + //server/... + //client_cpp/..."),
-        ("//lang/...", "@debian//:llvm + @debian//:lld + @debian//:grpc++"),
-        ("//server/cache/...", "//server/compiler/... + @debian//:llvm + @debian//:grpc++"),
-        ("//server/compiler/...", "//server/cache/... + //server/daemon/... + @debian//:grpc++"),
-        ("//server/worker/...", "//server/cache/... + //server/daemon/... + @debian//:grpc++"),
-        ("//server/daemon/...", "//server/compiler/... + @debian//:llvm + @debian//:lld"),
+        ("//lang/...", f"{LLVM} + {GRPC}"),
+        ("//server/cache/...", f"//server/compiler/... + {LLVM} + {GRPC}"),
+        ("//server/compiler/...", f"//server/cache/... + //server/daemon/... + {GRPC}"),
+        ("//server/worker/...", f"//server/cache/... + //server/daemon/... + {GRPC}"),
+        ("//server/daemon/...", f"//server/compiler/... + {LLVM}"),
     ],
 )
 def test_no_arrow(sources, forbidden):

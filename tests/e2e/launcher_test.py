@@ -2,16 +2,13 @@
 
 import os
 import pathlib
-import shutil
 import statistics
 import subprocess
 import time
 
-import pytest
-
 
 def test_checking_that_the_setup_is_current_takes_at_most_50_ms(kiln):
-    kiln("build")
+    kiln("build", timeout=1800)
     times = []
     for _ in range(15):
         start = time.perf_counter()
@@ -48,16 +45,10 @@ def test_commands_and_their_absence(kiln):
 
 
 def test_missing_packages_are_named_with_the_command_to_install_them(kiln, tmp_path):
-    if os.getuid() != 0 or not shutil.which("setpriv"):
-        pytest.skip("needs root, to become nobody")
     fake = tmp_path / "packages.txt"
     fake.write_text("# a comment\nbash\nno-such-package-a # why\nno-such-package-b\n")
-    script = f". '{kiln.root}/tools/setup.sh'; install_packages '{fake}'"
-    done = subprocess.run(
-        ["setpriv", "--reuid=65534", "--clear-groups", "bash", "-c", script],
-        capture_output=True,
-        text=True,
-    )
+    script = f"id() {{ echo 1000; }}; . '{kiln.root}/tools/setup.sh'; install_packages '{fake}'"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert done.returncode == 1
     assert "sudo apt-get install no-such-package-a no-such-package-b\n" in done.stderr
 
@@ -71,7 +62,7 @@ def test_a_touched_source_is_noticed(kiln):
     def is_current():
         return subprocess.run(["bash", "-c", check]).returncode == 0
 
-    kiln("build")
+    kiln("build", timeout=1800)
     assert is_current()
     source = kiln.root / "lang" / "version.h"
     times = source.stat()
