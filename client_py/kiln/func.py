@@ -55,9 +55,9 @@ class Func:
         """Arguments in the order of the parameters, defaults filled in."""
         parameters = self.source.parameters
         if len(args) > len(parameters):
-            raise TaichiSyntaxError(
-                f"Too many arguments: '{self.__name__}' takes {len(parameters)}, got {len(args)}."
-            )
+            names = ", ".join([p.name for p in parameters])
+            given = ", ".join([str(a) for a in args])
+            raise TaichiSyntaxError(f"Too many arguments. Expected ({names}), got ({given}).")
         if len(args) == len(parameters) and not kwargs:
             return args
         bound = list(args)
@@ -72,9 +72,9 @@ class Func:
             elif parameter.default is not EMPTY:
                 bound.append(parameter.default)
             else:
-                raise TaichiSyntaxError(f"Parameter '{name}' of '{self.__name__}' is missing.")
+                raise TaichiSyntaxError(f"Parameter `{name}` missing.")
         for name in kwargs:
-            raise TaichiSyntaxError(f"Unexpected argument '{name}' of '{self.__name__}'.")
+            raise TaichiSyntaxError(f"Unexpected argument '{name}'.")
         return bound
 
 

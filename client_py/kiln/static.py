@@ -8,6 +8,11 @@ def static(x, *xs):
     """Evaluates at compile time. Several arguments give a list of them."""
     if xs:
         return [static(x), *[static(y) for y in xs]]
+    if hasattr(type(x), "parts"):
+        raise ValueError(
+            "Input to ti.static must be compile-time constants or global pointers, instead of "
+            f"{x!r}"
+        )
     return x
 
 

@@ -108,7 +108,7 @@ def test_functions_with_comments_at_column_zero():
         @ti.kernel
         def run(self) -> ti.i32:
             a = 1
-# a comment at column 0, as some editors leave it
+            # a comment at column 0, as some editors leave it
             text = """
 no indent here
 """

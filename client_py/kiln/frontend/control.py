@@ -3,11 +3,11 @@
 import _ast
 
 from .. import types as ti_types
-from ..errors import TaichiRuntimeTypeError, TaichiSyntaxError
+from ..errors import TaichiRuntimeTypeError, TaichiSyntaxError, TaichiTypeError
 from . import report
 from .expr import OPS, Expr
 from .struct_value import return_struct
-from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, RETURNED, Loop
+from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NO_RESULT, RETURNED, Loop
 
 _NOT = OPS["logical_not"]
 _AMBIGUOUS = (
@@ -26,7 +26,7 @@ def if_(t, node):
         t.block(node.body if test else node.orelse)
         return
     if test.type.shape:
-        raise ValueError(_AMBIGUOUS)
+        raise TaichiTypeError(_AMBIGUOUS)
     builder = t.builder
     t.at(node.test)
     builder.begin_if(test.node)
@@ -54,7 +54,7 @@ def while_(t, node):
     test = t.visit(node.test)
     if test.__class__ is Expr:
         if test.type.shape:
-            raise ValueError(_AMBIGUOUS)
+            raise TaichiTypeError(_AMBIGUOUS)
         t.at(node.test)
         builder.begin_if(ctx.unary(_NOT, test).node)
         builder.break_()
@@ -112,6 +112,8 @@ def return_(t, node):
     if t.dynamic:
         raise TaichiSyntaxError("Return inside non-static if/for is not supported")
     value = None if node.value is None else t.visit(node.value)
+    if value is None and t.is_kernel and t.returns:
+        raise TaichiSyntaxError(NO_RESULT)
     t.at(node)
     if value is not None:
         if t.is_kernel:

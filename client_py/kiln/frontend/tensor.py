@@ -28,8 +28,8 @@ def swizzle(name, shape):
     n = shape[0]
     indices = [group.index(c) for c in name]
     if max(indices) >= n:
-        valid = list(group[:n])
-        raise TaichiSyntaxError(f"vec{n} only has attributes={valid}, got=('{name}',)")
+        valid = tuple(group[:n])
+        raise TaichiSyntaxError(f"vec{n} only has attributes={valid}, got={tuple(name)}")
     return indices
 
 

@@ -29,6 +29,7 @@ from .source import EMPTY
 # What the rest of the current block is worth.
 NORMAL, ENDED, BREAK, CONTINUE, RETURNED = range(5)
 
+NO_RESULT = "Kernel has a return type but does not have a return statement"
 _MISSING = object()
 _INLINE_LIMIT = 200
 
@@ -276,9 +277,7 @@ def build_kernel(ctx, source, arguments, returns):
             t.create(parameter.name, argument)
         t.block(source.tree.body)
         if returns and t.status != RETURNED:
-            raise TaichiSyntaxError(
-                f"Kernel '{source.name}' has a return type but does not have a return statement"
-            )
+            raise TaichiSyntaxError(NO_RESULT)
     except (TaichiCompilationError, TaichiRuntimeTypeError) as error:
         cause = error.__cause__
         raise type(error)("\n" + str(error)) from cause
