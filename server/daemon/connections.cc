@@ -59,7 +59,7 @@ void Connections::Serve(int fd) {
       pthread_t thread;
       auto self = std::make_unique<List::iterator>(connections_.begin());
       if (pthread_create(&thread, &attributes, Thread, self.get()) == 0) {
-        self.release();
+        static_cast<void>(self.release());  // the thread's now
       } else {
         connections_.pop_front();
         refused = absl::ResourceExhaustedError("kilnd can start no more threads");

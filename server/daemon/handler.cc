@@ -161,7 +161,7 @@ Handler::Body Handler::Compile(std::string body, const Caller& caller) {
   };
   if (auto hit = look()) return hit->SerializeAsString();
 
-  auto start = [&](SingleFlight<proto::CompileReply>::Done done) -> std::function<void()> {
+  auto start = [&](const SingleFlight<proto::CompileReply>::Done& done) -> std::function<void()> {
     // An earlier flight may have landed since we looked.
     if (auto hit = look()) {
       done(std::move(hit));

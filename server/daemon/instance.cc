@@ -58,8 +58,8 @@ absl::StatusOr<int> Listen(const sockaddr_un& address) {
   const int error = errno;
   umask(mask);
   if (bound != 0 || listen(fd, kBacklog) != 0) {
-    const absl::Status status = absl::ErrnoToStatus(
-        bound != 0 ? error : errno, absl::StrCat("cannot listen on ", address.sun_path));
+    absl::Status status = absl::ErrnoToStatus(bound != 0 ? error : errno,
+                                              absl::StrCat("cannot listen on ", address.sun_path));
     close(fd);
     return status;
   }

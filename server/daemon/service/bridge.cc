@@ -29,7 +29,7 @@ absl::StatusOr<int> Connect(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    const absl::Status status = absl::UnavailableError(absl::StrCat(path, ": ", strerror(errno)));
+    absl::Status status = absl::UnavailableError(absl::StrCat(path, ": ", strerror(errno)));
     close(fd);
     return status;
   }
