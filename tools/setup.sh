@@ -94,4 +94,6 @@ build_binaries() {
     chmod 755 "$root/.kiln/bin/$name.new"
     mv -f "$root/.kiln/bin/$name.new" "$root/.kiln/bin/$name"
   done <<<"$binaries"
+  # Python may be told not to write bytecode, or not be allowed to: then every start would compile.
+  /usr/bin/python3 -m compileall -q "$root/client_py/kiln" || true
 }
