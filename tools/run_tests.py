@@ -249,22 +249,17 @@ def fuzz(_options):
 
 def golden(options):
     """kiln-opt's output is what the golden files say"""
-    files = tracked("tests/golden/*.mlir")
-    files = [f for f in files if not options.paths or any(f.startswith(p) for p in options.paths)]
-    for file, run in each(files, lambda f: ["bash", "-c", golden_command(f)]):
+    files = tracked("tests/golden/*.mlir", "tests/golden/*.textproto")
+    build = [
+        ROOT / "tools" / "bazel.sh",
+        "build",
+        "--noshow_progress",
+        "//server/compiler:kiln-opt",
+    ]
+    subprocess.run(build, cwd=ROOT, check=True)
+    kiln_opt = ROOT / ".kiln" / "bazel-bin" / "server" / "compiler" / "kiln-opt"
+    for file, run in each(files, lambda f: ["python3", "tests/golden/run.py", kiln_opt, f]):
         yield Result(f"golden {file}", run.returncode == 0, (run.stdout + run.stderr)[-3000:])
-
-
-def golden_command(file):
-    """The shell command of a file's RUN lines, as lit would run them."""
-    text = (ROOT / file).read_text()
-    lines = re.findall(r"^\s*// RUN: (.*?)\s*$", text, re.M)
-    if not lines:
-        return f"echo '{file} has no RUN line'; false"
-    joined = "\n".join(lines).replace("\\\n", " ").split("\n")
-    command = " && ".join(joined).replace("%s", file)
-    path = f"{ROOT}/.kiln/bazel-bin/server/compiler:/usr/lib/llvm-19/bin"
-    return f"set -o pipefail; PATH='{path}':$PATH; {command}"
 
 
 # ---- help for steps
