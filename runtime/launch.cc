@@ -1,5 +1,6 @@
 // LoadedKernel::Launch: the tasks of one launch, in order.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -18,6 +19,9 @@ constexpr int64_t kShareFrom = 4'000;
 constexpr int64_t kWakeFrom = 80'000;
 // Loops that are worth sharing follow one another this closely: wake the threads.
 constexpr int64_t kBurst = 100'000;
+// Loops this long are shared even where other programs want the cores.
+constexpr int64_t kShareAnyway = 2'000'000;
+constexpr double kHandOver = 2'000;  // of a shared loop, with room
 constexpr int64_t kChunkNanoseconds = 2'000;
 // Enough for dynamic balance, few enough that a chunk's fixed cost is nothing.
 constexpr int64_t kChunksPerThread = 16;
@@ -96,71 +100,118 @@ thread_local Temporaries::Cached Temporaries::cached;
 // When a loop that was worth sharing last ran, by the calling thread.
 thread_local int64_t last_shareable = 0;
 
-// Costs rise at once and fall slowly: a loop run alone once too often costs more
-// than one shared once too often.
+// Notes when threads that should have been there did not make a loop faster: someone
+// else needs their cores. For a while, longer each time that trying again fails, only long
+// loops are shared. Thread-safe; what races lose is a hint.
+class Contention {
+ public:
+  bool SeenBefore(int64_t now) const { return now < until_.load(std::memory_order_relaxed); }
+
+  void Note(bool contended, int64_t now) {
+    int64_t wait = wait_.load(std::memory_order_relaxed);
+    if (contended) {
+      until_.store(now + wait, std::memory_order_relaxed);
+      wait_.store(std::min(2 * wait, kMaxWait), std::memory_order_relaxed);
+    } else if (wait != kMinWait) {
+      wait_.store(std::max(wait / 2, kMinWait), std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr int64_t kMinWait = 5'000'000, kMaxWait = 160'000'000;
+  std::atomic<int64_t> until_{0}, wait_{kMinWait};
+};
+Contention contention;
+
+// Costs rise fast, but not at once (a preempted launch looks like a slow one), and fall
+// by halves.
 uint32_t UpdatedCost(uint32_t old, bool measured, int64_t nanoseconds, int64_t iterations) {
   double cost = static_cast<double>(nanoseconds) * kCostUnit / static_cast<double>(iterations);
-  uint32_t now = static_cast<uint32_t>(std::clamp(cost, 1.0, 4e9));
-  if (!measured || now >= old) return now;
-  return old - (old - now + 3) / 4;
+  auto now = static_cast<uint32_t>(std::clamp(cost, 1.0, 4e9));
+  if (!measured) return now;
+  if (now >= old) return std::min<uint64_t>(now, uint64_t{old} * 4);
+  return old - (old - now + 1) / 2;
+}
+
+bool WorthSharing(double estimate, bool awake) {
+  if (estimate < kShareFrom) return false;
+  const int64_t now = NowNanoseconds();
+  if (estimate < kWakeFrom && !awake) {
+    const bool burst = now - last_shareable < kBurst;
+    last_shareable = now + static_cast<int64_t>(estimate);
+    if (!burst) return false;
+  }
+  return estimate >= kShareAnyway || !contention.SeenBefore(now);
+}
+
+int64_t ChunkSize(int64_t count, int threads, uint32_t cost) {
+  int64_t chunk = std::max<int64_t>(count / (threads * kChunksPerThread),
+                                    kChunkNanoseconds * kCostUnit / std::max(cost, 1u));
+  if (chunk >= 512) chunk = chunk / 64 * 64;  // whole cache lines of any element
+  return std::max<int64_t>(chunk, 1);
 }
 
 }  // namespace
 
-void LoadedKernel::RunRange(const BoundTask& task, const KilnContext& ctx, int64_t begin,
-                            int64_t end, int max_threads) {
-  if (begin >= end) return;
-  int threads = max_threads > 0 ? std::min(max_threads, kMaxPoolThreads) : DefaultThreads();
-  if (task.max_threads > 0) threads = std::min(threads, task.max_threads);
-  if (end - begin < threads) threads = static_cast<int>(end - begin);
-  if (threads == 1) return task.run(&ctx, begin, end, 0);
+void LoadedKernel::BoundTask::Measure(int64_t nanoseconds, int64_t iterations) const {
+  if (iterations <= 0) return;
+  const uint32_t old = cost.load(std::memory_order_relaxed);
+  const bool known = measured.load(std::memory_order_relaxed);
+  const uint32_t updated = UpdatedCost(old, known, nanoseconds, iterations);
+  // Most launches change nothing: other threads keep the line in their caches.
+  if (updated != old) cost.store(updated, std::memory_order_relaxed);
+  if (!known) measured.store(true, std::memory_order_relaxed);
+}
 
-  bool measured = task.measured.load(std::memory_order_relaxed);
-  uint32_t cost = task.cost.load(std::memory_order_relaxed);
-  auto measure = [&](int64_t nanoseconds, int64_t iterations) {
-    uint32_t updated = UpdatedCost(cost, measured, nanoseconds, iterations);
-    if (updated != cost) task.cost.store(updated, std::memory_order_relaxed);
-    if (!measured) task.measured.store(true, std::memory_order_relaxed);
-    cost = updated;
-    measured = true;
-  };
-  if (!measured) {
+bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64_t end,
+                                    int threads) const {
+  const uint32_t unit_cost = cost.load(std::memory_order_relaxed);
+  const double estimate = static_cast<double>(end - begin) * unit_cost / kCostUnit;
+  if (threads <= 1 || estimate < kShareFrom) return false;
+  ThreadPool& pool = ThreadPool::Get();
+  const bool awake = pool.Awake(threads);
+  if (!WorthSharing(estimate, awake)) return false;
+  const int64_t count = end - begin;
+  const int64_t start = NowNanoseconds();
+  ThreadPool::Range range{run, begin, end, ChunkSize(count, threads, unit_cost), threads};
+  int64_t iterations = 0, nanoseconds = 0;
+  if (!pool.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
+  Measure(nanoseconds, iterations);
+  // Threads that had to wake up first may come too late through no one's fault.
+  if (iterations > 0 && (awake || estimate > kWakeFrom * 4)) {
+    const int64_t now = NowNanoseconds();
+    const double alone = static_cast<double>(nanoseconds) * static_cast<double>(count) /
+                         static_cast<double>(iterations);
+    contention.Note(static_cast<double>(now - start) > 0.9 * alone + kHandOver, now);
+  }
+  return true;
+}
+
+void LoadedKernel::BoundTask::RunRange(const KilnContext& ctx, int64_t begin, int64_t end,
+                                       int limit) const {
+  if (begin >= end) return;
+  int threads = limit > 0 ? std::min(limit, kMaxPoolThreads) : DefaultThreads();
+  if (max_threads > 0) threads = std::min(threads, max_threads);
+  threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
+  if (threads == 1) return run(&ctx, begin, end, 0);
+  if (!measured.load(std::memory_order_relaxed)) {
     // The first launch tries a few iterations before it decides.
-    int64_t some = begin + std::max<int64_t>(1, (end - begin) / 64);
-    int64_t start = NowNanoseconds();
-    task.run(&ctx, begin, some, 0);
-    int64_t took = NowNanoseconds() - start;
+    const int64_t some = begin + std::max<int64_t>(1, (end - begin) / 64);
+    const int64_t start = NowNanoseconds();
+    run(&ctx, begin, some, 0);
+    const int64_t took = NowNanoseconds() - start;
     // The first touch of code and memory says little of small pieces.
-    if (took > kChunkNanoseconds || cost == 0) measure(took, some - begin);
+    if (took > kChunkNanoseconds || cost.load(std::memory_order_relaxed) == 0) {
+      Measure(took, some - begin);
+    }
     begin = some;
     if (begin == end || *ctx.failed != 0) return;
-    if (end - begin < threads) threads = static_cast<int>(end - begin);
+    threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
   }
-  const double estimate = static_cast<double>(end - begin) * cost / kCostUnit;
-  if (threads > 1 && estimate >= kShareFrom) {
-    ThreadPool& pool = ThreadPool::Get();
-    bool share = estimate >= kWakeFrom || pool.Awake(threads);
-    if (!share) {
-      int64_t now = NowNanoseconds();
-      share = now - last_shareable < kBurst;
-      last_shareable = now + static_cast<int64_t>(estimate);
-    }
-    if (share) {
-      const int64_t count = end - begin;
-      int64_t chunk = std::max<int64_t>(count / (threads * kChunksPerThread),
-                                        kChunkNanoseconds * kCostUnit / std::max(cost, 1u));
-      if (chunk >= 512) chunk = chunk / 64 * 64;
-      ThreadPool::Range range{task.run, begin, end, std::max<int64_t>(chunk, 1), threads};
-      int64_t iterations = 0, nanoseconds = 0;
-      if (pool.TryRun(ctx, range, &iterations, &nanoseconds)) {
-        if (iterations > 0) measure(nanoseconds, iterations);
-        return;
-      }
-    }
-  }
-  int64_t start = NowNanoseconds();
-  task.run(&ctx, begin, end, 0);
-  measure(NowNanoseconds() - start, end - begin);
+  if (Share(ctx, begin, end, threads)) return;
+  const int64_t start = NowNanoseconds();
+  run(&ctx, begin, end, 0);
+  Measure(NowNanoseconds() - start, end - begin);
 }
 
 bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks,
@@ -175,7 +226,7 @@ bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const La
       } else {
         int64_t bounds[2] = {task.begin, task.end};
         if (task.bounds != nullptr) task.bounds(&ctx, bounds);
-        RunRange(task, ctx, bounds[0], bounds[1], max_threads);
+        task.RunRange(ctx, bounds[0], bounds[1], max_threads);
       }
       if (launched.failed != 0) return false;
     }

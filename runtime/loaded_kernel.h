@@ -61,13 +61,17 @@ class LoadedKernel {
     // launches measured. Loops with inner loops cannot be told by looking.
     mutable std::atomic<uint32_t> cost{0};
     mutable std::atomic<bool> measured{false};
+
+    // Runs [begin, end), shared among up to `limit` threads if it is worth it.
+    void RunRange(const KilnContext& ctx, int64_t begin, int64_t end, int limit) const;
+    // False, with nothing done: not worth it, or the pool is taken.
+    bool Share(const KilnContext& ctx, int64_t begin, int64_t end, int threads) const;
+    void Measure(int64_t nanoseconds, int64_t iterations) const;
   };
 
   explicit LoadedKernel(void* handle) : handle_(handle) {}
   static absl::StatusOr<std::shared_ptr<const LoadedKernel>> Bind(void* handle,
                                                                   const proto::ArtifactInfo& info);
-  static void RunRange(const BoundTask& task, const KilnContext& ctx, int64_t begin, int64_t end,
-                       int max_threads);
 
   proto::ArtifactInfo info_;
   uint32_t temporary_bytes_ = 0;
