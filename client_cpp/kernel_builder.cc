@@ -14,6 +14,8 @@ namespace {
 using absl::InvalidArgumentError;
 using absl::StrCat;
 
+constexpr int64_t kExactInDouble = int64_t{1} << 53;
+
 template <typename To, typename From>
 To BitsAs(From from) {
   To to = 0;
@@ -263,8 +265,11 @@ NodeId KernelBuilder::FoldedCast(NodeId constant, Scalar to) {
   // Floats to integers and halves keep the compiler's rounding and range rules.
   if (from == proto::F16 || to == proto::F16) return 0;
   if (IsFloat(from)) return IsFloat(to) ? ConstFloat(FloatOf(bits, from), to) : 0;
+  const int64_t value = SignedOf(bits, from);
+  // Beyond 53 bits the way over double would round twice.
+  if (IsFloat(to) && (value > kExactInDouble || value < -kExactInDouble)) return 0;
   if (from == proto::U64) return ConstUInt(bits, to);
-  return ConstInt(SignedOf(bits, from), to);
+  return ConstInt(value, to);
 }
 
 NodeId KernelBuilder::CastUnchecked(NodeId x, TypeId to) {
