@@ -52,6 +52,14 @@ uint64_t kiln_pow_i64(uint64_t base, uint64_t exponent) { return Power(base, exp
 float kiln_powi_f32(float base, int32_t exponent) { return FloatPower(base, exponent); }
 double kiln_powi_f64(double base, int32_t exponent) { return FloatPower(base, exponent); }
 
+void kiln_atomic_add_f32(float* address, float number) {
+  float old = *address, sum;
+  do {
+    sum = old + number;
+  } while (!__atomic_compare_exchange(address, &old, &sum, /*weak=*/true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+}
+
 #ifdef KILN_BITCODE
 // What LLVM calls for f16 on CPUs without F16C. Native programs have them from
 // their compiler's runtime; artifacts must not depend on one.

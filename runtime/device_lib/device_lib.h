@@ -26,6 +26,9 @@ uint64_t kiln_pow_i64(uint64_t base, uint64_t exponent);
 float kiln_powi_f32(float base, int32_t exponent);
 double kiln_powi_f64(double base, int32_t exponent);
 
+/* *address += number, atomically, in no order with other memory. */
+void kiln_atomic_add_f32(float* address, float number);
+
 #ifdef __cplusplus
 }
 #endif

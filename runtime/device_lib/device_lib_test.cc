@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -52,6 +54,18 @@ TEST(Power, FloatsTakeNegativeExponents) {
   EXPECT_EQ(kiln_powi_f32(2.0f, -3), 0.125f);
   EXPECT_EQ(kiln_powi_f64(1.5, 4), 5.0625);
   EXPECT_EQ(kiln_powi_f64(1.0, INT32_MIN), 1.0);
+}
+
+TEST(Atomic, AddsOfManyThreadsAllCount) {
+  float sum = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&sum] {
+      for (int i = 0; i < 10000; ++i) kiln_atomic_add_f32(&sum, 1);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(sum, 40000);
 }
 
 }  // namespace

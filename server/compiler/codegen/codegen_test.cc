@@ -390,6 +390,39 @@ TEST_P(CodegenTest, Atomics) {
   }
 }
 
+// Both components of a vector in one exchange, where they share an aligned word.
+TEST_P(CodegenTest, AtomicsOnVectors) {
+  const std::string body = R"(
+    %z = arith.constant 0 : i32
+    %a = arith.constant 1.5 : f32
+    %b = arith.constant 2.0 : f32
+    %p = kiln.global 0 component 0 [%z] : !kiln.addr<f32>
+    %o0 = kiln.atomic KIND %a, %p : !kiln.addr<f32>
+    %q = kiln.global 0 component 1 [%z] : !kiln.addr<f32>
+    %two = arith.mulf %b, %b : f32
+    %o1 = kiln.atomic KIND %two, %q : !kiln.addr<f32>
+    kiln.continue)";
+  const std::string field =
+      "#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 8], offset = [], types = [f32, f32], "
+      "components = [0, 0, 0, 4], bases = 1, base_strides = [], alias = 0, read_only = false>";
+  for (const bool adds : {true, false}) {
+    std::string text = body;
+    for (size_t at; (at = text.find("KIND")) != std::string::npos;) {
+      text.replace(at, 4, adds ? "addf" : "subf");
+    }
+    auto kernel = Compile(Kernel({field}, Range({{0, 10}}, text)));
+    ASSERT_NE(kernel, nullptr);
+    alignas(8) float x[4] = {1, 1, 1, 1};
+    kernel->Run({Slot(x), 1});
+    EXPECT_EQ(x[0], adds ? 16 : -14);
+    EXPECT_EQ(x[1], adds ? 41 : -39);
+    kernel->Run({Slot(x + 1), 1});  // not aligned
+    EXPECT_EQ(x[1], adds ? 56 : -54);
+    EXPECT_EQ(x[2], adds ? 41 : -39);
+    EXPECT_EQ(x[3], 1);
+  }
+}
+
 TEST_P(CodegenTest, PrintsAndFailures) {
   const std::string body = R"(
     %x = kiln.argument 0 : f32

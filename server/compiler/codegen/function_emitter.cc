@@ -114,7 +114,15 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       .Case([&](ir::LoadOp o) { Map(o, Load(addresses_.lookup(o.getAddress()), type())); })
       .Case([&](ir::StoreOp o) { Store(addresses_.lookup(o.getAddress()), ValueOf(o.getValue())); })
       .Case([&](ir::ZeroOp o) { Zero(o); })
-      .Case([&](ir::AtomicOp o) { Map(o, Atomic(o)); })
+      .Case([&](ir::AtomicOp o) {
+        if (ir::AtomicOp first = waiting_.lookup(o)) {
+          AtomicPair(first, o);
+        } else if (ir::AtomicOp other = OtherHalf(o)) {
+          waiting_[other] = o;
+        } else {
+          Map(o, Atomic(o));
+        }
+      })
       .Case([&](ir::ArgumentOp o) { Map(o, Argument(o.getSlot(), llvm_type())); })
       .Case([&](ir::ResultOp o) {
         Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ContextField(kResultsField),

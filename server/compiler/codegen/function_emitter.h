@@ -110,7 +110,11 @@ class FunctionEmitter {
   llvm::Value* Load(const Address& address, mlir::Type type);
   void Store(const Address& address, llvm::Value* value);
   void Zero(ir::ZeroOp op);
+
+  // atomics.cc
   llvm::Value* Atomic(ir::AtomicOp op);
+  ir::AtomicOp OtherHalf(ir::AtomicOp op) const;
+  void AtomicPair(ir::AtomicOp first, ir::AtomicOp second);
   llvm::Value* Combine(ir::AtomicKind kind, llvm::Value* x, llvm::Value* y);
   llvm::Value* CompareExchangeLoop(const Address& address, ir::AtomicKind kind, llvm::Value* y);
 
@@ -127,6 +131,8 @@ class FunctionEmitter {
   llvm::DenseMap<std::pair<int64_t, llvm::Type*>, llvm::Value*> arguments_;
   llvm::DenseMap<int, llvm::Value*> context_fields_;
   AffineReader indices_;
+  // Atomics that wait for the one after them, which is emitted with them.
+  llvm::DenseMap<mlir::Operation*, ir::AtomicOp> waiting_;
   std::vector<Loop> loops_;
 };
 

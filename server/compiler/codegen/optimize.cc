@@ -145,9 +145,7 @@ void TargetCode::Optimize(llvm::Module& module) {
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
   const char* text = PipelineText(state_->options.level);
-  if (getenv("KILN_DEFAULT_PIPELINE")) {
-    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
-  } else if (llvm::Error error = builder.parsePassPipeline(passes, text)) {
+  if (llvm::Error error = builder.parsePassPipeline(passes, text)) {
     llvm::report_fatal_error(std::move(error));
   }
   passes.run(module, modules);

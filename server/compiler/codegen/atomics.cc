@@ -1,0 +1,214 @@
+// Read-modify-write.
+#include <optional>
+
+#include "llvm/IR/MDBuilder.h"
+#include "server/compiler/codegen/function_emitter.h"
+
+namespace kiln {
+namespace {
+
+using llvm::Value;
+
+// A component that two floats in one 8-byte word may hold: where, else nothing.
+struct Half {
+  ir::GlobalOp address;
+  ir::DenseAttr dense;
+  int64_t base;
+  int64_t offset;
+};
+
+std::optional<Half> HalfOfWord(ir::AtomicOp op, llvm::ArrayRef<mlir::Attribute> storages) {
+  const bool adds = op.getKind() == ir::AtomicKind::addf || op.getKind() == ir::AtomicKind::subf;
+  auto address = op.getAddress().getDefiningOp<ir::GlobalOp>();
+  if (!adds || !address || !op.getValue().getType().isF32() || !op.getOld().use_empty()) return {};
+  auto dense = llvm::dyn_cast<ir::DenseAttr>(storages[address.getStorage()]);
+  if (!dense) return {};
+  const int64_t component = address.getComponent(), base = dense.getComponentBase(component);
+  for (int d = 0; d < dense.getNumDigits(); ++d) {
+    if (dense.getDigitStride(base, d) % 8 != 0) return {};
+  }
+  return Half{address, dense, base, dense.getComponentOffset(component)};
+}
+
+bool InOneWord(Half a, Half b) {
+  return a.address.getStorage() == b.address.getStorage() && a.base == b.base &&
+         a.offset != b.offset && a.offset / 8 == b.offset / 8 &&
+         a.address.getIndices() == b.address.getIndices();
+}
+
+}  // namespace
+
+Value* FunctionEmitter::Combine(ir::AtomicKind kind, Value* x, Value* y) {
+  namespace I = llvm::Intrinsic;
+  b_.clearFastMathFlags();
+  switch (kind) {
+    case ir::AtomicKind::addi:
+      return b_.CreateAdd(x, y);
+    case ir::AtomicKind::subi:
+      return b_.CreateSub(x, y);
+    case ir::AtomicKind::muli:
+      return b_.CreateMul(x, y);
+    case ir::AtomicKind::minsi:
+      return b_.CreateBinaryIntrinsic(I::smin, x, y);
+    case ir::AtomicKind::maxsi:
+      return b_.CreateBinaryIntrinsic(I::smax, x, y);
+    case ir::AtomicKind::minui:
+      return b_.CreateBinaryIntrinsic(I::umin, x, y);
+    case ir::AtomicKind::maxui:
+      return b_.CreateBinaryIntrinsic(I::umax, x, y);
+    case ir::AtomicKind::andi:
+      return b_.CreateAnd(x, y);
+    case ir::AtomicKind::ori:
+      return b_.CreateOr(x, y);
+    case ir::AtomicKind::xori:
+      return b_.CreateXor(x, y);
+    case ir::AtomicKind::addf:
+      return b_.CreateFAdd(x, y);
+    case ir::AtomicKind::subf:
+      return b_.CreateFSub(x, y);
+    case ir::AtomicKind::mulf:
+      return b_.CreateFMul(x, y);
+    case ir::AtomicKind::minf:
+      return b_.CreateBinaryIntrinsic(I::minnum, x, y);
+    case ir::AtomicKind::maxf:
+      return b_.CreateBinaryIntrinsic(I::maxnum, x, y);
+  }
+  return nullptr;
+}
+
+// x86 has no such instruction: load, combine, exchange if nothing came between.
+Value* FunctionEmitter::CompareExchangeLoop(const Address& address, ir::AtomicKind kind, Value* y) {
+  llvm::Type* type = y->getType();
+  const bool is_bool = type->isIntegerTy(1);
+  llvm::Type* word = is_bool ? b_.getInt8Ty() : b_.getIntNTy(type->getPrimitiveSizeInBits());
+  const llvm::Align align(word->getIntegerBitWidth() / 8);
+  const auto from_word = [&](Value* v) {
+    return is_bool ? b_.CreateIsNotNull(v) : b_.CreateBitCast(v, type);
+  };
+  const auto to_word = [&](Value* v) {
+    return is_bool ? b_.CreateZExt(v, word) : b_.CreateBitCast(v, word);
+  };
+  auto* first = b_.CreateAlignedLoad(word, address.pointer, align);
+  first->setAtomic(llvm::AtomicOrdering::Monotonic);
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::BasicBlock* retry = NewBlock("retry");
+  llvm::BasicBlock* done = NewBlock("done");
+  b_.CreateBr(retry);
+  b_.SetInsertPoint(retry);
+  llvm::PHINode* seen = b_.CreatePHI(word, 2);
+  seen->addIncoming(first, before);
+  Value* combined = to_word(Combine(kind, from_word(seen), y));
+  Value* exchange =
+      b_.CreateAtomicCmpXchg(address.pointer, seen, combined, align,
+                             llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
+  seen->addIncoming(b_.CreateExtractValue(exchange, 0), retry);
+  b_.CreateCondBr(b_.CreateExtractValue(exchange, 1), done, retry);
+  b_.SetInsertPoint(done);
+  return from_word(seen);
+}
+
+Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
+  using Rmw = llvm::AtomicRMWInst;
+  const Address address = addresses_.lookup(op.getAddress());
+  Value* value = ValueOf(op.getValue());
+  const mlir::Type type = op.getValue().getType();
+  if (!parallel_ || address.memory == kLocal) {
+    Value* old = Load(address, type);
+    Store(address, Combine(op.getKind(), old, value));
+    return old;
+  }
+  std::optional<Rmw::BinOp> operation;
+  switch (op.getKind()) {
+    case ir::AtomicKind::addi:
+      operation = Rmw::Add;
+      break;
+    case ir::AtomicKind::subi:
+      operation = Rmw::Sub;
+      break;
+    case ir::AtomicKind::minsi:
+      operation = Rmw::Min;
+      break;
+    case ir::AtomicKind::maxsi:
+      operation = Rmw::Max;
+      break;
+    case ir::AtomicKind::minui:
+      operation = Rmw::UMin;
+      break;
+    case ir::AtomicKind::maxui:
+      operation = Rmw::UMax;
+      break;
+    case ir::AtomicKind::andi:
+      operation = Rmw::And;
+      break;
+    case ir::AtomicKind::ori:
+      operation = Rmw::Or;
+      break;
+    case ir::AtomicKind::xori:
+      operation = Rmw::Xor;
+      break;
+    default:
+      break;
+  }
+  if (!operation || type.isInteger(1)) return CompareExchangeLoop(address, op.getKind(), value);
+  auto* rmw = b_.CreateAtomicRMW(*operation, address.pointer, value, llvm::MaybeAlign(),
+                                 llvm::AtomicOrdering::Monotonic);
+  state_->scopes.Tag(rmw, address.memory);
+  return rmw;
+}
+
+// The components of a vector are mostly added to one after the other, and an exchange
+// of two costs as much as one of a single float.
+ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
+  if (!parallel_) return {};
+  std::optional<Half> half = HalfOfWord(op, state_->storages);
+  if (!half) return {};
+  for (mlir::Operation* next = op->getNextNode(); next != nullptr; next = next->getNextNode()) {
+    if (auto other = llvm::dyn_cast<ir::AtomicOp>(next)) {
+      std::optional<Half> other_half = HalfOfWord(other, state_->storages);
+      const bool fits =
+          other_half && other.getKind() == op.getKind() && InOneWord(*half, *other_half);
+      return fits ? other : ir::AtomicOp();
+    }
+    if (next->getNumRegions() != 0 || !mlir::isMemoryEffectFree(next)) return {};
+  }
+  return {};
+}
+
+// Where the field's base is a multiple of 8; else one by one: an exchange across cache
+// lines locks the bus.
+void FunctionEmitter::AtomicPair(ir::AtomicOp first, ir::AtomicOp second) {
+  const auto offset = [&](ir::AtomicOp op) { return HalfOfWord(op, state_->storages)->offset; };
+  if (offset(first) > offset(second)) std::swap(first, second);
+  const Address low = addresses_.lookup(first.getAddress());
+  const Address high = addresses_.lookup(second.getAddress());
+  Value* x = ValueOf(first.getValue());
+  Value* y = ValueOf(second.getValue());
+  if (first.getKind() == ir::AtomicKind::subf) {
+    x = b_.CreateFNeg(x);
+    y = b_.CreateFNeg(y);
+  }
+  llvm::BasicBlock* whole = NewBlock("word");
+  llvm::BasicBlock* apart = NewBlock("apart");
+  llvm::BasicBlock* done = NewBlock("done");
+  Value* rest = b_.CreateAnd(b_.CreatePtrToInt(low.pointer, b_.getInt64Ty()), b_.getInt64(7));
+  b_.CreateCondBr(b_.CreateIsNull(rest), whole, apart,
+                  llvm::MDBuilder(b_.getContext()).createLikelyBranchWeights());
+
+  b_.SetInsertPoint(apart);
+  auto add = state_->module->getOrInsertFunction(
+      "kiln_atomic_add_f32",
+      llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getFloatTy()}, false));
+  b_.CreateCall(add, {low.pointer, x});
+  b_.CreateCall(add, {high.pointer, y});
+  b_.CreateBr(done);
+
+  b_.SetInsertPoint(whole);
+  auto* pair = llvm::FixedVectorType::get(b_.getFloatTy(), 2);
+  Value* both = b_.CreateInsertElement(llvm::PoisonValue::get(pair), x, uint64_t{0});
+  both = b_.CreateInsertElement(both, y, uint64_t{1});
+  CompareExchangeLoop(low, ir::AtomicKind::addf, both);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+}  // namespace kiln
