@@ -140,9 +140,11 @@ BoundInstance* Find(KernelObject* kernel, PyObject* const* args, Py_ssize_t coun
   std::vector<BoundInstance*>& instances = *kernel->instances;
   for (size_t i = 0; i < instances.size(); ++i) {
     BoundInstance* bound = instances[i];
-    if (!MatchesAll(*bound, args, count)) continue;
-    // `==` of a template argument may have run Python code that changed the list.
+    // `==` of a template argument may run Python code that drops instances.
+    const InstanceRef hold(bound);
+    const bool matches = MatchesAll(*bound, args, count);
     if (i >= instances.size() || instances[i] != bound) return nullptr;
+    if (!matches) continue;
     if (!MemoriesAlive(bound)) {
       Prune(kernel);
       return nullptr;

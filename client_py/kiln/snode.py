@@ -99,6 +99,8 @@ class SNode:
             dimensions = list(dimensions)
         else:
             dimensions = [dimensions] * len(axes)
+        if len(dimensions) == 1:
+            dimensions *= len(axes)
         if len(dimensions) != len(axes):
             raise TaichiRuntimeError(
                 f"axes and dimensions of different number ({len(axes)} != {len(dimensions)})"

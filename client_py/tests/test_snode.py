@@ -65,7 +65,7 @@ def test_sparse_trees_are_built_but_not_run(ti, kind):
     [
         (lambda ti, x: ti.root.dense(ti.i, 0).place(x), "should be positive"),
         (lambda ti, x: ti.root.dense([ti.i[0], ti.i[0]], 4), "must be different"),
-        (lambda ti, x: ti.root.dense(ti.ij, (4,)), "of different number"),
+        (lambda ti, x: ti.root.dense(ti.ij, (4, 4, 4)), "of different number"),
         (lambda ti, x: ti.root.dense(ti.i, 4).place(x).place(x), "has been placed already"),
         (lambda ti, x: ti.root.dense(ti.ij, 4).place(x, offset=1), "must be the same"),
         (lambda ti, x: ti.root.place(3), "cannot be placed"),
