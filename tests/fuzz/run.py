@@ -3,8 +3,8 @@
 
     tests/fuzz/run.py [seconds] [name...]
 
-A fuzzer names its sources and messages in its first comment. What it finds is added to the corpus
-by hand, as a file named for the mistake.
+A fuzzer names its sources and messages in its first comment, on as many lines as it likes. What it
+finds is added to the corpus by hand, as a file named for the mistake.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ def build(name):
     """The fuzzer's binary, made anew when its sources changed; raises with the compiler's words."""
     source = fuzzers()[name]
     listed = {
-        key: re.search(rf"^// {key}: (.*)$", source.read_text(), re.M).group(1).split()
+        key: " ".join(re.findall(rf"^// {key}: (.*)$", source.read_text(), re.M)).split()
         for key in ("Sources", "Messages")
     }
     sources = [source, *(ROOT / path for path in listed["Sources"])]

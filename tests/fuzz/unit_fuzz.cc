@@ -1,9 +1,10 @@
 // A compile unit off the wire: parsing, checking and laying out arbitrary messages
 // end in an answer, and what is accepted as canonical has one spelling.
-// Sources: lang/canonical.cc lang/digest.cc lang/deterministic.cc lang/check_unit.cc
-// lang/check_function.cc lang/argument_layout.cc lang/layout.cc lang/dense_field.cc
-// lang/check_storage.cc lang/type.cc lang/type_rules.cc lang/op_table.cc Messages: unit kernel
-// layout options target type op artifact diagnostic
+// Sources: lang/canonical.cc lang/digest.cc lang/deterministic.cc lang/op_table.cc
+// Sources: lang/check_unit.cc lang/check_function.cc lang/check_storage.cc
+// Sources: lang/argument_layout.cc lang/layout.cc lang/dense_field.cc
+// Sources: lang/type.cc lang/type_rules.cc
+// Messages: unit kernel layout options target type op artifact diagnostic
 #include <cstdlib>
 #include <string>
 
