@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -190,13 +191,15 @@ StoreStats DiskStore::stats() const {
 }
 
 void DiskStore::Scan() {
+  const int64_t start = Now();
   ForEachName(home_.TempDir(), [&](int dir, const char* file) {
     struct stat st;
     if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-        st.st_mtime < Now() - kAbandonedSeconds) {
+        st.st_mtime < start - kAbandonedSeconds) {
       unlinkat(dir, file, 0);
     }
   });
+  absl::flat_hash_set<Digest> present;
   ForEachName(home_.CacheDir(), [&](int, const char* shard) {
     if (!IsShard(shard)) return;
     std::vector<std::pair<Digest, Item>> items;
@@ -208,6 +211,7 @@ void DiskStore::Scan() {
       item.size = st.st_size;
       item.last_use = st.st_mtime;
       items.emplace_back(*key, item);
+      present.insert(*key);
     });
     absl::MutexLock lock(&mutex_);
     for (const auto& [key, item] : items) {
@@ -215,6 +219,12 @@ void DiskStore::Scan() {
     }
   });
   absl::MutexLock lock(&mutex_);
+  // What others deleted; what came while we looked is spared.
+  absl::erase_if(index_, [&](const auto& entry) {
+    const bool gone = !present.contains(entry.first) && entry.second.last_use < start - 1;
+    if (gone) bytes_ -= entry.second.size;
+    return gone;
+  });
   scanned_ = true;
 }
 

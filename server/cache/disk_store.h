@@ -42,8 +42,9 @@ class DiskStore : public ArtifactStore {
   StoreStats Clear() override;
   StoreStats stats() const override;
 
-  // Reads the directory into the index and removes abandoned temporary files.
-  // Slow for a full cache: call it from a background thread.
+  // Brings the index in line with the directory, which other processes change too,
+  // and removes abandoned temporary files. Slow for a full cache: the first one is
+  // for a background thread.
   void Scan();
   // Blocks until the first Scan has ended, or `timeout`; says which.
   bool AwaitScan(absl::Duration timeout) const;

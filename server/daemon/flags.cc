@@ -79,6 +79,7 @@ bool ParseFlag(absl::string_view arg, Flags* flags) {
     return ParseCount(arg, 1, &flags->workers) && flags->workers <= kMaxWorkers;
   }
   if (absl::ConsumePrefix(&arg, "--max-queue=")) return ParseCount(arg, 1, &flags->max_queue);
+  if (absl::ConsumePrefix(&arg, "--worker-jobs=")) return ParseCount(arg, 1, &flags->worker_jobs);
   if (absl::ConsumePrefix(&arg, "--max-connections=")) {
     return ParseCount(arg, 1, &flags->max_connections);
   }
@@ -100,6 +101,10 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
                      ": only loopback addresses (127.0.0.1:PORT, [::1]:PORT), as there is no TLS"));
   }
   if (flags.bin.empty()) flags.bin = OwnDirectory();
+  if (!flags.listen.empty() && access(flags.GrpcFrontPath().c_str(), X_OK) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--listen needs ", flags.GrpcFrontPath(), ", which cannot be run"));
+  }
   if (flags.worker.empty()) flags.worker = flags.bin + "/kiln-worker";
   if (flags.workers == 0) flags.workers = Cores();
   return flags;

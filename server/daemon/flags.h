@@ -17,6 +17,7 @@
 //   --cache-bytes=N      disk tier budget (KILN_CACHE_BYTES, else 2 GiB)
 //   --job-seconds=S      wall clock for one compilation (KILN_JOB_SECONDS, else 120)
 //   --job-bytes=N        address space of a worker (4 GiB; 0: no limit)
+//   --worker-jobs=N      jobs after which a worker is replaced by a fresh one (1000)
 //   --listen=HOST:PORT   answer gRPC there too; loopback addresses only, as there
 //                        is no TLS yet
 //   --version
@@ -45,6 +46,9 @@ struct Flags {
   int workers = 0;  // never 0 after ParseFlags
   int max_queue = 128;
   int max_connections = 512;
+  int worker_jobs = 1000;
+
+  std::string GrpcFrontPath() const { return bin + "/kilnd-grpc"; }
 };
 
 // InvalidArgument names the argument or variable that is wrong.

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 namespace kiln {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr absl::Duration kRound = absl::Seconds(5);
 constexpr absl::Duration kScanPatience = absl::Seconds(2);
+constexpr absl::Duration kScanAge = absl::Seconds(1);
 constexpr int kBackgroundNice = 10;
 
 }  // namespace
@@ -42,9 +44,14 @@ void Housekeeper::Nudge() {
 }
 
 proto::StatsReply Housekeeper::Totals() {
-  disk_->AwaitScan(kScanPatience);
+  const bool indexed = disk_->AwaitScan(kScanPatience);
   absl::MutexLock lock(&round_mutex_);
   CountClientHits();
+  // Clients without a daemon write to the cache too.
+  if (indexed && absl::Now() - scanned_ > kScanAge) {
+    disk_->Scan();
+    scanned_ = absl::Now();
+  }
   return TotalsNow();
 }
 

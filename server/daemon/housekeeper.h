@@ -45,6 +45,7 @@ class Housekeeper {
   absl::Mutex round_mutex_;  // one round at a time
   HitLog log_ ABSL_GUARDED_BY(round_mutex_);
   uint64_t saved_version_ ABSL_GUARDED_BY(round_mutex_) = 0;
+  absl::Time scanned_ ABSL_GUARDED_BY(round_mutex_) = absl::InfinitePast();
 
   absl::Mutex mutex_;
   bool nudged_ ABSL_GUARDED_BY(mutex_) = false;

@@ -173,6 +173,7 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   pool_options.max_queue = flags.max_queue;
   pool_options.job_limit = flags.job_limit;
   pool_options.job_bytes = flags.job_bytes;
+  pool_options.max_jobs = flags.worker_jobs;
   WorkerPool pool(pool_options);
   CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });
 
@@ -189,7 +190,7 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   Handler handler(std::move(parts));
   Connections connections(&handler, flags.max_connections);
 
-  GrpcFront front(flags.bin + "/kilnd-grpc", instance.socket_path);
+  GrpcFront front(flags.GrpcFrontPath(), instance.socket_path);
   if (!flags.listen.empty()) {
     const absl::Status started = front.Start(flags.listen);
     if (!started.ok()) Log("no gRPC: ", started.message());

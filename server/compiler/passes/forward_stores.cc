@@ -32,17 +32,20 @@ class Known {
 
   void Add(mlir::Value address, mlir::Value value) {
     if (entries_.size() == kMost) entries_.erase(entries_.begin());
-    entries_.push_back({address, value});
+    entries_.push_back({address, ClassOf(address), value});
   }
 
   void Forget(mlir::Value written) {
-    llvm::erase_if(entries_, [&](const Entry& e) { return MayAlias(e.address, written); });
+    const MemoryClass cells = ClassOf(written);
+    llvm::erase_if(entries_, [&](const Entry& entry) {
+      return MayOverlap(entry.cells, cells) && MayBeSame(entry.address, written);
+    });
   }
 
   void Forget(llvm::ArrayRef<MemoryClass> written) {
-    llvm::erase_if(entries_, [&](const Entry& e) {
-      const MemoryClass cells = ClassOf(e.address);
-      return llvm::any_of(written, [&](const MemoryClass& w) { return MayOverlap(w, cells); });
+    llvm::erase_if(entries_, [&](const Entry& entry) {
+      return llvm::any_of(written,
+                          [&](const MemoryClass& cells) { return MayOverlap(cells, entry.cells); });
     });
   }
 
@@ -50,6 +53,7 @@ class Known {
   static constexpr size_t kMost = 48;
   struct Entry {
     mlir::Value address;
+    MemoryClass cells;
     mlir::Value value;
   };
   std::vector<Entry> entries_;

@@ -68,7 +68,10 @@ bool MayOverlap(const MemoryClass& a, const MemoryClass& b) {
 }
 
 bool MayAlias(mlir::Value a, mlir::Value b) {
-  if (!MayOverlap(ClassOf(a), ClassOf(b))) return false;
+  return MayOverlap(ClassOf(a), ClassOf(b)) && MayBeSame(a, b);
+}
+
+bool MayBeSame(mlir::Value a, mlir::Value b) {
   auto x = a.getDefiningOp<ir::GlobalOp>(), y = b.getDefiningOp<ir::GlobalOp>();
   if (!x || !y || x.getStorage() != y.getStorage()) return true;
   for (auto [i, j] : llvm::zip(x.getIndices(), y.getIndices())) {

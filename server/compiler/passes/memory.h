@@ -22,7 +22,8 @@ struct MemoryClass {
 
 MemoryClass ClassOf(mlir::Value address);
 bool MayOverlap(const MemoryClass& a, const MemoryClass& b);
-// Of two addresses: their classes, and indices that differ by a constant.
+// Of two addresses whose classes overlap: false where indices differ by a constant.
+bool MayBeSame(mlir::Value a, mlir::Value b);
 bool MayAlias(mlir::Value a, mlir::Value b);
 
 // The address that an op reads, writes or both; null for other ops.

@@ -14,6 +14,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "server/compiler/dialect/dialect.h"
@@ -83,10 +84,17 @@ class Offload {
 
   // A local that two tasks use. A line of its own: tasks may update it from many threads.
   void MoveLocalsToTemporaries() {
-    for (mlir::Operation& op : llvm::make_early_inc_range(body_)) {
+    llvm::SmallVector<mlir::Operation*> shared;
+    for (mlir::Operation& op : body_) {
       if (!llvm::isa<ir::LocalOp, ir::LocalArrayOp>(op)) continue;
       const int task = task_of_.lookup(&op);
-      if (llvm::all_of(op.getUsers(), [&](auto* user) { return TaskOf(user) == task; })) continue;
+      if (llvm::any_of(op.getUsers(), [&](auto* user) { return TaskOf(user) != task; })) {
+        shared.push_back(&op);
+      }
+    }
+    for (mlir::Operation* local : shared) {
+      mlir::Operation& op = *local;
+      const int task = task_of_.lookup(&op);
       auto array = llvm::dyn_cast<ir::LocalArrayOp>(op);
       auto type = llvm::cast<ir::AddrType>(op.getResult(0).getType());
       builder_.setInsertionPoint(&op);
@@ -96,6 +104,27 @@ class Offload {
       task_of_[temporary.getDefiningOp()] = task;
       op.getResult(0).replaceAllUsesWith(temporary);
       op.erase();
+      DropZeroing(temporary);
+    }
+  }
+
+  // A launch's temporaries are zero at its start: setting one to zero first is idle.
+  void DropZeroing(mlir::Value temporary) {
+    mlir::Operation* first = nullptr;
+    for (mlir::Operation* user : temporary.getUsers()) {
+      mlir::Operation* in_body = body_.findAncestorOpInBlock(*user);
+      if (!first || in_body->isBeforeInBlock(first)) first = in_body;
+    }
+    if (llvm::isa_and_nonnull<ir::ZeroOp>(first)) return first->erase();
+    auto store = llvm::dyn_cast_or_null<ir::StoreOp>(first);
+    if (!store) return;
+    // Not -0.0, which has a bit set.
+    mlir::Attribute value;
+    if (!matchPattern(store.getValue(), mlir::m_Constant(&value))) return;
+    auto integer = llvm::dyn_cast<mlir::IntegerAttr>(value);
+    auto number = llvm::dyn_cast<mlir::FloatAttr>(value);
+    if ((integer && integer.getValue().isZero()) || (number && number.getValue().isPosZero())) {
+      store.erase();
     }
   }
 
@@ -153,10 +182,12 @@ class Offload {
   // from it are in it.
   mlir::LogicalResult MakeTasks() {
     std::vector<llvm::SmallVector<mlir::Operation*>> tasks;
+    int last = 0;
     for (mlir::Operation& op : body_) {
-      const size_t number = task_of_.lookup(&op);
-      if (tasks.size() < number) tasks.emplace_back();
+      const int number = task_of_.lookup(&op);
+      if (number != last) tasks.emplace_back();
       tasks.back().push_back(&op);
+      last = number;
     }
     mlir::Operation* next = nullptr;  // the task after the one being made
     for (auto& ops : llvm::reverse(tasks)) {
@@ -216,7 +247,7 @@ class Offload {
   mlir::Value AsInt64(mlir::Value value) {
     mlir::Type wide = builder_.getI64Type();
     if (value.getType() == wide) return value;
-    return builder_.create<mlir::arith::ExtSIOp>(value.getLoc(), wide, value);
+    return builder_.createOrFold<mlir::arith::ExtSIOp>(value.getLoc(), wide, value);
   }
 
   // Null where nothing is left to do: all of it was computed again elsewhere.

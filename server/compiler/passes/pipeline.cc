@@ -19,7 +19,6 @@ llvm::ArrayRef<PassRow> Pipeline() {
       // Accumulators are locals until the second promotion.
       {"reduce", CreateReducePass},
       {"promote-locals", CreatePromoteLocalsPass},
-      {"canonicalize", mlir::createCanonicalizerPass},
       {"cse", mlir::createCSEPass},
   };
   return kRows;

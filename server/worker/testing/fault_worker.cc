@@ -6,6 +6,7 @@
 //   die             kills itself
 //   die-once PATH   kills itself unless PATH exists, and makes PATH
 //   stop            stops itself (SIGSTOP)
+//   pid             an entry that holds the worker's process id
 //   error           a diagnostic of the user's mistake
 //   fail            a status of ours
 //   garbage         bytes that are no frame
@@ -70,6 +71,8 @@ absl::StatusOr<Product> Act(const proto::CompileRequest& request, const proto::C
   if (words[0] == "sleep") {
     int ms = 0;
     if (absl::SimpleAtoi(argument, &ms)) absl::SleepFor(absl::Milliseconds(ms));
+  } else if (words[0] == "pid") {
+    product.payload = std::to_string(getpid());
   } else if (words[0] == "die") {
     raise(SIGKILL);
   } else if (words[0] == "die-once") {

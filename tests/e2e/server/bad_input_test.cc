@@ -248,6 +248,20 @@ TEST_F(BadInputTest, TheBudgetHolds) {
   EXPECT_GE(stats->seconds_saved(), 0);
 }
 
+TEST_F(BadInputTest, StatisticsSeeWhatOthersDidToTheCache) {
+  ASSERT_EQ(Start(), 0);
+  TestClient client = Client();
+  const proto::CompileReply one = *client.Compile("x", 1);
+  ASSERT_TRUE(client.Compile("x", 2).ok());
+  EXPECT_EQ(client.Stats()->entries(), 2u);
+  absl::SleepFor(absl::Milliseconds(3100));  // uses are noted to the second
+  unlink(EntryPath(one).c_str());
+  EXPECT_EQ(client.Stats()->entries(), 1u);
+  WriteFile(EntryPath(one), one.entry());
+  absl::SleepFor(absl::Milliseconds(1100));
+  EXPECT_EQ(client.Stats()->entries(), 2u);
+}
+
 TEST_F(BadInputTest, ClearEmptiesTheCache) {
   ASSERT_EQ(Start(), 0);
   TestClient client = Client();

@@ -188,6 +188,7 @@ TEST_F(LifeTest, BadFlagsAreNamed) {
   EXPECT_EQ(RunProgram({KilndPath(), "--workers=0"}), 2);
   EXPECT_EQ(RunProgram({KilndPath(), "--idle-exit=soon"}), 2);
   EXPECT_EQ(RunProgram({KilndPath(), "--listen=0.0.0.0:4711"}), 2);  // no TLS: loopback only
+  EXPECT_EQ(RunProgram({KilndPath(), "--bin=/nowhere", "--listen=127.0.0.1:4711"}), 2);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -155,6 +156,19 @@ TEST_F(WorkTest, AWorkerThatSpeaksNonsenseIsReplaced) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_TRUE(absl::StrContains(status.message(), "magic")) << status;
   EXPECT_TRUE(client.Compile("x", 2).ok());
+}
+
+TEST_F(WorkTest, WorkersAreReplacedAfterTheirShareOfJobs) {
+  ASSERT_EQ(Start({"--workers=1", "--worker-jobs=2"}), 0);
+  TestClient client = Client();
+  std::set<std::string> workers;
+  for (int seed = 0; seed < 6; ++seed) {
+    absl::StatusOr<proto::CompileReply> reply = client.Compile("pid", seed);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    workers.insert(std::string(DecodeEntry(reply->entry())->payload));
+  }
+  EXPECT_EQ(workers.size(), 3u);
+  EXPECT_EQ(client.Stats()->worker_deaths(), 0u);
 }
 
 TEST_F(WorkTest, MemoryIsLimited) {
