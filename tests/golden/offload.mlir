@@ -28,17 +28,15 @@ kiln.kernel @three storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4],
 // CHECK-NEXT:       %1 = kiln.load %0 : <i32>
 // CHECK-NEXT:       %2 = kiln.temporary 64 : <i32>
 // CHECK-NEXT:       kiln.store %1, %2 : <i32>
-// CHECK-NEXT:       %3 = kiln.temporary 0 : <i32>
-// CHECK-NEXT:       kiln.store %c0_i32, %3 : <i32>
 // CHECK-NEXT:       kiln.return
 // CHECK-NEXT:     }
 // CHECK-NEXT:     kiln.task.range_for "task_1" bounds {
 // CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
-// CHECK-NEXT:       %0 = arith.extsi %c0_i32 : i32 to i64
-// CHECK-NEXT:       %1 = kiln.temporary 64 : <i32>
-// CHECK-NEXT:       %2 = kiln.load %1 : <i32>
-// CHECK-NEXT:       %3 = arith.extsi %2 : i32 to i64
-// CHECK-NEXT:       kiln.yield %0, %3 : i64, i64
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.temporary 64 : <i32>
+// CHECK-NEXT:       %1 = kiln.load %0 : <i32>
+// CHECK-NEXT:       %2 = arith.extsi %1 : i32 to i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %2 : i64, i64
 // CHECK-NEXT:     } body (%arg0 : i32) {
 // CHECK-NEXT:       %c1_i32 = arith.constant 1 : i32
 // CHECK-NEXT:       %0 = kiln.temporary 0 : <i32>
@@ -77,13 +75,13 @@ kiln.kernel @one storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 32, 1
 // CHECK-NEXT:   kiln.kernel @one storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 32, 1, 8, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {temporary_bytes = 0 : i64} {
 // CHECK-NEXT:     kiln.task.range_for "task_0" bounds {
 // CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
-// CHECK-NEXT:       %0 = arith.extsi %c0_i32 : i32 to i64
-// CHECK-NEXT:       %1 = kiln.outer_extent 0 : i32
-// CHECK-NEXT:       %2 = arith.extsi %1 : i32 to i64
-// CHECK-NEXT:       %3 = arith.extsi %c0_i32 : i32 to i64
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.outer_extent 0 : i32
+// CHECK-NEXT:       %1 = arith.extsi %0 : i32 to i64
+// CHECK-NEXT:       %c0_i64_0 = arith.constant 0 : i64
 // CHECK-NEXT:       %c8_i32 = arith.constant 8 : i32
-// CHECK-NEXT:       %4 = arith.extsi %c8_i32 : i32 to i64
-// CHECK-NEXT:       kiln.yield %0, %2, %3, %4 : i64, i64, i64, i64
+// CHECK-NEXT:       %c8_i64 = arith.constant 8 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %1, %c0_i64_0, %c8_i64 : i64, i64, i64, i64
 // CHECK-NEXT:     } body (%arg0 : i32, %arg1 : i32) {
 // CHECK-NEXT:       %cst = arith.constant 1.000000e+00 : f32
 // CHECK-NEXT:       %0 = kiln.global 0 component 0[%arg0, %arg1] : <f32>
