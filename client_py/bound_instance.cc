@@ -34,6 +34,15 @@ Matcher MakeMatcher(const py::tuple& spec) {
   return matcher;
 }
 
+// `spec` is a scalar, or for structs one per number. Of a struct the first stands for all.
+Scalar ReadScalars(py::handle spec, std::vector<Scalar>* scalars) {
+  if (py::isinstance<py::int_>(spec)) return static_cast<Scalar>(py::cast<int>(spec));
+  for (int scalar : py::cast<std::vector<int>>(spec)) {
+    scalars->push_back(static_cast<Scalar>(scalar));
+  }
+  return scalars->empty() ? proto::SCALAR_NONE : scalars->front();
+}
+
 // One source per kernel parameter, as the artifact's slots ask for it.
 class SlotBinder {
  public:
@@ -99,9 +108,12 @@ class SlotBinder {
     fill.kind = kind == "scalar" ? SlotFill::kScalar : SlotFill::kTensor;
     fill.argument = py::cast<int>(source[1]);
     fill.slot = index;
-    fill.scalar = static_cast<Scalar>(py::cast<int>(source[2]));
+    fill.scalar = ReadScalars(py::object(source[2]), &fill.scalars);
     if (kind == "tensor") {
       fill.count = py::cast<int>(source[3]);
+      if (!fill.scalars.empty() && fill.scalars.size() != static_cast<size_t>(fill.count)) {
+        throw py::value_error("one scalar per number of a struct expected");
+      }
       fill.flatten = Own(py::object(source[4]));
     } else if (kind != "scalar") {
       throw py::value_error("unknown source " + kind);
@@ -144,10 +156,13 @@ std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matc
   for (py::handle item : py::reinterpret_borrow<py::sequence>(returns)) {
     const auto spec = py::reinterpret_borrow<py::tuple>(item);
     Result result;
-    result.scalar = static_cast<Scalar>(py::cast<int>(spec[0]));
+    result.scalar = ReadScalars(py::object(spec[0]), &result.scalars);
     result.count = py::cast<int>(spec[1]);
     py::object make = spec[2];
     if (!make.is_none()) result.make = Own(make);
+    if (!result.scalars.empty() && result.scalars.size() != static_cast<size_t>(result.count)) {
+      throw py::value_error("one scalar per number of a struct expected");
+    }
     scalars += result.count == 0 ? 1 : result.count;
     bound->results.push_back(result);
   }

@@ -31,6 +31,7 @@ struct SlotFill {
   int argument;
   int slot;
   Scalar scalar = proto::SCALAR_NONE;
+  std::vector<Scalar> scalars;  // kTensor: of structs, one per element
   int count = 1;                // kTensor: elements; kArrayExtent: the axis
   PyObject* flatten = nullptr;  // kTensor: owned; value -> list of numbers, row-major
   bool needs_writable = false;  // kArrayBase
@@ -38,8 +39,9 @@ struct SlotFill {
 
 struct Result {
   Scalar scalar;
-  int count;                 // 0: a scalar
-  PyObject* make = nullptr;  // owned; list of numbers -> the value; null for scalars
+  std::vector<Scalar> scalars;  // of structs, one per number
+  int count;                    // 0: a scalar
+  PyObject* make = nullptr;     // owned; list of numbers -> the value; null for scalars
 };
 
 // Reference-counted under the GIL: a launch holds one while the GIL is released.

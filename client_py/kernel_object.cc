@@ -171,7 +171,8 @@ bool RaiseArgument(KernelObject* kernel, int argument, PyObject* value, Conversi
 
 bool PackTensor(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint64_t* slots) {
   PyObject* flat;
-  const bool is_flat = (PyList_CheckExact(value) || PyTuple_CheckExact(value)) &&
+  const bool is_flat = fill.scalars.empty() &&
+                       (PyList_CheckExact(value) || PyTuple_CheckExact(value)) &&
                        PySequence_Fast_GET_SIZE(value) == fill.count && fill.count > 0 &&
                        (PyFloat_CheckExact(PySequence_Fast_GET_ITEM(value, 0)) ||
                         PyLong_CheckExact(PySequence_Fast_GET_ITEM(value, 0)));
@@ -191,8 +192,9 @@ bool PackTensor(KernelObject* kernel, const SlotFill& fill, PyObject* value, uin
   }
   for (int i = 0; i < fill.count; ++i) {
     slots[fill.slot + i] = 0;
-    const Conversion done = StoreScalar(PySequence_Fast_GET_ITEM(flat, i), fill.scalar, Fit::kCheck,
-                                        &slots[fill.slot + i]);
+    const Scalar scalar = fill.scalars.empty() ? fill.scalar : fill.scalars[i];
+    const Conversion done =
+        StoreScalar(PySequence_Fast_GET_ITEM(flat, i), scalar, Fit::kCheck, &slots[fill.slot + i]);
     if (done != Conversion::kOk) {
       Py_DECREF(flat);
       return RaiseArgument(kernel, fill.argument, value, done);
@@ -242,7 +244,8 @@ PyObject* MakeResult(const Result& result, const uint64_t* slots) {
   PyObject* numbers = PyList_New(result.count);
   if (numbers == nullptr) return nullptr;
   for (int i = 0; i < result.count; ++i) {
-    PyObject* number = LoadScalar(result.scalar, &slots[i]);
+    PyObject* number =
+        LoadScalar(result.scalars.empty() ? result.scalar : result.scalars[i], &slots[i]);
     if (number == nullptr) {
       Py_DECREF(numbers);
       return nullptr;

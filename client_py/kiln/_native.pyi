@@ -255,7 +255,8 @@ class KernelBase:
         identity of what it refers to; ("eq", object) ``==``; ("array", scalar, ndim,
         element_shape, element axes of a NumPy array).
         sources, one per kernel parameter in order: ("scalar", arg index, scalar);
-        ("tensor", arg index, scalar, count, value -> flat list of numbers);
+        ("tensor", arg index, scalar, count, value -> flat list of numbers), of structs with
+        one scalar per number;
         ("field", FieldBase or FieldStorage); ("array", arg index).
         returns: one (scalar, count, list of numbers -> value) per result; (scalar, 0, None)
         for a scalar."""

@@ -304,7 +304,7 @@ class _Tensor(_Parameter):
         of = self.annotation
         shape = of.shape
         dtype = of.dtype or runtime.cfg.default_fp
-        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+        count = _count(of)
 
         def flat(argument):
             if not hasattr(argument, "__len__") and not hasattr(argument, "to_list"):
@@ -321,6 +321,72 @@ class _Tensor(_Parameter):
         return _Spec(
             ("any",), ("tensor", dtype.scalar, count, flat), lambda ctx: ctx.value_argument(of)
         )
+
+
+class _Struct(_Parameter):
+    def specialise(self, value):
+        of = self.annotation
+        scalars = _struct_scalars(of)
+
+        def flat(argument):
+            numbers = []
+            try:
+                _flatten_struct(of, argument, numbers)
+            except (KeyError, TypeError, ValueError) as error:
+                raise TaichiRuntimeTypeError(
+                    f"Argument '{self.name}' (type={type(argument)}) cannot be converted into "
+                    f"required type {self.needed}: {error}"
+                ) from None
+            return numbers
+
+        return _Spec(
+            ("any",), ("tensor", scalars, len(scalars), flat), lambda ctx: ctx.value_argument(of)
+        )
+
+
+def _count(of):
+    shape = of.shape
+    return shape[0] * (shape[1] if len(shape) == 2 else 1)
+
+
+def _struct_scalars(of):
+    """The scalar of each number in a struct, members in order."""
+    found = []
+    for _, member in of._member_types():
+        if hasattr(member, "_member_types"):
+            found += _struct_scalars(member)
+        elif isinstance(member, ti_types.MatrixType):
+            found += [(member.dtype or runtime.cfg.default_fp).scalar] * _count(member)
+        else:
+            found.append(ti_types.cook_dtype(member).scalar)
+    return found
+
+
+def _flatten_struct(of, value, numbers):
+    entries = value if isinstance(value, dict) else getattr(value, "entries", None)
+    if not hasattr(entries, "keys"):
+        raise TypeError("it is no struct")
+    for name, member in of._member_types():
+        item = entries[name]
+        if hasattr(member, "_member_types"):
+            _flatten_struct(member, item, numbers)
+        elif isinstance(member, ti_types.MatrixType):
+            numbers += flatten(item, member.shape)
+        else:
+            numbers.append(item)
+
+
+def _make_struct(of, numbers):
+    """The Python struct of a flat list, which is used up."""
+    values = {}
+    for name, member in of._member_types():
+        if hasattr(member, "_member_types"):
+            values[name] = _make_struct(member, numbers)
+        elif isinstance(member, ti_types.MatrixType):
+            values[name] = member(*[numbers.pop(0) for _ in range(_count(member))])
+        else:
+            values[name] = numbers.pop(0)
+    return of(**values)
 
 
 class _Template(_Parameter):
@@ -531,6 +597,10 @@ def _make_parameter(kernel, position, parameter):
         return _Tensor(name, annotation)
     if isinstance(annotation, ti_types.DType) or annotation in (int, float, bool):
         return _Scalar(name, annotation)
+    if hasattr(annotation, "_member_types"):
+        return _Struct(name, annotation)
+    if isinstance(annotation, ti_types.sparse_matrix_builder):
+        raise errors.TaichiRuntimeError("sparse matrix builders are not supported yet")
     raise TaichiSyntaxError(
         f"Invalid type annotation (argument {position}) of Taichi kernel: {annotation}"
     )
@@ -563,10 +633,9 @@ def _return_spec(of):
     if isinstance(of, ti_types.DType):
         return (of.scalar, 0, None)
     if not isinstance(of, ti_types.MatrixType):
-        raise errors.TaichiRuntimeError("results that are structs are not supported yet")
-    shape = of.shape
-    count = shape[0] * (shape[1] if len(shape) == 2 else 1)
-    return ((of.dtype or runtime.cfg.default_fp).scalar, count, lambda numbers: of(*numbers))
+        scalars = _struct_scalars(of)
+        return (scalars, len(scalars), lambda numbers: _make_struct(of, numbers))
+    return ((of.dtype or runtime.cfg.default_fp).scalar, _count(of), lambda numbers: of(*numbers))
 
 
 def _aliases(bindings):

@@ -453,3 +453,18 @@ def test_kernels_of_dead_objects_are_freed(ti):
     del tool
     gc.collect()
     assert alive() is None
+
+
+def test_struct_arguments_and_results(ti):
+    inner = ti.types.struct(v=ti.math.vec2, n=ti.i32)
+    outer = ti.types.struct(a=ti.f64, part=inner)
+
+    @ti.kernel
+    def double(s: outer) -> outer:
+        return outer(a=s.a * 2, part=inner(v=s.part.v * 2, n=s.part.n + 1))
+
+    result = double(outer(a=1.5, part=inner(v=[1, 2], n=7)))
+    assert (result.a, result.part.n) == (3.0, 8) and result.part.v.to_list() == [2, 4]
+    for bad in (1, [1, 2], ti.Struct(a=1)):
+        with pytest.raises(TypeError, match="cannot be converted into required type"):
+            double(bad)
