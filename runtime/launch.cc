@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "runtime/atomics_gate.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/random.h"
@@ -153,20 +154,43 @@ int64_t ChunkSize(int64_t count, int threads, uint32_t cost) {
 
 }  // namespace
 
-void LoadedKernel::BoundTask::Measure(int64_t nanoseconds, int64_t iterations) const {
+double LoadedKernel::Cost::Estimate(int64_t iterations) const {
+  return static_cast<double>(iterations) * value.load(std::memory_order_relaxed) / kCostUnit;
+}
+
+void LoadedKernel::Cost::Measure(int64_t nanoseconds, int64_t iterations) {
   if (iterations <= 0) return;
-  const uint32_t old = cost.load(std::memory_order_relaxed);
+  const uint32_t old = value.load(std::memory_order_relaxed);
   const bool known = measured.load(std::memory_order_relaxed);
   const uint32_t updated = UpdatedCost(old, known, nanoseconds, iterations);
   // Most launches change nothing: other threads keep the line in their caches.
-  if (updated != old) cost.store(updated, std::memory_order_relaxed);
+  if (updated != old) value.store(updated, std::memory_order_relaxed);
   if (!known) measured.store(true, std::memory_order_relaxed);
+}
+
+int64_t LoadedKernel::Cost::Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end) {
+  const int64_t some = begin + std::max<int64_t>(1, (end - begin) / 64);
+  const int64_t start = NowNanoseconds();
+  run(&ctx, begin, some, 0);
+  const int64_t took = NowNanoseconds() - start;
+  // The first touch of code and memory says little of small pieces.
+  if (took > kChunkNanoseconds || value.load(std::memory_order_relaxed) == 0) {
+    Measure(took, some - begin);
+  }
+  return some;
+}
+
+void LoadedKernel::Cost::RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin,
+                                     int64_t end) {
+  const int64_t start = NowNanoseconds();
+  run(&ctx, begin, end, 0);
+  Measure(NowNanoseconds() - start, end - begin);
 }
 
 bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64_t end,
                                     int threads) const {
-  const uint32_t unit_cost = cost.load(std::memory_order_relaxed);
-  const double estimate = static_cast<double>(end - begin) * unit_cost / kCostUnit;
+  const uint32_t unit_cost = cost.value.load(std::memory_order_relaxed);
+  const double estimate = cost.Estimate(end - begin);
   if (threads <= 1 || estimate < kShareFrom) return false;
   ThreadPool& pool = ThreadPool::Get();
   const bool awake = pool.Awake(threads);
@@ -176,7 +200,7 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
   ThreadPool::Range range{run, begin, end, ChunkSize(count, threads, unit_cost), threads};
   int64_t iterations = 0, nanoseconds = 0;
   if (!pool.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
-  Measure(nanoseconds, iterations);
+  cost.Measure(nanoseconds, iterations);
   // Threads that had to wake up first may come too late through no one's fault.
   if (iterations > 0 && (awake || estimate > kWakeFrom * 4)) {
     const int64_t now = NowNanoseconds();
@@ -193,25 +217,45 @@ void LoadedKernel::BoundTask::RunRange(const KilnContext& ctx, int64_t begin, in
   int threads = limit > 0 ? std::min(limit, kMaxPoolThreads) : DefaultThreads();
   if (max_threads > 0) threads = std::min(threads, max_threads);
   threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
+  if (alone != nullptr) return RunAtomics(ctx, begin, end, threads);
   if (threads == 1) return run(&ctx, begin, end, 0);
-  if (!measured.load(std::memory_order_relaxed)) {
+  RunShared(ctx, begin, end, threads);
+}
+
+void LoadedKernel::BoundTask::RunShared(const KilnContext& ctx, int64_t begin, int64_t end,
+                                        int threads) const {
+  if (!cost.measured.load(std::memory_order_relaxed)) {
     // The first launch tries a few iterations before it decides.
-    const int64_t some = begin + std::max<int64_t>(1, (end - begin) / 64);
-    const int64_t start = NowNanoseconds();
-    run(&ctx, begin, some, 0);
-    const int64_t took = NowNanoseconds() - start;
-    // The first touch of code and memory says little of small pieces.
-    if (took > kChunkNanoseconds || cost.load(std::memory_order_relaxed) == 0) {
-      Measure(took, some - begin);
-    }
-    begin = some;
+    begin = cost.Try(run, ctx, begin, end);
     if (begin == end || *ctx.failed != 0) return;
     threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
   }
-  if (Share(ctx, begin, end, threads)) return;
-  const int64_t start = NowNanoseconds();
-  run(&ctx, begin, end, 0);
-  Measure(NowNanoseconds() - start, end - begin);
+  if (!Share(ctx, begin, end, threads)) cost.RunMeasured(run, ctx, begin, end);
+}
+
+void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end,
+                                         int threads) const {
+  // Until both ways are known, alone: that gets measured, and is what small loops want.
+  const bool known = cost.measured.load(std::memory_order_relaxed) &&
+                     alone_cost.measured.load(std::memory_order_relaxed);
+  const double shared = cost.Estimate(end - begin) / threads + kHandOver;
+  const bool better_alone = threads == 1 || !known || alone_cost.Estimate(end - begin) <= shared;
+  if (better_alone && AtomicsGate::TryEnterAlone()) {
+    if (!known && threads > 1) {
+      begin = alone_cost.Try(alone, ctx, begin, end);
+      if (begin < end && *ctx.failed == 0) begin = cost.Try(run, ctx, begin, end);
+    }
+    if (begin < end && *ctx.failed == 0) alone_cost.RunMeasured(alone, ctx, begin, end);
+    AtomicsGate::LeaveAlone();
+    return;
+  }
+  AtomicsGate::Enter();
+  if (threads == 1) {
+    run(&ctx, begin, end, 0);
+  } else {
+    RunShared(ctx, begin, end, threads);
+  }
+  AtomicsGate::Leave();
 }
 
 bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks,

@@ -130,10 +130,16 @@ Loaded LoadedKernel::Bind(void* handle, const proto::ArtifactInfo& info) {
     bound.begin = task.begin();
     bound.end = bound.serial && task.end() == task.begin() ? task.begin() + 1 : task.end();
     bound.max_threads = static_cast<int>(std::min<uint32_t>(task.max_threads(), 1u << 16));
-    bound.cost = std::min<uint32_t>(task.cost(), 1u << 25) * 64;
+    bound.cost.value = std::min<uint32_t>(task.cost(), 1u << 25) * 64;
     bound.run = reinterpret_cast<KilnTask>(dlsym(handle, task.symbol().c_str()));
     if (bound.run == nullptr) {
       return absl::DataLossError(absl::StrCat("the artifact has no '", task.symbol(), "'"));
+    }
+    if (!task.alone_symbol().empty()) {
+      bound.alone = reinterpret_cast<KilnTask>(dlsym(handle, task.alone_symbol().c_str()));
+      if (bound.alone == nullptr) {
+        return absl::DataLossError(absl::StrCat("the artifact has no '", task.alone_symbol(), "'"));
+      }
     }
     if (bound.serial || task.constant_bounds()) continue;
     bound.bounds = reinterpret_cast<KilnBounds>(dlsym(handle, task.bounds_symbol().c_str()));

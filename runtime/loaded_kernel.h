@@ -51,22 +51,38 @@ class LoadedKernel {
               int max_threads = 0) const;
 
  private:
+  // Nanoseconds an iteration takes, in 1/64: the compiler's estimate, then what launches
+  // measured. Loops with inner loops cannot be told by looking. Thread-safe.
+  struct Cost {
+    std::atomic<uint32_t> value{0};
+    std::atomic<bool> measured{false};
+
+    double Estimate(int64_t iterations) const;  // nanoseconds
+    void Measure(int64_t nanoseconds, int64_t iterations);
+    // Runs a few of the iterations to measure them, once; where to go on from.
+    int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end);
+    void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end);
+  };
+
   struct BoundTask {
     KilnTask run = nullptr;
     KilnBounds bounds = nullptr;  // null: constant
     int64_t begin = 0, end = 0;
     bool serial = true;
     int max_threads = 0;  // 0: no limit of the task's own
-    // Nanoseconds an iteration takes, in 1/64: the compiler's estimate, then what
-    // launches measured. Loops with inner loops cannot be told by looking.
-    mutable std::atomic<uint32_t> cost{0};
-    mutable std::atomic<bool> measured{false};
+    // `run` with plain reads and writes for atomics; null: it has none.
+    KilnTask alone = nullptr;
+    mutable Cost cost;        // of `run`
+    mutable Cost alone_cost;  // of `alone`
 
     // Runs [begin, end), shared among up to `limit` threads if it is worth it.
     void RunRange(const KilnContext& ctx, int64_t begin, int64_t end, int limit) const;
+    // The same, or one thread alone without atomics: what was measured to be faster.
+    void RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end, int threads) const;
+    // By `run`: shared, or on the caller.
+    void RunShared(const KilnContext& ctx, int64_t begin, int64_t end, int threads) const;
     // False, with nothing done: not worth it, or the pool is taken.
     bool Share(const KilnContext& ctx, int64_t begin, int64_t end, int threads) const;
-    void Measure(int64_t nanoseconds, int64_t iterations) const;
   };
 
   explicit LoadedKernel(void* handle) : handle_(handle) {}

@@ -215,5 +215,30 @@ TEST(LoadedKernelTest, SeveralThreadsLaunch) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Plain and atomic runs of the same task, from several threads: none is lost.
+TEST(LoadedKernelTest, AtomicsAloneAndTogether) {
+  proto::ArtifactInfo info = TestInfo();
+  AddRange(&info, "bump", 20'000, 1)->set_alone_symbol("bump_alone");
+  info.add_arguments();
+  auto kernel = Load(info);
+  int64_t count = 0;
+  const uint64_t argument = reinterpret_cast<uint64_t>(&count);
+  constexpr int kThreads = 4, kLaunches = 200;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kLaunches; ++i) kernel->Launch(&argument, nullptr, nullptr, t % 2 + 1);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, int64_t{20'000} * kThreads * kLaunches);
+}
+
+TEST(LoadedKernelTest, RefusesAMissingAloneTask) {
+  proto::ArtifactInfo info = TestInfo();
+  AddRange(&info, "bump", 10, 1)->set_alone_symbol("absent");
+  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
+}
+
 }  // namespace
 }  // namespace kiln

@@ -57,4 +57,16 @@ void draw(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
   c->results[0] = s[3];
 }
 
+/* *arguments[0] += 1 for each i: with atomics, and for a caller on its own. */
+void bump(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  for (int64_t i = begin; i < end; ++i) {
+    __atomic_fetch_add((int64_t*)c->arguments[0], 1, __ATOMIC_RELAXED);
+  }
+}
+
+void bump_alone(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  volatile int64_t* y = (volatile int64_t*)c->arguments[0];
+  for (int64_t i = begin; i < end; ++i) *y = *y + 1;
+}
+
 void nothing(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {}

@@ -98,6 +98,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
     for (const proto::Task& task : emitted.tasks) {
       exported.push_back(task.symbol());
       if (!task.bounds_symbol().empty()) exported.push_back(task.bounds_symbol());
+      if (!task.alone_symbol().empty()) exported.push_back(task.alone_symbol());
     }
     RETURN_IF_ERROR(code->LinkDeviceLibrary(*emitted.module, exported));
     code->Optimize(*emitted.module);

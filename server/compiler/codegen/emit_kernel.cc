@@ -54,11 +54,50 @@ std::vector<Dimension> EmitDimensions(FunctionEmitter& f, ir::RangeTaskOp task) 
   return dimensions;
 }
 
+// Innermost dimensions that belong to one iteration of the linear space, because rows
+// of few cells would spend their time on being rows: an iteration is then a whole
+// block, whose constant loops LLVM unrolls.
+int FoldedDimensions(const std::vector<Dimension>& dimensions) {
+  constexpr int64_t kMaxRow = 16, kMaxBlock = 64;
+  int64_t block = 1;
+  int folded = 0;
+  for (size_t d = dimensions.size(); d-- > 1;) {
+    auto* extent = llvm::dyn_cast<llvm::ConstantInt>(dimensions[d].extent);
+    if (extent == nullptr || extent->isZero()) break;
+    const int64_t cells = extent->getSExtValue();
+    if (cells > (folded == 0 ? kMaxRow : kMaxBlock) || block * cells > kMaxBlock) break;
+    block *= cells;
+    ++folded;
+  }
+  return folded;
+}
+
+// The iterations of the linear space, and how many cells each has.
+std::pair<Value*, int64_t> IterationSpace(llvm::IRBuilder<>& b,
+                                          const std::vector<Dimension>& dimensions) {
+  Value* total = b.getInt64(1);
+  int64_t cells = 1;
+  const size_t outer = dimensions.size() - FoldedDimensions(dimensions);
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    if (d < outer) {
+      total = b.CreateMul(total, dimensions[d].extent);
+    } else {
+      cells *= llvm::cast<llvm::ConstantInt>(dimensions[d].extent)->getSExtValue();
+    }
+  }
+  return {total, cells};
+}
+
 // A range task's code for [begin, end).
 class RangeEmitter {
  public:
   RangeEmitter(FunctionEmitter& f, ir::RangeTaskOp task, std::vector<Dimension> dimensions)
-      : f_(f), b_(f.builder()), task_(task), dimensions_(std::move(dimensions)) {}
+      : f_(f),
+        b_(f.builder()),
+        task_(task),
+        dimensions_(std::move(dimensions)),
+        // The dimension whose loop a chunk may begin or end in the middle of.
+        row_(static_cast<int>(dimensions_.size()) - FoldedDimensions(dimensions_) - 1) {}
 
   void Emit(Value* begin, Value* end);
 
@@ -66,7 +105,7 @@ class RangeEmitter {
   using Accumulators = llvm::SmallVector<Value*, 4>;
 
   Accumulators EmitRows(Value* begin, Value* end, Accumulators start);
-  Accumulators EmitRow(Value* from, Value* to, Accumulators start);
+  Accumulators EmitLoop(int dimension, Value* from, Value* to, Accumulators start);
   void MapIndex(int dimension, Value* index);
   mlir::TypeRange AccumulatorTypes() {
     return mlir::ValueRange(task_.getAccumulators()).getTypes();
@@ -76,6 +115,7 @@ class RangeEmitter {
   llvm::IRBuilder<>& b_;
   ir::RangeTaskOp task_;
   std::vector<Dimension> dimensions_;
+  int row_;
 };
 
 void RangeEmitter::MapIndex(int dimension, Value* index) {
@@ -85,8 +125,9 @@ void RangeEmitter::MapIndex(int dimension, Value* index) {
   f_.indices().Define(argument, index, d.low, d.high);
 }
 
-// The innermost dimension from `from` to `to`: one counted loop.
-RangeEmitter::Accumulators RangeEmitter::EmitRow(Value* from, Value* to, Accumulators start) {
+// One dimension from `from` to `to`, with all that lies within: a counted loop.
+RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Value* to,
+                                                  Accumulators start) {
   BasicBlock* header = f_.NewBlock("row");
   BasicBlock* body = f_.NewBlock("iteration");
   BasicBlock* latch = f_.NewBlock("next");
@@ -101,25 +142,33 @@ RangeEmitter::Accumulators RangeEmitter::EmitRow(Value* from, Value* to, Accumul
   b_.CreateCondBr(b_.CreateICmpSLT(index, to), body, exit);
   b_.SetInsertPoint(body);
   // A field without axes has one iteration and no index.
-  if (task_.getNumDims() > 0) MapIndex(task_.getNumDims() - 1, index);
-  for (auto [argument, phi] : llvm::zip(task_.getAccumulators(), header_values)) {
-    f_.Map(argument, phi);
+  if (dimension >= 0) MapIndex(dimension, index);
+  const Accumulators values(header_values.begin(), header_values.end());
+  if (dimension + 1 < task_.getNumDims()) {
+    const Dimension& inner = dimensions_[dimension + 1];
+    f_.BranchTo(
+        latch, latch_values,
+        EmitLoop(dimension + 1, inner.lower, b_.CreateAdd(inner.lower, inner.extent), values));
+  } else {
+    for (auto [argument, value] : llvm::zip(task_.getAccumulators(), values)) {
+      f_.Map(argument, value);
+    }
+    f_.PushLoop({latch, latch_values, nullptr, {}});
+    f_.EmitBlock(task_.getBody().front());
+    f_.PopLoop();
   }
-  f_.PushLoop({latch, latch_values, nullptr, {}});
-  f_.EmitBlock(task_.getBody().front());
-  f_.PopLoop();
   b_.SetInsertPoint(latch);
   index->addIncoming(b_.CreateNSWAdd(index, b_.getInt64(1)), latch);
   for (auto [phi, value] : llvm::zip(header_values, latch_values)) phi->addIncoming(value, latch);
   f_.BranchBack(header);
   b_.SetInsertPoint(exit);
-  return Accumulators(header_values.begin(), header_values.end());
+  return values;
 }
 
-// Rows of the innermost dimension: the first and the last may be partial. The outer
-// indices count up like an odometer.
+// Rows of the innermost dimension that is not folded: the first and the last may be partial. The
+// outer indices count up like an odometer.
 RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accumulators start) {
-  const int last = task_.getNumDims() - 1;
+  const int last = row_;
   Value* width = dimensions_[last].extent;
   // Where the first iteration lies. The chunk is not empty, so no extent is 0.
   Value* row = b_.CreateUDiv(begin, width);
@@ -152,8 +201,8 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accu
   Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, linear),
                                           b_.CreateNSWSub(width, first_column));
   Value* from = b_.CreateNSWAdd(first_column, dimensions_[last].lower);
-  Accumulators after = EmitRow(from, b_.CreateNSWAdd(from, count),
-                               Accumulators(accumulators.begin(), accumulators.end()));
+  Accumulators after = EmitLoop(last, from, b_.CreateNSWAdd(from, count),
+                                Accumulators(accumulators.begin(), accumulators.end()));
 
   BasicBlock* latch = b_.GetInsertBlock();
   Value* next = b_.CreateNSWAdd(linear, count);
@@ -161,7 +210,8 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accu
   first_column->addIncoming(b_.getInt64(0), latch);
   Value* carry = b_.getTrue();
   for (int d = last - 1; d >= 0; --d) {
-    Value* up = b_.CreateSelect(carry, b_.CreateNSWAdd(indices[d], b_.getInt64(1)), indices[d]);
+    Value* up = b_.CreateNSWAdd(indices[d], b_.getInt64(1));
+    if (d < last - 1) up = b_.CreateSelect(carry, up, indices[d]);
     if (d > 0) {
       carry = b_.CreateICmpEQ(up, dimensions_[d].extent);
       up = b_.CreateSelect(carry, b_.getInt64(0), up);
@@ -182,9 +232,9 @@ void RangeEmitter::Emit(Value* begin, Value* end) {
   b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
   b_.SetInsertPoint(some);
   Accumulators result;
-  if (dimensions_.size() <= 1) {
+  if (row_ <= 0) {
     Value* lower = dimensions_.empty() ? b_.getInt64(0) : dimensions_[0].lower;
-    result = EmitRow(b_.CreateNSWAdd(begin, lower), b_.CreateNSWAdd(end, lower), start);
+    result = EmitLoop(row_, b_.CreateNSWAdd(begin, lower), b_.CreateNSWAdd(end, lower), start);
   } else {
     result = EmitRows(begin, end, start);
   }
@@ -199,8 +249,8 @@ void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   llvm::Function* function = NewFunction(state->module, name, /*is_task=*/false);
   FunctionEmitter f(state, function, /*parallel=*/false);
   llvm::IRBuilder<>& b = f.builder();
-  Value* total = b.getInt64(1);
-  for (const Dimension& d : EmitDimensions(f, op)) total = b.CreateMul(total, d.extent);
+  const auto [total, cells] = IterationSpace(b, EmitDimensions(f, op));
+  task->set_cost(op.getCost() * static_cast<uint32_t>(cells));
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(total)) {
     function->eraseFromParent();
     task->set_constant_bounds(true);
@@ -214,17 +264,36 @@ void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   task->set_bounds_symbol(name);
 }
 
-void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
-  task->set_kind(op.getOver() ? proto::TASK_STRUCT : proto::TASK_RANGE);
-  task->set_max_threads(op.getMaxThreads());
-  task->set_block_dim(op.getBlockDim());
-  task->set_cost(op.getCost());
-  llvm::Function* function = NewFunction(state->module, task->symbol(), /*is_task=*/true);
-  FunctionEmitter f(state, function, /*parallel=*/op.getMaxThreads() != 1);
+// The function of a range task. `parallel`: others may run atomics at the same time.
+void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, const std::string& name,
+                       bool parallel) {
+  llvm::Function* function = NewFunction(state->module, name, /*is_task=*/true);
+  FunctionEmitter f(state, function, parallel);
   f.set_thread(function->getArg(3));
   std::vector<Dimension> dimensions = EmitDimensions(f, op);
   RangeEmitter(f, op, std::move(dimensions)).Emit(function->getArg(1), function->getArg(2));
   f.Finish();
+}
+
+// An atomic costs many times what a plain addition does, so for a loop that does little
+// else one thread alone beats many. The runtime measures which it is. Atomics of
+// the finish run once a chunk and do not matter.
+bool HasAtomics(ir::RangeTaskOp op) {
+  return op.getBody()
+      .walk([](ir::AtomicOp) { return mlir::WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
+  task->set_kind(op.getOver() ? proto::TASK_STRUCT : proto::TASK_RANGE);
+  task->set_max_threads(op.getMaxThreads());
+  task->set_block_dim(op.getBlockDim());
+  const bool parallel = op.getMaxThreads() != 1;
+  EmitRangeFunction(state, op, task->symbol(), parallel);
+  if (parallel && HasAtomics(op)) {
+    task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
+    EmitRangeFunction(state, op, task->alone_symbol(), /*parallel=*/false);
+  }
   EmitBounds(state, op, task);
 }
 

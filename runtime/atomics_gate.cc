@@ -1,0 +1,62 @@
+#include "runtime/atomics_gate.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <mutex>
+
+namespace kiln {
+namespace {
+
+constexpr int kAlone = -1;
+
+// Launches inside, or kAlone.
+std::atomic<int> inside{0};
+// A launch within a launch (a print hook may run a kernel) must not wait for its own
+// thread.
+thread_local int alone_depth = 0;
+
+void OpenInChild() { inside.store(0, std::memory_order_relaxed); }
+
+}  // namespace
+
+bool AtomicsGate::TryEnterAlone() {
+  static std::once_flag at_fork;
+  std::call_once(at_fork, [] { pthread_atfork(nullptr, nullptr, &OpenInChild); });
+  int nobody = 0;
+  if (!inside.compare_exchange_strong(nobody, kAlone, std::memory_order_acquire)) return false;
+  ++alone_depth;
+  return true;
+}
+
+void AtomicsGate::LeaveAlone() {
+  --alone_depth;
+  inside.store(0, std::memory_order_release);
+}
+
+void AtomicsGate::Enter() {
+  if (alone_depth > 0) {
+    ++alone_depth;
+    return;
+  }
+  int count = inside.load(std::memory_order_relaxed);
+  for (;;) {
+    if (count == kAlone) {
+      sched_yield();
+      count = inside.load(std::memory_order_relaxed);
+    } else if (inside.compare_exchange_weak(count, count + 1, std::memory_order_acquire)) {
+      return;
+    }
+  }
+}
+
+void AtomicsGate::Leave() {
+  if (alone_depth > 0) {
+    --alone_depth;
+  } else {
+    inside.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace kiln
