@@ -149,9 +149,9 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   if (!out.diagnostics.empty()) return out;
 
   auto kernel = *module->getOps<ir::KernelOp>().begin();
-  ASSIGN_OR_RETURN(GeneratedCode code,
-                   state_->generator.Generate(kernel, unit.target(), unit.options(), report,
-                                              &out.stages));
+  ASSIGN_OR_RETURN(
+      GeneratedCode code,
+      state_->generator.Generate(kernel, unit.target(), unit.options(), report, &out.stages));
 
   ASSIGN_OR_RETURN(ArgumentLayout layout, LayoutArguments(unit));
   out.payload = std::move(code.payload);

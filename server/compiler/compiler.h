@@ -17,8 +17,8 @@
 namespace kiln {
 
 struct Compilation {
-  std::string payload;                  // the .so; empty when there are errors
-  proto::ArtifactInfo info;             // compile_seconds and compiler left to the caller
+  std::string payload;       // the .so; empty when there are errors
+  proto::ArtifactInfo info;  // compile_seconds and compiler left to the caller
   std::vector<proto::Diagnostic> diagnostics;
   std::vector<proto::StageReport> stages;
 };

@@ -3,7 +3,6 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
-
 #include "server/compiler/dialect/dialect.cc.inc"
 #include "server/compiler/dialect/enums.cc.inc"
 #define GET_TYPEDEF_CLASSES

@@ -13,7 +13,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
 #include "server/compiler/dialect/dialect.h.inc"
 #include "server/compiler/dialect/enums.h.inc"
 #define GET_TYPEDEF_CLASSES

@@ -26,8 +26,8 @@ mlir::Value Lowering::AxisExtent(int storage, int axis, mlir::Type type) {
   const Scalars extents = DenseExtents(storage, type);
   for (int d = 0; d < dense.getNumDigits(); ++d) {
     if (dense.getDigitAxis(d) != axis) continue;
-    extent = extent ? b_.create<mlir::arith::MulIOp>(loc_, extent, extents[d]).getResult()
-                    : extents[d];
+    extent =
+        extent ? b_.create<mlir::arith::MulIOp>(loc_, extent, extents[d]).getResult() : extents[d];
   }
   return extent ? extent : Int(type, 1);
 }
@@ -213,8 +213,7 @@ void Lowering::While(const Node& node) {
 
 void Lowering::If(const Node& node) {
   mlir::OpBuilder::InsertionGuard guard(b_);
-  mlir::Value condition =
-      ConvertTo(proto::U1, ScalarOf(node.operands(0)), Operand(node, 0)[0]);
+  mlir::Value condition = ConvertTo(proto::U1, ScalarOf(node.operands(0)), Operand(node, 0)[0]);
   auto branch = b_.create<ir::IfOp>(loc_, mlir::TypeRange(), condition);
   for (int i = 0; i < 2; ++i) {
     b_.setInsertionPointToStart(&branch->getRegion(i).emplaceBlock());
@@ -225,8 +224,7 @@ void Lowering::If(const Node& node) {
 
 Scalars Lowering::Choose(const Node& node) {
   mlir::OpBuilder::InsertionGuard guard(b_);
-  mlir::Value condition =
-      ConvertTo(proto::U1, ScalarOf(node.operands(0)), Operand(node, 0)[0]);
+  mlir::Value condition = ConvertTo(proto::U1, ScalarOf(node.operands(0)), Operand(node, 0)[0]);
   std::vector<Scalar> scalars;
   types_.AppendScalars(node.type(), &scalars);
   llvm::SmallVector<mlir::Type> types;
@@ -266,8 +264,7 @@ void Lowering::Print(const Node& node) {
 
 void Lowering::Assert(const Node& node) {
   if (!unit_.options().debug()) return;
-  mlir::Value condition =
-      ConvertTo(proto::U1, ScalarOf(node.operands(0)), Operand(node, 0)[0]);
+  mlir::Value condition = ConvertTo(proto::U1, ScalarOf(node.operands(0)), Operand(node, 0)[0]);
   b_.create<ir::AssertOp>(loc_, condition, node_, AllOperands(node, 1));
 }
 

@@ -72,8 +72,7 @@ Place Lowering::Local(const Node& node) {
     const bool in_array = array != root->arrays.end() && i >= array->first;
     const Scalar scalar = root->scalars[i];
     if (!in_array) {
-      root->cells[i] =
-          b_.create<ir::LocalOp>(loc_, ir::AddrType::get(context_, TypeOf(scalar)));
+      root->cells[i] = b_.create<ir::LocalOp>(loc_, ir::AddrType::get(context_, TypeOf(scalar)));
     } else if (!init) {
       continue;
     }
@@ -133,8 +132,8 @@ void Lowering::CheckBounds(const Node& node, const Scalars& indices) {
     if (dense && dense.getAxisOffset(axis) != 0) {
       index = b_.create<mlir::arith::SubIOp>(loc_, index, Int32(dense.getAxisOffset(axis)));
     }
-    mlir::Value here = b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ult,
-                                                      index, extent);
+    mlir::Value here =
+        b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ult, index, extent);
     inside = inside ? b_.create<mlir::arith::AndIOp>(loc_, inside, here) : here;
   }
   b_.create<ir::AssertOp>(loc_, inside, node_, values);
@@ -173,8 +172,7 @@ mlir::Value Lowering::DynamicAddress(const Place& place) {
     const int64_t bytes = ScalarBytes(root.scalars[place.first]);
     for (uint64_t i = 1; dense && i < place.count; ++i) {
       const int64_t here = place.first + i;
-      contiguous = contiguous &&
-                   dense.getComponentBase(here) == dense.getComponentBase(here - 1) &&
+      contiguous = contiguous && dense.getComponentBase(here) == dense.getComponentBase(here - 1) &&
                    dense.getComponentOffset(here) == dense.getComponentOffset(here - 1) + bytes;
     }
   } else {
@@ -186,10 +184,10 @@ mlir::Value Lowering::DynamicAddress(const Place& place) {
   if (contiguous) return b_.create<ir::ElementOp>(loc_, first.getType(), first, place.index);
   mlir::Value chosen = first;
   for (uint64_t i = 1; i < place.count; ++i) {
-    mlir::Value here = b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::eq,
-                                                      place.index, Int32(i));
-    chosen = b_.create<mlir::arith::SelectOp>(loc_, here, StorageAddress(root, place.first + i),
-                                              chosen);
+    mlir::Value here =
+        b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::eq, place.index, Int32(i));
+    chosen =
+        b_.create<mlir::arith::SelectOp>(loc_, here, StorageAddress(root, place.first + i), chosen);
   }
   return chosen;
 }
@@ -201,9 +199,8 @@ Scalars Lowering::Load(const Node& node) {
   const uint64_t count = place.index ? 1 : place.count;
   Scalars out;
   for (uint64_t i = 0; i < count; ++i) {
-    out.push_back(
-        b_.create<ir::LoadOp>(loc_, TypeOf(place.root->scalars[place.first + i]),
-                              AddressOf(place, i)));
+    out.push_back(b_.create<ir::LoadOp>(loc_, TypeOf(place.root->scalars[place.first + i]),
+                                        AddressOf(place, i)));
   }
   return out;
 }

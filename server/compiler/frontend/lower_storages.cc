@@ -38,8 +38,8 @@ mlir::Attribute Dense(const proto::DenseStorage& dense, int slot, int alias, boo
                       const std::vector<Scalar>& scalars, mlir::MLIRContext* context) {
   llvm::SmallVector<int64_t> digits, components, base_strides;
   for (const proto::Digit& digit : dense.digits()) {
-    digits.append({digit.axis(), static_cast<int64_t>(digit.extent()),
-                   static_cast<int64_t>(digit.stride())});
+    digits.append(
+        {digit.axis(), static_cast<int64_t>(digit.extent()), static_cast<int64_t>(digit.stride())});
   }
   for (const proto::Component& component : dense.components()) {
     components.append({component.base(), static_cast<int64_t>(component.bit_offset() / 8)});

@@ -41,8 +41,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
   ASSIGN_OR_RETURN(TypeTable types, TypeTable::FromProto(unit.kernel().types()));
   ASSIGN_OR_RETURN(ArgumentLayout layout, LayoutArguments(unit));
   LoweredStorages storages = LowerStorages(unit, types, layout, context);
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
   if (!storages.unsupported.empty()) {
     diagnostics->push_back(NotSupported(0, storages.unsupported));
     return module;

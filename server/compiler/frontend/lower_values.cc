@@ -96,10 +96,10 @@ Lowering::Position Lowering::Linear(const Node& node, const std::vector<uint32_t
   for (size_t d = 0; d < shape.size(); ++d) {
     const uint32_t operand = node.operands(1 + d);
     mlir::Value index = ConvertTo(proto::I32, ScalarOf(operand), values_[operand][0]);
-    at.value = d == 0 ? index
-                      : b_.create<mlir::arith::AddIOp>(
-                            loc_,
-                            b_.create<mlir::arith::MulIOp>(loc_, at.value, Int32(shape[d])), index);
+    at.value =
+        d == 0 ? index
+               : b_.create<mlir::arith::AddIOp>(
+                     loc_, b_.create<mlir::arith::MulIOp>(loc_, at.value, Int32(shape[d])), index);
   }
   return at;
 }
@@ -131,8 +131,8 @@ static Scalar OperandScalar(const OpInfo& info, Scalar result, Scalar a, Scalar 
 
 Scalars Lowering::Unary(const Node& node) {
   const Scalar from = ScalarOf(node.operands(0));
-  const Scalar to = OperandScalar(*FindOp(node.op()), types_[node.type()].scalar, from,
-                                  proto::SCALAR_NONE);
+  const Scalar to =
+      OperandScalar(*FindOp(node.op()), types_[node.type()].scalar, from, proto::SCALAR_NONE);
   Scalars out;
   for (mlir::Value x : Operand(node, 0)) {
     out.push_back(EmitUnary(b_, loc_, node.op(), to, ConvertTo(to, from, x), emit_));
@@ -142,8 +142,7 @@ Scalars Lowering::Unary(const Node& node) {
 
 Scalars Lowering::Binary(const Node& node) {
   const Scalar left = ScalarOf(node.operands(0)), right = ScalarOf(node.operands(1));
-  const Scalar to =
-      OperandScalar(*FindOp(node.op()), types_[node.type()].scalar, left, right);
+  const Scalar to = OperandScalar(*FindOp(node.op()), types_[node.type()].scalar, left, right);
   const Scalars &a = Operand(node, 0), &b = Operand(node, 1);
   const size_t count = types_.NumScalars(node.type());
   Scalars out;
@@ -158,8 +157,8 @@ Scalars Lowering::Binary(const Node& node) {
 
 // Integer division by zero has a result, but in debug mode it is the user's mistake.
 void Lowering::CheckDivision(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y) {
-  const bool divides = op == proto::OP_FLOORDIV || op == proto::OP_MOD ||
-                       op == proto::OP_RAW_DIV || op == proto::OP_RAW_MOD;
+  const bool divides = op == proto::OP_FLOORDIV || op == proto::OP_MOD || op == proto::OP_RAW_DIV ||
+                       op == proto::OP_RAW_MOD;
   if (!divides || IsFloat(scalar)) return;
   mlir::Value fine = b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ne, y,
                                                     EmitConstant(b_, loc_, scalar, 0));
@@ -180,9 +179,9 @@ Scalars Lowering::Matmul(const Node& node) {
     for (uint32_t c = 0; c < columns; ++c) {
       mlir::Value sum;
       for (uint32_t k = 0; k < inner; ++k) {
-        mlir::Value product = EmitBinary(b_, loc_, proto::OP_MUL, to,
-                                         ConvertTo(to, left.scalar, a[r * inner + k]),
-                                         ConvertTo(to, right.scalar, b[k * columns + c]), emit_);
+        mlir::Value product =
+            EmitBinary(b_, loc_, proto::OP_MUL, to, ConvertTo(to, left.scalar, a[r * inner + k]),
+                       ConvertTo(to, right.scalar, b[k * columns + c]), emit_);
         sum = k == 0 ? product : EmitBinary(b_, loc_, proto::OP_ADD, to, sum, product, emit_);
       }
       out.push_back(sum);
@@ -251,8 +250,8 @@ Scalars Lowering::Extract(const Node& node) {
   if (all.size() <= kMaxSelected) {
     mlir::Value chosen = all[0];
     for (size_t i = 1; i < all.size(); ++i) {
-      mlir::Value here = b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::eq,
-                                                        at.value, Int32(i));
+      mlir::Value here =
+          b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::eq, at.value, Int32(i));
       chosen = b_.create<mlir::arith::SelectOp>(loc_, here, all[i], chosen);
     }
     return {chosen};
@@ -260,7 +259,8 @@ Scalars Lowering::Extract(const Node& node) {
   mlir::Type address = ir::AddrType::get(context_, all[0].getType());
   mlir::Value array = b_.create<ir::LocalArrayOp>(loc_, address, all.size());
   for (size_t i = 0; i < all.size(); ++i) {
-    b_.create<ir::StoreOp>(loc_, all[i], b_.create<ir::ElementOp>(loc_, array.getType(), array, Int32(i)));
+    b_.create<ir::StoreOp>(loc_, all[i],
+                           b_.create<ir::ElementOp>(loc_, array.getType(), array, Int32(i)));
   }
   mlir::Value element = b_.create<ir::ElementOp>(loc_, array.getType(), array, at.value);
   return {b_.create<ir::LoadOp>(loc_, all[0].getType(), element)};

@@ -58,7 +58,8 @@ LoweredStorages LowerStorages(const proto::CompileUnit& unit, const TypeTable& t
 class Lowering {
  public:
   Lowering(const proto::CompileUnit& unit, const TypeTable& types, const ArgumentLayout& layout,
-           const LoweredStorages& storages, mlir::OpBuilder builder, std::vector<proto::Diagnostic>* diagnostics);
+           const LoweredStorages& storages, mlir::OpBuilder builder,
+           std::vector<proto::Diagnostic>* diagnostics);
 
   // Lowers the kernel's body at the builder's place, kiln.return included.
   void LowerKernel();
@@ -158,14 +159,14 @@ class Lowering {
   const LoweredStorages& storages_;
   mlir::StringAttr file_;
 
-  uint32_t node_ = 0;    // being lowered
-  int depth_ = 0;        // of blocks
+  uint32_t node_ = 0;             // being lowered
+  int depth_ = 0;                 // of blocks
   std::vector<Scalars> values_;   // by node
   std::vector<Place> places_;     // by node
   std::vector<Scalars> indices_;  // of a loop, by node
   std::vector<Scalar> index_scalar_;
   std::vector<std::unique_ptr<Root>> roots_;
-  std::vector<bool> dynamic_;     // locals that a run-time value indexes
+  std::vector<bool> dynamic_;  // locals that a run-time value indexes
 };
 
 }  // namespace kiln

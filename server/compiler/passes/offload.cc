@@ -16,7 +16,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/passes/cost.h"
 #include "server/compiler/passes/passes.h"
@@ -153,8 +152,8 @@ class Offload {
       mlir::OpBuilder::InsertionGuard guard(builder_);
       builder_.setInsertionPointAfter(value.getDefiningOp());
       const int64_t bytes = ScalarBytes(value.getType());
-      temporary = Temporary(value.getLoc(),
-                            ir::AddrType::get(builder_.getContext(), value.getType()), bytes, bytes);
+      temporary = Temporary(
+          value.getLoc(), ir::AddrType::get(builder_.getContext(), value.getType()), bytes, bytes);
       builder_.create<ir::StoreOp>(value.getLoc(), value, temporary);
     }
     return temporary;

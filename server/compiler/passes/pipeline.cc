@@ -1,5 +1,4 @@
 #include "mlir/Transforms/Passes.h"
-
 #include "server/compiler/passes/passes.h"
 
 namespace kiln {

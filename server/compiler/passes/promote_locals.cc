@@ -135,8 +135,7 @@ class Promotion {
     llvm::append_range(all_operands, operands);
     llvm::SmallVector<mlir::Type> all_results(op.getResultTypes());
     llvm::append_range(all_results, results);
-    mlir::OperationState state(op.getLoc(), op.getName(), all_operands, all_results,
-                               op.getAttrs());
+    mlir::OperationState state(op.getLoc(), op.getName(), all_operands, all_results, op.getAttrs());
     for (mlir::Region& region : op.getRegions()) state.addRegion()->takeBody(region);
     builder_.setInsertionPoint(&op);
     mlir::Operation* wide = builder_.create(state);

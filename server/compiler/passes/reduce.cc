@@ -71,9 +71,7 @@ mlir::TypedAttr Identity(mlir::OpBuilder& builder, AtomicKind kind, mlir::Type t
 class Reduction {
  public:
   explicit Reduction(ir::RangeTaskOp task)
-      : task_(task),
-        kernel_(task->getParentOfType<ir::KernelOp>()),
-        builder_(task.getContext()) {}
+      : task_(task), kernel_(task->getParentOfType<ir::KernelOp>()), builder_(task.getContext()) {}
 
   void Run() {
     task_.getBody().walk([&](mlir::Operation* op) {
@@ -135,9 +133,8 @@ class Reduction {
         a.getType() != b.getType() || x->getNumOperands() != y->getNumOperands()) {
       return false;
     }
-    return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()), [&](auto pair) {
-      return SameValue(std::get<0>(pair), std::get<1>(pair));
-    });
+    return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()),
+                        [&](auto pair) { return SameValue(std::get<0>(pair), std::get<1>(pair)); });
   }
 
   bool IsAlone(const Group& group) {
@@ -161,7 +158,8 @@ class Reduction {
     mlir::Block& body = task_.getBody().front();
     mlir::Value carried = body.addArgument(type, loc);
     builder_.setInsertionPointToStart(&body);
-    mlir::Value local = builder_.create<ir::LocalOp>(loc, ir::AddrType::get(type.getContext(), type));
+    mlir::Value local =
+        builder_.create<ir::LocalOp>(loc, ir::AddrType::get(type.getContext(), type));
     builder_.create<ir::StoreOp>(loc, carried, local);
     ForEachContinue(body, [&](ir::ContinueOp end) {
       builder_.setInsertionPoint(end);

@@ -87,10 +87,9 @@ class Simplifier {
   void Select(ir::IfOp branch, ir::YieldOp a, ir::YieldOp b) {
     builder_.setInsertionPoint(branch);
     for (auto [result, x, y] : llvm::zip(branch.getResults(), a.getValues(), b.getValues())) {
-      result.replaceAllUsesWith(
-          x == y ? x
-                 : builder_.create<mlir::arith::SelectOp>(branch.getLoc(), branch.getCondition(),
-                                                          x, y));
+      result.replaceAllUsesWith(x == y ? x
+                                       : builder_.create<mlir::arith::SelectOp>(
+                                             branch.getLoc(), branch.getCondition(), x, y));
     }
     branch.erase();
   }
@@ -162,8 +161,7 @@ class Simplifier {
            matchPattern(loop.getUpper(), mlir::m_ConstantInt(&upper)) && lower.sge(upper);
   }
 
-  bool FeedsOnlyItself(mlir::Value argument, unsigned i,
-                       llvm::ArrayRef<mlir::Operation*> ends) {
+  bool FeedsOnlyItself(mlir::Value argument, unsigned i, llvm::ArrayRef<mlir::Operation*> ends) {
     return llvm::all_of(argument.getUses(), [&](mlir::OpOperand& use) {
       return use.getOperandNumber() == i && llvm::is_contained(ends, use.getOwner());
     });
