@@ -57,10 +57,9 @@ void Connections::Serve(int fd) {
       pthread_attr_setstacksize(&attributes, kStackBytes);
       pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
       pthread_t thread;
-      auto self = std::make_unique<List::iterator>(connections_.begin());
-      if (pthread_create(&thread, &attributes, Thread, self.get()) == 0) {
-        static_cast<void>(self.release());  // the thread's now
-      } else {
+      auto* self = new List::iterator(connections_.begin());  // the thread's
+      if (pthread_create(&thread, &attributes, Thread, self) != 0) {
+        delete self;
         connections_.pop_front();
         refused = absl::ResourceExhaustedError("kilnd can start no more threads");
       }

@@ -49,7 +49,7 @@ absl::StatusOr<TestClient> TestClient::Connect(const std::string& socket_path, b
     return absl::UnavailableError(strerror(errno));
   }
   if (greet) {
-    const absl::Status status = client.Hello();
+    absl::Status status = client.Hello();
     if (!status.ok()) return status;
   }
   return client;
@@ -181,6 +181,7 @@ std::string DaemonTest::LogText() const { return ReadFile(home_->LogPath()); }
 
 int RunProgram(const std::vector<std::string>& command) {
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const pid_t pid = fork();
