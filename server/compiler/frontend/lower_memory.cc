@@ -123,6 +123,8 @@ void Lowering::CheckBounds(const Node& node, const Scalars& indices) {
   if (indices.empty()) return;
   const int storage = storages_.of_param[node.index()];
   auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
+  auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storages_.attributes[storage]);
+  if (ndarray && ndarray.getClamp()) return;  // every index is fine
   Scalars values = indices;
   mlir::Value inside;
   for (size_t axis = 0; axis < indices.size(); ++axis) {
