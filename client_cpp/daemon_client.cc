@@ -39,6 +39,10 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenPatiently(const std::string& pat
   if (absl::IsDeadlineExceeded(connection.status()) && MachineIsBusy()) {
     connection = Connection::Open(path, kBusyHelloPatience);
   }
+  // It is ending (its file was replaced, or someone stopped it): as good as gone.
+  if (absl::IsUnavailable(connection.status())) {
+    return absl::NotFoundError(connection.status().message());
+  }
   return connection;
 }
 

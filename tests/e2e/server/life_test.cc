@@ -164,6 +164,19 @@ TEST_F(LifeTest, RefusesOtherVersionsByName) {
   EXPECT_TRUE(client->Compile("x", 1).ok());
 }
 
+TEST_F(LifeTest, MakesWayForANewBuildOfItself) {
+  const std::string kilnd = TempPath("kilnd");
+  ASSERT_EQ(RunProgram({"/bin/cp", KilndPath(), kilnd}), 0);
+  ASSERT_EQ(RunProgram({kilnd, "--home=" + home_->dir(), "--worker=" + worker_, "--daemonize"}), 0);
+  EXPECT_TRUE(TestClient::Connect(SocketPath()).ok());
+  const pid_t pid =
+      static_cast<pid_t>(TestClient::Connect(SocketPath(), /*greet=*/false)->Stats()->pid());
+  ASSERT_EQ(RunProgram({"/bin/cp", KilndPath(), kilnd + ".new"}), 0);
+  std::filesystem::rename(kilnd + ".new", kilnd);
+  EXPECT_TRUE(absl::IsUnavailable(TestClient::Connect(SocketPath()).status()));
+  EXPECT_TRUE(AwaitEnd(pid));
+}
+
 TEST_F(LifeTest, AFullCacheDoesNotDelayTheStart) {
   ASSERT_TRUE(home_->Create().ok());
   for (int i = 0; i < 20000; ++i) {
