@@ -83,7 +83,8 @@ _offer(
     "static", "assume_in_range block_local cache_read_only grouped loop_config mesh_local ndrange"
 )
 _offer("static", "no_activate static_assert static_print")
-_offer("struct", "Struct StructField dataclass")
+_offer("struct", "Struct dataclass")
+_offer("struct_field", "StructField")
 _offer("types", "f16 f32 f64 float16 float32 float64 i16 i32 i64 i8 int16 int32 int64 int8 u1 u16")
 _offer("types", "u32 u64 u8 uint1 uint16 uint32 uint64 uint8 template ref sparse_matrix_builder")
 

@@ -389,6 +389,10 @@ def field(dtype, *args, **kwargs):
         if dtype.ndim == 1:
             return make_vector_field(dtype.n, dtype.dtype, *args, **kwargs)
         return make_matrix_field(dtype.n, dtype.m, dtype.dtype, *args, **kwargs)
+    if hasattr(dtype, "_member_types"):
+        from .struct_field import make_struct_field
+
+        return make_struct_field(dtype, *args, **kwargs)
     return _make_scalar_field(dtype, *args, **kwargs)
 
 
@@ -433,10 +437,6 @@ def make_matrix_field(
     made = MatrixField(n, m, dtype, ndim, name)
     _place(made, shape, order, offset, needs_grad, needs_dual, layout)
     return made
-
-
-def make_struct_field(struct_type, *args, **kwargs):
-    raise TaichiRuntimeError("fields of structs are not supported yet")
 
 
 def _check_dtype(dtype, needs_companion):

@@ -32,6 +32,10 @@ class Func:
         return self if instance is None else BoundFunc(self, instance)
 
     def __call__(self, *args, **kwargs):
+        return self._call(args, kwargs, False)
+
+    def _call(self, args, kwargs, is_method):
+        """A call by Python code: while a kernel is compiled it inlines, too."""
         ctx = active.context()
         if ctx is None:
             if self.is_pyfunc:
@@ -39,7 +43,7 @@ class Func:
             raise TaichiSyntaxError(_PYTHON_SCOPE)
         from .frontend.transformer import inline
 
-        return inline(ctx, self, self.bind(list(args), kwargs))
+        return inline(ctx, self, self.bind(list(args), kwargs), 0, is_method)
 
     def by_reference(self, index):
         """Whether parameter `index` is bound to the argument itself, not a copy."""
@@ -89,7 +93,7 @@ class BoundFunc:
         self.instance = instance
 
     def __call__(self, *args, **kwargs):
-        return self.func(self.instance, *args, **kwargs)
+        return self.func._call((self.instance, *args), kwargs, True)
 
     def _takes_references(self):
         return self.func._takes_references()

@@ -49,7 +49,7 @@ class StructType:
         return values
 
     def field(self, shape=None, **kwargs):
-        from .field import make_struct_field
+        from .struct_field import make_struct_field
 
         return make_struct_field(self, shape=shape, **kwargs)
 
@@ -196,7 +196,12 @@ def method_of(base, name):
     method = None if struct_type is None else struct_type.methods.get(name)
     if method is None:
         return None
-    if hasattr(method, "bind"):  # @ti.func: inlined with self by reference
+    return bind(method, base)
+
+
+def bind(method, base):
+    """A struct's method with `base`, a kernel value or address, as self."""
+    if hasattr(method, "by_reference"):  # @ti.func: inlined
         from .func import BoundFunc
 
         return BoundFunc(method, base)
@@ -216,8 +221,4 @@ def dataclass(cls):
     return result
 
 
-class StructField:
-    """Fields of structs; `isinstance` tests find none until they exist."""
-
-
-__all__ = ["Struct", "StructField", "dataclass"]
+__all__ = ["Struct", "dataclass"]

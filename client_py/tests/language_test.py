@@ -1,10 +1,9 @@
 """Runs the tables of language_cases and error_cases, and what needs more than a row."""
 
 import error_cases
+import kiln as ti
 import language_cases
 import pytest
-
-import kiln as ti
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ from .call import is_static_call
 from .context import ArrayArgument
 from .expr import OPS, Expr, Ref
 from .expression import bind_target, index_of
+from .struct_value import StructRef
 from .subscript import slice_elements, subscript
 from .tensor import component, swizzle
 from .transformer import HANDLERS, RefDict, RefList, RefTuple
@@ -115,6 +116,8 @@ def assign_to(t, variable, value, what):
     kind = variable.__class__
     if kind is Ref:
         t.builder.store(variable.node, t.ctx.node(value))
+    elif kind is StructRef:
+        variable.assign(value)
     elif kind is RefList or kind is RefTuple:
         items = _unpacked(t, value)
         if len(items) != len(variable):
@@ -185,7 +188,7 @@ def _store_attribute(t, target, value, node):
             return
     elif not isinstance(base, Expr):
         element = getattr(base, target.attr, None)
-        if element.__class__ in (Ref, RefList, RefTuple, RefDict):
+        if element.__class__ in (Ref, StructRef, RefList, RefTuple, RefDict):
             assign_to(t, element, value, target)
             return
     raise TaichiSyntaxError(

@@ -73,7 +73,8 @@ def _inline(t, node, func, leading):
         else:
             keywords[keyword.arg] = value
     t.at(node)
-    result = inline(t.ctx, func, func.bind(args, keywords), t.span(node))
+    arguments = func.bind(args, keywords)
+    result = inline(t.ctx, func, arguments, t.span(node), bool(leading))
     t.at(node)
     return result
 

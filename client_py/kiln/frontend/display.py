@@ -7,7 +7,6 @@ from ..types import f64
 from .expr import Expr
 from .transformer import HANDLERS
 
-
 _FLOAT_SPECS = ("e", "f", "g", "E", "F", "G")
 
 

@@ -6,6 +6,7 @@ import operator
 from .. import types as ti_types
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from .expr import OPS, Expr, Ref
+from .struct_value import StructRef
 from .subscript import subscript
 from .tensor import attribute, attribute_address
 from .transformer import ADDRESS_HANDLERS, HANDLERS, RefDict, RefList, RefTuple
@@ -61,7 +62,7 @@ def name(t, node):
     kind = value.__class__
     if kind is Ref:
         return Expr(t.ctx, t.builder.load(value.node))
-    if kind is RefList or kind is RefTuple or kind is RefDict:
+    if kind is RefList or kind is RefTuple or kind is RefDict or kind is StructRef:
         return t.loaded(value)
     return value
 
@@ -241,7 +242,8 @@ def attribute_value(t, node):
     kind = base.__class__
     if kind is Expr or kind is Ref:
         return t.ctx.value(attribute(base, node.attr))
-    return _python_attribute(base, node.attr)
+    value = _python_attribute(base, node.attr)
+    return t.loaded(value) if kind is StructRef else value
 
 
 def attribute_reference(t, node):

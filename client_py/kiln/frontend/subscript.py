@@ -4,6 +4,7 @@ Python containers that are known while the kernel is compiled."""
 from ..errors import TaichiCompilationError, TaichiIndexError, TaichiSyntaxError
 from .context import ArrayArgument
 from .expr import Expr, Ref
+from .struct_value import StructRef
 
 
 def subscript(ctx, base, index):
@@ -56,6 +57,8 @@ def _field_element(ctx, field, index):
     ndim = field.ndim if field.__class__ is ArrayArgument else len(field.shape)
     if len(nodes) != ndim:
         raise TaichiIndexError(f"Field with dim {ndim} accessed with indices of dim {len(nodes)}")
+    if hasattr(field, "_members"):
+        return StructRef(ctx, field, nodes)
     return Ref(ctx, ctx.builder.global_(ctx.param_of(field), nodes), Ref.GLOBAL)
 
 

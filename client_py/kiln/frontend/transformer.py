@@ -25,6 +25,7 @@ from . import active, report
 from .context import ArrayArgument
 from .expr import Expr, Ref
 from .source import EMPTY
+from .struct_value import StructRef
 
 # What the rest of the current block is worth.
 NORMAL, ENDED, BREAK, CONTINUE, RETURNED = range(5)
@@ -214,6 +215,8 @@ class Transformer:
             pass
         elif kind is Ref:
             value = ctx.value(value)
+        elif kind is StructRef:
+            value = value._to_kernel(ctx)
         elif kind in (int, float, bool):
             value = Expr(ctx, ctx.node(value))
         elif isinstance(value, list):
@@ -247,6 +250,8 @@ class Transformer:
         kind = value.__class__
         if kind is Ref:
             return Expr(self.ctx, self.builder.load(value.node))
+        if kind is StructRef:
+            return value._to_kernel(self.ctx)
         if kind is RefList:
             return [self.loaded(v) for v in value]
         if kind is RefTuple:
@@ -286,9 +291,10 @@ def build_kernel(ctx, source, arguments, returns):
         active.enter(before)
 
 
-def inline(ctx, func, arguments, inlined_at=0):
+def inline(ctx, func, arguments, inlined_at=0, is_method=False):
     """Transforms a @ti.func in place of its call; `arguments` are values or Refs in
-    the order of its parameters. Answers what it returns."""
+    the order of its parameters. Answers what it returns. The first argument of a
+    method, `self`, is the object itself."""
     source = func.source
     t = Transformer(ctx, source, False, inlined_at)
     if ctx.inline_depth >= _INLINE_LIMIT:
@@ -297,7 +303,9 @@ def inline(ctx, func, arguments, inlined_at=0):
     mutable = t.mutable
     for parameter, argument in zip(source.parameters, arguments):
         annotation = parameter.annotation
-        if annotation is EMPTY:
+        if is_method:
+            value, is_method = argument, False
+        elif annotation is EMPTY:
             if argument.__class__ is Expr and parameter.name not in mutable:
                 value = argument
             else:

@@ -1,0 +1,194 @@
+"""Fields of structs: one field per member, side by side in the same cells."""
+
+from . import types as _types
+from .struct import Struct, StructType
+
+
+class StructField:
+    """A field whose elements are structs. `field.member` is the member's own field."""
+
+    _is_field = True
+    element_members = True
+
+    def __init__(self, struct_type, members):
+        self.__dict__["_type"] = struct_type
+        self.__dict__["_members"] = members
+
+    @property
+    def struct_methods(self):
+        return self._type.methods
+
+    @property
+    def keys(self):
+        return list(self._members)
+
+    @property
+    def members(self):
+        return list(self._members.values())
+
+    @property
+    def field_dict(self):
+        return dict(self._members)
+
+    def get_member_field(self, key):
+        return self._members[key]
+
+    def __getattr__(self, name):
+        members = self.__dict__.get("_members", {})
+        if name in members:
+            return members[name]
+        raise AttributeError(f"the struct field has no member '{name}'")
+
+    def __setattr__(self, name, value):
+        raise AttributeError("the members of a struct field cannot be replaced")
+
+    # --- where it lies
+
+    def _first(self):
+        return next(iter(self._members.values()))
+
+    def _place_members(self):
+        return list(self._members.values())
+
+    def _param(self, ctx):
+        return self._first()._param(ctx)
+
+    @property
+    def shape(self):
+        return self._first().shape
+
+    @property
+    def snode(self):
+        return self._first().snode
+
+    _snode = snode
+
+    def parent(self, n=1):
+        return self._first().parent(n)
+
+    # --- elements
+
+    def __getitem__(self, indices):
+        return StructView(self, indices)
+
+    def __setitem__(self, indices, value):
+        _assign(self, indices, value)
+
+    def fill(self, val):
+        for name, field in self._members.items():
+            field.fill(val[name] if isinstance(val, (dict, Struct)) else val)
+
+    def to_numpy(self):
+        return {name: field.to_numpy() for name, field in self._members.items()}
+
+    def from_numpy(self, array_dict):
+        for name, field in self._members.items():
+            field.from_numpy(array_dict[name])
+
+    def to_torch(self, device=None):
+        return {name: field.to_torch(device) for name, field in self._members.items()}
+
+    def from_torch(self, array_dict):
+        for name, field in self._members.items():
+            field.from_torch(array_dict[name])
+
+    def copy_from(self, other):
+        for name, field in self._members.items():
+            field.copy_from(other._members[name])
+
+    def __repr__(self):
+        return f"<{len(self._members)}-member ti.Struct.field>"
+
+
+class StructView(Struct):
+    """An element of a struct field: its members are read and written in place."""
+
+    def __init__(self, field, indices):
+        object.__setattr__(self, "_field", field)
+        object.__setattr__(self, "_indices", indices)
+        object.__setattr__(self, "_type", field._type)
+        object.__setattr__(self, "methods", field._type.methods)
+
+    @property
+    def entries(self):
+        indices = self._indices
+        return {name: field[indices] for name, field in self._field._members.items()}
+
+    def __getattr__(self, name):
+        field = self._field._members.get(name)
+        return super().__getattr__(name) if field is None else field[self._indices]
+
+    def __setattr__(self, name, value):
+        if name not in self._field._members:
+            raise AttributeError(f"struct has no member '{name}'")
+        self._field._members[name][self._indices] = value
+
+
+def _assign(field, indices, value):
+    if isinstance(value, Struct):
+        value = dict(value.items)
+    if isinstance(value, (list, tuple)):
+        value = dict(zip(field._members, value))
+    for name, member in field._members.items():
+        member[indices] = value[name] if isinstance(value, dict) else value
+
+
+def make_struct_field(
+    struct_type,
+    shape=None,
+    order=None,
+    name="",
+    offset=None,
+    needs_grad=False,
+    needs_dual=False,
+    layout=None,
+):
+    """A field of `struct_type`; without a shape it has to be placed below ti.root."""
+    from .field import Layout, _place
+
+    made = _make(struct_type, name)
+    if shape is None or layout is not Layout.SOA:
+        _place(_Placed(made), shape, order, offset, needs_grad, needs_dual, Layout.AOS)
+    else:
+        for field in _leaves(made):
+            _place(field, shape, order, offset, needs_grad, needs_dual, layout)
+    return made
+
+
+class _Placed:
+    """All leaves as one thing to place: the same cells hold them."""
+
+    def __init__(self, field):
+        self._field = field
+
+    def _place_members(self):
+        return _leaves(self._field)
+
+    @property
+    def grad(self):
+        return [f.grad for f in _leaves(self._field) if f.grad is not None]
+
+    @property
+    def dual(self):
+        return [f.dual for f in _leaves(self._field) if f.dual is not None]
+
+
+def _leaves(field):
+    if not isinstance(field, StructField):
+        return [field]
+    return [leaf for member in field.members for leaf in _leaves(member)]
+
+
+def _make(struct_type, name):
+    from .field import field
+
+    members = {}
+    for member, of in struct_type._member_types():
+        full = f"{name}.{member}" if name else member
+        if isinstance(of, StructType):
+            members[member] = _make(of, full)
+        elif isinstance(of, _types.MatrixType):
+            members[member] = field(of, name=full)
+        else:
+            members[member] = field(of, name=full)
+    return StructField(struct_type, members)
