@@ -1,33 +1,17 @@
 #include "client_py/dense_access.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace kiln {
 namespace {
 
-// memcpy with a constant size is a plain load and store; the common sizes are spelled out.
-inline void CopyBytes(void* to, const void* from, size_t size) {
-  switch (size) {
-    case 1:
-      std::memcpy(to, from, 1);
-      break;
-    case 2:
-      std::memcpy(to, from, 2);
-      break;
-    case 4:
-      std::memcpy(to, from, 4);
-      break;
-    case 8:
-      std::memcpy(to, from, 8);
-      break;
-    case 12:
-      std::memcpy(to, from, 12);
-      break;
-    case 16:
-      std::memcpy(to, from, 16);
-      break;
-    default:
-      std::memcpy(to, from, size);
+// The size is a constant in the loops: memcpy becomes a load and a store.
+template <size_t kSize>
+void CopyLoop(uint8_t* to, int64_t to_stride, const uint8_t* from, int64_t from_stride,
+              int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * to_stride, from + i * from_stride, kSize);
   }
 }
 
@@ -37,11 +21,36 @@ void CopyStrided(uint8_t* to, int64_t to_stride, const uint8_t* from, int64_t fr
     std::memcpy(to, from, size * count);
     return;
   }
-  for (int64_t i = 0; i < count; ++i) {
-    CopyBytes(to, from, size);
-    to += to_stride;
-    from += from_stride;
+  switch (size) {
+    case 1:
+      return CopyLoop<1>(to, to_stride, from, from_stride, count);
+    case 2:
+      return CopyLoop<2>(to, to_stride, from, from_stride, count);
+    case 4:
+      return CopyLoop<4>(to, to_stride, from, from_stride, count);
+    case 8:
+      return CopyLoop<8>(to, to_stride, from, from_stride, count);
+    case 12:
+      return CopyLoop<12>(to, to_stride, from, from_stride, count);
+    case 16:
+      return CopyLoop<16>(to, to_stride, from, from_stride, count);
+    default:
+      for (int64_t i = 0; i < count; ++i) {
+        std::memcpy(to + i * to_stride, from + i * from_stride, size);
+      }
   }
+}
+
+template <typename T>
+void FillRun(uint8_t* address, int64_t stride, int64_t count, const void* value) {
+  T scalar;
+  std::memcpy(&scalar, value, sizeof(T));
+  if (stride == static_cast<int64_t>(sizeof(T))) {
+    // Field memory is aligned to its scalars.
+    std::fill_n(reinterpret_cast<T*>(address), count, scalar);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) std::memcpy(address + i * stride, &scalar, sizeof(T));
 }
 
 }  // namespace
@@ -176,9 +185,13 @@ void DenseAccess::CopyFrom(const void* array) const {
 
 void DenseAccess::Fill(const uint64_t* values) const {
   const size_t size = ScalarBytes(scalar_);
+  const auto fill = size == 1   ? FillRun<uint8_t>
+                    : size == 2 ? FillRun<uint16_t>
+                    : size == 4 ? FillRun<uint32_t>
+                                : FillRun<uint64_t>;
   for (int c = 0; c < num_components(); ++c) {
     ForEachRun(components_[c], [&](uint8_t* address, int64_t, int64_t count, int64_t stride) {
-      for (int64_t i = 0; i < count; ++i) CopyBytes(address + i * stride, &values[c], size);
+      fill(address, stride, count, &values[c]);
     });
   }
 }
