@@ -38,51 +38,43 @@ kiln.kernel @digits storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 32
 // CHECK-NEXT:   %13 = icmp slt i64 %1, %2
 // CHECK-NEXT:   br i1 %13, label %some, label %return
 // CHECK-NEXT: some:                                             ; preds = %start
-// CHECK-NEXT:   %14 = udiv i64 %1, 8
-// CHECK-NEXT:   %15 = urem i64 %1, 8
-// CHECK-NEXT:   br label %rows
-// CHECK-NEXT: rows:                                             ; preds = %row_end, %some
-// CHECK-NEXT:   %16 = phi i64 [ %1, %some ], [ %36, %row_end ]
-// CHECK-NEXT:   %17 = phi i64 [ %15, %some ], [ 0, %row_end ]
-// CHECK-NEXT:   %18 = phi i64 [ %14, %some ], [ %38, %row_end ]
-// CHECK-NEXT:   %19 = add nsw i64 %18, 0
-// CHECK-NEXT:   %20 = trunc i64 %19 to i32
-// CHECK-NEXT:   %21 = sub nsw i64 8, %17
-// CHECK-NEXT:   %22 = sub i64 %2, %16
-// CHECK-NEXT:   %23 = call i64 @llvm.smin.i64(i64 %22, i64 %21)
-// CHECK-NEXT:   %24 = add nsw i64 %17, 0
-// CHECK-NEXT:   %25 = add nsw i64 %24, %23
+// CHECK-NEXT:   %14 = add nsw i64 %2, 0
+// CHECK-NEXT:   %15 = add nsw i64 %1, 0
 // CHECK-NEXT:   br label %row
-// CHECK-NEXT: rows_end:                                         ; preds = %row_end
-// CHECK-NEXT:   br label %return
-// CHECK-NEXT: row:                                              ; preds = %next, %rows
-// CHECK-NEXT:   %26 = phi i64 [ %24, %rows ], [ %35, %next ]
-// CHECK-NEXT:   %27 = icmp slt i64 %26, %25
-// CHECK-NEXT:   br i1 %27, label %iteration, label %row_end
+// CHECK-NEXT: row:                                              ; preds = %next, %some
+// CHECK-NEXT:   %16 = phi i64 [ %15, %some ], [ %19, %next ]
+// CHECK-NEXT:   %17 = icmp slt i64 %16, %14
+// CHECK-NEXT:   br i1 %17, label %iteration, label %row_end
 // CHECK-NEXT: iteration:                                        ; preds = %row
-// CHECK-NEXT:   %28 = trunc i64 %26 to i32
-// CHECK-NEXT:   %29 = mul i32 %20, 8
-// CHECK-NEXT:   %30 = add i32 %29, %28
-// CHECK-NEXT:   %31 = mul nsw i64 %26, 4
-// CHECK-NEXT:   %32 = mul nsw i64 %19, 32
-// CHECK-NEXT:   %33 = add nsw i64 %31, %32
-// CHECK-NEXT:   %34 = getelementptr inbounds i8, ptr %9, i64 %33
-// CHECK-NEXT:   store i32 %30, ptr %34, align 4, !alias.scope !1, !noalias !4
-// CHECK-NEXT:   br label %next
-// CHECK-NEXT: next:                                             ; preds = %iteration
-// CHECK-NEXT:   %35 = add nsw i64 %26, 1
-// CHECK-NEXT:   br label %row, !llvm.loop !8
+// CHECK-NEXT:   %18 = trunc i64 %16 to i32
+// CHECK-NEXT:   br label %row1
+// CHECK-NEXT: next:                                             ; preds = %row_end4
+// CHECK-NEXT:   %19 = add nsw i64 %16, 1
+// CHECK-NEXT:   br label %row, !llvm.loop !1
 // CHECK-NEXT: row_end:                                          ; preds = %row
-// CHECK-NEXT:   %36 = add nsw i64 %16, %23
-// CHECK-NEXT:   %37 = add nsw i64 %18, 1
-// CHECK-NEXT:   %38 = select i1 true, i64 %37, i64 %18
-// CHECK-NEXT:   %39 = icmp slt i64 %36, %2
-// CHECK-NEXT:   br i1 %39, label %rows, label %rows_end
-// CHECK-NEXT: return:                                           ; preds = %rows_end, %start
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: row1:                                             ; preds = %next3, %iteration
+// CHECK-NEXT:   %20 = phi i64 [ 0, %iteration ], [ %29, %next3 ]
+// CHECK-NEXT:   %21 = icmp slt i64 %20, 8
+// CHECK-NEXT:   br i1 %21, label %iteration2, label %row_end4
+// CHECK-NEXT: iteration2:                                       ; preds = %row1
+// CHECK-NEXT:   %22 = trunc i64 %20 to i32
+// CHECK-NEXT:   %23 = mul i32 %18, 8
+// CHECK-NEXT:   %24 = add i32 %23, %22
+// CHECK-NEXT:   %25 = mul nsw i64 %20, 4
+// CHECK-NEXT:   %26 = mul nsw i64 %16, 32
+// CHECK-NEXT:   %27 = add nsw i64 %25, %26
+// CHECK-NEXT:   %28 = getelementptr inbounds i8, ptr %9, i64 %27
+// CHECK-NEXT:   store i32 %24, ptr %28, align 4, !alias.scope !3, !noalias !6
+// CHECK-NEXT:   br label %next3
+// CHECK-NEXT: next3:                                            ; preds = %iteration2
+// CHECK-NEXT:   %29 = add nsw i64 %20, 1
+// CHECK-NEXT:   br label %row1, !llvm.loop !10
+// CHECK-NEXT: row_end4:                                         ; preds = %row1
+// CHECK-NEXT:   br label %next
+// CHECK-NEXT: return:                                           ; preds = %row_end, %start
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
-// CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
-// CHECK-NEXT: declare i64 @llvm.smin.i64(i64, i64) #1
 // CHECK-NEXT: ; Function Attrs: nounwind
 // CHECK-NEXT: define void @task_0_bounds(ptr readonly %0, ptr %1) #0 {
 // CHECK-NEXT: entry:
@@ -96,23 +88,22 @@ kiln.kernel @digits storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 32
 // CHECK-NEXT:   %7 = icmp sgt i64 %6, 0
 // CHECK-NEXT:   %8 = select i1 %7, i64 %6, i64 0
 // CHECK-NEXT:   %9 = mul i64 1, %8
-// CHECK-NEXT:   %10 = mul i64 %9, 8
 // CHECK-NEXT:   store i64 0, ptr %1, align 8
-// CHECK-NEXT:   %11 = getelementptr inbounds i64, ptr %1, i64 1
-// CHECK-NEXT:   store i64 %10, ptr %11, align 8
+// CHECK-NEXT:   %10 = getelementptr inbounds i64, ptr %1, i64 1
+// CHECK-NEXT:   store i64 %9, ptr %10, align 8
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: return:                                           ; preds = %start
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
 // CHECK-NEXT: attributes #0 = { nounwind }
-// CHECK-NEXT: attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 // CHECK-NEXT: !0 = !{}
-// CHECK-NEXT: !1 = !{!2}
-// CHECK-NEXT: !2 = distinct !{!2, !3}
-// CHECK-NEXT: !3 = distinct !{!3}
-// CHECK-NEXT: !4 = !{!5, !6, !7}
-// CHECK-NEXT: !5 = distinct !{!5, !3}
-// CHECK-NEXT: !6 = distinct !{!6, !3}
-// CHECK-NEXT: !7 = distinct !{!7, !3}
-// CHECK-NEXT: !8 = distinct !{!8, !9}
-// CHECK-NEXT: !9 = !{!"llvm.loop.mustprogress"}
+// CHECK-NEXT: !1 = distinct !{!1, !2}
+// CHECK-NEXT: !2 = !{!"llvm.loop.mustprogress"}
+// CHECK-NEXT: !3 = !{!4}
+// CHECK-NEXT: !4 = distinct !{!4, !5}
+// CHECK-NEXT: !5 = distinct !{!5}
+// CHECK-NEXT: !6 = !{!7, !8, !9}
+// CHECK-NEXT: !7 = distinct !{!7, !5}
+// CHECK-NEXT: !8 = distinct !{!8, !5}
+// CHECK-NEXT: !9 = distinct !{!9, !5}
+// CHECK-NEXT: !10 = distinct !{!10, !2}

@@ -40,7 +40,7 @@ kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 512,
 // CHECK-NEXT: rows:                                             ; preds = %row_end, %some
 // CHECK-NEXT:   %11 = phi i64 [ %1, %some ], [ %36, %row_end ]
 // CHECK-NEXT:   %12 = phi i64 [ %10, %some ], [ 0, %row_end ]
-// CHECK-NEXT:   %13 = phi i64 [ %9, %some ], [ %38, %row_end ]
+// CHECK-NEXT:   %13 = phi i64 [ %9, %some ], [ %37, %row_end ]
 // CHECK-NEXT:   %14 = add nsw i64 %13, 1
 // CHECK-NEXT:   %15 = trunc i64 %14 to i32
 // CHECK-NEXT:   %16 = sub nsw i64 126, %12
@@ -76,9 +76,8 @@ kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 512,
 // CHECK-NEXT: row_end:                                          ; preds = %row
 // CHECK-NEXT:   %36 = add nsw i64 %11, %18
 // CHECK-NEXT:   %37 = add nsw i64 %13, 1
-// CHECK-NEXT:   %38 = select i1 true, i64 %37, i64 %13
-// CHECK-NEXT:   %39 = icmp slt i64 %36, %2
-// CHECK-NEXT:   br i1 %39, label %rows, label %rows_end
+// CHECK-NEXT:   %38 = icmp slt i64 %36, %2
+// CHECK-NEXT:   br i1 %38, label %rows, label %rows_end
 // CHECK-NEXT: return:                                           ; preds = %rows_end, %start
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }

@@ -3,8 +3,8 @@
 // code, LLD. Nothing of the machine that compiles enters the code.
 //
 // Every task becomes an exported function (runtime/abi.h), and one for its bounds
-// where these are not constant. Linear iteration spaces start at 0: lower bounds
-// are added by the code itself.
+// where these are not constant. Linear iteration spaces start at 0 and leave out short
+// constant dimensions: lower bounds and inner loops are in the code itself.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CODEGEN_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CODEGEN_H_
 

@@ -135,19 +135,23 @@ TEST_P(CodegenTest, RowsOfABox) {
     %p = kiln.global 0 component 0 [%i0, %i1, %i2] : !kiln.addr<i32>
     kiln.store %v, %p : !kiln.addr<i32>
     kiln.continue)";
-  auto kernel = Compile(Kernel({Dense(0, 3, {0, 6, 280, 1, 7, 40, 2, 10, 4}, "i32")},
-                               Range({{1, 6}, {2, 7}, {3, 10}}, body)));
-  ASSERT_NE(kernel, nullptr);
-  EXPECT_EQ(kernel->Iterations(0), 5 * 5 * 7);
-  for (const int64_t chunk : {1, 3, 7, 10, 36, 1000}) {
-    std::vector<int32_t> x(6 * 7 * 10, -1);
-    kernel->Run({Slot(x.data()), 6}, chunk);
-    for (int i = 0; i < 6; ++i) {
-      for (int j = 0; j < 7; ++j) {
-        for (int k = 0; k < 10; ++k) {
-          const bool inside = i >= 1 && j >= 2 && k >= 3;
-          ASSERT_EQ(x[(i * 7 + j) * 10 + k], inside ? 100 * i + 10 * j + k : -1)
-              << i << " " << j << " " << k << " chunk " << chunk;
+  // Short rows belong to an iteration, long ones may be cut anywhere.
+  for (const int width : {10, 23, 90}) {
+    auto kernel =
+        Compile(Kernel({Dense(0, 3, {0, 6, 28 * width, 1, 7, 4 * width, 2, width, 4}, "i32")},
+                       Range({{1, 6}, {2, 7}, {3, width}}, body)));
+    ASSERT_NE(kernel, nullptr);
+    EXPECT_EQ(kernel->Iterations(0), width == 10 ? 5 : 5 * 5 * (width - 3));
+    for (const int64_t chunk : {1, 3, 7, 10, 36, 1000}) {
+      std::vector<int32_t> x(6 * 7 * width, -1);
+      kernel->Run({Slot(x.data()), 6}, chunk);
+      for (int i = 0; i < 6; ++i) {
+        for (int j = 0; j < 7; ++j) {
+          for (int k = 0; k < width; ++k) {
+            const bool inside = i >= 1 && j >= 2 && k >= 3;
+            ASSERT_EQ(x[(i * 7 + j) * width + k], inside ? 100 * i + 10 * j + k : -1)
+                << i << " " << j << " " << k << " chunk " << chunk;
+          }
         }
       }
     }
@@ -218,6 +222,33 @@ TEST_P(CodegenTest, ReducesPerChunk) {
   for (const float v : x) sum += v;
   for (const int64_t chunk : {0, 1, 100}) {
     kernel->Run({Slot(x.data()), 1000}, chunk);
+    EXPECT_EQ(FloatOf(kernel->result(0)), sum);
+  }
+}
+
+TEST_P(CodegenTest, ReducesOverShortRows) {
+  const std::string body = R"(
+    %p = kiln.global 0 component 0 [%i0, %i1] : !kiln.addr<f32>
+    %x = kiln.load %p : !kiln.addr<f32>
+    %s = arith.addf %acc, %x fastmath<reassoc,nsz> : f32
+    kiln.continue %s : f32)";
+  const std::string finish = R"((%sum = 0.0 : f32) {
+    %t = kiln.temporary 0 : !kiln.addr<f32>
+    %old = kiln.atomic addf %sum, %t : !kiln.addr<f32>
+    kiln.yield
+  })";
+  const std::string give = Serial(R"(
+    %t = kiln.temporary 0 : !kiln.addr<f32>
+    %v = kiln.load %t : !kiln.addr<f32>
+    kiln.result 0, %v : f32)");
+  auto kernel = Compile(Kernel({Dense(0, 2, {0, 0, 12, 1, 3, 4}, "f32")},
+                               Range({{0, 100}, {0, 3}}, body, finish) + give, "f32"));
+  ASSERT_NE(kernel, nullptr);
+  std::vector<float> x(300);
+  float sum = 0;
+  for (int i = 0; i < 300; ++i) sum += x[i] = i % 13;
+  for (const int64_t chunk : {0, 1, 7}) {
+    kernel->Run({Slot(x.data()), 100}, chunk);
     EXPECT_EQ(FloatOf(kernel->result(0)), sum);
   }
 }

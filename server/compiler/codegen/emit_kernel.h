@@ -1,9 +1,10 @@
 // The emitter: a kernel of tasks as an LLVM module.
 //
 // A range task takes a part [begin, end) of its linear iteration space and walks it
-// by rows: the innermost dimension is a plain counted loop, which LLVM vectorises;
-// the outer indices are carried from row to row without divisions. Distinct storages
-// are told apart by alias scopes, so that no loop needs checks at run time.
+// by rows: the innermost dimension is a plain counted loop, which LLVM vectorises (a
+// short one of constant extent is part of the iteration); the outer indices are carried
+// from row to row without divisions. Distinct storages are told apart by alias scopes,
+// so that no loop needs checks at run time.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_EMIT_KERNEL_H_
 #define KILN_SERVER_COMPILER_CODEGEN_EMIT_KERNEL_H_
 
