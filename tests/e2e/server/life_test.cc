@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <set>
@@ -184,16 +185,18 @@ TEST_F(LifeTest, AFullCacheDoesNotDelayTheStart) {
     mkdir(path.substr(0, path.rfind('/')).c_str(), 0700);
     WriteFile(path, "");
   }
-  const absl::Time start = absl::Now();
-  ASSERT_EQ(
-      RunProgram({KilndPath(), "--home=" + home_->dir(), "--worker=" + worker_, "--daemonize"}), 0);
-  EXPECT_TRUE(TestClient::Connect(SocketPath(), /*greet=*/false).ok());
-  const absl::Duration took = absl::Now() - start;
-  std::printf("listening after %s\n", absl::FormatDuration(took).c_str());
-  // The goal is 100 ms; tests run beside builds.
-  EXPECT_LT(took, absl::Milliseconds(500));
-  EXPECT_EQ(Client().Stats()->entries(), 20000u);
-  for (int i = 0; i < 500 && DaemonPid() <= 0; ++i) absl::SleepFor(absl::Milliseconds(2));
+  absl::Duration fastest = absl::InfiniteDuration();
+  for (int round = 0; round < 5; ++round) {
+    if (round > 0) Stop();
+    const absl::Time start = absl::Now();
+    ASSERT_EQ(
+        RunProgram({KilndPath(), "--home=" + home_->dir(), "--worker=" + worker_, "--daemonize"}),
+        0);
+    EXPECT_TRUE(TestClient::Connect(SocketPath(), /*greet=*/false).ok());
+    fastest = std::min(fastest, absl::Now() - start);
+    EXPECT_EQ(Client().Stats()->entries(), 20000u);
+  }
+  EXPECT_LT(fastest, absl::Milliseconds(100));
 }
 
 TEST_F(LifeTest, BadFlagsAreNamed) {
