@@ -110,7 +110,8 @@ def cpu_name():
     """The processor's name as the system gives it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as info:
-            return next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
+            names = (line.split(":")[1].strip() for line in info if line.startswith("model name"))
+            return next(names)
     except (OSError, StopIteration):
         return "unknown"
 

@@ -46,8 +46,8 @@ int main(int argc, char** argv) {
   std::vector<int32_t> image(size_t{kSize} * kSize), keys(kN), bins(kBins);
   float total = 0;
   for (int i = 0; i < kN; ++i) {
-    keys[i] = static_cast<int32_t>(static_cast<uint32_t>(i) * 1103515245u + 12345u) >> 8 &
-              (kBins - 1);
+    keys[i] =
+        static_cast<int32_t>(static_cast<uint32_t>(i) * 1103515245u + 12345u) >> 8 & (kBins - 1);
   }
   for (int i = 0; i < kBodies; ++i) {
     position[3 * i] = std::sin(i * 0.37f);
@@ -128,8 +128,8 @@ int main(int argc, char** argv) {
   struct Row {
     const char* name;
     std::function<void()> run;
-  } rows[] = {{"fill", fill},   {"saxpy", saxpy},           {"sum", sum},
-              {"stencil", stencil}, {"nbody", nbody}, {"mandelbrot", mandelbrot},
+  } rows[] = {{"fill", fill},          {"saxpy", saxpy}, {"sum", sum},
+              {"stencil", stencil},    {"nbody", nbody}, {"mandelbrot", mandelbrot},
               {"histogram", histogram}};
   std::printf("{\"seconds\": {");
   const char* comma = "";

@@ -49,9 +49,7 @@ def loop_cost(statement, count, setup=None, rounds=7):
     """As best(), for a statement compiled into the loop itself (no call around it)."""
     scope = dict(globals())
     scope.update(setup or {})
-    source = (
-        "def run(count):\n    for _ in range(count):\n        " + statement.replace("\n", "\n        ")
-    )
+    source = f"def run(count):\n    for _ in range(count):\n        {statement}\n"
     exec(source, scope)  # the loop must not pay for a Python call
     run = scope["run"]
     run(10)
