@@ -118,29 +118,6 @@ Place Lowering::Global(const Node& node) {
   return {root, 0, root->scalars.size(), {}};
 }
 
-// assert 0 <= index - offset < extent on each axis; the values are indices and extents.
-void Lowering::CheckBounds(const Node& node, const Scalars& indices) {
-  if (indices.empty()) return;
-  const int storage = storages_.of_param[node.index()];
-  auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
-  auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storages_.attributes[storage]);
-  if (ndarray && ndarray.getClamp()) return;  // every index is fine
-  Scalars values = indices;
-  mlir::Value inside;
-  for (size_t axis = 0; axis < indices.size(); ++axis) {
-    mlir::Value extent = AxisExtent(storage, axis, b_.getI32Type());
-    values.push_back(extent);
-    mlir::Value index = indices[axis];
-    if (dense && dense.getAxisOffset(axis) != 0) {
-      index = b_.create<mlir::arith::SubIOp>(loc_, index, Int32(dense.getAxisOffset(axis)));
-    }
-    mlir::Value here =
-        b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ult, index, extent);
-    inside = inside ? b_.create<mlir::arith::AndIOp>(loc_, inside, here) : here;
-  }
-  b_.create<ir::AssertOp>(loc_, inside, node_, values);
-}
-
 mlir::Value Lowering::StorageAddress(const Root& root, uint64_t component) {
   mlir::Type type = ir::AddrType::get(context_, TypeOf(root.scalars[component]));
   return b_.create<ir::GlobalOp>(loc_, type, root.storage, component, root.indices);

@@ -149,20 +149,10 @@ Scalars Lowering::Binary(const Node& node) {
   for (size_t i = 0; i < count; ++i) {
     mlir::Value x = ConvertTo(to, left, a[a.size() == 1 ? 0 : i]);
     mlir::Value y = ConvertTo(to, right, b[b.size() == 1 ? 0 : i]);
-    if (emit_.debug) CheckDivision(node.op(), to, x, y);
+    if (emit_.debug) CheckArithmetic(node.op(), to, x, y);
     out.push_back(EmitBinary(b_, loc_, node.op(), to, x, y, emit_));
   }
   return out;
-}
-
-// Integer division by zero has a result, but in debug mode it is the user's mistake.
-void Lowering::CheckDivision(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y) {
-  const bool divides = op == proto::OP_FLOORDIV || op == proto::OP_MOD || op == proto::OP_RAW_DIV ||
-                       op == proto::OP_RAW_MOD;
-  if (!divides || IsFloat(scalar)) return;
-  mlir::Value fine = b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ne, y,
-                                                    EmitConstant(b_, loc_, scalar, 0));
-  b_.create<ir::AssertOp>(loc_, fine, node_, mlir::ValueRange({x, y}));
 }
 
 // (n, k) @ (k, m), unrolled; a vector is a column on the right, a row on the left.

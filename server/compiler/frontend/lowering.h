@@ -79,7 +79,6 @@ class Lowering {
   Scalars Param(const Node& node);
   Scalars Unary(const Node& node);
   Scalars Binary(const Node& node);
-  void CheckDivision(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y);
   Scalars Matmul(const Node& node);
   Scalars Ternary(const Node& node);
   Scalars CastTo(const Node& node);
@@ -98,12 +97,16 @@ class Lowering {
   Scalars Load(const Node& node);
   void Store(const Node& node);
   Scalars Atomic(const Node& node);
-  void CheckBounds(const Node& node, const Scalars& indices);
   mlir::Value AddressOf(const Place& place, uint64_t scalar);
   mlir::Value DynamicAddress(const Place& place);
   mlir::Value StorageAddress(const Root& root, uint64_t component);
   // Arrays for the tensors of a type whose scalars start at `first`.
   void AddArrays(TypeId type, uint64_t first, Root* root);
+
+  // lower_checks.cc: what debug mode asserts, at the node that is checked.
+  void CheckBounds(const Node& node, const Scalars& indices);
+  void CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y);
+  mlir::Value Overflows(proto::Op op, mlir::Value x, mlir::Value y);
 
   // lower_control.cc
   void RangeFor(const Node& node);
