@@ -1,6 +1,6 @@
 """Launch overhead and element access from Python: Kiln beside Taichi, in one run.
 
-    ./kiln python bench/launch.py --taichi-python PYTHON
+./kiln python bench/launch.py --taichi-python PYTHON
 """
 
 import harness
