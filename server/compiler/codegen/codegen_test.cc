@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lang/cpu_level.h"
 #include "server/compiler/codegen/test_kernel.h"
 
 namespace kiln {
@@ -69,6 +70,10 @@ struct Configuration {
 // Each kernel runs under all of them.
 class CodegenTest : public testing::TestWithParam<Configuration> {
  protected:
+  void SetUp() override {
+    if (!CpuLevelIncludes(HostCpuLevel(), GetParam().level)) GTEST_SKIP() << "not on this CPU";
+  }
+
   std::unique_ptr<TestKernel> Compile(const std::string& text, bool fast_math = true) {
     TestKernel::Options options;
     options.level = GetParam().level;
@@ -83,6 +88,7 @@ class CodegenTest : public testing::TestWithParam<Configuration> {
 INSTANTIATE_TEST_SUITE_P(Levels, CodegenTest,
                          testing::Values(Configuration{proto::X86_64_V2, 3},
                                          Configuration{proto::X86_64_V3, 3},
+                                         Configuration{proto::X86_64_V4, 3},
                                          Configuration{proto::X86_64_V3, 1},
                                          Configuration{proto::X86_64_V3, 0}));
 
