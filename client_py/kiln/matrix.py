@@ -91,7 +91,8 @@ class _MatrixClass(type):
         from itertools import product
 
         words = (product(g, repeat=n) for g in GROUPS for n in (2, 3, 4))
-        return [*super().__dir__(), *["".join(w) for ws in words for w in ws]]
+        own = [name for name in super().__dir__() if name not in ("entries", "m", "n", "ndim")]
+        return [*own, *["".join(w) for ws in words for w in ws]]
 
 
 class Matrix(metaclass=_MatrixClass):

@@ -330,3 +330,10 @@ _SCALARS = [
 ]
 # What `ti` itself shows; the rest is reached as ti.types.NAME.
 __all__ = [*_SCALARS, "template", "ref"]
+
+
+def __dir__():
+    shown = (
+        "is_integral is_real is_signed is_tensor matrix ndarray sparse_matrix_builder struct vector"
+    )
+    return [*__all__, *shown.split()]
