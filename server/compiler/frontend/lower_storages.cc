@@ -1,6 +1,7 @@
 // Storage descriptors become attributes of the kernel.
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "server/compiler/frontend/lowering.h"
 
 namespace kiln {
@@ -9,10 +10,12 @@ namespace {
 
 // The scalar of each component: from an access where there is one (only the kernel's
 // type table knows structs), else from the element itself.
-std::vector<Scalar> ComponentScalars(const proto::CompileUnit& unit, const TypeTable& types,
+std::vector<Scalar> ComponentScalars(const proto::CompileUnit& unit,
+                                     const std::vector<uint32_t>& nodes, const TypeTable& types,
                                      int param, const proto::Type& element) {
   std::vector<Scalar> scalars;
-  for (const proto::Node& node : unit.kernel().body().nodes()) {
+  for (uint32_t id : nodes) {
+    const proto::Node& node = unit.kernel().body().nodes(id);
     if (node.kind() != proto::GLOBAL || node.index() != static_cast<uint64_t>(param)) continue;
     types.AppendScalars(node.type(), &scalars);
     return scalars;
@@ -89,8 +92,31 @@ std::vector<int> AliasSets(const proto::CompileUnit& unit) {
 
 }  // namespace
 
-LoweredStorages LowerStorages(const proto::CompileUnit& unit, const TypeTable& types,
-                              const ArgumentLayout& layout, mlir::MLIRContext* context) {
+// Accesses of one parameter have one type, of as many scalars as the storage has
+// components: the one that ComponentScalars finds first stands for all.
+absl::Status CheckAccesses(const proto::CompileUnit& unit, const std::vector<uint32_t>& nodes,
+                           const TypeTable& types) {
+  const proto::Function& body = unit.kernel().body();
+  std::vector<uint32_t> type_of_param(body.params_size());
+  for (uint32_t id : nodes) {
+    const proto::Node& node = body.nodes(id);
+    if (node.kind() != proto::GLOBAL) continue;
+    const proto::Storage& storage = unit.storages(body.params(node.index()).storage());
+    uint32_t& type = type_of_param[node.index()];
+    if (type == 0) type = node.type();
+    const uint64_t scalars = types.NumScalars(node.type());
+    if (type != node.type() ||
+        (storage.has_dense() && scalars != uint64_t(storage.dense().components_size()))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("node ", id, " (global): its type is not that of its storage"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+LoweredStorages LowerStorages(const proto::CompileUnit& unit, const std::vector<uint32_t>& nodes,
+                              const TypeTable& types, const ArgumentLayout& layout,
+                              mlir::MLIRContext* context) {
   LoweredStorages out;
   llvm::SmallVector<mlir::Attribute> attributes;
   const proto::Function& body = unit.kernel().body();
@@ -100,7 +126,7 @@ LoweredStorages LowerStorages(const proto::CompileUnit& unit, const TypeTable& t
     if (body.params(p).kind() != proto::Param::PARAM_STORAGE) continue;
     const proto::Storage& storage = unit.storages(body.params(p).storage());
     const int slot = layout.first_slot[p];
-    const std::vector<Scalar> scalars = ComponentScalars(unit, types, p, storage.element());
+    const std::vector<Scalar> scalars = ComponentScalars(unit, nodes, types, p, storage.element());
     if (storage.has_tree()) {
       out.unsupported = "a field in a sparse tree";
     } else if (IsQuantised(storage)) {

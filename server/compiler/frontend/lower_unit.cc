@@ -1,7 +1,7 @@
 #include "server/compiler/frontend/lower_unit.h"
 
 #include "lang/argument_layout.h"
-#include "lang/check.h"
+#include "lang/op_table.h"
 #include "lang/status_macros.h"
 #include "lang/type.h"
 #include "server/compiler/frontend/lowering.h"
@@ -17,6 +17,20 @@ proto::Diagnostic NotSupported(uint32_t node, const std::string& what) {
   diagnostic.set_node(node);
   diagnostic.set_message(what + " is not supported yet");
   return diagnostic;
+}
+
+// The nodes that blocks reach, in program order. Only these were checked.
+void AppendNodes(const proto::Function& function, uint32_t block, std::vector<uint32_t>* out) {
+  for (uint32_t id : function.blocks(block).nodes()) {
+    out->push_back(id);
+    for (uint32_t inner : function.nodes(id).blocks()) AppendNodes(function, inner, out);
+  }
+}
+
+std::vector<uint32_t> NodesInOrder(const proto::Function& function) {
+  std::vector<uint32_t> nodes;
+  if (function.blocks_size() > 0) AppendNodes(function, 0, &nodes);
+  return nodes;
 }
 
 ir::KernelOp MakeKernel(const proto::CompileUnit& unit, const ArgumentLayout& layout,
@@ -40,7 +54,9 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
     std::vector<proto::Diagnostic>* diagnostics) {
   ASSIGN_OR_RETURN(TypeTable types, TypeTable::FromProto(unit.kernel().types()));
   ASSIGN_OR_RETURN(ArgumentLayout layout, LayoutArguments(unit));
-  LoweredStorages storages = LowerStorages(unit, types, layout, context);
+  const std::vector<uint32_t> nodes = NodesInOrder(unit.kernel().body());
+  RETURN_IF_ERROR(CheckAccesses(unit, nodes, types));
+  LoweredStorages storages = LowerStorages(unit, nodes, types, layout, context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
   if (!storages.unsupported.empty()) {
     diagnostics->push_back(NotSupported(0, storages.unsupported));
@@ -53,7 +69,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
   ir::KernelOp kernel = MakeKernel(unit, layout, storages.attributes, *module);
   Lowering(unit, types, layout, storages,
            mlir::OpBuilder::atBlockEnd(&kernel.getBodyRegion().front()), diagnostics)
-      .LowerKernel();
+      .LowerKernel(nodes);
   return module;
 }
 
@@ -86,8 +102,8 @@ Lowering::Lowering(const proto::CompileUnit& unit, const TypeTable& types,
   emit_.debug = unit.options().debug();
 }
 
-void Lowering::LowerKernel() {
-  FindDynamicLocals();
+void Lowering::LowerKernel(const std::vector<uint32_t>& nodes) {
+  FindDynamicLocals(nodes);
   if (function_.blocks_size() > 0) LowerBlock(0);
   if (!Terminated()) b_.create<ir::ReturnOp>(loc_);
 }
@@ -113,8 +129,9 @@ void Lowering::Unsupported(const std::string& what) {
 }
 
 // A local whose tensor some ELEMENT indexes by a run-time value lives in an array.
-void Lowering::FindDynamicLocals() {
-  for (const proto::Node& node : function_.nodes()) {
+void Lowering::FindDynamicLocals(const std::vector<uint32_t>& nodes) {
+  for (uint32_t id : nodes) {
+    const proto::Node& node = function_.nodes(id);
     if (node.kind() != proto::ELEMENT) continue;
     bool constant = true;
     uint64_t number;
@@ -175,6 +192,16 @@ void Lowering::LowerNode(uint32_t id) {
     case proto::SNODE_ACTIVATE:
     case proto::CHECKPOINT_BIT:
       return;
+    case proto::REFERENCE:
+    case proto::SNODE_ALLOCATE:
+    case proto::SHARED_ARRAY: {
+      Unsupported(std::string("'") + FindNode(node.kind())->spelling + "'");
+      // A local to go on with, so that more can be found.
+      Node local;
+      local.set_type(node.type());
+      places_[id] = Local(local);
+      return;
+    }
     default:
       values_[id] = LowerValue(node);
   }

@@ -52,8 +52,11 @@ struct LoweredStorages {
   std::vector<int> of_param;
   std::string unsupported;  // what the compiler cannot do; empty: nothing
 };
-LoweredStorages LowerStorages(const proto::CompileUnit& unit, const TypeTable& types,
-                              const ArgumentLayout& layout, mlir::MLIRContext* context);
+absl::Status CheckAccesses(const proto::CompileUnit& unit, const std::vector<uint32_t>& nodes,
+                           const TypeTable& types);
+LoweredStorages LowerStorages(const proto::CompileUnit& unit, const std::vector<uint32_t>& nodes,
+                              const TypeTable& types, const ArgumentLayout& layout,
+                              mlir::MLIRContext* context);
 
 class Lowering {
  public:
@@ -62,7 +65,7 @@ class Lowering {
            std::vector<proto::Diagnostic>* diagnostics);
 
   // Lowers the kernel's body at the builder's place, kiln.return included.
-  void LowerKernel();
+  void LowerKernel(const std::vector<uint32_t>& nodes);
 
  private:
   using Node = proto::Node;
@@ -72,7 +75,7 @@ class Lowering {
   void LowerNode(uint32_t id);
   bool Terminated() const;
   void Unsupported(const std::string& what);
-  void FindDynamicLocals();
+  void FindDynamicLocals(const std::vector<uint32_t>& nodes);
 
   // lower_values.cc
   Scalars LowerValue(const Node& node);
