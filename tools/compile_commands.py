@@ -7,6 +7,7 @@ or `tools/bazel.sh build` has made them.
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -31,7 +32,7 @@ def commands():
     for action in reply.get("actions", []):
         arguments = _cleaned(action["arguments"])
         source = arguments[arguments.index("-c") + 1]
-        if source.startswith(("external/", ".kiln/")):
+        if source.startswith(".kiln/"):
             continue
         entries.setdefault(
             source, {"directory": str(ROOT), "file": str(ROOT / source), "arguments": arguments}
@@ -47,7 +48,11 @@ def _cleaned(arguments):
         elif argument in _DROP_WITH_VALUE:
             skip = True
         elif argument != "-MD" and not argument.startswith("-frandom-seed"):
-            kept.append(argument.replace("bazel-out/", ".kiln/bazel-out/"))
+            argument = argument.replace("bazel-out/", ".kiln/bazel-out/")
+            # Beside bazel-out lie links to what is outside the checkout, Python's headers for one.
+            kept.append(
+                re.sub(r"^(-I|-isystem|)external/", r"\1.kiln/bazel-out/../external/", argument)
+            )
     return ["clang++-19", *kept[1:]]
 
 
