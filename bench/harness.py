@@ -37,8 +37,21 @@ def arguments(description, **defaults):
 
 
 def kiln_python():
-    """The command line of a Python that imports kiln."""
-    return [str(ROOT / "kiln"), "python"]
+    """The command line of a Python that imports kiln, as ./kiln starts it.
+
+    Peers are started without a launcher, so Kiln is too; bench/startup.py shows what
+    the launcher adds.
+    """
+    subprocess.run([ROOT / "kiln", "python", "-c", "import kiln"], check=True)  # builds
+    os.environ["KILN_BIN"] = str(ROOT / ".kiln" / "bin")
+    os.environ["PYTHONPATH"] = str(ROOT / "client_py")
+    return ["/usr/bin/python3"]
+
+
+def environment(changes=None):
+    """What programs run in: imports are compiled to bytecode, as everywhere but in tests."""
+    base = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**base, **(changes or {})}
 
 
 def run_json(command, env=None, timeout=600):
@@ -48,7 +61,7 @@ def run_json(command, env=None, timeout=600):
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, **(env or {})},
+        env=environment(env),
         timeout=timeout,
     )
     if done.returncode != 0:
@@ -68,7 +81,7 @@ def wall(command, env=None, timeout=600):
         command,
         check=False,
         capture_output=True,
-        env={**os.environ, **(env or {})},
+        env=environment(env),
         timeout=timeout,
     )
     if done.returncode != 0:

@@ -18,6 +18,7 @@ BYTES = {"fill": 4 * 16 << 20, "saxpy": 12 * 16 << 20, "sum": 4 * 16 << 20, "ste
 
 def main():
     options = harness.arguments(__doc__)
+    python = harness.kiln_python()
     bench = harness.ROOT / "bench"
     with tempfile.TemporaryDirectory() as scratch:
         peer = f"{scratch}/kernels_peer"
@@ -28,7 +29,7 @@ def main():
         )
         programs = str(bench / "programs.py")
         peers = {
-            "kiln": lambda: harness.run_json([*harness.kiln_python(), programs, "kiln"])["seconds"],
+            "kiln": lambda: harness.run_json([*python, programs, "kiln"])["seconds"],
             "cpp": lambda: harness.run_json([peer])["seconds"],
         }
         if options.taichi_python:

@@ -15,8 +15,9 @@ BUDGETS = {
 
 def main():
     options = harness.arguments(__doc__)
+    python = harness.kiln_python()
     program = str(harness.ROOT / "bench" / "launch_program.py")
-    peers = {"kiln": lambda: harness.run_json([*harness.kiln_python(), program, "kiln"])}
+    peers = {"kiln": lambda: harness.run_json([*python, program, "kiln"])}
     if options.taichi_python:
         peers["taichi"] = lambda: harness.run_json([options.taichi_python, program, "taichi"])
     figures = harness.interleave(options.rounds, peers)

@@ -13,6 +13,7 @@ import time
 
 import harness
 
+LAUNCHER = str(harness.ROOT / "kiln")
 PROGRAM = str(harness.ROOT / "bench" / "startup_program.py")
 
 
@@ -26,10 +27,12 @@ def taichi(python, what, cache):
 
 def kiln_figures(home):
     """One round of all Kiln figures; the daemon of `home` is running."""
-    command = [*harness.kiln_python(), "-m", "kiln.cli", "cache", "clear", "-y"]
+    clear = [LAUNCHER, "cache", "clear", "-y"]
     figures = {"import + init": kiln("init", home)["import + init"]}
+    figures["launcher (./kiln python -c pass)"] = harness.wall([LAUNCHER, "python", "-c", "pass"])
+    figures["interpreter alone"] = harness.wall([*KILN, "-c", "pass"])
     for what, figure in (("tiny", "first tiny kernel"), ("mpm88", "mpm88 first frame")):
-        harness.wall(command, {"KILN_HOME": home})
+        harness.wall(clear, {"KILN_HOME": home})
         figures[f"{figure}, cold"] = kiln(what, home)[figure]
         warm = kiln(what, home)
         figures[f"{figure}, warm"] = warm[figure]
@@ -74,7 +77,6 @@ def main():
     global KILN
     options = harness.arguments(__doc__, rounds=5)
     home = tempfile.mkdtemp(prefix="kiln-bench-")
-    # What a user's process pays: the interpreter that ./kiln starts, set up the same way.
     KILN = harness.kiln_python()
     try:
         kiln("tiny", home)  # starts the daemon
@@ -83,9 +85,8 @@ def main():
             peers["taichi"] = lambda: taichi_figures(options.taichi_python)
         figures = harness.interleave(options.rounds, peers)
     finally:
-        stop = [*KILN, "-c", "from kiln import cli; cli.main(['cache', 'stop'])"]
         os.environ["KILN_HOME"] = home
-        harness.run_quietly(stop)
+        harness.run_quietly([LAUNCHER, "stop"])
         shutil.rmtree(home, ignore_errors=True)
     rows = []
     for what, seconds in figures["kiln"].items():
