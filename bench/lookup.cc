@@ -6,12 +6,15 @@
 // Starts a daemon in a home of its own. Budgets: p50 ≤ 60 µs for 20 kB, resident
 // memory ≤ 40 MB.
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -40,6 +43,37 @@ double ResidentMegabytes(pid_t pid) {
   std::sscanf(status.c_str() + status.find("VmRSS:"), "VmRSS: %lf", &kilobytes);
   return kilobytes / 1024;
 }
+
+// The roof: a peer that reads eight bytes and writes as many as an entry has.
+class BarePeer {
+ public:
+  explicit BarePeer(size_t size) : reply_(size, 'x') {
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds_) != 0) std::abort();
+    thread_ = std::thread([this] {
+      char request[8];
+      while (recv(fds_[1], request, sizeof request, MSG_WAITALL) == sizeof request) {
+        if (send(fds_[1], reply_.data(), reply_.size(), 0) < 0) return;
+      }
+    });
+  }
+  ~BarePeer() {
+    shutdown(fds_[0], SHUT_RDWR);
+    thread_.join();
+    close(fds_[0]);
+    close(fds_[1]);
+  }
+  bool RoundTrip() {
+    std::string reply(reply_.size(), 0);
+    return send(fds_[0], "12345678", 8, 0) == 8 &&
+           recv(fds_[0], reply.data(), reply.size(), MSG_WAITALL) ==
+               static_cast<ssize_t>(reply.size());
+  }
+
+ private:
+  int fds_[2];
+  std::string reply_;
+  std::thread thread_;
+};
 
 class LookupBench : public DaemonTest {
  protected:
@@ -70,6 +104,8 @@ TEST_F(LookupBench, LookUp) {
   });
   const std::vector<double> connect =
       Measure([&] { ASSERT_TRUE(TestClient::Connect(SocketPath()).ok()); });
+  BarePeer peer(made.entry().size());
+  const std::vector<double> bare = Measure([&] { ASSERT_TRUE(peer.RoundTrip()); });
   const double megabytes = ResidentMegabytes(DaemonPid());
 
   std::printf("%-34s %9s %9s\n", "", "p50 µs", "p99 µs");
@@ -82,6 +118,7 @@ TEST_F(LookupBench, LookUp) {
   row("Lookup, memory tier (budget 60)", "lookup", lookup);
   row("Compile that hits", "compile_hit", compile);
   row("connect + Hello", "connect", connect);
+  row("roof: the bytes alone, no daemon", "bare", bare);
   std::printf("%-34s %9.1f %9.1f\n", "daemon MB, idle / after (budget 40)", idle_megabytes,
               megabytes);
   absl::StrAppend(&json, ", \"resident_idle_mb\": ", idle_megabytes,
