@@ -1,7 +1,7 @@
 // y = a * x + y on a million floats, from C++: no Python, no LLVM in this process.
 //
-//   tools/bazel.sh build //examples/cpp:saxpy && KILN_BIN=.kiln/bin
-//   .kiln/bazel-bin/examples/cpp/saxpy
+//   ./kiln build && tools/bazel.sh build //examples/cpp:saxpy
+//   KILN_BIN=.kiln/bin .kiln/bazel-bin/examples/cpp/saxpy
 #include <cstdio>
 #include <cstdlib>
 
