@@ -1,0 +1,353 @@
+"""What language cases are made of, and the process that runs a section of them.
+
+A section is a file beside this one, named for a part of the language. Its cases are functions that
+show what happens:
+
+    from harness import case, ti
+
+    @case()
+    def floor_division_rounds_down(show):
+        @ti.kernel
+        def k(a: ti.i32, b: ti.i32) -> ti.i32:
+            return a // b
+
+        show(k(-7, 2), k(7, -2))        # values with their types
+        show.error(k, 1.5, 2)           # class and message of what a call raises
+
+Each case has a fresh `ti.init(arch=ti.cpu, **options)` with the options given to `case`. What is
+shown, what the case prints (descriptor 1 included) and what it raises is its *outcome*: lines of
+text. Outcomes are kept in `expected/SECTION.txt`; line numbers in messages count from the case's
+first line. `ti` is Kiln, or Taichi itself with KILN_TEST_REFERENCE=1: the same cases then tell how
+the two differ. A case that is meant to differ names the row of docs/differences.md that says why:
+`@case(differs="adding bools")`.
+
+    language_test.py                               runs every section three ways (daemon cold,
+                                                   again from cache, without a daemon)
+    harness.py --update [SECTION...]               records what Kiln does now; review the diff
+    tools/compare_with_taichi.py --language        runs all under Taichi and lists what differs
+"""
+
+import argparse
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+
+if os.environ.get("KILN_TEST_REFERENCE"):
+    import taichi as ti
+elif os.environ.get("KILN_TEST_INSIDE"):
+    import kiln as ti
+else:  # only looked at from outside
+    ti = None
+
+CASES = []
+
+
+class Case:
+    def __init__(self, function, differs, options):
+        self.name = function.__name__
+        self.function = function
+        self.differs = differs
+        self.options = options
+
+
+def case(differs=None, **options):
+    """Registers a case. differs: the row (its first cell) of docs/differences.md that explains why
+    Taichi's outcome is another; options: for `ti.init`."""
+
+    def register(function):
+        CASES.append(Case(function, differs, options))
+        return function
+
+    return register
+
+
+# ---- inside the process that runs a section
+
+
+class Show:
+    """Collects a case's outcome."""
+
+    def __init__(self, place):
+        self.lines = []
+        self._place = place
+
+    def __call__(self, *values):
+        """A line for each value: its type and content."""
+        self.lines += [describe(value) for value in values]
+
+    def error(self, function, *arguments, **keywords):
+        """What the call raises, or that it does not."""
+        try:
+            value = function(*arguments, **keywords)
+        except Exception as error:
+            self.raised(error)
+        else:
+            self.lines.append(f"raises nothing: {describe(value)}")
+
+    def raised(self, error):
+        self.lines.append(f"raises {type(error).__name__}")
+        text = self._place(str(error))
+        self.lines += [f"  | {line}".rstrip() for line in text.splitlines()]
+
+
+def describe(value):
+    """Type and content in one line, the same for both implementations."""
+    kind = type(value).__name__
+    if value is None or isinstance(value, (bool, int, float, str)):
+        if isinstance(value, float) and type(value) is float:
+            return f"float {value:.9g}"
+        return f"{kind} {value!r}"
+    if isinstance(value, (list, tuple)):
+        return f"{kind} [" + ", ".join(map(describe, value)) + "]"
+    if isinstance(value, dict):
+        items = (f"{key}: {describe(item)}" for key, item in value.items())
+        return f"{kind} {{" + ", ".join(items) + "}"
+    if hasattr(value, "to_dict"):
+        return f"struct {describe(value.to_dict())}"
+    if hasattr(value, "to_numpy"):
+        return f"{kind} {describe(value.to_numpy())}"
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        shape = "x".join(map(str, value.shape))
+        return f"{value.dtype} [{shape}] {_plain(value.tolist())}"
+    if isinstance(value, type):
+        return f"type {value.__name__}"
+    return f"{kind} {value!r}" if " at 0x" not in repr(value) else kind
+
+
+def _plain(value):
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    return f"{value:.9g}" if isinstance(value, float) else repr(value)
+
+
+def run_inside(section, start):
+    """Runs the section's cases from number `start` on; prints a JSON line for each."""
+    sys.path.insert(0, str(HERE))
+    importlib.import_module(section)
+    out = os.fdopen(os.dup(1), "w")
+    # `from harness import case` made a second copy of this module: the cases are in that one.
+    for number, one in enumerate(sys.modules["harness"].CASES):
+        if number < start:
+            continue
+        print(json.dumps({"begins": number, "name": one.name}), file=out, flush=True)
+        print(json.dumps({"lines": outcome(one, section)}), file=out, flush=True)
+
+
+def outcome(one, section):
+    first = one.function.__code__.co_firstlineno
+    show = Show(lambda text: _relative(text, section, first))
+    printed = []
+    with _captured(printed):
+        try:
+            ti.init(arch=ti.cpu, **one.options)
+            one.function(show)
+        except Exception as error:
+            show.raised(error)
+        with contextlib.suppress(Exception):
+            ti.sync()
+    # Lines of Taichi's logger are no part of the program's output.
+    text = [x for x in printed if not re.match(r"\[(Taichi|[WEIDT] \d)|\x1b\[", x)]
+    return show.lines + [f"prints {line}" for line in text]
+
+
+@contextlib.contextmanager
+def _captured(lines):
+    libc = ctypes.CDLL(None)
+    with tempfile.TemporaryFile() as file:
+        sys.stdout.flush()
+        saved = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            libc.fflush(None)
+            os.dup2(saved, 1)
+            os.close(saved)
+            file.seek(0)
+            lines += file.read().decode(errors="replace").splitlines()
+
+
+def _relative(text, section, first):
+    """The message with line numbers of this section counted from the case's first line."""
+    text = re.sub(
+        rf'"[^"]*/{section}\.py", line (\d+)',
+        lambda m: f'"{section}.py", line +{int(m.group(1)) - first}',
+        text,
+    )
+    return text.replace(str(ROOT) + "/", "")
+
+
+# ---- outside
+
+
+def sections():
+    return sorted(p.stem for p in HERE.glob("*.py") if p.stem != "harness")
+
+
+def run_section(section, python, environment, timeout=900):
+    """{case: lines} of a section, run by the command `python`. A crash is that case's outcome."""
+    found, start = {}, 0
+    while True:
+        command = [*python, str(HERE / "harness.py"), "--inside", section, "--from", str(start)]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
+            timeout=timeout,
+        )
+        name = None
+        for line in done.stdout.splitlines():
+            if not line.startswith("{"):
+                continue
+            record = json.loads(line)
+            if "name" in record:
+                name, start = record["name"], record["begins"]
+            else:
+                found[name] = record["lines"]
+                name = None
+        if done.returncode == 0:
+            return found
+        if name is None:
+            raise RuntimeError(f"section {section} ended with {done.returncode}:\n{done.stderr}")
+        found[name] = [f"crashes with exit status {done.returncode}"]
+        start += 1
+
+
+def run_kiln(section, environment=None):
+    python = [str(ROOT / "kiln"), "python"]
+    return run_section(section, python, {"KILN_TEST_INSIDE": "1", **(environment or {})})
+
+
+def run_reference(section, python):
+    # Taichi's search for a GPU may crash where there is none.
+    return run_section(section, [python], {"KILN_TEST_REFERENCE": "1", "TI_ENABLE_CUDA": "0"})
+
+
+def expected(section):
+    """{case: lines} as recorded."""
+    path = HERE / "expected" / f"{section}.txt"
+    found = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line.startswith("== "):
+                lines = found[line[3:]] = []
+            elif line:
+                lines.append(line)
+    return found
+
+
+def record(section, outcomes):
+    text = "\n".join("\n".join([f"== {name}", *lines, ""]) for name, lines in outcomes.items())
+    (HERE / "expected" / f"{section}.txt").write_text(text)
+
+
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)(?![\w])")
+
+
+def agree(one, other, messages=True, tolerance=2e-5):
+    """Whether two outcomes agree, fractions within a tolerance; with messages=False, errors agree by
+    class."""
+    if not messages:
+        one, other = ([x for x in lines if not x.startswith("  |")] for lines in (one, other))
+    return len(one) == len(other) and all(
+        x == y or _same_line(x, y, tolerance) for x, y in zip(one, other)
+    )
+
+
+def _same_line(x, y, tolerance):
+    if _NUMBER.sub("#", x) != _NUMBER.sub("#", y):
+        return False
+    for p, q in zip(_NUMBER.findall(x), _NUMBER.findall(y)):
+        if p != q and p.lstrip("-").isdigit() and q.lstrip("-").isdigit() and "float" not in x:
+            return False
+        a, b = float(p), float(q)
+        if a != b and (a == a or b == b) and not abs(a - b) <= tolerance * max(abs(a), abs(b), 1):
+            return False
+    return True
+
+
+def differences(section, python):
+    """Rows (case, its `differs`, Kiln's lines, Taichi's lines, whether they agree)."""
+    recorded, reference = expected(section), run_reference(section, python)
+    reasons = declared(section)
+    for name, lines in reference.items():
+        kiln = recorded.get(name, ["is not recorded"])
+        yield name, reasons.get(name), kiln, lines, agree(kiln, lines, messages=False)
+
+
+def declared(section):
+    """{case: its `differs`}, read from the text: nothing is imported."""
+    text = (HERE / f"{section}.py").read_text()
+    pattern = r'@case\([^\n]*?differs="([^"]*)"[^\n]*\)\ndef (\w+)'
+    return {name: reason for reason, name in re.findall(pattern, text)}
+
+
+def compare_all(python, names=(), verbose=False):
+    """Prints how Kiln's recorded outcomes differ from Taichi's; the number of faults: differences
+    without a reason in docs/differences.md, and reasons for what does not differ."""
+    rows = (ROOT / "docs" / "differences.md").read_text()
+    faults = cases = 0
+    for section in names or sections():
+        for name, reason, kiln, taichi, same in differences(section, python):
+            cases += 1
+            if same and not reason:
+                if verbose:
+                    print(f"{section}.{name}: same")
+                continue
+            known = reason and f"| {reason} |" in rows
+            fault = same or not known
+            faults += fault
+            what = "says that it differs, but does not" if same else reason or "DIFFERS"
+            if reason and not known:
+                what = f"{reason}: NO SUCH ROW in docs/differences.md"
+            print(f"{section}.{name}: {what}")
+            if fault or verbose:
+                print("".join(f"    kiln    {line}\n" for line in kiln), end="")
+                print("".join(f"    taichi  {line}\n" for line in taichi), end="", flush=True)
+    print(f"{cases} cases compared, {faults} unexplained")
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sections", nargs="*")
+    parser.add_argument("--update", action="store_true", help="record what Kiln does now")
+    parser.add_argument("--inside", help=argparse.SUPPRESS)
+    parser.add_argument("--from", dest="start", type=int, default=0, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        return run_inside(options.inside, options.start)
+    failed = 0
+    for section in options.sections or sections():
+        outcomes, recorded = run_kiln(section), expected(section)
+        if options.update:
+            record(section, outcomes)
+            print(f"{section}: {len(outcomes)} cases recorded")
+            continue
+        for name in sorted(set(outcomes) | set(recorded)):
+            one, other = (
+                recorded.get(name, ["nothing recorded"]),
+                outcomes.get(name, ["no such case"]),
+            )
+            if not agree(one, other):
+                failed += 1
+                print(f"{section}.{name}\n  expected:")
+                print("".join(f"    {line}\n" for line in one) + "  got:")
+                print("".join(f"    {line}\n" for line in other), end="")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
