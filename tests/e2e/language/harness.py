@@ -257,7 +257,7 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)(?![
 
 
 def agree(one, other, messages=True, tolerance=2e-5):
-    """Whether two outcomes agree, fractions within a tolerance; with messages=False, errors agree by
+    """Whether two outcomes agree, fractions within a tolerance; without messages, errors by
     class."""
     if not messages:
         one, other = ([x for x in lines if not x.startswith("  |")] for lines in (one, other))
