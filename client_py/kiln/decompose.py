@@ -7,6 +7,7 @@ sweeps: convergence is quadratic, five sweeps are exact in f32, eight in f64.
 
 from . import ops
 from . import types as _types
+from .diagnostics import say
 from .func import func
 from .matrix import Matrix, Vector
 from .static import loop_config, static
@@ -239,7 +240,7 @@ def _prepared(A, dt, what, sizes=(2, 3)):
     """(size, scalar type) of a matrix that `what` can take."""
     shape = A.get_shape()
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] not in sizes:
-        raise ValueError(f"{what} only supports {' and '.join(f'{n}D' for n in sizes)} matrices.")
+        raise say.only_supports_matrices(what=what, sizes=" and ".join((f"{n}D" for n in sizes)))
     return shape[0], _types.cook_dtype(float if dt is None else dt)
 
 
@@ -271,7 +272,7 @@ def solve(A, b, dt=None):
     """x with A x = b."""
     n, dtype = _prepared(A, dt, "Solver")
     if tuple(b.get_shape()) != (n,):
-        raise ValueError("Matrix and Vector dimension dismatch")
+        raise say.matrix_and_vector_dimension_dismatch()
     return _solve(A, b, dtype, n)
 
 

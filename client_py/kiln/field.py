@@ -4,7 +4,7 @@ import sys
 
 from . import _native, runtime, snode
 from . import types as ti_types
-from .errors import TaichiRuntimeError, TaichiSyntaxError
+from .diagnostics import say
 
 
 class Layout:
@@ -117,19 +117,16 @@ class Field(_native.FieldBase):
         for place in self._places:
             sparse = place._first_sparse()
             if sparse is not None:
-                raise TaichiRuntimeError(
-                    f"{self._title()} lies below the {snode._NAMES[sparse._kind]} SNode "
-                    f"'{sparse}', which is not supported yet"
+                raise say.lies_below_snode_which_not_supported(
+                    title=self._title(), kind=snode._NAMES[sparse._kind], sparse=sparse
                 )
         builder = self._places[0]._builder
         if not builder.finalized:
-            raise TaichiRuntimeError(
-                f"{self._title()} is placed by a FieldsBuilder that has not been finalized"
-            )
+            raise say.placed_by_fieldsbuilder_that_has_not(title=self._title())
         # A component's own field is no place's field: its tree does not know it.
         self._bind_places(builder)
         if self._storage is None:
-            raise TaichiRuntimeError(f"the components of {self._title()} lie in different trees")
+            raise say.components_lie_different_trees(title=self._title())
 
     def _param(self, ctx):
         """The kernel parameter for this field, made when it is first met."""
@@ -147,16 +144,10 @@ class Field(_native.FieldBase):
         return f"{name} created at {self._made_at[0]}:{self._made_at[1]}"
 
     def _not_placed(self):
-        raise TaichiRuntimeError(
-            "These field(s) are not placed:\n"
-            f'  File "{self._made_at[0]}", line {self._made_at[1]}\n'
-            "(give a shape, or place the field below ti.root)"
-        )
+        raise say.these_field_s_are_not_placed(file=self._made_at[0], line=self._made_at[1])
 
     def _stale_error(self):
-        raise TaichiRuntimeError(
-            f"{self._title()} is gone: its memory ended with ti.reset(), ti.init() or destroy()"
-        )
+        raise say.gone_memory_ended_with_ti_reset(title=self._title())
 
     def _index_error(self, key):
         """Raises for a key that FieldBase refused."""
@@ -164,31 +155,27 @@ class Field(_native.FieldBase):
         indices = () if key is None else tuple(key) if isinstance(key, (tuple, list)) else (key,)
         for index in indices:
             if not hasattr(index, "__index__"):
-                raise TypeError(
-                    f"Detected illegal element of type: {type(index)}. Please be aware that "
-                    "slicing a ti.field is not supported so far."
-                )
+                raise say.detected_illegal_element_type_please_aware(kind=type(index))
         if len(indices) != len(shape):
-            raise AssertionError(
-                f"Slicing is not supported on ti.field: {len(shape)} indices needed, got {key!r}"
-            )
+            raise say.slicing_not_supported_on_ti_field(count=len(shape), key=key)
         offset = self._places[0]._offset or (0,) * len(shape)
         for axis, (index, extent, first) in enumerate(zip(indices, shape, offset)):
             if not first <= index < first + extent:
-                raise IndexError(
-                    f"index {index} is out of bounds for axis {axis} of {self._title()}: "
-                    f"{first} <= index < {first + extent} (shape {shape})"
+                raise say.field_index_out_of_bounds(
+                    index=index,
+                    axis=axis,
+                    title=self._title(),
+                    first=first,
+                    end=first + extent,
+                    shape=shape,
                 )
-        raise IndexError(f"invalid index {key!r} for {self._title()}")
+        raise say.invalid_index_for(key=key, title=self._title())
 
     def _value_error(self, value):
         if isinstance(value, int):
-            raise TypeError(
-                f"{value} does not fit an element of type {self.dtype} of {self._title()}"
-            )
-        raise TypeError(
-            f"{value!r} of type {type(value).__name__} cannot be an element of type "
-            f"{self.dtype} of {self._title()}"
+            raise say.does_not_fit_element_type(value=value, dtype=self.dtype, title=self._title())
+        raise say.type_cannot_element_type(
+            value=value, kind=type(value).__name__, dtype=self.dtype, title=self._title()
         )
 
     # --- all elements
@@ -204,11 +191,9 @@ class Field(_native.FieldBase):
     def copy_from(self, other):
         """Copies all elements of a field of the same shape."""
         if not isinstance(other, Field):
-            raise TypeError("Cannot copy from a non-field object")
+            raise say.cannot_copy_from_non_field_object()
         if self.shape != other.shape:
-            raise ValueError(
-                f"ti.field shape {self.shape} does not match the source field shape {other.shape}"
-            )
+            raise say.field_and_source_shapes_differ(shape=self.shape, got=other.shape)
         if self.dtype is other.dtype and self.element_shape == other.element_shape:
             count = self._num_components
             for extent in self.shape:
@@ -233,7 +218,7 @@ class Field(_native.FieldBase):
         return self.shape
 
     def __iter__(self):
-        raise NotImplementedError("Struct for is only available in Taichi scope.")
+        raise say.struct_for_only_available_taichi_scope()
 
     def __str__(self):
         if any(place is None for place in self._places):
@@ -260,9 +245,7 @@ class ScalarField(Field):
 
         shape = self._bound_shape()
         if tuple(arr.shape) != shape:
-            raise ValueError(
-                f"ti.field shape {shape} does not match the numpy array shape {tuple(arr.shape)}"
-            )
+            raise say.field_and_numpy_array_shapes_differ(shape=shape, got=tuple(arr.shape))
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
 
     def __repr__(self):
@@ -327,9 +310,8 @@ class MatrixField(Field):
         shape = self._bound_shape()
         fits = {(*shape, self.n, self.m)} | ({(*shape, self.n)} if self.m == 1 else set())
         if tuple(arr.shape) not in fits:
-            raise ValueError(
-                f"ti.Matrix.field shape {shape} with elements {self.element_shape} does not match "
-                f"the numpy array shape {tuple(arr.shape)}"
+            raise say.matrix_field_and_numpy_array_shapes_differ(
+                shape=shape, element_shape=self.element_shape, got=tuple(arr.shape)
             )
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
 
@@ -355,7 +337,7 @@ def flatten(value, shape):
             return [row[0] for row in rows]
         if not any(isinstance(row, (list, tuple)) for row in rows) and shape[1:] in ((), (1,)):
             return rows
-    raise ValueError(f"{value!r} is not of shape {shape}")
+    raise say.value_not_of_shape(value=value, shape=shape)
 
 
 def _is_row(value, length):
@@ -429,9 +411,7 @@ def make_matrix_field(
             for t in (row if isinstance(row, (list, tuple)) else [row])
         }
         if len(kinds) != 1:
-            raise TaichiRuntimeError(
-                "matrix fields with components of several types are not supported yet"
-            )
+            raise say.matrix_fields_with_components_several_types()
         dtype = kinds.pop()
     dtype = _check_dtype(dtype, needs_grad or needs_dual)
     made = MatrixField(n, m, dtype, ndim, name)
@@ -443,20 +423,18 @@ def _check_dtype(dtype, needs_companion):
     runtime.require_init("create field")
     dtype = ti_types.cook_dtype(dtype)
     if needs_companion and not dtype.is_float:
-        raise TaichiRuntimeError(
-            f"{dtype} is not supported for field with `needs_grad=True` or `needs_dual=True`."
-        )
+        raise say.not_supported_for_field_with_needs_grad(dtype=dtype)
     return dtype
 
 
 def _place(made, shape, order, offset, needs_grad, needs_dual, layout):
     if shape is None:
         if offset is not None:
-            raise TaichiSyntaxError("shape cannot be None when offset is set")
+            raise say.shape_cannot_none_when_offset_set()
         if order is not None:
-            raise TaichiSyntaxError("shape cannot be None when order is set")
+            raise say.shape_cannot_none_when_order_set()
         if layout is Layout.SOA:
-            raise TaichiSyntaxError("layout can be set to SOA only when shape is specified")
+            raise say.layout_can_set_soa_only_when()
         if needs_grad or needs_dual:
             made._wanted_companions = (needs_grad, needs_dual)
         return
@@ -465,9 +443,7 @@ def _place(made, shape, order, offset, needs_grad, needs_dual, layout):
         offset = (offset,)
     dim = len(shape)
     if offset is not None and dim != len(offset):
-        raise TaichiSyntaxError(
-            f"The dimensionality of shape and offset must be the same ({dim} != {len(offset)})"
-        )
+        raise say.dimensionality_shape_and_offset_must_same(dim=dim, got=len(offset))
     axes = list(range(dim))
     if order is not None:
         axes = _axes_of_order(order, dim)
@@ -494,15 +470,13 @@ def _parent_for(axes, shape, order):
 
 def _axes_of_order(order, dim):
     if len(order) != dim:
-        raise TaichiSyntaxError(
-            f"The dimensionality of shape and order must be the same ({dim} != {len(order)})"
-        )
+        raise say.dimensionality_shape_and_order_must_same(dim=dim, got=len(order))
     if len(set(order)) != dim:
-        raise TaichiSyntaxError("The axes in order must be different")
+        raise say.axes_order_must_different()
     axes = [ord(letter) - ord("i") for letter in order]
     for letter, axis in zip(order, axes):
         if not 0 <= axis < dim:
-            raise TaichiSyntaxError(f"Invalid axis {letter}")
+            raise say.invalid_axis(letter=letter)
     return axes
 
 
@@ -510,7 +484,7 @@ class BitpackedFields:
     """Fields of quantised numbers packed in one word."""
 
     def __init__(self, max_num_bits):
-        raise TaichiRuntimeError("quantised fields are not supported yet")
+        raise say.quantised_fields_are_not_supported_yet()
 
 
 __all__ = ["BitpackedFields", "Field", "Layout", "MatrixField", "ScalarField", "field"]

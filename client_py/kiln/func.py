@@ -1,11 +1,9 @@
 """@ti.func, @ti.pyfunc and @ti.real_func: functions that kernels call."""
 
 from . import types as ti_types
-from .errors import TaichiSyntaxError
+from .diagnostics import say
 from .frontend import active
 from .frontend.source import EMPTY, FunctionSource
-
-_PYTHON_SCOPE = "Taichi functions cannot be called from Python-scope."
 
 
 class Func:
@@ -40,7 +38,7 @@ class Func:
         if ctx is None:
             if self.is_pyfunc:
                 return self.fn(*args, **kwargs)
-            raise TaichiSyntaxError(_PYTHON_SCOPE)
+            raise say.func_called_from_python()
         from .frontend.transformer import inline
 
         return inline(ctx, self, self.bind(list(args), kwargs), 0, is_method)
@@ -61,7 +59,7 @@ class Func:
         if len(args) > len(parameters):
             names = ", ".join([p.name for p in parameters])
             given = ", ".join([str(a) for a in args])
-            raise TaichiSyntaxError(f"Too many arguments. Expected ({names}), got ({given}).")
+            raise say.func_too_many_arguments(names=names, given=given)
         if len(args) == len(parameters) and not kwargs:
             return args
         bound = list(args)
@@ -76,9 +74,9 @@ class Func:
             elif parameter.default is not EMPTY:
                 bound.append(parameter.default)
             else:
-                raise TaichiSyntaxError(f"Parameter `{name}` missing.")
+                raise say.func_parameter_missing(name=name)
         for name in kwargs:
-            raise TaichiSyntaxError(f"Unexpected argument '{name}'.")
+            raise say.func_unexpected_argument(name=name)
         return bound
 
 

@@ -10,7 +10,7 @@ from _thread import RLock
 
 from . import _native, errors, events, runtime, snode
 from . import types as ti_types
-from .errors import TaichiRuntimeTypeError, TaichiSyntaxError
+from .diagnostics import say
 from .field import Field, flatten
 from .frontend.source import EMPTY, FunctionSource
 
@@ -54,7 +54,7 @@ class Kernel(_native.KernelBase):
     def _read_signature(self):
         source = self.source
         if source.fn.__defaults__:
-            raise TaichiSyntaxError("Taichi kernels do not support default values for arguments")
+            raise say.taichi_kernels_do_not_support_default()
         parameters = []
         for position, parameter in enumerate(source.parameters):
             parameters.append(_make_parameter(self, position, parameter))
@@ -74,19 +74,19 @@ class Kernel(_native.KernelBase):
         if len(args) > len(parameters):
             expected = ", ".join(map(str, parameters))
             given = ", ".join(map(str, args))
-            raise TaichiSyntaxError(f"\nToo many arguments. Expected ({expected}), got ({given}).")
+            raise say.kernel_too_many_arguments(expected=expected, given=given)
         found = list(args) + [EMPTY] * (len(parameters) - len(args))
         names = [p.name for p in parameters]
         for name, value in kwargs.items():
             if name not in names:
-                raise TaichiSyntaxError(f"\nUnexpected argument '{name}'.")
+                raise say.kernel_unexpected_argument(name=name)
             position = names.index(name)
             if position < len(args):
-                raise TaichiSyntaxError(f"\nMultiple values for argument '{name}'.")
+                raise say.kernel_multiple_values_for_argument(name=name)
             found[position] = value
         for parameter, value in zip(parameters, found):
             if value is EMPTY:
-                raise TaichiSyntaxError(f"\nParameter `{parameter}` missing.")
+                raise say.kernel_parameter_missing(parameter=parameter)
         return tuple(found)
 
     # --- calls that no known instance answers
@@ -102,9 +102,7 @@ class Kernel(_native.KernelBase):
                 self._make_instance(args)
         ran, result = self._try(args)
         if not ran:
-            raise errors.TaichiRuntimeError(
-                f"the arguments of kernel '{self.__name__}' changed while it was compiled"
-            )
+            raise say.arguments_kernel_changed_while_was_compiled(kernel=self.__name__)
         return result
 
     def _copied_arrays(self, args):
@@ -135,8 +133,7 @@ class Kernel(_native.KernelBase):
         specs = [p.specialise(v) for p, v in zip(self.parameters, args)]
         if self.num_instances == _MANY_INSTANCES:
             runtime._warn(
-                f"kernel '{self.__name__}' has {_MANY_INSTANCES} instances: each new value of a "
-                "template argument compiles it again"
+                say.kernel_has_many_instances(kernel=self.__name__, count=_MANY_INSTANCES)
             )
         from .frontend.context import BuildContext
 
@@ -175,7 +172,7 @@ class Kernel(_native.KernelBase):
             raise error.with_traceback(None) from None
         for _, (kind, bound) in ctx.bindings[len(sources) :]:
             if kind != "field":
-                raise errors.TaichiCompilationError(f"a parameter of unknown kind {kind}")
+                raise say.parameter_unknown_kind(kind=kind)
             sources.append(("field", bound))
         return sources
 
@@ -214,19 +211,20 @@ class Kernel(_native.KernelBase):
     def _argument_error(self, position, value, out_of_range):
         parameter = self.parameters[position]
         if out_of_range:
-            raise TaichiRuntimeTypeError(
-                f"Argument {position} of kernel '{self.__name__}': {value} is out of range for "
-                f"'{parameter}'"
+            raise say.argument_out_of_range(
+                position=position, kernel=self.__name__, value=value, parameter=parameter
             )
-        raise TaichiRuntimeTypeError(
-            f"Argument {position} (type={type(value)}) cannot be converted into required type "
-            f"{parameter.needed} (parameter '{parameter.name}' of kernel '{self.__name__}')"
+        raise say.scalar_argument_of_wrong_type(
+            position=position,
+            kind=type(value),
+            needed=parameter.needed,
+            name=parameter.name,
+            kernel=self.__name__,
         )
 
     def _read_only_error(self, position):
-        raise ValueError(
-            f"Argument {position} of kernel '{self.__name__}': the array for "
-            f"'{self.parameters[position].name}' is read-only, and the kernel writes to it"
+        raise say.read_only_array_written(
+            position=position, kernel=self.__name__, name=self.parameters[position].name
         )
 
     def _failed(self, instance, node, text, values):
@@ -255,9 +253,7 @@ class _Gradient:
         self._kernel = kernel
 
     def __call__(self, *args, **kwargs):
-        raise errors.TaichiRuntimeError(
-            f"gradients of kernels are not supported yet (kernel '{self._kernel.__name__}')"
-        )
+        raise say.gradients_kernels_are_not_supported_yet(kernel=self._kernel.__name__)
 
 
 # --- Parameters ---------------------------------------------------------------------------------
@@ -308,14 +304,13 @@ class _Tensor(_Parameter):
 
         def flat(argument):
             if not hasattr(argument, "__len__") and not hasattr(argument, "to_list"):
-                raise TaichiRuntimeTypeError(
-                    f"Argument '{self.name}' (type={type(argument)}) cannot be converted into "
-                    f"required type {self.needed}"
+                raise say.argument_of_wrong_type(
+                    name=self.name, kind=type(argument), needed=self.needed
                 )
             try:
                 numbers = flatten(argument, shape)
             except ValueError as error:
-                raise TaichiRuntimeTypeError(f"Argument '{self.name}': {error}") from None
+                raise say.argument_not_convertible(name=self.name, error=error) from None
             return numbers
 
         return _Spec(
@@ -333,9 +328,8 @@ class _Struct(_Parameter):
             try:
                 _flatten_struct(of, argument, numbers)
             except (KeyError, TypeError, ValueError) as error:
-                raise TaichiRuntimeTypeError(
-                    f"Argument '{self.name}' (type={type(argument)}) cannot be converted into "
-                    f"required type {self.needed}: {error}"
+                raise say.struct_argument_of_wrong_type(
+                    name=self.name, kind=type(argument), needed=self.needed, error=error
                 ) from None
             return numbers
 
@@ -365,7 +359,7 @@ def _struct_scalars(of):
 def _flatten_struct(of, value, numbers):
     entries = value if isinstance(value, dict) else getattr(value, "entries", None)
     if not hasattr(entries, "keys"):
-        raise TypeError("it is no struct")
+        raise say.no_struct()
     for name, member in of._member_types():
         item = entries[name]
         if hasattr(member, "_member_types"):
@@ -394,10 +388,7 @@ class _Template(_Parameter):
 
     def specialise(self, value):
         if getattr(value, "_is_array", False):
-            raise TaichiRuntimeTypeError(
-                "Ndarray shouldn't be passed in via `ti.template()`, please annotate your kernel "
-                "using `ti.types.ndarray(...)` instead"
-            )
+            raise say.ndarray_shouldn_t_passed_via_ti()
         return _Spec(_template_matcher(self.name, value), None, lambda ctx: value)
 
 
@@ -425,38 +416,30 @@ class _Array(_Parameter):
         if isinstance(element, ti_types.MatrixType):
             fits = isinstance(got, ti_types.MatrixType) and _matches_element(element, got)
             if not fits:
-                raise ValueError(
-                    f"Invalid value for argument {self.name} - required element type: "
-                    f"{element.to_string()}, but {got.to_string()} is provided"
+                raise say.invalid_value_for_argument_required_element(
+                    name=self.name, element=element.to_string(), got=got.to_string()
                 )
         elif element is not None and ti_types.cook_dtype(element) is not got:
-            raise TypeError(
-                f"Expect element type {element} for argument {self.name}, but get {got.to_string()}"
+            raise say.expect_element_type_for_argument_but(
+                element=element, name=self.name, got=got.to_string()
             )
         if wanted.ndim is not None and wanted.ndim != len(value.shape):
-            raise ValueError(
-                f"Invalid value for argument {self.name} - required ndim={wanted.ndim}, but "
-                f"{len(value.shape)}d ndarray with shape {value.shape} is provided"
+            raise say.ndarray_argument_ndim(
+                name=self.name, ndim=wanted.ndim, count=len(value.shape), shape=value.shape
             )
         if wanted.needs_grad and value.grad is None:
-            raise ValueError(
-                f"Invalid value for argument {self.name} - required needs_grad=True, but False is "
-                "provided"
-            )
+            raise say.ndarray_argument_needs_grad(name=self.name)
 
     def _check_external(self, value, element):
         """(dtype, element_shape, ndim) of a NumPy array or the like."""
         wanted = self.annotation
         shape = getattr(value, "shape", None)
         if shape is None or not hasattr(value, "dtype") or isinstance(value, Field):
-            raise TaichiRuntimeTypeError(f"Invalid type for argument {self.name}, got {value}")
+            raise say.field_for_array_argument(name=self.name, value=value)
         shape = tuple(shape)
         dtype = ti_types.BY_NUMPY.get(str(value.dtype))
         if dtype is None:
-            raise TypeError(
-                f"Invalid value for argument {self.name} - arrays of dtype {value.dtype} are not "
-                "supported"
-            )
+            raise say.array_argument_of_unsupported_dtype(name=self.name, dtype=value.dtype)
         element_shape = ()
         if isinstance(element, ti_types.MatrixType):
             element_shape = self._element_shape(element, shape)
@@ -468,47 +451,33 @@ class _Array(_Parameter):
                 self._wrong_dtype(required, dtype)
         ndim = len(shape) - len(element_shape)
         if wanted.ndim is not None and ndim != wanted.ndim:
-            raise ValueError(
-                f"Invalid value for argument {self.name} - required array has ndim={wanted.ndim}, "
-                f"array with {len(shape)} dimensions is provided"
-            )
+            raise say.array_argument_ndim(name=self.name, ndim=wanted.ndim, count=len(shape))
         if not _is_numpy(value):
-            raise TaichiRuntimeTypeError(
-                f"Invalid type for argument {self.name}, got {type(value)}"
-            )
+            raise say.array_argument_of_wrong_type(name=self.name, kind=type(value))
         flags = value.flags
         if not flags.c_contiguous and not flags.f_contiguous:
-            raise ValueError(
-                "Non contiguous numpy arrays are not supported, please call "
-                "np.ascontiguousarray(arr) before passing it into taichi kernel."
-            )
+            raise say.non_contiguous_numpy_arrays_are_not()
         return dtype, element_shape, ndim
 
     def _element_shape(self, element, shape):
         wanted = self.annotation
         if wanted.ndim is not None and len(shape) != element.ndim + wanted.ndim:
-            raise ValueError(
-                f"Invalid value for argument {self.name} - required array has ndim={wanted.ndim} "
-                f"element_dim={element.ndim}, array with {len(shape)} dimensions is provided"
+            raise say.invalid_value_for_argument_required_array(
+                name=self.name, ndim=wanted.ndim, element_dim=element.ndim, count=len(shape)
             )
         if len(shape) < element.ndim:
-            raise ValueError(
-                f"Invalid value for argument {self.name} - required element_dim={element.ndim}, "
-                f"array with {len(shape)} dimensions is provided"
+            raise say.invalid_value_for_argument_required_element_dim(
+                name=self.name, element_dim=element.ndim, count=len(shape)
             )
         element_shape = shape[-element.ndim :]
         if None not in element.shape and element_shape != element.shape:
-            raise ValueError(
-                f"Invalid value for argument {self.name} - required element_shape={element.shape}, "
-                f"array with element shape of {element_shape} is provided"
+            raise say.invalid_value_for_argument_required_element_shape(
+                name=self.name, shape=element.shape, element_shape=element_shape
             )
         return element_shape
 
     def _wrong_dtype(self, required, got):
-        raise ValueError(
-            f"Invalid value for argument {self.name} - required array has dtype={required}, "
-            f"array with dtype={got} is provided"
-        )
+        raise say.array_argument_dtype(name=self.name, required=required, got=got)
 
 
 def _element_type(annotation):
@@ -551,10 +520,7 @@ def _template_matcher(name, value):
     if isinstance(value, (Field, _native.KernelBase)) or getattr(value, "_is_snode", False):
         return ("is", value)
     if isinstance(value, (list, dict, set)):
-        raise TypeError(
-            f"a {type(value).__name__} cannot be the template argument '{name}': its content may "
-            "change; pass a tuple"
-        )
+        raise say.cannot_template_argument_content_may_change(kind=type(value).__name__, name=name)
     # Objects that are equal only to themselves, and those whose `==` answers by element.
     kind = type(value)
     if kind.__eq__ is object.__eq__ or getattr(value, "_is_taichi_class", False):
@@ -564,8 +530,8 @@ def _template_matcher(name, value):
     try:
         hash(value)
     except TypeError:
-        raise TypeError(
-            f"unhashable type: '{type(value).__name__}' cannot be the template argument '{name}'"
+        raise say.unhashable_type_cannot_template_argument(
+            kind=type(value).__name__, name=name
         ) from None
     return ("eq", value)
 
@@ -586,7 +552,7 @@ def _make_parameter(kernel, position, parameter):
     if annotation is EMPTY:
         if position == 0 and _in_class(kernel.__wrapped__):
             return _Template(name, ti_types.template())
-        raise TaichiSyntaxError("Taichi kernels parameters must be type annotated")
+        raise say.taichi_kernels_parameters_must_type_annotated()
     if annotation is ti_types.template or isinstance(annotation, ti_types.template):
         return _Template(name, annotation)
     if annotation is ti_types.NdarrayType:
@@ -600,9 +566,9 @@ def _make_parameter(kernel, position, parameter):
     if hasattr(annotation, "_member_types"):
         return _Struct(name, annotation)
     if isinstance(annotation, ti_types.sparse_matrix_builder):
-        raise errors.TaichiRuntimeError("sparse matrix builders are not supported yet")
-    raise TaichiSyntaxError(
-        f"Invalid type annotation (argument {position}) of Taichi kernel: {annotation}"
+        raise say.sparse_matrix_builders_are_not_supported()
+    raise say.invalid_type_annotation_argument_taichi_kernel(
+        position=position, annotation=annotation
     )
 
 
@@ -618,7 +584,7 @@ def _return_types(annotation):
         annotation = args
     types = list(annotation) if isinstance(annotation, (list, tuple)) else [annotation]
     if any(t is Ellipsis for t in types):
-        raise TaichiSyntaxError("Ellipsis is not supported in return type annotations")
+        raise say.ellipsis_not_supported_return_type_annotations()
     return types
 
 

@@ -4,7 +4,7 @@ tensor values. NumPy is imported when the first one is made.
 
 from . import _native
 from . import types as _types
-from .errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from .diagnostics import say
 from .frontend import active
 from .frontend.expr import Expr
 from .frontend.tensor import GROUPS
@@ -26,7 +26,7 @@ def kernel_matrix(ctx, arr, dt=None):
     dtype = None if dt is None else _types.cook_dtype(dt)
     if isinstance(arr, Expr):
         if not arr.type.shape:
-            raise TaichiTypeError("a vector or matrix is made of a list")
+            raise say.vector_or_matrix_made_list()
         return ctx.value(arr) if dtype is None else ctx.cast(arr, dtype)
     if hasattr(arr, "to_list"):
         arr = arr.to_list()
@@ -40,7 +40,7 @@ def instantiate(matrix_type, args):
     from .matrix_ops import elements, is_tensor
 
     if not args:
-        raise TaichiSyntaxError(f"{type(matrix_type).__name__} needs at least one argument")
+        raise say.type_needs_an_argument(kind=type(matrix_type).__name__)
     ctx = active.context()
     flat = []
     for arg in args:
@@ -58,9 +58,8 @@ def instantiate(matrix_type, args):
         flat = flat * count
     if len(flat) != count:
         what = "vector" if len(shape) == 1 else "matrix"
-        raise TaichiSyntaxError(
-            f"Incompatible arguments for the custom {what} type: "
-            f"({', '.join(map(str, shape))}), ({len(flat)})"
+        raise say.incompatible_arguments_for_custom_type(
+            what=what, shape=", ".join(map(str, shape)), count=len(flat)
         )
     dtype = matrix_type.dtype
     if ctx is not None:
@@ -115,14 +114,12 @@ class Matrix(metaclass=_MatrixClass):
         elif isinstance(arr, (list, tuple)):
             arr = [a.to_numpy() if isinstance(a, Matrix) else a for a in arr]
         elif not hasattr(arr, "dtype"):
-            raise TaichiTypeError(
-                "An Matrix/Vector can only be initialized with an array-like object"
-            )
+            raise say.matrix_vector_can_only_initialized_with()
         np = _np()
         dtype = None if dt is None else getattr(np, _types.cook_dtype(dt).numpy_name)
         self._entries = np.array(arr, dtype=dtype)
         if self._entries.ndim not in (1, 2):
-            raise ValueError("A matrix has one or two dimensions")
+            raise say.matrix_has_one_or_two_dimensions()
 
     # --- shape and elements
 
@@ -159,12 +156,12 @@ class Matrix(metaclass=_MatrixClass):
         return self._entries if dtype is None else self._entries.astype(dtype)
 
     def _no_component(self):
-        raise AttributeError(f"a vector of {self.get_shape()[0]} elements has no such component")
+        raise say.vector_elements_has_no_such_component(count=self.get_shape()[0])
 
     def __getattr__(self, name):
         indices = _swizzle(name)
         if indices is None:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            raise say.object_has_no_attribute(kind=type(self).__name__, name=name)
         if max(indices) >= self.get_shape()[0]:
             self._no_component()
         return _wrap(self._entries[indices])
@@ -178,7 +175,7 @@ class Matrix(metaclass=_MatrixClass):
             self._no_component()
         values = value.to_list() if isinstance(value, Matrix) else list(value)
         if len(values) != len(indices):
-            raise ValueError("value len does not match the swizzle pattern")
+            raise say.value_len_does_not_match_swizzle()
         for i, v in zip(indices, values):
             self[i] = v
 
@@ -228,9 +225,8 @@ class Matrix(metaclass=_MatrixClass):
         """What NumPy shall compute with, or None if it is not ours to handle."""
         if isinstance(other, Matrix):
             if other._entries.shape != self._entries.shape:
-                raise TaichiCompilationError(
-                    f"required shapes to be the same, got shapes "
-                    f"{[self._entries.shape, other._entries.shape]}"
+                raise say.required_shapes_same_got_shapes(
+                    shapes=[self._entries.shape, other._entries.shape]
                 )
             return other._entries
         if isinstance(other, (list, tuple)):
@@ -255,12 +251,10 @@ class Matrix(metaclass=_MatrixClass):
         if isinstance(other, (list, tuple)):
             other = Matrix(other)
         if not isinstance(other, Matrix):
-            raise TaichiCompilationError(f"right hand side is not a matrix: {type(other)}")
+            raise say.right_hand_side_not_matrix(kind=type(other))
         a, b = self._entries, other._entries
         if a.shape[-1] != b.shape[0]:
-            raise TaichiCompilationError(
-                f"dimension mismatch between {a.shape} and {b.shape} for matrix multiplication"
-            )
+            raise say.dimension_mismatch_between_and_for_matrix(a=a.shape, b=b.shape)
         result = a @ b
         return _wrap(result) if getattr(result, "ndim", 0) else result
 
@@ -286,7 +280,7 @@ class Matrix(metaclass=_MatrixClass):
     @staticmethod
     def unit(n, i, dt=None):
         if not 0 <= i < n:
-            raise ValueError(f"unit({n}, {i}): the index is out of range")
+            raise say.unit_index_out_range(n=n, i=i)
         return _new([1 if j == i else 0 for j in range(n)], (n,), int if dt is None else dt)
 
     @staticmethod
@@ -353,7 +347,7 @@ class Vector(Matrix):
     def __init__(self, arr, dt=None, **kwargs):
         super().__init__(arr, dt)
         if self._entries.ndim != 1:
-            raise ValueError("A vector has one dimension")
+            raise say.vector_has_one_dimension()
 
     @classmethod
     def field(cls, n, dtype, *args, **kwargs):
@@ -373,7 +367,7 @@ class MatrixView(_native.ElementView, Matrix):
     subscripts are answered by ElementView; what is below is for the rest."""
 
     def __init__(self, *args):
-        raise TypeError("a view is made by subscripting a field")
+        raise say.view_made_by_subscripting_field()
 
     @property
     def _entries(self):

@@ -3,7 +3,7 @@ for matrices in Python: both give their elements one by one.
 """
 
 from . import ops
-from .errors import TaichiCompilationError
+from .diagnostics import say
 from .frontend.expr import OPS, Expr
 
 _AND, _OR = OPS["logical_and"], OPS["logical_or"]
@@ -60,12 +60,14 @@ def build(flat, shape, dtype=None):
 
 def _need_tensor(x):
     if not is_tensor(x):
-        raise TaichiCompilationError(f"not tensor type: {_name(x)}")
+        raise say.not_tensor_type(what=_name(x))
 
 
-def _need_vector(x, text="expected a vector, got {}"):
+def _need_vector(x, side=None, op=None):
     if not is_tensor(x) or len(shape_of(x)) != 1:
-        raise TaichiCompilationError(text.format(_name(x)))
+        if side is None:
+            raise say.expected_a_vector(what=_name(x))
+        raise say.operand_is_no_vector(side=side, op=op)
 
 
 def _name(x):
@@ -76,18 +78,14 @@ def _need_square(x, limit=None):
     _need_tensor(x)
     shape = shape_of(x)
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise TaichiCompilationError(f"expected a square matrix, got shape {tuple(shape)}")
+        raise say.expected_square_matrix_got_shape(shape=tuple(shape))
     if limit is not None and shape[0] >= limit:
-        raise TaichiCompilationError(
-            f"only dimension < {limit} is supported, got shape {tuple(shape)}"
-        )
+        raise say.only_dimension_supported_got_shape(limit=limit, shape=tuple(shape))
 
 
 def _same_shape(x, y):
     if tuple(shape_of(x)) != tuple(shape_of(y)):
-        raise TaichiCompilationError(
-            f"required shapes to be the same, got shapes {[shape_of(x), shape_of(y)]}"
-        )
+        raise say.required_shapes_same_got_shapes(shapes=[shape_of(x), shape_of(y)])
 
 
 def _fold(x, function):
@@ -127,8 +125,8 @@ def all(x):
 
 def dot(x, y):
     x, y = _vector(x), _vector(y)
-    _need_vector(x, "lhs for dot is not a vector")
-    _need_vector(y, "rhs for dot is not a vector")
+    _need_vector(x, "lhs", "dot")
+    _need_vector(y, "rhs", "dot")
     _same_shape(x, y)
     return sum(x * y)
 
@@ -171,16 +169,14 @@ def normalized(x, eps=0.0):
 
 def cross(x, y):
     x, y = _vector(x), _vector(y)
-    _need_vector(x, "lhs for cross is not a vector")
-    _need_vector(y, "rhs for cross is not a vector")
+    _need_vector(x, "lhs", "cross")
+    _need_vector(y, "rhs", "cross")
     _same_shape(x, y)
     n = shape_of(x)[0]
     if n == 2:
         return element(x, 0) * element(y, 1) - element(x, 1) * element(y, 0)
     if n != 3:
-        raise TaichiCompilationError(
-            f"Cross product is only supported between pairs of 2D/3D vectors, got size {n}"
-        )
+        raise say.cross_product_only_supported_between_pairs(n=n)
     a, b = elements(x), elements(y)
     return build(
         [
@@ -194,8 +190,8 @@ def cross(x, y):
 
 def outer_product(x, y):
     x, y = _vector(x), _vector(y)
-    _need_vector(x, "lhs for outer_product is not a vector")
-    _need_vector(y, "rhs for outer_product is not a vector")
+    _need_vector(x, "lhs", "outer_product")
+    _need_vector(y, "rhs", "outer_product")
     a, b = elements(x), elements(y)
     return build([p * q for p in a for q in b], (len(a), len(b)))
 
@@ -204,10 +200,7 @@ def transpose(x):
     _need_tensor(x)
     shape = shape_of(x)
     if len(shape) == 1:
-        raise TaichiCompilationError(
-            "`transpose()` cannot apply to a vector. If you want something like "
-            "`a @ b.transpose()`, write `a.outer_product(b)` instead."
-        )
+        raise say.transpose_cannot_apply_vector_if_you()
     n, m = shape
     values = elements(x)
     return build([values[i * m + j] for j in range(m) for i in range(n)], (m, n))
@@ -331,9 +324,7 @@ def rows(vectors):
     lists = [to_list(v) if is_tensor(v) else list(v) for v in vectors]
     for row in lists[1:]:
         if len(row) != len(lists[0]):
-            raise TaichiCompilationError(
-                f"required shapes to be the same, got shapes {[(len(r),) for r in lists]}"
-            )
+            raise say.required_shapes_same_got_shapes(shapes=[(len(r),) for r in lists])
     return build([v for row in lists for v in row], (len(lists), len(lists[0])))
 
 

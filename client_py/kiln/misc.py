@@ -1,5 +1,7 @@
 """Small public names: log levels, extensions, formats."""
 
+from .diagnostics import say
+
 TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "error", "critical"
 _LEVELS = (TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL)
 _level = INFO
@@ -9,7 +11,7 @@ def set_logging_level(level):
     """Messages below `level` are not shown."""
     global _level
     if level not in _LEVELS:
-        raise ValueError(f"a logging level is one of {', '.join(_LEVELS)}, got {level!r}")
+        raise say.logging_level_one_got(levels=", ".join(_LEVELS), level=level)
     _level = level
 
 

@@ -2,7 +2,8 @@
 
 from . import _native, runtime
 from . import types as ti_types
-from .errors import TaichiIndexError, TaichiRuntimeError
+from .diagnostics import say
+from .errors import TaichiRuntimeError
 from .field import Layout, _caller, _numpy_type, flatten
 
 
@@ -44,31 +45,29 @@ class Ndarray(_native.FieldBase):
         return f"the ndarray created at {self._made_at[0]}:{self._made_at[1]}"
 
     def _materialize(self):
-        raise TaichiRuntimeError(f"{self._title()} has no memory")
+        raise say.has_no_memory(title=self._title())
 
     def _stale_error(self):
-        raise TaichiRuntimeError(f"{self._title()} is gone: its memory was given back")
+        raise say.gone_memory_was_given_back(title=self._title())
 
     def _index_error(self, key):
         indices = () if key is None else tuple(key) if isinstance(key, (tuple, list)) else (key,)
         if len(indices) != len(self.shape):
-            raise TaichiIndexError(
-                f"{len(self.shape)}d ndarray indexed with {len(indices)}d indices: {indices}"
+            raise say.d_ndarray_indexed_with_d_indices(
+                ndim=len(self.shape), got=len(indices), indices=indices
             )
         for axis, (index, extent) in enumerate(zip(indices, self.shape)):
             if not hasattr(index, "__index__"):
-                raise TypeError(f"an index of an ndarray must be an integer, got {index!r}")
+                raise say.index_ndarray_must_integer_got(index=index)
             if not 0 <= index < extent:
-                raise IndexError(
-                    f"index {index} is out of bounds for axis {axis} of {self._title()}: "
-                    f"0 <= index < {extent} (shape {self.shape})"
+                raise say.ndarray_index_out_of_bounds(
+                    index=index, axis=axis, title=self._title(), extent=extent, shape=self.shape
                 )
-        raise IndexError(f"invalid index {key!r} for {self._title()}")
+        raise say.invalid_index_for(key=key, title=self._title())
 
     def _value_error(self, value):
-        raise TypeError(
-            f"{value!r} of type {type(value).__name__} cannot be an element of type "
-            f"{self.dtype} of {self._title()}"
+        raise say.type_cannot_element_type(
+            value=value, kind=type(value).__name__, dtype=self.dtype, title=self._title()
         )
 
     # --- elements
@@ -97,20 +96,22 @@ class Ndarray(_native.FieldBase):
         import numpy as np
 
         if not isinstance(arr, np.ndarray):
-            raise TypeError(f"{np.ndarray} expected, but {type(arr)} provided")
+            raise say.expected_but_provided(needed=np.ndarray, kind=type(arr))
         full = self.shape + self.element_shape
         if tuple(arr.shape) != full:
-            raise ValueError(f"Mismatch shape: {full} expected, but {tuple(arr.shape)} provided")
+            raise say.mismatch_shape_expected_but_provided(full=full, got=tuple(arr.shape))
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
 
     def copy_from(self, other):
         """Copies all elements of an ndarray of the same shape and type."""
         if not isinstance(other, Ndarray):
-            raise TypeError("Cannot copy from a non-ndarray object")
+            raise say.cannot_copy_from_non_ndarray_object()
         if self.shape != other.shape or self.element_shape != other.element_shape:
-            raise ValueError(
-                f"shape {self.shape} with elements {self.element_shape} does not match the "
-                f"source's {other.shape} with {other.element_shape}"
+            raise say.shape_with_elements_does_not_match(
+                shape=self.shape,
+                element_shape=self.element_shape,
+                got=other.shape,
+                got_element=other.element_shape,
             )
         if self.dtype is other.dtype:
             data = bytearray(self._get_nelement() * self._get_element_size())
@@ -145,7 +146,7 @@ class Ndarray(_native.FieldBase):
         return made
 
     def __iter__(self):
-        raise NotImplementedError("Struct for is only available in Taichi scope.")
+        raise say.struct_for_only_available_taichi_scope()
 
 
 del Ndarray.__copy__
@@ -199,13 +200,10 @@ def ndarray(dtype, shape, needs_grad=False):
         try:
             made = ScalarNdarray(dtype, shape)
         except ValueError:
-            raise TaichiRuntimeError(f"{dtype} is not supported as ndarray element type") from None
+            raise say.not_supported_as_ndarray_element_type(dtype=dtype) from None
     if needs_grad:
         if not made.dtype.is_float:
-            raise TaichiRuntimeError(
-                f"{made.dtype} is not supported for ndarray with `needs_grad=True` or "
-                "`needs_dual=True`."
-            )
+            raise say.not_supported_for_ndarray_with_needs_grad(dtype=made.dtype)
         made._set_grad(ndarray(dtype, shape))
     return made
 
@@ -219,14 +217,14 @@ def make_matrix_ndarray(n, m, dtype, shape):
 
 
 def make_struct_ndarray(struct_type, shape):
-    raise TaichiRuntimeError("ndarrays of structs are not supported yet")
+    raise say.ndarrays_structs_are_not_supported_yet()
 
 
 def _shape(shape):
     extents = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
     for extent in extents:
         if not hasattr(extent, "__index__") or not 0 < extent <= 2**31 - 1:
-            raise TaichiRuntimeError(f"{extents} is not a valid shape for ndarray")
+            raise say.not_valid_shape_for_ndarray(extents=extents)
     return tuple(int(extent) for extent in extents)
 
 

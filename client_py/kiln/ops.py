@@ -5,7 +5,7 @@ of a kernel give nodes, matrices give matrices, Python numbers Python numbers.
 import math as _math
 
 from . import types as _types
-from .errors import TaichiSyntaxError, TaichiTypeError
+from .diagnostics import say
 from .frontend import active
 from .frontend.expr import OPS, Expr, Ref
 
@@ -171,7 +171,7 @@ def min(*args):
 
 def _extreme(args, function, name):
     if not args:
-        raise TaichiTypeError(f"{name}() needs at least one argument")
+        raise say.op_needs_an_argument(name=name)
     if len(args) == 1:
         if isinstance(args[0], Expr) and not args[0].type.shape:
             return args[0]
@@ -228,7 +228,7 @@ def bit_cast(obj, dtype):
         return Expr(ctx, ctx.builder.bit_cast(obj.node, type_id))
     ctx = active.context()
     if ctx is None:
-        raise TaichiTypeError("bit_cast() is for kernels; there is no typed value in Python scope")
+        raise say.bit_cast_for_kernels_there_no_typed()
     value = ctx.expr(obj)
     return Expr(ctx, ctx.builder.bit_cast(value.node, ctx.type_id(dtype, value.type.shape)))
 
@@ -237,7 +237,7 @@ def random(dtype=float):
     """A uniform random number: [0, 1) for floats, any value for integers."""
     ctx = active.context()
     if ctx is None:
-        raise TaichiSyntaxError("ti.random() can only be called inside a kernel")
+        raise say.ti_random_can_only_called_inside()
     return Expr(ctx, ctx.builder.random(ctx.type_id(_types.cook_dtype(dtype))))
 
 
@@ -245,7 +245,7 @@ def randn(dt=None):
     """A random number of the standard normal distribution (Box-Muller)."""
     ctx = active.context()
     if ctx is None:
-        raise TaichiSyntaxError("ti.randn() can only be called inside a kernel")
+        raise say.ti_randn_can_only_called_inside()
     dtype = ctx.config.default_fp if dt is None else _types.cook_dtype(dt)
     u1 = ctx.cast(1.0, dtype) - random(dtype)  # in (0, 1]: its logarithm is finite
     u2 = random(dtype)
@@ -274,9 +274,7 @@ def _atomic(name):
 
     def function(x, y):
         if x.__class__ is not Ref:
-            raise TaichiSyntaxError(
-                f"cannot use a non-writable target as the first operand of 'atomic_{name}'"
-            )
+            raise say.cannot_use_non_writable_target_as(name=name)
         ctx = x.ctx
         builder = ctx.builder
         value = builder.cast(ctx.node(y), builder.type_of(x.node))

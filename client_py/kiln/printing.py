@@ -1,6 +1,7 @@
 """Texts of asserts and checks that failed while a kernel ran."""
 
 from . import _native
+from .diagnostics import say
 from .errors import TaichiAssertionError
 
 
@@ -22,10 +23,10 @@ def _check_text(kind, values):
         numbers = [(value + 2**31) % 2**32 - 2**31 for value in values]
         half = len(numbers) // 2
         index, shape = (", ".join(map(str, part)) for part in (numbers[:half], numbers[half:]))
-        return f"Out of bound access: index ({index}) of shape ({shape})"
+        return say.out_of_bound_access(index=index, shape=shape)
     if kind == _native.NODES["binary"]:
-        return f"Integer division by zero or overflow, operands {shown}"
-    return f"A check failed, values {shown}" if shown else "A check failed"
+        return say.integer_division_or_overflow(operands=shown)
+    return say.check_failed(values=shown)
 
 
 def _place(instance, node):

@@ -6,7 +6,7 @@ import sys
 
 from . import _native
 from . import types as ti_types
-from .errors import TaichiRuntimeError
+from .diagnostics import say
 
 
 class Arch:
@@ -68,7 +68,7 @@ def arch_from_name(name):
     if name == "cpu":
         return cpu
     if name not in _ARCHES:
-        raise TaichiRuntimeError(f"Unknown architecture name: {name}")
+        raise say.unknown_architecture_name(name=name)
     return _ARCHES[name]
 
 
@@ -206,23 +206,17 @@ def init(
     if require_version is not None:
         _check_version(require_version)
     if "default_up" in options:
-        raise KeyError(
-            "'default_up' is always the unsigned type of 'default_ip'. "
-            "Please set 'default_ip' instead."
-        )
+        raise say.default_up_always_unsigned_type_default_ip_please()
     unknown = [name for name in options if name not in _OPTIONS]
     if unknown:
-        raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}")
+        raise say.unrecognized_keyword_argument_s_for_ti(names=", ".join(unknown))
     reset()
     environment = _environment()
     cfg.default_fp = _default_type("default_fp", default_fp, environment, ti_types.f32)
     cfg.default_ip = _default_type("default_ip", default_ip, environment, ti_types.i32)
     for name, text in environment.items():
         if name in options:
-            _warn(
-                f"Environment variable TI_{name.upper()}={text} overridden by "
-                f'ti.init argument "{name}"'
-            )
+            _warn(say.environment_overridden(variable=name.upper(), text=text, name=name))
         elif name in _OPTIONS:
             setattr(cfg, name, _parse_option(name, text))
     for name, value in options.items():
@@ -259,7 +253,7 @@ def sync():
 
 def require_init(what):
     if not initialized:
-        raise TaichiRuntimeError(f"Cannot {what}, maybe you forgot to call `ti.init()` first?")
+        raise say.cannot_maybe_you_forgot_call_ti(what=what)
 
 
 def _environment():
@@ -282,15 +276,12 @@ def _default_type(name, given, environment, default):
     text = environment.pop(name, None)
     if given is not None:
         if text:
-            _warn(
-                f"Environment variable TI_{name.upper()}={text} overridden by "
-                f'ti.init argument "{name}"'
-            )
+            _warn(say.environment_overridden(variable=name.upper(), text=text, name=name))
         return ti_types.cook_dtype(given)
     if text is None:
         return default
     if text not in ("32", "64"):
-        raise ValueError(f"Invalid TI_{name.upper()}={text}, should be 32 or 64")
+        raise say.invalid_ti__should_or(name=name.upper(), text=text)
     return ti_types.BY_NAME[("f" if name == "default_fp" else "i") + text]
 
 
@@ -303,13 +294,13 @@ def _select_arch(arch, enable_fallback):
     ]
     for candidate in wanted:
         if not isinstance(candidate, Arch):
-            raise TypeError(f"arch must be one of ti.cpu, ti.cuda, ti.gpu, …, got {candidate!r}")
+            raise say.arch_must_one_ti_cpu_ti(candidate=candidate)
         if is_arch_supported(candidate):
             return candidate
     names = ", ".join(a.name for a in wanted)
     if not enable_fallback:
-        raise RuntimeError(f"Arch={names} is not supported")
-    _warn(f"Arch={names} is not supported, falling back to CPU")
+        raise say.arch_not_supported(names=names)
+    _warn(say.arch_falls_back(names=names))
     return cpu
 
 
@@ -324,14 +315,10 @@ def _check_version(required):
         major, minor = parts[0], parts[1]
         patch = parts[2] if len(parts) > 2 else 0
     except (ValueError, IndexError):
-        raise Exception(
-            "The require_version should be formatted following PEP 440, "
-            "and inlucdes major, minor, and patch number, e.g., major.minor.patch."
-        ) from None
+        raise say.require_version_should_formatted_following_pep_and() from None
     if major != _VERSION[0] or (minor, patch) > _VERSION[1:]:
-        raise Exception(
-            f"Taichi version mismatch. Required version >= {major}.{minor}.{patch}, "
-            f"installed version = {'.'.join(map(str, _VERSION))}."
+        raise say.taichi_version_mismatch_required_version_installed(
+            major=major, minor=minor, patch=patch, installed=".".join(map(str, _VERSION))
         )
 
 

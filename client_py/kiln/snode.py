@@ -5,6 +5,7 @@ materialised, and destroyed by `reset` or by its own `destroy`.
 """
 
 from . import _native, runtime
+from .diagnostics import say
 from .errors import TaichiRuntimeError
 
 # Numbers of proto SNodeKind.
@@ -79,21 +80,18 @@ class SNode:
         chunk_size = dimension if chunk_size is None else chunk_size
         for name, value in (("dimension", dimension), ("chunk size", chunk_size)):
             if value >= 2**31:
-                raise TaichiRuntimeError(
-                    f"The maximum {name} of a dynamic SNode cannot exceed the maximum value of a "
-                    f"32-bit signed integer: Got {value} > 2**31-1"
-                )
+                raise say.maximum_dynamic_snode_cannot_exceed_maximum(name=name, value=value)
         if len(_axis_list(axis)) != 1:
-            raise TaichiRuntimeError("a dynamic SNode has one axis")
+            raise say.dynamic_snode_has_one_axis()
         return self._add(_DYNAMIC, axis, dimension, chunk_size)
 
     def quant_array(self, axes, dimensions, max_num_bits):
-        raise TaichiRuntimeError("quant_array is not supported yet")
+        raise say.quant_array_not_supported_yet()
 
     def _add(self, kind, axes, dimensions, chunk_size=0):
         self._builder._check_open()
         if self._kind == _PLACE:
-            raise TaichiRuntimeError("nothing can be added below a place")
+            raise say.nothing_can_added_below_place()
         axes = _axis_list(axes)
         if isinstance(dimensions, (list, tuple)):
             dimensions = list(dimensions)
@@ -102,24 +100,19 @@ class SNode:
         if len(dimensions) == 1:
             dimensions *= len(axes)
         if len(dimensions) != len(axes):
-            raise TaichiRuntimeError(
-                f"axes and dimensions of different number ({len(axes)} != {len(dimensions)})"
-            )
+            raise say.axes_and_dimensions_different_number(axes=len(axes), extents=len(dimensions))
         levels = []
         for position, (axis, extent) in enumerate(zip(axes, dimensions)):
             try:
                 extent = extent.__index__()
             except AttributeError:
-                raise TypeError(
-                    f"a dimension of a field must be an integer, got {extent!r}"
-                ) from None
+                raise say.dimension_field_must_integer_got(extent=extent) from None
             if extent <= 0:
-                raise TaichiRuntimeError(
-                    "Every dimension of a Taichi field should be positive, "
-                    f"got {extent} in demension {position}."
+                raise say.every_dimension_taichi_field_should_positive(
+                    extent=extent, position=position
                 )
             if any(axis == other for other, _ in levels):
-                raise TaichiRuntimeError("axes of one level must be different")
+                raise say.axes_one_level_must_different()
             levels.append((axis, extent))
         # One level is linearised by axis number, whatever order it was written in.
         levels.sort()
@@ -144,18 +137,15 @@ class SNode:
                 for component in range(arg._num_components):
                     self._place_component(arg, component, offset)
             else:
-                raise ValueError(f"{arg} cannot be placed")
+                raise say.value_cannot_be_placed(arg=arg)
         return self
 
     def _place_component(self, field, component, offset):
         if field._places[component] is not None:
-            raise TaichiRuntimeError(f"{field._title()} has been placed already")
+            raise say.has_been_placed_already(title=field._title())
         axes = self._path_axes()
         if offset and len(offset) != len(axes):
-            raise TaichiRuntimeError(
-                f"The dimensionality of shape and offset must be the same "
-                f"({len(axes)} != {len(offset)})"
-            )
+            raise say.placed_with_offset_of_other_dimensionality(axes=len(axes), got=len(offset))
         node = SNode(self._builder, _PLACE, (), self)
         node._field = field
         node._component = component
@@ -260,15 +250,11 @@ class SNode:
     def deactivate_all(self):
         for node in self._walk():
             if node._kind not in (_ROOT, _DENSE, _PLACE):
-                raise TaichiRuntimeError(
-                    f"deactivation of {_NAMES[node._kind]} SNodes is not supported yet ({node})"
-                )
+                raise say.deactivation_snodes_not_supported_yet(kind=_NAMES[node._kind], node=node)
 
     def _param(self, ctx):
         node = self._first_sparse() or self
-        raise TaichiRuntimeError(
-            f"SNodes in kernels are not supported yet: {_NAMES[node._kind]} ({self})"
-        )
+        raise say.snodes_kernels_are_not_supported_yet(kind=_NAMES[node._kind], owner=self)
 
     _is_snode = True
 
@@ -325,7 +311,7 @@ class FieldsBuilder:
         if self.empty and raise_warning:
             import warnings
 
-            warnings.warn("Finalizing an empty FieldsBuilder!", stacklevel=2)
+            warnings.warn(say.finalizing_empty_builder(), stacklevel=2)
         self._finalize()
         return SNodeTree(self)
 
@@ -335,7 +321,7 @@ class FieldsBuilder:
 
     def _check_open(self):
         if self.finalized:
-            raise TaichiRuntimeError("FieldsBuilder finalized")
+            raise say.fieldsbuilder_finalized()
 
     def _finalize(self):
         self.finalized = True
@@ -393,14 +379,14 @@ class SNodeTree:
     def destroy(self):
         """Gives the memory back; fields placed in the tree are stale from then on."""
         if self.destroyed:
-            raise TaichiRuntimeError("SNode tree has been destroyed")
+            raise say.snode_tree_has_been_destroyed()
         self._builder._destroy()
         self.destroyed = True
 
     @property
     def id(self):
         if self.destroyed:
-            raise TaichiRuntimeError("SNode tree has been destroyed")
+            raise say.snode_tree_has_been_destroyed()
         return _live_trees.index(self._builder) if self._builder in _live_trees else -1
 
 
@@ -477,7 +463,7 @@ def _axis_list(axes):
     numbers = [a.value if isinstance(a, Axis) else int(a) for a in axes]
     for number in numbers:
         if not 0 <= number < _MAX_AXES:
-            raise TaichiRuntimeError(f"there are {_MAX_AXES} axes, got axis {number}")
+            raise say.there_are_axes_got_axis(limit=_MAX_AXES, number=number)
     return numbers
 
 
@@ -493,7 +479,7 @@ _make_lock()
 
 def _unsupported(name):
     def operation(node, *args):
-        raise TaichiRuntimeError(f"ti.{name} is not supported yet: {node!r}")
+        raise say.ti_not_supported_yet(name=name, node=node)
 
     operation.__name__ = name
     return operation

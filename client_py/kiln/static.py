@@ -1,6 +1,6 @@
 """What programs steer compilation with: static, grouped, ndrange, loop_config…"""
 
-from .errors import TaichiSyntaxError, TaichiTypeError
+from .diagnostics import say
 from .frontend import active
 
 
@@ -9,10 +9,7 @@ def static(x, *xs):
     if xs:
         return [static(x), *[static(y) for y in xs]]
     if hasattr(type(x), "parts"):
-        raise ValueError(
-            "Input to ti.static must be compile-time constants or global pointers, instead of "
-            f"{x!r}"
-        )
+        raise say.input_ti_static_must_compile_time(x=x)
     return x
 
 
@@ -24,7 +21,7 @@ def static_print(*args, **kwargs):
 def static_assert(cond, msg=None):
     """Fails compilation when `cond` is false."""
     if hasattr(cond, "ctx"):
-        raise TaichiTypeError("Static assert with non-static condition")
+        raise say.static_assert_with_non_static_condition()
     if not cond:
         raise AssertionError(msg) if msg is not None else AssertionError()
 
@@ -37,10 +34,7 @@ class NDRange:
         for arg in args:
             if isinstance(arg, (list, tuple)):
                 if len(arg) != 2:
-                    raise TaichiSyntaxError(
-                        "Every argument of ndrange should be a scalar or a tuple/list like "
-                        "(begin, end)"
-                    )
+                    raise say.every_argument_ndrange_should_scalar_or()
                 begin, end = arg
             else:
                 begin, end = 0, arg
@@ -77,9 +71,7 @@ def _bound(value):
             return value.ctx.value(value)
     elif hasattr(value, "__index__"):
         return value.__index__()
-    raise TaichiTypeError(
-        "Every argument of ndrange should be an integer scalar or a tuple/list of (int, int)"
-    )
+    raise say.every_argument_ndrange_should_integer_scalar()
 
 
 class GroupedNDRange:

@@ -1,6 +1,7 @@
 """Structs: types with named members, and their values in Python."""
 
 from . import types as _types
+from .diagnostics import say
 from .frontend import active
 from .frontend.tensor import Method
 
@@ -40,9 +41,7 @@ class StructType:
             kwargs = args[0].to_dict() if isinstance(args[0], Struct) else args[0]
             args = ()
         if len(args) > len(self.members):
-            from .errors import TaichiSyntaxError
-
-            raise TaichiSyntaxError(f"Too many arguments: {self} has {len(self.members)} members")
+            raise say.too_many_arguments_has_members(owner=self, count=len(self.members))
         values = list(args)
         for name, of in list(self.members.items())[len(args) :]:
             values.append(kwargs[name] if name in kwargs else _zero(of))
@@ -114,11 +113,11 @@ class Struct:
         methods = object.__getattribute__(self, "methods")
         if name in methods:
             return _bind(methods[name], self)
-        raise AttributeError(f"struct has no member '{name}'")
+        raise say.struct_has_no_member(name=name)
 
     def __setattr__(self, name, value):
         if name not in self.entries:
-            raise AttributeError(f"struct has no member '{name}'")
+            raise say.struct_has_no_member(name=name)
         if self._type is not None:
             value = _python_member(self._type.members[name], value)
         self.entries[name] = value

@@ -1,6 +1,7 @@
 """Fields of structs: one field per member, side by side in the same cells."""
 
 from . import types as _types
+from .diagnostics import say
 from .struct import Struct, StructType
 
 
@@ -37,10 +38,10 @@ class StructField:
         members = self.__dict__.get("_members", {})
         if name in members:
             return members[name]
-        raise AttributeError(f"the struct field has no member '{name}'")
+        raise say.struct_field_has_no_member(name=name)
 
     def __setattr__(self, name, value):
-        raise AttributeError("the members of a struct field cannot be replaced")
+        raise say.members_struct_field_cannot_replaced()
 
     # --- where it lies
 
@@ -120,7 +121,7 @@ class StructView(Struct):
 
     def __setattr__(self, name, value):
         if name not in self._field._members:
-            raise AttributeError(f"struct has no member '{name}'")
+            raise say.struct_has_no_member(name=name)
         self._field._members[name][self._indices] = value
 
 

@@ -2,7 +2,7 @@
 kernel parameters. This is also the module `ti.types`.
 """
 
-from .errors import TaichiRuntimeTypeError, TaichiSyntaxError
+from .diagnostics import say
 from .frontend import active
 
 
@@ -25,9 +25,7 @@ class DType:
         if ctx is not None:
             return ctx.cast(value, self)
         if hasattr(value, "cast"):
-            raise TaichiSyntaxError(
-                "A primitive type cannot decorate an expression with a compound type."
-            )
+            raise say.primitive_type_cannot_decorate_expression_with()
         return self.convert(value)
 
     def convert(self, value):
@@ -143,7 +141,7 @@ def cook_dtype(dtype):
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     found = BY_NAME.get(name) or BY_NUMPY.get(name)
     if found is None:
-        raise ValueError(f"Invalid data type {dtype}")
+        raise say.invalid_data_type(dtype=dtype)
     return found
 
 
@@ -268,7 +266,7 @@ class NdarrayType:
         boundary="unsafe",
     ):
         if boundary not in ("unsafe", "clamp"):
-            raise ValueError(f"boundary must be one of ['unsafe', 'clamp'], got {boundary}")
+            raise say.boundary_must_one_unsafe_clamp_got(boundary=boundary)
         self.dtype = dtype
         self.ndim = ndim if ndim is not None else field_dim
         self.element_dim = element_dim
@@ -304,12 +302,12 @@ def ref(dtype):
 def check_return_shape(expected, got):
     """Raises unless a value of shape `got` can be returned as `expected`."""
     if len(expected.shape) != len(got):
-        raise TaichiRuntimeTypeError(
-            f"Return matrix ndim mismatch, expecting={len(expected.shape)}, got={len(got)}."
+        raise say.return_matrix_ndim_mismatch_expecting_got(
+            expected=len(expected.shape), got=len(got)
         )
     if expected.shape != tuple(got):
-        raise TaichiRuntimeTypeError(
-            f"Return matrix shape mismatch, expecting={expected.shape}, got={tuple(got)}."
+        raise say.return_matrix_shape_mismatch_expecting_got(
+            expected=expected.shape, got=tuple(got)
         )
 
 

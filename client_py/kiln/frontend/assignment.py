@@ -3,7 +3,7 @@
 import _ast
 
 from .. import types as ti_types
-from ..errors import TaichiSyntaxError
+from ..diagnostics import say
 from .call import is_static_call
 from .context import ArrayArgument
 from .expr import OPS, Expr, Ref
@@ -36,10 +36,6 @@ _ATOMIC = {
     _ast.BitOr: OPS["atomic_or"],
     _ast.BitXor: OPS["atomic_xor"],
 }
-_IMMUTABLE = (
-    'Kernel argument "{}" is immutable in the kernel. '
-    "If you want to change its value, please create a new variable."
-)
 
 
 def assign(t, node):
@@ -68,7 +64,7 @@ def store(t, target, value, node):
     elif kind is _ast.Tuple or kind is _ast.List:
         items = _unpacked(t, value)
         if len(items) != len(target.elts):
-            raise TaichiSyntaxError("The number of targets is not equal to value length")
+            raise say.number_targets_not_equal_value_length()
         for element, item in zip(target.elts, items):
             store(t, element, item, node)
     elif kind is _ast.Subscript:
@@ -76,14 +72,14 @@ def store(t, target, value, node):
     elif kind is _ast.Attribute:
         _store_attribute(t, target, value, node)
     else:
-        raise TaichiSyntaxError(f'Unsupported assignment target "{kind.__name__}"')
+        raise say.unsupported_assignment_target(kind=kind.__name__)
 
 
 def _unpacked(t, value):
     if value.__class__ is Expr:
         info = value.type
         if len(info.shape) > 1:
-            raise ValueError("Matrices with more than one columns cannot be unpacked")
+            raise say.matrices_with_more_than_one_columns()
         if info.shape:
             return [t.ctx.extract(value, i) for i in range(info.shape[0])]
         if info.members:
@@ -93,12 +89,12 @@ def _unpacked(t, value):
         return value
     elif hasattr(value, "_to_kernel"):
         return list(value)
-    raise TaichiSyntaxError(f"Cannot unpack type: {type(value)}")
+    raise say.cannot_unpack_type(kind=type(value))
 
 
 def _store_name(t, name, value, node):
     if name in t.immutable:
-        raise TaichiSyntaxError(_IMMUTABLE.format(name))
+        raise say.argument_is_immutable(name=name)
     variable = t.names.get(name)
     if variable is None:
         t.at(node)
@@ -121,16 +117,14 @@ def assign_to(t, variable, value, what):
     elif kind is RefList or kind is RefTuple:
         items = _unpacked(t, value)
         if len(items) != len(variable):
-            raise TaichiSyntaxError("The number of targets is not equal to value length")
+            raise say.number_targets_not_equal_value_length()
         for element, item in zip(variable, items):
             assign_to(t, element, item, what)
     elif kind is RefDict:
         for key, element in variable.items():
             assign_to(t, element, value[key], what)
     else:
-        raise TaichiSyntaxError(
-            f"Variable '{_text(what)}' cannot be assigned. Maybe it is not a Taichi object?"
-        )
+        raise say.variable_cannot_assigned_maybe_not_taichi(target=_text(what))
 
 
 def _store_subscript(t, target, value, node):
@@ -145,9 +139,7 @@ def _store_subscript(t, target, value, node):
         not isinstance(base, (Expr, ArrayArgument, RefList, RefTuple, RefDict))
         and not getattr(base, "_is_field", False)
     ):
-        raise TaichiSyntaxError(
-            f"Variable '{_text(target)}' cannot be assigned. Maybe it is not a Taichi object?"
-        )
+        raise say.variable_cannot_assigned_maybe_not_taichi(target=_text(target))
     assign_to(t, subscript(t.ctx, base, index), value, target)
 
 
@@ -179,7 +171,7 @@ def _store_attribute(t, target, value, node):
         indices = swizzle(target.attr, info.shape) if len(info.shape) == 1 else None
         if indices is not None and len(indices) > 1:
             if value.__class__ in (list, tuple) and len(value) != len(indices):
-                raise TaichiSyntaxError("The number of targets is not equal to value length")
+                raise say.number_targets_not_equal_value_length()
             _store_elements(t, [component(base, i) for i in indices], value)
             return
         element = t.address(target)
@@ -191,9 +183,7 @@ def _store_attribute(t, target, value, node):
         if element.__class__ in (Ref, StructRef, RefList, RefTuple, RefDict):
             assign_to(t, element, value, target)
             return
-    raise TaichiSyntaxError(
-        f"Variable '{_text(target)}' cannot be assigned. Maybe it is not a Taichi object?"
-    )
+    raise say.variable_cannot_assigned_maybe_not_taichi(target=_text(target))
 
 
 def _text(node):
@@ -207,15 +197,15 @@ def _text(node):
 
 def ann_assign(t, node):
     if node.value is None:
-        raise TaichiSyntaxError("An annotated variable needs a value")
+        raise say.annotated_variable_needs_value()
     if is_static_call(t, node.value):
-        raise TaichiSyntaxError("Static assign cannot be used on annotated assignment")
+        raise say.static_assign_cannot_used_on_annotated()
     value = t.visit(node.value)
     annotation = t.visit(node.annotation)
     target = node.target
     is_name = target.__class__ is _ast.Name
     if is_name and target.id in t.immutable:
-        raise TaichiSyntaxError(_IMMUTABLE.format(target.id))
+        raise say.argument_is_immutable(name=target.id)
     t.at(node)
     ctx = t.ctx
     if is_name and target.id not in t.names:
@@ -223,7 +213,7 @@ def ann_assign(t, node):
         return
     variable = t.address(target)
     if variable.__class__ is not Ref or variable.type.id != ctx.type_id(annotation):
-        raise TaichiSyntaxError("Static assign cannot have type overloading")
+        raise say.static_assign_cannot_have_type_overloading()
     t.builder.store(variable.node, ctx.node(value))
 
 
@@ -240,7 +230,7 @@ def aug_assign(t, node):
     if target.__class__ is _ast.Name:
         name = target.id
         if name in t.immutable:
-            raise TaichiSyntaxError(_IMMUTABLE.format(name))
+            raise say.argument_is_immutable(name=name)
         variable = t.names.get(name)
         if variable is None and name not in t.names:
             variable = t.lookup(name)
@@ -263,9 +253,7 @@ def aug_assign(t, node):
             return
         variable = subscript(t.ctx, base, index)
     if variable.__class__ is not Ref:
-        raise TaichiSyntaxError(
-            f"Variable '{_text(target)}' cannot be assigned. Maybe it is not a Taichi object?"
-        )
+        raise say.variable_cannot_assigned_maybe_not_taichi(target=_text(target))
     _augment(t, node, variable, kind)
 
 

@@ -6,7 +6,8 @@ import warnings
 
 from .. import _native, matrix, ops
 from .. import types as ti_types
-from ..errors import TaichiSyntaxError, TaichiTypeError
+from ..diagnostics import say
+from ..errors import TaichiTypeError
 from ..func import BoundFunc, Func
 from ..static import static, static_assert
 from . import display
@@ -14,13 +15,6 @@ from .context import ArrayArgument
 from .expr import Expr, Ref
 from .expression import spread
 from .transformer import HANDLERS, inline
-
-_KERNEL_IN_KERNEL = (
-    "Kernels cannot call other kernels. I.e., nested kernels are not allowed. "
-    "Please check if you have direct/indirect invocation of kernels within kernels. "
-    "Note that some methods provided by the Taichi standard library may invoke kernels, "
-    "and please move their invocations to Python-scope."
-)
 
 
 def call(t, node):
@@ -41,10 +35,10 @@ def call(t, node):
             args, keywords = _arguments(t, node)
             return display.from_format(base, args, keywords)
     if isinstance(func, _native.KernelBase) or hasattr(func, "_is_wrapped_kernel"):
-        raise TaichiSyntaxError(_KERNEL_IN_KERNEL)
+        raise say.kernel_calls_kernel()
     args, keywords = _arguments(t, node)
     if kind is Ref or kind is Expr:
-        raise TaichiTypeError(f"A value of type {func.type.name} cannot be called")
+        raise say.value_type_cannot_called(type=func.type.name)
     t.at(node)
     if not t.static and _is_foreign(func):
         _warn_foreign(t, node)
@@ -53,7 +47,7 @@ def call(t, node):
     except TypeError as error:
         if isinstance(error, TaichiTypeError):
             raise
-        raise TaichiTypeError(_type_error_text(func, args, error)) from error
+        raise _wrong_call(func, args, error) from error
 
 
 def _inline(t, node, func, leading):
@@ -111,14 +105,12 @@ def _reference_arguments(t, node):
 def _cast(t, node, dtype):
     args, keywords = _arguments(t, node)
     if len(args) != 1 or keywords:
-        raise TaichiSyntaxError("A primitive type can only decorate a single expression.")
+        raise say.primitive_type_can_only_decorate_single()
     value = args[0]
     if isinstance(value, (matrix.Matrix, list, tuple)) or (
         value.__class__ is Expr and (value.type.shape or value.type.members)
     ):
-        raise TaichiSyntaxError(
-            "A primitive type cannot decorate an expression with a compound type."
-        )
+        raise say.primitive_type_cannot_decorate_expression_with()
     t.at(node)
     return t.ctx.cast(value, dtype)
 
@@ -183,7 +175,7 @@ def _len(ctx, value):
     if value.__class__ is Expr:
         shape = value.type.shape
         if not shape:
-            raise TaichiTypeError(f"A value of type {value.type.name} has no len()")
+            raise say.value_type_has_no_len(type=value.type.name)
         return shape[0]
     return len(value)
 
@@ -303,26 +295,22 @@ def _warn_foreign(t, node):
     from ast import unparse
 
     name = unparse(node.func).strip()
-    text = (
-        f'Calling non-taichi function "{name}". '
-        "Scope inside the function is not processed by the Taichi AST transformer. "
-        "The function may not work as expected. Proceed with caution! "
-        "Maybe you can consider turning it into a @ti.func?"
-    )
+    text = say.calling_non_taichi_function(name=name)
     t.ctx.emitted_warnings.append((text, t.source.file, node.lineno))
     warnings.warn_explicit(
         f"\x1b[38;5;226m{text}\x1b[0m", SyntaxWarning, t.source.file, node.lineno, module="kiln"
     )
 
 
-def _type_error_text(func, args, error):
+def _wrong_call(func, args, error):
     name = getattr(func, "__name__", type(func).__name__)
-    text = f"TypeError when calling `{name}`: {error}.".replace("Expr", "Taichi Expression")
+    reason = str(error).replace("Expr", "Taichi Expression")
+    advice = ""
     module = getattr(func, "__module__", None)
     if module in ("math", "numpy") and any(isinstance(a, Expr) for a in args):
         if name in ops.__all__:
-            text += f"\nDid you mean to use `ti.{name}` instead of `{module}.{name}`?"
-    return text
+            advice = say.use_the_function_of_ti(name=name, module=module)
+    return say.call_raises_type_error(name=name, reason=reason, advice=advice)
 
 
 HANDLERS[_ast.Call] = call

@@ -2,7 +2,7 @@
 settings, constants, types, parameters, positions."""
 
 from .. import types as ti_types
-from ..errors import TaichiTypeError
+from ..diagnostics import say
 from . import active
 from .expr import OPS, Expr, Ref
 
@@ -116,7 +116,7 @@ class BuildContext:
             return value.node
         node = self.node_or_none(value)
         if not node:
-            raise TaichiTypeError(f"Invalid constant scalar data type: {type(value)}")
+            raise say.invalid_constant_scalar_data_type(kind=type(value))
         return node
 
     def node_or_none(self, value):
@@ -159,9 +159,8 @@ class BuildContext:
             node = self.builder.const_float(float(value), self._default_float.scalar)
             return Expr(self, self.builder.cast(node, self.type_id(dtype)))
         if not -(1 << (dtype.bits - 1)) <= value < 1 << dtype.bits:
-            raise TaichiTypeError(
-                f"Constant {value} exceeded the range of {dtype.name}: "
-                f"[{dtype.min()}, {dtype.max()}]"
+            raise say.constant_exceeded_range(
+                value=value, name=dtype.name, low=dtype.min(), high=dtype.max()
             )
         return Expr(self, self.builder.const_int(value, dtype.scalar))
 
@@ -174,7 +173,7 @@ class BuildContext:
             shape = (len(rows), len(rows[0]))
             for row in rows:
                 if len(row) != shape[1]:
-                    raise TaichiTypeError("the rows of a matrix must be equally long")
+                    raise say.rows_matrix_must_equally_long()
                 flat.extend(row)
         else:
             flat = rows
@@ -186,7 +185,7 @@ class BuildContext:
         else:
             parts = [self.expr(self.value(x)) for x in flat]
         if not parts:
-            raise TaichiTypeError("a vector needs at least one element")
+            raise say.vector_needs_at_least_one_element()
         node = self.builder.make_tensor([p.node for p in parts], shape)
         if dtype is None and not self._same_types(parts):
             parts = None  # the elements were promoted
@@ -284,10 +283,7 @@ def _iterate(ctx, row):
 def _int(ctx, value):
     dtype = ctx._default_int
     if not dtype.min() <= value <= dtype.max():
-        raise TaichiTypeError(
-            f"Integer literal {value} exceeded the range of default_ip: {dtype}, please specify "
-            f"the dtype via e.g. `ti.u64({value})` or set a different `default_ip` in `ti.init()`"
-        )
+        raise say.integer_literal_exceeded_range_default_ip_please(value=value, dtype=dtype)
     return ctx.builder.const_int(value, dtype.scalar)
 
 

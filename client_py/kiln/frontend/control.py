@@ -3,20 +3,13 @@
 import _ast
 
 from .. import types as ti_types
-from ..errors import TaichiRuntimeTypeError, TaichiSyntaxError, TaichiTypeError
+from ..diagnostics import say
 from . import report
 from .expr import OPS, Expr
 from .struct_value import return_struct
-from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NO_RESULT, RETURNED, Loop
+from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, RETURNED, Loop
 
 _NOT = OPS["logical_not"]
-_AMBIGUOUS = (
-    "The truth value of vectors/matrices is ambiguous.\n"
-    "Consider using `any` or `all` when comparing vectors/matrices:\n"
-    "    if all(x == y):\n"
-    "or\n"
-    "    if any(x != y):\n"
-)
 
 
 def if_(t, node):
@@ -26,7 +19,7 @@ def if_(t, node):
         t.block(node.body if test else node.orelse)
         return
     if test.type.shape:
-        raise TaichiTypeError(_AMBIGUOUS)
+        raise say.truth_value_of_tensor_is_ambiguous()
     builder = t.builder
     t.at(node.test)
     builder.begin_if(test.node)
@@ -44,7 +37,7 @@ def if_(t, node):
 
 def while_(t, node):
     if node.orelse:
-        raise TaichiSyntaxError("'else' clause for 'while' not supported in Taichi kernels")
+        raise say.else_clause_for_while_not_supported()
     builder, ctx = t.builder, t.ctx
     t.at(node)
     builder.begin_while()
@@ -54,7 +47,7 @@ def while_(t, node):
     test = t.visit(node.test)
     if test.__class__ is Expr:
         if test.type.shape:
-            raise TaichiTypeError(_AMBIGUOUS)
+            raise say.truth_value_of_tensor_is_ambiguous()
         t.at(node.test)
         builder.begin_if(ctx.unary(_NOT, test).node)
         builder.break_()
@@ -76,7 +69,7 @@ def break_(t, node):
         t.status = BREAK
         return
     if loop.is_parallel:
-        raise TaichiSyntaxError("Cannot break in the outermost loop")
+        raise say.cannot_break_outermost_loop()
     t.at(node)
     t.builder.break_()
     t.status = ENDED
@@ -95,25 +88,22 @@ def continue_(t, node):
 
 def _loop(t, what):
     if not t.loops:
-        raise TaichiSyntaxError(f"'{what}' outside loop")
+        raise say.jump_outside_loop(what=what)
     return t.loops[-1]
 
 
 def _refuse_dynamic_if(t, loop, what):
     if loop.dynamic_if is not None:
-        raise TaichiSyntaxError(
-            report.position(t.source, loop.dynamic_if.test)
-            + f"You are trying to `{what}` a static `for` loop, "
-            f"but the `{what}` statement is inside a non-static `if`. "
-        )
+        place = report.position(t.source, loop.dynamic_if.test)
+        raise say.jump_of_static_loop_inside_dynamic_if(place=place, what=what)
 
 
 def return_(t, node):
     if t.dynamic:
-        raise TaichiSyntaxError("Return inside non-static if/for is not supported")
+        raise say.return_inside_non_static_if_for()
     value = None if node.value is None else t.visit(node.value)
     if value is None and t.is_kernel and t.returns:
-        raise TaichiSyntaxError(NO_RESULT)
+        raise say.kernel_returns_nothing()
     t.at(node)
     if value is not None:
         if t.is_kernel:
@@ -140,15 +130,10 @@ def _converted_one(t, value, of):
 
 def _return_from_kernel(t, value):
     if not t.returns:
-        raise TaichiSyntaxError(
-            "A kernel with a return value must be annotated "
-            "with a return type, e.g. def func() -> ti.f32"
-        )
+        raise say.kernel_with_return_value_must_annotated()
     values = [value] if len(t.returns) == 1 else value
     if not isinstance(values, (list, tuple)) or len(values) != len(t.returns):
-        raise TaichiRuntimeTypeError(
-            f"A kernel that returns {len(t.returns)} values returned {value!r}"
-        )
+        raise say.kernel_that_returns_values_returned(count=len(t.returns), value=value)
     nodes = [_result_node(t, v, r) for v, r in zip(values, t.returns)]
     t.builder.return_(nodes)
 
@@ -159,20 +144,20 @@ def _result_node(t, value, of):
         value = ctx.expr(value)
         info = value.type
         if not info.shape:
-            raise TaichiRuntimeTypeError.get_ret(of.to_string(), info.name)
+            raise say.result_not_convertible(needed=of.to_string(), got=info.name)
         if of.dtype is not None and of.dtype.is_int and info.dtype.is_float:
-            raise TaichiRuntimeTypeError.get_ret(of.dtype.to_string(), info.dtype)
+            raise say.result_not_convertible(needed=of.dtype.to_string(), got=info.dtype)
         ti_types.check_return_shape(of, info.shape)
         return value.node
     if of.__class__ is ti_types.DType or of in (int, float, bool):
         value = ctx.expr(value)
         info = value.type
         if info.shape or info.members:
-            raise TaichiRuntimeTypeError.get_ret(str(of), info.name)
+            raise say.result_not_convertible(needed=of, got=info.name)
         return value.node
     if hasattr(of, "_member_types"):
         return return_struct(ctx, value, of)
-    raise TaichiSyntaxError("The return type is not supported now!")
+    raise say.return_type_not_supported_now()
 
 
 def expression_statement(t, node):
@@ -186,7 +171,7 @@ def nothing(t, node):
 
 def function_definition(t, node):
     kind = "kernel" if t.is_kernel else "func"
-    raise TaichiSyntaxError(f"Function definition is not allowed in 'ti.{kind}'.")
+    raise say.function_definition_not_allowed_ti(kind=kind)
 
 
 HANDLERS.update(

@@ -2,7 +2,7 @@
 
 import _ast
 
-from ..errors import TaichiSyntaxError
+from ..diagnostics import say
 from ..types import f64
 from .expr import Expr
 from .transformer import HANDLERS
@@ -37,7 +37,7 @@ def _spec(t, node):
         return ""
     text = t.visit(node)
     if text.__class__ is not str:
-        raise TaichiSyntaxError("A format specification must be known at compile time")
+        raise say.format_specification_must_known_at_compile()
     return text
 
 
@@ -85,25 +85,22 @@ def from_format(text, args, keywords):
             name, automatic = str(automatic), automatic + 1
         if name.isdigit():
             if int(name) >= len(args):
-                raise TaichiSyntaxError(
-                    f"Expected {int(name) + 1} positional argument(s), but received "
-                    f"{len(args)} instead."
+                raise say.expected_positional_argument_s_but_received(
+                    expected=int(name) + 1, got=len(args)
                 )
             value = args[int(name)]
         elif name in keywords:
             value = keywords[name]
         else:
-            raise TaichiSyntaxError(f"Keyword '{name}' not found.")
+            raise say.keyword_not_found(name=name)
         used.add(name)
         _append(parts, value, spec, ord(conversion) if conversion else -1)
     expected = sum(1 for name in used if name.isdigit())
     if expected != len(args):
-        raise TaichiSyntaxError(
-            f"Expected {expected} positional argument(s), but received {len(args)} instead."
-        )
+        raise say.expected_positional_argument_s_but_received(expected=expected, got=len(args))
     for name in keywords:
         if name not in used:
-            raise TaichiSyntaxError(f"Keyword '{name}' not used.")
+            raise say.keyword_not_used(name=name)
     if all(p.__class__ is str for p in parts):
         return "".join(parts)
     return Formatted(parts)
@@ -124,7 +121,7 @@ def from_percent(text, values):
             continue
         end = next((i for i, c in enumerate(rest) if c.isalpha()), None)
         if end is None or not values:
-            raise TaichiSyntaxError("Wrong format string for these values")
+            raise say.wrong_format_string_for_these_values()
         spec, text = rest[: end + 1], rest[end + 1 :]
         value = values.pop(0)
         plain = spec in ("d", "f", "i", "s", "g", "u")
@@ -142,7 +139,7 @@ def print_(t, node):
     options = {k.arg: t.visit(k.value) for k in node.keywords}
     separator, end = options.pop("sep", " "), options.pop("end", "\n")
     if options:
-        raise TaichiSyntaxError(f"print has no option '{next(iter(options))}' in a kernel")
+        raise say.print_has_no_option_kernel(name=next(iter(options)))
     parts = []
     for i, arg in enumerate(args):
         if i:
@@ -211,9 +208,7 @@ def assert_(t, node):
         elif message.__class__ is str or node.msg.__class__ is _ast.Constant:
             parts = [str(message)]
         else:
-            raise TaichiSyntaxError(
-                f"assert info must be constant or formatted string, not {type(message)}"
-            )
+            raise say.assert_info_must_constant_or_formatted(kind=type(message))
     t.at(node)
     test = t.ctx.expr(test)
     values, pieces = pieces_of(t, parts)

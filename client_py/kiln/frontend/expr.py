@@ -6,7 +6,8 @@ on them append nodes. A Ref is loaded when it is consumed by an operator.
 """
 
 from .. import _native
-from ..errors import TaichiCompilationError, TaichiTypeError
+from ..diagnostics import say
+from ..errors import TaichiTypeError
 
 OPS = _native.OPS
 
@@ -51,19 +52,17 @@ class Expr:
     def __len__(self):
         shape = self.type.shape
         if not shape:
-            raise TypeError("a scalar of a kernel has no len()")
+            raise say.scalar_kernel_has_no_len()
         return shape[0]
 
     def __iter__(self):
         shape = self.type.shape
         if not shape:
-            raise TypeError("a scalar of a kernel is not iterable")
+            raise say.scalar_kernel_not_iterable()
         return iter([self[i] for i in range(shape[0])])
 
     def __bool__(self):
-        raise TaichiTypeError(
-            "The truth value of a run-time expression is not known while the kernel is compiled."
-        )
+        raise say.truth_value_run_time_expression_not()
 
     def __matmul__(self, other):
         return _matmul(self.ctx, self, other)
@@ -106,15 +105,13 @@ def _matmul(ctx, left, right):
     a, b = left.type.shape, right.type.shape
     if not a or not b:
         side, operand = ("left", left) if not a else ("right", right)
-        raise TaichiCompilationError(f"{side} hand side is not a matrix: {operand.type.name}")
+        raise say.hand_side_not_matrix(side=side, type=operand.type.name)
     if len(a) == 1 and len(b) == 1:
         return matrix_ops.dot(left, right)
     if len(a) == 1:
         left, right, a, b = matrix_ops.transpose(right), left, (b[1], b[0]), a
     if a[1] != b[0]:
-        raise TaichiCompilationError(
-            f"dimension mismatch between {a} and {b} for matrix multiplication"
-        )
+        raise say.dimension_mismatch_between_and_for_matrix(a=a, b=b)
     return Expr(ctx, ctx.builder.binary(OPS["matmul"], left.node, right.node))
 
 

@@ -4,7 +4,8 @@ import _ast
 import operator
 
 from .. import types as ti_types
-from ..errors import TaichiSyntaxError, TaichiTypeError
+from ..diagnostics import say
+from ..errors import TaichiTypeError
 from .expr import OPS, Expr, Ref
 from .struct_value import StructRef
 from .subscript import subscript
@@ -88,7 +89,11 @@ def bin_op(t, node):
     try:
         return _BINARY[kind](left, right)
     except TypeError as error:
-        raise TaichiTypeError(str(error).replace("'Expr'", "'Taichi expression'")) from None
+        raise TaichiTypeError(_reason(error)) from None
+
+
+def _reason(error):
+    return str(error).replace("'Expr'", "'Taichi expression'")
 
 
 def percent_format(t, text, values):
@@ -215,9 +220,9 @@ def _compare_one(t, kind, left, right):
         spelling = "is" if kind is _ast.Is else "is not"
         if left is None or right is None:
             return (left is right) == (kind is _ast.Is)
-        raise TaichiSyntaxError(f'Operator "{spelling}" in Taichi scope is not supported.')
+        raise say.operator_taichi_scope_not_supported(spelling=spelling)
     if not t.static:
-        raise TaichiSyntaxError(f'"{kind.__name__}" is only supported inside `ti.static`.')
+        raise say.only_inside_static(kind=kind.__name__)
     return (left in right) if kind is _ast.In else (left not in right)
 
 
@@ -226,11 +231,7 @@ def if_exp(t, node):
     if test.__class__ is not Expr:
         return t.visit(node.body if test else node.orelse)
     if test.type.shape:
-        raise TaichiSyntaxError(
-            "Using conditional expression for element-wise select operation on "
-            "Taichi vectors/matrices is deprecated and removed starting from Taichi v1.5.0 "
-            'Please use "ti.select" instead.'
-        )
+        raise say.using_conditional_expression_for_element_wise()
     if is_cheap(node.body) and is_cheap(node.orelse):
         body = t.visit(node.body)
         return t.ctx.ternary(_SELECT, test, body, t.visit(node.orelse))
@@ -302,7 +303,7 @@ def _elements(t, nodes):
 def spread(t, value):
     """The items of what stands after a `*`."""
     if isinstance(value, Expr) and not value.type.shape:
-        raise TaichiTypeError("a scalar of a kernel cannot be unpacked")
+        raise say.scalar_kernel_cannot_unpacked()
     return value
 
 
@@ -361,10 +362,10 @@ def bind_target(t, target, value):
         t.create(target.id, value)
         return
     if not hasattr(target, "elts"):
-        raise TaichiSyntaxError("Static assign cannot be used on elements in arrays")
+        raise say.static_assign_cannot_used_on_elements()
     items = list(value)
     if len(items) != len(target.elts):
-        raise TaichiSyntaxError("The number of targets is not equal to value length")
+        raise say.number_targets_not_equal_value_length()
     for element, item in zip(target.elts, items):
         bind_target(t, element, item)
 
@@ -387,7 +388,7 @@ def dict_comp(t, node):
 
 
 def starred(t, node):
-    raise TaichiSyntaxError("A starred expression is only supported in calls and displays")
+    raise say.starred_expression_only_supported_calls_and()
 
 
 HANDLERS.update(

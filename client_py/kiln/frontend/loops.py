@@ -3,7 +3,7 @@
 import _ast
 import warnings
 
-from ..errors import TaichiSyntaxError
+from ..diagnostics import say
 from ..static import Grouped, GroupedNDRange, NDRange, grouped, ndrange, static
 from .context import ArrayArgument
 from .expr import Expr
@@ -15,24 +15,24 @@ _I32_TYPES = ("i8", "i16", "i32", "u8", "u16", "u1")
 
 def for_(t, node):
     if node.orelse:
-        raise TaichiSyntaxError("'else' clause for 'for' not supported in Taichi kernels")
+        raise say.else_clause_for_for_not_supported()
     iterated = node.iter
     func, inner = _decorator(t, iterated)
     if func is static:
         if inner is static:
-            raise TaichiSyntaxError("'ti.static' cannot be nested")
+            raise say.ti_static_cannot_nested()
         _static_for(t, node)
     elif func is range:
         _range_for(t, node)
     elif func is ndrange:
         if inner in (static, grouped, ndrange):
-            raise TaichiSyntaxError("No decorator is allowed inside 'ti.ndrange")
+            raise say.no_decorator_allowed_inside_ti_ndrange()
         _ndrange_for(t, node, t.visit(iterated), False)
     else:
         if func is grouped and inner is static:
-            raise TaichiSyntaxError("'ti.static' is not allowed inside 'ti.grouped'")
+            raise say.ti_static_not_allowed_inside_ti()
         if func is grouped and inner is grouped:
-            raise TaichiSyntaxError("'ti.grouped' cannot be nested")
+            raise say.ti_grouped_cannot_nested()
         value = t.visit(iterated)
         if isinstance(value, GroupedNDRange):
             _ndrange_for(t, node, value.ndrange, True)
@@ -89,7 +89,7 @@ def _static_for(t, node):
         if several:
             items = list(value)
             if len(items) != len(targets.elts):
-                raise TaichiSyntaxError("The number of targets is not equal to value length")
+                raise say.number_targets_not_equal_value_length()
             for element, item in zip(targets.elts, items):
                 _bind_static(t, element, item)
         else:
@@ -114,11 +114,7 @@ def _bind_static(t, target, value):
 
 
 def _warn_unrolled(t, node, limit):
-    text = (
-        f"You are unrolling more than {limit} iterations, so the compile time may be extremely "
-        "long. You can use a non-static for loop if you want to decrease the compile time. "
-        "You can disable this warning by setting ti.init(unrolling_limit=0)."
-    )
+    text = say.unrolling_many_iterations(limit=limit)
     t.ctx.emitted_warnings.append((text, t.source.file, node.lineno))
     warnings.warn_explicit(text, SyntaxWarning, t.source.file, node.lineno, module="kiln")
 
@@ -129,9 +125,9 @@ def _warn_unrolled(t, node, limit):
 def _range_for(t, node):
     args = node.iter.args
     if len(args) not in (1, 2) or node.iter.keywords:
-        raise TaichiSyntaxError(f"Range should have 1 or 2 arguments, found {len(args)}")
+        raise say.range_should_have_or_arguments_found(got=len(args))
     if node.target.__class__ is not _ast.Name:
-        raise TaichiSyntaxError("A range loop has one loop variable")
+        raise say.range_loop_has_one_loop_variable()
     _check_loop_variables(t, node)
     bounds = [t.visit(a) for a in args]
     if len(bounds) == 1:
@@ -144,14 +140,9 @@ def _ndrange_for(t, node, ndrange_value, is_grouped):
     _check_loop_variables(t, node)
     dimensions = len(ndrange_value.bounds)
     if is_grouped and len(targets) != 1:
-        raise TaichiSyntaxError(f"Group for should have 1 loop target, found {len(targets)}")
+        raise say.group_for_should_have_loop_target(count=len(targets))
     if not is_grouped and len(targets) != dimensions:
-        raise TaichiSyntaxError(
-            "Ndrange for loop with number of the loop variables not equal to "
-            "the dimension of the ndrange is not supported. "
-            "Please check if the number of arguments of ti.ndrange() is equal to "
-            "the number of the loop variables."
-        )
+        raise say.ndrange_for_loop_with_number_loop()
     bounds = [b for pair in ndrange_value.bounds for b in pair]
     _loop(t, node, bounds, _bind_vector if is_grouped else _bind_scalars)
 
@@ -159,27 +150,17 @@ def _ndrange_for(t, node, ndrange_value, is_grouped):
 def _struct_for(t, node, field, is_grouped):
     is_array = field.__class__ is ArrayArgument
     if not is_array and not getattr(field, "_is_field", False):
-        raise TypeError(
-            f"Cannot loop over the object {type(field)} in Taichi scope. Only Taichi fields "
-            "(via template) or dense arrays (via types.ndarray) are supported."
-        )
+        raise say.cannot_loop_over_object_taichi_scope(kind=type(field))
     targets = _targets(node)
     _check_loop_variables(t, node)
     ndim = field.ndim if is_array else len(field.shape)
     if is_grouped:
         if len(targets) != 1:
-            raise TaichiSyntaxError(f"Group for should have 1 loop target, found {len(targets)}")
+            raise say.group_for_should_have_loop_target(count=len(targets))
     elif len(targets) != ndim:
-        raise IndexError(
-            "Number of struct-for indices does not match loop variable dimensionality "
-            f"({len(targets)} != {ndim}). Maybe you wanted to "
-            'use "for I in ti.grouped(x)" to group all indices into a single vector I?'
-        )
+        raise say.number_struct_for_indices_does_not(count=len(targets), ndim=ndim)
     if t.ctx.depth:
-        raise TaichiSyntaxError(
-            "Struct for cannot be nested: a loop over a field or array must be at the outermost "
-            "scope of the kernel"
-        )
+        raise say.struct_for_cannot_nested_loop_over()
     t.at(node)
     config = _take_config(t)
     loop = t.builder.begin_struct_for(t.ctx.param_of(field), **config)
@@ -201,11 +182,10 @@ def _bound(t, value, node):
     expr = ctx.expr(value)
     info = expr.type
     if info.shape or info.dtype is None:
-        raise TaichiSyntaxError(f"A loop cannot run to a value of type {info.name}")
+        raise say.loop_cannot_run_value_type(type=info.name)
     if info.dtype.name not in _I32_TYPES:
         warnings.warn_explicit(
-            f"Casting range_for boundary values from {info.dtype} to i32, "
-            "which may cause numerical issues",
+            say.loop_bound_is_cast(type=info.dtype),
             Warning,
             t.source.file,
             node.lineno,
@@ -261,10 +241,7 @@ def _bind_vector(t, targets, indices):
 def _check_loop_variables(t, node):
     for name in _targets(node):
         if name in t.names:
-            raise TaichiSyntaxError(
-                f"Variable '{name}' is already declared in the outer scope and cannot be used "
-                "as loop variable"
-            )
+            raise say.variable_already_declared_outer_scope_and(name=name)
 
 
 def field_filler(field):

@@ -3,6 +3,7 @@
 from _ast import For, FunctionDef, If, While
 
 from .. import errors
+from ..diagnostics import say
 from ..errors import TaichiCompilationError, TaichiTypeError
 
 _WIDTH = 100
@@ -50,10 +51,7 @@ def located(source, node, error):
     if isinstance(error, _native.BuilderError):
         return TaichiTypeError(where + str(error))
     if isinstance(error, RecursionError):
-        return TaichiCompilationError(
-            where + "The functions of this kernel call each other without end while they are "
-            "inlined. Use @ti.real_func for recursion at run time."
-        )
+        return TaichiCompilationError(where + str(say.functions_inlined_without_end()))
     return TaichiCompilationError(where + _foreign(error))
 
 

@@ -22,7 +22,8 @@ from _ast import (
     comprehension,
 )
 
-from ..errors import TaichiNameError, TaichiSyntaxError
+from ..diagnostics import say
+from ..errors import TaichiNameError
 
 _MISSING = object()
 EMPTY = type("EMPTY", (), {"__repr__": lambda self: "<no default>"})()
@@ -92,7 +93,7 @@ class FunctionSource:
         fn, code = self.fn, self.fn.__code__
         if code.co_flags & 0x0C or code.co_kwonlyargcount:
             kind = "*args, **kwargs and keyword-only parameters"
-            raise TaichiSyntaxError(f"{kind} are not supported in '{self.name}'")
+            raise say.kind_of_function_not_supported(kind=kind, name=self.name)
         names = code.co_varnames[: code.co_argcount]
         annotations = self.annotations()
         defaults = fn.__defaults__ or ()
@@ -141,14 +142,12 @@ class FunctionSource:
             try:
                 return cell.cell_contents
             except ValueError:
-                raise TaichiNameError(
-                    f'Name "{name}" is not bound yet in the enclosing function'
-                ) from None
+                raise say.name_not_bound_yet_enclosing_function(name=name) from None
         found = fn.__globals__.get(name, _MISSING)
         if found is _MISSING:
             found = getattr(builtins, name, _MISSING)
             if found is _MISSING:
-                raise TaichiNameError(f'Name "{name}" is not defined')
+                raise say.name_not_defined(name=name)
         return found
 
     # --- text and tree
@@ -175,10 +174,7 @@ class FunctionSource:
         lines = self._lines
         start = self.first_line - 1
         if not lines or start >= len(lines):
-            raise TaichiSyntaxError(
-                f"The source of '{self.name}' cannot be read: kernels and functions need their "
-                f"source text ({self.file})"
-            )
+            raise say.source_cannot_read_kernels_and_functions(name=self.name, file=self.file)
         indent = _indent(lines[start])
         # Decorators first; the block starts after the line of `def`.
         at = start

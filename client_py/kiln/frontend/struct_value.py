@@ -1,6 +1,6 @@
 """Struct values of a kernel."""
 
-from ..errors import TaichiRuntimeTypeError, TaichiSyntaxError
+from ..diagnostics import say
 from .expr import Expr, Ref
 
 
@@ -16,7 +16,7 @@ def make(ctx, struct_type, values):
 def return_struct(ctx, value, of):
     value = ctx.expr(value)
     if value.type.id != ctx.type_id(of):
-        raise TaichiRuntimeTypeError.get_ret(str(of), value.type.name)
+        raise say.result_not_convertible(needed=of, got=value.type.name)
     return value.node
 
 
@@ -45,7 +45,7 @@ class StructRef:
         if found is None:
             method = self.field._type.methods.get(name)
             if method is None:
-                raise AttributeError(f"struct has no member '{name}'")
+                raise say.struct_has_no_member(name=name)
             from ..struct import bind
 
             found = bind(method, self)
@@ -68,7 +68,7 @@ class StructRef:
         elif hasattr(value, "entries"):
             value = value.entries
         if not isinstance(value, dict) or set(value) != set(self.field._members):
-            raise TaichiSyntaxError(f"{value!r} cannot be assigned to a {self.field._type}")
+            raise say.value_cannot_be_assigned_to_struct(value=value, type=self.field._type)
         for name, item in value.items():
             member = self.member(name)
             if member.__class__ is StructRef:

@@ -1,7 +1,7 @@
 """Subscripts: elements of fields and arrays, of vectors and matrices, and of
 Python containers that are known while the kernel is compiled."""
 
-from ..errors import TaichiCompilationError, TaichiIndexError, TaichiSyntaxError
+from ..diagnostics import say
 from .context import ArrayArgument
 from .expr import Expr, Ref
 from .struct_value import StructRef
@@ -45,7 +45,7 @@ def index_nodes(ctx, index, nodes):
     elif hasattr(index, "__index__"):
         nodes.append(ctx.const_i32(index.__index__()))
     elif isinstance(index, slice):
-        raise TaichiSyntaxError("Slices are only supported for vectors and matrices")
+        raise say.slices_are_only_supported_for_vectors()
     else:
         nodes.append(ctx.node(index))
 
@@ -56,7 +56,7 @@ def _field_element(ctx, field, index):
         index_nodes(ctx, index, nodes)
     ndim = field.ndim if field.__class__ is ArrayArgument else len(field.shape)
     if len(nodes) != ndim:
-        raise TaichiIndexError(f"Field with dim {ndim} accessed with indices of dim {len(nodes)}")
+        raise say.field_with_dim_accessed_with_indices(ndim=ndim, got=len(nodes))
     if hasattr(field, "_members"):
         return StructRef(ctx, field, nodes)
     return Ref(ctx, ctx.builder.global_(ctx.param_of(field), nodes), Ref.GLOBAL)
@@ -65,12 +65,12 @@ def _field_element(ctx, field, index):
 def _tensor_element(ctx, base, index):
     shape = base.type.shape
     if not shape:
-        raise TaichiSyntaxError(f"A scalar of type {base.type.name} cannot be subscripted")
+        raise say.scalar_type_cannot_subscripted(type=base.type.name)
     items = list(index) if isinstance(index, tuple) else [index]
     if len(items) == 1 and len(shape) == 2:
         items = _flatten(ctx, items[0])
     if len(items) != len(shape):
-        raise TaichiIndexError(f"Expected {len(shape)} indices, got {len(items)}.")
+        raise say.expected_indices_got(count=len(shape), got=len(items))
     if any(i.__class__ is slice for i in items):
         return _slice(ctx, base, items, shape)
     static = [_static_index(ctx, i, n) for i, n in zip(items, shape)]
@@ -96,12 +96,12 @@ def _static_index(ctx, index, extent):
     if isinstance(index, Expr):
         return None
     if not hasattr(index, "__index__"):
-        raise TaichiIndexError(f"A vector or matrix cannot be subscripted by {index!r}")
+        raise say.vector_or_matrix_cannot_subscripted_by(index=index)
     value = index.__index__()
     if value < 0:
-        raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
+        raise say.negative_indices_are_not_supported_taichi()
     if value >= extent:
-        raise TaichiIndexError(f"Index {value} is out of range for a size of {extent}")
+        raise say.index_out_range_for_size(value=value, extent=extent)
     return value
 
 
@@ -131,10 +131,8 @@ def slice_elements(ctx, base, items, shape):
 def _slice_axis(index, extent):
     for bound in (index.start, index.stop, index.step):
         if isinstance(bound, Expr):
-            raise TaichiCompilationError(
-                "Taichi does not support variables in slice now, please use constant instead of it."
-            )
+            raise say.taichi_does_not_support_variables_slice()
         if bound is not None and bound < 0:
-            raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
+            raise say.negative_indices_are_not_supported_taichi()
     stop = extent if index.stop is None else min(index.stop, extent)
     return list(range(index.start or 0, stop, index.step or 1))

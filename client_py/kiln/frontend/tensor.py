@@ -1,6 +1,6 @@
 """Attributes of kernel values: swizzles, struct members, matrix methods."""
 
-from ..errors import TaichiSyntaxError, TaichiTypeError
+from ..diagnostics import say
 from .expr import Expr, Ref
 
 GROUPS = ("xyzw", "rgba", "stpq")
@@ -29,7 +29,7 @@ def swizzle(name, shape):
     indices = [group.index(c) for c in name]
     if max(indices) >= n:
         valid = tuple(group[:n])
-        raise TaichiSyntaxError(f"vec{n} only has attributes={valid}, got={tuple(name)}")
+        raise say.vec_only_has_attributes_got(n=n, valid=valid, got=tuple(name))
     return indices
 
 
@@ -61,7 +61,7 @@ def attribute(base, name):
         return info.shape
     if name in ("n", "m") and info.shape:
         return (info.shape + (1,))[name == "m"]
-    raise TaichiTypeError(f"A value of type {info.name} has no attribute '{name}'")
+    raise say.value_type_has_no_attribute(type=info.name, name=name)
 
 
 def attribute_address(base, name):

@@ -14,12 +14,11 @@ inlined function's error then gets the place of the call, and so on outwards.
 import sys
 
 from .. import types as ti_types
+from ..diagnostics import say
 from ..errors import (
     TaichiCompilationError,
     TaichiRuntimeError,
     TaichiRuntimeTypeError,
-    TaichiSyntaxError,
-    TaichiTypeError,
 )
 from . import active, report
 from .context import ArrayArgument
@@ -30,7 +29,6 @@ from .struct_value import StructRef
 # What the rest of the current block is worth.
 NORMAL, ENDED, BREAK, CONTINUE, RETURNED = range(5)
 
-NO_RESULT = "Kernel has a return type but does not have a return statement"
 _MISSING = object()
 _INLINE_LIMIT = 200
 
@@ -50,7 +48,7 @@ class RefDict(dict):
 class Handlers(dict):
     def __missing__(self, kind):
         def unsupported(t, node):
-            raise TaichiSyntaxError(f'Unsupported node "{kind.__name__}"')
+            raise say.unsupported_node(kind=kind.__name__)
 
         return unsupported
 
@@ -236,7 +234,7 @@ class Transformer:
                 node = ctx.node_or_none(value)
             if not node:
                 if isinstance(value, complex):
-                    raise TaichiTypeError(f"Invalid constant scalar data type: {kind}")
+                    raise say.invalid_constant_scalar_data_type(kind=kind)
                 return value
             value = Expr(ctx, node)
         if not mutable:
@@ -282,7 +280,7 @@ def build_kernel(ctx, source, arguments, returns):
             t.create(parameter.name, argument)
         t.block(source.tree.body)
         if returns and t.status != RETURNED:
-            raise TaichiSyntaxError(NO_RESULT)
+            raise say.kernel_returns_nothing()
     except (TaichiCompilationError, TaichiRuntimeTypeError) as error:
         cause = error.__cause__
         raise type(error)("\n" + str(error)) from cause
@@ -337,9 +335,7 @@ def _bind(t, parameter, annotation, argument):
         return argument  # by reference
     if isinstance(annotation, ti_types.NdarrayType) or annotation is ti_types.NdarrayType:
         if argument.__class__ is not ArrayArgument and not hasattr(argument, "_is_array"):
-            raise TaichiSyntaxError(
-                f"Argument {parameter.name} of type {annotation} is not recognized."
-            )
+            raise say.func_annotation_not_recognized(name=parameter.name, annotation=annotation)
         return argument
     mutable = parameter.name in t.mutable
     if isinstance(annotation, ti_types.MatrixType):
@@ -347,17 +343,15 @@ def _bind(t, parameter, annotation, argument):
         if value.__class__ is not Expr:
             value = ctx.expr(value)
         shape = value.type.shape
-        expected = f"Argument {parameter.name} of type {annotation!r} is expected to be a Matrix"
+        fields = {"name": parameter.name, "annotation": annotation}
         if not shape:
-            raise TaichiSyntaxError(f"{expected}, but got {type(argument)}.")
+            raise say.func_argument_is_no_tensor(**fields, kind=type(argument))
         if len(shape) != annotation.ndim:
-            raise TaichiSyntaxError(
-                f"{expected} with ndim {annotation.ndim}, but got {len(shape)}."
-            )
+            raise say.func_argument_ndim(**fields, ndim=annotation.ndim, count=len(shape))
         if shape[0] != annotation.n:
-            raise TaichiSyntaxError(f"{expected} with n {annotation.n}, but got {shape[0]}.")
+            raise say.func_argument_rows(**fields, n=annotation.n, got=shape[0])
         if len(shape) == 2 and shape[1] != annotation.m:
-            raise TaichiSyntaxError(f"{expected} with m {annotation.m}, but got {shape[1]}.")
+            raise say.func_argument_columns(**fields, m=annotation.m, got=shape[1])
         return t.variable(value, mutable)
     if annotation.__class__ is ti_types.DType or annotation in (int, float, bool):
         value = ctx.cast(ctx.value(argument), ti_types.cook_dtype(annotation))

@@ -1,0 +1,52 @@
+"""Every text that tells the user what is wrong, in one table.
+
+A row is an id, the exception that says it (`str` for the text of a warning or a part of another
+row) and a template with named fields:
+
+    "argument_is_immutable": (TaichiSyntaxError, 'Kernel argument "{name}" is immutable …'),
+
+and is used by its id:
+
+    raise say.argument_is_immutable(name=name)
+
+To add one: a row in the module of its area (calls, checks, expressions, fields, program,
+statements, tensors), and a language case that shows it. tests/diagnostics_test.py fails for a text
+outside the table, a use that does not fit its row, a row that nothing uses, and a row that no case
+shows. Texts of the native parts are in lang/diagnostics.h, under the same rules.
+"""
+
+AREAS = ("calls", "checks", "expressions", "fields", "program", "statements", "tensors")
+
+_rows = {}
+
+
+def rows():
+    """{id: (class, template)} of all areas; read when the first error needs it."""
+    if not _rows:
+        from importlib import import_module
+
+        for area in AREAS:
+            _rows.update(import_module(f"{__name__}.{area}").ROWS)
+    return _rows
+
+
+class _Say:
+    """Makes what the row of that id says: an exception, or the text."""
+
+    def __getattr__(self, id):
+        row = rows().get(id)
+        if row is None:
+            raise AttributeError(f"no diagnostic '{id}'")
+        kind, template = row
+        return lambda **fields: kind(template.format(**fields))
+
+
+say = _Say()
+
+
+def near(name, candidates):
+    """A hint with the candidate most like the misspelt name; nothing if none is like it."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(str(name), [c for c in candidates if c != name], 1, 0.7)
+    return f" Did you mean '{found[0]}'?" if found else ""

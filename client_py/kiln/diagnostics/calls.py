@@ -1,0 +1,162 @@
+"""What calls of kernels and functions are refused for."""
+
+from ..errors import (
+    TaichiCompilationError,
+    TaichiRuntimeError,
+    TaichiRuntimeTypeError,
+    TaichiSyntaxError,
+)
+
+ROWS = {
+    "argument_not_convertible": (TaichiRuntimeTypeError, "Argument '{name}': {error}"),
+    "argument_of_wrong_type": (
+        TaichiRuntimeTypeError,
+        "Argument '{name}' (type={kind}) cannot be converted into required type {needed}",
+    ),
+    "argument_out_of_range": (
+        TaichiRuntimeTypeError,
+        "Argument {position} of kernel '{kernel}': {value} is out of range for '{parameter}'",
+    ),
+    "arguments_kernel_changed_while_was_compiled": (
+        TaichiRuntimeError,
+        "the arguments of kernel '{kernel}' changed while it was compiled",
+    ),
+    "array_argument_dtype": (
+        ValueError,
+        "Invalid value for argument {name} - required array has dtype={required}, "
+        "array with dtype={got} is provided",
+    ),
+    "array_argument_ndim": (
+        ValueError,
+        "Invalid value for argument {name} - required array has ndim={ndim}, array "
+        "with {count} dimensions is provided",
+    ),
+    "array_argument_of_unsupported_dtype": (
+        TypeError,
+        "Invalid value for argument {name} - arrays of dtype {dtype} are not supported",
+    ),
+    "array_argument_of_wrong_type": (
+        TaichiRuntimeTypeError,
+        "Invalid type for argument {name}, got {kind}",
+    ),
+    "cannot_template_argument_content_may_change": (
+        TypeError,
+        "a {kind} cannot be the template argument '{name}': its content may change; pass a tuple",
+    ),
+    "ellipsis_not_supported_return_type_annotations": (
+        TaichiSyntaxError,
+        "Ellipsis is not supported in return type annotations",
+    ),
+    "expect_element_type_for_argument_but": (
+        TypeError,
+        "Expect element type {element} for argument {name}, but get {got}",
+    ),
+    "field_for_array_argument": (
+        TaichiRuntimeTypeError,
+        "Invalid type for argument {name}, got {value}",
+    ),
+    "func_called_from_python": (
+        TaichiSyntaxError,
+        "Taichi functions cannot be called from Python-scope.",
+    ),
+    "func_parameter_missing": (TaichiSyntaxError, "Parameter `{name}` missing."),
+    "func_too_many_arguments": (
+        TaichiSyntaxError,
+        "Too many arguments. Expected ({names}), got ({given}).",
+    ),
+    "func_unexpected_argument": (TaichiSyntaxError, "Unexpected argument '{name}'."),
+    "gradients_kernels_are_not_supported_yet": (
+        TaichiRuntimeError,
+        "gradients of kernels are not supported yet (kernel '{kernel}')",
+    ),
+    "invalid_type_annotation_argument_taichi_kernel": (
+        TaichiSyntaxError,
+        "Invalid type annotation (argument {position}) of Taichi kernel: {annotation}",
+    ),
+    "invalid_value_for_argument_required_array": (
+        ValueError,
+        "Invalid value for argument {name} - required array has ndim={ndim} "
+        "element_dim={element_dim}, array with {count} dimensions is provided",
+    ),
+    "invalid_value_for_argument_required_element": (
+        ValueError,
+        "Invalid value for argument {name} - required element type: {element}, but "
+        "{got} is provided",
+    ),
+    "invalid_value_for_argument_required_element_dim": (
+        ValueError,
+        "Invalid value for argument {name} - required element_dim={element_dim}, array "
+        "with {count} dimensions is provided",
+    ),
+    "invalid_value_for_argument_required_element_shape": (
+        ValueError,
+        "Invalid value for argument {name} - required element_shape={shape}, array "
+        "with element shape of {element_shape} is provided",
+    ),
+    "kernel_has_many_instances": (
+        str,
+        "kernel '{kernel}' has {count} instances: each new value of a template "
+        "argument compiles it again",
+    ),
+    "kernel_multiple_values_for_argument": (
+        TaichiSyntaxError,
+        "\nMultiple values for argument '{name}'.",
+    ),
+    "kernel_parameter_missing": (TaichiSyntaxError, "\nParameter `{parameter}` missing."),
+    "kernel_too_many_arguments": (
+        TaichiSyntaxError,
+        "\nToo many arguments. Expected ({expected}), got ({given}).",
+    ),
+    "kernel_unexpected_argument": (TaichiSyntaxError, "\nUnexpected argument '{name}'."),
+    "ndarray_argument_ndim": (
+        ValueError,
+        "Invalid value for argument {name} - required ndim={ndim}, but {count}d "
+        "ndarray with shape {shape} is provided",
+    ),
+    "ndarray_argument_needs_grad": (
+        ValueError,
+        "Invalid value for argument {name} - required needs_grad=True, but False is provided",
+    ),
+    "ndarray_shouldn_t_passed_via_ti": (
+        TaichiRuntimeTypeError,
+        "Ndarray shouldn't be passed in via `ti.template()`, please annotate your "
+        "kernel using `ti.types.ndarray(...)` instead",
+    ),
+    "no_struct": (TypeError, "it is no struct"),
+    "non_contiguous_numpy_arrays_are_not": (
+        ValueError,
+        "Non contiguous numpy arrays are not supported, please call "
+        "np.ascontiguousarray(arr) before passing it into taichi kernel.",
+    ),
+    "parameter_unknown_kind": (TaichiCompilationError, "a parameter of unknown kind {kind}"),
+    "read_only_array_written": (
+        ValueError,
+        "Argument {position} of kernel '{kernel}': the array for '{name}' is "
+        "read-only, and the kernel writes to it",
+    ),
+    "scalar_argument_of_wrong_type": (
+        TaichiRuntimeTypeError,
+        "Argument {position} (type={kind}) cannot be converted into required type "
+        "{needed} (parameter '{name}' of kernel '{kernel}')",
+    ),
+    "sparse_matrix_builders_are_not_supported": (
+        TaichiRuntimeError,
+        "sparse matrix builders are not supported yet",
+    ),
+    "struct_argument_of_wrong_type": (
+        TaichiRuntimeTypeError,
+        "Argument '{name}' (type={kind}) cannot be converted into required type {needed}: {error}",
+    ),
+    "taichi_kernels_do_not_support_default": (
+        TaichiSyntaxError,
+        "Taichi kernels do not support default values for arguments",
+    ),
+    "taichi_kernels_parameters_must_type_annotated": (
+        TaichiSyntaxError,
+        "Taichi kernels parameters must be type annotated",
+    ),
+    "unhashable_type_cannot_template_argument": (
+        TypeError,
+        "unhashable type: '{kind}' cannot be the template argument '{name}'",
+    ),
+}

@@ -1,0 +1,195 @@
+"""What fields, ndarrays and SNodes are refused for."""
+
+from ..errors import TaichiIndexError, TaichiRuntimeError, TaichiSyntaxError
+
+ROWS = {
+    "axes_and_dimensions_different_number": (
+        TaichiRuntimeError,
+        "axes and dimensions of different number ({axes} != {extents})",
+    ),
+    "axes_one_level_must_different": (TaichiRuntimeError, "axes of one level must be different"),
+    "axes_order_must_different": (TaichiSyntaxError, "The axes in order must be different"),
+    "cannot_copy_from_non_field_object": (TypeError, "Cannot copy from a non-field object"),
+    "cannot_copy_from_non_ndarray_object": (TypeError, "Cannot copy from a non-ndarray object"),
+    "components_lie_different_trees": (
+        TaichiRuntimeError,
+        "the components of {title} lie in different trees",
+    ),
+    "d_ndarray_indexed_with_d_indices": (
+        TaichiIndexError,
+        "{ndim}d ndarray indexed with {got}d indices: {indices}",
+    ),
+    "deactivation_snodes_not_supported_yet": (
+        TaichiRuntimeError,
+        "deactivation of {kind} SNodes is not supported yet ({node})",
+    ),
+    "detected_illegal_element_type_please_aware": (
+        TypeError,
+        "Detected illegal element of type: {kind}. Please be aware that slicing a "
+        "ti.field is not supported so far.",
+    ),
+    "dimension_field_must_integer_got": (
+        TypeError,
+        "a dimension of a field must be an integer, got {extent!r}",
+    ),
+    "dimensionality_shape_and_offset_must_same": (
+        TaichiSyntaxError,
+        "The dimensionality of shape and offset must be the same ({dim} != {got})",
+    ),
+    "dimensionality_shape_and_order_must_same": (
+        TaichiSyntaxError,
+        "The dimensionality of shape and order must be the same ({dim} != {got})",
+    ),
+    "does_not_fit_element_type": (
+        TypeError,
+        "{value} does not fit an element of type {dtype} of {title}",
+    ),
+    "dynamic_snode_has_one_axis": (TaichiRuntimeError, "a dynamic SNode has one axis"),
+    "every_dimension_taichi_field_should_positive": (
+        TaichiRuntimeError,
+        "Every dimension of a Taichi field should be positive, got {extent} in "
+        "demension {position}.",
+    ),
+    "expected_but_provided": (TypeError, "{needed} expected, but {kind} provided"),
+    "field_and_numpy_array_shapes_differ": (
+        ValueError,
+        "ti.field shape {shape} does not match the numpy array shape {got}",
+    ),
+    "field_and_source_shapes_differ": (
+        ValueError,
+        "ti.field shape {shape} does not match the source field shape {got}",
+    ),
+    "field_index_out_of_bounds": (
+        IndexError,
+        "index {index} is out of bounds for axis {axis} of {title}: {first} <= index < "
+        "{end} (shape {shape})",
+    ),
+    "fieldsbuilder_finalized": (TaichiRuntimeError, "FieldsBuilder finalized"),
+    "finalizing_empty_builder": (str, "Finalizing an empty FieldsBuilder!"),
+    "gone_memory_ended_with_ti_reset": (
+        TaichiRuntimeError,
+        "{title} is gone: its memory ended with ti.reset(), ti.init() or destroy()",
+    ),
+    "gone_memory_was_given_back": (
+        TaichiRuntimeError,
+        "{title} is gone: its memory was given back",
+    ),
+    "has_been_placed_already": (TaichiRuntimeError, "{title} has been placed already"),
+    "has_no_memory": (TaichiRuntimeError, "{title} has no memory"),
+    "index_ndarray_must_integer_got": (
+        TypeError,
+        "an index of an ndarray must be an integer, got {index!r}",
+    ),
+    "invalid_axis": (TaichiSyntaxError, "Invalid axis {letter}"),
+    "invalid_index_for": (IndexError, "invalid index {key!r} for {title}"),
+    "layout_can_set_soa_only_when": (
+        TaichiSyntaxError,
+        "layout can be set to SOA only when shape is specified",
+    ),
+    "lies_below_snode_which_not_supported": (
+        TaichiRuntimeError,
+        "{title} lies below the {kind} SNode '{sparse}', which is not supported yet",
+    ),
+    "matrix_field_and_numpy_array_shapes_differ": (
+        ValueError,
+        "ti.Matrix.field shape {shape} with elements {element_shape} does not match "
+        "the numpy array shape {got}",
+    ),
+    "matrix_fields_with_components_several_types": (
+        TaichiRuntimeError,
+        "matrix fields with components of several types are not supported yet",
+    ),
+    "maximum_dynamic_snode_cannot_exceed_maximum": (
+        TaichiRuntimeError,
+        "The maximum {name} of a dynamic SNode cannot exceed the maximum value of a "
+        "32-bit signed integer: Got {value} > 2**31-1",
+    ),
+    "members_struct_field_cannot_replaced": (
+        AttributeError,
+        "the members of a struct field cannot be replaced",
+    ),
+    "mismatch_shape_expected_but_provided": (
+        ValueError,
+        "Mismatch shape: {full} expected, but {got} provided",
+    ),
+    "ndarray_index_out_of_bounds": (
+        IndexError,
+        "index {index} is out of bounds for axis {axis} of {title}: 0 <= index < "
+        "{extent} (shape {shape})",
+    ),
+    "ndarrays_structs_are_not_supported_yet": (
+        TaichiRuntimeError,
+        "ndarrays of structs are not supported yet",
+    ),
+    "not_supported_as_ndarray_element_type": (
+        TaichiRuntimeError,
+        "{dtype} is not supported as ndarray element type",
+    ),
+    "not_supported_for_field_with_needs_grad": (
+        TaichiRuntimeError,
+        "{dtype} is not supported for field with `needs_grad=True` or `needs_dual=True`.",
+    ),
+    "not_supported_for_ndarray_with_needs_grad": (
+        TaichiRuntimeError,
+        "{dtype} is not supported for ndarray with `needs_grad=True` or `needs_dual=True`.",
+    ),
+    "not_valid_shape_for_ndarray": (
+        TaichiRuntimeError,
+        "{extents} is not a valid shape for ndarray",
+    ),
+    "nothing_can_added_below_place": (TaichiRuntimeError, "nothing can be added below a place"),
+    "placed_by_fieldsbuilder_that_has_not": (
+        TaichiRuntimeError,
+        "{title} is placed by a FieldsBuilder that has not been finalized",
+    ),
+    "placed_with_offset_of_other_dimensionality": (
+        TaichiRuntimeError,
+        "The dimensionality of shape and offset must be the same ({axes} != {got})",
+    ),
+    "quant_array_not_supported_yet": (TaichiRuntimeError, "quant_array is not supported yet"),
+    "quantised_fields_are_not_supported_yet": (
+        TaichiRuntimeError,
+        "quantised fields are not supported yet",
+    ),
+    "shape_cannot_none_when_offset_set": (
+        TaichiSyntaxError,
+        "shape cannot be None when offset is set",
+    ),
+    "shape_cannot_none_when_order_set": (
+        TaichiSyntaxError,
+        "shape cannot be None when order is set",
+    ),
+    "shape_with_elements_does_not_match": (
+        ValueError,
+        "shape {shape} with elements {element_shape} does not match the source's {got} "
+        "with {got_element}",
+    ),
+    "slicing_not_supported_on_ti_field": (
+        AssertionError,
+        "Slicing is not supported on ti.field: {count} indices needed, got {key!r}",
+    ),
+    "snode_tree_has_been_destroyed": (TaichiRuntimeError, "SNode tree has been destroyed"),
+    "snodes_kernels_are_not_supported_yet": (
+        TaichiRuntimeError,
+        "SNodes in kernels are not supported yet: {kind} ({owner})",
+    ),
+    "struct_field_has_no_member": (AttributeError, "the struct field has no member '{name}'"),
+    "struct_for_only_available_taichi_scope": (
+        NotImplementedError,
+        "Struct for is only available in Taichi scope.",
+    ),
+    "there_are_axes_got_axis": (TaichiRuntimeError, "there are {limit} axes, got axis {number}"),
+    "these_field_s_are_not_placed": (
+        TaichiRuntimeError,
+        "These field(s) are not placed:\n"
+        '  File "{file}", line {line}\n'
+        "(give a shape, or place the field below ti.root)",
+    ),
+    "ti_not_supported_yet": (TaichiRuntimeError, "ti.{name} is not supported yet: {node!r}"),
+    "type_cannot_element_type": (
+        TypeError,
+        "{value!r} of type {kind} cannot be an element of type {dtype} of {title}",
+    ),
+    "value_cannot_be_placed": (ValueError, "{arg} cannot be placed"),
+    "value_not_of_shape": (ValueError, "{value!r} is not of shape {shape}"),
+}

@@ -1,0 +1,42 @@
+"""What `ti.init` and the program as a whole are refused for."""
+
+from ..errors import TaichiRuntimeError
+
+ROWS = {
+    "arch_falls_back": (str, "Arch={names} is not supported, falling back to CPU"),
+    "arch_must_one_ti_cpu_ti": (
+        TypeError,
+        "arch must be one of ti.cpu, ti.cuda, ti.gpu, …, got {candidate!r}",
+    ),
+    "arch_not_supported": (RuntimeError, "Arch={names} is not supported"),
+    "cannot_maybe_you_forgot_call_ti": (
+        TaichiRuntimeError,
+        "Cannot {what}, maybe you forgot to call `ti.init()` first?",
+    ),
+    "default_up_always_unsigned_type_default_ip_please": (
+        KeyError,
+        "'default_up' is always the unsigned type of 'default_ip'. Please set "
+        "'default_ip' instead.",
+    ),
+    "environment_overridden": (
+        str,
+        'Environment variable TI_{variable}={text} overridden by ti.init argument "{name}"',
+    ),
+    "invalid_ti__should_or": (ValueError, "Invalid TI_{name}={text}, should be 32 or 64"),
+    "logging_level_one_got": (ValueError, "a logging level is one of {levels}, got {level!r}"),
+    "require_version_should_formatted_following_pep_and": (
+        Exception,
+        "The require_version should be formatted following PEP 440, and inlucdes "
+        "major, minor, and patch number, e.g., major.minor.patch.",
+    ),
+    "taichi_version_mismatch_required_version_installed": (
+        Exception,
+        "Taichi version mismatch. Required version >= {major}.{minor}.{patch}, "
+        "installed version = {installed}.",
+    ),
+    "unknown_architecture_name": (TaichiRuntimeError, "Unknown architecture name: {name}"),
+    "unrecognized_keyword_argument_s_for_ti": (
+        KeyError,
+        "Unrecognized keyword argument(s) for ti.init: {names}",
+    ),
+}

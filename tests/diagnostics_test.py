@@ -1,0 +1,134 @@
+"""The table of diagnostics is whole: nothing is said outside it, nothing in it is unseen."""
+
+import ast
+import importlib
+import pathlib
+import re
+import string
+import sys
+import types
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "client_py" / "kiln"
+EXPECTED = ROOT / "tests" / "e2e" / "language" / "expected"
+
+# Parts that are no language: their errors are those of a library.
+LIBRARY = (
+    "cli.py",
+    "compat.py",
+    "errors.py",
+    "gui.py",
+    "png.py",
+    "profiler.py",
+    "raster.py",
+    "ui.py",
+    "__init__.py",
+    "lang/",
+    "tools/",
+)
+
+
+def _load_table():
+    """kiln.diagnostics without the package around it, whose native part may not be built."""
+    for name, path in (("table", PACKAGE), ("table.diagnostics", PACKAGE / "diagnostics")):
+        module = types.ModuleType(name)
+        module.__path__ = [str(path)]
+        sys.modules[name] = module
+    source = (PACKAGE / "diagnostics" / "__init__.py").read_text()
+    module = sys.modules["table.diagnostics"]
+    exec(compile(source, "diagnostics", "exec"), module.__dict__)
+    importlib.import_module("table.errors")
+    return module.rows()
+
+
+ROWS = _load_table()
+
+
+def _language_files():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE).as_posix()
+        if not place.startswith(("diagnostics/", *LIBRARY)):
+            yield place, ast.parse(path.read_text())
+
+
+def _words(node):
+    """Whether text of ours is in the expression; names of functions and files are not."""
+    return any(
+        isinstance(n, ast.Constant)
+        and isinstance(n.value, str)
+        and re.search("[a-z] ?[a-z]", n.value)
+        for n in ast.walk(node)
+    )
+
+
+def _said():
+    """(place, id, names of the fields, or None where they are not written out)"""
+    for place, tree in _language_files():
+        calls = {n.func: n for n in ast.walk(tree) if isinstance(n, ast.Call)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "say":
+                call = calls.get(node)
+                fields = {k.arg for k in call.keywords} if call else {None}
+                where = f"{place}:{node.lineno}"
+                yield where, node.attr, None if None in fields else fields
+
+
+def _fields(template):
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+
+
+def test_no_text_outside_the_table():
+    found = []
+    for place, tree in _language_files():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            name = ast.unparse(node.func).rpartition(".")[2]
+            if re.fullmatch(r"\w*(Error|Exception)", name) and any(map(_words, node.args)):
+                found.append(f"{place}:{node.lineno}: {ast.unparse(node)}")
+    assert not found, "not in kiln/diagnostics:\n" + "\n".join(found)
+
+
+def test_uses_fit_their_rows():
+    found = []
+    for where, id, fields in _said():
+        if id not in ROWS:
+            found.append(f"{where}: no row '{id}'")
+        elif fields is not None and fields != _fields(ROWS[id][1]):
+            found.append(f"{where}: '{id}' has fields {_fields(ROWS[id][1])}, given {fields}")
+    assert not found, "\n".join(found)
+
+
+def test_every_row_is_used():
+    assert not set(ROWS) - {id for _, id, _ in _said()}
+
+
+def _pattern(template):
+    """The template as a regular expression for a recorded outcome."""
+    pieces = []
+    for text, name, _, _ in string.Formatter().parse(template):
+        pieces.append(r"\s+".join(re.escape(word) for word in re.split(r"\s+", text)))
+        if name is not None:
+            pieces.append(r".*?")
+    return re.compile("".join(pieces).strip(), re.DOTALL)
+
+
+def _recorded():
+    """What the language cases show: a text for each case, its line marks removed."""
+    texts = []
+    for path in sorted(EXPECTED.glob("*.txt")):
+        for outcome in path.read_text().split("\n== "):
+            texts.append(re.sub(r"^(  \| ?|prints )", "", outcome, flags=re.MULTILINE))
+    return texts
+
+
+# Rows whose cases are still to be written.
+_PENDING = EXPECTED / "pending_diagnostics"
+NOT_SHOWN_YET = set(_PENDING.read_text().split()) if _PENDING.exists() else set()
+
+
+def test_every_row_is_shown_by_a_language_case():
+    recorded = _recorded()
+    shown = {id for id, (_, t) in ROWS.items() if any(map(_pattern(t).search, recorded))}
+    missing = sorted(set(ROWS) - shown - NOT_SHOWN_YET)
+    assert not missing, f"no language case shows these {len(missing)} rows: {missing}"
