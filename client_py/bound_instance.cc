@@ -28,6 +28,7 @@ Matcher MakeMatcher(const py::tuple& spec) {
     matcher.ndim = py::cast<int>(spec[2]);
     matcher.element_shape = py::cast<std::vector<uint32_t>>(spec[3]);
     matcher.numpy_element_axes = py::cast<int>(spec[4]);
+    if (spec.size() > 5) matcher.object = Own(py::object(spec[5]));
   } else {
     throw py::value_error("unknown matcher " + kind);
   }

@@ -17,7 +17,7 @@ namespace kiln {
 struct Matcher {
   enum Kind { kAny, kIs, kWeak, kEqual, kArray };
   Kind kind = kAny;
-  PyObject* object = nullptr;  // owned; a weak reference for kWeak
+  PyObject* object = nullptr;  // owned; weak reference for kWeak, exact type or null for kArray
   Scalar scalar = proto::SCALAR_NONE;
   int ndim = 0;                         // kArray: without the element's axes
   std::vector<uint32_t> element_shape;  // kArray

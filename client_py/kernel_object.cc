@@ -64,6 +64,8 @@ bool EqualTemplates(PyObject* a, PyObject* b) {
 }
 
 bool MatchesArray(const Matcher& matcher, PyObject* argument) {
+  if (matcher.object != nullptr && reinterpret_cast<PyObject*>(Py_TYPE(argument)) != matcher.object)
+    return false;
   ArrayView view;
   if (!ViewArray(argument, &view)) return false;
   const int element_axes = static_cast<int>(matcher.element_shape.size());

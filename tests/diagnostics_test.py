@@ -24,6 +24,7 @@ LIBRARY = (
     "ui.py",
     "__init__.py",
     "lang/",
+    "linalg/",
     "tools/",
 )
 

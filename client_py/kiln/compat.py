@@ -55,7 +55,6 @@ _VIEWS = {
     "lang.snode": ("snode",),
     "lang.struct": ("struct",),
     "lang.util": ("types",),
-    "linalg": (),
     "math": (),
     "simt": (),
     "sparse": (),

@@ -480,6 +480,28 @@ class _Array(_Parameter):
         raise say.array_argument_dtype(name=self.name, required=required, got=got)
 
 
+class _Triplets(_Parameter):
+    """A sparse matrix builder, passed as the array of words that it is."""
+
+    needed = "sparse_matrix_builder"
+
+    def specialise(self, value):
+        from .frontend.triplets import triplets_argument
+        from .linalg import SparseMatrixBuilder
+
+        if type(value) is not SparseMatrixBuilder:
+            raise say.argument_of_wrong_type(
+                name=self.name, kind=type(value), needed="ti.linalg.SparseMatrixBuilder"
+            )
+        scalar, dtype = value._word.scalar, value.dtype
+        descriptor = _native.ndarray_descriptor(scalar, [], 1)
+        return _Spec(
+            ("array", scalar, 1, [], 0, SparseMatrixBuilder),
+            ("array",),
+            lambda ctx: triplets_argument(ctx, descriptor, dtype),
+        )
+
+
 def _element_type(annotation):
     """What the elements have to be: None, a scalar type or a MatrixType."""
     dims, shape = annotation.element_dim, annotation.element_shape
@@ -566,7 +588,7 @@ def _make_parameter(kernel, position, parameter):
     if hasattr(annotation, "_member_types"):
         return _Struct(name, annotation)
     if isinstance(annotation, ti_types.sparse_matrix_builder):
-        raise say.sparse_matrix_builders_are_not_supported()
+        return _Triplets(name, annotation)
     raise say.invalid_type_annotation_argument_taichi_kernel(
         position=position, annotation=annotation
     )

@@ -139,10 +139,6 @@ ROWS = {
         "Argument {position} (type={kind}) cannot be converted into required type "
         "{needed} (parameter '{name}' of kernel '{kernel}')",
     ),
-    "sparse_matrix_builders_are_not_supported": (
-        TaichiRuntimeError,
-        "sparse matrix builders are not supported yet",
-    ),
     "struct_argument_of_wrong_type": (
         TaichiRuntimeTypeError,
         "Argument '{name}' (type={kind}) cannot be converted into required type {needed}: {error}",

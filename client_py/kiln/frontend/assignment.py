@@ -12,6 +12,7 @@ from .struct_value import StructRef
 from .subscript import slice_elements, subscript
 from .tensor import component, swizzle
 from .transformer import HANDLERS, RefDict, RefList, RefTuple
+from .triplets import TripletsArgument
 
 _OPERATORS = {
     _ast.Add: "add",
@@ -250,6 +251,9 @@ def aug_assign(t, node):
         t.at(target)
         if base.__class__ is Ref and any(i.__class__ is slice for i in items):
             _augment_elements(t, node, slice_elements(t.ctx, base, items, base.type.shape))
+            return
+        if base.__class__ is TripletsArgument:
+            base.entry(index).augment(t, node)
             return
         variable = subscript(t.ctx, base, index)
     if variable.__class__ is not Ref:

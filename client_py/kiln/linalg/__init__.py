@@ -1,0 +1,16 @@
+"""`ti.linalg`: sparse matrices, their builders and solvers. Native code loads at first use."""
+
+from .matrixfree_cg import LinearOperator, MatrixFreeBICGSTAB, MatrixFreeCG
+from .sparse_cg import SparseCG
+from .sparse_matrix import SparseMatrix, SparseMatrixBuilder
+from .sparse_solver import SparseSolver
+
+__all__ = [
+    "LinearOperator",
+    "MatrixFreeBICGSTAB",
+    "MatrixFreeCG",
+    "SparseCG",
+    "SparseMatrix",
+    "SparseMatrixBuilder",
+    "SparseSolver",
+]

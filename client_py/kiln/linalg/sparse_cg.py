@@ -1,0 +1,51 @@
+"""Conjugate gradients on a sparse matrix."""
+
+from ..errors import TaichiRuntimeError
+from .sparse_matrix import as_vector
+
+
+class SparseCG:
+    """Solves A x = b for a symmetric positive definite sparse matrix.
+
+    Args:
+        A: a SparseMatrix.
+        b: a NumPy array, ndarray or field with one number a row of A.
+        x0: where to start, as `b`; zero when left out.
+        max_iter: the most iterations.
+        atol: stops when |A x - b| <= atol * |b|.
+
+    Example::
+
+        x, converged = ti.linalg.SparseCG(A, b, max_iter=100).solve()
+    """
+
+    def __init__(self, A, b, x0=None, max_iter=50, atol=1e-6):
+        if A.n != A.m:
+            raise TaichiRuntimeError(f"SparseCG needs a square matrix, not one of shape {A.shape}")
+        self.dtype = A.dtype
+        self.matrix = A
+        self.b, self.x0 = b, x0
+        self.max_iter, self.atol = max_iter, atol
+
+    def solve(self):
+        """(x, whether it converged); prints iterations and the estimated error."""
+        from .. import _linalg
+
+        b = self._vector(self.b)
+        x0 = 0 * b if self.x0 is None else self._vector(self.x0)
+        x, iterations, error, converged = _linalg.conjugate_gradients(
+            self.matrix.matrix, b, x0, int(self.max_iter), float(self.atol)
+        )
+        print(f"#iterations:     {iterations}\nestimated error: {error:g}")
+        return x, converged
+
+    def _vector(self, value):
+        if tuple(getattr(value, "shape", ())) != (self.matrix.n,):
+            raise TaichiRuntimeError(
+                f"Dimension mismatch between sparse matrix {self.matrix.shape} and vector "
+                f"{getattr(value, 'shape', value)}"
+            )
+        return as_vector(value, self.dtype)
+
+
+__all__ = ["SparseCG"]
