@@ -125,17 +125,16 @@ max_impl = _binary("max", _max)
 min_impl = _binary("min", _min)
 
 
-def _c_div(a, b):
-    if isinstance(a, int) and isinstance(b, int):
-        return int(a / b) if b else 0
-    return a / b
+def _raw_div(a, b):
+    # As the reference in Python: rounded down, although kernels round towards zero.
+    return a // b if isinstance(a, int) and isinstance(b, int) else a / b
 
 
 def _c_mod(a, b):
     return a - b * int(float(a) / b)
 
 
-raw_div = _binary("raw_div", _c_div)
+raw_div = _binary("raw_div", _raw_div)
 raw_mod = _binary("raw_mod", _c_mod)
 bit_or = _binary("bit_or", lambda a, b: a | b)
 bit_and = _binary("bit_and", lambda a, b: a & b)
@@ -160,26 +159,18 @@ cmp_ne = _binary("cmp_ne", lambda a, b: a != b)
 
 
 def max(*args):
-    """The largest of its arguments, element-wise; of one vector, its elements'."""
+    """The largest of its arguments, element by element."""
     return _extreme(args, max_impl, "max")
 
 
 def min(*args):
-    """The smallest of its arguments, element-wise; of one vector, its elements'."""
+    """The smallest of its arguments, element by element."""
     return _extreme(args, min_impl, "min")
 
 
 def _extreme(args, function, name):
     if not args:
         raise say.op_needs_an_argument(name=name)
-    if len(args) == 1:
-        if isinstance(args[0], Expr) and not args[0].type.shape:
-            return args[0]
-        if isinstance(args[0], Expr) or _is_matrix(args[0]):
-            from . import matrix_ops
-
-            return getattr(matrix_ops, name)(args[0])
-        return args[0]
     result = args[0]
     for arg in args[1:]:
         result = function(result, arg)

@@ -272,12 +272,19 @@ def _parse_option(name, text):
     return bool(int(text)) if kind is bool else kind(text)
 
 
+_DEFAULTS = {"default_fp": ("f16", "f32", "f64"), "default_ip": ("i32", "i64")}
+
+
 def _default_type(name, given, environment, default):
     text = environment.pop(name, None)
     if given is not None:
         if text:
             _warn(say.environment_overridden(variable=name.upper(), text=text, name=name))
-        return ti_types.cook_dtype(given)
+        dtype = ti_types.cook_dtype(given)
+        allowed = _DEFAULTS[name]
+        if dtype.name not in allowed:
+            raise say.default_type_not_allowed(name=name, allowed=" or ".join(allowed), dtype=dtype)
+        return dtype
     if text is None:
         return default
     if text not in ("32", "64"):

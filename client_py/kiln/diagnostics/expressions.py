@@ -33,10 +33,6 @@ ROWS = {
         TaichiSyntaxError,
         "cannot use a non-writable target as the first operand of 'atomic_{name}'",
     ),
-    "constant_exceeded_range": (
-        TaichiTypeError,
-        "Constant {value} exceeded the range of {name}: [{low}, {high}]",
-    ),
     "dimension_mismatch_between_and_for_matrix": (
         TaichiCompilationError,
         "dimension mismatch between {a} and {b} for matrix multiplication",
@@ -49,6 +45,14 @@ ROWS = {
     "func_annotation_not_recognized": (
         TaichiSyntaxError,
         "Argument {name} of type {annotation} is not recognized.",
+    ),
+    "literal_exceeded_range": (
+        TaichiTypeError,
+        "Integer literal {value} exceeded the range of specified dtype: {dtype}",
+    ),
+    "literal_needs_its_kind": (
+        TaichiTypeError,
+        "{kind} literals must be annotated with a {what} type. For type casting, use `ti.cast`.",
     ),
     "func_argument_columns": (
         TaichiSyntaxError,

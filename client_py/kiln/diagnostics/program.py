@@ -3,6 +3,8 @@
 from ..errors import TaichiRuntimeError
 
 ROWS = {
+    # The class is the reference's.
+    "default_type_not_allowed": (AssertionError, "{name} must be {allowed}, not {dtype}"),
     "arch_falls_back": (str, "Arch={names} is not supported, falling back to CPU"),
     "arch_must_one_ti_cpu_ti": (
         TypeError,

@@ -112,7 +112,7 @@ def _cast(t, node, dtype):
     ):
         raise say.primitive_type_cannot_decorate_expression_with()
     t.at(node)
-    return t.ctx.cast(value, dtype)
+    return t.ctx.literal(value, dtype)
 
 
 def is_static_call(t, node):

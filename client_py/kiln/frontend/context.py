@@ -154,15 +154,25 @@ class BuildContext:
             return Expr(self, self.builder.const_float(float(value), dtype.scalar))
         if dtype.bits == 1:
             return Expr(self, self.builder.const_bool(bool(value)))
-        if value.__class__ is not int:
-            # A float becomes an integer as at run time: through the default float.
+        if value.__class__ is int:
+            if dtype.min() <= value <= dtype.max():
+                return Expr(self, self.builder.const_int(value, dtype.scalar))
+            node = _int(self, value)
+        else:
             node = self.builder.const_float(float(value), self._default_float.scalar)
-            return Expr(self, self.builder.cast(node, self.type_id(dtype)))
-        if not -(1 << (dtype.bits - 1)) <= value < 1 << dtype.bits:
-            raise say.constant_exceeded_range(
-                value=value, name=dtype.name, low=dtype.min(), high=dtype.max()
-            )
-        return Expr(self, self.builder.const_int(value, dtype.scalar))
+        # What does not fit is converted as at run time: from the default type.
+        return Expr(self, self.builder.cast(node, self.type_id(dtype)))
+
+    def literal(self, value, dtype):
+        """A Python number that the type annotates, as `ti.u8(1)`; it must be of the type."""
+        if value.__class__ is int:
+            if not dtype.is_int:
+                raise say.literal_needs_its_kind(kind="Integer", what="integer")
+            if not dtype.min() <= value <= dtype.max():
+                raise say.literal_exceeded_range(value=value, dtype=dtype)
+        elif value.__class__ is float and not dtype.is_float:
+            raise say.literal_needs_its_kind(kind="Floating-point", what="floating-point")
+        return self.cast(value, dtype)
 
     def tensor(self, rows, dtype=None):
         """A vector of scalars, or a matrix of equally long rows."""

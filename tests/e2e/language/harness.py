@@ -30,6 +30,7 @@ the two differ. A case that is meant to differ names the row of docs/differences
 import argparse
 import contextlib
 import ctypes
+import difflib
 import importlib
 import json
 import os
@@ -71,6 +72,40 @@ def case(differs=None, **options):
     return register
 
 
+# ---- for cases
+
+
+def type_of(value):
+    """The type of a kernel's expression, to be called under `ti.static`: i32, vec2 f32, mat2x3 u8."""
+    if hasattr(value, "ptr"):  # Taichi's
+        value.ptr.type_check(ti.lang.impl.get_runtime().prog.config())
+        name = value.ptr.get_rvalue_type().to_string()
+        found = re.fullmatch(r"\[Tensor \(([\d, ]+)\) (\w+)\]", name)
+        if found is None:
+            return name if re.fullmatch(r"\w+", name) else "struct"
+        return _tensor_name(found.group(1).split(", "), found.group(2))
+    if hasattr(value, "node"):  # Kiln's
+        info = value.type
+        if info.members:
+            return "struct"
+        return _tensor_name(info.shape, info.dtype.name) if info.shape else info.dtype.name
+    return f"Python {type(value).__name__}"
+
+
+def _tensor_name(shape, dtype):
+    return f"{'vec' if len(shape) == 1 else 'mat'}{'x'.join(map(str, shape))} {dtype}"
+
+
+def attempt(function, *arguments):
+    """What a call gives, or the class of what it raises."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        name = type(error).__name__
+        # Kiln's builder raises this; with a place in the source it becomes a TaichiTypeError.
+        return "TaichiTypeError" if name == "BuilderError" else name
+
+
 # ---- inside the process that runs a section
 
 
@@ -103,9 +138,9 @@ class Show:
 def describe(value):
     """Type and content in one line, the same for both implementations."""
     kind = type(value).__name__
-    if value is None or isinstance(value, (bool, int, float, str)):
-        if isinstance(value, float) and type(value) is float:
-            return f"float {value:.9g}"
+    if type(value) is float:
+        return f"float {value:.9g}"
+    if value is None or type(value) in (bool, int, str):
         return f"{kind} {value!r}"
     if isinstance(value, (list, tuple)):
         return f"{kind} [" + ", ".join(map(describe, value)) + "]"
@@ -182,7 +217,7 @@ def _relative(text, section, first):
     """The message with line numbers of this section counted from the case's first line."""
     text = re.sub(
         rf'"[^"]*/{section}\.py", line (\d+)',
-        lambda m: f'"{section}.py", line +{int(m.group(1)) - first}',
+        lambda m: f'"{section}.py", line {int(m.group(1)) - first:+d}',
         text,
     )
     return text.replace(str(ROOT) + "/", "")
@@ -290,8 +325,13 @@ def differences(section, python):
 def declared(section):
     """{case: its `differs`}, read from the text: nothing is imported."""
     text = (HERE / f"{section}.py").read_text()
-    pattern = r'@case\([^\n]*?differs="([^"]*)"[^\n]*\)\ndef (\w+)'
-    return {name: reason for reason, name in re.findall(pattern, text)}
+    pattern = r"^@case\(([^@]*?)\)\ndef (\w+)"
+    found = {}
+    for options, name in re.findall(pattern, text, re.MULTILINE):
+        reason = re.search(r'differs="([^"]*)"', options)
+        if reason:
+            found[name] = reason.group(1)
+    return found
 
 
 def compare_all(python, names=(), verbose=False):
@@ -314,10 +354,34 @@ def compare_all(python, names=(), verbose=False):
                 what = f"{reason}: NO SUCH ROW in docs/differences.md"
             print(f"{section}.{name}: {what}")
             if fault or verbose:
-                print("".join(f"    kiln    {line}\n" for line in kiln), end="")
-                print("".join(f"    taichi  {line}\n" for line in taichi), end="", flush=True)
+                print_differences(kiln, taichi)
     print(f"{cases} cases compared, {faults} unexplained")
     return faults
+
+
+def print_differences(kiln, taichi):
+    """The lines of two outcomes that do not agree."""
+    kiln, taichi = _blocks(kiln), _blocks(taichi)
+    matched = kiln
+    if len(kiln) == len(taichi):
+        matched = [x if agree(x, y, messages=False) else y for x, y in zip(taichi, kiln)]
+    ours, theirs = (list(map(tuple, blocks)) for blocks in (matched, taichi))
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, ours, theirs, False).get_opcodes():
+        if tag != "equal":
+            for who, blocks in (("kiln", kiln[a:b]), ("taichi", taichi[c:d])):
+                for line in (line for block in blocks for line in block):
+                    print(f"    {who:7} {line}", flush=True)
+
+
+def _blocks(lines):
+    """Lines, each with the message that follows it."""
+    found = []
+    for line in lines:
+        if line.startswith("  |") and found:
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return found
 
 
 def main():
