@@ -82,7 +82,7 @@ TEST(TypeOp, Scalars) {
       {proto::OP_LT, {"i32", "f64"}, "u1 <- f64 f64"},
       {proto::OP_EQ, {"u1", "u1"}, "u1 <- i32 i32"},
       {proto::OP_LOGICAL_AND, {"i32", "f64"}, "u1 <- u1 u1"},
-      {proto::OP_LOGICAL_NOT, {"f32"}, "u1 <- u1"},
+      {proto::OP_LOGICAL_NOT, {"i32"}, "u1 <- u1"},
       {proto::OP_NEG, {"u1"}, "i32 <- i32"},
       {proto::OP_NEG, {"u8"}, "u8 <- u8"},
       {proto::OP_BIT_NOT, {"u1"}, "u1 <- u1"},

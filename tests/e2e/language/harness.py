@@ -76,7 +76,7 @@ def case(differs=None, **options):
 
 
 def type_of(value):
-    """The type of a kernel's expression, to be called under `ti.static`: i32, vec2 f32, mat2x3 u8."""
+    """The type of an expression (i32, vec2 f32, mat2x3 u8), for calls under `ti.static`."""
     if hasattr(value, "ptr"):  # Taichi's
         value.ptr.type_check(ti.lang.impl.get_runtime().prog.config())
         name = value.ptr.get_rvalue_type().to_string()
@@ -292,7 +292,7 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)(?![
 
 
 def agree(one, other, messages=True, tolerance=2e-5):
-    """Whether two outcomes agree, fractions within a tolerance; without messages, errors by
+    """Whether two outcomes agree, fractions within a tolerance; with messages=False, errors by
     class."""
     if not messages:
         one, other = ([x for x in lines if not x.startswith("  |")] for lines in (one, other))
