@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lang/diagnostics.h"
 #include "lang/op_table.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
 namespace {
 
-using absl::InvalidArgumentError;
 using absl::StrCat;
 
 constexpr int64_t kExactInDouble = int64_t{1} << 53;
@@ -109,32 +109,31 @@ bool KernelBuilder::IsAddress(NodeId id) const {
 
 absl::Status KernelBuilder::CheckVisible(NodeId id) const {
   if (id != 0 && id < node_block_.size() && block_open_[node_block_[id]]) return absl::OkStatus();
-  return InvalidArgumentError(StrCat("node ", id, " does not exist here"));
+  return Misuse("node ", id, " does not exist here");
 }
 
 absl::Status KernelBuilder::CheckValue(NodeId id) const {
   RETURN_IF_ERROR(CheckVisible(id));
   if (node(id).type() != 0 && FindNode(node(id).kind())->has_value) return absl::OkStatus();
-  return InvalidArgumentError(
-      StrCat("node ", id, " (", FindNode(node(id).kind())->spelling, ") is no value"));
+  return Misuse("node ", id, " (", FindNode(node(id).kind())->spelling, ") is no value");
 }
 
 absl::Status KernelBuilder::CheckAddress(NodeId id) const {
   RETURN_IF_ERROR(CheckVisible(id));
   const NodeInfo* info = FindNode(node(id).kind());
   if (info->is_address && node(id).type() != 0) return absl::OkStatus();
-  return InvalidArgumentError(StrCat("node ", id, " (", info->spelling, ") is no address"));
+  return Misuse("node ", id, " (", info->spelling, ") is no address");
 }
 
 absl::Status KernelBuilder::CheckType(TypeId type) const {
   if (type != 0 && type < types_.size()) return absl::OkStatus();
-  return InvalidArgumentError(StrCat("type ", type, " does not exist"));
+  return Misuse("type ", type, " does not exist");
 }
 
 absl::Status KernelBuilder::CheckParam(ParamId param, proto::Param::Kind kind) const {
   if (param < params_.size() && params_[param].kind == kind) return absl::OkStatus();
-  return InvalidArgumentError(StrCat("parameter ", param, " is no ",
-                                     kind == proto::Param::PARAM_VALUE ? "value" : "storage"));
+  return Misuse("parameter ", param, " is no ",
+                kind == proto::Param::PARAM_VALUE ? "value" : "storage");
 }
 
 absl::Status KernelBuilder::CheckIntegers(absl::Span<const NodeId> indices) const {
@@ -142,9 +141,7 @@ absl::Status KernelBuilder::CheckIntegers(absl::Span<const NodeId> indices) cons
     RETURN_IF_ERROR(CheckValue(indices[i]));
     const Type& type = types_[TypeOf(indices[i])];
     if (type.IsScalar() && !IsFloat(type.scalar)) continue;
-    return InvalidArgumentError(StrCat("indices must be integers, however '",
-                                       types_.Name(TypeOf(indices[i])), "' is provided as index ",
-                                       i));
+    return Refuse(kIndicesMustBeIntegers, types_.Name(TypeOf(indices[i])), i);
   }
   return absl::OkStatus();
 }
@@ -153,8 +150,7 @@ absl::Status KernelBuilder::CheckTensorIndices(TypeId tensor,
                                                absl::Span<const NodeId> indices) const {
   const Type& type = types_[tensor];
   if (!type.IsTensor() || type.shape.size() != indices.size()) {
-    return InvalidArgumentError(StrCat("'", types_.Name(tensor), "' takes ", type.shape.size(),
-                                       " indices, not ", indices.size()));
+    return Refuse(kNumberOfTensorIndices, types_.Name(tensor), type.shape.size(), indices.size());
   }
   RETURN_IF_ERROR(CheckIntegers(indices));
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -162,8 +158,8 @@ absl::Status KernelBuilder::CheckTensorIndices(TypeId tensor,
     if (index.kind() != proto::CONST) continue;
     const int64_t value = SignedOf(index.index(), types_[index.type()].scalar);
     if (value < 0 || value >= type.shape[i]) {
-      return absl::OutOfRangeError(StrCat("index ", value, " is out of range for dimension ", i,
-                                          " of '", types_.Name(tensor), "'"));
+      return absl::OutOfRangeError(
+          absl::Substitute(kTensorIndexOutOfRange, value, i, types_.Name(tensor)));
     }
   }
   return absl::OkStatus();
@@ -341,15 +337,13 @@ absl::StatusOr<NodeId> KernelBuilder::MakeTensor(absl::Span<const NodeId> elemen
   type.shape = shape;
   if (shape.empty() || shape.size() > 2 || elements.empty() ||
       elements.size() > kMaxTensorElements || type.NumElements() != elements.size()) {
-    return InvalidArgumentError(
-        StrCat("a tensor of ", elements.size(), " elements cannot have the given shape"));
+    return Misuse("a tensor of ", elements.size(), " elements cannot have the given shape");
   }
   for (const NodeId element : elements) {
     RETURN_IF_ERROR(CheckValue(element));
     const Type& element_type = types_[TypeOf(element)];
     if (!element_type.IsScalar()) {
-      return InvalidArgumentError(
-          StrCat("elements of a tensor are scalars, not '", types_.Name(TypeOf(element)), "'"));
+      return Refuse(kElementIsNoScalar, types_.Name(TypeOf(element)));
     }
     type.scalar = type.scalar == proto::SCALAR_NONE ? element_type.scalar
                                                     : Promote(type.scalar, element_type.scalar);
@@ -382,8 +376,8 @@ absl::StatusOr<NodeId> KernelBuilder::MakeStruct(TypeId type, absl::Span<const N
   RETURN_IF_ERROR(CheckType(type));
   const Type& target = types_[type];
   if (!target.IsStruct() || target.members.size() != members.size()) {
-    return InvalidArgumentError(StrCat("'", types_.Name(type), "' has ", target.members.size(),
-                                       " members, not ", members.size()));
+    return Misuse("'", types_.Name(type), "' has ", target.members.size(), " members, not ",
+                  members.size());
   }
   for (size_t i = 0; i < members.size(); ++i) {
     RETURN_IF_ERROR(CheckValue(members[i]));
@@ -401,8 +395,7 @@ absl::StatusOr<NodeId> KernelBuilder::GetMember(NodeId value, int member) {
   RETURN_IF_ERROR(CheckValue(value));
   const Type& type = types_[TypeOf(value)];
   if (member < 0 || member >= static_cast<int>(type.members.size())) {
-    return InvalidArgumentError(
-        StrCat("'", types_.Name(TypeOf(value)), "' has no member ", member));
+    return Misuse("'", types_.Name(TypeOf(value)), "' has no member ", member);
   }
   const NodeId id = Append(proto::GET_MEMBER, type.members[member].second, {value});
   mutable_node(id)->set_index(static_cast<uint64_t>(member));
@@ -417,8 +410,8 @@ NodeId KernelBuilder::Random(TypeId type) {
 absl::StatusOr<NodeId> KernelBuilder::Shape(ParamId storage, int axis) {
   RETURN_IF_ERROR(CheckParam(storage, proto::Param::PARAM_STORAGE));
   if (axis < 0 || axis >= params_[storage].num_indices) {
-    return InvalidArgumentError(
-        StrCat("axis ", axis, " does not exist: the parameter has ", params_[storage].num_indices));
+    return Misuse("axis ", axis, " does not exist: the parameter has ",
+                  params_[storage].num_indices);
   }
   const NodeId id = Append(proto::SHAPE, types_.GetScalar(proto::I32), {});
   mutable_node(id)->set_index(storage);
@@ -439,8 +432,7 @@ absl::StatusOr<NodeId> KernelBuilder::Global(ParamId storage, absl::Span<const N
   RETURN_IF_ERROR(CheckParam(storage, proto::Param::PARAM_STORAGE));
   const ParamInfo& info = params_[storage];
   if (static_cast<int>(indices.size()) != info.num_indices) {
-    return InvalidArgumentError(StrCat("Field with dim ", info.num_indices,
-                                       " accessed with indices of dim ", indices.size()));
+    return Refuse(kNumberOfFieldIndices, info.num_indices, indices.size());
   }
   RETURN_IF_ERROR(CheckIntegers(indices));
   const NodeId id = Append(proto::GLOBAL, info.type, IndexOperands(0, indices));
@@ -459,8 +451,7 @@ absl::StatusOr<NodeId> KernelBuilder::MemberAddress(NodeId address, int member) 
   RETURN_IF_ERROR(CheckAddress(address));
   const Type& type = types_[TypeOf(address)];
   if (member < 0 || member >= static_cast<int>(type.members.size())) {
-    return InvalidArgumentError(
-        StrCat("'", types_.Name(TypeOf(address)), "' has no member ", member));
+    return Misuse("'", types_.Name(TypeOf(address)), "' has no member ", member);
   }
   const NodeId id = Append(proto::MEMBER, type.members[member].second, {address});
   mutable_node(id)->set_index(static_cast<uint64_t>(member));
@@ -477,8 +468,7 @@ absl::Status KernelBuilder::Store(NodeId address, NodeId value) {
   RETURN_IF_ERROR(CheckValue(value));
   const TypeId type = TypeOf(address);
   if (!CheckCast(TypeOf(value), type, types_).ok()) {
-    return InvalidArgumentError(
-        StrCat("cannot assign '", types_.Name(TypeOf(value)), "' to '", types_.Name(type), "'"));
+    return Refuse(kCannotAssign, types_.Name(TypeOf(value)), types_.Name(type));
   }
   Append(proto::STORE, 0, {address, CastUnchecked(value, type)});
   return absl::OkStatus();
@@ -490,9 +480,8 @@ absl::StatusOr<NodeId> KernelBuilder::Atomic(proto::Op op, NodeId address, NodeI
   const TypeId type = TypeOf(address);
   RETURN_IF_ERROR(CheckAtomic(op, type, types_));
   if (!CheckCast(TypeOf(value), type, types_).ok()) {
-    return InvalidArgumentError(StrCat("unsupported operand type(s) for '", FindOp(op)->spelling,
-                                       "': '", types_.Name(type), "' and '",
-                                       types_.Name(TypeOf(value)), "'"));
+    return Refuse(kUnsupportedOperands, FindOp(op)->spelling,
+                  StrCat("'", types_.Name(type), "' and '", types_.Name(TypeOf(value)), "'"));
   }
   const NodeId id = Append(proto::ATOMIC, type, {address, CastUnchecked(value, type)});
   mutable_node(id)->set_op(op);

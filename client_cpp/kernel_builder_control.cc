@@ -1,14 +1,11 @@
 // The part of KernelBuilder that opens, fills and closes blocks.
-#include "absl/strings/str_cat.h"
 #include "client_cpp/kernel_builder.h"
+#include "lang/diagnostics.h"
 #include "lang/op_table.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
 namespace {
-
-using absl::InvalidArgumentError;
-using absl::StrCat;
 
 bool IsLoop(proto::NodeKind kind) {
   return kind == proto::RANGE_FOR || kind == proto::STRUCT_FOR || kind == proto::WHILE;
@@ -44,8 +41,7 @@ NodeId KernelBuilder::BeginBlocks(proto::NodeKind kind, absl::Span<const NodeId>
 absl::StatusOr<NodeId> KernelBuilder::Condition(NodeId x) {
   RETURN_IF_ERROR(CheckValue(x));
   if (!types_[TypeOf(x)].IsScalar()) {
-    return InvalidArgumentError(
-        StrCat("The truth value of '", types_.Name(TypeOf(x)), "' is ambiguous"));
+    return Refuse(kTruthValueIsAmbiguous, types_.Name(TypeOf(x)));
   }
   return CastScalars(x, proto::U1);
 }
@@ -59,14 +55,13 @@ uint64_t KernelBuilder::AddLoop(const proto::LoopConfig& config) {
 absl::StatusOr<NodeId> KernelBuilder::BeginRangeFor(absl::Span<const NodeId> bounds,
                                                     const proto::LoopConfig& config) {
   if (bounds.empty() || bounds.size() % 2 != 0 || bounds.size() > 2 * 12) {
-    return InvalidArgumentError("a range loop takes a begin and an end per dimension");
+    return Misuse("a range loop takes a begin and an end per dimension");
   }
   for (const NodeId bound : bounds) {
     RETURN_IF_ERROR(CheckValue(bound));
     const Type& type = types_[TypeOf(bound)];
     if (!type.IsScalar() || IsFloat(type.scalar)) {
-      return InvalidArgumentError(StrCat("range takes integers only, however '",
-                                         types_.Name(TypeOf(bound)), "' is provided"));
+      return Refuse(kRangeTakesIntegers, types_.Name(TypeOf(bound)));
     }
   }
   std::vector<NodeId> casts;
@@ -98,8 +93,7 @@ absl::StatusOr<NodeId> KernelBuilder::LoopIndex(NodeId loop, int dimension) {
     dimensions = params_[node(loop).index()].num_indices;
   }
   if (dimension < 0 || dimension >= dimensions) {
-    return InvalidArgumentError(
-        StrCat("node ", loop, " is no enclosing loop with a dimension ", dimension));
+    return Misuse("node ", loop, " is no enclosing loop with a dimension ", dimension);
   }
   const NodeId id = Append(proto::LOOP_INDEX, types_.GetScalar(proto::I32), {loop});
   mutable_node(id)->set_index(static_cast<uint64_t>(dimension));
@@ -121,7 +115,7 @@ absl::StatusOr<NodeId> KernelBuilder::BeginChoose(NodeId condition) {
 absl::Status KernelBuilder::Else() {
   OpenBlock& current = open_.back();
   if ((current.kind != proto::IF && current.kind != proto::CHOOSE) || current.second) {
-    return InvalidArgumentError("'else' without 'if'");
+    return Misuse("'else' without 'if'");
   }
   block_open_[current.block] = false;
   current.block = node(current.owner).blocks(1);
@@ -134,9 +128,9 @@ absl::Status KernelBuilder::Else() {
 absl::Status KernelBuilder::Yield(NodeId value) {
   OpenBlock& current = open_.back();
   if (current.kind != proto::CHOOSE) {
-    return InvalidArgumentError("a value is yielded outside a choice");
+    return Misuse("a value is yielded outside a choice");
   }
-  if (current.terminated) return InvalidArgumentError("this choice has its value already");
+  if (current.terminated) return Misuse("this choice has its value already");
   RETURN_IF_ERROR(CheckValue(value));
   // The node itself follows in EndChoose, when the common type is known.
   current.yields[current.second] = value;
@@ -147,7 +141,7 @@ absl::Status KernelBuilder::Yield(NodeId value) {
 absl::Status KernelBuilder::EndChoose(const OpenBlock& choose) {
   const NodeId* yields = choose.yields;
   if (yields[0] == 0 || yields[1] == 0) {
-    return InvalidArgumentError("each arm of a choice needs a value");
+    return Misuse("each arm of a choice needs a value");
   }
   TypeId type = TypeOf(yields[0]);
   if (type != TypeOf(yields[1])) {
@@ -171,7 +165,7 @@ absl::Status KernelBuilder::EndChoose(const OpenBlock& choose) {
 }
 
 absl::Status KernelBuilder::End() {
-  if (open_.size() == 1) return InvalidArgumentError("no block is open");
+  if (open_.size() == 1) return Misuse("no block is open");
   const OpenBlock closed = open_.back();
   if (closed.kind == proto::CHOOSE) RETURN_IF_ERROR(EndChoose(closed));
   block_open_[closed.block] = false;
@@ -193,17 +187,17 @@ absl::Status KernelBuilder::Jump(proto::NodeKind kind) {
   const char* spelling = FindNode(kind)->spelling;
   for (size_t i = open_.size(); i-- > 0;) {
     if (open_[i].kind == proto::CHOOSE) {
-      return InvalidArgumentError(StrCat("'", spelling, "' inside an expression"));
+      return Refuse(kInsideExpression, spelling);
     }
     if (!IsLoop(open_[i].kind)) continue;
     if (kind == proto::BREAK && IsParallel(i)) {
-      return InvalidArgumentError("Cannot break in the outermost loop");
+      return Refuse(kBreakInOutermostLoop);
     }
     Append(kind, 0, {});
     open_.back().terminated = true;
     return absl::OkStatus();
   }
-  return InvalidArgumentError(StrCat("'", spelling, "' outside loop"));
+  return Refuse(kOutsideLoop, spelling);
 }
 
 absl::Status KernelBuilder::Break() { return Jump(proto::BREAK); }
@@ -213,15 +207,14 @@ absl::Status KernelBuilder::Continue() { return Jump(proto::CONTINUE); }
 absl::Status KernelBuilder::Return(absl::Span<const NodeId> values) {
   const auto& returns = body_->returns();
   if (static_cast<int>(values.size()) != returns.size()) {
-    return InvalidArgumentError(
-        StrCat("the function returns ", returns.size(), " values, not ", values.size()));
+    return Refuse(kNumberOfResults, returns.size(), values.size());
   }
   for (size_t i = 0; i < open_.size(); ++i) {
     if (open_[i].kind == proto::CHOOSE) {
-      return InvalidArgumentError("'return' inside an expression");
+      return Refuse(kInsideExpression, "return");
     }
     if (IsLoop(open_[i].kind) && IsParallel(i)) {
-      return InvalidArgumentError("Return statements are not allowed in a parallel loop");
+      return Refuse(kReturnInParallelLoop);
     }
   }
   for (size_t i = 0; i < values.size(); ++i) {
@@ -261,16 +254,15 @@ absl::StatusOr<NodeId> KernelBuilder::Assert(NodeId condition, absl::Span<const 
 absl::StatusOr<NodeId> KernelBuilder::Append(proto::Node given) {
   const NodeInfo* info = FindNode(given.kind());
   if (info == nullptr || info->blocks > 0 || info->is_terminator) {
-    return InvalidArgumentError(StrCat("node kind ", given.kind(), " cannot be appended alone"));
+    return Misuse("node kind ", given.kind(), " cannot be appended alone");
   }
   const int operands = given.operands_size();
   if (operands < info->min_operands || (info->max_operands >= 0 && operands > info->max_operands)) {
-    return InvalidArgumentError(
-        StrCat("'", info->spelling, "' does not take ", operands, " operands"));
+    return Misuse("'", info->spelling, "' does not take ", operands, " operands");
   }
   for (const uint32_t operand : given.operands()) RETURN_IF_ERROR(CheckVisible(operand));
   if (given.type() >= types_.size() || given.blocks_size() > 0) {
-    return InvalidArgumentError(StrCat("'", info->spelling, "' with a bad type or block"));
+    return Misuse("'", info->spelling, "' with a bad type or block");
   }
   const NodeId id = Append(given.kind(), given.type(), {});
   *mutable_node(id) = std::move(given);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lang/diagnostics.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -26,13 +27,10 @@ absl::Status UnsupportedOperands(const OpInfo& info, absl::Span<const TypeId> op
   };
   if (operands.size() == 1) {
     const bool wants_float = info.operands == proto::OPERAND_FLOAT;
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", info.spelling, "' takes ", wants_float ? "real" : "integral",
-                     " inputs only, however '", types.Name(operands[0]), "' is provided"));
+    return Refuse(kUnsupportedOperand, info.spelling, wants_float ? "real" : "integral",
+                  types.Name(operands[0]));
   }
-  return absl::InvalidArgumentError(absl::StrCat("unsupported operand type(s) for '",
-                                                 Spelling(info),
-                                                 "': ", absl::StrJoin(operands, " and ", quoted)));
+  return Refuse(kUnsupportedOperands, Spelling(info), absl::StrJoin(operands, " and ", quoted));
 }
 
 // Each operand a scalar or tensor of a kind that the op takes. u1 passes for an integer.
@@ -75,9 +73,7 @@ absl::StatusOr<std::vector<uint32_t>> MatmulShape(const OpInfo& info,
   const Type& b = types[operands[1]];
   if (!a.IsTensor() || !b.IsTensor()) return UnsupportedOperands(info, operands, types);
   if (a.shape.back() != b.shape.front()) {
-    return absl::InvalidArgumentError(absl::StrCat("dimension mismatch between ", ShapeText(a),
-                                                   " and ", ShapeText(b),
-                                                   " for matrix multiplication"));
+    return Refuse(kDimensionMismatch, ShapeText(a), ShapeText(b));
   }
   std::vector<uint32_t> shape;
   if (a.shape.size() == 2) shape.push_back(a.shape[0]);
@@ -85,9 +81,7 @@ absl::StatusOr<std::vector<uint32_t>> MatmulShape(const OpInfo& info,
   uint64_t elements = 1;
   for (const uint32_t extent : shape) elements *= extent;
   if (elements > kMaxTensorElements) {
-    return absl::InvalidArgumentError(absl::StrCat("product of ", ShapeText(a), " and ",
-                                                   ShapeText(b), " is larger than ",
-                                                   kMaxTensorElements, " elements"));
+    return Refuse(kProductTooLarge, ShapeText(a), ShapeText(b), kMaxTensorElements);
   }
   return shape;
 }
@@ -165,11 +159,10 @@ absl::StatusOr<OpTyping> TypeOp(proto::Op op, absl::Span<const TypeId> operands,
   const OpInfo* info = FindOp(op);
   if (info == nullptr || info->result == proto::RESULT_EXPLICIT ||
       info->result == proto::RESULT_ADDRESS) {
-    return absl::InvalidArgumentError(absl::StrCat("op ", op, " computes no value of operands"));
+    return Misuse("op ", op, " computes no value of operands");
   }
   if (static_cast<int>(operands.size()) != info->arity) {
-    return absl::InvalidArgumentError(absl::StrCat("'", info->spelling, "' takes ", info->arity,
-                                                   " operands, not ", operands.size()));
+    return Misuse("'", info->spelling, "' takes ", info->arity, " operands, not ", operands.size());
   }
   if (!AllSupported(*info, operands, *types)) return UnsupportedOperands(*info, operands, *types);
 
@@ -192,7 +185,7 @@ absl::StatusOr<OpTyping> TypeOp(proto::Op op, absl::Span<const TypeId> operands,
 absl::Status CheckAtomic(proto::Op op, TypeId address, const TypeTable& types) {
   const OpInfo* info = FindOp(op);
   if (info == nullptr || info->family != proto::FAMILY_ATOMIC) {
-    return absl::InvalidArgumentError(absl::StrCat("op ", op, " is not atomic"));
+    return Misuse("op ", op, " is not atomic");
   }
   if (!AllSupported(*info, {address}, types)) return UnsupportedOperands(*info, {address}, types);
   return absl::OkStatus();
@@ -204,8 +197,7 @@ absl::Status CheckCast(TypeId from, TypeId to, const TypeTable& types) {
   const Type& target = types[to];
   const bool numbers = source.scalar != proto::SCALAR_NONE && target.scalar != proto::SCALAR_NONE;
   if (numbers && (source.IsScalar() || source.shape == target.shape)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("cannot cast '", types.Name(from), "' to '", types.Name(to), "'"));
+  return Refuse(kCannotCast, types.Name(from), types.Name(to));
 }
 
 absl::Status CheckBitCast(TypeId from, TypeId to, const TypeTable& types) {
@@ -215,8 +207,7 @@ absl::Status CheckBitCast(TypeId from, TypeId to, const TypeTable& types) {
       source.shape == target.shape && ScalarBits(source.scalar) == ScalarBits(target.scalar)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("bit_cast needs types of equal width, not '",
-                                                 types.Name(from), "' and '", types.Name(to), "'"));
+  return Refuse(kBitCastOfOtherWidth, types.Name(from), types.Name(to));
 }
 
 }  // namespace kiln

@@ -133,3 +133,39 @@ def test_every_row_is_shown_by_a_language_case():
     shown = {id for id, (_, t) in ROWS.items() if any(map(_pattern(t).search, recorded))}
     missing = sorted(set(ROWS) - shown - NOT_SHOWN_YET)
     assert not missing, f"no language case shows these {len(missing)} rows: {missing}"
+
+
+# --- lang/diagnostics.h
+
+NATIVE = (
+    "client_cpp/kernel_builder.cc",
+    "client_cpp/kernel_builder_control.cc",
+    "lang/type_rules.cc",
+)
+NATIVE_TESTS = ("client_cpp/kernel_builder_test.cc", "lang/type_rules_test.cc")
+
+
+def _native_rows():
+    text = (ROOT / "lang" / "diagnostics.h").read_text()
+    found = re.findall(r'constexpr char (k\w+)\[\] =\s*((?:"(?:[^"\\]|\\.)*"\s*)+);', text)
+    return {
+        name: "".join(ast.literal_eval(part) for part in parts.split("\n")) for name, parts in found
+    }
+
+
+def test_native_texts_are_in_their_table():
+    texts = {place: (ROOT / place).read_text() for place in NATIVE}
+    assert not [place for place, text in texts.items() if "InvalidArgumentError(" in text]
+    used = set(re.findall(r"(?:Refuse|Substitute)\((k\w+)", "".join(texts.values())))
+    assert used == set(_native_rows())
+
+
+def test_every_native_row_is_shown():
+    """By a language case; what the Python client finds first, by a test of the builder."""
+    shown = _recorded() + [(ROOT / place).read_text() for place in NATIVE_TESTS]
+    missing = []
+    for name, text in _native_rows().items():
+        pattern = re.compile(re.sub(r"\\\$\d", ".*?", re.escape(text)))
+        if name not in NOT_SHOWN_YET and not any(map(pattern.search, shown)):
+            missing.append(name)
+    assert not missing, f"nothing shows these rows of lang/diagnostics.h: {missing}"
