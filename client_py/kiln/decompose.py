@@ -112,6 +112,9 @@ def _polar2(A, dt: _types.template()):
         sign = ops.select(det < 0, ops.cast(-1, dt), ops.cast(1, dt))
         B = F + sign * Matrix([[F[1, 1], -F[1, 0]], [-F[0, 1], F[0, 0]]])
         k = 1 / ops.sqrt(ops.abs(B.determinant()))
+        # One Newton step: vector units estimate reciprocal roots, and a rotation that is short by
+        # one bit makes stress out of nothing.
+        k += 0.5 * k * (1 - (B[0, 0] * B[0, 0] + B[1, 0] * B[1, 0]) * k * k)
         U = B * k
         P = (F.transpose() @ F + ops.abs(det) * Matrix.identity(dt, 2)) * k
     return U, P

@@ -89,6 +89,11 @@ class GUI:
         """Ends the window's life; drawing afterwards is still possible and unseen."""
         self.running = False
 
+    @property
+    def endless(self):
+        """Whether nothing will end the program's frame loop: see KILN_GUI_FRAMES."""
+        return self._frames_wanted is None
+
     # ---- drawing
 
     def clear(self, color=None):
@@ -271,7 +276,13 @@ class GUI:
         return False
 
     def is_pressed(self, *keys):
-        return not self.key_pressed.isdisjoint(keys)
+        """Whether any of the keys is held down; "Shift" is either of the two."""
+        return any(
+            key in self.key_pressed
+            or f"{key}_L" in self.key_pressed
+            or f"{key}_R" in self.key_pressed
+            for key in keys
+        )
 
     def get_cursor_pos(self):
         return 0.0, 0.0

@@ -8,6 +8,11 @@ import os
 
 def imwrite(img, filename):
     """Saves a field or array (width, height[, 1, 3 or 4]); integers by range, floats in 0..1."""
+    write_rows(_to_rows(img), filename)
+
+
+def _to_rows(img):
+    """A field or array as uint8 rows, top one first."""
     import numpy as np
 
     img = _to_numpy(img)
@@ -19,7 +24,7 @@ def imwrite(img, filename):
         raise ValueError(f"Data type {img.dtype} not supported in ti.tools.imwrite")
     img = img[..., None] if img.ndim == 2 else img
     assert img.ndim == 3 and img.shape[2] in (1, 3, 4), "Image must be either RGB/RGBA or greyscale"
-    write_rows(img.swapaxes(0, 1)[::-1], filename)
+    return img.swapaxes(0, 1)[::-1]
 
 
 def imread(filename, channels=0):
@@ -51,14 +56,26 @@ def imresize(img, w, h=None):
 
 
 def imshow(img, title="imshow"):
-    """Shows a field or array as one frame; without a display, KILN_GUI_SAVE keeps it."""
+    """Shows a field or array until its window is closed: headless, for one frame, or as many as
+    KILN_GUI_FRAMES says; KILN_GUI_SAVE keeps it. In a notebook the image is the cell's output."""
+    import builtins
+
+    if hasattr(builtins, "get_ipython"):
+        import IPython.display
+
+        IPython.display.display(_pillow("show").fromarray(_squeezed(_to_rows(img))))
+        return
     from ..gui import GUI
 
     img = _to_numpy(img)
     assert img.ndim in (2, 3), "Image must be either RGB/RGBA or greyscale"
     gui = GUI(title, res=img.shape[:2])
-    gui.set_image(img)
-    gui.show()
+    img = gui.cook_image(img)
+    while gui.running and not gui.get_event(GUI.ESCAPE):
+        gui.set_image(img)
+        gui.show()
+        if gui.endless:
+            break
 
 
 def write_rows(rows, filename):
@@ -66,13 +83,19 @@ def write_rows(rows, filename):
     filename = os.fspath(filename)
     os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
     if os.path.splitext(filename)[1].lower() not in ("", ".png"):
-        _pillow("write").fromarray(rows[..., 0] if rows.shape[2] == 1 else rows).save(filename)
+        image = _pillow("write").fromarray(_squeezed(rows))
+        without_alpha = filename.lower().endswith((".jpg", ".jpeg"))
+        (image.convert("RGB") if without_alpha else image).save(filename)
         return
     from .. import png
 
     data = png.encode(rows)
     with open(filename, "wb") as out:
         out.write(data)
+
+
+def _squeezed(rows):
+    return rows[..., 0] if rows.shape[2] == 1 else rows
 
 
 def resize_bilinear(image, width, height):

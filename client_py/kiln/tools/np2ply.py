@@ -2,31 +2,62 @@
 
 import sys
 
-_TYPES = ("char", "uchar", "short", "ushort", "int", "uint", "float", "double")
-_CODES = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
+_TYPES = {
+    "char": "int8",
+    "uchar": "uint8",
+    "short": "int16",
+    "ushort": "uint16",
+    "int": "int32",
+    "uint": "uint32",
+    "float": "float32",
+    "double": "float64",
+}
 
 
 class PLYWriter:
-    """Collects channels of vertices and faces, then writes one file or one file a frame."""
+    """Collects channels of vertices and faces, then writes one file or one file a frame.
+
+    Args:
+        num_vertices, num_faces: how many there are.
+        face_type: "tri" or "quad".
+        comment: a line in the file's header.
+
+    Example::
+
+        writer = ti.tools.PLYWriter(num_vertices=3, num_faces=1)
+        writer.add_vertex_pos(x, y, z)
+        writer.add_faces(np.array([0, 1, 2]))
+        writer.export("triangle.ply")
+    """
 
     def __init__(self, num_vertices, num_faces=0, face_type="tri", comment="created by PLYWriter"):
+        import numpy as np
+
         assert num_vertices > 0, "num_vertices should be greater than 0"
         assert num_faces >= 0, "num_faces shouldn't be less than 0"
         assert face_type in ("tri", "quad"), "Only tri and quad faces are supported for now"
         self.num_vertices, self.num_faces = num_vertices, num_faces
         self.face_type, self.comment = face_type, comment
-        self.vertex_channels, self.face_channels = [], []  # (name, PLY type, array of (n,))
-        self.face_indices = None
+        # Channel i has the name channels[i], the PLY type data_type[i] and the numbers data[i].
+        self.num_vertex_channels, self.num_face_channels = 0, 0
+        self.vertex_channels, self.vertex_data_type, self.vertex_data = [], [], []
+        self.face_channels, self.face_data_type, self.face_data = [], [], []
+        self.face_indices = -np.ones((num_faces, self._corners), np.int32)
 
     # ---- channels
 
     def add_vertex_channel(self, key, data_type, data):
-        """One number for each vertex, as the PLY type `data_type`."""
-        self.vertex_channels.append(self._channel(key, data_type, data, self.num_vertices))
+        """One number for each vertex, as the PLY type `data_type`; or, of an array (n, m), m
+        channels named `key`_1 to `key`_m. Of an unknown type, only a message is printed."""
+        lists = self.vertex_channels, self.vertex_data_type, self.vertex_data
+        self._add("vertex", lists, self.num_vertices, key, data_type, data)
+        self.num_vertex_channels = len(self.vertex_channels)
 
     def add_face_channel(self, key, data_type, data):
-        """One number for each face."""
-        self.face_channels.append(self._channel(key, data_type, data, self.num_faces))
+        """One number for each face; otherwise as `add_vertex_channel`."""
+        lists = self.face_channels, self.face_data_type, self.face_data
+        self._add("face", lists, self.num_faces, key, data_type, data)
+        self.num_face_channels = len(self.face_channels)
 
     def add_vertex_pos(self, x, y, z):
         self._add_vertex("float", x=x, y=y, z=z)
@@ -34,7 +65,11 @@ class PLYWriter:
     def add_vertex_normal(self, nx, ny, nz):
         self._add_vertex("float", nx=nx, ny=ny, nz=nz)
 
+    def add_vertex_vel(self, vx, vy, vz):
+        self._add_vertex("float", vx=vx, vy=vy, vz=vz)
+
     def add_vertex_color(self, r, g, b):
+        """Components in 0..1."""
         self._add_vertex("float", red=r, green=g, blue=b)
 
     def add_vertex_alpha(self, alpha):
@@ -43,105 +78,124 @@ class PLYWriter:
     def add_vertex_rgba(self, r, g, b, a):
         self._add_vertex("float", red=r, green=g, blue=b, Alpha=a)
 
-    def add_vertex_color_uchar(self, r, g, b):
-        self._add_vertex("uchar", red=r, green=g, blue=b)
-
     def add_vertex_id(self):
         self._add_vertex("int", id=range(self.num_vertices))
 
-    def add_vertex_piece(self, piece=1):
-        self._add_vertex("int", piece=[piece] * self.num_vertices)
+    def add_vertex_piece(self, piece):
+        self._add_vertex("int", piece=piece)
 
     def add_faces(self, indices):
         """Vertex numbers of all faces, three or four each."""
         import numpy as np
 
-        corners = 3 if self.face_type == "tri" else 4
-        indices = np.asarray(indices, np.int32).reshape(-1, corners)
-        assert len(indices) == self.num_faces, "The dimension of the face channel is not correct"
-        self.face_indices = indices
+        indices = np.asarray(indices)
+        assert indices.size == self._corners * self.num_faces, (
+            "The dimension of the face vertices is not correct"
+        )
+        self.face_indices = indices.reshape(self.num_faces, self._corners).astype(np.int32)
 
     def add_face_id(self):
         self.add_face_channel("id", "int", range(self.num_faces))
 
-    def add_face_piece(self, piece=1):
-        self.add_face_channel("piece", "int", [piece] * self.num_faces)
+    def add_face_piece(self, piece):
+        self.add_face_channel("piece", "int", piece)
 
     # ---- files
 
+    def sanity_check(self):
+        """Asserts that there are positions, and that faces name vertices."""
+        for axis in "xyz":
+            assert axis in self.vertex_channels, "The vertex pos channel is missing"
+        inside = (self.face_indices >= 0) & (self.face_indices < self.num_vertices)
+        assert inside.all(), "The face indices are invalid"
+
+    def print_header(self, path, _format):
+        """Starts the file at `path` with the header."""
+        with open(path, "w", encoding="ascii") as out:
+            out.write(self._header(_format))
+
     def export(self, path):
         """Writes a binary file."""
-        self._write(path, binary=True)
+        self._write(path, f"binary_{sys.byteorder}_endian", lambda table: table.tobytes())
 
     def export_ascii(self, path):
         """Writes a text file."""
-        self._write(path, binary=False)
+        self._write(path, "ascii", _to_text)
 
     def export_frame(self, series_num, path):
+        """Writes a binary file whose name has the frame's number."""
         self.export(_frame_path(path, series_num))
 
     def export_frame_ascii(self, series_num, path):
+        """Writes a text file whose name has the frame's number."""
         self.export_ascii(_frame_path(path, series_num))
 
     # ---- inside
+
+    @property
+    def _corners(self):
+        return 3 if self.face_type == "tri" else 4
 
     def _add_vertex(self, data_type, **channels):
         for key, data in channels.items():
             self.add_vertex_channel(key, data_type, data)
 
-    def _channel(self, key, data_type, data, count):
+    def _add(self, what, lists, count, key, data_type, data):
         import numpy as np
 
         if data_type not in _TYPES:
-            raise ValueError(f"Unknown type {data_type} detected, skipping this channel")
-        data = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else list(data))
-        assert data.size == count, "The dimension of the channel is not correct"
-        return key, data_type, data.reshape(count).astype(_CODES[_TYPES.index(data_type)])
+            print(f"Unknown type {data_type} detected, skipping this channel")
+            return
+        data = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data)
+        columns = {key: data}
+        if data.ndim == 2 and data.size and data.size % count == 0:
+            parts = data.reshape(count, -1).T
+            columns = {f"{key}_{i + 1}": part for i, part in enumerate(parts)}
+        channels, types, numbers = lists
+        for name, column in columns.items():
+            assert column.shape == (count,), f"The dimension of the {what} channel is not correct"
+            if name in channels:
+                print(f"WARNING: duplicate key {name} detected")
+            channels.append(name)
+            types.append(data_type)
+            numbers.append(column.astype(_TYPES[data_type]))
 
-    def _header(self, binary):
-        form = f"binary_{sys.byteorder}_endian" if binary else "ascii"
+    def _header(self, form):
         lines = ["ply", f"format {form} 1.0", f"comment {self.comment}"]
         lines.append(f"element vertex {self.num_vertices}")
-        lines += [f"property {kind} {key}" for key, kind, _ in self.vertex_channels]
+        channels = zip(self.vertex_data_type, self.vertex_channels)
+        lines += [f"property {kind} {key}" for kind, key in channels]
         if self.num_faces:
             lines.append(f"element face {self.num_faces}")
             lines.append("property list uchar int vertex_indices")
-            lines += [f"property {kind} {key}" for key, kind, _ in self.face_channels]
+            channels = zip(self.face_data_type, self.face_channels)
+            lines += [f"property {kind} {key}" for kind, key in channels]
         return "\n".join([*lines, "end_header", ""])
 
-    def _records(self):
+    def _tables(self):
         """Structured arrays: one row a vertex, then one row a face."""
         import numpy as np
 
-        names = [f"c{i}" for i in range(len(self.vertex_channels))]
-        kinds = [data.dtype.str for _, _, data in self.vertex_channels]
-        vertices = np.empty(self.num_vertices, list(zip(names, kinds)))
-        for name, (_, _, data) in zip(names, self.vertex_channels):
-            vertices[name] = data
-        tables = [vertices]
-        if self.num_faces:
-            assert self.face_indices is not None, "add_faces was not called"
-            corners = self.face_indices.shape[1]
-            parts = [("n", "u1"), *((f"v{i}", "i4") for i in range(corners))]
-            parts += [(f"c{i}", d.dtype.str) for i, (_, _, d) in enumerate(self.face_channels)]
-            faces = np.empty(self.num_faces, parts)
-            faces["n"] = corners
-            for i in range(corners):
-                faces[f"v{i}"] = self.face_indices[:, i]
-            for i, (_, _, data) in enumerate(self.face_channels):
-                faces[f"c{i}"] = data
-            tables.append(faces)
-        return tables
+        corners = [np.full(self.num_faces, self._corners, np.uint8), *self.face_indices.T]
+        for columns in (self.vertex_data, corners + self.face_data):
+            kinds = [(f"c{i}", column.dtype) for i, column in enumerate(columns)]
+            table = np.empty(len(columns[0]), kinds)
+            for (name, _), column in zip(kinds, columns):
+                table[name] = column
+            yield table
 
-    def _write(self, path, binary):
+    def _write(self, path, form, encode):
+        self.sanity_check()
         with open(path, "wb") as out:
-            out.write(self._header(binary).encode("ascii"))
-            for table in self._records():
-                if binary:
-                    out.write(table.tobytes())
-                else:
-                    rows = (" ".join(map(str, row)) + " \n" for row in table.tolist())
-                    out.write("".join(rows).encode("ascii"))
+            out.write(self._header(form).encode("ascii"))
+            for table in self._tables():
+                out.write(encode(table))
+
+
+def _to_text(table):
+    # Numbers of NumPy print as many digits as their type has, Python's always sixteen.
+    columns = [map(str, table[name]) for name in table.dtype.names]
+    return "".join(" ".join(row) + " \n" for row in zip(*columns)).encode("ascii")
 
 
 def _frame_path(path, number):
