@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -17,6 +18,16 @@ constexpr uint64_t kMapFrom = uint64_t{64} << 10;
 constexpr uint64_t kAlignment = 64;
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+
+// Zeroed memory on either side that stray accesses meet first: programs read one row beyond a
+// field's border, and where nobody checks bounds that must neither end the process nor read what
+// malloc keeps there. An eighth covers a row of any field that has eight; of mapped memory it
+// costs addresses, not pages.
+uint64_t MarginOf(uint64_t bytes) {
+  if (bytes < kMapFrom) return RoundUp(std::min<uint64_t>(bytes, 4096), kAlignment);
+  const uint64_t margin = std::clamp(bytes / 8, kMapFrom, uint64_t{64} << 20);
+  return RoundUp(margin, bytes >= kHugePage ? kHugePage : 4096);
+}
 
 absl::Status Refused(uint64_t bytes) {
   return absl::ResourceExhaustedError(
@@ -39,29 +50,31 @@ uint8_t* Map(uint64_t size, uint64_t alignment) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes) {
-  if (bytes > (uint64_t{1} << 47)) return Refused(bytes);
-  uint8_t* data = nullptr;
+  if (bytes > (uint64_t{1} << 46)) return Refused(bytes);
+  const uint64_t margin = MarginOf(bytes);
+  uint8_t* start = nullptr;
   if (bytes < kMapFrom) {
     // One line more than asked: vector loads of the last elements stay inside.
-    const uint64_t size = RoundUp(bytes, kAlignment) + kAlignment;
-    data = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, size));
-    if (data == nullptr) return Refused(bytes);
-    std::memset(data, 0, size);
+    const uint64_t size = RoundUp(bytes, kAlignment) + kAlignment + 2 * margin;
+    start = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, size));
+    if (start == nullptr) return Refused(bytes);
+    std::memset(start, 0, size);
   } else {
-    const uint64_t alignment = bytes >= kHugePage ? kHugePage : 4096;
+    const bool huge = bytes >= kHugePage;
     const uint64_t size = RoundUp(bytes, 4096);
-    data = Map(size, alignment);
-    if (data == nullptr) return Refused(bytes);
-    if (bytes >= kHugePage) madvise(data, size, MADV_HUGEPAGE);
+    start = Map(size + 2 * margin, huge ? kHugePage : 4096);
+    if (start == nullptr) return Refused(bytes);
+    if (huge) madvise(start + margin, size, MADV_HUGEPAGE);
   }
-  return std::unique_ptr<RootBuffer>(new RootBuffer(data, bytes));
+  return std::unique_ptr<RootBuffer>(new RootBuffer(start + margin, bytes));
 }
 
 RootBuffer::~RootBuffer() {
+  const uint64_t margin = MarginOf(size_);
   if (size_ < kMapFrom) {
-    std::free(data_);
+    std::free(data_ - margin);
   } else {
-    munmap(data_, RoundUp(size_, 4096));
+    munmap(data_ - margin, RoundUp(size_, 4096) + 2 * margin);
   }
 }
 

@@ -13,7 +13,8 @@ namespace kiln {
 // One root container. Movable by pointer only; thread-safe to read the address.
 class RootBuffer {
  public:
-  // `bytes` of zeroes, at least 64-byte aligned (huge-page friendly above 2 MiB).
+  // `bytes` of zeroes, at least 64-byte aligned (huge-page friendly above 2 MiB), between margins
+  // of zeroes that may be read and written to no effect on anything else.
   // ResourceExhausted naming the size when the system refuses.
   static absl::StatusOr<std::unique_ptr<RootBuffer>> Allocate(uint64_t bytes);
   ~RootBuffer();

@@ -16,6 +16,24 @@ TEST(RootBufferTest, ZeroedAndAligned) {
   }
 }
 
+// What a stencil does that reads and writes one row beyond a border.
+TEST(RootBufferTest, StrayRowsMeetZeroes) {
+  for (uint64_t bytes : {64u, 4096u, 100000u, 1u << 20, 16u << 20}) {
+    auto buffer = RootBuffer::Allocate(bytes);
+    auto other = RootBuffer::Allocate(bytes);
+    ASSERT_TRUE(buffer.ok() && other.ok());
+    const uint64_t row = bytes / 8;
+    for (uint8_t* stray : {(*buffer)->data() - row, (*buffer)->data() + bytes + row - 1}) {
+      EXPECT_EQ(*stray, 0);
+      *stray = 1;
+    }
+    for (uint64_t i = 0; i < bytes; ++i) {
+      ASSERT_EQ((*buffer)->data()[i], 0);
+      ASSERT_EQ((*other)->data()[i], 0);
+    }
+  }
+}
+
 TEST(RootBufferTest, RefusesTheAbsurd) {
   for (uint64_t bytes : {uint64_t{1} << 46, uint64_t{1} << 60, ~uint64_t{0}}) {
     auto buffer = RootBuffer::Allocate(bytes);
