@@ -23,7 +23,7 @@ class DType:
     def __call__(self, value):
         ctx = active.context()
         if ctx is not None:
-            return ctx.cast(value, self)
+            return ctx.literal(value, self)
         if hasattr(value, "cast"):
             raise say.primitive_type_cannot_decorate_expression_with()
         return self.convert(value)

@@ -143,11 +143,20 @@ class BuildContext:
     def cast(self, value, dtype):
         """`value` converted to the scalar type, element by element."""
         if value.__class__ is not Expr:
-            if value.__class__ in (int, float, bool):
+            if value.__class__ is float:
+                # A literal is of the default type before it is anything else; `literal` is not.
+                return self.const(self._default_float.convert(value), dtype)
+            if value.__class__ in (int, bool):
                 return self.const(value, dtype)
             value = Expr(self, self.node(value))
         shape = value.type.shape
         return Expr(self, self.builder.cast(value.node, self.type_id(dtype, shape)))
+
+    def literal(self, value, dtype):
+        """`dtype(value)` in a kernel: a number keeps its precision."""
+        if value.__class__ is float:
+            return self.const(value, dtype)
+        return self.cast(value, dtype)
 
     def const(self, value, dtype):
         if dtype.is_float:

@@ -81,15 +81,20 @@ class Offload {
     return temporary;
   }
 
+  // Whether another task uses the address, or that of an element of it.
+  bool IsUsedOutside(mlir::Value address, int task) {
+    return llvm::any_of(address.getUsers(), [&](mlir::Operation* user) {
+      return TaskOf(user) != task ||
+             (llvm::isa<ir::ElementOp>(user) && IsUsedOutside(user->getResult(0), task));
+    });
+  }
+
   // A local that two tasks use. A line of its own: tasks may update it from many threads.
   void MoveLocalsToTemporaries() {
     llvm::SmallVector<mlir::Operation*> shared;
     for (mlir::Operation& op : body_) {
       if (!llvm::isa<ir::LocalOp, ir::LocalArrayOp>(op)) continue;
-      const int task = task_of_.lookup(&op);
-      if (llvm::any_of(op.getUsers(), [&](auto* user) { return TaskOf(user) != task; })) {
-        shared.push_back(&op);
-      }
+      if (IsUsedOutside(op.getResult(0), task_of_.lookup(&op))) shared.push_back(&op);
     }
     for (mlir::Operation* local : shared) {
       mlir::Operation& op = *local;

@@ -1,0 +1,299 @@
+#!/usr/bin/python3
+"""Random kernels, run by Kiln and by a direct evaluator, which must agree.
+
+    tests/fuzz/kernels.py [--seconds 60] [--seed 0] [--taichi-python PYTHON]
+    tests/fuzz/kernels.py --show SEED      the program of a seed
+    tests/fuzz/kernels.py --again FILE...  kept programs
+
+Each program runs unoptimised and at full optimisation, cold, then in a fresh process from the
+cache; a share of the batches without a daemon; another share, of programs that leave nothing to
+how floats are rounded, with fast_math and, given a Python that has it, by Taichi. A program that
+shows a difference is reduced and written to tests/fuzz/kept; what is there ./test runs again.
+"""
+
+import argparse
+import collections
+import itertools
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+KEPT = HERE / "kept"
+sys.path.insert(0, str(HERE))
+
+from random_kernels import evaluator, generator, reducer  # noqa: E402
+from random_kernels.numbers import Undecided, ulp  # noqa: E402
+
+EXACT = [{"fast_math": False, "opt_level": 0}, {"fast_math": False}]
+FAST = [{"fast_math": True, "opt_level": 0}, {"fast_math": True}]
+
+
+class Machine:
+    """Runs programs in fresh processes, with a home of its own for Kiln."""
+
+    def __init__(self, home, taichi=None):
+        self.home = home
+        self.taichi = taichi
+        self.count = itertools.count()
+
+    def run(self, programs, options, environment=None, package="kiln", timeout=300):
+        """{name: [what each run left]} of programs {name: text}. A process that dies or hangs
+        counts against the program that it was running; the others run in a new one."""
+        found = collections.defaultdict(lambda: [None] * len(options))
+        rest = dict(programs)
+        while rest:
+            output, end = self._process(rest, options, environment, package, timeout)
+            running = None
+            for line in output.splitlines():
+                if not line.startswith("{"):
+                    continue
+                record = json.loads(line)
+                if "begins" in record:
+                    running = record["begins"], record["run"]
+                else:
+                    found[record["ends"]][record["run"]] = record["found"]
+                    running = None
+            if end == 0 and running is None:
+                break
+            if running is None:
+                raise RuntimeError(f"the process that runs programs ended with {end}:\n{output}")
+            name, number = running
+            for k in range(number, len(options)):
+                found[name][k] = {"error": f"the process ended with {end}", "class": "crash"}
+            names = list(rest)
+            rest = {n: rest[n] for n in names[names.index(name) + 1 :]}
+        return dict(found)
+
+    def _process(self, programs, options, environment, package, timeout):
+        path = pathlib.Path(self.home) / f"programs{next(self.count)}.json"
+        path.write_text(json.dumps(list(programs.items())))
+        python = [str(ROOT / "kiln"), "python"] if package == "kiln" else [self.taichi]
+        command = [*python, "-m", "random_kernels.batch", package, str(path)]
+        command += map(json.dumps, options)
+        environment = {
+            **os.environ,
+            "KILN_HOME": str(self.home),
+            "TI_ENABLE_CUDA": "0",
+            "PYTHONPATH": str(HERE),
+            **(environment or {}),
+        }
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, env=environment, timeout=timeout
+            )
+        except subprocess.TimeoutExpired as expired:
+            return (expired.stdout or b"").decode(), "a timeout"
+        finally:
+            path.unlink()
+        if done.returncode and "begins" not in done.stdout:
+            raise RuntimeError(done.stderr)
+        return done.stdout, done.returncode
+
+    def stop(self):
+        command = [ROOT / "kiln", "stop"]
+        environment = {**os.environ, "KILN_HOME": str(self.home)}
+        subprocess.run(command, env=environment, capture_output=True)
+
+
+# ---- what is right
+
+
+def expected(text, loose):
+    """What the program must leave, or None where that cannot be told."""
+    try:
+        return evaluator.evaluate(text, loose)
+    except (Undecided, SyntaxError, AttributeError, TypeError, ValueError, ArithmeticError):
+        return None
+    except (KeyError, IndexError, RecursionError):
+        return None
+
+
+def difference(wanted, found):
+    """In words, or None."""
+    if found is None:
+        return "nothing came back"
+    if "error" in found:
+        # Python's own, from numbers that are known while compiling: in code that does not run.
+        return None if "ZeroDivisionError" in found["error"] else found["error"]
+    for name, numbers in wanted.items():
+        name_found = found.get(name)
+        if name_found is None or len(name_found) != len(numbers):
+            return f"{name}: {name_found}, not {numbers}"
+        for k, (number, other) in enumerate(zip(numbers, name_found)):
+            if not same(number, other):
+                return f"{name}[{k}] (flat): {other!r}, not {number}"
+    return None
+
+
+def same(number, other):
+    value = number.value
+    if value != value or other != other:
+        return value != value and other != other
+    if number.error == 0 or math.isinf(value) or math.isinf(other):
+        return value == other
+    return abs(value - other) <= number.error + ulp(number.type, value)
+
+
+# ---- a run
+
+
+class Hunt:
+    def __init__(self, machine, log=print, size=40):
+        self.machine = machine
+        self.size = size  # programs in a batch
+        self.log = log
+        self.counts = collections.Counter()
+        self.failures = []  # (name, how, words, text)
+
+    def batch(self, seeds, loose, alone):
+        """One batch of programs. seeds: an iterator; alone: without a daemon."""
+        programs, wanted = {}, {}
+        while len(programs) < self.size:
+            seed = next(seeds)
+            text = generator.program(seed, loose)
+            right = expected(text, loose)
+            self.counts["made"] += 1
+            if right is None:
+                self.counts["undecided"] += 1
+                continue
+            programs[f"program{seed}"] = text
+            wanted[f"program{seed}"] = right
+        options = FAST if loose else EXACT
+        environment = {"KILN_SERVER": "off"} if alone else {}
+        where = "without a daemon" if alone else "cold"
+        self.check(programs, wanted, options, environment, where)
+        self.check(programs, wanted, options, environment, where + ", again")
+        if loose and self.machine.taichi:
+            found = self.machine.run(programs, [{"fast_math": False}], package="taichi")
+            for name, runs in found.items():
+                words = difference(wanted[name], runs[0])
+                self.counts["runs by Taichi"] += 1
+                if words:
+                    self.counts["Taichi differs"] += 1
+                    self.log(f"{name} (Taichi): {words}")
+                    self.log(programs[name])
+        self.counts["programs"] += len(programs)
+
+    def check(self, programs, wanted, options, environment, where):
+        found = self.machine.run(programs, options, environment)
+        for name, text in programs.items():
+            for option, result in zip(options, found.get(name, [None] * len(options))):
+                self.counts["runs"] += 1
+                words = difference(wanted[name], result)
+                if words is not None and not any(name == f[0] for f in self.failures):
+                    self.failures.append((name, (option, environment, where), words, text))
+                    self.log(f"FAILED {name} {json.dumps(option)} {where}: {words}")
+
+    def reduced(self, failure, loose):
+        """The failure's program, as small as it can be made."""
+        _, (option, environment, _), words, text = failure
+        kind = sort_of(words)
+
+        def fails(texts):
+            programs, wanted = {}, {}
+            for i, one in enumerate(texts):
+                right = expected(one, loose)
+                if right is not None:
+                    programs[f"c{i}"], wanted[f"c{i}"] = one, right
+            if not programs:
+                return None
+            found = self.machine.run(programs, [option], environment, timeout=60)
+            for name, one in programs.items():
+                new = difference(wanted[name], found.get(name, [None])[0])
+                if new is not None and sort_of(new) == kind:
+                    return one
+            return None
+
+        if fails([text]) is None:
+            return None  # it does not fail by itself
+        return reducer.reduce(text, fails)
+
+
+def sort_of(words):
+    """What sort of failure: a reduction keeps to it."""
+    if "(flat)" in words or ", not [" in words:
+        return "values"
+    first = words.split("\n")[0].split(":")[0]
+    return first + words.rstrip().rsplit("\n", 1)[-1][:40] if "Taichi" in first else words[:60]
+
+
+def again(machine, paths):
+    """Failures of kept programs, as lines."""
+    problems = []
+    for loose in (False, True):
+        programs = {p.stem: p.read_text() for p in paths if p.stem.startswith("fast_") == loose}
+        wanted = {name: expected(text, loose) for name, text in programs.items()}
+        problems += [f"{n}: cannot be evaluated" for n, right in wanted.items() if right is None]
+        hunt = Hunt(machine, log=problems.append)
+        programs = {n: t for n, t in programs.items() if wanted[n] is not None}
+        for where in ("cold", "again"):
+            hunt.check(programs, wanted, FAST if loose else EXACT, {}, where)
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0, help="the first; each program has its own")
+    parser.add_argument("--batches", type=int, help="so many, however long they take")
+    parser.add_argument("--taichi-python", help="a Python with Taichi, to be compared as well")
+    parser.add_argument("--keep", action="store_true", help="reduce failures into tests/fuzz/kept")
+    parser.add_argument("--show", type=int, metavar="SEED")
+    parser.add_argument("--loose", action="store_true", help="only what Taichi defines as well")
+    parser.add_argument("--again", nargs="+", type=pathlib.Path, metavar="FILE")
+    options = parser.parse_args()
+    if options.show is not None:
+        print(generator.program(options.show, options.loose), end="")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="kiln-kernels-") as home:
+        machine = Machine(home, options.taichi_python)
+        try:
+            if options.again:
+                problems = again(machine, options.again)
+                print("\n".join(problems) or "all agree")
+                return int(bool(problems))
+            return hunt_for(machine, options)
+        finally:
+            machine.stop()
+
+
+def hunt_for(machine, options):
+    hunt = Hunt(machine, log=lambda words: print(words, flush=True))
+    seeds = itertools.count(options.seed)
+    start = time.monotonic()
+    for number in itertools.count():
+        over = time.monotonic() - start > options.seconds
+        if (number >= options.batches) if options.batches else over:
+            break
+        loose = options.loose or number % 4 == 3
+        before = len(hunt.failures)
+        hunt.batch(seeds, loose, alone=number % 5 == 4)
+        if options.keep:
+            for failure in hunt.failures[before:]:
+                keep(hunt, failure, loose)
+    seconds = time.monotonic() - start
+    counts = ", ".join(f"{count} {what}" for what, count in hunt.counts.items())
+    print(f"{counts}; {len(hunt.failures)} failed; {seconds:.0f} s")
+    return int(bool(hunt.failures))
+
+
+def keep(hunt, failure, loose):
+    name, (option, _, where), words, text = failure
+    small = hunt.reduced(failure, loose)
+    comment = "\n".join(f"# {line}" for line in words.splitlines()[:6])
+    head = f"# {json.dumps(option)}, {where}, gave\n{comment}\n"
+    path = KEPT / f"{'fast_' if loose else ''}{name}.py"
+    KEPT.mkdir(exist_ok=True)
+    path.write_text(head + (small or text) + "\n")
+    print(f"kept {path}:\n{path.read_text()}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

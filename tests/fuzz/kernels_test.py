@@ -1,0 +1,48 @@
+"""Random kernels against the direct evaluator, and mutants against the front end: short runs."""
+
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import kernels  # noqa: E402
+
+
+@pytest.fixture
+def machine(tmp_path):
+    made = kernels.Machine(tmp_path)
+    yield made
+    made.stop()
+
+
+def test_kept_programs_agree(machine):
+    kept = sorted(kernels.KEPT.glob("*.py"))
+    assert kept
+    assert kernels.again(machine, kept) == []
+
+
+@pytest.mark.parametrize("loose, alone", [(False, False), (False, True), (True, False)])
+def test_random_kernels_agree(machine, loose, alone):
+    lines = []
+    hunt = kernels.Hunt(machine, log=lines.append, size=14)
+    hunt.batch(iter(range(4000 + 1000 * loose + 500 * alone, 10**6)), loose, alone)
+    assert not hunt.failures, "\n".join(lines)
+    assert hunt.counts["programs"] == 14
+    assert hunt.counts["runs"] == 4 * 14
+
+
+def test_a_wrong_result_is_seen_and_reduced(machine):
+    text = kernels.generator.program(4007)
+    wanted = kernels.expected(text, loose=False)
+    assert wanted
+    name, numbers = next(iter(wanted.items()))
+    wrong = {key: [number.value for number in its] for key, its in wanted.items()}
+    assert kernels.difference(wanted, wrong) is None
+    wrong[name][-1] += 1
+    assert name in kernels.difference(wanted, wrong)
+    # "Fails" while there is a subtraction.
+    small = kernels.reducer.reduce(text, lambda texts: next((t for t in texts if " - " in t), None))
+    assert " - " in small and len(small) < 200, small

@@ -1,0 +1,1 @@
+"""Random kernels: made, evaluated directly, run, reduced."""

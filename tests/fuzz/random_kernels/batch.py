@@ -1,0 +1,126 @@
+"""Runs programs in one process and prints what each leaves, a JSON line before and after each.
+
+    python -m random_kernels.batch taichi|kiln FILE OPTIONS...      FILE: JSON list of [name, text]
+
+OPTIONS: JSON objects, each given to `ti.init` for one run of every program.
+"""
+
+import importlib
+import json
+import linecache
+import sys
+
+import numpy
+
+from . import data
+
+
+def main(package, path, *options):
+    ti = importlib.import_module(package)
+    out = sys.stdout
+    with open(path) as file:
+        programs = json.load(file)
+    for name, text in programs:
+        for number, one in enumerate(options):
+            print(json.dumps({"begins": name, "run": number}), file=out, flush=True)
+            try:
+                found = run(ti, package, name, text, json.loads(one))
+            except Exception as error:
+                found = {"error": f"{type(error).__name__}: {error}"}
+                if package == "kiln":
+                    found["class"] = describe(ti, error)
+            print(json.dumps({"ends": name, "run": number, "found": found}), file=out, flush=True)
+
+
+def describe(ti, error):
+    """Whose error it is: "user" for what Kiln says to users, else where it comes from."""
+    if isinstance(error, (ti.TaichiCompilationError, ti.TaichiRuntimeError)):
+        return "user"
+    place = error.__traceback__
+    while place.tb_next:
+        place = place.tb_next
+    return f"{place.tb_frame.f_code.co_filename}:{place.tb_lineno}"
+
+
+def run(ti, package, name, text, options):
+    """What the program leaves: {name: list of numbers}."""
+    file = f"<{name}>"
+    if package != "kiln":
+        text = text.replace("import kiln as ti", f"import {package} as ti")
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    # What the program asks for itself, before its fields are made.
+    given = text.split("OPTIONS = dict(", 1)
+    asked = eval(f"dict({given[1].splitlines()[0]}", {"ti": ti}) if len(given) > 1 else {}
+    ti.init(arch=ti.cpu, log_level=ti.ERROR, **asked, **options)
+    module = {"__name__": file}
+    exec(compile(text, file, "exec"), module)
+    visible = {n: v for n, v in module.items() if hasattr(v, "to_numpy") and n[0] == "x"}
+    for key, value in visible.items():
+        fill(key, value)
+    arguments = [ti.Vector(a) if isinstance(a, list) else a for a in module["ARGUMENTS"]]
+    result = module["kernel"](*arguments)
+    found = {key: read(value) for key, value in visible.items()}
+    if result is not None:
+        found["return"] = flat(result)
+    return found
+
+
+def fill(name, value):
+    """Gives a field the values that the evaluator starts with."""
+    now = value.to_numpy()
+    following = data.numbers(name)
+    if not isinstance(now, dict):
+        value.from_numpy(array(now, following))
+        return
+    cells = value.shape
+    arrays = {n: numpy.array(a) for n, a in now.items()}
+    for cell in numpy.ndindex(*cells):
+        for array_ in arrays.values():
+            part = array_[cell]
+            if getattr(part, "shape", ()):
+                for k in numpy.ndindex(*part.shape):
+                    array_[cell + k] = following(type_name(array_.dtype))
+            else:
+                array_[cell] = following(type_name(array_.dtype))
+    value.from_numpy(arrays)
+
+
+def array(now, following):
+    kind = type_name(now.dtype)
+    return numpy.array([following(kind) for _ in range(now.size)], now.dtype).reshape(now.shape)
+
+
+def type_name(dtype):
+    return "u1" if dtype.kind == "b" else dtype.kind + str(dtype.itemsize * 8)
+
+
+def read(value):
+    now = value.to_numpy()
+    if not isinstance(now, dict):
+        return plain(now.reshape(-1))
+    rows = [plain_rows(a, value.shape) for a in now.values()]
+    return [x for parts in zip(*rows) for part in parts for x in part]
+
+
+def plain_rows(array_, shape):
+    return [plain(numpy.asarray(array_[cell]).reshape(-1)) for cell in numpy.ndindex(*shape)]
+
+
+def plain(array_):
+    if array_.dtype.kind == "f":
+        return [float(x) for x in array_]
+    return [int(x) for x in array_]
+
+
+def flat(result):
+    if isinstance(result, (list, tuple)):
+        return [x for part in result for x in flat(part)]
+    if hasattr(result, "to_numpy"):
+        return plain(numpy.asarray(result.to_numpy()).reshape(-1))
+    if hasattr(result, "reshape"):
+        return plain(result.reshape(-1))
+    return [float(result) if isinstance(result, float) else int(result)]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,989 @@
+"""A direct evaluator of programs of the language: it walks the text and computes, one number at a
+time, by the rules of the language as documented. Nothing of Kiln's is used.
+
+A program is the text of a module: fields, struct types, functions, one kernel named `kernel`, and
+`ARGUMENTS`. What is not known here, and what the language leaves open, raises `Undecided`.
+
+    evaluate(text) -> {"return": ..., "x0": [...], ...}     numbers of what can be seen afterwards
+"""
+
+import ast
+import itertools
+import math
+
+from . import data
+from .numbers import FLOATS, FUNCTIONS, INTS, TYPES, Arithmetic, Number, Undecided, rounded
+
+_STEPS = 60_000  # more visits of nodes than this: the program is too long
+_DEPTH = 40  # calls within calls
+
+
+class Matrix:
+    """An immutable vector or matrix. shape: (n,) or (n, m); items: its numbers, row by row."""
+
+    def __init__(self, shape, items):
+        self.shape = shape
+        self.items = tuple(items)
+
+    def replaced(self, position, value):
+        items = list(self.items)
+        items[position] = value
+        return Matrix(self.shape, items)
+
+    def row(self, i):
+        return self.items[i * self.shape[1] : (i + 1) * self.shape[1]]
+
+    def column(self, j):
+        return self.items[j :: self.shape[1]]
+
+
+class Struct:
+    """An immutable struct: its type and the values of its members."""
+
+    def __init__(self, type, members):
+        self.type = type
+        self.members = members
+
+
+class StructType:
+    def __init__(self, members):
+        self.members = members  # name to type
+
+
+class MatrixType:
+    def __init__(self, shape, type):
+        self.shape = shape
+        self.type = type
+
+
+class Field:
+    """A field or an ndarray: its cells in row-major order."""
+
+    def __init__(self, name, type, shape, atomic_floats=False):
+        self.type = type
+        self.shape = shape
+        self.cells = data.cells(name, type, shape, _make)
+
+    def position(self, indices):
+        if len(indices) != len(self.shape):
+            raise Undecided("another number of indices")
+        position = 0
+        for index, size in zip(indices, self.shape):
+            if not 0 <= index < size:
+                raise Undecided("out of bounds")
+            position = position * size + index
+        return position
+
+
+def _make(type, numbers):
+    """A value of the type from the next of `numbers`, a function from scalar type to value."""
+    if isinstance(type, MatrixType):
+        items = [_make(type.type, numbers) for _ in range(math.prod(type.shape))]
+        return Matrix(type.shape, items)
+    if isinstance(type, StructType):
+        return Struct(type, {n: _make(t, numbers) for n, t in type.members.items()})
+    return Number(type, numbers(type))
+
+
+class Function:
+    """A func or a real func."""
+
+    def __init__(self, tree, real):
+        self.tree = tree
+        self.real = real
+
+
+class Place:
+    """Where a value lies: can be read, and written with a conversion to what lies there."""
+
+    def __init__(self, get, put):
+        self.get = get
+        self.put = put
+
+
+class Variable:
+    """A local variable, or what a name stands for."""
+
+    __slots__ = ("value", "constant")
+
+    def __init__(self, value, constant=False):
+        self.value = value
+        self.constant = constant
+
+
+class _Break(Exception):
+    pass
+
+
+class _Continue(Exception):
+    pass
+
+
+class _Return(Exception):
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+
+def evaluate(text, loose=False):
+    """Runs the program. loose: as `Arithmetic`'s."""
+    return Evaluator(ast.parse(text), loose).run()
+
+
+class Evaluator:
+    def __init__(self, tree, loose=False):
+        self.steps = 0
+        self.depth = 0
+        self.loose = loose
+        self.globals = {}
+        self.scopes = []
+        self.kernel = None
+        self.arguments = ast.List(elts=[])
+        self.math = Arithmetic(loose=loose)
+        for node in tree.body:
+            self._declare(node)
+
+    # ---- the module
+
+    def _declare(self, node):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            return
+        if isinstance(node, ast.FunctionDef):
+            decorator = _text(node.decorator_list[0])
+            if decorator == "ti.kernel":
+                self.kernel = node
+            else:
+                self.globals[node.name] = Function(node, decorator == "ti.real_func")
+            return
+        if not isinstance(node, ast.Assign):
+            raise Undecided("a statement of a module")
+        name = node.targets[0].id
+        if name == "ARGUMENTS":
+            self.arguments = node.value
+        elif name == "OPTIONS":
+            given = {k.arg: k.value.attr for k in node.value.keywords}
+            self.math = Arithmetic(**given, loose=self.loose)
+        else:
+            self.globals[name] = self._global(name, node.value)
+
+    def _global(self, name, node):
+        if isinstance(node, ast.Call):
+            called = _text(node.func)
+            if called in ("ti.field", "ti.ndarray"):
+                return Field(name, self.type(node.args[0]), self._shape(node.args[1]))
+            if called in ("ti.Vector.field", "ti.Vector.ndarray"):
+                kind = MatrixType((node.args[0].value,), self.type(node.args[1]))
+                return Field(name, kind, self._shape(node.args[2]))
+            if called in ("ti.Matrix.field", "ti.Matrix.ndarray"):
+                kind = MatrixType((node.args[0].value, node.args[1].value), self.type(node.args[2]))
+                return Field(name, kind, self._shape(node.args[3]))
+            if called.endswith(".field"):
+                return Field(name, self.type(node.func.value), self._shape(node.args[0]))
+            return self.type(node)
+        return ast.literal_eval(node)
+
+    def _shape(self, node):
+        shape = ast.literal_eval(node)
+        return shape if isinstance(shape, tuple) else (shape,)
+
+    def type(self, node):
+        """The type that an expression of the module, or an annotation, names."""
+        text = _text(node)
+        if text.startswith("ti.") and text[3:] in TYPES:
+            return text[3:]
+        if isinstance(node, ast.Name) and isinstance(
+            self.globals.get(node.id), (StructType, MatrixType)
+        ):
+            return self.globals[node.id]
+        if isinstance(node, ast.Call):
+            called = _text(node.func)
+            if called == "ti.types.vector":
+                return MatrixType((node.args[0].value,), self.type(node.args[1]))
+            if called == "ti.types.matrix":
+                shape = (node.args[0].value, node.args[1].value)
+                return MatrixType(shape, self.type(node.args[2]))
+            if called == "ti.types.struct":
+                return StructType({k.arg: self.type(k.value) for k in node.keywords})
+        raise Undecided(f"the type {text}")
+
+    def run(self):
+        """Calls the kernel; the observable numbers."""
+        visible = {n: v for n, v in self.globals.items() if isinstance(v, Field)}
+        scope = {}
+        for parameter, argument in zip(self.kernel.args.args, self.arguments.elts):
+            if isinstance(argument, ast.Name):
+                scope[parameter.arg] = Variable(self.globals[argument.id], True)
+                continue
+            value = ast.literal_eval(argument)
+            to = self.type(parameter.annotation)
+            value = self._from_python(value, to)
+            scope[parameter.arg] = Variable(value, True)
+        try:
+            result = self._body(self.kernel, scope)
+        except RecursionError:
+            raise Undecided("too deep") from None
+        seen = {n: [x for cell in v.cells for x in _numbers(cell)] for n, v in visible.items()}
+        if self.kernel.returns is not None:
+            if result is None:
+                raise Undecided("no value returned")
+            kinds = self.kernel.returns
+            if isinstance(kinds, ast.Subscript):
+                kinds = [self.type(t) for t in kinds.slice.elts]
+                if len(result) != len(kinds):
+                    raise Undecided("another number of returned values")
+                parts = [self.convert(x, t) for x, t in zip(result, kinds)]
+                seen["return"] = [x for part in parts for x in _numbers(part)]
+            else:
+                seen["return"] = list(_numbers(self.convert(result, self.type(kinds))))
+        elif result is not None:
+            raise Undecided("a value returned")
+        return seen
+
+    def _from_python(self, value, to):
+        if isinstance(to, MatrixType):
+            flat = value if len(to.shape) == 1 else [x for row in value for x in row]
+            return Matrix(to.shape, [self._from_python(x, to.type) for x in flat])
+        if to in FLOATS:
+            return self.math.cast(Number("f64", float(value)), to)
+        return Number(to, value)
+
+    def _body(self, function, scope):
+        kept, self.scopes = self.scopes, [scope]
+        self.depth += 1
+        if self.depth > _DEPTH:
+            raise Undecided("too many calls within calls")
+        try:
+            self.block(function.body)
+        except _Return as result:
+            return result.value
+        finally:
+            self.depth -= 1
+            self.scopes = kept
+        return None
+
+    # ---- statements
+
+    def block(self, statements):
+        self.scopes.append({})
+        try:
+            for statement in statements:
+                self._count()
+                method = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
+                if method is None:
+                    raise Undecided(f"a statement {type(statement).__name__}")
+                method(statement)
+        finally:
+            self.scopes.pop()
+
+    def _count(self):
+        self.steps += 1
+        if self.steps > _STEPS:
+            raise Undecided("too long")
+
+    def _do_pass(self, node):
+        pass
+
+    def _do_expr(self, node):
+        if isinstance(node.value, ast.Constant):
+            return
+        if _text(node.value).startswith("ti.loop_config"):
+            return
+        self.value(node.value, statement=True)
+
+    def _do_assign(self, node):
+        value = self.value(node.value)
+        if len(node.targets) != 1:
+            raise Undecided("several targets")
+        self._assign(node.targets[0], value)
+
+    def _assign(self, target, value):
+        if isinstance(target, ast.Tuple):
+            parts = list(value.items) if isinstance(value, Matrix) else value
+            if not isinstance(parts, (list, tuple)) or len(parts) != len(target.elts):
+                raise Undecided("unpacking")
+            for one, part in zip(target.elts, parts):
+                self._assign(one, part)
+            return
+        if isinstance(target, ast.Name) and self._find(target.id) is None:
+            self._define(target.id, value)
+            return
+        place = self.place(target)
+        place.put(self.convert_like(value, place.get()))
+
+    def _define(self, name, value):
+        if name in self.globals:
+            raise Undecided("a local with the name of a global")
+        if isinstance(value, (int, float)):
+            value = self.math.lift(value)
+        if isinstance(value, (list, tuple)):
+            raise Undecided("a local sequence")
+        self.scopes[-1][name] = Variable(value)
+
+    def _do_annassign(self, node):
+        if self._find(node.target.id) is not None:
+            raise Undecided("an annotation of what exists")
+        self._define(
+            node.target.id, self.convert(self.value(node.value), self.type(node.annotation))
+        )
+
+    def _do_augassign(self, node):
+        op = _OPERATORS[type(node.op)]
+        place = self.place(node.target)
+        value = self.value(node.value)
+        old = place.get()
+        if op in ("+", "-", "&", "|", "^"):
+            value = self.convert_like(value, old, broadcast=True)
+        place.put(self.convert_like(self.binary(op, old, value), old))
+
+    def _do_if(self, node):
+        if self.condition(node.test):
+            self.block(node.body)
+        else:
+            self.block(node.orelse)
+
+    def _do_while(self, node):
+        if node.orelse:
+            raise Undecided("while with else")
+        while self.condition(node.test):
+            try:
+                self.block(node.body)
+            except _Break:
+                break
+            except _Continue:
+                continue
+
+    def _do_for(self, node):
+        static, turns = self._turns(node.iter)
+        names = [n.id for n in getattr(node.target, "elts", [node.target])]
+        for turn in turns:
+            self._count()
+            if len(names) > 1:
+                if len(turn) != len(names):
+                    raise Undecided("another number of loop variables")
+                scope = {n: Variable(v, static) for n, v in zip(names, turn)}
+            else:
+                scope = {names[0]: Variable(turn, static)}
+            for name in names:
+                if name in self.globals or self._find(name) is not None:
+                    raise Undecided("a loop variable that exists")
+            self.scopes.append(scope)
+            try:
+                self.block(node.body)
+            except _Break:
+                if static:
+                    raise Undecided("break in a static loop") from None
+                break
+            except _Continue:
+                if static:
+                    raise Undecided("continue in a static loop") from None
+                continue
+            finally:
+                self.scopes.pop()
+
+    def _turns(self, node):
+        """(whether the loop is unrolled, the values of its variable)."""
+        if isinstance(node, ast.Call):
+            called = _text(node.func)
+            if called == "ti.static":
+                _, turns = self._turns(node.args[0])
+                values = []
+                for turn in turns:
+                    if isinstance(turn, Matrix):
+                        raise Undecided("a static grouped loop")
+                    values.append(
+                        tuple(x.value for x in turn) if isinstance(turn, tuple) else turn.value
+                    )
+                return True, values
+            if called == "range":
+                ends = [self.index(self.value(x)) for x in node.args]
+                if len(ends) == 3 and ends[2] == 0:
+                    raise Undecided("a step of zero")
+                return False, [Number("i32", i) for i in range(*ends)]
+            if called == "ti.ndrange":
+                return False, [
+                    tuple(Number("i32", i) for i in turn) for turn in self._ndrange(node.args)
+                ]
+            if called == "ti.grouped":
+                _, turns = self._turns(node.args[0])
+                return False, [Matrix((len(turn),), turn) for turn in map(_tuple, turns)]
+        field = self.value(node)
+        if not isinstance(field, Field):
+            raise Undecided("a loop over something else")
+        turns = itertools.product(*(range(size) for size in field.shape))
+        turns = [tuple(Number("i32", i) for i in turn) for turn in turns]
+        return False, [turn[0] for turn in turns] if len(field.shape) == 1 else turns
+
+    def _ndrange(self, nodes):
+        ranges = []
+        for node in nodes:
+            if isinstance(node, ast.Tuple):
+                ranges.append(range(*(self.index(self.value(x)) for x in node.elts)))
+            else:
+                ranges.append(range(self.index(self.value(node))))
+        return itertools.product(*ranges)
+
+    def _do_break(self, node):
+        raise _Break
+
+    def _do_continue(self, node):
+        raise _Continue
+
+    def _do_return(self, node):
+        raise _Return(None if node.value is None else self.value(node.value))
+
+    # ---- expressions
+
+    def condition(self, node):
+        return self.math.truth(self.scalar(self.value(node)))
+
+    def scalar(self, x):
+        if isinstance(x, (Number, int, float)):
+            return x
+        raise Undecided("a scalar was expected")
+
+    def index(self, x):
+        """A Python int from an integer."""
+        x = self.scalar(x)
+        if isinstance(x, Number):
+            if x.type not in INTS:
+                raise Undecided("an index that is no integer")
+            return self.math.cast(x, "i32").value
+        if not isinstance(x, int):
+            raise Undecided("an index that is no integer")
+        return x
+
+    def value(self, node, statement=False):
+        self._count()
+        method = getattr(self, f"_get_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise Undecided(f"an expression {type(node).__name__}")
+        if isinstance(node, ast.Call):
+            return method(node, statement)
+        return method(node)
+
+    def _get_constant(self, node):
+        if not isinstance(node.value, (bool, int, float)):
+            raise Undecided("such a constant")
+        return node.value
+
+    def _get_tuple(self, node):
+        return [self.value(x) for x in node.elts]
+
+    _get_list = _get_tuple
+
+    def _find(self, name):
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def _get_name(self, node):
+        variable = self._find(node.id)
+        if variable is not None:
+            return variable.value
+        if node.id in self.globals:
+            return self.globals[node.id]
+        raise Undecided(f"an unknown name {node.id}")
+
+    def _get_binop(self, node):
+        left = self.value(node.left)
+        right = self.value(node.right)
+        if isinstance(node.op, ast.MatMult):
+            return self._matmul(left, right)
+        return self.binary(_OPERATORS[type(node.op)], left, right)
+
+    def binary(self, op, a, b):
+        return self.each(lambda x, y: self.math.binary(op, x, y), a, b)
+
+    def each(self, function, *operands):
+        """A scalar function over matrices of one shape, scalars standing for all elements."""
+        shapes = {x.shape for x in operands if isinstance(x, Matrix)}
+        if not shapes:
+            return function(*map(self.scalar, operands))
+        if len(shapes) > 1:
+            raise Undecided("matrices of different shapes")
+        shape = shapes.pop()
+        columns = []
+        for x in operands:
+            if not isinstance(x, (Matrix, Number, int, float)):
+                raise Undecided("such an operand")
+            columns.append(x.items if isinstance(x, Matrix) else [x] * math.prod(shape))
+        items = [self.math.lift(function(*row)) for row in zip(*columns)]
+        return Matrix(shape, items)
+
+    def _get_unaryop(self, node):
+        op = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}[type(node.op)]
+        return self.each(lambda x: self.math.unary(op, x), self.value(node.operand))
+
+    def _get_boolop(self, node):
+        """With operands that are bools."""
+        stop = isinstance(node.op, ast.Or)
+        for one in node.values:
+            value = self.scalar(self.value(one))
+            if isinstance(value, Number) and value.type != "u1":
+                raise Undecided("and, or of other than bools")
+            if self.math.truth(value) == stop:
+                break
+        return Number("u1", int(self.math.truth(value)))
+
+    def _get_compare(self, node):
+        left = self.value(node.left)
+        result = None
+        for op, right in zip(node.ops, node.comparators):
+            right = self.value(right)
+            one = self.each(
+                lambda x, y, op=op: self.math.compare(_OPERATORS[type(op)], x, y), left, right
+            )
+            left = right
+            if result is None:
+                result = one
+            else:
+                result = self.math.binary(
+                    "&", self.math.lift(self.scalar(result)), self.math.lift(self.scalar(one))
+                )
+        return result
+
+    def _get_ifexp(self, node):
+        """Only one operand runs; the type is that of both."""
+        test = self.scalar(self.value(node.test))
+        truth = self.math.truth(test)
+        if not isinstance(test, Number):
+            return self.value(node.body if truth else node.orelse)
+        taken, other = (node.body, node.orelse) if truth else (node.orelse, node.body)
+        value = self.value(taken)
+        # The other operand is evaluated for its type, on a copy of everything.
+        return self._as_promoted(value, self._type_of(other))
+
+    def _type_of(self, node):
+        """What a value of the expression would be: it must have no effects."""
+        for one in ast.walk(node):
+            if isinstance(one, ast.Call) and "atomic" in _text(one.func):
+                raise Undecided("effects in an operand")
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name):
+                raise Undecided("a call in an operand")
+        return self.value(node)
+
+    def _as_promoted(self, value, other):
+        def one(x, y):
+            x, y = self.math.lift(x), self.math.lift(y)
+            return self.math.cast(x, self.math.promoted(x.type, y.type))
+
+        if isinstance(value, Matrix) != isinstance(other, Matrix):
+            raise Undecided("operands of different shapes")
+        return self.each(one, value, other)
+
+    def _get_attribute(self, node):
+        base = self.value(node.value)
+        if isinstance(base, Struct):
+            if node.attr not in base.members:
+                raise Undecided("no such member")
+            return base.members[node.attr]
+        if isinstance(base, Matrix):
+            positions = _swizzle(base, node.attr)
+            if len(positions) == 1:
+                return base.items[positions[0]]
+            return Matrix((len(positions),), [base.items[i] for i in positions])
+        raise Undecided(f"an attribute {node.attr}")
+
+    def _get_subscript(self, node):
+        base = self.value(node.value)
+        if isinstance(base, (list, tuple)):
+            index = self.value(node.slice)
+            if not isinstance(index, int) or not 0 <= index < len(base):
+                raise Undecided("such an index of a sequence")
+            return base[index]
+        if isinstance(base, Matrix) and isinstance(node.slice, ast.Slice):
+            ends = [
+                None if x is None else ast.literal_eval(x)
+                for x in (node.slice.lower, node.slice.upper, node.slice.step)
+            ]
+            items = base.items[slice(*ends)]
+            if len(base.shape) != 1 or not items:
+                raise Undecided("such a slice")
+            return Matrix((len(items),), items)
+        if isinstance(base, Matrix):
+            return base.items[self._position(base, node.slice)]
+        return self.place(node).get()
+
+    def _position(self, matrix, index):
+        nodes = index.elts if isinstance(index, ast.Tuple) else [index]
+        if len(nodes) != len(matrix.shape):
+            raise Undecided("another number of indices")
+        position = 0
+        for one, size in zip(nodes, matrix.shape):
+            i = self.index(self.value(one))
+            if not 0 <= i < size:
+                raise Undecided("out of bounds")
+            position = position * size + i
+        return position
+
+    def place(self, node):
+        """Where what the expression names lies."""
+        if isinstance(node, ast.Name):
+            variable = self._find(node.id)
+            if variable is None or variable.constant or isinstance(variable.value, Field):
+                raise Undecided("what cannot be assigned")
+            return Place(lambda: variable.value, lambda x: setattr(variable, "value", x))
+        if isinstance(node, ast.Subscript):
+            if isinstance(node.value, ast.Name):
+                base = self.value(node.value)
+                if isinstance(base, Field):
+                    return self._cell(base, node.slice)
+            inner = self.place(node.value)
+            matrix = inner.get()
+            if not isinstance(matrix, Matrix) or isinstance(node.slice, ast.Slice):
+                raise Undecided("an element of something else")
+            k = self._position(matrix, node.slice)
+            return Place(
+                lambda: inner.get().items[k], lambda x: inner.put(inner.get().replaced(k, x))
+            )
+        if isinstance(node, ast.Attribute):
+            return self._member(self.place(node.value), node.attr)
+        raise Undecided("what cannot be assigned")
+
+    def _cell(self, field, index):
+        nodes = index.elts if isinstance(index, ast.Tuple) else [index]
+        if _text(index) == "None":
+            k = field.position([0] * len(field.shape))
+        else:
+            indices = []
+            for one in nodes:
+                x = self.value(one)
+                indices += x.items if isinstance(x, Matrix) else [x]
+            k = field.position([self.index(x) for x in indices])
+
+        def put(x):
+            field.cells[k] = x
+
+        return Place(lambda: field.cells[k], put)
+
+    def _member(self, inner, name):
+        base = inner.get()
+        if isinstance(base, Struct):
+            if name not in base.members:
+                raise Undecided("no such member")
+            return Place(
+                lambda: inner.get().members[name],
+                lambda x: inner.put(Struct(base.type, {**inner.get().members, name: x})),
+            )
+        if not isinstance(base, Matrix):
+            raise Undecided(f"an attribute {name}")
+        positions = _swizzle(base, name)
+        if len(positions) == 1:
+            k = positions[0]
+            return Place(
+                lambda: inner.get().items[k], lambda x: inner.put(inner.get().replaced(k, x))
+            )
+        if len(set(positions)) != len(positions):
+            raise Undecided("a swizzle with repetitions")
+
+        def put(x):
+            matrix = inner.get()
+            for k, item in zip(positions, x.items):
+                matrix = matrix.replaced(k, item)
+            inner.put(matrix)
+
+        def get():
+            return Matrix((len(positions),), [inner.get().items[k] for k in positions])
+
+        return Place(get, put)
+
+    # ---- conversions
+
+    def convert(self, value, to):
+        """To a type, as an annotation or a return does."""
+        if isinstance(to, MatrixType):
+            if isinstance(value, list):
+                value = self._matrix(value, None)
+            if not isinstance(value, Matrix) or value.shape != to.shape:
+                raise Undecided("a matrix was expected")
+            return Matrix(to.shape, [self.convert(x, to.type) for x in value.items])
+        if isinstance(to, StructType):
+            if not isinstance(value, Struct) or value.type is not to:
+                raise Undecided("a struct was expected")
+            return value
+        return self.math.cast(self.scalar(value), to)
+
+    def convert_like(self, value, old, broadcast=False):
+        """To the type of what lies there."""
+        if isinstance(old, Matrix):
+            if isinstance(value, list):
+                value = self._matrix(value, None)
+            if broadcast and isinstance(value, (Number, int, float)):
+                value = Matrix(old.shape, [value] * len(old.items))
+            if not isinstance(value, Matrix) or value.shape != old.shape:
+                raise Undecided("a matrix of that shape was expected")
+            items = [self.math.cast(x, y.type) for x, y in zip(value.items, old.items)]
+            return Matrix(old.shape, items)
+        if isinstance(old, Struct):
+            return self.convert(value, old.type)
+        if not isinstance(old, Number):
+            raise Undecided("what cannot be assigned")
+        return self.math.cast(self.scalar(value), old.type)
+
+    # ---- calls
+
+    def _get_call(self, node, statement):
+        if isinstance(node.func, ast.Name):
+            if node.func.id in ("min", "max", "abs", "int", "float") and node.func.id not in (
+                self.globals
+            ):
+                return self._builtin(node.func.id, [self.value(x) for x in node.args])
+            called = self.value(node.func)
+            if isinstance(called, Function):
+                return self._call(called, node)
+            if isinstance(called, StructType):
+                return self._struct(called, node)
+            if isinstance(called, MatrixType):
+                return self.convert(self._flat(node.args, called.shape), called)
+            raise Undecided("a call of that")
+        text = _text(node.func)
+        if text.startswith("ti.atomic_"):
+            return self._atomic(text[len("ti.atomic_") :], node)
+        if text in ("ti.Vector", "ti.Matrix"):
+            to = self.type(node.args[1]) if len(node.args) > 1 else None
+            return self._matrix(self.value(node.args[0]), to)
+        if text in ("ti.cast", "ti.bit_cast"):
+            function = self.math.cast if text == "ti.cast" else self.math.bit_cast
+            to = self.type(node.args[1])
+            return self.each(lambda x: function(x, to), self.value(node.args[0]))
+        if text in ("ti.Vector.zero", "ti.Matrix.zero", "ti.Vector.one", "ti.Matrix.one"):
+            to, shape = self.type(node.args[0]), tuple(x.value for x in node.args[1:])
+            item = self.math.cast(int(text.endswith("one")), to)
+            return Matrix(shape, [item] * math.prod(shape))
+        if _text(node.func.value) in ("ti", "ti.math"):
+            name = node.func.attr
+            return self._builtin(name, [self.value(x) for x in node.args])
+        return self._method(node)
+
+    def _flat(self, nodes, shape):
+        items = [self.value(x) for x in nodes]
+        if len(items) != math.prod(shape):
+            raise Undecided("another number of elements")
+        return Matrix(shape, items)
+
+    def _matrix(self, rows, to):
+        """From lists. to: the element type; without one all must have one type."""
+        if not isinstance(rows, list) or not rows:
+            raise Undecided("elements were expected")
+        shape = (len(rows), len(rows[0])) if isinstance(rows[0], list) else (len(rows),)
+        flat = [x for row in rows for x in row] if len(shape) == 2 else rows
+        if len(flat) != math.prod(shape) or any(isinstance(x, (list, Matrix)) for x in flat):
+            raise Undecided("elements of an uneven matrix")
+        items = [self.math.lift(self.scalar(x)) for x in flat]
+        if to is not None:
+            items = [self.math.cast(x, to) for x in items]
+        elif len({x.type for x in items}) > 1:
+            raise Undecided("elements of several types")
+        return Matrix(shape, items)
+
+    def _struct(self, type, node):
+        given = dict(zip(type.members, (self.value(x) for x in node.args)))
+        given.update((k.arg, self.value(k.value)) for k in node.keywords)
+        members = {}
+        for name, to in type.members.items():
+            if name not in given:
+                raise Undecided("a member without a value")
+            members[name] = self.convert(given[name], to)
+        return Struct(type, members)
+
+    def _call(self, function, node):
+        scope = {}
+        parameters = function.tree.args.args
+        if len(node.args) != len(parameters) or node.keywords:
+            raise Undecided("another number of arguments")
+        for parameter, argument in zip(parameters, node.args):
+            annotation = parameter.annotation
+            if annotation is not None and _text(annotation) == "ti.template()":
+                if isinstance(argument, ast.Name) and self._find(argument.id) is not None:
+                    scope[parameter.arg] = self._find(argument.id)  # the variable itself
+                    continue
+                scope[parameter.arg] = Variable(self.value(argument), True)
+                continue
+            value = self.value(argument)
+            if annotation is not None:
+                value = self.convert(value, self.type(annotation))
+            elif isinstance(value, (int, float)):
+                value = self.math.lift(value)
+            elif isinstance(value, list):
+                raise Undecided("a sequence as an argument")
+            scope[parameter.arg] = Variable(value)
+        result = self._body(function.tree, scope)
+        if function.real and function.tree.returns is not None:
+            if result is None:
+                raise Undecided("no value returned")
+            result = self.convert(result, self.type(function.tree.returns))
+        return result
+
+    def _atomic(self, name, node):
+        place = self.place(node.args[0])
+        value = self.value(node.args[1])
+        old = place.get()
+        value = self.convert_like(value, old, broadcast=True)
+        op = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}.get(name, name)
+        place.put(self.convert_like(self.binary(op, old, value), old))
+        return old
+
+    def _builtin(self, name, values):
+        if name in TYPES:
+            if len(values) != 1:
+                raise Undecided("a cast of several values")
+            if isinstance(values[0], float) and name in FLOATS:
+                return Number(name, rounded(name, values[0]))
+            return self.each(lambda x: self.math.cast(x, name), values[0])
+        if name in ("int", "float"):
+            to = self.math.default_ip if name == "int" else self.math.default_fp
+            return self.each(lambda x: self.math.cast(x, to), values[0])
+        if name in ("min", "max"):
+            result = values[0]
+            for value in values[1:]:
+                result = self.binary(name, result, value)
+            return result
+        if name == "abs":
+            return self.each(self.math.absolute, values[0])
+        if name in ("floor", "ceil", "round"):
+            return self.each(lambda x: self.math.rounding(name, x), values[0])
+        if name in FUNCTIONS:
+            return self.each(lambda *x: self.math.function(name, *x), *values)
+        if name == "pow":
+            return self.binary("**", *values)
+        if name in ("raw_div", "raw_mod"):
+            return self.each(lambda x, y: self.math.raw(name, x, y), *values)
+        if name == "bit_shr":
+            return self.each(lambda x, y: self.math.shift(">>>", x, y), *values)
+        if name == "select":
+            return self._select(*values)
+        if name == "static" and len(values) == 1:
+            return values[0]
+        raise Undecided(f"a function {name}")
+
+    def _select(self, condition, a, b):
+        if not any(isinstance(x, (Number, Matrix)) for x in (condition, a, b)):
+            return a if condition else b
+
+        def one(c, x, y):
+            x, y = self.math.lift(x), self.math.lift(y)
+            to = self.math.promoted(x.type, y.type)
+            return self.math.cast(x if self.math.truth(c) else y, to)
+
+        return self.each(one, condition, a, b)
+
+    def _method(self, node):
+        base, name = self.value(node.func.value), node.func.attr
+        arguments = [self.value(x) for x in node.args]
+        if not isinstance(base, Matrix):
+            raise Undecided(f"a method {name}")
+        shape, items = base.shape, base.items
+        if name in ("sum", "min", "max") and not arguments:
+            op = "+" if name == "sum" else name
+            return self._reduce(op, items)
+        if name == "dot":
+            return self._dot(items, self._operand(arguments[0], shape).items)
+        if name == "norm_sqr":
+            return self._dot(items, items)
+        if name == "cross" and shape == (3,):
+            a, b = items, self._operand(arguments[0], shape).items
+            pairs = [(1, 2), (2, 0), (0, 1)]
+            return Matrix((3,), [self._difference(a[i], b[j], a[j], b[i]) for i, j in pairs])
+        if name == "outer_product" and len(shape) == 1 and len(arguments[0].shape) == 1:
+            other = arguments[0]
+            products = [self.math.binary("*", x, y) for x in items for y in other.items]
+            return Matrix((shape[0], other.shape[0]), products)
+        if name == "transpose" and len(shape) == 2:
+            flat = [x for j in range(shape[1]) for x in base.column(j)]
+            return Matrix((shape[1], shape[0]), flat)
+        if name == "trace" and len(shape) == 2 and shape[0] == shape[1]:
+            return self._reduce("+", [items[i * shape[1] + i] for i in range(shape[0])])
+        if name == "determinant" and shape == (2, 2):
+            return self._difference(items[0], items[3], items[2], items[1])
+        if name == "cast":
+            to = self.type(node.args[0])
+            return Matrix(shape, [self.math.cast(x, to) for x in items])
+        raise Undecided(f"a method {name}")
+
+    def _operand(self, other, shape):
+        if not isinstance(other, Matrix) or other.shape != shape:
+            raise Undecided("a matrix of that shape was expected")
+        return other
+
+    def _difference(self, a, b, c, d):
+        return self.math.binary("-", self.math.binary("*", a, b), self.math.binary("*", c, d))
+
+    def _reduce(self, op, items):
+        """From the left. Sums of floats are inexact: their order is not part of the language."""
+        result = items[0]
+        size = abs(result.value)
+        for item in items[1:]:
+            result = self.math.binary(op, result, item)
+            size += abs(item.value)
+        if op == "+" and len(items) > 2 and result.type in FLOATS:
+            if not math.isfinite(size):
+                raise Undecided("a sum that is not finite")
+            error = 2.0 ** (1 - FLOATS[result.type]) * len(items) * size
+            result = Number(result.type, result.value, result.error + error)
+        return result
+
+    def _dot(self, a, b):
+        return self._reduce("+", [self.math.binary("*", x, y) for x, y in zip(a, b)])
+
+    def _matmul(self, a, b):
+        if not isinstance(a, Matrix) or not isinstance(b, Matrix) or len(a.shape) != 2:
+            raise Undecided("a product of such operands")
+        if a.shape[1] != b.shape[0]:
+            raise Undecided("a product of such shapes")
+        rows = [a.row(i) for i in range(a.shape[0])]
+        if len(b.shape) == 1:
+            return Matrix((a.shape[0],), [self._dot(row, b.items) for row in rows])
+        columns = [b.column(j) for j in range(b.shape[1])]
+        items = [self._dot(row, column) for row in rows for column in columns]
+        return Matrix((a.shape[0], b.shape[1]), items)
+
+
+def _text(node):
+    """The text of an expression, kept beside it: it is asked for at each visit."""
+    if not hasattr(node, "text"):
+        node.text = ast.unparse(node)
+    return node.text
+
+
+def _tuple(x):
+    return x if isinstance(x, tuple) else (x,)
+
+
+def _swizzle(matrix, name):
+    for letters in ("xyzw", "rgba", "stpq"):
+        if len(matrix.shape) == 1 and all(c in letters[: matrix.shape[0]] for c in name):
+            return [letters.index(c) for c in name]
+    raise Undecided(f"an attribute {name}")
+
+
+def _numbers(value):
+    if isinstance(value, Matrix):
+        yield from value.items
+    elif isinstance(value, Struct):
+        for member in value.members.values():
+            yield from _numbers(member)
+    else:
+        yield value
+
+
+_OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}

@@ -1,0 +1,491 @@
+"""Random well-typed programs of the language, as text.
+
+The generator knows the *kind* of each expression (int, float, bool, a vector or matrix of one of
+them, a struct), not its type: those follow from the language's rules, which only the evaluator
+knows. Parallel loops are free of races: in each a field is read only, or touched only at the
+loop's own index, or updated by one commutative atomic whose result is not used.
+"""
+
+import random
+
+from .expressions import CELLS, SQUARE, Expressions
+
+
+def program(seed, loose=False):
+    """Text of the program of a seed. loose: only what Taichi defines as well."""
+    return Generator(seed, loose).source()
+
+
+class Data:
+    """A field or ndarray. kind: of its elements; axes: 1 or 2."""
+
+    def __init__(self, name, kind, axes, type):
+        self.name = name
+        self.kind = kind
+        self.axes = axes
+        self.type = type
+
+
+class Generator(Expressions):
+    def __init__(self, seed, loose=False):
+        self.random = random.Random(seed)
+        self.loose = loose
+        self.counter = 0
+        self.data = []
+        self.structs = {}
+        self.functions = []  # (name, kinds of parameters, kind of result)
+        self.scopes = [{}]
+        self.fixed = set()  # variables that are not assigned
+        self.access = None  # in a parallel loop: name of data to how it may be used
+        self.own = None  # in a parallel loop: index expressions of its own cell, by axes
+        self.loops = 0  # serial loops that may be left
+        self.depth = 0
+        self.nested = False  # in a loop or branch that is there at run time
+
+    # ---- the module
+
+    def source(self):
+        lines = ["import kiln as ti", ""]
+        if self.chance(0.2):
+            ip, fp = self.pick(["i32", "i64"]), self.pick(["f32", "f64"])
+            lines.append(f"OPTIONS = dict(default_ip=ti.{ip}, default_fp=ti.{fp})")
+        for _ in range(self.random.randrange(0, 2)):
+            lines.append(self.struct_type())
+        for _ in range(self.random.randrange(2, 5)):
+            lines.append(self.declaration())
+        for _ in range(self.random.randrange(0, 3)):
+            lines += ["", "", *self.function()]
+        lines += ["", "", *self.kernel()]
+        return "\n".join(lines) + "\n"
+
+    def struct_type(self):
+        name, members, texts = self.fresh("S"), {}, []
+        for letter in "abc"[: self.random.randrange(2, 4)]:
+            kind = self.pick(["int", "float", self.vector_kind()])
+            members[letter] = kind
+            texts.append(f"{letter}={self.type_text(kind)}")
+        self.structs[name] = members
+        return f"{name} = ti.types.struct({', '.join(texts)})"
+
+    def type_text(self, kind):
+        if isinstance(kind, str):
+            return kind if kind in self.structs else f"ti.{self.type_of(kind)}"
+        shape = ", ".join(map(str, kind[1:-1]))
+        word = "vector" if kind[0] == "vec" else "matrix"
+        return f"ti.types.{word}({shape}, ti.{self.type_of(kind[-1])})"
+
+    def declaration(self):
+        name = self.fresh("x")
+        axes = self.pick([1, 1, 2])
+        shape = CELLS if axes == 1 else (SQUARE, SQUARE)
+        choice = self.random.randrange(10)
+        maker = self.pick(["field", "field", "ndarray"])
+        if choice < 6 or (choice >= 9 and not self.structs):
+            kind = self.scalar_kind()
+            if choice == 0 and maker == "field":
+                kind = "bool"
+            type = self.type_of(kind)
+            text = f"ti.{maker}(ti.{type}, {shape})"
+        elif choice < 8:
+            kind = self.vector_kind()
+            type = self.type_of(kind[2])
+            text = f"ti.Vector.{maker}({kind[1]}, ti.{type}, {shape})"
+        elif choice < 9:
+            kind = self.matrix_kind()
+            type = self.type_of(kind[3])
+            text = f"ti.Matrix.{maker}({kind[1]}, {kind[2]}, ti.{type}, {shape})"
+        else:
+            kind = type = self.pick(self.structs)
+            text, maker = f"{kind}.field({shape})", "field"
+        data = Data(name, kind, axes, type)
+        data.ndarray = maker == "ndarray"
+        self.data.append(data)
+        return f"{name} = {text}"
+
+    def function(self):
+        """A func, by value or with a template parameter, or a real func."""
+        name = self.fresh("f")
+        real = self.chance(REAL_FUNCTIONS)
+        scope, heads, kinds = {}, [], []
+        for _ in range(self.random.randrange(1, 4)):
+            parameter = self.fresh("p")
+            kind = self.pick(["int", "int", "float", self.vector_kind(), *self.structs])
+            scope[parameter] = kind
+            how = self.random.randrange(3)
+            if real or (how == 0 and kind not in self.structs):
+                heads.append(f"{parameter}: {self.type_text(kind)}")
+                kinds.append((kind, "value"))
+            elif how == 1 and kind not in self.structs:
+                heads.append(f"{parameter}: ti.template()")
+                kinds.append((kind, "variable"))
+            else:
+                heads.append(parameter)
+                kinds.append((kind, "value"))
+        result = self.pick(["int", "float", self.vector_kind()])
+        kept = self.data, self.scopes, self.fixed
+        self.data, self.scopes, self.fixed = [], [scope], set()
+        self.nested = False
+        body = self.block(2, self.random.randrange(1, 4))
+        if real and self.chance(0.5):
+            body += [f"if {self.condition()}:", f"    return {self.expression(result, 1)}"]
+        body.append(f"return {self.expression(result, 1)}")
+        self.data, self.scopes, self.fixed = kept
+        self.functions.append((name, kinds, result))
+        arrow = f" -> {self.type_text(result)}" if real else ""
+        decorator = "@ti.real_func" if real else "@ti.func"
+        return [decorator, f"def {name}({', '.join(heads)}){arrow}:", *indented(body)]
+
+    def kernel(self):
+        heads, values, scope = [], [], {}
+        for data in self.data:
+            if data.ndarray:
+                shape = f"ti.types.ndarray(dtype={self.element_text(data)}, ndim={data.axes})"
+                heads.append(f"{data.name}_: {shape}")
+                values.append(data.name)
+        for data in self.data:
+            if data.ndarray:
+                data.name += "_"
+        for _ in range(self.random.randrange(0, 4)):
+            parameter, kind = self.fresh("p"), self.pick(["int", "int", "float"])
+            if self.chance(0.2):
+                kind = ("vec", self.pick([2, 3]), kind)
+            heads.append(f"{parameter}: {self.type_text(kind)}")
+            values.append(self.argument(kind))
+            scope[parameter] = kind
+        self.scopes = [scope, {}]
+        self.fixed = set(scope)
+        body = []
+        for _ in range(self.random.randrange(2, 6)):
+            if self.chance(0.45):
+                body += self.parallel_loop()
+            else:
+                body += self.block(0, self.random.randrange(1, 4), keep=True)
+        returns = ""
+        if self.chance(0.7):
+            kinds = [
+                self.pick(["int", "float", self.vector_kind()])
+                for _ in range(self.pick([1, 1, 1, 2, 3]))
+            ]
+            texts = [self.type_text(kind) for kind in kinds]
+            returns = f" -> {texts[0]}" if len(kinds) == 1 else f" -> tuple[{', '.join(texts)}]"
+            body.append("return " + ", ".join(self.expression(kind, 1) for kind in kinds))
+        head = f"def kernel({', '.join(heads)}){returns}:"
+        return ["@ti.kernel", head, *indented(body), "", "", f"ARGUMENTS = [{', '.join(values)}]"]
+
+    def element_text(self, data):
+        if isinstance(data.kind, str):
+            return f"ti.{data.type}"
+        shape = ", ".join(map(str, data.kind[1:-1]))
+        word = "vector" if data.kind[0] == "vec" else "matrix"
+        return f"ti.types.{word}({shape}, ti.{data.type})"
+
+    def argument(self, kind):
+        if kind == "int":
+            return str(self.random.randrange(0, 100))
+        if kind == "float":
+            return self.pick(["0.5", "-1.25", "3.0", "0.1", "17.75"])
+        return f"[{', '.join(self.argument(kind[2]) for _ in range(kind[1]))}]"
+
+    # ---- statements
+
+    def block(self, depth, count, keep=False):
+        """Lines of some statements. keep: what they define is there afterwards."""
+        kept = self.depth
+        self.depth = depth
+        if not keep:
+            self.scopes.append({})
+        lines = []
+        for _ in range(count):
+            lines += self.statement()
+        if not keep:
+            self.scopes.pop()
+        self.depth = kept
+        return lines or ["pass"]
+
+    def body(self, nested=True):
+        """A block; nested: not directly in the kernel once static loops are unrolled."""
+        kept, self.nested = self.nested, self.nested or nested
+        lines = indented(self.block(self.depth + 1, self.random.randrange(1, 4)))
+        self.nested = kept
+        return lines
+
+    def statement(self):
+        choices = [self.define, self.define, self.assign, self.assign, self.augment]
+        if self.data:
+            choices += [self.store, self.store, self.update]
+        if self.depth < 3:
+            choices += [self.branch, self.serial_loop, self.while_loop, self.static_loop]
+        if self.loops and self.nested:
+            choices.append(self.leave)
+        return self.pick(choices)()
+
+    def local_kind(self):
+        kinds = ["int", "int", "int", "float", "float", "bool", self.vector_kind()]
+        if self.chance(0.2):
+            kinds = [self.matrix_kind()]
+        elif self.structs and self.chance(0.3):
+            kinds = list(self.structs)
+        elif self.chance(0.04):
+            kinds = [("vec", 40, self.scalar_kind()), ("mat", 6, 7, self.scalar_kind())]
+        return self.pick(kinds)
+
+    def define(self):
+        kind, name = self.local_kind(), self.fresh("v")
+        value = self.expression(kind, 0)
+        if isinstance(kind, str) and kind not in self.structs and kind != "bool":
+            if self.chance(0.3):
+                line = f"{name}: {self.type_text(kind)} = {value}"
+                self.scopes[-1][name] = kind
+                return [line]
+        self.scopes[-1][name] = kind
+        return [f"{name} = {value}"]
+
+    def target(self):
+        """(expression of something assignable, its kind), or None."""
+        names = [
+            (name, kind)
+            for scope in self.scopes
+            for name, kind in scope.items()
+            if name not in self.fixed
+        ]
+        if not names:
+            return None
+        name, kind = self.pick(names)
+        return self.inside(name, kind)
+
+    def inside(self, text, kind):
+        """The thing itself or a part of it."""
+        if kind in self.structs:
+            if self.chance(0.8):
+                member = self.pick(self.structs[kind])
+                return self.inside(f"{text}.{member}", self.structs[kind][member])
+        elif kind[0] == "vec" and self.chance(0.6):
+            if kind[1] <= 4 and self.chance(0.5):
+                letters = self.pick(["xyzw", "rgba"])[: kind[1]]
+                if self.chance(0.3):
+                    two = "".join(self.random.sample(letters, 2))
+                    return f"{text}.{two}", ("vec", 2, kind[2])
+                return f"{text}.{self.pick(letters)}", kind[2]
+            return f"{text}[{self.index_below(kind[1])}]", kind[2]
+        elif kind[0] == "mat" and self.chance(0.6):
+            i, j = self.index_below(kind[1]), self.index_below(kind[2])
+            return f"{text}[{i}, {j}]", kind[3]
+        return text, kind
+
+    def index_below(self, size):
+        if self.chance(0.6):
+            return str(self.random.randrange(size))
+        index = f"{self.atom('int')} % {size}"
+        return index if self.loose or self.chance(0.8) else f"({index})"
+
+    def assign(self):
+        target = self.target()
+        if target is None:
+            return self.define()
+        text, kind = target
+        if self.chance(0.08):
+            other = [n for n in self.variables(kind, assignable=True) if n != text]
+            if other and text.isidentifier():
+                name = self.pick(other)
+                return [f"{text}, {name} = {name}, {text}"]
+        return [f"{text} = {self.expression(kind, 0)}"]
+
+    def augment(self):
+        target = self.target()
+        if target is None or target[1] == "bool" or target[1] in self.structs:
+            return self.assign()
+        text, kind = target
+        return [f"{text} {self.operator(kind)}= {self.augmented(kind)}"]
+
+    def operator(self, kind):
+        scalar = kind if isinstance(kind, str) else kind[-1]
+        if scalar == "int":
+            return self.pick(["+", "-", "*", "&", "|", "^", "//", "%"])
+        return self.pick(["+", "-", "*", "+", "-", "*", "/"])
+
+    def augmented(self, kind):
+        if not isinstance(kind, str) and self.chance(0.3):
+            return self.expression(kind[-1], 1)
+        return self.expression(kind, 1)
+
+    def allowed(self, *uses):
+        """Data that may be used so here."""
+        if self.access is None:
+            return [d for d in self.data]
+        return [d for d in self.data if self.access[d.name] in uses]
+
+    def index(self, data, write=False):
+        """The index of a cell, between brackets."""
+        if self.access is not None and self.access[data.name] == "own":
+            return self.own[data.axes]
+        if data.axes == 1:
+            return f"{self.atom('int')} & {CELLS - 1}"
+        return f"{self.atom('int')} % {SQUARE}, {self.atom('int')} & {SQUARE - 1}"
+
+    def store(self):
+        choices = self.allowed("own")
+        if not choices:
+            return self.update()
+        data = self.pick(choices)
+        text, kind = self.inside(f"{data.name}[{self.index(data)}]", data.kind)
+        if self.chance(0.3) and kind != "bool" and kind not in self.structs:
+            return [f"{text} {self.operator(kind)}= {self.augmented(kind)}"]
+        return [f"{text} = {self.expression(kind, 0)}"]
+
+    def update(self):
+        """An atomic."""
+        choices = [d for d in self.allowed("add", "min", "max", "and", "or", "xor", "own")]
+        choices = [d for d in choices if d.kind != "bool" and d.kind not in self.structs]
+        if not choices:
+            return self.assign() if self.access is None else self.define()
+        data = self.pick(choices)
+        use = "own" if self.access is None else self.access[data.name]
+        text, kind = f"{data.name}[{self.index(data)}]", data.kind
+        if kind[0] == "vec" and self.chance(0.5):
+            text, kind = f"{text}[{self.index_below(kind[1])}]", kind[2]
+        elif kind[0] == "mat" and self.chance(0.5):
+            i, j = self.index_below(kind[1]), self.index_below(kind[2])
+            text, kind = f"{text}[{i}, {j}]", kind[3]
+        scalar = kind if isinstance(kind, str) else kind[-1]
+        if use == "own":
+            ops = ["add", "sub", "min", "max"] + (["and", "or", "xor"] if scalar == "int" else [])
+            if not self.loose:
+                ops.append("mul")
+            use = self.pick(ops)
+            call = f"ti.atomic_{use}({text}, {self.expression(kind, 1)})"
+            if isinstance(kind, str) and self.chance(0.5):
+                name = self.fresh("v")
+                self.scopes[-1][name] = kind
+                return [f"{name} = {call}"]
+            return [call]
+        value = self.expression(kind, 1)
+        if use == "add" and self.chance(0.5):
+            return [f"{text} {self.pick('+-')}= {value}"]
+        return [f"ti.atomic_{use}({text}, {value})"]
+
+    def branch(self):
+        lines = [f"if {self.condition()}:", *self.body()]
+        while self.chance(0.2):
+            lines += [f"elif {self.condition()}:", *self.body()]
+        if self.chance(0.4):
+            lines += ["else:", *self.body()]
+        return lines
+
+    def loop_body(self, scope, leave=True, nested=True):
+        self.scopes.append(scope)
+        self.fixed |= set(scope)
+        kept, self.loops = self.loops, self.loops + 1 if leave else 0
+        lines = self.body(nested)
+        self.loops = kept
+        self.scopes.pop()
+        return lines
+
+    def serial_loop(self):
+        name = self.fresh("i")
+        ends = self.pick(
+            ["3", "5", f"{self.atom('int')} & 7", f"1, {self.atom('int')} % 6", "2, 5"]
+        )
+        if self.chance(0.2) and self.depth == 0:
+            ends = f"{self.pick([2, 9, 30])}"
+        # At the outermost level a loop would be parallel.
+        lines = [] if self.nested else ["ti.loop_config(serialize=True)"]
+        other = self.fresh("i")
+        if self.nested and self.chance(0.15):
+            head, scope = (
+                f"for {name}, {other} in ti.ndrange(2, 3):",
+                {name: "int", other: "int"},
+            )
+            return [*lines, head, *self.loop_body(scope, leave=False)]
+        return [*lines, f"for {name} in range({ends}):", *self.loop_body({name: "int"})]
+
+    def while_loop(self):
+        name = self.fresh("t")
+        self.fixed.add(name)
+        self.scopes[-1][name] = "int"
+        lines = [f"{name} = 0"]
+        bound = self.random.randrange(2, 7)
+        test = f"{name} < {bound}"
+        if self.chance(0.5):
+            test += f" and {self.condition()}"
+        self.scopes.append({})
+        kept, self.loops = self.loops, self.loops + 1
+        body = [f"    {name} += 1", *self.body()]
+        self.loops = kept
+        self.scopes.pop()
+        return [*lines, f"while {test}:", *body]
+
+    def static_loop(self):
+        if self.chance(0.3):
+            test = self.pick(["2 > 1", "3 == 4", "not 0"])
+            lines = [f"if ti.static({test}):", *self.body(False)]
+            return lines + (["else:", *self.body(False)] if self.chance(0.5) else [])
+        name = self.fresh("s")
+        head = f"for {name} in ti.static(range({self.pick([1, 2, 3])})):"
+        return [head, *self.loop_body({name: "int"}, leave=False, nested=False)]
+
+    def leave(self):
+        return [f"if {self.condition()}:", f"    {self.pick(['break', 'continue'])}"]
+
+    # ---- parallel loops
+
+    def parallel_loop(self):
+        names, head, self.own = self.loop_head()
+        self.access = {}
+        for data in self.data:
+            uses = ["read", "own", "own"] if data.axes in self.own else ["read", "read"]
+            scalar = data.kind if isinstance(data.kind, str) else data.kind[-1]
+            if scalar == "int" and data.kind not in self.structs:
+                uses += ["add", "min", "max", "and", "or", "xor"]
+            elif scalar == "float" and data.kind not in self.structs:
+                uses += ["min", "max"]
+            self.access[data.name] = self.pick(uses)
+        # Outer variables are only read, but for some that are reduced into and not read.
+        outer = [(n, k) for scope in self.scopes for n, k in scope.items()]
+        sums = [n for n, k in outer if k == "int" and n not in self.fixed and self.chance(0.3)][:2]
+        kept_fixed, kept_scopes = self.fixed, self.scopes
+        self.fixed = self.fixed | {n for n, _ in outer}
+        self.scopes = [{n: k for n, k in scope.items() if n not in sums} for scope in self.scopes]
+        body = self.loop_body(dict.fromkeys(names, "int"), leave=False)
+        for name in sums:
+            line = self.pick(
+                [
+                    f"{name} += {{}}",
+                    f"{name} -= {{}}",
+                    f"ti.atomic_max({name}, {{}})",
+                    f"ti.atomic_min({name}, {{}})",
+                    f"{name} ^= {{}}",
+                ]
+            )
+            self.scopes.append(dict.fromkeys(names, "int"))
+            body.append("    " + line.format(self.expression("int", 1)))
+            self.scopes.pop()
+        self.fixed, self.scopes, self.access, self.own = kept_fixed, kept_scopes, None, None
+        return [head, *body]
+
+    def loop_head(self):
+        """(loop variables, head, the own index by axes)."""
+        i, j = self.fresh("i"), self.fresh("i")
+        flat = [d for d in self.data if d.axes == 1]
+        square = [d for d in self.data if d.axes == 2]
+        choice = self.random.randrange(6)
+        if choice == 0 and flat:
+            return [i], f"for {i} in {self.pick(flat).name}:", {1: i}
+        if choice == 1 and square:
+            return [i, j], f"for {i}, {j} in {self.pick(square).name}:", {2: f"{i}, {j}"}
+        if choice == 2:
+            head = f"for {i}, {j} in ti.ndrange({SQUARE}, {SQUARE}):"
+            return [i, j], head, {2: f"{i}, {j}", 1: f"{i} * {SQUARE} + {j}"}
+        if choice == 3:
+            head = f"for {i}, {j} in ti.ndrange((1, {SQUARE}), {self.random.randrange(1, 4)}):"
+            return [i, j], head, {2: f"{j}, {i}"}
+        if choice == 4:
+            head = f"for {i} in range({self.atom('int')} % {CELLS + 1}):"
+            return [i], head, {1: i}
+        return [i], f"for {i} in range({CELLS}):", {1: i}
+
+
+REAL_FUNCTIONS = 0.0  # share of functions that are real ones
+
+
+def indented(lines):
+    return ["    " + line for line in lines]
