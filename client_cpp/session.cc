@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
@@ -63,6 +64,8 @@ struct State {
   PrivateWorker worker;
   absl::Mutex mutex;
   absl::flat_hash_map<Digest, std::shared_ptr<Instance>> instances ABSL_GUARDED_BY(mutex);
+  // Entries that Prefetch got, until they are used.
+  absl::flat_hash_map<Digest, proto::LookupReply::Result> prefetched ABSL_GUARDED_BY(mutex);
   SessionStats stats ABSL_GUARDED_BY(mutex);
   // Empty until known: from the home's record, or from who compiled first.
   Digest compiler ABSL_GUARDED_BY(mutex);
@@ -87,6 +90,9 @@ class LocalSession : public Session {
   absl::StatusOr<CompileOutcome> Compile(proto::CompileUnit unit,
                                          const proto::SourceMap& source_map,
                                          const proto::ReportOptions& report) override;
+  absl::StatusOr<CompileOutcome> Fetch(const Digest& key) override;
+  int Prefetch(absl::Span<const Digest> keys) override;
+  Digest compiler() override { return CompilerId(Current()); }
   SessionStats stats() const override {
     State& state = Current();
     absl::MutexLock lock(&state.mutex);
@@ -106,9 +112,17 @@ class LocalSession : public Session {
     Digest key;
   };
 
+  using Obtainer = absl::FunctionRef<absl::StatusOr<CompileOutcome>()>;
+
   State& Current() const;
   Digest CompilerId(State& state) const;
+  static absl::StatusOr<CompileOutcome> Await(Instance& instance, absl::Time start);
+  absl::StatusOr<CompileOutcome> Shared(State& state, const Digest& key, Obtainer obtain);
   absl::StatusOr<CompileOutcome> Obtain(State& state, const Job& job);
+  absl::StatusOr<CompileOutcome> Find(State& state, const Digest& key, bool ask);
+  absl::StatusOr<proto::LookupReply> Lookup(State& state, absl::Span<const Digest> keys);
+  bool TryDaemon(State& state) const;
+  bool GiveUpDaemon(State& state, const absl::Status& why) const;
   absl::StatusOr<proto::CompileReply> Ask(State& state, const Job& job, Digest* compiler);
   absl::StatusOr<CompileOutcome> Take(State& state, const Job& job, proto::CompileReply reply,
                                       Digest compiler);
@@ -175,37 +189,47 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
     Count(state, outcome);
     return outcome;
   }
+  return Shared(state, job.key, [&] { return Obtain(state, job); });
+}
+
+// What somebody else obtained, or is obtaining.
+absl::StatusOr<CompileOutcome> LocalSession::Await(Instance& instance, absl::Time start) {
+  absl::MutexLock lock(&instance.mutex);
+  instance.mutex.Await(absl::Condition(&instance.done));
+  absl::StatusOr<CompileOutcome> outcome = instance.outcome;
+  if (outcome.ok()) {
+    outcome->tier = "process";
+    outcome->wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  }
+  return outcome;
+}
+
+// Of callers that want one key at the same time, one obtains it and the rest wait.
+absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& key,
+                                                    Obtainer obtain) {
+  const absl::Time start = absl::Now();
   bool leads = false;
   std::shared_ptr<Instance> instance;
   {
     absl::MutexLock lock(&state.mutex);
-    std::shared_ptr<Instance>& slot = state.instances[job.key];
+    std::shared_ptr<Instance>& slot = state.instances[key];
     leads = slot == nullptr;
     if (leads) slot = std::make_shared<Instance>();
     instance = slot;
   }
-  if (!leads) {
-    absl::MutexLock lock(&instance->mutex);
-    instance->mutex.Await(absl::Condition(&instance->done));
-    absl::StatusOr<CompileOutcome> outcome = instance->outcome;
-    if (outcome.ok()) {
-      outcome->tier = "process";
-      outcome->wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
-    }
-    return outcome;
-  }
-  absl::StatusOr<CompileOutcome> outcome = Obtain(state, job);
+  if (!leads) return Await(*instance, start);
+  absl::StatusOr<CompileOutcome> outcome = obtain();
   if (outcome.ok()) {
     outcome->wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
     Count(state, *outcome);
   }
   if (!outcome.ok() || outcome->kernel == nullptr) {
     absl::MutexLock lock(&state.mutex);
-    state.instances.erase(job.key);
-  } else if (auto key = Digest::FromHex(outcome->digest); key.ok() && *key != job.key) {
+    state.instances.erase(key);
+  } else if (auto made = Digest::FromHex(outcome->digest); made.ok() && *made != key) {
     // The compiler's id became known, or another, meanwhile: next time that is the key.
     absl::MutexLock lock(&state.mutex);
-    state.instances.emplace(*key, instance);
+    state.instances.emplace(*made, instance);
   }
   absl::MutexLock lock(&instance->mutex);
   instance->outcome = outcome;
@@ -215,19 +239,124 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
 
 absl::StatusOr<CompileOutcome> LocalSession::Obtain(State& state, const Job& job) {
   if (options_.use_cache && !job.compiler.empty() && !WantsReport(job.report)) {
-    auto kernel = disk_.Load(job.key);
-    if (kernel.ok()) {
-      CompileOutcome outcome;
-      outcome.kernel = *std::move(kernel);
-      outcome.digest = job.key.Hex();
-      outcome.tier = "disk";
-      outcome.compile_seconds = outcome.kernel->info().compile_seconds();
-      return outcome;
-    }
+    // The whole unit travels only when nobody has the entry.
+    absl::StatusOr<CompileOutcome> found = Find(state, job.key, /*ask=*/!off());
+    if (found.ok()) return found;
   }
   Digest compiler = job.compiler;
   ASSIGN_OR_RETURN(proto::CompileReply reply, Ask(state, job, &compiler));
   return Take(state, job, std::move(reply), compiler);
+}
+
+absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
+  State& state = Current();
+  if (!options_.use_cache) return absl::NotFoundError("this session uses no cache");
+  const absl::Time start = absl::Now();
+  std::shared_ptr<Instance> instance;
+  {
+    absl::MutexLock lock(&state.mutex);
+    auto at = state.instances.find(key);
+    if (at != state.instances.end()) instance = at->second;
+  }
+  if (instance != nullptr) return Await(*instance, start);
+  // Not announced in the table before it is found: who compiles waits for nobody who may
+  // come back with nothing.
+  ASSIGN_OR_RETURN(CompileOutcome outcome, Find(state, key, /*ask=*/!off()));
+  outcome.wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  Count(state, outcome);
+  instance = std::make_shared<Instance>();
+  {
+    absl::MutexLock lock(&instance->mutex);
+    instance->outcome = outcome;
+    instance->done = true;
+  }
+  absl::MutexLock lock(&state.mutex);
+  state.instances.emplace(key, std::move(instance));
+  return outcome;
+}
+
+// An entry that exists: on disk, prefetched or, if `ask`, at the daemon. NotFound
+// otherwise, whatever the reason.
+absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& key, bool ask) {
+  CompileOutcome outcome;
+  outcome.digest = key.Hex();
+  outcome.tier = "disk";
+  auto kernel = disk_.Load(key);
+  if (!kernel.ok()) {
+    proto::LookupReply::Result result;
+    {
+      absl::MutexLock lock(&state.mutex);
+      if (auto at = state.prefetched.find(key); at != state.prefetched.end()) {
+        result = std::move(at->second);
+        state.prefetched.erase(at);
+      }
+    }
+    if (!result.found() && ask) {
+      ASSIGN_OR_RETURN(proto::LookupReply reply, Lookup(state, {key}));
+      if (reply.results_size() == 1) result = std::move(*reply.mutable_results(0));
+    }
+    if (!result.found()) return absl::NotFoundError("no such entry");
+    ASSIGN_OR_RETURN(const EntryView entry, DecodeEntry(result.entry(), &key));
+    outcome.tier = result.tier();
+    kernel = LoadedKernel::FromBytes(entry.payload, entry.info);
+  }
+  if (!kernel.ok()) return absl::NotFoundError(kernel.status().message());
+  outcome.kernel = *std::move(kernel);
+  outcome.compile_seconds = outcome.kernel->info().compile_seconds();
+  return outcome;
+}
+
+int LocalSession::Prefetch(absl::Span<const Digest> keys) {
+  State& state = Current();
+  if (off()) return 0;
+  std::vector<Digest> missing;
+  for (const Digest& key : keys) {
+    if (access(home_.EntryPath(key).c_str(), R_OK) != 0) missing.push_back(key);
+  }
+  if (missing.empty()) return 0;
+  absl::StatusOr<proto::LookupReply> reply = Lookup(state, missing);
+  if (!reply.ok() || reply->results_size() != static_cast<int>(missing.size())) return 0;
+  int found = 0;
+  absl::MutexLock lock(&state.mutex);
+  for (int i = 0; i < reply->results_size(); ++i) {
+    if (!reply->results(i).found()) continue;
+    ++found;
+    state.prefetched[missing[i]] = std::move(*reply->mutable_results(i));
+  }
+  return found;
+}
+
+absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
+                                                        absl::Span<const Digest> keys) {
+  if (!TryDaemon(state)) return absl::UnavailableError("the daemon is given up for a while");
+  proto::LookupRequest request;
+  for (const Digest& key : keys) request.add_digests(std::string(key.view()));
+  proto::LookupReply reply;
+  const absl::Status status = state.daemon.Call(
+      FrameType::kLookup, request, FrameType::kLookupReply, &reply, absl::Now() + kControlTimeout);
+  if (status.ok()) return reply;
+  GiveUpDaemon(state, status);
+  return status;
+}
+
+bool LocalSession::TryDaemon(State& state) const {
+  if (off()) return false;
+  absl::MutexLock lock(&state.mutex);
+  return absl::Now() >= state.daemon_again;
+}
+
+// Whether `why` means that there is no daemon to be had: then says so once, and lets it
+// be for a while.
+bool LocalSession::GiveUpDaemon(State& state, const absl::Status& why) const {
+  const bool absent =
+      absl::IsUnavailable(why) || absl::IsFailedPrecondition(why) || absl::IsPermissionDenied(why);
+  if (!absent) return false;
+  if (!warned_.exchange(true)) {
+    std::fprintf(stderr, "kiln: %s; compiling without it\n", std::string(why.message()).c_str());
+  }
+  absl::MutexLock lock(&state.mutex);
+  state.daemon_again = absl::Now() + kGiveUpFor;
+  return true;
 }
 
 absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& job,
@@ -241,27 +370,12 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   const absl::Time deadline =
       absl::Now() + absl::Milliseconds(options_.compile_timeout_ms) + kDeadlineSlack;
 
-  bool try_daemon = !off();
-  if (try_daemon) {
-    absl::MutexLock lock(&state.mutex);
-    try_daemon = absl::Now() >= state.daemon_again;
-  }
-  if (try_daemon) {
+  if (TryDaemon(state)) {
     proto::CompileReply reply;
     absl::Status status = state.daemon.Call(FrameType::kCompile, request, FrameType::kCompileReply,
                                             &reply, deadline, compiler);
     if (status.ok()) return reply;
-    const bool absent = absl::IsUnavailable(status) || absl::IsFailedPrecondition(status) ||
-                        absl::IsPermissionDenied(status);
-    if (!absent) return status;
-    if (!warned_.exchange(true)) {
-      std::fprintf(stderr, "kiln: %s; compiling without it\n",
-                   std::string(status.message()).c_str());
-    }
-    {
-      absl::MutexLock lock(&state.mutex);
-      state.daemon_again = absl::Now() + kGiveUpFor;
-    }
+    if (!GiveUpDaemon(state, status)) return status;
     // Nobody else is there to leave the record by which later processes find entries.
     if (job.compiler.empty() && !options_.bin_dir.empty()) {
       GetCompilerId(home_.CompilerIdPath(), options_.bin_dir + "/kiln-worker").IgnoreError();

@@ -3,7 +3,8 @@
 //
 // How an instance is got, in order: this process's own table → the disk tier
 // (read directly, mapped; the daemon learns of it from the hit log) → the
-// daemon's Lookup/Compile → with KILN_SERVER=off, a private worker.
+// daemon, first by the key alone (Lookup), then with the whole unit (Compile)
+// → with KILN_SERVER=off, a private worker.
 //
 // Thread safety: all methods may be called from any thread. fork: the child may
 // go on using a session; connections and threads are made anew on first use.
@@ -15,6 +16,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lang/digest.h"
 #include "proto/diagnostic.pb.h"
 #include "proto/service.pb.h"
 #include "proto/source_map.pb.h"
@@ -57,6 +60,15 @@ class Session {
   virtual absl::StatusOr<CompileOutcome> Compile(proto::CompileUnit unit,
                                                  const proto::SourceMap& source_map,
                                                  const proto::ReportOptions& report) = 0;
+
+  // The instance whose key is known from an earlier run; NotFound when neither this
+  // process, nor the disk tier, nor a daemon's Lookup has it. Compiles nothing.
+  virtual absl::StatusOr<CompileOutcome> Fetch(const Digest& key) = 0;
+  // Asks the daemon, in one request, for those of `keys` that are not on disk, and
+  // keeps them for Fetch and Compile. Answers how many came. No failure matters.
+  virtual int Prefetch(absl::Span<const Digest> keys) = 0;
+  // The id of the compiler that keys are made for; empty while it is not known.
+  virtual Digest compiler() = 0;
   virtual SessionStats stats() const = 0;
   virtual const std::string& home() const = 0;
 

@@ -105,6 +105,47 @@ TEST_F(SessionTest, StartsADaemonAndCompiles) {
   EXPECT_EQ(Tier(*session, 2), "compiled") << "a daemon that went is started again";
 }
 
+TEST_F(SessionTest, FetchesByKeyAlone) {
+  setenv("KILN_FAKE", "remember", 1);
+  auto first = Make();
+  EXPECT_EQ(first->Fetch(Sha256Of("no such key")).status().code(), absl::StatusCode::kNotFound);
+  auto outcome = first->Compile(Unit(1), {}, {});
+  ASSERT_TRUE(outcome.ok());
+  const Digest key = *Digest::FromHex(outcome->digest);
+  auto again = first->Fetch(key);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->tier, "process");
+  again = Make()->Fetch(key);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->tier, "memory") << "the daemon has it";
+
+  auto second = Make();
+  const std::vector<Digest> keys = {Sha256Of("no such key"), key};
+  EXPECT_EQ(second->Prefetch(keys), 1);
+  EXPECT_TRUE(first->StopDaemon().ok());
+  unsetenv("KILN_FAKE");
+  again = second->Fetch(key);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->tier, "memory");
+  EXPECT_EQ(again->digest, outcome->digest);
+}
+
+TEST_F(SessionTest, FetchesFromDisk) {
+  options_.server = "off";
+  auto outcome = Make()->Compile(Unit(1), {}, {});
+  ASSERT_TRUE(outcome.ok());
+  const Digest key = *Digest::FromHex(outcome->digest);
+  auto session = Make();
+  EXPECT_EQ(session->Prefetch({key}), 0) << "what is on disk needs nobody";
+  auto found = session->Fetch(key);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->tier, "disk");
+  EXPECT_EQ(session->stats().hits, 1u);
+  fs::remove(OnlyEntry());
+  EXPECT_FALSE(Make()->Fetch(key).ok());
+  EXPECT_EQ(Tier(*session, 1), "process") << "a fetched instance is the process's own";
+}
+
 TEST_F(SessionTest, DaemonKilledBetweenRequests) {
   auto session = Make();
   EXPECT_EQ(Tier(*session, 1), "compiled");

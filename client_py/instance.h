@@ -14,15 +14,24 @@
 
 namespace kiln {
 
-struct Instance {
-  std::shared_ptr<const LoadedKernel> kernel;
+// What only prints, asserts and errors need.
+struct InstanceTexts {
   proto::SourceMap source_map;
-  TypeTable types;                  // the kernel's, for formats
-  std::vector<bool> writes;         // per parameter: a store or atomic may reach it
-  std::vector<uint8_t> node_kinds;  // per node of the body
+  TypeTable types;         // the kernel's, for formats
+  std::string node_kinds;  // one byte per node of the body
+};
+
+struct Instance {
+  // Unpacked when first asked for. Needs the GIL.
+  const InstanceTexts& texts() const;
+
+  std::shared_ptr<const LoadedKernel> kernel;
+  std::vector<bool> writes;  // per parameter: a store or atomic may reach it
   std::string digest, tier;
   double wait_seconds = 0, compile_seconds = 0;
   std::vector<proto::StageReport> stages;
+  mutable std::unique_ptr<InstanceTexts> unpacked_texts;
+  std::string packed_texts;  // proto WarmTexts; of instances that the front end did not make
 };
 
 void BindBuilder(pybind11::module_& m);

@@ -314,13 +314,14 @@ bool LaunchWithHooks(BoundInstance* bound, const uint64_t* slots, uint64_t* resu
                      Failure* failure) {
   const Instance& instance = *bound->instance;
   if (bound->prints) FlushPythonStdout();
+  const InstanceTexts& texts = instance.texts();  // while we have the GIL
   PrintSink sink;
   LaunchHooks hooks;
   hooks.print = [&](uint32_t node, const uint64_t* values, uint32_t count) {
-    const auto& formats = instance.source_map.formats();
+    const auto& formats = texts.source_map.formats();
     const auto format = formats.find(node);
     if (format != formats.end()) {
-      sink.Add(RenderFormat(format->second, instance.types, values, count));
+      sink.Add(RenderFormat(format->second, texts.types, values, count));
     }
   };
   hooks.fail = [&](uint32_t node, const uint64_t* values, uint32_t count) {
@@ -369,12 +370,12 @@ bool RecordLaunch(KernelObject* kernel, double seconds) {
 }
 
 PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure& failure) {
-  const Instance& instance = *bound->instance;
-  const auto& formats = instance.source_map.formats();
+  const InstanceTexts& texts = bound->instance->texts();
+  const auto& formats = texts.source_map.formats();
   const auto format = formats.find(failure.node);
   std::string text;
   if (format != formats.end()) {
-    text = RenderFormat(format->second, instance.types, failure.values.data(),
+    text = RenderFormat(format->second, texts.types, failure.values.data(),
                         static_cast<uint32_t>(failure.values.size()));
   }
   PyObject* values = PyList_New(0);

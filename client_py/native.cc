@@ -9,6 +9,7 @@
 #include "client_py/instance.h"
 #include "client_py/kernel_object.h"
 #include "client_py/storage_object.h"
+#include "client_py/warm_binding.h"
 #include "lang/cpu_level.h"
 #include "lang/op_table.h"
 #include "lang/version.h"
@@ -48,6 +49,7 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindBuilder(m);
   kiln::BindStorage(m);
   kiln::BindSession(m);
+  kiln::BindWarm(m);
   if (!kiln::AddFieldType(m.ptr()) || !kiln::AddElementViewType(m.ptr()) ||
       !kiln::AddKernelType(m.ptr())) {
     throw py::error_already_set();

@@ -11,6 +11,7 @@
 #include "client_cpp/session.h"
 #include "client_py/instance.h"
 #include "client_py/status_error.h"
+#include "client_py/warm_binding.h"
 #include "lang/cpu_level.h"
 
 namespace kiln {
@@ -128,18 +129,47 @@ void SetAliases(const std::vector<std::vector<uint32_t>>& aliases, proto::Compil
   }
 }
 
+void TakeOutcome(CompileOutcome outcome, Instance* instance) {
+  instance->kernel = std::move(outcome.kernel);
+  instance->digest = std::move(outcome.digest);
+  instance->tier = std::move(outcome.tier);
+  instance->wait_seconds = outcome.wait_seconds;
+  instance->compile_seconds = outcome.compile_seconds;
+  instance->stages = std::move(outcome.stages);
+}
+
+// The instance of a key that an earlier process noted down; null when it is not to be had.
+std::shared_ptr<Instance> Fetch(Session& session, const std::string& digest,
+                                const std::string& writes, std::string texts) {
+  const absl::StatusOr<Digest> key = Digest::FromBytes(digest);
+  if (!key.ok()) return nullptr;
+  absl::StatusOr<CompileOutcome> outcome;
+  {
+    py::gil_scoped_release release;
+    outcome = session.Fetch(*key);
+  }
+  if (!outcome.ok() || outcome->kernel == nullptr) return nullptr;
+  auto instance = std::make_shared<Instance>();
+  TakeOutcome(*std::move(outcome), instance.get());
+  for (char written : writes) instance->writes.push_back(written != 0);
+  instance->packed_texts = std::move(texts);
+  return instance;
+}
+
 std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
                                   const CompileArguments& arguments) {
   proto::CompileUnit unit;
   auto instance = std::make_shared<Instance>();
-  RaiseIfError(builder.Finish(&unit, &instance->source_map));
-  instance->source_map.set_kernel(arguments.name);
+  instance->unpacked_texts = std::make_unique<InstanceTexts>();
+  InstanceTexts& texts = *instance->unpacked_texts;
+  RaiseIfError(builder.Finish(&unit, &texts.source_map));
+  texts.source_map.set_kernel(arguments.name);
   SetOptions(arguments, &unit);
   SetAliases(arguments.aliases, &unit);
-  instance->types = ValueOrRaise(TypeTable::FromProto(unit.kernel().types()));
+  texts.types = ValueOrRaise(TypeTable::FromProto(unit.kernel().types()));
   instance->writes = WrittenParams(unit.kernel().body());
   for (const proto::Node& node : unit.kernel().body().nodes()) {
-    instance->node_kinds.push_back(static_cast<uint8_t>(node.kind()));
+    texts.node_kinds.push_back(static_cast<char>(node.kind()));
   }
   proto::ReportOptions report;
   report.set_print_ir(arguments.print_ir);
@@ -147,16 +177,11 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
   absl::StatusOr<CompileOutcome> outcome;
   {
     py::gil_scoped_release release;
-    outcome = session.Compile(std::move(unit), instance->source_map, report);
+    outcome = session.Compile(std::move(unit), texts.source_map, report);
   }
   CompileOutcome done = ValueOrRaise(std::move(outcome));
-  if (done.kernel == nullptr) RaiseCompileFailed(done, instance->source_map);
-  instance->kernel = std::move(done.kernel);
-  instance->digest = std::move(done.digest);
-  instance->tier = std::move(done.tier);
-  instance->wait_seconds = done.wait_seconds;
-  instance->compile_seconds = done.compile_seconds;
-  instance->stages = std::move(done.stages);
+  if (done.kernel == nullptr) RaiseCompileFailed(done, texts.source_map);
+  TakeOutcome(std::move(done), instance.get());
   return instance;
 }
 
@@ -189,11 +214,12 @@ auto Unlocked(const Call& call) {
 }
 
 void BindInstance(py::module_& m) {
-  py::class_<Instance, std::shared_ptr<Instance>>(m, "Instance")
+  py::class_<Instance, std::shared_ptr<Instance>>(m, "Instance", py::dynamic_attr())
       .def_readonly("digest", &Instance::digest)
       .def_readonly("tier", &Instance::tier)
       .def_readonly("wait_seconds", &Instance::wait_seconds)
       .def_readonly("compile_seconds", &Instance::compile_seconds)
+      .def("pack", &PackInstance, py::arg("lines"))
       .def_property_readonly(
           "stages",
           [](const Instance& instance) {
@@ -206,10 +232,13 @@ void BindInstance(py::module_& m) {
       .def_property_readonly(
           "num_tasks",
           [](const Instance& instance) { return instance.kernel->info().tasks_size(); })
-      .def("positions", [](const Instance& instance,
-                           uint32_t node) { return PositionsOf(instance.source_map, node); })
+      .def("positions",
+           [](const Instance& instance, uint32_t node) {
+             return PositionsOf(instance.texts().source_map, node);
+           })
       .def("node_kind", [](const Instance& instance, uint32_t node) {
-        return node < instance.node_kinds.size() ? instance.node_kinds[node] : 0;
+        const std::string& kinds = instance.texts().node_kinds;
+        return node < kinds.size() ? static_cast<uint8_t>(kinds[node]) : 0;
       });
   py::class_<Diagnostic>(m, "Diagnostic")
       .def_readonly("severity", &Diagnostic::severity)
@@ -252,6 +281,27 @@ void BindSession(py::module_& m) {
           py::arg("debug"), py::arg("opt_level"), py::arg("check_bounds"), py::arg("default_int"),
           py::arg("default_float"), py::arg("cpu_level") = "", py::arg("print_ir") = false,
           py::arg("timing") = false, py::arg("aliases") = std::vector<std::vector<uint32_t>>())
+      .def(
+          "fetch",
+          [](Session& session, const py::bytes& digest, const py::bytes& writes,
+             const py::bytes& texts) {
+            return Fetch(session, std::string(digest), std::string(writes), std::string(texts));
+          },
+          py::arg("digest"), py::arg("writes"), py::arg("texts"))
+      .def("prefetch",
+           [](Session& session, const std::vector<py::bytes>& digests) {
+             std::vector<Digest> keys;
+             for (const py::bytes& raw : digests) {
+               auto key = Digest::FromBytes(std::string(raw));
+               if (key.ok()) keys.push_back(*key);
+             }
+             return Unlocked([&] { return session.Prefetch(keys); });
+           })
+      .def_property_readonly("compiler",
+                             [](Session& session) {
+                               const Digest id = Unlocked([&] { return session.compiler(); });
+                               return py::bytes(id.empty() ? "" : std::string(id.view()));
+                             })
       .def("stats",
            [](const Session& session) {
              const SessionStats stats = session.stats();

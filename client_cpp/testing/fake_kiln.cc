@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -50,6 +51,9 @@ std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// Entries made since the start; with KILN_FAKE=remember a look-up finds them.
+std::map<std::string, std::string> entries;
+
 proto::CompileReply Compile(const proto::CompileRequest& request, const std::string& tier) {
   proto::CompileReply reply;
   if (!Mode("diagnose").empty()) {
@@ -71,8 +75,22 @@ proto::CompileReply Compile(const proto::CompileRequest& request, const std::str
   reply.set_digest(std::string(key.view()));
   reply.set_entry(EncodeEntry(key, ReadFile(std::getenv("KILN_FAKE_SO")), info));
   if (!Mode("garbage").empty()) reply.set_entry("garbage");
+  entries[reply.digest()] = reply.entry();
   reply.set_tier(tier);
   reply.set_seconds(1.5);
+  return reply;
+}
+
+proto::LookupReply Lookup(const proto::LookupRequest& request) {
+  proto::LookupReply reply;
+  for (const std::string& digest : request.digests()) {
+    proto::LookupReply::Result* result = reply.add_results();
+    const auto at = entries.find(digest);
+    if (at == entries.end() || Mode("remember").empty()) continue;
+    result->set_found(true);
+    result->set_entry(at->second);
+    result->set_tier("memory");
+  }
   return reply;
 }
 
@@ -104,6 +122,10 @@ bool Serve(int fd, const std::string& tier) {
       proto::CompileRequest request;
       if (!request.ParseFromString(frame->body)) return false;
       WriteFrame(fd, FrameType::kCompileReply, frame->id, Compile(request, tier)).IgnoreError();
+    } else if (frame->type == FrameType::kLookup) {
+      proto::LookupRequest request;
+      if (!request.ParseFromString(frame->body)) return false;
+      WriteFrame(fd, FrameType::kLookupReply, frame->id, Lookup(request)).IgnoreError();
     } else if (frame->type == FrameType::kStats) {
       proto::StatsReply reply;
       reply.set_hits(77);

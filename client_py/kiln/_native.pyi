@@ -127,6 +127,9 @@ class Instance:
     # Where a node comes from, innermost first: as Diagnostic.spans.
     def positions(self, node: int) -> list[tuple[str, int, int, int, int, str]]: ...
     def node_kind(self, node: int) -> int: ...
+    # For Session.fetch of a later process: (digest, writes, texts). lines: per file of the
+    # source map, the lines of its function that hold code; none: line numbers stay.
+    def pack(self, lines: list[list[int]]) -> tuple[bytes, bytes, bytes]: ...
 
 class Diagnostic:
     severity: int
@@ -159,11 +162,24 @@ class Session:
         aliases: Sequence[Sequence[int]] = (),  # groups of parameters that share memory
     ) -> Instance:
         """Finishes the builder and compiles or fetches; the GIL is released while waiting."""
+    def fetch(self, digest: bytes, writes: bytes, texts: bytes) -> Instance | None:
+        """The instance that an earlier process packed; None where its artifact is gone."""
+    def prefetch(self, digests: Sequence[bytes]) -> int:
+        """Asks the daemon at once for those that the disk lacks; how many came."""
+    compiler: bytes  # the compiler's id, part of every key; empty while it is not known
     def stats(self) -> dict[str, Any]: ...  # this process: kernels, hits, misses, seconds_saved
     def daemon_stats(self) -> dict[str, Any]: ...
     def clear_cache(self) -> dict[str, Any]: ...
     def stop_daemon(self) -> None: ...
     home: str
+
+def sha256(data: bytes) -> bytes: ...
+def runtime_abi() -> int: ...
+def read_function(
+    lines: list[str], first_line: int, nested_fstrings: bool
+) -> tuple[bytes, list[int], int] | None:
+    """Of the function whose decorators, or else `def`, start at that line: a digest that comments,
+    blank lines and its place do not change; the lines that hold code; the line after its end."""
 
 class Tree:
     """A tree of SNodes: layout and, once allocated, memory."""

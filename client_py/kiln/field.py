@@ -5,6 +5,7 @@ import sys
 from . import _native, runtime, snode
 from . import types as ti_types
 from .diagnostics import say
+from .frontend import active
 
 
 class Layout:
@@ -65,7 +66,16 @@ class Field(_native.FieldBase):
 
     @property
     def shape(self):
-        return self.__dict__.get("_shape") or self.snode.shape
+        shape = self.__dict__.get("_shape") or self.snode.shape
+        ctx = active.context()
+        if ctx is not None and ctx.trace is not None:
+            ctx.trace.size(self, shape)  # from now on the kernel's code depends on it
+        return shape
+
+    @property
+    def num_axes(self):
+        """The number of indices of an element."""
+        return len(self.__dict__.get("_shape") or self.snode.shape)
 
     @property
     def _name(self):

@@ -49,6 +49,11 @@ class Kernel(_native.KernelBase):
         if not any(isinstance(a, str) for a in fn.__annotations__.values()):
             self._read_signature()
 
+    @property
+    def in_class(self):
+        """Whether it is a method: then its first parameter needs no annotation."""
+        return _in_class(self.__wrapped__)
+
     # --- signature
 
     def _read_signature(self):
@@ -130,51 +135,70 @@ class Kernel(_native.KernelBase):
         runtime.require_init(f"run kernel '{self.__name__}'")
         self._prune()
         snode.materialize()
+        from .warm import records
+
         specs = [p.specialise(v) for p, v in zip(self.parameters, args)]
         if self.num_instances == _MANY_INSTANCES:
             runtime._warn(
                 say.kernel_has_many_instances(kernel=self.__name__, count=_MANY_INSTANCES)
             )
-        from .frontend.context import BuildContext
-
-        cfg = runtime.cfg
-        builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
-        with _build_lock:
-            ctx = BuildContext(builder, cfg, self.__name__)
-            sources = self._build(ctx, specs)
-            returns = [_cook_return(r) for r in self._returns]
-        for text in ctx.warnings:
-            runtime._warn(text)
-        instance = self._compile(ctx, builder)
-        self._add_instance(
-            instance, [s.matcher for s in specs], sources, [_return_spec(r) for r in returns]
-        )
+        found = records.find(self, args, specs)
+        instance, fields = found or self._transform(args, specs)
+        sources = [
+            (spec.source[0], position, *spec.source[1:])
+            for position, spec in enumerate(specs)
+            if spec.source is not None
+        ]
+        sources += [("field", field) for field in fields]
+        returns = [_return_spec(_cook_return(r)) for r in self._returns]
+        self._add_instance(instance, [s.matcher for s in specs], sources, returns)
         events.kernel_ready(
             self.__name__, instance.tier, instance.wait_seconds, instance.compile_seconds
         )
 
-    def _build(self, ctx, specs):
-        """Runs the front end; the source of each kernel parameter's slots."""
-        from .frontend.transformer import build_kernel
+    def _transform(self, args, specs):
+        """Runs the front end and compiles; the instance, and the fields that it is bound to."""
+        from .frontend.context import BuildContext
+        from .warm import records
 
+        cfg = runtime.cfg
+        builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
+        runtime.transformed += 1
+        with _build_lock:
+            ctx = BuildContext(builder, cfg, self.__name__)
+            fields = self._build(ctx, args, specs)
+        for text in ctx.warnings:
+            runtime._warn(text)
+            if ctx.trace is not None:
+                ctx.trace.said(text)
+        instance = self._compile(ctx, builder)
+        records.keep(self, ctx.trace, fields, ctx.sources, instance)
+        return instance, fields
+
+    def _build(self, ctx, args, specs):
+        """Runs the front end; the fields that the kernel names, in order of their parameters."""
+        from .frontend.trace import Trace
+        from .frontend.transformer import build_kernel
+        from .warm import records
+
+        ctx.trace = Trace(self.source)
         arguments = []
-        sources = []
         for position, spec in enumerate(specs):
             arguments.append(spec.bind(ctx))
-            if spec.source is not None:
-                kind, *rest = spec.source
-                sources.append((kind, position, *rest))
+            ctx.trace.parameter(position, records.template_of(args[position], spec))
+        num_given = len(ctx.bindings)
         try:
             build_kernel(ctx, self.source, arguments, [_cook_return(r) for r in self._returns])
         except errors.TaichiCompilationError as error:
             if runtime.cfg.print_full_traceback:
                 raise
             raise error.with_traceback(None) from None
-        for _, (kind, bound) in ctx.bindings[len(sources) :]:
+        fields = []
+        for _, (kind, bound) in ctx.bindings[num_given:]:
             if kind != "field":
                 raise say.parameter_unknown_kind(kind=kind)
-            sources.append(("field", bound))
-        return sources
+            fields.append(bound)
+        return fields
 
     def _compile(self, ctx, builder):
         cfg = runtime.cfg
@@ -628,11 +652,15 @@ def _return_spec(of):
 
 def _aliases(bindings):
     """Groups of parameters whose fields share memory: a component's own field and its matrix."""
+    return overlapping([(param, bound) for param, (kind, bound) in bindings if kind == "field"])
+
+
+def overlapping(fields):
+    """Of pairs (number, field): the numbers of fields that share memory, in groups."""
     groups = {}
-    for param, (kind, bound) in bindings:
-        if kind == "field":
-            groups.setdefault(id(getattr(bound, "_shares", bound)), []).append(param)
-    return [params for params in groups.values() if len(params) > 1]
+    for number, field in fields:
+        groups.setdefault(id(getattr(field, "_shares", field)), []).append(number)
+    return [numbers for numbers in groups.values() if len(numbers) > 1]
 
 
 # --- Decorators ---------------------------------------------------------------------------------

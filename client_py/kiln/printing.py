@@ -31,6 +31,9 @@ def _check_text(kind, values):
 
 def _place(instance, node):
     positions = instance.positions(node)
+    relocate = getattr(instance, "relocate", None)  # of an instance from a warm record
+    if relocate is not None:
+        positions = relocate(positions)
     if not positions:
         return ""
     from .frontend.report import _source_line, _underlined

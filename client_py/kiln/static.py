@@ -15,6 +15,9 @@ def static(x, *xs):
 
 def static_print(*args, **kwargs):
     """Prints while the kernel is compiled."""
+    ctx = active.context()
+    if ctx is not None and ctx.trace is not None:
+        ctx.trace.prints(args, kwargs)
     print(*args, **kwargs)
 
 

@@ -55,6 +55,10 @@ class StructField:
         return self._first()._param(ctx)
 
     @property
+    def num_axes(self):
+        return self._first().num_axes
+
+    @property
     def shape(self):
         return self._first().shape
 

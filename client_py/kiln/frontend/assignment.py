@@ -7,7 +7,7 @@ from ..diagnostics import say
 from .call import is_static_call
 from .context import ArrayArgument
 from .expr import OPS, Expr, Ref
-from .expression import bind_target, index_of
+from .expression import bind_target, index_of, python_attribute
 from .struct_value import StructRef
 from .subscript import slice_elements, subscript
 from .tensor import component, swizzle
@@ -180,7 +180,7 @@ def _store_attribute(t, target, value, node):
             t.builder.store(element.node, t.ctx.node(value))
             return
     elif not isinstance(base, Expr):
-        element = getattr(base, target.attr, None)
+        element = python_attribute(t, base, target.attr)
         if element.__class__ in (Ref, StructRef, RefList, RefTuple, RefDict):
             assign_to(t, element, value, target)
             return

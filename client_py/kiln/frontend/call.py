@@ -2,7 +2,6 @@
 
 import _ast
 import builtins
-import warnings
 
 from .. import _native, matrix, ops
 from .. import types as ti_types
@@ -40,6 +39,9 @@ def call(t, node):
     if kind is Ref or kind is Expr:
         raise say.value_type_cannot_called(type=func.type.name)
     t.at(node)
+    trace = t.ctx.trace
+    if trace is not None:
+        trace.call(func, args, t.source)
     if not t.static and _is_foreign(func):
         _warn_foreign(t, node)
     try:
@@ -123,7 +125,7 @@ def is_static_call(t, node):
         root = root.value
     if root.__class__ is not _ast.Name or root.id in t.names:
         return False
-    return t.source._static_value(node.func) is static
+    return t.source.static_value(node.func, t.ctx.trace) is static
 
 
 # --- functions with rules of their own
@@ -182,6 +184,8 @@ def _len(ctx, value):
 
 def _isinstance(ctx, value, classinfo):
     if value.__class__ is not Expr:
+        if ctx.trace is not None:
+            ctx.trace.instance_of(value, classinfo)
         return isinstance(value, classinfo)
     classes = classinfo if isinstance(classinfo, tuple) else (classinfo,)
     info = value.type
@@ -296,10 +300,8 @@ def _warn_foreign(t, node):
 
     name = unparse(node.func).strip()
     text = say.calling_non_taichi_function(name=name)
-    t.ctx.emitted_warnings.append((text, t.source.file, node.lineno))
-    warnings.warn_explicit(
-        f"\x1b[38;5;226m{text}\x1b[0m", SyntaxWarning, t.source.file, node.lineno, module="kiln"
-    )
+    shown = f"\x1b[38;5;226m{text}\x1b[0m"
+    t.ctx.warn(t.source, node.lineno, text, SyntaxWarning, shown)
 
 
 def _wrong_call(func, args, error):

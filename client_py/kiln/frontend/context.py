@@ -1,6 +1,8 @@
 """What one kernel under construction is made of: the native builder, the
 settings, constants, types, parameters, positions."""
 
+import warnings
+
 from .. import types as ti_types
 from ..diagnostics import say
 from . import active
@@ -57,6 +59,7 @@ class BuildContext:
         self.has_print = False
         self.warnings = []  # texts for the kernel to show
         self.emitted_warnings = []  # shown while transforming: (text, file, line)
+        self.trace = None  # trace.Trace, if a warm start may come of it
         # Which parallel loop we are in: 0 none, else its number. Open run-time
         # blocks around the current position; static ones do not count.
         self.parallel = 0
@@ -266,13 +269,29 @@ class BuildContext:
             return field.param
         return self._params.get(id(field)) or field._param(self)
 
+    # --- what is shown while transforming
+
+    def warn(self, source, line, text, category, shown=None):
+        """A Python warning about a line of a function; `shown` if not as the plain text."""
+        self.emitted_warnings.append((text, source.file, line))
+        shown = shown or text
+        if self.trace is not None:
+            self.trace.warned(source, line, shown, category)
+        warnings.warn_explicit(shown, category, source.file, line, module="kiln")
+
     # --- positions
 
-    def file_id(self, path):
-        found = self._files.get(path)
+    def file_id(self, source):
+        """The file of a function; each function has one of its own, so that they may move."""
+        found = self._files.get(source)
         if found is None:
-            found = self._files[path] = self.builder.add_file(path)
+            found = self._files[source] = self.builder.add_file(source.file)
         return found
+
+    @property
+    def sources(self):
+        """The functions, in order of their files' ids."""
+        return list(self._files)
 
     def name_id(self, name):
         found = self._names.get(name)

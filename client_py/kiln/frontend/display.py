@@ -4,6 +4,7 @@ import _ast
 
 from ..diagnostics import say
 from ..types import f64
+from . import active
 from .expr import Expr
 from .transformer import HANDLERS
 
@@ -49,9 +50,16 @@ def _append(parts, value, spec, conversion=-1):
     elif _contains_expr(value):
         _append_items(parts, value)
     else:
+        _shows(active.context(), value)
         if conversion == ord("r"):
             value = repr(value)
         parts.append(format(value, spec))
+
+
+def _shows(ctx, value):
+    """A Python value becomes text: that may run what its class says."""
+    if ctx.trace is not None:
+        ctx.trace.uses(value)
 
 
 def _contains_expr(value):
@@ -169,6 +177,7 @@ def _append_printed(t, parts, value):
         parts.append("]")
     else:
         node = ctx.node_or_none(value)
+        _shows(ctx, value)
         parts.append((Expr(ctx, node), "") if node else str(value))
 
 

@@ -214,6 +214,8 @@ def _compare_chain(t, node, left, i):
 
 def _compare_one(t, kind, left, right):
     function = _COMPARE.get(kind)
+    if t.ctx.trace is not None and left.__class__ is not Expr and right.__class__ is not Expr:
+        t.ctx.trace.compare(left, right)
     if function is not None:
         return function(left, right)
     if kind is _ast.Is or kind is _ast.IsNot:
@@ -243,7 +245,7 @@ def attribute_value(t, node):
     kind = base.__class__
     if kind is Expr or kind is Ref:
         return t.ctx.value(attribute(base, node.attr))
-    value = _python_attribute(base, node.attr)
+    value = python_attribute(t, base, node.attr)
     return t.loaded(value) if kind is StructRef else value
 
 
@@ -254,15 +256,20 @@ def attribute_reference(t, node):
         return attribute_address(base, node.attr)
     if kind is Expr:
         return attribute(base, node.attr)
-    return _python_attribute(base, node.attr)
+    return python_attribute(t, base, node.attr)
 
 
-def _python_attribute(base, attr):
+def python_attribute(t, base, attr):
+    """base.attr of a Python object, which a trace notes."""
     if attr == "fill" and getattr(base, "_is_field", False):
         from .loops import field_filler
 
         return field_filler(base)
-    return getattr(base, attr)
+    value = getattr(base, attr)
+    trace = t.ctx.trace
+    if trace is not None:
+        trace.attribute(base, attr, value, t.source)
+    return value
 
 
 def subscript_address(t, node):

@@ -1,7 +1,6 @@
 """for: ranges, ndranges, fields and arrays; and static loops, which are unrolled."""
 
 import _ast
-import warnings
 
 from ..diagnostics import say
 from ..static import Grouped, GroupedNDRange, NDRange, grouped, ndrange, static
@@ -58,7 +57,7 @@ def _decorator(t, node):
 
 def _callee(t, node):
     if node.__class__ in (_ast.Name, _ast.Attribute):
-        found = t.source._static_value(node) if _root(node) not in t.names else None
+        found = t.source.static_value(node, t.ctx.trace) if _root(node) not in t.names else None
         return found if callable(found) else None
     return None
 
@@ -115,8 +114,7 @@ def _bind_static(t, target, value):
 
 def _warn_unrolled(t, node, limit):
     text = say.unrolling_many_iterations(limit=limit)
-    t.ctx.emitted_warnings.append((text, t.source.file, node.lineno))
-    warnings.warn_explicit(text, SyntaxWarning, t.source.file, node.lineno, module="kiln")
+    t.ctx.warn(t.source, node.lineno, text, SyntaxWarning)
 
 
 # --- loops of the kernel
@@ -153,7 +151,7 @@ def _struct_for(t, node, field, is_grouped):
         raise say.cannot_loop_over_object_taichi_scope(kind=type(field))
     targets = _targets(node)
     _check_loop_variables(t, node)
-    ndim = field.ndim if is_array else len(field.shape)
+    ndim = field.ndim if is_array else field.num_axes
     if is_grouped:
         if len(targets) != 1:
             raise say.group_for_should_have_loop_target(count=len(targets))
@@ -184,13 +182,8 @@ def _bound(t, value, node):
     if info.shape or info.dtype is None:
         raise say.loop_cannot_run_value_type(type=info.name)
     if info.dtype.name not in _I32_TYPES:
-        warnings.warn_explicit(
-            say.loop_bound_is_cast(type=info.dtype),
-            Warning,
-            t.source.file,
-            node.lineno,
-            module="kiln",
-        )
+        text = say.loop_bound_is_cast(type=info.dtype)
+        ctx.warn(t.source, node.lineno, text, Warning)
     from ..types import i32
 
     return ctx.cast(expr, i32).node
@@ -253,7 +246,7 @@ def field_filler(field):
         ctx = active.context()
         builder = ctx.builder
         value = ctx.node(value)
-        ndim = len(field.shape)
+        ndim = field.num_axes
         if ctx.depth:
             bounds = []
             for extent in field.shape:

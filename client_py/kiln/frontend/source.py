@@ -22,10 +22,14 @@ from _ast import (
     comprehension,
 )
 
+from .. import _native
 from ..diagnostics import say
 from ..errors import TaichiNameError
 
-_MISSING = object()
+# What a read gives that finds nothing.
+MISSING = type("MISSING", (), {"__repr__": lambda self: "<missing>"})()
+_HERE = __file__.rsplit("/", 2)[0] + "/"
+_NESTED_FSTRINGS = sys.version_info >= (3, 12)
 EMPTY = type("EMPTY", (), {"__repr__": lambda self: "<no default>"})()
 
 _files = {}  # path -> lines
@@ -42,7 +46,9 @@ def _file_lines(path, module_globals):
             with open(path, "rb") as file:
                 raw = file.read()
             text = raw.decode("utf-8-sig" if raw[:3] == b"\xef\xbb\xbf" else "utf-8")
-            lines = text.splitlines(keepends=True)
+            # Lines as Python counts them: no other character ends one.
+            lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+            lines = [line + "\n" for line in lines]
         except (OSError, UnicodeDecodeError):
             import linecache
 
@@ -76,9 +82,12 @@ class FunctionSource:
         self.file = code.co_filename
         self.first_line = code.co_firstlineno
         self._lines = _file_lines(self.file, fn.__globals__)
+        self._block = MISSING
         self._text = None
         self._tree = None
         self._mutable = None
+        self._asked = []  # what `_mutable` depends on: (node, its value)
+        self._trace = None  # while that is found out
         self._parameters = None
 
     # --- signature
@@ -143,12 +152,48 @@ class FunctionSource:
                 return cell.cell_contents
             except ValueError:
                 raise say.name_not_bound_yet_enclosing_function(name=name) from None
-        found = fn.__globals__.get(name, _MISSING)
-        if found is _MISSING:
-            found = getattr(builtins, name, _MISSING)
-            if found is _MISSING:
+        found = fn.__globals__.get(name, MISSING)
+        if found is MISSING:
+            found = getattr(builtins, name, MISSING)
+            if found is MISSING:
                 raise say.name_not_defined(name=name)
         return found
+
+    # --- identity: what a warm start compares
+
+    @property
+    def is_own(self):
+        """Whether the function is a part of Kiln."""
+        return self.file.startswith(_HERE)
+
+    @property
+    def fingerprint(self):
+        """Says what the function's text is, whatever its comments, blank lines and place; None if
+        there is no text."""
+        if self.is_own:
+            return self.fn.__qualname__.encode()  # as the package is, so is the text
+        block = self._read_block()
+        return block and block[0]
+
+    @property
+    def code_lines(self):
+        """Numbers of those lines of the file that hold the function's code."""
+        return self._read_block()[1]
+
+    def rank(self, line):
+        """Which of the code lines `line` is."""
+        return self.code_lines.index(line)
+
+    def has_line(self, line):
+        block = self._read_block()
+        return block is not None and line in block[1]
+
+    def _read_block(self):
+        if self._block is MISSING:
+            self._block = None
+            if self._lines:
+                self._block = _native.read_function(self._lines, self.first_line, _NESTED_FSTRINGS)
+        return self._block
 
     # --- text and tree
 
@@ -180,7 +225,8 @@ class FunctionSource:
         at = start
         while at < len(lines) and not lines[at].lstrip().startswith(("def ", "async def ")):
             at += 1
-        end = at + 1
+        block = self._read_block()
+        end = at + 1 if block is None else block[2] - 1
         while True:
             # The next line at the function's own depth ends the block, unless we are
             # inside a string or a bracket: then the text before it does not parse.
@@ -202,18 +248,28 @@ class FunctionSource:
             node = node.body[0]
         return node
 
-    @property
-    def mutable(self):
+    def mutable(self, trace=None):
         """Names that need memory: assigned more than once, changed in place, or
-        handed to something that may change them. All others stay values."""
-        if self._mutable is None:
-            self._mutable = self._find_mutable()
+        handed to something that may change them. All others stay values.
+
+        What the functions called here are decides, too: `trace` notes it."""
+        if self._mutable is not None:
+            # They may be others than they were for an earlier instance.
+            for node, value in self._asked:
+                if self.static_value(node, trace) is not value:
+                    break
+            else:
+                return self._mutable
+        self._asked = []
+        self._mutable = self._find_mutable(trace)
         return self._mutable
 
-    def _find_mutable(self):
+    def _find_mutable(self, trace):
         tree = self.tree
         changed = set()
+        self._trace = trace
         self._scan_block(tree.body, {a.arg for a in tree.args.args}, changed)
+        self._trace = None
         changed.discard(None)
         return frozenset(changed)
 
@@ -272,8 +328,9 @@ class FunctionSource:
         func = call.func
         if func.__class__ is Attribute and func.attr in _PURE_METHODS:
             return False
-        target = self._static_value(func)
-        if target is _MISSING:
+        target = self.static_value(func, self._trace)
+        self._asked.append((func, target))
+        if target is MISSING:
             return True
         if isinstance(target, type):
             return False
@@ -285,22 +342,31 @@ class FunctionSource:
         module = getattr(target, "__module__", None) or ""
         return not (module == "builtins" or module.startswith("kiln."))
 
-    def _static_value(self, node):
+    def static_value(self, node, trace=None):
+        """What a name, or an attribute of a module or class, means outside of the function;
+        MISSING where that is not known before the kernel is transformed."""
         if node.__class__ is Name:
-            if node.id in self.fn.__code__.co_varnames:
-                return _MISSING
+            ident = node.id
+            if ident in self.fn.__code__.co_varnames:
+                return MISSING
             try:
-                return self.resolve(node.id)
+                found = self.resolve(ident)
             except TaichiNameError:
-                return _MISSING
+                found = MISSING
+            if trace is not None:
+                trace.name(self, ident, found)
+            return found
         if node.__class__ is Attribute:
-            base = self._static_value(node.value)
-            if base is _MISSING:
-                return _MISSING
+            base = self.static_value(node.value, trace)
+            if base is MISSING:
+                return MISSING
             # Only what needs no code of the user's: modules and class attributes.
             if isinstance(base, (type(sys), type)):
-                return getattr(base, node.attr, _MISSING)
-        return _MISSING
+                found = getattr(base, node.attr, MISSING)
+                if trace is not None:
+                    trace.attribute(base, node.attr, found, self)
+                return found
+        return MISSING
 
 
 # Methods of vectors and matrices that read only; a class of the user's that has

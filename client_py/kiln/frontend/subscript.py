@@ -54,7 +54,7 @@ def _field_element(ctx, field, index):
     nodes = []
     if index is not None:
         index_nodes(ctx, index, nodes)
-    ndim = field.ndim if field.__class__ is ArrayArgument else len(field.shape)
+    ndim = field.ndim if field.__class__ is ArrayArgument else field.num_axes
     if len(nodes) != ndim:
         raise say.field_with_dim_accessed_with_indices(ndim=ndim, got=len(nodes))
     if hasattr(field, "_members"):

@@ -96,7 +96,7 @@ class Transformer:
         self.builder = ctx.builder
         self.source = source
         self.is_kernel = is_kernel
-        self.mutable = source.mutable
+        self.mutable = source.mutable(ctx.trace)
         self.names = {}
         self.undo = []  # (name, what it meant before), newest last
         self.immutable = ()  # parameters of a kernel
@@ -109,7 +109,7 @@ class Transformer:
         self.raised = False
         self.spans = {}
         self.inlined_at = inlined_at  # 1 + span of the call; 0 in the kernel itself
-        self.file_id = ctx.file_id(source.file)
+        self.file_id = ctx.file_id(source)
         self.function_id = ctx.name_id(source.name)
 
     def visit(self, node):
@@ -196,6 +196,9 @@ class Transformer:
         found = self.names.get(name, _MISSING)
         if found is _MISSING:
             found = self.source.resolve(name)
+            trace = self.ctx.trace
+            if trace is not None:
+                trace.name(self.source, name, found)
             if hasattr(type(found), "_to_kernel"):  # a Matrix of Python scope is a constant
                 return found._to_kernel(self.ctx)
         return found
@@ -294,6 +297,9 @@ def inline(ctx, func, arguments, inlined_at=0, is_method=False):
     the order of its parameters. Answers what it returns. The first argument of a
     method, `self`, is the object itself."""
     source = func.source
+    trace = ctx.trace
+    if trace is not None:
+        trace.enters(source)
     t = Transformer(ctx, source, False, inlined_at)
     if ctx.inline_depth >= _INLINE_LIMIT:
         raise RecursionError

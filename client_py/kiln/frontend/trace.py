@@ -1,0 +1,279 @@
+"""What the front end reads outside of a kernel's own text, noted down so that a later process can
+ask the same and, where all answers are the same, take the artifact without the front end.
+
+Everything passes a few places: names (`Transformer.lookup`), attributes of Python objects, calls of
+Python functions, comparisons and texts of Python objects. Who reads by another way makes nothing
+unsafe as long as what is read was described when it was reached: containers, arrays, matrices and
+types are described whole, and objects that could run code of the program's unseen are refused when
+they are met. A trace that met something refused is of no use: `refused` says why.
+"""
+
+import builtins
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+
+from ..func import BoundFunc
+from ..warm import describe, reads
+from ..warm.describe import MISSING, PACKAGE, Describer, Refused
+
+# Kinds of reads, as records hold them.
+SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
+
+# Values made of nothing but themselves: to read from them is to compute.
+_VALUES = frozenset(
+    (type(None), bool, int, float, complex, str, bytes, tuple, list, dict, range, slice)
+)
+_VALUE_MODULES = frozenset(
+    f"{PACKAGE}.{name}"
+    for name in "matrix struct static types ops math decompose matrix_ops".split()
+)
+_FUNCTION_MODULES = _VALUE_MODULES | {f"{PACKAGE}.misc", f"{PACKAGE}.func"}
+_PURE_C_MODULES = frozenset(("math", "cmath", "_operator"))
+_PURE_BUILTINS = frozenset(
+    "abs all any ascii bin bool chr complex dict divmod enumerate float format frozenset getattr "
+    "hasattr hex int isinstance len list max min oct ord pow range repr reversed round slice "
+    "sorted str sum tuple zip".split()
+)
+# Of lists and dicts that the kernel made itself.
+_CHANGES = frozenset(
+    "append extend insert remove pop clear sort reverse popitem setdefault update add discard "
+    "__setitem__ __delitem__".split()
+)
+
+
+class Trace:
+    """Made for one instance of one kernel.
+
+    reads: (kind, object number, argument, description), in the order they happened.
+    events: what was shown meanwhile, to be shown again: see `prints` and `warned`.
+    """
+
+    def __init__(self, source):
+        self.describe = Describer()
+        self.reads = []
+        self.events = []
+        self.refused = None
+        self._seen = set()
+        describe.learn()
+        self.describe.start(source)
+        self._note(SOURCE, 0, None, source)
+
+    def refuse(self, why):
+        self.refused = self.refused or str(why)
+
+    def _note(self, kind, number, argument, value):
+        try:
+            if kind == SOURCE:
+                described = self.describe.source(value)
+            else:
+                described = self.describe(value)
+        except Refused as why:
+            self.refuse(why)
+        else:
+            self.reads.append((kind, number, argument, described))
+
+    # --- what is read
+
+    def parameter(self, position, value):
+        """A template argument, or the form of an array."""
+        self._note(PARAMETER, 0, position, value)
+
+    def name(self, source, ident, value):
+        """What a name means outside of the function; MISSING when nothing."""
+        if self.refused or source.is_own:
+            return
+        number = self.describe.number(source)
+        if number is None:
+            self.enters(source)
+        elif (number, ident) not in self._seen:
+            self._seen.add((number, ident))
+            if reads.name(source.fn, ident) is not value:
+                self.refuse(f"'{ident}' changes")
+            self._note(NAME, number, ident, value)
+
+    def attribute(self, base, ident, value, source):
+        """base.ident as read by the function `source`; MISSING when there is none."""
+        if self.refused:
+            return
+        number = self.describe.number(base)
+        if number is None:
+            if not source.is_own and not _is_value(base):
+                self.refuse(f"'{ident}' of a {type(base).__qualname__}")
+            return
+        if (number, ident) in self._seen:
+            return
+        self._seen.add((number, ident))
+        try:
+            if not _same(reads.attribute(base, ident), value):
+                self.refuse(f"'{ident}' changes")
+        except Refused as why:
+            self.refuse(why)
+        else:
+            self._note(ATTRIBUTE, number, ident, value)
+
+    def size(self, field, shape):
+        """The shape of a field is asked for, by the kernel or by what serves it."""
+        if not self.refused and self.describe.number(field) is None:
+            self.refuse("the shape of a field that was reached by unknown ways")
+        self.attribute(field, "shape", shape, self.describe.objects[0])
+
+    def instance_of(self, value, classes):
+        """isinstance(value, classes) is going to be asked."""
+        if self.refused:
+            return
+        for one in classes if isinstance(classes, tuple) else (classes,):
+            if isinstance(one, tuple):
+                self.instance_of(value, one)
+                continue
+            number = self.describe.number(one)
+            if number is None:
+                continue  # Kiln's or a built-in: no plain object is one of those
+            if type(one) is not type:
+                self.refuse("a class that decides what its instances are")
+            of = self.describe.number(value)
+            if of is not None:
+                self._note(INSTANCE_OF, of, number, isinstance(value, one))
+            elif not _is_value(value):
+                self.refuse(f"the class of a {type(value).__qualname__}")
+
+    def enters(self, source):
+        """The front end is going to inline the function `source`."""
+        if not self.refused and not source.is_own and self.describe.number(source) is None:
+            self.refuse(f"'{source.name}' was reached by unknown ways")
+
+    # --- what is done with it
+
+    def call(self, func, args, source):
+        """A function of Python's is going to be called."""
+        if self.refused or source.is_own:
+            return
+        if func is getattr or func is hasattr:
+            if len(args) >= 2 and isinstance(args[1], str):
+                self.attribute(args[0], args[1], getattr(args[0], args[1], MISSING), source)
+        elif not self._is_pure(func):
+            self.refuse(f"a call of {getattr(func, '__qualname__', type(func).__qualname__)}")
+        elif func.__class__ is BuiltinFunctionType or isinstance(func, type):
+            for arg in args:
+                self.uses(arg)
+
+    def uses(self, value):
+        """A value is compared, formatted or converted: that runs what its class says."""
+        if self.refused or value.__class__ in _VALUES:
+            return
+        if self.describe.number(value) is not None:
+            if not isinstance(value, (ModuleType, type)):
+                self.refuse(f"what a {type(value).__qualname__} equals or looks like")
+        elif not _is_value(value) and not getattr(type(value), "_is_field", False):
+            for one in type(value).__mro__:
+                if one.__module__ == "enum" or one in _VALUES or one is object:
+                    return
+                if any(name in one.__dict__ for name in _SHOWN):
+                    self.refuse(f"what a {type(value).__qualname__} equals or looks like")
+
+    def compare(self, left, right):
+        self.uses(left)
+        self.uses(right)
+        if isinstance(right, (list, tuple)):
+            for item in right:
+                self.uses(item)
+
+    def _is_pure(self, func):
+        kind = func.__class__
+        if kind is BuiltinFunctionType:
+            owner = func.__self__
+            if owner is builtins:
+                return func.__name__ in _PURE_BUILTINS
+            if owner is None or owner.__class__ is ModuleType:
+                return func.__module__ in _PURE_C_MODULES
+            if id(owner) in self.describe.containers and func.__name__ in _CHANGES:
+                return False
+            return owner.__class__ in _VALUES
+        if isinstance(func, type):
+            if func.__module__ == "builtins":
+                return func.__name__ in _PURE_BUILTINS
+            return func.__module__ in _VALUE_MODULES or _is_numpy_scalar(func)
+        if kind is MethodType:
+            return _is_value(func.__self__) and self._is_pure(func.__func__)
+        if kind is FunctionType:
+            module = func.__module__ or ""
+            own = module in _FUNCTION_MODULES or module.startswith(_FRONTEND)
+            return own and describe.is_own_file(func.__code__.co_filename)
+        return kind.__module__ in _VALUE_MODULES or kind.__module__.startswith(_FRONTEND)
+
+    # --- what is shown
+
+    def prints(self, args, options):
+        """static_print is going to print."""
+        from io import StringIO
+
+        for arg in args:
+            self.uses(arg)
+        if "file" in options:
+            self.refuse("static_print into a file")
+        if not self.refused:
+            text = StringIO()
+            print(*args, file=text, **options)
+            self.events.append(("print", text.getvalue()))
+
+    def said(self, text):
+        """Kiln warned on standard error."""
+        self.events.append(("say", text))
+
+    def warned(self, source, line, text, category):
+        """A Python warning about a line of a function."""
+        number = self.describe.number(source)
+        if number is None or not source.has_line(line):
+            self.refuse("a warning about a line that nobody else knows")
+        else:
+            rank = source.rank(line)
+            self.events.append(("warn", number, rank, text, category.__name__))
+
+    # --- the result
+
+    def files(self, sources):
+        """What a record says of each file of the source map, and the lines that count in it."""
+        known, lines = [], []
+        for source in sources:
+            number = self.describe.number(source)
+            if number is None:
+                if not source.is_own:
+                    self.refuse(f"'{source.name}' was reached by unknown ways")
+                known.append(source.file)
+                lines.append([])
+            else:
+                known.append(number)
+                lines.append(source.code_lines)
+        return tuple(known), lines
+
+
+_FRONTEND = f"{PACKAGE}.frontend."
+_SHOWN = ("__eq__", "__hash__", "__repr__", "__str__", "__format__", "__ne__")
+
+
+def _is_value(value):
+    kind = value.__class__
+    if kind in _VALUES:
+        return True
+    module = kind.__module__
+    if module == "numpy":
+        return True
+    if module in _VALUE_MODULES or module.startswith(_FRONTEND):
+        return not kind.__name__.endswith("View")
+    # Described whole when it was reached; its own methods are not called here.
+    return kind.__class__.__module__ == "enum" or (issubclass(kind, tuple) and _is_named(kind))
+
+
+def _is_named(kind):
+    return hasattr(kind, "_fields") and describe.is_plain(kind, tuple)
+
+
+def _is_numpy_scalar(kind):
+    return kind.__module__ == "numpy" and any(c.__name__ == "generic" for c in kind.__mro__)
+
+
+def _same(found, value):
+    if found is value:
+        return True
+    if found.__class__ is BoundFunc and value.__class__ is BoundFunc:
+        return found.func is value.func and found.instance is value.instance
+    # Properties of Kiln's own make their answers anew.
+    return found.__class__ is value.__class__ is tuple and found == value

@@ -1,0 +1,369 @@
+"""What a value is, said so that two processes can compare it.
+
+A description is built of tuples, str, bytes and int only, with the exact type of what it
+describes: 1, True and 1.0 differ, 0.0 and -0.0 differ, a NaN equals itself. Objects that have an
+identity (modules, classes, instances, fields, functions) get a number when they are met first and
+are called by it when they are met again: equal descriptions mean that the same things are shared.
+What is not on the list here is refused: nothing can be said of it that holds in another process.
+
+The same code describes while a kernel is recorded (`frontend/trace.py`) and while a record is
+checked (`store.py`): a record holds if every read gives the description that it gave.
+"""
+
+import sys
+from _struct import pack
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GenericAlias,
+    MethodType,
+    ModuleType,
+)
+
+from .. import _native
+from .. import types as ti_types
+from ..field import Field, MatrixField, ScalarField
+from ..frontend.source import EMPTY, MISSING, FunctionSource
+from ..func import BoundFunc, Func
+from ..kernel import Kernel
+from ..runtime import Arch, Config
+
+PACKAGE = __name__.partition(".")[0]
+
+_MANY = 20000  # values in one description
+_LARGE = 1 << 20  # bytes of one array
+_HEAP_TYPE = 1 << 9
+# What classes may define without changing what reading their attributes, or their objects in an
+# `if`, does. `==` and formatting are asked about where they happen (frontend/trace.py).
+_HARMLESS = frozenset(
+    "__module__ __qualname__ __doc__ __dict__ __weakref__ __annotations__ __slots__ __init__ "
+    "__new__ __post_init__ __init_subclass__ __del__ __eq__ __ne__ __hash__ __repr__ __str__ "
+    "__format__ __call__ __enter__ __exit__ __copy__ __deepcopy__ __getstate__ __setstate__ "
+    "__reduce__ __reduce_ex__ __setattr__ __delattr__ __match_args__ __dataclass_fields__ "
+    "__dataclass_params__ __orig_bases__ __parameters__ __abstractmethods__ __class_getitem__ "
+    "__firstlineno__ __static_attributes__ __replace__ __sizeof__ __dir__ __getnewargs__ "
+    "__type_params__ __set_name__ __annotate__ __annotate_func__ __annotations_cache__".split()
+)
+
+
+class Refused(Exception):
+    """Nothing can be said of a value that would hold in another process."""
+
+
+class Describer:
+    """Describes values, and numbers the objects that it meets: `objects`, in order."""
+
+    def __init__(self):
+        self.objects = []
+        self.containers = {}  # id -> list or dict, described whole
+        self._numbers = {}  # id -> number
+        self._count = 0
+
+    def start(self, source):
+        """The kernel itself is object 0."""
+        self._meet(source)
+
+    def number(self, thing):
+        """The number of an object met before, or None."""
+        return self._numbers.get(id(thing))
+
+    def __call__(self, value):
+        describe = _TABLE.get(value.__class__)
+        if describe is not None:
+            return describe(self, value)
+        return self._other(value)
+
+    def _meet(self, thing):
+        """Numbers `thing`; a description if it was met before, else None."""
+        known = self._numbers.get(id(thing))
+        if known is not None:
+            return ("=", known)
+        self._numbers[id(thing)] = len(self.objects)
+        self.objects.append(thing)
+        return None
+
+    def items(self, values):
+        self._count += len(values)
+        if self._count > _MANY:
+            raise Refused("more values than are worth comparing")
+        return tuple([self(v) for v in values])
+
+    def _other(self, value):
+        kind = value.__class__
+        if isinstance(value, type):
+            return self._class(value)
+        if issubclass(kind, ModuleType):
+            return self._meet(value) or ("module", value.__name__)
+        module = kind.__module__
+        if module == "numpy":
+            return _numpy(value)
+        if module == PACKAGE or module.startswith(f"{PACKAGE}."):
+            return self._own(value, module)
+        if kind.__class__.__module__ == "enum":
+            if not is_plain(kind, _ENUM_END):
+                raise Refused(f"an object of type {kind.__qualname__}")
+            parts = self.items((value._value_, *_base_value(value)))
+            return ("member", kind.__qualname__, value._name_, parts)
+        if module == "typing" and hasattr(value, "__origin__"):
+            return ("typing", self(value.__origin__), self.items(value.__args__))
+        if issubclass(kind, tuple) and hasattr(kind, "_fields") and is_plain(kind, tuple):
+            return ("named", kind.__qualname__, self(kind._fields), self.items(value))
+        if is_plain(kind):
+            return self._meet(value) or ("object", kind.__qualname__)
+        raise Refused(f"an object of type {kind.__qualname__}")
+
+    def _class(self, value):
+        if not value.__flags__ & _HEAP_TYPE:
+            return ("type", value.__module__, value.__qualname__)
+        module = value.__module__
+        if module == PACKAGE or module.startswith(f"{PACKAGE}."):
+            return ("own", module, value.__qualname__)
+        if value.__class__ is type or value.__class__.__module__ in ("enum", "abc"):
+            return self._meet(value) or ("class", value.__qualname__)
+        raise Refused(f"the class {value.__qualname__}, which has a metaclass")
+
+    def _own(self, value, module):
+        """Kiln's own objects that are not in the table: by what they are made of."""
+        kind = value.__class__
+        if hasattr(kind, "_described"):
+            parts = value._described()
+            return (kind.__qualname__, *[self(part) for part in parts])
+        raise Refused(f"a {kind.__qualname__}")
+
+    def _function(self, value):
+        code = value.__code__
+        if value.__module__ and value.__module__.partition(".")[0] == PACKAGE:
+            # Not what a program put in its place.
+            if is_own_file(code.co_filename):
+                return ("own", value.__module__, value.__qualname__)
+        return self._meet(value) or ("function", value.__qualname__)
+
+    def _builtin(self, value):
+        owner = value.__self__
+        if owner is None or owner.__class__ is ModuleType:
+            return ("builtin", value.__module__, value.__qualname__)
+        raise Refused("a method of an object")
+
+    def _func(self, value):
+        source = value.source
+        known = self._numbers.get(id(source))
+        if known is not None:
+            return ("=", known)
+        self._meet(source)
+        return ("func", value.is_pyfunc, value.is_real, self.source(source))
+
+    def _bound_func(self, value):
+        return ("bound", self(value.func), self(value.instance))
+
+    def _kernel(self, value):
+        return self._meet(value.source) or ("kernel",)
+
+    def source(self, source):
+        """A function's text, annotations and defaults. Numbers nothing."""
+        fingerprint = source.fingerprint
+        if fingerprint is None:
+            raise Refused(f"the source of {source.name} cannot be read")
+        parameters = [(p.name, self(p.annotation), self(p.default)) for p in source.parameters]
+        return (fingerprint, tuple(parameters), self(source.returns))
+
+    def _field(self, value):
+        known = self._meet(value)
+        if known is not None:
+            return known
+        storage = value._storage
+        if storage is None or not storage.alive:
+            if any(place is None for place in value._places):
+                return ("unplaced", value.dtype.name, value.element_shape)
+            try:
+                value._materialize()
+            except Exception as error:
+                raise Refused(f"a field that cannot be used: {error}") from None
+        return (
+            "field",
+            value.__class__.__name__,
+            value._descriptor,
+            value.dtype.name,
+            value.element_shape,
+        )
+
+    def _struct_field(self, value):
+        known = self._meet(value)
+        if known is not None:
+            return known
+        members = value._members
+        return ("fields", tuple(members), self.items(list(members.values())), self(value._type))
+
+    def _struct_type(self, value):
+        known = self._meet(value)
+        if known is not None:
+            return known
+        members = value._member_types()
+        return (
+            "struct type",
+            value.__name__,
+            tuple([(name, self(of)) for name, of in members]),
+            tuple([(name, self(method)) for name, method in value.methods.items()]),
+        )
+
+    def _matrix(self, value):
+        return ("matrix", value.__class__.__name__, _numpy(value._entries))
+
+    def _struct(self, value):
+        entries = value.entries
+        return ("struct", tuple(entries), self.items(list(entries.values())), self(value._type))
+
+    def _list(self, value):
+        self.containers[id(value)] = value
+        return ("list", self.items(value))
+
+    def _dict(self, value):
+        self.containers[id(value)] = value
+        keys = self.items([_plain_key(key) for key in value])
+        return ("dict", keys, self.items(list(value.values())))
+
+
+def is_own_file(path):
+    return path.startswith(_HERE)
+
+
+_HERE = __file__.rsplit("/", 2)[0] + "/"
+
+
+_ENUM_END = "enum"
+
+
+def is_plain(kind, base=object):
+    """Whether classes up to `base` define nothing that runs unseen when objects are used."""
+    for one in kind.__mro__:
+        if one is base or one.__module__ == base:
+            return True
+        if not one.__flags__ & _HEAP_TYPE:
+            return False
+        if one.__module__.partition(".")[0] == PACKAGE:
+            return False
+        for name in one.__dict__:
+            if name[:2] == "__" and name not in _HARMLESS and name[-2:] == "__":
+                if base is object or name not in _NAMEDTUPLE:
+                    return False
+    return False
+
+
+_NAMEDTUPLE = frozenset(("__getnewargs__", "__orig_bases__", "__mul__", "__rmul__"))
+
+
+def _base_value(member):
+    """The number or text that an Enum's member is, where it is one."""
+    for base, plain in ((int, int.__int__), (float, float.__float__), (str, str.__str__)):
+        if isinstance(member, base):
+            return (plain(member),)
+    return ()
+
+
+def _plain_key(key):
+    kind = key.__class__
+    if kind in (str, int, bool, float, type(None), ti_types.DType):
+        return key
+    if kind is tuple:
+        return tuple([_plain_key(k) for k in key])
+    if kind.__class__.__module__ == "enum":
+        return key
+    raise Refused(f"a dict with a {kind.__qualname__} as key")
+
+
+def _numpy(value):
+    numpy = sys.modules["numpy"]
+    if isinstance(value, numpy.generic):
+        if value.dtype.hasobject:
+            raise Refused("a NumPy object")
+        return ("number", value.dtype.str, value.tobytes())
+    if value.__class__ is numpy.ndarray:
+        if value.dtype.hasobject or value.nbytes > _LARGE:
+            raise Refused("an array that is not worth comparing")
+        data = value.tobytes()
+        if len(data) > 64:
+            data = _native.sha256(data)
+        return ("array", value.dtype.str, value.shape, data)
+    if isinstance(value, numpy.dtype):
+        return ("dtype", value.str)
+    if value.__class__ is numpy.ufunc:
+        return ("ufunc", value.__name__)
+    raise Refused(f"a numpy.{value.__class__.__name__}")
+
+
+def _refuse_method(describe, value):
+    raise Refused("a method of an object")
+
+
+def _matrix_type(describe, value):
+    return (value.__class__.__name__, value.n, value.m, describe(value._dtype))
+
+
+def _attributes(describe, value):
+    """Kiln's annotations: all that they were made with."""
+    entries = value.__dict__
+    return (value.__class__.__name__, tuple(entries), describe.items(list(entries.values())))
+
+
+def _config(describe, value):
+    return describe._meet(value) or ("config",)
+
+
+_TABLE = {
+    type(None): lambda d, v: ("None",),
+    type(MISSING): lambda d, v: ("missing",),
+    EMPTY.__class__: lambda d, v: ("empty",),
+    type(...): lambda d, v: ("...",),
+    bool: lambda d, v: ("bool", int(v)),
+    int: lambda d, v: ("int", v),
+    float: lambda d, v: ("float", pack("<d", v)),
+    complex: lambda d, v: ("complex", pack("<dd", v.real, v.imag)),
+    str: lambda d, v: ("str", v),
+    bytes: lambda d, v: ("bytes", v),
+    tuple: lambda d, v: ("tuple", d.items(v)),
+    list: Describer._list,
+    dict: Describer._dict,
+    range: lambda d, v: ("range", d.items((v.start, v.stop, v.step))),
+    slice: lambda d, v: ("slice", d.items((v.start, v.stop, v.step))),
+    GenericAlias: lambda d, v: ("generic", d(v.__origin__), d.items(v.__args__)),
+    ModuleType: lambda d, v: d._meet(v) or ("module", v.__name__),
+    FunctionType: Describer._function,
+    BuiltinFunctionType: Describer._builtin,
+    MethodType: _refuse_method,
+    Func: Describer._func,
+    BoundFunc: Describer._bound_func,
+    Kernel: Describer._kernel,
+    ScalarField: Describer._field,
+    MatrixField: Describer._field,
+    Arch: lambda d, v: ("arch", v.name),
+    Config: _config,
+    ti_types.DType: lambda d, v: ("dtype", v.name),
+    ti_types.MatrixType: _matrix_type,
+    ti_types.VectorType: _matrix_type,
+    ti_types.template: _attributes,
+    ti_types.NdarrayType: _attributes,
+    ti_types.RefType: _attributes,
+}
+
+
+def _late(names):
+    """Types of modules that a warm start may do without, when they are met."""
+    for module, name, describe in names:
+        found = sys.modules.get(f"{PACKAGE}.{module}")
+        if found is not None:
+            _TABLE[getattr(found, name)] = describe
+
+
+def learn():
+    """Takes up the types of modules imported since the last time."""
+    _late(
+        (
+            ("matrix", "Matrix", Describer._matrix),
+            ("matrix", "Vector", Describer._matrix),
+            ("struct", "Struct", Describer._struct),
+            ("struct", "StructType", Describer._struct_type),
+            ("struct_field", "StructField", Describer._struct_field),
+        )
+    )
+
+
+__all__ = ["MISSING", "Describer", "Field", "FunctionSource", "Refused", "is_plain", "learn"]

@@ -1,0 +1,144 @@
+"""Reading names and attributes without running a program's code.
+
+Each read answers what Python's own would, or refuses: where a property, `__getattr__` or another
+descriptor of the program would take part, nobody can tell what the answer depends on.
+"""
+
+import builtins
+from types import (
+    FunctionType,
+    MemberDescriptorType,
+    ModuleType,
+)
+
+from ..func import BoundFunc, Func
+from ..kernel import Kernel
+from ..runtime import Config
+from .describe import MISSING, PACKAGE, Field, Refused, is_plain
+
+# Attributes of Kiln's objects that kernels ask for, and that no describing covers.
+_FIELD = frozenset("shape dtype n m ndim element_shape grad dual".split())
+_NO_ATTRIBUTE = object()
+
+
+def name(fn, ident):
+    """What a name means in a function that does not bind it; MISSING when nothing."""
+    code = fn.__code__
+    if ident in code.co_freevars:
+        try:
+            return fn.__closure__[code.co_freevars.index(ident)].cell_contents
+        except ValueError:
+            return MISSING
+    scope = fn.__globals__
+    if ident in scope:
+        return scope[ident]
+    return builtins.__dict__.get(ident, MISSING)
+
+
+def attribute(base, ident):
+    """base.ident; MISSING when there is none."""
+    kind = base.__class__
+    if issubclass(kind, ModuleType):
+        return _of_module(base, ident)
+    if isinstance(base, type):
+        return _of_class(base, ident)
+    if isinstance(base, Field):
+        if ident not in _FIELD:
+            raise Refused(f"'{ident}' of a field")
+        return getattr(base, ident, MISSING)
+    if kind is Config:
+        return base.__dict__.get(ident, MISSING) if ident != "default_up" else base.default_up
+    if hasattr(kind, "_members") or "_members" in getattr(base, "__dict__", ()):
+        return _of_struct_field(base, ident)
+    if not is_plain(kind):
+        raise Refused(f"an object of type {kind.__qualname__}")
+    return _of_object(base, kind, ident)
+
+
+def _of_module(module, ident):
+    scope = module.__dict__
+    if ident in scope:
+        return scope[ident]
+    if module.__name__.partition(".")[0] == PACKAGE:
+        # Ours: its __getattr__ imports what the name stands for.
+        return getattr(module, ident, MISSING)
+    if "__getattr__" in scope or module.__class__ is not ModuleType or hasattr(ModuleType, ident):
+        raise Refused(f"'{ident}' of the module {module.__name__}")
+    return MISSING
+
+
+def _of_class(cls, ident):
+    meta = cls.__class__
+    if meta.__module__ == "enum":
+        member = cls._member_map_.get(ident, MISSING)
+        if member is not MISSING:
+            return member
+    elif meta is not type and meta.__module__ != "abc":
+        raise Refused(f"the class {cls.__qualname__}, which has a metaclass")
+    found = _in_classes(cls, ident)
+    if found is MISSING:
+        if hasattr(meta, ident):
+            raise Refused(f"'{ident}' of a class")
+        return MISSING
+    return _bound(found, None, ident)
+
+
+def _of_object(base, kind, ident):
+    found = _in_classes(kind, ident)
+    if found.__class__ is MemberDescriptorType:  # __slots__
+        return getattr(base, ident, MISSING)
+    if found is not MISSING and _is_data_descriptor(found):
+        raise Refused(f"the property '{ident}'")
+    own = getattr(base, "__dict__", None)
+    if own is not None and own.__class__ is not dict:
+        raise Refused(f"'{ident}' of an object with a __dict__ of its own")
+    if own is not None and ident in own:
+        return own[ident]
+    if found is MISSING:
+        if hasattr(object, ident):
+            raise Refused(f"'{ident}' of an object")
+        return MISSING
+    return _bound(found, base, ident)
+
+
+def _in_classes(cls, ident):
+    for one in cls.__mro__:
+        if one is object:
+            break
+        if ident in one.__dict__:
+            return one.__dict__[ident]
+    return MISSING
+
+
+def _is_data_descriptor(found):
+    kind = found.__class__
+    return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
+
+
+def _bound(found, base, ident):
+    """A class's attribute as it is seen through the class (base None) or an object."""
+    kind = found.__class__
+    if kind is staticmethod:
+        found = found.__func__
+        kind = found.__class__
+        if kind in (Func, Kernel, FunctionType):
+            return found
+        raise Refused(f"the static method '{ident}'")
+    if kind is Func:
+        return found if base is None else BoundFunc(found, base)
+    if kind is FunctionType:
+        if base is None:
+            return found
+        raise Refused(f"the method '{ident}'")
+    if hasattr(kind, "__get__") and kind is not Kernel:
+        raise Refused(f"the descriptor '{ident}'")
+    return found
+
+
+def _of_struct_field(base, ident):
+    members = base.__dict__["_members"]
+    if ident in members:
+        return members[ident]
+    if ident == "shape":
+        return base.shape
+    raise Refused(f"'{ident}' of a struct field")

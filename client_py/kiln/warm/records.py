@@ -1,0 +1,297 @@
+"""Warm records: what the front end read for an instance of a kernel, and what came of it.
+
+One file holds the records of one function text in one environment (settings, compiler, Python,
+Kiln's own files); its name is a digest of both. Kernels that share a text share the file. A record
+holds in this process if each of its reads gives the description that it gave when it was made; then
+its artifact is what the front end and the compiler would make here. Any doubt is no record.
+
+Files are written aside and renamed, and carry a checksum: several processes may write, a torn or
+damaged file counts as none and is written anew. A home that cannot be written to is left alone.
+"""
+
+import marshal
+import os
+import sys
+
+from .. import _native, runtime
+from ..kernel import overlapping
+from . import describe, program, reads
+from .describe import MISSING, Describer, Refused
+
+SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
+
+_MAGIC = b"kiln warm records 1\n"
+_MANY = 64  # records in one file: instances of one kernel, and its past
+_LARGE = 8 << 20  # bytes of one file
+_KEPT_FILES = 4096
+# Settings that change neither what the front end does nor the code.
+_WITHOUT_EFFECT = frozenset(
+    "cpu_max_num_threads random_seed verbose log_level kernel_profiler offline_cache "
+    "offline_cache_cleaning_factor offline_cache_cleaning_policy offline_cache_file_path "
+    "offline_cache_max_size_of_files num_compile_threads timeline device_memory_GB "
+    "device_memory_fraction gdb_trigger print_full_traceback print_ir print_accessor_ir "
+    "print_ir_dbg_info print_kernel_amdgcn print_kernel_asm print_kernel_llvm_ir "
+    "print_kernel_llvm_ir_optimized print_preprocessed_ir print_struct_llvm_ir "
+    "verbose_kernel_launches".split()
+)
+
+_families = {}  # path -> records, as this process knows them
+
+
+def find(kernel, args, specs):
+    """By a record that holds: the instance of `kernel` for these arguments, and the fields that it
+    is bound to, in order of their parameters. None without one."""
+    path = _path(kernel)
+    if path is None:
+        return None
+    describe.learn()
+    session = runtime.session()
+    program.prefetch(session)
+    for record in _load(path):
+        holds = _check(record, kernel.source, args, specs)
+        if holds is None:
+            continue
+        instance = session.fetch(*record["artifact"])
+        if instance is None:
+            continue
+        objects = holds.objects
+        instance.relocate = _relocation(record["files"], objects)
+        _show_again(record["events"], objects)
+        program.used(instance.digest, path, kernel.__name__)
+        return instance, [objects[n] for n in record["fields"]]
+    return None
+
+
+def keep(kernel, trace, fields, sources, instance):
+    """Makes a record of what the front end just did. Failing is no error."""
+    path = None if trace is None or trace.refused else _path(kernel)
+    if path is not None:
+        files, lines = trace.files(sources)
+        numbers = [trace.describe.number(field) for field in fields]
+        if None in numbers:
+            trace.refuse("a field that was reached by unknown ways")
+        if not trace.refused:
+            record = {
+                "reads": tuple(trace.reads),
+                "fields": tuple(numbers),
+                "aliases": _alias_groups(fields),
+                "files": files,
+                "events": tuple(trace.events),
+                "artifact": instance.pack(lines),
+            }
+            _store(path, record)
+    program.used(instance.digest, path, kernel.__name__)
+
+
+# --- does it hold?
+
+
+def _check(record, source, args, specs):
+    """The Describer that met the record's objects in this process; None if it does not hold."""
+    describer = Describer()
+    objects = describer.objects
+    describer.start(source)
+    try:
+        for kind, number, argument, wanted in record["reads"]:
+            if kind == ATTRIBUTE:
+                value = reads.attribute(objects[number], argument)
+            elif kind == NAME:
+                value = reads.name(objects[number].fn, argument)
+            elif kind == PARAMETER:
+                value = template_of(args[argument], specs[argument])
+            elif kind == INSTANCE_OF:
+                value = isinstance(objects[number], objects[argument])
+            elif describer.source(source) == wanted:
+                continue
+            else:
+                return None
+            if describer(value) != wanted:
+                return None
+        fields = [objects[n] for n in record["fields"]]
+    except (Refused, IndexError, AttributeError):
+        return None
+    return describer if _alias_groups(fields) == record["aliases"] else None
+
+
+def template_of(value, spec):
+    """What of an argument takes part in compilation; MISSING if nothing does."""
+    if spec.source is None:
+        return value
+    if spec.source[0] == "array":
+        _, scalar, ndim, element_shape, element_axes = spec.matcher
+        return (scalar, ndim, tuple(element_shape), element_axes)
+    return MISSING
+
+
+def _alias_groups(fields):
+    return tuple(map(tuple, overlapping(enumerate(fields))))
+
+
+def _relocation(files, objects):
+    """Translates positions of a record: its files are numbers, its lines count lines of code."""
+
+    def relocate(positions):
+        found = []
+        for file, line, column, end_line, end_column, function in positions:
+            known = files[int(file)]
+            if known.__class__ is str:  # a part of Kiln, which is as it was
+                found.append((known, line, column, end_line, end_column, function))
+                continue
+            source = objects[known]
+            lines = source.code_lines
+            found.append((source.file, lines[line], column, lines[end_line], end_column, function))
+        return found
+
+    return relocate
+
+
+def _show_again(events, objects):
+    for kind, *rest in events:
+        if kind == "print":
+            print(rest[0], end="")
+        elif kind == "say":
+            runtime._warn(rest[0])
+        else:
+            import builtins
+            import warnings
+
+            number, rank, text, category = rest
+            source = objects[number]
+            warnings.warn_explicit(
+                text,
+                getattr(builtins, category),
+                source.file,
+                source.code_lines[rank],
+                module=describe.PACKAGE,
+            )
+
+
+# --- where records lie
+
+
+def _path(kernel):
+    """The file of a kernel's records; None where there can be none."""
+    cfg = runtime.cfg
+    if not cfg.offline_cache or cfg.print_ir or os.environ.get("KILN_WARM") == "off":
+        return None
+    fingerprint = kernel.source.fingerprint
+    environment = _environment()
+    if fingerprint is None or environment is None:
+        return None
+    in_class = b"method" if kernel.in_class else b"function"
+    name = _native.sha256(environment + fingerprint + in_class).hex()
+    return f"{runtime.session().home}/warm/{name[:2]}/{name[2:]}"
+
+
+_settings = None  # (the settings, described)
+_fixed = {}  # compiler -> all else of the environment
+
+
+def _environment():
+    """A digest of everything outside of the program that decides what its kernels become."""
+    global _settings
+    compiler = runtime.session().compiler
+    if not compiler:
+        return None  # nobody has compiled in this home yet
+    settings = {k: v for k, v in runtime.cfg.__dict__.items() if k not in _WITHOUT_EFFECT}
+    if _settings is None or _settings[0] != settings:
+        try:
+            _settings = settings, marshal.dumps(Describer()(settings))
+        except Refused:
+            return None
+    fixed = _fixed.get(compiler)
+    if fixed is None:
+        level = _native.host_cpu_level()
+        parts = (_own_files(), sys.version, sys.flags.optimize, _native.runtime_abi(), level)
+        fixed = _fixed[compiler] = _MAGIC + compiler + repr(parts).encode()
+    return _native.sha256(fixed + _settings[1])
+
+
+def _own_files():
+    """Kiln's own files, each with size and time: other files, other records."""
+    found = []
+    pending = [os.path.dirname(os.path.dirname(__file__))]
+    root = len(pending[0])
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.endswith(".py"):
+                    stat = entry.stat()
+                    found.append((entry.path[root:], stat.st_size, stat.st_mtime_ns))
+                elif "." not in name and name != "__pycache__" and entry.is_dir():
+                    pending.append(entry.path)
+    stat = os.stat(_native.__file__)
+    found.append(("", stat.st_size, stat.st_mtime_ns))
+    return sorted(found)
+
+
+def _load(path):
+    records = _families.get(path)
+    if records is None:
+        records = _families[path] = _read(path)
+    return records
+
+
+def _read(path):
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        start = len(_MAGIC) + 32
+        body = data[start:]
+        if data[: len(_MAGIC)] != _MAGIC or _native.sha256(body) != data[len(_MAGIC) : start]:
+            return []
+        return marshal.loads(body)
+    except (OSError, ValueError, EOFError, TypeError):
+        return []
+
+
+def _store(path, record):
+    # Another process may have added some since we looked.
+    others = [r for r in _read(path) if r["reads"] != record["reads"]]
+    records = [record, *others[: _MANY - 1]]
+    body = marshal.dumps(records)
+    while len(body) > _LARGE and len(records) > 1:
+        del records[len(records) // 2 :]
+        body = marshal.dumps(records)
+    _families[path] = records
+    try:
+        write(path, _MAGIC + _native.sha256(body) + body)
+    except OSError:
+        return
+    if path[-2:] == "00":  # now and then
+        _tidy(os.path.dirname(os.path.dirname(path)))
+
+
+def write(path, data):
+    """Writes a file so that whoever reads it sees all of it or the one before."""
+    aside = f"{path}.{os.getpid()}.{id(data)}.tmp"
+    try:
+        file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with open(file, "wb") as out:
+            out.write(data)
+        os.rename(aside, path)
+    except OSError:
+        os.unlink(aside)
+        raise
+
+
+def _tidy(folder):
+    """Of too many files, drops those that were not written for longest."""
+    found = []
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(directory, name)
+            try:
+                found.append((os.stat(path).st_mtime, path))
+            except OSError:
+                continue
+    for _, path in sorted(found)[: max(len(found) - _KEPT_FILES, 0)]:
+        try:
+            os.unlink(path)
+        except OSError:
+            continue

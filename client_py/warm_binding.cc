@@ -1,0 +1,95 @@
+#include "client_py/warm_binding.h"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client_py/python_source.h"
+#include "client_py/status_error.h"
+#include "lang/digest.h"
+#include "proto/warm.pb.h"
+#include "runtime/loaded_kernel.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+const InstanceTexts& Instance::texts() const {
+  if (unpacked_texts != nullptr) return *unpacked_texts;
+  auto texts = std::make_unique<InstanceTexts>();
+  proto::WarmTexts packed;
+  // Checked by who read it from a file; what is wrong all the same has no texts.
+  if (packed.ParseFromString(packed_texts)) {
+    auto types = TypeTable::FromProto(packed.types());
+    if (types.ok()) {
+      texts->types = *std::move(types);
+      texts->source_map = std::move(*packed.mutable_source_map());
+    }
+    texts->node_kinds = packed.node_kinds();
+  }
+  unpacked_texts = std::move(texts);
+  return *unpacked_texts;
+}
+
+py::tuple PackInstance(const Instance& instance, const std::vector<std::vector<int>>& lines) {
+  const InstanceTexts& texts = instance.texts();
+  proto::WarmTexts packed;
+  proto::SourceMap* map = packed.mutable_source_map();
+  *map = texts.source_map;
+  if (map->files_size() > static_cast<int>(lines.size())) {
+    throw py::value_error("a file of the source map has no lines");
+  }
+  for (int file = 0; file < map->files_size(); ++file) map->set_files(file, absl::StrCat(file));
+  for (proto::Span& span : *map->mutable_spans()) {
+    if (span.file() >= lines.size()) throw py::value_error("a span without a file");
+    const std::vector<int>& counted = lines[span.file()];
+    if (counted.empty()) continue;
+    const auto rank = [&](uint32_t line) {
+      return static_cast<uint32_t>(
+          std::lower_bound(counted.begin(), counted.end(), static_cast<int>(line)) -
+          counted.begin());
+    };
+    span.set_line(rank(span.line()));
+    span.set_end_line(rank(span.end_line()));
+  }
+  texts.types.ToProto(packed.mutable_types());
+  packed.set_node_kinds(texts.node_kinds);
+  std::string writes;
+  for (bool written : instance.writes) writes.push_back(written ? 1 : 0);
+  const Digest digest = ValueOrRaise(Digest::FromHex(instance.digest));
+  return py::make_tuple(py::bytes(std::string(digest.view())), py::bytes(writes),
+                        py::bytes(packed.SerializeAsString()));
+}
+
+namespace {
+
+// (digest of the normal form, 1-based lines that count, 1-based line after the end), or None.
+py::object ReadFunction(const py::list& lines, int first_line, bool nested_fstrings) {
+  const auto line = [&](int index) -> absl::optional<absl::string_view> {
+    if (index < 0 || index >= static_cast<int>(lines.size())) return absl::nullopt;
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(lines.ptr(), index), &size);
+    if (text == nullptr) throw py::error_already_set();
+    return absl::string_view(text, size);
+  };
+  absl::optional<PythonBlock> block = ReadPythonBlock(line, first_line - 1, nested_fstrings);
+  if (!block.has_value()) return py::none();
+  for (int& number : block->lines) ++number;
+  return py::make_tuple(py::bytes(std::string(Sha256Of(block->normal_form).view())), block->lines,
+                        block->end + 1);
+}
+
+}  // namespace
+
+void BindWarm(py::module_& m) {
+  m.def("sha256", [](const py::bytes& bytes) {
+    return py::bytes(std::string(Sha256Of(std::string(bytes)).view()));
+  });
+  m.def("read_function", &ReadFunction, py::arg("lines"), py::arg("first_line"),
+        py::arg("nested_fstrings"));
+  m.def("runtime_abi", [] { return RuntimeAbi(); });
+}
+
+}  // namespace kiln
