@@ -155,12 +155,6 @@ class BuildContext:
         shape = value.type.shape
         return Expr(self, self.builder.cast(value.node, self.type_id(dtype, shape)))
 
-    def literal(self, value, dtype):
-        """`dtype(value)` in a kernel: a number keeps its precision."""
-        if value.__class__ is float:
-            return self.const(value, dtype)
-        return self.cast(value, dtype)
-
     def const(self, value, dtype):
         if dtype.is_float:
             return Expr(self, self.builder.const_float(float(value), dtype.scalar))
@@ -182,8 +176,10 @@ class BuildContext:
                 raise say.literal_needs_its_kind(kind="Integer", what="integer")
             if not dtype.min() <= value <= dtype.max():
                 raise say.literal_exceeded_range(value=value, dtype=dtype)
-        elif value.__class__ is float and not dtype.is_float:
-            raise say.literal_needs_its_kind(kind="Floating-point", what="floating-point")
+        elif value.__class__ is float:
+            if not dtype.is_float:
+                raise say.literal_needs_its_kind(kind="Floating-point", what="floating-point")
+            return self.const(value, dtype)  # its precision kept
         return self.cast(value, dtype)
 
     def tensor(self, rows, dtype=None):

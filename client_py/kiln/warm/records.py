@@ -117,10 +117,7 @@ def template_of(value, spec):
     """What of an argument takes part in compilation; MISSING if nothing does."""
     if spec.source is None:
         return value
-    if spec.source[0] == "array":
-        _, scalar, ndim, element_shape, element_axes = spec.matcher
-        return (scalar, ndim, tuple(element_shape), element_axes)
-    return MISSING
+    return MISSING if spec.matcher == ("any",) else list(spec.matcher)
 
 
 def _alias_groups(fields):
