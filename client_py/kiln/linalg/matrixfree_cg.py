@@ -40,7 +40,7 @@ def _dot_f32(a: template(), b: template()) -> ti_types.f32:
 
 @kernel
 def _dot_f64(a: template(), b: template()) -> ti_types.f64:
-    total = ti_types.f64(0)
+    total = ti_types.f64(0.0)
     for at in grouped(a):
         total += a[at] * b[at]
     return total
