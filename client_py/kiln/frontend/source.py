@@ -171,7 +171,9 @@ class FunctionSource:
         """Says what the function's text is, whatever its comments, blank lines and place; None if
         there is no text."""
         if self.is_own:
-            return self.fn.__qualname__.encode()  # as the package is, so is the text
+            # As the package is, so is the text.
+            place = f"{self.file[len(_HERE) :]}:{self.first_line}:{self.name}"
+            return place.encode()
         block = self._read_block()
         return block and block[0]
 

@@ -32,7 +32,7 @@ class LinearOperator:
 
 @kernel
 def _dot_f32(a: template(), b: template()) -> ti_types.f32:
-    total = ti_types.f32(0)
+    total = ti_types.f32(0.0)
     for at in grouped(a):
         total += a[at] * b[at]
     return total
