@@ -8,6 +8,7 @@ prints without records.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -119,3 +120,347 @@ def test_a_change_is_noticed(run, cold, case):
     # Another layout or type may give the same result by other code.
     assert want_first != want_second or transformed == 1
     assert run(first)[0] == want_first, "and back"
+
+
+BASE = """
+x = ti.field(ti.f32, shape=(4, 8), name='x')
+N = 3
+
+
+@ti.func
+def scaled(a, b):
+    c = a * b
+    return c + N
+
+
+@ti.data_oriented
+class Solver:
+    def __init__(self, n):
+        self.n = n
+        self.x = x
+
+    @ti.kernel
+    def step(self, a: ti.f32):
+        for i, j in self.x:
+            if i < self.n:
+                self.x[i, j] = scaled(a, i) + ti.sqrt(float(j))
+
+
+s = Solver(2)
+s.step(1.5)
+print(x.to_numpy().sum())
+"""
+COMMENTED = BASE.replace("    c = a * b\n", "    # the product\n\n    c = a * b  # of both\n")
+COMMENTED = COMMENTED.replace(
+    "            if i < self.n:\n", "  # odd\n\n            if i < self.n:  # !\n"
+)
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["nothing", "comments", "moved", "renamed", "folder", "threads", "seed", "directory", "order"],
+)
+def test_what_changes_no_kernel_costs_no_front_end(run_alone, tmp_path, what):
+    run = run_alone
+    program, options = HEAD + BASE, {}
+    expected = run(program)
+    assert expected[1] == 1
+    if what == "comments":
+        program = HEAD + COMMENTED
+    elif what == "moved":
+        program = HEAD + "\n# far below\n" * 50 + "y = ti.field(ti.i32, 3)\n" + BASE
+    elif what == "renamed":
+        options["name"] = "another.py"
+    elif what == "folder":
+        options["name"] = "deep/below/program.py"
+    elif what == "threads":
+        options["TI_CPU_MAX_NUM_THREADS"] = "1"
+    elif what == "seed":
+        options["TI_RANDOM_SEED"] = "9"
+    elif what == "directory":
+        options["cwd"] = "/"
+    elif what == "order":
+        program = HEAD + "z = ti.field(ti.f32, 7)\nz[0] = 1\n" + BASE
+    assert run(program, **options) == (expected[0], 0)
+
+
+OPTIONS = {
+    "fast_math=False": "-> float:\n    a = x[0]\n    return a / a",
+    "debug=True": "-> float:\n    return x[0]",
+    "default_fp=ti.f64": "-> float:\n    return 0.1",
+    "default_ip=ti.i64": "-> ti.i64:\n    return 3",
+    "unrolling_limit=7": "-> float:\n    return x[0]",
+    "opt_level=0": "-> float:\n    return x[0]",
+    "check_out_of_bound=True": "-> float:\n    return x[0]",
+}
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_settings_are_noticed(run, cold, option):
+    name = "k_" + option.partition("=")[0]
+    body = f"x = ti.field(ti.f32, 4)\n@ti.kernel\ndef {name}() {OPTIONS[option]}\nprint({name}())"
+    plain, changed = HEAD + body, HEAD.replace("ti.cpu", f"ti.cpu, {option}") + body
+    assert run(plain) == (cold(plain)[0], 1)
+    assert run(changed) == (cold(changed)[0], 1)
+    assert run(plain)[1] == 0 and run(changed)[1] == 0
+
+
+def test_environment_variables_are_settings(run):
+    program = HEAD + "@ti.kernel\ndef k_fp() -> float:\n    return 0.1\nprint(k_fp())"
+    run(program)
+    assert run(program, TI_DEFAULT_FP="64")[1] == 1
+
+
+def test_imported_modules(run, cold):
+    program = HEAD + (
+        "import settings\nfrom settings import M, f\n"
+        "@ti.kernel\ndef k() -> int:\n    return settings.N * 100 + M * 10 + f(1)\nprint(k())"
+    )
+    source = "import kiln as ti\nN = {}\nM = {}\n@ti.func\ndef f(x):\n    return x + {}\n"
+    seen = set()
+    for numbers in ((1, 2, 3), (2, 2, 3), (2, 3, 3), (2, 3, 4), (1, 2, 3)):
+        modules = {"settings.py": source.format(*numbers)}
+        wanted = cold(program, modules=modules)[0]
+        output, transformed = run(program)
+        assert output == wanted
+        assert transformed == (0 if numbers in seen else 1)
+        seen.add(numbers)
+    # What is imported may be edited while the program runs: the text that is read counts.
+    edited = program.replace(
+        "import settings\n", "open('other.py', 'w').write('N = 5')\nimport other\n"
+    )
+    edited = edited.replace("settings.N", "other.N")
+    assert run(edited, cwd=run.folder)[0] == cold(edited, cwd=run.folder)[0]
+
+
+def test_the_first_binding_stays_and_later_instances_read_anew(run, cold):
+    program = HEAD + (
+        "N = 1\n@ti.kernel\ndef k(a: ti.template()) -> int:\n    return N * 10 + a\n"
+        "print(k(1))\nN = 5\nprint(k(1), k(2))"
+    )
+    for _ in range(2):
+        output, transformed = run(program)
+        assert output == ["11", "11 52"]
+    assert transformed == 0
+
+
+def test_sizes_that_no_kernel_reads_change_nothing(run):
+    program = HEAD + (
+        "import sys\nn = int(sys.argv[1]) if len(sys.argv) > 1 else SIZE\nx = ti.field(ti.f32, n)\n"
+        "@ti.kernel\ndef k():\n    for i in x:\n        x[i] = i\nk()\nprint(x[n - 1])"
+    )
+    assert run(program.replace("SIZE", "100"))[1] == 1
+    for size in (50, 1000, 12345):
+        assert run(program.replace("SIZE", str(size))) == ([f"{size - 1}.0"], 0)
+
+
+def test_instances_are_counted(run):
+    program = HEAD + (
+        "from kiln.lang.impl import get_runtime\n@ti.kernel\ndef k(a: ti.template()) -> int:\n"
+        "    return a\nprint(k(1), k(2), k(1), get_runtime().get_num_compiled_functions())"
+    )
+    assert run(program) == (["1 2 1 2"], 2)
+    assert run(program) == (["1 2 1 2"], 0)
+
+
+def test_what_compiling_shows_is_shown_again(run):
+    program = HEAD + (
+        "import warnings\nwarnings.simplefilter('always')\nn = 2\n@ti.kernel\ndef k() -> int:\n"
+        "    ti.static_print('n is', n, sep='=')\n    s = 0\n"
+        "    for i in ti.static(range(40)):\n        s += i\n    return s\nprint(k())"
+    )
+    first = run(program, check=False)
+    moved = program.replace("n = 2\n", "n = 2\n\n# moved\n\n").replace(
+        "    s = 0\n", "    # and\n    s = 0\n"
+    )
+    second = run(moved, check=False)
+    assert first.stdout.splitlines()[:2] == ["n is=2", "780"]
+    assert second.stdout.splitlines()[:3] == ["n is=2", "780", "0"]
+    assert "program.py:10: SyntaxWarning: You are unrolling" in first.stderr
+    assert "program.py:14: SyntaxWarning: You are unrolling" in second.stderr
+
+
+FAILING = """
+x = ti.field(ti.i32, 4, name='x')
+@ti.func
+def f(i):
+    return x[i + 2]
+@ti.kernel
+def k(n: ti.i32):
+    for i in range(n):
+        assert i < 3, f'i is {i}'
+        x[i] = f(i)
+try:
+    k(COUNT)
+except ti.TaichiAssertionError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("count", ["3", "4"])
+def test_errors_at_run_time_show_the_present_lines(run_alone, count):
+    run = run_alone
+    head = HEAD.replace("ti.cpu", "ti.cpu, debug=True, cpu_max_num_threads=1")
+    program = head + FAILING.replace("COUNT", count)
+    moved = program.replace("@ti.func", "\n\n\n# moved\n@ti.func").replace(
+        "    for i", "    # further\n\n    for i"
+    )
+    shown = run(program, KILN_WARM="off")[0]
+    assert len(shown) > 5
+    assert run(program) == (shown, 1)
+    output, transformed = run(moved, name="elsewhere.py")
+    assert transformed == 0
+    assert output == run(moved, name="elsewhere.py", KILN_WARM="off")[0]
+    assert "elsewhere.py" in "".join(output) and output != shown
+
+
+def test_prints_of_kernels(run):
+    program = HEAD + (
+        "@ti.kernel\ndef k(a: ti.f32):\n    print('a', a, ti.Vector([1, 2]), f'{a:.2f}', sep='|')\n"
+        "k(1.5)"
+    )
+    expected = (["a|1.500000|[1, 2]|1.50"], 1)
+    assert run(program) == expected
+    assert run(program) == (expected[0], 0)
+
+
+def _records(home):
+    folder = home / "warm"
+    return [p for p in folder.rglob("*") if p.is_file() and p.parent.name != "programs"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "foreign", "folder"])
+def test_damaged_records_are_made_anew(run_alone, tmp_path, damage):
+    program = HEAD + BASE
+    expected = run_alone(program)[0]
+    (path,) = _records(tmp_path / "home")
+    whole = path.read_bytes()
+    if damage in ("cut", "flip"):
+        places = range(0, len(whole), max(len(whole) // 12, 1))
+        damaged = [
+            whole[:at]
+            if damage == "cut"
+            else whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :]
+            for at in places
+        ]
+    else:
+        damaged = [{"empty": b"", "foreign": b"{}" * 300, "folder": None}[damage]]
+    for data in damaged:
+        path.unlink()
+        if data is None:
+            path.mkdir()
+        else:
+            path.write_bytes(data)
+        assert run_alone(program) == (expected, 1)
+        if data is None:
+            path.rmdir()
+            run_alone(program)
+        assert run_alone(program) == (expected, 0), "healed"
+
+
+def test_a_damaged_manifest_does_nothing(run_alone, tmp_path):
+    program = HEAD + BASE
+    expected = run_alone(program)[0]
+    (path,) = (tmp_path / "home" / "warm" / "programs").iterdir()
+    assert path.read_text().splitlines()[0] == "kiln-manifest 1"
+    assert [line.split()[0] for line in path.read_text().splitlines()[1:]] == ["compiler", "unit"]
+    for data in (b"", b"\xff" * 9, b"kiln-manifest 1\nunit zz - k\nunit\n", b"kiln-manifest 2\n"):
+        path.write_bytes(data)
+        assert run_alone(program) == (expected, 0)
+
+
+def test_a_cleared_cache_is_filled_again(kiln, tmp_path):
+    programs = Programs(tmp_path, kiln.home)
+    program = HEAD + BASE
+    expected = programs(program)[0]
+    kiln("cache", "clear", "-y")
+    assert programs(program)[0] == expected
+    assert kiln.stats()["entries"] == 1
+
+
+def test_editing_one_kernel_of_many_compiles_one(kiln, tmp_path):
+    programs = Programs(tmp_path, kiln.home)
+    kernel = (
+        "@ti.kernel\ndef k{0}(a: ti.f32):\n    for i in x:\n        x[i] = a * {1} + i\nk{0}(1)\n"
+    )
+    text = HEAD + "x = ti.field(ti.f32, 8)\n" + "".join(kernel.format(n, n) for n in range(20))
+    assert programs(text)[1] == 20
+    compiled = kiln.stats()["compiles"]
+    edited = text.replace("a * 7 + i", "a * 77 + i")
+    assert programs(edited)[1] == 1
+    assert kiln.stats()["compiles"] == compiled + 1
+    assert programs(edited)[1] == 0
+
+
+def test_processes_may_write_at_once(run_alone):
+    program = HEAD + (
+        "import sys\n@ti.kernel\ndef k(a: ti.template()) -> int:\n    return a\n"
+        "print([k(i + int(sys.argv[1])) for i in range(8)])"
+    )
+    run_alone(HEAD + BASE)  # the compiler's id is known from here on
+    path = run_alone.folder / "many.py"
+    path.write_text(program + TAIL)
+    command = [sys.executable, str(path)]
+    for _ in range(2):
+        started = [
+            subprocess.Popen(
+                [*command, str(first)],
+                stdout=subprocess.PIPE,
+                env=run_alone.environment,
+                text=True,
+            )
+            for first in (0, 0, 4, 8)
+        ]
+        for first, process in zip((0, 0, 4, 8), started):
+            output = process.communicate(timeout=120)[0].splitlines()
+            assert output[0] == str(list(range(first, first + 8)))
+
+
+def test_a_home_that_cannot_be_written_to(run_alone, tmp_path):
+    program = HEAD + BASE
+    expected = run_alone(program)[0]
+    other = program.replace("N = 3", "N = 4")
+    wanted = run_alone(other, KILN_WARM="off")[0]
+    warm = tmp_path / "home" / "warm"
+    for folder in [warm, *[p for p in warm.iterdir() if p.is_dir()]]:
+        folder.chmod(0o500)
+    try:
+        assert run_alone(program) == (expected, 0)
+        assert run_alone(other)[0] == wanted
+    finally:
+        for folder in [warm, *[p for p in warm.iterdir() if p.is_dir()]]:
+            folder.chmod(0o700)
+
+
+def test_many_instances_of_one_kernel(run):
+    program = HEAD + (
+        "@ti.kernel\ndef k(a: ti.template()) -> int:\n    return a * 2\n"
+        "print(sum(k(i) for i in range(30)))"
+    )
+    assert run(program) == (["870"], 30)
+    assert run(program) == (["870"], 0)
+
+
+def test_kernels_made_by_exec_and_in_functions(run):
+    program = HEAD + (
+        "import linecache\n"
+        "text = '@ti.kernel\\ndef k() -> int:\\n    return 7\\n'\n"
+        "linecache.cache['<made>'] = (len(text), None, text.splitlines(True), '<made>')\n"
+        "exec(compile(text, '<made>', 'exec'))\nprint(k())\n"
+        "def test():\n    n = 3\n    @ti.kernel\n    def inner() -> int:\n        return n\n"
+        "    return inner()\nprint(test())"
+    )
+    assert run(program) == (["7", "3"], 2)
+    assert run(program) == (["7", "3"], 0)
+
+
+def test_other_files_of_kiln_are_other_records(run_alone, tmp_path):
+    program = HEAD + BASE
+    expected = run_alone(program)[0]
+    copy = tmp_path / "copy"
+    shutil.copytree(ROOT / "client_py" / "kiln", copy / "kiln", copy_function=shutil.copy2)
+    environment = {"PYTHONPATH": str(copy), "KILN_BIN": str(ROOT / ".kiln" / "bin")}
+    assert run_alone(program, **environment) == (expected, 0), "the same files elsewhere"
+    with open(copy / "kiln" / "frontend" / "control.py", "a") as file:
+        file.write("# changed\n")
+    assert run_alone(program, **environment) == (expected, 1)
