@@ -181,6 +181,8 @@ def select(cond, x1, x2):
     """x1 where `cond`, else x2; both are evaluated."""
     for x in (cond, x1, x2):
         if isinstance(x, Expr):
+            if isinstance(cond, Expr) and cond.type.dtype is not None and cond.type.dtype.is_float:
+                raise say.truth_of_a_float(op="select", type=cond.type.name)
             return x.ctx.ternary(OPS["select"], cond, x1, x2)
     if _is_matrix(cond):
         return cond._select(x1, x2)

@@ -208,4 +208,9 @@ ROWS = {
         TaichiIndexError,
         "A vector or matrix cannot be subscripted by {index!r}",
     ),
+    "truth_of_a_float": (
+        TaichiTypeError,
+        "'{op}' takes integral conditions only, however '{type}' is provided. "
+        "Consider using `x != 0` instead of `x`.",
+    ),
 }

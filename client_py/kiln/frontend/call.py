@@ -27,7 +27,7 @@ def call(t, node):
         return _cast(t, node, func)
     special = _SPECIAL.get(id(func))
     if special is not None:
-        return special(t, node)
+        return _checked(special, func, t, node)
     if node.func.__class__ is _ast.Attribute and node.func.attr == "format":
         base = getattr(func, "__self__", None)
         if base.__class__ is str:
@@ -50,6 +50,15 @@ def call(t, node):
         if isinstance(error, TaichiTypeError):
             raise
         raise _wrong_call(func, args, error) from error
+
+
+def _checked(special, func, t, node):
+    try:
+        return special(t, node)
+    except TypeError as error:
+        if t.raised or isinstance(error, TaichiTypeError):
+            raise
+        raise _wrong_call(func, (), error) from error
 
 
 def _inline(t, node, func, leading):

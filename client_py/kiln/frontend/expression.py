@@ -172,6 +172,8 @@ def _bool_chain(t, node, i, is_and):
         return _bool_chain(t, node, i + 1, is_and) if bool(left) == is_and else left
     ctx = t.ctx
     info = left.type
+    if info.dtype is not None and info.dtype.is_float:
+        raise say.truth_of_a_float(op="and" if is_and else "or", type=info.name)
     if info.shape:
         right = _bool_chain(t, node, i + 1, is_and)
         return ctx.binary(_AND if is_and else _OR, left, right)
@@ -234,6 +236,8 @@ def if_exp(t, node):
         return t.visit(node.body if test else node.orelse)
     if test.type.shape:
         raise say.using_conditional_expression_for_element_wise()
+    if test.type.dtype is not None and test.type.dtype.is_float:
+        raise say.truth_of_a_float(op="if … else", type=test.type.name)
     if is_cheap(node.body) and is_cheap(node.orelse):
         body = t.visit(node.body)
         return t.ctx.ternary(_SELECT, test, body, t.visit(node.orelse))

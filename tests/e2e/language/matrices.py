@@ -1,0 +1,802 @@
+"""Vectors and matrices in kernels: making, reading, writing, computing with them."""
+
+import numpy as np
+from harness import attempt, case, ti, type_of
+
+
+def _seen():
+    names = []
+
+    def note(x):
+        names.append(type_of(x))
+
+    return names, note
+
+
+@case()
+def constructors(show):
+    names, note = _seen()
+    vec3i, mat23 = ti.types.vector(3, ti.i32), ti.types.matrix(2, 3, ti.f32)
+
+    @ti.kernel
+    def k(x: ti.i32, y: ti.f32):
+        a = ti.Vector([x, 2, 3])
+        b = ti.Vector([x, y])
+        c = ti.Matrix([[x, 1], [2, 3]])
+        d = ti.Vector([1, 2, 3], dt=ti.f32)
+        e = ti.Matrix([[1.5, 2.5]], ti.i32)
+        f = vec3i(x, 2.7, 3)
+        g = vec3i(y)
+        h = mat23(x)
+        i = mat23([[1, 2, 3], [x, 5, 6]])
+        j = mat23(1, 2, 3, 4, 5, y)
+        l = ti.Vector([i + x for i in range(4)])
+        m = ti.Matrix([[i * j + x for j in range(2)] for i in range(3)])
+        for v in ti.static((a, b, c, d, e, f, g, h, i, j, l, m)):
+            ti.static(note(v))
+        print(a, b, c, d)
+        print(e, f, g, h)
+        print(i, j, l, m)
+
+    k(7, 2.5)
+    show(names)
+
+
+@case()
+def vectors_made_of_vectors(show):
+    vec4, ivec4 = ti.types.vector(4, ti.f32), ti.types.vector(4, ti.i32)
+
+    @ti.kernel
+    def k(x: ti.f32):
+        v2 = ti.math.vec2(x, 2)
+        v3 = ti.math.vec3(v2, 3)
+        a = ti.math.vec4(v2, v2)
+        b = ti.math.vec4(v3, 9)
+        c = ti.math.vec4(0, v3)
+        d = ti.math.vec4(0, v2, 1)
+        e = vec4(v2.yx, v2)
+        f = ivec4(v3, 4.9)
+        g = ti.Matrix([v2, v2 * 2])
+        h = ti.Matrix.rows([v2, v2 * 3])
+        i = ti.Matrix.cols([v3, v3])
+        j = ti.math.mat2(v2, v2)
+        l = ti.math.mat3(v3, v3 + 1, v3 + 2)
+        print(v3, a, b, c, d, e, f)
+        print(g, h, i, j, l)
+
+    k(1.5)
+
+
+@case()
+def constructors_from_arrays(show):
+    array = np.array([[1, 2], [3, 4]])
+    row = np.array([1.5, 2.5], dtype=np.float32)
+    outer = ti.Matrix([[1, 2], [3, 4]])
+
+    @ti.kernel
+    def k():
+        a = ti.Matrix(array)
+        b = ti.Vector(row)
+        c = ti.Matrix(outer)
+        d = outer
+        e = d + 1
+        print(a, b, c, d, e)
+
+    show.error(k)
+
+
+@case()
+def named_constructors(show):
+    names, note = _seen()
+
+    @ti.kernel
+    def k(x: ti.f32):
+        a = ti.Matrix.zero(ti.f32, 2, 3)
+        b = ti.Vector.zero(ti.i32, 3)
+        c = ti.Matrix.one(ti.i64, 2)
+        d = ti.Matrix.identity(ti.f32, 3)
+        e = ti.Matrix.unit(3, 1)
+        f = ti.Vector.unit(3, 2, ti.f64)
+        g = ti.Matrix.diag(2, x)
+        h = ti.Matrix.one(ti.u8, 2, 2)
+        i = ti.Vector.one(ti.f32, 4)
+        ti.static(note(a), note(b), note(c), note(d), note(e), note(f), note(g), note(h), note(i))
+        print(a, b, c, d, e)
+        print(f, g, h, i)
+
+    k(2.5)
+    show(names)
+
+
+def _construct(show, *makers):
+    for make in makers:
+
+        @ti.kernel
+        def k():
+            a = make()
+
+        show.error(k)
+
+
+@case()
+def constructors_refuse(show):
+    vec3, mat22 = ti.math.vec3, ti.types.matrix(2, 2, ti.f32)
+    _construct(
+        show,
+        lambda: vec3(1, 2),
+        lambda: vec3(1, 2, 3, 4),
+        lambda: vec3(),
+        lambda: mat22(1, 2, 3),
+        lambda: vec3(ti.Vector([1, 2]), ti.Vector([1, 2])),
+    )
+
+
+@case()
+def ragged_matrices(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        return ti.Matrix([[1, 2], [3]]).sum()
+
+    show.error(k)
+
+
+@case()
+def vectors_of_one_number(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        return ti.Vector(5).sum()
+
+    show.error(k)
+
+
+@case()
+def empty_vectors(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        return ti.Vector([]).sum()
+
+    show.error(k)
+
+
+@case()
+def elements_are_promoted_together(show):
+    names, note = _seen()
+
+    @ti.kernel
+    def k(a: ti.i8, b: ti.i64, c: ti.f64, u: ti.u32):
+        ti.static(note(ti.Vector([a, b])), note(ti.Vector([a, c])), note(ti.Vector([a, 1])))
+        ti.static(
+            note(ti.Vector([1, 2.5])), note(ti.Vector([u, 1])), note(ti.Vector([a > 0, b > 0]))
+        )
+
+    k(1, 2, 3.0, 4)
+    show(names)
+
+
+@case()
+def static_and_dynamic_indices(show):
+    @ti.kernel
+    def k(i: ti.i32, j: ti.i32) -> ti.i32:
+        v = ti.Vector([10, 20, 30])
+        m = ti.Matrix([[1, 2, 3], [4, 5, 6]])
+        v[i] += 5
+        m[i, j] = 77
+        m[1, j] *= 2
+        m[0, 0] = v[2]
+        print(v, m, v[i], m[i, j], m[i, 1], m[ti.Vector([i, j])])
+        return v[i] * 1000 + m[i, j]
+
+    show(k(1, 2), k(0, 0))
+
+
+@case()
+def indices_that_do_not_fit(show):
+    def one(function):
+        @ti.kernel
+        def k() -> ti.i32:
+            v = ti.Vector([1, 2, 3])
+            m = ti.Matrix([[1, 2], [3, 4]])
+            return function(v, m)
+
+        show.error(k)
+
+    one(lambda v, m: v[-1])
+    one(lambda v, m: v[0, 0])
+    one(lambda v, m: m[0])
+    one(lambda v, m: m[0, 1, 2])
+    one(lambda v, m: m[-1, 0])
+
+
+@case(differs="static index out of range")
+def static_indices_out_of_range(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        v = ti.Vector([1, 2, 3])
+        return v[3]
+
+    show.error(k)
+
+
+@case()
+def indices_of_scalars(show):
+    @ti.kernel
+    def k(a: ti.i32) -> ti.i32:
+        return a[0]
+
+    show.error(k, 1)
+
+
+@case()
+def slices(show):
+    @ti.kernel
+    def k(i: ti.i32):
+        v = ti.Vector([0, 1, 2, 3, 4, 5])
+        m = ti.Matrix([[0, 1, 2, 3], [10, 11, 12, 13], [20, 21, 22, 23]])
+        print(v[1:3], v[:2], v[3:], v[::2], v[1::3], v[:])
+        print(m[0, :], m[:, 1], m[0:2, 1:3], m[:, ::2], m[i, 1:3], m[1:, i])
+        v[1:3] = [100, 200]
+        v[4:] += 1
+        m[0, :] = ti.Vector([7, 7, 7, 7])
+        m[1:3, 0] = [5, 6]
+        print(v, m)
+
+    k(1)
+
+
+@case()
+def slices_with_dynamic_bounds(show):
+    @ti.kernel
+    def k(i: ti.i32) -> ti.i32:
+        v = ti.Vector([0, 1, 2, 3])
+        return v[:i].sum()
+
+    show.error(k, 2)
+
+
+@case()
+def negative_slices(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        v = ti.Vector([0, 1, 2, 3])
+        return v[-2:].sum()
+
+    show.error(k)
+
+
+OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "<", "<=", "==", "!=")
+
+
+@case()
+def elementwise_arithmetic(show):
+    names, note = _seen()
+
+    @ti.kernel
+    def k(x: ti.i32, y: ti.f32):
+        a = ti.Vector([x, 7, -3])
+        b = ti.Vector([2, x, 2])
+        c = ti.Vector([y, 1.5, -2.0])
+        ti.static(note(a + b), note(a + c), note(a / b), note(a < b), note(a * y), note(2 * a))
+        print(a + b, a - b, a * b, a / b, a // b, a % b)
+        print(a + c, c - a, a * c, c / a, c // 2, c % 2)
+        print(a + 1, 1 - a, 2 * a, a / 2, 7 // b, 7 % b, a**2, 2**b, c**2)
+        print(a & 3, a | b, a ^ 1, a << 1, a >> 1, ~a, -a, +a)
+        print(a < b, a <= 2, a == b, a != b, c > 0, 1 > c)
+        print(a + [1, 2, 3], [1, 2, 3] - a, a * (1, 2, 3))
+
+    k(5, 2.5)
+    show(names)
+
+
+@case()
+def matrix_arithmetic(show):
+    @ti.kernel
+    def k(x: ti.i32):
+        a = ti.Matrix([[1, 2], [3, x]])
+        b = ti.Matrix([[1.5, 0.5], [0.25, 2.0]])
+        print(a + b, a * b, a - 1, 2 * b, b / a, a // 2, a % 2, a**2, -b, a > 1, a == a)
+        print(a + [[1, 2], [3, 4]], not a, a & 1)
+
+    k(4)
+
+
+@case()
+def shapes_that_do_not_match(show):
+    def one(function):
+        @ti.kernel
+        def k() -> ti.f32:
+            a = ti.Vector([1.0, 2.0])
+            b = ti.Vector([1.0, 2.0, 3.0])
+            m = ti.Matrix([[1.0, 2.0], [3.0, 4.0]])
+            return function(a, b, m).sum()
+
+        show.error(k)
+
+    one(lambda a, b, m: a + b)
+    one(lambda a, b, m: a < b)
+    one(lambda a, b, m: m * b)
+    one(lambda a, b, m: ti.max(a, b))
+    one(lambda a, b, m: m @ b)
+    one(lambda a, b, m: a.dot(b))
+    one(lambda a, b, m: a.cross(m))
+    one(lambda a, b, m: m + a)
+    one(lambda a, b, m: a + [1.0, 2.0, 3.0])
+
+
+@case()
+def matrix_products(show):
+    names, note = _seen()
+
+    @ti.kernel
+    def k(x: ti.f32):
+        a = ti.Matrix([[1, 2], [3, 4], [5, 6]])
+        b = ti.Matrix([[x, 1.0], [0.5, 2.0]])
+        v = ti.Vector([1, 2])
+        w = ti.Vector([1.0, 2.0, 3.0])
+        ti.static(note(a @ b), note(b @ v), note(a @ v), note(v @ v), note(a.transpose() @ w))
+        print(a @ b, b @ b, b @ v, a @ v, v @ v)
+        print(a.transpose() @ a, a.transpose() @ w, b @ [1, 2], b @ b @ v)
+
+    k(2.0)
+    show(names)
+
+
+@case()
+def row_vectors(show):
+    @ti.kernel
+    def k():
+        v = ti.Vector([1, 2])
+        m = ti.Matrix([[1, 2], [3, 4]])
+        print(v @ m)
+
+    show.error(k)
+
+
+@case()
+def matrix_products_refuse(show):
+    def one(function):
+        @ti.kernel
+        def k() -> ti.f32:
+            m = ti.Matrix([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]])
+            return function(m).sum()
+
+        show.error(k)
+
+    one(lambda m: m @ m)
+    one(lambda m: m @ 2)
+    one(lambda m: 2 @ m)
+
+
+@case()
+def methods(show):
+    names, note = _seen()
+
+    @ti.kernel
+    def k(x: ti.f32):
+        v = ti.Vector([3.0, x, 0.0])
+        w = ti.Vector([1, 2, 3])
+        m = ti.Matrix([[2.0, 1.0], [x, 3.0]])
+        n = ti.Matrix([[2.0, 0.0, 1.0], [1.0, x, 0.0], [0.0, 1.0, 3.0]])
+        print(v.norm(), v.norm_sqr(), v.norm_inv(), v.normalized(), v.norm(1e-3), v.sum(), w.sum())
+        print(v.max(), v.min(), w.max(), w.min(), v.any(), v.all(), w.all(), m.max(), m.sum())
+        print(v.dot(v), v.dot(w), v.cross(w), w.cross(w), v.outer_product(w))
+        print(m.trace(), m.determinant(), m.inverse(), m.transpose(), m.norm(), n.determinant())
+        print(n.inverse(), n.trace(), n.transpose(), w.cast(ti.f32), m.cast(int), (w > 1).any())
+        print((w > 1).all(), v.normalized(1e-2), v.norm_inv(1e-2))
+        ti.static(note(v.norm()), note(w.sum()), note(w.norm()), note(w.max()), note(v.any()))
+        ti.static(note(v.dot(w)), note(w.dot(w)), note(m.determinant()), note(w.normalized()))
+        ti.static(note(w.norm_sqr()), note(w.cast(ti.u8)))
+
+    k(4.0)
+    show(names)
+
+
+@case()
+def inverses_of_all_sizes(show):
+    @ti.kernel
+    def k(x: ti.f64):
+        a = ti.Matrix([[x]])
+        b = ti.Matrix([[x, 1.0], [2.0, 5.0]])
+        c = ti.Matrix([[x, 1.0, 0.5], [2.0, 5.0, 1.0], [0.0, 1.0, 4.0]])
+        d = ti.Matrix(
+            [[x, 1.0, 0.5, 1.0], [2.0, 5.0, 1.0, 0.0], [0.0, 1.0, 4.0, 2.0], [1.0, 0.0, 0.0, 3.0]]
+        )
+        print(a.inverse(), b.inverse(), c.inverse(), d.inverse())
+        print(a.determinant(), b.determinant(), c.determinant(), d.determinant())
+
+    k(3.0)
+
+
+@case()
+def two_dimensional_cross_products(show):
+    @ti.kernel
+    def k() -> ti.f32:
+        return ti.Vector([1.0, 2.0]).cross(ti.Vector([3.0, 5.0]))
+
+    show(k())
+
+
+@case()
+def methods_refuse(show):
+    def one(function):
+        @ti.kernel
+        def k() -> ti.f32:
+            v = ti.Vector([1.0, 2.0, 3.0, 4.0])
+            m = ti.Matrix([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]])
+            x = function(v, m)
+            return 1.0
+
+        show.error(k)
+
+    one(lambda v, m: m.trace())
+    one(lambda v, m: m.determinant())
+    one(lambda v, m: m.inverse())
+    one(lambda v, m: v.transpose())
+    one(lambda v, m: v.cross(v))
+    one(lambda v, m: v.dot(m))
+    one(lambda v, m: m.normalized())
+    one(lambda v, m: m.outer_product(v))
+    one(lambda v, m: v.no_such_method())
+    one(lambda v, m: v.xyq)
+    one(lambda v, m: ti.Vector([1, 2]).z)
+
+
+@case()
+def large_inverses_refuse(show):
+    @ti.kernel
+    def k() -> ti.f32:
+        m = ti.Matrix.identity(ti.f32, 5)
+        return m.inverse()[0, 0]
+
+    show.error(k)
+
+
+@case()
+def fill_and_metadata(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        v = ti.Vector([1, 2, 3])
+        v.fill(9)
+        m = ti.Matrix.zero(ti.f32, 2, 3)
+        m.fill(1.5)
+        print(v, m, m.n, m.m, v.n, len(v), v.get_shape(), m.get_shape())
+        return v.n * 10 + m.m
+
+    show.error(k)
+
+
+@case()
+def in_place_operators(show):
+    @ti.kernel
+    def k(x: ti.f32):
+        v = ti.Vector([1.0, 2.0])
+        v += 1
+        v *= ti.Vector([2.0, x])
+        v -= [0.5, 0.5]
+        v /= 2
+        w = ti.Vector([7, 9])
+        w //= 2
+        w **= 2
+        w %= 5
+        w <<= 1
+        w |= 1
+        m = ti.Matrix([[1.0, 2.0], [3.0, 4.0]])
+        m @= ti.Matrix([[0.0, 1.0], [1.0, 0.0]])
+        m += 0.5
+        m[0, 1] -= 1
+        print(v, w, m)
+
+    show.error(k, 3.0)
+
+
+@case()
+def vectors_are_copied(show):
+    @ti.kernel
+    def k():
+        a = ti.Vector([1, 2])
+        b = a
+        b[0] = 9
+        c = a + 0
+        c[1] = 7
+        print(a, b, c)
+
+    k()
+
+
+@case()
+def assignment_converts_elements(show):
+    @ti.kernel
+    def k():
+        v = ti.Vector([1, 2])
+        v = ti.Vector([1.7, 2.7])
+        v[0] = 3.9
+        w = ti.Vector([1.5, 2.5])
+        w = [1, 2]
+        print(v, w)
+
+    k()
+
+
+@case()
+def assignment_of_another_shape(show):
+    @ti.kernel
+    def k():
+        v = ti.Vector([1, 2])
+        v = ti.Vector([1, 2, 3])
+
+    show.error(k)
+
+
+@case()
+def scalars_do_not_become_vectors(show):
+    @ti.kernel
+    def k():
+        v = ti.Vector([1, 2])
+        v = 3
+        print(v)
+
+    show.error(k)
+
+
+@case()
+def vectors_do_not_become_scalars(show):
+    @ti.kernel
+    def k():
+        a = 3
+        a = ti.Vector([1, 2])
+
+    show.error(k)
+
+
+@case()
+def lists_coerce_to_vectors(show):
+    v = ti.Vector.field(2, ti.f32, 2)
+
+    @ti.kernel
+    def k():
+        v[0] = [1, 2]
+        v[1] = (3, 4)
+        v[0] += [0.5, 0.25]
+        d = v[0] - [0.5, 1.5]
+        e = ([7 >> i for i in range(3)] ^ ti.Vector([1, 1, 1])) & 1
+        p, q = v[1]
+        print(d, e, p, q)
+
+    k()
+    show(v)
+
+
+@case()
+def unpacking(show):
+    @ti.kernel
+    def k():
+        a, b, c = ti.Vector([1, 2, 3])
+        x, y = ti.Vector([1.5, 2.5]) * 2
+        a, b = b, a
+        print(a, b, c, x, y)
+
+    k()
+
+
+@case()
+def unpacking_the_wrong_number(show):
+    @ti.kernel
+    def k():
+        a, b = ti.Vector([1, 2, 3])
+
+    @ti.kernel
+    def m():
+        a, b = ti.Matrix([[1, 2], [3, 4]])
+
+    show.error(k)
+    show.error(m)
+
+
+@case()
+def loops_over_vectors(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        v = ti.Vector([1, 2, 3])
+        total = 0
+        for i in ti.static(range(3)):
+            total += v[i] * (i + 1)
+        for i in range(3):
+            total += v[i] * 100
+        return total
+
+    show(k())
+
+
+@case()
+def vectors_as_conditions(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        v = ti.Vector([1, 0])
+        x = 0
+        if v:
+            x = 1
+        return x
+
+    @ti.kernel
+    def m() -> ti.i32:
+        v = ti.Vector([1, 0])
+        return 1 if v else 2
+
+    show.error(k)
+    show.error(m)
+
+
+@case()
+def logical_operators_on_vectors(show):
+    @ti.kernel
+    def k():
+        a = ti.Vector([1, 0, 1])
+        b = ti.Vector([1, 1, 0])
+        print(a and b, a or b, not a, (a > 0) & (b > 0), (a > 0) | (b > 0))
+
+    show.error(k)
+
+
+@case()
+def functions_take_vectors(show):
+    @ti.func
+    def double(v: ti.math.vec2) -> ti.math.vec2:
+        v[0] = 100
+        return v * 2
+
+    @ti.func
+    def any_shape(v):
+        return v.sum(), v * 2
+
+    @ti.kernel
+    def k(v: ti.math.vec2) -> ti.f32:
+        w = v
+        a = double(w)
+        s, t = any_shape(w)
+        print(v, w, a, s, t)
+        return s
+
+    show(k([1, 2]), k(ti.Vector([1.5, 2.5])))
+
+
+@case()
+def functions_check_shapes(show):
+    @ti.func
+    def double(v: ti.math.vec2):
+        return v * 2
+
+    @ti.kernel
+    def longer():
+        a = double(ti.Vector([1, 2, 3]))
+
+    @ti.kernel
+    def scalar():
+        a = double(1.0)
+
+    @ti.kernel
+    def matrix():
+        a = double(ti.Matrix([[1, 2], [3, 4]]))
+
+    show.error(longer)
+    show.error(scalar)
+    show.error(matrix)
+
+
+@case()
+def arguments_and_results(show):
+    mat23 = ti.types.matrix(2, 3, ti.i32)
+
+    @ti.kernel
+    def k(m: mat23, v: ti.math.ivec3) -> mat23:
+        m2 = m * 2
+        m2[0, 0] += v[2]
+        return m2
+
+    @ti.kernel
+    def v(x: ti.f32) -> ti.math.vec3:
+        return ti.Vector([x, x * 2, 3])
+
+    show(k(ti.Matrix([[1, 2, 3], [4, 5, 6]]), ti.Vector([7, 8, 9])), v(1.5))
+    show(k([[1, 2, 3], [4, 5, 6]], [7, 8, 9]), k(np.arange(6).reshape(2, 3), np.arange(3)))
+
+
+@case()
+def arguments_of_wrong_shape(show):
+    @ti.kernel
+    def k(v: ti.math.vec3) -> ti.f32:
+        return v.sum()
+
+    show.error(k, ti.Vector([1, 2]))
+    show.error(k, 1.0)
+    show.error(k, [1, 2, 3, 4])
+    show.error(k, "abc")
+
+
+@case()
+def results_of_wrong_shape(show):
+    @ti.kernel
+    def k() -> ti.math.vec3:
+        return ti.Vector([1, 2])
+
+    @ti.kernel
+    def m() -> ti.math.vec3:
+        return 1.0
+
+    @ti.kernel
+    def s() -> ti.f32:
+        return ti.Vector([1, 2])
+
+    show.error(k)
+    show.error(m)
+    show.error(s)
+
+
+@case()
+def vectors_in_structs_and_lists(show):
+    @ti.kernel
+    def k():
+        vs = [ti.Vector([i, i * 2]) for i in range(3)]
+        vs[1][0] = 50
+        total = vs[0] + vs[1] + vs[2]
+        print(vs[0], vs[1], total)
+
+    k()
+
+
+@case()
+def minimum_and_maximum(show):
+    @ti.kernel
+    def k(x: ti.f32):
+        v = ti.Vector([x, 2.0, 3.0])
+        print(ti.max(v, 2.5), ti.min(v, ti.Vector([2.0, 1.0, 9.0])), max(v, 0), min(v, v, 1.0))
+
+    k(5.0)
+
+
+@case()
+def comparing_is_by_element(show):
+    names, note = _seen()
+
+    @ti.kernel
+    def k():
+        a = ti.Vector([1, 2, 3])
+        b = a == ti.Vector([1, 0, 3])
+        ti.static(note(b))
+        c = b[0] and b[2]
+        if b[0] and not b[1]:
+            print(b, c, b.all(), b.any(), 1 < a)
+
+    k()
+    show(names)
+
+
+@case()
+def matrix_rows_by_comprehension(show):
+    m = ti.Matrix.field(3, 3, ti.f32, ())
+
+    @ti.kernel
+    def k():
+        for i, j in ti.static(ti.ndrange(3, 3)):
+            m[None][i, j] = i * 10 + j
+        r = ti.Vector([m[None][1, j] for j in range(3)])
+        print(r, m[None][2, :], m[None] @ r)
+
+    k()
+
+
+@case()
+def static_range_over_metadata(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        m = ti.Matrix([[1, 2, 3], [4, 5, 6]])
+        total = 0
+        for i in ti.static(range(m.n)):
+            for j in ti.static(range(m.m)):
+                total += m[i, j] * (i + 1)
+        return total
+
+    show(k())
+
+
+@case()
+def truth_of_attempts(show):
+    show(attempt(lambda: ti.Vector([1, 2]).dot(ti.Vector([3, 4]))))
