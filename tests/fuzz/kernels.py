@@ -175,8 +175,10 @@ class Hunt:
             for name, runs in found.items():
                 words = difference(wanted[name], runs[0])
                 self.counts["runs by Taichi"] += 1
-                if words:
-                    self.counts["Taichi differs"] += 1
+                if words and ("Assertion failure" in words or "ended with" in words):
+                    self.counts["it breaks"] += 1
+                elif words:
+                    self.counts["it differs"] += 1
                     self.log(f"{name} (Taichi): {words}")
                     self.log(programs[name])
         self.counts["programs"] += len(programs)

@@ -178,7 +178,7 @@ class Evaluator:
                 kind = MatrixType((node.args[0].value, node.args[1].value), self.type(node.args[2]))
                 return Field(name, kind, self._shape(node.args[3]))
             if called.endswith(".field"):
-                return Field(name, self.type(node.func.value), self._shape(node.args[0]))
+                return Field(name, self.type(node.func.value), self._shape(node.keywords[0].value))
             return self.type(node)
         return ast.literal_eval(node)
 

@@ -127,8 +127,12 @@ class Expressions:
     def element_index(self, size):
         names = self.variables("int")
         if names and self.chance(0.4):
-            return f"{self.pick(names)} % {size}"
+            return f"{self.whole(self.pick(names))} % {size}"
         return str(self.random.randrange(size))
+
+    def whole(self, text):
+        """For an index of a matrix: Taichi knows only i32."""
+        return f"ti.cast({text}, ti.i32)" if self.loose else text
 
     def integer(self, depth):
         if depth > 2 or self.chance(0.2):

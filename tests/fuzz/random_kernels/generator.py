@@ -96,7 +96,7 @@ class Generator(Expressions):
             text = f"ti.Matrix.{maker}({kind[1]}, {kind[2]}, ti.{type}, {shape})"
         else:
             kind = type = self.pick(self.structs)
-            text, maker = f"{kind}.field({shape})", "field"
+            text, maker = f"{kind}.field(shape={shape})", "field"
         data = Data(name, kind, axes, type)
         data.ndarray = maker == "ndarray"
         self.data.append(data)
@@ -275,8 +275,7 @@ class Generator(Expressions):
     def index_below(self, size):
         if self.chance(0.6):
             return str(self.random.randrange(size))
-        index = f"{self.atom('int')} % {size}"
-        return index if self.loose or self.chance(0.8) else f"({index})"
+        return f"{self.whole(self.atom('int'))} % {size}"
 
     def assign(self):
         target = self.target()
