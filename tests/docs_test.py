@@ -1,0 +1,136 @@
+"""Every python block of README.md and docs/ runs and prints what it says.
+
+The blocks of a file run in order, in one process and namespace, so that later ones may use what
+earlier ones made. In a block
+
+    print(x)              # prints: 3            is checked against what the block prints: its
+                          # prints: 4            `prints` comments in order, and nothing else
+    k(2**40)              # raises: TaichiRuntimeTypeError: a part of its text
+
+Lines of output that a machine's speed decides are left out: a block with `# prints anything`
+prints what it likes.
+"""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def blocks(path):
+    """(line, text) of each python block, the line counted from 1."""
+    text = path.read_text()
+    for match in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S):
+        yield text[: match.start(1)].count("\n") + 1, match.group(1)
+
+
+# ---- inside the process that runs a file
+
+
+def run_file(path, folder):
+    """Problems of a file's blocks, as text."""
+    namespace = {"__name__": "__main__"}
+    for line, text in blocks(path):
+        # Functions need the text that they come from: a file with the block at its own line.
+        file = pathlib.Path(folder) / f"{path.stem}_{line}.py"
+        file.write_text("\n" * (line - 1) + text)
+        printed, raised = run_block(file, namespace)
+        problem = judge(text, printed, raised)
+        if problem:
+            yield f"{path.name}, block at line {line}: {problem}"
+
+
+def run_block(file, namespace):
+    raised = None
+    lines = []
+    with captured(lines):
+        try:
+            exec(compile(file.read_text(), str(file), "exec"), namespace)
+            if "ti" in namespace:
+                namespace["ti"].sync()
+        except Exception as error:
+            raised = error
+    return lines, raised
+
+
+def judge(text, printed, raised):
+    """What is wrong with the block, or an empty text."""
+    expected = re.findall(r"# prints: (.*?)\s*$", text, re.M)
+    anything = "# prints anything" in text
+    errors = re.findall(r"# raises: (\w+)(?:: (.*?))?\s*$", text, re.M)
+    if not errors and raised is not None:
+        return f"raised {type(raised).__name__}: {raised}"
+    if errors:
+        name, part = errors[0]
+        if type(raised).__name__ != name or part not in re.sub(r"\s+", " ", str(raised)):
+            return f"raised {type(raised).__name__}: {raised}\nnot {name}: …{part}…"
+    if not anything and printed != expected:
+        return "printed\n" + "\n".join(printed) + "\nnot\n" + "\n".join(expected)
+    return ""
+
+
+@contextlib.contextmanager
+def captured(lines):
+    """What the process prints meanwhile, kernels included."""
+    libc = ctypes.CDLL(None)
+    with tempfile.TemporaryFile() as file:
+        sys.stdout.flush()
+        kept = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            libc.fflush(None)
+            os.dup2(kept, 1)
+            os.close(kept)
+            file.seek(0)
+            lines += [line.rstrip() for line in file.read().decode().splitlines()]
+
+
+def main(path):
+    path = pathlib.Path(path).resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # what examples save
+        problems = list(run_file(path, folder))
+    print("\n".join(problems))
+    return int(bool(problems))
+
+
+# ---- outside
+
+if __name__ != "__main__":
+    import pytest
+
+    @pytest.mark.parametrize(
+        "path",
+        [path for path in FILES if any(blocks(path))],
+        ids=lambda path: str(path.relative_to(ROOT)),
+    )
+    def test_blocks(kiln, path):
+        done = kiln("python", __file__, path, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def test_links():
+        for path in FILES:
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+                assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+    def test_a_wrong_block_is_seen():
+        assert judge("print(1)  # prints: 2", ["1"], None)
+        assert judge("print(1)", ["1"], None)
+        assert judge("k()  # raises: ValueError: odd", [], ValueError("even"))
+        assert judge("k()  # raises: ValueError: odd", [], None)
+        assert judge("k()", [], ValueError("even"))
+        assert not judge("k()  # raises: ValueError: odd", [], ValueError("an odd one"))
+        assert not judge("print(1)  # prints: 1", ["1"], None)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
