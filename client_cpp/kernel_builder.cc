@@ -372,6 +372,42 @@ absl::StatusOr<NodeId> KernelBuilder::Extract(NodeId tensor, absl::Span<const No
   return Append(proto::EXTRACT, type, IndexOperands(tensor, indices));
 }
 
+absl::StatusOr<NodeId> KernelBuilder::Pick(NodeId tensor, const std::vector<uint32_t>& shape,
+                                           uint32_t first, absl::Span<const int32_t> strides) {
+  RETURN_IF_ERROR(CheckValue(tensor));
+  const Type from = types_[TypeOf(tensor)];
+  if (!from.IsTensor() || shape.empty() || shape.size() > 2 || strides.size() != shape.size()) {
+    return Misuse("cannot pick elements of '", types_.Name(TypeOf(tensor)), "'");
+  }
+  uint64_t elements = 1;
+  int64_t lowest = first, last = first;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) return Misuse("a dimension of no element");
+    elements *= shape[d];
+    const int64_t span = int64_t{strides[d]} * (int64_t{shape[d]} - 1);
+    (span < 0 ? lowest : last) += span;
+  }
+  if (elements > kMaxTensorElements) {
+    return Misuse("a tensor of ", elements, " elements; at most ", kMaxTensorElements);
+  }
+  if (lowest < 0 || last >= static_cast<int64_t>(from.NumElements())) {
+    return Misuse("element ", lowest < 0 ? lowest : last, " of '", types_.Name(TypeOf(tensor)),
+                  "'");
+  }
+  const NodeId id = Append(proto::PICK, types_.GetTensor(from.scalar, shape), {tensor});
+  mutable_node(id)->add_attributes(first);
+  for (const int32_t stride : strides) mutable_node(id)->add_attributes(stride);
+  return id;
+}
+
+absl::StatusOr<NodeId> KernelBuilder::Reduce(proto::Op op, NodeId tensor) {
+  RETURN_IF_ERROR(CheckValue(tensor));
+  ASSIGN_OR_RETURN(const TypeId type, TypeReduce(op, TypeOf(tensor), defaults_, &types_));
+  const NodeId id = Append(proto::REDUCE, type, {CastScalars(tensor, types_[type].scalar)});
+  mutable_node(id)->set_op(op);
+  return id;
+}
+
 absl::StatusOr<NodeId> KernelBuilder::MakeStruct(TypeId type, absl::Span<const NodeId> members) {
   RETURN_IF_ERROR(CheckType(type));
   const Type& target = types_[type];

@@ -77,6 +77,12 @@ class KernelBuilder {
   absl::StatusOr<NodeId> MakeTensor(absl::Span<const NodeId> elements,
                                     const std::vector<uint32_t>& shape);
   absl::StatusOr<NodeId> Extract(NodeId tensor, absl::Span<const NodeId> indices);
+  // The tensor of `shape` whose element (i, j) is element first + i * strides[0] + j *
+  // strides[1] of `tensor`, row-major; all of them within it.
+  absl::StatusOr<NodeId> Pick(NodeId tensor, const std::vector<uint32_t>& shape, uint32_t first,
+                              absl::Span<const int32_t> strides);
+  // The elements of `tensor` combined by an associative op, in row-major order.
+  absl::StatusOr<NodeId> Reduce(proto::Op op, NodeId tensor);
   absl::StatusOr<NodeId> MakeStruct(TypeId type, absl::Span<const NodeId> members);
   absl::StatusOr<NodeId> GetMember(NodeId value, int member);
   NodeId Random(TypeId type);                               // a scalar type; 0 for any other

@@ -159,6 +159,11 @@ void BindValues(py::class_<KernelBuilder>& c) {
   c.def("extract", [](KernelBuilder& b, NodeId tensor, const Ids& indices) {
     return Get(b.Extract(tensor, indices));
   });
+  c.def("pick", [](KernelBuilder& b, NodeId tensor, const Ids& shape, uint32_t first,
+                   const std::vector<int32_t>& strides) {
+    return Get(b.Pick(tensor, shape, first, strides));
+  });
+  c.def("reduce", [](KernelBuilder& b, int op, NodeId x) { return Get(b.Reduce(OpOf(op), x)); });
   c.def("make_struct", [](KernelBuilder& b, TypeId type, const Ids& members) {
     return Get(b.MakeStruct(type, members));
   });

@@ -21,7 +21,7 @@
 
 namespace kiln {
 
-inline constexpr int kMaxArgumentSlots = 4096;
+inline constexpr int kMaxArgumentSlots = 1 << 16;
 
 struct ArgumentLayout {
   std::vector<proto::ArgumentSlot> slots;

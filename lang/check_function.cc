@@ -291,6 +291,10 @@ class Checker {
       case proto::EXTRACT:
         RETURN_IF_ERROR(CheckValueAt(id, 0));
         return CheckTensorIndices(id, type_of(operand(id, 0)));
+      case proto::PICK:
+        return CheckPick(id);
+      case proto::REDUCE:
+        return CheckReduce(id);
       case proto::ELEMENT:
         RETURN_IF_ERROR(CheckAddressAt(id, 0));
         return CheckTensorIndices(id, type_of(operand(id, 0)));
@@ -448,6 +452,45 @@ class Checker {
       RETURN_IF_ERROR(CheckTypedAt(id, i, ScalarId(type.scalar)));
     }
     return absl::OkStatus();
+  }
+
+  // Every position that the attributes name lies within the operand.
+  absl::Status CheckPick(uint32_t id) const {
+    RETURN_IF_ERROR(CheckValueAt(id, 0));
+    const Type& from = types_[type_of(operand(id, 0))];
+    const Type& to = types_[type_of(id)];
+    if (!from.IsTensor() || !to.IsTensor() || from.scalar != to.scalar) {
+      return Bad(id, "from '", types_.Name(type_of(operand(id, 0))), "' to '",
+                 types_.Name(type_of(id)), "'");
+    }
+    const auto& attributes = node(id).attributes();
+    if (attributes.size() != static_cast<int>(to.shape.size()) + 1) {
+      return Bad(id, attributes.size(), " attributes");
+    }
+    int64_t lowest = 0, last = 0;
+    for (int d = 0; d < attributes.size(); ++d) {
+      constexpr int64_t kMost = kMaxTensorElements;
+      if (attributes[d] < -kMost || attributes[d] > kMost) {
+        return Bad(id, "attribute ", attributes[d]);
+      }
+      const int64_t span = attributes[d] * (d == 0 ? 1 : int64_t{to.shape[d - 1]} - 1);
+      if (d == 0 || span < 0) lowest += span;
+      if (d == 0 || span > 0) last += span;
+    }
+    if (lowest >= 0 && last < static_cast<int64_t>(from.NumElements())) return absl::OkStatus();
+    return Bad(id, "elements ", lowest, " to ", last, " of '", types_.Name(type_of(operand(id, 0))),
+               "'");
+  }
+
+  absl::Status CheckReduce(uint32_t id) {
+    RETURN_IF_ERROR(CheckValueAt(id, 0));
+    absl::StatusOr<TypeId> type =
+        TypeReduce(node(id).op(), type_of(operand(id, 0)), facts_.defaults, &types_);
+    if (!type.ok()) return Bad(id, type.status().message());
+    if (*type != ScalarId(types_[type_of(operand(id, 0))].scalar)) {
+      return Bad(id, "the operand must be cast to ", types_.Name(*type));
+    }
+    return CheckResult(id, *type);
   }
 
   absl::Status CheckMakeStruct(uint32_t id) const {

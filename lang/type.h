@@ -49,6 +49,8 @@ struct Type {
 
 // Limits on what a message may ask for; larger ones are refused by name.
 inline constexpr uint32_t kMaxTensorElements = 1u << 16;
+// Larger tensors are memory and loops in generated code, smaller ones scalars.
+inline constexpr uint32_t kMaxScalarised = 32;
 inline constexpr uint32_t kMaxTypeScalars = 1u << 20;  // of a struct, flattened
 inline constexpr uint32_t kMaxTypeDepth = 16;
 

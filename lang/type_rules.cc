@@ -182,6 +182,32 @@ absl::StatusOr<OpTyping> TypeOp(proto::Op op, absl::Span<const TypeId> operands,
   return result;
 }
 
+absl::StatusOr<TypeId> TypeReduce(proto::Op op, TypeId operand, const DefaultTypes& defaults,
+                                  TypeTable* types) {
+  switch (op) {
+    case proto::OP_ADD:
+    case proto::OP_MUL:
+    case proto::OP_MIN:
+    case proto::OP_MAX:
+    case proto::OP_BIT_AND:
+    case proto::OP_BIT_OR:
+    case proto::OP_BIT_XOR:
+    case proto::OP_LOGICAL_AND:
+    case proto::OP_LOGICAL_OR:
+      break;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("op ", op, " does not reduce"));
+  }
+  const Type& type = (*types)[operand];
+  if (!type.IsTensor()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", types->Name(operand), "' has no elements to reduce"));
+  }
+  const TypeId element = types->GetScalar(type.scalar);
+  ASSIGN_OR_RETURN(const OpTyping typing, TypeOp(op, {element, element}, defaults, types));
+  return typing.result;
+}
+
 absl::Status CheckAtomic(proto::Op op, TypeId address, const TypeTable& types) {
   const OpInfo* info = FindOp(op);
   if (info == nullptr || info->family != proto::FAMILY_ATOMIC) {

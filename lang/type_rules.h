@@ -38,6 +38,11 @@ struct OpTyping {
 absl::StatusOr<OpTyping> TypeOp(proto::Op op, absl::Span<const TypeId> operands,
                                 const DefaultTypes& defaults, TypeTable* types);
 
+// Typing of REDUCE: the scalar that `op` (an associative binary op) makes of a tensor's
+// elements, which must first be cast to it.
+absl::StatusOr<TypeId> TypeReduce(proto::Op op, TypeId operand, const DefaultTypes& defaults,
+                                  TypeTable* types);
+
 // The value of an ATOMIC must have exactly the type behind the address.
 absl::Status CheckAtomic(proto::Op op, TypeId address, const TypeTable& types);
 

@@ -6,6 +6,7 @@ from . import _native
 from . import types as _types
 from .diagnostics import say
 from .frontend import active
+from .frontend.context import is_large
 from .frontend.expr import Expr
 from .frontend.tensor import GROUPS
 
@@ -43,6 +44,10 @@ def instantiate(matrix_type, args):
         raise say.type_needs_an_argument(kind=type(matrix_type).__name__)
     ctx = active.context()
     flat = []
+    if ctx is not None and len(args) == 1:
+        whole = _converted(ctx, ctx.value(args[0]), matrix_type)
+        if whole is not None:
+            return whole
     for arg in args:
         if ctx is not None:
             arg = ctx.value(arg)
@@ -67,6 +72,20 @@ def instantiate(matrix_type, args):
     if len(shape) == 1:
         return Vector(flat, dtype)
     return Matrix([flat[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])], dtype)
+
+
+def _converted(ctx, value, matrix_type):
+    """A large tensor of a kernel as one of the type, reshaped where need be; else None."""
+    shape = matrix_type.shape
+    if value.__class__ is not Expr or not is_large(value):
+        return None
+    if tuple(value.type.shape) != tuple(shape):
+        count = shape[0] * (shape[1] if len(shape) == 2 else 1)
+        have = value.type.shape
+        if count != have[0] * (have[1] if len(have) == 2 else 1):
+            return None
+        value = ctx.pick(value, shape, 0, (shape[1], 1) if len(shape) == 2 else (1,))
+    return ctx.cast(value, matrix_type.dtype or ctx.config.default_fp)
 
 
 def _flatten(value, flat):

@@ -4,15 +4,23 @@ for matrices in Python: both give their elements one by one.
 
 from . import ops
 from .diagnostics import say
+from .frontend import active, context
+from .frontend.context import MAX_UNROLLED
 from .frontend.expr import OPS, Expr
 
 _AND, _OR = OPS["logical_and"], OPS["logical_or"]
+_ADD, _MIN, _MAX = OPS["add"], OPS["min"], OPS["max"]
 
 
 def is_tensor(x):
     if isinstance(x, Expr):
         return bool(x.type.shape)
     return hasattr(type(x), "_to_kernel") and hasattr(x, "to_list")
+
+
+def is_large(x):
+    """Whether `x` is a value of a kernel that is computed in loops, not by element."""
+    return isinstance(x, Expr) and context.is_large(x)
 
 
 def shape_of(x):
@@ -88,8 +96,10 @@ def _same_shape(x, y):
         raise say.required_shapes_same_got_shapes(shapes=[shape_of(x), shape_of(y)])
 
 
-def _fold(x, function):
+def _fold(x, function, op):
     _need_tensor(x)
+    if is_large(x):
+        return x.ctx.reduce(op, x)
     values = iter(elements(x))
     result = next(values)
     for value in values:
@@ -98,28 +108,28 @@ def _fold(x, function):
 
 
 def sum(x):
-    return _fold(x, lambda a, b: a + b)
+    return _fold(x, lambda a, b: a + b, _ADD)
 
 
 def max(x):
-    return _fold(x, ops.max)
+    return _fold(x, ops.max, _MAX)
 
 
 def min(x):
-    return _fold(x, ops.min)
+    return _fold(x, ops.min, _MIN)
 
 
 def any(x):
     _need_tensor(x)
     if isinstance(x, Expr):
-        return _fold(x != 0, lambda a, b: a.ctx.binary(_OR, a, b))
+        return _fold(x != 0, lambda a, b: a.ctx.binary(_OR, a, b), _OR)
     return bool(x.to_numpy().any())
 
 
 def all(x):
     _need_tensor(x)
     if isinstance(x, Expr):
-        return _fold(x != 0, lambda a, b: a.ctx.binary(_AND, a, b))
+        return _fold(x != 0, lambda a, b: a.ctx.binary(_AND, a, b), _AND)
     return bool(x.to_numpy().all())
 
 
@@ -192,6 +202,11 @@ def outer_product(x, y):
     x, y = _vector(x), _vector(y)
     _need_vector(x, "lhs", "outer_product")
     _need_vector(y, "rhs", "outer_product")
+    n, m = shape_of(x)[0], shape_of(y)[0]
+    if n * m > MAX_UNROLLED:
+        ctx = next((v.ctx for v in (x, y) if isinstance(v, Expr)), None)
+        if ctx is not None:
+            return ctx.pick(x, (n, m), 0, (1, 0)) * ctx.pick(y, (n, m), 0, (0, 1))
     a, b = elements(x), elements(y)
     return build([p * q for p in a for q in b], (len(a), len(b)))
 
@@ -202,12 +217,17 @@ def transpose(x):
     if len(shape) == 1:
         raise say.transpose_cannot_apply_vector_if_you()
     n, m = shape
+    if is_large(x):
+        return x.ctx.pick(x, (m, n), 0, (1, m))
     values = elements(x)
     return build([values[i * m + j] for j in range(m) for i in range(n)], (m, n))
 
 
 def trace(x):
     _need_square(x)
+    if is_large(x):
+        n = shape_of(x)[0]
+        return sum(x.ctx.pick(x, (n,), 0, (n + 1,)))
     result = element(x, 0, 0)
     for i in range(1, shape_of(x)[0]):
         result = result + element(x, i, i)
@@ -317,6 +337,11 @@ def get_shape(x):
 
 
 def diag(dim, val):
+    ctx = active.context()
+    if ctx is not None and dim * dim > MAX_UNROLLED:
+        # Element (i, j) is element dim - 1 + i - j of a vector with one element that counts.
+        band = ctx.tensor_of([0] * (dim - 1) + [val] + [0] * (dim - 1), (2 * dim - 1,))
+        return ctx.pick(band, (dim, dim), dim - 1, (1, -1))
     return build([val if i == j else 0 for i in range(dim) for j in range(dim)], (dim, dim))
 
 

@@ -58,7 +58,7 @@ kiln.kernel @reports storages [] results [i32] {
 // CHECK-NEXT:   call void %27(ptr %0, i32 9, i32 1, ptr %4) #1
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: passed:                                           ; preds = %start
-// CHECK-NEXT:   %28 = getelementptr inbounds i8, ptr %15, i64 0
+// CHECK-NEXT:   %28 = getelementptr inbounds i64, ptr %15, i64 0
 // CHECK-NEXT:   %29 = zext i32 %17 to i64
 // CHECK-NEXT:   store i64 %29, ptr %28, align 8, !alias.scope !7, !noalias !8
 // CHECK-NEXT:   br label %return

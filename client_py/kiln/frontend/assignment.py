@@ -5,11 +5,11 @@ import _ast
 from .. import types as ti_types
 from ..diagnostics import say
 from .call import is_static_call
-from .context import ArrayArgument
+from .context import MAX_UNROLLED, ArrayArgument, is_large
 from .expr import OPS, Expr, Ref
 from .expression import bind_target, index_of, python_attribute
 from .struct_value import StructRef
-from .subscript import slice_elements, subscript
+from .subscript import slice_axis, slice_elements, subscript
 from .tensor import component, swizzle
 from .transformer import HANDLERS, RefDict, RefList, RefTuple
 from .triplets import TripletsArgument
@@ -145,8 +145,53 @@ def _store_subscript(t, target, value, node):
 
 
 def _store_slice(t, base, items, value):
+    def store_one(address, item):
+        t.builder.store(address, item.node)
+
+    if is_large(base) and _each_in_loops(t, base, items, value, store_one):
+        return
     elements = slice_elements(t.ctx, base, items, base.type.shape)
     _store_elements(t, elements, value)
+
+
+def _each_in_loops(t, base, items, value, body):
+    """body(address, item) for each element of a slice of a large tensor and of the value
+    that goes there, in loops of the kernel. False where single elements must do."""
+    ctx, builder = t.ctx, t.builder
+    slices = [i for i in items if i.__class__ is slice]
+    if len(items) != len(base.type.shape):
+        return False
+    axes = [slice_axis(i, n) if i in slices else i for i, n in zip(items, base.type.shape)]
+    extents = [len(a) for a in axes if a.__class__ is list]
+    count = extents[0] * extents[-1] if len(extents) == 2 else extents[0]
+    value = ctx.expr(value)
+    shape = value.type.shape
+    if count <= MAX_UNROLLED or (
+        shape and tuple(shape) != tuple(extents) and (len(shape) > 1 or shape[0] != count)
+    ):
+        return False
+
+    def loop(rest, at, position):
+        if not rest:
+            item = value
+            if shape:
+                index = [p.node for p in position]
+                if len(index) == 2 and len(shape) == 1:
+                    index = [(position[0] * extents[1] + position[1]).node]
+                item = Expr(ctx, builder.extract(value.node, index))
+            body(builder.element(base.node, at), item)
+            return
+        axis = rest[0]
+        if axis.__class__ is not list:
+            loop(rest[1:], [*at, ctx.node(axis)], position)
+            return
+        step = axis[1] - axis[0] if len(axis) > 1 else 1
+        ctx.repeat(
+            len(axis), lambda i: loop(rest[1:], [*at, (i * step + axis[0]).node], [*position, i])
+        )
+
+    loop(axes, [], [])
+    return True
 
 
 def _store_elements(t, elements, value):
@@ -250,7 +295,7 @@ def aug_assign(t, node):
         items = index if isinstance(index, tuple) else (index,)
         t.at(target)
         if base.__class__ is Ref and any(i.__class__ is slice for i in items):
-            _augment_elements(t, node, slice_elements(t.ctx, base, items, base.type.shape))
+            _augment_slice(t, node, base, items)
             return
         if base.__class__ is TripletsArgument:
             base.entry(index).augment(t, node)
@@ -283,10 +328,32 @@ def _augment(t, node, variable, kind):
         builder.store(address, builder.binary(_PLAIN[kind], old, value))
 
 
-def _augment_elements(t, node, elements):
+def _augment_slice(t, node, base, items):
+    kind = node.op.__class__
+    atomic = _ATOMIC.get(kind)
+    builder = t.builder
+
+    def augment_one(address, item):
+        if atomic is not None and base.shared:
+            builder.atomic(atomic, address, builder.cast(item.node, builder.type_of(address)))
+        else:
+            old = builder.load(address)
+            builder.store(address, builder.binary(_PLAIN[kind], old, item.node))
+
+    if is_large(base):
+        value = t.visit(node.value)
+        t.at(node)
+        if _each_in_loops(t, base, items, value, augment_one):
+            return
+        _augment_elements(t, node, slice_elements(t.ctx, base, items, base.type.shape), value)
+        return
+    _augment_elements(t, node, slice_elements(t.ctx, base, items, base.type.shape))
+
+
+def _augment_elements(t, node, elements, value=None):
     """`v.xy += value` and slices: component by component."""
     ctx, builder = t.ctx, t.builder
-    value = ctx.expr(t.visit(node.value))
+    value = ctx.expr(t.visit(node.value) if value is None else value)
     shape = value.type.shape
     kind = node.op.__class__
     t.at(node)

@@ -9,6 +9,8 @@ from . import active
 from .expr import OPS, Expr, Ref
 
 _I32 = ti_types.i32.scalar
+# Tensors of more elements are loops over memory (kMaxScalarised in lang/type.h).
+MAX_UNROLLED = 32
 _LOAD_ERROR = "{} is no value that a kernel can compute with"
 
 
@@ -198,6 +200,12 @@ class BuildContext:
         return self.tensor_of(flat, shape, dtype)
 
     def tensor_of(self, flat, shape, dtype=None):
+        if len(flat) > MAX_UNROLLED and _all_equal(flat):
+            scalar = self.expr(self.value(flat[0]))
+            type_id = self.type_id(dtype or scalar.type.dtype, tuple(shape))
+            if dtype is not None:
+                scalar = self.cast(flat[0], dtype)
+            return Expr(self, self.builder.cast(scalar.node, type_id))
         if dtype is not None:
             parts = [self.cast(self.value(x), dtype) for x in flat]
         else:
@@ -221,6 +229,24 @@ class BuildContext:
                 return x.parts[index[0]]
             return x.parts[index[0] * x.type.shape[1] + index[1]]
         return Expr(self, self.builder.extract(x.node, [self.const_i32(i) for i in index]))
+
+    def pick(self, x, shape, first, strides):
+        """The tensor whose element (i, j) is element first + i * strides[0] + j * strides[1]
+        of `x`, row by row."""
+        return Expr(self, self.builder.pick(self.node(x), shape, first, strides))
+
+    def reduce(self, op, x):
+        """All elements of the tensor combined by the associative op."""
+        return Expr(self, self.builder.reduce(op, self.node(x)))
+
+    def repeat(self, count, body):
+        """A serial loop of the kernel: body(index) appends what it repeats."""
+        builder = self.builder
+        loop = builder.begin_range_for([self.const_i32(0), self.const_i32(count)], serialize=True)
+        self.depth += 1
+        body(Expr(self, builder.loop_index(loop, 0)))
+        self.depth -= 1
+        builder.end()
 
     def unary(self, op, x):
         return Expr(self, self.builder.unary(op, self.node(x)))
@@ -297,6 +323,23 @@ class BuildContext:
 
     def at(self, span):
         self.builder.set_span(span)
+
+
+def is_large(x):
+    """Whether a value or address is a tensor that kernels handle as a whole, in loops."""
+    n = 1
+    for extent in x.type.shape:
+        n *= extent
+    return n > MAX_UNROLLED
+
+
+def _all_equal(flat):
+    first = flat[0]
+    kind = first.__class__
+    if kind is int or kind is float or kind is bool:
+        text = repr(first)  # tells 0.0 from -0.0
+        return all(x is first or (x.__class__ is kind and repr(x) == text) for x in flat)
+    return isinstance(first, Expr) and not first.type.shape and all(x is first for x in flat)
 
 
 def _is_row(x):

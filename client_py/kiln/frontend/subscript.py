@@ -2,7 +2,7 @@
 Python containers that are known while the kernel is compiled."""
 
 from ..diagnostics import say
-from .context import ArrayArgument
+from .context import ArrayArgument, is_large
 from .expr import Expr, Ref
 from .struct_value import StructRef
 
@@ -107,7 +107,9 @@ def _static_index(ctx, index, extent):
 
 def _slice(ctx, base, items, shape):
     """A new vector or matrix of the elements that static slices name."""
-    axes = [_slice_axis(i, n) if i.__class__ is slice else i for i, n in zip(items, shape)]
+    axes = [slice_axis(i, n) if i.__class__ is slice else i for i, n in zip(items, shape)]
+    if is_large(base) and not any(isinstance(a, Expr) for a in axes):
+        return _pick(ctx, base, axes, shape)
     element = subscript
     if len(axes) == 1:
         return ctx.tensor_of([element(ctx, base, i) for i in axes[0]], (len(axes[0]),))
@@ -120,15 +122,32 @@ def _slice(ctx, base, items, shape):
     return ctx.tensor_of([element(ctx, base, (rows, j)) for j in columns], (len(columns),))
 
 
+def _pick(ctx, base, axes, shape):
+    """The slice of a large tensor: one node, however many elements."""
+    first, strides, extents, stride = 0, [], [], 1
+    for axis, n in reversed(list(zip(axes, shape))):
+        if axis.__class__ is list:
+            if not axis:
+                raise say.vector_needs_at_least_one_element()
+            first += axis[0] * stride
+            step = axis[1] - axis[0] if len(axis) > 1 else 1
+            strides.insert(0, step * stride)
+            extents.insert(0, len(axis))
+        else:
+            first += _static_index(ctx, axis, n) * stride
+        stride *= n
+    return ctx.pick(base, extents, first, strides)
+
+
 def slice_elements(ctx, base, items, shape):
     """The Refs that a slice names, row by row, for assigning to it."""
-    axes = [_slice_axis(i, n) if i.__class__ is slice else [i] for i, n in zip(items, shape)]
+    axes = [slice_axis(i, n) if i.__class__ is slice else [i] for i, n in zip(items, shape)]
     if len(axes) == 1:
         return [subscript(ctx, base, i) for i in axes[0]]
     return [subscript(ctx, base, (i, j)) for i in axes[0] for j in axes[1]]
 
 
-def _slice_axis(index, extent):
+def slice_axis(index, extent):
     for bound in (index.start, index.stop, index.step):
         if isinstance(bound, Expr):
             raise say.taichi_does_not_support_variables_slice()

@@ -152,7 +152,7 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
   if (!operation || type.isInteger(1)) return CompareExchangeLoop(address, op.getKind(), value);
   auto* rmw = b_.CreateAtomicRMW(*operation, address.pointer, value, llvm::MaybeAlign(),
                                  llvm::AtomicOrdering::Monotonic);
-  state_->scopes.Tag(rmw, address.memory);
+  Tag(address, rmw);
   return rmw;
 }
 

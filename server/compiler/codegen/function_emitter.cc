@@ -98,6 +98,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       .Case([&](ir::ForOp o) { EmitFor(o); })
       .Case([&](ir::LoopOp o) { EmitLoop(o); })
       .Case([&](ir::GlobalOp o) { addresses_[o] = Global(o); })
+      .Case([&](ir::ComponentOp o) { addresses_[o] = Component(o); })
       .Case([&](ir::ElementOp o) { addresses_[o] = Element(o); })
       .Case([&](ir::LocalOp o) {
         addresses_[o] = {Alloca(MemoryType(o.getType().getPointee(), b_.getContext()), 1), kLocal};
@@ -123,10 +124,13 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
           Map(o, Atomic(o));
         }
       })
-      .Case([&](ir::ArgumentOp o) { Map(o, Argument(o.getSlot(), llvm_type())); })
+      .Case([&](ir::ArgumentOp o) {
+        // Those in known slots are loaded once a function.
+        Map(o, o.getIndex() ? ArgumentAt(o.getSlot(), o.getIndex(), llvm_type())
+                            : Argument(o.getSlot(), llvm_type()));
+      })
       .Case([&](ir::ResultOp o) {
-        Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ContextField(kResultsField),
-                                                  8 * o.getSlot());
+        Value* at = Slot(ContextField(kResultsField), o.getSlot(), o.getIndex());
         Store({at, AliasScopes::kResults}, ToSlot(b_, ValueOf(o.getValue())));
       })
       .Case([&](ir::ExtentOp o) {
@@ -139,7 +143,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       .Case([&](ir::RandomOp o) { Map(o, EmitRandom(o)); })
       .Case([&](ir::PrintOp o) {
         state_->has_effects = true;
-        EmitReport(op, o.getNode(), o.getValues(), kPrintEntry);
+        EmitReport(op, o.getNode(), o.getValues(), o.getCounts(), kPrintEntry);
       })
       .Case([&](ir::AssertOp o) { EmitAssert(o); })
       .Default([&](mlir::Operation*) {
@@ -248,12 +252,19 @@ void FunctionEmitter::EmitLoop(ir::LoopOp op) {
 
 // Calls an entry of the runtime's table with (context, node, count, values).
 void FunctionEmitter::EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values,
-                                 int entry) {
-  const int64_t count = values.size();
+                                 std::optional<llvm::ArrayRef<int64_t>> counts, int entry) {
+  int64_t count = 0;
+  for (size_t i = 0; i < values.size(); ++i) count += counts ? (*counts)[i] : 1;
   Value* slots = Alloca(b_.getInt64Ty(), std::max<int64_t>(count, 2));
-  for (int64_t i = 0; i < count; ++i) {
-    b_.CreateStore(ToSlot(b_, ValueOf(values[i])),
-                   b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, i));
+  int64_t slot = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, slot);
+    if (llvm::isa<ir::AddrType>(values[i].getType())) {
+      CopyToSlots(values[i], (*counts)[i], at);
+    } else {
+      b_.CreateStore(ToSlot(b_, ValueOf(values[i])), at);
+    }
+    slot += counts ? (*counts)[i] : 1;
   }
   Value* table = ContextField(kRuntimeField);
   Value* target =
@@ -267,13 +278,33 @@ void FunctionEmitter::EmitReport(mlir::Operation& op, int64_t node, mlir::ValueR
   call->addFnAttr(llvm::Attribute::Cold);
 }
 
+// The scalars of an array, each to a slot of its own.
+void FunctionEmitter::CopyToSlots(mlir::Value array, int64_t count, Value* slots) {
+  mlir::Type type = llvm::cast<ir::AddrType>(array.getType()).getPointee();
+  BasicBlock* before = b_.GetInsertBlock();
+  BasicBlock* body = NewBlock("copy");
+  BasicBlock* after = NewBlock("copied");
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode* index = b_.CreatePHI(b_.getInt64Ty(), 2);
+  index->addIncoming(b_.getInt64(0), before);
+  Address address = addresses_.lookup(array);
+  address.pointer = b_.CreateInBoundsGEP(MemoryType(type, b_.getContext()), address.pointer, index);
+  b_.CreateStore(ToSlot(b_, Load(address, type)),
+                 b_.CreateInBoundsGEP(b_.getInt64Ty(), slots, index));
+  Value* next = b_.CreateNSWAdd(index, b_.getInt64(1));
+  index->addIncoming(next, body);
+  b_.CreateCondBr(b_.CreateICmpSLT(next, b_.getInt64(count)), body, after);
+  b_.SetInsertPoint(after);
+}
+
 void FunctionEmitter::EmitAssert(ir::AssertOp op) {
   state_->can_fail = true;
   BasicBlock* failed = NewBlock("fail");
   BasicBlock* passed = NewBlock("passed");
   b_.CreateCondBr(ValueOf(op.getCondition()), passed, failed);
   b_.SetInsertPoint(failed);
-  EmitReport(*op, op.getNode(), op.getValues(), kFailEntry);
+  EmitReport(*op, op.getNode(), op.getValues(), op.getCounts(), kFailEntry);
   b_.CreateBr(return_block_);
   b_.SetInsertPoint(passed);
 }

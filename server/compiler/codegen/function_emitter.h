@@ -3,6 +3,7 @@
 #ifndef KILN_SERVER_COMPILER_CODEGEN_FUNCTION_EMITTER_H_
 #define KILN_SERVER_COMPILER_CODEGEN_FUNCTION_EMITTER_H_
 
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -86,27 +87,38 @@ class FunctionEmitter {
  private:
   struct Address {
     llvm::Value* pointer;
-    int memory;  // AliasScopes; kLocal: no tags
+    int memory;  // AliasScopes, or one of these, which have no tags
   };
-  static constexpr int kLocal = INT32_MIN;
+  static constexpr int kLocal = INT32_MIN;  // LLVM knows enough of allocas
+  static constexpr int kAnyBase = INT32_MIN + 1;
 
   void EmitOp(mlir::Operation& op);
   void EmitIf(ir::IfOp op);
   void EmitFor(ir::ForOp op);
   void EmitLoop(ir::LoopOp op);
-  void EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values, int entry);
+  void EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values,
+                  std::optional<llvm::ArrayRef<int64_t>> counts, int entry);
+  void CopyToSlots(mlir::Value array, int64_t count, llvm::Value* slots);
   void EmitAssert(ir::AssertOp op);
   llvm::Value* EmitRandom(ir::RandomOp op);
 
   // memory.cc
   llvm::Value* ContextField(int index);
   llvm::Value* Argument(int64_t slot, llvm::Type* type);
+  llvm::Value* ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type);
   llvm::Value* AxisExtent(int64_t storage, int64_t axis);
   Address Global(ir::GlobalOp op);
   Address DenseAddress(int storage, ir::DenseAttr dense, ir::GlobalOp op);
   Address NdarrayAddress(int storage, ir::NdarrayAttr array, ir::GlobalOp op);
+  Address Component(ir::ComponentOp op);
+  llvm::Value* Slot(llvm::Value* slots, int64_t slot, mlir::Value index);
+  llvm::Value* DenseCell(ir::DenseAttr dense, int base, int64_t constant, mlir::ValueRange indices,
+                         llvm::Value* pointer);
+  llvm::Value* NdarrayCell(int storage, ir::NdarrayAttr array, mlir::ValueRange indices);
+  llvm::Value* NdarrayCells(ir::NdarrayAttr array);
   Address Element(ir::ElementOp op);
   llvm::Value* Alloca(llvm::Type* type, int64_t count);
+  void Tag(const Address& address, llvm::Instruction* access);
   llvm::Value* Load(const Address& address, mlir::Type type);
   void Store(const Address& address, llvm::Value* value);
   void Zero(ir::ZeroOp op);

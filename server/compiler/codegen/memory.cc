@@ -25,6 +25,10 @@ llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context) {
   return type.isInteger(1) ? llvm::Type::getInt8Ty(context) : LlvmType(type, context);
 }
 
+// Every access names all memories but its own: with a base for each component of a large
+// matrix that would be a list a thousand long.
+static constexpr int64_t kMostBases = 16;
+
 AliasScopes::AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context) {
   int count = num_other_;
   llvm::DenseMap<int64_t, int> of_set;
@@ -34,6 +38,10 @@ AliasScopes::AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMCon
     const int64_t set = dense ? dense.getAlias() : array ? array.getAlias() : 0;
     const int64_t bases = dense ? dense.getBases() : 1;
     storages_.emplace_back();
+    if (set == 0 && bases > kMostBases) {
+      storages_.back().assign(bases, count++);
+      continue;
+    }
     for (int64_t base = 0; base < bases; ++base) {
       // A set of storages that may overlap is one memory, whatever their bases.
       const int memory = set == 0 ? count : of_set.try_emplace(set, count).first->second;
@@ -84,6 +92,22 @@ Value* FunctionEmitter::Argument(int64_t slot, llvm::Type* type) {
   return argument;
 }
 
+// `slot` and `index` 8-byte slots on.
+Value* FunctionEmitter::Slot(Value* slots, int64_t slot, mlir::Value index) {
+  slots = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, slot);
+  if (!index) return slots;
+  return b_.CreateInBoundsGEP(b_.getInt64Ty(), slots,
+                              EmitAffine(b_, indices_.Read(index, values_)));
+}
+
+Value* FunctionEmitter::ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type) {
+  Value* at = Slot(ContextField(kArgumentsField), slot, index);
+  auto* load =
+      b_.CreateAlignedLoad(type->isIntegerTy(1) ? b_.getInt8Ty() : type, at, llvm::Align(8));
+  MarkInvariant(load);
+  return type->isIntegerTy(1) ? b_.CreateIsNotNull(load) : load;
+}
+
 Value* FunctionEmitter::AxisExtent(int64_t storage, int64_t axis) {
   if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(state_->storages[storage])) {
     return Argument(array.getExtentSlot(axis), b_.getInt64Ty());
@@ -107,14 +131,13 @@ FunctionEmitter::Address FunctionEmitter::Global(ir::GlobalOp op) {
   return NdarrayAddress(storage, llvm::cast<ir::NdarrayAttr>(attribute), op);
 }
 
-FunctionEmitter::Address FunctionEmitter::DenseAddress(int storage, ir::DenseAttr dense,
-                                                       ir::GlobalOp op) {
-  const int component = static_cast<int>(op.getComponent());
-  const int base = static_cast<int>(dense.getComponentBase(component));
+// `pointer` plus where the cell at the indices lies, plus a constant.
+Value* FunctionEmitter::DenseCell(ir::DenseAttr dense, int base, int64_t constant,
+                                  mlir::ValueRange indices, Value* pointer) {
   Affine offset;
-  offset.constant = dense.getComponentOffset(component);
+  offset.constant = constant;
   for (int axis = 0; axis < dense.getAxes(); ++axis) {
-    Affine index = indices_.Read(op.getIndices()[axis], values_);
+    Affine index = indices_.Read(indices[axis], values_);
     index.constant -= dense.getAxisOffset(axis);
     llvm::SmallVector<int, 4> digits;  // outermost first
     for (int d = 0; d < dense.getNumDigits(); ++d) {
@@ -128,14 +151,50 @@ FunctionEmitter::Address FunctionEmitter::DenseAddress(int storage, ir::DenseAtt
       offset.Add(digit, dense.getDigitStride(base, digits[i]));
     }
   }
-  Value* pointer = Argument(dense.getSlot() + base, b_.getPtrTy());
   if (Value* terms = EmitTerms(b_, offset)) {
     pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), pointer, terms);
   }
   if (offset.constant != 0) {
     pointer = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), pointer, offset.constant);
   }
+  return pointer;
+}
+
+FunctionEmitter::Address FunctionEmitter::DenseAddress(int storage, ir::DenseAttr dense,
+                                                       ir::GlobalOp op) {
+  const int component = static_cast<int>(op.getComponent());
+  const int base = static_cast<int>(dense.getComponentBase(component));
+  Value* pointer = Argument(dense.getSlot() + base, b_.getPtrTy());
+  pointer = DenseCell(dense, base, dense.getComponentOffset(component), op.getIndices(), pointer);
   return {pointer, state_->scopes.OfBase(storage, base)};
+}
+
+// The row-major number of the cell at the indices.
+Value* FunctionEmitter::NdarrayCell(int storage, ir::NdarrayAttr array, mlir::ValueRange indices) {
+  Value* linear = nullptr;
+  for (int axis = 0; axis < array.getAxes(); ++axis) {
+    Value* index = EmitAffine(b_, indices_.Read(indices[axis], values_));
+    if (array.getClamp()) {
+      Value* last = b_.CreateSub(AxisExtent(storage, axis), b_.getInt64(1));
+      index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, last);
+      index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index, b_.getInt64(0));
+    }
+    if (linear != nullptr) {
+      linear = b_.CreateMul(linear, Argument(array.getExtentSlot(axis), b_.getInt64Ty()), "", false,
+                            true);
+    }
+    linear = linear == nullptr ? index : b_.CreateAdd(linear, index, "", false, true);
+  }
+  return linear == nullptr ? b_.getInt64(0) : linear;
+}
+
+Value* FunctionEmitter::NdarrayCells(ir::NdarrayAttr array) {
+  Value* total = b_.getInt64(1);
+  for (int axis = 0; axis < array.getAxes(); ++axis) {
+    total =
+        b_.CreateMul(total, Argument(array.getExtentSlot(axis), b_.getInt64Ty()), "", false, true);
+  }
+  return total;
 }
 
 FunctionEmitter::Address FunctionEmitter::NdarrayAddress(int storage, ir::NdarrayAttr array,
@@ -143,29 +202,12 @@ FunctionEmitter::Address FunctionEmitter::NdarrayAddress(int storage, ir::Ndarra
   const int64_t components = array.getTypes().size();
   const int64_t component = op.getComponent();
   const int64_t bytes = Bytes(op.getType().getPointee());
-  llvm::Type* i64 = b_.getInt64Ty();
-  Value* linear = nullptr;
-  for (int axis = 0; axis < array.getAxes(); ++axis) {
-    Value* index = EmitAffine(b_, indices_.Read(op.getIndices()[axis], values_));
-    if (array.getClamp()) {
-      Value* last = b_.CreateSub(AxisExtent(storage, axis), b_.getInt64(1));
-      index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, last);
-      index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index, b_.getInt64(0));
-    }
-    if (linear != nullptr) {
-      linear = b_.CreateMul(linear, Argument(array.getExtentSlot(axis), i64), "", false, true);
-    }
-    linear = linear == nullptr ? index : b_.CreateAdd(linear, index, "", false, true);
-  }
-  if (linear == nullptr) linear = b_.getInt64(0);
+  Value* linear = NdarrayCell(storage, array, op.getIndices());
   Value* pointer = Argument(array.getSlot(), b_.getPtrTy());
   int64_t factor = bytes;
   if (array.getSoa()) {
-    Value* total = b_.getInt64(component);
-    for (int axis = 0; axis < array.getAxes(); ++axis) {
-      total = b_.CreateMul(total, Argument(array.getExtentSlot(axis), i64), "", false, true);
-    }
-    linear = b_.CreateAdd(linear, total, "", false, true);
+    Value* before = b_.CreateMul(b_.getInt64(component), NdarrayCells(array), "", false, true);
+    linear = b_.CreateAdd(linear, before, "", false, true);
   } else {
     factor *= components;
   }
@@ -175,6 +217,42 @@ FunctionEmitter::Address FunctionEmitter::NdarrayAddress(int storage, ir::Ndarra
     pointer = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), pointer, component * bytes);
   }
   return {pointer, state_->scopes.OfBase(storage, 0)};
+}
+
+// Components that do not lie one behind the other. Of arrays of components, the number
+// of the component is the slowest index; of fields, tables say where each lies.
+FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
+  const int storage = static_cast<int>(op.getStorage());
+  const int64_t first = op.getFirst(), count = op.getCount();
+  Value* index = EmitAffine(b_, indices_.Read(op.getIndex(), values_));
+  if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(state_->storages[storage])) {
+    Value* component = b_.CreateNSWAdd(index, b_.getInt64(first));
+    Value* linear = b_.CreateNSWAdd(NdarrayCell(storage, array, op.getIndices()),
+                                    b_.CreateNSWMul(component, NdarrayCells(array)));
+    llvm::Type* type = kiln::MemoryType(op.getType().getPointee(), b_.getContext());
+    Value* pointer = Argument(array.getSlot(), b_.getPtrTy());
+    return {b_.CreateInBoundsGEP(type, pointer, linear), state_->scopes.OfBase(storage, 0)};
+  }
+  auto dense = llvm::cast<ir::DenseAttr>(state_->storages[storage]);
+  const auto table = [&](auto value_of) -> Value* {
+    llvm::SmallVector<uint64_t> values;
+    for (int64_t c = first; c < first + count; ++c) values.push_back(value_of(c));
+    if (llvm::all_equal(values)) return b_.getInt64(values[0]);
+    auto* constant = llvm::ConstantDataArray::get(b_.getContext(), values);
+    auto* global = new llvm::GlobalVariable(*state_->module, constant->getType(), true,
+                                            llvm::GlobalValue::PrivateLinkage, constant);
+    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt64Ty(), global, index));
+  };
+  Value* slot = table([&](int64_t c) { return dense.getSlot() + dense.getComponentBase(c); });
+  Value* offset = table([&](int64_t c) { return dense.getComponentOffset(c); });
+  Value* slots = ContextField(kArgumentsField);
+  auto* base = b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getInt64Ty(), slots, slot));
+  MarkInvariant(base);
+  Value* pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), base, offset);
+  // The frontend has seen that all bases have one base's strides. It may be any of them, so
+  // no scope fits.
+  const int any = static_cast<int>(dense.getComponentBase(first));
+  return {DenseCell(dense, any, 0, op.getIndices(), pointer), kAnyBase};
 }
 
 FunctionEmitter::Address FunctionEmitter::Element(ir::ElementOp op) {
@@ -190,9 +268,15 @@ Value* FunctionEmitter::Alloca(llvm::Type* type, int64_t count) {
   return first.CreateAlloca(count == 1 ? type : llvm::ArrayType::get(type, count));
 }
 
+void FunctionEmitter::Tag(const Address& address, llvm::Instruction* access) {
+  if (address.memory != kLocal && address.memory != kAnyBase) {
+    state_->scopes.Tag(access, address.memory);
+  }
+}
+
 Value* FunctionEmitter::Load(const Address& address, mlir::Type type) {
   auto* load = b_.CreateLoad(kiln::MemoryType(type, b_.getContext()), address.pointer);
-  if (address.memory != kLocal) state_->scopes.Tag(load, address.memory);
+  Tag(address, load);
   // Any byte but 0 is true: arrays of the user's may hold others than 1.
   return type.isInteger(1) ? b_.CreateIsNotNull(load) : load;
 }
@@ -200,7 +284,7 @@ Value* FunctionEmitter::Load(const Address& address, mlir::Type type) {
 void FunctionEmitter::Store(const Address& address, Value* value) {
   if (value->getType()->isIntegerTy(1)) value = b_.CreateZExt(value, b_.getInt8Ty());
   auto* store = b_.CreateStore(value, address.pointer);
-  if (address.memory != kLocal) state_->scopes.Tag(store, address.memory);
+  Tag(address, store);
 }
 
 void FunctionEmitter::Zero(ir::ZeroOp op) {
@@ -208,7 +292,7 @@ void FunctionEmitter::Zero(ir::ZeroOp op) {
   const int64_t bytes = Bytes(llvm::cast<ir::AddrType>(op.getAddress().getType()).getPointee());
   auto* zero =
       b_.CreateMemSet(address.pointer, b_.getInt8(0), op.getCount() * bytes, llvm::Align(bytes));
-  if (address.memory != kLocal) state_->scopes.Tag(zero, address.memory);
+  Tag(address, zero);
 }
 
 }  // namespace kiln

@@ -121,6 +121,7 @@ class Kiln_CustomOp<string mnemonic, list<Trait> traits = []> : Kiln_Op<mnemonic
 }
 
 def Kiln_Scalar : AnyTypeOf<[AnySignlessInteger, AnyFloat]>;
+def Kiln_ScalarOrAddr : AnyTypeOf<[AnySignlessInteger, AnyFloat, Kiln_Addr]>;
 class Kiln_PointeeIs<string value> : TypesMatchWith<
     "the address is of the value's type", "address", value,
     "::llvm::cast<::kiln::ir::AddrType>($_self).getPointee()">;
@@ -135,16 +136,20 @@ def Kiln_KernelOp : Kiln_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
 }
 
 def Kiln_ArgumentOp : Kiln_Op<"argument", [Pure]> {
-  let summary = "the scalar in an argument slot";
-  let arguments = (ins I64Attr:$slot);
+  let summary = "the scalar in an argument slot, or in the one `index` slots on";
+  let arguments = (ins I64Attr:$slot, Optional<I32>:$index);
   let results = (outs Kiln_Scalar:$value);
-  let assemblyFormat = "$slot attr-dict `:` type($value)";
+  let assemblyFormat = "$slot (`[` $index^ `]`)? attr-dict `:` type($value)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "uint64_t":$slot),
+                            "build($_builder, $_state, type, slot, ::mlir::Value());">];
 }
 
 def Kiln_ResultOp : Kiln_Op<"result"> {
-  let summary = "writes a result slot";
-  let arguments = (ins I64Attr:$slot, Kiln_Scalar:$value);
-  let assemblyFormat = "$slot `,` $value attr-dict `:` type($value)";
+  let summary = "writes a result slot, or the one `index` slots on";
+  let arguments = (ins I64Attr:$slot, Kiln_Scalar:$value, Optional<I32>:$index);
+  let assemblyFormat = "$slot (`[` $index^ `]`)? `,` $value attr-dict `:` type($value)";
+  let builders = [OpBuilder<(ins "uint64_t":$slot, "::mlir::Value":$value),
+                            "build($_builder, $_state, slot, value, ::mlir::Value());">];
 }
 
 def Kiln_ExtentOp : Kiln_Op<"extent", [Pure]> {
@@ -167,6 +172,15 @@ def Kiln_GlobalOp : Kiln_Op<"global", [Pure]> {
   let results = (outs Kiln_Addr:$address);
   let assemblyFormat = [{ $storage `component` $component `[` $indices `]` attr-dict `:`
       type($address) }];
+}
+
+def Kiln_ComponentOp : Kiln_Op<"component", [Pure]> {
+  let summary = "address of component `first` + `index` of a storage, `count` of one type and strides";
+  let arguments = (ins I64Attr:$storage, I64Attr:$first, I64Attr:$count, I32:$index,
+                       Variadic<I32>:$indices);
+  let results = (outs Kiln_Addr:$address);
+  let assemblyFormat = [{ $storage `components` $first `,` $count `at` $index `[` $indices `]`
+      attr-dict `:` type($address) }];
 }
 
 def Kiln_LocalOp : Kiln_Op<"local"> {
@@ -230,14 +244,16 @@ def Kiln_RandomOp : Kiln_Op<"random", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Kiln_PrintOp : Kiln_Op<"print"> {
-  let summary = "sends (node id, values) to the client";
-  let arguments = (ins I64Attr:$node, Variadic<Kiln_Scalar>:$values);
+  let summary = "sends (node id, values) to the client; of an address as many scalars as `counts` says";
+  let arguments = (ins I64Attr:$node, Variadic<Kiln_ScalarOrAddr>:$values,
+                       OptionalAttr<DenseI64ArrayAttr>:$counts);
   let assemblyFormat = "$node `(` $values `)` attr-dict `:` `(` type($values) `)`";
 }
 
 def Kiln_AssertOp : Kiln_Op<"assert"> {
   let summary = "ends the task's chunk and fails the launch with (node id, values) unless true";
-  let arguments = (ins I1:$condition, I64Attr:$node, Variadic<Kiln_Scalar>:$values);
+  let arguments = (ins I1:$condition, I64Attr:$node, Variadic<Kiln_ScalarOrAddr>:$values,
+                       OptionalAttr<DenseI64ArrayAttr>:$counts);
   let assemblyFormat = "$condition `,` $node `(` $values `)` attr-dict `:` `(` type($values) `)`";
 }
 

@@ -90,12 +90,12 @@ class KernelMaker {
     b.setInsertionPointToEnd(&task.getBody().front());
     const mlir::Type type = ValueType(&context, scalar);
     const auto argument = [&](int64_t slot) -> Value {
-      return b.create<ir::ArgumentOp>(loc, type, b.getI64IntegerAttr(slot));
+      return b.create<ir::ArgumentOp>(loc, type, slot);
     };
     int64_t slot = 0;
     const Value x = argument(0), y = argument(1);
     for (const Value result : emit(b, loc, x, y)) {
-      b.create<ir::ResultOp>(loc, b.getI64IntegerAttr(slot++), result);
+      b.create<ir::ResultOp>(loc, slot++, result);
     }
     b.create<ir::ReturnOp>(loc);
     std::string text;

@@ -26,7 +26,7 @@ void Lowering::CheckBounds(const Node& node, const Scalars& indices) {
         b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ult, index, extent);
     inside = inside ? b_.create<mlir::arith::AndIOp>(loc_, inside, here) : here;
   }
-  b_.create<ir::AssertOp>(loc_, inside, node_, values);
+  b_.create<ir::AssertOp>(loc_, inside, node_, values, mlir::DenseI64ArrayAttr());
 }
 
 // Unsigned arithmetic wraps on purpose (hashes, random numbers); signed rarely does.
@@ -52,7 +52,7 @@ void Lowering::CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir:
       return;
   }
   mlir::Value right = b_.create<arith::XOrIOp>(loc_, wrong, Int(b_.getI1Type(), 1));
-  b_.create<ir::AssertOp>(loc_, right, node_, mlir::ValueRange({x, y}));
+  b_.create<ir::AssertOp>(loc_, right, node_, mlir::ValueRange({x, y}), mlir::DenseI64ArrayAttr());
 }
 
 // Whether the result of twice the width differs from that of the width itself.

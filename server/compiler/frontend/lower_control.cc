@@ -225,47 +225,106 @@ void Lowering::If(const Node& node) {
 Scalars Lowering::Choose(const Node& node) {
   mlir::OpBuilder::InsertionGuard guard(b_);
   mlir::Value condition = ConvertTo(proto::U1, ScalarOf(node.operands(0)), Operand(node, 0)[0]);
-  std::vector<Scalar> scalars;
-  types_.AppendScalars(node.type(), &scalars);
+  Choice choice;
   llvm::SmallVector<mlir::Type> types;
-  for (Scalar scalar : scalars) types.push_back(TypeOf(scalar));
+  ForEachTensor(types_, node.type(), [&](const Type& type) {
+    if (IsLarge(type)) {
+      choice.counts.push_back(type.NumElements());
+      choice.arrays.push_back(NewArray(type.scalar, type.NumElements()));
+      return;
+    }
+    for (uint64_t i = 0; i < type.NumElements(); ++i) {
+      types.push_back(TypeOf(type.scalar));
+      choice.arrays.push_back({});
+      choice.counts.push_back(1);
+    }
+  });
+  choices_.push_back(choice);
   auto branch = b_.create<ir::IfOp>(loc_, types, condition);
   for (int i = 0; i < 2; ++i) {
     b_.setInsertionPointToStart(&branch->getRegion(i).emplaceBlock());
     LowerBlock(node.blocks(i));
   }
-  return Scalars(branch.getResults());
+  choices_.pop_back();
+  Scalars out;
+  int scalar = 0;
+  for (mlir::Value array : choice.arrays) {
+    out.push_back(array ? array : branch.getResult(scalar++));
+  }
+  return out;
+}
+
+void Lowering::Yield(const Node& node) {
+  const Scalars& pieces = Operand(node, 0);
+  const Choice& choice = choices_.back();
+  Scalars scalars;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (!choice.arrays[i]) {
+      scalars.push_back(pieces[i]);
+      continue;
+    }
+    Repeat(choice.counts[i], [&](const Index& at) {
+      mlir::Value value = LoadFrom(pieces[i], at);
+      b_.create<ir::StoreOp>(loc_, value, ElementOf(choice.arrays[i], at));
+    });
+  }
+  b_.create<ir::YieldOp>(loc_, scalars);
 }
 
 // --- What leaves the kernel ----------------------------------------------------------
 
 void Lowering::Return(const Node& node) {
-  int slot = 0;
+  uint64_t slot = 0;
   for (int i = 0; i < node.operands_size(); ++i) {
-    const Scalars& values = Operand(node, i);
-    const Scalar from = ScalarOf(node.operands(i));
-    for (mlir::Value value : values) {
-      if (from != proto::SCALAR_NONE) value = ConvertTo(layout_.results[slot], from, value);
-      b_.create<ir::ResultOp>(loc_, slot++, value);
-    }
+    const Scalars& pieces = Operand(node, i);
+    auto piece = pieces.begin();
+    ForEachTensor(types_, function_.nodes(node.operands(i)).type(), [&](const Type& type) {
+      const uint64_t count = type.NumElements();
+      if (IsLarge(type)) {
+        mlir::Value array = *piece++;
+        Repeat(count, [&](const Index& at) {
+          b_.create<ir::ResultOp>(loc_, slot, LoadFrom(array, at), at.value);
+        });
+        slot += count;
+        return;
+      }
+      for (uint64_t e = 0; e < count; ++e) b_.create<ir::ResultOp>(loc_, slot++, *piece++);
+    });
   }
   b_.create<ir::ReturnOp>(loc_);
 }
 
-Scalars Lowering::AllOperands(const Node& node, int first) {
+Scalars Lowering::AllOperands(const Node& node, int first, mlir::DenseI64ArrayAttr* counts) {
   Scalars out;
-  for (int i = first; i < node.operands_size(); ++i) out.append(Operand(node, i));
+  llvm::SmallVector<int64_t> numbers;
+  bool any_large = false;
+  for (int i = first; i < node.operands_size(); ++i) {
+    out.append(Operand(node, i));
+    ForEachTensor(types_, function_.nodes(node.operands(i)).type(), [&](const Type& type) {
+      any_large |= IsLarge(type);
+      if (IsLarge(type)) {
+        numbers.push_back(type.NumElements());
+      } else {
+        numbers.append(type.NumElements(), 1);
+      }
+    });
+  }
+  if (any_large) *counts = b_.getDenseI64ArrayAttr(numbers);
   return out;
 }
 
 void Lowering::Print(const Node& node) {
-  b_.create<ir::PrintOp>(loc_, node_, AllOperands(node, 0));
+  mlir::DenseI64ArrayAttr counts;
+  const Scalars values = AllOperands(node, 0, &counts);
+  b_.create<ir::PrintOp>(loc_, node_, values, counts);
 }
 
 void Lowering::Assert(const Node& node) {
   if (!unit_.options().debug()) return;
   mlir::Value condition = ConvertTo(proto::U1, ScalarOf(node.operands(0)), Operand(node, 0)[0]);
-  b_.create<ir::AssertOp>(loc_, condition, node_, AllOperands(node, 1));
+  mlir::DenseI64ArrayAttr counts;
+  const Scalars values = AllOperands(node, 1, &counts);
+  b_.create<ir::AssertOp>(loc_, condition, node_, values, counts);
 }
 
 }  // namespace kiln

@@ -36,17 +36,25 @@ ir::AtomicKind KindOf(proto::Op op, Scalar scalar) {
 
 // --- Places ------------------------------------------------------------------------
 
-void Lowering::AddArrays(TypeId id, uint64_t first, Root* root) {
+const std::vector<Scalar>& Lowering::ScalarsOf(TypeId type) {
+  std::unique_ptr<std::vector<Scalar>>& scalars = scalars_of_[type];
+  if (!scalars) {
+    scalars = std::make_unique<std::vector<Scalar>>();
+    types_.AppendScalars(type, scalars.get());
+  }
+  return *scalars;
+}
+
+void Lowering::AddArrays(TypeId id, uint64_t first, bool all, Root* root) {
   const Type& type = types_[id];
   if (type.IsTensor()) {
-    mlir::Type address = ir::AddrType::get(context_, TypeOf(type.scalar));
+    if (!all && !IsLarge(type)) return;
     const uint64_t count = type.NumElements();
-    root->arrays.push_back(
-        {first, count, b_.create<ir::LocalArrayOp>(loc_, address, static_cast<int64_t>(count))});
+    root->arrays.push_back({first, count, NewArray(type.scalar, count)});
     return;
   }
   for (const auto& [name, member] : type.members) {
-    AddArrays(member, first, root);
+    AddArrays(member, first, all, root);
     first += types_.NumScalars(member);
   }
 }
@@ -54,35 +62,28 @@ void Lowering::AddArrays(TypeId id, uint64_t first, Root* root) {
 Place Lowering::Local(const Node& node) {
   roots_.push_back(std::make_unique<Root>());
   Root* root = roots_.back().get();
-  types_.AppendScalars(node.type(), &root->scalars);
-  if (dynamic_[node_]) AddArrays(node.type(), 0, root);
-  const uint64_t count = root->scalars.size();
+  root->scalars = &ScalarsOf(node.type());
+  AddArrays(node.type(), 0, dynamic_[node_], root);
+  const uint64_t count = root->scalars->size();
   root->cells.resize(count);
-  const Scalars* init = node.operands_size() > 0 ? &Operand(node, 0) : nullptr;
-  const Scalar from = init ? ScalarOf(node.operands(0)) : proto::SCALAR_NONE;
-  if (!init) {
-    for (const Root::Array& array : root->arrays) {
-      b_.create<ir::ZeroOp>(loc_, array.count, array.address);
-    }
-  }
   const Place whole{root, 0, count, {}};
   auto array = root->arrays.begin();
   for (uint64_t i = 0; i < count; ++i) {
-    while (array != root->arrays.end() && i >= array->first + array->count) ++array;
-    const bool in_array = array != root->arrays.end() && i >= array->first;
-    const Scalar scalar = root->scalars[i];
-    if (!in_array) {
-      root->cells[i] = b_.create<ir::LocalOp>(loc_, ir::AddrType::get(context_, TypeOf(scalar)));
-    } else if (!init) {
+    if (array != root->arrays.end() && i == array->first) {
+      i += array++->count - 1;
       continue;
     }
-    mlir::Value value = EmitConstant(b_, loc_, scalar, 0);
-    if (init) {
-      value = (*init)[init->size() == 1 ? 0 : i];
-      // A struct's scalars need no conversion: its type is the local's.
-      if (from != proto::SCALAR_NONE) value = ConvertTo(scalar, from, value);
+    const Scalar scalar = (*root->scalars)[i];
+    root->cells[i] = b_.create<ir::LocalOp>(loc_, ir::AddrType::get(context_, TypeOf(scalar)));
+    if (node.operands_size() > 0) continue;
+    b_.create<ir::StoreOp>(loc_, EmitConstant(b_, loc_, scalar, 0), root->cells[i]);
+  }
+  if (node.operands_size() > 0) {
+    StoreTo(whole, node.type(), node.operands(0));
+  } else {
+    for (const Root::Array& zeroed : root->arrays) {
+      b_.create<ir::ZeroOp>(loc_, zeroed.count, zeroed.address);
     }
-    b_.create<ir::StoreOp>(loc_, value, AddressOf(whole, i));
   }
   return whole;
 }
@@ -90,8 +91,8 @@ Place Lowering::Local(const Node& node) {
 Place Lowering::Element(const Node& node) {
   Place place = places_[node.operands(0)];
   const Type& type = types_[function_.nodes(node.operands(0)).type()];
-  const Position at = Linear(node, type.shape);
-  if (at.constant) return {place.root, place.first + std::min(at.number, place.count - 1), 1, {}};
+  const Index at = Linear(node, type.shape);
+  if (!at.value) return {place.root, place.first + std::min(at.number, place.count - 1), 1, {}};
   place.index = at.value;
   return place;
 }
@@ -109,17 +110,17 @@ Place Lowering::Member(const Node& node) {
 Place Lowering::Global(const Node& node) {
   roots_.push_back(std::make_unique<Root>());
   Root* root = roots_.back().get();
-  types_.AppendScalars(node.type(), &root->scalars);
+  root->scalars = &ScalarsOf(node.type());
   root->storage = storages_.of_param[node.index()];
   for (uint32_t operand : node.operands()) {
     root->indices.push_back(ConvertTo(proto::I32, ScalarOf(operand), values_[operand][0]));
   }
   if (unit_.options().debug() || unit_.options().check_bounds()) CheckBounds(node, root->indices);
-  return {root, 0, root->scalars.size(), {}};
+  return {root, 0, root->scalars->size(), {}};
 }
 
 mlir::Value Lowering::StorageAddress(const Root& root, uint64_t component) {
-  mlir::Type type = ir::AddrType::get(context_, TypeOf(root.scalars[component]));
+  mlir::Type type = ir::AddrType::get(context_, TypeOf((*root.scalars)[component]));
   return b_.create<ir::GlobalOp>(loc_, type, root.storage, component, root.indices);
 }
 
@@ -138,78 +139,175 @@ mlir::Value Lowering::AddressOf(const Place& place, uint64_t scalar) {
   return {};
 }
 
-// Elements `stride` bytes apart are an array; others are selected among.
-mlir::Value Lowering::DynamicAddress(const Place& place) {
-  const Root& root = *place.root;
-  mlir::Value first;
-  bool contiguous = true;
-  if (root.storage >= 0) {
-    first = StorageAddress(root, place.first);
-    auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[root.storage]);
-    auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storages_.attributes[root.storage]);
-    contiguous = !ndarray || !ndarray.getSoa();
-    const int64_t bytes = ScalarBytes(root.scalars[place.first]);
-    for (uint64_t i = 1; dense && i < place.count; ++i) {
-      const int64_t here = place.first + i;
-      contiguous = contiguous && dense.getComponentBase(here) == dense.getComponentBase(here - 1) &&
-                   dense.getComponentOffset(here) == dense.getComponentOffset(here - 1) + bytes;
-    }
-  } else {
-    for (const Root::Array& array : root.arrays) {
-      if (array.first == place.first) first = array.address;
-    }
-    KILN_CHECK(first);
+mlir::Value Lowering::AddressAt(const Place& place, const Index& at) {
+  if (!at.value) return AddressOf(place, at.number);
+  Place element = place;
+  element.index = at.value;
+  return DynamicAddress(element);
+}
+
+// Whether the components from `first` on lie one behind the other. Asked for every
+// access, so the run that each component is in is looked for once.
+bool Lowering::IsContiguous(int storage, uint64_t first, uint64_t count) {
+  if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storages_.attributes[storage])) {
+    return !ndarray.getSoa();
   }
-  if (contiguous) return b_.create<ir::ElementOp>(loc_, first.getType(), first, place.index);
-  mlir::Value chosen = first;
+  auto dense = llvm::cast<ir::DenseAttr>(storages_.attributes[storage]);
+  contiguous_.resize(storages_.attributes.size());
+  std::vector<uint32_t>& run = contiguous_[storage];
+  const uint64_t components = dense.getTypes().size();
+  for (uint64_t i = run.size(); i < components; ++i) {
+    auto type = llvm::cast<mlir::TypeAttr>(dense.getTypes()[i]).getValue();
+    const int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
+    const bool follows = i > 0 && dense.getComponentBase(i) == dense.getComponentBase(i - 1) &&
+                         dense.getComponentOffset(i) == dense.getComponentOffset(i - 1) + bytes;
+    run.push_back(follows ? run.back() : i);
+  }
+  return run[first] == run[first + count - 1];
+}
+
+// Whether the place's components have bases of which each has strides of its own.
+bool Lowering::HasUnevenStrides(int storage, const Place& place) {
+  auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
+  return dense && !dense.getBaseStrides().empty() &&
+         dense.getComponentBase(place.first) !=
+             dense.getComponentBase(place.first + place.count - 1);
+}
+
+mlir::Value Lowering::SelectedAddress(const Place& place) {
+  mlir::Value chosen = StorageAddress(*place.root, place.first);
   for (uint64_t i = 1; i < place.count; ++i) {
     mlir::Value here =
         b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::eq, place.index, Int32(i));
-    chosen =
-        b_.create<mlir::arith::SelectOp>(loc_, here, StorageAddress(root, place.first + i), chosen);
+    chosen = b_.create<mlir::arith::SelectOp>(loc_, here,
+                                              StorageAddress(*place.root, place.first + i), chosen);
   }
   return chosen;
 }
 
+mlir::Value Lowering::DynamicAddress(const Place& place) {
+  const Root& root = *place.root;
+  mlir::Value first;
+  if (root.storage < 0) {
+    for (const Root::Array& array : root.arrays) {
+      if (array.first == place.first) first = array.address;
+    }
+    KILN_CHECK(first);
+  } else if (IsContiguous(root.storage, place.first, place.count)) {
+    first = StorageAddress(root, place.first);
+  } else if (HasUnevenStrides(root.storage, place)) {
+    return SelectedAddress(place);
+  } else {
+    mlir::Type type = ir::AddrType::get(context_, TypeOf((*root.scalars)[place.first]));
+    return b_.create<ir::ComponentOp>(loc_, type, root.storage, place.first, place.count,
+                                      place.index, root.indices);
+  }
+  return b_.create<ir::ElementOp>(loc_, first.getType(), first, place.index);
+}
+
 // --- Memory ------------------------------------------------------------------------
 
-Scalars Lowering::Load(const Node& node) {
-  const Place& place = places_[node.operands(0)];
-  const uint64_t count = place.index ? 1 : place.count;
+Scalars Lowering::LoadPieces(TypeId id, const Place& place) {
+  const Type& type = types_[id];
   Scalars out;
-  for (uint64_t i = 0; i < count; ++i) {
-    out.push_back(b_.create<ir::LoadOp>(loc_, TypeOf(place.root->scalars[place.first + i]),
-                                        AddressOf(place, i)));
+  if (type.IsStruct()) {
+    Place member{place.root, place.first, 0, {}};
+    for (const auto& [name, of] : type.members) {
+      member.count = types_.NumScalars(of);
+      out.append(LoadPieces(of, member));
+      member.first += member.count;
+    }
+    return out;
+  }
+  const auto load = [&](const Index& at) {
+    return b_.create<ir::LoadOp>(loc_, TypeOf(type.scalar), AddressAt(place, at));
+  };
+  if (place.index) {
+    out.push_back(b_.create<ir::LoadOp>(loc_, TypeOf(type.scalar), DynamicAddress(place)));
+  } else if (IsLarge(type)) {
+    out.push_back(NewArray(type.scalar, place.count));
+    Repeat(place.count, [&](const Index& at) {
+      mlir::Value value = load(at);
+      b_.create<ir::StoreOp>(loc_, value, ElementOf(out[0], at));
+    });
+  } else {
+    for (uint64_t i = 0; i < place.count; ++i) out.push_back(load({i, {}, {}, {}}));
   }
   return out;
 }
 
-void Lowering::Store(const Node& node) {
-  const Place& place = places_[node.operands(0)];
-  const Scalars& value = Operand(node, 1);
-  const Scalar from = ScalarOf(node.operands(1));
-  const uint64_t count = place.index ? 1 : place.count;
-  for (uint64_t i = 0; i < count; ++i) {
-    mlir::Value scalar = value[value.size() == 1 ? 0 : i];
-    if (from != proto::SCALAR_NONE) {
-      scalar = ConvertTo(place.root->scalars[place.first + i], from, scalar);
+// Takes from `pieces` what the place holds.
+void Lowering::StorePieces(TypeId id, const Place& place, llvm::ArrayRef<mlir::Value>* pieces) {
+  const Type& type = types_[id];
+  const auto next = [pieces] {
+    mlir::Value piece = pieces->front();
+    *pieces = pieces->drop_front();
+    return piece;
+  };
+  if (type.IsStruct()) {
+    Place member{place.root, place.first, 0, {}};
+    for (const auto& [name, of] : type.members) {
+      member.count = types_.NumScalars(of);
+      StorePieces(of, member, pieces);
+      member.first += member.count;
     }
-    b_.create<ir::StoreOp>(loc_, scalar, AddressOf(place, i));
+  } else if (place.index) {
+    b_.create<ir::StoreOp>(loc_, next(), DynamicAddress(place));
+  } else if (IsLarge(type)) {
+    mlir::Value from = next();
+    Repeat(place.count, [&](const Index& at) {
+      mlir::Value value = LoadFrom(from, at);
+      b_.create<ir::StoreOp>(loc_, value, AddressAt(place, at));
+    });
+  } else {
+    for (uint64_t i = 0; i < place.count; ++i) {
+      b_.create<ir::StoreOp>(loc_, next(), AddressOf(place, i));
+    }
   }
+}
+
+Scalars Lowering::Load(const Node& node) {
+  return LoadPieces(node.type(), places_[node.operands(0)]);
+}
+
+// The checker has seen that the value is of the place's type.
+void Lowering::StoreTo(const Place& place, TypeId type, uint32_t value) {
+  if (IsLarge(types_[type])) return StoreTensor(place, value);
+  if (deferred_[value]) values_[value] = Materialised(value);
+  llvm::ArrayRef<mlir::Value> pieces = values_[value];
+  StorePieces(type, place, &pieces);
+}
+
+void Lowering::Store(const Node& node) {
+  const uint32_t value = node.operands(1);
+  StoreTo(places_[node.operands(0)], function_.nodes(value).type(), value);
 }
 
 Scalars Lowering::Atomic(const Node& node) {
   const Place& place = places_[node.operands(0)];
-  const Scalars& value = Operand(node, 1);
-  const Scalar from = ScalarOf(node.operands(1));
-  const uint64_t count = place.index ? 1 : place.count;
+  const Type& type = types_[node.type()];
+  const auto atomic = [&](const Index& at, mlir::Value address) {
+    mlir::Value value = ElementAt(node.operands(1), at);
+    return b_.create<ir::AtomicOp>(loc_, TypeOf(type.scalar), KindOf(node.op(), type.scalar), value,
+                                   address);
+  };
+  if (place.index) return {atomic({}, DynamicAddress(place))};
   Scalars out;
-  for (uint64_t i = 0; i < count; ++i) {
-    const Scalar to = place.root->scalars[place.first + i];
-    mlir::Value scalar = ConvertTo(to, from, value[value.size() == 1 ? 0 : i]);
-    out.push_back(b_.create<ir::AtomicOp>(loc_, TypeOf(to), KindOf(node.op(), to), scalar,
-                                          AddressOf(place, i)));
+  if (!IsLarge(type)) {
+    for (uint64_t i = 0; i < place.count; ++i) {
+      const Index at{i, {}, {}, {}};
+      out.push_back(atomic(at, AddressOf(place, i)));
+    }
+    return out;
   }
+  // The old values only where somebody asks for them.
+  if (deferred_[node.operands(1)]) SettlePicked(function_.nodes(node.operands(1)));
+  if (ReadsElsewhere(node.operands(1), place, false)) Settle(node.operands(1));
+  if (uses_[node_] > 0) out.push_back(NewArray(type.scalar, place.count));
+  RepeatOver(type, HasPick(node.operands(1)), [&](const Index& at) {
+    mlir::Value old = atomic(at, AddressAt(place, at));
+    if (!out.empty()) b_.create<ir::StoreOp>(loc_, old, ElementOf(out[0], at));
+  });
   return out;
 }
 

@@ -97,13 +97,16 @@ Lowering::Lowering(const proto::CompileUnit& unit, const TypeTable& types,
       places_(function_.nodes_size()),
       indices_(function_.nodes_size()),
       index_scalar_(function_.nodes_size()),
-      dynamic_(function_.nodes_size()) {
+      dynamic_(function_.nodes_size()),
+      deferred_(function_.nodes_size()),
+      uses_(function_.nodes_size()) {
   emit_.fast_math = unit.options().fast_math();
   emit_.debug = unit.options().debug();
 }
 
 void Lowering::LowerKernel(const std::vector<uint32_t>& nodes) {
   FindDynamicLocals(nodes);
+  if (function_.blocks_size() > 0) FindDeferred(0);
   if (function_.blocks_size() > 0) LowerBlock(0);
   if (!Terminated()) b_.create<ir::ReturnOp>(loc_);
 }
@@ -178,8 +181,7 @@ void Lowering::LowerNode(uint32_t id) {
     case proto::RETURN:
       return Return(node);
     case proto::YIELD:
-      b_.create<ir::YieldOp>(loc_, Operand(node, 0));
-      return;
+      return Yield(node);
     case proto::PRINT:
       return Print(node);
     case proto::ASSERT:
@@ -203,7 +205,7 @@ void Lowering::LowerNode(uint32_t id) {
       return;
     }
     default:
-      values_[id] = LowerValue(node);
+      if (!deferred_[id]) values_[id] = LowerValue(node);
   }
 }
 

@@ -18,14 +18,16 @@ Scalars Lowering::LowerValue(const Node& node) {
       return {EmitConstant(b_, loc_, types_[node.type()].scalar, node.index())};
     case proto::PARAM:
       return Param(node);
-    case proto::UNARY:
-      return Unary(node);
     case proto::BINARY:
-      return node.op() == proto::OP_MATMUL ? Matmul(node) : Binary(node);
+      if (node.op() == proto::OP_MATMUL) return Matmul(node);
+      [[fallthrough]];
+    case proto::UNARY:
     case proto::TERNARY:
-      return Ternary(node);
     case proto::CAST_TO:
-      return CastTo(node);
+    case proto::PICK:
+      return Elementwise(node);
+    case proto::REDUCE:
+      return Reduce(node);
     case proto::MAKE_TENSOR:
       return MakeTensor(node);
     case proto::MAKE_STRUCT:
@@ -55,11 +57,9 @@ Scalars Lowering::LowerValue(const Node& node) {
     default: {
       Unsupported(std::string("'") + FindNode(node.kind())->spelling + "'");
       // Something to go on with, so that more can be found.
-      std::vector<Scalar> scalars;
-      types_.AppendScalars(node.type(), &scalars);
-      Scalars zeros;
-      for (Scalar scalar : scalars) zeros.push_back(EmitConstant(b_, loc_, scalar, 0));
-      return zeros;
+      Node local;
+      local.set_type(node.type());
+      return LoadPieces(node.type(), Local(local));
     }
   }
 }
@@ -84,15 +84,16 @@ bool Lowering::ConstantIndex(uint32_t id, uint64_t* value) const {
   return node.kind() == proto::CONST;
 }
 
-Lowering::Position Lowering::Linear(const Node& node, const std::vector<uint32_t>& shape) {
-  Position at{true, 0, {}};
+Index Lowering::Linear(const Node& node, const std::vector<uint32_t>& shape) {
+  Index at;
+  bool constant = true;
   for (size_t d = 0; d < shape.size(); ++d) {
     uint64_t number;
-    const uint32_t operand = node.operands(1 + d);
-    at.constant = at.constant && ConstantIndex(operand, &number);
+    constant = constant && ConstantIndex(node.operands(1 + d), &number);
     at.number = at.number * shape[d] + number;
   }
-  if (at.constant) return at;
+  if (constant) return at;
+  at.number = 0;
   for (size_t d = 0; d < shape.size(); ++d) {
     const uint32_t operand = node.operands(1 + d);
     mlir::Value index = ConvertTo(proto::I32, ScalarOf(operand), values_[operand][0]);
@@ -104,16 +105,42 @@ Lowering::Position Lowering::Linear(const Node& node, const std::vector<uint32_t
   return at;
 }
 
+uint64_t Lowering::NumPieces(TypeId id) const {
+  const Type& type = types_[id];
+  if (IsLarge(type)) return 1;
+  if (!type.IsStruct()) return types_.NumScalars(id);
+  uint64_t pieces = 0;
+  for (const auto& [name, member] : type.members) pieces += NumPieces(member);
+  return pieces;
+}
+
+// The scalars and tensors of a type, in order.
+void ForEachTensor(const TypeTable& types, TypeId id, llvm::function_ref<void(const Type&)> visit) {
+  if (!types[id].IsStruct()) return visit(types[id]);
+  for (const auto& [name, member] : types[id].members) ForEachTensor(types, member, visit);
+}
+
 // --- Handlers --------------------------------------------------------------------
 
 Scalars Lowering::Param(const Node& node) {
-  std::vector<Scalar> scalars;
-  types_.AppendScalars(node.type(), &scalars);
   Scalars out;
-  for (Scalar scalar : scalars) {
-    out.push_back(b_.create<ir::ArgumentOp>(loc_, TypeOf(scalar),
-                                            layout_.first_slot[node.index()] + out.size()));
-  }
+  uint64_t slot = layout_.first_slot[node.index()];
+  const auto append = [&](const Type& type) {
+    if (!IsLarge(type)) {
+      for (uint64_t i = 0; i < type.NumElements(); ++i) {
+        out.push_back(b_.create<ir::ArgumentOp>(loc_, TypeOf(type.scalar), slot++));
+      }
+      return;
+    }
+    const uint64_t count = type.NumElements();
+    out.push_back(NewArray(type.scalar, count));
+    Repeat(count, [&](const Index& at) {
+      mlir::Value value = b_.create<ir::ArgumentOp>(loc_, TypeOf(type.scalar), slot, at.value);
+      b_.create<ir::StoreOp>(loc_, value, ElementOf(out.back(), at));
+    });
+    slot += count;
+  };
+  ForEachTensor(types_, node.type(), append);
   return out;
 }
 
@@ -129,29 +156,44 @@ static Scalar OperandScalar(const OpInfo& info, Scalar result, Scalar a, Scalar 
   }
 }
 
-Scalars Lowering::Unary(const Node& node) {
-  const Scalar from = ScalarOf(node.operands(0));
-  const Scalar to =
-      OperandScalar(*FindOp(node.op()), types_[node.type()].scalar, from, proto::SCALAR_NONE);
-  Scalars out;
-  for (mlir::Value x : Operand(node, 0)) {
-    out.push_back(EmitUnary(b_, loc_, node.op(), to, ConvertTo(to, from, x), emit_));
+mlir::Value Lowering::Compute(const Node& node, const Index& at) {
+  const Scalar to = types_[node.type()].scalar;
+  const auto scalar_of = [&](int i) {
+    return i < node.operands_size() ? ScalarOf(node.operands(i)) : proto::SCALAR_NONE;
+  };
+  const auto operand = [&](int i, Scalar scalar) {
+    return ConvertTo(scalar, scalar_of(i), ElementAt(node.operands(i), at));
+  };
+  switch (node.kind()) {
+    case proto::UNARY: {
+      const Scalar of = OperandScalar(*FindOp(node.op()), to, scalar_of(0), proto::SCALAR_NONE);
+      return EmitUnary(b_, loc_, node.op(), of, operand(0, of), emit_);
+    }
+    case proto::BINARY: {
+      const Scalar of = OperandScalar(*FindOp(node.op()), to, scalar_of(0), scalar_of(1));
+      mlir::Value x = operand(0, of), y = operand(1, of);
+      if (emit_.debug) CheckArithmetic(node.op(), of, x, y);
+      return EmitBinary(b_, loc_, node.op(), of, x, y, emit_);
+    }
+    case proto::TERNARY: {
+      mlir::Value condition = operand(0, proto::U1), x = operand(1, to), y = operand(2, to);
+      return EmitTernary(b_, loc_, node.op(), to, condition, x, y, emit_);
+    }
+    case proto::PICK:
+      return ComputePick(node, at);
+    default:  // CAST_TO
+      if (node.op() != proto::OP_BIT_CAST) return operand(0, to);
+      return EmitBitCast(b_, loc_, scalar_of(0), to, ElementAt(node.operands(0), at));
   }
-  return out;
 }
 
-Scalars Lowering::Binary(const Node& node) {
-  const Scalar left = ScalarOf(node.operands(0)), right = ScalarOf(node.operands(1));
-  const Scalar to = OperandScalar(*FindOp(node.op()), types_[node.type()].scalar, left, right);
-  const Scalars &a = Operand(node, 0), &b = Operand(node, 1);
-  const size_t count = types_.NumScalars(node.type());
+Scalars Lowering::Elementwise(const Node& node) {
+  const Type& type = types_[node.type()];
+  if (type.IsStruct()) return Operand(node, 0);  // a cast to the same struct
+  if (IsLarge(type)) return Materialised(node_);
+  const uint64_t count = type.NumElements();
   Scalars out;
-  for (size_t i = 0; i < count; ++i) {
-    mlir::Value x = ConvertTo(to, left, a[a.size() == 1 ? 0 : i]);
-    mlir::Value y = ConvertTo(to, right, b[b.size() == 1 ? 0 : i]);
-    if (emit_.debug) CheckArithmetic(node.op(), to, x, y);
-    out.push_back(EmitBinary(b_, loc_, node.op(), to, x, y, emit_));
-  }
+  for (uint64_t i = 0; i < count; ++i) out.push_back(Compute(node, {i, {}, {}, {}}));
   return out;
 }
 
@@ -159,6 +201,7 @@ Scalars Lowering::Binary(const Node& node) {
 Scalars Lowering::Matmul(const Node& node) {
   const Type& left = types_[function_.nodes(node.operands(0)).type()];
   const Type& right = types_[function_.nodes(node.operands(1)).type()];
+  if (IsLarge(left) || IsLarge(right) || IsLarge(types_[node.type()])) return MatmulInLoops(node);
   const Scalar to = types_[node.type()].scalar;
   const uint32_t inner = left.shape.back();
   const uint32_t rows = left.shape.size() == 2 ? left.shape[0] : 1;
@@ -180,80 +223,50 @@ Scalars Lowering::Matmul(const Node& node) {
   return out;
 }
 
-Scalars Lowering::Ternary(const Node& node) {
-  const Scalars &c = Operand(node, 0), &a = Operand(node, 1), &b = Operand(node, 2);
-  const Scalar to = types_[node.type()].scalar;
-  const Scalar of_c = ScalarOf(node.operands(0)), of_a = ScalarOf(node.operands(1)),
-               of_b = ScalarOf(node.operands(2));
-  const size_t count = types_.NumScalars(node.type());
-  Scalars out;
-  for (size_t i = 0; i < count; ++i) {
-    out.push_back(EmitTernary(b_, loc_, node.op(), to,
-                              ConvertTo(proto::U1, of_c, c.size() == 1 ? c[0] : c[i]),
-                              ConvertTo(to, of_a, a.size() == 1 ? a[0] : a[i]),
-                              ConvertTo(to, of_b, b.size() == 1 ? b[0] : b[i]), emit_));
-  }
-  return out;
-}
-
-Scalars Lowering::CastTo(const Node& node) {
-  const Scalars& x = Operand(node, 0);
-  if (types_[node.type()].IsStruct()) return x;
-  const Scalar from = ScalarOf(node.operands(0)), to = types_[node.type()].scalar;
-  const size_t count = types_.NumScalars(node.type());
-  Scalars out;
-  for (size_t i = 0; i < count; ++i) {
-    mlir::Value value = x.size() == 1 ? x[0] : x[i];
-    out.push_back(node.op() == proto::OP_BIT_CAST ? EmitBitCast(b_, loc_, from, to, value)
-                                                  : ConvertTo(to, from, value));
-  }
-  return out;
-}
-
 Scalars Lowering::MakeTensor(const Node& node) {
-  const Scalar to = types_[node.type()].scalar;
+  const Type& type = types_[node.type()];
   Scalars out;
   for (uint32_t operand : node.operands()) {
-    out.push_back(ConvertTo(to, ScalarOf(operand), values_[operand][0]));
+    out.push_back(ConvertTo(type.scalar, ScalarOf(operand), values_[operand][0]));
   }
-  return out;
+  if (!IsLarge(type)) return out;
+  mlir::Value array = NewArray(type.scalar, out.size());
+  for (uint64_t i = 0; i < out.size(); ++i) {
+    b_.create<ir::StoreOp>(loc_, out[i], ElementOf(array, {i, {}, {}, {}}));
+  }
+  return {array};
 }
 
 Scalars Lowering::MakeStruct(const Node& node) {
   Scalars out;
-  for (uint32_t operand : node.operands()) out.append(values_[operand]);
+  for (int i = 0; i < node.operands_size(); ++i) out.append(Operand(node, i));
   return out;
 }
 
 Scalars Lowering::GetMember(const Node& node) {
   const Type& type = types_[function_.nodes(node.operands(0)).type()];
   uint64_t first = 0;
-  for (uint64_t m = 0; m < node.index(); ++m) first += types_.NumScalars(type.members[m].second);
+  for (uint64_t m = 0; m < node.index(); ++m) first += NumPieces(type.members[m].second);
   const Scalars& all = Operand(node, 0);
-  return Scalars(all.begin() + first, all.begin() + first + types_.NumScalars(node.type()));
+  return Scalars(all.begin() + first, all.begin() + first + NumPieces(node.type()));
 }
 
 Scalars Lowering::Extract(const Node& node) {
+  const uint32_t tensor = node.operands(0);
+  const Type& type = types_[function_.nodes(tensor).type()];
+  Index at = Linear(node, type.shape);
+  at.number = std::min<uint64_t>(at.number, type.NumElements() - 1);
+  if (IsLarge(type)) return {ElementAt(tensor, at)};
   const Scalars& all = Operand(node, 0);
-  const Position at = Linear(node, types_[function_.nodes(node.operands(0)).type()].shape);
-  if (at.constant) return {all[std::min<uint64_t>(at.number, all.size() - 1)]};
-  if (all.size() <= kMaxSelected) {
-    mlir::Value chosen = all[0];
-    for (size_t i = 1; i < all.size(); ++i) {
-      mlir::Value here =
-          b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::eq, at.value, Int32(i));
-      chosen = b_.create<mlir::arith::SelectOp>(loc_, here, all[i], chosen);
-    }
-    return {chosen};
+  if (!at.value) return {all[at.number]};
+  if (all.size() > kMaxSelected) return {LoadFrom(InMemory(tensor), at)};
+  mlir::Value chosen = all[0];
+  for (size_t i = 1; i < all.size(); ++i) {
+    mlir::Value here =
+        b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::eq, at.value, Int32(i));
+    chosen = b_.create<mlir::arith::SelectOp>(loc_, here, all[i], chosen);
   }
-  mlir::Type address = ir::AddrType::get(context_, all[0].getType());
-  mlir::Value array = b_.create<ir::LocalArrayOp>(loc_, address, all.size());
-  for (size_t i = 0; i < all.size(); ++i) {
-    b_.create<ir::StoreOp>(loc_, all[i],
-                           b_.create<ir::ElementOp>(loc_, array.getType(), array, Int32(i)));
-  }
-  mlir::Value element = b_.create<ir::ElementOp>(loc_, array.getType(), array, at.value);
-  return {b_.create<ir::LoadOp>(loc_, all[0].getType(), element)};
+  return {chosen};
 }
 
 Scalars Lowering::Random(const Node& node) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "lang/argument_layout.h"
 #include "lang/type.h"
 #include "mlir/IR/Builders.h"
@@ -17,15 +18,31 @@
 
 namespace kiln {
 
-// A value: its scalars, members in order, tensors row-major.
+// A value in pieces, members in order: its scalars, tensors row-major. A large tensor is
+// one piece, the address of an array that nothing writes to while the value is used.
 using Scalars = llvm::SmallVector<mlir::Value, 4>;
+
+inline bool IsLarge(const Type& type) {
+  return type.IsTensor() && type.NumElements() > kMaxScalarised;
+}
+
+// The scalars and tensors of a type, in order.
+void ForEachTensor(const TypeTable& types, TypeId id, llvm::function_ref<void(const Type&)> visit);
+
+// Where an element stands in its tensor, row-major: a number, or a run-time i32. Loops
+// over two dimensions say the row and the column too.
+struct Index {
+  uint64_t number = 0;
+  mlir::Value value;
+  mlir::Value row, column;
+};
 
 // Memory that a LOCAL or GLOBAL node names, scalar by scalar.
 struct Root {
-  std::vector<Scalar> scalars;  // the type of each
+  const std::vector<Scalar>* scalars;  // the type of each; a type's own
   // Of a local: a cell per scalar, null where `arrays` has it.
   std::vector<mlir::Value> cells;
-  // First scalar and array of each tensor that is indexed by a run-time value.
+  // First scalar and array of each tensor that is large or indexed by a run-time value.
   struct Array {
     uint64_t first;
     uint64_t count;
@@ -80,17 +97,35 @@ class Lowering {
   // lower_values.cc
   Scalars LowerValue(const Node& node);
   Scalars Param(const Node& node);
-  Scalars Unary(const Node& node);
-  Scalars Binary(const Node& node);
+  Scalars Elementwise(const Node& node);
+  mlir::Value Compute(const Node& node, const Index& at);
   Scalars Matmul(const Node& node);
-  Scalars Ternary(const Node& node);
-  Scalars CastTo(const Node& node);
   Scalars MakeTensor(const Node& node);
   Scalars MakeStruct(const Node& node);
   Scalars Extract(const Node& node);
   Scalars GetMember(const Node& node);
   Scalars Random(const Node& node);
   Scalars Shape(const Node& node);
+
+  // lower_tensors.cc: large tensors.
+  void FindDeferred(uint32_t block);
+  mlir::Value ElementAt(uint32_t id, const Index& at);
+  mlir::Value ComputePick(const Node& node, const Index& at);
+  Scalars Materialised(uint32_t id);
+  mlir::Value InMemory(uint32_t id);
+  bool ReadsElsewhere(uint32_t id, const Place& target, bool moved);
+  bool HasPick(uint32_t id) const;
+  mlir::Value NewArray(Scalar scalar, uint64_t count);
+  mlir::Value ElementOf(mlir::Value array, const Index& at);
+  mlir::Value LoadFrom(mlir::Value array, const Index& at);
+  void Repeat(uint64_t count, llvm::function_ref<void(const Index&)> body);
+  void RepeatOver(const Type& type, bool rows, llvm::function_ref<void(const Index&)> body);
+  void StoreTensor(const Place& place, uint32_t id);
+  void Settle(uint32_t id);
+  void SettlePicked(const Node& node);
+  bool MayAlias(int storage, int other) const;
+  Scalars Reduce(const Node& node);
+  Scalars MatmulInLoops(const Node& node);
 
   // lower_memory.cc
   Place Local(const Node& node);
@@ -100,11 +135,19 @@ class Lowering {
   Scalars Load(const Node& node);
   void Store(const Node& node);
   Scalars Atomic(const Node& node);
+  Scalars LoadPieces(TypeId type, const Place& place);
+  void StorePieces(TypeId type, const Place& place, llvm::ArrayRef<mlir::Value>* pieces);
+  void StoreTo(const Place& place, TypeId type, uint32_t value);
   mlir::Value AddressOf(const Place& place, uint64_t scalar);
+  mlir::Value AddressAt(const Place& place, const Index& at);
   mlir::Value DynamicAddress(const Place& place);
+  mlir::Value SelectedAddress(const Place& place);
+  bool HasUnevenStrides(int storage, const Place& place);
   mlir::Value StorageAddress(const Root& root, uint64_t component);
-  // Arrays for the tensors of a type whose scalars start at `first`.
-  void AddArrays(TypeId type, uint64_t first, Root* root);
+  bool IsContiguous(int storage, uint64_t first, uint64_t count);
+  // Arrays for the tensors of a type whose scalars start at `first`: the large ones, or all.
+  void AddArrays(TypeId type, uint64_t first, bool all, Root* root);
+  const std::vector<Scalar>& ScalarsOf(TypeId type);
 
   // lower_checks.cc: what debug mode asserts, at the node that is checked.
   void CheckBounds(const Node& node, const Scalars& indices);
@@ -117,6 +160,7 @@ class Lowering {
   void While(const Node& node);
   void If(const Node& node);
   Scalars Choose(const Node& node);
+  void Yield(const Node& node);
   void Return(const Node& node);
   void Print(const Node& node);
   void Assert(const Node& node);
@@ -133,10 +177,16 @@ class Lowering {
   void ParallelNest(const Scalars& lowers, const Scalars& uppers, const proto::LoopConfig& config,
                     int over, uint32_t block, llvm::function_ref<void(Scalars)> enter);
   Scalars IndicesFromDigits(ir::DenseAttr dense, const Scalars& digits);
-  Scalars AllOperands(const Node& node, int first);
+  // The pieces of the operands from `first` on, and how many scalars each has.
+  Scalars AllOperands(const Node& node, int first, mlir::DenseI64ArrayAttr* counts);
 
   // Helpers.
-  const Scalars& Operand(const Node& node, int i) const { return values_[node.operands(i)]; }
+  const Scalars& Operand(const Node& node, int i) {
+    const uint32_t id = node.operands(i);
+    if (deferred_[id]) values_[id] = Materialised(id);
+    return values_[id];
+  }
+  uint64_t NumPieces(TypeId type) const;
   Scalar ScalarOf(uint32_t id) const;  // element scalar of a value node
   mlir::Type TypeOf(Scalar scalar) { return ValueType(context_, scalar); }
   mlir::Value ConvertTo(Scalar to, Scalar from, mlir::Value value);
@@ -144,12 +194,7 @@ class Lowering {
   mlir::Value Int(mlir::Type type, int64_t value);
   bool ConstantIndex(uint32_t id, uint64_t* value) const;
   // Row-major position of an element: a number where all indices are constant.
-  struct Position {
-    bool constant;
-    uint64_t number;
-    mlir::Value value;
-  };
-  Position Linear(const Node& node, const std::vector<uint32_t>& shape);
+  Index Linear(const Node& node, const std::vector<uint32_t>& shape);
   Scalars DenseExtents(int storage, mlir::Type type);  // per digit
   mlir::Value AxisExtent(int storage, int axis, mlir::Type type);
 
@@ -173,6 +218,19 @@ class Lowering {
   std::vector<Scalar> index_scalar_;
   std::vector<std::unique_ptr<Root>> roots_;
   std::vector<bool> dynamic_;  // locals that a run-time value indexes
+  // Large tensors that their users compute or read element by element.
+  std::vector<bool> deferred_;
+  std::vector<uint32_t> uses_;                    // by node
+  uint32_t writes_ = 0;                           // nodes met by FindDeferred that write memory
+  llvm::DenseMap<uint32_t, mlir::Value> picked_;  // small tensors in memory, for picks
+  // Of each open CHOOSE, by piece: the array of a large one (or null), its elements.
+  struct Choice {
+    Scalars arrays;
+    llvm::SmallVector<uint64_t> counts;
+  };
+  std::vector<Choice> choices_;
+  absl::flat_hash_map<TypeId, std::unique_ptr<std::vector<Scalar>>> scalars_of_;
+  std::vector<std::vector<uint32_t>> contiguous_;  // by storage; see IsContiguous
 };
 
 }  // namespace kiln

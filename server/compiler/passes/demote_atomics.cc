@@ -84,12 +84,16 @@ bool IsInjective(mlir::Attribute storage, int64_t axis) {
 
 // Whether the address is a cell of the iteration's own.
 bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
+  // Whichever element of the cell it is.
+  while (auto element = address.getDefiningOp<ir::ElementOp>()) address = element.getArray();
   auto global = address.getDefiningOp<ir::GlobalOp>();
-  if (!global) return false;
+  auto component = address.getDefiningOp<ir::ComponentOp>();
+  if (!global && !component) return false;
   auto kernel = loop->getParentOfType<ir::KernelOp>();
-  mlir::Attribute storage = kernel.getStorages()[global.getStorage()];
+  mlir::Attribute storage =
+      kernel.getStorages()[global ? global.getStorage() : component.getStorage()];
   llvm::SmallVector<bool> seen(loop.getLowers().size());
-  for (mlir::Value index : global.getIndices()) {
+  for (mlir::Value index : global ? global.getIndices() : component.getIndices()) {
     const int64_t axis = out->axes.size();
     if (!ParseAxis(index, loop, &out->axes.emplace_back())) return false;
     if (!IsInjective(storage, axis)) continue;

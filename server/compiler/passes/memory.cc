@@ -6,15 +6,15 @@ namespace kiln {
 
 namespace {
 
-MemoryClass StorageClass(ir::GlobalOp global, bool any_component) {
-  auto kernel = global->getParentOfType<ir::KernelOp>();
-  mlir::Attribute storage = kernel.getStorages()[global.getStorage()];
+// `component` -1: any of the cell's.
+MemoryClass StorageClass(mlir::Operation* access, int64_t number, int64_t component) {
+  auto kernel = access->getParentOfType<ir::KernelOp>();
+  mlir::Attribute storage = kernel.getStorages()[number];
   int64_t alias = 0;
   if (auto dense = llvm::dyn_cast<ir::DenseAttr>(storage)) alias = dense.getAlias();
   if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storage)) alias = ndarray.getAlias();
   if (alias != 0) return {MemoryClass::kAliasSet, alias};
-  return {MemoryClass::kStorage, static_cast<int64_t>(global.getStorage()),
-          any_component ? -1 : static_cast<int64_t>(global.getComponent())};
+  return {MemoryClass::kStorage, number, component};
 }
 
 // An index as a value plus a number.
@@ -50,7 +50,12 @@ MemoryClass ClassOf(mlir::Value address) {
   if (auto temporary = llvm::dyn_cast<ir::TemporaryOp>(op)) {
     return {MemoryClass::kTemporary, static_cast<int64_t>(temporary.getOffset())};
   }
-  if (auto global = llvm::dyn_cast<ir::GlobalOp>(op)) return StorageClass(global, element);
+  if (auto global = llvm::dyn_cast<ir::GlobalOp>(op)) {
+    return StorageClass(op, global.getStorage(), element ? -1 : global.getComponent());
+  }
+  if (auto component = llvm::dyn_cast<ir::ComponentOp>(op)) {
+    return StorageClass(op, component.getStorage(), -1);
+  }
   if (auto select = llvm::dyn_cast<mlir::arith::SelectOp>(op)) {
     MemoryClass a = ClassOf(select.getTrueValue());
     const MemoryClass b = ClassOf(select.getFalseValue());

@@ -33,8 +33,8 @@ int64_t ScalarBytes(mlir::Type type) {
 
 // Computed again in every task that uses it: cheap, and the same at any time.
 bool IsRematerialised(mlir::Operation* op) {
-  if (llvm::isa<ir::ArgumentOp, ir::ExtentOp, ir::OuterExtentOp, ir::GlobalOp, ir::ElementOp,
-                ir::TemporaryOp, mlir::arith::ConstantOp>(op)) {
+  if (llvm::isa<ir::ArgumentOp, ir::ExtentOp, ir::OuterExtentOp, ir::GlobalOp, ir::ComponentOp,
+                ir::ElementOp, ir::TemporaryOp, mlir::arith::ConstantOp>(op)) {
     return true;
   }
   // Floats may be dear (division) and gain nothing.
