@@ -222,8 +222,6 @@ def _compare_one(t, kind, left, right):
         return function(left, right)
     if kind is _ast.Is or kind is _ast.IsNot:
         spelling = "is" if kind is _ast.Is else "is not"
-        if left is None or right is None:
-            return (left is right) == (kind is _ast.Is)
         raise say.operator_taichi_scope_not_supported(spelling=spelling)
     if not t.static:
         raise say.only_inside_static(kind=kind.__name__)

@@ -6,6 +6,7 @@ import sys
 from _ast import (
     AST,
     Assign,
+    AsyncFunctionDef,
     Attribute,
     AugAssign,
     Call,
@@ -246,7 +247,7 @@ class FunctionSource:
                 end += 1
         self._text = text
         node = module.body[0]
-        while not isinstance(node, FunctionDef):
+        while not isinstance(node, (FunctionDef, AsyncFunctionDef)):
             node = node.body[0]
         return node
 

@@ -12,6 +12,7 @@ inlined function's error then gets the place of the call, and so on outwards.
 """
 
 import sys
+from _ast import FunctionDef
 
 from .. import types as ti_types
 from ..diagnostics import say
@@ -168,6 +169,14 @@ class Transformer:
                 break
         self.leave(mark)
 
+    def body(self):
+        """Transforms the function itself."""
+        tree = self.source.tree
+        if tree.__class__ is FunctionDef:
+            self.block(tree.body)
+        else:
+            self.visit(tree)  # `async def`: refused as any node without a handler
+
     def runtime_block(self, statements):
         """A block that is one in the kernel, too: what ends it ends only it."""
         self.ctx.depth += 1
@@ -233,10 +242,10 @@ class Transformer:
             return RefDict(parts) if mutable else parts
         else:
             node = 0
-            if kind is not str and value is not None and not isinstance(value, type):
+            if value is not None and not isinstance(value, type):
                 node = ctx.node_or_none(value)
             if not node:
-                if isinstance(value, complex):
+                if kind in _NEVER_NAMED:
                     raise say.invalid_constant_scalar_data_type(kind=kind)
                 return value
             value = Expr(ctx, node)
@@ -262,6 +271,12 @@ class Transformer:
         return value
 
 
+# What a name of a kernel cannot stand for.
+_NEVER_NAMED = frozenset(
+    (str, bytes, complex, set, frozenset, type(...), type(sys), type(len), type(lambda: 0))
+)
+
+
 def build_kernel(ctx, source, arguments, returns):
     """Transforms the kernel `source` into ctx.builder.
 
@@ -281,7 +296,7 @@ def build_kernel(ctx, source, arguments, returns):
         t.immutable = frozenset(p.name for p in source.parameters)
         for parameter, argument in zip(source.parameters, arguments):
             t.create(parameter.name, argument)
-        t.block(source.tree.body)
+        t.body()
         if returns and t.status != RETURNED:
             raise say.kernel_returns_nothing()
     except (TaichiCompilationError, TaichiRuntimeTypeError) as error:
@@ -319,7 +334,7 @@ def inline(ctx, func, arguments, inlined_at=0, is_method=False):
         t.names[parameter.name] = value
     returns = source.returns
     t.returns = () if returns is EMPTY or returns is None else return_types(returns)
-    t.block(source.tree.body)
+    t.body()
     ctx.inline_depth -= 1
     return t.result
 
