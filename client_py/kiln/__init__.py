@@ -133,7 +133,8 @@ def _submodule(name):
                 raise
     if name in _MODULES or name in _MISSING:
         raise AttributeError(f"'ti.{name}' is not supported by Kiln yet")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    text = f"module '{__name__}' has no attribute '{name}'"
+    raise AttributeError(text, name=name, obj=sys.modules[__name__])  # Python adds the near name
 
 
 def __dir__():

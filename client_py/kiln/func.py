@@ -1,7 +1,7 @@
 """@ti.func, @ti.pyfunc and @ti.real_func: functions that kernels call."""
 
 from . import types as ti_types
-from .diagnostics import say
+from .diagnostics import near, say
 from .frontend import active
 from .frontend.source import EMPTY, FunctionSource
 
@@ -76,7 +76,8 @@ class Func:
             else:
                 raise say.func_parameter_missing(name=name)
         for name in kwargs:
-            raise say.func_unexpected_argument(name=name)
+            hint = near(name, [p.name for p in parameters])
+            raise say.func_unexpected_argument(name=name, hint=hint)
         return bound
 
 

@@ -10,7 +10,7 @@ from _thread import RLock
 
 from . import _native, errors, events, runtime, snode
 from . import types as ti_types
-from .diagnostics import say
+from .diagnostics import near, say
 from .field import Field, flatten
 from .frontend.source import EMPTY, FunctionSource
 
@@ -84,7 +84,7 @@ class Kernel(_native.KernelBase):
         names = [p.name for p in parameters]
         for name, value in kwargs.items():
             if name not in names:
-                raise say.kernel_unexpected_argument(name=name)
+                raise say.kernel_unexpected_argument(name=name, hint=near(name, names))
             position = names.index(name)
             if position < len(args):
                 raise say.kernel_multiple_values_for_argument(name=name)

@@ -6,7 +6,7 @@ import sys
 
 from . import _native
 from . import types as ti_types
-from .diagnostics import say
+from .diagnostics import near, say
 
 
 class Arch:
@@ -209,7 +209,8 @@ def init(
         raise say.default_up_always_unsigned_type_default_ip_please()
     unknown = [name for name in options if name not in _OPTIONS]
     if unknown:
-        raise say.unrecognized_keyword_argument_s_for_ti(names=", ".join(unknown))
+        hint = near(unknown[0], _OPTIONS)
+        raise say.unrecognized_keyword_argument_s_for_ti(names=", ".join(unknown), hint=hint)
     reset()
     environment = _environment()
     cfg.default_fp = _default_type("default_fp", default_fp, environment, ti_types.f32)

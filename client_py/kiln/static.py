@@ -35,7 +35,7 @@ class NDRange:
     def __init__(self, *args):
         bounds = []
         for arg in args:
-            if isinstance(arg, (list, tuple)):
+            if isinstance(arg, (list, tuple, range)):
                 if len(arg) != 2:
                     raise say.every_argument_ndrange_should_scalar_or()
                 begin, end = arg
@@ -117,7 +117,10 @@ def loop_config(
     """Directives for the loop that follows in the kernel."""
     ctx = active.context()
     if ctx is None:
-        return
+        raise say.loop_config_outside_of_a_kernel()
+    for value in (block_dim, parallelize):
+        if value is not None and not isinstance(value, int):
+            raise say.loop_config_of_a_value(kind=type(value))
     config = {}
     if serialize:
         config["serialize"] = True

@@ -64,7 +64,7 @@ ROWS = {
         TaichiSyntaxError,
         "Too many arguments. Expected ({names}), got ({given}).",
     ),
-    "func_unexpected_argument": (TaichiSyntaxError, "Unexpected argument '{name}'."),
+    "func_unexpected_argument": (TaichiSyntaxError, "Unexpected argument '{name}'.{hint}"),
     "gradients_kernels_are_not_supported_yet": (
         TaichiRuntimeError,
         "gradients of kernels are not supported yet (kernel '{kernel}')",
@@ -107,7 +107,7 @@ ROWS = {
         TaichiSyntaxError,
         "\nToo many arguments. Expected ({expected}), got ({given}).",
     ),
-    "kernel_unexpected_argument": (TaichiSyntaxError, "\nUnexpected argument '{name}'."),
+    "kernel_unexpected_argument": (TaichiSyntaxError, "\nUnexpected argument '{name}'.{hint}"),
     "ndarray_argument_ndim": (
         ValueError,
         "Invalid value for argument {name} - required ndim={ndim}, but {count}d "

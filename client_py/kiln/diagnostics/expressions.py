@@ -10,6 +10,7 @@ from ..errors import (
 )
 
 ROWS = {
+    "no_such_attribute": (TaichiCompilationError, "AttributeError: {reason}.{hint}"),
     "bit_cast_for_kernels_there_no_typed": (
         TaichiTypeError,
         "bit_cast() is for kernels; there is no typed value in Python scope",
@@ -106,7 +107,7 @@ ROWS = {
         TaichiNameError,
         'Name "{name}" is not bound yet in the enclosing function',
     ),
-    "name_not_defined": (TaichiNameError, 'Name "{name}" is not defined'),
+    "name_not_defined": (TaichiNameError, 'Name "{name}" is not defined{hint}'),
     "negative_indices_are_not_supported_taichi": (
         TaichiSyntaxError,
         "Negative indices are not supported in Taichi kernels.",
@@ -196,7 +197,7 @@ ROWS = {
     "value_type_cannot_called": (TaichiTypeError, "A value of type {type} cannot be called"),
     "value_type_has_no_attribute": (
         TaichiTypeError,
-        "A value of type {type} has no attribute '{name}'",
+        "A value of type {type} has no attribute '{name}'{hint}",
     ),
     "value_type_has_no_len": (TaichiTypeError, "A value of type {type} has no len()"),
     "vec_only_has_attributes_got": (

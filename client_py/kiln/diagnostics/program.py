@@ -39,6 +39,6 @@ ROWS = {
     "unknown_architecture_name": (TaichiRuntimeError, "Unknown architecture name: {name}"),
     "unrecognized_keyword_argument_s_for_ti": (
         KeyError,
-        "Unrecognized keyword argument(s) for ti.init: {names}",
+        "Unrecognized keyword argument(s) for ti.init: {names}{hint}",
     ),
 }

@@ -3,6 +3,14 @@
 from ..errors import TaichiRuntimeTypeError, TaichiSyntaxError, TaichiTypeError
 
 ROWS = {
+    "loop_config_of_a_value": (
+        TaichiTypeError,
+        "Options of loop_config are numbers known while the kernel is compiled, not {kind}",
+    ),
+    "loop_config_outside_of_a_kernel": (
+        TaichiSyntaxError,
+        "ti.loop_config() can only be called inside a kernel",
+    ),
     "annotated_variable_needs_value": (TaichiSyntaxError, "An annotated variable needs a value"),
     "argument_is_immutable": (
         TaichiSyntaxError,

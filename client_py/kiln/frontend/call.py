@@ -5,7 +5,7 @@ import builtins
 
 from .. import _native, matrix, ops
 from .. import types as ti_types
-from ..diagnostics import say
+from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from ..func import BoundFunc, Func
 from ..static import static, static_assert
@@ -313,10 +313,19 @@ def _warn_foreign(t, node):
     t.ctx.warn(t.source, node.lineno, text, SyntaxWarning, shown)
 
 
+def _unexpected_keyword(reason):
+    """The misspelt option that Python's TypeError names, or None."""
+    _, found, tail = reason.partition("unexpected keyword argument '")
+    return tail.rstrip("'") if found else None
+
+
 def _wrong_call(func, args, error):
     name = getattr(func, "__name__", type(func).__name__)
     reason = str(error).replace("Expr", "Taichi Expression")
     advice = ""
+    wrong = _unexpected_keyword(reason)
+    if wrong:
+        advice = near(wrong, getattr(getattr(func, "__code__", None), "co_varnames", ()))
     module = getattr(func, "__module__", None)
     if module in ("math", "numpy") and any(isinstance(a, Expr) for a in args):
         if name in ops.__all__:

@@ -7,7 +7,6 @@ on them append nodes. A Ref is loaded when it is consumed by an operator.
 
 from .. import _native
 from ..diagnostics import say
-from ..errors import TaichiTypeError
 
 OPS = _native.OPS
 
@@ -37,12 +36,12 @@ class Expr:
     def __getattr__(self, name):
         if name[:2] == "__":
             raise AttributeError(name)
-        from .tensor import attribute
+        from .tensor import find_attribute
 
-        try:
-            return attribute(self, name)
-        except TaichiTypeError as error:
-            raise AttributeError(str(error)) from None
+        found = find_attribute(self, name)
+        if found is None:
+            raise AttributeError(name)
+        return found
 
     def __getitem__(self, index):
         from .subscript import subscript

@@ -4,7 +4,7 @@ import _ast
 import operator
 
 from .. import types as ti_types
-from ..diagnostics import say
+from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from .expr import OPS, Expr, Ref
 from .struct_value import StructRef
@@ -267,7 +267,13 @@ def python_attribute(t, base, attr):
         from .loops import field_filler
 
         return field_filler(base)
-    value = getattr(base, attr)
+    try:
+        value = getattr(base, attr)
+    except AttributeError as error:
+        hint = near(attr, dir(base))
+        if not hint:
+            raise
+        raise say.no_such_attribute(reason=error, hint=hint) from error
     trace = t.ctx.trace
     if trace is not None:
         trace.attribute(base, attr, value, t.source)

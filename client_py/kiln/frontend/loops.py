@@ -50,7 +50,7 @@ def _decorator(t, node):
     if node.__class__ is not _ast.Call:
         return None, None
     inner = None
-    if node.args and node.args[0].__class__ is _ast.Call:
+    if len(node.args) == 1 and node.args[0].__class__ is _ast.Call:
         inner = _callee(t, node.args[0].func)
     return _callee(t, node.func), inner
 
@@ -86,7 +86,7 @@ def _static_for(t, node):
             _warn_unrolled(t, node, limit)
         mark = len(t.undo)
         if several:
-            items = list(value)
+            items = _items(value)
             if len(items) != len(targets.elts):
                 raise say.number_targets_not_equal_value_length()
             for element, item in zip(targets.elts, items):
@@ -102,6 +102,13 @@ def _static_for(t, node):
                 t.status = NORMAL
             break
     t.loops.pop()
+
+
+def _items(value):
+    try:
+        return list(value)
+    except TypeError:
+        raise say.cannot_unpack_type(kind=type(value)) from None
 
 
 def _bind_static(t, target, value):
@@ -227,6 +234,9 @@ def _bind_scalars(t, targets, indices):
 
 def _bind_vector(t, targets, indices):
     ctx = t.ctx
+    if not indices:  # a field without dimensions has one element, at ()
+        t.create(targets[0], ())
+        return
     node = t.builder.make_tensor([i.node for i in indices], (len(indices),))
     t.declare(targets[0], Expr(ctx, node, indices))
 

@@ -24,7 +24,7 @@ from _ast import (
 )
 
 from .. import _native
-from ..diagnostics import say
+from ..diagnostics import near, say
 from ..errors import TaichiNameError
 
 # What a read gives that finds nothing.
@@ -143,8 +143,9 @@ class FunctionSource:
                 continue
             yield name, cell
 
-    def resolve(self, name):
-        """What a name that the function does not define means now."""
+    def resolve(self, name, local=()):
+        """What a name that the function does not define means now. local: the names that it
+        does define, for a hint."""
         fn = self.fn
         code = fn.__code__
         if name in code.co_freevars:
@@ -153,50 +154,8 @@ class FunctionSource:
                 return cell.cell_contents
             except ValueError:
                 raise say.name_not_bound_yet_enclosing_function(name=name) from None
-        found = fn.__globals__.get(name, MISSING)
-        if found is MISSING:
-            found = getattr(builtins, name, MISSING)
-            if found is MISSING:
-                raise say.name_not_defined(name=name)
-        return found
-
-    # --- identity: what a warm start compares
-
-    @property
-    def is_own(self):
-        """Whether the function is a part of Kiln."""
-        return self.file.startswith(_HERE)
-
-    @property
-    def fingerprint(self):
-        """Says what the function's text is, whatever its comments, blank lines and place; None if
-        there is no text."""
-        if self.is_own:
-            # As the package is, so is the text.
-            place = f"{self.file[len(_HERE) :]}:{self.first_line}:{self.name}"
-            return place.encode()
-        block = self._read_block()
-        return block and block[0]
-
-    @property
-    def code_lines(self):
-        """Numbers of those lines of the file that hold the function's code."""
-        return self._read_block()[1]
-
-    def rank(self, line):
-        """Which of the code lines `line` is."""
-        return self.code_lines.index(line)
-
-    def has_line(self, line):
-        block = self._read_block()
-        return block is not None and line in block[1]
-
-    def _read_block(self):
-        if self._block is MISSING:
-            self._block = None
-            if self._lines:
-                self._block = _native.read_function(self._lines, self.first_line, _NESTED_FSTRINGS)
-        return self._block
+from .. import _native
+from ..diagnostics import near, say
 
     # --- text and tree
 

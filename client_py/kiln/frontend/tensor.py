@@ -1,6 +1,6 @@
 """Attributes of kernel values: swizzles, struct members, matrix methods."""
 
-from ..diagnostics import say
+from ..diagnostics import near, say
 from .expr import Expr, Ref
 
 GROUPS = ("xyzw", "rgba", "stpq")
@@ -35,6 +35,19 @@ def swizzle(name, shape):
 
 def attribute(base, name):
     """base.name: a value, a Ref (one component of a Ref) or a Method."""
+    found = find_attribute(base, name)
+    if found is not None:
+        return found
+    from ..matrix_ops import METHODS
+
+    info = base.type
+    candidates = [*METHODS, "shape"] if info.shape else [member for member, _ in info.members]
+    hint = near(name, candidates)
+    raise say.value_type_has_no_attribute(type=info.name, name=name, hint=hint)
+
+
+def find_attribute(base, name):
+    """The same; None if there is no such attribute."""
     ctx = base.ctx
     info = base.type
     if info.members:
@@ -61,7 +74,7 @@ def attribute(base, name):
         return info.shape
     if name in ("n", "m") and info.shape:
         return (info.shape + (1,))[name == "m"]
-    raise say.value_type_has_no_attribute(type=info.name, name=name)
+    return None
 
 
 def attribute_address(base, name):

@@ -204,7 +204,7 @@ class Transformer:
     def lookup(self, name):
         found = self.names.get(name, _MISSING)
         if found is _MISSING:
-            found = self.source.resolve(name)
+            found = self.source.resolve(name, self.names)
             trace = self.ctx.trace
             if trace is not None:
                 trace.name(self.source, name, found)

@@ -86,7 +86,7 @@ def range_of_a_float_constant(show):
     show.error(k)
 
 
-@case()
+@case(differs="mistakes let pass")
 def range_of_a_vector(show):
     @ti.kernel
     def k():
@@ -96,7 +96,7 @@ def range_of_a_vector(show):
     show.error(k)
 
 
-@case()
+@case(differs="mistakes without a message")
 def range_with_two_targets(show):
     @ti.kernel
     def k():
@@ -106,7 +106,7 @@ def range_with_two_targets(show):
     show.error(k)
 
 
-@case()
+@case(differs="mistakes without a message")
 def range_into_an_element(show):
     f = numbered(2)
 
@@ -142,7 +142,7 @@ def nested_ranges(show):
     show(f)
 
 
-@case()
+@case(differs="plain Python")
 def loop_over_a_python_range_object(show):
     f = numbered(4)
     r = range(1, 3)
@@ -155,7 +155,7 @@ def loop_over_a_python_range_object(show):
     show.error(k)
 
 
-@case()
+@case(differs="plain Python")
 def range_through_an_alias(show):
     f = numbered(4)
     myrange = range
@@ -252,7 +252,7 @@ def ndrange_of_a_shape(show):
     show(f)
 
 
-@case()
+@case(differs="plain Python")
 def ndrange_made_outside(show):
     f = ti.field(ti.i32, (3, 4))
     area = ti.ndrange((1, 3), (1, 3))
@@ -475,7 +475,7 @@ def struct_for_with_wrong_targets(show):
     show.error(group)
 
 
-@case()
+@case(differs="mistakes without a message")
 def struct_for_inside_a_loop(show):
     a = ti.field(ti.i32, 2)
 
@@ -488,7 +488,7 @@ def struct_for_inside_a_loop(show):
     show.error(k)
 
 
-@case()
+@case(differs="mistakes without a message")
 def struct_for_inside_a_branch(show):
     a = ti.field(ti.i32, 2)
 
@@ -565,7 +565,7 @@ def loop_over_enumerate_without_static(show):
 # --- static loops
 
 
-@case()
+@case(differs="plain Python")
 def static_loops_of_every_source(show):
     table = {"a": 1, "b": 2}
     pairs = [(1, 2), (3, 4)]
@@ -596,7 +596,7 @@ def static_loops_of_every_source(show):
     show(k())
 
 
-@case()
+@case(differs="plain Python")
 def static_loop_over_items_of_a_dict(show):
     table = {"a": 1, "b": 2}
 
@@ -628,7 +628,7 @@ def static_loop_over_fields(show):
     show([f[None] for f in fields])
 
 
-@case()
+@case(differs="plain Python")
 def static_loop_over_reversed_and_sorted(show):
     @ti.kernel
     def k() -> ti.types.vector(2, ti.i32):
@@ -676,7 +676,7 @@ def static_loop_over_a_run_time_ndrange(show):
     show.error(k, 2)
 
 
-@case()
+@case(differs="mistakes let pass")
 def static_loop_with_wrong_targets(show):
     @ti.kernel
     def k():
@@ -686,7 +686,7 @@ def static_loop_with_wrong_targets(show):
     show.error(k)
 
 
-@case()
+@case(differs="mistakes let pass")
 def static_loop_with_two_targets_over_numbers(show):
     @ti.kernel
     def k():
@@ -740,7 +740,7 @@ def grouped_of_a_range(show):
     show.error(k)
 
 
-@case()
+@case(differs="mistakes without a message")
 def static_loop_variable_assigned(show):
     @ti.kernel
     def k() -> ti.i32:
@@ -1243,7 +1243,7 @@ def loop_config_with_positional_options(show):
     show.error(k)
 
 
-@case()
+@case(differs="mistakes without a message")
 def loop_config_outside_of_a_kernel(show):
     show.error(ti.loop_config, serialize=True)
 
@@ -1260,17 +1260,6 @@ def loop_config_with_a_run_time_value(show):
 
 
 @case()
-def old_names_of_loop_config(show):
-    @ti.kernel
-    def k() -> ti.i32:
-        s = 0
-        ti.block_local(s)
-        return s
-
-    show.error(k)
-
-
-@case()
 def loop_config_without_a_loop(show):
     @ti.kernel
     def k() -> ti.i32:
@@ -1278,3 +1267,13 @@ def loop_config_without_a_loop(show):
         return 1
 
     show(k())
+
+
+@case()
+def one_index_over_a_static_range_in_ndrange(show):
+    @ti.kernel
+    def k():
+        for i in ti.ndrange(ti.static(range(2))):
+            pass
+
+    show.error(k)
