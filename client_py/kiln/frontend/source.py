@@ -154,8 +154,54 @@ class FunctionSource:
                 return cell.cell_contents
             except ValueError:
                 raise say.name_not_bound_yet_enclosing_function(name=name) from None
-from .. import _native
-from ..diagnostics import near, say
+        found = fn.__globals__.get(name, MISSING)
+        if found is MISSING:
+            found = getattr(builtins, name, MISSING)
+            if found is MISSING:
+                raise say.name_not_defined(name=name, hint=self._hint(name, local))
+        return found
+
+    def _hint(self, name, local):
+        known = [*local, *self.fn.__code__.co_freevars, *self.fn.__globals__, *dir(builtins)]
+        return near(name, known)
+
+    # --- identity: what a warm start compares
+
+    @property
+    def is_own(self):
+        """Whether the function is a part of Kiln."""
+        return self.file.startswith(_HERE)
+
+    @property
+    def fingerprint(self):
+        """Says what the function's text is, whatever its comments, blank lines and place; None if
+        there is no text."""
+        if self.is_own:
+            # As the package is, so is the text.
+            place = f"{self.file[len(_HERE) :]}:{self.first_line}:{self.name}"
+            return place.encode()
+        block = self._read_block()
+        return block and block[0]
+
+    @property
+    def code_lines(self):
+        """Numbers of those lines of the file that hold the function's code."""
+        return self._read_block()[1]
+
+    def rank(self, line):
+        """Which of the code lines `line` is."""
+        return self.code_lines.index(line)
+
+    def has_line(self, line):
+        block = self._read_block()
+        return block is not None and line in block[1]
+
+    def _read_block(self):
+        if self._block is MISSING:
+            self._block = None
+            if self._lines:
+                self._block = _native.read_function(self._lines, self.first_line, _NESTED_FSTRINGS)
+        return self._block
 
     # --- text and tree
 
