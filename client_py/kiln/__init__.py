@@ -76,6 +76,7 @@ _offer(
     "runtime", "amdgpu arm64 cfg cpu cuda dx11 dx12 gles gpu init metal opengl reset sync vulkan"
 )
 _offer("runtime", "x64 x86_64")
+_offer("simt.block", "global_thread_idx")
 _offer("snode", "FieldsBuilder SNode axes i ij ijk ijkl ijl ik ikl il j jk jkl jl k kl l root")
 _offer("snode", "activate append deactivate deactivate_all_snodes get_addr is_active length")
 _offer("snode", "rescale_index")
@@ -94,9 +95,7 @@ _MODULES = frozenset(
     "tools types ui".split()
 )
 # Names of the language that Kiln does not have yet.
-_MISSING = frozenset(
-    "ArgPack Mesh MeshInstance Texture argpack global_thread_idx mesh_patch_idx".split()
-)
+_MISSING = frozenset("ArgPack Mesh MeshInstance Texture argpack mesh_patch_idx".split())
 
 __all__ = sorted(
     {*_NAMES, "field", "func", "kernel", "math", "ndarray", "static", "tools", "types"}

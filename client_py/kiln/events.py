@@ -6,6 +6,7 @@ one attribute look-up when nobody listens.
 """
 
 _kernel_listeners = []
+made = []  # (name, tier, wait_seconds, compile_seconds) of each kernel instance, for the profiler
 _frame_listeners = []
 _total_listeners = []
 
@@ -42,6 +43,7 @@ def frames(total):
 
 def kernel_ready(name, tier, wait_seconds, compile_seconds=0.0):
     """Publishes that an instance of the kernel `name` can run."""
+    made.append((name, tier, wait_seconds, compile_seconds))
     for callback in tuple(_kernel_listeners):
         callback(name, tier, wait_seconds, compile_seconds)
 

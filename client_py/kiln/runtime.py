@@ -228,10 +228,10 @@ def init(
     if cfg.cpu_max_num_threads == 0:
         cfg.cpu_max_num_threads = _native.default_threads()
     if cfg.kernel_profiler:
-        from . import profiler
+        from .profiler import kernel_profiler
 
-        profiler.enabled = True
-        _native.set_profiler(profiler.record)
+        kernel_profiler.start()
+        _native.set_profiler(kernel_profiler.record)
     initialized = True
 
 

@@ -458,6 +458,14 @@ def reset_trees():
     _root_builder = None
 
 
+def tree_sizes():
+    """(names of its fields, bytes) of each tree."""
+    for builder in _live_trees:
+        places = [node for node in builder.root._walk() if node._kind == _PLACE]
+        names = dict.fromkeys(node._field._name or "unnamed" for node in places)
+        yield list(names), builder._tree.bytes
+
+
 def _axis_list(axes):
     axes = axes if isinstance(axes, (list, tuple)) else [axes]
     numbers = [a.value if isinstance(a, Axis) else int(a) for a in axes]

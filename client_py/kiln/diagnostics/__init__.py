@@ -9,13 +9,23 @@ and is used by its id:
 
     raise say.argument_is_immutable(name=name)
 
-To add one: a row in the module of its area (calls, checks, expressions, fields, program,
+To add one: a row in the module of its area (calls, checks, expressions, fields, program, simt,
 statements, tensors, triplets), and a language case that shows it. tests/diagnostics_test.py fails
 for a text outside the table, a use that does not fit its row, a row that nothing uses, and a row
 that no case shows. Texts of the native parts are in lang/diagnostics.h, under the same rules.
 """
 
-AREAS = ("calls", "checks", "expressions", "fields", "program", "statements", "tensors", "triplets")
+AREAS = (
+    "calls",
+    "checks",
+    "expressions",
+    "fields",
+    "program",
+    "simt",
+    "statements",
+    "tensors",
+    "triplets",
+)
 
 _rows = {}
 

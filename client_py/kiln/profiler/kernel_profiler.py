@@ -1,0 +1,145 @@
+"""Times of kernel launches: totals, or one by one.
+
+`ti.init(kernel_profiler=True)` has the native side call `record` after each launch; otherwise
+nothing is called, and a launch costs what it costs without a profiler.
+"""
+
+import contextlib
+
+from .. import runtime
+from .kernel_metrics import default_cupti_metrics
+
+_launches = []  # (kernel name, milliseconds), in order
+
+
+class KernelProfilerQueryResult:
+    """Launches of a kernel: `counter`, and `min`, `max`, `avg` in milliseconds."""
+
+    def __init__(self, times):
+        self.counter = len(times)
+        self.min, self.max = min(times, default=0.0), max(times, default=0.0)
+        self.avg = sum(times) / len(times) if times else 0.0
+
+
+def record(name, seconds):
+    """Adds one launch of the kernel `name`."""
+    _launches.append((name, seconds * 1e3))
+
+
+def start():
+    """Begins a profile: what was recorded before is forgotten."""
+    _launches.clear()
+
+
+def print_kernel_profiler_info(mode="count"):
+    """Prints the launches.
+
+    Args:
+        mode: "count" for a line a kernel, with its share and total, its launches and their least,
+            average and greatest time; "trace" for a line a launch, in order.
+
+    Example::
+
+        ti.init(kernel_profiler=True)
+        …
+        ti.profiler.print_kernel_profiler_info()
+    """
+    if _is_off():
+        return
+    if mode == "count":
+        _print_count()
+    elif mode == "trace":
+        _print_trace()
+    else:
+        raise ValueError("Arg `mode` must be of type 'str', and has the value 'count' or 'trace'.")
+
+
+def query_kernel_profiler_info(name):
+    """A kernel's launches since the last clear: a KernelProfilerQueryResult; None when off."""
+    if _is_off():
+        return None
+    return KernelProfilerQueryResult([time for kernel, time in _launches if kernel == name])
+
+
+def get_kernel_profiler_total_time():
+    """Seconds spent in all recorded launches."""
+    return 0.0 if _is_off() else sum(time for _, time in _launches) / 1e3
+
+
+def clear_kernel_profiler_info():
+    """Forgets the launches."""
+    if not _is_off():
+        _launches.clear()
+
+
+def set_kernel_profiler_toolkit(toolkit_name="default"):
+    """Whether the toolkit is there: only "default" is, for there is no device with counters."""
+    if _is_off():
+        return False
+    if toolkit_name != "default":
+        runtime._warn(
+            f"Failed to set kernel profiler toolkit ({toolkit_name}) , keep using (default)."
+        )
+    return toolkit_name == "default"
+
+
+def set_kernel_profiler_metrics(metric_list=default_cupti_metrics):
+    """Forgets the launches, as choosing metrics does; there is no device that has any."""
+    clear_kernel_profiler_info()
+
+
+@contextlib.contextmanager
+def collect_kernel_profiler_metrics(metric_list=default_cupti_metrics):
+    """A block with metrics of its own; as `set_kernel_profiler_metrics` at its ends."""
+    set_kernel_profiler_metrics(metric_list)
+    yield
+    set_kernel_profiler_metrics()
+
+
+def _is_off():
+    if runtime.cfg.kernel_profiler:
+        return False
+    runtime._warn("use 'ti.init(kernel_profiler = True)' to turn on KernelProfiler.")
+    return True
+
+
+def _print_count():
+    kernels = {}
+    for name, time in _launches:
+        kernels.setdefault(name, []).append(time)
+    whole = sum(time for _, time in _launches)
+    lines = [
+        f"[{sum(times) / whole if whole else 0:7.2%} {sum(times) / 1e3:7.3f} s {len(times):6d}x "
+        f"|{min(times):9.3f} {sum(times) / len(times):9.3f} {max(times):9.3f} ms] {name}"
+        for name, times in sorted(kernels.items(), key=lambda item: -sum(item[1]))
+    ]
+    columns = "[      %     total   count |      min       avg       max   ] Kernel name"
+    summary = f"[100.00%] Total execution time: {whole / 1e3:7.3f} s   "
+    _print_table("count", columns, lines, f"{summary}number of results: {len(kernels)}")
+
+
+def _print_trace():
+    lines, begin = [], 0.0
+    for name, time in _launches:
+        lines.append(f"[{begin:9.3f} ms |{time:9.3f} ms ] {name}")
+        begin += time
+    columns = "[  start.time | kernel.time ] Kernel name"
+    _print_table("trace", columns, lines, f"Number of records:  {len(_launches)}")
+
+
+def _print_table(mode, columns, lines, summary):
+    title = f"Kernel Profiler({mode}, default) @ {runtime.cfg.arch.name.upper()} "
+    width = max(len(columns), len(title))
+    thick, thin = "=" * width, "-" * width
+    print("\n".join([thick, title, thick, columns, thin, *lines, thin, summary, thick]))
+
+
+__all__ = [
+    "clear_kernel_profiler_info",
+    "collect_kernel_profiler_metrics",
+    "get_kernel_profiler_total_time",
+    "print_kernel_profiler_info",
+    "query_kernel_profiler_info",
+    "set_kernel_profiler_metrics",
+    "set_kernel_profiler_toolkit",
+]

@@ -1,0 +1,23 @@
+"""How much memory the process and its fields hold."""
+
+
+def print_memory_profiler_info():
+    """Prints the memory of each tree of fields, and of the whole process."""
+    import sys
+
+    from .. import runtime
+
+    runtime.require_init("print memory")
+    print("[Memory Profiler]")
+    snode = sys.modules.get(f"{__package__.rpartition('.')[0]}.snode")
+    for number, (names, size) in enumerate(snode.tree_sizes() if snode else ()):
+        print(f"tree {number}: {size:14,} bytes  {', '.join(names)}")
+    with open("/proc/self/status", encoding="ascii") as status:
+        for line in status:
+            if line.startswith(("VmRSS", "VmHWM")):
+                kind, amount, _ = line.split()
+                what = "resident" if kind == "VmRSS:" else "resident, at most"
+                print(f"process: {int(amount) * 1024:11,} bytes  {what}")
+
+
+__all__ = ["print_memory_profiler_info"]

@@ -1,0 +1,28 @@
+"""Where the time before a kernel's first launch went: front end, waiting for code, by kernel."""
+
+from .. import events
+
+
+def print_scoped_profiler_info():
+    """Prints, for each kernel made since the last clear, how long its instances took: waiting for
+    their code, and compiling it, now or when the cache's entry was made."""
+    kernels = {}
+    for name, tier, wait, compiling in events.made:
+        row = kernels.setdefault(name, [0, 0.0, 0.0, {}])
+        row[0] += 1
+        row[1] += wait
+        row[2] += compiling
+        row[3][tier] = row[3].get(tier, 0) + 1
+    print("[Scoped Profiler] instances of kernels, milliseconds")
+    print("  count       waited   compilation  from")
+    for name, (count, wait, compiling, tiers) in sorted(kernels.items(), key=lambda k: -k[1][1]):
+        origin = ", ".join(f"{tier} {number}" for tier, number in sorted(tiers.items()))
+        print(f"{count:6d}x {wait * 1e3:12.3f} {compiling * 1e3:13.3f}  {origin}  {name}")
+
+
+def clear_scoped_profiler_info():
+    """Forgets the instances made so far."""
+    events.made.clear()
+
+
+__all__ = ["clear_scoped_profiler_info", "print_scoped_profiler_info"]

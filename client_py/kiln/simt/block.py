@@ -1,0 +1,37 @@
+"""Threads of a block: memory that they share, barriers."""
+
+from .. import types as ti_types
+from ..diagnostics import say
+from ..frontend import active
+from ..frontend.expr import Ref
+from .absent import operation
+
+sync = operation("block", "sync")
+sync_all_nonzero = operation("block", "sync_all_nonzero")
+sync_any_nonzero = operation("block", "sync_any_nonzero")
+sync_count_nonzero = operation("block", "sync_count_nonzero")
+mem_sync = operation("block", "mem_sync")
+thread_idx = operation("block", "thread_idx")
+global_thread_idx = operation("block", "global_thread_idx")
+
+
+def SharedArray(shape, dtype):
+    """Memory of a block: on the CPU, of one iteration; zero at first. Only in kernels.
+
+    Args:
+        shape: an integer, or a tuple of one or two.
+        dtype: the scalar type of its elements.
+    """
+    extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if not 1 <= len(extents) <= 2 or not all(isinstance(extent, int) for extent in extents):
+        raise say.shared_array_shape(shape=shape)
+    ctx = active.context()
+    if ctx is None:
+        raise say.shared_array_outside_kernels()
+    if isinstance(dtype, ti_types.MatrixType):
+        raise say.shared_array_of_matrices(dtype=dtype.to_string())
+    element = ti_types.cook_dtype(dtype)
+    return Ref(ctx, ctx.builder.local(ctx.type_id(element, extents)), ctx.parallel)
+
+
+__all__ = ["SharedArray"]

@@ -1,0 +1,180 @@
+#!/usr/bin/python3
+"""Runs the example programs of Taichi's wheel under both implementations and tables the outcome.
+
+    tools/compatibility.py [--taichi-python python]      writes docs/compatibility.md
+    tools/compatibility.py simulation/mpm88 …            only shows those rows
+
+What is compared, and how, is tools/compare_with_taichi.py's: fields, images, files, output, exit
+status. What a program needs is read off its source; of programs that need what Kiln does not have
+yet, the table says what. The table holds no figures: it changes when the outcome does.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import types
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import compare_with_taichi  # noqa: E402
+
+# What programs need -> what shows it in the source.
+NEEDS = {
+    "sparse SNodes": r"\.(pointer|bitmasked|dynamic)\(|ti\.(activate|deactivate|is_active)\b",
+    "gradients": r"\bneeds_grad|\.grad\b|ti\.ad\.",
+    "graphs": r"ti\.graph\.",
+    "textures": r"ti\.Texture|types\.(rw_)?texture",
+    "a window with Vulkan": r"ti\.ui\.Window",
+    "a window": r"ti\.GUI\(|ti\.tools\.imshow",
+    "sparse matrices": r"linalg\.Sparse|sparse_matrix_builder",
+    "real functions": r"real_func\b",
+    "matplotlib": r"import matplotlib|from matplotlib",
+    "OpenCV": r"import cv2",
+    "a downloaded model": r"import wget",
+}
+# Of these, what Kiln does not have: such programs are not run.
+MISSING = ("sparse SNodes", "gradients", "graphs", "textures", "a downloaded model")
+# Of these, a stand-in is enough to compare what the program computes.
+STAND_IN = {
+    "a window with Vulkan": "the window's place is taken by one that records what it is to show",
+    "matplotlib": "plots are left out",
+}
+# Programs that need a word, or other options of the comparison.
+SPECIAL = {
+    "algorithm/poisson_disk_sampling": (
+        {"outliers": 0.02},
+        "a hash by the fraction of large sines: the last bit of `sin` shows in single pixels",
+    ),
+    "algorithm/print_offset": ({"output": False}, "prints the compiler's stages"),
+    "features/gui/gui_image_io": (
+        {"images": ("0000", "0001", "0002")},
+        "the picture read from a JPEG file is another: JPEG encoders differ",
+    ),
+    "rendering/sdf_renderer": ({"frames": 1}, ""),
+    "simulation/implicit_fem": (
+        {"ignore": ["F_mul_ans", "F_p0", "F_r0"]},
+        "residuals of the converged solver are rounding and not compared",
+    ),
+    "simulation/initial_value_problem": ({}, "chaotic: two runs of Taichi differ as much"),
+}
+_NOISY = "Taichi's own runs differ by the order of atomic additions; compared within that noise"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", nargs="*", help="only these, without writing the table")
+    parser.add_argument("--taichi-python", default=os.environ.get("TAICHI_PYTHON", "python3"))
+    parser.add_argument("--output", default=ROOT / "docs" / "compatibility.md", type=pathlib.Path)
+    options = parser.parse_args()
+    where = "import os, taichi; print(os.path.dirname(taichi.__file__))"
+    done = subprocess.run(
+        [options.taichi_python, "-c", where], check=True, capture_output=True, text=True
+    )
+    examples = pathlib.Path(done.stdout.split()[-1]) / "examples"
+    names = sorted(p.relative_to(examples).with_suffix("").as_posix() for p in find(examples))
+    rows = []
+    for name in options.programs or names:
+        rows.append(row_of(name, examples / f"{name}.py", options))
+        print(" | ".join(rows[-1]), flush=True)
+    if options.programs:
+        return 0
+    options.output.write_text(document(rows))
+    return 0
+
+
+def find(examples):
+    return (p for p in examples.rglob("*.py") if p.name != "__init__.py")
+
+
+def row_of(name, path, options):
+    """(program, needs, runs, agrees, remark)"""
+    source = path.read_text()
+    needs = [need for need, pattern in NEEDS.items() if re.search(pattern, source)]
+    listed = ", ".join(needs) or "–"
+    missing = [need for need in needs if need in MISSING]
+    if missing:
+        return name, listed, "no", "–", f"not there yet: {', '.join(missing)}"
+    if "OpenCV" in needs:
+        return name, listed, "–", "–", "Debian's Python lacks a package it needs"
+    special, remark = SPECIAL.get(name, ({}, ""))
+    result = compare_with_taichi.compare(path, comparison(special, options))
+    remarks = [remark, *(STAND_IN[need] for need in needs if need in STAND_IN)]
+    agrees = verdict(result, special)
+    if result["noise"] > 1e-3 and agrees == "yes" and not remark:
+        remarks.append(_NOISY)
+    remarks += reasons(result) if agrees != "yes" else []
+    runs = "yes" if result["exit"][1] == 0 else "no"
+    return name, listed, runs, agrees, "; ".join(filter(None, remarks))
+
+
+def comparison(special, options):
+    """Options of the comparison for one program."""
+    return types.SimpleNamespace(
+        frames=special.get("frames", 2),
+        tolerance=1e-3,
+        outliers=special.get("outliers", 2e-3),
+        seeded=[],
+        ignore=special.get("ignore", []),
+        timeout=900,
+        taichi_python=options.taichi_python,
+    )
+
+
+def verdict(result, special):
+    """yes or no; or a dash where Taichi itself does not run or there is nothing to compare."""
+    if result["exit"][0] != 0:
+        return "–"
+    wrong = result["wrong"]
+    if "images" in special:
+        wrong = [w for w in wrong if not is_other_image(w, special["images"])]
+    same_output = result["output"] or not special.get("output", True)
+    if wrong or not same_output or result["exit"][1] != 0:
+        return "no"
+    compared = result["fields"] + result["images"] + result["files"] + result["lines"]
+    return "yes" if compared else "– (shows nothing)"
+
+
+def is_other_image(wrong, compared):
+    """Whether a difference is of an image that is not among those compared, by number."""
+    found = re.match(r"gui/\d+/(\d+)/", wrong)
+    return found is not None and found[1] not in compared
+
+
+def reasons(result):
+    if result["exit"][0] != 0:
+        return [f"Taichi ends with status {result['exit'][0]}"]
+    found = [f"Kiln ends with status {result['exit'][1]}"] if result["exit"][1] != 0 else []
+    names = sorted({re.split(r"[\[:]", wrong)[0] for wrong in result["wrong"]})
+    found += [f"differs: {', '.join(names[:4])}"] if names else []
+    return found if result["output"] else [*found, "output differs"]
+
+
+def document(rows):
+    ran = [row for row in rows if row[2] == "yes"]
+    agreed = [row for row in ran if row[3] == "yes"]
+    waiting = [row for row in rows if row[4].startswith("not there yet")]
+    lines = [
+        "# The example programs of Taichi 1.7.4 under Kiln",
+        "",
+        "Made by `tools/compatibility.py`, which runs each program of the wheel's `examples` under",
+        "Taichi and under Kiln, unchanged, and compares the fields and images they end with, the",
+        "files they write and what they print. Random numbers are copied from Taichi's run. A dash",
+        "under *agrees* means that there is nothing to agree with.",
+        "",
+        f"{len(rows)} programs: {len(ran)} run, {len(agreed)} of them agree; {len(waiting)} wait "
+        "for what Kiln does not have yet.",
+        "",
+        "| program | needs | runs | agrees | remark |",
+        "|---|---|---|---|---|",
+        *("| " + " | ".join(row) + " |" for row in rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
