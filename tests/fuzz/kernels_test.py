@@ -9,6 +9,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import kernels  # noqa: E402
+import mutants  # noqa: E402
 
 
 @pytest.fixture
@@ -46,3 +47,19 @@ def test_a_wrong_result_is_seen_and_reduced(machine):
     # "Fails" while there is a subtraction.
     small = kernels.reducer.reduce(text, lambda texts: next((t for t in texts if " - " in t), None))
     assert " - " in small and len(small) < 200, small
+
+
+def test_mutants_are_refused_in_the_users_words(machine):
+    lines = []
+    hunt = mutants.Hunt(machine, log=lines.append, size=120)
+    hunt.batch(iter(range(7000, 10**6)))
+    assert not hunt.faults, "\n".join(lines)
+    assert hunt.counts["refused"] > 40 and hunt.counts["compiled"] > 20
+
+
+def test_a_fault_is_seen():
+    assert mutants.fault(None)
+    assert mutants.fault({"error": "KeyError: 'a'", "class": "kiln/frontend/call.py:3"})
+    assert mutants.fault({"error": "TaichiTypeError: no", "class": "no place"})
+    assert not mutants.fault({"error": "TaichiTypeError: no", "class": "user"})
+    assert not mutants.fault({})

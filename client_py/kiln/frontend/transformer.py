@@ -298,7 +298,7 @@ def build_kernel(ctx, source, arguments, returns):
             t.create(parameter.name, argument)
         t.body()
         if returns and t.status != RETURNED:
-            raise say.kernel_returns_nothing()
+            raise report.located(source, source.tree, say.kernel_returns_nothing())
     except (TaichiCompilationError, TaichiRuntimeTypeError) as error:
         cause = error.__cause__
         raise type(error)("\n" + str(error)) from cause

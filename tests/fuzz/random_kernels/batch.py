@@ -2,7 +2,8 @@
 
     python -m random_kernels.batch taichi|kiln FILE OPTIONS...      FILE: JSON list of [name, text]
 
-OPTIONS: JSON objects, each given to `ti.init` for one run of every program.
+OPTIONS: JSON objects, each given to `ti.init` for one run of every program; with "launch": false it
+is only compiled.
 """
 
 import importlib
@@ -35,7 +36,7 @@ def main(package, path, *options):
 def describe(ti, error):
     """Whose error it is: "user" for what Kiln says to users, else where it comes from."""
     if isinstance(error, (ti.TaichiCompilationError, ti.TaichiRuntimeError)):
-        return "user"
+        return "user" if 'File "<' in str(error) and ", line " in str(error) else "no place"
     place = error.__traceback__
     while place.tb_next:
         place = place.tb_next
@@ -51,6 +52,7 @@ def run(ti, package, name, text, options):
     # What the program asks for itself, before its fields are made.
     given = text.split("OPTIONS = dict(", 1)
     asked = eval(f"dict({given[1].splitlines()[0]}", {"ti": ti}) if len(given) > 1 else {}
+    launched = options.pop("launch", True)
     ti.init(arch=ti.cpu, log_level=ti.ERROR, **asked, **options)
     module = {"__name__": file}
     exec(compile(text, file, "exec"), module)
@@ -58,6 +60,9 @@ def run(ti, package, name, text, options):
     for key, value in visible.items():
         fill(key, value)
     arguments = [ti.Vector(a) if isinstance(a, list) else a for a in module["ARGUMENTS"]]
+    if not launched:
+        module["kernel"]._make_instance(arguments)
+        return {}
     result = module["kernel"](*arguments)
     found = {key: read(value) for key, value in visible.items()}
     if result is not None:
