@@ -162,7 +162,7 @@ class Matrix(metaclass=_MatrixClass):
         return self._entries.shape
 
     def to_numpy(self):
-        return _np().array(self._entries)
+        return self._entries
 
     def to_list(self):
         return self._entries.tolist()
@@ -243,10 +243,6 @@ class Matrix(metaclass=_MatrixClass):
     def _operand(self, other):
         """What NumPy shall compute with, or None if it is not ours to handle."""
         if isinstance(other, Matrix):
-            if other._entries.shape != self._entries.shape:
-                raise say.required_shapes_same_got_shapes(
-                    shapes=[self._entries.shape, other._entries.shape]
-                )
             return other._entries
         if isinstance(other, (list, tuple)):
             return _np().array(other)
@@ -391,7 +387,7 @@ class MatrixView(_native.ElementView, Matrix):
     @property
     def _entries(self):
         values = self._field._read_all(self._indices)
-        array = _np().array(values, dtype=self._field.dtype.numpy_name)
+        array = _np().array(values)  # of Python's numbers: 64 bits, as elements one by one
         return array.reshape(self._field.element_shape)
 
     def _get_items(self, index):

@@ -164,7 +164,9 @@ def norm(x, eps=0.0):
 def norm_inv(x, eps=0.0):
     _need_tensor(x)
     squared = norm_sqr(x)
-    return ops.rsqrt(squared + eps if _is_not_zero(eps) else squared)
+    if _is_not_zero(eps):
+        squared = squared + eps
+    return 1 / squared**0.5 if hasattr(squared, "dtype") else ops.rsqrt(squared)
 
 
 def _is_not_zero(eps):

@@ -138,8 +138,10 @@ class Show:
 def describe(value):
     """Type and content in one line, the same for both implementations."""
     kind = type(value).__name__
-    if kind == "Vector":  # which of the two differs, and says no more than the shape
+    if ti and isinstance(value, ti.Matrix):  # which class it is says no more than the shape
         kind = "Matrix"
+    if kind in ("bool_", "bool") and not isinstance(value, type):
+        return f"bool {bool(value)}"
     if type(value) is float:
         return f"float {value:.9g}"
     if value is None or type(value) in (bool, int, str):
