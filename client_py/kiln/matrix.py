@@ -174,15 +174,21 @@ class Matrix(metaclass=_MatrixClass):
     def __array__(self, dtype=None, copy=None):
         return self._entries if dtype is None else self._entries.astype(dtype)
 
-    def _no_component(self):
-        raise say.vector_elements_has_no_such_component(count=self.get_shape()[0])
+    def __dir__(self):
+        return [*dir(type(self)), "ndim", "m", "n", "entries"]
+
+    def _no_component(self, name):
+        """Raises what a kernel says of the same swizzle."""
+        count = self.get_shape()[0]
+        group = next(g for g in GROUPS if name[0] in g)
+        raise say.vec_only_has_attributes_got(n=count, valid=tuple(group[:count]), got=tuple(name))
 
     def __getattr__(self, name):
         indices = _swizzle(name)
         if indices is None:
             raise say.object_has_no_attribute(kind=type(self).__name__, name=name)
         if max(indices) >= self.get_shape()[0]:
-            self._no_component()
+            self._no_component(name)
         return _wrap(self._entries[indices])
 
     def __setattr__(self, name, value):
@@ -191,10 +197,10 @@ class Matrix(metaclass=_MatrixClass):
             object.__setattr__(self, name, value)
             return
         if max(indices) >= self.get_shape()[0]:
-            self._no_component()
+            self._no_component(name)
         values = value.to_list() if isinstance(value, Matrix) else list(value)
         if len(values) != len(indices):
-            raise say.value_len_does_not_match_swizzle()
+            raise say.value_len_does_not_match_swizzle(name=name)
         for i, v in zip(indices, values):
             self[i] = v
 
@@ -450,16 +456,16 @@ def _add_components():
     thousand properties would cost ten milliseconds of every start)."""
     for group in GROUPS:
         for i, letter in enumerate(group):
-            setattr(Matrix, letter, _component_property(i))
+            setattr(Matrix, letter, _component_property(i, letter))
 
 
-def _component_property(index):
+def _component_property(index, letter):
     def read(self):
-        return self[index] if index < self.get_shape()[0] else self._no_component()
+        return self[index] if index < self.get_shape()[0] else self._no_component(letter)
 
     def write(self, value):
         if index >= self.get_shape()[0]:
-            self._no_component()
+            self._no_component(letter)
         self[index] = value
 
     return property(read, write)

@@ -1,6 +1,6 @@
 """What vectors, matrices and structs are refused for."""
 
-from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ..errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 
 ROWS = {
     "cross_product_only_supported_between_pairs": (
@@ -50,14 +50,14 @@ ROWS = {
     "type_needs_an_argument": (TaichiSyntaxError, "{kind} needs at least one argument"),
     "unit_index_out_range": (ValueError, "unit({n}, {i}): the index is out of range"),
     "value_len_does_not_match_swizzle": (
-        ValueError,
-        "value len does not match the swizzle pattern",
-    ),
-    "vector_elements_has_no_such_component": (
-        AttributeError,
-        "a vector of {count} elements has no such component",
+        TaichiRuntimeError,
+        "value len does not match the swizzle pattern={name}",
     ),
     "vector_has_one_dimension": (ValueError, "A vector has one dimension"),
     "vector_or_matrix_made_list": (TaichiTypeError, "a vector or matrix is made of a list"),
     "view_made_by_subscripting_field": (TypeError, "a view is made by subscripting a field"),
+    "swizzle_of_another_length": (
+        TaichiTypeError,
+        "cannot assign {count} elements to the {want} of '{name}'",
+    ),
 }

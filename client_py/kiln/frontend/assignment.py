@@ -216,8 +216,12 @@ def _store_attribute(t, target, value, node):
         info = base.type
         indices = swizzle(target.attr, info.shape) if len(info.shape) == 1 else None
         if indices is not None and len(indices) > 1:
-            if value.__class__ in (list, tuple) and len(value) != len(indices):
-                raise say.number_targets_not_equal_value_length()
+            value = t.ctx.expr(value)
+            shape = value.type.shape
+            if shape and shape != (len(indices),):
+                raise say.swizzle_of_another_length(
+                    count=" x ".join(map(str, shape)), want=len(indices), name=target.attr
+                )
             _store_elements(t, [component(base, i) for i in indices], value)
             return
         element = t.address(target)

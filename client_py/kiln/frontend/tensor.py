@@ -65,6 +65,8 @@ def find_attribute(base, name):
             if len(indices) == 1:
                 return ctx.extract(base, indices[0])
             return ctx.tensor_of([ctx.extract(base, i) for i in indices], (len(indices),))
+    elif len(info.shape) == 2 and len(name) == 1 and any(name in group for group in GROUPS):
+        raise say.expected_indices_got(count=2, got=1)
     from ..matrix_ops import METHODS
 
     function = METHODS.get(name)

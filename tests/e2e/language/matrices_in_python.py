@@ -141,7 +141,6 @@ def arithmetic(show):
         "v**2",
         "2**v",
         "-v",
-       
         "v + 1",
         "1 - v",
     )
