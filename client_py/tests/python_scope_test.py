@@ -63,7 +63,7 @@ def test_writes_through_swizzles():
     v.x = 10
     v.yz = [5, 6]
     assert v.to_list() == [10, 5, 6]
-    with pytest.raises(AttributeError):
+    with pytest.raises(ti.TaichiSyntaxError):
         ti.Vector([1, 2]).z  # noqa: B018
 
 
