@@ -81,6 +81,8 @@ def install():
             "taichi is imported already: call kiln.compat.install() before the first import of it"
         )
     sys.meta_path.insert(0, _Finder())
+    # Programs reach for `ti._lib.core` without importing it.
+    sys.modules[__package__]._lib = _View("taichi._lib")
 
 
 def find(view, name):

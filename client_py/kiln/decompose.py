@@ -23,6 +23,11 @@ def _rotate(S: _types.template(), V: _types.template(), p: _types.template(), q:
             t = -t
         c = 1 / ops.sqrt(t * t + 1)
         s = t * c
+        # Vector units estimate reciprocal roots: a Newton step, or fifteen rotations add up to
+        # a matrix that is visibly short.
+        short = 0.5 * (1 - c * c - s * s)
+        c += c * short
+        s += s * short
         for k in static(range(3)):
             vp, vq = V[k, p], V[k, q]
             V[k, p] = c * vp - s * vq
