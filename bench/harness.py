@@ -54,8 +54,8 @@ def environment(changes=None):
     return {**base, **(changes or {})}
 
 
-def run_json(command, env=None, timeout=600):
-    """Runs a command whose last line of output is JSON; returns the object."""
+def run_text(command, env=None, timeout=600):
+    """Runs a command; the last line of its output."""
     done = subprocess.run(
         command,
         check=False,
@@ -66,7 +66,12 @@ def run_json(command, env=None, timeout=600):
     )
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stderr[-2000:]}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return (done.stdout.strip().splitlines() or [""])[-1]
+
+
+def run_json(command, env=None, timeout=600):
+    """Runs a command whose last line of output is JSON; returns the object."""
+    return json.loads(run_text(command, env, timeout))
 
 
 def run_quietly(command):

@@ -34,14 +34,14 @@ _MANY = 20000  # values in one description
 _LARGE = 1 << 20  # bytes of one array
 _HEAP_TYPE = 1 << 9
 # What classes may define without changing what reading their attributes, or their objects in an
-# `if`, does. `==` and formatting are asked about where they happen (frontend/trace.py).
+# `if`, does. `==`, `in` and formatting are asked about where they happen (frontend/trace.py).
 _HARMLESS = frozenset(
     "__module__ __qualname__ __doc__ __dict__ __weakref__ __annotations__ __slots__ __init__ "
     "__new__ __post_init__ __init_subclass__ __del__ __eq__ __ne__ __hash__ __repr__ __str__ "
     "__format__ __call__ __enter__ __exit__ __copy__ __deepcopy__ __getstate__ __setstate__ "
     "__reduce__ __reduce_ex__ __setattr__ __delattr__ __match_args__ __dataclass_fields__ "
     "__dataclass_params__ __orig_bases__ __parameters__ __abstractmethods__ __class_getitem__ "
-    "__firstlineno__ __static_attributes__ __replace__ __sizeof__ __dir__ __getnewargs__ "
+    "__firstlineno__ __static_attributes__ __replace__ __sizeof__ __dir__ __getnewargs__ __contains__ "
     "__type_params__ __set_name__ __annotate__ __annotate_func__ __annotations_cache__".split()
 )
 

@@ -10,7 +10,7 @@ The next run asks for what the disk lacks in one request, before its first kerne
 import os
 import sys
 
-from .. import _native, runtime
+from .. import _native
 
 _HEADER = "kiln-manifest 1"
 _MANY = 2000  # units
@@ -39,9 +39,9 @@ def prefetch(session):
         atexit.register(_save)
 
 
-def used(digest, record, kernel):
+def used(session, digest, record, kernel):
     """An instance was made; `record` is the path of its warm records or None."""
-    prefetch(runtime.session())
+    prefetch(session)
     home = _state.session.home
     record = "-" if record is None else record[len(home) + 1 :]
     _state.units[digest] = (digest, record, kernel)

@@ -41,11 +41,11 @@ _families = {}  # path -> records, as this process knows them
 def find(kernel, args, specs):
     """By a record that holds: the instance of `kernel` for these arguments, and the fields that it
     is bound to, in order of their parameters. None without one."""
-    path = _path(kernel)
+    session = runtime.session()
+    path = _path(kernel, session)
     if path is None:
         return None
     describe.learn()
-    session = runtime.session()
     program.prefetch(session)
     for record in _load(path):
         holds = _check(record, kernel.source, args, specs)
@@ -57,14 +57,15 @@ def find(kernel, args, specs):
         objects = holds.objects
         instance.relocate = _relocation(record["files"], objects)
         _show_again(record["events"], objects)
-        program.used(instance.digest, path, kernel.__name__)
+        program.used(session, instance.digest, path, kernel.__name__)
         return instance, [objects[n] for n in record["fields"]]
     return None
 
 
 def keep(kernel, trace, fields, sources, instance):
     """Makes a record of what the front end just did. Failing is no error."""
-    path = None if trace is None or trace.refused else _path(kernel)
+    session = runtime.session()
+    path = None if trace is None or trace.refused else _path(kernel, session)
     if path is not None:
         files, lines = trace.files(sources)
         numbers = [trace.describe.number(field) for field in fields]
@@ -80,7 +81,7 @@ def keep(kernel, trace, fields, sources, instance):
                 "artifact": instance.pack(lines),
             }
             _store(path, record)
-    program.used(instance.digest, path, kernel.__name__)
+    program.used(session, instance.digest, path, kernel.__name__)
 
 
 # --- does it hold?
@@ -166,28 +167,28 @@ def _show_again(events, objects):
 # --- where records lie
 
 
-def _path(kernel):
+def _path(kernel, session):
     """The file of a kernel's records; None where there can be none."""
     cfg = runtime.cfg
     if not cfg.offline_cache or cfg.print_ir or os.environ.get("KILN_WARM") == "off":
         return None
     fingerprint = kernel.source.fingerprint
-    environment = _environment()
+    environment = _environment(session)
     if fingerprint is None or environment is None:
         return None
     in_class = b"method" if kernel.in_class else b"function"
     name = _native.sha256(environment + fingerprint + in_class).hex()
-    return f"{runtime.session().home}/warm/{name[:2]}/{name[2:]}"
+    return f"{session.home}/warm/{name[:2]}/{name[2:]}"
 
 
 _settings = None  # (the settings, described)
 _fixed = {}  # compiler -> all else of the environment
 
 
-def _environment():
+def _environment(session):
     """A digest of everything outside of the program that decides what its kernels become."""
     global _settings
-    compiler = runtime.session().compiler
+    compiler = session.compiler
     if not compiler:
         return None  # nobody has compiled in this home yet
     settings = {k: v for k, v in runtime.cfg.__dict__.items() if k not in _WITHOUT_EFFECT}
