@@ -7,29 +7,13 @@ from ..diagnostics import say
 from .call import is_static_call
 from .context import MAX_UNROLLED, ArrayArgument, is_large
 from .expr import OPS, Expr, Ref
-from .expression import bind_target, index_of, python_attribute
+from .expression import OPERATORS, bind_target, index_of, python_attribute
 from .struct_value import StructRef
 from .subscript import slice_axis, slice_elements, subscript
 from .tensor import component, swizzle
 from .transformer import HANDLERS, RefDict, RefList, RefTuple
 from .triplets import TripletsArgument
 
-_OPERATORS = {
-    _ast.Add: "add",
-    _ast.Sub: "sub",
-    _ast.Mult: "mul",
-    _ast.Div: "truediv",
-    _ast.FloorDiv: "floordiv",
-    _ast.Mod: "mod",
-    _ast.Pow: "pow",
-    _ast.LShift: "shl",
-    _ast.RShift: "shr",
-    _ast.BitOr: "bit_or",
-    _ast.BitXor: "bit_xor",
-    _ast.BitAnd: "bit_and",
-    _ast.MatMult: "matmul",
-}
-_PLAIN = {kind: OPS[name] for kind, name in _OPERATORS.items()}
 _ATOMIC = {
     _ast.Add: OPS["atomic_add"],
     _ast.Sub: OPS["atomic_sub"],
@@ -318,7 +302,7 @@ def _augment(t, node, variable, kind):
         old = builder.load(address)
         value = t.ctx.node(t.visit(node.value))
         t.at(node)
-        builder.store(address, builder.binary(_PLAIN[kind], old, value))
+        builder.store(address, builder.binary(OPERATORS[kind], old, value))
         return
     # As an atomic does, the plain form first converts to the variable's type.
     shared = variable.shared
@@ -329,7 +313,7 @@ def _augment(t, node, variable, kind):
     if shared:
         builder.atomic(atomic, address, value)
     else:
-        builder.store(address, builder.binary(_PLAIN[kind], old, value))
+        builder.store(address, builder.binary(OPERATORS[kind], old, value))
 
 
 def _augment_slice(t, node, base, items):
@@ -342,7 +326,7 @@ def _augment_slice(t, node, base, items):
             builder.atomic(atomic, address, builder.cast(item.node, builder.type_of(address)))
         else:
             old = builder.load(address)
-            builder.store(address, builder.binary(_PLAIN[kind], old, item.node))
+            builder.store(address, builder.binary(OPERATORS[kind], old, item.node))
 
     if is_large(base):
         value = t.visit(node.value)
@@ -373,7 +357,7 @@ def _augment_elements(t, node, elements, value=None):
             builder.atomic(atomic, element.node, item.node)
         else:
             old = builder.load(element.node)
-            builder.store(element.node, builder.binary(_PLAIN[kind], old, item.node))
+            builder.store(element.node, builder.binary(OPERATORS[kind], old, item.node))
 
 
 def named_expr(t, node):

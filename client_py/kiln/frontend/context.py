@@ -76,6 +76,8 @@ class BuildContext:
         self._params = {}  # id of a field -> its parameter
         self._keep = []  # fields whose ids are keys above
         self._files = {}
+        self._outside = {}
+        self.current_span = 0
         self._names = {}
         self.struct_types = {}  # type id -> StructType, for methods
 
@@ -315,14 +317,18 @@ class BuildContext:
         """The functions, in order of their files' ids."""
         return list(self._files)
 
+    def outside_of(self, source):
+        """name -> what it means outside of a function, as found by this kernel."""
+        found = self._outside.get(source)
+        if found is None:
+            found = self._outside[source] = {}
+        return found
+
     def name_id(self, name):
         found = self._names.get(name)
         if found is None:
             found = self._names[name] = self.builder.add_name(name)
         return found
-
-    def at(self, span):
-        self.builder.set_span(span)
 
 
 def is_large(x):

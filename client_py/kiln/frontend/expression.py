@@ -27,6 +27,22 @@ _BINARY = {
     _ast.BitAnd: operator.and_,
     _ast.MatMult: operator.matmul,
 }
+# What they are between two values of the kernel.
+OPERATORS = {
+    _ast.Add: OPS["add"],
+    _ast.Sub: OPS["sub"],
+    _ast.Mult: OPS["mul"],
+    _ast.Div: OPS["truediv"],
+    _ast.FloorDiv: OPS["floordiv"],
+    _ast.Mod: OPS["mod"],
+    _ast.Pow: OPS["pow"],
+    _ast.LShift: OPS["shl"],
+    _ast.RShift: OPS["shr"],
+    _ast.BitOr: OPS["bit_or"],
+    _ast.BitXor: OPS["bit_xor"],
+    _ast.BitAnd: OPS["bit_and"],
+    _ast.MatMult: OPS["matmul"],
+}
 _COMPARE = {
     _ast.Eq: operator.eq,
     _ast.NotEq: operator.ne,
@@ -82,7 +98,11 @@ def bin_op(t, node):
     left = t.visit(node.left)
     right = t.visit(node.right)
     kind = node.op.__class__
-    if left.__class__ is Expr or right.__class__ is Expr:
+    if left.__class__ is Expr:
+        t.at(node)
+        if right.__class__ is Expr and kind is not _ast.MatMult:
+            return Expr(t.ctx, t.builder.binary(OPERATORS[kind], left.node, right.node))
+    elif right.__class__ is Expr:
         t.at(node)
     elif kind is _ast.Mod and left.__class__ is str:
         return percent_format(t, left, right)

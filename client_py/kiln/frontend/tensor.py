@@ -20,12 +20,22 @@ class Method:
         return self.function(self.base, *args, **kwargs)
 
 
+_swizzles = {}  # (name, extent) -> indices, or None
+
+
 def swizzle(name, shape):
     """The indices that a swizzle stands for, or None if it is none."""
+    n = shape[0]
+    found = _swizzles.get((name, n), _swizzles)
+    if found is _swizzles:
+        found = _swizzles[name, n] = _read_swizzle(name, n)
+    return found
+
+
+def _read_swizzle(name, n):
     group = next((g for g in GROUPS if name[0] in g), None)
     if group is None or len(name) > 4 or any(c not in group for c in name):
         return None
-    n = shape[0]
     indices = [group.index(c) for c in name]
     if max(indices) >= n:
         valid = tuple(group[:n])

@@ -82,6 +82,7 @@ class Transformer:
         "loops",
         "mutable",
         "names",
+        "outside",
         "raised",
         "result",
         "returns",
@@ -99,6 +100,7 @@ class Transformer:
         self.is_kernel = is_kernel
         self.mutable = source.mutable(ctx.trace)
         self.names = {}
+        self.outside = ctx.outside_of(source)
         self.undo = []  # (name, what it meant before), newest last
         self.immutable = ()  # parameters of a kernel
         self.loops = []
@@ -155,7 +157,11 @@ class Transformer:
 
     def at(self, node):
         """Nodes from now on come from `node`."""
-        self.builder.set_span(self.span(node))
+        span = self.spans.get(node) or self.span(node)
+        ctx = self.ctx
+        if span != ctx.current_span:
+            ctx.current_span = span
+            self.builder.set_span(span)
 
     # --- blocks and names
 
@@ -204,12 +210,19 @@ class Transformer:
     def lookup(self, name):
         found = self.names.get(name, _MISSING)
         if found is _MISSING:
-            found = self.source.resolve(name, self.names)
-            trace = self.ctx.trace
-            if trace is not None:
-                trace.name(self.source, name, found)
+            found = self.outside.get(name, _MISSING)
+            if found is _MISSING:
+                found = self._resolve(name)
             if hasattr(type(found), "_to_kernel"):  # a Matrix of Python scope is a constant
                 return found._to_kernel(self.ctx)
+        return found
+
+    def _resolve(self, name):
+        """What a name means outside of the function; it stays so while the kernel is made."""
+        found = self.outside[name] = self.source.resolve(name, self.names)
+        trace = self.ctx.trace
+        if trace is not None:
+            trace.name(self.source, name, found)
         return found
 
     def declare(self, name, value):

@@ -41,8 +41,9 @@ _HARMLESS = frozenset(
     "__format__ __call__ __enter__ __exit__ __copy__ __deepcopy__ __getstate__ __setstate__ "
     "__reduce__ __reduce_ex__ __setattr__ __delattr__ __match_args__ __dataclass_fields__ "
     "__dataclass_params__ __orig_bases__ __parameters__ __abstractmethods__ __class_getitem__ "
-    "__firstlineno__ __static_attributes__ __replace__ __sizeof__ __dir__ __getnewargs__ __contains__ "
-    "__type_params__ __set_name__ __annotate__ __annotate_func__ __annotations_cache__".split()
+    "__firstlineno__ __static_attributes__ __replace__ __sizeof__ __dir__ __getnewargs__ "
+    "__contains__ __type_params__ __set_name__ __annotate__ __annotate_func__ "
+    "__annotations_cache__".split()
 )
 
 

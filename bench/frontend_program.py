@@ -1,0 +1,215 @@
+"""The front end's time for some kernels. Prints JSON: kernel -> visits, seconds, seconds of the first.
+
+argv: implementation, repetitions. Processor time of this thread: transforming is its work alone.
+"""
+
+import json
+import sys
+import time
+
+IMPLEMENTATION, REPETITIONS = sys.argv[1], int(sys.argv[2])
+if IMPLEMENTATION == "kiln":
+    import kiln as ti
+    from kiln.frontend import transformer
+else:
+    import taichi as ti
+
+samples = []  # seconds, one per transformation
+
+
+def timed(function):
+    def call(*args, **kwargs):
+        begin = time.thread_time()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            samples.append(time.thread_time() - begin)
+
+    return call
+
+
+def install():
+    """Times each transformation from now on."""
+    if IMPLEMENTATION == "kiln":
+        transformer.build_kernel = timed(transformer.build_kernel)
+    else:
+        from taichi.lang import kernel_impl
+
+        kernel_impl.transform_tree = timed(kernel_impl.transform_tree)
+
+
+visits = 0
+
+
+def counted(function):
+    def call(*args, **kwargs):
+        global visits
+        visits += 1
+        return function(*args, **kwargs)
+
+    return call
+
+
+def count():
+    """Counts the nodes that are visited from now on."""
+    if IMPLEMENTATION == "kiln":
+        for table in (transformer.HANDLERS, transformer.ADDRESS_HANDLERS):
+            table.update({kind: counted(handler) for kind, handler in table.items()})
+    else:
+        from taichi.lang.ast.ast_transformer import ASTTransformer
+
+        ASTTransformer.__call__ = counted(ASTTransformer.__call__)
+
+
+def start():
+    quiet = {"offline_cache": False, "log_level": ti.ERROR}
+    ti.init(arch=ti.cpu, **quiet)
+
+
+def mpm88():
+    n, size, dt = 64, 128, 2e-4
+    dx, inv_dx = 1 / size, float(size)
+    volume = (dx * 0.5) ** 2
+    mass, bulk = volume * 1.0, 400
+    x = ti.Vector.field(2, ti.f32, n)
+    v = ti.Vector.field(2, ti.f32, n)
+    c = ti.Matrix.field(2, 2, ti.f32, n)
+    j = ti.field(ti.f32, n)
+    grid_v = ti.Vector.field(2, ti.f32, (size, size))
+    grid_m = ti.field(ti.f32, (size, size))
+
+    @ti.kernel
+    def substep():
+        for i, k in grid_m:
+            grid_v[i, k] = [0, 0]
+            grid_m[i, k] = 0
+        for p in x:
+            base = (x[p] * inv_dx - 0.5).cast(int)
+            fx = x[p] * inv_dx - base.cast(float)
+            w = [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1) ** 2, 0.5 * (fx - 0.5) ** 2]
+            stress = -dt * 4 * bulk * volume * (j[p] - 1) / dx**2
+            affine = ti.Matrix([[stress, 0], [0, stress]]) + mass * c[p]
+            for a, b in ti.static(ti.ndrange(3, 3)):
+                offset = ti.Vector([a, b])
+                dpos = (offset.cast(float) - fx) * dx
+                weight = w[a].x * w[b].y
+                grid_v[base + offset] += weight * (mass * v[p] + affine @ dpos)
+                grid_m[base + offset] += weight * mass
+        for i, k in grid_m:
+            if grid_m[i, k] > 0:
+                grid_v[i, k] /= grid_m[i, k]
+            grid_v[i, k].y -= dt * 9.8
+            if i < 3 and grid_v[i, k].x < 0:
+                grid_v[i, k].x = 0
+            if i > size - 3 and grid_v[i, k].x > 0:
+                grid_v[i, k].x = 0
+            if k < 3 and grid_v[i, k].y < 0:
+                grid_v[i, k].y = 0
+            if k > size - 3 and grid_v[i, k].y > 0:
+                grid_v[i, k].y = 0
+        for p in x:
+            base = (x[p] * inv_dx - 0.5).cast(int)
+            fx = x[p] * inv_dx - base.cast(float)
+            w = [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1) ** 2, 0.5 * (fx - 0.5) ** 2]
+            new_v = ti.Vector.zero(float, 2)
+            new_c = ti.Matrix.zero(float, 2, 2)
+            for a, b in ti.static(ti.ndrange(3, 3)):
+                offset = ti.Vector([a, b])
+                dpos = (offset.cast(float) - fx) * dx
+                weight = w[a].x * w[b].y
+                g_v = grid_v[base + offset]
+                new_v += weight * g_v
+                new_c += 4 * weight * g_v.outer_product(dpos) / dx**2
+            v[p] = new_v
+            x[p] += dt * v[p]
+            j[p] *= 1 + dt * new_c.trace()
+            c[p] = new_c
+
+    return substep
+
+
+def mandelbrot():
+    pixels = ti.field(ti.f32, (64, 32))
+
+    @ti.func
+    def square(z):
+        return ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2])
+
+    @ti.kernel
+    def paint():
+        for i, j in pixels:
+            c = ti.Vector([-0.8, ti.cos(0.1) * 0.2])
+            z = ti.Vector([i / 32 - 1, j / 32 - 0.5]) * 2
+            count = 0
+            while z.norm() < 20 and count < 50:
+                z = square(z) + c
+                count += 1
+            pixels[i, j] = 1 - count * 0.02
+
+    return paint
+
+
+def nbody():
+    n = 64
+    pos = ti.Vector.field(3, ti.f32, n)
+    vel = ti.Vector.field(3, ti.f32, n)
+
+    @ti.func
+    def attract(d, mass):
+        r2 = d.dot(d) + 1e-3
+        inverse = 1.0 / ti.sqrt(r2)
+        return d * (mass * inverse * inverse * inverse)
+
+    @ti.kernel
+    def advance():
+        for i in range(n):
+            force = ti.Vector([0.0, 0.0, 0.0])
+            for j in range(n):
+                if i != j:
+                    force += attract(pos[j] - pos[i], 1.0)
+            vel[i] += 0.01 * force
+        for i in range(n):
+            pos[i] += 0.01 * vel[i]
+
+    return advance
+
+
+def scalars():
+    """Long straight code of scalars."""
+    x = ti.field(ti.f32, 64)
+
+    @ti.kernel
+    def compute():
+        for i in x:
+            a = x[i]
+            b = a * 2.0 + 1.0
+            for k in ti.static(range(60)):
+                a = a * b + k
+                if a > 10.0:
+                    b = b - 0.5 * (a - 10.0)
+                else:
+                    b = ti.max(b, a) + ti.sqrt(ti.abs(a))
+            x[i] = a + b
+
+    return compute
+
+
+def measure(make):
+    """(seconds of each transformation)"""
+    del samples[:]
+    for _ in range(REPETITIONS):
+        start()
+        make()()
+    return list(samples)
+
+
+KERNELS = (mpm88, mandelbrot, nbody, scalars)
+install()
+figures = {make.__name__: {"samples": measure(make)} for make in KERNELS}
+count()
+for make in KERNELS:
+    visits = 0
+    start()
+    make()()
+    figures[make.__name__]["visits"] = visits
+print(json.dumps(figures))
