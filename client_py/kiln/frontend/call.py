@@ -134,7 +134,7 @@ def is_static_call(t, node):
         root = root.value
     if root.__class__ is not _ast.Name or root.id in t.names:
         return False
-    return t.source.static_value(node.func, t.ctx.trace) is static
+    return t.source.static_value(node.func, t.ctx) is static
 
 
 # --- functions with rules of their own

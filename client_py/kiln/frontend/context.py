@@ -324,6 +324,13 @@ class BuildContext:
             found = self._outside[source] = {}
         return found
 
+    def resolve(self, source, name, local=()):
+        """What a name means outside of the function `source`; it stays so for this kernel."""
+        found = self.outside_of(source)[name] = source.resolve(name, local)
+        if self.trace is not None:
+            self.trace.name(source, name, found)
+        return found
+
     def name_id(self, name):
         found = self._names.get(name)
         if found is None:

@@ -57,7 +57,7 @@ def _decorator(t, node):
 
 def _callee(t, node):
     if node.__class__ in (_ast.Name, _ast.Attribute):
-        found = t.source.static_value(node, t.ctx.trace) if _root(node) not in t.names else None
+        found = t.source.static_value(node, t.ctx) if _root(node) not in t.names else None
         return found if callable(found) else None
     return None
 

@@ -88,7 +88,8 @@ class FunctionSource:
         self._tree = None
         self._mutable = None
         self._asked = []  # what `_mutable` depends on: (node, its value)
-        self._trace = None  # while that is found out
+        self._ctx = None  # while that is found out
+        self.is_own = self.file.startswith(_HERE)  # a part of Kiln
         self._parameters = None
 
     # --- signature
@@ -166,11 +167,6 @@ class FunctionSource:
         return near(name, known)
 
     # --- identity: what a warm start compares
-
-    @property
-    def is_own(self):
-        """Whether the function is a part of Kiln."""
-        return self.file.startswith(_HERE)
 
     @property
     def fingerprint(self):
@@ -256,28 +252,28 @@ class FunctionSource:
             node = node.body[0]
         return node
 
-    def mutable(self, trace=None):
+    def mutable(self, ctx):
         """Names that need memory: assigned more than once, changed in place, or
         handed to something that may change them. All others stay values.
 
-        What the functions called here are decides, too: `trace` notes it."""
+        What the functions called here are decides, too: `ctx`, the kernel's, finds that out."""
         if self._mutable is not None:
             # They may be others than they were for an earlier instance.
             for node, value in self._asked:
-                if self.static_value(node, trace) is not value:
+                if self.static_value(node, ctx) is not value:
                     break
             else:
                 return self._mutable
         self._asked = []
-        self._mutable = self._find_mutable(trace)
+        self._mutable = self._find_mutable(ctx)
         return self._mutable
 
-    def _find_mutable(self, trace):
+    def _find_mutable(self, ctx):
         tree = self.tree
         changed = set()
-        self._trace = trace
+        self._ctx = ctx
         self._scan_block(tree.body, {a.arg for a in tree.args.args}, changed)
-        self._trace = None
+        self._ctx = None
         changed.discard(None)
         return frozenset(changed)
 
@@ -336,7 +332,7 @@ class FunctionSource:
         func = call.func
         if func.__class__ is Attribute and func.attr in _PURE_METHODS:
             return False
-        target = self.static_value(func, self._trace)
+        target = self.static_value(func, self._ctx)
         self._asked.append((func, target))
         if target is MISSING:
             return True
@@ -350,29 +346,31 @@ class FunctionSource:
         module = getattr(target, "__module__", None) or ""
         return not (module == "builtins" or module.startswith("kiln."))
 
-    def static_value(self, node, trace=None):
+    def static_value(self, node, ctx):
         """What a name, or an attribute of a module or class, means outside of the function;
         MISSING where that is not known before the kernel is transformed."""
         if node.__class__ is Name:
             ident = node.id
             if ident in self.fn.__code__.co_varnames:
                 return MISSING
-            try:
-                found = self.resolve(ident)
-            except TaichiNameError:
-                found = MISSING
-            if trace is not None:
-                trace.name(self, ident, found)
+            found = ctx.outside_of(self).get(ident, EMPTY)
+            if found is EMPTY:
+                try:
+                    found = ctx.resolve(self, ident)
+                except TaichiNameError:
+                    found = MISSING
+                    if ctx.trace is not None:
+                        ctx.trace.name(self, ident, found)
             return found
         if node.__class__ is Attribute:
-            base = self.static_value(node.value, trace)
+            base = self.static_value(node.value, ctx)
             if base is MISSING:
                 return MISSING
             # Only what needs no code of the user's: modules and class attributes.
             if isinstance(base, (type(sys), type)):
                 found = getattr(base, node.attr, MISSING)
-                if trace is not None:
-                    trace.attribute(base, node.attr, found, self)
+                if ctx.trace is not None:
+                    ctx.trace.attribute(base, node.attr, found, self)
                 return found
         return MISSING
 

@@ -98,7 +98,7 @@ class Transformer:
         self.builder = ctx.builder
         self.source = source
         self.is_kernel = is_kernel
-        self.mutable = source.mutable(ctx.trace)
+        self.mutable = source.mutable(ctx)
         self.names = {}
         self.outside = ctx.outside_of(source)
         self.undo = []  # (name, what it meant before), newest last
@@ -212,17 +212,9 @@ class Transformer:
         if found is _MISSING:
             found = self.outside.get(name, _MISSING)
             if found is _MISSING:
-                found = self._resolve(name)
+                found = self.ctx.resolve(self.source, name, self.names)
             if hasattr(type(found), "_to_kernel"):  # a Matrix of Python scope is a constant
                 return found._to_kernel(self.ctx)
-        return found
-
-    def _resolve(self, name):
-        """What a name means outside of the function; it stays so while the kernel is made."""
-        found = self.outside[name] = self.source.resolve(name, self.names)
-        trace = self.ctx.trace
-        if trace is not None:
-            trace.name(self.source, name, found)
         return found
 
     def declare(self, name, value):
