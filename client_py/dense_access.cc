@@ -2,59 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace kiln {
-namespace {
-
-// The size is a constant in the loops: memcpy becomes a load and a store.
-template <size_t kSize>
-void CopyLoop(uint8_t* to, int64_t to_stride, const uint8_t* from, int64_t from_stride,
-              int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * to_stride, from + i * from_stride, kSize);
-  }
-}
-
-void CopyStrided(uint8_t* to, int64_t to_stride, const uint8_t* from, int64_t from_stride,
-                 int64_t count, size_t size) {
-  if (to_stride == from_stride && to_stride == static_cast<int64_t>(size)) {
-    std::memcpy(to, from, size * count);
-    return;
-  }
-  switch (size) {
-    case 1:
-      return CopyLoop<1>(to, to_stride, from, from_stride, count);
-    case 2:
-      return CopyLoop<2>(to, to_stride, from, from_stride, count);
-    case 4:
-      return CopyLoop<4>(to, to_stride, from, from_stride, count);
-    case 8:
-      return CopyLoop<8>(to, to_stride, from, from_stride, count);
-    case 12:
-      return CopyLoop<12>(to, to_stride, from, from_stride, count);
-    case 16:
-      return CopyLoop<16>(to, to_stride, from, from_stride, count);
-    default:
-      for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(to + i * to_stride, from + i * from_stride, size);
-      }
-  }
-}
-
-template <typename T>
-void FillRun(uint8_t* address, int64_t stride, int64_t count, const void* value) {
-  T scalar;
-  std::memcpy(&scalar, value, sizeof(T));
-  if (stride == static_cast<int64_t>(sizeof(T))) {
-    // Field memory is aligned to its scalars.
-    std::fill_n(reinterpret_cast<T*>(address), count, scalar);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) std::memcpy(address + i * stride, &scalar, sizeof(T));
-}
-
-}  // namespace
-
 DenseAccess DenseAccess::OfField(const TreeLayout::DenseField& field, uint8_t* root,
                                  Scalar scalar) {
   const proto::DenseStorage& dense = field.storage.dense();
@@ -114,85 +64,114 @@ bool DenseAccess::IsLinear() const {
   return true;
 }
 
-bool DenseAccess::IsPacked() const {
-  for (int c = 1; c < num_components(); ++c) {
-    if (components_[c].base != components_[0].base ||
-        components_[c].data != components_[0].data + c * ScalarBytes(scalar_)) {
-      return false;
-    }
+bool DenseAccess::ElementStrides(const std::vector<uint32_t>& element_shape,
+                                 std::vector<int64_t>* strides) const {
+  if (!IsLinear() || (num_components() > 1 && GroupAt(0).count != num_components())) return false;
+  for (int a = 0; a < ndim(); ++a) strides->push_back(LinearStride(a));
+  // Components are numbered row-major.
+  int64_t stride = num_components() > 1 ? GroupAt(0).stride : ScalarBytes(scalar_);
+  std::vector<int64_t> of_element(element_shape.size());
+  for (size_t a = element_shape.size(); a-- > 0;) {
+    of_element[a] = stride;
+    stride *= element_shape[a];
   }
+  strides->insert(strides->end(), of_element.begin(), of_element.end());
   return true;
 }
 
-template <typename Run>
-void DenseAccess::ForEachRun(const Component& component, const Run& run) const {
-  if (axes_.empty()) {
-    run(component.data, int64_t{0}, int64_t{1}, int64_t{0});
-    return;
+std::vector<CopyAxis> DenseAccess::AxesOf(int c, int64_t cell) const {
+  std::vector<CopyAxis> loops;
+  int64_t stride = cell;
+  for (size_t a = axes_.size(); a-- > 0;) {
+    int64_t within = stride;
+    for (const Digit& digit : axes_[a].digits) {
+      loops.push_back({digit.extent, digit.stride[components_[c].base], within});
+      within *= digit.extent;
+    }
+    stride *= axes_[a].extent;
   }
-  const Axis& last = axes_.back();
-  // Along the last axis runs are as long as its innermost digit is wide.
-  const Digit* inner = last.digits.empty() ? nullptr : &last.digits[0];
-  const int64_t run_length = inner == nullptr ? last.extent : inner->extent;
-  const int64_t run_stride = inner == nullptr ? 0 : inner->stride[component.base];
-  std::vector<int64_t> index(axes_.size() - 1, 0);
-  int64_t position = 0;
-  const int64_t total = num_elements();
-  while (position < total) {
-    uint8_t* row = component.data;
-    for (size_t a = 0; a < index.size(); ++a) {
-      row += AxisOffset(axes_[a], index[a], component.base);
+  return loops;
+}
+
+DenseAccess::Group DenseAccess::GroupAt(int first) const {
+  Group group = {1, 0};
+  const auto strides_equal = [&](int base, int other) {
+    for (const Axis& axis : axes_) {
+      for (const Digit& digit : axis.digits) {
+        if (digit.stride[base] != digit.stride[other]) return false;
+      }
     }
-    for (int64_t i = 0; i < last.extent; i += run_length) {
-      const int64_t count = i + run_length <= last.extent ? run_length : last.extent - i;
-      run(row + AxisOffset(last, i, component.base), position + i, count, run_stride);
-    }
-    position += last.extent;
-    for (int a = static_cast<int>(index.size()) - 1; a >= 0; --a) {
-      if (++index[a] < axes_[a].extent) break;
-      index[a] = 0;
-    }
+    return true;
+  };
+  for (int c = first + 1; c < num_components(); ++c) {
+    const int64_t stride = components_[c].data - components_[c - 1].data;
+    if (stride <= 0 || (c > first + 1 && stride != group.stride)) break;
+    if (!strides_equal(components_[first].base, components_[c].base)) break;
+    group = {c - first + 1, stride};
   }
+  return group;
 }
 
 void DenseAccess::CopyTo(void* array) const {
-  const size_t size = ScalarBytes(scalar_);
-  const int64_t cell = static_cast<int64_t>(size) * num_components();
-  uint8_t* out = static_cast<uint8_t*>(array);
-  const bool packed = IsPacked();
-  for (int c = 0; c < (packed ? 1 : num_components()); ++c) {
-    ForEachRun(components_[c],
-               [&](uint8_t* address, int64_t position, int64_t count, int64_t stride) {
-                 CopyStrided(out + position * cell + c * size, cell, address, stride, count,
-                             packed ? cell : size);
-               });
+  const int64_t size = ScalarBytes(scalar_);
+  const int64_t cell = size * num_components();
+  for (int c = 0; c < num_components();) {
+    const Group group = GroupAt(c);
+    std::vector<CopyAxis> loops = AxesOf(c, cell);
+    for (CopyAxis& loop : loops) std::swap(loop.to_stride, loop.from_stride);
+    loops.push_back({group.count, size, group.stride});
+    CopyStrided(static_cast<uint8_t*>(array) + c * size, components_[c].data, std::move(loops),
+                size);
+    c += group.count;
   }
 }
 
 void DenseAccess::CopyFrom(const void* array) const {
-  const size_t size = ScalarBytes(scalar_);
-  const int64_t cell = static_cast<int64_t>(size) * num_components();
-  const uint8_t* in = static_cast<const uint8_t*>(array);
-  const bool packed = IsPacked();
-  for (int c = 0; c < (packed ? 1 : num_components()); ++c) {
-    ForEachRun(components_[c],
-               [&](uint8_t* address, int64_t position, int64_t count, int64_t stride) {
-                 CopyStrided(address, stride, in + position * cell + c * size, cell, count,
-                             packed ? cell : size);
-               });
+  const int64_t size = ScalarBytes(scalar_);
+  const int64_t cell = size * num_components();
+  for (int c = 0; c < num_components();) {
+    const Group group = GroupAt(c);
+    std::vector<CopyAxis> loops = AxesOf(c, cell);
+    loops.push_back({group.count, group.stride, size});
+    CopyStrided(components_[c].data, static_cast<const uint8_t*>(array) + c * size,
+                std::move(loops), size);
+    c += group.count;
   }
+}
+
+bool DenseAccess::CopyFrom(const DenseAccess& other) const {
+  for (int a = 0; a < ndim(); ++a) {
+    const auto same = [](const Digit& x, const Digit& y) { return x.extent == y.extent; };
+    if (!std::equal(axes_[a].digits.begin(), axes_[a].digits.end(), other.axes_[a].digits.begin(),
+                    other.axes_[a].digits.end(), same)) {
+      return false;
+    }
+  }
+  const int64_t size = ScalarBytes(scalar_);
+  for (int c = 0; c < num_components();) {
+    const Group group = GroupAt(c), from = other.GroupAt(c);
+    const int count = std::min(group.count, from.count);
+    std::vector<CopyAxis> loops = AxesOf(c, 0);
+    const std::vector<CopyAxis> source = other.AxesOf(c, 0);
+    for (size_t i = 0; i < loops.size(); ++i) loops[i].from_stride = source[i].to_stride;
+    loops.push_back({count, group.stride, from.stride});
+    CopyStrided(components_[c].data, other.components_[c].data, std::move(loops), size);
+    c += count;
+  }
+  return true;
 }
 
 void DenseAccess::Fill(const uint64_t* values) const {
   const size_t size = ScalarBytes(scalar_);
-  const auto fill = size == 1   ? FillRun<uint8_t>
-                    : size == 2 ? FillRun<uint16_t>
-                    : size == 4 ? FillRun<uint32_t>
-                                : FillRun<uint64_t>;
-  for (int c = 0; c < num_components(); ++c) {
-    ForEachRun(components_[c], [&](uint8_t* address, int64_t, int64_t count, int64_t stride) {
-      fill(address, stride, count, &values[c]);
-    });
+  for (int c = 0; c < num_components();) {
+    // Components of one value that follow each other are one fill.
+    const Group group = GroupAt(c);
+    int count = 1;
+    while (count < group.count && values[c + count] == values[c]) ++count;
+    std::vector<CopyAxis> loops = AxesOf(c, 0);
+    loops.push_back({count, group.stride, 0});
+    FillStrided(components_[c].data, &values[c], std::move(loops), size);
+    c += count;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "client_py/strided_copy.h"
 #include "lang/layout.h"
 #include "lang/type.h"
 
@@ -44,9 +45,17 @@ class DenseAccess {
   int64_t LinearStride(int axis) const { return axes_[axis].digits[0].stride[components_[0].base]; }
   uint8_t* ComponentData(int component) const { return components_[component].data; }
 
+  // Bytes between neighbours along each axis, then along those of an element's shape.
+  // False where they are not regular.
+  bool ElementStrides(const std::vector<uint32_t>& element_shape,
+                      std::vector<int64_t>* strides) const;
+
   // All elements to or from a C-contiguous array with the components innermost.
   void CopyTo(void* array) const;
   void CopyFrom(const void* array) const;
+  // All elements of another storage of the same scalar, shape and components. False,
+  // and nothing done, where the two are not divided into levels alike.
+  bool CopyFrom(const DenseAccess& other) const;
   // `values` holds one scalar per component, each at a multiple of 8 bytes.
   void Fill(const uint64_t* values) const;
 
@@ -74,12 +83,16 @@ class DenseAccess {
     }
     return offset;
   }
-  // Calls run(address, position, count, stride) for each run of elements along the
-  // last axis; `position` counts elements in C order.
-  template <typename Run>
-  void ForEachRun(const Component& component, const Run& run) const;
-  // The components lie side by side in each cell, in order.
-  bool IsPacked() const;
+  // The loops over all elements for component `c`: strides of this storage (to_stride)
+  // and of a C-ordered array of cells of `cell` bytes (from_stride).
+  std::vector<CopyAxis> AxesOf(int c, int64_t cell) const;
+  // The components of `first`'s base that follow it at a regular distance: how many with
+  // it, and the distance. Their loops differ in nothing else.
+  struct Group {
+    int count;
+    int64_t stride;
+  };
+  Group GroupAt(int first) const;
 
   Scalar scalar_ = proto::SCALAR_NONE;
   std::vector<Axis> axes_;

@@ -301,6 +301,35 @@ PyObject* FieldCopyFrom(PyObject* self, PyObject* array) {
                    [](const DenseAccess& access, void* data) { access.CopyFrom(data); });
 }
 
+// Copies all elements of another field of the same type, shape and components. False where
+// their layouts need a way through an array.
+PyObject* FieldCopyField(PyObject* self, PyObject* source) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  if (!IsField(source)) {
+    PyErr_SetString(PyExc_TypeError, "a field expected");
+    return nullptr;
+  }
+  auto* other = reinterpret_cast<FieldObject*>(source);
+  if (!IsReady(field) || !IsReady(other)) return nullptr;
+  const FieldStorage &to = *field->storage, &from = *other->storage;
+  if (field->scalar != other->scalar || to.shape != from.shape ||
+      to.element_shape != from.element_shape) {
+    Py_RETURN_FALSE;
+  }
+  PyObject *keep = field->storage_object, *keep_other = other->storage_object;
+  Py_INCREF(keep);
+  Py_INCREF(keep_other);
+  bool done;
+  BeginUnlockedLaunch();
+  Py_BEGIN_ALLOW_THREADS;
+  done = to.access.CopyFrom(from.access);
+  Py_END_ALLOW_THREADS;
+  EndUnlockedLaunch();
+  Py_DECREF(keep);
+  Py_DECREF(keep_other);
+  return PyBool_FromLong(done);
+}
+
 PyObject* FieldFill(PyObject* self, PyObject* values) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!IsReady(field)) return nullptr;
@@ -355,6 +384,8 @@ PyMethodDef field_methods[] = {
     {"_read_all", FieldReadAll, METH_O, "_read_all(indices) -> all components, row-major"},
     {"_copy_to", FieldCopyTo, METH_O, "Copies all elements into a C-contiguous array."},
     {"_copy_from", FieldCopyFrom, METH_O, "Copies all elements from a C-contiguous array."},
+    {"_copy_field", FieldCopyField, METH_O,
+     "Copies all elements of another field; False where the layouts do not allow it."},
     {"_fill", FieldFill, METH_O, "Fills with one value per component."},
     {nullptr, nullptr, 0, nullptr}};
 

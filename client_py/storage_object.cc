@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "client_py/dlpack.h"
 #include "client_py/status_error.h"
 #include "lang/deterministic.h"
 
@@ -21,8 +22,8 @@ int unlocked_launches = 0;
 
 // Destroyed while a launch was running; freed when none is. Never destroyed:
 // threads may outlive static destructors.
-std::vector<std::unique_ptr<RootBuffer>>& Graveyard() {
-  static auto* graveyard = new std::vector<std::unique_ptr<RootBuffer>>;
+std::vector<std::shared_ptr<RootBuffer>>& Graveyard() {
+  static auto* graveyard = new std::vector<std::shared_ptr<RootBuffer>>;
   return *graveyard;
 }
 
@@ -123,15 +124,26 @@ std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t
       throw py::value_error("the ndarray is too large");
     }
   }
+  auto memory = std::make_shared<Memory>();
+  memory->buffer = ValueOrRaise(RootBuffer::Allocate(bytes == 0 ? 1 : bytes));
+  memory->alive = true;
+  uint8_t* data = memory->buffer->data();
+  return MakeArrayStorage(std::move(memory), data, static_cast<Scalar>(scalar), element_shape,
+                          shape);
+}
+
+}  // namespace
+
+std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, uint8_t* data,
+                                               Scalar scalar,
+                                               const std::vector<uint32_t>& element_shape,
+                                               const std::vector<int64_t>& shape) {
+  int components = 1;
+  for (uint32_t extent : element_shape) components *= static_cast<int>(extent);
   auto storage = std::make_shared<FieldStorage>();
-  storage->memory = std::make_shared<Memory>();
-  storage->memory->buffer = ValueOrRaise(RootBuffer::Allocate(bytes == 0 ? 1 : bytes));
-  storage->memory->alive = true;
-  uint8_t* data = storage->memory->buffer->data();
-  storage->access =
-      DenseAccess::OfArray(data, static_cast<Scalar>(scalar), static_cast<int>(components), shape);
-  storage->descriptor = NdarrayDescriptor(static_cast<Scalar>(scalar), element_shape,
-                                          static_cast<int>(shape.size()), 0);
+  storage->memory = std::move(memory);
+  storage->access = DenseAccess::OfArray(data, scalar, components, shape);
+  storage->descriptor = NdarrayDescriptor(scalar, element_shape, static_cast<int>(shape.size()), 0);
   storage->bases = {reinterpret_cast<uint64_t>(data)};
   storage->extents = shape;
   storage->shape = shape;
@@ -142,8 +154,6 @@ std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t
   return storage;
 }
 
-}  // namespace
-
 void DestroyMemory(Memory* memory) {
   if (!memory->alive) return;
   memory->alive = false;
@@ -152,6 +162,7 @@ void DestroyMemory(Memory* memory) {
     Graveyard().push_back(std::move(memory->buffer));
   } else {
     memory->buffer.reset();
+    memory->owner.reset();
   }
 }
 
@@ -178,9 +189,16 @@ void BindStorage(py::module_& m) {
                              [](const FieldStorage& s) { return py::bytes(s.descriptor); })
       .def_property_readonly("shape",
                              [](const FieldStorage& s) { return py::tuple(py::cast(s.shape)); })
+      .def_property_readonly(
+          "element_shape",
+          [](const FieldStorage& s) { return py::tuple(py::cast(s.element_shape)); })
+      .def_property_readonly(
+          "scalar", [](const FieldStorage& s) { return static_cast<int>(s.access.scalar()); })
       .def_property_readonly("bases", [](const FieldStorage& s) { return s.bases; })
       .def_property_readonly("alive", [](const FieldStorage& s) { return s.memory->alive; })
+      .def("to_dlpack", &ToDlpack)
       .def("destroy", [](FieldStorage& s) { DestroyMemory(s.memory.get()); });
+  m.def("from_dlpack", &FromDlpack, py::arg("capsule"), py::arg("element_axes") = 0);
   py::class_<Tree>(m, "Tree")
       .def(py::init<const std::vector<NodeTuple>&>())
       .def("allocate", &Tree::Allocate)

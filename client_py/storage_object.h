@@ -19,7 +19,8 @@ namespace kiln {
 // The memory behind a tree or an ndarray. Outlives the tree object while a field
 // still refers to it, so that a stale field is an error and never a wild address.
 struct Memory {
-  std::unique_ptr<RootBuffer> buffer;
+  std::shared_ptr<RootBuffer> buffer;  // shared with tensors that other libraries hold
+  std::shared_ptr<void> owner;         // of memory that is not ours
   bool alive = false;
 };
 
@@ -44,6 +45,12 @@ struct FieldStorage {
   std::vector<int64_t> full_shape;  // of ndarrays: shape, then element_shape
   bool is_ndarray = false;
 };
+
+// The storage of a C-ordered array at `data`, which `memory` keeps.
+std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, uint8_t* data,
+                                               Scalar scalar,
+                                               const std::vector<uint32_t>& element_shape,
+                                               const std::vector<int64_t>& shape);
 
 // The descriptor of an ndarray parameter. All ndarrays may overlap one another.
 std::string NdarrayDescriptor(Scalar scalar, absl::Span<const uint32_t> element_shape, int ndim,

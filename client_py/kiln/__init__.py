@@ -58,6 +58,7 @@ _offer("errors", "TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError")
 _offer("field", "BitpackedFields Field Layout MatrixField ScalarField")
 _offer("func", "pyfunc real_func")
 _offer("gui", "GUI hex_to_rgb rgb_to_hex")
+_offer("interop", "from_dlpack")
 _offer("kernel", "data_oriented")
 _offer("matrix", "Matrix Vector")
 _offer("misc", "CRITICAL DEBUG DeviceCapability ERROR Format INFO TRACE WARN extension")
@@ -99,7 +100,7 @@ _MISSING = frozenset("ArgPack Mesh MeshInstance Texture argpack mesh_patch_idx".
 
 __all__ = sorted(
     {*_NAMES, "field", "func", "kernel", "math", "ndarray", "static", "tools", "types"}
-    - {"cfg", "Layout", "StructField"}
+    - {"cfg", "from_dlpack", "Layout", "StructField"}
 )
 
 
@@ -139,5 +140,5 @@ def _submodule(name):
 def __dir__():
     return sorted(
         {*_NAMES, *_MODULES, *_MISSING, "Layout", "field", "func", "kernel", "ndarray", "static"}
-        - {"cfg", "compat", "errors"}
+        - {"cfg", "compat", "errors", "from_dlpack"}
     )

@@ -6,6 +6,7 @@ from . import _native, runtime, snode
 from . import types as ti_types
 from .diagnostics import say
 from .frontend import active
+from .interop import Exporter
 
 
 class Layout:
@@ -23,13 +24,16 @@ class Layout:
     def __repr__(self):
         return f"<Layout.{self.name}: {self.value}>"
 
+    def __str__(self):
+        return f"Layout.{self.name}"
+
 
 Layout.AOS = Layout("AOS", 1)
 Layout.SOA = Layout("SOA", 2)
 Layout.NULL = Layout("NULL", 3)
 
 
-class Field(_native.FieldBase):
+class Field(_native.FieldBase, Exporter):
     """What scalar and matrix fields share. Elements are read and written by FieldBase."""
 
     _is_field = True
@@ -117,7 +121,8 @@ class Field(_native.FieldBase):
 
     def _materialize(self):
         """Gives the field its memory; raises when it cannot have any."""
-        if self._generation != runtime.generation:
+        destroyed = self._storage is not None and not self._storage.alive
+        if destroyed or self._generation != runtime.generation:
             self._stale_error()
         if any(place is None for place in self._places):
             self._not_placed()
@@ -191,12 +196,24 @@ class Field(_native.FieldBase):
     # --- all elements
 
     def to_torch(self, device=None):
+        """A torch tensor with a copy of the elements."""
         import torch
 
         return torch.from_numpy(self.to_numpy()).to(device)
 
     def from_torch(self, arr):
-        self.from_numpy(arr.detach().cpu().numpy())
+        """Sets all elements from a torch tensor of the field's shape."""
+        self.from_numpy(arr.detach().cpu().contiguous().numpy())
+
+    def to_paddle(self, place=None):
+        """A paddle tensor with a copy of the elements."""
+        import paddle
+
+        return paddle.to_tensor(self.to_numpy(), place=place)
+
+    def from_paddle(self, arr):
+        """Sets all elements from a paddle tensor of the field's shape."""
+        self.from_numpy(arr.numpy())
 
     def copy_from(self, other):
         """Copies all elements of a field of the same shape."""
@@ -204,15 +221,17 @@ class Field(_native.FieldBase):
             raise say.cannot_copy_from_non_field_object()
         if self.shape != other.shape:
             raise say.field_and_source_shapes_differ(shape=self.shape, got=other.shape)
-        if self.dtype is other.dtype and self.element_shape == other.element_shape:
-            count = self._num_components
-            for extent in self.shape:
-                count *= extent
-            data = bytearray(count * max(self.dtype.bits // 8, 1))
-            other._copy_to(data)
-            self._copy_from(data)
-        else:
+        if not self._copy_field(other):
             self.from_numpy(other.to_numpy())
+
+    def __copy__(self):
+        """The same field: both names mean the same elements."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._shares = getattr(self, "_shares", self)
+        if self._storage is not None:
+            made._bind(self._storage)
+        return made
 
     def _all(self, dtype):
         import numpy as np
@@ -302,7 +321,7 @@ class MatrixField(Field):
 
     def fill(self, val):
         """Sets all elements to a number, or to a vector or matrix of the elements' shape."""
-        self._fill(flatten(val, self.element_shape))
+        self._fill(fill_values(val, self.element_shape))
 
     def to_numpy(self, keep_dims=False, dtype=None):
         """An array of the field's shape followed by the elements'. A single column is left out
@@ -327,6 +346,14 @@ class MatrixField(Field):
 
     def __repr__(self):
         return f"<{self.n}x{self.m} ti.Matrix.field>"
+
+
+def fill_values(value, shape):
+    """The numbers of an element that `fill` is given."""
+    try:
+        return flatten(value, shape)
+    except ValueError as error:
+        raise say.filled_with_other_shape(what=error) from None
 
 
 def flatten(value, shape):
@@ -443,8 +470,6 @@ def _place(made, shape, order, offset, needs_grad, needs_dual, layout):
             raise say.shape_cannot_none_when_offset_set()
         if order is not None:
             raise say.shape_cannot_none_when_order_set()
-        if layout is Layout.SOA:
-            raise say.layout_can_set_soa_only_when()
         if needs_grad or needs_dual:
             made._wanted_companions = (needs_grad, needs_dual)
         return

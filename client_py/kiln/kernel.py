@@ -13,6 +13,7 @@ from . import types as ti_types
 from .diagnostics import near, say
 from .field import Field, flatten
 from .frontend.source import EMPTY, FunctionSource
+from .interop import is_external, numpy_view
 
 # One instance is built at a time; waiting for the compiler does not hold it.
 _build_lock = RLock()
@@ -99,6 +100,9 @@ class Kernel(_native.KernelBase):
     def _miss(self, args, kwargs):
         if kwargs or len(args) != len(self.parameters):
             args = self._positional(args, kwargs)
+        viewed = self._viewed(args)
+        if viewed is not None:
+            return self(*viewed)
         copies = self._copied_arrays(args)
         if copies:
             return self._run_on_copies(args, copies)
@@ -109,6 +113,17 @@ class Kernel(_native.KernelBase):
         if not ran:
             raise say.arguments_kernel_changed_while_was_compiled(kernel=self.__name__)
         return result
+
+    def _viewed(self, args):
+        """The arguments with NumPy arrays over the memory of tensors; None if there are none."""
+        viewed = None
+        for position, (parameter, value) in enumerate(zip(self.parameters, args)):
+            if parameter.kind is not _Array or getattr(value, "_is_array", False):
+                continue
+            if not _is_numpy(value) and not isinstance(value, Field) and is_external(value):
+                viewed = list(args) if viewed is None else viewed
+                viewed[position] = numpy_view(value, parameter.name)
+        return viewed
 
     def _copied_arrays(self, args):
         """Positions of arrays that kernels cannot take by address."""
@@ -122,13 +137,17 @@ class Kernel(_native.KernelBase):
         import numpy as np
 
         args = list(args)
-        originals = [args[p] for p in positions]
+        # An array that is passed twice is copied once: the two stay one.
+        copies = {}
         for position in positions:
-            args[position] = np.ascontiguousarray(args[position])
+            original = args[position]
+            if id(original) not in copies:
+                copies[id(original)] = (original, np.ascontiguousarray(original))
+            args[position] = copies[id(original)][1]
         result = self(*args)
-        for position, original in zip(positions, originals):
+        for original, copied in copies.values():
             if original.flags.writeable:
-                np.copyto(original, args[position])
+                np.copyto(original, copied)
         return result
 
     def _make_instance(self, args):
@@ -419,7 +438,7 @@ class _Template(_Parameter):
 class _Array(_Parameter):
     def specialise(self, value):
         wanted = self.annotation
-        element = _element_type(wanted)
+        element = wanted.dtype
         if getattr(value, "_is_array", False):
             dtype, element_shape, ndim = value.dtype, value.element_shape, len(value.shape)
             self._check_ndarray(value, element)
@@ -524,20 +543,6 @@ class _Triplets(_Parameter):
             ("array",),
             lambda ctx: triplets_argument(ctx, descriptor, dtype),
         )
-
-
-def _element_type(annotation):
-    """What the elements have to be: None, a scalar type or a MatrixType."""
-    dims, shape = annotation.element_dim, annotation.element_shape
-    if dims is None and shape is None:
-        return annotation.dtype
-    if dims == 0 or shape == ():
-        return annotation.dtype
-    if shape is None:
-        shape = (None,) * dims
-    if len(shape) == 1:
-        return ti_types.VectorType(shape[0], annotation.dtype)
-    return ti_types.MatrixType(shape[0], shape[1], annotation.dtype)
 
 
 def _matches_element(wanted, got):

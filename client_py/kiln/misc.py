@@ -1,22 +1,8 @@
 """Small public names: log levels, extensions, formats."""
 
-from .diagnostics import say
+from .runtime import LOG_LEVELS, is_logging_effective, set_logging_level
 
-TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "error", "critical"
-_LEVELS = (TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL)
-_level = INFO
-
-
-def set_logging_level(level):
-    """Messages below `level` are not shown."""
-    global _level
-    if level not in _LEVELS:
-        raise say.logging_level_one_got(levels=", ".join(_LEVELS), level=level)
-    _level = level
-
-
-def is_logging_effective(level):
-    return _LEVELS.index(level) >= _LEVELS.index(_level)
+TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = LOG_LEVELS
 
 
 class _Names:
@@ -37,6 +23,9 @@ class _Name:
     def __repr__(self):
         return f"<{self.kind}.{self.name}: {self.value}>"
 
+    def __str__(self):
+        return f"{self.kind}.{self.name}"
+
 
 extension = _Names(
     "Extension", "sparse quant mesh quant_basic data64 adstack bls assertion extfunc"
@@ -49,3 +38,5 @@ Format = _Names(
     "depth24stencil8 depth32f",
 )
 DeviceCapability = _Names("DeviceCapability", "spirv_has_int8 spirv_has_int16 spirv_has_int64")
+
+__all__ = ["DeviceCapability", "Format", "extension", "is_logging_effective", "set_logging_level"]

@@ -4,10 +4,11 @@ from . import _native, runtime
 from . import types as ti_types
 from .diagnostics import say
 from .errors import TaichiRuntimeError
-from .field import Layout, _caller, _numpy_type, flatten
+from .field import Layout, _caller, _numpy_type, fill_values, flatten
+from .interop import Exporter, by_scalar
 
 
-class Ndarray(_native.FieldBase):
+class Ndarray(_native.FieldBase, Exporter):
     """A C-ordered array of scalars, vectors or matrices."""
 
     _is_array = True
@@ -83,7 +84,7 @@ class Ndarray(_native.FieldBase):
 
     def fill(self, val):
         """Sets all elements."""
-        self._fill(flatten(val, self.element_shape) if self.element_shape else (val,))
+        self._fill(fill_values(val, self.element_shape) if self.element_shape else (val,))
 
     def to_numpy(self, dtype=None):
         import numpy as np
@@ -113,11 +114,7 @@ class Ndarray(_native.FieldBase):
                 got=other.shape,
                 got_element=other.element_shape,
             )
-        if self.dtype is other.dtype:
-            data = bytearray(self._get_nelement() * self._get_element_size())
-            other._copy_to(data)
-            self._copy_from(data)
-        else:
+        if not self._copy_field(other):
             self.from_numpy(other.to_numpy())
 
     def _get_nelement(self):
@@ -133,23 +130,20 @@ class Ndarray(_native.FieldBase):
         return count
 
     def __deepcopy__(self, memo=None):
-        made = type(self)._like(self)
+        made = type(self).__new__(type(self))
+        Ndarray.__init__(made, self.dtype, self.element_shape, self.shape)
         made.copy_from(self)
         return made
 
-    __copy__ = None
-
-    @classmethod
-    def _like(cls, other):
-        made = cls.__new__(cls)
-        Ndarray.__init__(made, other.dtype, other.element_shape, other.shape)
+    def __copy__(self):
+        """The same ndarray: both names mean the same elements."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._bind(self._storage)
         return made
 
     def __iter__(self):
         raise say.struct_for_only_available_taichi_scope()
-
-
-del Ndarray.__copy__
 
 
 class ScalarNdarray(Ndarray):
@@ -169,7 +163,7 @@ class VectorNdarray(Ndarray):
         return self.element_shape[0]
 
     def __repr__(self):
-        return f"<{self.n} ti.Vector.ndarray>"
+        return f"<{self.n} {self.layout} ti.Vector.ndarray>"
 
 
 class MatrixNdarray(Ndarray):
@@ -185,7 +179,21 @@ class MatrixNdarray(Ndarray):
         return self.element_shape[1]
 
     def __repr__(self):
-        return f"<{self.n}x{self.m} ti.Matrix.ndarray>"
+        return f"<{self.n}x{self.m} {self.layout} ti.Matrix.ndarray>"
+
+
+def wrap(storage):
+    """An ndarray with the memory of a storage of C order."""
+    element_shape = storage.element_shape
+    kind = (ScalarNdarray, VectorNdarray, MatrixNdarray)[len(element_shape)]
+    made = kind.__new__(kind)
+    made.dtype = by_scalar(storage.scalar)
+    made.element_shape = element_shape
+    made.shape = storage.shape
+    made.grad = None
+    made._made_at = _caller()
+    made._bind(storage)
+    return made
 
 
 def ndarray(dtype, shape, needs_grad=False):

@@ -18,15 +18,39 @@ def raise_failure(kernel, instance, node, text, values):
 
 def _check_text(kind, values):
     shown = ", ".join(map(str, values))
+    if kind in (_native.NODES["extract"], _native.NODES["element"]):
+        half = len(values) // 2
+        return say.out_of_bound_access_to_matrix(shape=values[half:], index=_signed(values[:half]))
     if kind == _native.NODES["global"]:
         # The indices, then the extents: i32 in the low half of a slot.
-        numbers = [(value + 2**31) % 2**32 - 2**31 for value in values]
+        numbers = _signed(values)
         half = len(numbers) // 2
         index, shape = (", ".join(map(str, part)) for part in (numbers[:half], numbers[half:]))
         return say.out_of_bound_access(index=index, shape=shape)
     if kind == _native.NODES["binary"]:
-        return say.integer_division_or_overflow(operands=shown)
+        left, right, number = values
+        spelling = next(name for name, op in _native.OPS.items() if op == number)
+        return _FAILED_OPS[spelling](left=left, right=right)
     return say.check_failed(values=shown)
+
+
+_FAILED_OPS = {
+    "add": say.addition_overflows,
+    "sub": say.subtraction_overflows,
+    "mul": say.multiplication_overflows,
+    "shl": say.shift_out_of_range,
+    "shr": say.shift_out_of_range,
+    "bit_shr": say.shift_out_of_range,
+    "floordiv": say.division_by_zero,
+    "mod": say.division_by_zero,
+    "raw_div": say.division_by_zero,
+    "raw_mod": say.division_by_zero,
+}
+
+
+def _signed(values):
+    """Numbers of i32 in the low halves of slots."""
+    return [(value + 2**31) % 2**32 - 2**31 for value in values]
 
 
 def _place(instance, node):

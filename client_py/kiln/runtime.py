@@ -124,7 +124,7 @@ _OPTIONS = {
     "optimize_mesh_reordered_mapping": True,
     "print_accessor_ir": False,
     "print_ir": False,
-    "print_ir_dbg_info": True,
+    "print_ir_dbg_info": False,
     "print_kernel_amdgcn": False,
     "print_kernel_asm": False,
     "print_kernel_llvm_ir": False,
@@ -156,6 +156,14 @@ _OPTIONS = {
     "cpu_level": "",
 }
 
+_FRONT_END = (
+    "gdb_trigger",
+    "log_level",
+    "print_full_traceback",
+    "short_circuit_operators",
+    "unrolling_limit",
+)
+
 _UNSIGNED = {"i8": "u8", "i16": "u16", "i32": "u32", "i64": "u64"}
 
 
@@ -170,6 +178,11 @@ class Config:
         self.arch = cpu
         self.default_fp = ti_types.f32
         self.default_ip = ti_types.i32
+
+    def __dir__(self):
+        hidden = ("cpu_level", "dynamic_index", "packed", *_FRONT_END)
+        names = ("arch", "default_fp", "default_ip", "default_up", *_OPTIONS)
+        return sorted(set(names).difference(hidden))
 
     @property
     def default_up(self):
@@ -199,30 +212,41 @@ def init(
 ):
     """Starts afresh with the given settings: fields are destroyed, kernels compile anew.
 
-    Every option is also an environment variable, TI_<OPTION>; the argument wins. TI_ARCH wins over
-    `arch`.
+    arch: a device or a list of them, the first that is there is taken; the processor otherwise,
+    with a warning, or RuntimeError if `enable_fallback` is False. default_fp, default_ip: what
+    `float` and `int` mean in kernels and annotations. require_version: the lowest version of the
+    language that will do. options: see docs/settings.md; an unknown one is a KeyError.
+
+    Every option is also an environment variable, KILN_<OPTION> or TI_<OPTION>; the argument wins.
+    TI_ARCH wins over `arch`.
+
+        ti.init(arch=ti.cpu, default_fp=ti.f64, debug=True)
     """
-    global initialized
+    global initialized, log_level
     if require_version is not None:
         _check_version(require_version)
     if "default_up" in options:
         raise say.default_up_always_unsigned_type_default_ip_please()
     unknown = [name for name in options if name not in _OPTIONS]
     if unknown:
-        hint = near(unknown[0], _OPTIONS)
+        hint = near(unknown[0], ("arch", "default_fp", "default_ip", *_OPTIONS))
         raise say.unrecognized_keyword_argument_s_for_ti(names=", ".join(unknown), hint=hint)
     reset()
     environment = _environment()
-    cfg.default_fp = _default_type("default_fp", default_fp, environment, ti_types.f32)
-    cfg.default_ip = _default_type("default_ip", default_ip, environment, ti_types.i32)
-    for name, text in environment.items():
+    cfg.default_fp = _default_type("default_fp", default_fp, environment)
+    cfg.default_ip = _default_type("default_ip", default_ip, environment)
+    for name, (variable, text) in environment.items():
         if name in options:
-            _warn(say.environment_overridden(variable=name.upper(), text=text, name=name))
+            _warn(say.environment_overridden(variable=variable, text=text, name=name))
         elif name in _OPTIONS:
-            setattr(cfg, name, _parse_option(name, text))
+            setattr(cfg, name, _parse_option(name, variable, text))
     for name, value in options.items():
         setattr(cfg, name, value)
-    cfg.arch = _select_arch(environment.get("arch", arch), enable_fallback)
+    if not _test_mode:
+        log_level = _level(str(cfg.log_level).lower())
+    cfg.arch = _select_arch(environment.get("arch", ("", arch))[1], enable_fallback)
+    if _test_mode:
+        return _FrontEndOptions()
     _native.set_threads(int(cfg.cpu_max_num_threads))
     _native.set_seed(int(cfg.random_seed))
     if cfg.cpu_max_num_threads == 0:
@@ -250,6 +274,7 @@ def reset():
 
 def sync():
     """Waits for all launched kernels. On the CPU launches are finished when they return."""
+    require_init("wait for kernels")
 
 
 def require_init(what):
@@ -257,40 +282,60 @@ def require_init(what):
         raise say.cannot_maybe_you_forgot_call_ti(what=what)
 
 
+class _FrontEndOptions:
+    """The options that are no settings of the compiler, as `_test_mode` answers them."""
+
+    def __init__(self):
+        for name in _FRONT_END:
+            setattr(self, name, getattr(cfg, name))
+
+
 def _environment():
-    """Options set by TI_… variables, names in lower case."""
+    """{option: (variable, text)} of what KILN_… and TI_… variables set; KILN_… wins."""
     found = {}
-    for key, value in os.environ.items():
-        if key.startswith("TI_") and value:
-            name = key[3:].lower()
-            # Only this option's name has capitals.
-            found["device_memory_GB" if name == "device_memory_gb" else name] = value
+    for variable, value in os.environ.items():
+        prefix, _, name = variable.partition("_")
+        if not value or prefix not in ("TI", "KILN"):
+            continue
+        # Only this option's name has capitals.
+        name = "device_memory_GB" if name == "DEVICE_MEMORY_GB" else name.lower()
+        if prefix == "KILN" or name not in found:
+            found[name] = (variable, value)
     return found
 
 
-def _parse_option(name, text):
+def _parse_option(name, variable, text):
     kind = type(_OPTIONS[name])
-    return bool(int(text)) if kind is bool else kind(text)
+    try:
+        return bool(int(text)) if kind is bool else kind(text)
+    except ValueError:
+        needed = "0 or 1" if kind is bool else "a number"
+        raise say.environment_of_wrong_form(variable=variable, text=text, needed=needed) from None
 
 
-_DEFAULTS = {"default_fp": ("f16", "f32", "f64"), "default_ip": ("i32", "i64")}
+_DEFAULT_TYPES = {
+    "default_fp": (ti_types.f32, ti_types.f64, ti_types.f16),
+    "default_ip": (ti_types.i32, ti_types.i64),
+}
 
 
-def _default_type(name, given, environment, default):
-    text = environment.pop(name, None)
+def _default_type(name, given, environment):
+    """The type that `float` or `int` means: given, else from the environment, else 32 bits."""
+    variable, text = environment.pop(name, ("", ""))
+    allowed = _DEFAULT_TYPES[name]
     if given is not None:
         if text:
-            _warn(say.environment_overridden(variable=name.upper(), text=text, name=name))
-        dtype = ti_types.cook_dtype(given)
-        allowed = _DEFAULTS[name]
-        if dtype.name not in allowed:
-            raise say.default_type_not_allowed(name=name, allowed=" or ".join(allowed), dtype=dtype)
-        return dtype
-    if text is None:
-        return default
+            _warn(say.environment_overridden(variable=variable, text=text, name=name))
+        if given not in allowed:
+            raise say.default_type_not_allowed(
+                name=name, allowed=" or ".join(f"ti.{t}" for t in allowed), dtype=given
+            )
+        return given
+    if not text:
+        return allowed[0]
     if text not in ("32", "64"):
-        raise say.invalid_ti__should_or(name=name.upper(), text=text)
-    return ti_types.BY_NAME[("f" if name == "default_fp" else "i") + text]
+        raise say.invalid_ti__should_or(name=variable, text=text)
+    return allowed[text == "64"]
 
 
 def _select_arch(arch, enable_fallback):
@@ -330,7 +375,31 @@ def _check_version(required):
         )
 
 
+LOG_LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
+log_level = "info"  # what is below it is not said
+
+
+def _level(name):
+    if name not in LOG_LEVELS:
+        raise say.logging_level_one_got(levels=", ".join(LOG_LEVELS), level=name)
+    return name
+
+
+def set_logging_level(level):
+    """Messages below `level` are not shown: ti.TRACE, ti.DEBUG, ti.INFO, ti.WARN, ti.ERROR or
+    ti.CRITICAL. `ti.init` sets it anew, by its option `log_level` or TI_LOG_LEVEL."""
+    global log_level
+    log_level = _level(level)
+
+
+def is_logging_effective(level):
+    """Whether messages of that level are shown."""
+    return LOG_LEVELS.index(_level(level)) >= LOG_LEVELS.index(log_level)
+
+
 def _warn(text):
+    if not is_logging_effective("warn"):
+        return
     print(f"[Kiln] warning: {text}", file=sys.stderr)
 
 

@@ -129,7 +129,7 @@ def _config():
 
 
 def cook_dtype(dtype):
-    """The scalar type that an annotation names: `float`, `int`, "f32", ti.f32, np.float32…"""
+    """The scalar type that an annotation names: ti.f32; `float` and `int` follow the settings."""
     if dtype.__class__ is DType:
         return dtype
     if dtype is float:
@@ -138,11 +138,7 @@ def cook_dtype(dtype):
         return _config().default_ip
     if dtype is bool:
         return u1
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
-    found = BY_NAME.get(name) or BY_NUMPY.get(name)
-    if found is None:
-        raise say.invalid_data_type(dtype=dtype)
-    return found
+    raise say.invalid_data_type(dtype=dtype)
 
 
 class MatrixType:
@@ -267,15 +263,41 @@ class NdarrayType:
     ):
         if boundary not in ("unsafe", "clamp"):
             raise say.boundary_must_one_unsafe_clamp_got(boundary=boundary)
+        if field_dim is not None:
+            raise say.field_dim_is_ndim()
+        if element_dim is not None or element_shape is not None:
+            dtype = _legacy_element_type(element_dim, element_shape, dtype)
         self.dtype = dtype
-        self.ndim = ndim if ndim is not None else field_dim
-        self.element_dim = element_dim
-        self.element_shape = element_shape
+        self.ndim = ndim
         self.needs_grad = needs_grad
         self.boundary = boundary
 
+    @property
+    def layout(self):
+        from .field import Layout
+
+        return Layout.AOS
+
     def __repr__(self):
-        return f"NdarrayType(dtype={self.dtype}, ndim={self.ndim}, needs_grad={self.needs_grad})"
+        return (
+            f"NdarrayType(dtype={self.dtype}, ndim={self.ndim}, layout={self.layout}, "
+            f"needs_grad={self.needs_grad})"
+        )
+
+
+def _legacy_element_type(dim, shape, dtype):
+    """The element type that `element_dim` and `element_shape` once said."""
+    if hasattr(dtype, "shape") or hasattr(dtype, "_member_types"):
+        raise say.matrix_type_and_element_shape(dtype=dtype)
+    if dim == 0 or shape == ():
+        return dtype
+    if shape is None:
+        shape = (None,) * dim
+    if not 0 <= len(shape) <= 2 or (dim is not None and not 0 <= dim <= 2):
+        raise say.elements_are_scalars_vectors_or_matrices()
+    if dim is not None and dim != len(shape):
+        raise say.element_shape_and_dim_differ(got=len(shape), dim=dim)
+    return VectorType(shape[0], dtype) if len(shape) == 1 else MatrixType(*shape, dtype)
 
 
 ndarray = NdarrayType

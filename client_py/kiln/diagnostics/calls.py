@@ -8,6 +8,15 @@ from ..errors import (
 )
 
 ROWS = {
+    "non_contiguous_tensors_are_not": (
+        ValueError,
+        "Non contiguous tensors are not supported, please call tensor.contiguous() before passing "
+        "it into taichi kernel.",
+    ),
+    "tensor_cannot_be_taken": (
+        ValueError,
+        "Invalid value for argument {name} - the tensor cannot be used in place: {reason}",
+    ),
     "argument_not_convertible": (TaichiRuntimeTypeError, "Argument '{name}': {error}"),
     "argument_of_wrong_type": (
         TaichiRuntimeTypeError,
@@ -32,7 +41,7 @@ ROWS = {
         "with {count} dimensions is provided",
     ),
     "array_argument_of_unsupported_dtype": (
-        TypeError,
+        AssertionError,
         "Invalid value for argument {name} - arrays of dtype {dtype} are not supported",
     ),
     "array_argument_of_wrong_type": (

@@ -2,9 +2,14 @@
 
 ROWS = {
     "check_failed": (str, "A check failed, values {values}"),
-    "integer_division_or_overflow": (
-        str,
-        "Integer division by zero or overflow, operands {operands}",
-    ),
+    "addition_overflows": (str, "Addition overflow: {left} + {right}"),
+    "division_by_zero": (str, "Division by zero: {left} by {right}"),
+    "multiplication_overflows": (str, "Multiplication overflow: {left} * {right}"),
     "out_of_bound_access": (str, "Out of bound access: index ({index}) of shape ({shape})"),
+    "out_of_bound_access_to_matrix": (
+        str,
+        "Out of bound access to a {shape} matrix with index {index}",
+    ),
+    "shift_out_of_range": (str, "Shift by {right}, which is no number of bits of {left}'s type"),
+    "subtraction_overflows": (str, "Subtraction overflow: {left} - {right}"),
 }

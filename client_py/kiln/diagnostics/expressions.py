@@ -15,6 +15,23 @@ ROWS = {
         TaichiTypeError,
         "bit_cast() is for kernels; there is no typed value in Python scope",
     ),
+    "elements_are_scalars_vectors_or_matrices": (
+        ValueError,
+        "Only scalars, vectors, and matrices are allowed as elements of ti.types.ndarray()",
+    ),
+    "element_shape_and_dim_differ": (
+        ValueError,
+        "Both element_shape and element_dim are specified, but shape doesn't match specified dim: "
+        "{got}!={dim}",
+    ),
+    "field_dim_is_ndim": (
+        ValueError,
+        "The field_dim argument for ndarray type is already deprecated. Please use ndim instead.",
+    ),
+    "matrix_type_and_element_shape": (
+        TypeError,
+        'Cannot specifiy matrix dtype "{dtype}" and element shape or dim at the same time.',
+    ),
     "boundary_must_one_unsafe_clamp_got": (
         ValueError,
         "boundary must be one of ['unsafe', 'clamp'], got {boundary}",

@@ -10,7 +10,10 @@ ROWS = {
     "axes_one_level_must_different": (TaichiRuntimeError, "axes of one level must be different"),
     "axes_order_must_different": (TaichiSyntaxError, "The axes in order must be different"),
     "cannot_copy_from_non_field_object": (TypeError, "Cannot copy from a non-field object"),
-    "cannot_copy_from_non_ndarray_object": (TypeError, "Cannot copy from a non-ndarray object"),
+    "cannot_copy_from_non_ndarray_object": (
+        AssertionError,
+        "Cannot copy from a non-ndarray object",
+    ),
     "components_lie_different_trees": (
         TaichiRuntimeError,
         "the components of {title} lie in different trees",
@@ -65,6 +68,7 @@ ROWS = {
         "{end} (shape {shape})",
     ),
     "fieldsbuilder_finalized": (TaichiRuntimeError, "FieldsBuilder finalized"),
+    "filled_with_other_shape": (AssertionError, "cannot fill: {what}"),
     "finalizing_empty_builder": (str, "Finalizing an empty FieldsBuilder!"),
     "gone_memory_ended_with_ti_reset": (
         TaichiRuntimeError,
@@ -82,10 +86,6 @@ ROWS = {
     ),
     "invalid_axis": (TaichiSyntaxError, "Invalid axis {letter}"),
     "invalid_index_for": (IndexError, "invalid index {key!r} for {title}"),
-    "layout_can_set_soa_only_when": (
-        TaichiSyntaxError,
-        "layout can be set to SOA only when shape is specified",
-    ),
     "lies_below_snode_which_not_supported": (
         TaichiRuntimeError,
         "{title} lies below the {kind} SNode '{sparse}', which is not supported yet",
@@ -160,7 +160,7 @@ ROWS = {
         "shape cannot be None when order is set",
     ),
     "shape_with_elements_does_not_match": (
-        ValueError,
+        AssertionError,
         "shape {shape} with elements {element_shape} does not match the source's {got} "
         "with {got_element}",
     ),
@@ -179,6 +179,7 @@ ROWS = {
         "Struct for is only available in Taichi scope.",
     ),
     "there_are_axes_got_axis": (TaichiRuntimeError, "there are {limit} axes, got axis {number}"),
+    "tensor_of_other_type": (ValueError, "the tensor's elements are {got}, not {wanted}"),
     "these_field_s_are_not_placed": (
         TaichiRuntimeError,
         "These field(s) are not placed:\n"

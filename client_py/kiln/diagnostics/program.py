@@ -20,11 +20,15 @@ ROWS = {
         "'default_up' is always the unsigned type of 'default_ip'. Please set "
         "'default_ip' instead.",
     ),
+    "environment_of_wrong_form": (
+        ValueError,
+        "Environment variable {variable}={text}: {needed} expected",
+    ),
     "environment_overridden": (
         str,
-        'Environment variable TI_{variable}={text} overridden by ti.init argument "{name}"',
+        'Environment variable {variable}={text} overridden by ti.init argument "{name}"',
     ),
-    "invalid_ti__should_or": (ValueError, "Invalid TI_{name}={text}, should be 32 or 64"),
+    "invalid_ti__should_or": (ValueError, "Invalid {name}={text}, should be 32 or 64"),
     "logging_level_one_got": (ValueError, "a logging level is one of {levels}, got {level!r}"),
     "require_version_should_formatted_following_pep_and": (
         Exception,

@@ -154,11 +154,12 @@ def _ndrange_for(t, node, ndrange_value, is_grouped):
 
 def _struct_for(t, node, field, is_grouped):
     is_array = field.__class__ is ArrayArgument
-    if not is_array and not getattr(field, "_is_field", False):
+    is_snode = not is_array and getattr(field, "_is_snode", False)
+    if not (is_array or is_snode or getattr(field, "_is_field", False)):
         raise say.cannot_loop_over_object_taichi_scope(kind=type(field))
     targets = _targets(node)
     _check_loop_variables(t, node)
-    ndim = field.ndim if is_array else field.num_axes
+    ndim = field.ndim if is_array else len(field.shape) if is_snode else field.num_axes
     if is_grouped:
         if len(targets) != 1:
             raise say.group_for_should_have_loop_target(count=len(targets))
@@ -168,8 +169,21 @@ def _struct_for(t, node, field, is_grouped):
         raise say.struct_for_cannot_nested_loop_over()
     t.at(node)
     config = _take_config(t)
-    loop = t.builder.begin_struct_for(t.ctx.param_of(field), **config)
+    if is_snode:
+        loop = t.builder.begin_range_for(_cells(t.ctx, field), **config)
+    else:
+        loop = t.builder.begin_struct_for(t.ctx.param_of(field), **config)
     _body(t, node, loop, ndim, _bind_vector if is_grouped else _bind_scalars, config, True)
+
+
+def _cells(ctx, snode):
+    """Bounds of a loop over the cells of an SNode."""
+    if snode._first_sparse() is not None:
+        snode._param(ctx)  # says that it is not supported
+    bounds = []
+    for extent in snode.shape:
+        bounds += [ctx.const_i32(0), ctx.const_i32(extent)]
+    return bounds
 
 
 def _loop(t, node, bounds, bind):

@@ -1,4 +1,4 @@
-// What debug mode checks: indices, integer division, signed overflow. All have defined
+// What debug mode checks: indices, integer division, shifts, signed overflow. All have defined
 // results in release; in debug they are the user's mistake, reported at the node.
 #include "server/compiler/frontend/lowering.h"
 
@@ -29,30 +29,62 @@ void Lowering::CheckBounds(const Node& node, const Scalars& indices) {
   b_.create<ir::AssertOp>(loc_, inside, node_, values, mlir::DenseI64ArrayAttr());
 }
 
-// Unsigned arithmetic wraps on purpose (hashes, random numbers); signed rarely does.
+// assert 0 <= index < extent for each run-time index of a matrix that is a value or a local;
+// the values are the indices and the extents.
+void Lowering::CheckElement(const Node& node, const std::vector<uint32_t>& shape) {
+  Scalars values, extents;
+  mlir::Value inside;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const uint32_t operand = node.operands(1 + d);
+    values.push_back(ConvertTo(proto::I32, ScalarOf(operand), values_[operand][0]));
+    extents.push_back(Int32(shape[d]));
+    mlir::Value here =
+        b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, values.back(), extents.back());
+    inside = inside ? b_.create<arith::AndIOp>(loc_, inside, here) : here;
+  }
+  values.append(extents);
+  b_.create<ir::AssertOp>(loc_, inside, node_, values, mlir::DenseI64ArrayAttr());
+}
+
+// Division by zero, shifts by what is no number of bits, signed overflow. Unsigned arithmetic
+// wraps on purpose (hashes, random numbers). The values are the operands, and the op.
 void Lowering::CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y) {
+  if (IsFloat(scalar) || ScalarBits(scalar) < 8) return;
   mlir::Value wrong;
   switch (op) {
     case proto::OP_FLOORDIV:
     case proto::OP_MOD:
     case proto::OP_RAW_DIV:
     case proto::OP_RAW_MOD:
-      if (IsFloat(scalar)) return;
       wrong = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq, y,
                                        EmitConstant(b_, loc_, scalar, 0));
+      break;
+    case proto::OP_SHL:
+    case proto::OP_SHR:
+    case proto::OP_BIT_SHR:
+      wrong = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::uge, y,
+                                       EmitConstant(b_, loc_, scalar, ScalarBits(scalar)));
       break;
     case proto::OP_ADD:
     case proto::OP_SUB:
     case proto::OP_MUL:
-      // The narrow ones are computed on purpose in few bits.
-      if (!IsSignedInt(scalar) || ScalarBits(scalar) < 32) return;
+      if (!IsSignedInt(scalar)) return;
       wrong = Overflows(op, x, y);
       break;
     default:
       return;
   }
   mlir::Value right = b_.create<arith::XOrIOp>(loc_, wrong, Int(b_.getI1Type(), 1));
-  b_.create<ir::AssertOp>(loc_, right, node_, mlir::ValueRange({x, y}), mlir::DenseI64ArrayAttr());
+  mlir::Value number = Int32(op);
+  b_.create<ir::AssertOp>(loc_, right, node_,
+                          mlir::ValueRange({ToInt64(scalar, x), ToInt64(scalar, y), number}),
+                          mlir::DenseI64ArrayAttr());
+}
+
+mlir::Value Lowering::ToInt64(Scalar scalar, mlir::Value x) {
+  if (ScalarBits(scalar) == 64) return x;
+  if (IsSignedInt(scalar)) return b_.create<arith::ExtSIOp>(loc_, b_.getI64Type(), x);
+  return b_.create<arith::ExtUIOp>(loc_, b_.getI64Type(), x);
 }
 
 // Whether the result of twice the width differs from that of the width itself.

@@ -93,6 +93,7 @@ Index Lowering::Linear(const Node& node, const std::vector<uint32_t>& shape) {
     at.number = at.number * shape[d] + number;
   }
   if (constant) return at;
+  if (unit_.options().debug() || unit_.options().check_bounds()) CheckElement(node, shape);
   at.number = 0;
   for (size_t d = 0; d < shape.size(); ++d) {
     const uint32_t operand = node.operands(1 + d);

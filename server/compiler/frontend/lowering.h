@@ -151,7 +151,9 @@ class Lowering {
 
   // lower_checks.cc: what debug mode asserts, at the node that is checked.
   void CheckBounds(const Node& node, const Scalars& indices);
+  void CheckElement(const Node& node, const std::vector<uint32_t>& shape);
   void CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y);
+  mlir::Value ToInt64(Scalar scalar, mlir::Value x);
   mlir::Value Overflows(proto::Op op, mlir::Value x, mlir::Value y);
 
   // lower_control.cc

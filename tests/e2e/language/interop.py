@@ -1,0 +1,105 @@
+"""Memory shared with other libraries: DLPack both ways."""
+
+import gc
+
+import numpy as np
+from harness import case, ti
+
+
+class Tensor:
+    """What a tensor library has to have, over a NumPy array."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def is_contiguous(self):
+        return self.array.flags.c_contiguous
+
+
+@case(differs="DLPack")
+def fields_and_ndarrays_are_given_without_a_copy(show):
+    x = ti.ndarray(ti.f32, (2, 3))
+    f = ti.field(ti.i32, (2, 3), order="ji")
+    v = ti.Vector.field(3, ti.f64, (2, 2), layout=ti.Layout.SOA)
+    views = [np.from_dlpack(one) for one in (x, f, v)]
+    x[1, 2], f[1, 2], v[1, 0] = 5, 3, [1, 2, 3]
+    for one in views:
+        show(one, one.strides)
+    for name in "i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64".split():
+        show(str(np.from_dlpack(ti.ndarray(getattr(ti, name), 2)).dtype))
+
+
+@case(differs="DLPack")
+def what_was_given_outlives_its_field(show):
+    builder = ti.FieldsBuilder()
+    x = ti.field(ti.f64)
+    builder.dense(ti.i, 1 << 18).place(x)
+    tree = builder.finalize()
+    x.fill(4)
+    view = np.from_dlpack(x)
+    tree.destroy()
+    ti.reset()
+    ti.init(arch=ti.cpu)
+    del x, tree
+    gc.collect()
+    show(float(view.sum()))
+
+
+@case(differs="DLPack")
+def layouts_without_regular_distances(show):
+    x = ti.field(ti.i32)
+    ti.root.dense(ti.i, 4).dense(ti.j, 4).dense(ti.i, 2).place(x)
+    show.error(np.from_dlpack, x)
+
+
+@case(differs="DLPack")
+def ndarrays_over_the_memory_of_others(show):
+    array = np.arange(6, dtype=np.float32).reshape(3, 2)
+    x = ti.from_dlpack(array)
+    y = ti.from_dlpack(array, dtype=ti.math.vec2)
+    y[1] = [8, 9]
+    x[0, 1] = 7
+    show(x.shape, y.shape, array)
+    del array
+    gc.collect()
+    show(x.to_numpy(), y[1].to_numpy())
+
+    @ti.kernel
+    def double(z: ti.types.ndarray(dtype=ti.math.vec2)):
+        for i in z:
+            z[i] *= 2
+
+    double(y)
+    show(x.to_numpy())
+
+
+@case(differs="DLPack")
+def tensors_as_arguments(show):
+    array = np.arange(6, dtype=np.float32).reshape(3, 2)
+
+    @ti.kernel
+    def double(z: ti.types.ndarray(dtype=ti.math.vec2)):
+        for i in z:
+            z[i] *= 2
+
+    double(Tensor(array))
+    show(array)
+    show.error(double, Tensor(array.T))
+    show.error(double, Tensor(np.zeros(3, np.float32)))
+    show.error(double, Tensor(np.zeros((3, 2), np.complex64)))
+
+
+@case(differs="DLPack")
+def tensors_that_do_not_fit(show):
+    array = np.arange(6, dtype=np.float32).reshape(3, 2)
+    show.error(ti.from_dlpack, array.T)
+    show.error(ti.from_dlpack, np.zeros(3, np.complex64))
+    show.error(ti.from_dlpack, array, dtype=ti.math.vec3)
+    show.error(ti.from_dlpack, array, dtype=ti.f64)
+    show.error(ti.from_dlpack, 3)
