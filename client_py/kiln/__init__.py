@@ -52,6 +52,7 @@ def _offer(module, names):
         _NAMES[name] = module
 
 
+_offer("absent", "Mesh MeshInstance Texture mesh_patch_idx")
 _offer("decompose", "eig polar_decompose solve svd sym_eig")
 _offer("errors", "TaichiAssertionError TaichiCompilationError TaichiNameError TaichiRuntimeError")
 _offer("errors", "TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError")
@@ -96,7 +97,7 @@ _MODULES = frozenset(
     "tools types ui".split()
 )
 # Names of the language that Kiln does not have yet.
-_MISSING = frozenset("ArgPack Mesh MeshInstance Texture argpack mesh_patch_idx".split())
+_MISSING = frozenset("ArgPack argpack".split())
 
 __all__ = sorted(
     {*_NAMES, "field", "func", "kernel", "math", "ndarray", "static", "tools", "types"}

@@ -130,3 +130,7 @@ class PrefixSumExecutor:
 
 
 __all__ = ["PrefixSumExecutor", "parallel_sort"]
+
+
+def __dir__():
+    return list(__all__)

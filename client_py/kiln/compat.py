@@ -64,7 +64,8 @@ _VIEWS = {
     "types.compound_types": ("types",),
     "types.ndarray_type": ("types",),
     "types.primitive_types": ("types",),
-    "types.quant": ("types",),
+    "types.quant": ("quant",),
+    "types.texture_type": ("absent",),
     "types.utils": ("types",),
     "ui.gui": ("gui",),
     "ui.ui": ("ui",),
@@ -73,7 +74,7 @@ _VIEWS = {
 
 def install():
     """Makes `import taichi` and `import taichi.…` give Kiln in this process; again is harmless."""
-    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    if _installed():
         return
     loaded = sys.modules.get("taichi")
     if loaded is not None and loaded.__name__ != __package__:
@@ -95,6 +96,15 @@ def find(view, name):
             if own and hasattr(importlib.import_module(own), name):
                 return getattr(sys.modules[own], name)
     raise AttributeError(f"'taichi.{view}.{name}' is not supported by Kiln")
+
+
+def view(name):
+    """The module `taichi.<name>` of the table."""
+    return importlib.import_module(f"taichi.{name}") if _installed() else _View(f"taichi.{name}")
+
+
+def _installed():
+    return any(isinstance(finder, _Finder) for finder in sys.meta_path)
 
 
 class _Finder:

@@ -7,6 +7,7 @@ from . import types as ti_types
 from .diagnostics import say
 from .frontend import active
 from .interop import Exporter
+from .public import Public
 
 
 class Layout:
@@ -33,12 +34,13 @@ Layout.SOA = Layout("SOA", 2)
 Layout.NULL = Layout("NULL", 3)
 
 
-class Field(_native.FieldBase, Exporter):
+class Field(_native.FieldBase, Exporter, metaclass=Public):
     """What scalar and matrix fields share. Elements are read and written by FieldBase."""
 
     _is_field = True
     _is_companion = False  # a gradient or dual
     element_members = None
+    dtype = None  # of each object its own
 
     def __init__(self, dtype, element_shape, name=""):
         self.dtype = dtype
@@ -204,6 +206,17 @@ class Field(_native.FieldBase, Exporter):
     def from_torch(self, arr):
         """Sets all elements from a torch tensor of the field's shape."""
         self.from_numpy(arr.detach().cpu().contiguous().numpy())
+
+    # Of each kind of field its own.
+
+    def fill(self, val):
+        raise NotImplementedError
+
+    def to_numpy(self, dtype=None):
+        raise NotImplementedError
+
+    def from_numpy(self, arr):
+        raise NotImplementedError
 
     def to_paddle(self, place=None):
         """A paddle tensor with a copy of the elements."""
@@ -519,6 +532,10 @@ class BitpackedFields:
     """Fields of quantised numbers packed in one word."""
 
     def __init__(self, max_num_bits):
+        raise say.quantised_fields_are_not_supported_yet()
+
+    def place(self, *args, shared_exponent=False):
+        """Places quantised fields in the word."""
         raise say.quantised_fields_are_not_supported_yet()
 
 

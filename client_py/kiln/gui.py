@@ -23,6 +23,7 @@ observers = []
 class GUI:
     """A canvas of `res` pixels, origin lower left, positions in [0, 1] x [0, 1]."""
 
+    running, fps_limit = True, None  # of each object its own
     SHIFT, ALT, CTRL, ESCAPE = "Shift", "Alt", "Control", "Escape"
     RETURN, TAB, BACKSPACE, SPACE = "Return", "Tab", "BackSpace", " "
     UP, DOWN, LEFT, RIGHT = "Up", "Down", "Left", "Right"
@@ -90,7 +91,7 @@ class GUI:
         self.running = False
 
     @property
-    def endless(self):
+    def _endless(self):
         """Whether nothing will end the program's frame loop: see KILN_GUI_FRAMES."""
         return self._frames_wanted is None
 

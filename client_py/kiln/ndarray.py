@@ -6,13 +6,15 @@ from .diagnostics import say
 from .errors import TaichiRuntimeError
 from .field import Layout, _caller, _numpy_type, fill_values, flatten
 from .interop import Exporter, by_scalar
+from .public import Public
 
 
-class Ndarray(_native.FieldBase, Exporter):
+class Ndarray(_native.FieldBase, Exporter, metaclass=Public):
     """A C-ordered array of scalars, vectors or matrices."""
 
     _is_array = True
     layout = Layout.AOS
+    element_shape = None  # of each object its own
 
     def __init__(self, dtype, element_shape, shape):
         runtime.require_init("create ndarray")

@@ -7,6 +7,7 @@ materialised, and destroyed by `reset` or by its own `destroy`.
 from . import _native, runtime
 from .diagnostics import say
 from .errors import TaichiRuntimeError
+from .public import Public
 
 # Numbers of proto SNodeKind.
 _ROOT, _DENSE, _POINTER, _BITMASKED, _DYNAMIC, _PLACE = 1, 2, 3, 4, 5, 6
@@ -44,7 +45,7 @@ def axes(*numbers):
     return [Axis(n) for n in numbers]
 
 
-class SNode:
+class SNode(metaclass=Public):
     """A node of a tree: `kind`, the axes it divides, and what lies in its cells."""
 
     def __init__(self, builder, kind, levels=(), parent=None, chunk_size=0):
@@ -265,7 +266,7 @@ class SNode:
         return f"{self.parent()} => {_NAMES[self._kind]} {list(self.shape)}"
 
 
-class FieldsBuilder:
+class FieldsBuilder(metaclass=Public):
     """Builds one tree. `finalize` allocates it and answers an object to destroy it with."""
 
     def __init__(self):

@@ -4,6 +4,7 @@ from . import types as _types
 from .diagnostics import say
 from .frontend import active
 from .frontend.tensor import Method
+from .public import Public
 
 
 class StructType:
@@ -85,10 +86,11 @@ def _python_member(of, value):
     return of.convert(value)
 
 
-class Struct:
+class Struct(metaclass=Public):
     """A struct in Python: members are attributes."""
 
     _is_taichi_class = True
+    entries = methods = None  # of each object its own
 
     def __init__(self, *args, **kwargs):
         struct_type = None

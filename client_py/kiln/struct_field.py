@@ -2,10 +2,11 @@
 
 from . import types as _types
 from .diagnostics import say
+from .public import Public
 from .struct import Struct, StructType
 
 
-class StructField:
+class StructField(metaclass=Public):
     """A field whose elements are structs. `field.member` is the member's own field."""
 
     _is_field = True
@@ -59,6 +60,11 @@ class StructField:
         return self._first().num_axes
 
     @property
+    def dtype(self):
+        """The scalar type of the first member."""
+        return self._first().dtype
+
+    @property
     def shape(self):
         return self._first().shape
 
@@ -96,6 +102,14 @@ class StructField:
     def from_torch(self, array_dict):
         for name, field in self._members.items():
             field.from_torch(array_dict[name])
+
+    def to_paddle(self, place=None):
+        """Not supported: Kiln has no part for Paddle."""
+        raise say.name_not_supported(name="Field.to_paddle")
+
+    def from_paddle(self, array_dict):
+        """Not supported: Kiln has no part for Paddle."""
+        raise say.name_not_supported(name="Field.from_paddle")
 
     def copy_from(self, other):
         for name, field in self._members.items():

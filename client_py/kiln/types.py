@@ -351,9 +351,32 @@ _SCALARS = [
 # What `ti` itself shows; the rest is reached as ti.types.NAME.
 __all__ = [*_SCALARS, "template", "ref"]
 
+# Modules of the reference's package `types`: views of Kiln's.
+_VIEWS = frozenset(
+    "annotations compound_types ndarray_type primitive_types texture_type utils".split()
+)
+
+
+def __getattr__(name):
+    if name in _VIEWS:
+        from .compat import view
+
+        return view(f"types.{name}")
+    if name == "quant":
+        from . import quant
+
+        return quant
+    if name in ("rw_texture", "texture"):
+        from . import absent
+
+        return getattr(absent, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
 
 def __dir__():
     shown = (
-        "is_integral is_real is_signed is_tensor matrix ndarray sparse_matrix_builder struct vector"
+        "annotations argpack compound_types is_integral is_real is_signed is_tensor matrix ndarray "
+        "ndarray_type primitive_types quant rw_texture sparse_matrix_builder struct texture "
+        "texture_type utils vector"
     )
     return [*__all__, *shown.split()]

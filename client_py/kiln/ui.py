@@ -82,3 +82,7 @@ __all__ = [
     "check_ggui_availability",
     "make_camera",
 ]
+
+
+def __dir__():
+    return [name for name in __all__ if name != "GUI"]

@@ -3,6 +3,7 @@
 from ..errors import TaichiRuntimeError
 
 ROWS = {
+    "name_not_supported": (TaichiRuntimeError, "ti.{name} is not supported by Kiln yet"),
     # The class is the reference's.
     "default_type_not_allowed": (AssertionError, "{name} must be {allowed}, not {dtype}"),
     "arch_falls_back": (str, "Arch={names} is not supported, falling back to CPU"),

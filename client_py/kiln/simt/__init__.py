@@ -4,3 +4,7 @@ are its own, fences do nothing, and all else is an error that names the operatio
 from . import block, grid, subgroup, warp
 
 __all__ = ["block", "grid", "subgroup", "warp"]
+
+
+def __dir__():
+    return list(__all__)

@@ -34,4 +34,17 @@ def SharedArray(shape, dtype):
     return Ref(ctx, ctx.builder.local(ctx.type_id(element, extents)), ctx.parallel)
 
 
-__all__ = ["SharedArray"]
+__all__ = [
+    "SharedArray",
+    "global_thread_idx",
+    "mem_sync",
+    "sync",
+    "sync_all_nonzero",
+    "sync_any_nonzero",
+    "sync_count_nonzero",
+    "thread_idx",
+]
+
+
+def __dir__():
+    return list(__all__)

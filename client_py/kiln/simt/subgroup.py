@@ -12,3 +12,7 @@ _NAMES = (
 globals().update({name: operation("subgroup", name) for name in _NAMES})
 
 __all__ = list(_NAMES)
+
+
+def __dir__():
+    return list(__all__)

@@ -11,7 +11,7 @@ _HOME = {
     "VideoManager": "video",
     "write_vtk": "vtk",
 }
-_MODULES = ("image", "np2ply", "video", "vtk")
+_MODULES = ("diagnose", "image", "np2ply", "video", "vtk")
 
 
 def __getattr__(name):

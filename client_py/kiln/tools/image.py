@@ -74,7 +74,7 @@ def imshow(img, title="imshow"):
     while gui.running and not gui.get_event(GUI.ESCAPE):
         gui.set_image(img)
         gui.show()
-        if gui.endless:
+        if gui._endless:
             break
 
 

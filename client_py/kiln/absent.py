@@ -1,0 +1,39 @@
+"""Names of the reference that Kiln has no implementation of: they exist, so that programs import
+and `dir()` shows them, and say at their use that they are missing."""
+
+from .diagnostics import say
+
+
+def absent_function(name):
+    """A function that raises when it is called (as a decorator, too)."""
+
+    def function(*_args, **_options):
+        raise say.name_not_supported(name=name)
+
+    function.__name__ = function.__qualname__ = name.rpartition(".")[2]
+    function.__doc__ = f"Not supported yet: `ti.{name}`."
+    return function
+
+
+def absent_class(name, methods=""):
+    """A class that raises when an object is made of it, or one of its methods is called on it."""
+    raises = absent_function(name)
+    body = {method: staticmethod(absent_function(f"{name}.{method}")) for method in methods.split()}
+    body["__init__"] = lambda self, *args, **options: raises()
+    body["__doc__"] = raises.__doc__
+    return type(name.rpartition(".")[2], (), body)
+
+
+Mesh = absent_class("Mesh", "generate_meta load_meta")
+MeshInstance = absent_class(
+    "MeshInstance",
+    "add_mesh_attribute get_position_as_numpy get_relation_access get_relation_size "
+    "set_index_mapping set_num_patches set_owned_offset set_patch_max_element_num "
+    "set_relation_dynamic set_relation_fixed set_total_offset",
+)
+Texture = absent_class("Texture", "from_field from_image from_ndarray to_image")
+texture = absent_class("types.texture")
+rw_texture = absent_class("types.rw_texture")
+mesh_patch_idx = absent_function("mesh_patch_idx")
+
+__all__ = ["Mesh", "MeshInstance", "Texture", "mesh_patch_idx", "rw_texture", "texture"]

@@ -1,0 +1,16 @@
+"""`ti.aot`: modules compiled ahead of time. Not supported: the names exist, their use is an error.
+Kiln's compiled kernels are in its cache, for any process to fetch."""
+
+from .absent import absent_class, absent_function
+
+Module = absent_class(
+    "aot.Module", "add_field add_graph add_kernel add_kernel_template archive save"
+)
+export = absent_function("aot.export")
+export_as = absent_function("aot.export_as")
+
+__all__ = ["Module", "export", "export_as"]
+
+
+def __dir__():
+    return list(__all__)

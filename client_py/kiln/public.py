@@ -1,0 +1,34 @@
+"""What `dir()` shows of public classes: the reference's names. Kiln's own helpers on them are hidden,
+not made private: other parts of Kiln use them."""
+
+_FIELD = (
+    "copy_from dtype fill from_numpy from_paddle from_torch parent shape snode to_numpy to_paddle "
+    "to_torch"
+)
+_SNODE = (
+    "bitmasked deactivate_all dense dynamic lazy_dual lazy_grad place pointer quant_array"
+)
+_NDARRAY = "copy_from element_shape fill get_type"
+
+SHOWN = {
+    "Field": _FIELD,
+    "FieldsBuilder": f"{_SNODE} finalize",
+    "MatrixField": f"{_FIELD} get_scalar_field",
+    "MatrixNdarray": f"{_NDARRAY} from_numpy to_numpy",
+    "Ndarray": _NDARRAY,
+    "SNode": f"{_SNODE} parent shape",
+    "ScalarField": _FIELD,
+    "ScalarNdarray": f"{_NDARRAY} from_numpy to_numpy",
+    "Struct": "entries field items keys methods to_dict",
+    "StructField": f"{_FIELD} get_member_field keys",
+    "VectorNdarray": f"{_NDARRAY} from_numpy to_numpy",
+}
+
+
+class Public(type):
+    """The metaclass of such classes. A class that is not in the table shows what its base shows."""
+
+    def __dir__(cls):
+        shown = next(SHOWN[base.__name__] for base in cls.__mro__ if base.__name__ in SHOWN)
+        hidden = [name for name in super().__dir__() if name[0] == "_"]
+        return [*hidden, *shown.split()]
