@@ -5,9 +5,7 @@ _FIELD = (
     "copy_from dtype fill from_numpy from_paddle from_torch parent shape snode to_numpy to_paddle "
     "to_torch"
 )
-_SNODE = (
-    "bitmasked deactivate_all dense dynamic lazy_dual lazy_grad place pointer quant_array"
-)
+_SNODE = "bitmasked deactivate_all dense dynamic lazy_dual lazy_grad place pointer quant_array"
 _NDARRAY = "copy_from element_shape fill get_type"
 
 SHOWN = {
