@@ -215,7 +215,7 @@ def init(
     arch: a device or a list of them, the first that is there is taken; the processor otherwise,
     with a warning, or RuntimeError if `enable_fallback` is False. default_fp, default_ip: what
     `float` and `int` mean in kernels and annotations. require_version: the lowest version of the
-    language that will do. options: see docs/settings.md; an unknown one is a KeyError.
+    language that will do. options: see docs/language/running.md; an unknown one is a KeyError.
 
     Every option is also an environment variable, KILN_<OPTION> or TI_<OPTION>; the argument wins.
     TI_ARCH wins over `arch`.

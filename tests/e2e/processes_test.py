@@ -1,0 +1,206 @@
+"""Programs with several threads and processes, interrupts, and ends, each run by itself."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+THREADS = """
+import threading
+import numpy as np
+import kiln as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.i32, 1000)
+kernels = []
+for n in range(8):
+    @ti.kernel
+    def k(a: ti.types.ndarray(), n: ti.template()) -> ti.i32:
+        s = 0
+        for i in a:
+            s += a[i] + n
+        return s
+    kernels.append(k)
+
+failed = []
+def work(t):
+    try:
+        array = np.full(1000, t, np.int32)
+        for r in range(20):
+            for n, k in enumerate(kernels):
+                if k(array, n) != 1000 * (t + n):
+                    failed.append((t, n))
+            x[t] = r
+            x.to_numpy()
+    except BaseException as error:
+        failed.append(error)
+
+threads = [threading.Thread(target=work, args=(t,)) for t in range(6)]
+for t in threads: t.start()
+for t in threads: t.join()
+ti.sync()
+print("failed", failed)
+"""
+
+PROCESSES = """
+import multiprocessing
+import sys
+import kiln as ti
+
+@ti.kernel
+def double(x: ti.i32) -> ti.i32:
+    return x * 2
+
+def work(n):
+    return double(n)
+
+if __name__ == "__main__":
+    how = sys.argv[1]
+    if how == "fork":
+        ti.init(arch=ti.cpu)
+        double(1)
+    with multiprocessing.get_context(how).Pool(2, ti.init) as pool:
+        print(pool.map(work, range(8)))
+"""
+
+INTERRUPTED = """
+import kiln as ti
+
+ti.init(arch=ti.cpu, offline_cache=False)
+
+@ti.kernel
+def slow(n: ti.template()) -> ti.f64:
+    s = 0.0
+    for i in ti.static(range(20000)):
+        s = s * 1.0001 + n * i
+    return s
+
+@ti.kernel
+def quick() -> ti.i32:
+    return 5
+
+print("ready", flush=True)
+try:
+    while True:
+        for n in range(1000):
+            slow(n)
+except KeyboardInterrupt:
+    print("interrupted", quick())
+"""
+
+AT_EXIT = """
+import atexit
+import kiln as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.i32, 4)
+
+@ti.kernel
+def fill(n: ti.i32):
+    for i in x:
+        x[i] = n
+
+fill(1)
+
+@atexit.register
+def last():
+    fill(7)
+    print(x.to_numpy().tolist())
+
+class Late:
+    def __del__(self):
+        print("late", x[0])
+
+late = Late()
+"""
+
+UNFINISHED = """
+import threading
+import kiln as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, 1 << 22)
+
+@ti.kernel
+def work():
+    for i in x:
+        x[i] = ti.sin(x[i]) + 1
+
+def forever():
+    while True:
+        work()
+
+work()
+threading.Thread(target=forever, daemon=True).start()
+print("ends", flush=True)
+"""
+
+
+def run(program, *arguments, server=""):
+    """(output, exit status) of a program."""
+    done = subprocess.run(
+        [sys.executable, str(program), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(server),
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def environment(server=""):
+    path = os.pathsep.join([str(ROOT / "client_py"), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path, "KILN_SERVER": server}
+
+
+@pytest.fixture
+def program(tmp_path):
+    def write(text):
+        path = tmp_path / "program.py"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("server", ["", "off"])
+def test_threads_that_share_kernels(program, server):
+    assert run(program(THREADS), server=server) == "failed []\n"
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+@pytest.mark.parametrize("server", ["", "off"])
+def test_processes_of_multiprocessing(program, how, server):
+    assert run(program(PROCESSES), how, server=server) == f"{[2 * n for n in range(8)]}\n"
+
+
+@pytest.mark.parametrize("server", ["", "off"])
+def test_an_interrupt_while_compiling(program, server):
+    child = subprocess.Popen(
+        [sys.executable, str(program(INTERRUPTED))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(server),
+    )
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(1)
+    child.send_signal(signal.SIGINT)
+    out, errors = child.communicate(timeout=120)
+    assert (out, child.returncode) == ("interrupted 5\n", 0), errors
+
+
+def test_kernels_at_exit(program):
+    out = run(program(AT_EXIT))
+    assert out.splitlines() == ["[7, 7, 7, 7]", "late 7"]
+
+
+def test_the_end_while_a_thread_runs_kernels(program):
+    assert run(program(UNFINISHED)) == "ends\n"
