@@ -5,10 +5,11 @@
     tests/fuzz/kernels.py --show SEED      the program of a seed
     tests/fuzz/kernels.py --again FILE...  kept programs
 
-Each program runs unoptimised and at full optimisation, cold, then in a fresh process from the
-cache; a share of the batches without a daemon; another share, of programs that leave nothing to
-how floats are rounded, with fast_math and, given a Python that has it, by Taichi. A program that
-shows a difference is reduced and written to tests/fuzz/kept; what is there ./test runs again.
+Each program runs unoptimised, at full optimisation and in a third way, cold, then in a fresh
+process from the cache; a share of the batches without a daemon; another share, of programs that
+leave nothing to how floats are rounded, with fast_math and, given a Python that has it, by Taichi.
+A program that shows a difference is reduced and written to tests/fuzz/kept; what is there ./test
+runs again.
 """
 
 import argparse
@@ -32,6 +33,8 @@ from random_kernels import evaluator, generator, reducer  # noqa: E402
 from random_kernels.numbers import Undecided, ulp  # noqa: E402
 
 EXACT = [{"fast_math": False, "opt_level": 0}, {"fast_math": False}]
+# A third run, another one for each batch: more threads, checks in the code, less optimisation.
+THIRD = [{"cpu_max_num_threads": 5}, {"check_out_of_bound": True}, {"advanced_optimization": False}]
 FAST = [{"fast_math": True, "opt_level": 0}, {"fast_math": True}]
 
 
@@ -149,6 +152,7 @@ class Hunt:
         self.machine = machine
         self.size = size  # programs in a batch
         self.log = log
+        self.batches = 0
         self.counts = collections.Counter()
         self.failures = []  # (name, how, words, text)
 
@@ -166,6 +170,9 @@ class Hunt:
             programs[f"program{seed}"] = text
             wanted[f"program{seed}"] = right
         options = FAST if loose else EXACT
+        third = {**options[1], **THIRD[self.batches % len(THIRD)]}
+        options = [*options, third]
+        self.batches += 1
         environment = {"KILN_SERVER": "off"} if alone else {}
         where = "without a daemon" if alone else "cold"
         self.check(programs, wanted, options, environment, where)
@@ -254,7 +261,7 @@ def main():
     if options.show is not None:
         print(generator.program(options.show, options.loose), end="")
         return 0
-    with tempfile.TemporaryDirectory(prefix="kiln-kernels-") as home:
+    with tempfile.TemporaryDirectory(prefix="kiln-kernels-", ignore_cleanup_errors=True) as home:
         machine = Machine(home, options.taichi_python)
         try:
             if options.again:

@@ -77,7 +77,7 @@ def main():
     if options.show is not None:
         print(program(options.show))
         return 0
-    with tempfile.TemporaryDirectory(prefix="kiln-mutants-") as home:
+    with tempfile.TemporaryDirectory(prefix="kiln-mutants-", ignore_cleanup_errors=True) as home:
         machine = Machine(home)
         hunt = Hunt(machine, log=lambda words: print(words, flush=True))
         start = time.monotonic()

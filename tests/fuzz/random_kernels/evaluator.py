@@ -155,6 +155,9 @@ class Evaluator:
             else:
                 self.globals[node.name] = Function(node, decorator == "ti.real_func")
             return
+        if isinstance(node, ast.Expr):
+            self._place(node.value)
+            return
         if not isinstance(node, ast.Assign):
             raise Undecided("a statement of a module")
         name = node.targets[0].id
@@ -170,19 +173,37 @@ class Evaluator:
         if isinstance(node, ast.Call):
             called = _text(node.func)
             if called in ("ti.field", "ti.ndarray"):
-                return Field(name, self.type(node.args[0]), self._shape(node.args[1]))
+                return Field(name, self.type(node.args[0]), self._shape(node.args[1:]))
             if called in ("ti.Vector.field", "ti.Vector.ndarray"):
                 kind = MatrixType((node.args[0].value,), self.type(node.args[1]))
-                return Field(name, kind, self._shape(node.args[2]))
+                return Field(name, kind, self._shape(node.args[2:]))
             if called in ("ti.Matrix.field", "ti.Matrix.ndarray"):
                 kind = MatrixType((node.args[0].value, node.args[1].value), self.type(node.args[2]))
-                return Field(name, kind, self._shape(node.args[3]))
+                return Field(name, kind, self._shape(node.args[3:]))
             if called.endswith(".field"):
-                return Field(name, self.type(node.func.value), self._shape(node.keywords[0].value))
+                return Field(
+                    name, self.type(node.func.value), self._shape([node.keywords[0].value])
+                )
             return self.type(node)
         return ast.literal_eval(node)
 
-    def _shape(self, node):
+    def _place(self, node):
+        """ti.root.dense(...).dense(...).place(fields)."""
+        sizes = {}
+        level = node.func.value
+        while isinstance(level, ast.Call):
+            axes, given = level.args[0].attr, ast.literal_eval(level.args[1])
+            for axis in axes:
+                sizes[axis] = sizes.get(axis, 1) * given
+            level = level.func.value
+        shape = tuple(sizes[axis] for axis in sorted(sizes))
+        for name in node.args:
+            self.globals[name.id] = Field(name.id, self.globals[name.id].type, shape)
+
+    def _shape(self, nodes):
+        if not nodes:
+            return ()  # until it is placed
+        node = nodes[0]
         shape = ast.literal_eval(node)
         return shape if isinstance(shape, tuple) else (shape,)
 
@@ -222,6 +243,8 @@ class Evaluator:
             result = self._body(self.kernel, scope)
         except RecursionError:
             raise Undecided("too deep") from None
+        except (_Break, _Continue):
+            raise Undecided("break or continue outside a loop") from None
         seen = {n: [x for cell in v.cells for x in _numbers(cell)] for n, v in visible.items()}
         if self.kernel.returns is not None:
             if result is None:
@@ -849,6 +872,20 @@ class Evaluator:
             return self.binary("**", *values)
         if name in ("raw_div", "raw_mod"):
             return self.each(lambda x, y: self.math.raw(name, x, y), *values)
+        if name in ("popcnt", "clz") and isinstance(values[0], Number):
+            bits = values[0].value & 0xFFFFFFFF
+            if INTS.get(values[0].type) != 32:
+                raise Undecided(f"{name} of another width")
+            counted = bin(bits).count("1") if name == "popcnt" else 32 - bits.bit_length()
+            return Number("i32", counted)
+        if name == "clamp":
+            return self.binary("max", values[1], self.binary("min", values[2], values[0]))
+        if name == "mix":
+            x, y, a = values
+            left = self.binary("*", x, self.binary("-", 1.0, a))
+            return self.binary("+", left, self.binary("*", y, a))
+        if name == "fract":
+            return self.binary("-", values[0], self.math.rounding("floor", values[0]))
         if name == "bit_shr":
             return self.each(lambda x, y: self.math.shift(">>>", x, y), *values)
         if name == "select":
@@ -879,6 +916,11 @@ class Evaluator:
             return self._reduce(op, items)
         if name == "dot":
             return self._dot(items, self._operand(arguments[0], shape).items)
+        if name in ("any", "all") and not arguments:
+            truths = [self.math.truth(x) for x in items]
+            return Number("u1", int(any(truths) if name == "any" else all(truths)))
+        if name == "norm" and not arguments:
+            return self.math.function("sqrt", self._dot(items, items))
         if name == "norm_sqr":
             return self._dot(items, items)
         if name == "cross" and shape == (3,):
@@ -927,6 +969,8 @@ class Evaluator:
         return self._reduce("+", [self.math.binary("*", x, y) for x, y in zip(a, b)])
 
     def _matmul(self, a, b):
+        if self.loose and any(INTS.get(x.type, 32) < 32 for m in (a, b) for x in m.items):
+            raise Undecided("products of narrow integers")
         if not isinstance(a, Matrix) or not isinstance(b, Matrix) or len(a.shape) != 2:
             raise Undecided("a product of such operands")
         if a.shape[1] != b.shape[0]:

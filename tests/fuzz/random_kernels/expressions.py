@@ -2,9 +2,6 @@
 
 from .numbers import INTS
 
-CELLS = 16  # of 1-D fields
-SQUARE = 4  # of both axes of 2-D fields
-
 
 class Expressions:
     """The half of the generator that makes expressions; the other half keeps what they use."""
@@ -34,11 +31,12 @@ class Expressions:
         return self.pick(["int", "int", "float"])
 
     def vector_kind(self):
-        n = self.pick([2, 2, 3, 3, 4])
+        n = self.pick([2, 3, 7, 40]) if self.large else self.pick([2, 2, 3, 3, 4])
         return ("vec", n, self.scalar_kind())
 
     def matrix_kind(self):
-        return ("mat", self.pick([2, 2, 3, 4]), self.pick([2, 2, 3, 4]), self.scalar_kind())
+        sizes = [2, 3, 6, 7] if self.large else [2, 2, 3, 4]
+        return ("mat", self.pick(sizes), self.pick(sizes), self.scalar_kind())
 
     def variables(self, kind, assignable=False):
         found = [
@@ -103,9 +101,9 @@ class Expressions:
         if self.access is not None and self.access[data.name] == "own" or self.depth > 3:
             index = self.index(data)
         elif data.axes == 1:
-            index = self.short_index(CELLS)
+            index = self.short_index(16)
         else:
-            index = f"{self.short_index(SQUARE)}, {self.short_index(SQUARE)}"
+            index = f"{self.short_index(4)}, {self.short_index(4)}"
         text = f"{data.name}[{index}]"
         if how is None:
             return text
@@ -189,6 +187,9 @@ class Expressions:
             type = self.pick([32, 64])
             value = f"ti.cast({self.floating(depth + 1)}, ti.f{type})"
             return f"ti.bit_cast({value}, ti.{self.pick('iu')}{type})"
+        if self.chance(0.3):
+            type = self.pick(["i32", "u32"])
+            return f"ti.math.{self.pick(['popcnt', 'clz'])}(ti.{type}({inner()}))"
         if self.chance(0.3) and not self.loose:
             return f"({self.boolean(depth + 1)} + {self.boolean(depth + 1)})"
         return f"ti.i32({self.boolean(depth + 1)})"
@@ -265,6 +266,10 @@ class Expressions:
                 f"ti.atan2({value}, {small} + 2.0)",
                 f"(({value} + 4.5) ** {self.atom('float')})",
                 f"ti.sqrt(ti.abs({self.atom('int')}))",
+                f"{self.matrix((*self.vector_kind()[:-1], 'float'), depth + 1)}.norm()",
+                f"ti.math.clamp({value}, -1.5, {small})",
+                f"ti.math.mix({value}, {small}, {small})",
+                f"ti.math.fract({value})",
             ]
         )
 
@@ -289,6 +294,10 @@ class Expressions:
             return f"({a} {self.pick(['<', '<='])} {b} {self.pick(['<', '<=', '!='])} {c})"
         if choice == 8:
             return f"({self.boolean(depth + 1)} {self.pick('&|^')} {self.boolean(depth + 1)})"
+        if self.chance(0.3):
+            kind = self.pick([self.vector_kind(), self.matrix_kind()])
+            pair = self.matrix(kind, depth + 1), self.matrix(kind, depth + 1)
+            return f"(({pair[0]} {compare} {pair[1]}).{self.pick(['any', 'all'])}() != 0)"
         return f"({self.atom('int')} & 1 == {self.pick('01')})"
 
     def matrix(self, kind, depth):
@@ -302,7 +311,7 @@ class Expressions:
         if cells and choice < 6:
             data = self.pick(cells)
             return f"{data.name}[{self.index(data)}]"
-        if large and (choice < 8 or not names):
+        if large and (choice < 8 or depth > 2):
             shape = ", ".join(map(str, kind[1:-1]))
             word = "Vector" if kind[0] == "vec" else "Matrix"
             type = self.type_of(scalar)
@@ -325,8 +334,6 @@ class Expressions:
     def linear(self, kind, depth):
         """Products and the like."""
         scalar = kind[-1]
-        if kind[0] == "vec" and kind[1] > 4 or kind[1] * kind[-2] > 16 and kind[0] == "mat":
-            return self.matrix_literal(kind, depth)
         if kind[0] == "vec":
             if kind[1] == 3 and self.chance(0.4):
                 return f"{self.matrix(kind, depth + 1)}.cross({self.matrix(kind, depth + 1)})"
@@ -346,6 +353,10 @@ class Expressions:
     def matrix_literal(self, kind, depth):
         scalar = kind[-1]
         type = self.type_of(scalar)
+        if kind[0] == "mat" and kind[1] * kind[2] > 16 or kind[1] > 7:
+            shape = ", ".join(map(str, kind[1:-1]))
+            word = "Vector" if kind[0] == "vec" else "Matrix"
+            return f"ti.{word}.{self.pick(['zero', 'one'])}(ti.{type}, {shape})"
         item = lambda: self.expression(scalar, max(depth + 1, 2))  # noqa: E731
         if kind[0] == "vec":
             return f"ti.Vector([{', '.join(item() for _ in range(kind[1]))}], ti.{type})"

@@ -8,7 +8,7 @@ loop's own index, or updated by one commutative atomic whose result is not used.
 
 import random
 
-from .expressions import CELLS, SQUARE, Expressions
+from .expressions import Expressions
 
 
 def program(seed, loose=False):
@@ -24,6 +24,7 @@ class Data:
         self.kind = kind
         self.axes = axes
         self.type = type
+        self.ndarray = False
 
 
 class Generator(Expressions):
@@ -40,6 +41,8 @@ class Generator(Expressions):
         self.own = None  # in a parallel loop: index expressions of its own cell, by axes
         self.loops = 0  # serial loops that may be left
         self.depth = 0
+        self.cells, self.square = self.pick([(16, 4), (16, 4), (67, 8), (300, 17)])
+        self.large = not loose and self.chance(0.15)  # matrices that are held in memory
         self.nested = False  # in a loop or branch that is there at run time
 
     # ---- the module
@@ -53,6 +56,8 @@ class Generator(Expressions):
             lines.append(self.struct_type())
         for _ in range(self.random.randrange(2, 5)):
             lines.append(self.declaration())
+        if self.chance(0.3):
+            lines += self.tree()
         for _ in range(self.random.randrange(0, 3)):
             lines += ["", "", *self.function()]
         lines += ["", "", *self.kernel()]
@@ -77,7 +82,7 @@ class Generator(Expressions):
     def declaration(self):
         name = self.fresh("x")
         axes = self.pick([1, 1, 2])
-        shape = CELLS if axes == 1 else (SQUARE, SQUARE)
+        shape = self.cells if axes == 1 else (self.square, self.square)
         choice = self.random.randrange(10)
         maker = self.pick(["field", "field", "ndarray"])
         if choice < 6 or (choice >= 9 and not self.structs):
@@ -89,10 +94,11 @@ class Generator(Expressions):
         elif choice < 8:
             kind = self.vector_kind()
             type = self.type_of(kind[2])
-            text = f"ti.Vector.{maker}({kind[1]}, ti.{type}, {shape})"
+            text = f"ti.Vector.{maker}({kind[1]}, ti.{type}, {shape}{self.layout(maker, axes)})"
         elif choice < 9:
             kind = self.matrix_kind()
             type = self.type_of(kind[3])
+            shape = f"{shape}{self.layout(maker, axes)}"
             text = f"ti.Matrix.{maker}({kind[1]}, {kind[2]}, ti.{type}, {shape})"
         else:
             kind = type = self.pick(self.structs)
@@ -101,6 +107,37 @@ class Generator(Expressions):
         data.ndarray = maker == "ndarray"
         self.data.append(data)
         return f"{name} = {text}"
+
+    def layout(self, maker, axes):
+        """Keywords that change where cells lie, and nothing else."""
+        if maker != "field":
+            return ""
+        text = ", layout=ti.Layout.SOA" if self.chance(0.3) else ""
+        if axes == 2 and self.chance(0.3):
+            text += ', order="ji"'
+        return text
+
+    def tree(self):
+        """Fields placed side by side, in levels."""
+        axes = self.pick([1, 2])
+        lines, names = [], []
+        for _ in range(self.pick([1, 2, 3])):
+            name, kind = self.fresh("x"), self.pick(["int", "float", self.vector_kind()])
+            type = self.type_of(kind if isinstance(kind, str) else kind[2])
+            made = f"ti.field(ti.{type})"
+            if not isinstance(kind, str):
+                made = f"ti.Vector.field({kind[1]}, ti.{type})"
+            lines.append(f"{name} = {made}")
+            names.append(name)
+            self.data.append(Data(name, kind, axes, type))
+        size = self.cells if axes == 1 else self.square
+        outer, inner = {16: (4, 4), 300: (30, 10), 4: (2, 2), 8: (4, 2)}.get(size, (size, 1))
+        word = "i" if axes == 1 else "ij"
+        levels = f".dense(ti.{word}, {outer}).dense(ti.{word}, {inner})"
+        if axes == 2 and self.chance(0.4):
+            first, second = self.pick([("i", "j"), ("j", "i")])
+            levels = f".dense(ti.{first}, {size}).dense(ti.{second}, {size})"
+        return [*lines, f"ti.root{levels}.place({', '.join(names)})"]
 
     def function(self):
         """A func, by value or with a template parameter, or a real func."""
@@ -225,8 +262,6 @@ class Generator(Expressions):
             kinds = [self.matrix_kind()]
         elif self.structs and self.chance(0.3):
             kinds = list(self.structs)
-        elif self.chance(0.04):
-            kinds = [("vec", 40, self.scalar_kind()), ("mat", 6, 7, self.scalar_kind())]
         return self.pick(kinds)
 
     def define(self):
@@ -318,8 +353,8 @@ class Generator(Expressions):
         if self.access is not None and self.access[data.name] == "own":
             return self.own[data.axes]
         if data.axes == 1:
-            return f"{self.atom('int')} & {CELLS - 1}"
-        return f"{self.atom('int')} % {SQUARE}, {self.atom('int')} & {SQUARE - 1}"
+            return f"{self.atom('int')} & 15"
+        return f"{self.atom('int')} % {self.square}, {self.atom('int')} & 3"
 
     def store(self):
         choices = self.allowed("own")
@@ -472,15 +507,15 @@ class Generator(Expressions):
         if choice == 1 and square:
             return [i, j], f"for {i}, {j} in {self.pick(square).name}:", {2: f"{i}, {j}"}
         if choice == 2:
-            head = f"for {i}, {j} in ti.ndrange({SQUARE}, {SQUARE}):"
-            return [i, j], head, {2: f"{i}, {j}", 1: f"{i} * {SQUARE} + {j}"}
+            head = f"for {i}, {j} in ti.ndrange({self.square}, {self.square}):"
+            return [i, j], head, {2: f"{i}, {j}", 1: f"{i} * {self.square} + {j}"}
         if choice == 3:
-            head = f"for {i}, {j} in ti.ndrange((1, {SQUARE}), {self.random.randrange(1, 4)}):"
+            head = f"for {i}, {j} in ti.ndrange((1, {self.square}), {self.random.randrange(1, 4)}):"
             return [i, j], head, {2: f"{j}, {i}"}
         if choice == 4:
-            head = f"for {i} in range({self.atom('int')} % {CELLS + 1}):"
+            head = f"for {i} in range({self.atom('int')} % {self.cells + 1}):"
             return [i], head, {1: i}
-        return [i], f"for {i} in range({CELLS}):", {1: i}
+        return [i], f"for {i} in range({self.cells}):", {1: i}
 
 
 REAL_FUNCTIONS = 0.0  # share of functions that are real ones

@@ -380,6 +380,8 @@ class Arithmetic:
 
     def raw(self, op, a, b):
         """raw_div and raw_mod: C's rules."""
+        if not isinstance(a, Number) and not isinstance(b, Number):
+            raise Undecided(f"{op} of two literals")
         a, b, to = self._arithmetic(a, b)
         if to in FLOATS or b.value == 0 or (b.value == -1 and a.value == bounds(to)[0]):
             raise Undecided(f"{op} of such numbers")
