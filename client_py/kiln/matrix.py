@@ -306,6 +306,10 @@ class Matrix(metaclass=_MatrixClass):
 
     @staticmethod
     def identity(dt, n):
+        if active.context() is not None:
+            from .matrix_ops import diag
+
+            return diag(n, 1, _types.cook_dtype(dt))
         flat = [1 if i == j else 0 for i in range(n) for j in range(n)]
         return _new(flat, (n, n), dt)
 

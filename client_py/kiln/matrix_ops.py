@@ -340,13 +340,13 @@ def get_shape(x):
 # --- making them
 
 
-def diag(dim, val):
+def diag(dim, val, dtype=None):
     ctx = active.context()
     if ctx is not None and dim * dim > MAX_UNROLLED:
         # Element (i, j) is element dim - 1 + i - j of a vector with one element that counts.
-        band = ctx.tensor_of([0] * (dim - 1) + [val] + [0] * (dim - 1), (2 * dim - 1,))
+        band = ctx.tensor_of([0] * (dim - 1) + [val] + [0] * (dim - 1), (2 * dim - 1,), dtype)
         return ctx.pick(band, (dim, dim), dim - 1, (1, -1))
-    return build([val if i == j else 0 for i in range(dim) for j in range(dim)], (dim, dim))
+    return build([val if i == j else 0 for i in range(dim) for j in range(dim)], (dim, dim), dtype)
 
 
 def rows(vectors):

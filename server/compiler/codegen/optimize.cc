@@ -7,12 +7,15 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/RegAllocRegistry.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -151,7 +154,42 @@ void TargetCode::Optimize(llvm::Module& module) {
   passes.run(module, modules);
 }
 
+// How much work code generation makes of functions. Some of LLVM's passes take more than
+// linear time: hoisting the constants of a loop makes each of them live in all of its
+// blocks, splitting live ranges walks a block once a range, and so on. Beyond this many
+// instructions they are left out, at the price of some spills.
+static constexpr size_t kLargeFunction = 5000;
+
+static size_t LargestFunction(const llvm::Module& module) {
+  size_t most = 0;
+  for (const llvm::Function& f : module) {
+    most = std::max<size_t>(most, f.getInstructionCount());
+  }
+  return most;
+}
+
+// Sets one of LLVM's command-line flags. They are the process's and LLD resets them, so
+// all are set for each module.
+static void SetFlag(const char* name, bool value) {
+  const auto found = llvm::cl::getRegisteredOptions().find(name);
+  if (found == llvm::cl::getRegisteredOptions().end()) return;
+  *static_cast<llvm::cl::opt<bool>*>(found->second) = value;
+}
+
+static void ChooseEffort(const llvm::Module& module, int level) {
+  const bool large = LargestFunction(module) > kLargeFunction;
+  // Moving integers to mask registers and back gains nothing here and is quadratic.
+  SetFlag("disable-x86-domain-reassignment", true);
+  SetFlag("disable-machine-licm", large);
+  SetFlag("disable-lsr", large);
+  llvm::RegisterRegAlloc::FunctionPassCtor allocate = llvm::createGreedyRegisterAllocator;
+  if (large) allocate = llvm::createBasicRegisterAllocator;
+  if (level == 0) allocate = llvm::createFastRegisterAllocator;
+  llvm::RegisterRegAlloc::setDefault(allocate);
+}
+
 absl::StatusOr<llvm::SmallVector<char, 0>> TargetCode::EmitObject(llvm::Module& module) {
+  ChooseEffort(module, state_->options.level);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream out(object);
   llvm::legacy::PassManager passes;
