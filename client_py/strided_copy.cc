@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -61,11 +62,15 @@ void CopyLoop(uint8_t* to, const uint8_t* from, const CopyAxis& axis) {
 }
 
 template <size_t kSize>
-void CopyTiles(uint8_t* to, const uint8_t* from, const CopyAxis& p, const CopyAxis& q) {
+void CopyTiles(uint8_t* to, const uint8_t* from, CopyAxis p, CopyAxis q) {
+  // The inner loop is the longer one; beside few rows (the components of vectors) a tile may
+  // have many columns.
+  if (q.extent < kTile && q.extent < p.extent) std::swap(p, q);
+  const int64_t width = p.extent < kTile ? kTile * kTile / p.extent : kTile;
   for (int64_t i = 0; i < p.extent; i += kTile) {
     const int64_t rows = std::min(kTile, p.extent - i);
-    for (int64_t j = 0; j < q.extent; j += kTile) {
-      const CopyAxis columns = {std::min(kTile, q.extent - j), q.to_stride, q.from_stride};
+    for (int64_t j = 0; j < q.extent; j += width) {
+      const CopyAxis columns = {std::min(width, q.extent - j), q.to_stride, q.from_stride};
       uint8_t* tile_to = to + i * p.to_stride + j * q.to_stride;
       const uint8_t* tile_from = from + i * p.from_stride + j * q.from_stride;
       for (int64_t r = 0; r < rows; ++r) {
@@ -90,14 +95,24 @@ void CopyAxes(uint8_t* to, const uint8_t* from, std::vector<CopyAxis> axes, cons
   ForAll(axes, [&](int64_t t, int64_t f) { CopyTiles<kSize>(to + t, from + f, other, inner); });
 }
 
+// A line at a time: the compiler makes it the widest stores that every machine has.
+template <typename T>
+void FillRow(uint8_t* to, T value, int64_t count) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  T line[kLine];
+  std::fill_n(line, kLine, value);
+  int64_t i = 0;
+  for (; i + kLine <= count; i += kLine) std::memcpy(to + i * sizeof(T), line, sizeof(line));
+  std::memcpy(to + i * sizeof(T), line, (count - i) * sizeof(T));
+}
+
 void FillRuns(uint8_t* to, const void* value, const std::vector<CopyAxis>& axes,
               const CopyAxis& inner, size_t size) {
   const auto run = [&](auto scalar) {
     std::memcpy(&scalar, value, sizeof(scalar));
     ForAll(axes, [&](int64_t t, int64_t) {
       if (inner.to_stride == static_cast<int64_t>(sizeof(scalar))) {
-        // Field memory is aligned to its scalars.
-        std::fill_n(reinterpret_cast<decltype(scalar)*>(to + t), inner.extent, scalar);
+        FillRow(to + t, scalar, inner.extent);
         return;
       }
       for (int64_t i = 0; i < inner.extent; ++i) {
