@@ -276,7 +276,7 @@ class ScalarField(Field):
 
     def fill(self, val):
         """Sets all elements."""
-        self._fill((val,))
+        self._fill(fill_values(val, (), self.dtype))
 
     def to_numpy(self, dtype=None):
         return self._all(dtype)
@@ -285,6 +285,7 @@ class ScalarField(Field):
         """Sets all elements from an array of the field's shape."""
         import numpy as np
 
+        check_source(arr)
         shape = self._bound_shape()
         if tuple(arr.shape) != shape:
             raise say.field_and_numpy_array_shapes_differ(shape=shape, got=tuple(arr.shape))
@@ -334,7 +335,7 @@ class MatrixField(Field):
 
     def fill(self, val):
         """Sets all elements to a number, or to a vector or matrix of the elements' shape."""
-        self._fill(fill_values(val, self.element_shape))
+        self._fill(fill_values(val, self.element_shape, self.dtype))
 
     def to_numpy(self, keep_dims=False, dtype=None):
         """An array of the field's shape followed by the elements'. A single column is left out
@@ -347,8 +348,10 @@ class MatrixField(Field):
         return array
 
     def from_numpy(self, arr):
+        """Sets all elements from an array of the field's shape, followed by the elements'."""
         import numpy as np
 
+        check_source(arr)
         shape = self._bound_shape()
         fits = {(*shape, self.n, self.m)} | ({(*shape, self.n)} if self.m == 1 else set())
         if tuple(arr.shape) not in fits:
@@ -361,12 +364,29 @@ class MatrixField(Field):
         return f"<{self.n}x{self.m} ti.Matrix.field>"
 
 
-def fill_values(value, shape):
-    """The numbers of an element that `fill` is given."""
+def check_source(arr):
+    """Raises unless `arr` is a NumPy array of numbers of the language."""
+    import numpy as np
+
+    if not isinstance(arr, np.ndarray):
+        raise say.expected_but_provided(needed=np.ndarray, kind=type(arr))
+    if arr.dtype.kind not in "biuf" or arr.dtype.itemsize > 8:
+        raise say.elements_of_unsupported_dtype(dtype=arr.dtype)
+
+
+def fill_values(value, shape, dtype):
+    """The numbers of an element that `fill` is given, cast as kernels cast."""
     try:
-        return flatten(value, shape)
+        values = flatten(value, shape) if shape else (value,)
     except ValueError as error:
         raise say.filled_with_other_shape(what=error) from None
+    if dtype.is_float:
+        return values
+    return [dtype.convert(float(v)) if _is_fraction(v) else v for v in values]
+
+
+def _is_fraction(value):
+    return isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
 
 
 def flatten(value, shape):

@@ -4,7 +4,7 @@ from . import _native, runtime
 from . import types as ti_types
 from .diagnostics import say
 from .errors import TaichiRuntimeError
-from .field import Layout, _caller, _numpy_type, fill_values, flatten
+from .field import Layout, _caller, _numpy_type, check_source, fill_values, flatten
 from .interop import Exporter, by_scalar
 from .public import Public
 
@@ -86,7 +86,7 @@ class Ndarray(_native.FieldBase, Exporter, metaclass=Public):
 
     def fill(self, val):
         """Sets all elements."""
-        self._fill(fill_values(val, self.element_shape) if self.element_shape else (val,))
+        self._fill(fill_values(val, self.element_shape, self.dtype))
 
     def to_numpy(self, dtype=None):
         import numpy as np
@@ -98,8 +98,7 @@ class Ndarray(_native.FieldBase, Exporter, metaclass=Public):
     def from_numpy(self, arr):
         import numpy as np
 
-        if not isinstance(arr, np.ndarray):
-            raise say.expected_but_provided(needed=np.ndarray, kind=type(arr))
+        check_source(arr)
         full = self.shape + self.element_shape
         if tuple(arr.shape) != full:
             raise say.mismatch_shape_expected_but_provided(full=full, got=tuple(arr.shape))

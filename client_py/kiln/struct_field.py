@@ -44,6 +44,20 @@ class StructField(metaclass=Public):
     def __setattr__(self, name, value):
         raise say.members_struct_field_cannot_replaced()
 
+    @property
+    def grad(self):
+        """The struct field of the members' gradients; None where no member has one."""
+        return self._companion("grad")
+
+    @property
+    def dual(self):
+        return self._companion("dual")
+
+    def _companion(self, kind):
+        members = {name: getattr(field, kind) for name, field in self._members.items()}
+        members = {name: field for name, field in members.items() if field is not None}
+        return StructField(self._type, members) if members else None
+
     # --- where it lies
 
     def _first(self):
@@ -112,6 +126,9 @@ class StructField(metaclass=Public):
         raise say.name_not_supported(name="Field.from_paddle")
 
     def copy_from(self, other):
+        """Copies all elements of a struct field of the same members and shape."""
+        if not isinstance(other, StructField):
+            raise say.cannot_copy_from_non_field_object()
         for name, field in self._members.items():
             field.copy_from(other._members[name])
 

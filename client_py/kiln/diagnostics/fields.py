@@ -48,6 +48,10 @@ ROWS = {
         "{value} does not fit an element of type {dtype} of {title}",
     ),
     "dynamic_snode_has_one_axis": (TaichiRuntimeError, "a dynamic SNode has one axis"),
+    "elements_of_unsupported_dtype": (
+        AssertionError,
+        "arrays of dtype {dtype} are not supported",
+    ),
     "every_dimension_taichi_field_should_positive": (
         TaichiRuntimeError,
         "Every dimension of a Taichi field should be positive, got {extent} in "

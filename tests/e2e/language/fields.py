@@ -408,6 +408,21 @@ def fill(show):
 
 
 @case()
+def fills_are_cast(show):
+    for name in ("i8", "i32", "i64", "u8", "u32"):
+        x = ti.field(getattr(ti, name), shape=2)
+        x.fill(2.7)
+        show(x.to_numpy())
+        x.fill(np.float32(1.5))
+        show(x.to_numpy())
+    v = ti.Vector.field(2, ti.i32, shape=1)
+    v.fill(1.5)
+    show(v.to_numpy())
+    v.fill([1.5, -2.5])
+    show(v.to_numpy())
+
+
+@case()
 def fill_in_kernels(show):
     x = ti.field(ti.f32, shape=(2, 2))
     v = ti.Vector.field(2, ti.i32, shape=2)
@@ -524,6 +539,31 @@ def matrices_from_numpy_of_wrong_shape(show):
     show.error(v.from_numpy, np.zeros((3, 2), np.float32))
     m = ti.Matrix.field(2, 2, ti.f32, shape=2)
     show.error(m.from_numpy, np.zeros((2, 4), np.float32))
+
+
+@case()
+def from_numpy_of_what_has_no_match(show):
+    x = ti.field(ti.i32, shape=3)
+    show.error(x.from_numpy, np.zeros(3, complex))
+    show.error(x.from_numpy, np.array(["a", "b", "c"]))
+    show.error(x.from_numpy, np.zeros(3, np.longdouble))
+
+
+@case(differs="calls that trip over Taichi's own code")
+def from_numpy_of_lists(show):
+    x = ti.field(ti.i32, shape=3)
+    show.error(x.from_numpy, [1, 2, 3])
+    show.error(x.from_numpy, None)
+
+
+@case()
+def gradients_of_struct_fields(show):
+    s = ti.Struct.field({"a": ti.f32, "n": ti.i32, "v": ti.math.vec2}, shape=2)
+    show(s.keys)
+    g = ti.Struct.field({"a": ti.f32, "v": ti.math.vec2}, shape=2, needs_grad=True)
+    g.grad.fill(3)
+    g.a.grad[1] = 4
+    show(g.grad.to_numpy(), g.grad.a[1], g.v.grad.to_numpy())
 
 
 @case()

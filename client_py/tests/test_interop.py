@@ -1,0 +1,162 @@
+"""PyTorch and Paddle, by stand-ins with their methods where they are not installed; DLPack."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+
+class Tensor:
+    """The methods of torch.Tensor that are used."""
+
+    def __init__(self, array, grad=False):
+        self.array, self.requires_grad = array, grad
+
+    dtype = property(lambda self: self.array.dtype)
+    shape = property(lambda self: self.array.shape)
+
+    def detach(self):
+        return Tensor(self.array)
+
+    def cpu(self):
+        return self
+
+    def contiguous(self):
+        return Tensor(np.ascontiguousarray(self.array))
+
+    def is_contiguous(self):
+        return self.array.flags.c_contiguous
+
+    def numpy(self):
+        return self.array
+
+    def to(self, device):
+        return self
+
+    def __dlpack__(self, stream=None):
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient")
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    """torch, or what stands in for it."""
+    try:
+        import torch
+    except ImportError:
+        torch = types.SimpleNamespace(
+            from_numpy=Tensor,
+            zeros=lambda *shape: Tensor(np.zeros(shape, np.float32)),
+            arange=lambda n: Tensor(np.arange(n)),
+        )
+        monkeypatch.setitem(sys.modules, "torch", torch)
+    return torch
+
+
+def test_tensors_of_fields(ti, torch):
+    x = ti.field(ti.f32, (2, 3), order="ji")
+    x[1, 2] = 4
+    tensor = x.to_torch()
+    assert tensor.numpy().tolist() == [[0, 0, 0], [0, 0, 4]]
+    y = ti.field(ti.f32, (2, 3))
+    y.from_torch(tensor)
+    assert y[1, 2] == 4
+    v = ti.Vector.field(2, ti.i32, 3)
+    v.from_torch(torch.from_numpy(np.arange(6, dtype=np.int32).reshape(3, 2)))
+    assert v[2].to_list() == [4, 5] and v.to_torch().numpy().shape == (3, 2)
+    s = ti.Struct.field({"a": ti.i32, "b": ti.f32}, shape=2)
+    s.a[1] = 5
+    tensors = s.to_torch()
+    tensors["b"].numpy()[0] = 2
+    s.from_torch(tensors)
+    assert s[1].a == 5 and s[0].b == 2
+
+
+def test_tensors_as_arguments(ti, torch):
+    @ti.kernel
+    def add(a: ti.types.ndarray(), b: ti.types.ndarray(dtype=ti.f32, ndim=2)):
+        for i, j in b:
+            b[i, j] += a[j]
+
+    a, b = torch.arange(3), torch.zeros(2, 3)
+    add(a, b)
+    add(a, b)
+    assert b.numpy().tolist() == [[0, 2, 4], [0, 2, 4]]
+    assert add.num_instances == 1
+    with pytest.raises(ValueError, match="Non contiguous tensors"):
+        add(a, torch.from_numpy(np.zeros((3, 2), np.float32).T))
+
+
+def test_a_tensor_with_a_gradient(ti, torch):
+    @ti.kernel
+    def total(a: ti.types.ndarray()) -> ti.f32:
+        s = 0.0
+        for i in a:
+            s += a[i]
+        return s
+
+    if hasattr(torch, "ones"):
+        tensor = torch.ones(3, requires_grad=True)
+    else:
+        tensor = Tensor(np.ones(3, np.float32), grad=True)
+    assert total(tensor) == 3
+
+
+def test_paddle(ti, monkeypatch):
+    paddle = types.SimpleNamespace(to_tensor=lambda array, place=None: Tensor(array))
+    monkeypatch.setitem(sys.modules, "paddle", paddle)
+    x = ti.field(ti.i32, 3)
+    x[1] = 2
+    y = ti.field(ti.i32, 3)
+    y.from_paddle(x.to_paddle())
+    assert y[1] == 2
+
+
+def test_libraries_that_are_not_there(ti, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "paddle", None)
+    x = ti.field(ti.i32, 3)
+    with pytest.raises(ImportError):
+        x.to_torch()
+    with pytest.raises(ImportError):
+        x.to_paddle()
+
+
+def test_a_capsule_is_used_once_and_freed(ti):
+    x = ti.ndarray(ti.f32, 4)
+    capsule = x.__dlpack__()
+    del capsule  # never used: frees itself
+    assert x.__dlpack_device__() == (1, 0)
+
+    class Giver:
+        def __init__(self, capsule):
+            self.capsule = capsule
+
+        def __dlpack__(self):
+            return self.capsule
+
+    giver = Giver(x.__dlpack__())
+    shared = ti.from_dlpack(giver)
+    shared[1] = 3
+    assert x[1] == 3
+    with pytest.raises(ValueError, match="has not been used"):
+        ti.from_dlpack(giver)
+
+
+def test_memory_is_kept_by_whoever_needs_it(ti):
+    array = np.zeros(1 << 16, np.float64)
+    before = sys.getrefcount(array)
+    shared = ti.from_dlpack(array)
+    again = np.from_dlpack(shared)
+    assert sys.getrefcount(array) > before
+    del shared
+    assert sys.getrefcount(array) > before  # `again` still looks at it
+    array[5] = 7
+    assert again[5] == 7
+    del again
+    assert sys.getrefcount(array) == before
