@@ -372,6 +372,9 @@ class Checker {
       case proto::BASE_POINTER:
         RETURN_IF_ERROR(CheckStorageParam(id));
         return IsInteger(type_of(id)) ? absl::OkStatus() : Bad(id, "is no integer");
+      case proto::SNODE_ADDRESS:
+        RETURN_IF_ERROR(CheckIndices(id));
+        return CheckResult(id, ScalarId(proto::U64));
       case proto::SNODE_APPEND:
         RETURN_IF_ERROR(CheckStorageParam(id));
         RETURN_IF_ERROR(CheckValueAt(id, node(id).operands_size() - 1));
@@ -381,7 +384,6 @@ class Checker {
       case proto::SNODE_IS_ACTIVE:
       case proto::SNODE_LENGTH:
       case proto::SNODE_ALLOCATE:
-      case proto::SNODE_ADDRESS:
       case proto::SNODE_CLEAR:
       case proto::CHECKPOINT_BIT:
       case proto::NO_ACTIVATE:
@@ -539,13 +541,18 @@ class Checker {
     return CheckResult(id, ScalarId(proto::I32));
   }
 
-  absl::Status CheckGlobal(uint32_t id) const {
+  // One integer for each axis of the storage at `index`.
+  absl::Status CheckIndices(uint32_t id) const {
     RETURN_IF_ERROR(CheckStorageParam(id));
     const int indices = StorageIndices(static_cast<uint32_t>(node(id).index()));
     if (node(id).operands_size() != indices) {
       return Bad(id, node(id).operands_size(), " indices, not ", indices);
     }
-    RETURN_IF_ERROR(CheckIntegers(id, 0, indices));
+    return CheckIntegers(id, 0, indices);
+  }
+
+  absl::Status CheckGlobal(uint32_t id) const {
+    RETURN_IF_ERROR(CheckIndices(id));
     return CheckResult(id, facts_.element_type[param(id).storage()]);
   }
 

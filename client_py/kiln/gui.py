@@ -66,8 +66,8 @@ class GUI:
         self.res = tuple(int(n) for n in res) if hasattr(res, "__len__") else (int(res),) * 2
         self.background_color = background_color
         self.fast_gui = fast_gui
-        self.fps_limit = None  # accepted; without a display nothing waits
-        self.running = True
+        self._fps_limit = 60
+        self._running = True
         self.frame = 0
         self.event = None
         self.key_pressed = set()
@@ -94,6 +94,29 @@ class GUI:
     def _endless(self):
         """Whether nothing will end the program's frame loop: see KILN_GUI_FRAMES."""
         return self._frames_wanted is None
+
+    @property
+    def running(self):
+        """Whether the window is still open; the program may close it."""
+        return self._running
+
+    @running.setter
+    def running(self, value):
+        self._running = bool(value)
+
+    @property
+    def fps_limit(self):
+        """The most frames a second, or None; kept, but without a display nothing waits."""
+        return self._fps_limit
+
+    @fps_limit.setter
+    def fps_limit(self, value):
+        self._fps_limit = value
+
+    @staticmethod
+    def get_bool_environ(key, default):
+        """An environment variable of 0 or 1; `default` when it is not set."""
+        return bool(int(os.environ[key])) if key in os.environ else default
 
     # ---- drawing
 
@@ -291,10 +314,10 @@ class GUI:
     # ---- widgets
 
     def slider(self, text, minimum, maximum, step=1):
-        return GUI.WidgetValue(self, minimum)
+        return GUI.WidgetValue(self, float(minimum))
 
     def label(self, text):
-        return GUI.WidgetValue(self, 0)
+        return GUI.WidgetValue(self, 0.0)
 
     def button(self, text, event_name=None):
         return event_name or f"WidgetButton_{text}"
@@ -486,7 +509,7 @@ def _per_item(value, what, n):
 
     import numpy as np
 
-    if isinstance(value, numbers.Number):
+    if isinstance(value, numbers.Integral if what == "Color" else numbers.Number):
         return value
     if not isinstance(value, np.ndarray) and not hasattr(value, "to_numpy"):
         kind = "int (e.g., 0x956333)" if what == "Color" else "float (e.g., 0.4)"

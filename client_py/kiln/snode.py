@@ -5,6 +5,7 @@ materialised, and destroyed by `reset` or by its own `destroy`.
 """
 
 from . import _native, runtime
+from . import types as ti_types
 from .diagnostics import say
 from .errors import TaichiRuntimeError
 from .public import Public
@@ -497,9 +498,27 @@ def _unsupported(name):
 activate = _unsupported("activate")
 append = _unsupported("append")
 deactivate = _unsupported("deactivate")
-get_addr = _unsupported("get_addr")
 is_active = _unsupported("is_active")
 length = _unsupported("length")
+
+
+def get_addr(f, indices):
+    """In kernels: where the element of a field, or of its SNode, at the indices lies: a u64."""
+    from .frontend import active
+    from .frontend.expr import Expr
+    from .frontend.subscript import index_nodes
+
+    ctx = active.context()
+    place = f._field if getattr(f, "_is_snode", False) and f._kind == _PLACE else f
+    if ctx is None or not getattr(place, "_is_field", False):
+        raise say.ti_not_supported_yet(name="get_addr", node=f)
+    nodes = []
+    index_nodes(ctx, indices, nodes)
+    if len(nodes) != len(place.shape):
+        raise say.field_with_dim_accessed_with_indices(ndim=len(place.shape), got=len(nodes))
+    kind, type_id = _native.NODES["get_addr"], ctx.type_id(ti_types.u64)
+    param = ctx.param_of(place)
+    return Expr(ctx, ctx.builder.append(kind, type_id, 0, nodes, param, []))
 
 
 def deactivate_all_snodes():

@@ -83,3 +83,32 @@ def test_too_large_a_field_names_its_size(ti):
     ti.root.dense(ti.i, 2**30).dense(ti.i, 2**15).place(x)
     with pytest.raises((RuntimeError, MemoryError)):
         x[0]
+
+
+def test_get_addr_shows_the_layout(ti):
+    blocked, numbers = ti.field(ti.i32), ti.field(ti.f64, 10, offset=-2)
+    ti.root.dense(ti.ij, (1, 2)).dense(ti.ij, 2).place(blocked)
+    order = ti.field(ti.i32, (2, 4))
+
+    @ti.kernel
+    def measure() -> ti.u64:
+        for i, j in blocked:
+            first = ti.get_addr(blocked.snode, [0, 0])
+            order[i, j] = int(ti.get_addr(blocked.snode, [i, j]) - first) // 4
+        return ti.get_addr(numbers, [5]) - ti.get_addr(numbers.snode, ti.Vector([-2]))
+
+    assert measure() == 7 * 8
+    assert order.to_numpy().tolist() == [[0, 1, 4, 5], [2, 3, 6, 7]]
+
+
+def test_get_addr_refuses(ti):
+    numbers = ti.field(ti.f64, 10)
+
+    @ti.kernel
+    def too_many():
+        ti.get_addr(numbers.snode, [1, 2])
+
+    with pytest.raises(ti.TaichiCompilationError, match="indices of dim 2"):
+        too_many()
+    with pytest.raises(ti.TaichiRuntimeError, match="get_addr"):
+        ti.get_addr(numbers.snode, [1])

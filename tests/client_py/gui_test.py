@@ -179,3 +179,49 @@ def test_observers_see_what_is_shown():
     finally:
         gui_module.observers.pop()
     assert seen == [("image", ["image"]), ("circles", ["color", "pos", "radius"])]
+
+
+def test_names_of_the_reference():
+    names = (
+        "ALT BACKSPACE CAPSLOCK CTRL DOWN ESCAPE EXIT Event EventFilter LEFT LMB MMB MOTION MOVE "
+        "PRESS RELEASE RETURN RIGHT RMB SHIFT SPACE TAB UP WHEEL WidgetValue arrow arrow_field "
+        "arrows button circle circles clear close contour cook_image fps_limit get_bool_environ "
+        "get_cursor_pos get_event get_events get_image get_key_event has_key_event is_pressed "
+        "label line lines point_field rect running set_image show slider text triangle triangles "
+        "vector_field"
+    )
+    assert not set(names.split()) - set(dir(GUI))
+
+
+def test_widgets_keep_their_values(monkeypatch):
+    gui = GUI("widgets", res=(8, 8))
+    slider, label = gui.slider("speed", 2, 5), gui.label("score")
+    assert (slider.value, label.value) == (2.0, 0.0)
+    slider.value = 3
+    assert slider.value == 3
+    assert gui.button("go") == "WidgetButton_go" and gui.button("go", "event") == "event"
+    gui.fps_limit = 24
+    assert gui.fps_limit == 24 and gui.running
+    gui.running = False
+    assert not gui.running
+    monkeypatch.setenv("SOME_SWITCH", "0")
+    assert GUI.get_bool_environ("SOME_SWITCH", True) is False
+    assert GUI.get_bool_environ("NO_SWITCH", True) is True
+
+
+def test_keys_and_filters():
+    gui = GUI("keys", res=(8, 8))
+    assert not gui.is_pressed(GUI.SHIFT, "a")
+    gui.key_pressed = {"Shift_L"}
+    assert gui.is_pressed(GUI.SHIFT) and gui.is_pressed("a", "Shift")
+    event = GUI.Event(GUI.PRESS, "a")
+    for wanted, match in (
+        ((GUI.PRESS,), True),
+        ((GUI.RELEASE,), False),
+        (("a",), True),
+        (((GUI.PRESS, "a"),), True),
+        (((GUI.RELEASE, "a"), "b"), False),
+    ):
+        assert GUI.EventFilter(*wanted).match(event) is match
+    assert list(gui.get_events()) == [] and gui.get_event(GUI.ESCAPE) is False
+    assert gui.get_cursor_pos() == (0.0, 0.0)

@@ -98,6 +98,9 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       .Case([&](ir::ForOp o) { EmitFor(o); })
       .Case([&](ir::LoopOp o) { EmitLoop(o); })
       .Case([&](ir::GlobalOp o) { addresses_[o] = Global(o); })
+      .Case([&](ir::AddressOfOp o) {
+        Map(o, b_.CreatePtrToInt(addresses_.lookup(o.getAddress()).pointer, llvm_type()));
+      })
       .Case([&](ir::ComponentOp o) { addresses_[o] = Component(o); })
       .Case([&](ir::ElementOp o) { addresses_[o] = Element(o); })
       .Case([&](ir::LocalOp o) {

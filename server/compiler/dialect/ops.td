@@ -183,6 +183,13 @@ def Kiln_ComponentOp : Kiln_Op<"component", [Pure]> {
       attr-dict `:` type($address) }];
 }
 
+def Kiln_AddressOfOp : Kiln_Op<"address_of", [Pure]> {
+  let summary = "an address as a number";
+  let arguments = (ins Kiln_Addr:$address);
+  let results = (outs I64:$value);
+  let assemblyFormat = "$address attr-dict `:` type($address)";
+}
+
 def Kiln_LocalOp : Kiln_Op<"local"> {
   let summary = "memory for one scalar, unset; one a function however often it runs";
   let results = (outs Res<Kiln_Addr, "", [MemAlloc]>:$address);

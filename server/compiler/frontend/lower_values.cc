@@ -42,6 +42,8 @@ Scalars Lowering::LowerValue(const Node& node) {
       return LoopIndex(node);
     case proto::SHAPE:
       return Shape(node);
+    case proto::SNODE_ADDRESS:
+      return AddressNumber(node);
     case proto::CHOOSE:
       return Choose(node);
     case proto::LOAD:
@@ -283,6 +285,22 @@ Scalars Lowering::Random(const Node& node) {
 Scalars Lowering::Shape(const Node& node) {
   const int axis = node.attributes_size() > 0 ? node.attributes(0) : 0;
   return {AxisExtent(storages_.of_param[node.index()], axis, TypeOf(types_[node.type()].scalar))};
+}
+
+// Where a field's element lies, as a number.
+Scalars Lowering::AddressNumber(const Node& node) {
+  Root root;
+  root.storage = storages_.of_param[node.index()];
+  for (uint32_t operand : node.operands()) {
+    root.indices.push_back(ConvertTo(proto::I32, ScalarOf(operand), values_[operand][0]));
+  }
+  if (unit_.options().debug() || unit_.options().check_bounds()) CheckBounds(node, root.indices);
+  const uint32_t storage = function_.params(node.index()).storage();
+  const mlir::Type element = TypeOf(unit_.storages(storage).element().scalar());
+  const mlir::Type type = ir::AddrType::get(context_, element);
+  mlir::Value address =
+      b_.create<ir::GlobalOp>(loc_, type, root.storage, /*component=*/0, root.indices);
+  return {b_.create<ir::AddressOfOp>(loc_, b_.getI64Type(), address)};
 }
 
 }  // namespace kiln

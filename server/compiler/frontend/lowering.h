@@ -106,6 +106,7 @@ class Lowering {
   Scalars GetMember(const Node& node);
   Scalars Random(const Node& node);
   Scalars Shape(const Node& node);
+  Scalars AddressNumber(const Node& node);
 
   // lower_tensors.cc: large tensors.
   void FindDeferred(uint32_t block);
