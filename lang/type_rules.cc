@@ -196,12 +196,11 @@ absl::StatusOr<TypeId> TypeReduce(proto::Op op, TypeId operand, const DefaultTyp
     case proto::OP_LOGICAL_OR:
       break;
     default:
-      return absl::InvalidArgumentError(absl::StrCat("op ", op, " does not reduce"));
+      return Misuse("op ", op, " does not reduce");
   }
   const Type& type = (*types)[operand];
   if (!type.IsTensor()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", types->Name(operand), "' has no elements to reduce"));
+    return Misuse("'", types->Name(operand), "' has no elements to reduce");
   }
   const TypeId element = types->GetScalar(type.scalar);
   ASSIGN_OR_RETURN(const OpTyping typing, TypeOp(op, {element, element}, defaults, types));

@@ -435,6 +435,15 @@ class _Template(_Parameter):
         return _Spec(_template_matcher(self.name, value), None, lambda ctx: value)
 
 
+class _Self(_Template):
+    """The object whose method the kernel is."""
+
+    def specialise(self, value):
+        if not hasattr(value, "_data_oriented"):
+            raise say.class_is_not_data_oriented(kind=type(value).__name__)
+        return super().specialise(value)
+
+
 class _Array(_Parameter):
     def specialise(self, value):
         wanted = self.annotation
@@ -602,7 +611,7 @@ def _make_parameter(kernel, position, parameter):
     name = parameter.name
     if annotation is EMPTY:
         if position == 0 and _in_class(kernel.__wrapped__):
-            return _Template(name, ti_types.template())
+            return _Self(name, ti_types.template())
         raise say.taichi_kernels_parameters_must_type_annotated()
     if annotation is ti_types.template or isinstance(annotation, ti_types.template):
         return _Template(name, annotation)
@@ -642,7 +651,10 @@ def _return_types(annotation):
 def _cook_return(annotation):
     if isinstance(annotation, ti_types.MatrixType) or hasattr(annotation, "_member_types"):
         return annotation
-    return ti_types.cook_dtype(annotation)
+    try:
+        return ti_types.cook_dtype(annotation)
+    except ValueError:
+        raise say.invalid_return_type(annotation=annotation) from None
 
 
 def _return_spec(of):
@@ -673,6 +685,8 @@ def overlapping(fields):
 
 def kernel(fn):
     """Marks a function as a kernel: it is compiled when called, for its arguments' types."""
+    if isinstance(fn, Kernel):
+        return fn
     return Kernel(fn)
 
 

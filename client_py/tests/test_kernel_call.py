@@ -444,6 +444,7 @@ def test_kernels_of_dead_objects_are_freed(ti):
     import gc
     import weakref
 
+    @ti.data_oriented
     class Tool:
         @ti.kernel
         def run(self) -> ti.i32:

@@ -17,6 +17,11 @@ ROWS = {
         ValueError,
         "Invalid value for argument {name} - the tensor cannot be used in place: {reason}",
     ),
+    "class_is_not_data_oriented": (
+        TaichiSyntaxError,
+        "Please decorate class {kind} with @ti.data_oriented",
+    ),
+    "invalid_return_type": (TaichiCompilationError, "Invalid data type {annotation}"),
     "argument_not_convertible": (TaichiRuntimeTypeError, "Argument '{name}': {error}"),
     "argument_of_wrong_type": (
         TaichiRuntimeTypeError,

@@ -119,7 +119,19 @@ ROWS = {
         "kernels. Note that some methods provided by the Taichi standard library may "
         "invoke kernels, and please move their invocations to Python-scope.",
     ),
-    "kind_of_function_not_supported": (TaichiSyntaxError, "{kind} are not supported in '{name}'"),
+    "keyword_parameters": (
+        TaichiSyntaxError,
+        "Taichi kernels and functions do not support keyword parameters",
+    ),
+    "no_function_definition": (TaichiSyntaxError, "'{name}' is no function that `def` defines"),
+    "variable_keyword_parameters": (
+        TaichiSyntaxError,
+        "Taichi kernels and functions do not support variable keyword parameters (i.e., **kwargs)",
+    ),
+    "variable_positional_parameters": (
+        TaichiSyntaxError,
+        "Taichi kernels and functions do not support variable positional parameters (i.e., *args)",
+    ),
     "name_not_bound_yet_enclosing_function": (
         TaichiNameError,
         'Name "{name}" is not bound yet in the enclosing function',

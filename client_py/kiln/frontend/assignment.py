@@ -36,6 +36,8 @@ def assign(t, node):
 
 def bind_static(t, target, value):
     if target.__class__ is _ast.Name:
+        if target.id in t.names:
+            raise say.recreating_variable()
         t.create(target.id, value)
         return
     bind_target(t, target, value)
@@ -82,6 +84,8 @@ def _store_name(t, name, value, node):
         raise say.argument_is_immutable(name=name)
     variable = t.names.get(name)
     if variable is None:
+        if value.__class__ is ArrayArgument or getattr(value, "_is_field", False):
+            raise say.invalid_constant_scalar_data_type(kind=type(value))
         t.at(node)
         if name in t.names:  # `a = None` before: the type comes now
             t.names[name] = t.variable(value, name in t.mutable)

@@ -8,6 +8,8 @@ from . import active
 from .expr import Expr
 from .transformer import HANDLERS
 
+# What formats end in: of floats, signed and unsigned integers.
+_CONVERSIONS = ("aAeEfFgG", "di", "uxXo")
 _FLOAT_SPECS = ("e", "f", "g", "E", "F", "G")
 
 
@@ -148,6 +150,9 @@ def print_(t, node):
     separator, end = options.pop("sep", " "), options.pop("end", "\n")
     if options:
         raise say.print_has_no_option_kernel(name=next(iter(options)))
+    for name, option in (("sep", separator), ("end", end)):
+        if option.__class__ is not str:
+            raise say.print_option_is_no_text(name=name, kind=type(option))
     parts = []
     for i, arg in enumerate(args):
         if i:
@@ -177,8 +182,29 @@ def _append_printed(t, parts, value):
         parts.append("]")
     else:
         node = ctx.node_or_none(value)
+        if not node and value is not None:
+            raise say.invalid_constant_scalar_data_type(kind=type(value))
         _shows(ctx, value)
         parts.append((Expr(ctx, node), "") if node else str(value))
+
+
+def _check_format(value, spec):
+    if not spec:
+        return
+    from re import fullmatch
+
+    dtype = value.type.dtype
+    conversion = spec[-1] if spec[-1].isalpha() else ""
+    if conversion and conversion not in "".join(_CONVERSIONS):
+        raise say.conversion_not_supported(conversion=conversion)
+    if dtype is None or not fullmatch(r"[-+ #0]*\d*(\.\d+)?[a-zA-Z]?", spec):
+        raise say.format_of_no_number(spec=spec)
+    floats, signed, unsigned = _CONVERSIONS
+    wanted = floats if dtype.is_float else signed if dtype.is_signed else unsigned
+    if dtype.bits == 1:
+        wanted = signed + unsigned
+    if conversion not in wanted:
+        raise say.format_does_not_match(spec=spec, type=dtype)
 
 
 def pieces_of(t, parts):
@@ -192,6 +218,7 @@ def pieces_of(t, parts):
         value, spec = part
         values.append(value.node)
         spec = spec.lstrip("%")
+        _check_format(value, spec)
         if spec[-1:] in _FLOAT_SPECS and "." not in spec and value.type.dtype is f64:
             spec = f"{spec[:-1]}.12{spec[-1]}"  # as without a spec
         pieces.append((text, builder.type_of(value.node), spec))

@@ -86,6 +86,8 @@ class FunctionSource:
         self._block = MISSING
         self._text = None
         self._tree = None
+        if code.co_flags & 0x0C or code.co_kwonlyargcount:
+            _refuse_parameters(code)
         self._mutable = None
         self._asked = []  # what `_mutable` depends on: (node, its value)
         self._ctx = None  # while that is found out
@@ -102,9 +104,6 @@ class FunctionSource:
 
     def _read_parameters(self):
         fn, code = self.fn, self.fn.__code__
-        if code.co_flags & 0x0C or code.co_kwonlyargcount:
-            kind = "*args, **kwargs and keyword-only parameters"
-            raise say.kind_of_function_not_supported(kind=kind, name=self.name)
         names = code.co_varnames[: code.co_argcount]
         annotations = self.annotations()
         defaults = fn.__defaults__ or ()
@@ -249,7 +248,10 @@ class FunctionSource:
         self._text = text
         node = module.body[0]
         while not isinstance(node, (FunctionDef, AsyncFunctionDef)):
-            node = node.body[0]
+            body = getattr(node, "body", None)
+            if body.__class__ is not list:
+                raise say.no_function_definition(name=self.name)
+            node = body[0]
         return node
 
     def mutable(self, ctx):
@@ -382,6 +384,14 @@ _PURE_METHODS = frozenset(
     "norm_inv norm_sqr normalized one outer_product rows sum to_list trace transpose unit zero "
     "format".split()
 )
+
+
+def _refuse_parameters(code):
+    if code.co_flags & 0x04:
+        raise say.variable_positional_parameters()
+    if code.co_flags & 0x08:
+        raise say.variable_keyword_parameters()
+    raise say.keyword_parameters()
 
 
 def _indent(line):
