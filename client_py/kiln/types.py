@@ -370,7 +370,7 @@ def __getattr__(name):
         from . import absent
 
         return getattr(absent, name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    raise say.module_has_no_attribute(module=__name__, name=name)
 
 
 def __dir__():

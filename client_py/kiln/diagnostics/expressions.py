@@ -10,6 +10,7 @@ from ..errors import (
 )
 
 ROWS = {
+    "module_has_no_attribute": (AttributeError, "module '{module}' has no attribute '{name}'"),
     "no_such_attribute": (TaichiCompilationError, "AttributeError: {reason}.{hint}"),
     "bit_cast_for_kernels_there_no_typed": (
         TaichiTypeError,
