@@ -112,6 +112,10 @@ def cache(argv):
         if not options and not _agreed(f"Delete everything in {os.path.join(home(), 'cache')}?"):
             return 1
         cleared = _session().clear_cache()
+        import shutil
+
+        # What is known of kernels is of no use without them.
+        shutil.rmtree(os.path.join(home(), "warm"), ignore_errors=True)
         print(f"cleared {cleared['entries']} entries, {_size(cleared['bytes'])}")
         return 0
     return _usage_error("cache stats [--json] | clear [-y] | path")

@@ -26,7 +26,6 @@ _VALUE_MODULES = frozenset(
     f"{PACKAGE}.{name}"
     for name in "matrix struct static types ops math decompose matrix_ops".split()
 )
-_FUNCTION_MODULES = _VALUE_MODULES | {f"{PACKAGE}.misc", f"{PACKAGE}.func"}
 _PURE_C_MODULES = frozenset(("math", "cmath", "_operator"))
 _PURE_BUILTINS = frozenset(
     "abs all any ascii bin bool chr complex dict divmod enumerate float format frozenset getattr "
@@ -66,7 +65,7 @@ class Trace:
                 described = self.describe.source(value)
             else:
                 described = self.describe(value)
-        except Refused as why:
+        except Exception as why:  # a record is no reason for a program to fail
             self.refuse(why)
         else:
             self.reads.append((kind, number, argument, described))
@@ -96,7 +95,7 @@ class Trace:
             return
         number = self.describe.number(base)
         if number is None:
-            if not source.is_own and not _is_value(base):
+            if not source.is_own and not _is_value(base, ident):
                 self.refuse(f"'{ident}' of a {type(base).__qualname__}")
             return
         if (number, ident) in self._seen:
@@ -195,7 +194,7 @@ class Trace:
             return _is_value(func.__self__) and self._is_pure(func.__func__)
         if kind is FunctionType:
             module = func.__module__ or ""
-            own = module in _FUNCTION_MODULES or module.startswith(_FRONTEND)
+            own = module in _VALUE_MODULES or module.startswith(_FRONTEND)
             return own and describe.is_own_file(func.__code__.co_filename)
         return kind.__module__ in _VALUE_MODULES or kind.__module__.startswith(_FRONTEND)
 
@@ -249,7 +248,8 @@ _FRONTEND = f"{PACKAGE}.frontend."
 _SHOWN = ("__eq__", "__hash__", "__repr__", "__str__", "__format__", "__ne__")
 
 
-def _is_value(value):
+def _is_value(value, ident=None):
+    """Whether a value is made of nothing but itself; with `ident`: and that attribute, too."""
     kind = value.__class__
     if kind in _VALUES:
         return True
@@ -258,8 +258,24 @@ def _is_value(value):
         return True
     if module in _VALUE_MODULES or module.startswith(_FRONTEND):
         return not kind.__name__.endswith("View")
-    # Described whole when it was reached; its own methods are not called here.
-    return kind.__class__.__module__ == "enum" or (issubclass(kind, tuple) and _is_named(kind))
+    # Described whole when they were reached; but their classes may say more.
+    if kind.__class__.__module__ == "enum":
+        return ident is None or (ident in _OF_MEMBERS and not _redefines(kind, ident))
+    if issubclass(kind, tuple) and _is_named(kind):
+        return ident is None or (ident in kind._fields and not _redefines(kind, ident))
+    return False
+
+
+_OF_MEMBERS = ("value", "name", "_value_", "_name_")
+
+
+def _redefines(kind, ident):
+    """Whether the program's class has an attribute of that name of its own making."""
+    for one in kind.__mro__:
+        if ident in one.__dict__:
+            found = one.__dict__[ident].__class__
+            return one.__module__ != "enum" and found.__name__ != "_tuplegetter"
+    return False
 
 
 def _is_named(kind):

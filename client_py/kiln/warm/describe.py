@@ -27,10 +27,12 @@ from ..frontend.source import EMPTY, MISSING, FunctionSource
 from ..func import BoundFunc, Func
 from ..kernel import Kernel
 from ..runtime import Arch, Config
+from ..static import NDRange
 
 PACKAGE = __name__.partition(".")[0]
 
 _MANY = 20000  # values in one description
+_DEEP = 50  # containers in containers
 _LARGE = 1 << 20  # bytes of one array
 _HEAP_TYPE = 1 << 9
 # What classes may define without changing what reading their attributes, or their objects in an
@@ -59,6 +61,7 @@ class Describer:
         self.containers = {}  # id -> list or dict, described whole
         self._numbers = {}  # id -> number
         self._count = 0
+        self._depth = 0
 
     def start(self, source):
         """The kernel itself is object 0."""
@@ -85,9 +88,12 @@ class Describer:
 
     def items(self, values):
         self._count += len(values)
-        if self._count > _MANY:
+        if self._count > _MANY or self._depth > _DEEP:
             raise Refused("more values than are worth comparing")
-        return tuple([self(v) for v in values])
+        self._depth += 1
+        found = tuple([self(v) for v in values])
+        self._depth -= 1
+        return found
 
     def _other(self, value):
         kind = value.__class__
@@ -343,6 +349,8 @@ _TABLE = {
     ti_types.template: _attributes,
     ti_types.NdarrayType: _attributes,
     ti_types.RefType: _attributes,
+    ti_types.sparse_matrix_builder: _attributes,
+    NDRange: lambda d, v: ("ndrange", d.items(v.bounds)),
 }
 
 

@@ -22,6 +22,7 @@ SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
 
 _MAGIC = b"kiln warm records 1\n"
 _MANY = 64  # records in one file: instances of one kernel, and its past
+_AT_ONCE = 8  # a file with more is written at the end of the process only
 _LARGE = 8 << 20  # bytes of one file
 _KEPT_FILES = 4096
 # Settings that change neither what the front end does nor the code.
@@ -36,6 +37,7 @@ _WITHOUT_EFFECT = frozenset(
 )
 
 _families = {}  # path -> records, as this process knows them
+_unwritten = set()  # paths
 
 
 def find(kernel, args, specs):
@@ -109,7 +111,7 @@ def _check(record, source, args, specs):
             if describer(value) != wanted:
                 return None
         fields = [objects[n] for n in record["fields"]]
-    except (Refused, IndexError, AttributeError):
+    except Exception:  # whatever it is: the front end will do
         return None
     return describer if _alias_groups(fields) == record["aliases"] else None
 
@@ -245,14 +247,35 @@ def _read(path):
 
 
 def _store(path, record):
+    known = _load(path)
+    known[:] = [record, *[r for r in known if r["reads"] != record["reads"]]][:_MANY]
+    if len(known) <= _AT_ONCE:
+        _write(path)
+        return
+    # A sweep over many instances of one kernel must not write all of them each time.
+    if not _unwritten:
+        import atexit
+
+        atexit.register(_write_rest, os.getpid())
+    _unwritten.add(path)
+
+
+def _write_rest(process):
+    if process == os.getpid():
+        for path in _unwritten:
+            _write(path)
+
+
+def _write(path):
+    records = list(_families[path])
     # Another process may have added some since we looked.
-    others = [r for r in _read(path) if r["reads"] != record["reads"]]
-    records = [record, *others[: _MANY - 1]]
+    known = {r["reads"] for r in records}
+    records += [r for r in _read(path) if r["reads"] not in known]
+    del records[_MANY:]
     body = marshal.dumps(records)
     while len(body) > _LARGE and len(records) > 1:
         del records[len(records) // 2 :]
         body = marshal.dumps(records)
-    _families[path] = records
     try:
         write(path, _MAGIC + _native.sha256(body) + body)
     except OSError:
