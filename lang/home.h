@@ -3,6 +3,7 @@
 //
 //   <home>/cache/<2 hex>/<64 hex>.so   entries (lang/entry.h)
 //   <home>/cache/tmp/                  files being written, renamed when whole
+//   <home>/warm/                       what clients know of kernels (client_py/kiln/warm)
 //   <home>/hits.log                    32-byte digests that clients hit, appended
 //   <home>/compiler-id                 lang/compiler_id.h
 //   <home>/stats                       the daemon's counters between lives
