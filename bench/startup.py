@@ -66,7 +66,7 @@ def taichi_figures(python):
 # figure -> (seconds at most, or None; fraction of Taichi at most, or None)
 BUDGETS = {
     "import + init": (0.03, None),
-    "process to first result, warm": (0.12, None),
+    "process to first result, warm": (0.06, None),
     "first tiny kernel, cold": (0.03, None),
     "mpm88 first frame, cold": (None, 0.5),
     "mpm88 first frame, warm": (None, 0.25),
