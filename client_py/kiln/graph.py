@@ -1,4 +1,4 @@
-"""`ti.graph`: launches recorded as a graph. Not supported: the names exist, their use is an error."""
+"""`ti.graph`: launches recorded as a graph. Not supported: the names exist, use is an error."""
 
 from .absent import absent_class, absent_function
 

@@ -43,7 +43,7 @@ nan = _math.nan
 # `float` and `int`: the defaults of the moment of use.
 vec2, vec3, vec4 = (_types.VectorType(n, float) for n in (2, 3, 4))
 ivec2, ivec3, ivec4 = (_types.VectorType(n, int) for n in (2, 3, 4))
-uvec2, uvec3, uvec4 = (_types.VectorType(n, _types.u32) for n in (2, 3, 4))
+uvec2, uvec3, uvec4 = (_types.VectorType(n, _types.DEFAULT_UNSIGNED) for n in (2, 3, 4))
 mat2, mat3, mat4 = (_types.MatrixType(n, n, float) for n in (2, 3, 4))
 
 

@@ -1,5 +1,5 @@
-"""What `dir()` shows of public classes: the reference's names. Kiln's own helpers on them are hidden,
-not made private: other parts of Kiln use them."""
+"""What `dir()` shows of public classes: the reference's names. Kiln's own helpers on them are
+hidden, not made private: other parts of Kiln use them."""
 
 _FIELD = (
     "copy_from dtype fill from_numpy from_paddle from_torch parent shape snode to_numpy to_paddle "

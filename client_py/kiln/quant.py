@@ -1,4 +1,4 @@
-"""`ti.types.quant`: numbers of few bits. Not supported yet: the names exist, their use is an error."""
+"""`ti.types.quant`: numbers of few bits. Not supported yet: the names exist, use is an error."""
 
 from .absent import absent_function
 

@@ -1,4 +1,4 @@
-"""`ti.sparse`: grids of sparse SNodes. Not supported yet: the names exist, their use is an error."""
+"""`ti.sparse`: grids of sparse SNodes. Not supported yet: the names exist, use is an error."""
 
 from .absent import absent_function
 

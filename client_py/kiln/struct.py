@@ -188,7 +188,7 @@ class Struct(metaclass=Public):
 
 
 def _bind(method, struct):
-    return method.__get__(struct) if hasattr(method, "__get__") else method
+    return method.__get__(struct, type(struct)) if hasattr(method, "__get__") else method
 
 
 def method_of(base, name):

@@ -98,6 +98,9 @@ BY_SCALAR = {t.scalar: t for t in ALL}
 BY_NAME = {t.name: t for t in ALL}
 BY_NUMPY = {t.numpy_name: t for t in ALL}
 
+# As `int` and `float`, a type of the moment of use: the unsigned one of the default integer's width.
+DEFAULT_UNSIGNED = object()
+
 real_types = [f16, f32, f64, float]
 integer_types = [i8, i16, i32, i64, u8, u16, u32, u64, int]
 
@@ -138,6 +141,8 @@ def cook_dtype(dtype):
         return _config().default_ip
     if dtype is bool:
         return u1
+    if dtype is DEFAULT_UNSIGNED:
+        return _config().default_up
     raise say.invalid_data_type(dtype=dtype)
 
 
