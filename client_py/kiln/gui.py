@@ -23,7 +23,6 @@ observers = []
 class GUI:
     """A canvas of `res` pixels, origin lower left, positions in [0, 1] x [0, 1]."""
 
-    running, fps_limit = True, None  # of each object its own
     SHIFT, ALT, CTRL, ESCAPE = "Shift", "Alt", "Control", "Escape"
     RETURN, TAB, BACKSPACE, SPACE = "Return", "Tab", "BackSpace", " "
     UP, DOWN, LEFT, RIGHT = "Up", "Down", "Left", "Right"

@@ -346,7 +346,10 @@ def diag(dim, val, dtype=None):
         # Element (i, j) is element dim - 1 + i - j of a vector with one element that counts.
         band = ctx.tensor_of([0] * (dim - 1) + [val] + [0] * (dim - 1), (2 * dim - 1,), dtype)
         return ctx.pick(band, (dim, dim), dim - 1, (1, -1))
-    return build([val if i == j else 0 for i in range(dim) for j in range(dim)], (dim, dim), dtype)
+    flat = [val if i == j else 0 for i in range(dim) for j in range(dim)]
+    if ctx is not None:  # of the kernel although its elements are constants: they have that type
+        return ctx.tensor_of(flat, (dim, dim), dtype)
+    return build(flat, (dim, dim), dtype)
 
 
 def rows(vectors):

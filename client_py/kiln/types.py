@@ -98,7 +98,7 @@ BY_SCALAR = {t.scalar: t for t in ALL}
 BY_NAME = {t.name: t for t in ALL}
 BY_NUMPY = {t.numpy_name: t for t in ALL}
 
-# As `int` and `float`, a type of the moment of use: the unsigned one of the default integer's width.
+# Like `int` and `float` of the moment of use: the unsigned type as wide as the default integer.
 DEFAULT_UNSIGNED = object()
 
 real_types = [f16, f32, f64, float]
