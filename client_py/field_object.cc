@@ -79,6 +79,18 @@ inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices) {
   return address;
 }
 
+// Kernels under construction, in all threads. Guarded by the GIL.
+int building = 0;
+
+// Elements are no constants: a plain function that a kernel calls while it is built may not
+// read or write them. False with a Python error.
+bool IsPythonScope(FieldObject* field, const char* method) {
+  PyObject* done =
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(field), "_check_scope", "s", method);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
 inline bool IsReady(FieldObject* field) {
   return (field->storage != nullptr && field->storage->memory->alive) || EnsureBound(field);
 }
@@ -96,6 +108,7 @@ PyObject* KeyTuple(PyObject* key) {
 
 PyObject* FieldSubscript(PyObject* self, PyObject* key) {
   auto* field = reinterpret_cast<FieldObject*>(self);
+  if (building != 0 && !IsPythonScope(field, "__getitem__")) return nullptr;
   if (!IsReady(field)) return nullptr;
   int64_t indices[kMaxIndices];
   if (!ReadKey(field, key, indices)) return nullptr;
@@ -152,6 +165,7 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
     PyErr_SetString(PyExc_TypeError, "elements of a field cannot be deleted");
     return -1;
   }
+  if (building != 0 && !IsPythonScope(field, "__setitem__")) return -1;
   if (!IsReady(field)) return -1;
   int64_t indices[kMaxIndices];
   if (!ReadKey(field, key, indices)) return -1;
@@ -375,6 +389,17 @@ void FieldDealloc(PyObject* self) {
   Py_TYPE(self)->tp_free(self);
 }
 
+PyObject* AddBuilding(PyObject*, PyObject* change) {
+  const long number = PyLong_AsLong(change);
+  if (number == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  building += static_cast<int>(number);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef module_functions[] = {{"add_building", AddBuilding, METH_O,
+                                   "add_building(n): n more kernels are under construction."},
+                                  {nullptr, nullptr, 0, nullptr}};
+
 PyMethodDef field_methods[] = {
     {"_bind", FieldBind, METH_O, "Takes a FieldStorage: where the elements lie."},
     {"_read", reinterpret_cast<PyCFunction>(FieldRead), METH_FASTCALL,
@@ -424,7 +449,9 @@ bool AddFieldType(PyObject* module) {
   FieldBaseType.tp_as_mapping = &field_mapping;
   if (PyType_Ready(&FieldBaseType) < 0) return false;
   Py_INCREF(&FieldBaseType);
-  return PyModule_AddObject(module, "FieldBase", reinterpret_cast<PyObject*>(&FieldBaseType)) == 0;
+  return PyModule_AddObject(module, "FieldBase", reinterpret_cast<PyObject*>(&FieldBaseType)) ==
+             0 &&
+         PyModule_AddFunctions(module, module_functions) == 0;
 }
 
 }  // namespace kiln

@@ -6,6 +6,7 @@ from . import _native, runtime, snode
 from . import types as ti_types
 from .diagnostics import say
 from .frontend import active
+from .frontend.active import python_scope
 from .interop import Exporter
 from .public import Public
 
@@ -160,6 +161,9 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
         name = f"field '{self._given_name}'" if self._given_name else "the field"
         return f"{name} created at {self._made_at[0]}:{self._made_at[1]}"
 
+    def _check_scope(self, name):
+        active.check_python_scope(name)
+
     def _not_placed(self):
         raise say.these_field_s_are_not_placed(file=self._made_at[0], line=self._made_at[1])
 
@@ -197,12 +201,14 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
 
     # --- all elements
 
+    @python_scope
     def to_torch(self, device=None):
         """A torch tensor with a copy of the elements."""
         import torch
 
         return torch.from_numpy(self.to_numpy()).to(device)
 
+    @python_scope
     def from_torch(self, arr):
         """Sets all elements from a torch tensor of the field's shape."""
         self.from_numpy(arr.detach().cpu().contiguous().numpy())
@@ -218,16 +224,19 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
     def from_numpy(self, arr):
         raise NotImplementedError
 
+    @python_scope
     def to_paddle(self, place=None):
         """A paddle tensor with a copy of the elements."""
         import paddle
 
         return paddle.to_tensor(self.to_numpy(), place=place)
 
+    @python_scope
     def from_paddle(self, arr):
         """Sets all elements from a paddle tensor of the field's shape."""
         self.from_numpy(arr.numpy())
 
+    @python_scope
     def copy_from(self, other):
         """Copies all elements of a field of the same shape."""
         if not isinstance(other, Field):
@@ -278,9 +287,11 @@ class ScalarField(Field):
         """Sets all elements."""
         self._fill(fill_values(val, (), self.dtype))
 
+    @python_scope
     def to_numpy(self, dtype=None):
         return self._all(dtype)
 
+    @python_scope
     def from_numpy(self, arr):
         """Sets all elements from an array of the field's shape."""
         import numpy as np
@@ -337,6 +348,7 @@ class MatrixField(Field):
         """Sets all elements to a number, or to a vector or matrix of the elements' shape."""
         self._fill(fill_values(val, self.element_shape, self.dtype))
 
+    @python_scope
     def to_numpy(self, keep_dims=False, dtype=None):
         """An array of the field's shape followed by the elements'. A single column is left out
         unless `keep_dims`."""
@@ -347,6 +359,7 @@ class MatrixField(Field):
             return array.reshape((*self.shape, self.n))
         return array
 
+    @python_scope
     def from_numpy(self, arr):
         """Sets all elements from an array of the field's shape, followed by the elements'."""
         import numpy as np
@@ -430,6 +443,7 @@ def _caller():
 # --- Making fields ------------------------------------------------------------------------------
 
 
+@python_scope
 def field(dtype, *args, **kwargs):
     """A field of scalars, vectors or matrices of type `dtype`.
 
@@ -461,6 +475,7 @@ def make_vector_field(n, dtype, *args, **kwargs):
     return make_matrix_field(n, 1, dtype, *args, ndim=1, **kwargs)
 
 
+@python_scope
 def make_matrix_field(
     n,
     m,

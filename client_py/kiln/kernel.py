@@ -142,7 +142,9 @@ class Kernel(_native.KernelBase):
         for position in positions:
             original = args[position]
             if id(original) not in copies:
-                copies[id(original)] = (original, np.ascontiguousarray(original))
+                copied = np.array(original, order="C")
+                copied.flags.writeable = original.flags.writeable
+                copies[id(original)] = (original, copied)
             args[position] = copies[id(original)][1]
         result = self(*args)
         for original, copied in copies.values():

@@ -5,6 +5,7 @@ from . import types as ti_types
 from .diagnostics import say
 from .errors import TaichiRuntimeError
 from .field import Layout, _caller, _numpy_type, check_source, fill_values, flatten
+from .frontend.active import check_python_scope, python_scope
 from .interop import Exporter, by_scalar
 from .public import Public
 
@@ -47,6 +48,9 @@ class Ndarray(_native.FieldBase, Exporter, metaclass=Public):
     def _title(self):
         return f"the ndarray created at {self._made_at[0]}:{self._made_at[1]}"
 
+    def _check_scope(self, name):
+        check_python_scope(name)
+
     def _materialize(self):
         raise say.has_no_memory(title=self._title())
 
@@ -88,6 +92,7 @@ class Ndarray(_native.FieldBase, Exporter, metaclass=Public):
         """Sets all elements."""
         self._fill(fill_values(val, self.element_shape, self.dtype))
 
+    @python_scope
     def to_numpy(self, dtype=None):
         import numpy as np
 
@@ -95,6 +100,7 @@ class Ndarray(_native.FieldBase, Exporter, metaclass=Public):
         self._copy_to(array)
         return array if dtype is None else array.astype(_numpy_type(dtype), copy=False)
 
+    @python_scope
     def from_numpy(self, arr):
         import numpy as np
 
@@ -104,6 +110,7 @@ class Ndarray(_native.FieldBase, Exporter, metaclass=Public):
             raise say.mismatch_shape_expected_but_provided(full=full, got=tuple(arr.shape))
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
 
+    @python_scope
     def copy_from(self, other):
         """Copies all elements of an ndarray of the same shape and type."""
         if not isinstance(other, Ndarray):
@@ -197,6 +204,7 @@ def wrap(storage):
     return made
 
 
+@python_scope
 def ndarray(dtype, shape, needs_grad=False):
     """An array of elements of type `dtype` (a scalar, vector or matrix type), zeroed."""
     runtime.require_init("create ndarray")

@@ -7,6 +7,7 @@ import sys
 from . import _native
 from . import types as ti_types
 from .diagnostics import near, say
+from .frontend.active import python_scope
 
 
 class Arch:
@@ -201,6 +202,7 @@ generation = 0
 _VERSION = (1, 7, 4)  # of the language
 
 
+@python_scope
 def init(
     arch=None,
     default_fp=None,
@@ -259,6 +261,7 @@ def init(
     initialized = True
 
 
+@python_scope
 def reset():
     """Destroys all fields and forgets all compiled instances; decorated kernels stay usable."""
     global initialized, generation

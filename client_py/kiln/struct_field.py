@@ -2,6 +2,7 @@
 
 from . import types as _types
 from .diagnostics import say
+from .frontend.active import python_scope
 from .public import Public
 from .struct import Struct, StructType
 
@@ -103,28 +104,35 @@ class StructField(metaclass=Public):
         for name, field in self._members.items():
             field.fill(val[name] if isinstance(val, (dict, Struct)) else val)
 
+    @python_scope
     def to_numpy(self):
         return {name: field.to_numpy() for name, field in self._members.items()}
 
+    @python_scope
     def from_numpy(self, array_dict):
         for name, field in self._members.items():
             field.from_numpy(array_dict[name])
 
+    @python_scope
     def to_torch(self, device=None):
         return {name: field.to_torch(device) for name, field in self._members.items()}
 
+    @python_scope
     def from_torch(self, array_dict):
         for name, field in self._members.items():
             field.from_torch(array_dict[name])
 
+    @python_scope
     def to_paddle(self, place=None):
         """Not supported: Kiln has no part for Paddle."""
         raise say.name_not_supported(name="Field.to_paddle")
 
+    @python_scope
     def from_paddle(self, array_dict):
         """Not supported: Kiln has no part for Paddle."""
         raise say.name_not_supported(name="Field.from_paddle")
 
+    @python_scope
     def copy_from(self, other):
         """Copies all elements of a struct field of the same members and shape."""
         if not isinstance(other, StructField):
@@ -169,6 +177,7 @@ def _assign(field, indices, value):
         member[indices] = value[name] if isinstance(value, dict) else value
 
 
+@python_scope
 def make_struct_field(
     struct_type,
     shape=None,

@@ -9,6 +9,10 @@ ROWS = {
     ),
     "axes_one_level_must_different": (TaichiRuntimeError, "axes of one level must be different"),
     "axes_order_must_different": (TaichiSyntaxError, "The axes in order must be different"),
+    "cannot_be_called_in_taichi_scope": (
+        AssertionError,
+        "{name} cannot be called in Taichi-scope",
+    ),
     "cannot_copy_from_non_field_object": (TypeError, "Cannot copy from a non-field object"),
     "cannot_copy_from_non_ndarray_object": (
         AssertionError,

@@ -181,6 +181,8 @@ def _append_printed(t, parts, value):
             _append_printed(t, parts, item)
         parts.append("]")
     else:
+        if getattr(value, "_is_field", False):
+            raise say.invalid_constant_scalar_data_type(kind=type(value))
         node = ctx.node_or_none(value)
         if not node and value is not None:
             raise say.invalid_constant_scalar_data_type(kind=type(value))

@@ -54,12 +54,22 @@ def _field_element(ctx, field, index):
     nodes = []
     if index is not None:
         index_nodes(ctx, index, nodes)
-    ndim = field.ndim if field.__class__ is ArrayArgument else field.num_axes
+    is_array = field.__class__ is ArrayArgument
+    if is_array:
+        _refuse_negative(index)
+    ndim = field.ndim if is_array else field.num_axes
     if len(nodes) != ndim:
         raise say.field_with_dim_accessed_with_indices(ndim=ndim, got=len(nodes))
     if hasattr(field, "_members"):
         return StructRef(ctx, field, nodes)
     return Ref(ctx, ctx.builder.global_(ctx.param_of(field), nodes), Ref.GLOBAL)
+
+
+def _refuse_negative(index):
+    """Arrays have no elements before the first; fields may, by their offset."""
+    for item in index if isinstance(index, (tuple, list)) else (index,):
+        if item.__class__ is int and item < 0:
+            raise say.negative_indices_are_not_supported_taichi()
 
 
 def _tensor_element(ctx, base, index):

@@ -699,6 +699,53 @@ def equal_fields_in_kernels(show):
 
 
 @case()
+def what_is_for_python_only(show):
+    x = ti.field(ti.i32, shape=3)
+    v = ti.Vector.field(2, ti.i32, shape=3)
+
+    def read():
+        return x[0]
+
+    def write():
+        v[0] = [1, 2]
+
+    @ti.kernel
+    def reads() -> ti.i32:
+        return read()
+
+    @ti.kernel
+    def writes():
+        write()
+
+    @ti.kernel
+    def copies():
+        x.to_numpy()
+
+    @ti.kernel
+    def makes():
+        y = ti.field(ti.i32, shape=3)  # noqa: F841
+
+    @ti.kernel
+    def makes_arrays():
+        y = ti.ndarray(ti.i32, 3)  # noqa: F841
+
+    for k in (reads, writes, copies, makes, makes_arrays):
+        show.error(k)
+    show(x[0], v[0].to_numpy())
+
+
+@case()
+def printing_a_field_in_a_kernel(show):
+    x = ti.field(ti.i32, shape=3)
+
+    @ti.kernel
+    def k():
+        print(x)
+
+    show.error(k)
+
+
+@case()
 def shapes_in_kernels(show):
     x = ti.field(ti.i32, shape=(3, 5))
     v = ti.Vector.field(4, ti.i32, shape=7)

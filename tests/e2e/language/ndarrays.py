@@ -564,6 +564,33 @@ def indices_in_kernels(show):
 
 
 @case()
+def negative_indices(show):
+    @ti.kernel
+    def literal(x: ti.types.ndarray()) -> ti.f32:
+        return x[-1]
+
+    @ti.kernel
+    def clamped(x: ti.types.ndarray(boundary="clamp")) -> ti.f32:
+        return x[0, -1]
+
+    show.error(literal, np.zeros(3, np.float32))
+    show.error(clamped, np.zeros((3, 3), np.float32))
+
+
+@case()
+def misaligned_arrays(show):
+    @ti.kernel
+    def total(x: ti.types.ndarray()) -> ti.f32:
+        s = 0.0
+        for i in x:
+            s += x[i]
+        return s
+
+    array = np.frombuffer(b"\0" + np.arange(4, dtype=np.float32).tobytes(), np.uint8)[1:]
+    show(total(array.view(np.float32)))
+
+
+@case()
 def vectors_in_kernels(show):
     @ti.kernel
     def k(x: ti.types.ndarray(dtype=ti.math.vec3, ndim=1)):
