@@ -244,6 +244,25 @@ def test_sizes_that_no_kernel_reads_change_nothing(run):
         assert run(program.replace("SIZE", str(size))) == ([f"{size - 1}.0"], 0)
 
 
+def test_a_warm_process_loads_no_front_end(run):
+    program = HEAD + BASE + "import sys\nprint(sorted(m for m in sys.modules if m in FRONT_END))"
+    front_end = [f"kiln.frontend.{name}" for name in ("transformer", "call", "context", "trace")]
+    program = program.replace("FRONT_END", repr(front_end))
+    assert run(program)[0][-1] == str(sorted(front_end))
+    output, transformed = run(program)
+    assert (output[-1], transformed) == ("[]", 0)
+
+
+def test_threads_share_a_first_call(run):
+    program = HEAD + (
+        "from threading import Thread\nx = ti.field(ti.i32, 8)\n@ti.kernel\ndef k(i: ti.i32):\n"
+        "    x[i] = i + 1\nthreads = [Thread(target=k, args=(i,)) for i in range(8)]\n"
+        "[t.start() for t in threads]\n[t.join() for t in threads]\nprint(x.to_numpy().sum())"
+    )
+    assert run(program) == (["36"], 1)
+    assert run(program) == (["36"], 0)
+
+
 def test_instances_are_counted(run):
     program = HEAD + (
         "from kiln.lang.impl import get_runtime\n@ti.kernel\ndef k(a: ti.template()) -> int:\n"

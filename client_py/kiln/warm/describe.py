@@ -124,7 +124,7 @@ class Describer:
             return ("type", value.__module__, value.__qualname__)
         module = value.__module__
         if module == PACKAGE or module.startswith(f"{PACKAGE}."):
-            return ("own", module, value.__qualname__)
+            return _own_name(value)
         if value.__class__ is type or value.__class__.__module__ in ("enum", "abc"):
             return self._meet(value) or ("class", value.__qualname__)
         raise Refused(f"the class {value.__qualname__}, which has a metaclass")
@@ -142,7 +142,7 @@ class Describer:
         if value.__module__ and value.__module__.partition(".")[0] == PACKAGE:
             # Not what a program put in its place.
             if is_own_file(code.co_filename):
-                return ("own", value.__module__, value.__qualname__)
+                return _own_name(value)
         return self._meet(value) or ("function", value.__qualname__)
 
     def _builtin(self, value):
@@ -227,6 +227,18 @@ class Describer:
         self.containers[id(value)] = value
         keys = self.items([_plain_key(key) for key in value])
         return ("dict", keys, self.items(list(value.values())))
+
+
+def _own_name(value):
+    """A function or class of Kiln's, by the name under which its module has it."""
+    found = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = getattr(found, "__dict__", {}).get(name)
+        if found.__class__ in (staticmethod, classmethod):
+            found = found.__func__
+    if found is not value:
+        raise Refused(f"{value.__qualname__}, which its module does not have")
+    return ("own", value.__module__, value.__qualname__)
 
 
 def is_own_file(path):
