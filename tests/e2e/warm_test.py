@@ -253,6 +253,14 @@ def test_a_warm_process_loads_no_front_end(run):
     assert (output[-1], transformed) == ("[]", 0)
 
 
+def test_the_reason_for_no_record_can_be_asked_for(run):
+    program = HEAD.replace("ti.cpu", "ti.cpu, log_level=ti.DEBUG") + (
+        "def f():\n    return 3\n@ti.kernel\ndef k() -> int:\n    return ti.static(f())\nprint(k())"
+    )
+    done = run(program, check=False)
+    assert "kernel 'k' has no warm record, because of a call of f\n" in done.stderr
+
+
 def test_threads_share_a_first_call(run):
     program = HEAD + (
         "from threading import Thread\nx = ti.field(ti.i32, 8)\n@ti.kernel\ndef k(i: ti.i32):\n"

@@ -67,6 +67,9 @@ def find(kernel, args, specs):
 def keep(kernel, trace, fields, sources, instance):
     """Makes a record of what the front end just did. Failing is no error."""
     session = runtime.session()
+    if trace is not None and trace.refused and runtime.is_logging_effective("debug"):
+        text = f"kernel '{kernel.__name__}' has no warm record, because of {trace.refused}"
+        print(f"[Kiln] debug: {text}", file=sys.stderr)
     path = None if trace is None or trace.refused else _path(kernel, session)
     if path is not None:
         files, lines = trace.files(sources)
