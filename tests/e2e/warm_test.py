@@ -223,6 +223,18 @@ def test_imported_modules(run, cold):
     assert run(edited, cwd=run.folder)[0] == cold(edited, cwd=run.folder)[0]
 
 
+def test_a_module_that_is_loaded_again(run, cold):
+    program = HEAD + (
+        "import importlib, os\n"
+        "TEXT = 'import kiln as ti\\n@ti.kernel\\ndef k() -> int:\\n    return '\n"
+        "def write(text):\n    open('again.py', 'w').write(text)\n"
+        "write(TEXT + '1\\n')\nimport again\nprint(again.k())\n"
+        "write('# longer\\n\\n' + TEXT + '22\\n')\nimportlib.reload(again)\nprint(again.k())\n"
+    )
+    for _ in range(2):
+        assert run(program, cwd=run.folder)[0] == ["1", "22"]
+
+
 def test_the_first_binding_stays_and_later_instances_read_anew(run, cold):
     program = HEAD + (
         "N = 1\n@ti.kernel\ndef k(a: ti.template()) -> int:\n    return N * 10 + a\n"

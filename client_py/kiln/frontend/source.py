@@ -2,6 +2,7 @@
 when it is first used, with what its names mean outside of it."""
 
 import builtins
+import os
 import sys
 from _ast import (
     AST,
@@ -33,16 +34,21 @@ _HERE = __file__.rsplit("/", 2)[0] + "/"
 _NESTED_FSTRINGS = sys.version_info >= (3, 12)
 EMPTY = type("EMPTY", (), {"__repr__": lambda self: "<no default>"})()
 
-_files = {}  # path -> lines
+_files = {}  # path -> (size and time, lines)
 
 
 def _file_lines(path, module_globals):
-    lines = _files.get(path)
     # Programs made on the fly (notebooks, exec) register their text in linecache.
     cached = "linecache" in sys.modules and sys.modules["linecache"].cache.get(path)
     if cached and len(cached) > 2:
         return list(cached[2])
-    if lines is None:
+    try:
+        stat = os.stat(path)
+        stamp = stat.st_size, stat.st_mtime_ns
+    except OSError:
+        stamp = None
+    known, lines = _files.get(path, (None, None))
+    if lines is None or known != stamp:  # a module that is loaded again may have been edited
         try:
             with open(path, "rb") as file:
                 raw = file.read()
@@ -55,7 +61,7 @@ def _file_lines(path, module_globals):
 
             lines = linecache.getlines(path, module_globals)
         if lines:
-            _files[path] = lines
+            _files[path] = stamp, lines
     return lines
 
 
