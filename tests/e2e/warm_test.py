@@ -407,6 +407,35 @@ def test_a_cleared_cache_is_filled_again(kiln, tmp_path):
     assert kiln.stats()["entries"] == 1
 
 
+def _remove_entries(home):
+    for path in (home / "cache").rglob("*.so"):
+        path.unlink()
+
+
+def test_what_the_disk_lacks_comes_from_the_daemon(kiln, tmp_path):
+    programs = Programs(tmp_path, kiln.home)
+    program = HEAD + BASE
+    expected = programs(program)[0]
+    before = kiln.stats()
+    _remove_entries(kiln.home)
+    assert programs(program) == (expected, 0)
+    after = kiln.stats()
+    assert after["compiles"] == before["compiles"]
+    assert after["hits_by_tier"]["memory"] == before["hits_by_tier"].get("memory", 0) + 1
+    # By the front end, too, the key is asked for before the whole unit is sent.
+    _remove_entries(kiln.home)
+    assert programs(program, KILN_WARM="off") == (expected, 1)
+    assert kiln.stats()["compiles"] == before["compiles"]
+
+
+def test_records_without_artifacts_are_no_use(run_alone, tmp_path):
+    program = HEAD + BASE
+    expected = run_alone(program)[0]
+    _remove_entries(tmp_path / "home")
+    assert run_alone(program) == (expected, 1)
+    assert run_alone(program) == (expected, 0)
+
+
 def test_editing_one_kernel_of_many_compiles_one(kiln, tmp_path):
     programs = Programs(tmp_path, kiln.home)
     kernel = (
