@@ -155,20 +155,30 @@ def norm_sqr(x):
 
 
 def norm(x, eps=0.0):
-    _need_tensor(x)
-    squared = norm_sqr(x)
-    if _is_not_zero(eps):
-        squared = squared + eps
-    # NumPy's scalars have a root that keeps their type.
-    return squared**0.5 if hasattr(squared, "dtype") else ops.sqrt(squared)
+    return ops.sqrt(_squared(x, eps)) if isinstance(x, Expr) else _root(_squared(x, eps))
 
 
 def norm_inv(x, eps=0.0):
+    if isinstance(x, Expr):
+        return ops.rsqrt(_squared(x, eps))
+    root = _root(_squared(x, eps))
+    return type(root)(1) / root
+
+
+def _squared(x, eps):
     _need_tensor(x)
     squared = norm_sqr(x)
-    if _is_not_zero(eps):
-        squared = squared + eps
-    return 1 / squared**0.5 if hasattr(squared, "dtype") else ops.rsqrt(squared)
+    if not _is_not_zero(eps):
+        return squared
+    # A Python number does not widen a NumPy scalar, whatever NumPy's version.
+    is_float = getattr(getattr(squared, "dtype", None), "kind", "") == "f"
+    return squared + (type(squared)(eps) if is_float else eps)
+
+
+def _root(squared):
+    from .matrix import _np
+
+    return _np().sqrt(squared)
 
 
 def _is_not_zero(eps):

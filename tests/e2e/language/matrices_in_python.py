@@ -215,6 +215,14 @@ def methods(show):
     _table(show, locals(), "w.normalized(0.1)", "w.norm_inv()", "m.norm()", "w.xy.cross(w.yz)")
 
 
+@case()
+def methods_of_typed_vectors(show):
+    v, i = ti.math.vec3(1, 2, 2.5), ti.math.ivec2(3, 4)
+    _table(show, locals(), "v.norm()", "v.norm_sqr()", "v.norm_inv()", "v.normalized()", "v.sum()")
+    _table(show, locals(), "v.norm(0.1)", "v.max()", "v.dot(v)", "v.cross(v)", "v / 2", "v * 2.5")
+    _table(show, locals(), "v + 1", "v**2", "i.norm()", "i / 2", "i * 2.5", "i.sum()", "i + v.xy")
+
+
 @case(differs=KERNELS_ONLY)
 def methods_of_kernels(show):
     v, m = ti.Vector([3, 4]), ti.Matrix([[2.0, 1.0], [1.0, 3.0]])
