@@ -76,7 +76,8 @@ def _unpacked(t, value):
         return value
     elif hasattr(value, "_to_kernel"):
         return list(value)
-    raise say.cannot_unpack_type(kind=type(value))
+    kind = value.type.name if isinstance(value, Expr) else type(value)
+    raise say.cannot_unpack_type(kind=kind)
 
 
 def _store_name(t, name, value, node):

@@ -109,11 +109,16 @@ def bin_op(t, node):
     try:
         return _BINARY[kind](left, right)
     except TypeError as error:
-        raise TaichiTypeError(_reason(error)) from None
+        raise TaichiTypeError(_reason(error, left, right)) from None
 
 
-def _reason(error):
-    return str(error).replace("'Expr'", "'Taichi expression'")
+def _reason(error, *operands):
+    """The text of Python's TypeError with the types that the operands have in the kernel."""
+    text = str(error)
+    for operand in operands:
+        if isinstance(operand, Expr):
+            text = text.replace("'Expr'", f"'{operand.type.name}'", 1)
+    return text
 
 
 def percent_format(t, text, values):
