@@ -127,6 +127,15 @@ def _recorded():
     return texts
 
 
+# What no program of one thread can come to see, and why.
+NEVER_SEEN = {
+    "arguments_kernel_changed_while_was_compiled": "another thread changes an argument meanwhile",
+    "check_failed": "stands for checks that have no text of their own yet",
+    "gone_memory_was_given_back": "an ndarray keeps its memory while it lives",
+    "has_no_memory": "an ndarray gets its memory when it is made",
+    "invalid_index_for": "what passes the checks before it",
+    "quantised_fields_are_not_supported_yet": "a quantised type cannot be made",
+}
 # Rows whose cases are still to be written.
 _PENDING = EXPECTED / "pending_diagnostics"
 NOT_SHOWN_YET = set(_PENDING.read_text().split()) if _PENDING.exists() else set()
@@ -135,7 +144,8 @@ NOT_SHOWN_YET = set(_PENDING.read_text().split()) if _PENDING.exists() else set(
 def test_every_row_is_shown_by_a_language_case():
     recorded = _recorded()
     shown = {id for id, (_, t) in ROWS.items() if any(map(_pattern(t).search, recorded))}
-    missing = sorted(set(ROWS) - shown - NOT_SHOWN_YET)
+    missing = sorted(set(ROWS) - shown - NOT_SHOWN_YET - set(NEVER_SEEN))
+    assert set(NEVER_SEEN) <= set(ROWS) - shown
     assert not missing, f"no language case shows these {len(missing)} rows: {missing}"
 
 

@@ -216,8 +216,7 @@ class Kernel(_native.KernelBase):
             raise error.with_traceback(None) from None
         fields = []
         for _, (kind, bound) in ctx.bindings[num_given:]:
-            if kind != "field":
-                raise say.parameter_unknown_kind(kind=kind)
+            assert kind == "field", kind
             fields.append(bound)
         return fields
 

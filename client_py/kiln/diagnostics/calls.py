@@ -142,7 +142,6 @@ ROWS = {
         "Non contiguous numpy arrays are not supported, please call "
         "np.ascontiguousarray(arr) before passing it into taichi kernel.",
     ),
-    "parameter_unknown_kind": (TaichiCompilationError, "a parameter of unknown kind {kind}"),
     "read_only_array_written": (
         ValueError,
         "Argument {position} of kernel '{kernel}': the array for '{name}' is "

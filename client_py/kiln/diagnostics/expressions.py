@@ -184,10 +184,6 @@ ROWS = {
         "The source of '{name}' cannot be read: kernels and functions need their "
         "source text ({file})",
     ),
-    "starred_expression_only_supported_calls_and": (
-        TaichiSyntaxError,
-        "A starred expression is only supported in calls and displays",
-    ),
     "static_assign_cannot_used_on_elements": (
         TaichiSyntaxError,
         "Static assign cannot be used on elements in arrays",
@@ -221,8 +217,8 @@ ROWS = {
         'use "ti.select" instead.',
     ),
     "value_cannot_be_assigned_to_struct": (
-        TaichiSyntaxError,
-        "{value!r} cannot be assigned to a {type}",
+        TaichiTypeError,
+        "{value} cannot be assigned to a {type}",
     ),
     "value_type_cannot_called": (TaichiTypeError, "A value of type {type} cannot be called"),
     "value_type_has_no_attribute": (

@@ -139,7 +139,6 @@ ROWS = {
         TaichiSyntaxError,
         "Return inside non-static if/for is not supported",
     ),
-    "return_type_not_supported_now": (TaichiSyntaxError, "The return type is not supported now!"),
     "static_assert_with_non_static_condition": (
         TaichiTypeError,
         "Static assert with non-static condition",
@@ -192,7 +191,7 @@ ROWS = {
         "Variable '{target}' cannot be assigned. Maybe it is not a Taichi object?",
     ),
     "wrong_format_string_for_these_values": (
-        TaichiSyntaxError,
+        TaichiTypeError,
         "Wrong format string for these values",
     ),
 }

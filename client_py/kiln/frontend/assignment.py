@@ -47,11 +47,11 @@ def store(t, target, value, node):
     """target = value, for one target of a statement."""
     kind = target.__class__
     if kind is _ast.Name:
-        _store_name(t, target.id, value, node)
+        _store_name(t, target, value, node)
     elif kind is _ast.Tuple or kind is _ast.List:
         items = _unpacked(t, value)
         if len(items) != len(target.elts):
-            raise say.number_targets_not_equal_value_length()
+            t.fail(target, say.number_targets_not_equal_value_length())
         for element, item in zip(target.elts, items):
             store(t, element, item, node)
     elif kind is _ast.Subscript:
@@ -59,7 +59,7 @@ def store(t, target, value, node):
     elif kind is _ast.Attribute:
         _store_attribute(t, target, value, node)
     else:
-        raise say.unsupported_assignment_target(kind=kind.__name__)
+        t.fail(target, say.unsupported_assignment_target(kind=kind.__name__))
 
 
 def _unpacked(t, value):
@@ -80,9 +80,10 @@ def _unpacked(t, value):
     raise say.cannot_unpack_type(kind=kind)
 
 
-def _store_name(t, name, value, node):
+def _store_name(t, target, value, node):
+    name = target.id
     if name in t.immutable:
-        raise say.argument_is_immutable(name=name)
+        t.fail(target, say.argument_is_immutable(name=name))
     variable = t.names.get(name)
     if variable is None:
         if value.__class__ is ArrayArgument or getattr(value, "_is_field", False):
@@ -129,7 +130,7 @@ def _store_subscript(t, target, value, node):
         not isinstance(base, (Expr, ArrayArgument, RefList, RefTuple, RefDict))
         and not getattr(base, "_is_field", False)
     ):
-        raise say.variable_cannot_assigned_maybe_not_taichi(target=_text(target))
+        t.fail(target, say.variable_cannot_assigned_maybe_not_taichi(target=_text(target)))
     assign_to(t, subscript(t.ctx, base, index), value, target)
 
 
@@ -222,7 +223,7 @@ def _store_attribute(t, target, value, node):
         if element.__class__ in (Ref, StructRef, RefList, RefTuple, RefDict):
             assign_to(t, element, value, target)
             return
-    raise say.variable_cannot_assigned_maybe_not_taichi(target=_text(target))
+    t.fail(target, say.variable_cannot_assigned_maybe_not_taichi(target=_text(target)))
 
 
 def _text(node):
@@ -244,7 +245,7 @@ def ann_assign(t, node):
     target = node.target
     is_name = target.__class__ is _ast.Name
     if is_name and target.id in t.immutable:
-        raise say.argument_is_immutable(name=target.id)
+        t.fail(target, say.argument_is_immutable(name=target.id))
     t.at(node)
     ctx = t.ctx
     if is_name and target.id not in t.names:
@@ -269,7 +270,7 @@ def aug_assign(t, node):
     if target.__class__ is _ast.Name:
         name = target.id
         if name in t.immutable:
-            raise say.argument_is_immutable(name=name)
+            t.fail(target, say.argument_is_immutable(name=name))
         variable = t.names.get(name)
         if variable is None and name not in t.names:
             variable = t.lookup(name)
@@ -295,7 +296,7 @@ def aug_assign(t, node):
             return
         variable = subscript(t.ctx, base, index)
     if variable.__class__ is not Ref:
-        raise say.variable_cannot_assigned_maybe_not_taichi(target=_text(target))
+        t.fail(target, say.variable_cannot_assigned_maybe_not_taichi(target=_text(target)))
     _augment(t, node, variable, kind)
 
 
@@ -370,7 +371,7 @@ def named_expr(t, node):
     if is_static_call(t, node.value):
         t.create(node.target.id, value)
         return value
-    _store_name(t, node.target.id, value, node)
+    _store_name(t, node.target, value, node)
     return t.visit(_ast.Name(node.target.id, _ast.Load(), **_place(node)))
 
 

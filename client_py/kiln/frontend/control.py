@@ -155,9 +155,7 @@ def _result_node(t, value, of):
         if info.shape or info.members:
             raise say.result_not_convertible(needed=of, got=info.name)
         return value.node
-    if hasattr(of, "_member_types"):
-        return return_struct(ctx, value, of)
-    raise say.return_type_not_supported_now()
+    return return_struct(ctx, value, of)
 
 
 def expression_statement(t, node):

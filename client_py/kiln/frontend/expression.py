@@ -321,7 +321,13 @@ def index_of(t, node):
     if kind is _ast.Slice:
         return slice_(t, node)
     if kind is _ast.Tuple:
-        return tuple([index_of(t, e) for e in node.elts])
+        items = []
+        for element in node.elts:
+            if element.__class__ is _ast.Starred:
+                items.extend(spread(t, t.visit(element.value)))
+            else:
+                items.append(index_of(t, element))
+        return tuple(items)
     return t.visit(node)
 
 
@@ -427,10 +433,6 @@ def dict_comp(t, node):
     return result
 
 
-def starred(t, node):
-    raise say.starred_expression_only_supported_calls_and()
-
-
 HANDLERS.update(
     {
         _ast.Attribute: attribute_value,
@@ -446,7 +448,6 @@ HANDLERS.update(
         _ast.ListComp: list_comp,
         _ast.Name: name,
         _ast.Slice: slice_,
-        _ast.Starred: starred,
         _ast.Subscript: subscript_value,
         _ast.Tuple: tuple_,
         _ast.UnaryOp: unary_op,

@@ -19,19 +19,19 @@ def for_(t, node):
     func, inner = _decorator(t, iterated)
     if func is static:
         if inner is static:
-            raise say.ti_static_cannot_nested()
+            t.fail(iterated, say.ti_static_cannot_nested())
         _static_for(t, node)
     elif func is range:
         _range_for(t, node)
     elif func is ndrange:
         if inner in (static, grouped, ndrange):
-            raise say.no_decorator_allowed_inside_ti_ndrange()
+            t.fail(iterated, say.no_decorator_allowed_inside_ti_ndrange())
         _ndrange_for(t, node, t.visit(iterated), False)
     else:
         if func is grouped and inner is static:
-            raise say.ti_static_not_allowed_inside_ti()
+            t.fail(iterated, say.ti_static_not_allowed_inside_ti())
         if func is grouped and inner is grouped:
-            raise say.ti_grouped_cannot_nested()
+            t.fail(iterated, say.ti_grouped_cannot_nested())
         value = t.visit(iterated)
         if isinstance(value, GroupedNDRange):
             _ndrange_for(t, node, value.ndrange, True)
@@ -130,9 +130,9 @@ def _warn_unrolled(t, node, limit):
 def _range_for(t, node):
     args = node.iter.args
     if len(args) not in (1, 2) or node.iter.keywords:
-        raise say.range_should_have_or_arguments_found(got=len(args))
+        t.fail(node.iter, say.range_should_have_or_arguments_found(got=len(args)))
     if node.target.__class__ is not _ast.Name:
-        raise say.range_loop_has_one_loop_variable()
+        t.fail(node.target, say.range_loop_has_one_loop_variable())
     _check_loop_variables(t, node)
     bounds = [t.visit(a) for a in args]
     if len(bounds) == 1:
@@ -145,9 +145,9 @@ def _ndrange_for(t, node, ndrange_value, is_grouped):
     _check_loop_variables(t, node)
     dimensions = len(ndrange_value.bounds)
     if is_grouped and len(targets) != 1:
-        raise say.group_for_should_have_loop_target(count=len(targets))
+        t.fail(node.target, say.group_for_should_have_loop_target(count=len(targets)))
     if not is_grouped and len(targets) != dimensions:
-        raise say.ndrange_for_loop_with_number_loop()
+        t.fail(node.target, say.ndrange_for_loop_with_number_loop())
     bounds = [b for pair in ndrange_value.bounds for b in pair]
     _loop(t, node, bounds, _bind_vector if is_grouped else _bind_scalars)
 
@@ -156,17 +156,17 @@ def _struct_for(t, node, field, is_grouped):
     is_array = field.__class__ is ArrayArgument
     is_snode = not is_array and getattr(field, "_is_snode", False)
     if not (is_array or is_snode or getattr(field, "_is_field", False)):
-        raise say.cannot_loop_over_object_taichi_scope(kind=type(field))
+        t.fail(node.iter, say.cannot_loop_over_object_taichi_scope(kind=type(field)))
     targets = _targets(node)
     _check_loop_variables(t, node)
     ndim = field.ndim if is_array else len(field.shape) if is_snode else field.num_axes
     if is_grouped:
         if len(targets) != 1:
-            raise say.group_for_should_have_loop_target(count=len(targets))
+            t.fail(node.target, say.group_for_should_have_loop_target(count=len(targets)))
     elif len(targets) != ndim:
-        raise say.number_struct_for_indices_does_not(count=len(targets), ndim=ndim)
+        t.fail(node.target, say.number_struct_for_indices_does_not(count=len(targets), ndim=ndim))
     if t.ctx.depth:
-        raise say.struct_for_cannot_nested_loop_over()
+        t.fail(node.iter, say.struct_for_cannot_nested_loop_over())
     t.at(node)
     config = _take_config(t)
     if is_snode:
@@ -258,7 +258,7 @@ def _bind_vector(t, targets, indices):
 def _check_loop_variables(t, node):
     for name in _targets(node):
         if name in t.names:
-            raise say.variable_already_declared_outer_scope_and(name=name)
+            t.fail(node.target, say.variable_already_declared_outer_scope_and(name=name))
 
 
 def field_filler(field):

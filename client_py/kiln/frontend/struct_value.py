@@ -68,7 +68,8 @@ class StructRef:
         elif hasattr(value, "entries"):
             value = value.entries
         if not isinstance(value, dict) or set(value) != set(self.field._members):
-            raise say.value_cannot_be_assigned_to_struct(value=value, type=self.field._type)
+            shown = f"a struct of {', '.join(value)}" if isinstance(value, dict) else repr(value)
+            raise say.value_cannot_be_assigned_to_struct(value=shown, type=self.field._type)
         for name, item in value.items():
             member = self.member(name)
             if member.__class__ is StructRef:

@@ -139,6 +139,11 @@ class Transformer:
             self.raised = True
             raise report.located(self.source, node, error) from None
 
+    def fail(self, node, error):
+        """Raises `error` at `node`, a part of what is being visited."""
+        self.raised = True
+        raise report.located(self.source, node, error) from None
+
     # --- positions
 
     def span(self, node):

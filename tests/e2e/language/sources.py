@@ -71,6 +71,12 @@ def cell_run_again_with_another_text(show):
     show(define("@ti.kernel\ndef k() -> ti.i32:\n    return 2\n", name)["k"]())
 
 
+@case(differs="source of kernels")
+def text_that_is_kept_nowhere(show):
+    k = "@ti.kernel\ndef k() -> ti.i32:\n    return 1\n"
+    show.error(lambda: define(k, "<text kept nowhere>", known=False)["k"]())
+
+
 @case()
 def exec_without_source(show):
     def make():
