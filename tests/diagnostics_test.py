@@ -134,7 +134,6 @@ NEVER_SEEN = {
     "gone_memory_was_given_back": "an ndarray keeps its memory while it lives",
     "has_no_memory": "an ndarray gets its memory when it is made",
     "invalid_index_for": "what passes the checks before it",
-    "quantised_fields_are_not_supported_yet": "a quantised type cannot be made",
 }
 # Rows whose cases are still to be written.
 _PENDING = EXPECTED / "pending_diagnostics"
