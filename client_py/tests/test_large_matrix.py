@@ -300,3 +300,19 @@ def test_a_constant_matrix_and_a_long_vector():
     k(5)
     a = np.arange(n * n) + 3.0
     same(s.to_numpy()[:3], [a @ a, a[5], np.arange(n * n).sum() + n * n])
+
+
+def test_matrices_beyond_the_stack_are_refused():
+    ti.init(ti.cpu)
+    M = ti.types.matrix(256, 256, ti.f64)
+
+    @ti.kernel
+    def k() -> ti.f64:
+        m = M(1.0)
+        for _ in ti.static(range(12)):
+            n = m @ m
+            m = n * 1e-3
+        return m.sum()
+
+    with pytest.raises(ti.TaichiCompilationError, match="more than 4 MiB of matrices"):
+        k()

@@ -67,7 +67,15 @@ void Lowering::FindDeferred(uint32_t block) {
 
 // --- Arrays and loops --------------------------------------------------------------
 
+// Arrays lie on the stack of the thread that runs the task, which has 8 MiB.
+static constexpr uint64_t kMostArrayBytes = uint64_t{4} << 20;
+
 mlir::Value Lowering::NewArray(Scalar scalar, uint64_t count) {
+  const uint64_t before = array_bytes_;
+  array_bytes_ += ScalarBytes(scalar) * count;
+  if (before <= kMostArrayBytes && array_bytes_ > kMostArrayBytes) {
+    Unsupported("a kernel with more than 4 MiB of matrices that are variables or results");
+  }
   mlir::Type address = ir::AddrType::get(context_, TypeOf(scalar));
   return b_.create<ir::LocalArrayOp>(loc_, address, static_cast<int64_t>(count));
 }

@@ -221,6 +221,7 @@ class Lowering {
   std::vector<Scalar> index_scalar_;
   std::vector<std::unique_ptr<Root>> roots_;
   std::vector<bool> dynamic_;  // locals that a run-time value indexes
+  uint64_t array_bytes_ = 0;   // of NewArray
   // Large tensors that their users compute or read element by element.
   std::vector<bool> deferred_;
   std::vector<uint32_t> uses_;                    // by node
