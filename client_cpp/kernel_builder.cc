@@ -88,27 +88,51 @@ int CountIndices(const proto::Storage& storage, const proto::CompileUnit& unit) 
 }  // namespace
 
 KernelBuilder::KernelBuilder(DefaultTypes defaults) : defaults_(defaults) {
-  body_ = unit_.mutable_kernel()->mutable_body();
-  body_->mutable_nodes()->Reserve(256);
-  body_->add_nodes();
-  source_map_.add_node_span(0);
-  node_block_.push_back(0);
+  current_.message = unit_.mutable_kernel()->mutable_body();
+  current_.message->mutable_nodes()->Reserve(256);
+  current_.spans = source_map_.mutable_node_span();
+  BeginBody();
+}
+
+void KernelBuilder::BeginBody() {
+  current_.message->add_nodes();
+  current_.spans->Add(0);
+  current_.node_block.push_back(0);
   Open(0, proto::NODE_NONE, NewBlock());
 }
 
 // --- Checks ----------------------------------------------------------------------
 
+const proto::Node* KernelBuilder::FindAnyNode(NodeId id) const {
+  const uint32_t number = FunctionOfNode(id);
+  const int in_function = static_cast<int>(NodeInFunction(id));
+  const proto::Function* function = current_.message;
+  if (number != current_.number) {
+    const proto::Kernel& kernel = unit_.kernel();
+    if (number > static_cast<uint32_t>(kernel.functions_size())) return nullptr;
+    function = number == 0 ? &kernel.body() : &kernel.functions(static_cast<int>(number - 1));
+  }
+  return in_function < function->nodes_size() ? &function->nodes(in_function) : nullptr;
+}
+
 TypeId KernelBuilder::TypeOf(NodeId id) const {
-  return id < node_block_.size() ? node(id).type() : 0;
+  const proto::Node* found = FindAnyNode(id);
+  return found != nullptr ? found->type() : 0;
 }
 
 bool KernelBuilder::IsAddress(NodeId id) const {
-  const NodeInfo* info = id < node_block_.size() ? FindNode(node(id).kind()) : nullptr;
+  const proto::Node* found = FindAnyNode(id);
+  const NodeInfo* info = found != nullptr ? FindNode(found->kind()) : nullptr;
   return info != nullptr && info->is_address;
 }
 
 absl::Status KernelBuilder::CheckVisible(NodeId id) const {
-  if (id != 0 && id < node_block_.size() && block_open_[node_block_[id]]) return absl::OkStatus();
+  const uint32_t in_function = NodeInFunction(id);
+  if (in_function != 0 && FunctionOfNode(id) == current_.number &&
+      in_function < current_.node_block.size() &&
+      current_.block_open[current_.node_block[in_function]]) {
+    return absl::OkStatus();
+  }
   return Misuse("node ", id, " does not exist here");
 }
 
@@ -131,9 +155,16 @@ absl::Status KernelBuilder::CheckType(TypeId type) const {
 }
 
 absl::Status KernelBuilder::CheckParam(ParamId param, proto::Param::Kind kind) const {
-  if (param < params_.size() && params_[param].kind == kind) return absl::OkStatus();
+  const proto::Function& owner =
+      kind == proto::Param::PARAM_STORAGE ? unit_.kernel().body() : *current_.message;
+  if (param < static_cast<uint32_t>(owner.params_size()) &&
+      owner.params(static_cast<int>(param)).kind() == kind) {
+    return absl::OkStatus();
+  }
   return Misuse("parameter ", param, " is no ",
-                kind == proto::Param::PARAM_VALUE ? "value" : "storage");
+                kind == proto::Param::PARAM_VALUE     ? "value"
+                : kind == proto::Param::PARAM_STORAGE ? "storage"
+                                                      : "reference");
 }
 
 absl::Status KernelBuilder::CheckIntegers(absl::Span<const NodeId> indices) const {
@@ -169,19 +200,19 @@ absl::Status KernelBuilder::CheckTensorIndices(TypeId tensor,
 
 NodeId KernelBuilder::AppendIn(uint32_t block, bool listed, proto::NodeKind kind, TypeId type,
                                absl::Span<const NodeId> operands) {
-  const NodeId id = static_cast<NodeId>(node_block_.size());
-  proto::Node* made = body_->add_nodes();
+  const auto id = static_cast<uint32_t>(current_.node_block.size());
+  proto::Node* made = current_.message->add_nodes();
   made->set_kind(kind);
   made->set_type(type);
-  made->mutable_operands()->Add(operands.begin(), operands.end());
-  node_block_.push_back(block);
-  source_map_.add_node_span(current_span_);
-  if (listed) body_->mutable_blocks(static_cast<int>(block))->add_nodes(id);
-  return id;
+  for (const NodeId operand : operands) made->add_operands(NodeInFunction(operand));
+  current_.node_block.push_back(block);
+  current_.spans->Add(current_.span);
+  if (listed) current_.message->mutable_blocks(static_cast<int>(block))->add_nodes(id);
+  return NodeNumber(current_.number, id);
 }
 
 NodeId KernelBuilder::Append(proto::NodeKind kind, TypeId type, absl::Span<const NodeId> operands) {
-  const OpenBlock& current = open_.back();
+  const OpenBlock& current = current_.open.back();
   return AppendIn(current.block, !current.terminated, kind, type, operands);
 }
 
@@ -189,7 +220,7 @@ NodeId KernelBuilder::Append(proto::NodeKind kind, TypeId type, absl::Span<const
 
 ParamId KernelBuilder::AddValueParam(TypeId type) {
   if (!CheckType(type).ok()) type = 0;  // its uses then say so
-  proto::Param* param = body_->add_params();
+  proto::Param* param = unit_.mutable_kernel()->mutable_body()->add_params();
   param->set_kind(proto::Param::PARAM_VALUE);
   param->set_type(type);
   params_.push_back({proto::Param::PARAM_VALUE, type, 0});
@@ -200,7 +231,7 @@ ParamId KernelBuilder::AddStorageParam(const proto::Storage& storage) {
   const proto::Type& element = storage.element();
   const TypeId type = types_.GetTensor(
       element.scalar(), std::vector<uint32_t>(element.shape().begin(), element.shape().end()));
-  proto::Param* param = body_->add_params();
+  proto::Param* param = unit_.mutable_kernel()->mutable_body()->add_params();
   param->set_kind(proto::Param::PARAM_STORAGE);
   param->set_storage(static_cast<uint32_t>(unit_.storages_size()));
   *unit_.add_storages() = storage;
@@ -218,8 +249,9 @@ int KernelBuilder::NumIndices(ParamId storage) const {
 }
 
 void KernelBuilder::SetReturnTypes(absl::Span<const TypeId> types) {
-  body_->mutable_returns()->Clear();
-  for (const TypeId type : types) body_->add_returns(CheckType(type).ok() ? type : 0);
+  proto::Function* body = unit_.mutable_kernel()->mutable_body();
+  body->mutable_returns()->Clear();
+  for (const TypeId type : types) body->add_returns(CheckType(type).ok() ? type : 0);
 }
 
 // --- Values ----------------------------------------------------------------------
@@ -250,7 +282,8 @@ NodeId KernelBuilder::ConstBool(bool value) { return Const(value ? 1 : 0, proto:
 
 absl::StatusOr<NodeId> KernelBuilder::Param(ParamId param) {
   RETURN_IF_ERROR(CheckParam(param, proto::Param::PARAM_VALUE));
-  const NodeId id = Append(proto::PARAM, params_[param].type, {});
+  const NodeId id =
+      Append(proto::PARAM, current_.message->params(static_cast<int>(param)).type(), {});
   mutable_node(id)->set_index(param);
   return id;
 }
@@ -541,11 +574,18 @@ uint32_t KernelBuilder::AddSpan(const proto::Span& span) {
   return static_cast<uint32_t>(source_map_.spans_size());
 }
 
+absl::Status KernelBuilder::CheckClosed() const {
+  const std::vector<OpenBlock>& open = current_.open;
+  if (open.size() == 1) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      StrCat(open.size() - 1, " blocks are open; the innermost is of ",
+             FindNode(open.back().kind)->spelling, " node ", NodeInFunction(open.back().owner)));
+}
+
 absl::Status KernelBuilder::Finish(proto::CompileUnit* unit, proto::SourceMap* source_map) {
-  if (open_.size() != 1) {
-    return absl::FailedPreconditionError(
-        StrCat(open_.size() - 1, " blocks are open; the innermost is of ",
-               FindNode(open_.back().kind)->spelling, " node ", open_.back().owner));
+  RETURN_IF_ERROR(CheckClosed());
+  if (!suspended_.empty()) {
+    return absl::FailedPreconditionError(StrCat("function ", current_.number - 1, " is open"));
   }
   types_.ToProto(unit_.mutable_kernel()->mutable_types());
   unit->mutable_kernel()->Swap(unit_.mutable_kernel());

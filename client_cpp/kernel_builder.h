@@ -10,6 +10,10 @@
 // Code after a break, continue or return in the same block never runs; its nodes get
 // ids but stand in no block.
 //
+// A kernel may have functions of its own, which it and they call, recursion included.
+// A function's nodes are of it alone: those of its caller come in as arguments. Storages
+// are the kernel's parameters and may be named in every function.
+//
 // Example: y[i] = a * x[i] + y[i]
 //
 //   KernelBuilder b;
@@ -31,6 +35,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "lang/node_number.h"
 #include "lang/type.h"
 #include "lang/type_rules.h"
 #include "proto/source_map.pb.h"
@@ -38,8 +43,14 @@
 
 namespace kiln {
 
-using NodeId = uint32_t;  // 0: none
+using NodeId = uint32_t;  // lang/node_number.h: tells functions apart; 0: none
 using ParamId = uint32_t;
+using FunctionId = uint32_t;
+
+struct FunctionParam {
+  TypeId type;
+  bool by_reference = false;  // the address of a scalar
+};
 
 class KernelBuilder {
  public:
@@ -52,6 +63,7 @@ class KernelBuilder {
   bool IsAddress(NodeId node) const;
 
   // --- Parameters, results -------------------------------------------------
+  // Of the kernel, also while a function is open.
   ParamId AddValueParam(TypeId type);
   // `storage` as TreeLayout::DescribeDense or an ndarray descriptor makes it. The
   // value type of GLOBAL nodes is `storage.element()` interned here.
@@ -67,7 +79,7 @@ class KernelBuilder {
   NodeId ConstUInt(uint64_t value, Scalar type);
   NodeId ConstFloat(double value, Scalar type);
   NodeId ConstBool(bool value);
-  absl::StatusOr<NodeId> Param(ParamId param);  // value parameters
+  absl::StatusOr<NodeId> Param(ParamId param);  // value parameters, of the open function
   absl::StatusOr<NodeId> Unary(proto::Op op, NodeId x);
   absl::StatusOr<NodeId> Binary(proto::Op op, NodeId a, NodeId b);
   absl::StatusOr<NodeId> Ternary(proto::Op op, NodeId c, NodeId a, NodeId b);
@@ -122,6 +134,29 @@ class KernelBuilder {
   // Any other node kind of the table (SNode operations, hints, internal calls).
   absl::StatusOr<NodeId> Append(proto::Node node);
 
+  // --- Functions -----------------------------------------------------------------
+  // Declares a function and opens its body: nodes are made in it until EndFunction, and
+  // those of the function that was open cannot be used meanwhile. It may be called at
+  // once, from within itself, too. Where control reaches its end, its results are zero.
+  // Its loops are serial. Example, n! of the kernel's parameter:
+  //
+  //   FunctionId f = *b.BeginFunction({{i32}}, {i32});
+  //   NodeId n = *b.Param(0);
+  //   b.BeginIf(*b.Binary(proto::OP_LE, n, b.ConstInt(1, proto::I32)));
+  //   b.Return({b.ConstInt(1, proto::I32)});
+  //   b.End();
+  //   NodeId less = *b.Binary(proto::OP_SUB, n, b.ConstInt(1, proto::I32));
+  //   b.Return({*b.Binary(proto::OP_MUL, n, *b.Call(f, {less}))});
+  //   b.EndFunction();
+  //   NodeId result = *b.Call(f, {*b.Param(kernel_n)});
+  absl::StatusOr<FunctionId> BeginFunction(absl::Span<const FunctionParam> params,
+                                           absl::Span<const TypeId> returns);
+  absl::Status EndFunction();
+  absl::StatusOr<NodeId> Reference(ParamId param);  // the address that the caller passed
+  // One argument a parameter: a value, cast to its type, or an address of exactly it. The
+  // node's value is the result, a struct of several (GetMember), no value without any.
+  absl::StatusOr<NodeId> Call(FunctionId function, absl::Span<const NodeId> arguments);
+
   // --- Source positions --------------------------------------------------------
   // Indices for Span.file and Span.function.
   uint32_t AddFile(const std::string& path);
@@ -129,17 +164,17 @@ class KernelBuilder {
   // Answers 1 + the span's index, the form of Span.inlined_at and SetSpan; 0: none.
   uint32_t AddSpan(const proto::Span& span);
   // Nodes appended from now on come from `span`.
-  void SetSpan(uint32_t span) { current_span_ = span; }
+  void SetSpan(uint32_t span) { current_.span = span; }
 
   // --- Result --------------------------------------------------------------------
   // Fills in the unit's kernel, storages and trees; target and options stay as they are.
-  // Blocks left open are FailedPrecondition. Ends the builder's life.
+  // Blocks and functions left open are FailedPrecondition. Ends the builder's life.
   absl::Status Finish(proto::CompileUnit* unit, proto::SourceMap* source_map);
 
  private:
   // A block being filled. `owner` has one or two blocks; `second` says which this is.
   struct OpenBlock {
-    NodeId owner;          // 0: the kernel's body
+    NodeId owner;          // 0: the function's body
     proto::NodeKind kind;  // of the owner
     uint32_t block;
     bool second = false;
@@ -148,8 +183,26 @@ class KernelBuilder {
     NodeId yields[2] = {0, 0};  // values of a CHOOSE, per arm
   };
 
-  const proto::Node& node(NodeId id) const { return body_->nodes(static_cast<int>(id)); }
-  proto::Node* mutable_node(NodeId id) { return body_->mutable_nodes(static_cast<int>(id)); }
+  // A function being built; the kernel's body is number 0.
+  struct Building {
+    proto::Function* message = nullptr;  // of unit_
+    uint32_t number = 0;
+    std::vector<OpenBlock> open;
+    std::vector<uint32_t> node_block;  // the block that each node was made in
+    std::vector<bool> block_open;
+    google::protobuf::RepeatedField<uint32_t>* spans = nullptr;  // of source_map_, per node
+    uint32_t span = 0;                                           // of nodes to come
+  };
+
+  // Nodes of the open function, by number or by id in it.
+  const proto::Node& node(NodeId id) const {
+    return current_.message->nodes(static_cast<int>(NodeInFunction(id)));
+  }
+  proto::Node* mutable_node(NodeId id) {
+    return current_.message->mutable_nodes(static_cast<int>(NodeInFunction(id)));
+  }
+  // The node of any function; null: there is none.
+  const proto::Node* FindAnyNode(NodeId id) const;
 
   // Makes a node and lists it in the current block.
   NodeId Append(proto::NodeKind kind, TypeId type, absl::Span<const NodeId> operands);
@@ -176,6 +229,13 @@ class KernelBuilder {
   absl::StatusOr<NodeId> Operation(proto::NodeKind kind, proto::Op op,
                                    absl::Span<const NodeId> operands);
 
+  void BeginBody();
+  absl::Status CheckClosed() const;
+  absl::Status CheckSignature(absl::Span<const FunctionParam> params,
+                              absl::Span<const TypeId> returns) const;
+  absl::StatusOr<NodeId> Argument(const proto::Param& param, size_t position, NodeId given);
+  TypeId ResultType(const proto::Function& function);
+
   uint32_t NewBlock();
   void Open(NodeId owner, proto::NodeKind kind, uint32_t block);
   NodeId BeginBlocks(proto::NodeKind kind, absl::Span<const NodeId> operands, int blocks);
@@ -187,18 +247,15 @@ class KernelBuilder {
   DefaultTypes defaults_;
   TypeTable types_;
   proto::CompileUnit unit_;
-  proto::Function* body_;  // of unit_
   proto::SourceMap source_map_;
-  std::vector<OpenBlock> open_;
-  std::vector<uint32_t> node_block_;  // the block that each node was made in
-  std::vector<bool> block_open_;
+  Building current_;
+  std::vector<Building> suspended_;  // outermost first
   struct ParamInfo {
     proto::Param::Kind kind;
     TypeId type;  // value, or what lies at one index
     int num_indices;
   };
-  std::vector<ParamInfo> params_;
-  uint32_t current_span_ = 0;
+  std::vector<ParamInfo> params_;  // the kernel's
 };
 
 }  // namespace kiln

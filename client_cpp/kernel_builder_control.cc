@@ -14,9 +14,9 @@ bool IsLoop(proto::NodeKind kind) {
 }  // namespace
 
 uint32_t KernelBuilder::NewBlock() {
-  body_->add_blocks();
-  block_open_.push_back(false);
-  return static_cast<uint32_t>(body_->blocks_size() - 1);
+  current_.message->add_blocks();
+  current_.block_open.push_back(false);
+  return static_cast<uint32_t>(current_.message->blocks_size() - 1);
 }
 
 void KernelBuilder::Open(NodeId owner, proto::NodeKind kind, uint32_t block) {
@@ -24,8 +24,8 @@ void KernelBuilder::Open(NodeId owner, proto::NodeKind kind, uint32_t block) {
   opened.owner = owner;
   opened.kind = kind;
   opened.block = block;
-  open_.push_back(opened);
-  block_open_[block] = true;
+  current_.open.push_back(opened);
+  current_.block_open[block] = true;
 }
 
 NodeId KernelBuilder::BeginBlocks(proto::NodeKind kind, absl::Span<const NodeId> operands,
@@ -85,7 +85,7 @@ absl::StatusOr<NodeId> KernelBuilder::BeginStructFor(ParamId storage,
 
 absl::StatusOr<NodeId> KernelBuilder::LoopIndex(NodeId loop, int dimension) {
   bool encloses = false;
-  for (const OpenBlock& block : open_) encloses |= loop != 0 && block.owner == loop;
+  for (const OpenBlock& block : current_.open) encloses |= loop != 0 && block.owner == loop;
   int dimensions = 0;
   if (encloses && node(loop).kind() == proto::RANGE_FOR) {
     dimensions = node(loop).operands_size() / 2;
@@ -113,20 +113,20 @@ absl::StatusOr<NodeId> KernelBuilder::BeginChoose(NodeId condition) {
 }
 
 absl::Status KernelBuilder::Else() {
-  OpenBlock& current = open_.back();
+  OpenBlock& current = current_.open.back();
   if ((current.kind != proto::IF && current.kind != proto::CHOOSE) || current.second) {
     return Misuse("'else' without 'if'");
   }
-  block_open_[current.block] = false;
+  current_.block_open[current.block] = false;
   current.block = node(current.owner).blocks(1);
   current.second = true;
   current.terminated = false;
-  block_open_[current.block] = true;
+  current_.block_open[current.block] = true;
   return absl::OkStatus();
 }
 
 absl::Status KernelBuilder::Yield(NodeId value) {
-  OpenBlock& current = open_.back();
+  OpenBlock& current = current_.open.back();
   if (current.kind != proto::CHOOSE) {
     return Misuse("a value is yielded outside a choice");
   }
@@ -165,18 +165,18 @@ absl::Status KernelBuilder::EndChoose(const OpenBlock& choose) {
 }
 
 absl::Status KernelBuilder::End() {
-  if (open_.size() == 1) return Misuse("no block is open");
-  const OpenBlock closed = open_.back();
+  if (current_.open.size() == 1) return Misuse("no block is open");
+  const OpenBlock closed = current_.open.back();
   if (closed.kind == proto::CHOOSE) RETURN_IF_ERROR(EndChoose(closed));
-  block_open_[closed.block] = false;
-  open_.pop_back();
+  current_.block_open[closed.block] = false;
+  current_.open.pop_back();
   return absl::OkStatus();
 }
 
-// Listed directly in the body, and not serialized.
+// Listed directly in the kernel's body, and not serialized.
 bool KernelBuilder::IsParallel(size_t open_index) const {
-  const OpenBlock& block = open_[open_index];
-  if (open_index != 1 || block.kind == proto::WHILE) return false;
+  const OpenBlock& block = current_.open[open_index];
+  if (current_.number != 0 || open_index != 1 || block.kind == proto::WHILE) return false;
   const proto::Node& loop = node(block.owner);
   const uint64_t config =
       block.kind == proto::RANGE_FOR ? loop.index() : static_cast<uint64_t>(loop.attributes(0));
@@ -185,16 +185,16 @@ bool KernelBuilder::IsParallel(size_t open_index) const {
 
 absl::Status KernelBuilder::Jump(proto::NodeKind kind) {
   const char* spelling = FindNode(kind)->spelling;
-  for (size_t i = open_.size(); i-- > 0;) {
-    if (open_[i].kind == proto::CHOOSE) {
+  for (size_t i = current_.open.size(); i-- > 0;) {
+    if (current_.open[i].kind == proto::CHOOSE) {
       return Refuse(kInsideExpression, spelling);
     }
-    if (!IsLoop(open_[i].kind)) continue;
+    if (!IsLoop(current_.open[i].kind)) continue;
     if (kind == proto::BREAK && IsParallel(i)) {
       return Refuse(kBreakInOutermostLoop);
     }
     Append(kind, 0, {});
-    open_.back().terminated = true;
+    current_.open.back().terminated = true;
     return absl::OkStatus();
   }
   return Refuse(kOutsideLoop, spelling);
@@ -205,15 +205,15 @@ absl::Status KernelBuilder::Break() { return Jump(proto::BREAK); }
 absl::Status KernelBuilder::Continue() { return Jump(proto::CONTINUE); }
 
 absl::Status KernelBuilder::Return(absl::Span<const NodeId> values) {
-  const auto& returns = body_->returns();
+  const auto& returns = current_.message->returns();
   if (static_cast<int>(values.size()) != returns.size()) {
     return Refuse(kNumberOfResults, returns.size(), values.size());
   }
-  for (size_t i = 0; i < open_.size(); ++i) {
-    if (open_[i].kind == proto::CHOOSE) {
+  for (size_t i = 0; i < current_.open.size(); ++i) {
+    if (current_.open[i].kind == proto::CHOOSE) {
       return Refuse(kInsideExpression, "return");
     }
-    if (IsLoop(open_[i].kind) && IsParallel(i)) {
+    if (IsLoop(current_.open[i].kind) && IsParallel(i)) {
       return Refuse(kReturnInParallelLoop);
     }
   }
@@ -227,7 +227,7 @@ absl::Status KernelBuilder::Return(absl::Span<const NodeId> values) {
     casts.push_back(CastUnchecked(values[i], returns.Get(static_cast<int>(i))));
   }
   Append(proto::RETURN, 0, casts);
-  open_.back().terminated = true;
+  current_.open.back().terminated = true;
   return absl::OkStatus();
 }
 
@@ -264,6 +264,7 @@ absl::StatusOr<NodeId> KernelBuilder::Append(proto::Node given) {
   if (given.type() >= types_.size() || given.blocks_size() > 0) {
     return Misuse("'", info->spelling, "' with a bad type or block");
   }
+  for (uint32_t& operand : *given.mutable_operands()) operand = NodeInFunction(operand);
   const NodeId id = Append(given.kind(), given.type(), {});
   *mutable_node(id) = std::move(given);
   return id;

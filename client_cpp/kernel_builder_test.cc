@@ -309,6 +309,87 @@ TEST_F(Builder, PrintsSpansAndOtherNodes) {
   EXPECT_EQ(map_.formats().at(print).end(), "\n");
 }
 
+TEST_F(Builder, FunctionsCallThemselves) {
+  const TypeId i32 = b_.ScalarType(proto::I32);
+  const NodeId outside = I32(5);
+  const FunctionId f = *b_.BeginFunction({{i32}}, {i32});
+  const NodeId n = *b_.Param(0);
+  EXPECT_NE(n, outside);
+  EXPECT_FALSE(b_.Binary(proto::OP_ADD, n, outside).ok()) << "a node of the caller";
+  const NodeId one = I32(1);
+  ASSERT_TRUE(b_.BeginIf(*b_.Binary(proto::OP_LE, n, one)).ok());
+  ASSERT_TRUE(b_.Return({one}).ok());
+  EXPECT_EQ(b_.EndFunction().code(), StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(b_.End().ok());
+  const NodeId rest = *b_.Call(f, {*b_.Binary(proto::OP_SUB, n, one)});
+  ASSERT_TRUE(b_.Return({*b_.Binary(proto::OP_MUL, n, rest)}).ok());
+  ASSERT_TRUE(b_.EndFunction().ok());
+  EXPECT_FALSE(b_.EndFunction().ok());
+  EXPECT_FALSE(b_.Binary(proto::OP_ADD, n, n).ok()) << "a node of the callee";
+  EXPECT_EQ(TypeName(n), "i32") << "which is still known";
+  // A float is cast to the parameter's type.
+  EXPECT_EQ(TypeName(*b_.Call(f, {F32(3.5)})), "i32");
+  EXPECT_FALSE(b_.Call(f, {}).ok());
+  EXPECT_FALSE(b_.Call(f + 1, {outside}).ok());
+  EXPECT_FALSE(b_.Call(f, {Vec3()}).ok());
+  const auto unit = Finish();
+  ASSERT_EQ(unit.kernel().functions_size(), 1);
+  const proto::Function& function = unit.kernel().functions(0);
+  EXPECT_EQ(function.nodes(1).kind(), proto::PARAM);
+  EXPECT_EQ(map_.functions(0).node_span_size(), function.nodes_size());
+  for (const proto::Node& node : function.nodes()) {
+    for (const uint32_t operand : node.operands()) {
+      EXPECT_LT(operand, static_cast<uint32_t>(function.nodes_size()));
+    }
+  }
+}
+
+TEST_F(Builder, FunctionsTakeReferencesAndStorages) {
+  const TypeId i32 = b_.ScalarType(proto::I32);
+  const TypeId vec3 = b_.types().GetTensor(proto::F32, {3});
+  EXPECT_FALSE(b_.BeginFunction({{vec3, /*by_reference=*/true}}, {}).ok());
+  EXPECT_FALSE(b_.BeginFunction({{999}}, {}).ok());
+  EXPECT_FALSE(b_.BeginFunction({}, {0}).ok());
+  const FunctionId f = *b_.BeginFunction({{i32, /*by_reference=*/true}, {vec3}}, {vec3, i32});
+  EXPECT_FALSE(b_.Param(0).ok());
+  EXPECT_FALSE(b_.Reference(1).ok());
+  const NodeId at = *b_.Reference(0);
+  EXPECT_TRUE(b_.IsAddress(at));
+  ASSERT_TRUE(b_.Atomic(proto::OP_ATOMIC_ADD, at, I32(1)).ok());
+  // Storages are the kernel's; loops are serial, so that a break is legal.
+  const NodeId x = *b_.Global(x_, {*b_.Load(at)});
+  ASSERT_TRUE(b_.BeginRangeFor({I32(0), I32(9)}, {}).ok());
+  ASSERT_TRUE(b_.Store(x, F32(1)).ok());
+  ASSERT_TRUE(b_.Break().ok());
+  ASSERT_TRUE(b_.End().ok());
+  const NodeId print = b_.Print({x}, {});
+  EXPECT_EQ(print, 0u) << "an address is no value";
+  const NodeId printed = b_.Print({at, I32(1)}, {});
+  EXPECT_EQ(printed, 0u);
+  const NodeId shown = b_.Print({I32(1)}, {});
+  EXPECT_EQ(FunctionOfNode(shown), f + 1);
+  ASSERT_TRUE(b_.Return({*b_.Param(1), *b_.Load(at)}).ok());
+  ASSERT_TRUE(b_.EndFunction().ok());
+
+  const NodeId local = *b_.Local(i32);
+  const NodeId call = *b_.Call(f, {local, Vec3()});
+  EXPECT_EQ(TypeName(*b_.GetMember(call, 0)), "vec3 of f32");
+  EXPECT_EQ(TypeName(*b_.GetMember(call, 1)), "i32");
+  EXPECT_FALSE(b_.Call(f, {I32(1), Vec3()}).ok()) << "no address";
+  EXPECT_FALSE(b_.Call(f, {*b_.Local(b_.ScalarType(proto::F32)), Vec3()}).ok()) << "another type";
+  const FunctionId nothing = *b_.BeginFunction({}, {});
+  ASSERT_TRUE(b_.EndFunction().ok());
+  EXPECT_EQ(b_.TypeOf(*b_.Call(nothing, {})), 0u);
+  Finish();
+  EXPECT_EQ(map_.formats().count(shown), 1u);
+}
+
+TEST_F(Builder, FunctionsMustBeEnded) {
+  ASSERT_TRUE(b_.BeginFunction({}, {}).ok());
+  proto::CompileUnit unit;
+  EXPECT_EQ(b_.Finish(&unit, &map_).code(), StatusCode::kFailedPrecondition);
+}
+
 TEST(BuilderTrees, IndicesFollowTheTree) {
   KernelBuilder b;
   proto::Tree tree;

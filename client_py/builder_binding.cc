@@ -225,6 +225,17 @@ void BindControl(py::class_<KernelBuilder>& c) {
   c.def("break_", [](KernelBuilder& b) { Get(b.Break()); });
   c.def("continue_", [](KernelBuilder& b) { Get(b.Continue()); });
   c.def("return_", [](KernelBuilder& b, const Ids& values) { Get(b.Return(values)); });
+  c.def("begin_function", [](KernelBuilder& b, const std::vector<std::pair<TypeId, bool>>& given,
+                             const Ids& returns) {
+    std::vector<FunctionParam> params;
+    for (const auto& [type, by_reference] : given) params.push_back({type, by_reference});
+    return Get(b.BeginFunction(params, returns));
+  });
+  c.def("end_function", [](KernelBuilder& b) { Get(b.EndFunction()); });
+  c.def("reference", [](KernelBuilder& b, ParamId p) { return Get(b.Reference(p)); });
+  c.def("call", [](KernelBuilder& b, FunctionId f, const Ids& arguments) {
+    return Get(b.Call(f, arguments));
+  });
   c.def("print_", [](KernelBuilder& b, const Ids& values, const Pieces& pieces,
                      const std::string& end) { return b.Print(values, MakeFormat(pieces, end)); });
   c.def("assert_", [](KernelBuilder& b, NodeId condition, const Ids& values, const Pieces& pieces) {

@@ -17,8 +17,8 @@ namespace kiln {
 // What only prints, asserts and errors need.
 struct InstanceTexts {
   proto::SourceMap source_map;
-  TypeTable types;         // the kernel's, for formats
-  std::string node_kinds;  // one byte per node of the body
+  TypeTable types;                      // the kernel's, for formats
+  std::vector<std::string> node_kinds;  // of the body, then each function: one byte per node
 };
 
 struct Instance {

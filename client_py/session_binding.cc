@@ -13,6 +13,7 @@
 #include "client_py/status_error.h"
 #include "client_py/warm_binding.h"
 #include "lang/cpu_level.h"
+#include "lang/node_number.h"
 
 namespace kiln {
 
@@ -26,10 +27,15 @@ PyObject* compile_failed = nullptr;
 // column, function).
 using Position = std::tuple<std::string, uint32_t, uint32_t, uint32_t, uint32_t, std::string>;
 
-std::vector<Position> PositionsOf(const proto::SourceMap& map, uint32_t node) {
+// Of the node of that number.
+std::vector<Position> PositionsOf(const proto::SourceMap& map, uint32_t number) {
   std::vector<Position> positions;
-  if (node >= static_cast<uint32_t>(map.node_span_size())) return positions;
-  uint32_t next = map.node_span(node);
+  const uint32_t function = FunctionOfNode(number), node = NodeInFunction(number);
+  if (function > static_cast<uint32_t>(map.functions_size())) return positions;
+  const auto& spans =
+      function == 0 ? map.node_span() : map.functions(static_cast<int>(function - 1)).node_span();
+  if (node >= static_cast<uint32_t>(spans.size())) return positions;
+  uint32_t next = spans.Get(static_cast<int>(node));
   // A chain longer than there are spans would be a cycle.
   for (int i = 0;
        next != 0 && next <= static_cast<uint32_t>(map.spans_size()) && i < map.spans_size(); ++i) {
@@ -54,21 +60,24 @@ struct Diagnostic {
 [[noreturn]] void RaiseCompileFailed(const CompileOutcome& outcome, const proto::SourceMap& map) {
   py::list diagnostics;
   for (const proto::Diagnostic& d : outcome.diagnostics) {
-    const bool in_body = d.function() == 0;
     diagnostics.append(Diagnostic{static_cast<int>(d.severity()), static_cast<int>(d.kind()),
                                   d.node(), d.message(),
-                                  in_body ? PositionsOf(map, d.node()) : std::vector<Position>()});
+                                  PositionsOf(map, NodeNumber(d.function(), d.node()))});
   }
   PyErr_SetObject(compile_failed, diagnostics.ptr());
   throw py::error_already_set();
 }
 
-// The parameters whose memory a store or atomic of the body may reach.
-std::vector<bool> WrittenParams(const proto::Function& body) {
-  std::vector<bool> written(body.params_size(), false);
-  std::vector<uint32_t> param_of(body.nodes_size(), 0);  // 1 + parameter of an address
-  for (int id = 1; id < body.nodes_size(); ++id) {
-    const proto::Node& node = body.nodes(id);
+// Adds the kernel's parameters whose memory a store, atomic or reference of a function
+// may reach.
+void AddWrittenParams(const proto::Function& function, std::vector<bool>* written) {
+  std::vector<uint32_t> param_of(function.nodes_size(), 0);  // 1 + parameter of an address
+  const auto write = [&](uint32_t address) {
+    const uint32_t param = param_of[address];
+    if (param > 0 && param <= written->size()) (*written)[param - 1] = true;
+  };
+  for (int id = 1; id < function.nodes_size(); ++id) {
+    const proto::Node& node = function.nodes(id);
     switch (node.kind()) {
       case proto::GLOBAL:
       case proto::BASE_POINTER:
@@ -79,19 +88,29 @@ std::vector<bool> WrittenParams(const proto::Function& body) {
         if (node.operands_size() > 0) param_of[id] = param_of[node.operands(0)];
         break;
       case proto::STORE:
-      case proto::ATOMIC: {
-        const uint32_t param = node.operands_size() > 0 ? param_of[node.operands(0)] : 0;
-        if (param > 0 && param <= written.size()) written[param - 1] = true;
+      case proto::ATOMIC:
+        if (node.operands_size() > 0) write(node.operands(0));
         break;
-      }
-      case proto::CALL:  // by reference: anything may be written
-        written.assign(written.size(), true);
+      case proto::CALL:  // values are of no parameter
+        for (const uint32_t argument : node.operands()) write(argument);
         break;
       default:
         break;
     }
   }
+}
+
+std::vector<bool> WrittenParams(const proto::Kernel& kernel) {
+  std::vector<bool> written(kernel.body().params_size(), false);
+  AddWrittenParams(kernel.body(), &written);
+  for (const proto::Function& function : kernel.functions()) AddWrittenParams(function, &written);
   return written;
+}
+
+std::string NodeKinds(const proto::Function& function) {
+  std::string kinds;
+  for (const proto::Node& node : function.nodes()) kinds.push_back(static_cast<char>(node.kind()));
+  return kinds;
 }
 
 struct CompileArguments {
@@ -167,9 +186,10 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
   SetOptions(arguments, &unit);
   SetAliases(arguments.aliases, &unit);
   texts.types = ValueOrRaise(TypeTable::FromProto(unit.kernel().types()));
-  instance->writes = WrittenParams(unit.kernel().body());
-  for (const proto::Node& node : unit.kernel().body().nodes()) {
-    texts.node_kinds.push_back(static_cast<char>(node.kind()));
+  instance->writes = WrittenParams(unit.kernel());
+  texts.node_kinds.push_back(NodeKinds(unit.kernel().body()));
+  for (const proto::Function& function : unit.kernel().functions()) {
+    texts.node_kinds.push_back(NodeKinds(function));
   }
   proto::ReportOptions report;
   report.set_print_ir(arguments.print_ir);
@@ -233,12 +253,14 @@ void BindInstance(py::module_& m) {
           "num_tasks",
           [](const Instance& instance) { return instance.kernel->info().tasks_size(); })
       .def("positions",
-           [](const Instance& instance, uint32_t node) {
-             return PositionsOf(instance.texts().source_map, node);
+           [](const Instance& instance, uint32_t number) {
+             return PositionsOf(instance.texts().source_map, number);
            })
-      .def("node_kind", [](const Instance& instance, uint32_t node) {
-        const std::string& kinds = instance.texts().node_kinds;
-        return node < kinds.size() ? static_cast<uint8_t>(kinds[node]) : 0;
+      .def("node_kind", [](const Instance& instance, uint32_t number) {
+        const uint32_t function = FunctionOfNode(number), node = NodeInFunction(number);
+        const std::vector<std::string>& kinds = instance.texts().node_kinds;
+        if (function >= kinds.size() || node >= kinds[function].size()) return 0;
+        return static_cast<int>(static_cast<uint8_t>(kinds[function][node]));
       });
   py::class_<Diagnostic>(m, "Diagnostic")
       .def_readonly("severity", &Diagnostic::severity)

@@ -27,7 +27,7 @@ const InstanceTexts& Instance::texts() const {
       texts->types = *std::move(types);
       texts->source_map = std::move(*packed.mutable_source_map());
     }
-    texts->node_kinds = packed.node_kinds();
+    texts->node_kinds.assign(packed.node_kinds().begin(), packed.node_kinds().end());
   }
   unpacked_texts = std::move(texts);
   return *unpacked_texts;
@@ -55,7 +55,7 @@ py::tuple PackInstance(const Instance& instance, const std::vector<std::vector<i
     span.set_end_line(rank(span.end_line()));
   }
   texts.types.ToProto(packed.mutable_types());
-  packed.set_node_kinds(texts.node_kinds);
+  for (const std::string& kinds : texts.node_kinds) packed.add_node_kinds(kinds);
   std::string writes;
   for (bool written : instance.writes) writes.push_back(written ? 1 : 0);
   const Digest digest = ValueOrRaise(Digest::FromHex(instance.digest));

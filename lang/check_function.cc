@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "lang/check_unit.h"
 #include "lang/layout.h"
+#include "lang/node_number.h"
 #include "lang/op_table.h"
 #include "lang/status_macros.h"
 
@@ -36,7 +37,8 @@ class Checker {
       return num_nodes + function_.blocks_size() == 0 ? absl::OkStatus()
                                                       : Malformed("nodes without blocks");
     }
-    if (num_nodes > kMaxNodes) return Malformed(absl::StrCat(num_nodes, " nodes"));
+    if (static_cast<uint32_t>(num_nodes) > kMaxNodes)
+      return Malformed(absl::StrCat(num_nodes, " nodes"));
     if (function_.nodes(0).ByteSizeLong() != 0) return Malformed("node 0 is used");
     for (int i = 1; i < num_nodes; ++i) {
       if (FindNode(function_.nodes(i).kind()) == nullptr) {
@@ -146,26 +148,31 @@ class Checker {
     return CheckResult(id, ScalarId(type.scalar));
   }
 
-  absl::Status CheckParam(uint32_t id, uint64_t index, proto::Param::Kind kind) const {
-    if (index < static_cast<uint64_t>(function_.params_size()) &&
-        function_.params(static_cast<int>(index)).kind() == kind) {
+  // `of`: the function whose parameter it is.
+  absl::Status CheckParam(uint32_t id, const proto::Function& of, uint64_t index,
+                          proto::Param::Kind kind) const {
+    if (index < static_cast<uint64_t>(of.params_size()) &&
+        of.params(static_cast<int>(index)).kind() == kind) {
       return absl::OkStatus();
     }
     return Bad(id, "parameter ", index, " does not exist or is of another kind");
   }
 
-  const proto::Param& param(uint32_t id) const {
-    return function_.params(static_cast<int>(node(id).index()));
+  // A value or reference that the function takes, of the node's type.
+  absl::Status CheckOwnParam(uint32_t id, proto::Param::Kind kind) const {
+    RETURN_IF_ERROR(CheckParam(id, function_, node(id).index(), kind));
+    return CheckResult(id, function_.params(static_cast<int>(node(id).index())).type());
   }
 
   absl::Status CheckStorageParam(uint32_t id) const {
-    return CheckParam(id, node(id).index(), proto::Param::PARAM_STORAGE);
+    return CheckParam(id, facts_.unit.kernel().body(), node(id).index(),
+                      proto::Param::PARAM_STORAGE);
   }
 
   absl::Status CheckParamAttributes(uint32_t id) const {
     for (const int64_t attribute : node(id).attributes()) {
-      RETURN_IF_ERROR(
-          CheckParam(id, static_cast<uint64_t>(attribute), proto::Param::PARAM_STORAGE));
+      RETURN_IF_ERROR(CheckParam(id, facts_.unit.kernel().body(), static_cast<uint64_t>(attribute),
+                                 proto::Param::PARAM_STORAGE));
     }
     return absl::OkStatus();
   }
@@ -275,11 +282,9 @@ class Checker {
       case proto::CONST:
         return CheckConst(id);
       case proto::PARAM:
-        RETURN_IF_ERROR(CheckParam(id, node(id).index(), proto::Param::PARAM_VALUE));
-        return CheckResult(id, param(id).type());
+        return CheckOwnParam(id, proto::Param::PARAM_VALUE);
       case proto::REFERENCE:
-        RETURN_IF_ERROR(CheckParam(id, node(id).index(), proto::Param::PARAM_REFERENCE));
-        return CheckResult(id, param(id).type());
+        return CheckOwnParam(id, proto::Param::PARAM_REFERENCE);
       case proto::UNARY:
       case proto::BINARY:
       case proto::TERNARY:
@@ -512,8 +517,12 @@ class Checker {
     return CheckResult(id, type.members[node(id).index()].second);
   }
 
+  uint32_t StorageOf(uint64_t param_index) const {
+    return facts_.unit.kernel().body().params(static_cast<int>(param_index)).storage();
+  }
+
   int StorageIndices(uint32_t param_index) const {
-    return facts_.num_indices[function_.params(static_cast<int>(param_index)).storage()];
+    return facts_.num_indices[StorageOf(param_index)];
   }
 
   absl::Status CheckLoopIndex(uint32_t id) const {
@@ -553,7 +562,7 @@ class Checker {
 
   absl::Status CheckGlobal(uint32_t id) const {
     RETURN_IF_ERROR(CheckIndices(id));
-    return CheckResult(id, facts_.element_type[param(id).storage()]);
+    return CheckResult(id, facts_.element_type[StorageOf(node(id).index())]);
   }
 
   absl::Status CheckAtomicNode(uint32_t id) const {

@@ -4,6 +4,7 @@
 #include "lang/argument_layout.h"
 #include "lang/check_function.h"
 #include "lang/layout.h"
+#include "lang/node_number.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr int kMaxStorages = 1 << 12;
 constexpr int kMaxTrees = 1 << 10;
-constexpr int kMaxFunctions = 1 << 12;
 constexpr int kMaxParams = 1 << 12;
 
 template <typename... Parts>
@@ -85,6 +85,13 @@ absl::Status CheckStorages(const std::vector<TreeLayout>& trees, UnitFacts* fact
   return absl::OkStatus();
 }
 
+// What lies at a reference is one scalar: addresses of more have no common form.
+absl::Status CheckReference(const UnitFacts& facts, int index, const proto::Param& param,
+                            size_t num_types) {
+  if (param.type() < num_types && (*facts.types)[param.type()].IsScalar()) return absl::OkStatus();
+  return Bad("parameter ", index, ": a reference to type ", param.type(), ", which is no scalar");
+}
+
 absl::Status CheckSignature(const UnitFacts& facts, const proto::Function& function,
                             size_t num_types, bool is_body) {
   if (function.params_size() > kMaxParams) return Bad(function.params_size(), " parameters");
@@ -93,18 +100,21 @@ absl::Status CheckSignature(const UnitFacts& facts, const proto::Function& funct
     switch (param.kind()) {
       case proto::Param::PARAM_REFERENCE:
         if (is_body) return Bad("parameter ", i, ": a kernel takes no references");
-        [[fallthrough]];
+        RETURN_IF_ERROR(CheckReference(facts, i, param, num_types));
+        break;
       case proto::Param::PARAM_VALUE:
         if (param.type() == 0 || param.type() >= num_types) {
           return Bad("parameter ", i, ": type ", param.type(), " does not exist");
         }
         break;
       case proto::Param::PARAM_STORAGE:
+        if (!is_body) return Bad("parameter ", i, ": storages are the kernel's parameters");
         if (param.storage() >= facts.num_indices.size()) {
           return Bad("parameter ", i, ": storage ", param.storage(), " does not exist");
         }
         break;
       case proto::Param::PARAM_TRIPLETS:
+        if (!is_body) return Bad("parameter ", i, ": storages are the kernel's parameters");
         break;
       default:
         return Bad("parameter ", i, ": kind ", param.kind(), " is unknown");
@@ -124,7 +134,9 @@ absl::Status CheckUnit(const proto::CompileUnit& unit,
   RETURN_IF_ERROR(CheckTarget(unit.target()));
   if (unit.trees_size() > kMaxTrees) return Bad(unit.trees_size(), " trees");
   if (unit.storages_size() > kMaxStorages) return Bad(unit.storages_size(), " storages");
-  if (kernel.functions_size() > kMaxFunctions) return Bad(kernel.functions_size(), " functions");
+  if (static_cast<uint32_t>(kernel.functions_size()) > kMaxFunctions) {
+    return Bad(kernel.functions_size(), " functions");
+  }
   if (!proto::AutodiffMode_IsValid(kernel.autodiff())) return Bad("unknown autodiff mode");
 
   ASSIGN_OR_RETURN(TypeTable types, TypeTable::FromProto(kernel.types()));

@@ -18,7 +18,6 @@
 namespace kiln {
 
 inline constexpr int kMaxBlockDepth = 256;
-inline constexpr int kMaxNodes = 4 << 20;
 
 absl::Status CheckUnit(const proto::CompileUnit& unit, std::vector<proto::Diagnostic>* diagnostics);
 

@@ -311,6 +311,50 @@ TEST(CheckUnit, CallsFitTheFunction) {
   ExpectBad(Flat({kFloat, kInt, "kind: CALL type: 2 operands: [1, 2]"}, callee), "no address");
 }
 
+TEST(CheckUnit, FunctionsAreChecked) {
+  const auto function = [](const std::string& signature, const std::vector<std::string>& nodes) {
+    std::string text = StrCat("functions { ", signature, " nodes {} "), ids;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      absl::StrAppend(&text, "nodes { ", nodes[i], " } ");
+      absl::StrAppend(&ids, i > 0 ? ", " : "", i + 1);
+    }
+    return Flat({}, StrCat(text, "blocks { nodes: [", ids, "] } }"));
+  };
+  // It may call itself, name the kernel's storages, return where it likes.
+  EXPECT_TRUE(Good(function("params { type: 1 } returns: 1",
+                            {"kind: PARAM type: 1", "kind: CALL type: 1 operands: 1",
+                             "kind: RETURN operands: 2"}))
+                  .empty());
+  const struct {
+    std::string text;
+    const char* says;
+  } cases[] = {
+      {function("params { kind: PARAM_REFERENCE type: 3 }", {}), "no scalar"},
+      {function("params { kind: PARAM_REFERENCE type: 99 }", {}), "no scalar"},
+      {function("params { kind: PARAM_REFERENCE }", {}), "no scalar"},
+      {function("params { kind: PARAM_STORAGE }", {}), "storages are the kernel's"},
+      {function("params { kind: PARAM_TRIPLETS }", {}), "storages are the kernel's"},
+      {function("params { type: 99 }", {}), "type 99"},
+      {function("returns: 99", {}), "return type 99"},
+      {function("params { type: 1 }", {"kind: REFERENCE type: 1"}), "another kind"},
+      {function("params { kind: PARAM_REFERENCE type: 1 }", {"kind: PARAM type: 1"}),
+       "another kind"},
+      {function("params { type: 1 }", {"kind: PARAM type: 1 index: 1"}), "parameter 1"},
+      {function("", {"kind: SHAPE type: 1 index: 77 attributes: 0"}), "parameter 77"},
+      {function("", {"kind: CALL index: 1"}), "function 1 does not exist"},
+      {function("returns: [1, 2]", {"kind: CALL type: 1"}), "another type"},
+      {function("returns: 1", {"kind: RETURN"}), "0 values, not 1"},
+  };
+  for (const auto& c : cases) ExpectBad(c.text, c.says);
+  proto::CompileUnit many;
+  for (uint32_t i = 0; i <= kMaxFunctions; ++i) many.mutable_kernel()->add_functions();
+  std::vector<proto::Diagnostic> diagnostics;
+  EXPECT_FALSE(CheckUnit(many, &diagnostics).ok());
+  many.mutable_kernel()->mutable_functions()->RemoveLast();
+  many.mutable_kernel()->add_types();
+  EXPECT_TRUE(CheckUnit(many, &diagnostics).ok()) << CheckUnit(many, &diagnostics);
+}
+
 TEST(CheckUnit, DepthIsBounded) {
   const auto nested = [](int depth) {
     std::vector<std::string> nodes, blocks = {"1"};

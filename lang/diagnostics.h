@@ -31,6 +31,8 @@ inline constexpr char kReturnInParallelLoop[] =
     "Return statements are not allowed in a parallel loop";
 inline constexpr char kTensorIndexOutOfRange[] =
     "index $0 is out of range for dimension $1 of '$2'";
+inline constexpr char kTooManyFunctions[] =
+    "a kernel cannot have more than $0 real functions; each new template argument makes another";
 inline constexpr char kTruthValueIsAmbiguous[] = "The truth value of '$0' is ambiguous";
 inline constexpr char kUnsupportedOperand[] = "'$0' takes $1 inputs only, however '$2' is provided";
 inline constexpr char kUnsupportedOperands[] = "unsupported operand type(s) for '$0': $1";

@@ -153,6 +153,7 @@ def test_every_row_is_shown_by_a_language_case():
 NATIVE = (
     "client_cpp/kernel_builder.cc",
     "client_cpp/kernel_builder_control.cc",
+    "client_cpp/kernel_builder_function.cc",
     "lang/type_rules.cc",
 )
 NATIVE_TESTS = ("client_cpp/kernel_builder_test.cc", "lang/type_rules_test.cc")

@@ -60,6 +60,7 @@ _offer("field", "BitpackedFields Field Layout MatrixField ScalarField")
 _offer("func", "pyfunc real_func")
 _offer("gui", "GUI hex_to_rgb rgb_to_hex")
 _offer("interop", "from_dlpack")
+_offer("argpack", "ArgPack")
 _offer("kernel", "data_oriented")
 _offer("matrix", "Matrix Vector")
 _offer("misc", "CRITICAL DEBUG DeviceCapability ERROR Format INFO TRACE WARN extension")
@@ -97,7 +98,7 @@ _MODULES = frozenset(
     "tools types ui".split()
 )
 # Names of the language that Kiln does not have yet.
-_MISSING = frozenset("ArgPack argpack".split())
+_MISSING = frozenset(["argpack"])
 
 __all__ = sorted(
     {*_NAMES, "field", "func", "kernel", "math", "ndarray", "static", "tools", "types"}

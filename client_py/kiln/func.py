@@ -25,6 +25,26 @@ class Func:
         self.__doc__ = fn.__doc__
         self.__wrapped__ = fn
         self._references = None
+        self._returns = None
+        if not any(isinstance(a, str) for a in fn.__annotations__.values()):
+            self._check_signature()
+
+    def _check_signature(self):
+        """What can be said of the signature before anybody calls."""
+        for position, parameter in enumerate(self.source.parameters):
+            if parameter.annotation is not EMPTY:
+                if isinstance(parameter.annotation, ti_types.RefType):
+                    self._check_reference(parameter)
+                elif not _is_parameter_type(parameter.annotation):
+                    raise say.invalid_type_annotation_argument_taichi_function(
+                        position=position, annotation=parameter.annotation
+                    )
+            elif self.is_real and not (position == 0 and in_class(self.fn)):
+                raise say.real_func_parameter_must_annotated(
+                    function=self.__name__, name=parameter.name
+                )
+        if any(r is Ellipsis for r in return_types(self.source.returns)):
+            raise say.ellipsis_not_supported_return_type_annotations()
 
     def __get__(self, instance, owner):
         return self if instance is None else BoundFunc(self, instance)
@@ -39,9 +59,25 @@ class Func:
             if self.is_pyfunc:
                 return self.fn(*args, **kwargs)
             raise say.func_called_from_python()
+        if self.is_real:
+            from .frontend.real_function import call
+
+            return call(ctx, self, self.bind(list(args), kwargs), is_method)
         from .frontend.transformer import inline
 
         return inline(ctx, self, self.bind(list(args), kwargs), 0, is_method)
+
+    def _check_reference(self, parameter):
+        of = parameter.annotation.dtype
+        if isinstance(of, ti_types.MatrixType) or hasattr(of, "_member_types"):
+            raise say.reference_to_no_scalar(name=parameter.name, of=of)
+
+    @property
+    def returns(self):
+        """The types of the results, as annotated."""
+        if self._returns is None:
+            self._returns = return_types(self.source.returns)
+        return self._returns
 
     def by_reference(self, index):
         """Whether parameter `index` is bound to the argument itself, not a copy."""
@@ -57,12 +93,15 @@ class Func:
         """Arguments in the order of the parameters, defaults filled in."""
         parameters = self.source.parameters
         if len(args) > len(parameters):
-            names = ", ".join([p.name for p in parameters])
-            given = ", ".join([str(a) for a in args])
+            names = ", ".join(map(str, parameters))
+            given = ", ".join(map(str, args))
             raise say.func_too_many_arguments(names=names, given=given)
         if len(args) == len(parameters) and not kwargs:
             return args
         bound = list(args)
+        for parameter in parameters[: len(args)]:
+            if parameter.name in kwargs:
+                raise say.func_multiple_values_for_argument(name=parameter.name)
         for i, parameter in enumerate(parameters[len(args) :], len(args)):
             name = parameter.name
             if name in kwargs:
@@ -74,7 +113,7 @@ class Func:
             elif parameter.default is not EMPTY:
                 bound.append(parameter.default)
             else:
-                raise say.func_parameter_missing(name=name)
+                raise say.func_parameter_missing(parameter=parameter)
         for name in kwargs:
             hint = near(name, [p.name for p in parameters])
             raise say.func_unexpected_argument(name=name, hint=hint)
@@ -102,6 +141,41 @@ class BoundFunc:
         return self.func.__name__
 
 
+def in_class(fn):
+    """Whether a function was defined in the body of a class."""
+    outer = fn.__qualname__.rpartition(".")[0]
+    return bool(outer) and not outer.endswith("<locals>")
+
+
+def return_types(annotation):
+    """The types that a return annotation names."""
+    if annotation is EMPTY or annotation is None:
+        return ()
+    args = getattr(annotation, "__args__", None)
+    if args is not None and getattr(annotation, "__origin__", None) is tuple:
+        return tuple(args)
+    if isinstance(annotation, (tuple, list)):
+        return tuple(annotation)
+    return (annotation,)
+
+
+def _is_parameter_type(annotation):
+    return (
+        annotation in (ti_types.template, ti_types.NdarrayType, int, float, bool)
+        or isinstance(annotation, _PARAMETER_TYPES)
+        or hasattr(annotation, "_member_types")
+    )
+
+
+_PARAMETER_TYPES = (
+    ti_types.DType,
+    ti_types.MatrixType,
+    ti_types.NdarrayType,
+    ti_types.RefType,
+    ti_types.template,
+)
+
+
 def _is_reference(annotation):
     return annotation in (ti_types.template, ti_types.NdarrayType) or isinstance(
         annotation, (ti_types.template, ti_types.NdarrayType, ti_types.RefType)
@@ -109,8 +183,8 @@ def _is_reference(annotation):
 
 
 def func(fn, is_real_function=False):
-    """Decorator: a function for kernels only."""
-    return Func(fn)
+    """Decorator: a function for kernels only, inlined where it is called."""
+    return Func(fn, is_real=is_real_function)
 
 
 def pyfunc(fn):
@@ -119,8 +193,17 @@ def pyfunc(fn):
 
 
 def real_func(fn):
-    """Decorator: a function of its own in the kernel. Inlined, as long as it needs
-    no recursion and one return only."""
+    """Decorator: a function of its own in the kernel, called when it runs.
+
+    Parameters and results are annotated. It may return anywhere and call itself; its loops are
+    serial; `ti.ref(ti.f32)` takes a variable or an element of a field by reference.
+
+        @ti.real_func
+        def gcd(a: ti.i32, b: ti.i32) -> ti.i32:
+            if b == 0:
+                return a
+            return gcd(b, a % b)
+    """
     return Func(fn, is_real=True)
 
 

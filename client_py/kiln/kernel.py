@@ -13,6 +13,7 @@ from . import types as ti_types
 from .diagnostics import near, say
 from .field import Field, flatten
 from .frontend.source import EMPTY, FunctionSource
+from .func import in_class, return_types
 from .interop import is_external, numpy_view
 
 # One instance is built at a time; waiting for the compiler does not hold it.
@@ -44,8 +45,9 @@ class Kernel(_native.KernelBase):
         self.__module__ = fn.__module__
         self.__doc__ = fn.__doc__
         self.__wrapped__ = fn
-        self.source = FunctionSource(fn)
+        self.source = FunctionSource(fn, "kernel")
         self._parameters = None
+        self._leaves = None  # what the native side passes: parameters, packs by member
         self._returns = None
         if not any(isinstance(a, str) for a in fn.__annotations__.values()):
             self._read_signature()
@@ -53,19 +55,21 @@ class Kernel(_native.KernelBase):
     @property
     def in_class(self):
         """Whether it is a method: then its first parameter needs no annotation."""
-        return _in_class(self.__wrapped__)
+        return in_class(self.__wrapped__)
 
     # --- signature
 
     def _read_signature(self):
         source = self.source
-        if source.fn.__defaults__:
-            raise say.taichi_kernels_do_not_support_default()
         parameters = []
         for position, parameter in enumerate(source.parameters):
+            if parameter.default is not EMPTY:
+                raise say.taichi_kernels_do_not_support_default()
             parameters.append(_make_parameter(self, position, parameter))
-        returns = source.returns
-        self._returns = [] if returns is EMPTY or returns is None else _return_types(returns)
+        self._returns = return_types(source.returns)
+        if any(r is Ellipsis for r in self._returns):
+            raise say.ellipsis_not_supported_return_type_annotations()
+        self._leaves = _leaves_of(parameters)
         self._parameters = parameters
 
     @property
@@ -100,12 +104,26 @@ class Kernel(_native.KernelBase):
     def _miss(self, args, kwargs):
         if kwargs or len(args) != len(self.parameters):
             args = self._positional(args, kwargs)
-        viewed = self._viewed(args)
-        if viewed is not None:
-            return self(*viewed)
+        if self._leaves is not self._parameters:
+            args = self._flattened(args)
+        args = self._viewed(args)
         copies = self._copied_arrays(args)
         if copies:
             return self._run_on_copies(args, copies)
+        return self._run(args)
+
+    def _flattened(self, args):
+        """The leaves' values; the first is none of the caller's, so that no call is taken for one
+        that is flat already."""
+        flat = [_FLAT]
+        for parameter, value in zip(self.parameters, args):
+            if parameter.kind is _Pack:
+                parameter.flatten(value, flat)
+            else:
+                flat.append(value)
+        return tuple(flat)
+
+    def _run(self, args):
         with _kernel_locks.setdefault(id(self), RLock()):
             if not self._knows(args):
                 self._make_instance(args)
@@ -115,20 +133,20 @@ class Kernel(_native.KernelBase):
         return result
 
     def _viewed(self, args):
-        """The arguments with NumPy arrays over the memory of tensors; None if there are none."""
+        """The arguments with NumPy arrays over the memory of tensors."""
         viewed = None
-        for position, (parameter, value) in enumerate(zip(self.parameters, args)):
+        for position, (parameter, value) in enumerate(zip(self._leaves, args)):
             if parameter.kind is not _Array or getattr(value, "_is_array", False):
                 continue
             if not _is_numpy(value) and not isinstance(value, Field) and is_external(value):
                 viewed = list(args) if viewed is None else viewed
                 viewed[position] = numpy_view(value, parameter.name)
-        return viewed
+        return args if viewed is None else tuple(viewed)
 
     def _copied_arrays(self, args):
         """Positions of arrays that kernels cannot take by address."""
         found = []
-        for position, (parameter, value) in enumerate(zip(self.parameters, args)):
+        for position, (parameter, value) in enumerate(zip(self._leaves, args)):
             if parameter.kind is _Array and _needs_copy(parameter, value):
                 found.append(position)
         return found
@@ -146,7 +164,7 @@ class Kernel(_native.KernelBase):
                 copied.flags.writeable = original.flags.writeable
                 copies[id(original)] = (original, copied)
             args[position] = copies[id(original)][1]
-        result = self(*args)
+        result = self._run(tuple(args))
         for original, copied in copies.values():
             if original.flags.writeable:
                 np.copyto(original, copied)
@@ -158,7 +176,12 @@ class Kernel(_native.KernelBase):
         snode.materialize()
         from .warm import records
 
-        specs = [p.specialise(v) for p, v in zip(self.parameters, args)]
+        specs = [p.specialise(v) for p, v in zip(self._leaves, args)]
+        count = sum(spec.source is not None for spec in specs)
+        if count > _MOST_ARGUMENTS:
+            raise say.kernel_has_too_many_arguments(
+                kernel=self.__name__, count=count, most=_MOST_ARGUMENTS
+            )
         if self.num_instances == _MANY_INSTANCES:
             runtime._warn(
                 say.kernel_has_many_instances(kernel=self.__name__, count=_MANY_INSTANCES)
@@ -206,7 +229,11 @@ class Kernel(_native.KernelBase):
         arguments = []
         for position, spec in enumerate(specs):
             arguments.append(spec.bind(ctx))
-            ctx.trace.parameter(position, records.template_of(args[position], spec))
+            if args[position] is not _FLAT:
+                ctx.trace.parameter(position, records.template_of(args[position], spec))
+        if self._leaves is not self._parameters:
+            bound = iter(arguments[1:])
+            arguments = [parameter.bind(bound) for parameter in self._parameters]
         num_given = len(ctx.bindings)
         try:
             build_kernel(ctx, self.source, arguments, [_cook_return(r) for r in self._returns])
@@ -253,7 +280,9 @@ class Kernel(_native.KernelBase):
     # --- what is said when a call goes wrong (called from C)
 
     def _argument_error(self, position, value, out_of_range):
-        parameter = self.parameters[position]
+        parameter = self._leaves[position]
+        if parameter.in_pack:
+            position = parameter.name
         if out_of_range:
             raise say.argument_out_of_range(
                 position=position, kernel=self.__name__, value=value, parameter=parameter
@@ -268,7 +297,7 @@ class Kernel(_native.KernelBase):
 
     def _read_only_error(self, position):
         raise say.read_only_array_written(
-            position=position, kernel=self.__name__, name=self.parameters[position].name
+            position=position, kernel=self.__name__, name=self._leaves[position].name
         )
 
     def _failed(self, instance, node, text, values):
@@ -307,11 +336,17 @@ class _Parameter:
     """One parameter, by the kind of its annotation. `specialise(value)` answers what an instance
     made for `value` knows about it: (matcher, slot source, bind(ctx))."""
 
+    in_pack = False  # whether it is a member of an argument pack
+
     def __init__(self, name, annotation):
         self.name = name
         self.annotation = annotation
 
     kind = property(type)
+
+    def bind(self, bound):
+        """What the front end is given, out of what the leaves are bound to."""
+        return next(bound)
 
     @property
     def needed(self):
@@ -607,13 +642,83 @@ def _identity(value):
         return ("is", value)
 
 
+class _Pack(_Parameter):
+    """An argument pack: a parameter for each member."""
+
+    def __init__(self, name, annotation):
+        super().__init__(name, annotation)
+        self.members = {}
+        for member, of in annotation.members.items():
+            made = _of_annotation(f"{name}.{member}", of)
+            made.in_pack = True
+            self.members[member] = made
+
+    def leaves(self):
+        return _flat_leaves(self.members.values())
+
+    def flatten(self, value, flat):
+        """Appends the values of the members of a pack."""
+        from .argpack import ArgPack
+
+        if not isinstance(value, ArgPack):
+            raise say.argument_is_no_pack(name=self.name, kind=type(value))
+        entries = value._entries
+        for name, member in self.members.items():
+            if name not in entries:
+                raise say.argument_is_other_pack(name=self.name, member=name, kind=value._type)
+            if member.kind is _Pack:
+                member.flatten(entries[name], flat)
+            else:
+                flat.append(entries[name])
+
+    def bind(self, bound):
+        from .frontend.pack import PackArgument
+
+        return PackArgument({name: member.bind(bound) for name, member in self.members.items()})
+
+
+class _Flat(_Parameter):
+    """Stands first among the leaves of a kernel with packs."""
+
+    def specialise(self, value):
+        return _Spec(("is", _FLAT), None, lambda ctx: None)
+
+
+_FLAT = type("Flat", (), {})()
+_MOST_ARGUMENTS = 64
+
+
+def _flat_leaves(parameters):
+    found = []
+    for parameter in parameters:
+        found += parameter.leaves() if parameter.kind is _Pack else [parameter]
+    return found
+
+
+def _leaves_of(parameters):
+    """The parameters themselves, if none is a pack."""
+    if not any(parameter.kind is _Pack for parameter in parameters):
+        return parameters
+    return [_Flat("", None), *_flat_leaves(parameters)]
+
+
 def _make_parameter(kernel, position, parameter):
     annotation = parameter.annotation
     name = parameter.name
     if annotation is EMPTY:
-        if position == 0 and _in_class(kernel.__wrapped__):
+        if position == 0 and in_class(kernel.__wrapped__):
             return _Self(name, ti_types.template())
         raise say.taichi_kernels_parameters_must_type_annotated()
+    made = _of_annotation(name, annotation)
+    if made is None:
+        raise say.invalid_type_annotation_argument_taichi_kernel(
+            position=position, annotation=annotation
+        )
+    return made
+
+
+def _of_annotation(name, annotation):
+    """The parameter by the kind of its annotation; None for what is none."""
     if annotation is ti_types.template or isinstance(annotation, ti_types.template):
         return _Template(name, annotation)
     if annotation is ti_types.NdarrayType:
@@ -628,25 +733,9 @@ def _make_parameter(kernel, position, parameter):
         return _Struct(name, annotation)
     if isinstance(annotation, ti_types.sparse_matrix_builder):
         return _Triplets(name, annotation)
-    raise say.invalid_type_annotation_argument_taichi_kernel(
-        position=position, annotation=annotation
-    )
-
-
-def _in_class(fn):
-    """Whether a function was defined in the body of a class."""
-    outer = fn.__qualname__.rpartition(".")[0]
-    return bool(outer) and not outer.endswith("<locals>")
-
-
-def _return_types(annotation):
-    args = getattr(annotation, "__args__", None)
-    if getattr(annotation, "__origin__", None) is tuple and args is not None:
-        annotation = args
-    types = list(annotation) if isinstance(annotation, (list, tuple)) else [annotation]
-    if any(t is Ellipsis for t in types):
-        raise say.ellipsis_not_supported_return_type_annotations()
-    return types
+    if hasattr(annotation, "_is_argpack"):
+        return _Pack(name, annotation)
+    return None
 
 
 def _cook_return(annotation):

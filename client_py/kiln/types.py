@@ -245,6 +245,13 @@ def struct(**members):
     return StructType(**members)
 
 
+def argpack(**members):
+    """A type of argument packs with these members: types by name."""
+    from .argpack import ArgPackType
+
+    return ArgPackType(**members)
+
+
 class template:
     """Annotation: the argument itself takes part in compilation."""
 

@@ -262,7 +262,7 @@ def test_failed_asserts_raise(ti):
 
 
 def test_many_arguments_and_read_only_state(ti):
-    names = [f"a{i}" for i in range(70)]
+    names = [f"a{i}" for i in range(64)]
     scope = {"ti": ti}
     arguments = ", ".join(f"{n}: ti.i32" for n in names)
     import linecache
@@ -270,7 +270,7 @@ def test_many_arguments_and_read_only_state(ti):
     text = f"@ti.kernel\ndef total({arguments}) -> ti.i32:\n    return {' + '.join(names)}\n"
     linecache.cache["<many>"] = (len(text), None, text.splitlines(True), "<many>")
     exec(compile(text, "<many>", "exec"), scope)
-    assert scope["total"](*range(70)) == sum(range(70))
+    assert scope["total"](*range(64)) == sum(range(64))
 
 
 def test_threads_race_on_the_first_call(ti):

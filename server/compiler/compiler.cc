@@ -6,6 +6,7 @@
 #include "google/protobuf/text_format.h"
 #include "lang/argument_layout.h"
 #include "lang/check_unit.h"
+#include "lang/node_number.h"
 #include "lang/status_macros.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/Diagnostics.h"
@@ -109,7 +110,9 @@ absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, Stopwatch* watch,
     proto::Diagnostic& diagnostic = diagnostics->emplace_back();
     diagnostic.set_severity(proto::ERROR);
     diagnostic.set_kind(proto::KIND_UNSUPPORTED);
-    diagnostic.set_node(NodeOf(problem.getLocation()));
+    const uint32_t number = NodeOf(problem.getLocation());
+    diagnostic.set_function(FunctionOfNode(number));
+    diagnostic.set_node(NodeInFunction(number));
     diagnostic.set_message(broken);
     return mlir::success();
   });

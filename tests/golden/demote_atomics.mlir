@@ -51,3 +51,55 @@ kiln.kernel @own storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 64, 0
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// Atomics in functions may meet other threads, but for those on their own locals.
+kiln.kernel @atomics storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+  kiln.function 0 (%i : i32, %at : !kiln.addr<i32>) {
+    %x = kiln.global 0 component 0 [%i] : <i32>
+    %own = kiln.local : <i32>
+    kiln.store %i, %own : <i32>
+    %a = kiln.atomic addi %i, %own : <i32>
+    %b = kiln.atomic addi %i, %x : <i32>
+    %c = kiln.atomic addi %i, %at : <i32>
+    kiln.return
+  }
+  %zero = arith.constant 0 : i32
+  %n = kiln.argument 2 : i32
+  kiln.parallel_for (%i) = (%zero) to (%n) : i32 {
+    %x = kiln.global 0 component 0 [%i] : <i32>
+    %own = kiln.local : <i32>
+    kiln.store %i, %own : <i32>
+    %a = kiln.atomic addi %i, %x : <i32>
+    kiln.call 0(%i, %own) : (i32, !kiln.addr<i32>) -> ()
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @atomics storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.function 0 (%arg0 : i32, %arg1 : !kiln.addr<i32>) {
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%arg0] : <i32>
+// CHECK-NEXT:       %2 = kiln.local : <i32>
+// CHECK-NEXT:       kiln.store %arg0, %2 : <i32>
+// CHECK-NEXT:       %3 = kiln.load %2 : <i32>
+// CHECK-NEXT:       %4 = arith.addi %3, %arg0 : i32
+// CHECK-NEXT:       kiln.store %4, %2 : <i32>
+// CHECK-NEXT:       %5 = kiln.atomic  addi %arg0, %1 : <i32>
+// CHECK-NEXT:       %6 = kiln.atomic  addi %arg0, %arg1 : <i32>
+// CHECK-NEXT:       kiln.return
+// CHECK-NEXT:     }
+// CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:     %0 = kiln.argument 2 : i32
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c0_i32) to (%0) : i32 {
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%arg0] : <i32>
+// CHECK-NEXT:       %2 = kiln.local : <i32>
+// CHECK-NEXT:       kiln.store %arg0, %2 : <i32>
+// CHECK-NEXT:       %3 = kiln.atomic  addi %arg0, %1 : <i32>
+// CHECK-NEXT:       kiln.call 0(%arg0, %2) : (i32, !kiln.addr<i32>) -> ()
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -5,6 +5,7 @@ from ..errors import (
     TaichiRuntimeError,
     TaichiRuntimeTypeError,
     TaichiSyntaxError,
+    TaichiTypeError,
 )
 
 ROWS = {
@@ -22,6 +23,36 @@ ROWS = {
         "Please decorate class {kind} with @ti.data_oriented",
     ),
     "invalid_return_type": (TaichiCompilationError, "Invalid data type {annotation}"),
+    "argpack_has_no_member": (AttributeError, "the argument pack has no member '{name}'.{hint}"),
+    "argpack_has_no_member_in_kernel": (
+        TaichiCompilationError,
+        "the argument pack has no member '{name}'.{hint}",
+    ),
+    "argpack_made_without_type": (
+        TaichiSyntaxError,
+        "An argument pack is made by its type: ti.types.argpack(a=ti.i32)(a=1)",
+    ),
+    "argpack_member_missing": (
+        TaichiRuntimeTypeError,
+        "Argument '{name}' of type {of} is missing",
+    ),
+    "argpack_member_of_wrong_type": (
+        TaichiRuntimeTypeError,
+        "Argument '{name}' (type={kind}) cannot be converted into required type {needed}",
+    ),
+    "argpack_too_many_values": (
+        TaichiSyntaxError,
+        "The argument pack has {count} members, {got} values are given",
+    ),
+    "argpack_without_members": (TaichiSyntaxError, "An argument pack needs at least one member"),
+    "argument_is_no_pack": (
+        TaichiRuntimeTypeError,
+        "Argument {name} must be a argument pack, got {kind}",
+    ),
+    "argument_is_other_pack": (
+        TaichiRuntimeTypeError,
+        "Argument {name} has no member '{member}': it is a pack of type {kind}",
+    ),
     "argument_not_convertible": (TaichiRuntimeTypeError, "Argument '{name}': {error}"),
     "argument_of_wrong_type": (
         TaichiRuntimeTypeError,
@@ -73,7 +104,11 @@ ROWS = {
         TaichiSyntaxError,
         "Taichi functions cannot be called from Python-scope.",
     ),
-    "func_parameter_missing": (TaichiSyntaxError, "Parameter `{name}` missing."),
+    "func_multiple_values_for_argument": (
+        TaichiSyntaxError,
+        "Multiple values for argument '{name}'.",
+    ),
+    "func_parameter_missing": (TaichiSyntaxError, "Parameter `{parameter}` missing."),
     "func_too_many_arguments": (
         TaichiSyntaxError,
         "Too many arguments. Expected ({names}), got ({given}).",
@@ -82,6 +117,10 @@ ROWS = {
     "gradients_kernels_are_not_supported_yet": (
         TaichiRuntimeError,
         "gradients of kernels are not supported yet (kernel '{kernel}')",
+    ),
+    "invalid_type_annotation_argument_taichi_function": (
+        TaichiSyntaxError,
+        "Invalid type annotation (argument {position}) of Taichi function: {annotation}",
     ),
     "invalid_type_annotation_argument_taichi_kernel": (
         TaichiSyntaxError,
@@ -111,6 +150,11 @@ ROWS = {
         str,
         "kernel '{kernel}' has {count} instances: each new value of a template "
         "argument compiles it again",
+    ),
+    "kernel_has_too_many_arguments": (
+        TaichiRuntimeError,
+        "The number of elements in kernel arguments is too big! Kernel '{kernel}' has {count}. "
+        "Do not exceed {most} on x64 backend.",
     ),
     "kernel_multiple_values_for_argument": (
         TaichiSyntaxError,
@@ -142,10 +186,62 @@ ROWS = {
         "Non contiguous numpy arrays are not supported, please call "
         "np.ascontiguousarray(arr) before passing it into taichi kernel.",
     ),
+    "parameters_keyword_only": (
+        TaichiSyntaxError,
+        "Taichi {kind}s do not support keyword parameters",
+    ),
+    "parameters_positional_only": (
+        TaichiSyntaxError,
+        'Taichi {kind}s only support "positional or keyword" parameters',
+    ),
+    "parameters_variable_keyword": (
+        TaichiSyntaxError,
+        "Taichi {kind}s do not support variable keyword parameters (i.e., **kwargs)",
+    ),
+    "parameters_variable_positional": (
+        TaichiSyntaxError,
+        "Taichi {kind}s do not support variable positional parameters (i.e., *args)",
+    ),
     "read_only_array_written": (
         ValueError,
         "Argument {position} of kernel '{kernel}': the array for '{name}' is "
         "read-only, and the kernel writes to it",
+    ),
+    "real_func_argument_has_no_address": (
+        TaichiSyntaxError,
+        "Argument '{name}' is passed by reference: it must be a variable, or an element of a "
+        "field or array, of type {dtype}, and not the value {got}",
+    ),
+    "real_func_argument_is_no_array": (
+        TaichiTypeError,
+        "Expected ndarray in the kernel argument for argument {name}, got {got}",
+    ),
+    "real_func_argument_of_other_type": (
+        TaichiTypeError,
+        "Argument '{name}' of type {got} cannot be converted into required type {needed}",
+    ),
+    "real_func_instances_without_end": (
+        TaichiCompilationError,
+        "Each call makes a function for new template arguments, without end: {chain}. Pass what "
+        "changes from call to call by value.",
+    ),
+    "real_func_parameter_must_annotated": (
+        TaichiSyntaxError,
+        "Taichi function `{function}` parameter `{name}` must be type annotated",
+    ),
+    "real_func_reference_of_other_type": (
+        TaichiTypeError,
+        "Argument '{name}' is a reference to {dtype}: what is passed is of type {got}, and nothing "
+        "is converted on the way back",
+    ),
+    "real_func_template_is_not_known": (
+        TaichiSyntaxError,
+        "Template argument '{name}' of a real function must be known when it is compiled. Pass "
+        "values of the kernel by value, or its variables by reference (ti.ref).",
+    ),
+    "reference_to_no_scalar": (
+        TaichiSyntaxError,
+        "Parameter '{name}' is a reference to {of}: only scalars are passed by reference",
     ),
     "scalar_argument_of_wrong_type": (
         TaichiRuntimeTypeError,

@@ -95,7 +95,7 @@ ROWS = {
     "functions_inlined_without_end": (
         TaichiCompilationError,
         "The functions of this kernel call each other without end while they are "
-        "inlined. Use @ti.real_func for recursion at run time.",
+        "inlined: {chain}. Use @ti.real_func for recursion at run time.",
     ),
     "hand_side_not_matrix": (TaichiCompilationError, "{side} hand side is not a matrix: {type}"),
     "index_out_range_for_size": (
@@ -120,19 +120,7 @@ ROWS = {
         "kernels. Note that some methods provided by the Taichi standard library may "
         "invoke kernels, and please move their invocations to Python-scope.",
     ),
-    "keyword_parameters": (
-        TaichiSyntaxError,
-        "Taichi kernels and functions do not support keyword parameters",
-    ),
     "no_function_definition": (TaichiSyntaxError, "'{name}' is no function that `def` defines"),
-    "variable_keyword_parameters": (
-        TaichiSyntaxError,
-        "Taichi kernels and functions do not support variable keyword parameters (i.e., **kwargs)",
-    ),
-    "variable_positional_parameters": (
-        TaichiSyntaxError,
-        "Taichi kernels and functions do not support variable positional parameters (i.e., *args)",
-    ),
     "name_not_bound_yet_enclosing_function": (
         TaichiNameError,
         'Name "{name}" is not bound yet in the enclosing function',

@@ -82,9 +82,18 @@ ROWS = {
         TaichiSyntaxError,
         "Kernel has a return type but does not have a return statement",
     ),
-    "kernel_that_returns_values_returned": (
+    "returns_other_number_of_values": (
         TaichiRuntimeTypeError,
-        "A kernel that returns {count} values returned {value!r}",
+        "A {kind} that returns {count} values returned {value!r}",
+    ),
+    "function_returns_nothing": (
+        TaichiSyntaxError,
+        "Function has a return type but does not have a return statement",
+    ),
+    "function_with_return_value_must_annotated": (
+        TaichiSyntaxError,
+        "A function with a return value must be annotated with a return type, e.g. def "
+        "func() -> ti.f32",
     ),
     "kernel_with_return_value_must_annotated": (
         TaichiSyntaxError,

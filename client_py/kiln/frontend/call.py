@@ -9,7 +9,7 @@ from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from ..func import BoundFunc, Func
 from ..static import static, static_assert
-from . import display
+from . import display, real_function
 from .context import ArrayArgument
 from .expr import Expr, Ref
 from .expression import spread
@@ -79,6 +79,8 @@ def _inline(t, node, func, leading):
             keywords[keyword.arg] = value
     t.at(node)
     arguments = func.bind(args, keywords)
+    if func.is_real:
+        return real_function.call(t.ctx, func, arguments, bool(leading))
     result = inline(t.ctx, func, arguments, t.span(node), bool(leading))
     t.at(node)
     return result

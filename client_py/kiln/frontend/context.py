@@ -68,7 +68,6 @@ class BuildContext:
         self.num_parallel = 0
         self.depth = 0
         self.loop_config = {}  # of the next loop
-        self.inline_depth = 0
         self._default_int = config.default_ip
         self._default_float = config.default_fp
         self._type_ids = {}
@@ -80,6 +79,24 @@ class BuildContext:
         self.current_span = 0
         self._names = {}
         self.struct_types = {}  # type id -> StructType, for methods
+        self.functions = {}  # real functions made: what they are made for -> (number, returns)
+        self.function_chain = []  # names of functions being transformed, outermost first
+
+    def keep(self, value):
+        """Lets no other object take the value's identity while the kernel is built."""
+        self._keep.append(value)
+
+    def enter_function(self, name):
+        """From now on nodes are of a function that may be called from anywhere: its loops are
+        serial, its variables its own. Answers what `leave_function` needs."""
+        outside = (self.parallel, self.depth, self.loop_config)
+        self.parallel, self.depth, self.loop_config = 0, 1, {}
+        self.function_chain.append(name)
+        return outside
+
+    def leave_function(self, outside):
+        self.function_chain.pop()
+        self.parallel, self.depth, self.loop_config = outside
 
     # --- types
 

@@ -99,6 +99,8 @@ def _refuse_dynamic_if(t, loop, what):
 
 
 def return_(t, node):
+    if t.is_real:
+        return _return_from_real(t, node)
     if t.dynamic:
         raise say.return_inside_non_static_if_for()
     value = None if node.value is None else t.visit(node.value)
@@ -111,6 +113,19 @@ def return_(t, node):
         else:
             t.result = _converted_result(t, value)
     t.status = RETURNED
+
+
+def _return_from_real(t, node):
+    """Anywhere, as often as one likes."""
+    value = None if node.value is None else t.visit(node.value)
+    if value is None and t.returns:
+        raise say.function_returns_nothing()
+    if value is not None and not t.returns:
+        raise say.function_with_return_value_must_annotated()
+    t.at(node)
+    t.builder.return_([] if value is None else _result_nodes(t, value, "function"))
+    t.result = True
+    t.status = ENDED
 
 
 def _converted_result(t, value):
@@ -131,11 +146,14 @@ def _converted_one(t, value, of):
 def _return_from_kernel(t, value):
     if not t.returns:
         raise say.kernel_with_return_value_must_annotated()
+    t.builder.return_(_result_nodes(t, value, "kernel"))
+
+
+def _result_nodes(t, value, kind):
     values = [value] if len(t.returns) == 1 else value
     if not isinstance(values, (list, tuple)) or len(values) != len(t.returns):
-        raise say.kernel_that_returns_values_returned(count=len(t.returns), value=value)
-    nodes = [_result_node(t, v, r) for v, r in zip(values, t.returns)]
-    t.builder.return_(nodes)
+        raise say.returns_other_number_of_values(kind=kind, count=len(t.returns), value=value)
+    return [_result_node(t, v, r) for v, r in zip(values, t.returns)]
 
 
 def _result_node(t, value, of):

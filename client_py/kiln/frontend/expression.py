@@ -7,6 +7,7 @@ from .. import types as ti_types
 from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from .expr import OPS, Expr, Ref
+from .pack import PackArgument
 from .struct_value import StructRef
 from .subscript import subscript
 from .tensor import attribute, attribute_address
@@ -292,6 +293,8 @@ def python_attribute(t, base, attr):
         from .loops import field_filler
 
         return field_filler(base)
+    if base.__class__ is PackArgument:
+        return base.member(attr)
     try:
         value = getattr(base, attr)
     except AttributeError as error:

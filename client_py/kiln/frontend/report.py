@@ -7,6 +7,27 @@ from ..diagnostics import say
 from ..errors import TaichiCompilationError, TaichiTypeError
 
 _WIDTH = 100
+# As many functions deep a call of one more is taken for recursion without end.
+CHAIN_LIMIT = 200
+_MOST_CALLS = 16  # that an error shows
+
+
+def cycle(chain):
+    """The names of a chain of calls, from the last time that its end was met."""
+    start = next((i for i in range(len(chain) - 2, -1, -1) if chain[i] == chain[-1]), 0)
+    return " -> ".join(chain[start:])
+
+
+def folded(text):
+    """An error's text, of whose calls the middle ones are left out where there are many."""
+    import re
+
+    calls = re.split(r"^(?=File \")", text, flags=re.MULTILINE)
+    if len(calls) <= _MOST_CALLS:
+        return text
+    half = _MOST_CALLS // 2
+    left_out = len(calls) - 2 * half
+    return "".join([*calls[:half], f"[{left_out} more calls]\n", *calls[-half:]])
 
 
 def position(source, node):
@@ -51,7 +72,10 @@ def located(source, node, error):
     if isinstance(error, _native.BuilderError):
         return TaichiTypeError(where + str(error))
     if isinstance(error, RecursionError):
-        return TaichiCompilationError(where + str(say.functions_inlined_without_end()))
+        from . import active
+
+        chain = cycle(active.context().function_chain)
+        return TaichiCompilationError(where + str(say.functions_inlined_without_end(chain=chain)))
     return TaichiCompilationError(where + _foreign(error))
 
 

@@ -34,6 +34,9 @@ _HERE = __file__.rsplit("/", 2)[0] + "/"
 _NESTED_FSTRINGS = sys.version_info >= (3, 12)
 EMPTY = type("EMPTY", (), {"__repr__": lambda self: "<no default>"})()
 
+# Of code.co_flags.
+_VAR_POSITIONAL, _VAR_KEYWORD = 4, 8
+
 _files = {}  # path -> (size and time, lines)
 
 
@@ -66,12 +69,22 @@ def _file_lines(path, module_globals):
 
 
 class Parameter:
+    """One parameter of a function; its text is how errors name it."""
+
     __slots__ = ("annotation", "default", "name")
 
     def __init__(self, name, annotation, default):
         self.name = name
         self.annotation = annotation
         self.default = default
+
+    def __str__(self):
+        if self.annotation is EMPTY:
+            return self.name
+        of = self.annotation
+        to_string = getattr(of, "to_string", None)
+        shown = to_string() if to_string else getattr(of, "__name__", None) or str(of)
+        return f"{self.name} : {shown}"
 
 
 class FunctionSource:
@@ -82,7 +95,7 @@ class FunctionSource:
     returns: the return annotation, EMPTY if none.
     """
 
-    def __init__(self, fn):
+    def __init__(self, fn, kind="function"):
         self.fn = fn
         self.name = fn.__name__
         code = fn.__code__
@@ -92,8 +105,7 @@ class FunctionSource:
         self._block = MISSING
         self._text = None
         self._tree = None
-        if code.co_flags & 0x0C or code.co_kwonlyargcount:
-            _refuse_parameters(code)
+        _check_parameters(code, kind)
         self._mutable = None
         self._asked = []  # what `_mutable` depends on: (node, its value)
         self._ctx = None  # while that is found out
@@ -392,12 +404,15 @@ _PURE_METHODS = frozenset(
 )
 
 
-def _refuse_parameters(code):
-    if code.co_flags & 0x04:
-        raise say.variable_positional_parameters()
-    if code.co_flags & 0x08:
-        raise say.variable_keyword_parameters()
-    raise say.keyword_parameters()
+def _check_parameters(code, kind):
+    if code.co_flags & _VAR_KEYWORD:
+        raise say.parameters_variable_keyword(kind=kind)
+    if code.co_flags & _VAR_POSITIONAL:
+        raise say.parameters_variable_positional(kind=kind)
+    if code.co_kwonlyargcount:
+        raise say.parameters_keyword_only(kind=kind)
+    if code.co_posonlyargcount:
+        raise say.parameters_positional_only(kind=kind)
 
 
 def _indent(line):

@@ -31,7 +31,6 @@ from .struct_value import StructRef
 NORMAL, ENDED, BREAK, CONTINUE, RETURNED = range(5)
 
 _MISSING = object()
-_INLINE_LIMIT = 200
 
 
 class RefList(list):
@@ -79,6 +78,7 @@ class Transformer:
         "immutable",
         "inlined_at",
         "is_kernel",
+        "is_real",
         "loops",
         "mutable",
         "names",
@@ -98,11 +98,12 @@ class Transformer:
         self.builder = ctx.builder
         self.source = source
         self.is_kernel = is_kernel
+        self.is_real = False  # a function of the kernel of its own
         self.mutable = source.mutable(ctx)
         self.names = {}
         self.outside = ctx.outside_of(source)
         self.undo = []  # (name, what it meant before), newest last
-        self.immutable = ()  # parameters of a kernel
+        self.immutable = ()  # parameters of a kernel or real function
         self.loops = []
         self.dynamic = 0  # run-time control flow around us, in this function
         self.static = 0  # inside of ti.static(…)
@@ -311,7 +312,7 @@ def build_kernel(ctx, source, arguments, returns):
             raise report.located(source, source.tree, say.kernel_returns_nothing())
     except (TaichiCompilationError, TaichiRuntimeTypeError) as error:
         cause = error.__cause__
-        raise type(error)("\n" + str(error)) from cause
+        raise type(error)("\n" + report.folded(str(error))) from cause
     finally:
         sys.setrecursionlimit(limit)
         active.enter(before)
@@ -326,9 +327,9 @@ def inline(ctx, func, arguments, inlined_at=0, is_method=False):
     if trace is not None:
         trace.enters(source)
     t = Transformer(ctx, source, False, inlined_at)
-    if ctx.inline_depth >= _INLINE_LIMIT:
-        raise RecursionError
-    ctx.inline_depth += 1
+    if len(ctx.function_chain) >= report.CHAIN_LIMIT:
+        raise say.functions_inlined_without_end(chain=report.cycle(ctx.function_chain))
+    ctx.function_chain.append(func.__name__)
     mutable = t.mutable
     for parameter, argument in zip(source.parameters, arguments):
         annotation = parameter.annotation
@@ -342,21 +343,12 @@ def inline(ctx, func, arguments, inlined_at=0, is_method=False):
         else:
             value = _bind(t, parameter, annotation, argument)
         t.names[parameter.name] = value
-    returns = source.returns
-    t.returns = () if returns is EMPTY or returns is None else return_types(returns)
+    t.returns = func.returns
     t.body()
-    ctx.inline_depth -= 1
+    if t.returns and t.result is None:
+        raise say.function_returns_nothing()
+    ctx.function_chain.pop()
     return t.result
-
-
-def return_types(annotation):
-    """The list of types that a return annotation names."""
-    args = getattr(annotation, "__args__", None)
-    if args is not None and getattr(annotation, "__origin__", None) is tuple:
-        return tuple(args)
-    if isinstance(annotation, (tuple, list)):
-        return tuple(annotation)
-    return (annotation,)
 
 
 def _bind(t, parameter, annotation, argument):

@@ -278,9 +278,13 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, const std::string
 // An atomic costs many times what a plain addition does, so for a loop that does little
 // else one thread alone beats many. The runtime measures which it is. Atomics of
 // the finish run once a chunk and do not matter.
-bool HasAtomics(ir::RangeTaskOp op) {
+bool HasAtomics(ir::RangeTaskOp op, const FunctionFacts& facts) {
   return op.getBody()
-      .walk([](ir::AtomicOp) { return mlir::WalkResult::interrupt(); })
+      .walk([&](mlir::Operation* inner) {
+        auto call = llvm::dyn_cast<ir::CallOp>(inner);
+        const bool found = llvm::isa<ir::AtomicOp>(inner) || (call && facts.HasAtomics(call));
+        return found ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
       .wasInterrupted();
 }
 
@@ -290,7 +294,7 @@ void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   task->set_block_dim(op.getBlockDim());
   const bool parallel = op.getMaxThreads() != 1;
   EmitRangeFunction(state, op, task->symbol(), parallel);
-  if (parallel && HasAtomics(op)) {
+  if (parallel && HasAtomics(op, state->facts)) {
     task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
     EmitRangeFunction(state, op, task->alone_symbol(), /*parallel=*/false);
   }
@@ -316,10 +320,9 @@ absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLa
   result.module = std::make_unique<llvm::Module>("kernel", context);
   result.module->setDataLayout(layout);
   result.module->setTargetTriple(triple);
-  llvm::SmallVector<mlir::Attribute> storages(kernel.getStorages().begin(),
-                                              kernel.getStorages().end());
-  KernelState state{result.module.get(), storages, AliasScopes(storages, context)};
+  KernelState state(kernel, result.module.get());
   for (mlir::Operation& op : kernel.getBody().front().without_terminator()) {
+    if (llvm::isa<ir::FunctionOp>(op)) continue;
     proto::Task task;
     task.set_symbol(absl::StrCat("task_", result.tasks.size()));
     if (auto range = llvm::dyn_cast<ir::RangeTaskOp>(op)) {
@@ -329,6 +332,7 @@ absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLa
     } else {
       state.unsupported = op.getName().getStringRef().str();
     }
+    EmitFunctions(&state);
     if (!state.unsupported.empty()) {
       return absl::UnimplementedError(absl::StrCat("no code for '", state.unsupported, "'"));
     }

@@ -37,7 +37,7 @@ FunctionEmitter::FunctionEmitter(KernelState* state, llvm::Function* function, b
       b_(BasicBlock::Create(function->getContext(), "start", function)),
       entry_builder_(llvm::BranchInst::Create(b_.GetInsertBlock(), entry_)) {
   return_block_ = BasicBlock::Create(function->getContext(), "return", function);
-  llvm::IRBuilder<>(return_block_).CreateRetVoid();
+  MakeReturnBlock();
 }
 
 BasicBlock* FunctionEmitter::NewBlock(const char* name) {
@@ -81,8 +81,8 @@ ir::YieldOp FunctionEmitter::EmitBlock(mlir::Block& block) {
       BranchTo(loops_.back().next, loops_.back().next_values, ValuesOf(next.getValues()));
     } else if (auto leave = llvm::dyn_cast<ir::BreakOp>(op)) {
       BranchTo(loops_.back().exit, loops_.back().exit_values, ValuesOf(leave.getValues()));
-    } else if (llvm::isa<ir::ReturnOp>(op)) {
-      b_.CreateBr(return_block_);
+    } else if (auto end = llvm::dyn_cast<ir::ReturnOp>(op)) {
+      BranchTo(return_block_, return_values_, ValuesOf(end.getValues()));
     } else {
       EmitOp(op);
     }
@@ -149,6 +149,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
         EmitReport(op, o.getNode(), o.getValues(), o.getCounts(), kPrintEntry);
       })
       .Case([&](ir::AssertOp o) { EmitAssert(o); })
+      .Case([&](ir::CallOp o) { EmitCall(o); })
       .Default([&](mlir::Operation*) {
         auto results = EmitScalarOp(b_, op, ValuesOf(op.getOperands()));
         if (results.empty() && state_->unsupported.empty()) {
@@ -308,7 +309,7 @@ void FunctionEmitter::EmitAssert(ir::AssertOp op) {
   b_.CreateCondBr(ValueOf(op.getCondition()), passed, failed);
   b_.SetInsertPoint(failed);
   EmitReport(*op, op.getNode(), op.getValues(), op.getCounts(), kFailEntry);
-  b_.CreateBr(return_block_);
+  ReturnZeros();
   b_.SetInsertPoint(passed);
 }
 

@@ -1,8 +1,9 @@
-// Emits the ops of one task, or of its bounds, into an LLVM function. Private to
-// this directory.
+// Emits the ops of one task, of its bounds, or of a function of the kernel, into an
+// LLVM function. Private to this directory.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_FUNCTION_EMITTER_H_
 #define KILN_SERVER_COMPILER_CODEGEN_FUNCTION_EMITTER_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include "llvm/IR/Module.h"
 #include "server/compiler/codegen/affine.h"
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/dialect/function_facts.h"
 
 namespace kiln {
 
@@ -39,24 +41,45 @@ class AliasScopes {
 
 // What all functions of a kernel share.
 struct KernelState {
+  KernelState(ir::KernelOp kernel, llvm::Module* module);
+
   llvm::Module* module;
   llvm::SmallVector<mlir::Attribute> storages;
   AliasScopes scopes;
+  FunctionFacts facts;
   bool has_effects = false;
   bool can_fail = false;
   std::string unsupported;  // name of the first op without an emission
+
+  // A function of the kernel, in code that others run at the same time (atomics are
+  // atomic) or that runs alone; made when it is first called, emitted later.
+  struct Function {
+    ir::FunctionOp op;
+    bool parallel;
+    llvm::Function* code;
+  };
+  llvm::Function* FunctionFor(ir::CallOp call, bool parallel);
+  std::vector<ir::FunctionOp> functions;  // by number
+  std::map<std::pair<uint64_t, bool>, llvm::Function*> made;
+  std::vector<Function> pending;
 };
+
+// Emits the functions that are called from what was emitted. functions.cc.
+void EmitFunctions(KernelState* state);
 
 class FunctionEmitter {
  public:
-  // `function` takes the context first. `parallel`: others run the same task.
+  // `function` takes the context first. `parallel`: others run the same task. Returns
+  // hand the function's results on, if its type has any.
   FunctionEmitter(KernelState* state, llvm::Function* function, bool parallel);
 
   llvm::IRBuilder<>& builder() { return b_; }
   AffineReader& indices() { return indices_; }
   void Map(mlir::Value value, llvm::Value* to) { values_[value] = to; }
+  // An address of a function's caller: nothing is known of the memory.
+  void MapAddress(mlir::Value address, llvm::Value* to) { addresses_[address] = {to, kUnknown}; }
   llvm::Value* ValueOf(mlir::Value value) const { return values_.lookup(value); }
-  // Where return and failures go; holds no instruction but the final `ret`.
+  // Where return and failures go; holds results and `ret`.
   llvm::BasicBlock* return_block() const { return return_block_; }
   void set_thread(llvm::Value* thread) { thread_ = thread; }
 
@@ -91,6 +114,7 @@ class FunctionEmitter {
   };
   static constexpr int kLocal = INT32_MIN;  // LLVM knows enough of allocas
   static constexpr int kAnyBase = INT32_MIN + 1;
+  static constexpr int kUnknown = INT32_MIN + 2;  // the caller's, or shared
 
   void EmitOp(mlir::Operation& op);
   void EmitIf(ir::IfOp op);
@@ -100,6 +124,12 @@ class FunctionEmitter {
                   std::optional<llvm::ArrayRef<int64_t>> counts, int entry);
   void CopyToSlots(mlir::Value array, int64_t count, llvm::Value* slots);
   void EmitAssert(ir::AssertOp op);
+  // Ends the block: the function returns zeros because something failed.
+  void ReturnZeros();
+
+  // functions.cc
+  void MakeReturnBlock();
+  void EmitCall(ir::CallOp op);
   llvm::Value* EmitRandom(ir::RandomOp op);
 
   // memory.cc
@@ -135,6 +165,7 @@ class FunctionEmitter {
   bool parallel_;
   llvm::BasicBlock* entry_;
   llvm::BasicBlock* return_block_;
+  llvm::SmallVector<llvm::PHINode*, 4> return_values_;
   llvm::IRBuilder<> b_;
   llvm::IRBuilder<> entry_builder_;  // loads of arguments and allocas: before all code
   llvm::Value* thread_ = nullptr;

@@ -269,9 +269,7 @@ Value* FunctionEmitter::Alloca(llvm::Type* type, int64_t count) {
 }
 
 void FunctionEmitter::Tag(const Address& address, llvm::Instruction* access) {
-  if (address.memory != kLocal && address.memory != kAnyBase) {
-    state_->scopes.Tag(access, address.memory);
-  }
+  if (address.memory > kUnknown) state_->scopes.Tag(access, address.memory);
 }
 
 Value* FunctionEmitter::Load(const Address& address, mlir::Type type) {

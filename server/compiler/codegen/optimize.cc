@@ -28,6 +28,7 @@ namespace {
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
 constexpr char kDevicePrefix[] = "kiln_";
+constexpr char kFunctionPrefix[] = "function_";  // functions.cc
 // LLVM calls these by name where it lowers f16.
 constexpr const char* kHalfFunctions[] = {"__extendhfsf2", "__truncsfhf2", "__truncdfhf2"};
 
@@ -127,6 +128,8 @@ absl::Status TargetCode::LinkDeviceLibrary(llvm::Module& module,
     f.addFnAttr("target-cpu", cpu);
     f.addFnAttr("no-trapping-math", "true");
     f.addFnAttr("prefer-vector-width", "256");
+    // Recursion that does not end meets the stack's guard page, however large a frame is.
+    f.addFnAttr("probe-stack", "inline-asm");
     if (llvm::is_contained(exported, f.getName())) continue;
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
     if (f.getName().starts_with("kiln_random")) f.addFnAttr(llvm::Attribute::AlwaysInline);
@@ -147,7 +150,10 @@ void TargetCode::Optimize(llvm::Module& module) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  const char* text = PipelineText(state_->options.level);
+  const bool has_functions = llvm::any_of(module, [](const llvm::Function& f) {
+    return !f.isDeclaration() && f.getName().starts_with(kFunctionPrefix);
+  });
+  const std::string text = PipelineText(state_->options.level, has_functions);
   if (llvm::Error error = builder.parsePassPipeline(passes, text)) {
     llvm::report_fatal_error(std::move(error));
   }

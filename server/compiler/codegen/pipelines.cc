@@ -12,8 +12,15 @@ constexpr char kSimple[] =
     "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," KILN_INSTCOMBINE
     ",loop-mssa(loop-rotate,licm),simplifycfg)";
 
-// LLVM's -O3 without what kernels have no use for: the call graph (all calls are
-// inlined by now or stay), globals, exceptions, recursion, profiles.
+// Before the others where a kernel has functions: callees first, each as far as it takes
+// to know its size, tail calls as loops, then what is small goes into its callers.
+constexpr char kInline[] =
+    "always-inline,globaldce,"
+    "cgscc(function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg," KILN_INSTCOMBINE
+    ",tailcallelim),inline,function-attrs),globaldce,";
+
+// LLVM's -O3 without what kernels have no use for: the call graph, globals, exceptions,
+// profiles.
 constexpr char kFull[] =
     "always-inline,globaldce,"
     "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg<switch-range-to-icmp>"
@@ -37,6 +44,9 @@ constexpr char kFull[] =
 
 }  // namespace
 
-const char* PipelineText(int level) { return level == 0 ? kNone : level == 1 ? kSimple : kFull; }
+std::string PipelineText(int level, bool has_functions) {
+  if (level == 0) return kNone;
+  return std::string(has_functions ? kInline : "") + (level == 1 ? kSimple : kFull);
+}
 
 }  // namespace kiln

@@ -3,9 +3,12 @@
 #ifndef KILN_SERVER_COMPILER_CODEGEN_PIPELINES_H_
 #define KILN_SERVER_COMPILER_CODEGEN_PIPELINES_H_
 
+#include <string>
+
 namespace kiln {
 
-const char* PipelineText(int level);
+// `has_functions`: the module has functions that tasks call.
+std::string PipelineText(int level, bool has_functions);
 
 }  // namespace kiln
 

@@ -135,6 +135,25 @@ def Kiln_KernelOp : Kiln_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
   let assemblyFormat = "$sym_name `storages` $storages `results` $results attr-dict-with-keyword $body";
 }
 
+def Kiln_FunctionOp : Kiln_CustomOp<"function", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "a function of the kernel, which its code and functions call by number";
+  let description = [{
+      kiln.function 0 (%n : i32, %at : !kiln.addr<f32>) -> (i32) { ... kiln.return %n : i32 }
+    Arguments are scalars, and addresses that are good for the length of the call.
+  }];
+  let arguments = (ins I64Attr:$number, TypeArrayAttr:$results);
+  let regions = (region SizedRegion<1>:$body);
+}
+
+def Kiln_CallOp : Kiln_Op<"call"> {
+  let summary = "calls a function of the kernel";
+  let arguments = (ins I64Attr:$callee,
+                       Variadic<AnyTypeOf<[Kiln_Scalar, Kiln_Addr]>>:$arguments);
+  let results = (outs Variadic<Kiln_Scalar>:$results);
+  let assemblyFormat = [{ $callee `(` $arguments `)` attr-dict `:`
+      functional-type($arguments, $results) }];
+}
+
 def Kiln_ArgumentOp : Kiln_Op<"argument", [Pure]> {
   let summary = "the scalar in an argument slot, or in the one `index` slots on";
   let arguments = (ins I64Attr:$slot, Optional<I32>:$index);
@@ -331,10 +350,7 @@ class Kiln_Terminator<string mnemonic, list<Trait> traits = []>
 def Kiln_YieldOp : Kiln_Terminator<"yield", [Pure]> { let summary = "ends a block of an if, bounds or finish"; }
 def Kiln_ContinueOp : Kiln_Terminator<"continue"> { let summary = "ends an iteration"; }
 def Kiln_BreakOp : Kiln_Terminator<"break"> { let summary = "ends a loop"; }
-def Kiln_ReturnOp : Kiln_Op<"return", [Terminator]> {
-  let summary = "ends the kernel or task";
-  let assemblyFormat = "attr-dict";
-}
+def Kiln_ReturnOp : Kiln_Terminator<"return"> { let summary = "ends the kernel, task or function"; }
 
 // --- Tasks ---------------------------------------------------------------------
 

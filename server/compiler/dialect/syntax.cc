@@ -105,6 +105,34 @@ void LoopOp::print(OpAsmPrinter& printer) {
 llvm::SmallVector<mlir::Region*> ForOp::getLoopRegions() { return {&getBodyRegion()}; }
 llvm::SmallVector<mlir::Region*> LoopOp::getLoopRegions() { return {&getBodyRegion()}; }
 
+// --- function ---------------------------------------------------------------------
+
+ParseResult FunctionOp::parse(OpAsmParser& parser, OperationState& result) {
+  mlir::IntegerAttr number;
+  Vector<Argument> arguments;
+  Vector<mlir::Type> types;
+  if (parser.parseAttribute(number, parser.getBuilder().getI64Type(), "number",
+                            result.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
+      parser.parseOptionalArrowTypeList(types) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes)) {
+    return mlir::failure();
+  }
+  result.addAttribute("results", parser.getBuilder().getTypeArrayAttr(types));
+  return ParseBody(parser, result, arguments);
+}
+
+void FunctionOp::print(OpAsmPrinter& printer) {
+  printer << " " << getNumber() << " (";
+  llvm::interleaveComma(getBody().getArguments(), printer,
+                        [&](mlir::BlockArgument a) { printer << a << " : " << a.getType(); });
+  printer << ")";
+  llvm::SmallVector<mlir::Type> types(getResults().getAsValueRange<mlir::TypeAttr>());
+  printer.printOptionalArrowTypeList(types);
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"number", "results"});
+  PrintBody(printer, getBodyRegion());
+}
+
 // --- parallel_for ----------------------------------------------------------------
 
 ParseResult ParallelForOp::parse(OpAsmParser& parser, OperationState& result) {

@@ -26,7 +26,7 @@ void Lowering::CheckBounds(const Node& node, const Scalars& indices) {
         b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ult, index, extent);
     inside = inside ? b_.create<mlir::arith::AndIOp>(loc_, inside, here) : here;
   }
-  b_.create<ir::AssertOp>(loc_, inside, node_, values, mlir::DenseI64ArrayAttr());
+  b_.create<ir::AssertOp>(loc_, inside, Number(), values, mlir::DenseI64ArrayAttr());
 }
 
 // assert 0 <= index < extent for each run-time index of a matrix that is a value or a local;
@@ -43,7 +43,7 @@ void Lowering::CheckElement(const Node& node, const std::vector<uint32_t>& shape
     inside = inside ? b_.create<arith::AndIOp>(loc_, inside, here) : here;
   }
   values.append(extents);
-  b_.create<ir::AssertOp>(loc_, inside, node_, values, mlir::DenseI64ArrayAttr());
+  b_.create<ir::AssertOp>(loc_, inside, Number(), values, mlir::DenseI64ArrayAttr());
 }
 
 // Division by zero, shifts by what is no number of bits, signed overflow. Unsigned arithmetic
@@ -76,7 +76,7 @@ void Lowering::CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir:
   }
   mlir::Value right = b_.create<arith::XOrIOp>(loc_, wrong, Int(b_.getI1Type(), 1));
   mlir::Value number = Int32(op);
-  b_.create<ir::AssertOp>(loc_, right, node_,
+  b_.create<ir::AssertOp>(loc_, right, Number(),
                           mlir::ValueRange({ToInt64(scalar, x), ToInt64(scalar, y), number}),
                           mlir::DenseI64ArrayAttr());
 }

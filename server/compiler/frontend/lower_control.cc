@@ -35,7 +35,7 @@ mlir::Value Lowering::AxisExtent(int storage, int axis, mlir::Type type) {
 // --- Loops -------------------------------------------------------------------------
 
 bool Lowering::IsParallel(const proto::LoopConfig& config) const {
-  return depth_ == 1 && !config.serialize();
+  return number_ == 0 && depth_ == 1 && !config.serialize();
 }
 
 // A break of the loop whose block this is.
@@ -274,6 +274,7 @@ void Lowering::Yield(const Node& node) {
 // --- What leaves the kernel ----------------------------------------------------------
 
 void Lowering::Return(const Node& node) {
+  if (number_ != 0) return ReturnFromFunction(node);
   uint64_t slot = 0;
   for (int i = 0; i < node.operands_size(); ++i) {
     const Scalars& pieces = Operand(node, i);
@@ -316,7 +317,7 @@ Scalars Lowering::AllOperands(const Node& node, int first, mlir::DenseI64ArrayAt
 void Lowering::Print(const Node& node) {
   mlir::DenseI64ArrayAttr counts;
   const Scalars values = AllOperands(node, 0, &counts);
-  b_.create<ir::PrintOp>(loc_, node_, values, counts);
+  b_.create<ir::PrintOp>(loc_, Number(), values, counts);
 }
 
 void Lowering::Assert(const Node& node) {
@@ -324,7 +325,7 @@ void Lowering::Assert(const Node& node) {
   mlir::Value condition = ConvertTo(proto::U1, ScalarOf(node.operands(0)), Operand(node, 0)[0]);
   mlir::DenseI64ArrayAttr counts;
   const Scalars values = AllOperands(node, 1, &counts);
-  b_.create<ir::AssertOp>(loc_, condition, node_, values, counts);
+  b_.create<ir::AssertOp>(loc_, condition, Number(), values, counts);
 }
 
 }  // namespace kiln

@@ -10,15 +10,17 @@ namespace {
 
 // The scalar of each component: from an access where there is one (only the kernel's
 // type table knows structs), else from the element itself.
-std::vector<Scalar> ComponentScalars(const proto::CompileUnit& unit,
-                                     const std::vector<uint32_t>& nodes, const TypeTable& types,
-                                     int param, const proto::Type& element) {
+std::vector<Scalar> ComponentScalars(const proto::CompileUnit& unit, const ReachedNodes& nodes,
+                                     const TypeTable& types, int param,
+                                     const proto::Type& element) {
   std::vector<Scalar> scalars;
-  for (uint32_t id : nodes) {
-    const proto::Node& node = unit.kernel().body().nodes(id);
-    if (node.kind() != proto::GLOBAL || node.index() != static_cast<uint64_t>(param)) continue;
-    types.AppendScalars(node.type(), &scalars);
-    return scalars;
+  for (size_t function = 0; function < nodes.size(); ++function) {
+    for (uint32_t id : nodes[function]) {
+      const proto::Node& node = FunctionAt(unit, function).nodes(id);
+      if (node.kind() != proto::GLOBAL || node.index() != static_cast<uint64_t>(param)) continue;
+      types.AppendScalars(node.type(), &scalars);
+      return scalars;
+    }
   }
   uint64_t count = element.scalar() == proto::SCALAR_NONE ? 0 : 1;
   for (uint32_t extent : element.shape()) count *= extent;
@@ -94,27 +96,29 @@ std::vector<int> AliasSets(const proto::CompileUnit& unit) {
 
 // Accesses of one parameter have one type, of as many scalars as the storage has
 // components: the one that ComponentScalars finds first stands for all.
-absl::Status CheckAccesses(const proto::CompileUnit& unit, const std::vector<uint32_t>& nodes,
+absl::Status CheckAccesses(const proto::CompileUnit& unit, const ReachedNodes& nodes,
                            const TypeTable& types) {
   const proto::Function& body = unit.kernel().body();
   std::vector<uint32_t> type_of_param(body.params_size());
-  for (uint32_t id : nodes) {
-    const proto::Node& node = body.nodes(id);
-    if (node.kind() != proto::GLOBAL) continue;
-    const proto::Storage& storage = unit.storages(body.params(node.index()).storage());
-    uint32_t& type = type_of_param[node.index()];
-    if (type == 0) type = node.type();
-    const uint64_t scalars = types.NumScalars(node.type());
-    if (type != node.type() ||
-        (storage.has_dense() && scalars != uint64_t(storage.dense().components_size()))) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("node ", id, " (global): its type is not that of its storage"));
+  for (size_t function = 0; function < nodes.size(); ++function) {
+    for (uint32_t id : nodes[function]) {
+      const proto::Node& node = FunctionAt(unit, function).nodes(id);
+      if (node.kind() != proto::GLOBAL) continue;
+      const proto::Storage& storage = unit.storages(body.params(node.index()).storage());
+      uint32_t& type = type_of_param[node.index()];
+      if (type == 0) type = node.type();
+      const uint64_t scalars = types.NumScalars(node.type());
+      if (type != node.type() ||
+          (storage.has_dense() && scalars != uint64_t(storage.dense().components_size()))) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("node ", id, " (global): its type is not that of its storage"));
+      }
     }
   }
   return absl::OkStatus();
 }
 
-LoweredStorages LowerStorages(const proto::CompileUnit& unit, const std::vector<uint32_t>& nodes,
+LoweredStorages LowerStorages(const proto::CompileUnit& unit, const ReachedNodes& nodes,
                               const TypeTable& types, const ArgumentLayout& layout,
                               mlir::MLIRContext* context) {
   LoweredStorages out;

@@ -57,7 +57,9 @@ void Lowering::FindDeferred(uint32_t block) {
     }
     if (IsLarge(types_[node.type()])) {
       const bool is_load = node.kind() == proto::LOAD;
-      deferred_[id] = is_load || node.kind() == proto::PARAM || IsElementwise(node);
+      // A function's parameters are arrays of its callers'.
+      const bool is_argument = node.kind() == proto::PARAM && number_ == 0;
+      deferred_[id] = is_load || is_argument || IsElementwise(node);
       if (deferred_[id]) made[id] = writes_;
     }
     if (WritesMemory(node)) ++writes_;
@@ -124,7 +126,7 @@ mlir::Value Lowering::ElementAt(uint32_t id, const Index& at) {
   // What is reported meanwhile is about that node.
   const uint32_t user = std::exchange(node_, id);
   const mlir::Location user_loc =
-      std::exchange(loc_, mlir::Location(mlir::FileLineColLoc::get(file_, id, 0)));
+      std::exchange(loc_, mlir::Location(mlir::FileLineColLoc::get(file_, Number(), 0)));
   mlir::Value value;
   if (node.kind() == proto::LOAD) {
     const Place& place = places_[node.operands(0)];

@@ -14,7 +14,8 @@ proto::Diagnostic NotSupported(uint32_t node, const std::string& what) {
   proto::Diagnostic diagnostic;
   diagnostic.set_severity(proto::ERROR);
   diagnostic.set_kind(proto::KIND_UNSUPPORTED);
-  diagnostic.set_node(node);
+  diagnostic.set_function(FunctionOfNode(node));
+  diagnostic.set_node(NodeInFunction(node));
   diagnostic.set_message(what + " is not supported yet");
   return diagnostic;
 }
@@ -54,7 +55,10 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
     std::vector<proto::Diagnostic>* diagnostics) {
   ASSIGN_OR_RETURN(TypeTable types, TypeTable::FromProto(unit.kernel().types()));
   ASSIGN_OR_RETURN(ArgumentLayout layout, LayoutArguments(unit));
-  const std::vector<uint32_t> nodes = NodesInOrder(unit.kernel().body());
+  ReachedNodes nodes = {NodesInOrder(unit.kernel().body())};
+  for (const proto::Function& function : unit.kernel().functions()) {
+    nodes.push_back(NodesInOrder(function));
+  }
   RETURN_IF_ERROR(CheckAccesses(unit, nodes, types));
   LoweredStorages storages = LowerStorages(unit, nodes, types, layout, context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
@@ -67,9 +71,11 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
     return module;
   }
   ir::KernelOp kernel = MakeKernel(unit, layout, storages.attributes, *module);
-  Lowering(unit, types, layout, storages,
-           mlir::OpBuilder::atBlockEnd(&kernel.getBodyRegion().front()), diagnostics)
-      .LowerKernel(nodes);
+  const auto builder = mlir::OpBuilder::atBlockEnd(&kernel.getBodyRegion().front());
+  for (uint32_t number = 1; number < nodes.size(); ++number) {
+    LowerFunction(unit, number, types, layout, storages, nodes[number], builder, diagnostics);
+  }
+  Lowering(unit, 0, types, layout, storages, builder, diagnostics).LowerKernel(nodes[0]);
   return module;
 }
 
@@ -80,11 +86,12 @@ uint32_t NodeOf(mlir::Location location) {
 
 // --- Blocks ------------------------------------------------------------------------
 
-Lowering::Lowering(const proto::CompileUnit& unit, const TypeTable& types,
+Lowering::Lowering(const proto::CompileUnit& unit, uint32_t number, const TypeTable& types,
                    const ArgumentLayout& layout, const LoweredStorages& storages,
                    mlir::OpBuilder builder, std::vector<proto::Diagnostic>* diagnostics)
     : unit_(unit),
-      function_(unit.kernel().body()),
+      number_(number),
+      function_(FunctionAt(unit, number)),
       types_(types),
       layout_(layout),
       b_(builder),
@@ -116,7 +123,7 @@ void Lowering::LowerBlock(uint32_t block) {
   for (uint32_t id : function_.blocks(block).nodes()) {
     if (Terminated()) break;  // unreachable code
     node_ = id;
-    loc_ = mlir::FileLineColLoc::get(file_, id, 0);
+    loc_ = mlir::FileLineColLoc::get(file_, Number(), 0);
     LowerNode(id);
   }
   --depth_;
@@ -128,7 +135,7 @@ bool Lowering::Terminated() const {
 }
 
 void Lowering::Unsupported(const std::string& what) {
-  diagnostics_->push_back(NotSupported(node_, what));
+  diagnostics_->push_back(NotSupported(Number(), what));
 }
 
 // A local whose tensor some ELEMENT indexes by a run-time value lives in an array.
@@ -195,6 +202,8 @@ void Lowering::LowerNode(uint32_t id) {
     case proto::CHECKPOINT_BIT:
       return;
     case proto::REFERENCE:
+      places_[id] = Reference(node);
+      return;
     case proto::SNODE_ALLOCATE:
     case proto::SHARED_ARRAY: {
       Unsupported(std::string("'") + FindNode(node.kind())->spelling + "'");

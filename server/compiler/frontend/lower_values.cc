@@ -50,6 +50,8 @@ Scalars Lowering::LowerValue(const Node& node) {
       return Load(node);
     case proto::ATOMIC:
       return Atomic(node);
+    case proto::CALL:
+      return Call(node);
     case proto::STOP_GRADIENT:
     case proto::ASSUME_IN_RANGE:
     case proto::LOOP_UNIQUE:
@@ -126,6 +128,7 @@ void ForEachTensor(const TypeTable& types, TypeId id, llvm::function_ref<void(co
 // --- Handlers --------------------------------------------------------------------
 
 Scalars Lowering::Param(const Node& node) {
+  if (number_ != 0) return arguments_[node.index()];
   Scalars out;
   uint64_t slot = layout_.first_slot[node.index()];
   const auto append = [&](const Type& type) {

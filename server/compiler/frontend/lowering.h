@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lang/argument_layout.h"
+#include "lang/node_number.h"
 #include "lang/type.h"
 #include "mlir/IR/Builders.h"
 #include "proto/diagnostic.pb.h"
@@ -69,20 +70,34 @@ struct LoweredStorages {
   std::vector<int> of_param;
   std::string unsupported;  // what the compiler cannot do; empty: nothing
 };
-absl::Status CheckAccesses(const proto::CompileUnit& unit, const std::vector<uint32_t>& nodes,
+// The nodes of the body, then of each function, that blocks reach, in program order.
+using ReachedNodes = std::vector<std::vector<uint32_t>>;
+inline const proto::Function& FunctionAt(const proto::CompileUnit& unit, size_t number) {
+  return number == 0 ? unit.kernel().body() : unit.kernel().functions(static_cast<int>(number - 1));
+}
+absl::Status CheckAccesses(const proto::CompileUnit& unit, const ReachedNodes& nodes,
                            const TypeTable& types);
-LoweredStorages LowerStorages(const proto::CompileUnit& unit, const std::vector<uint32_t>& nodes,
+LoweredStorages LowerStorages(const proto::CompileUnit& unit, const ReachedNodes& nodes,
                               const TypeTable& types, const ArgumentLayout& layout,
                               mlir::MLIRContext* context);
 
+// Makes function `number` - 1 at the builder's place. lower_function.cc.
+void LowerFunction(const proto::CompileUnit& unit, uint32_t number, const TypeTable& types,
+                   const ArgumentLayout& layout, const LoweredStorages& storages,
+                   const std::vector<uint32_t>& nodes, mlir::OpBuilder builder,
+                   std::vector<proto::Diagnostic>* diagnostics);
+
 class Lowering {
  public:
-  Lowering(const proto::CompileUnit& unit, const TypeTable& types, const ArgumentLayout& layout,
-           const LoweredStorages& storages, mlir::OpBuilder builder,
+  // `number` 0: the kernel's body, else function number - 1.
+  Lowering(const proto::CompileUnit& unit, uint32_t number, const TypeTable& types,
+           const ArgumentLayout& layout, const LoweredStorages& storages, mlir::OpBuilder builder,
            std::vector<proto::Diagnostic>* diagnostics);
 
   // Lowers the kernel's body at the builder's place, kiln.return included.
   void LowerKernel(const std::vector<uint32_t>& nodes);
+  // Lowers a function's body; the builder's block has its arguments.
+  void LowerFunction(const std::vector<uint32_t>& nodes);
 
  private:
   using Node = proto::Node;
@@ -127,6 +142,11 @@ class Lowering {
   bool MayAlias(int storage, int other) const;
   Scalars Reduce(const Node& node);
   Scalars MatmulInLoops(const Node& node);
+
+  // lower_function.cc
+  Place Reference(const Node& node);
+  Scalars Call(const Node& node);
+  void ReturnFromFunction(const Node& node);
 
   // lower_memory.cc
   Place Local(const Node& node);
@@ -201,7 +221,11 @@ class Lowering {
   Scalars DenseExtents(int storage, mlir::Type type);  // per digit
   mlir::Value AxisExtent(int storage, int axis, mlir::Type type);
 
+  // Of the node being lowered, as reports name it.
+  uint32_t Number() const { return NodeNumber(number_, node_); }
+
   const proto::CompileUnit& unit_;
+  const uint32_t number_;
   const proto::Function& function_;
   const TypeTable& types_;
   const ArgumentLayout& layout_;
@@ -235,6 +259,9 @@ class Lowering {
   std::vector<Choice> choices_;
   absl::flat_hash_map<TypeId, std::unique_ptr<std::vector<Scalar>>> scalars_of_;
   std::vector<std::vector<uint32_t>> contiguous_;  // by storage; see IsContiguous
+  // Of a function, not of the kernel's body.
+  std::vector<Scalars> arguments_;  // by parameter: pieces, or the address
+  Scalars result_arrays_;           // where large tensors of the results go, in order
 };
 
 }  // namespace kiln

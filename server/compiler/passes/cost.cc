@@ -10,7 +10,7 @@ namespace kiln {
 namespace {
 
 // In quarters of a nanosecond, about a cycle.
-constexpr double kSimple = 1, kMemory = 2, kMath = 20, kAtomic = 20, kUnknownTrips = 16,
+constexpr double kSimple = 1, kMemory = 2, kMath = 20, kAtomic = 20, kCall = 50, kUnknownTrips = 16,
                  kMost = 4e9;
 
 double Trips(mlir::Operation& op) {
@@ -44,6 +44,7 @@ double OpCost(mlir::Operation& op) {
   if (llvm::isa<mlir::arith::ConstantOp>(op)) return 0;
   if (llvm::isa<mlir::math::MathDialect>(op.getDialect())) return kMath;
   if (llvm::isa<ir::LoadOp, ir::StoreOp>(op)) return kMemory;
+  if (llvm::isa<ir::CallOp>(op)) return kCall;
   if (llvm::isa<ir::AtomicOp, ir::RandomOp, ir::PrintOp>(op)) return kAtomic;
   return kSimple;
 }

@@ -5,13 +5,15 @@
 //     kiln.atomic addf %v, %x                 kiln.store %new, %x
 //   }
 //
-// That is: on a local of the same thread; outside parallel loops; and on a cell of a
+// That is: on a local of the same thread; in the kernel's serial code; and on a cell of a
 // storage that only one iteration of the parallel loop writes, because its indices are
 // the loop's own, and every other write of the loop to that storage has the same ones.
+// Functions may be called from parallel loops: only their locals are sure to be theirs.
 #include "llvm/ADT/MapVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/memory.h"
 #include "server/compiler/passes/passes.h"
 
@@ -104,7 +106,8 @@ bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
 
 class Demotion {
  public:
-  explicit Demotion(ir::KernelOp kernel) : kernel_(kernel), builder_(kernel.getContext()) {}
+  explicit Demotion(ir::KernelOp kernel)
+      : kernel_(kernel), builder_(kernel.getContext()), functions_(kernel) {}
 
   void Run() {
     llvm::MapVector<mlir::Operation*, llvm::SmallVector<ir::AtomicOp>> by_scope;
@@ -112,8 +115,9 @@ class Demotion {
     for (auto& [scope, atomics] : by_scope) {
       auto loop = llvm::dyn_cast<ir::ParallelForOp>(scope);
       llvm::SmallVector<ir::AtomicOp> shared;
+      const bool alone = scope == kernel_.getOperation();
       for (ir::AtomicOp atomic : atomics) {
-        if (!loop || IsOwnLocal(atomic, scope)) {
+        if (alone || IsOwnLocal(atomic, scope)) {
           Demote(atomic);
         } else {
           shared.push_back(atomic);
@@ -140,9 +144,7 @@ class Demotion {
     };
     // One entry for each distinct way to write, so that this stays linear in practice.
     llvm::SmallVector<Write> writes;
-    loop.walk([&](mlir::Operation* op) {
-      mlir::Value address = WrittenAddress(op);
-      if (!address) return;
+    const auto add = [&](mlir::Value address) {
       Write write{ClassOf(address), false, {}};
       write.own = ParseOwnCell(address, loop, &write.cell);
       for (const Write& known : writes) {
@@ -151,6 +153,13 @@ class Demotion {
         }
       }
       writes.push_back(std::move(write));
+    };
+    loop.walk([&](mlir::Operation* op) {
+      if (mlir::Value address = WrittenAddress(op)) add(address);
+      auto call = llvm::dyn_cast<ir::CallOp>(op);
+      if (!call) return;
+      if (functions_.TouchesMemory(call)) writes.push_back({});  // may be anywhere
+      for (mlir::Value argument : ReferenceArguments(call)) add(argument);
     });
     for (ir::AtomicOp atomic : atomics) {
       OwnCell cell;
@@ -179,6 +188,7 @@ class Demotion {
 
   ir::KernelOp kernel_;
   mlir::OpBuilder builder_;
+  FunctionFacts functions_;
 };
 
 struct DemoteAtomicsPass : mlir::PassWrapper<DemoteAtomicsPass, mlir::OperationPass<ir::KernelOp>> {

@@ -7,12 +7,14 @@
 // or loaded there, until something writes that may overlap. Ifs start from what is
 // known before them; loops from what is left of it once all writes of their body are
 // taken off. Other threads' plain writes are races, so they forbid nothing; atomics
-// count as writes. Two addresses are the same where they are one value, so run CSE
+// count as writes; a call writes where its references point, and to all but locals if
+// it touches memory at all. Two addresses are the same where they are one value, so run CSE
 // before.
 #include <algorithm>
 #include <vector>
 
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/memory.h"
 #include "server/compiler/passes/passes.h"
 
@@ -42,6 +44,11 @@ class Known {
     });
   }
 
+  void ForgetAllButLocals() {
+    llvm::erase_if(entries_,
+                   [](const Entry& entry) { return entry.cells.kind != MemoryClass::kLocal; });
+  }
+
   void Forget(llvm::ArrayRef<MemoryClass> written) {
     llvm::erase_if(entries_, [&](const Entry& entry) {
       return llvm::any_of(written,
@@ -61,6 +68,8 @@ class Known {
 
 class Forwarding {
  public:
+  explicit Forwarding(ir::KernelOp kernel) : functions_(kernel) {}
+
   void Run(mlir::Region& region, Known known) {
     for (mlir::Block& block : region) {
       for (mlir::Operation& op : llvm::make_early_inc_range(block)) Visit(op, &known);
@@ -81,6 +90,11 @@ class Forwarding {
       known->Add(store.getAddress(), store.getValue());
     } else if (mlir::Value address = WrittenAddress(&op)) {
       known->Forget(address);
+    } else if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {
+      if (functions_.TouchesMemory(call)) known->ForgetAllButLocals();
+      for (mlir::Value argument : ReferenceArguments(call)) known->Forget(argument);
+    } else if (llvm::isa<ir::FunctionOp>(op)) {
+      Run(op.getRegion(0), {});
     } else if (op.getNumRegions() > 0) {
       VisitRegions(op, known);
     }
@@ -96,20 +110,28 @@ class Forwarding {
 
   llvm::SmallVector<MemoryClass> Written(mlir::Operation& op) {
     llvm::SmallVector<MemoryClass> classes;
-    op.walk([&](mlir::Operation* inner) {
-      mlir::Value address = WrittenAddress(inner);
-      if (!address) return;
-      const MemoryClass cells = ClassOf(address);
+    const auto add = [&](const MemoryClass& cells) {
       if (!llvm::is_contained(classes, cells)) classes.push_back(cells);
+    };
+    op.walk([&](mlir::Operation* inner) {
+      if (mlir::Value address = WrittenAddress(inner)) add(ClassOf(address));
+      auto call = llvm::dyn_cast<ir::CallOp>(inner);
+      if (!call) return;
+      if (functions_.TouchesMemory(call)) add({});
+      for (mlir::Value argument : ReferenceArguments(call)) add(ClassOf(argument));
     });
     return classes;
   }
+
+  FunctionFacts functions_;
 };
 
 struct ForwardStoresPass : mlir::PassWrapper<ForwardStoresPass, mlir::OperationPass<ir::KernelOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ForwardStoresPass)
   llvm::StringRef getArgument() const override { return "forward-stores"; }
-  void runOnOperation() override { Forwarding().Run(getOperation().getBodyRegion(), {}); }
+  void runOnOperation() override {
+    Forwarding(getOperation()).Run(getOperation().getBodyRegion(), {});
+  }
 };
 
 }  // namespace

@@ -94,9 +94,18 @@ mlir::Value WrittenAddress(mlir::Operation* op) {
   return {};
 }
 
+llvm::SmallVector<mlir::Value, 2> ReferenceArguments(ir::CallOp call) {
+  llvm::SmallVector<mlir::Value, 2> addresses;
+  for (mlir::Value argument : call.getArguments()) {
+    if (llvm::isa<ir::AddrType>(argument.getType())) addresses.push_back(argument);
+  }
+  return addresses;
+}
+
 mlir::Operation* ParallelScope(mlir::Operation* op) {
   for (op = op->getParentOp();; op = op->getParentOp()) {
-    if (llvm::isa<ir::ParallelForOp, ir::RangeTaskOp, ir::SerialTaskOp, ir::KernelOp>(op)) {
+    if (llvm::isa<ir::ParallelForOp, ir::RangeTaskOp, ir::SerialTaskOp, ir::FunctionOp,
+                  ir::KernelOp>(op)) {
       return op;
     }
   }

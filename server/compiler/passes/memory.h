@@ -29,7 +29,10 @@ bool MayAlias(mlir::Value a, mlir::Value b);
 // The address that an op reads, writes or both; null for other ops.
 mlir::Value WrittenAddress(mlir::Operation* op);
 
-// The parallel loop or task that an op belongs to, or the kernel.
+// The addresses that a call passes: the callee may read and write there.
+llvm::SmallVector<mlir::Value, 2> ReferenceArguments(ir::CallOp call);
+
+// The parallel loop, task or function that an op belongs to, or the kernel.
 mlir::Operation* ParallelScope(mlir::Operation* op);
 
 // The flags of float arithmetic in a kernel: all that fast_math allows, or none.

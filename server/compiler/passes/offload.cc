@@ -7,7 +7,7 @@
 // What crosses from one task to another: constants, arguments, addresses and integer
 // arithmetic on them are computed again where they are used; other values, and locals,
 // live in the launch's temporaries. Bounds read only values stored by earlier tasks,
-// so that they can be computed again at any time.
+// so that they can be computed again at any time. Functions stay as they are, first.
 //
 // Needs: structured level, parallel loops only directly in the kernel. Leaves: only
 // tasks in the kernel, and its `temporary_bytes`.
@@ -49,6 +49,7 @@ class Offload {
       : kernel_(kernel), builder_(kernel.getContext()), body_(kernel.getBody().front()) {}
 
   mlir::LogicalResult Run() {
+    MoveFunctionsFirst();
     Number();
     MoveLocalsToTemporaries();
     if (failed(MakeTasks())) return mlir::failure();
@@ -60,11 +61,19 @@ class Offload {
   }
 
  private:
+  void MoveFunctionsFirst() {
+    const auto functions = llvm::to_vector(body_.getOps<ir::FunctionOp>());
+    for (ir::FunctionOp function : llvm::reverse(functions)) {
+      function->moveBefore(&body_, body_.begin());
+    }
+  }
+
   // The number of the task-to-be that each operation of the body will be part of.
   void Number() {
     int task = 0;
     bool serial = false;
     for (mlir::Operation& op : body_) {
+      if (llvm::isa<ir::FunctionOp>(op)) continue;
       const bool parallel = llvm::isa<ir::ParallelForOp>(op);
       if (parallel || !serial) ++task;
       serial = !parallel;
@@ -189,6 +198,7 @@ class Offload {
     int last = 0;
     for (mlir::Operation& op : body_) {
       const int number = task_of_.lookup(&op);
+      if (number == 0) continue;
       if (number != last) tasks.emplace_back();
       tasks.back().push_back(&op);
       last = number;
@@ -219,6 +229,7 @@ class Offload {
   void NameTasks() {
     int number = 0;
     for (mlir::Operation& task : body_) {
+      if (llvm::isa<ir::FunctionOp>(task)) continue;
       task.setAttr("task_name", builder_.getStringAttr("task_" + std::to_string(number++)));
     }
   }

@@ -21,6 +21,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/memory.h"
 #include "server/compiler/passes/passes.h"
 
@@ -70,17 +71,26 @@ mlir::TypedAttr Identity(mlir::OpBuilder& builder, AtomicKind kind, mlir::Type t
 
 class Reduction {
  public:
-  explicit Reduction(ir::RangeTaskOp task)
-      : task_(task), kernel_(task->getParentOfType<ir::KernelOp>()), builder_(task.getContext()) {}
+  Reduction(ir::RangeTaskOp task, const FunctionFacts& functions)
+      : task_(task),
+        kernel_(task->getParentOfType<ir::KernelOp>()),
+        builder_(task.getContext()),
+        functions_(functions) {}
 
   void Run() {
+    bool anywhere = false;  // a call that may touch any memory
     task_.getBody().walk([&](mlir::Operation* op) {
+      if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {
+        anywhere |= functions_.TouchesMemory(call);
+        for (mlir::Value argument : ReferenceArguments(call)) accesses_.push_back({op, argument});
+      }
       if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
         accesses_.push_back({op, load.getAddress()});
       } else if (mlir::Value address = WrittenAddress(op)) {
         accesses_.push_back({op, address});
       }
     });
+    if (anywhere) return;
     task_.getBody().walk([&](ir::AtomicOp atomic) { Collect(atomic); });
     for (Group& group : groups_) {
       if (IsAlone(group)) Reduce(group);
@@ -206,6 +216,7 @@ class Reduction {
   ir::RangeTaskOp task_;
   ir::KernelOp kernel_;
   mlir::OpBuilder builder_;
+  const FunctionFacts& functions_;
   std::vector<Access> accesses_;
   std::vector<Group> groups_;
 };
@@ -214,8 +225,9 @@ struct ReducePass : mlir::PassWrapper<ReducePass, mlir::OperationPass<ir::Kernel
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReducePass)
   llvm::StringRef getArgument() const override { return "reduce"; }
   void runOnOperation() override {
+    const FunctionFacts functions(getOperation());
     for (auto task : getOperation().getBodyRegion().getOps<ir::RangeTaskOp>()) {
-      Reduction(task).Run();
+      Reduction(task, functions).Run();
     }
   }
 };

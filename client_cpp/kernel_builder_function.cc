@@ -1,0 +1,114 @@
+// The part of KernelBuilder that defines functions and calls them.
+#include "absl/strings/str_cat.h"
+#include "client_cpp/kernel_builder.h"
+#include "lang/diagnostics.h"
+#include "lang/op_table.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+
+absl::Status KernelBuilder::CheckSignature(absl::Span<const FunctionParam> params,
+                                           absl::Span<const TypeId> returns) const {
+  for (size_t i = 0; i < params.size(); ++i) {
+    RETURN_IF_ERROR(CheckType(params[i].type));
+    if (!params[i].by_reference || types_[params[i].type].IsScalar()) continue;
+    return Misuse("parameter ", i, " refers to '", types_.Name(params[i].type),
+                  "': only scalars are passed by reference");
+  }
+  for (const TypeId type : returns) RETURN_IF_ERROR(CheckType(type));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FunctionId> KernelBuilder::BeginFunction(absl::Span<const FunctionParam> params,
+                                                        absl::Span<const TypeId> returns) {
+  RETURN_IF_ERROR(CheckSignature(params, returns));
+  proto::Kernel* kernel = unit_.mutable_kernel();
+  if (static_cast<uint32_t>(kernel->functions_size()) == kMaxFunctions) {
+    return Refuse(kTooManyFunctions, kMaxFunctions);
+  }
+  suspended_.push_back(std::move(current_));
+  current_ = {};
+  current_.message = kernel->add_functions();
+  current_.number = static_cast<uint32_t>(kernel->functions_size());
+  current_.spans = source_map_.add_functions()->mutable_node_span();
+  current_.span = suspended_.back().span;
+  for (const FunctionParam& param : params) {
+    proto::Param* made = current_.message->add_params();
+    made->set_kind(param.by_reference ? proto::Param::PARAM_REFERENCE : proto::Param::PARAM_VALUE);
+    made->set_type(param.type);
+  }
+  for (const TypeId type : returns) current_.message->add_returns(type);
+  BeginBody();
+  return current_.number - 1;
+}
+
+absl::Status KernelBuilder::EndFunction() {
+  if (suspended_.empty()) return Misuse("no function is open");
+  RETURN_IF_ERROR(CheckClosed());
+  current_ = std::move(suspended_.back());
+  suspended_.pop_back();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<NodeId> KernelBuilder::Reference(ParamId param) {
+  RETURN_IF_ERROR(CheckParam(param, proto::Param::PARAM_REFERENCE));
+  const NodeId id =
+      Append(proto::REFERENCE, current_.message->params(static_cast<int>(param)).type(), {});
+  mutable_node(id)->set_index(param);
+  return id;
+}
+
+// An argument as the parameter takes it: an address of its type, or a value cast to it.
+absl::StatusOr<NodeId> KernelBuilder::Argument(const proto::Param& param, size_t position,
+                                               NodeId given) {
+  if (param.kind() == proto::Param::PARAM_VALUE) {
+    RETURN_IF_ERROR(CheckValue(given));
+    if (CheckCast(TypeOf(given), param.type(), types_).ok()) {
+      return CastUnchecked(given, param.type());
+    }
+  } else {
+    RETURN_IF_ERROR(CheckVisible(given));
+    if (!IsAddress(given)) {
+      return Misuse("argument ", position, " is passed by reference and has no address");
+    }
+    if (TypeOf(given) == param.type()) return given;
+  }
+  return Misuse("argument ", position, " is of type '", types_.Name(TypeOf(given)),
+                "', the parameter of '", types_.Name(param.type()), "'");
+}
+
+// Of several results: a struct of members "0", "1", ….
+TypeId KernelBuilder::ResultType(const proto::Function& function) {
+  if (function.returns_size() == 0) return 0;
+  if (function.returns_size() == 1) return function.returns(0);
+  Type type;
+  for (int i = 0; i < function.returns_size(); ++i) {
+    type.members.emplace_back(absl::StrCat(i), function.returns(i));
+  }
+  return types_.Get(type);
+}
+
+absl::StatusOr<NodeId> KernelBuilder::Call(FunctionId function,
+                                           absl::Span<const NodeId> arguments) {
+  const proto::Kernel& kernel = unit_.kernel();
+  if (function >= static_cast<uint32_t>(kernel.functions_size())) {
+    return Misuse("function ", function, " does not exist");
+  }
+  const proto::Function& callee = kernel.functions(static_cast<int>(function));
+  if (static_cast<int>(arguments.size()) != callee.params_size()) {
+    return Misuse("the function takes ", callee.params_size(), " arguments, not ",
+                  arguments.size());
+  }
+  std::vector<NodeId> operands;
+  operands.reserve(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    ASSIGN_OR_RETURN(const NodeId operand,
+                     Argument(callee.params(static_cast<int>(i)), i, arguments[i]));
+    operands.push_back(operand);
+  }
+  const NodeId id = Append(proto::CALL, ResultType(callee), operands);
+  mutable_node(id)->set_index(function);
+  return id;
+}
+
+}  // namespace kiln

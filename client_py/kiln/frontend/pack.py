@@ -1,0 +1,25 @@
+"""Argument packs in kernels."""
+
+from ..diagnostics import near, say
+
+
+class PackArgument:
+    """A pack parameter as the kernel sees it: a name for each of several parameters."""
+
+    __slots__ = ("_members",)
+
+    def __init__(self, members):
+        self._members = members
+
+    def member(self, name):
+        found = self._members.get(name)
+        if found is None:
+            raise say.argpack_has_no_member_in_kernel(name=name, hint=near(name, self._members))
+        return found
+
+    def __getitem__(self, name):
+        return self.member(name)
+
+    @property
+    def members(self):
+        return self._members.values()

@@ -1,0 +1,150 @@
+// Functions of the kernel: what they look like to LLVM, and calls of them.
+//
+// A function takes the context and the thread's number, then its arguments: scalars, and
+// pointers for addresses. It returns its result, or a struct of several. It is internal
+// and of the C calling convention, so LLVM inlines it where that pays.
+#include "server/compiler/codegen/function_emitter.h"
+#include "server/compiler/codegen/scalar_ops.h"
+
+namespace kiln {
+namespace {
+
+using llvm::Value;
+
+// Of KilnContext (runtime/abi.h).
+constexpr int kFailedField = 5;
+// Of the LLVM function, before the kernel's own arguments.
+constexpr unsigned kHiddenArguments = 2;
+
+llvm::Type* ResultType(mlir::ArrayAttr results, llvm::LLVMContext& context) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (mlir::Type type : results.getAsValueRange<mlir::TypeAttr>()) {
+    types.push_back(LlvmType(type, context));
+  }
+  if (types.empty()) return llvm::Type::getVoidTy(context);
+  return types.size() == 1 ? types[0] : llvm::StructType::get(context, types);
+}
+
+llvm::Function* NewFunction(ir::FunctionOp op, const std::string& name, llvm::Module* module) {
+  llvm::LLVMContext& context = module->getContext();
+  llvm::Type* pointer = llvm::PointerType::get(context, 0);
+  llvm::SmallVector<llvm::Type*> types = {pointer, llvm::Type::getInt32Ty(context)};
+  for (mlir::BlockArgument argument : op.getBody().getArguments()) {
+    const bool is_address = llvm::isa<ir::AddrType>(argument.getType());
+    types.push_back(is_address ? pointer : LlvmType(argument.getType(), context));
+  }
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(ResultType(op.getResults(), context), types, /*isVarArg=*/false),
+      llvm::GlobalValue::InternalLinkage, name, module);
+  function->setDoesNotThrow();
+  function->addParamAttr(0, llvm::Attribute::ReadOnly);
+  return function;
+}
+
+}  // namespace
+
+KernelState::KernelState(ir::KernelOp kernel, llvm::Module* module)
+    : module(module),
+      storages(kernel.getStorages().begin(), kernel.getStorages().end()),
+      scopes(storages, module->getContext()),
+      facts(kernel) {
+  for (auto function : kernel.getBody().getOps<ir::FunctionOp>()) {
+    if (function.getNumber() >= functions.size()) functions.resize(function.getNumber() + 1);
+    functions[function.getNumber()] = function;
+  }
+}
+
+llvm::Function* KernelState::FunctionFor(ir::CallOp call, bool parallel) {
+  const uint64_t number = call.getCallee();
+  if (number >= functions.size() || !functions[number]) return nullptr;
+  // One without atomics is the same code for both.
+  parallel = parallel || !facts.HasAtomics(call);
+  llvm::Function*& code = made[{number, parallel}];
+  if (code == nullptr) {
+    const std::string name = "function_" + std::to_string(number) + (parallel ? "" : "_alone");
+    code = NewFunction(functions[number], name, module);
+    pending.push_back({functions[number], parallel, code});
+  }
+  return code;
+}
+
+void EmitFunctions(KernelState* state) {
+  while (!state->pending.empty()) {
+    const KernelState::Function function = state->pending.back();
+    state->pending.pop_back();
+    FunctionEmitter f(state, function.code, function.parallel);
+    f.set_thread(function.code->getArg(1));
+    unsigned next = kHiddenArguments;
+    ir::FunctionOp op = function.op;
+    for (mlir::BlockArgument argument : op.getBody().getArguments()) {
+      Value* given = function.code->getArg(next++);
+      if (llvm::isa<ir::AddrType>(argument.getType())) {
+        f.MapAddress(argument, given);
+      } else {
+        f.Map(argument, given);
+      }
+    }
+    f.EmitBlock(op.getBody().front());
+  }
+}
+
+void FunctionEmitter::MakeReturnBlock() {
+  llvm::IRBuilder<> b(return_block_);
+  llvm::Type* type = function_->getReturnType();
+  if (type->isVoidTy()) {
+    b.CreateRetVoid();
+    return;
+  }
+  auto* several = llvm::dyn_cast<llvm::StructType>(type);
+  if (several == nullptr) {
+    return_values_.push_back(b.CreatePHI(type, 2));
+    b.CreateRet(return_values_[0]);
+    return;
+  }
+  for (llvm::Type* element : several->elements()) return_values_.push_back(b.CreatePHI(element, 2));
+  Value* result = llvm::PoisonValue::get(type);
+  for (unsigned i = 0; i < return_values_.size(); ++i) {
+    result = b.CreateInsertValue(result, return_values_[i], i);
+  }
+  b.CreateRet(result);
+}
+
+void FunctionEmitter::ReturnZeros() {
+  llvm::SmallVector<Value*, 4> zeros;
+  for (llvm::PHINode* phi : return_values_) {
+    zeros.push_back(llvm::Constant::getNullValue(phi->getType()));
+  }
+  BranchTo(return_block_, return_values_, zeros);
+}
+
+void FunctionEmitter::EmitCall(ir::CallOp op) {
+  llvm::Function* callee = state_->FunctionFor(op, parallel_);
+  if (callee == nullptr || thread_ == nullptr) {
+    state_->unsupported = op->getName().getStringRef().str();
+    for (mlir::Value result : op.getResults()) {
+      Map(result, llvm::PoisonValue::get(LlvmType(result.getType(), b_.getContext())));
+    }
+    return;
+  }
+  llvm::SmallVector<Value*> arguments = {function_->getArg(0), thread_};
+  for (mlir::Value argument : op.getArguments()) {
+    const bool is_address = llvm::isa<ir::AddrType>(argument.getType());
+    arguments.push_back(is_address ? addresses_.lookup(argument).pointer : ValueOf(argument));
+  }
+  llvm::CallInst* call = b_.CreateCall(callee, arguments);
+  const unsigned count = op.getNumResults();
+  for (unsigned i = 0; i < count; ++i) {
+    Map(op.getResult(i), count == 1 ? call : b_.CreateExtractValue(call, i));
+  }
+  if (!state_->facts.CanFail(op)) return;
+  // What the callee's assert ended, its callers end.
+  llvm::BasicBlock* failed = NewBlock("fail");
+  llvm::BasicBlock* passed = NewBlock("passed");
+  Value* flag = b_.CreateLoad(b_.getInt32Ty(), ContextField(kFailedField), /*isVolatile=*/true);
+  b_.CreateCondBr(b_.CreateIsNull(flag), passed, failed);
+  b_.SetInsertPoint(failed);
+  ReturnZeros();
+  b_.SetInsertPoint(passed);
+}
+
+}  // namespace kiln

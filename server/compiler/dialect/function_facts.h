@@ -1,0 +1,34 @@
+// What a kernel's functions may do, the functions that they call included.
+#ifndef KILN_SERVER_COMPILER_DIALECT_FUNCTION_FACTS_H_
+#define KILN_SERVER_COMPILER_DIALECT_FUNCTION_FACTS_H_
+
+#include <vector>
+
+#include "server/compiler/dialect/dialect.h"
+
+namespace kiln {
+
+class FunctionFacts {
+ public:
+  // Valid until functions or calls change.
+  explicit FunctionFacts(ir::KernelOp kernel);
+
+  // Reads or writes memory that the call does not name: storages, temporaries.
+  bool TouchesMemory(ir::CallOp call) const { return (Of(call) & kMemory) != 0; }
+  bool HasAtomics(ir::CallOp call) const { return (Of(call) & kAtomics) != 0; }
+  // Holds an assert: the call may end because something failed.
+  bool CanFail(ir::CallOp call) const { return (Of(call) & kAsserts) != 0; }
+
+ private:
+  enum Fact { kMemory = 1, kAtomics = 2, kAsserts = 4 };
+  int Of(ir::CallOp call) const {
+    const uint64_t callee = call.getCallee();
+    return callee < facts_.size() ? facts_[callee] : kMemory | kAtomics | kAsserts;
+  }
+
+  std::vector<int> facts_;  // by function number
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_DIALECT_FUNCTION_FACTS_H_

@@ -1,0 +1,1041 @@
+"""Real functions: ti.real_func, by value and by reference, recursion, returns, misuse."""
+
+# ruff: noqa: F841
+from typing import Tuple
+
+from harness import case, ti
+
+vec2 = ti.types.vector(2, ti.f32)
+vec3 = ti.types.vector(3, ti.f32)
+
+
+def numbers(array):
+    return array.to_numpy().tolist()
+
+
+# ---- values
+
+
+@case()
+def scalars_by_value(show):
+    @ti.real_func
+    def add(a: ti.i32, b: ti.i32) -> ti.i32:
+        return a + b
+
+    @ti.real_func
+    def mixed(a: ti.i64, b: ti.f64, c: ti.u8, d: ti.u1) -> ti.f64:
+        r = a + b + c
+        if d:
+            r += 0.5
+        return r
+
+    @ti.kernel
+    def k(a: ti.i32, b: ti.i32) -> ti.i32:
+        return add(a, b) * 2 + add(1, 2)
+
+    @ti.kernel
+    def m() -> ti.f64:
+        return mixed(ti.i64(2) ** 40, 0.25, ti.u8(255), True)
+
+    show(k(3, 4), m())
+
+
+@case()
+def arguments_and_results_are_cast(show):
+    @ti.real_func
+    def whole(a: ti.i32) -> ti.i32:
+        return a * 1.5
+
+    @ti.real_func
+    def default(i: int, x: float) -> float:
+        return i + x
+
+    @ti.real_func
+    def truth(i: ti.i32) -> bool:
+        return i > 2
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return whole(3.9)
+
+    @ti.kernel
+    def d() -> ti.f32:
+        return default(1, 2)
+
+    @ti.kernel
+    def t() -> ti.i32:
+        r = 0
+        if truth(3):
+            r = 1
+        return r
+
+    show(k(), d(), t())
+
+
+@case()
+def vectors_and_matrices(show):
+    mat2 = ti.types.matrix(2, 2, ti.f32)
+
+    @ti.real_func
+    def f(a: vec3, m: mat2) -> vec3:
+        b = a
+        for i in range(3):
+            b[i] += i * m[1, 0]
+        return b * m[0, 1]
+
+    @ti.real_func
+    def total(a: vec3) -> ti.f32:
+        return a.sum()
+
+    x = ti.Vector.field(3, ti.f32, 2)
+
+    @ti.kernel
+    def k() -> vec3:
+        return f(vec3(1, 2, 3), mat2([[1, 2], [3, 4]]))
+
+    @ti.kernel
+    def of_field() -> ti.f32:
+        x[1] = ti.Vector([1.0, 2.0, 3.0])
+        return total(x[1])
+
+    show(k().to_numpy(), of_field())
+
+
+@case()
+def structs(show):
+    inner = ti.types.struct(x=ti.i64, y=ti.f32)
+    outer = ti.types.struct(a=inner, b=vec2)
+
+    @ti.real_func
+    def f(s: outer) -> outer:
+        t = s
+        t.a.x += 1
+        return outer(a=t.a, b=t.b * 2)
+
+    @ti.kernel
+    def k() -> outer:
+        return f(f(outer(a=inner(x=1, y=2), b=ti.Vector([1.0, 2.0]))))
+
+    show(k().to_dict())
+
+
+@case()
+def methods_of_structs(show):
+    @ti.dataclass
+    class Ray:
+        o: vec2
+        d: vec2
+
+        @ti.func
+        def at(self, t):
+            return self.o + t * self.d
+
+    @ti.real_func
+    def f(r: Ray, t: ti.f32) -> vec2:
+        return r.at(t)
+
+    @ti.real_func
+    def make(t: ti.f32) -> Ray:
+        return Ray(o=vec2(t, 0), d=vec2(1, 2))
+
+    @ti.kernel
+    def k() -> vec2:
+        return f(make(3.0), 0.5) + make(1.0).at(2.0)
+
+    show(k().to_numpy())
+
+
+@case()
+def several_results(show):
+    @ti.real_func
+    def both(a: ti.i32) -> Tuple[ti.i32, ti.f32]:
+        return a + 1, a * 0.5
+
+    @ti.real_func
+    def mixed(a: ti.i32) -> (vec2, ti.i32):
+        return vec2(a, a + 1), a
+
+    @ti.kernel
+    def k() -> ti.f32:
+        x, y = both(3)
+        r = mixed(3)
+        return x + y + r[0][1] * 100 + r[1] * 1000
+
+    show(k())
+
+
+@case()
+def defaults_keywords_and_spread(show):
+    @ti.real_func
+    def f(a: ti.i32, b: ti.i32 = 7) -> ti.i32:
+        return a * 10 + b
+
+    @ti.kernel
+    def k() -> ti.types.vector(4, ti.i32):
+        t = ti.static((5, 3))
+        return ti.Vector([f(1), f(b=1, a=2), f(2, b=3), f(*t)])
+
+    show(k().to_numpy())
+
+
+# ---- recursion and returns
+
+
+@case()
+def direct_recursion(show):
+    @ti.real_func
+    def fib(n: ti.i32) -> ti.i32:
+        if n < 2:
+            return n
+        return fib(n - 1) + fib(n - 2)
+
+    @ti.real_func
+    def ackermann(m: ti.i32, n: ti.i32) -> ti.i32:
+        if m == 0:
+            return n + 1
+        if n == 0:
+            return ackermann(m - 1, 1)
+        return ackermann(m - 1, ackermann(m, n - 1))
+
+    @ti.kernel
+    def k(n: ti.i32) -> ti.i32:
+        return fib(n)
+
+    @ti.kernel
+    def a(m: ti.i32, n: ti.i32) -> ti.i32:
+        return ackermann(m, n)
+
+    show(k(20), a(2, 3))
+
+
+@case()
+def mutual_recursion(show):
+    @ti.real_func
+    def even(n: ti.i32) -> ti.i32:
+        if n == 0:
+            return 1
+        return odd(n - 1)
+
+    @ti.real_func
+    def odd(n: ti.i32) -> ti.i32:
+        if n == 0:
+            return 0
+        return even(n - 1)
+
+    @ti.kernel
+    def k(n: ti.i32) -> ti.i32:
+        return even(n) * 10 + odd(n)
+
+    show(k(7), k(8))
+
+
+@case()
+def recursion_with_structs(show):
+    pair = ti.types.struct(a=ti.i32, b=ti.i64)
+
+    @ti.real_func
+    def f(n: ti.i32) -> pair:
+        if n == 0:
+            return pair(a=0, b=1)
+        r = f(n - 1)
+        return pair(a=r.a + n, b=r.b * 2)
+
+    @ti.kernel
+    def k() -> pair:
+        return f(40)
+
+    show(k().to_dict())
+
+
+@case()
+def early_returns(show):
+    @ti.real_func
+    def in_for(n: ti.i32) -> ti.i32:
+        s = 0
+        for i in range(100):
+            s += i
+            if i == n:
+                return s
+        return -1
+
+    @ti.real_func
+    def in_while(n: ti.i32) -> ti.i32:
+        i = 0
+        while True:
+            i += 1
+            if i * i > n:
+                return i
+        return -1
+
+    @ti.real_func
+    def in_nested(n: ti.i32) -> ti.i32:
+        for i in range(10):
+            for j in range(10):
+                if i * 10 + j == n:
+                    if j % 2 == 0:
+                        return i
+                    else:
+                        return -i
+        return 99
+
+    @ti.kernel
+    def k(n: ti.i32) -> ti.types.vector(3, ti.i32):
+        return ti.Vector([in_for(n), in_while(n), in_nested(n)])
+
+    show(k(5).to_numpy(), k(42).to_numpy(), k(200).to_numpy())
+
+
+@case()
+def loops_are_serial_and_break(show):
+    @ti.real_func
+    def f(n: ti.i32) -> ti.i32:
+        s = 0
+        for i in range(100):
+            if i == n:
+                break
+            if i % 2 == 0:
+                continue
+            s = s * 3 % 1000 + i
+        for i, j in ti.ndrange(n, n):
+            if j > i:
+                continue
+            s += 1
+        return s
+
+    @ti.kernel
+    def k(n: ti.i32) -> ti.i32:
+        return f(n)
+
+    show(k(5), k(13))
+
+
+@case()
+def static_branches_return(show):
+    @ti.real_func
+    def f(a: ti.i32, positive: ti.template()) -> ti.i32:
+        if ti.static(positive):
+            return a
+        else:
+            return -a
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return f(1, True) * 10 + f(2, False)
+
+    show(k())
+
+
+@case(differs="`return` without a value in a real function")
+def bare_return(show):
+    x = ti.field(ti.i32, ())
+
+    @ti.real_func
+    def f(i: ti.i32):
+        if i > 3:
+            return
+        x[None] += i
+
+    @ti.kernel
+    def k():
+        for i in range(10):
+            f(i)
+
+    k()
+    show(x[None])
+
+
+@case(differs="`return` without a value in a real function")
+def bare_return_of_a_function_with_result(show):
+    @ti.real_func
+    def f(i: ti.i32) -> ti.i32:
+        if i > 3:
+            return
+        return i
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return f(2)
+
+    show.error(k)
+
+
+@case(differs="a real function whose end is reached")
+def end_reached_without_return(show):
+    @ti.real_func
+    def f(a: ti.i32) -> ti.i32:
+        if a > 100:
+            return 1
+
+    @ti.kernel
+    def k(a: ti.i32) -> ti.i32:
+        return f(a)
+
+    show(k(2), k(200))
+
+
+# ---- references
+
+
+@case()
+def references_to_variables(show):
+    @ti.real_func
+    def inc(a: ti.ref(ti.i32), by: ti.i32):
+        a += by
+
+    @ti.real_func
+    def twice(a: ti.ref(ti.i32)):
+        inc(a, 5)
+        inc(a, 5)
+
+    @ti.real_func
+    def both(a: ti.ref(ti.i32), b: ti.ref(ti.i32)):
+        a += 1
+        b += a
+
+    @ti.kernel
+    def k() -> ti.types.vector(3, ti.i32):
+        x, y, z = 3, 1, 1
+        inc(x, 7)
+        twice(y)
+        both(z, z)
+        return ti.Vector([x, y, z])
+
+    show(k().to_numpy())
+
+
+@case()
+def references_to_elements_and_members(show):
+    pair = ti.types.struct(a=ti.i32, b=ti.f32)
+
+    @ti.real_func
+    def f(a: ti.ref(ti.f32)):
+        a = a * 2 + 1
+
+    @ti.real_func
+    def i(a: ti.ref(ti.i32)):
+        a -= 4
+
+    @ti.kernel
+    def k() -> vec2:
+        x = vec2(1, 2)
+        f(x[0])
+        return x
+
+    @ti.kernel
+    def m() -> ti.i32:
+        s = pair(1, 2)
+        i(s.a)
+        return s.a
+
+    @ti.kernel
+    def dynamic(n: ti.i32) -> vec3:
+        x = vec3(1, 2, 3)
+        for j in range(n):
+            f(x[j])
+        return x
+
+    show(k().to_numpy(), m(), dynamic(2).to_numpy())
+
+
+@case(differs="references (`ti.ref`)")
+def references_through_recursion(show):
+    @ti.real_func
+    def count(n: ti.i32, leaves: ti.ref(ti.i32), depth: ti.ref(ti.i32), now: ti.i32):
+        depth = ti.max(depth, now)
+        if n <= 1:
+            leaves += 1
+            return
+        count(n // 2, leaves, depth, now + 1)
+        count(n - n // 2, leaves, depth, now + 1)
+
+    @ti.kernel
+    def k(n: ti.i32) -> ti.types.vector(2, ti.i32):
+        leaves = 0
+        depth = 0
+        count(n, leaves, depth, 0)
+        return ti.Vector([leaves, depth])
+
+    show(k(13).to_numpy())
+
+
+@case(differs="references (`ti.ref`)")
+def references_to_fields_and_arrays(show):
+    x = ti.field(ti.i32, ())
+    f = ti.field(ti.f32, 3)
+    v = ti.Vector.field(2, ti.f32, 3)
+    a = ti.ndarray(ti.f32, 3)
+
+    @ti.real_func
+    def add(at: ti.ref(ti.i32), i: ti.i32):
+        at += i
+
+    @ti.real_func
+    def put(at: ti.ref(ti.f32), value: ti.f32):
+        at = value
+
+    @ti.kernel
+    def total():
+        for i in range(1000):
+            add(x[None], i)
+
+    @ti.kernel
+    def fill(b: ti.types.ndarray(ti.f32, 1)):
+        for i in f:
+            put(f[i], i)
+            put(v[i][1], 10 + i)
+            put(b[i], 20 + i)
+
+    total()
+    fill(a)
+    show(x[None], numbers(f), numbers(v), numbers(a))
+
+
+@case()
+def references_to_variables_around_a_parallel_loop(show):
+    @ti.real_func
+    def add(at: ti.ref(ti.i32), i: ti.i32):
+        at += i
+
+    @ti.kernel
+    def k() -> ti.i32:
+        s = 0
+        for i in range(1000):
+            add(s, i)
+        return s
+
+    show(k())
+
+
+# ---- what functions see
+
+
+@case()
+def globals_and_closures(show):
+    x = ti.field(ti.i32, ())
+    n = 5
+
+    @ti.real_func
+    def f(i: ti.i32) -> ti.i32:
+        x[None] += i
+        return i + n
+
+    @ti.kernel
+    def k() -> ti.i32:
+        s = 0
+        for i in range(10):
+            s += f(i)
+        return s
+
+    show(k(), x[None])
+
+
+@case()
+def templates(show):
+    x = ti.field(ti.i32, 4)
+    y = ti.field(ti.i32, 4)
+
+    @ti.real_func
+    def put(a: ti.template(), i: ti.i32):
+        a[i] += i + 1
+
+    @ti.real_func
+    def unrolled(n: ti.template(), i: ti.i32) -> ti.i32:
+        s = 0
+        for j in ti.static(range(n)):
+            s += i + j
+        return s
+
+    @ti.real_func
+    def factorial(n: ti.template()) -> ti.i32:
+        r = 1
+        if ti.static(n > 0):
+            r = n * factorial(n - 1)
+        return r
+
+    @ti.kernel
+    def k() -> ti.types.vector(3, ti.i32):
+        for i in range(4):
+            put(x, i)
+            put(y, 3 - i)
+        return ti.Vector([unrolled(3, 1), unrolled(4, 1), factorial(5)])
+
+    show(k().to_numpy(), numbers(x), numbers(y))
+
+
+@case()
+def template_values_are_told_apart(show):
+    @ti.real_func
+    def f(v: ti.template()) -> ti.f32:
+        return 7 / v
+
+    @ti.real_func
+    def g(t: ti.template()) -> ti.f64:
+        return ti.cast(1, t) / 3
+
+    @ti.kernel
+    def k() -> ti.types.vector(3, ti.f32):
+        return ti.Vector([f(2), f(2.0), f(True)])
+
+    @ti.kernel
+    def types() -> ti.f64:
+        return g(ti.f32) - g(ti.f64)
+
+    show(k().to_numpy(), types() != 0)
+
+
+@case()
+def arrays(show):
+    x = ti.ndarray(ti.i32, 4)
+    y = ti.ndarray(ti.i32, 4)
+
+    @ti.real_func
+    def f(a: ti.types.ndarray(dtype=ti.i32, ndim=1), i: ti.i32) -> ti.i32:
+        a[i] += 3
+        return a.shape[0]
+
+    @ti.kernel
+    def k(a: ti.types.ndarray(dtype=ti.i32, ndim=1), b: ti.types.ndarray(ti.i32, 1)) -> ti.i32:
+        s = 0
+        for i in range(4):
+            s += f(a, i)
+        f(b, 2)
+        return s
+
+    show(k(x, y), numbers(x), numbers(y))
+
+
+@case()
+def methods(show):
+    @ti.data_oriented
+    class Table:
+        def __init__(self, n):
+            self.n = n
+            self.x = ti.field(ti.i32, n)
+
+        @ti.real_func
+        def get(self, i: ti.i32) -> ti.i32:
+            if i == 0:
+                return self.x[i] + self.n
+            return self.get(i - 1) * 2
+
+        @ti.kernel
+        def run(self) -> ti.i32:
+            return self.get(1)
+
+    a, b = Table(3), Table(4)
+    a.x[0], b.x[0] = 10, 20
+    show(a.run(), b.run(), a.run())
+
+
+@case()
+def funcs_and_real_functions_call_each_other(show):
+    @ti.func
+    def double(i):
+        return i * 2
+
+    @ti.real_func
+    def f(i: ti.i32) -> ti.i32:
+        if i > 3:
+            return double(i)
+        return 2
+
+    @ti.func
+    def g(i):
+        return f(i) + f(i + 1)
+
+    @ti.kernel
+    def k() -> ti.i32:
+        i = 0
+        while f(i) < 9:
+            i += 1
+        return g(3) * 100 + i
+
+    show(k())
+
+
+@case()
+def print_and_random(show):
+    @ti.real_func
+    def f(i: ti.i32) -> ti.i32:
+        print("in f", i)
+        return i
+
+    @ti.real_func
+    def draw() -> ti.f32:
+        return ti.random()
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return f(1) + f(2)
+
+    @ti.kernel
+    def r() -> ti.i32:
+        different = draw() != draw()
+        return 0 <= draw() < 1 and different
+
+    show(k(), r())
+
+
+@case(differs="checks in real functions", debug=True)
+def assertions(show):
+    @ti.real_func
+    def f(i: ti.i32) -> ti.i32:
+        assert i < 2, f"bad {i}"
+        return i
+
+    @ti.real_func
+    def outer(i: ti.i32) -> ti.i32:
+        r = f(i)
+        print("passed", i)
+        return r
+
+    @ti.kernel
+    def k(i: ti.i32) -> ti.i32:
+        return outer(i)
+
+    show(k(1))
+    show.error(k, 2)
+
+
+@case(differs="checks in real functions", debug=True)
+def bounds_are_checked(show):
+    x = ti.field(ti.i32, 4)
+
+    @ti.real_func
+    def f(i: ti.i32) -> ti.i32:
+        return x[i]
+
+    @ti.kernel
+    def k(i: ti.i32) -> ti.i32:
+        return f(i)
+
+    show(k(3))
+    show.error(k, 4)
+
+
+@case()
+def in_parallel_loops(show):
+    @ti.real_func
+    def collatz(n: ti.i32) -> ti.i32:
+        if n == 1:
+            return 0
+        if n % 2 == 0:
+            return collatz(n // 2) + 1
+        return collatz(3 * n + 1) + 1
+
+    steps = ti.field(ti.i32, 1000)
+    longest = ti.field(ti.i32, ())
+
+    @ti.kernel
+    def k():
+        for i in steps:
+            steps[i] = collatz(i + 1)
+            ti.atomic_max(longest[None], steps[i])
+
+    k()
+    show(longest[None], sum(numbers(steps)))
+
+
+@case()
+def deprecated_name(show):
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+
+        @ti.experimental.real_func
+        def f(a: ti.i32) -> ti.i32:
+            return a + 1
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return f(1)
+
+    show(k(), [str(w.message) for w in caught if w.category is DeprecationWarning])
+
+
+# ---- what is refused
+
+
+@case()
+def signatures_are_checked_when_decorated(show):
+    def unannotated():
+        @ti.real_func
+        def f(a) -> ti.i32:
+            return a
+
+    def bad():
+        @ti.real_func
+        def f(a: str) -> ti.i32:
+            return a
+
+    def spread():
+        @ti.real_func
+        def f(*a) -> ti.i32:
+            return a
+
+    show.error(unannotated)
+    show.error(bad)
+    show.error(spread)
+
+
+@case()
+def wrong_number_of_arguments(show):
+    @ti.real_func
+    def f(a: ti.i32) -> ti.i32:
+        return 1
+
+    @ti.kernel
+    def many() -> ti.i32:
+        return f(2, 3)
+
+    @ti.kernel
+    def few() -> ti.i32:
+        return f()
+
+    show.error(many)
+    show.error(few)
+
+
+@case()
+def parameters_by_value_are_immutable(show):
+    @ti.real_func
+    def f(a: ti.i32) -> ti.i32:
+        a += 5
+        return a
+
+    @ti.real_func
+    def loop(a: ti.i32) -> ti.i32:
+        for a in range(3):
+            pass
+        return a
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return f(4)
+
+    @ti.kernel
+    def m() -> ti.i32:
+        return loop(4)
+
+    show.error(k)
+    show.error(m)
+
+
+@case()
+def results_need_annotations(show):
+    @ti.real_func
+    def f(a: ti.i32):
+        return a
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return f(2)
+
+    show.error(k)
+
+
+@case(differs="a real function whose end is reached")
+def function_without_any_return(show):
+    @ti.real_func
+    def f(a: ti.i32) -> ti.i32:
+        b = a
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return f(2)
+
+    show.error(k)
+
+
+@case(differs="errors in the reference's own Python code")
+def results_of_other_types(show):
+    @ti.real_func
+    def scalar(i: ti.i32) -> ti.i32:
+        return ti.Vector([i, i])
+
+    @ti.real_func
+    def vector(i: ti.i32) -> vec3:
+        return ti.Vector([i, i])
+
+    @ti.real_func
+    def count(i: ti.i32) -> (ti.i32, ti.i32):
+        return i, i, i
+
+    @ti.kernel
+    def a() -> ti.i32:
+        return scalar(2)
+
+    @ti.kernel
+    def b() -> vec3:
+        return vector(2)
+
+    @ti.kernel
+    def c() -> ti.i32:
+        x, y = count(2)
+        return x
+
+    show.error(a)
+    show.error(b)
+    show.error(c)
+
+
+@case(differs="arguments of real functions")
+def arguments_of_other_types(show):
+    left = ti.types.struct(a=ti.i32)
+    right = ti.types.struct(b=ti.f32)
+
+    @ti.real_func
+    def scalar(a: ti.i32) -> ti.i32:
+        return a
+
+    @ti.real_func
+    def vector(a: vec3) -> ti.f32:
+        return a.sum()
+
+    @ti.real_func
+    def struct(s: left) -> ti.i32:
+        return s.a
+
+    @ti.real_func
+    def array(s: ti.types.ndarray()) -> ti.i32:
+        return s[0]
+
+    @ti.kernel
+    def a() -> ti.i32:
+        return scalar(ti.Vector([1, 2]))
+
+    @ti.kernel
+    def b() -> ti.f32:
+        return vector(ti.Vector([1, 2]))
+
+    @ti.kernel
+    def c() -> ti.i32:
+        return struct(right(3))
+
+    @ti.kernel
+    def d() -> ti.i32:
+        return array(3)
+
+    @ti.kernel
+    def e() -> ti.f32:
+        return vector([1, 2, 3])
+
+    show.error(a)
+    show.error(c)
+    show.error(d)
+    show.error(b)
+    show(e())
+
+
+@case(differs="references (`ti.ref`)")
+def references_need_addresses(show):
+    @ti.real_func
+    def inc(a: ti.ref(ti.i32)):
+        a += 5
+
+    @ti.real_func
+    def forwards(a: ti.i32):
+        inc(a)
+
+    @ti.kernel
+    def constant():
+        inc(1)
+
+    @ti.kernel
+    def expression():
+        x = 3
+        inc(x + 1)
+
+    @ti.kernel
+    def parameter(x: ti.i32):
+        inc(x)
+
+    @ti.kernel
+    def by_value():
+        forwards(1)
+
+    @ti.kernel
+    def other_type():
+        x = 1.5
+        inc(x)
+
+    def of_vector():
+        @ti.real_func
+        def f(a: ti.ref(vec3)):
+            a += 5
+
+    show.error(constant)
+    show.error(parameter, 1)
+    show.error(by_value)
+    show.error(of_vector)
+    show.error(other_type)
+    show.error(expression)
+
+
+@case()
+def templates_must_be_known(show):
+    @ti.real_func
+    def f(a: ti.template()):
+        a += 1
+
+    @ti.kernel
+    def k():
+        x = 1
+        f(x)
+
+    show.error(k)
+
+
+@case()
+def template_recursion_without_end(show):
+    @ti.real_func
+    def f(n: ti.template()) -> ti.i32:
+        return f(n + 1)
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return f(0)
+
+    show.error(k)
+
+
+@case(differs="number of real functions")
+def too_many_functions(show):
+    @ti.real_func
+    def f(n: ti.template()) -> ti.i32:
+        return n
+
+    @ti.kernel
+    def k() -> ti.i32:
+        s = 0
+        for i in ti.static(range(1100)):
+            s += f(i)
+        return s
+
+    show.error(k)
+
+
+@case(differs="errors in the reference's own Python code")
+def field_loops_are_the_kernels(show):
+    x = ti.field(ti.i32, 4)
+
+    @ti.real_func
+    def f():
+        for i in x:
+            x[i] = i
+
+    @ti.kernel
+    def k():
+        f()
+
+    show.error(k)
+
+
+@case()
+def only_in_kernels(show):
+    @ti.real_func
+    def f(i: ti.i32) -> ti.i32:
+        return i
+
+    show.error(f, 3)

@@ -1,0 +1,194 @@
+// A function gets the context and the thread; several results are a struct. With atomics, in code
+// that runs alone, it is another.
+// args: --llvm
+kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+  kiln.function 0 (%i : i32, %at : !kiln.addr<i32>) -> (i32, i1) {
+    %old = kiln.atomic addi %i, %at : <i32>
+    %no = arith.constant false
+    kiln.return %old, %no : i32, i1
+  }
+  kiln.function 1 (%c : i1) {
+    kiln.assert %c, 7 (%c) : (i1)
+    kiln.return
+  }
+  kiln.task.serial "task_0" {
+    %i = kiln.argument 2 : i32
+    %x = kiln.global 0 component 0 [%i] : <i32>
+    %r:2 = kiln.call 0(%i, %x) : (i32, !kiln.addr<i32>) -> (i32, i1)
+    kiln.call 1(%r#1) : (i1) -> ()
+    kiln.return
+  }
+  kiln.task.range_for "task_1" bounds {
+    %l = arith.constant 0 : i64
+    %u = arith.constant 9 : i64
+    kiln.yield %l, %u : i64, i64
+  } body (%i : i32) {
+    %x = kiln.global 0 component 0 [%i] : <i32>
+    %r:2 = kiln.call 0(%i, %x) : (i32, !kiln.addr<i32>) -> (i32, i1)
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: ; ModuleID = 'kernel'
+// CHECK-NEXT: source_filename = "kernel"
+// CHECK-NEXT: target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+// CHECK-NEXT: target triple = "x86_64-unknown-linux-gnu"
+// CHECK-NEXT: ; Function Attrs: nounwind
+// CHECK-NEXT: define void @task_0(ptr readonly %0, i64 %1, i64 %2, i32 %3) #0 {
+// CHECK-NEXT: entry:
+// CHECK-NEXT:   %4 = getelementptr inbounds i8, ptr %0, i64 0
+// CHECK-NEXT:   %5 = load ptr, ptr %4, align 8, !invariant.load !0
+// CHECK-NEXT:   %6 = getelementptr inbounds i8, ptr %5, i64 16
+// CHECK-NEXT:   %7 = load i32, ptr %6, align 8, !invariant.load !0
+// CHECK-NEXT:   %8 = getelementptr inbounds i8, ptr %5, i64 0
+// CHECK-NEXT:   %9 = load ptr, ptr %8, align 8, !invariant.load !0
+// CHECK-NEXT:   %10 = getelementptr inbounds i8, ptr %0, i64 40
+// CHECK-NEXT:   %11 = load ptr, ptr %10, align 8, !invariant.load !0
+// CHECK-NEXT:   br label %start
+// CHECK-NEXT: start:                                            ; preds = %entry
+// CHECK-NEXT:   %12 = sext i32 %7 to i64
+// CHECK-NEXT:   %13 = mul nsw i64 %12, 4
+// CHECK-NEXT:   %14 = getelementptr inbounds i8, ptr %9, i64 %13
+// CHECK-NEXT:   %15 = call { i32, i1 } @function_0_alone(ptr %0, i32 %3, i32 %7, ptr %14)
+// CHECK-NEXT:   %16 = extractvalue { i32, i1 } %15, 0
+// CHECK-NEXT:   %17 = extractvalue { i32, i1 } %15, 1
+// CHECK-NEXT:   call void @function_1(ptr %0, i32 %3, i1 %17)
+// CHECK-NEXT:   %18 = load volatile i32, ptr %11, align 4
+// CHECK-NEXT:   %19 = icmp eq i32 %18, 0
+// CHECK-NEXT:   br i1 %19, label %passed, label %fail
+// CHECK-NEXT: fail:                                             ; preds = %start
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: passed:                                           ; preds = %start
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: return:                                           ; preds = %passed, %fail
+// CHECK-NEXT:   ret void
+// CHECK-NEXT: }
+// CHECK-NEXT: ; Function Attrs: nounwind
+// CHECK-NEXT: define internal { i32, i1 } @function_0_alone(ptr readonly %0, i32 %1, i32 %2, ptr %3) #0 {
+// CHECK-NEXT: entry:
+// CHECK-NEXT:   br label %start
+// CHECK-NEXT: start:                                            ; preds = %entry
+// CHECK-NEXT:   %4 = load i32, ptr %3, align 4
+// CHECK-NEXT:   %5 = add i32 %4, %2
+// CHECK-NEXT:   store i32 %5, ptr %3, align 4
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: return:                                           ; preds = %start
+// CHECK-NEXT:   %6 = phi i32 [ %4, %start ]
+// CHECK-NEXT:   %7 = phi i1 [ false, %start ]
+// CHECK-NEXT:   %8 = insertvalue { i32, i1 } poison, i32 %6, 0
+// CHECK-NEXT:   %9 = insertvalue { i32, i1 } %8, i1 %7, 1
+// CHECK-NEXT:   ret { i32, i1 } %9
+// CHECK-NEXT: }
+// CHECK-NEXT: ; Function Attrs: nounwind
+// CHECK-NEXT: define internal void @function_1(ptr readonly %0, i32 %1, i1 %2) #0 {
+// CHECK-NEXT: entry:
+// CHECK-NEXT:   %3 = alloca [2 x i64], align 8
+// CHECK-NEXT:   %4 = getelementptr inbounds i8, ptr %0, i64 24
+// CHECK-NEXT:   %5 = load ptr, ptr %4, align 8, !invariant.load !0
+// CHECK-NEXT:   br label %start
+// CHECK-NEXT: start:                                            ; preds = %entry
+// CHECK-NEXT:   br i1 %2, label %passed, label %fail
+// CHECK-NEXT: fail:                                             ; preds = %start
+// CHECK-NEXT:   %6 = getelementptr inbounds i64, ptr %3, i64 0
+// CHECK-NEXT:   %7 = zext i1 %2 to i64
+// CHECK-NEXT:   store i64 %7, ptr %6, align 8
+// CHECK-NEXT:   %8 = getelementptr inbounds ptr, ptr %5, i64 1
+// CHECK-NEXT:   %9 = load ptr, ptr %8, align 8
+// CHECK-NEXT:   call void %9(ptr %0, i32 7, i32 1, ptr %3) #1
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: passed:                                           ; preds = %start
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: return:                                           ; preds = %passed, %fail
+// CHECK-NEXT:   ret void
+// CHECK-NEXT: }
+// CHECK-NEXT: ; Function Attrs: nounwind
+// CHECK-NEXT: define void @task_1(ptr readonly %0, i64 %1, i64 %2, i32 %3) #0 {
+// CHECK-NEXT: entry:
+// CHECK-NEXT:   %4 = getelementptr inbounds i8, ptr %0, i64 0
+// CHECK-NEXT:   %5 = load ptr, ptr %4, align 8, !invariant.load !0
+// CHECK-NEXT:   %6 = getelementptr inbounds i8, ptr %5, i64 0
+// CHECK-NEXT:   %7 = load ptr, ptr %6, align 8, !invariant.load !0
+// CHECK-NEXT:   br label %start
+// CHECK-NEXT: start:                                            ; preds = %entry
+// CHECK-NEXT:   %8 = icmp slt i64 %1, %2
+// CHECK-NEXT:   br i1 %8, label %some, label %return
+// CHECK-NEXT: some:                                             ; preds = %start
+// CHECK-NEXT:   %9 = add nsw i64 %2, 0
+// CHECK-NEXT:   %10 = add nsw i64 %1, 0
+// CHECK-NEXT:   br label %row
+// CHECK-NEXT: row:                                              ; preds = %next, %some
+// CHECK-NEXT:   %11 = phi i64 [ %10, %some ], [ %19, %next ]
+// CHECK-NEXT:   %12 = icmp slt i64 %11, %9
+// CHECK-NEXT:   br i1 %12, label %iteration, label %row_end
+// CHECK-NEXT: iteration:                                        ; preds = %row
+// CHECK-NEXT:   %13 = trunc i64 %11 to i32
+// CHECK-NEXT:   %14 = mul nsw i64 %11, 4
+// CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %7, i64 %14
+// CHECK-NEXT:   %16 = call { i32, i1 } @function_0(ptr %0, i32 %3, i32 %13, ptr %15)
+// CHECK-NEXT:   %17 = extractvalue { i32, i1 } %16, 0
+// CHECK-NEXT:   %18 = extractvalue { i32, i1 } %16, 1
+// CHECK-NEXT:   br label %next
+// CHECK-NEXT: next:                                             ; preds = %iteration
+// CHECK-NEXT:   %19 = add nsw i64 %11, 1
+// CHECK-NEXT:   br label %row, !llvm.loop !1
+// CHECK-NEXT: row_end:                                          ; preds = %row
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: return:                                           ; preds = %row_end, %start
+// CHECK-NEXT:   ret void
+// CHECK-NEXT: }
+// CHECK-NEXT: ; Function Attrs: nounwind
+// CHECK-NEXT: define internal { i32, i1 } @function_0(ptr readonly %0, i32 %1, i32 %2, ptr %3) #0 {
+// CHECK-NEXT: entry:
+// CHECK-NEXT:   br label %start
+// CHECK-NEXT: start:                                            ; preds = %entry
+// CHECK-NEXT:   %4 = atomicrmw add ptr %3, i32 %2 monotonic, align 4
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: return:                                           ; preds = %start
+// CHECK-NEXT:   %5 = phi i32 [ %4, %start ]
+// CHECK-NEXT:   %6 = phi i1 [ false, %start ]
+// CHECK-NEXT:   %7 = insertvalue { i32, i1 } poison, i32 %5, 0
+// CHECK-NEXT:   %8 = insertvalue { i32, i1 } %7, i1 %6, 1
+// CHECK-NEXT:   ret { i32, i1 } %8
+// CHECK-NEXT: }
+// CHECK-NEXT: ; Function Attrs: nounwind
+// CHECK-NEXT: define void @task_1_alone(ptr readonly %0, i64 %1, i64 %2, i32 %3) #0 {
+// CHECK-NEXT: entry:
+// CHECK-NEXT:   %4 = getelementptr inbounds i8, ptr %0, i64 0
+// CHECK-NEXT:   %5 = load ptr, ptr %4, align 8, !invariant.load !0
+// CHECK-NEXT:   %6 = getelementptr inbounds i8, ptr %5, i64 0
+// CHECK-NEXT:   %7 = load ptr, ptr %6, align 8, !invariant.load !0
+// CHECK-NEXT:   br label %start
+// CHECK-NEXT: start:                                            ; preds = %entry
+// CHECK-NEXT:   %8 = icmp slt i64 %1, %2
+// CHECK-NEXT:   br i1 %8, label %some, label %return
+// CHECK-NEXT: some:                                             ; preds = %start
+// CHECK-NEXT:   %9 = add nsw i64 %2, 0
+// CHECK-NEXT:   %10 = add nsw i64 %1, 0
+// CHECK-NEXT:   br label %row
+// CHECK-NEXT: row:                                              ; preds = %next, %some
+// CHECK-NEXT:   %11 = phi i64 [ %10, %some ], [ %19, %next ]
+// CHECK-NEXT:   %12 = icmp slt i64 %11, %9
+// CHECK-NEXT:   br i1 %12, label %iteration, label %row_end
+// CHECK-NEXT: iteration:                                        ; preds = %row
+// CHECK-NEXT:   %13 = trunc i64 %11 to i32
+// CHECK-NEXT:   %14 = mul nsw i64 %11, 4
+// CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %7, i64 %14
+// CHECK-NEXT:   %16 = call { i32, i1 } @function_0_alone(ptr %0, i32 %3, i32 %13, ptr %15)
+// CHECK-NEXT:   %17 = extractvalue { i32, i1 } %16, 0
+// CHECK-NEXT:   %18 = extractvalue { i32, i1 } %16, 1
+// CHECK-NEXT:   br label %next
+// CHECK-NEXT: next:                                             ; preds = %iteration
+// CHECK-NEXT:   %19 = add nsw i64 %11, 1
+// CHECK-NEXT:   br label %row, !llvm.loop !3
+// CHECK-NEXT: row_end:                                          ; preds = %row
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: return:                                           ; preds = %row_end, %start
+// CHECK-NEXT:   ret void
+// CHECK-NEXT: }
+// CHECK-NEXT: attributes #0 = { nounwind }
+// CHECK-NEXT: attributes #1 = { cold nounwind }
+// CHECK-NEXT: !0 = !{}
+// CHECK-NEXT: !1 = distinct !{!1, !2}
+// CHECK-NEXT: !2 = !{!"llvm.loop.mustprogress"}
+// CHECK-NEXT: !3 = distinct !{!3, !2}
