@@ -8,6 +8,7 @@
 // arithmetic on them are computed again where they are used; other values, and locals,
 // live in the launch's temporaries. Bounds read only values stored by earlier tasks,
 // so that they can be computed again at any time. Functions stay as they are, first.
+// A return within a branch sets a flag in the temporaries, by which later tasks do nothing.
 //
 // Needs: structured level, parallel loops only directly in the kernel. Leaves: only
 // tasks in the kernel, and its `temporary_bytes`.
@@ -48,16 +49,15 @@ class Offload {
   explicit Offload(ir::KernelOp kernel)
       : kernel_(kernel), builder_(kernel.getContext()), body_(kernel.getBody().front()) {}
 
-  mlir::LogicalResult Run() {
+  void Run() {
     MoveFunctionsFirst();
     Number();
     MoveLocalsToTemporaries();
-    if (failed(MakeTasks())) return mlir::failure();
+    MakeTasks();
     NameTasks();
     builder_.setInsertionPointToEnd(&body_);
     builder_.create<ir::ReturnOp>(kernel_.getLoc());
     kernel_->setAttr("temporary_bytes", builder_.getI64IntegerAttr(temporary_bytes_));
-    return mlir::success();
   }
 
  private:
@@ -193,7 +193,7 @@ class Offload {
 
   // Later tasks first: by the time a serial task is closed, all stores that others need
   // from it are in it.
-  mlir::LogicalResult MakeTasks() {
+  void MakeTasks() {
     std::vector<llvm::SmallVector<mlir::Operation*>> tasks;
     int last = 0;
     for (mlir::Operation& op : body_) {
@@ -203,26 +203,69 @@ class Offload {
       tasks.back().push_back(&op);
       last = number;
     }
-    mlir::Operation* next = nullptr;  // the task after the one being made
+    llvm::SmallVector<mlir::Operation*> later;  // tasks after the one being made
     for (auto& ops : llvm::reverse(tasks)) {
       auto loop = llvm::dyn_cast<ir::ParallelForOp>(ops.front());
       mlir::Operation* task = loop ? MakeRange(loop) : MakeSerial(ops);
       if (!task) continue;
-      if (!loop && next && ReturnsEarly(task)) {
-        return task->emitError("a return before a parallel loop is not supported yet");
-      }
-      next = task;
+      if (!loop && !later.empty()) SkipAfterReturn(task, later);
+      later.push_back(task);
     }
-    return mlir::success();
   }
 
-  bool ReturnsEarly(mlir::Operation* task) {
-    return task
-        ->walk([&](ir::ReturnOp op) {
-          return op->getParentOp() == task ? mlir::WalkResult::advance()
-                                           : mlir::WalkResult::interrupt();
-        })
-        .wasInterrupted();
+  // Where the task returns from within a branch, the later ones do nothing.
+  void SkipAfterReturn(mlir::Operation* task, llvm::ArrayRef<mlir::Operation*> later) {
+    llvm::SmallVector<ir::ReturnOp> returns;
+    task->walk([&](ir::ReturnOp op) {
+      if (op->getParentOp() != task) returns.push_back(op);
+    });
+    if (returns.empty()) return;
+    const int64_t flag = temporary_bytes_++;
+    for (ir::ReturnOp op : returns) {
+      builder_.setInsertionPoint(op);
+      mlir::Value yes =
+          builder_.create<mlir::arith::ConstantOp>(op.getLoc(), builder_.getBoolAttr(true));
+      builder_.create<ir::StoreOp>(op.getLoc(), yes, FlagAt(op.getLoc(), flag));
+    }
+    for (mlir::Operation* other : later) {
+      auto range = llvm::dyn_cast<ir::RangeTaskOp>(other);
+      if (range) {
+        EndBounds(range, flag);
+      } else {
+        ReturnIf(llvm::cast<ir::SerialTaskOp>(other), flag);
+      }
+    }
+  }
+
+  mlir::Value FlagAt(mlir::Location loc, int64_t offset) {
+    mlir::Type type = ir::AddrType::get(builder_.getContext(), builder_.getI1Type());
+    return builder_.create<ir::TemporaryOp>(loc, type, offset);
+  }
+
+  mlir::Value LoadFlag(mlir::Location loc, int64_t offset) {
+    return builder_.create<ir::LoadOp>(loc, builder_.getI1Type(), FlagAt(loc, offset));
+  }
+
+  void ReturnIf(ir::SerialTaskOp task, int64_t flag) {
+    mlir::Location loc = task.getLoc();
+    builder_.setInsertionPointToStart(&task.getBodyRegion().front());
+    auto branch = builder_.create<ir::IfOp>(loc, mlir::TypeRange(), LoadFlag(loc, flag));
+    builder_.setInsertionPointToStart(&branch.getThenRegion().emplaceBlock());
+    builder_.create<ir::ReturnOp>(loc);
+    builder_.setInsertionPointToStart(&branch.getElseRegion().emplaceBlock());
+    builder_.create<ir::YieldOp>(loc);
+  }
+
+  void EndBounds(ir::RangeTaskOp task, int64_t flag) {
+    mlir::Location loc = task.getLoc();
+    mlir::Operation* yield = task.getBounds().front().getTerminator();
+    builder_.setInsertionPoint(yield);
+    mlir::Value skip = LoadFlag(loc, flag);
+    for (unsigned upper = 1; upper < yield->getNumOperands(); upper += 2) {
+      yield->setOperand(
+          upper, builder_.create<mlir::arith::SelectOp>(loc, skip, yield->getOperand(upper - 1),
+                                                        yield->getOperand(upper)));
+    }
   }
 
   // In order, once it is known which are left.
@@ -308,9 +351,7 @@ class Offload {
 struct OffloadPass : mlir::PassWrapper<OffloadPass, mlir::OperationPass<ir::KernelOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OffloadPass)
   llvm::StringRef getArgument() const override { return "offload"; }
-  void runOnOperation() override {
-    if (failed(Offload(getOperation()).Run())) signalPassFailure();
-  }
+  void runOnOperation() override { Offload(getOperation()).Run(); }
 };
 
 }  // namespace
