@@ -330,7 +330,7 @@ def _wrong_call(func, args, error):
         advice = near(wrong, getattr(getattr(func, "__code__", None), "co_varnames", ()))
     module = getattr(func, "__module__", None)
     if module == "kiln.math" and " missing " in reason:  # in the reference these are funcs
-        return say.func_parameter_missing(name=reason.split("'")[1])
+        return say.func_parameter_missing(parameter=reason.split("'")[1])
     if module in ("math", "numpy") and any(isinstance(a, Expr) for a in args):
         if name in ops.__all__:
             advice = say.use_the_function_of_ti(name=name, module=module)
