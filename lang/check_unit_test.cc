@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "lang/node_number.h"
 
 namespace kiln {
 namespace {
@@ -329,7 +330,7 @@ TEST(CheckUnit, FunctionsAreChecked) {
     std::string text;
     const char* says;
   } cases[] = {
-      {function("params { kind: PARAM_REFERENCE type: 3 }", {}), "no scalar"},
+      {function("params { kind: PARAM_REFERENCE type: 4 }", {}), "no scalar"},
       {function("params { kind: PARAM_REFERENCE type: 99 }", {}), "no scalar"},
       {function("params { kind: PARAM_REFERENCE }", {}), "no scalar"},
       {function("params { kind: PARAM_STORAGE }", {}), "storages are the kernel's"},

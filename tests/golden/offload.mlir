@@ -108,3 +108,46 @@ kiln.kernel @early storages [] results [i32] {
   kiln.result 0, %zero : i32
   kiln.return
 }
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @early storages [] results [i32] attributes {temporary_bytes = 1 : i64} {
+// CHECK-NEXT:     kiln.task.serial "task_0" {
+// CHECK-NEXT:       %0 = kiln.argument 0 : i1
+// CHECK-NEXT:       %c9_i32 = arith.constant 9 : i32
+// CHECK-NEXT:       kiln.if %0 {
+// CHECK-NEXT:         kiln.result 0, %c9_i32 : i32
+// CHECK-NEXT:         %true = arith.constant true
+// CHECK-NEXT:         %1 = kiln.temporary 0 : <i1>
+// CHECK-NEXT:         kiln.store %true, %1 : <i1>
+// CHECK-NEXT:         kiln.return
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.return
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.task.range_for "task_1" bounds {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c9_i32 = arith.constant 9 : i32
+// CHECK-NEXT:       %c9_i64 = arith.constant 9 : i64
+// CHECK-NEXT:       %c0_i64_0 = arith.constant 0 : i64
+// CHECK-NEXT:       %c9_i64_1 = arith.constant 9 : i64
+// CHECK-NEXT:       %0 = kiln.temporary 0 : <i1>
+// CHECK-NEXT:       %1 = kiln.load %0 : <i1>
+// CHECK-NEXT:       %2 = arith.select %1, %c0_i64, %c9_i64 : i64
+// CHECK-NEXT:       %3 = arith.select %1, %c0_i64_0, %c9_i64_1 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %2, %c0_i64_0, %3 : i64, i64, i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32, %arg1 : i32) {
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.serial "task_2" {
+// CHECK-NEXT:       %0 = kiln.temporary 0 : <i1>
+// CHECK-NEXT:       %1 = kiln.load %0 : <i1>
+// CHECK-NEXT:       kiln.if %1 {
+// CHECK-NEXT:         kiln.return
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       kiln.result 0, %c0_i32 : i32
+// CHECK-NEXT:       kiln.return
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
