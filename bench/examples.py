@@ -41,8 +41,8 @@ def main():
             rounds["kiln"].append(run_kiln(kiln, options, path))
         results[name] = {side: figures(runs) for side, runs in rounds.items()}
         print(row(name, results[name]), flush=True)
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    if options.json or not options.programs:
+        harness.save("examples", results, options.json)
     if options.docs:
         write_docs(results)
     return 0
