@@ -53,7 +53,9 @@ def parse():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--frames", type=int, default=12)
-    parser.add_argument("--seconds", type=float, default=30, help="the longest run of a program")
+    parser.add_argument(
+        "--seconds", type=float, default=30, help="the longest a program's frames may take"
+    )
     parser.add_argument("--json", help="where to save the figures")
     parser.add_argument("--docs", action="store_true", help=f"write the table into {DOCS.name}")
     parser.add_argument("--taichi-python", default=os.environ.get("TAICHI_PYTHON"), required=False)

@@ -4,7 +4,7 @@
 
 Both sides have Kiln's GUI, so that drawing costs the same, a window that only records, and no
 plots (tools/compare_with_taichi.py). Times are seconds since START (time.time() of the caller).
-The program is ended after FRAMES frames, or at the first one after SECONDS.
+The program is ended after FRAMES frames, or at the first one SECONDS after the first.
 """
 
 import json
@@ -28,7 +28,7 @@ def main():
     def timed_show(self, *args, **options):
         show(self, *args, **options)
         shown.append(time.time() - start)
-        if len(shown) >= int(frames) or shown[-1] > float(limit):
+        if len(shown) >= int(frames) or shown[-1] - shown[0] > float(limit):
             raise SystemExit
 
     gui.show = timed_show
