@@ -41,6 +41,7 @@ _FAILED_OPS = {
     "shl": say.shift_out_of_range,
     "shr": say.shift_out_of_range,
     "bit_shr": say.shift_out_of_range,
+    "pow": say.negative_exponent,
     "floordiv": say.division_by_zero,
     "mod": say.division_by_zero,
     "raw_div": say.division_by_zero,

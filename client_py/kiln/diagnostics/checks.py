@@ -5,6 +5,10 @@ ROWS = {
     "addition_overflows": (str, "Addition overflow: {left} + {right}"),
     "division_by_zero": (str, "Division by zero: {left} by {right}"),
     "multiplication_overflows": (str, "Multiplication overflow: {left} * {right}"),
+    "negative_exponent": (
+        str,
+        "Negative exponent in pow(int, int) is not allowed: {left} ** {right}",
+    ),
     "out_of_bound_access": (str, "Out of bound access: index ({index}) of shape ({shape})"),
     "out_of_bound_access_to_matrix": (
         str,

@@ -230,6 +230,19 @@ def pieces_of(t, parts):
     return values, pieces
 
 
+def _percent(t, node):
+    """What `"…" % values` says; None for any other expression. Only of asserts: a print takes its
+    values by themselves."""
+    if node.__class__ is not _ast.BinOp or node.op.__class__ is not _ast.Mod:
+        return None
+    text = t.visit(node.left)
+    if text.__class__ is not str:
+        return None
+    values = t.visit(node.right)
+    items = [t.ctx.value(v) for v in (values if isinstance(values, tuple) else (values,))]
+    return from_percent(text, items)
+
+
 def assert_(t, node):
     # Without debug mode the test is evaluated all the same: what it calls has its effects.
     test = t.visit(node.test)
@@ -238,7 +251,7 @@ def assert_(t, node):
 
         parts = [unparse(node.test).strip()]
     else:
-        message = t.visit(node.msg)
+        message = _percent(t, node.msg) or t.visit(node.msg)
         if isinstance(message, Formatted):
             parts = message.parts
         elif message.__class__ is str or node.msg.__class__ is _ast.Constant:

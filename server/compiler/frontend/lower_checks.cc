@@ -46,8 +46,9 @@ void Lowering::CheckElement(const Node& node, const std::vector<uint32_t>& shape
   b_.create<ir::AssertOp>(loc_, inside, Number(), values, mlir::DenseI64ArrayAttr());
 }
 
-// Division by zero, shifts by what is no number of bits, signed overflow. Unsigned arithmetic
-// wraps on purpose (hashes, random numbers). The values are the operands, and the op.
+// Division by zero, negative exponents, shifts by what is no number of bits, signed overflow.
+// Unsigned arithmetic wraps on purpose (hashes, random numbers). The values are the operands, and
+// the op.
 void Lowering::CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y) {
   if (IsFloat(scalar) || ScalarBits(scalar) < 8) return;
   mlir::Value wrong;
@@ -64,6 +65,11 @@ void Lowering::CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir:
     case proto::OP_BIT_SHR:
       wrong = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::uge, y,
                                        EmitConstant(b_, loc_, scalar, ScalarBits(scalar)));
+      break;
+    case proto::OP_POW:
+      if (!IsSignedInt(scalar)) return;
+      wrong = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::slt, y,
+                                       EmitConstant(b_, loc_, scalar, 0));
       break;
     case proto::OP_ADD:
     case proto::OP_SUB:

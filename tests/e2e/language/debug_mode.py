@@ -141,6 +141,92 @@ def asserts_with_values(show):
 
 
 @case(debug=True)
+def asserts_with_formats(show):
+    x = ti.field(ti.i32, shape=4)
+
+    @ti.kernel
+    def method(a: ti.i32):
+        assert a < 0, "a is {} and x {}".format(a, x[1])
+
+    @ti.kernel
+    def one(a: ti.i32):
+        assert a < 0, "a is %d" % a
+
+    @ti.kernel
+    def of_a_field():
+        assert x[1] < 0, "x is %d" % x[1]
+
+    @ti.kernel
+    def two(a: ti.i32, b: ti.f32):
+        assert a < 0, "a is %d, b %f" % (a, b)
+
+    show.error(method, 3)
+    show.error(one, 3)
+    show.error(of_a_field)
+    show.error(two, 3, 1.5)
+
+
+@case(debug=True)
+def asserts_in_functions_by_reference(show):
+    x = ti.field(ti.i32, shape=4)
+
+    @ti.real_func
+    def inner(i: ti.i32) -> ti.i32:
+        assert i < 3, f"i is {i}"
+        return i
+
+    @ti.kernel
+    def k(i: ti.i32) -> ti.i32:
+        return inner(i) + x[i]
+
+    show(k(2))
+    show.error(k, 3)
+
+
+@case(debug=True, differs="bounds in real functions in debug mode")
+def bounds_in_functions_by_reference(show):
+    x = ti.field(ti.i32, shape=4)
+
+    @ti.real_func
+    def inner(i: ti.i32) -> ti.i32:
+        return x[i]
+
+    @ti.kernel
+    def k(i: ti.i32) -> ti.i32:
+        return inner(i)
+
+    show(k(3))
+    show.error(k, 4)
+
+
+@case(debug=True, differs="bounds of components in debug mode")
+def bounds_of_components(show):
+    v = ti.Vector.field(3, ti.i32, shape=4)
+
+    @ti.kernel
+    def read(i: ti.i32) -> ti.i32:
+        return v[1][i]
+
+    @ti.kernel
+    def write(i: ti.i32):
+        v[1][i] = 3
+
+    show(read(2))
+    show.error(read, 3)
+    show.error(write, -1)
+
+
+@case(debug=True)
+def powers_with_negative_exponents(show):
+    @ti.kernel
+    def k(a: ti.i32, b: ti.i32) -> ti.i32:
+        return a**b
+
+    show(k(2, 10))
+    show.error(k, 2, -1)
+
+
+@case(debug=True)
 def asserts_in_loops(show):
     x = ti.field(ti.i32, shape=100)
 
