@@ -830,7 +830,7 @@ class Evaluator:
                 value = self.math.lift(value)
             elif isinstance(value, list):
                 raise Undecided("a sequence as an argument")
-            scope[parameter.arg] = Variable(value)
+            scope[parameter.arg] = Variable(value, function.real)
         result = self._body(function.tree, scope)
         if function.real and function.tree.returns is not None:
             if result is None:

@@ -160,12 +160,23 @@ class Generator(Expressions):
                 kinds.append((kind, "value"))
         result = self.pick(["int", "float", self.vector_kind()])
         kept = self.data, self.scopes, self.fixed
-        self.data, self.scopes, self.fixed = [], [scope], set()
+        self.data, self.scopes = [], [scope]
+        self.fixed = set(scope) if real else set()
         self.nested = False
         body = self.block(2, self.random.randrange(1, 4))
         if real and self.chance(0.5):
             body += [f"if {self.condition()}:", f"    return {self.expression(result, 1)}"]
-        body.append(f"return {self.expression(result, 1)}")
+        value = self.expression(result, 1)
+        if real and kinds[0][0] == "int" and self.chance(0.5):
+            # Recursion, less deep with each call.
+            first, left = list(scope)[0], self.fresh("v")
+            body = [f"{left} = ti.cast({first}, ti.i32) & 3", *body]
+            again = [f"{left} - 1", *(self.expression(its, 2) for its, _ in kinds[1:])]
+            body += [f"if {left} == 0:", f"    return {value}"]
+            value = f"{name}({', '.join(again)})"
+            if result in ("int", "float"):
+                value = f"({value} + {self.atom(result)})"
+        body.append(f"return {value}")
         self.data, self.scopes, self.fixed = kept
         self.functions.append((name, kinds, result))
         arrow = f" -> {self.type_text(result)}" if real else ""
@@ -518,7 +529,7 @@ class Generator(Expressions):
         return [i], f"for {i} in range({self.cells}):", {1: i}
 
 
-REAL_FUNCTIONS = 0.0  # share of functions that are real ones
+REAL_FUNCTIONS = 0.3  # share of functions that are real ones
 
 
 def indented(lines):
