@@ -352,8 +352,11 @@ class Evaluator:
     def _do_augassign(self, node):
         op = _OPERATORS[type(node.op)]
         place = self.place(node.target)
+        old = place.get()  # before the right side, as in Python
         value = self.value(node.value)
-        old = place.get()
+        changed = any(x is not y for x, y in zip(_numbers(place.get()), _numbers(old)))
+        if changed and (self.loose or not isinstance(node.target, ast.Name)):
+            raise Undecided("a target that its own value changes")
         if op in ("+", "-", "&", "|", "^"):
             value = self.convert_like(value, old, broadcast=True)
         place.put(self.convert_like(self.binary(op, old, value), old))
@@ -825,7 +828,7 @@ class Evaluator:
                 continue
             value = self.value(argument)
             if annotation is not None:
-                value = self.convert(value, self.type(annotation))
+                value = self._passed(value, self.type(annotation), function.real)
             elif isinstance(value, (int, float)):
                 value = self.math.lift(value)
             elif isinstance(value, list):
@@ -837,6 +840,15 @@ class Evaluator:
                 raise Undecided("no value returned")
             result = self.convert(result, self.type(function.tree.returns))
         return result
+
+    def _passed(self, value, to, real):
+        """An argument with an annotation. Of a matrix it names the shape: elements keep their type,
+        but for real functions."""
+        if not real and isinstance(to, MatrixType) and isinstance(value, Matrix):
+            if value.shape != to.shape:
+                raise Undecided("a matrix of that shape was expected")
+            return value
+        return self.convert(value, to)
 
     def _atomic(self, name, node):
         place = self.place(node.args[0])
