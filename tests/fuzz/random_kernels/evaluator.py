@@ -12,7 +12,7 @@ import itertools
 import math
 
 from . import data
-from .numbers import FLOATS, FUNCTIONS, INTS, TYPES, Arithmetic, Number, Undecided, rounded
+from .numbers import FLOATS, FUNCTIONS, INTS, TYPES, Arithmetic, Number, Undecided, bounds, rounded
 
 _STEPS = 60_000  # more visits of nodes than this: the program is too long
 _DEPTH = 40  # calls within calls
@@ -863,6 +863,11 @@ class Evaluator:
         if name in TYPES:
             if len(values) != 1:
                 raise Undecided("a cast of several values")
+            if isinstance(values[0], int) and not isinstance(values[0], bool):
+                if name not in INTS or not bounds(name)[0] <= values[0] <= bounds(name)[1]:
+                    raise Undecided("a literal that is not of its type")
+            if isinstance(values[0], float) and name not in FLOATS:
+                raise Undecided("a literal that is not of its type")
             if isinstance(values[0], float) and name in FLOATS:
                 return Number(name, rounded(name, values[0]))
             return self.each(lambda x: self.math.cast(x, name), values[0])
