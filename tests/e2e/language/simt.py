@@ -3,7 +3,7 @@
 from harness import case, ti
 
 
-@case()
+@case(differs="operations of GPU threads, on the CPU")
 def fences_and_shared_arrays(show):
     @ti.kernel
     def k() -> ti.i32:
