@@ -187,6 +187,8 @@ class Kernel(_native.KernelBase):
                 say.kernel_has_many_instances(kernel=self.__name__, count=_MANY_INSTANCES)
             )
         found = records.find(self, args, specs)
+        if found is not None and records.is_checking():
+            records.compare(self, found, self._transform(args, specs))
         instance, fields = found or self._transform(args, specs)
         sources = [
             (spec.source[0], position, *spec.source[1:])

@@ -256,6 +256,20 @@ def test_sizes_that_no_kernel_reads_change_nothing(run):
         assert run(program.replace("SIZE", str(size))) == ([f"{size - 1}.0"], 0)
 
 
+def test_records_can_be_checked(run):
+    program = HEAD + BASE
+    expected = run(program)[0]
+    assert run(program, KILN_WARM="check") == (expected, 1)
+    wrong = program + (
+        "from kiln.warm import records\nrecords._check = lambda record, source, *_: next(\n"
+        "    (d for d in [records.Describer()] if not d.start(source)))\n"
+        "@ti.kernel\ndef other(n: ti.template()) -> int:\n    return n\nprint(other(1), other(2))"
+    )
+    assert run(wrong)[0][-1] == "1 1", "a check that is blind takes any record"
+    done = run(wrong, check=False, KILN_WARM="check")
+    assert "the warm record of kernel 'other' is wrong" in done.stderr
+
+
 def test_a_warm_process_loads_no_front_end(run):
     program = HEAD + BASE + "import sys\nprint(sorted(m for m in sys.modules if m in FRONT_END))"
     front_end = [f"kiln.frontend.{name}" for name in ("transformer", "call", "context", "trace")]
