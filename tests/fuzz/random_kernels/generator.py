@@ -529,7 +529,7 @@ class Generator(Expressions):
         return [i], f"for {i} in range({self.cells}):", {1: i}
 
 
-REAL_FUNCTIONS = 0.0  # share of functions that are real ones
+REAL_FUNCTIONS = 0.3  # share of functions that are real ones
 
 
 def indented(lines):
