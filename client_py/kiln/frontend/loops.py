@@ -156,7 +156,8 @@ def _struct_for(t, node, field, is_grouped):
     is_array = field.__class__ is ArrayArgument
     is_snode = not is_array and getattr(field, "_is_snode", False)
     if not (is_array or is_snode or getattr(field, "_is_field", False)):
-        t.fail(node.iter, say.cannot_loop_over_object_taichi_scope(kind=type(field)))
+        kind = f"'{field.type.name}'" if isinstance(field, Expr) else type(field)
+        t.fail(node.iter, say.cannot_loop_over_object_taichi_scope(kind=kind))
     targets = _targets(node)
     _check_loop_variables(t, node)
     ndim = field.ndim if is_array else len(field.shape) if is_snode else field.num_axes
