@@ -16,8 +16,9 @@ show what happens:
 
 Each case has a fresh `ti.init(arch=ti.cpu, **options)` with the options given to `case`. What is
 shown, what the case prints (descriptor 1 included) and what it raises is its *outcome*: lines of
-text. Outcomes are kept in `expected/SECTION.txt`; line numbers in messages count from the case's
-first line. `ti` is Kiln, or Taichi itself with KILN_TEST_REFERENCE=1: the same cases then tell how
+text. Outcomes are kept in `expected/SECTION.txt`, under the case's name and its reason to differ;
+line numbers in messages count from the case's first line. `type_of` and `attempt` help to show
+tables. `ti` is Kiln, or Taichi itself with KILN_TEST_REFERENCE=1: the same cases then tell how
 the two differ. A case that is meant to differ names the row of docs/differences.md that says why:
 `@case(differs="adding bools")`.
 
