@@ -178,6 +178,39 @@ def defaults_keywords_and_spread(show):
     show(k().to_numpy())
 
 
+@case()
+def large_matrices(show):
+    large = ti.types.matrix(8, 8, ti.f32)
+    holder = ti.types.struct(m=large, k=ti.i32)
+
+    @ti.real_func
+    def scale(m: large, k: ti.i32) -> large:
+        if k == 0:
+            return m
+        r = scale(m, k - 1)
+        return r * 2.0
+
+    @ti.real_func
+    def several(s: holder) -> (ti.i32, large, holder):
+        t = s
+        t.m[1, 2] = 77
+        t.k += 1
+        return s.k, s.m + 1.0, t
+
+    x = ti.Matrix.field(8, 8, ti.f32, 4)
+
+    @ti.kernel
+    def k(m: large) -> ti.types.vector(5, ti.f32):
+        a = scale(m, 3)
+        n, b, t = several(holder(m=m, k=5))
+        for i in x:
+            x[i] = scale(large(i), 2)
+        return ti.Vector([a[1, 1], n * 1.0, b[2, 3], t.m[1, 2], t.k * 1.0])
+
+    show(k(large([[8 * i + j for j in range(8)] for i in range(8)])).to_numpy())
+    show(x.to_numpy()[:, 7, 7])
+
+
 # ---- recursion and returns
 
 
