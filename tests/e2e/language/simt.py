@@ -3,18 +3,14 @@
 from harness import case, ti
 
 
-@case(differs="operations of GPU threads, on the CPU")
+@case()
 def fences_and_shared_arrays(show):
     @ti.kernel
     def k() -> ti.i32:
-        total = 0
-        for i in range(8):
-            shared = ti.simt.block.SharedArray(4, ti.i32)
-            for j in range(4):
-                shared[j] = i * j
-            ti.simt.grid.memfence()
-            total += shared[0] + shared[1] + shared[2] + shared[3]
-        return total
+        shared = ti.simt.block.SharedArray(4, ti.i32)
+        shared[1] = 5
+        ti.simt.grid.memfence()
+        return shared[1] + 2
 
     show(k())
 
