@@ -212,6 +212,12 @@ class Describer:
             tuple([(name, self(method)) for name, method in value.methods.items()]),
         )
 
+    def _argpack_type(self, value):
+        known = self._meet(value)
+        if known is not None:
+            return known
+        return ("argpack type", tuple(value.members), self.items(list(value.members.values())))
+
     def _matrix(self, value):
         return ("matrix", value.__class__.__name__, _numpy(value._entries))
 
@@ -382,6 +388,7 @@ def learn():
             ("matrix", "Vector", Describer._matrix),
             ("struct", "Struct", Describer._struct),
             ("struct", "StructType", Describer._struct_type),
+            ("argpack", "ArgPackType", Describer._argpack_type),
             ("struct_field", "StructField", Describer._struct_field),
         )
     )

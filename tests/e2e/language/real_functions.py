@@ -881,7 +881,7 @@ def function_without_any_return(show):
     show.error(k)
 
 
-@case(differs="errors in the reference's own Python code")
+@case()
 def results_of_other_types(show):
     @ti.real_func
     def scalar(i: ti.i32) -> ti.i32:
