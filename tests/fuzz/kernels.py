@@ -45,6 +45,8 @@ class Machine:
         self.home = home
         self.taichi = taichi
         self.count = itertools.count()
+        # What is out of date is built now, not within a batch's time.
+        subprocess.run([ROOT / "kiln", "python", "-c", ""], capture_output=True)
 
     def run(self, programs, options, environment=None, package="kiln", timeout=300):
         """{name: [what each run left]} of programs {name: text}. A process that dies or hangs
