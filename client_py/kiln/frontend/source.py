@@ -102,6 +102,10 @@ class FunctionSource:
         self.file = code.co_filename
         self.first_line = code.co_firstlineno
         self._lines = _file_lines(self.file, fn.__globals__)
+        if not self._lines:
+            from .history import typed_lines
+
+            self._lines = typed_lines(code)
         self._block = MISSING
         self._text = None
         self._tree = None
