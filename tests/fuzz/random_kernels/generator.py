@@ -409,11 +409,12 @@ class Generator(Expressions):
         return [f"ti.atomic_{use}({text}, {value})"]
 
     def branch(self):
-        lines = [f"if {self.condition()}:", *self.body()]
+        # A condition of literals keeps its branch only: what is in it may be outermost.
+        lines = [f"if {self.condition()}:", *self.body(False)]
         while self.chance(0.2):
-            lines += [f"elif {self.condition()}:", *self.body()]
+            lines += [f"elif {self.condition()}:", *self.body(False)]
         if self.chance(0.4):
-            lines += ["else:", *self.body()]
+            lines += ["else:", *self.body(False)]
         return lines
 
     def loop_body(self, scope, leave=True, nested=True):
