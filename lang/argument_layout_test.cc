@@ -51,8 +51,8 @@ TEST(ArgumentLayout, Refuses) {
            "kernel { body { params { kind: PARAM_STORAGE storage: 1 } } }",
            "kernel { body { params { kind: PARAM_STORAGE } } } storages {}",
            "kernel { types {} types { scalar: F32 } body { params { kind: 9 type: 1 } } }",
-           "kernel { types {} types { scalar: F32 shape: 5000 } body { params { type: 1 } } }",
-           "kernel { types {} types { scalar: F32 shape: 5000 } body { returns: 1 } }",
+           "kernel { types {} types { scalar: F32 shape: 70000 } body { params { type: 1 } } }",
+           "kernel { types {} types { scalar: F32 shape: 70000 } body { returns: 1 } }",
            "kernel { body { params { kind: PARAM_STORAGE } } } "
            "storages { dense { num_bases: 4294967295 } }",
            "kernel { body { returns: 0 } }",

@@ -88,7 +88,7 @@ TEST(TypeOp, Scalars) {
       {proto::OP_BIT_NOT, {"u1"}, "u1 <- u1"},
       {proto::OP_SQRT, {"i64"}, "f32 <- f32"},
       {proto::OP_SIN, {"f16"}, "f16 <- f16"},
-      {proto::OP_FLOOR, {"i32"}, "f32 <- f32"},
+      {proto::OP_FLOOR, {"f16"}, "f16 <- f16"},
       {proto::OP_FLOOR, {"f64"}, "f64 <- f64"},
       {proto::OP_POPCNT, {"u64"}, "i32 <- u64"},
       {proto::OP_ISNAN, {"i32"}, "u1 <- f32"},
