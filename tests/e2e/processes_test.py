@@ -70,7 +70,11 @@ if __name__ == "__main__":
 """
 
 INTERRUPTED = """
+import signal
 import kiln as ti
+
+# Shells start jobs in the background with interrupts ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ti.init(arch=ti.cpu, offline_cache=False)
 
@@ -193,7 +197,10 @@ def test_an_interrupt_while_compiling(program, server):
     assert child.stdout.readline() == "ready\n"
     time.sleep(1)
     child.send_signal(signal.SIGINT)
-    out, errors = child.communicate(timeout=120)
+    try:
+        out, errors = child.communicate(timeout=120)
+    finally:
+        child.kill()
     assert (out, child.returncode) == ("interrupted 5\n", 0), errors
 
 
