@@ -332,7 +332,7 @@ absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
   proto::LookupRequest request;
   for (const Digest& key : keys) request.add_digests(std::string(key.view()));
   proto::LookupReply reply;
-  const absl::Status status = state.daemon.Call(
+  absl::Status status = state.daemon.Call(
       FrameType::kLookup, request, FrameType::kLookupReply, &reply, absl::Now() + kControlTimeout);
   if (status.ok()) return reply;
   GiveUpDaemon(state, status);

@@ -228,6 +228,7 @@ void BindControl(py::class_<KernelBuilder>& c) {
   c.def("begin_function", [](KernelBuilder& b, const std::vector<std::pair<TypeId, bool>>& given,
                              const Ids& returns) {
     std::vector<FunctionParam> params;
+    params.reserve(given.size());
     for (const auto& [type, by_reference] : given) params.push_back({type, by_reference});
     return Get(b.BeginFunction(params, returns));
   });
