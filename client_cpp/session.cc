@@ -332,8 +332,8 @@ absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
   proto::LookupRequest request;
   for (const Digest& key : keys) request.add_digests(std::string(key.view()));
   proto::LookupReply reply;
-  absl::Status status = state.daemon.Call(
-      FrameType::kLookup, request, FrameType::kLookupReply, &reply, absl::Now() + kControlTimeout);
+  absl::Status status = state.daemon.Call(FrameType::kLookup, request, FrameType::kLookupReply,
+                                          &reply, absl::Now() + kControlTimeout);
   if (status.ok()) return reply;
   GiveUpDaemon(state, status);
   return status;
