@@ -145,11 +145,10 @@ def includes_llvm(path):
     text = path.read_text()
     if re.search(r'#include "(mlir|llvm|lld)/', text):
         return True
-    # Through a header of the compiler's own rooms.
-    for header in re.findall(r'#include "(server/compiler/[^"]+)"', text):
-        if (ROOT / header).exists() and re.search(
-            r'#include "(mlir|llvm)/', (ROOT / header).read_text()
-        ):
+    # Through headers of the compiler's own rooms.
+    for name in re.findall(r'#include "(server/compiler/[^"]+)"', text):
+        header = ROOT / name
+        if header.exists() and includes_llvm(header):
             return True
     return "server/compiler/" in str(path) and '.inc"' in text
 
