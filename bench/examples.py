@@ -87,7 +87,7 @@ def run_taichi(options, path):
 
 def run_kiln(command, options, path):
     """With a home of its own: nothing cached, nothing recorded, its daemon and a worker awake."""
-    with tempfile.TemporaryDirectory(prefix="kiln-bench-") as home:
+    with tempfile.TemporaryDirectory(prefix="kiln-bench-", ignore_cleanup_errors=True) as home:
         environment = {"KILN_HOME": home}
         subprocess.run(
             [*command, str(harness.ROOT / "bench" / "startup_program.py"), "kiln", "tiny"],
