@@ -28,6 +28,12 @@ class Builder {
     }
   }
 
+  absl::Status AddTree(uint32_t tree) {
+    layout_.tree_slot.push_back(static_cast<int>(layout_.slots.size()));
+    RETURN_IF_ERROR(Add(tree, Slot::SLOT_TREE, 0));
+    return Add(tree, Slot::SLOT_TREE, 1);
+  }
+
   absl::Status AddResult(TypeId type) {
     RETURN_IF_ERROR(CheckValue(type));
     types_.AppendScalars(type, &layout_.results);
@@ -88,7 +94,7 @@ class Builder {
         extents = storage.ndarray().ndim();
         break;
       case proto::Storage::kTree:
-        bases = 2;  // root container, runtime descriptor
+        bases = 0;  // the trees' own slots serve all
         break;
       default:
         return absl::InvalidArgumentError(absl::StrCat("storage ", index, " has no form"));
@@ -111,6 +117,9 @@ absl::StatusOr<ArgumentLayout> LayoutArguments(const proto::CompileUnit& unit) {
   const proto::Function& body = unit.kernel().body();
   for (int i = 0; i < body.params_size(); ++i) {
     RETURN_IF_ERROR(builder.AddParam(static_cast<uint32_t>(i), body.params(i)));
+  }
+  for (int i = 0; i < unit.trees_size(); ++i) {
+    RETURN_IF_ERROR(builder.AddTree(static_cast<uint32_t>(i)));
   }
   for (const uint32_t type : body.returns()) RETURN_IF_ERROR(builder.AddResult(type));
   return builder.Finish();

@@ -7,8 +7,10 @@
 //   storage    dense:   `num_bases` base addresses, then the outermost extent
 //                       (extent of digit 0, as i64)
 //              ndarray: one base address, then `ndim` extents (i64)
-//              tree:    the address of the tree's root container, then the
-//                       address of its runtime descriptor
+//              tree:    nothing of its own
+// Then for each tree of the unit two slots: the address of the root's cell, and that of
+// an array of KilnNode* (runtime/abi.h), by node of the TreePart; null for nodes that
+// are neither pointer, bitmasked nor dynamic.
 // Results: one 8-byte slot per scalar of the flattened return types, in order.
 #ifndef KILN_LANG_ARGUMENT_LAYOUT_H_
 #define KILN_LANG_ARGUMENT_LAYOUT_H_
@@ -26,6 +28,7 @@ inline constexpr int kMaxArgumentSlots = 1 << 16;
 struct ArgumentLayout {
   std::vector<proto::ArgumentSlot> slots;
   std::vector<int> first_slot;  // per parameter
+  std::vector<int> tree_slot;   // per tree of the unit: the first of its two
   std::vector<proto::Scalar> results;
 };
 

@@ -129,16 +129,13 @@ absl::Status CheckDense(const proto::Storage& storage, uint64_t elements) {
 
 }  // namespace
 
-absl::Status CheckStorage(const proto::Storage& storage, int num_trees) {
+absl::Status CheckStorage(const proto::Storage& storage, const TreeParts& trees) {
   ASSIGN_OR_RETURN(const uint64_t elements, CheckElement(storage.element()));
   switch (storage.form_case()) {
     case proto::Storage::kDense:
       return CheckDense(storage, elements);
     case proto::Storage::kTree:
-      if (storage.tree().tree() >= static_cast<uint32_t>(num_trees)) {
-        return Bad("tree ", storage.tree().tree(), " does not exist");
-      }
-      return absl::OkStatus();
+      return CheckTreeStorage(storage, elements, trees);
     case proto::Storage::kNdarray:
       if (storage.element().scalar() == proto::SCALAR_NONE) return Bad("ndarray of no type");
       if (storage.element().has_quant()) return Bad("ndarray of quantised numbers");

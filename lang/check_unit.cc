@@ -41,29 +41,12 @@ absl::Status CheckOptions(const proto::CodeOptions& options, DefaultTypes* defau
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> CheckTreeStorage(const proto::TreeStorage& storage, const TreeLayout& tree,
-                                     uint64_t elements) {
-  const auto num_nodes = static_cast<uint32_t>(tree.tree().nodes_size());
-  if (storage.node() >= num_nodes) return Bad("SNode ", storage.node(), " does not exist");
-  for (const uint32_t place : storage.places()) {
-    if (place >= num_nodes ||
-        tree.tree().nodes(static_cast<int>(place)).kind() != proto::SNODE_PLACE) {
-      return Bad("SNode ", place, " is no place");
-    }
-  }
-  if (storage.places_size() > 0 && static_cast<uint64_t>(storage.places_size()) != elements) {
-    return Bad(storage.places_size(), " places for an element of ", elements, " scalars");
-  }
-  const uint32_t at = storage.places_size() > 0 ? storage.places(0) : storage.node();
-  return static_cast<int>(tree.VirtualAxes(static_cast<int>(at)).size());
-}
-
-absl::Status CheckStorages(const std::vector<TreeLayout>& trees, UnitFacts* facts) {
+absl::Status CheckStorages(UnitFacts* facts) {
   const proto::CompileUnit& unit = facts->unit;
   const auto count = static_cast<uint32_t>(unit.storages_size());
   for (uint32_t i = 0; i < count; ++i) {
     const proto::Storage& storage = unit.storages(static_cast<int>(i));
-    if (absl::Status status = CheckStorage(storage, unit.trees_size()); !status.ok()) {
+    if (absl::Status status = CheckStorage(storage, unit.trees()); !status.ok()) {
       return Bad("storage ", i, ": ", status.message());
     }
     if (storage.grad() > count || storage.dual() > count) return Bad("storage ", i, ": gradient");
@@ -73,11 +56,8 @@ absl::Status CheckStorages(const std::vector<TreeLayout>& trees, UnitFacts* fact
     int num_indices = static_cast<int>(storage.has_dense() ? storage.dense().num_axes()
                                                            : storage.ndarray().ndim());
     if (storage.has_tree()) {
-      absl::StatusOr<int> indices = CheckTreeStorage(storage.tree(), trees[storage.tree().tree()],
-                                                     (*facts->types)[type].NumElements());
-      if (!indices.ok()) return Bad("storage ", i, ": ", indices.status().message());
-      num_indices = *indices;
-      if (storage.tree().places_size() == 0) type = 0;
+      num_indices = storage.tree().axes_size();
+      if (storage.tree().components_size() == 0) type = 0;
     }
     facts->num_indices.push_back(num_indices);
     facts->element_type.push_back(type);
@@ -143,12 +123,11 @@ absl::Status CheckUnit(const proto::CompileUnit& unit,
   const size_t num_types = types.size();
   UnitFacts facts{unit, &types, {}, {}, {}};
   RETURN_IF_ERROR(CheckOptions(unit.options(), &facts.defaults));
-  std::vector<TreeLayout> trees;
-  for (const proto::Tree& tree : unit.trees()) {
-    ASSIGN_OR_RETURN(TreeLayout layout, TreeLayout::Make(tree));
-    trees.push_back(std::move(layout));
+  for (int i = 0; i < unit.trees_size(); ++i) {
+    const absl::Status status = CheckTree(unit.trees(i));
+    if (!status.ok()) return Bad("tree ", i, ": ", status.message());
   }
-  RETURN_IF_ERROR(CheckStorages(trees, &facts));
+  RETURN_IF_ERROR(CheckStorages(&facts));
 
   RETURN_IF_ERROR(CheckSignature(facts, kernel.body(), num_types, /*is_body=*/true));
   for (const proto::Function& function : kernel.functions()) {

@@ -32,11 +32,10 @@ constexpr char kStorages[] = R"(
   storages { element { scalar: F32 } dense {
     num_axes: 1 num_bases: 1 components {} digits { stride: 4 } } }
   storages { element { scalar: F32 } ndarray { ndim: 2 } }
-  storages { tree { node: 1 } }
+  storages { tree { node: 1 axes: 0 } }
   trees {
-    nodes { kind: SNODE_ROOT children: 1 }
-    nodes { kind: SNODE_POINTER axes { axis: 0 extent: 4 } children: 2 }
-    nodes { kind: SNODE_PLACE type { scalar: F32 } }
+    nodes { kind: SNODE_ROOT cell_bytes: 32 }
+    nodes { kind: SNODE_POINTER axes { axis: 0 extent: 4 } cell_bytes: 4 }
   }
 )";
 constexpr char kParams[] = R"(
@@ -280,10 +279,23 @@ TEST(CheckUnit, RefusesTheRest) {
       {unit + "options { opt_level: 4 }", "optimisation level"},
       {with("nodes {}", "nodes { kind: PRINT }"), "node 0 is used"},
       {with("kind: SNODE_ROOT", "kind: SNODE_DENSE"), "root"},
-      {with("tree { node: 1 }", "tree { node: 3 }"), "SNode 3"},
-      {with("tree { node: 1 }", "tree { places: 1 }"), "no place"},
-      {with("tree { node: 1 }", "tree { places: [2, 2] }"), "2 places"},
-      {with("tree { node: 1 }", "tree { tree: 1 }"), "tree 1"},
+      {with("tree { node: 1", "tree { node: 3"), "SNode 3"},
+      {with("tree { node: 1", "tree { tree: 1 node: 1"), "tree 1"},
+      {with("tree { node: 1", "tree { components {} components {} node: 1"), "2 components"},
+      {with("tree { node: 1", "tree { components {} node: 1"), "no type"},
+      {with("tree { node: 1 axes: 0", "tree { node: 1 axes: 12"), "physical axis 12"},
+      {with("tree { node: 1 axes: 0", "tree { node: 1 axes: [0, 0]"), "physical axis 0"},
+      {with("tree { node: 1", "tree { node: 1 index_offset: [1, 1]"), "2 index offsets"},
+      {with("storages { tree {",
+            "storages { element { scalar: F32 } tree { components { node: 1 bit_offset: 8 }"),
+       "offset of 8 bits"},
+      {with("extent: 4", "extent: 5"), "40 bytes at 0 of a cell of 32"},
+      {with("extent: 4", "extent: 4 } axes { axis: 0 extent: 1"), "out of range or order"},
+      {with("extent: 4", "extent: 0"), "extent of 0"},
+      {with("kind: SNODE_POINTER", "kind: SNODE_PLACE"), "kind 6"},
+      {with("kind: SNODE_POINTER", "kind: SNODE_DYNAMIC"), "chunk size"},
+      {with("kind: SNODE_POINTER", "kind: SNODE_BITMASKED"), "mask at 0"},
+      {with("kind: SNODE_POINTER", "parent: 1 kind: SNODE_POINTER"), "parent 1"},
       {with("ndarray { ndim: 2 }", "ndarray { ndim: 99 }"), "99 indices"},
       {with("ndarray { ndim: 2 } }", "ndarray { ndim: 2 } grad: 4 }"), "gradient"},
       {with("storage: 2", "storage: 3"), "storage 3"},

@@ -10,8 +10,6 @@ namespace kiln {
 namespace {
 
 constexpr uint64_t kPointerBytes = 8;
-constexpr uint64_t kPointerCellBytes = 16;  // a lock and a pointer per cell
-constexpr uint64_t kDynamicBytes = 16;      // lock, length, first chunk
 
 template <typename... Parts>
 absl::Status Bad(int node, const Parts&... parts) {

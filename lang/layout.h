@@ -5,8 +5,9 @@
 // cell is its components in placement order at natural alignment (a place is one
 // scalar; of tensors each element is a place of its own); dense is an
 // array of cells; bitmasked adds one mask bit per cell in 32-bit words after
-// the cells; pointer is n 8-byte locks then n 8-byte cell pointers; dynamic is
-// a 32-bit lock, a 32-bit length and a pointer to its first chunk; bit_struct and
+// the cells; pointer is n 8-byte cell pointers, null where inactive; dynamic is a 32-bit
+// length, four bytes of nothing and a pointer: to the chunk where one holds all cells, else
+// to an array of pointers to the chunks; null until they are made. bit_struct and
 // quant_array are one word of `physical_bits`. Axes of one level are linearised
 // row-major by axis number. A root's cell starts at 0.
 //
@@ -27,6 +28,11 @@ inline constexpr int kMaxIndices = 12;
 inline constexpr int kMaxTreeDepth = 32;
 inline constexpr int kMaxTreeNodes = 1 << 16;
 inline constexpr int64_t kMaxTreeBytes = int64_t{1} << 46;
+inline constexpr uint64_t kPointerCellBytes = 8;
+inline constexpr uint64_t kDynamicBytes = 16;
+
+// CompileUnit.trees.
+using TreeParts = google::protobuf::RepeatedPtrField<proto::TreePart>;
 
 struct NodeLayout {
   int parent = -1;
@@ -84,7 +90,11 @@ class TreeLayout {
 
 // Structure checks of one storage descriptor off the wire: extents, strides and
 // offsets that overflow, axes out of range, components outside the cell.
-absl::Status CheckStorage(const proto::Storage& storage, int num_trees);
+absl::Status CheckStorage(const proto::Storage& storage, const TreeParts& trees);
+// The same of a tree as units state it, and of a storage in such trees. check_tree.cc.
+absl::Status CheckTree(const proto::TreePart& tree);
+absl::Status CheckTreeStorage(const proto::Storage& storage, uint64_t elements,
+                              const TreeParts& trees);
 
 }  // namespace kiln
 

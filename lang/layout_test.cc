@@ -57,7 +57,7 @@ TEST(TreeLayout, ContainersOfEveryKind) {
   } cases[] = {
       {"dense", Node("DENSE", {{0, 3}, {1, 5}}, {2}), 60, 4, 4, 0},
       {"bitmasked", Node("BITMASKED", {{0, 33}}, {2}), 33 * 4 + 8, 4, 4, 132},
-      {"pointer", Node("POINTER", {{0, 5}}, {2}), 80, 4, 8, 0},
+      {"pointer", Node("POINTER", {{0, 5}}, {2}), 40, 4, 8, 0},
       {"dynamic", Node("DYNAMIC", {{0, 1000}}, {2}, "chunk_size: 32"), 16, 4, 8, 0},
   };
   for (const auto& c : cases) {
@@ -162,7 +162,7 @@ TreeLayout::DenseField Describe(const std::string& tree, const std::vector<int>&
   EXPECT_TRUE(layout.ok()) << layout.status();
   auto field = layout->DescribeDense(places, Parse<proto::Type>(element));
   EXPECT_TRUE(field.ok()) << field.status();
-  EXPECT_TRUE(CheckStorage(field->storage, 0).ok()) << CheckStorage(field->storage, 0);
+  EXPECT_TRUE(CheckStorage(field->storage, {}).ok()) << CheckStorage(field->storage, {});
   return *field;
 }
 
@@ -342,7 +342,7 @@ TEST(CheckStorage, RefusesAbsurdDescriptors) {
       "element { scalar: I32 quant { kind: 9 } } ndarray {}",
   };
   for (const std::string& text : cases) {
-    EXPECT_EQ(CheckStorage(Parse<proto::Storage>(text), 1).code(),
+    EXPECT_EQ(CheckStorage(Parse<proto::Storage>(text), {}).code(),
               absl::StatusCode::kInvalidArgument)
         << text;
   }

@@ -16,6 +16,33 @@ extern "C" {
 
 struct KilnContext;
 
+/* What generated code knows of a sparse SNode at run time. The rest, its shape and where
+ * things lie, are constants of the code. */
+typedef struct KilnNode {
+  uint8_t* ambient; /* a cell of zeroes: what reads of inactive cells see */
+  uint8_t* dump;    /* a cell for what is written where nothing may be activated */
+  /* Set to non-zero by whoever makes a cell active or inactive: lists are stale. */
+  uint32_t changed;
+  uint32_t padding;
+  void* state; /* the runtime's own */
+} KilnNode;
+
+#define KILN_MAX_AXES 12
+
+/* One piece of work of a struct-for, on the list that a listgen task makes for a node.
+ * Two kinds of lists:
+ *   of cells   one element per active cell. `cell` is the cell, `at` its index along each
+ *              physical axis, counted in cells of this node. begin and count are unset.
+ *   of slices  one element per part of a container that has active cells: cells begin ...
+ *              begin + count - 1, row-major. `cell` is the container; for dynamic nodes the
+ *              chunk's first cell, and begin is that cell's number in the container. `at` is
+ *              the index of the container's cell 0. Bitmasked: begin is a multiple of 32. */
+typedef struct KilnElement {
+  uint8_t* cell;
+  int32_t begin, count;
+  int32_t at[KILN_MAX_AXES];
+} KilnElement;
+
 /* Functions of the runtime. Order is the ABI. */
 typedef struct KilnRuntime {
   /* One print: node id and the values as 8-byte slots, in operand order,
@@ -26,6 +53,16 @@ typedef struct KilnRuntime {
    * then ends its current chunk. */
   void (*fail)(const struct KilnContext* ctx, uint32_t node, uint32_t count,
                const uint64_t* values);
+  /* The cell that *slot of a pointer SNode leads to, zeroed and made now if there is none.
+   * Never null: where memory ends, the launch fails and the node's dump is answered. */
+  uint8_t* (*activate)(const struct KilnContext* ctx, KilnNode* node, uint8_t** slot);
+  /* The same for chunk `chunk` of a dynamic SNode's container. */
+  uint8_t* (*activate_chunk)(const struct KilnContext* ctx, KilnNode* node, uint8_t* container,
+                             uint64_t chunk);
+  /* Makes a cell inactive (of a dynamic SNode all cells, whatever `cell` is); its memory,
+   * with what hangs on it, is used again from the launch's gc task on. */
+  void (*deactivate)(const struct KilnContext* ctx, KilnNode* node, uint8_t* container,
+                     uint64_t cell);
 } KilnRuntime;
 
 /* State of one launch; read-only to tasks but for what it points to. */
@@ -39,6 +76,7 @@ typedef struct KilnContext {
   /* Non-zero once something failed: long loops look at it now and then. */
   volatile uint32_t* failed;
   void* launch; /* the runtime's own */
+  const KilnElement* elements; /* struct tasks: the list */
 } KilnContext;
 
 typedef void (*KilnTask)(const KilnContext* ctx, int64_t begin, int64_t end, int32_t thread);

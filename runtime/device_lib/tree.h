@@ -1,0 +1,56 @@
+/* Cells of sparse SNodes: find, activate, append. Generated code inlines these from
+ * bitcode, with the numbers that describe the SNode constant; the runtime calls them
+ * natively when Python reads and writes fields.
+ *
+ * Layout of containers: lang/layout.h. Activity only grows while a task runs, but for
+ * what `deactivate` takes away; a cell found active stays where it is until the launch's
+ * gc task. Safe to call from any number of threads at once.
+ *
+ * `cell` is the cell's number in its container and in range. "read" answers the node's
+ * ambient cell where the cell is inactive, "find" its dump; "activate" makes it active.
+ */
+#ifndef KILN_RUNTIME_DEVICE_LIB_TREE_H_
+#define KILN_RUNTIME_DEVICE_LIB_TREE_H_
+
+#include "runtime/abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+uint8_t* kiln_pointer_read(const KilnNode* node, uint8_t* container, uint64_t cell);
+uint8_t* kiln_pointer_find(const KilnNode* node, uint8_t* container, uint64_t cell);
+uint8_t* kiln_pointer_activate(const KilnContext* ctx, KilnNode* node, uint8_t* container,
+                               uint64_t cell);
+int32_t kiln_pointer_is_active(uint8_t* container, uint64_t cell);
+
+/* `mask`: the container's mask words. The cell itself is always there. */
+void kiln_bitmasked_activate(KilnNode* node, uint8_t* mask, uint64_t cell);
+int32_t kiln_bitmasked_is_active(uint8_t* mask, uint64_t cell);
+
+/* What describes a dynamic SNode. */
+typedef struct KilnDynamic {
+  uint64_t cells;       /* the most that a container holds */
+  uint64_t chunk_cells; /* cells of a chunk */
+  uint64_t cell_bytes;
+} KilnDynamic;
+
+uint8_t* kiln_dynamic_read(const KilnNode* node, uint8_t* container, uint64_t cell,
+                           KilnDynamic shape);
+uint8_t* kiln_dynamic_find(const KilnNode* node, uint8_t* container, uint64_t cell,
+                           KilnDynamic shape);
+/* Raises the length to cell + 1 at least. */
+uint8_t* kiln_dynamic_activate(const KilnContext* ctx, KilnNode* node, uint8_t* container,
+                               uint64_t cell, KilnDynamic shape);
+int32_t kiln_dynamic_is_active(uint8_t* container, uint64_t cell);
+int32_t kiln_dynamic_length(uint8_t* container);
+/* Takes the next cell: its number, with its address in *at; -1, with the dump, when the
+ * container is full. */
+int32_t kiln_dynamic_append(const KilnContext* ctx, KilnNode* node, uint8_t* container,
+                            KilnDynamic shape, uint8_t** at);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* KILN_RUNTIME_DEVICE_LIB_TREE_H_ */
