@@ -1,7 +1,6 @@
 #include "client_cpp/kernel_builder.h"
 
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -59,30 +58,10 @@ int64_t SignedOf(uint64_t bits, Scalar type) {
                            : static_cast<int64_t>(bits);
 }
 
-int CountIndices(const proto::Storage& storage, const proto::CompileUnit& unit) {
+int CountIndices(const proto::Storage& storage) {
   if (storage.has_dense()) return static_cast<int>(storage.dense().num_axes());
   if (storage.has_ndarray()) return static_cast<int>(storage.ndarray().ndim());
-  const proto::TreeStorage& form = storage.tree();
-  if (form.tree() >= static_cast<uint32_t>(unit.trees_size())) return 0;
-  const proto::Tree& tree = unit.trees(static_cast<int>(form.tree()));
-  const uint32_t at = form.places_size() > 0 ? form.places(0) : form.node();
-  if (at >= static_cast<uint32_t>(tree.nodes_size())) return 0;
-  if (const int given = tree.nodes(static_cast<int>(at)).virtual_to_physical_size(); given > 0) {
-    return given;
-  }
-  // Distinct axes on the way down: parents are found from their children.
-  std::vector<int> parent(tree.nodes_size(), -1);
-  for (int n = 0; n < tree.nodes_size(); ++n) {
-    for (const uint32_t child : tree.nodes(n).children()) {
-      if (child < parent.size()) parent[child] = n;
-    }
-  }
-  std::set<uint32_t> axes;
-  int n = static_cast<int>(at);
-  for (int steps = 0; n >= 0 && steps < tree.nodes_size(); n = parent[n], ++steps) {
-    for (const proto::Axis& axis : tree.nodes(n).axes()) axes.insert(axis.axis());
-  }
-  return static_cast<int>(axes.size());
+  return storage.tree().axes_size();
 }
 
 }  // namespace
@@ -235,11 +214,11 @@ ParamId KernelBuilder::AddStorageParam(const proto::Storage& storage) {
   param->set_kind(proto::Param::PARAM_STORAGE);
   param->set_storage(static_cast<uint32_t>(unit_.storages_size()));
   *unit_.add_storages() = storage;
-  params_.push_back({proto::Param::PARAM_STORAGE, type, CountIndices(storage, unit_)});
+  params_.push_back({proto::Param::PARAM_STORAGE, type, CountIndices(storage)});
   return static_cast<ParamId>(params_.size() - 1);
 }
 
-uint32_t KernelBuilder::AddTree(const proto::Tree& tree) {
+uint32_t KernelBuilder::AddTree(const proto::TreePart& tree) {
   *unit_.add_trees() = tree;
   return static_cast<uint32_t>(unit_.trees_size() - 1);
 }

@@ -70,7 +70,7 @@ class KernelBuilder {
   ParamId AddStorageParam(const proto::Storage& storage);
   void SetReturnTypes(absl::Span<const TypeId> types);
   // A tree that storages of the tree form refer to by the answered index.
-  uint32_t AddTree(const proto::Tree& tree);
+  uint32_t AddTree(const proto::TreePart& tree);
   // Number of indices that a storage parameter takes.
   int NumIndices(ParamId storage) const;
 

@@ -392,19 +392,21 @@ TEST_F(Builder, FunctionsMustBeEnded) {
 
 TEST(BuilderTrees, IndicesFollowTheTree) {
   KernelBuilder b;
-  proto::Tree tree;
+  proto::TreePart tree;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "nodes { kind: SNODE_ROOT children: 1 } "
+      "nodes { kind: SNODE_ROOT cell_bytes: 128 } "
       "nodes { kind: SNODE_POINTER axes { axis: 0 extent: 4 } axes { axis: 1 extent: 4 } "
-      "children: 2 } nodes { kind: SNODE_DENSE axes { axis: 1 extent: 2 } children: 3 } "
-      "nodes { kind: SNODE_PLACE type { scalar: F32 } }",
+      "cell_bytes: 8 } nodes { kind: SNODE_DENSE parent: 1 axes { axis: 1 extent: 2 } "
+      "cell_bytes: 4 }",
       &tree));
   proto::Storage storage;
   storage.mutable_tree()->set_tree(b.AddTree(tree));
   storage.mutable_tree()->set_node(1);
+  storage.mutable_tree()->add_axes(0);
+  storage.mutable_tree()->add_axes(1);
   const ParamId node = b.AddStorageParam(storage);
   storage.mutable_element()->set_scalar(proto::F32);
-  storage.mutable_tree()->add_places(3);
+  storage.mutable_tree()->add_components()->set_node(2);
   const ParamId place = b.AddStorageParam(storage);
   EXPECT_EQ(b.NumIndices(node), 2);
   EXPECT_EQ(b.NumIndices(place), 2);

@@ -75,7 +75,7 @@ typedef struct KilnContext {
   uint32_t (*random_states)[16];
   /* Non-zero once something failed: long loops look at it now and then. */
   volatile uint32_t* failed;
-  void* launch; /* the runtime's own */
+  void* launch;                /* the runtime's own */
   const KilnElement* elements; /* struct tasks: the list */
 } KilnContext;
 
