@@ -7,7 +7,7 @@
 //
 // Two levels share the ops:
 //   structured  kiln.kernel holds code and loops; kiln.parallel_for directly in it
-//   offloaded   kiln.kernel holds only kiln.task.serial and kiln.task.range_for
+//   offloaded   kiln.kernel holds only kiln.task. ops: serial, range_for, listgen, gc
 //
 // Blocks end in one of
 //   continue  the iteration ends, the carried values go to the next one
@@ -102,6 +102,79 @@ def Kiln_NdarrayAttr : Kiln_Storage<"Ndarray", "ndarray"> {
 }
 
 class Kiln_Case<string name, int value> : I32EnumAttrCase<name, value, name>;
+// The numbers of proto::SNodeKind.
+def Kiln_SNodeKind : I32EnumAttr<"SNodeKind", "level of a tree", [
+    Kiln_Case<"root", 1>, Kiln_Case<"dense", 2>, Kiln_Case<"pointer", 3>,
+    Kiln_Case<"bitmasked", 4>, Kiln_Case<"dynamic", 5>]> {
+  let cppNamespace = "::kiln::ir";
+  let genSpecializedAttr = 0;
+}
+
+def Kiln_SNodeAttr : AttrDef<Kiln_Dialect, "SNode"> {
+  let summary = "one node of a tree: its containers, and where they lie in the parent's cell";
+  let mnemonic = "snode";
+  let parameters = (ins
+    EnumParameter<Kiln_SNodeKind>:$kind,
+    DefaultValuedParameter<"int64_t", "0">:$parent,
+    "::mlir::DenseI64ArrayAttr":$axes,  // physical axis, extent; twice each, ascending
+    DefaultValuedParameter<"int64_t", "0">:$cell_bytes,
+    DefaultValuedParameter<"int64_t", "0">:$offset,
+    DefaultValuedParameter<"int64_t", "0">:$mask,  // bitmasked: offset of the mask words
+    DefaultValuedParameter<"int64_t", "0">:$chunk);  // dynamic: cells per chunk
+  let assemblyFormat = [{ `<` $kind `,`
+      struct($parent, $axes, $cell_bytes, $offset, $mask, $chunk) `>` }];
+  let extraClassDeclaration = [{
+    int getNumAxes() const { return getAxes().size() / 2; }
+    int64_t getAxis(int a) const { return getAxes()[2 * a]; }
+    int64_t getExtent(int a) const { return getAxes()[2 * a + 1]; }
+    int64_t getNumCells() const;
+    bool isSparse() const { return getKind() != SNodeKind::root && getKind() != SNodeKind::dense; }
+  }];
+}
+
+def Kiln_TreeAttr : AttrDef<Kiln_Dialect, "Tree"> {
+  let summary = "the part of a tree with sparse levels that the kernel reaches; node 0 is the root";
+  let mnemonic = "tree";
+  let parameters = (ins
+    "int64_t":$slot,  // the root's cell; the next one has the KilnNode* by node
+    ArrayRefParameter<"::kiln::ir::SNodeAttr">:$nodes);
+  let assemblyFormat = "`<` `slot` `=` $slot `,` `nodes` `=` `[` $nodes `]` `>`";
+  let extraClassDeclaration = [{
+    SNodeAttr getNode(int64_t n) const { return getNodes()[n]; }
+    // From the level below the root down to the node, itself included; empty for the root.
+    ::llvm::SmallVector<int64_t> getPath(int64_t node) const;
+    // The last sparse node on the path; 0: there is none.
+    int64_t getLastSparse(int64_t node) const;
+    // Product of the axis' extents on the path: how many indices reach the node's cells.
+    int64_t getAxisExtent(int64_t node, int64_t axis) const;
+  }];
+}
+
+def Kiln_TreeFieldAttr : Kiln_Storage<"TreeField", "tree_field"> {
+  let summary = "a field in a tree with sparse levels; without components: an SNode of it";
+  let parameters = (ins
+    "int64_t":$tree,  // of the kernel's trees
+    "int64_t":$node,  // whose cells a loop over the storage visits
+    "::mlir::DenseI64ArrayAttr":$axes,        // physical axis of each index; -1: unused
+    "::mlir::DenseI64ArrayAttr":$offset,      // subtracted from the indices; empty: zeros
+    "::mlir::ArrayAttr":$types,               // scalar type of each component
+    "::mlir::DenseI64ArrayAttr":$components,  // tree, node, byte offset in its cells; thrice each
+    "int64_t":$alias,
+    "bool":$read_only);
+  let assemblyFormat = [{ `<` `tree` `=` $tree `,` `node` `=` $node `,` `axes` `=` $axes `,`
+      `offset` `=` $offset `,` `types` `=` $types `,` `components` `=` $components `,`
+      `alias` `=` $alias `,` `read_only` `=` $read_only `>` }];
+  let extraClassDeclaration = [{
+    int getNumAxes() const { return getAxes().size(); }
+    int64_t getAxis(int index) const { return getAxes()[index]; }
+    int64_t getAxisOffset(int index) const { return getOffset().empty() ? 0 : getOffset()[index]; }
+    int getNumComponents() const { return getComponents().size() / 3; }
+    int64_t getComponentTree(int c) const { return getComponents()[3 * c]; }
+    int64_t getComponentNode(int c) const { return getComponents()[3 * c + 1]; }
+    int64_t getComponentOffset(int c) const { return getComponents()[3 * c + 2]; }
+  }];
+}
+
 def Kiln_AtomicKind : I32EnumAttr<"AtomicKind", "read-modify-write", [
     Kiln_Case<"addi", 0>, Kiln_Case<"subi", 1>, Kiln_Case<"muli", 2>,
     Kiln_Case<"minsi", 3>, Kiln_Case<"maxsi", 4>, Kiln_Case<"minui", 5>, Kiln_Case<"maxui", 6>,
@@ -128,11 +201,23 @@ class Kiln_PointeeIs<string value> : TypesMatchWith<
 
 def Kiln_KernelOp : Kiln_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> {
   let summary = "a kernel: the storages that it accesses, its result types, its code or tasks";
-  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$storages, TypeArrayAttr:$results,
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$trees,
+                       ArrayAttr:$storages, TypeArrayAttr:$results,
                        UnitAttr:$fast_math, UnitAttr:$debug,
                        OptionalAttr<I64Attr>:$temporary_bytes);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `storages` $storages `results` $results attr-dict-with-keyword $body";
+  let assemblyFormat = [{ $sym_name (`trees` $trees^)? `storages` $storages `results` $results
+      attr-dict-with-keyword $body }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::kiln::ir::TreeAttr getTree(int64_t tree) {
+      return ::llvm::cast<::kiln::ir::TreeAttr>((*getTrees())[tree]);
+    }
+    // Null where the storage is none.
+    ::kiln::ir::TreeFieldAttr getTreeField(int64_t storage) {
+      return ::llvm::dyn_cast<::kiln::ir::TreeFieldAttr>(getStorages()[storage]);
+    }
+  }];
 }
 
 def Kiln_FunctionOp : Kiln_CustomOp<"function", [IsolatedFromAbove, SingleBlock]> {
@@ -187,7 +272,13 @@ def Kiln_OuterExtentOp : Kiln_Op<"outer_extent", [Pure]> {
 
 def Kiln_GlobalOp : Kiln_Op<"global", [Pure]> {
   let summary = "address of a component of a storage at indices (offset included, one per axis)";
-  let arguments = (ins I64Attr:$storage, I64Attr:$component, Variadic<I32>:$indices);
+  let description = [{
+    In a tree the address is symbolic: what uses it says what becomes of inactive cells on
+    the way. A load sees zero there; everything else makes them active, unless
+    `no_activate`: then what it writes is lost.
+  }];
+  let arguments = (ins I64Attr:$storage, I64Attr:$component, Variadic<I32>:$indices,
+                       UnitAttr:$no_activate);
   let results = (outs Kiln_Addr:$address);
   let assemblyFormat = [{ $storage `component` $component `[` $indices `]` attr-dict `:`
       type($address) }];
@@ -200,6 +291,43 @@ def Kiln_ComponentOp : Kiln_Op<"component", [Pure]> {
   let results = (outs Kiln_Addr:$address);
   let assemblyFormat = [{ $storage `components` $first `,` $count `at` $index `[` $indices `]`
       attr-dict `:` type($address) }];
+}
+
+// --- SNodes ------------------------------------------------------------------------
+// `storage` is one in a tree, the SNode the one that its cells belong to.
+
+class Kiln_SNodeOp<string mnemonic, list<Trait> traits> : Kiln_Op<mnemonic, traits> {
+  let arguments = (ins I64Attr:$storage, Variadic<I32>:$indices);
+  let hasVerifier = 1;
+}
+class Kiln_SNodeQueryOp<string mnemonic, list<Trait> traits, Type type>
+    : Kiln_SNodeOp<mnemonic, traits> {
+  let results = (outs type:$value);
+  let assemblyFormat = "$storage `[` $indices `]` attr-dict";
+}
+
+def Kiln_ActivateOp : Kiln_SNodeOp<"activate", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "makes a cell active, with all above it";
+  let assemblyFormat = "$storage `[` $indices `]` attr-dict";
+}
+
+def Kiln_DeactivateOp : Kiln_SNodeOp<"deactivate", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "makes a cell inactive, with all below it; of a dynamic SNode all cells of the container";
+  let assemblyFormat = "$storage `[` $indices `]` attr-dict";
+}
+
+def Kiln_IsActiveOp : Kiln_SNodeQueryOp<"is_active", [MemoryEffects<[MemRead]>], I1> {
+  let summary = "whether a cell, and all above it, is active";
+}
+
+def Kiln_LengthOp : Kiln_SNodeQueryOp<"length", [MemoryEffects<[MemRead]>], I32> {
+  let summary = "cells in use in the container of a dynamic SNode";
+  let description = [{ The indices are those above the SNode's own axis, in the storage's order. }];
+}
+
+def Kiln_AppendOp : Kiln_SNodeQueryOp<"append", [MemoryEffects<[MemRead, MemWrite]>], I32> {
+  let summary = "takes the next cell of a container of a dynamic SNode: its number; -1: it is full";
+  let description = [{ The indices are those above the SNode's own axis, in the storage's order. }];
 }
 
 def Kiln_AddressOfOp : Kiln_Op<"address_of", [Pure]> {
@@ -322,12 +450,20 @@ def Kiln_ParallelForOp : Kiln_CustomOp<"parallel_for", [
   let summary = "iterations in any order, at once; the last dimension varies fastest";
   let description = [{
       kiln.parallel_for (%i, %j) = (%l0, %l1) to (%u0, %u1) : i32 { ... }
-    `over` is the storage of a struct-for, for people.
+      kiln.parallel_for (%i, %j) struct_for 2 : i32 { ... }
+    `over` is the storage of a struct-for: for people where there are bounds. The second form
+    visits the active cells of a storage in a tree, in no order; the indices are the storage's,
+    without offset.
   }];
   let arguments = (ins Variadic<AnySignlessInteger>:$lowers, Variadic<AnySignlessInteger>:$uppers,
                        OptionalAttr<I64Attr>:$over, OptionalAttr<I32Attr>:$max_threads,
                        OptionalAttr<I32Attr>:$block_dim);
   let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    // Over the active cells of a tree's storage.
+    bool isSparse() { return getLowers().empty() && getBody().getNumArguments() > 0; }
+  }];
 }
 
 def Kiln_IfOp : Kiln_CustomOp<"if", [RecursiveMemoryEffects, NoRegionArguments]> {
@@ -372,13 +508,22 @@ def Kiln_RangeTaskOp : Kiln_CustomOp<"task.range_for", [IsolatedFromAbove]> {
     space has the last dimension fastest. `body` takes the indices, then the
     accumulators, which start at `inits` in every chunk; its continue gives their next
     values. `finish` runs once a chunk, after its iterations.
+
+      kiln.task.range_for "k_2" struct_for 2 body (%i : i32, %j : i32) { ... }
+    visits the active cells of storage 2, in a tree, by the list that the listgen task before
+    it made. Its `bounds` are empty; a chunk may have no iteration.
   }];
   let arguments = (ins StrAttr:$task_name, ArrayAttr:$inits, OptionalAttr<I64Attr>:$over,
                        DefaultValuedAttr<I32Attr, "0">:$max_threads,
                        DefaultValuedAttr<I32Attr, "0">:$block_dim,
                        DefaultValuedAttr<I32Attr, "0">:$cost);
   let regions = (region SizedRegion<1>:$bounds, SizedRegion<1>:$body, SizedRegion<1>:$finish);
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
+    // Over the active cells of a tree's storage.
+    bool isSparse() {
+      return getNumDims() > 0 && getBounds().front().getTerminator()->getNumOperands() == 0;
+    }
     int getNumDims() { return getBody().getNumArguments() - getInits().size(); }
     mlir::Block::BlockArgListType getIndices() {
       return getBody().getArguments().take_front(getNumDims());
@@ -387,6 +532,24 @@ def Kiln_RangeTaskOp : Kiln_CustomOp<"task.range_for", [IsolatedFromAbove]> {
       return getBody().getArguments().drop_front(getNumDims());
     }
   }];
+}
+
+class Kiln_TreeTaskOp<string mnemonic> : Kiln_Op<mnemonic> {
+  let arguments = (ins StrAttr:$task_name, I64Attr:$tree, I64Attr:$node, StrAttr:$path);
+  let assemblyFormat = "$task_name `tree` $tree `node` $node $path attr-dict";
+  let hasVerifier = 1;
+}
+
+def Kiln_ListgenTaskOp : Kiln_TreeTaskOp<"task.listgen"> {
+  let summary = "clears and makes the list of a node's active cells, level by level";
+  let description = [{
+      kiln.task.listgen "k_1" tree 0 node 2 "S0root->S1dense->S2bitmasked"
+    The node is sparse. `path` is for people.
+  }];
+}
+
+def Kiln_GcTaskOp : Kiln_TreeTaskOp<"task.gc"> {
+  let summary = "zeroes what the task before made inactive below a node, for use again";
 }
 
 #endif  // KILN_SERVER_COMPILER_DIALECT_OPS_TD_

@@ -135,13 +135,28 @@ void FunctionOp::print(OpAsmPrinter& printer) {
 
 // --- parallel_for ----------------------------------------------------------------
 
+// struct_for 2, where the loop or task has no bounds.
+static mlir::OptionalParseResult ParseOver(OpAsmParser& parser, OperationState& result) {
+  if (failed(parser.parseOptionalKeyword("struct_for"))) return std::nullopt;
+  mlir::IntegerAttr over;
+  return parser.parseAttribute(over, parser.getBuilder().getI64Type(), "over", result.attributes);
+}
+
 ParseResult ParallelForOp::parse(OpAsmParser& parser, OperationState& result) {
   Vector<Argument> indices;
   Vector<Unresolved> lowers, uppers;
   mlir::Type type;
   const auto kParen = OpAsmParser::Delimiter::Paren;
-  if (parser.parseArgumentList(indices, kParen) || parser.parseEqual() ||
-      parser.parseOperandList(lowers, kParen) || parser.parseKeyword("to") ||
+  if (parser.parseArgumentList(indices, kParen)) return mlir::failure();
+  if (const auto over = ParseOver(parser, result); over.has_value()) {
+    if (*over || parser.parseColonType(type) ||
+        parser.parseOptionalAttrDictWithKeyword(result.attributes)) {
+      return mlir::failure();
+    }
+    for (Argument& index : indices) index.type = type;
+    return ParseBody(parser, result, indices);
+  }
+  if (parser.parseEqual() || parser.parseOperandList(lowers, kParen) || parser.parseKeyword("to") ||
       parser.parseOperandList(uppers, kParen) || parser.parseColonType(type) ||
       parser.resolveOperands(lowers, type, result.operands) ||
       parser.resolveOperands(uppers, type, result.operands) ||
@@ -156,6 +171,12 @@ ParseResult ParallelForOp::parse(OpAsmParser& parser, OperationState& result) {
 }
 
 void ParallelForOp::print(OpAsmPrinter& printer) {
+  if (isSparse()) {
+    printer << " (" << getBody().getArguments() << ") struct_for " << getOver().value_or(-1)
+            << " : " << getBody().getArgument(0).getType();
+    printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"over"});
+    return PrintBody(printer, getBodyRegion());
+  }
   printer << " (" << getBody().getArguments() << ") = (" << getLowers() << ") to (" << getUppers()
           << ") : ";
   if (getLowers().empty()) {
@@ -201,10 +222,14 @@ void IfOp::print(OpAsmPrinter& printer) {
 ParseResult RangeTaskOp::parse(OpAsmParser& parser, OperationState& result) {
   mlir::StringAttr name;
   const auto kParen = OpAsmParser::Delimiter::Paren;
-  if (parser.parseAttribute(name, "task_name", result.attributes) ||
-      parser.parseKeyword("bounds") || ParseBody(parser, result) || parser.parseKeyword("body")) {
+  if (parser.parseAttribute(name, "task_name", result.attributes)) return mlir::failure();
+  if (const auto over = ParseOver(parser, result); over.has_value()) {
+    if (*over) return mlir::failure();
+    AddEmpty(parser, result, result.addRegion());
+  } else if (parser.parseKeyword("bounds") || ParseBody(parser, result)) {
     return mlir::failure();
   }
+  if (parser.parseKeyword("body")) return mlir::failure();
   Vector<Argument> arguments, accumulators;
   if (parser.parseArgumentList(arguments, kParen, /*allowType=*/true) ||
       ParseBody(parser, result, arguments)) {
@@ -235,8 +260,13 @@ ParseResult RangeTaskOp::parse(OpAsmParser& parser, OperationState& result) {
 }
 
 void RangeTaskOp::print(OpAsmPrinter& printer) {
-  printer << " " << getTaskNameAttr() << " bounds";
-  PrintBody(printer, getBounds());
+  printer << " " << getTaskNameAttr();
+  if (isSparse()) {
+    printer << " struct_for " << getOver().value_or(-1);
+  } else {
+    printer << " bounds";
+    PrintBody(printer, getBounds());
+  }
   printer << " body (";
   llvm::interleaveComma(getBody().getArguments(), printer,
                         [&](mlir::BlockArgument a) { printer << a << " : " << a.getType(); });
@@ -251,7 +281,9 @@ void RangeTaskOp::print(OpAsmPrinter& printer) {
     printer << ")";
     PrintBody(printer, getFinish());
   }
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"task_name", "inits"});
+  Vector<llvm::StringRef> shown = {"task_name", "inits"};
+  if (isSparse()) shown.push_back("over");
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), shown);
 }
 
 }  // namespace kiln::ir

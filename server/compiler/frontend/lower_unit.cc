@@ -42,7 +42,7 @@ ir::KernelOp MakeKernel(const proto::CompileUnit& unit, const ArgumentLayout& la
     results.push_back(mlir::TypeAttr::get(ValueType(builder.getContext(), result)));
   }
   auto kernel = builder.create<ir::KernelOp>(
-      module.getLoc(), "kernel", storages, builder.getArrayAttr(results),
+      module.getLoc(), "kernel", mlir::ArrayAttr(), storages, builder.getArrayAttr(results),
       unit.options().fast_math(), unit.options().debug(), mlir::IntegerAttr());
   kernel.getBodyRegion().emplaceBlock();
   return kernel;
