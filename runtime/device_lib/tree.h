@@ -28,26 +28,23 @@ int32_t kiln_pointer_is_active(uint8_t* container, uint64_t cell);
 void kiln_bitmasked_activate(KilnNode* node, uint8_t* mask, uint64_t cell);
 int32_t kiln_bitmasked_is_active(uint8_t* mask, uint64_t cell);
 
-/* What describes a dynamic SNode. */
-typedef struct KilnDynamic {
-  uint64_t cells;       /* the most that a container holds */
-  uint64_t chunk_cells; /* cells of a chunk */
-  uint64_t cell_bytes;
-} KilnDynamic;
-
-uint8_t* kiln_dynamic_read(const KilnNode* node, uint8_t* container, uint64_t cell,
-                           KilnDynamic shape);
-uint8_t* kiln_dynamic_find(const KilnNode* node, uint8_t* container, uint64_t cell,
-                           KilnDynamic shape);
+/* Dynamic SNodes: `cells` is the most that a container holds, `chunk_cells` what a chunk
+ * does, `cell_bytes` the size of a cell. */
+uint8_t* kiln_dynamic_read(const KilnNode* node, uint8_t* container, uint64_t cell, uint64_t cells,
+                           uint64_t chunk_cells, uint64_t cell_bytes);
+uint8_t* kiln_dynamic_find(const KilnNode* node, uint8_t* container, uint64_t cell, uint64_t cells,
+                           uint64_t chunk_cells, uint64_t cell_bytes);
 /* Raises the length to cell + 1 at least. */
 uint8_t* kiln_dynamic_activate(const KilnContext* ctx, KilnNode* node, uint8_t* container,
-                               uint64_t cell, KilnDynamic shape);
+                               uint64_t cell, uint64_t cells, uint64_t chunk_cells,
+                               uint64_t cell_bytes);
 int32_t kiln_dynamic_is_active(uint8_t* container, uint64_t cell);
 int32_t kiln_dynamic_length(uint8_t* container);
 /* Takes the next cell: its number, with its address in *at; -1, with the dump, when the
- * container is full. */
+ * container is full or memory has ended. */
 int32_t kiln_dynamic_append(const KilnContext* ctx, KilnNode* node, uint8_t* container,
-                            KilnDynamic shape, uint8_t** at);
+                            uint64_t cells, uint64_t chunk_cells, uint64_t cell_bytes,
+                            uint8_t** at);
 
 #ifdef __cplusplus
 }
