@@ -208,8 +208,10 @@ ParamId KernelBuilder::AddValueParam(TypeId type) {
 
 ParamId KernelBuilder::AddStorageParam(const proto::Storage& storage) {
   const proto::Type& element = storage.element();
-  const TypeId type = types_.GetTensor(
-      element.scalar(), std::vector<uint32_t>(element.shape().begin(), element.shape().end()));
+  TypeId type = 0;  // of an SNode itself
+  if (element.scalar() != proto::SCALAR_NONE) {
+    type = types_.GetTensor(element.scalar(), {element.shape().begin(), element.shape().end()});
+  }
   proto::Param* param = unit_.mutable_kernel()->mutable_body()->add_params();
   param->set_kind(proto::Param::PARAM_STORAGE);
   param->set_storage(static_cast<uint32_t>(unit_.storages_size()));
@@ -561,11 +563,15 @@ absl::Status KernelBuilder::CheckClosed() const {
              FindNode(open.back().kind)->spelling, " node ", NodeInFunction(open.back().owner)));
 }
 
-absl::Status KernelBuilder::Finish(proto::CompileUnit* unit, proto::SourceMap* source_map) {
+absl::Status KernelBuilder::Finish(proto::CompileUnit* unit, proto::SourceMap* source_map,
+                                   std::vector<ReachedTree>* reached) {
   RETURN_IF_ERROR(CheckClosed());
   if (!suspended_.empty()) {
     return absl::FailedPreconditionError(StrCat("function ", current_.number - 1, " is open"));
   }
+  ASSIGN_OR_RETURN(std::vector<ReachedTree> trees,
+                   PruneTrees(unit_.mutable_storages(), unit_.mutable_trees()));
+  if (reached != nullptr) *reached = std::move(trees);
   types_.ToProto(unit_.mutable_kernel()->mutable_types());
   unit->mutable_kernel()->Swap(unit_.mutable_kernel());
   unit->mutable_storages()->Swap(unit_.mutable_storages());

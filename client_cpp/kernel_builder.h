@@ -36,6 +36,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lang/node_number.h"
+#include "lang/prune_trees.h"
 #include "lang/type.h"
 #include "lang/type_rules.h"
 #include "proto/source_map.pb.h"
@@ -65,11 +66,12 @@ class KernelBuilder {
   // --- Parameters, results -------------------------------------------------
   // Of the kernel, also while a function is open.
   ParamId AddValueParam(TypeId type);
-  // `storage` as TreeLayout::DescribeDense or an ndarray descriptor makes it. The
-  // value type of GLOBAL nodes is `storage.element()` interned here.
+  // `storage` as TreeLayout::DescribeDense, DescribeTreeField or an ndarray descriptor
+  // makes it. The value type of GLOBAL nodes is `storage.element()` interned here.
   ParamId AddStorageParam(const proto::Storage& storage);
   void SetReturnTypes(absl::Span<const TypeId> types);
-  // A tree that storages of the tree form refer to by the answered index.
+  // A whole tree (TreeLayout::DescribeTree), to which storages of the tree form refer by
+  // the answered number.
   uint32_t AddTree(const proto::TreePart& tree);
   // Number of indices that a storage parameter takes.
   int NumIndices(ParamId storage) const;
@@ -167,9 +169,12 @@ class KernelBuilder {
   void SetSpan(uint32_t span) { current_.span = span; }
 
   // --- Result --------------------------------------------------------------------
-  // Fills in the unit's kernel, storages and trees; target and options stay as they are.
-  // Blocks and functions left open are FailedPrecondition. Ends the builder's life.
-  absl::Status Finish(proto::CompileUnit* unit, proto::SourceMap* source_map);
+  // Fills in the unit's kernel, storages and trees, of which only what storages reach is
+  // left (lang/prune_trees.h; `reached` says what, by the unit's trees); target and options
+  // stay as they are. Blocks and functions left open are FailedPrecondition. Ends the
+  // builder's life.
+  absl::Status Finish(proto::CompileUnit* unit, proto::SourceMap* source_map,
+                      std::vector<ReachedTree>* reached = nullptr);
 
  private:
   // A block being filled. `owner` has one or two blocks; `second` says which this is.

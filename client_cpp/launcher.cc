@@ -58,6 +58,8 @@ Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
       results_(kernel_->info().results_size()),
       missing_(arguments_.size()) {
   for (int i = 0; i < kernel_->info().arguments_size(); ++i) {
+    if (kernel_->info().arguments(i).kind() == proto::ArgumentSlot::SLOT_TREE) break;
+    first_tree_slot_ = i + 1;
     const uint32_t param = kernel_->info().arguments(i).param();
     if (param >= first_slot_.size()) first_slot_.resize(param + 1, -1);
     if (first_slot_[param] < 0) first_slot_[param] = i;
@@ -67,9 +69,13 @@ Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
 int Launcher::Find(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element) {
   const auto& slots = kernel_->info().arguments();
   int at = param < first_slot_.size() ? first_slot_[param] : -1;
-  for (; at >= 0 && at < slots.size() && slots.Get(at).param() == param; ++at) {
+  for (; at >= 0 && at < first_tree_slot_ && slots.Get(at).param() == param; ++at) {
     if (slots.Get(at).kind() == kind && slots.Get(at).element() == element) return at;
   }
+  return Missing(param, kind, element);
+}
+
+int Launcher::Missing(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element) {
   if (error_.ok()) {
     error_ = absl::FailedPreconditionError(
         absl::StrCat("parameter ", param, " of the kernel takes no such argument (",
@@ -112,13 +118,29 @@ Launcher& Launcher::Bind(uint32_t param, const void* data, absl::Span<const uint
   return *this;
 }
 
+Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes) {
+  const auto& slots = kernel_->info().arguments();
+  const uint64_t values[] = {reinterpret_cast<uint64_t>(root), reinterpret_cast<uint64_t>(nodes)};
+  for (uint32_t i = 0; i < 2; ++i) {
+    const int64_t at = first_tree_slot_ + 2 * int64_t{tree} + i;
+    if (at >= slots.size()) {
+      Missing(tree, proto::ArgumentSlot::SLOT_TREE, i);
+      return *this;
+    }
+    Put(static_cast<int>(at), values[i]);
+  }
+  return *this;
+}
+
 absl::Status Launcher::Run(const LaunchHooks* hooks, int max_threads) {
   if (!error_.ok()) return error_;
   if (missing_ > 0) {
     for (size_t i = 0; i < is_set_.size(); ++i) {
       if (is_set_[i]) continue;
-      return absl::FailedPreconditionError(absl::StrCat(
-          "parameter ", kernel_->info().arguments(static_cast<int>(i)).param(), " is not set"));
+      const proto::ArgumentSlot& slot = kernel_->info().arguments(static_cast<int>(i));
+      const bool is_tree = slot.kind() == proto::ArgumentSlot::SLOT_TREE;
+      return absl::FailedPreconditionError(
+          absl::StrCat(is_tree ? "tree " : "parameter ", slot.param(), " is not set"));
     }
   }
   if (kernel_->Launch(arguments_.data(), results_.data(), hooks, max_threads)) {

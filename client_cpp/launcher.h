@@ -51,6 +51,10 @@ class Launcher {
   // An array in C order, made known to the builder by ArrayStorage.
   Launcher& Bind(uint32_t param, const void* data, absl::Span<const uint64_t> shape);
 
+  // Tree `tree` of the unit (KernelBuilder::Finish says which it was): the address of the
+  // part's root cell, and its nodes as lang/argument_layout.h says. Both must outlive the runs.
+  Launcher& BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes);
+
   // FailedPrecondition when a parameter is missing (the first mistake in Set and Bind is
   // told here), Aborted when a check of the kernel failed.
   absl::Status Run(const LaunchHooks* hooks = nullptr, int max_threads = 0);
@@ -68,10 +72,12 @@ class Launcher {
   Launcher& SetSlot(uint32_t param, uint32_t element, T value);
   // Index of a slot, -1 (and an error noted) if the kernel has none such.
   int Find(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element);
+  int Missing(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element);
   Launcher& Put(int slot, uint64_t value);
 
   std::shared_ptr<const LoadedKernel> kernel_;
   std::vector<int> first_slot_;  // by parameter
+  int first_tree_slot_ = 0;      // the trees' come last
   std::vector<uint64_t> arguments_;
   std::vector<bool> is_set_;
   std::vector<uint64_t> results_;

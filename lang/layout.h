@@ -83,10 +83,32 @@ class TreeLayout {
   absl::StatusOr<DenseField> DescribeDense(const std::vector<int>& places,
                                            const proto::Type& element) const;
 
+  // The whole tree as units state parts of it, by the same node numbers. Places and words
+  // stand in it as nodes without geometry, which no storage names: PruneTrees
+  // (lang/prune_trees.h) leaves them out.
+  proto::TreePart DescribeTree() const;
+  // An SNode itself, as a loop's or an SNode operation's parameter; `tree` is the number
+  // under which the storage names this tree. Indices are in cells of the node.
+  proto::Storage DescribeNode(int node, uint32_t tree) const;
+
  private:
   proto::Tree tree_;
   std::vector<NodeLayout> nodes_;
 };
+
+// A component of a field that lies in some tree: `tree` is the number under which the
+// field's storage names the tree of `layout`.
+struct TreePlace {
+  const TreeLayout* layout;
+  uint32_t tree;
+  int place;
+};
+
+// The descriptor in tree form of a field whose components (element order) may lie in
+// several nodes and several trees. InvalidArgument unless all have the indices of the
+// first: number, extents and offsets.
+absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& places,
+                                                 const proto::Type& element);
 
 // Structure checks of one storage descriptor off the wire: extents, strides and
 // offsets that overflow, axes out of range, components outside the cell.

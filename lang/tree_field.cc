@@ -1,0 +1,123 @@
+// DescribeTree, DescribeNode, DescribeTreeField: trees, and what lies in them, as units
+// state them (proto/layout.proto).
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "lang/layout.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+bool IsWord(proto::SNodeKind kind) {
+  return kind == proto::SNODE_BIT_STRUCT || kind == proto::SNODE_QUANT_ARRAY;
+}
+
+// The node whose cell holds a place, and where in it.
+proto::TreeComponent Locate(const TreePlace& at) {
+  const TreeLayout& layout = *at.layout;
+  uint64_t bit = layout[at.place].bit_offset;
+  int node = at.place;
+  do {
+    bit += 8 * layout[node].offset;
+    node = layout[node].parent;
+  } while (IsWord(layout.tree().nodes(node).kind()));
+  proto::TreeComponent component;
+  component.set_tree(at.tree);
+  component.set_node(static_cast<uint32_t>(node));
+  component.set_bit_offset(bit);
+  return component;
+}
+
+absl::Status CheckSameIndices(const TreePlace& first, const TreePlace& other) {
+  const std::vector<int32_t> axes = first.layout->VirtualAxes(first.place);
+  if (other.layout->VirtualAxes(other.place) != axes) {
+    return absl::InvalidArgumentError("components of one field have other axes");
+  }
+  for (const int32_t axis : axes) {
+    const auto physical = static_cast<uint32_t>(axis);
+    if (axis >= 0 && first.layout->AxisExtent(first.place, physical) !=
+                         other.layout->AxisExtent(other.place, physical)) {
+      return absl::InvalidArgumentError("components of one field lie in arrays of other shapes");
+    }
+  }
+  const auto& offsets = first.layout->tree().nodes(first.place).index_offset();
+  const auto& others = other.layout->tree().nodes(other.place).index_offset();
+  if (!std::equal(offsets.begin(), offsets.end(), others.begin(), others.end())) {
+    return absl::InvalidArgumentError("components of one field have other index offsets");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+proto::TreePart TreeLayout::DescribeTree() const {
+  proto::TreePart part;
+  part.mutable_nodes()->Reserve(tree_.nodes_size());
+  for (int n = 0; n < tree_.nodes_size(); ++n) {
+    const proto::SNode& given = tree_.nodes(n);
+    const NodeLayout& layout = nodes_[n];
+    proto::TreeNode* node = part.add_nodes();
+    node->set_kind(given.kind());
+    node->set_parent(static_cast<uint32_t>(std::max(layout.parent, 0)));
+    if (given.kind() == proto::SNODE_PLACE || IsWord(given.kind())) continue;
+    for (const NodeLayout::Level& level : layout.levels) {
+      proto::Axis* axis = node->add_axes();
+      axis->set_axis(level.axis);
+      axis->set_extent(level.extent);
+    }
+    node->set_cell_bytes(layout.cell_bytes);
+    node->set_offset(layout.offset);
+    node->set_mask_offset(layout.mask_offset);
+    if (given.kind() == proto::SNODE_DYNAMIC) node->set_chunk_size(given.chunk_size());
+  }
+  return part;
+}
+
+proto::Storage TreeLayout::DescribeNode(int node, uint32_t tree) const {
+  proto::Storage storage;
+  storage.mutable_tree()->set_tree(tree);
+  storage.mutable_tree()->set_node(static_cast<uint32_t>(node));
+  for (const uint32_t axis : PathAxes(node)) {
+    storage.mutable_tree()->add_axes(static_cast<int32_t>(axis));
+  }
+  return storage;
+}
+
+absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& places,
+                                                 const proto::Type& element) {
+  uint64_t elements = 1;
+  for (const uint32_t extent : element.shape()) elements *= extent;
+  if (places.empty() || places.size() != elements) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an element of ", elements, " scalars takes as many places, not ", places.size()));
+  }
+  const TreePlace& first = places[0];
+  proto::Storage storage;
+  *storage.mutable_element() = element;
+  proto::TreeStorage* tree = storage.mutable_tree();
+  for (const TreePlace& at : places) {
+    const proto::Tree& of = at.layout->tree();
+    if (at.place <= 0 || at.place >= of.nodes_size() ||
+        of.nodes(at.place).kind() != proto::SNODE_PLACE) {
+      return absl::InvalidArgumentError(absl::StrCat("SNode ", at.place, " is no place"));
+    }
+    RETURN_IF_ERROR(CheckSameIndices(first, at));
+    *tree->add_components() = Locate(at);
+  }
+  tree->set_tree(tree->components(0).tree());
+  tree->set_node(tree->components(0).node());
+  const std::vector<int32_t> axes = first.layout->VirtualAxes(first.place);
+  tree->mutable_axes()->Assign(axes.begin(), axes.end());
+  const auto& offsets = first.layout->tree().nodes(first.place).index_offset();
+  if (std::any_of(offsets.begin(), offsets.end(), [](int64_t o) { return o != 0; })) {
+    if (offsets.size() != static_cast<int>(axes.size())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(offsets.size(), " index offsets for ", axes.size(), " indices"));
+    }
+    *tree->mutable_index_offset() = offsets;
+  }
+  return storage;
+}
+
+}  // namespace kiln
