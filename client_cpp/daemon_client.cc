@@ -1,5 +1,7 @@
 #include "client_cpp/daemon_client.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -180,6 +182,16 @@ absl::Status DaemonClient::CallIfRunning(FrameType type,
     GiveBack(std::move(connection));
     if (!broken || !reused) return status;
   }
+}
+
+void DaemonClient::AwaitEnd(absl::Time deadline) const {
+  // The daemon has this lock as long as it lives.
+  const int fd = open(home_.LockPath().c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  while (flock(fd, LOCK_SH | LOCK_NB) != 0 && absl::Now() < deadline) {
+    absl::SleepFor(kMinBackoff);
+  }
+  close(fd);
 }
 
 }  // namespace kiln

@@ -42,6 +42,10 @@ class DaemonClient {
                              FrameType reply_type, google::protobuf::MessageLite* reply,
                              absl::Time deadline);
 
+  // Waits for a daemon that was told to go to have let go of its home: only then may the
+  // home be moved or removed.
+  void AwaitEnd(absl::Time deadline) const;
+
  private:
   absl::StatusOr<std::unique_ptr<Connection>> Take(bool start, bool* reused);
   absl::StatusOr<std::unique_ptr<Connection>> StartAndConnect(const std::string& path);

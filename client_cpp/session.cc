@@ -452,9 +452,11 @@ absl::StatusOr<proto::ClearReply> LocalSession::ClearCache() {
 
 absl::Status LocalSession::StopDaemon() {
   proto::ShutdownReply reply;
-  absl::Status status = Current().daemon.CallIfRunning(
-      FrameType::kShutdown, proto::ShutdownRequest(), FrameType::kShutdownReply, &reply,
-      absl::Now() + kControlTimeout);
+  const absl::Time deadline = absl::Now() + kControlTimeout;
+  DaemonClient& daemon = Current().daemon;
+  absl::Status status = daemon.CallIfRunning(FrameType::kShutdown, proto::ShutdownRequest(),
+                                             FrameType::kShutdownReply, &reply, deadline);
+  if (status.ok()) daemon.AwaitEnd(deadline);
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 

@@ -75,6 +75,7 @@ class Session {
   // The daemon's statistics / a cleared cache (work with the daemon absent too).
   virtual absl::StatusOr<proto::StatsReply> DaemonStats() = 0;
   virtual absl::StatusOr<proto::ClearReply> ClearCache() = 0;
+  // Returns when the daemon has let go of the home.
   virtual absl::Status StopDaemon() = 0;
 };
 

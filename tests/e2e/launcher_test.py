@@ -1,7 +1,9 @@
 """./kiln itself: from anywhere, through links, quickly; and what it runs."""
 
+import fcntl
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import time
@@ -72,3 +74,17 @@ def test_a_touched_source_is_noticed(kiln):
     finally:
         os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert is_current()
+
+
+def test_a_stopped_daemon_has_left_its_home(kiln, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import kiln as ti\n\nti.init()\n\n\n@ti.kernel\ndef f() -> int:\n    return 1\n\n\nf()\n"
+    )
+    for _ in range(5):
+        kiln("run", program)
+        assert (kiln.home / "kilnd.pid").exists()
+        kiln("stop")
+        with open(kiln.home / "kilnd.lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while the daemon has it
+        shutil.rmtree(kiln.home)
