@@ -11,8 +11,6 @@ half of Taichi's time, no frame slower than Taichi's.
 import argparse
 import json
 import os
-import pathlib
-import re
 import statistics
 import subprocess
 import sys
@@ -23,7 +21,6 @@ import harness
 
 INSIDE = str(harness.ROOT / "bench" / "examples_program.py")
 TABLE = harness.ROOT / "docs" / "compatibility.md"
-DOCS = harness.ROOT / "docs" / "performance.md"
 COLD_GOAL, FRAME_GOAL = 0.5, 1.0
 
 
@@ -31,7 +28,7 @@ def main():
     options = parse()
     names = options.programs or running()
     kiln = harness.kiln_python()
-    folder = examples_folder(options.taichi_python)
+    folder = harness.examples_folder(options.taichi_python)
     results = {}
     for name in names:
         path = folder / f"{name}.py"
@@ -44,7 +41,7 @@ def main():
     if options.json or not options.programs:
         harness.save("examples", results, options.json)
     if options.docs:
-        write_docs(results)
+        harness.write_docs("examples", table(results))
     return 0
 
 
@@ -57,7 +54,7 @@ def parse():
         "--seconds", type=float, default=30, help="the longest a program's frames may take"
     )
     parser.add_argument("--json", help="where to save the figures")
-    parser.add_argument("--docs", action="store_true", help=f"write the table into {DOCS.name}")
+    parser.add_argument("--docs", action="store_true", help=f"write {harness.DOCS.name}")
     parser.add_argument("--taichi-python", default=os.environ.get("TAICHI_PYTHON"), required=False)
     options = parser.parse_args()
     if not options.taichi_python:
@@ -69,12 +66,6 @@ def running():
     """The programs that the table of compatibility says run."""
     rows = (line.split("|") for line in TABLE.read_text().splitlines() if line.startswith("| "))
     return [cells[1].strip() for cells in rows if cells[3].strip() == "yes"]
-
-
-def examples_folder(python):
-    where = "import os, taichi; print(os.path.dirname(taichi.__file__))"
-    done = subprocess.run([python, "-c", where], check=True, capture_output=True, text=True)
-    return pathlib.Path(done.stdout.split()[-1]) / "examples"
 
 
 # ---- one run
@@ -159,17 +150,6 @@ def row(name, sides):
 def table(results):
     head = "| program | first frame, ms | Taichi | ratio | per frame, ms | Taichi | ratio |"
     return "\n".join([head, "|---" * 7 + "|", *(row(n, r) for n, r in sorted(results.items()))])
-
-
-def write_docs(results):
-    """Replaces the table between its marks."""
-    begin, end = "<!-- bench/examples.py -->\n", "<!-- end -->"
-    text = DOCS.read_text()
-    marks = re.escape(begin) + ".*?" + re.escape(end)
-    made, count = re.subn(marks, lambda _: begin + table(results) + "\n" + end, text, flags=re.S)
-    if count != 1:
-        sys.exit(f"{DOCS} has no place for the table: {begin.strip()}")
-    DOCS.write_text(made)
 
 
 if __name__ == "__main__":

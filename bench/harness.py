@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -17,6 +18,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
+DOCS = ROOT / "docs" / "performance.md"
 
 
 def arguments(description, **defaults):
@@ -122,6 +124,23 @@ def save(name, figures, path=None):
     machine = {"machine": platform.machine(), "cpus": os.cpu_count(), "cpu": cpu_name()}
     path.write_text(json.dumps({"benchmark": name, **machine, "figures": figures}, indent=1) + "\n")
     print(f"saved {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
+
+
+def examples_folder(python):
+    """Where the example programs of that interpreter's Taichi lie."""
+    where = "import os, taichi; print(os.path.dirname(taichi.__file__))"
+    done = subprocess.run([python, "-c", where], check=True, capture_output=True, text=True)
+    return pathlib.Path(done.stdout.split()[-1]) / "examples"
+
+
+def write_docs(benchmark, text):
+    """Puts a table between that benchmark's marks in docs/performance.md."""
+    begin, end = f"<!-- bench/{benchmark}.py -->\n", "<!-- end -->"
+    marks = re.escape(begin) + ".*?" + re.escape(end)
+    docs, count = re.subn(marks, lambda _: begin + text + "\n" + end, DOCS.read_text(), flags=re.S)
+    if count != 1:
+        sys.exit(f"{DOCS} has no place for the table: {begin.strip()}")
+    DOCS.write_text(docs)
 
 
 def cpu_name():
