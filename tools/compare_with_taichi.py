@@ -16,6 +16,9 @@ Random numbers cannot agree, so what they fill is copied: after each call, as a 
 kernel that uses `ti.random` or `ti.randn`, the fields' values are taken from Taichi's run. Kernels
 that the search for such calls misses are named with --seeded.
 
+Of fields in sparse trees, which elements are active is compared and taken over, too. What parallel
+loops put in any order, dynamic lists say, is compared in sorted order when named with --unordered.
+
 Numbers agree when they differ by at most --tolerance of the array's largest magnitude; of floating
 point arrays, --outliers of the elements may differ by more (iteration counts at a fractal's rim).
 Where they do not agree, Taichi runs once more: an array that differs there as well, the order of
@@ -24,6 +27,8 @@ atomic additions being free, agrees within four times that difference, shown as 
 
 import argparse
 import ast
+import fnmatch
+import itertools
 import json
 import os
 import pathlib
@@ -71,6 +76,16 @@ def parse():
     parser.add_argument(
         "--ignore", action="append", default=[], metavar="FIELD", help="a field that may differ"
     )
+    parser.add_argument(
+        "--unordered",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="arrays whose rows have no order: field/NAME or gui/FRAME/NUMBER/KIND/NAME, with *",
+    )
+    parser.add_argument(
+        "--clock", action="store_true", help="the program's time passes as it asks for it"
+    )
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--json", help="also write the table there")
     parser.add_argument("--taichi-python", default=os.environ.get("TAICHI_PYTHON", "python3"))
@@ -101,11 +116,11 @@ def compare(program, options):
     with tempfile.TemporaryDirectory(prefix="kiln-compare-") as folder:
         # Taichi first: it writes the states that the other run takes over.
         runs = {side: run(side, program, folder, options) for side in ("taichi", "kiln")}
-        arrays = {side: load(pathlib.Path(folder) / f"{side}.npz") for side in runs}
+        arrays = {side: load(folder, side, options) for side in runs}
         row = compare_arrays(arrays["taichi"], arrays["kiln"], {}, options)
         if row["wrong"]:
             run("again", program, folder, options)
-            again = load(pathlib.Path(folder) / "again.npz")
+            again = load(folder, "again", options)
             row = compare_arrays(arrays["taichi"], arrays["kiln"], again, options)
         row["files"], wrong_files = compare_files(folder)
         row["wrong"] += wrong_files
@@ -114,7 +129,7 @@ def compare(program, options):
     row["seconds"] = (runs["taichi"]["seconds"], runs["kiln"]["seconds"])
     row["agrees"] = not row["wrong"] and row["output"] and row["exit"] == (0, 0)
     # What the verdict rests on: without any of it, it says nothing.
-    row["lines"] = len(runs["taichi"]["out"].splitlines())
+    row["lines"] = sum(not t.startswith("[Taichi]") for t in runs["taichi"]["out"].splitlines())
     if not row["agrees"]:
         row["detail"] = detail(runs)
     return row
@@ -125,6 +140,9 @@ def run(side, program, folder, options, attempts=3):
     command += [__file__, "--inside", side, "--folder", folder, str(program)]
     for kernel in options.seeded:
         command += ["--seeded", kernel]
+    for field in options.ignore:
+        command += ["--ignore", field]
+    command += ["--clock"] if options.clock else []
     environment = {**os.environ, "KILN_GUI_FRAMES": str(options.frames), "TI_GUI_SHOW": "0"}
     # A program that makes videos does so with an ffmpeg that only makes the files.
     environment["PATH"] = f"{ROOT / 'tools' / 'stand_ins'}:{environment['PATH']}"
@@ -152,13 +170,19 @@ def run(side, program, folder, options, attempts=3):
     return {"code": code, "out": out, "err": err, "seconds": time.monotonic() - start}
 
 
-def load(path):
+def load(folder, side, options):
+    """The arrays of one run by name; rows that have no order are sorted, each column for itself."""
     import numpy as np
 
+    path = pathlib.Path(folder) / f"{side}.npz"
     if not path.exists():
         return {}
     with np.load(path) as file:
-        return {name: file[name] for name in file.files}
+        arrays = {name: file[name] for name in file.files}
+    for name in arrays:
+        if any(fnmatch.fnmatch(name, pattern) for pattern in options.unordered):
+            arrays[name] = np.sort(arrays[name], axis=0)
+    return arrays
 
 
 # Compressed by other libraries: only that they are there can be compared.
@@ -192,11 +216,8 @@ def compare_arrays(want, got, again, options):
         "outliers": 0.0,
         "noise": 0.0,
     }
-    ignored = tuple(f"field/{name}" for name in options.ignore)
     wrong = [f"{name}: only one has it" for name in sorted(set(want) ^ set(got))]
     for name in sorted(set(want) & set(got)):
-        if name in ignored:
-            continue
         a, b = want[name], got[name]
         if a.shape != b.shape:
             wrong.append(f"{name}: shape {a.shape}, {b.shape}")
@@ -290,12 +311,15 @@ def inside(options):
     )
     np.random.seed(0)
     random.seed(0)
+    if options.clock:
+        time.time = time.perf_counter = itertools.count(1.0, 1 / 60).__next__
     path = options.programs[0]
     tree = ast.parse(pathlib.Path(path).read_text(), path)
     insert_seeding(tree, random_kernels(tree) | set(options.seeded))
     program = types.ModuleType("__main__")
     program.__file__ = path
-    program.__dict__["_take_state"] = _States(options, program).take
+    states = _States(options, program)
+    program.__dict__["_take_state"] = states.take
     sys.modules["__main__"] = program
     sys.argv = [path]
     sys.path[0] = os.path.dirname(path)
@@ -304,9 +328,7 @@ def inside(options):
         exec(compile(tree, path, "exec"), program.__dict__)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    fields = {}
-    for name, field in fields_of(vars(program)).items():
-        _flatten(f"field/{name}", field.to_numpy(), fields)
+    fields = states.read(vars(program))
     np.savez(os.path.join(options.folder, options.inside), **shown, **fields)
     return code
 
@@ -403,24 +425,50 @@ class _States:
 
     def __init__(self, options, program):
         self._options, self._program, self._count = options, program, 0
+        source = pathlib.Path(options.programs[0]).read_text()
+        self._elements = None
+        # Asking which elements are active compiles a kernel for each field.
+        if re.search(r"\.(pointer|bitmasked|dynamic)\(", source):
+            import active_elements
+
+            self._elements = active_elements
+
+    def read(self, variables):
+        """What the fields hold, and for those with inactive elements which are active."""
+        found = {}
+        for name, field in self._fields(variables).items():
+            _flatten(f"field/{name}", field.to_numpy(), found)
+            if self._elements and (marks := self._elements.active(field)) is not None:
+                found[f"active/{name}"] = marks
+        return found
 
     def take(self, variables):
         import numpy as np
 
-        fields = fields_of({**vars(self._program), **variables})
+        variables = {**vars(self._program), **variables}
         path = os.path.join(self._options.folder, f"state{self._count}.npz")
         self._count += 1
         if self._options.inside == "taichi":
-            state = {}
-            for name, field in fields.items():
-                _flatten(name, field.to_numpy(), state)
-            np.savez(path, **state)
+            np.savez(path, **self.read(variables))
             return
         with np.load(path) as state:
-            for name, field in fields.items():
-                value = _unflatten(name, state)
-                if value is not None:
-                    field.from_numpy(value)
+            self._write(state, self._fields(variables))
+
+    def _write(self, state, fields):
+        if any(name.startswith("active/") for name in state):
+            sys.modules["taichi"].deactivate_all_snodes()
+        for name, field in fields.items():
+            value = _unflatten(f"field/{name}", state)
+            if value is None:
+                continue
+            if f"active/{name}" in state:
+                self._elements.restore(field, state[f"active/{name}"], value)
+            else:
+                field.from_numpy(value)
+
+    def _fields(self, variables):
+        ignored = self._options.ignore
+        return {n: f for n, f in fields_of(variables).items() if n not in ignored}
 
 
 def fields_of(variables):

@@ -44,9 +44,16 @@ STAND_IN = {
     "matplotlib": "plots are left out",
 }
 # Programs that need a word, or other options of the comparison.
+_ORDER = "the order in which a parallel loop appends is free: compared sorted"
 _HASH = "a hash by the fraction of large sines: the last bit of `sin` shows in single pixels"
 SPECIAL = {
+    "algorithm/marching_squares": ({"unordered": ["field/edges.*"], "clock": True}, _ORDER),
+    "algorithm/mciso_advanced": ({"unordered": ["gui/*", "field/main.r"]}, _ORDER),
     "algorithm/poisson_disk_sampling": ({"outliers": 0.02}, _HASH),
+    "real_func/algorithm/marching_squares": (
+        {"unordered": ["field/edges.*"], "clock": True},
+        _ORDER,
+    ),
     "real_func/algorithm/poisson_disk_sampling": ({"outliers": 0.02}, _HASH),
     "ggui_examples/mpm3d_ggui": (
         {"tolerance": 5e-3},
@@ -56,6 +63,10 @@ SPECIAL = {
     "features/gui/gui_image_io": (
         {"images": ("0000", "0001")},
         "the picture read from a JPEG file is another: JPEG encoders differ",
+    ),
+    "rendering/oit_renderer": (
+        {"ignore": ["colors_in_pixel"]},
+        "a list for each pixel, 2,048 elements long: compared by the picture",
     ),
     "rendering/sdf_renderer": ({"frames": 1, "output": False}, "prints its own speed"),
     "simulation/implicit_fem": (
@@ -122,6 +133,8 @@ def comparison(special, options):
         outliers=special.get("outliers", 2e-3),
         seeded=[],
         ignore=special.get("ignore", []),
+        unordered=special.get("unordered", []),
+        clock=special.get("clock", False),
         timeout=900,
         taichi_python=options.taichi_python,
     )

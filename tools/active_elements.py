@@ -1,0 +1,35 @@
+"""Which elements of a field are active, and fields with some that are not, saved and restored.
+
+Imported inside a run of tools/compare_with_taichi.py, where `taichi` is either implementation.
+"""
+
+import numpy as np
+import taichi as ti
+
+
+@ti.kernel
+def _mark(field: ti.template(), marks: ti.types.ndarray()):
+    for i in ti.grouped(field):
+        marks[i] = 1
+
+
+def active(field):
+    """An array of the field's shape: 1 where a loop over the field comes by; None if everywhere."""
+    while hasattr(field, "get_member_field"):  # of a struct, any member will do
+        field = field.get_member_field(field.keys[0])
+    marks = np.zeros(field.shape, np.int32)
+    if not marks.shape:
+        return None
+    _mark(field, marks)
+    return None if marks.all() else marks
+
+
+def restore(field, marks, value):
+    """Writes the elements that `marks` has, and only those: writing activates."""
+    if isinstance(value, dict):
+        for member in field.keys:
+            restore(field.get_member_field(member), marks, value[member])
+        return
+    for index in zip(*(axis.tolist() for axis in np.nonzero(marks))):
+        element = value[index]
+        field[index] = element.tolist() if element.ndim else element.item()
