@@ -25,11 +25,12 @@ def active(field):
 
 
 def restore(field, marks, value):
-    """Writes the elements that `marks` has, and only those: writing activates."""
+    """Writes the elements that `marks` has (None: all), and only those: writing activates."""
     if isinstance(value, dict):
         for member in field.keys:
             restore(field.get_member_field(member), marks, value[member])
         return
+    marks = np.ones(field.shape) if marks is None else marks
     for index in zip(*(axis.tolist() for axis in np.nonzero(marks))):
         element = value[index]
         field[index] = element.tolist() if element.ndim else element.item()

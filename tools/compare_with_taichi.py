@@ -455,14 +455,15 @@ class _States:
             self._write(state, self._fields(variables))
 
     def _write(self, state, fields):
-        if any(name.startswith("active/") for name in state):
+        if self._elements:
             sys.modules["taichi"].deactivate_all_snodes()
         for name, field in fields.items():
             value = _unflatten(f"field/{name}", state)
             if value is None:
                 continue
-            if f"active/{name}" in state:
-                self._elements.restore(field, state[f"active/{name}"], value)
+            if self._elements and self._elements.active(field) is not None:
+                # Sparse: from_numpy writes what is active already, which is nothing now.
+                self._elements.restore(field, state.get(f"active/{name}"), value)
             else:
                 field.from_numpy(value)
 
