@@ -1,0 +1,263 @@
+#include "runtime/cell_allocator.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/cpu/thread_pool.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kHugePage = uint64_t{2} << 20;
+constexpr uint64_t kLastMapping = uint64_t{64} << 20;
+// What a shard takes at once: from a page to a large page, so that threads touch each
+// their own.
+constexpr uint64_t kFirstSpan = kPage;
+constexpr uint64_t kLastSpan = kHugePage;
+// Cells from here on are mostly used in parts: no large pages, and clearing gives back.
+constexpr uint64_t kLargeCell = uint64_t{256} << 10;
+constexpr size_t kChain = 128;
+
+uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+
+uint64_t StrideOf(uint64_t bytes) {
+  if (bytes >= kLargeCell) return RoundUp(bytes, kPage);
+  return RoundUp(std::max<uint64_t>(bytes, 8), bytes >= 512 ? 64 : 8);
+}
+
+uint8_t* NextInChain(const uint8_t* cell) {
+  uint8_t* next;
+  std::memcpy(&next, cell, sizeof next);
+  return next;
+}
+void SetNextInChain(uint8_t* cell, uint8_t* next) { std::memcpy(cell, &next, sizeof next); }
+
+}  // namespace
+
+int ShardCount() {
+  static const int count = [] {
+    int shards = 4;
+    while (shards < 2 * DefaultThreads() && shards < 64) shards *= 2;
+    return shards;
+  }();
+  return count;
+}
+
+int ShardOfThread(int shards) {
+  static std::atomic<int> threads{0};
+  thread_local const int number = threads.fetch_add(1, std::memory_order_relaxed);
+  return number & (shards - 1);
+}
+
+// ---- CellArena
+
+CellArena::~CellArena() {
+  for (const Mapping& mapping : mappings_) munmap(mapping.start, mapping.size);
+  if (budget_ != nullptr) budget_->Return(bytes());
+}
+
+bool CellArena::Map(uint64_t bytes, bool touched, Region* region) {
+  uint64_t size = std::max(next_size_, RoundUp(bytes + kPage, kPage));
+  const bool huge = touched && size >= 2 * kHugePage;
+  if (huge) size = RoundUp(size, kHugePage) + kHugePage;
+  void* start = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return false;
+  auto* memory = static_cast<uint8_t*>(start);
+  mappings_.push_back({memory, size});
+  next_size_ = std::min(next_size_ * 2, kLastMapping);
+  // The last page stays unused: vector loads of the last cell end in it.
+  region->end = memory + size - kPage;
+  region->next = memory;
+  if (huge) {
+    region->next =
+        reinterpret_cast<uint8_t*>(RoundUp(reinterpret_cast<uintptr_t>(memory), kHugePage));
+    madvise(region->next, region->end - region->next, MADV_HUGEPAGE);
+  }
+  return true;
+}
+
+uint8_t* CellArena::Carve(uint64_t bytes, uint64_t unit, bool touched, uint64_t* got) {
+  // Less than asked where the budget is nearly spent.
+  bytes = std::max(bytes / unit, uint64_t{1}) * unit;
+  while (budget_ != nullptr && !budget_->Take(bytes)) {
+    if (bytes == unit) return nullptr;
+    bytes = bytes / unit / 2 * unit;
+  }
+  ForkLockGuard guard(lock_);
+  Region& region = touched ? touched_ : sparse_;
+  const uint64_t taken = RoundUp(bytes, 64);
+  if (taken > static_cast<uint64_t>(region.end - region.next) && !Map(taken, touched, &region)) {
+    if (budget_ != nullptr) budget_->Return(bytes);
+    return nullptr;
+  }
+  uint8_t* start = region.next;
+  region.next += taken;
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  *got = bytes;
+  return start;
+}
+
+// ---- CellAllocator
+
+CellAllocator::CellAllocator(CellArena* arena, uint64_t bytes)
+    : arena_(arena),
+      bytes_(bytes),
+      stride_(StrideOf(bytes)),
+      shard_count_(ShardCount()),
+      shards_(new Shard[shard_count_]),
+      next_span_(kFirstSpan) {}
+
+uint8_t* CellAllocator::TakeFrom(Shard* shard, uint64_t stride) {
+  uint8_t* cell = shard->free;
+  if (cell != nullptr) {
+    shard->free = NextInChain(cell);
+    SetNextInChain(cell, nullptr);
+  } else if (shard->next != shard->end) {
+    cell = shard->next;
+    shard->next += stride;
+  } else {
+    return nullptr;
+  }
+  shard->taken.store(shard->taken.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return cell;
+}
+
+bool CellAllocator::Refill(Shard* shard) {
+  if (depot_filled_.load(std::memory_order_relaxed)) {
+    ForkLockGuard guard(depot_lock_);
+    if (!depot_.empty()) {
+      shard->free = depot_.back();
+      depot_.pop_back();
+      if (depot_.empty()) depot_filled_.store(false, std::memory_order_relaxed);
+      return true;
+    }
+  }
+  uint64_t span = next_span_.load(std::memory_order_relaxed);
+  if (span < kLastSpan) next_span_.store(span * 2, std::memory_order_relaxed);
+  uint64_t got;
+  uint8_t* start = arena_->Carve(span, stride_, stride_ < kLargeCell, &got);
+  if (start == nullptr) return false;
+  shard->end = start + got;
+  shard->next = start;
+  return true;
+}
+
+uint8_t* CellAllocator::TakeFromOthers() {
+  for (int s = 0; s < shard_count_; ++s) {
+    ForkLockGuard guard(shards_[s].lock);
+    if (uint8_t* cell = TakeFrom(&shards_[s], stride_)) return cell;
+  }
+  return nullptr;
+}
+
+uint8_t* CellAllocator::Take() {
+  for (int s = ShardOfThread(shard_count_);; s = (s + 1) & (shard_count_ - 1)) {
+    Shard& shard = shards_[s];
+    if (!shard.lock.TryLock()) continue;
+    uint8_t* cell = TakeFrom(&shard, stride_);
+    if (cell == nullptr && Refill(&shard)) cell = TakeFrom(&shard, stride_);
+    shard.lock.Unlock();
+    return cell != nullptr ? cell : TakeFromOthers();
+  }
+}
+
+void CellAllocator::GiveBack(uint8_t* cell) {
+  for (int s = ShardOfThread(shard_count_);; s = (s + 1) & (shard_count_ - 1)) {
+    Shard& shard = shards_[s];
+    if (!shard.lock.TryLock()) continue;
+    SetNextInChain(cell, shard.free);
+    shard.free = cell;
+    shard.taken.store(shard.taken.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    shard.lock.Unlock();
+    return;
+  }
+}
+
+void CellAllocator::GiveBack(const std::vector<uint8_t*>& cells) {
+  std::vector<uint8_t*> chains;
+  chains.reserve(cells.size() / kChain + 1);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const bool last = (i + 1) % kChain == 0 || i + 1 == cells.size();
+    SetNextInChain(cells[i], last ? nullptr : cells[i + 1]);
+    if (i % kChain == 0) chains.push_back(cells[i]);
+  }
+  if (chains.empty()) return;
+  ForkLockGuard guard(depot_lock_);
+  // Whoever comes next gets the cells that were given back first: cells that lie in order are
+  // handed out in order.
+  depot_.insert(depot_.end(), chains.rbegin(), chains.rend());
+  depot_filled_.store(true, std::memory_order_relaxed);
+}
+
+void CellAllocator::Clear(uint8_t* cell) const {
+  if (stride_ < kLargeCell || madvise(cell, stride_, MADV_DONTNEED) != 0) {
+    std::memset(cell, 0, bytes_);
+  }
+}
+
+uint64_t CellAllocator::taken() const {
+  uint64_t sum = 0;
+  for (int s = 0; s < shard_count_; ++s) sum += shards_[s].taken.load(std::memory_order_relaxed);
+  return sum;
+}
+
+// ---- RetiredCells
+
+RetiredCells::RetiredCells() : shard_count_(ShardCount()), shards_(new Shard[shard_count_]) {}
+
+RetiredCells::~RetiredCells() { TakeAll(); }
+
+void RetiredCells::Add(uint8_t* cell) {
+  for (int s = ShardOfThread(shard_count_);; s = (s + 1) & (shard_count_ - 1)) {
+    Shard& shard = shards_[s];
+    if (!shard.lock.TryLock()) continue;
+    Block* block = shard.newest.load(std::memory_order_relaxed);
+    if (block == nullptr || block->count == std::size(block->cells)) {
+      block = new Block{block, 0, {}};
+      shard.newest.store(block, std::memory_order_relaxed);
+    }
+    block->cells[block->count] = cell;
+    ++block->count;
+    shard.added.store(shard.added.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    shard.lock.Unlock();
+    return;
+  }
+}
+
+std::vector<uint8_t*> RetiredCells::TakeAll() {
+  std::vector<uint8_t*> all;
+  for (int s = 0; s < shard_count_; ++s) {
+    Block* block = nullptr;
+    {
+      ForkLockGuard guard(shards_[s].lock);
+      block = shards_[s].newest.exchange(nullptr, std::memory_order_relaxed);
+    }
+    while (block != nullptr) {
+      all.insert(all.end(), block->cells, block->cells + block->count);
+      Block* next = block->next;
+      delete block;
+      block = next;
+    }
+  }
+  return all;
+}
+
+uint64_t RetiredCells::total() const {
+  uint64_t sum = 0;
+  for (int s = 0; s < shard_count_; ++s) sum += shards_[s].added.load(std::memory_order_relaxed);
+  return sum;
+}
+
+bool RetiredCells::empty() const {
+  for (int s = 0; s < shard_count_; ++s) {
+    if (shards_[s].newest.load(std::memory_order_relaxed) != nullptr) return false;
+  }
+  return true;
+}
+
+}  // namespace kiln
