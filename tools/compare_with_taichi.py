@@ -3,14 +3,16 @@
 
     tools/compare_with_taichi.py [--frames 3] [--taichi-python python] program.py...
     tools/compare_with_taichi.py --language [SECTION...]
+    tools/compare_with_taichi.py --snodes [SECTION...]
 
 A program is a path, or the name of one of the wheel's examples (`simulation/mpm88`). Compared are
 the fields and arrays that its globals (and their attributes) hold at the end, the images and
 circles that it gives to its GUI in the first frames, its output, and its exit status. The
 interpreter that has Taichi is --taichi-python, else $TAICHI_PYTHON, else `python3`.
 
-With --language, the cases of tests/e2e/language are run under Taichi instead, and each difference
-from what is recorded there for Kiln is listed, with its reason if it has one.
+With --language or --snodes, the cases of tests/e2e/language or tests/e2e/snodes are run under
+Taichi instead, and each difference from what is recorded there for Kiln is listed, with its reason
+if it has one.
 
 Random numbers cannot agree, so what they fill is copied: after each call, as a statement, of a
 kernel that uses `ti.random` or `ti.randn`, the fields' values are taken from Taichi's run. Kernels
@@ -47,11 +49,13 @@ def main():
     options = parse()
     if options.inside:
         return inside(options)
-    if options.language:
+    if options.language or options.snodes:
         sys.path.insert(0, str(ROOT / "tests" / "e2e" / "language"))
         import harness
 
-        faults = harness.compare_all(options.taichi_python, options.programs, options.verbose)
+        suite = "snodes" if options.snodes else "language"
+        sections = options.programs or harness.sections(suite)
+        faults = harness.compare_all(options.taichi_python, sections, options.verbose)
         return int(faults > 0)
     rows, good = [], True
     for program in options.programs:
@@ -66,9 +70,12 @@ def main():
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("programs", nargs="*", help="programs; sections with --language")
+    parser.add_argument("programs", nargs="*", help="programs; sections with --language, --snodes")
     parser.add_argument("--language", action="store_true", help="compare the language cases")
-    parser.add_argument("--verbose", action="store_true", help="with --language: what agrees, too")
+    parser.add_argument("--snodes", action="store_true", help="compare the cases of SNodes")
+    parser.add_argument(
+        "--verbose", action="store_true", help="with --language, --snodes: what agrees, too"
+    )
     parser.add_argument("--frames", type=int, default=3)
     parser.add_argument("--tolerance", type=float, default=1e-3)
     parser.add_argument("--outliers", type=float, default=2e-3)

@@ -1,7 +1,7 @@
 """What language cases are made of, and the process that runs a section of them.
 
-A section is a file beside this one, named for a part of the language. Its cases are functions that
-show what happens:
+A section is a file beside this one, named for a part of the language; `snodes/NAME` is one in the
+folder `snodes` next to this. Its cases are functions that show what happens:
 
     from harness import case, ti
 
@@ -26,6 +26,7 @@ the two differ. A case that is meant to differ names the row of docs/differences
                                                    again from cache, without a daemon)
     harness.py --update [SECTION...]               records what Kiln does now; review the diff
     tools/compare_with_taichi.py --language        runs all under Taichi and lists what differs
+                                 --snodes          those of the folder `snodes`
 """
 
 import argparse
@@ -43,6 +44,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
+SUITES = ("language", "snodes")  # folders of sections
 
 if os.environ.get("KILN_TEST_REFERENCE"):
     import taichi as ti
@@ -172,8 +174,8 @@ def _plain(value):
 
 def run_inside(section, start):
     """Runs the section's cases from number `start` on; prints a JSON line for each."""
-    sys.path.insert(0, str(HERE))
-    importlib.import_module(section)
+    sys.path[:0] = [str(_file(section).parent), str(HERE)]
+    importlib.import_module(_file(section).stem)
     out = os.fdopen(os.dup(1), "w")
     # `from harness import case` made a second copy of this module: the cases are in that one.
     for number, one in enumerate(sys.modules["harness"].CASES):
@@ -223,7 +225,7 @@ def _relative(text, section, first):
     """The message with line numbers of this section counted from the case's first line."""
     text = re.sub(
         rf'"[^"]*/{section}\.py", line (\d+)',
-        lambda m: f'"{section}.py", line {int(m.group(1)) - first:+d}',
+        lambda m: f'"{_file(section).name}", line {int(m.group(1)) - first:+d}',
         text,
     )
     return text.replace(str(ROOT) + "/", "")
@@ -232,8 +234,21 @@ def _relative(text, section, first):
 # ---- outside
 
 
-def sections():
-    return sorted(p.stem for p in HERE.glob("*.py") if p.stem != "harness")
+def sections(suite="language"):
+    """Names of a folder's sections; those of others than `language` begin with the folder's."""
+    files = sorted((HERE.parent / suite).glob("*.py"))
+    prefix = "" if suite == "language" else f"{suite}/"
+    return [prefix + file.stem for file in files if file != HERE / "harness.py"]
+
+
+def _file(section):
+    suite, _, name = section.rpartition("/")
+    return HERE.parent / (suite or "language") / f"{name}.py"
+
+
+def _expected_file(section):
+    file = _file(section)
+    return file.parent / "expected" / f"{file.stem}.txt"
 
 
 def run_section(section, python, environment, timeout=900, reasons=None):
@@ -291,7 +306,7 @@ def declared(section):
 
 
 def _recorded(section):
-    path = HERE / "expected" / f"{section}.txt"
+    path = _expected_file(section)
     found = {}
     if path.exists():
         for line in path.read_text().splitlines():
@@ -309,7 +324,7 @@ def record(section, outcomes, reasons):
         "\n".join([f"== {name}{_reason(reasons.get(name))}", *lines, ""])
         for name, lines in outcomes.items()
     )
-    (HERE / "expected" / f"{section}.txt").write_text(text)
+    _expected_file(section).write_text(text)
 
 
 def _reason(differs):
@@ -371,12 +386,12 @@ def differences(section, python):
         yield name, reasons.get(name), kiln, lines, agree(kiln, lines, messages=False)
 
 
-def compare_all(python, names=(), verbose=False):
+def compare_all(python, names, verbose=False):
     """Prints how Kiln's recorded outcomes differ from Taichi's; the number of faults: differences
     without a reason in docs/differences.md, and reasons for what does not differ."""
     rows = (ROOT / "docs" / "differences.md").read_text()
     faults = cases = 0
-    for section in names or sections():
+    for section in names:
         for name, reason, kiln, taichi, same in differences(section, python):
             cases += 1
             if same and not reason:
@@ -431,7 +446,7 @@ def main():
     if options.inside:
         return run_inside(options.inside, options.start)
     failed = 0
-    for section in options.sections or sections():
+    for section in options.sections or [name for suite in SUITES for name in sections(suite)]:
         reasons = {}
         outcomes, recorded = run_kiln(section, reasons=reasons), expected(section)
         if options.update:
