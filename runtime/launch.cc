@@ -5,10 +5,12 @@
 #include <cstring>
 #include <mutex>
 
+#include "lang/check.h"
 #include "runtime/atomics_gate.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/random.h"
+#include "runtime/tree.h"
 
 namespace kiln {
 namespace {
@@ -26,6 +28,8 @@ constexpr double kHandOver = 2'000;  // of a shared loop, with room
 constexpr int64_t kChunkNanoseconds = 2'000;
 // Enough for dynamic balance, few enough that a chunk's fixed cost is nothing.
 constexpr int64_t kChunksPerThread = 16;
+// Lists this long are shared element by element; elements of shorter ones are divided.
+constexpr int64_t kElementsForUnits = 64;
 constexpr uint32_t kCostUnit = 64;
 constexpr uint32_t kMaxTemporariesOnStack = 1024;
 
@@ -52,7 +56,35 @@ void Fail(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t*
   }
 }
 
-constexpr KilnRuntime kRuntime = {&Print, &Fail};
+// What the runtime cannot do. As of failed asserts, the first one counts.
+void Error(const KilnContext* ctx, absl::string_view text) {
+  auto* launched = static_cast<Launched*>(ctx->launch);
+  std::lock_guard<std::mutex> lock(launched->mutex);
+  if (__atomic_exchange_n(&launched->failed, 1u, __ATOMIC_RELAXED) != 0) return;
+  if (launched->hooks != nullptr && launched->hooks->error) launched->hooks->error(text);
+}
+
+uint8_t* Activate(const KilnContext* ctx, KilnNode* node, uint8_t** slot) {
+  std::string why;
+  uint8_t* cell = Tree::Activate(node, slot, &why);
+  if (cell != nullptr) return cell;
+  Error(ctx, why);
+  return node->dump;
+}
+
+uint8_t* ActivateChunk(const KilnContext* ctx, KilnNode* node, uint8_t* container, uint64_t chunk) {
+  std::string why;
+  uint8_t* made = Tree::ActivateChunk(node, container, chunk, &why);
+  if (made != nullptr) return made;
+  Error(ctx, why);
+  return node->dump;
+}
+
+void Deactivate(const KilnContext*, KilnNode* node, uint8_t* container, uint64_t cell) {
+  Tree::Deactivate(node, container, cell);
+}
+
+constexpr KilnRuntime kRuntime = {&Print, &Fail, &Activate, &ActivateChunk, &Deactivate};
 
 // Large temporaries are kept per thread; a launch inside a launch (a hook that
 // runs a kernel) finds the buffer taken and gets one of its own.
@@ -145,9 +177,10 @@ bool WorthSharing(double estimate, bool awake) {
   return estimate >= kShareAnyway || !contention.SeenBefore(now);
 }
 
-int64_t ChunkSize(int64_t count, int threads, uint32_t cost) {
+int64_t ChunkSize(int64_t count, int threads, uint32_t cost, int64_t unit) {
   int64_t chunk = std::max<int64_t>(count / (threads * kChunksPerThread),
                                     kChunkNanoseconds * kCostUnit / std::max(cost, 1u));
+  if (unit > 1) return (chunk + unit - 1) / unit * unit;
   if (chunk >= 512) chunk = chunk / 64 * 64;  // whole cache lines of any element
   return std::max<int64_t>(chunk, 1);
 }
@@ -168,8 +201,10 @@ void LoadedKernel::Cost::Measure(int64_t nanoseconds, int64_t iterations) {
   if (!known) measured.store(true, std::memory_order_relaxed);
 }
 
-int64_t LoadedKernel::Cost::Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end) {
-  const int64_t some = begin + std::max<int64_t>(1, (end - begin) / 64);
+int64_t LoadedKernel::Cost::Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
+                                int64_t unit) {
+  const int64_t units = std::max<int64_t>(1, (end - begin) / 64 / unit);
+  const int64_t some = std::min(end, begin + units * unit);
   const int64_t start = NowNanoseconds();
   run(&ctx, begin, some, 0);
   const int64_t took = NowNanoseconds() - start;
@@ -187,8 +222,8 @@ void LoadedKernel::Cost::RunMeasured(KilnTask run, const KilnContext& ctx, int64
   Measure(NowNanoseconds() - start, end - begin);
 }
 
-bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64_t end,
-                                    int threads) const {
+bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
+                                    int64_t unit) const {
   const uint32_t unit_cost = cost.value.load(std::memory_order_relaxed);
   const double estimate = cost.Estimate(end - begin);
   if (threads <= 1 || estimate < kShareFrom) return false;
@@ -197,7 +232,8 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
   if (!WorthSharing(estimate, awake)) return false;
   const int64_t count = end - begin;
   const int64_t start = NowNanoseconds();
-  ThreadPool::Range range{run, begin, end, ChunkSize(count, threads, unit_cost), threads};
+  ThreadPool::Range range{run,     begin, end, ChunkSize(count, threads, unit_cost, unit),
+                          threads, unit};
   int64_t iterations = 0, nanoseconds = 0;
   if (!pool.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
   cost.Measure(nanoseconds, iterations);
@@ -212,29 +248,29 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
 }
 
 void LoadedKernel::BoundTask::RunRange(const KilnContext& ctx, int64_t begin, int64_t end,
-                                       int limit) const {
+                                       int limit, int64_t unit) const {
   if (begin >= end) return;
   int threads = limit > 0 ? std::min(limit, kMaxPoolThreads) : DefaultThreads();
   if (max_threads > 0) threads = std::min(threads, max_threads);
   threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
-  if (alone != nullptr) return RunAtomics(ctx, begin, end, threads);
+  if (alone != nullptr) return RunAtomics(ctx, begin, end, threads, unit);
   if (threads == 1) return run(&ctx, begin, end, 0);
-  RunShared(ctx, begin, end, threads);
+  RunShared(ctx, begin, end, threads, unit);
 }
 
 void LoadedKernel::BoundTask::RunShared(const KilnContext& ctx, int64_t begin, int64_t end,
-                                        int threads) const {
+                                        int threads, int64_t unit) const {
   if (!cost.measured.load(std::memory_order_relaxed)) {
     // The first launch tries a few iterations before it decides.
-    begin = cost.Try(run, ctx, begin, end);
+    begin = cost.Try(run, ctx, begin, end, unit);
     if (begin == end || *ctx.failed != 0) return;
     threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
   }
-  if (!Share(ctx, begin, end, threads)) cost.RunMeasured(run, ctx, begin, end);
+  if (!Share(ctx, begin, end, threads, unit)) cost.RunMeasured(run, ctx, begin, end);
 }
 
 void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end,
-                                         int threads) const {
+                                         int threads, int64_t unit) const {
   // Until both ways are known, alone: that gets measured, and is what small loops want.
   const bool known = cost.measured.load(std::memory_order_relaxed) &&
                      alone_cost.measured.load(std::memory_order_relaxed);
@@ -242,8 +278,8 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
   const bool better_alone = threads == 1 || !known || alone_cost.Estimate(end - begin) <= shared;
   if (better_alone && AtomicsGate::TryEnterAlone()) {
     if (!known && threads > 1) {
-      begin = alone_cost.Try(alone, ctx, begin, end);
-      if (begin < end && *ctx.failed == 0) begin = cost.Try(run, ctx, begin, end);
+      begin = alone_cost.Try(alone, ctx, begin, end, unit);
+      if (begin < end && *ctx.failed == 0) begin = cost.Try(run, ctx, begin, end, unit);
     }
     if (begin < end && *ctx.failed == 0) alone_cost.RunMeasured(alone, ctx, begin, end);
     AtomicsGate::LeaveAlone();
@@ -253,9 +289,28 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
   if (threads == 1) {
     run(&ctx, begin, end, 0);
   } else {
-    RunShared(ctx, begin, end, threads);
+    RunShared(ctx, begin, end, threads, unit);
   }
   AtomicsGate::Leave();
+}
+
+void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_threads,
+                             std::shared_ptr<const ElementList>* list) {
+  if (task.kind == proto::TASK_STRUCT) {
+    if (*list == nullptr) return;
+    ctx->elements = (*list)->data();
+    const int64_t elements = (*list)->size();
+    // Whole elements, so that what a task prepares for each is prepared once.
+    const int64_t unit = elements >= kElementsForUnits ? task.iterations : 1;
+    return task.RunRange(*ctx, 0, elements * task.iterations, max_threads, unit);
+  }
+  KilnNode* node = reinterpret_cast<KilnNode* const*>(ctx->arguments[task.tree_slot])[task.node];
+  KILN_CHECK(node != nullptr) << "a list of SNode " << task.node << " of the kernel's tree";
+  int number;
+  Tree& tree = Tree::Of(node, &number);
+  if (task.kind == proto::TASK_GC) return tree.Collect(number, max_threads);
+  *list = tree.List(number, task.slices, max_threads);
+  if (*list == nullptr) Error(ctx, "out of memory: no room for the list of a struct-for's cells");
 }
 
 bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks,
@@ -263,14 +318,17 @@ bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const La
   Launched launched{hooks};
   KilnContext ctx = {arguments,           results,          nullptr,  &kRuntime,
                      CallerRandomState(), &launched.failed, &launched};
+  std::shared_ptr<const ElementList> list;
   auto run = [&] {
     for (const BoundTask& task : tasks_) {
       if (task.serial) {
         task.run(&ctx, task.begin, task.end, 0);
+      } else if (task.tree_slot >= 0) {
+        RunOnTree(task, &ctx, max_threads, &list);
       } else {
         int64_t bounds[2] = {task.begin, task.end};
         if (task.bounds != nullptr) task.bounds(&ctx, bounds);
-        task.RunRange(ctx, bounds[0], bounds[1], max_threads);
+        task.RunRange(ctx, bounds[0], bounds[1], max_threads, /*unit=*/1);
       }
       if (launched.failed != 0) return false;
     }

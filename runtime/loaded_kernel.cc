@@ -19,6 +19,8 @@
 namespace kiln {
 namespace {
 
+constexpr uint64_t kMaxIterations = uint64_t{1} << 40;  // per element: times 2^22 elements
+
 using Loaded = absl::StatusOr<std::shared_ptr<const LoadedKernel>>;
 
 absl::Status CheckTarget(const proto::Target& target) {
@@ -107,6 +109,37 @@ absl::Status LoadError(const std::string& path, const char* error) {
   return absl::DataLossError(text);
 }
 
+bool IsKnown(proto::TaskKind kind) {
+  switch (kind) {
+    case proto::TASK_SERIAL:
+    case proto::TASK_RANGE:
+    case proto::TASK_STRUCT:
+    case proto::TASK_LISTGEN:
+    case proto::TASK_GC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Loops over dense structures are ranges of cells.
+bool NeedsTree(const proto::Task& task) {
+  return task.kind() == proto::TASK_LISTGEN || task.kind() == proto::TASK_GC ||
+         (task.kind() == proto::TASK_STRUCT && task.iterations() > 0);
+}
+
+// The argument slot with the nodes of a tree; -1: there is none.
+int TreeSlot(const proto::ArtifactInfo& info, uint32_t tree) {
+  for (int i = 0; i < info.arguments_size(); ++i) {
+    const proto::ArgumentSlot& slot = info.arguments(i);
+    if (slot.kind() == proto::ArgumentSlot::SLOT_TREE && slot.param() == tree &&
+        slot.element() == 1) {
+      return i;
+    }
+  }
+  return -1;
+}
+
 }  // namespace
 
 uint64_t RuntimeAbi() { return kRuntimeAbi; }
@@ -121,16 +154,25 @@ Loaded LoadedKernel::Bind(void* handle, const proto::ArtifactInfo& info) {
   for (int i = 0; i < info.tasks_size(); ++i) {
     const proto::Task& task = info.tasks(i);
     BoundTask& bound = kernel->tasks_[i];
-    // Loops over dense structures are ranges of cells.
-    if (task.kind() != proto::TASK_SERIAL && task.kind() != proto::TASK_RANGE &&
-        task.kind() != proto::TASK_STRUCT) {
+    if (!IsKnown(task.kind())) {
       return absl::UnimplementedError(absl::StrCat("task kind ", task.kind()));
+    }
+    bound.kind = task.kind();
+    if (NeedsTree(task)) {
+      bound.tree_slot = TreeSlot(info, task.tree());
+      if (bound.tree_slot < 0) {
+        return absl::DataLossError(absl::StrCat("the artifact takes no tree ", task.tree()));
+      }
+      bound.node = task.node();
+      bound.slices = task.slices();
+      bound.iterations = static_cast<int64_t>(std::min(task.iterations(), kMaxIterations));
     }
     bound.serial = task.kind() == proto::TASK_SERIAL;
     bound.begin = task.begin();
     bound.end = bound.serial && task.end() == task.begin() ? task.begin() + 1 : task.end();
     bound.max_threads = static_cast<int>(std::min<uint32_t>(task.max_threads(), 1u << 16));
     bound.cost.value = std::min<uint32_t>(task.cost(), 1u << 25) * 64;
+    if (task.kind() == proto::TASK_LISTGEN || task.kind() == proto::TASK_GC) continue;
     bound.run = reinterpret_cast<KilnTask>(dlsym(handle, task.symbol().c_str()));
     if (bound.run == nullptr) {
       return absl::DataLossError(absl::StrCat("the artifact has no '", task.symbol(), "'"));
@@ -141,7 +183,7 @@ Loaded LoadedKernel::Bind(void* handle, const proto::ArtifactInfo& info) {
         return absl::DataLossError(absl::StrCat("the artifact has no '", task.alone_symbol(), "'"));
       }
     }
-    if (bound.serial || task.constant_bounds()) continue;
+    if (bound.serial || bound.tree_slot >= 0 || task.constant_bounds()) continue;
     bound.bounds = reinterpret_cast<KilnBounds>(dlsym(handle, task.bounds_symbol().c_str()));
     if (bound.bounds == nullptr) {
       return absl::DataLossError(absl::StrCat("the artifact has no '", task.bounds_symbol(), "'"));

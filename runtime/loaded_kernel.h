@@ -16,14 +16,19 @@
 
 namespace kiln {
 
+class ElementList;
+
 // Digest of runtime/abi.h: what Target.runtime_abi and entries must state.
 uint64_t RuntimeAbi();
 
-// Where a launch's prints and failed asserts go. Called from any thread, one
+// Where a launch's prints, failed asserts and errors go. Called from any thread, one
 // call at a time per launch.
 struct LaunchHooks {
   std::function<void(uint32_t node, const uint64_t* values, uint32_t count)> print;
   std::function<void(uint32_t node, const uint64_t* values, uint32_t count)> fail;
+  // What the runtime could not do, in the user's words: kernels with trees may run out of
+  // memory. The launch ends early; all that was written until then stays.
+  std::function<void(absl::string_view text)> error;
 };
 
 // Immutable once loaded; launches from several threads are safe.
@@ -45,8 +50,8 @@ class LoadedKernel {
   // Runs all tasks in order on the process's thread pool and returns when done.
   // `arguments` has info().arguments_size() slots, `results` results_size().
   // `max_threads` 0: as many as this process has CPUs. Returns false when a check
-  // failed (the hook `fail` was told). Serial kernels, loops too small to share and
-  // launches that find the pool taken run on the caller, without locks.
+  // failed (the hook `fail` was told) or the runtime did (`error` was). Serial kernels, loops too
+  // small to share and launches that find the pool taken run on the caller, without locks.
   bool Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks = nullptr,
               int max_threads = 0) const;
 
@@ -60,7 +65,7 @@ class LoadedKernel {
     double Estimate(int64_t iterations) const;  // nanoseconds
     void Measure(int64_t nanoseconds, int64_t iterations);
     // Runs a few of the iterations to measure them, once; where to go on from.
-    int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end);
+    int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
     void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end);
   };
 
@@ -70,20 +75,34 @@ class LoadedKernel {
     int64_t begin = 0, end = 0;
     bool serial = true;
     int max_threads = 0;  // 0: no limit of the task's own
+    proto::TaskKind kind = proto::TASK_SERIAL;
+    // Tasks of trees: the argument slot with the tree's nodes, and which of them. Else -1.
+    int tree_slot = -1;
+    uint32_t node = 0;
+    bool slices = false;
+    int64_t iterations = 0;  // struct tasks: per element of the list
     // `run` with plain reads and writes for atomics; null: it has none.
     KilnTask alone = nullptr;
     mutable Cost cost;        // of `run`
     mutable Cost alone_cost;  // of `alone`
 
-    // Runs [begin, end), shared among up to `limit` threads if it is worth it.
-    void RunRange(const KilnContext& ctx, int64_t begin, int64_t end, int limit) const;
+    // Runs [begin, end), shared among up to `limit` threads if it is worth it. Threads take
+    // multiples of `unit` iterations, where there are enough of those for all.
+    void RunRange(const KilnContext& ctx, int64_t begin, int64_t end, int limit,
+                  int64_t unit) const;
     // The same, or one thread alone without atomics: what was measured to be faster.
-    void RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end, int threads) const;
+    void RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
+                    int64_t unit) const;
     // By `run`: shared, or on the caller.
-    void RunShared(const KilnContext& ctx, int64_t begin, int64_t end, int threads) const;
+    void RunShared(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
+                   int64_t unit) const;
     // False, with nothing done: not worth it, or the pool is taken.
-    bool Share(const KilnContext& ctx, int64_t begin, int64_t end, int threads) const;
+    bool Share(const KilnContext& ctx, int64_t begin, int64_t end, int threads, int64_t unit) const;
   };
+
+  // Listgen, struct-for over a list, gc. `list` is what the last listgen task made.
+  static void RunOnTree(const BoundTask& task, KilnContext* ctx, int max_threads,
+                        std::shared_ptr<const ElementList>* list);
 
   explicit LoadedKernel(void* handle) : handle_(handle) {}
   static absl::StatusOr<std::shared_ptr<const LoadedKernel>> Bind(void* handle,

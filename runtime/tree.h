@@ -108,7 +108,7 @@ class Tree {
   void DeactivateAll(int node);
   // Makes the memory of retired cells, with all that hangs on them, usable again: of one
   // node, or of all. Cost grows with what was retired.
-  void Collect(int node);
+  void Collect(int node, int max_threads = 0);
   void Collect();
 
   // Dynamic nodes: cells in the container that holds `at`. Append answers the number of

@@ -16,11 +16,13 @@ using Cells = std::vector<uint8_t*>;
 
 // Cells to collect, by node: the node's own, and what other nodes' cells lead to.
 struct Found {
-  explicit Found(const TreeState& tree) : cells(tree.sparse.size()), chunks(tree.sparse.size()) {}
+  Found(const TreeState& tree, int max_threads)
+      : cells(tree.sparse.size()), chunks(tree.sparse.size()), max_threads(max_threads) {}
   // What RetiredCells holds: pointer cells, only chunks, directories.
   std::vector<Cells> cells;
   // Chunks that directories led to.
   std::vector<Cells> chunks;
+  const int max_threads;
 };
 
 // What hangs on the containers of `node` in `cell`.
@@ -74,8 +76,8 @@ void InPieces(const TreeState& tree, const Cells& cells, uint64_t bytes, Found* 
     return;
   }
   std::vector<std::unique_ptr<Found>> parts(pieces);
-  ParallelFor(static_cast<int64_t>(pieces), 0, [&](int64_t p) {
-    parts[p] = std::make_unique<Found>(tree);
+  ParallelFor(static_cast<int64_t>(pieces), found->max_threads, [&](int64_t p) {
+    parts[p] = std::make_unique<Found>(tree, 1);
     const uint64_t end = std::min<uint64_t>(cells.size(), (p + 1) * piece);
     for (uint64_t i = p * piece; i < end; ++i) visit(cells[i], parts[p].get());
   });
@@ -133,10 +135,10 @@ void FreeFrom(SparseNode* node, Found* found) {
 
 }  // namespace
 
-void Tree::Collect(int node) {
+void Tree::Collect(int node, int max_threads) {
   SparseNode* sparse = state_->sparse[node].get();
   if (sparse == nullptr || sparse->memory == nullptr || sparse->retired.empty()) return;
-  Found found(*state_);
+  Found found(*state_, max_threads);
   found.cells[node] = sparse->retired.TakeAll();
   FreeFrom(sparse, &found);
   state_->collections.fetch_add(1, std::memory_order_relaxed);

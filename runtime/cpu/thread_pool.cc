@@ -146,7 +146,7 @@ bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* cal
   range_.threads = threads;
   const int64_t count = range.end - range.begin;
   // Shares end on multiples of a cache line's worth of elements.
-  const int64_t align = count >= int64_t{threads} * 1024 ? 64 : 1;
+  const int64_t align = range.unit > 1 ? range.unit : count >= int64_t{threads} * 1024 ? 64 : 1;
   const int64_t share = (count / threads + align - 1) / align * align;
   int64_t at = 0;
   for (int t = 0; t < threads; ++t) {

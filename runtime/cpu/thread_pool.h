@@ -38,6 +38,8 @@ class ThreadPool {
     int64_t begin, end;
     int64_t chunk;  // iterations taken at a time, >= 1
     int threads;    // 2..kMaxPoolThreads, the caller included
+    // What is better not divided; `chunk` is a multiple of it. 1: cache lines, perhaps.
+    int64_t unit = 1;
   };
 
   // The pool of this process. Never destroyed.
