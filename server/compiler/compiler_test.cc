@@ -55,7 +55,7 @@ TEST(Compiler, MakesALibraryAndSaysHowToLaunchIt) {
   EXPECT_TRUE(made->diagnostics.empty());
   EXPECT_EQ(made->payload.substr(1, 3), "ELF");
   ASSERT_EQ(made->info.tasks_size(), 2);
-  EXPECT_EQ(made->info.tasks(0).kind(), proto::TASK_STRUCT);
+  EXPECT_EQ(made->info.tasks(0).kind(), proto::TASK_RANGE);
   EXPECT_EQ(made->info.tasks(1).kind(), proto::TASK_SERIAL);
   // Base and extent of each field, then the scalar.
   EXPECT_EQ(made->info.arguments_size(), 5);

@@ -20,12 +20,6 @@ bool Constant(mlir::Value value, int64_t* constant) {
   return true;
 }
 
-Affine Single(llvm::Value* leaf, int64_t low, int64_t high) {
-  Affine result;
-  result.terms.push_back({leaf, 1, low, high});
-  return result;
-}
-
 // Whether no term would get a factor beyond what i64 sums can bear.
 bool Scalable(const Affine& affine, int64_t factor) {
   if (std::abs(factor) > kMaxFactor) return false;
@@ -83,7 +77,13 @@ llvm::Value* EmitAffine(llvm::IRBuilder<>& b, const Affine& affine) {
   return b.CreateAdd(sum, b.getInt64(affine.constant), "", /*HasNUW=*/false, /*HasNSW=*/true);
 }
 
-std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value, int64_t divisor) {
+Affine Leaf(llvm::Value* value, int64_t low, int64_t high) {
+  Affine result;
+  result.terms.push_back({value, 1, low, high});
+  return result;
+}
+
+std::pair<Affine, Affine> SplitAffine(const Affine& value, int64_t divisor) {
   Affine quotient, rest;
   for (const Affine::Term& t : value.terms) {
     const bool divides = t.factor % divisor == 0;
@@ -94,8 +94,17 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
   rest.constant = value.constant % divisor;
   if (rest.constant < 0) rest.constant += divisor;
   quotient.constant = (value.constant - rest.constant) / divisor;
+  return {quotient, rest};
+}
+
+bool IsRemainder(const Affine& rest, int64_t divisor) {
   int64_t low, high;
-  if (rest.Range(&low, &high) && low >= 0 && high < divisor) return {quotient, rest};
+  return rest.Range(&low, &high) && low >= 0 && high < divisor;
+}
+
+std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value, int64_t divisor) {
+  auto parts = SplitAffine(value, divisor);
+  if (IsRemainder(parts.second, divisor)) return parts;
 
   // Indices fit in 32 bits, where division is cheaper.
   llvm::Value* whole = EmitAffine(b, value);
@@ -103,11 +112,11 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
   llvm::Value* by = llvm::ConstantInt::get(whole->getType(), divisor);
   llvm::Value* q = b.CreateZExt(b.CreateUDiv(whole, by), b.getInt64Ty());
   llvm::Value* r = b.CreateZExt(b.CreateURem(whole, by), b.getInt64Ty());
-  return {Single(q, 1, 0), Single(r, 0, divisor - 1)};
+  return {Leaf(q), Leaf(r, 0, divisor - 1)};
 }
 
 void AffineReader::Define(mlir::Value value, llvm::Value* leaf, int64_t low, int64_t high) {
-  leaves_[value] = {leaf, 1, low, high};
+  leaves_[value] = Leaf(leaf, low, high);
 }
 
 Affine AffineReader::Read(mlir::Value value,
@@ -115,10 +124,7 @@ Affine AffineReader::Read(mlir::Value value,
                           int depth) const {
   Affine result;
   if (Constant(value, &result.constant)) return result;
-  if (auto leaf = leaves_.find(value); leaf != leaves_.end()) {
-    result.terms.push_back(leaf->second);
-    return result;
-  }
+  if (auto leaf = leaves_.find(value); leaf != leaves_.end()) return leaf->second;
   mlir::Operation* op = value.getDefiningOp();
   if (op != nullptr && depth < kMaxDepth) {
     const auto read = [&](int i) { return Read(op->getOperand(i), emitted, depth + 1); };

@@ -31,6 +31,14 @@ struct Affine {
 llvm::Value* EmitTerms(llvm::IRBuilder<>& b, const Affine& affine);
 llvm::Value* EmitAffine(llvm::IRBuilder<>& b, const Affine& affine);
 
+// Quotient and remainder by form: what the divisor divides, and a rest of which the constant
+// lies in [0, divisor). Exact, whatever the sign, if the rest's range lies in it as well.
+std::pair<Affine, Affine> SplitAffine(const Affine& value, int64_t divisor);
+bool IsRemainder(const Affine& rest, int64_t divisor);
+
+// A value of its own, known to lie in [low, high]; unknown if low > high.
+Affine Leaf(llvm::Value* value, int64_t low = 1, int64_t high = 0);
+
 // Quotient and remainder of a value >= 0. Exact by form where the terms allow (loops
 // over the digits of a blocked layout), by division else.
 std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value, int64_t divisor);
@@ -40,12 +48,13 @@ class AffineReader {
  public:
   // The loops' own indices.
   void Define(mlir::Value value, llvm::Value* leaf, int64_t low, int64_t high);
+  void Define(mlir::Value value, Affine sum) { leaves_[value] = std::move(sum); }
   // `emitted` gives the instruction of any value.
   Affine Read(mlir::Value value, const llvm::DenseMap<mlir::Value, llvm::Value*>& emitted,
               int depth = 0) const;
 
  private:
-  llvm::DenseMap<mlir::Value, Affine::Term> leaves_;
+  llvm::DenseMap<mlir::Value, Affine> leaves_;
 };
 
 }  // namespace kiln

@@ -12,22 +12,34 @@ using llvm::Value;
 // A component that two floats in one 8-byte word may hold: where, else nothing.
 struct Half {
   ir::GlobalOp address;
-  ir::DenseAttr dense;
-  int64_t base;
+  std::pair<int64_t, int64_t> base;  // of a dense storage; or tree and node
   int64_t offset;
 };
 
-std::optional<Half> HalfOfWord(ir::AtomicOp op, llvm::ArrayRef<mlir::Attribute> storages) {
+// Of a field in a tree.
+std::optional<Half> HalfOfCell(ir::GlobalOp address, ir::TreeFieldAttr field, ir::KernelOp kernel) {
+  const int component = static_cast<int>(address.getComponent());
+  const int64_t tree = field.getComponentTree(component);
+  const int64_t node = field.getComponentNode(component);
+  if (kernel.getTree(tree).getNode(node).getCellBytes() % 8 != 0) return {};
+  return Half{address, {tree, node}, field.getComponentOffset(component)};
+}
+
+std::optional<Half> HalfOfWord(ir::AtomicOp op, ir::KernelOp kernel,
+                               llvm::ArrayRef<mlir::Attribute> storages) {
   const bool adds = op.getKind() == ir::AtomicKind::addf || op.getKind() == ir::AtomicKind::subf;
   auto address = op.getAddress().getDefiningOp<ir::GlobalOp>();
   if (!adds || !address || !op.getValue().getType().isF32() || !op.getOld().use_empty()) return {};
+  if (ir::TreeFieldAttr field = kernel.getTreeField(address.getStorage())) {
+    return HalfOfCell(address, field, kernel);
+  }
   auto dense = llvm::dyn_cast<ir::DenseAttr>(storages[address.getStorage()]);
   if (!dense) return {};
   const int64_t component = address.getComponent(), base = dense.getComponentBase(component);
   for (int d = 0; d < dense.getNumDigits(); ++d) {
     if (dense.getDigitStride(base, d) % 8 != 0) return {};
   }
-  return Half{address, dense, base, dense.getComponentOffset(component)};
+  return Half{address, {base, 0}, dense.getComponentOffset(component)};
 }
 
 bool InOneWord(Half a, Half b) {
@@ -109,7 +121,7 @@ Value* FunctionEmitter::CompareExchangeLoop(const Address& address, ir::AtomicKi
 
 Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
   using Rmw = llvm::AtomicRMWInst;
-  const Address address = addresses_.lookup(op.getAddress());
+  const Address address = AddressFor(op.getAddress(), op);
   Value* value = ValueOf(op.getValue());
   const mlir::Type type = op.getValue().getType();
   if (!parallel_ || address.memory == kLocal) {
@@ -160,11 +172,11 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
 // of two costs as much as one of a single float.
 ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
   if (!parallel_) return {};
-  std::optional<Half> half = HalfOfWord(op, state_->storages);
+  std::optional<Half> half = HalfOfWord(op, state_->kernel, state_->storages);
   if (!half) return {};
   for (mlir::Operation* next = op->getNextNode(); next != nullptr; next = next->getNextNode()) {
     if (auto other = llvm::dyn_cast<ir::AtomicOp>(next)) {
-      std::optional<Half> other_half = HalfOfWord(other, state_->storages);
+      std::optional<Half> other_half = HalfOfWord(other, state_->kernel, state_->storages);
       const bool fits =
           other_half && other.getKind() == op.getKind() && InOneWord(*half, *other_half);
       return fits ? other : ir::AtomicOp();
@@ -177,10 +189,12 @@ ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
 // Where the field's base is a multiple of 8; else one by one: an exchange across cache
 // lines locks the bus.
 void FunctionEmitter::AtomicPair(ir::AtomicOp first, ir::AtomicOp second) {
-  const auto offset = [&](ir::AtomicOp op) { return HalfOfWord(op, state_->storages)->offset; };
+  const auto offset = [&](ir::AtomicOp op) {
+    return HalfOfWord(op, state_->kernel, state_->storages)->offset;
+  };
   if (offset(first) > offset(second)) std::swap(first, second);
-  const Address low = addresses_.lookup(first.getAddress());
-  const Address high = addresses_.lookup(second.getAddress());
+  const Address low = AddressFor(first.getAddress(), first);
+  const Address high = AddressFor(second.getAddress(), second);
   Value* x = ValueOf(first.getValue());
   Value* y = ValueOf(second.getValue());
   if (first.getKind() == ir::AtomicKind::subf) {

@@ -96,7 +96,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
     Stage stage("optimize", stages);
     std::vector<std::string> exported;
     for (const proto::Task& task : emitted.tasks) {
-      exported.push_back(task.symbol());
+      if (!task.symbol().empty()) exported.push_back(task.symbol());
       if (!task.bounds_symbol().empty()) exported.push_back(task.bounds_symbol());
       if (!task.alone_symbol().empty()) exported.push_back(task.alone_symbol());
     }

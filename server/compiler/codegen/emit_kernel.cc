@@ -3,6 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
+#include "server/compiler/codegen/struct_task.h"
+#include "server/compiler/codegen/task_function.h"
 
 namespace kiln {
 namespace {
@@ -16,21 +18,6 @@ struct Dimension {
   Value* extent;              // not negative
   int64_t low = 1, high = 0;  // bounds of the index, where constant
 };
-
-// Functions of two kinds: tasks, and bounds.
-llvm::Function* NewFunction(llvm::Module* module, const std::string& name, bool is_task) {
-  llvm::LLVMContext& c = module->getContext();
-  llvm::Type* i64 = llvm::Type::getInt64Ty(c);
-  llvm::Type* pointer = llvm::PointerType::get(c, 0);
-  auto* type = is_task
-                   ? llvm::FunctionType::get(llvm::Type::getVoidTy(c),
-                                             {pointer, i64, i64, llvm::Type::getInt32Ty(c)}, false)
-                   : llvm::FunctionType::get(llvm::Type::getVoidTy(c), {pointer, pointer}, false);
-  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
-  function->setDoesNotThrow();
-  function->addParamAttr(0, llvm::Attribute::ReadOnly);
-  return function;
-}
 
 // The bounds region's values as dimensions.
 std::vector<Dimension> EmitDimensions(FunctionEmitter& f, ir::RangeTaskOp task) {
@@ -246,7 +233,7 @@ void RangeEmitter::Emit(Value* begin, Value* end) {
 // The number of iterations, for the runtime; constant bounds need no function.
 void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   const std::string name = absl::StrCat(task->symbol(), "_bounds");
-  llvm::Function* function = NewFunction(state->module, name, /*is_task=*/false);
+  llvm::Function* function = NewTaskFunction(state->module, name, /*is_bounds=*/true);
   FunctionEmitter f(state, function, /*parallel=*/false);
   llvm::IRBuilder<>& b = f.builder();
   const auto [total, cells] = IterationSpace(b, EmitDimensions(f, op));
@@ -267,29 +254,17 @@ void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
 // The function of a range task. `parallel`: others may run atomics at the same time.
 void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, const std::string& name,
                        bool parallel) {
-  llvm::Function* function = NewFunction(state->module, name, /*is_task=*/true);
+  llvm::Function* function = NewTaskFunction(state->module, name);
   FunctionEmitter f(state, function, parallel);
   f.set_thread(function->getArg(3));
+  f.trees().set_effects(EffectsOf(op.getBody(), state->kernel, state->functions));
   std::vector<Dimension> dimensions = EmitDimensions(f, op);
   RangeEmitter(f, op, std::move(dimensions)).Emit(function->getArg(1), function->getArg(2));
   f.Finish();
 }
 
-// An atomic costs many times what a plain addition does, so for a loop that does little
-// else one thread alone beats many. The runtime measures which it is. Atomics of
-// the finish run once a chunk and do not matter.
-bool HasAtomics(ir::RangeTaskOp op, const FunctionFacts& facts) {
-  return op.getBody()
-      .walk([&](mlir::Operation* inner) {
-        auto call = llvm::dyn_cast<ir::CallOp>(inner);
-        const bool found = llvm::isa<ir::AtomicOp>(inner) || (call && facts.HasAtomics(call));
-        return found ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
-  task->set_kind(op.getOver() ? proto::TASK_STRUCT : proto::TASK_RANGE);
+  task->set_kind(proto::TASK_RANGE);
   task->set_max_threads(op.getMaxThreads());
   task->set_block_dim(op.getBlockDim());
   const bool parallel = op.getMaxThreads() != 1;
@@ -306,9 +281,10 @@ void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, proto::Task* task) 
   task->set_constant_bounds(true);
   task->set_end(1);
   task->set_max_threads(1);
-  llvm::Function* function = NewFunction(state->module, task->symbol(), /*is_task=*/true);
+  llvm::Function* function = NewTaskFunction(state->module, task->symbol());
   FunctionEmitter f(state, function, /*parallel=*/false);
   f.set_thread(function->getArg(3));
+  f.trees().set_effects(EffectsOf(op.getBody(), state->kernel, state->functions));
   f.EmitBlock(op.getBody().front());
 }
 
@@ -326,7 +302,14 @@ absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLa
     proto::Task task;
     task.set_symbol(absl::StrCat("task_", result.tasks.size()));
     if (auto range = llvm::dyn_cast<ir::RangeTaskOp>(op)) {
-      EmitRangeTask(&state, range, &task);
+      range.isSparse() ? EmitStructTask(&state, range, &task) : EmitRangeTask(&state, range, &task);
+    } else if (auto listgen = llvm::dyn_cast<ir::ListgenTaskOp>(op)) {
+      EmitListgen(&state, listgen, &task);
+    } else if (auto gc = llvm::dyn_cast<ir::GcTaskOp>(op)) {
+      task.clear_symbol();
+      task.set_kind(proto::TASK_GC);
+      task.set_tree(gc.getTree());
+      task.set_node(gc.getNode());
     } else if (auto serial = llvm::dyn_cast<ir::SerialTaskOp>(op)) {
       EmitSerialTask(&state, serial, &task);
     } else {

@@ -35,7 +35,8 @@ FunctionEmitter::FunctionEmitter(KernelState* state, llvm::Function* function, b
       parallel_(parallel),
       entry_(BasicBlock::Create(function->getContext(), "entry", function)),
       b_(BasicBlock::Create(function->getContext(), "start", function)),
-      entry_builder_(llvm::BranchInst::Create(b_.GetInsertBlock(), entry_)) {
+      entry_builder_(llvm::BranchInst::Create(b_.GetInsertBlock(), entry_)),
+      trees_(this, state->kernel) {
   return_block_ = BasicBlock::Create(function->getContext(), "return", function);
   MakeReturnBlock();
 }
@@ -97,11 +98,15 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       .Case([&](ir::IfOp o) { EmitIf(o); })
       .Case([&](ir::ForOp o) { EmitFor(o); })
       .Case([&](ir::LoopOp o) { EmitLoop(o); })
-      .Case([&](ir::GlobalOp o) { addresses_[o] = Global(o); })
-      .Case([&](ir::AddressOfOp o) {
-        Map(o, b_.CreatePtrToInt(addresses_.lookup(o.getAddress()).pointer, llvm_type()));
+      .Case([&](ir::GlobalOp o) {
+        if (!state_->kernel.getTreeField(o.getStorage())) addresses_[o] = Global(o);
       })
-      .Case([&](ir::ComponentOp o) { addresses_[o] = Component(o); })
+      .Case([&](ir::AddressOfOp o) {
+        Map(o, b_.CreatePtrToInt(AddressFor(o.getAddress(), o).pointer, llvm_type()));
+      })
+      .Case([&](ir::ComponentOp o) {
+        if (!state_->kernel.getTreeField(o.getStorage())) addresses_[o] = Component(o);
+      })
       .Case([&](ir::ElementOp o) { addresses_[o] = Element(o); })
       .Case([&](ir::LocalOp o) {
         addresses_[o] = {Alloca(MemoryType(o.getType().getPointee(), b_.getContext()), 1), kLocal};
@@ -115,8 +120,8 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
                              b_.getInt8Ty(), ContextField(kTemporariesField), o.getOffset()),
                          AliasScopes::kTemporaries};
       })
-      .Case([&](ir::LoadOp o) { Map(o, Load(addresses_.lookup(o.getAddress()), type())); })
-      .Case([&](ir::StoreOp o) { Store(addresses_.lookup(o.getAddress()), ValueOf(o.getValue())); })
+      .Case([&](ir::LoadOp o) { Map(o, Load(AddressFor(o.getAddress(), o), type())); })
+      .Case([&](ir::StoreOp o) { Store(AddressFor(o.getAddress(), o), ValueOf(o.getValue())); })
       .Case([&](ir::ZeroOp o) { Zero(o); })
       .Case([&](ir::AtomicOp o) {
         if (ir::AtomicOp first = waiting_.lookup(o)) {
@@ -143,6 +148,11 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
         auto dense = llvm::cast<ir::DenseAttr>(state_->storages[o.getStorage()]);
         Map(o, b_.CreateZExtOrTrunc(Argument(dense.getExtentSlot(), b_.getInt64Ty()), llvm_type()));
       })
+      .Case([&](ir::ActivateOp o) { trees_.Activate(o); })
+      .Case([&](ir::DeactivateOp o) { trees_.Deactivate(o); })
+      .Case([&](ir::IsActiveOp o) { Map(o, trees_.IsActive(o)); })
+      .Case([&](ir::LengthOp o) { Map(o, trees_.Length(o)); })
+      .Case([&](ir::AppendOp o) { Map(o, trees_.Append(o)); })
       .Case([&](ir::RandomOp o) { Map(o, EmitRandom(o)); })
       .Case([&](ir::PrintOp o) {
         state_->has_effects = true;
@@ -182,10 +192,12 @@ void FunctionEmitter::EmitIf(ir::IfOp op) {
       continue;
     }
     b_.SetInsertPoint(blocks[i]);
+    trees_.PushScope();
     if (ir::YieldOp yield = EmitBlock(*bodies[i])) {
       BranchTo(merge, results, ValuesOf(yield.getValues()));
       reached = true;
     }
+    trees_.PopScope();
   }
   b_.SetInsertPoint(merge);
   for (auto [result, phi] : llvm::zip(op.getResults(), results)) {

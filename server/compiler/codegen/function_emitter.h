@@ -12,22 +12,27 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "server/compiler/codegen/affine.h"
+#include "server/compiler/codegen/tree_effects.h"
+#include "server/compiler/codegen/tree_walk.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
 
 namespace kiln {
 
 // Alias scopes of the memories that a kernel reaches: one for each base of each
-// storage (shared by storages that may overlap) and one each for what the runtime
-// passes.
+// storage, in trees for each node with components of it (shared by storages that may
+// overlap), and one each for what the runtime passes and for what leads to the cells of
+// trees.
 class AliasScopes {
  public:
   AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context);
 
   // Memory kinds that are no storage.
-  enum Other { kTemporaries = -1, kResults = -2, kRandom = -3 };
+  enum Other { kTemporaries = -1, kResults = -2, kRandom = -3, kTables = -4 };
   void Tag(llvm::Instruction* access, int memory) const;
   int OfBase(int storage, int base) const { return storages_[storage][base]; }
+  // Of a storage in a tree; by component.
+  int OfComponent(int storage, int component) const { return storages_[storage][component]; }
 
  private:
   struct Tags {
@@ -36,7 +41,7 @@ class AliasScopes {
   };
   std::vector<std::vector<int>> storages_;
   std::vector<Tags> tags_;
-  int num_other_ = 3;
+  int num_other_ = 4;
 };
 
 // What all functions of a kernel share.
@@ -44,6 +49,7 @@ struct KernelState {
   KernelState(ir::KernelOp kernel, llvm::Module* module);
 
   llvm::Module* module;
+  ir::KernelOp kernel;
   llvm::SmallVector<mlir::Attribute> storages;
   AliasScopes scopes;
   FunctionFacts facts;
@@ -75,6 +81,7 @@ class FunctionEmitter {
 
   llvm::IRBuilder<>& builder() { return b_; }
   AffineReader& indices() { return indices_; }
+  TreeWalker& trees() { return trees_; }
   void Map(mlir::Value value, llvm::Value* to) { values_[value] = to; }
   // An address of a function's caller: nothing is known of the memory.
   void MapAddress(mlir::Value address, llvm::Value* to) { addresses_[address] = {to, kUnknown}; }
@@ -82,6 +89,9 @@ class FunctionEmitter {
   // Where return and failures go; holds results and `ret`.
   llvm::BasicBlock* return_block() const { return return_block_; }
   void set_thread(llvm::Value* thread) { thread_ = thread; }
+  // The block whose iterations are the task's: what stands in it runs in each of them, as
+  // far as nothing before leaves.
+  void set_task_body(mlir::Block* body);
 
   // The ops of a block up to its terminator. A kiln.yield is returned, others are
   // emitted: they leave the block.
@@ -94,8 +104,14 @@ class FunctionEmitter {
     llvm::BasicBlock* exit;
     llvm::SmallVector<llvm::PHINode*, 4> exit_values;
   };
-  void PushLoop(Loop loop) { loops_.push_back(std::move(loop)); }
-  void PopLoop() { loops_.pop_back(); }
+  void PushLoop(Loop loop) {
+    loops_.push_back(std::move(loop));
+    trees_.PushScope();
+  }
+  void PopLoop() {
+    loops_.pop_back();
+    trees_.PopScope();
+  }
   llvm::BasicBlock* NewBlock(const char* name);
   // A phi for each value, in `block`; incoming values come later.
   llvm::SmallVector<llvm::PHINode*, 4> Phis(llvm::BasicBlock* block, mlir::TypeRange types);
@@ -107,7 +123,14 @@ class FunctionEmitter {
   // Ends the function: entry runs into the code, the code into the return block.
   void Finish();
 
+  // A pointer of the runtime's that lies at base + offset; loaded once a function.
+  llvm::Value* EntryLoad(llvm::Value* base, int64_t offset);
+  llvm::Value* ContextField(int index);
+  // An access to what leads to cells.
+  void TagTables(llvm::Instruction* access) { state_->scopes.Tag(access, AliasScopes::kTables); }
+
  private:
+  friend class TreeWalker;
   struct Address {
     llvm::Value* pointer;
     int memory;  // AliasScopes, or one of these, which have no tags
@@ -133,11 +156,15 @@ class FunctionEmitter {
   llvm::Value* EmitRandom(ir::RandomOp op);
 
   // memory.cc
-  llvm::Value* ContextField(int index);
   llvm::Value* Argument(int64_t slot, llvm::Type* type);
   llvm::Value* ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type);
   llvm::Value* AxisExtent(int64_t storage, int64_t axis);
   Address Global(ir::GlobalOp op);
+  // The address that `user` accesses. Those in trees are found where they are used.
+  Address AddressFor(mlir::Value address, mlir::Operation* user);
+  Address TreeComponent(ir::TreeFieldAttr field, ir::ComponentOp op, TreeWalker::Access access,
+                        bool certain);
+  bool IsCertain(mlir::Operation* op) const;
   Address DenseAddress(int storage, ir::DenseAttr dense, ir::GlobalOp op);
   Address NdarrayAddress(int storage, ir::NdarrayAttr array, ir::GlobalOp op);
   Address Component(ir::ComponentOp op);
@@ -174,6 +201,10 @@ class FunctionEmitter {
   llvm::DenseMap<std::pair<int64_t, llvm::Type*>, llvm::Value*> arguments_;
   llvm::DenseMap<int, llvm::Value*> context_fields_;
   AffineReader indices_;
+  TreeWalker trees_;
+  mlir::Block* task_body_ = nullptr;
+  mlir::Operation* first_exit_ = nullptr;  // in task_body_; null: none but its end
+  llvm::DenseMap<std::pair<llvm::Value*, int64_t>, llvm::Value*> entry_loads_;
   // Atomics that wait for the one after them, which is emitted with them.
   llvm::DenseMap<mlir::Operation*, ir::AtomicOp> waiting_;
   std::vector<Loop> loops_;

@@ -45,6 +45,7 @@ llvm::Function* NewFunction(ir::FunctionOp op, const std::string& name, llvm::Mo
 
 KernelState::KernelState(ir::KernelOp kernel, llvm::Module* module)
     : module(module),
+      kernel(kernel),
       storages(kernel.getStorages().begin(), kernel.getStorages().end()),
       scopes(storages, module->getContext()),
       facts(kernel) {
@@ -70,10 +71,11 @@ llvm::Function* KernelState::FunctionFor(ir::CallOp call, bool parallel) {
 
 void EmitFunctions(KernelState* state) {
   while (!state->pending.empty()) {
-    const KernelState::Function function = state->pending.back();
+    KernelState::Function function = state->pending.back();
     state->pending.pop_back();
     FunctionEmitter f(state, function.code, function.parallel);
     f.set_thread(function.code->getArg(1));
+    f.trees().set_effects(EffectsOf(function.op.getBody(), state->kernel, state->functions));
     unsigned next = kHiddenArguments;
     ir::FunctionOp op = function.op;
     for (mlir::BlockArgument argument : op.getBody().getArguments()) {
@@ -129,7 +131,7 @@ void FunctionEmitter::EmitCall(ir::CallOp op) {
   llvm::SmallVector<Value*> arguments = {function_->getArg(0), thread_};
   for (mlir::Value argument : op.getArguments()) {
     const bool is_address = llvm::isa<ir::AddrType>(argument.getType());
-    arguments.push_back(is_address ? addresses_.lookup(argument).pointer : ValueOf(argument));
+    arguments.push_back(is_address ? AddressFor(argument, op).pointer : ValueOf(argument));
   }
   llvm::CallInst* call = b_.CreateCall(callee, arguments);
   const unsigned count = op.getNumResults();

@@ -35,9 +35,24 @@ AliasScopes::AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMCon
   for (mlir::Attribute storage : storages) {
     auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
     auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage);
-    const int64_t set = dense ? dense.getAlias() : array ? array.getAlias() : 0;
-    const int64_t bases = dense ? dense.getBases() : 1;
+    auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storage);
+    const int64_t set = dense   ? dense.getAlias()
+                        : array ? array.getAlias()
+                        : field ? field.getAlias()
+                                : 0;
     storages_.emplace_back();
+    if (field && set == 0) {
+      llvm::DenseMap<std::pair<int64_t, int64_t>, int> of_node;
+      for (int c = 0; c < field.getNumComponents(); ++c) {
+        const auto node = std::pair(field.getComponentTree(c), field.getComponentNode(c));
+        const bool most = static_cast<int64_t>(of_node.size()) >= kMostBases;
+        const auto [memory, added] = of_node.try_emplace(most ? std::pair(-1l, -1l) : node, count);
+        if (added) ++count;
+        storages_.back().push_back(memory->second);
+      }
+      continue;
+    }
+    const int64_t bases = dense ? dense.getBases() : field ? field.getNumComponents() : 1;
     if (set == 0 && bases > kMostBases) {
       storages_.back().assign(bases, count++);
       continue;
@@ -253,6 +268,95 @@ FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
   // no scope fits.
   const int any = static_cast<int>(dense.getComponentBase(first));
   return {DenseCell(dense, any, 0, op.getIndices(), pointer), kAnyBase};
+}
+
+Value* FunctionEmitter::EntryLoad(Value* base, int64_t offset) {
+  Value*& value = entry_loads_[{base, offset}];
+  if (value == nullptr) {
+    Value* at = entry_builder_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, offset);
+    auto* load = entry_builder_.CreateAlignedLoad(b_.getPtrTy(), at, llvm::Align(8));
+    MarkInvariant(load);
+    value = load;
+  }
+  return value;
+}
+
+void FunctionEmitter::set_task_body(mlir::Block* body) {
+  task_body_ = body;
+  first_exit_ = nullptr;
+  if (body == nullptr) return;
+  for (mlir::Operation& op : body->without_terminator()) {
+    const auto leaves = [](mlir::Operation* inner) {
+      const bool exit = llvm::isa<ir::ContinueOp, ir::BreakOp, ir::ReturnOp, ir::AssertOp,
+                                  ir::CallOp, ir::LoopOp>(inner);
+      return exit ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+    };
+    first_exit_ = &op;
+    if (op.walk(leaves).wasInterrupted()) return;
+  }
+  first_exit_ = nullptr;
+}
+
+bool FunctionEmitter::IsCertain(mlir::Operation* op) const {
+  return task_body_ != nullptr && op->getBlock() == task_body_ &&
+         (first_exit_ == nullptr || op->isBeforeInBlock(first_exit_));
+}
+
+FunctionEmitter::Address FunctionEmitter::AddressFor(mlir::Value address, mlir::Operation* user) {
+  using Access = TreeWalker::Access;
+  auto global = address.getDefiningOp<ir::GlobalOp>();
+  auto component = address.getDefiningOp<ir::ComponentOp>();
+  if (!global && !component) return addresses_.lookup(address);
+  const int storage = static_cast<int>(global ? global.getStorage() : component.getStorage());
+  ir::TreeFieldAttr field = state_->kernel.getTreeField(storage);
+  if (!field) return addresses_.lookup(address);
+  Access access = Access::kActivate;
+  if (llvm::isa<ir::LoadOp, ir::AddressOfOp>(user)) {
+    access = Access::kRead;
+  } else if (global && global.getNoActivate()) {
+    access = Access::kFind;
+  }
+  const bool certain = IsCertain(user);
+  if (component) return TreeComponent(field, component, access, certain);
+  const int c = static_cast<int>(global.getComponent());
+  Value* cell = trees_.Cell(field.getComponentTree(c), field.getComponentNode(c),
+                            trees_.At(field, global.getIndices()), access, certain);
+  cell = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, field.getComponentOffset(c));
+  return {cell, state_->scopes.OfComponent(storage, c)};
+}
+
+// A component by number. Those that do not lie one behind the other in one cell are looked
+// up one by one, and the address chosen.
+FunctionEmitter::Address FunctionEmitter::TreeComponent(ir::TreeFieldAttr field, ir::ComponentOp op,
+                                                        TreeWalker::Access access, bool certain) {
+  Value* index = EmitAffine(b_, indices_.Read(op.getIndex(), values_));
+  const TreeWalker::Coordinates at = trees_.At(field, op.getIndices());
+  const int64_t first = op.getFirst(), count = op.getCount();
+  const int64_t start = field.getComponentOffset(first);
+  const int64_t step = count > 1 ? field.getComponentOffset(first + 1) - start : 0;
+  bool regular = true;
+  for (int64_t i = 1; i < count; ++i) {
+    regular &= field.getComponentTree(first + i) == field.getComponentTree(first) &&
+               field.getComponentNode(first + i) == field.getComponentNode(first) &&
+               field.getComponentOffset(first + i) == start + i * step;
+  }
+  if (regular) {
+    Value* cell = trees_.Cell(field.getComponentTree(first), field.getComponentNode(first), at,
+                              access, certain);
+    Value* offset = b_.CreateNSWAdd(b_.CreateNSWMul(index, b_.getInt64(step)), b_.getInt64(start));
+    return {b_.CreateInBoundsGEP(b_.getInt8Ty(), cell, offset), kAnyBase};
+  }
+  Value* pointer = nullptr;
+  for (int64_t i = count; i-- > 0;) {
+    const int64_t c = first + i;
+    Value* cell =
+        trees_.Cell(field.getComponentTree(c), field.getComponentNode(c), at, access, certain);
+    cell = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, field.getComponentOffset(c));
+    pointer = pointer == nullptr
+                  ? cell
+                  : b_.CreateSelect(b_.CreateICmpEQ(index, b_.getInt64(i)), cell, pointer);
+  }
+  return {pointer, kAnyBase};
 }
 
 FunctionEmitter::Address FunctionEmitter::Element(ir::ElementOp op) {

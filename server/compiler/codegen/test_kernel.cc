@@ -122,8 +122,27 @@ absl::StatusOr<std::string> TestKernel::EmitText(const std::string& text) {
                                kiln::Options(/*fast_math=*/true, 3));
 }
 
+absl::StatusOr<std::string> TestKernel::OptimizedText(const std::string& text) {
+  ASSIGN_OR_RETURN(Parsed parsed, Parse(text));
+  proto::ReportOptions report;
+  report.set_print_ir(true);
+  std::vector<proto::StageReport> stages;
+  RETURN_IF_ERROR(Generator()
+                      ->Generate(parsed.kernel, Target(proto::X86_64_V3),
+                                 kiln::Options(/*fast_math=*/true, 3), report, &stages)
+                      .status());
+  for (const proto::StageReport& stage : stages) {
+    if (stage.name() == "optimize") return stage.ir();
+  }
+  return absl::InternalError("no such stage");
+}
+
 int64_t TestKernel::Iterations(int task) const {
-  if (bounds_[task] == nullptr) return code_.tasks[task].end();
+  const proto::Task& described = code_.tasks[task];
+  if (described.kind() == proto::TASK_STRUCT) {
+    return static_cast<int64_t>(elements_.size() * described.iterations());
+  }
+  if (bounds_[task] == nullptr) return described.end();
   int64_t out[2];
   bounds_[task](&context_, out);
   return out[1];
@@ -133,6 +152,11 @@ void TestKernel::Run(const std::vector<uint64_t>& arguments, int64_t chunk) {
   context_.arguments = arguments.data();
   std::memset(temporaries_, 0, sizeof(temporaries_));
   for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (code_.tasks[i].symbol().empty()) {
+      elements_ = runtime_task(code_.tasks[i]);
+      context_.elements = elements_.data();
+      continue;
+    }
     const int64_t end = Iterations(static_cast<int>(i));
     const int64_t step = chunk == 0 ? std::max<int64_t>(end, 1) : chunk;
     for (int64_t begin = 0; begin < end; begin += step) {

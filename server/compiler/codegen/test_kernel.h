@@ -2,6 +2,7 @@
 #ifndef KILN_SERVER_COMPILER_CODEGEN_TEST_KERNEL_H_
 #define KILN_SERVER_COMPILER_CODEGEN_TEST_KERNEL_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ class TestKernel {
     return Compile(text, Options());
   }
   static absl::StatusOr<std::string> EmitText(const std::string& text);
+  // The LLVM IR after optimisation.
+  static absl::StatusOr<std::string> OptimizedText(const std::string& text);
   ~TestKernel();
 
   // Runs all tasks on this thread, ranges in chunks of `chunk` (0: one).
@@ -42,6 +45,9 @@ class TestKernel {
   const GeneratedCode& code() const { return code_; }
   const std::vector<proto::StageReport>& stages() const { return stages_; }
   KilnContext* context() { return &context_; }
+  KilnRuntime* runtime() { return &runtime_; }
+  // Does the runtime's own tasks; answers the list that a listgen task makes.
+  std::function<std::vector<KilnElement>(const proto::Task&)> runtime_task;
   KilnTask task(int i) const { return tasks_[i]; }
 
  private:
@@ -61,6 +67,7 @@ class TestKernel {
   alignas(64) uint8_t temporaries_[4096] = {};
   alignas(64) uint32_t random_[4][16] = {};
   std::vector<Report> reports_;
+  std::vector<KilnElement> elements_;
 };
 
 }  // namespace kiln

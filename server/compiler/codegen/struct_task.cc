@@ -1,0 +1,605 @@
+#include "server/compiler/codegen/struct_task.h"
+
+#include "absl/strings/str_cat.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "mlir/IR/Matchers.h"
+#include "server/compiler/codegen/scalar_ops.h"
+#include "server/compiler/codegen/task_function.h"
+
+namespace kiln {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+using Accumulators = llvm::SmallVector<Value*, 4>;
+
+// KilnContext and KilnElement (runtime/abi.h).
+constexpr int kElementsField = 7;
+constexpr int64_t kElementBytes = 64;
+constexpr int64_t kBeginOffset = 8, kCountOffset = 12, kAtOffset = 16;
+
+// Cells that one iteration visits at most: blocks of more are shared by several.
+constexpr int64_t kMostCells = 4096, kPartOfRow = 1024;
+// What is emitted more than once may be this many ops long, all copies together.
+constexpr int64_t kMostCopiedOps = 400;
+// A guess at how many cells of a slice are active, for the cost of an iteration.
+constexpr int64_t kCellsOfSlice = 64;
+
+// One loop over cells of a block: the index along `axis` advances by `factor`.
+struct Dimension {
+  int64_t axis, extent, factor;
+};
+
+// What a struct task runs over.
+struct Plan {
+  ir::TreeFieldAttr field;
+  ir::TreeAttr tree;
+  int64_t node;  // the list's: the last sparse one on the field's path
+  bool slices;
+  std::vector<Dimension> dimensions;  // cells: of the dense levels below, outermost first
+  size_t shared = 0;                  // the first of them make the iterations of an element
+  int64_t iterations = 1;
+  int64_t cells = 1;  // of an iteration
+};
+
+Plan PlanOf(ir::RangeTaskOp op, ir::KernelOp kernel) {
+  Plan plan;
+  plan.field = kernel.getTreeField(*op.getOver());
+  plan.tree = kernel.getTree(plan.field.getTree());
+  plan.node = plan.tree.getLastSparse(plan.field.getNode());
+  plan.slices = plan.node == plan.field.getNode();
+  if (plan.slices) {
+    plan.cells = kCellsOfSlice;
+    return plan;
+  }
+  bool below = plan.node == 0;
+  for (int64_t n : plan.tree.getPath(plan.field.getNode())) {
+    ir::SNodeAttr level = plan.tree.getNode(n);
+    for (int a = 0; below && a < level.getNumAxes(); ++a) {
+      const int64_t axis = level.getAxis(a), extent = level.getExtent(a);
+      const int64_t factor =
+          plan.tree.getAxisExtent(plan.field.getNode(), axis) / plan.tree.getAxisExtent(n, axis);
+      plan.cells *= extent;
+      if (extent > kMostCells && extent % kPartOfRow == 0) {
+        plan.dimensions.push_back({axis, extent / kPartOfRow, factor * kPartOfRow});
+        plan.dimensions.push_back({axis, kPartOfRow, factor});
+      } else {
+        plan.dimensions.push_back({axis, extent, factor});
+      }
+    }
+    below |= n == plan.node;
+  }
+  while (plan.cells > kMostCells && plan.shared + 1 < plan.dimensions.size()) {
+    const int64_t extent = plan.dimensions[plan.shared++].extent;
+    plan.iterations *= extent;
+    plan.cells /= extent;
+  }
+  return plan;
+}
+
+// An index that is one of the loop's, and a constant.
+struct Shifted {
+  mlir::BlockArgument index;
+  int64_t by = 0;
+};
+
+Shifted ShiftOf(mlir::Value value) {
+  Shifted result;
+  for (int depth = 0; depth < 8; ++depth) {
+    if ((result.index = llvm::dyn_cast<mlir::BlockArgument>(value))) return result;
+    mlir::Operation* op = value.getDefiningOp();
+    const bool add = llvm::isa<mlir::arith::AddIOp>(op);
+    llvm::APInt constant;
+    if (!add && !llvm::isa<mlir::arith::SubIOp>(op)) return {};
+    if (!mlir::matchPattern(op->getOperand(1), mlir::m_ConstantInt(&constant))) return {};
+    result.by += add ? constant.getSExtValue() : -constant.getSExtValue();
+    value = op->getOperand(0);
+  }
+  return {};
+}
+
+// Whether an access is to the cell that the loop is at, as far as the list's node goes.
+bool IsOwnCell(const Plan& plan, ir::RangeTaskOp op, const TreeAccess& access) {
+  const int64_t component = access.component;
+  if (access.field.getComponentTree(component) != plan.field.getTree()) return false;
+  const int64_t node = access.field.getComponentNode(component);
+  if (!llvm::is_contained(plan.tree.getPath(node), plan.node)) return false;
+  // The axes that the node's blocks are told apart by.
+  llvm::SmallVector<bool, 16> seen(16, false);
+  for (int i = 0; i < access.field.getNumAxes(); ++i) {
+    const int64_t axis = access.field.getAxis(i);
+    if (axis < 0 || plan.tree.getAxisExtent(plan.node, axis) == 1) continue;
+    const Shifted at = ShiftOf(access.indices[i]);
+    if (!at.index || at.index.getOwner() != &op.getBody().front() ||
+        at.index.getArgNumber() >= static_cast<unsigned>(op.getNumDims()) ||
+        plan.field.getAxis(at.index.getArgNumber()) != axis ||
+        at.by != access.field.getAxisOffset(i) ||
+        plan.tree.getAxisExtent(node, axis) !=
+            plan.tree.getAxisExtent(plan.field.getNode(), axis)) {
+      return false;
+    }
+    seen[axis] = true;
+  }
+  for (int64_t axis = 0; axis < 12; ++axis) {
+    if (plan.tree.getAxisExtent(plan.node, axis) != 1 && !seen[axis]) return false;
+  }
+  return true;
+}
+
+int64_t CountOps(mlir::Region& region) {
+  int64_t count = 0;
+  region.walk([&](mlir::Operation* op) {
+    if (!op->hasTrait<mlir::OpTrait::ConstantLike>()) ++count;
+  });
+  return count;
+}
+
+// How far before and beyond the loop's index the body reads along an axis, in trees.
+std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, ir::KernelOp kernel, const Plan& plan,
+                                  int64_t axis) {
+  int64_t before = 0, beyond = 0;
+  op.getBody().walk([&](ir::GlobalOp global) {
+    ir::TreeFieldAttr field = kernel.getTreeField(global.getStorage());
+    if (!field) return;
+    for (int i = 0; i < field.getNumAxes(); ++i) {
+      if (field.getAxis(i) != axis) continue;
+      const Shifted at = ShiftOf(global.getIndices()[i]);
+      if (!at.index || at.index.getOwner() != &op.getBody().front() ||
+          at.index.getArgNumber() >= static_cast<unsigned>(op.getNumDims()) ||
+          plan.field.getAxis(at.index.getArgNumber()) != axis) {
+        continue;
+      }
+      const int64_t by = at.by - field.getAxisOffset(i);
+      before = std::max(before, -by);
+      beyond = std::max(beyond, by);
+    }
+  });
+  return {before, beyond};
+}
+
+// A struct task's code for [begin, end).
+class StructEmitter {
+ public:
+  StructEmitter(FunctionEmitter& f, ir::RangeTaskOp task, const Plan& plan, ir::KernelOp kernel)
+      : f_(f), b_(f.builder()), task_(task), plan_(plan), at_(16), up_(16) {
+    if (plan.dimensions.empty()) return;
+    const Dimension& last = plan.dimensions.back();
+    const auto [before, beyond] = Reach(task, kernel, plan, last.axis);
+    const int64_t copies = before + beyond + 1;
+    if (last.factor == 1 && before + beyond < last.extent &&
+        CountOps(task.getBody()) * copies <= kMostCopiedOps) {
+      before_ = before;
+      beyond_ = beyond;
+    }
+  }
+
+  void Emit(Value* begin, Value* end);
+
+ private:
+  using Body = llvm::function_ref<Accumulators(Value*, Accumulators)>;
+
+  Accumulators Loop(Value* from, Value* to, const Accumulators& start, Body body);
+  Accumulators If(Value* condition, const Accumulators& start,
+                  llvm::function_ref<Accumulators()> then);
+  Value* Field(Value* element, int64_t offset, llvm::Type* type);
+  void ReadPlace(Value* element);
+  Accumulators Element(Value* number, Value* from, Value* to, const Accumulators& start);
+  Accumulators Cells(Value* from, Value* to, const Accumulators& start);
+  Accumulators Nest(size_t dimension, const Accumulators& start);
+  Accumulators Row(const Dimension& d, const Accumulators& start);
+  Accumulators Slice(Value* element, const Accumulators& start);
+  Accumulators Slots(Value* begin, Value* end, const Accumulators& start);
+  Accumulators Words(Value* begin, Value* end, const Accumulators& start);
+  Accumulators Bits(Value* word, Value* first, const Accumulators& start);
+  Accumulators FullWord(Value* first, int64_t count, const Accumulators& start);
+  Accumulators Chunk(Value* begin, Value* end, const Accumulators& start);
+  TreeWalker::Coordinates Digits(Value* cell);
+  // One iteration of the body at `index`; `own` (null: known from the prologue) is the
+  // cell of the list's node there.
+  Accumulators Iteration(const TreeWalker::Coordinates& index, Value* own,
+                         const Accumulators& start);
+  mlir::TypeRange AccumulatorTypes() {
+    return mlir::ValueRange(task_.getAccumulators()).getTypes();
+  }
+  ir::SNodeAttr Node() const { return plan_.tree.getNode(plan_.node); }
+  Value* Cell(Value* number) {
+    return b_.CreateInBoundsGEP(b_.getInt8Ty(), cell_,
+                                b_.CreateNSWMul(number, b_.getInt64(Node().getCellBytes())));
+  }
+
+  FunctionEmitter& f_;
+  llvm::IRBuilder<>& b_;
+  ir::RangeTaskOp task_;
+  const Plan& plan_;
+  int64_t before_ = 0, beyond_ = 0;  // cells at the ends of a row that are emitted apart
+  // Of the present element:
+  Value* cell_ = nullptr;
+  TreeWalker::Coordinates at_;  // cells: index of the cell; slices: of the container's first
+  TreeWalker::Coordinates up_;  // cells: the loops' part of the index
+  llvm::SmallVector<Value*, 4> leaves_;
+};
+
+// --- Loops -----------------------------------------------------------------------------
+
+// A counted loop; `body` answers the accumulators after an iteration.
+Accumulators StructEmitter::Loop(Value* from, Value* to, const Accumulators& start, Body body) {
+  BasicBlock* header = f_.NewBlock("loop");
+  BasicBlock* inside = f_.NewBlock("inside");
+  BasicBlock* exit = f_.NewBlock("loop_end");
+  auto values = f_.Phis(header, AccumulatorTypes());
+  llvm::PHINode* index = llvm::IRBuilder<>(header, header->begin()).CreatePHI(b_.getInt64Ty(), 2);
+  index->addIncoming(from, b_.GetInsertBlock());
+  f_.BranchTo(header, values, start);
+  b_.SetInsertPoint(header);
+  b_.CreateCondBr(b_.CreateICmpSLT(index, to), inside, exit);
+  b_.SetInsertPoint(inside);
+  f_.trees().PushScope();
+  const Accumulators after = body(index, Accumulators(values.begin(), values.end()));
+  f_.trees().PopScope();
+  BasicBlock* latch = b_.GetInsertBlock();
+  index->addIncoming(b_.CreateNSWAdd(index, b_.getInt64(1)), latch);
+  for (auto [phi, value] : llvm::zip(values, after)) phi->addIncoming(value, latch);
+  f_.BranchBack(header);
+  b_.SetInsertPoint(exit);
+  return Accumulators(values.begin(), values.end());
+}
+
+Accumulators StructEmitter::If(Value* condition, const Accumulators& start,
+                               llvm::function_ref<Accumulators()> then) {
+  BasicBlock* before = b_.GetInsertBlock();
+  BasicBlock* inside = f_.NewBlock("active");
+  BasicBlock* merge = f_.NewBlock("next");
+  b_.CreateCondBr(condition, inside, merge);
+  b_.SetInsertPoint(inside);
+  f_.trees().PushScope();
+  const Accumulators after = then();
+  f_.trees().PopScope();
+  auto phis = f_.Phis(merge, AccumulatorTypes());
+  for (auto [phi, value] : llvm::zip(phis, start)) phi->addIncoming(value, before);
+  f_.BranchTo(merge, phis, after);
+  b_.SetInsertPoint(merge);
+  return Accumulators(phis.begin(), phis.end());
+}
+
+Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Value* own,
+                                      const Accumulators& start) {
+  f_.trees().PushScope();
+  if (own != nullptr) f_.trees().Know(plan_.field.getTree(), plan_.node, index, own);
+  for (int i = 0; i < task_.getNumDims(); ++i) {
+    const mlir::Value argument = task_.getIndices()[i];
+    const int64_t axis = plan_.field.getAxis(i);
+    const Affine& value = axis < 0 ? Affine() : index[axis];
+    f_.Map(argument,
+           b_.CreateTrunc(EmitAffine(b_, value), LlvmType(argument.getType(), b_.getContext())));
+    f_.indices().Define(argument, value);
+  }
+  for (auto [argument, value] : llvm::zip(task_.getAccumulators(), start)) f_.Map(argument, value);
+  BasicBlock* next = f_.NewBlock("next");
+  auto after = f_.Phis(next, AccumulatorTypes());
+  f_.PushLoop({next, after, nullptr, {}});
+  f_.EmitBlock(task_.getBody().front());
+  f_.PopLoop();
+  f_.trees().PopScope();
+  b_.SetInsertPoint(next);
+  return Accumulators(after.begin(), after.end());
+}
+
+// --- Elements --------------------------------------------------------------------------
+
+Value* StructEmitter::Field(Value* element, int64_t offset, llvm::Type* type) {
+  Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), element, offset);
+  auto* load = b_.CreateLoad(type, at);
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                    llvm::MDNode::get(load->getContext(), {}));
+  return load;
+}
+
+// Where the element lies. A slice's container begins at a multiple of its extents.
+void StructEmitter::ReadPlace(Value* element) {
+  cell_ = Field(element, 0, b_.getPtrTy());
+  leaves_.clear();
+  const int64_t node = plan_.slices ? Node().getParent() : plan_.node;
+  for (int64_t axis = 0; axis < 12; ++axis) {
+    at_[axis] = Affine();
+    const int64_t extent = plan_.tree.getAxisExtent(node, axis);
+    if (extent == 1) continue;
+    Value* at = Field(element, kAtOffset + 4 * axis, b_.getInt32Ty());
+    at = b_.CreateZExt(at, b_.getInt64Ty());
+    const int64_t inner = plan_.tree.getAxisExtent(plan_.node, axis) / extent;
+    if (inner > 1) at = b_.CreateUDiv(at, b_.getInt64(inner), "", /*isExact=*/true);
+    leaves_.push_back(at);
+    at_[axis].Add(Leaf(at, 0, extent - 1), inner);
+  }
+}
+
+// Iterations [from, to) of an element.
+Accumulators StructEmitter::Element(Value* number, Value* from, Value* to,
+                                    const Accumulators& start) {
+  Value* element = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.ContextField(kElementsField),
+                                        b_.CreateNSWMul(number, b_.getInt64(kElementBytes)));
+  ReadPlace(element);
+  BasicBlock* body = f_.NewBlock("element");
+  Value* begin = nullptr;
+  Value* end = nullptr;
+  if (plan_.slices) {
+    begin = b_.CreateZExt(Field(element, kBeginOffset, b_.getInt32Ty()), b_.getInt64Ty());
+    Value* count = b_.CreateZExt(Field(element, kCountOffset, b_.getInt32Ty()), b_.getInt64Ty());
+    end = b_.CreateNSWAdd(begin, count);
+  }
+  f_.trees().OpenPrologue(body, leaves_, /*always_visits=*/!plan_.slices);
+  Accumulators after;
+  if (!plan_.slices) {
+    f_.trees().Know(plan_.field.getTree(), plan_.node, at_, cell_);
+    after = Cells(from, to, start);
+  } else if (Node().getKind() == ir::SNodeKind::pointer) {
+    after = Slots(begin, end, start);
+  } else if (Node().getKind() == ir::SNodeKind::bitmasked) {
+    after = Words(begin, end, start);
+  } else {
+    after = Chunk(begin, end, start);
+  }
+  f_.trees().ClosePrologue();
+  return after;
+}
+
+// --- Lists of cells: dense levels are loops ----------------------------------------------
+
+Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& start) {
+  for (int64_t axis = 0; axis < 12; ++axis) {
+    const int64_t inner = plan_.tree.getAxisExtent(plan_.field.getNode(), axis) /
+                          plan_.tree.getAxisExtent(plan_.node, axis);
+    up_[axis] = Affine();
+    up_[axis].Add(at_[axis], inner);
+  }
+  if (plan_.shared == 0) return Nest(0, start);
+  // The outermost loops, as one that the iterations share.
+  return Loop(from, to, start, [&](Value* iteration, const Accumulators& values) {
+    const TreeWalker::Coordinates saved = up_;
+    Affine rest = Leaf(iteration, 0, plan_.iterations - 1);
+    for (size_t d = plan_.shared; d-- > 0;) {
+      const Dimension& dimension = plan_.dimensions[d];
+      Affine digit = rest;
+      if (d > 0) std::tie(rest, digit) = DivideAffine(b_, rest, dimension.extent);
+      if (digit.terms.size() == 1) {
+        digit.terms[0].low = 0;
+        digit.terms[0].high = dimension.extent - 1;
+      }
+      up_[dimension.axis].Add(digit, dimension.factor);
+    }
+    const Accumulators after = Nest(plan_.shared, values);
+    up_ = saved;
+    return after;
+  });
+}
+
+Accumulators StructEmitter::Nest(size_t dimension, const Accumulators& start) {
+  if (dimension == plan_.dimensions.size()) return Iteration(up_, nullptr, start);
+  const Dimension& d = plan_.dimensions[dimension];
+  if (dimension + 1 == plan_.dimensions.size()) return Row(d, start);
+  return Loop(b_.getInt64(0), b_.getInt64(d.extent), start,
+              [&](Value* index, const Accumulators& values) {
+                const Affine saved = up_[d.axis];
+                up_[d.axis].Add(Leaf(index, 0, d.extent - 1), d.factor);
+                const Accumulators after = Nest(dimension + 1, values);
+                up_[d.axis] = saved;
+                return after;
+              });
+}
+
+Accumulators StructEmitter::Row(const Dimension& d, const Accumulators& start) {
+  Accumulators values = start;
+  const Affine saved = up_[d.axis];
+  const auto single = [&](int64_t index) {
+    up_[d.axis].constant += index * d.factor;
+    values = Iteration(up_, nullptr, values);
+    up_[d.axis] = saved;
+  };
+  for (int64_t i = 0; i < before_; ++i) single(i);
+  const int64_t end = d.extent - beyond_;
+  values = Loop(b_.getInt64(before_), b_.getInt64(end), values,
+                [&](Value* index, const Accumulators& inside) {
+                  up_[d.axis].Add(Leaf(index, before_, end - 1), d.factor);
+                  const Accumulators after = Iteration(up_, nullptr, inside);
+                  up_[d.axis] = saved;
+                  return after;
+                });
+  for (int64_t i = end; i < d.extent; ++i) single(i);
+  return values;
+}
+
+// --- Lists of slices -------------------------------------------------------------------
+
+// The index of a container's cell along each axis, from its number.
+TreeWalker::Coordinates StructEmitter::Digits(Value* cell) {
+  TreeWalker::Coordinates index = at_;
+  Affine rest = Leaf(cell, 0, Node().getNumCells() - 1);
+  for (int a = Node().getNumAxes(); a-- > 0;) {
+    Affine digit = rest;
+    if (a > 0) std::tie(rest, digit) = DivideAffine(b_, rest, Node().getExtent(a));
+    if (digit.terms.size() == 1 && digit.terms[0].factor == 1 && digit.constant == 0) {
+      digit.terms[0].low = 0;
+      digit.terms[0].high = Node().getExtent(a) - 1;
+    }
+    index[Node().getAxis(a)].Add(digit, 1);
+  }
+  return index;
+}
+
+Accumulators StructEmitter::Slots(Value* begin, Value* end, const Accumulators& start) {
+  return Loop(begin, end, start, [&](Value* number, const Accumulators& values) {
+    auto* own = b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getPtrTy(), cell_, number));
+    f_.TagTables(own);
+    return If(b_.CreateIsNotNull(own), values,
+              [&] { return Iteration(Digits(number), own, values); });
+  });
+}
+
+Accumulators StructEmitter::Chunk(Value* begin, Value* end, const Accumulators& start) {
+  Value* count = b_.CreateNSWSub(end, begin);
+  const int64_t cells = Node().getNumCells();
+  return Loop(b_.getInt64(0), count, start, [&](Value* number, const Accumulators& values) {
+    TreeWalker::Coordinates index = at_;
+    Affine& own = index[Node().getAxis(0)];
+    own = Leaf(b_.CreateNSWAdd(begin, number), 0, cells - 1);
+    return Iteration(index, Cell(number), values);
+  });
+}
+
+// The active ones of 32 cells from `first` on.
+Accumulators StructEmitter::Bits(Value* word, Value* first, const Accumulators& start) {
+  BasicBlock* before = b_.GetInsertBlock();
+  BasicBlock* header = f_.NewBlock("bits");
+  BasicBlock* inside = f_.NewBlock("bit");
+  BasicBlock* exit = f_.NewBlock("bits_end");
+  auto values = f_.Phis(header, AccumulatorTypes());
+  llvm::PHINode* left = llvm::IRBuilder<>(header, header->begin()).CreatePHI(word->getType(), 2);
+  left->addIncoming(word, before);
+  f_.BranchTo(header, values, start);
+  b_.SetInsertPoint(header);
+  b_.CreateCondBr(b_.CreateIsNotNull(left), inside, exit);
+  b_.SetInsertPoint(inside);
+  Value* bit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getTrue());
+  Value* number = b_.CreateNSWAdd(first, b_.CreateZExt(bit, b_.getInt64Ty()));
+  f_.trees().PushScope();
+  const Accumulators after =
+      Iteration(Digits(number), Cell(number), Accumulators(values.begin(), values.end()));
+  f_.trees().PopScope();
+  BasicBlock* latch = b_.GetInsertBlock();
+  Value* rest = b_.CreateAnd(left, b_.CreateSub(left, b_.getInt32(1)));
+  left->addIncoming(rest, latch);
+  for (auto [phi, value] : llvm::zip(values, after)) phi->addIncoming(value, latch);
+  f_.BranchBack(header);
+  b_.SetInsertPoint(exit);
+  return Accumulators(values.begin(), values.end());
+}
+
+// `count` cells from `first` on, all active: a plain loop, along one row where rows are long.
+Accumulators StructEmitter::FullWord(Value* first, int64_t count, const Accumulators& start) {
+  const int last = Node().getNumAxes() - 1;
+  const bool in_row = Node().getExtent(last) % 32 == 0;
+  Value* base = Cell(first);
+  const TreeWalker::Coordinates corner = in_row ? Digits(first) : at_;
+  return Loop(b_.getInt64(0), b_.getInt64(count), start, [&](Value* k, const Accumulators& values) {
+    TreeWalker::Coordinates index = corner;
+    if (in_row) {
+      Affine& along = index[Node().getAxis(last)];
+      // The row's digit is a multiple of 32.
+      along.terms.back().high -= 31;
+      along.Add(Leaf(k, 0, 31), 1);
+    } else {
+      index = Digits(b_.CreateNSWAdd(first, k));
+    }
+    Value* own = b_.CreateInBoundsGEP(b_.getInt8Ty(), base,
+                                      b_.CreateNSWMul(k, b_.getInt64(Node().getCellBytes())));
+    return Iteration(index, own, values);
+  });
+}
+
+// Words of the mask: empty ones are passed over, full ones are plain loops.
+Accumulators StructEmitter::Words(Value* begin, Value* end, const Accumulators& start) {
+  Value* masks = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell_, Node().getMask());
+  const int64_t cells = std::min<int64_t>(Node().getNumCells(), 32);
+  const bool twice = 2 * CountOps(task_.getBody()) <= kMostCopiedOps;
+  Value* first_word = b_.CreateLShr(begin, 5);
+  Value* last_word = b_.CreateLShr(b_.CreateNSWAdd(end, b_.getInt64(31)), 5);
+  return Loop(first_word, last_word, start, [&](Value* number, const Accumulators& values) {
+    auto* word = b_.CreateAlignedLoad(
+        b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), masks, number), llvm::Align(4));
+    word->setAtomic(llvm::AtomicOrdering::Monotonic);
+    f_.TagTables(word);
+    Value* first = b_.CreateShl(number, 5, "", /*HasNUW=*/true, /*HasNSW=*/true);
+    if (!twice) return Bits(word, first, values);
+    const uint32_t full = cells == 32 ? ~0u : (1u << cells) - 1;
+    BasicBlock* all = f_.NewBlock("full_word");
+    BasicBlock* some = f_.NewBlock("word");
+    BasicBlock* merge = f_.NewBlock("word_end");
+    b_.CreateCondBr(b_.CreateICmpEQ(word, b_.getInt32(full)), all, some);
+    auto phis = f_.Phis(merge, AccumulatorTypes());
+    const auto part = [&](BasicBlock* block, llvm::function_ref<Accumulators()> emit) {
+      b_.SetInsertPoint(block);
+      f_.trees().PushScope();
+      const Accumulators after = emit();
+      f_.trees().PopScope();
+      f_.BranchTo(merge, phis, after);
+    };
+    part(all, [&] { return FullWord(first, cells, values); });
+    part(some, [&] { return Bits(word, first, values); });
+    b_.SetInsertPoint(merge);
+    return Accumulators(phis.begin(), phis.end());
+  });
+}
+
+// --- The task --------------------------------------------------------------------------
+
+void StructEmitter::Emit(Value* begin, Value* end) {
+  Accumulators start;
+  for (mlir::Attribute init : task_.getInits())
+    start.push_back(LlvmConstant(init, b_.getContext()));
+  BasicBlock* some = f_.NewBlock("some");
+  b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
+  b_.SetInsertPoint(some);
+  Value* iterations = b_.getInt64(plan_.iterations);
+  Value* last = b_.CreateUDiv(b_.CreateSub(end, b_.getInt64(1)), iterations);
+  const Accumulators result =
+      Loop(b_.CreateUDiv(begin, iterations), b_.CreateNSWAdd(last, b_.getInt64(1)), start,
+           [&](Value* number, const Accumulators& values) {
+             Value* first = b_.CreateNSWMul(number, iterations);
+             namespace I = llvm::Intrinsic;
+             Value* from =
+                 b_.CreateBinaryIntrinsic(I::smax, b_.CreateNSWSub(begin, first), b_.getInt64(0));
+             Value* to = b_.CreateBinaryIntrinsic(I::smin, b_.CreateNSWSub(end, first), iterations);
+             return Element(number, from, to, values);
+           });
+  mlir::Block& finish = task_.getFinish().front();
+  for (auto [argument, value] : llvm::zip(finish.getArguments(), result)) f_.Map(argument, value);
+  f_.set_task_body(nullptr);
+  f_.EmitBlock(finish);
+}
+
+void EmitFunction(KernelState* state, ir::RangeTaskOp op, const Plan& plan, const std::string& name,
+                  bool parallel) {
+  llvm::Function* function = NewTaskFunction(state->module, name);
+  FunctionEmitter f(state, function, parallel);
+  f.set_thread(function->getArg(3));
+  f.set_task_body(&op.getBody().front());
+  f.trees().set_effects(
+      EffectsOf(op.getBody(), state->kernel, state->functions,
+                [&](const TreeAccess& access) { return IsOwnCell(plan, op, access); }));
+  StructEmitter(f, op, plan, state->kernel).Emit(function->getArg(1), function->getArg(2));
+  f.Finish();
+}
+
+}  // namespace
+
+void EmitStructTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
+  const Plan plan = PlanOf(op, state->kernel);
+  task->set_kind(proto::TASK_STRUCT);
+  task->set_tree(plan.field.getTree());
+  task->set_node(plan.node);
+  task->set_slices(plan.slices);
+  task->set_iterations(plan.iterations);
+  task->set_max_threads(op.getMaxThreads());
+  task->set_block_dim(op.getBlockDim());
+  task->set_cost(op.getCost() * static_cast<uint32_t>(plan.cells));
+  const bool parallel = op.getMaxThreads() != 1;
+  EmitFunction(state, op, plan, task->symbol(), parallel);
+  if (parallel && HasAtomics(op, state->facts)) {
+    task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
+    EmitFunction(state, op, plan, task->alone_symbol(), /*parallel=*/false);
+  }
+}
+
+void EmitListgen(KernelState* state, ir::ListgenTaskOp op, proto::Task* task) {
+  task->clear_symbol();
+  task->set_kind(proto::TASK_LISTGEN);
+  task->set_tree(op.getTree());
+  task->set_node(op.getNode());
+  for (mlir::Operation* next = op->getNextNode(); next != nullptr; next = next->getNextNode()) {
+    auto loop = llvm::dyn_cast<ir::RangeTaskOp>(next);
+    if (!loop || !loop.isSparse()) continue;
+    task->set_slices(PlanOf(loop, state->kernel).slices);
+    return;
+  }
+}
+
+}  // namespace kiln

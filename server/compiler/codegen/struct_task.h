@@ -1,0 +1,24 @@
+// Tasks over the active cells of a storage in a tree with sparse levels.
+//
+// The runtime hands out elements of a list (KilnElement in runtime/abi.h). Of cells: the
+// dense levels between the element's cell and the storage are loops of constant extents in
+// the code. Of slices: the loop runs over slots, mask words or cells of a chunk. Both know
+// the address of the cell that they are at, and lookups that depend on the element alone
+// stand before its loops. Where the body reads at constant distances along the innermost
+// axis, the ends of a row are emitted apart from its middle, in which all of these cells lie
+// in the block, so that the middle vectorises. Private to this directory.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_STRUCT_TASK_H_
+#define KILN_SERVER_COMPILER_CODEGEN_STRUCT_TASK_H_
+
+#include "proto/artifact.pb.h"
+#include "server/compiler/codegen/function_emitter.h"
+
+namespace kiln {
+
+void EmitStructTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task);
+// The task, of the runtime's own code, that makes the list for the struct task after it.
+void EmitListgen(KernelState* state, ir::ListgenTaskOp op, proto::Task* task);
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_CODEGEN_STRUCT_TASK_H_

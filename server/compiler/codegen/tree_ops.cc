@@ -1,0 +1,122 @@
+// Ops on SNodes: activate, deactivate, is_active, length, append.
+#include "llvm/IR/MDBuilder.h"
+#include "server/compiler/codegen/function_emitter.h"
+#include "server/compiler/codegen/tree_walk.h"
+
+namespace kiln {
+namespace {
+
+using llvm::Value;
+
+// Of KilnContext and KilnRuntime (runtime/abi.h).
+constexpr int kRuntimeField = 3;
+constexpr int kDeactivateEntry = 4;
+
+}  // namespace
+
+void TreeWalker::Activate(ir::ActivateOp op) {
+  ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
+  Cell(field.getTree(), field.getNode(), At(field, op.getIndices()), Access::kActivate);
+}
+
+Value* TreeWalker::IsActive(ir::IsActiveOp op) {
+  ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
+  Value* active = IsActive(field.getTree(), field.getNode(), At(field, op.getIndices()));
+  return active == nullptr ? b().getTrue() : active;
+}
+
+// Null: always. Of what lies in inactive cells, the ambient cell says that it is inactive.
+Value* TreeWalker::IsActive(int64_t tree, int64_t node, const Coordinates& at) {
+  if (node == 0) return nullptr;
+  Walk walk = QueryWalk(tree, node);
+  if (!CanChange(tree, node)) {
+    if (const auto* known = Lookup(KeyOf(walk, Access::kActivate, node, at))) return known->second;
+  }
+  ir::SNodeAttr level = Node(tree, node);
+  if (!level.isSparse()) {
+    Coordinates up = at;
+    Value* in_range = nullptr;
+    for (int a = 0; a < level.getNumAxes(); ++a) {
+      const int64_t axis = level.getAxis(a), extent = level.getExtent(a);
+      if (!IsOutermost(tree, node, axis)) {
+        up[axis] = Divide(at[axis], extent).first;
+      } else if (!IsRemainder(at[axis], extent)) {
+        Value* index = EmitAffine(b(), at[axis]);
+        in_range = And(in_range, b().CreateICmpULT(index, b().getInt64(extent)));
+      }
+    }
+    return And(IsActive(tree, level.getParent(), up), in_range);
+  }
+  const Place place = PlaceOf(walk, node, at);
+  Value* active;
+  if (level.getKind() == ir::SNodeKind::pointer) {
+    auto* cell = b().CreateLoad(b().getPtrTy(), Slot(place));
+    f_.TagTables(cell);
+    active = b().CreateIsNotNull(cell);
+  } else {
+    const bool bitmasked = level.getKind() == ir::SNodeKind::bitmasked;
+    Value* number = EmitAffine(b(), place.number);
+    active = b().CreateIsNotNull(
+        Call(bitmasked ? "kiln_bitmasked_is_active" : "kiln_dynamic_is_active", b().getInt32Ty(),
+             {bitmasked ? Mask(tree, node, place) : place.container, number}));
+  }
+  return And(active, place.in_range);
+}
+
+// Only where there is something: ambient containers stay as they are.
+void TreeWalker::Deactivate(ir::DeactivateOp op) {
+  ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
+  const int64_t tree = field.getTree(), node = field.getNode();
+  ir::SNodeAttr level = Node(tree, node);
+  if (!level.isSparse()) return;
+  Coordinates at = At(field, op.getIndices());
+  const bool dynamic = level.getKind() == ir::SNodeKind::dynamic;
+  if (dynamic) at[level.getAxis(0)] = Affine();
+  Value* active = IsActive(tree, node, at);
+  If(active == nullptr ? b().getTrue() : active, nullptr, [&]() -> Value* {
+    const Place place = PlaceOf(QueryWalk(tree, node), node, at);
+    Value* number = EmitAffine(b(), place.number);
+    Value* table = f_.ContextField(kRuntimeField);
+    Value* target = b().CreateLoad(
+        b().getPtrTy(), b().CreateConstInBoundsGEP1_64(b().getPtrTy(), table, kDeactivateEntry));
+    llvm::Type* pointer = b().getPtrTy();
+    auto* type = llvm::FunctionType::get(b().getVoidTy(),
+                                         {pointer, pointer, pointer, b().getInt64Ty()}, false);
+    auto* call = b().CreateCall(
+        type, target, {f_.function_->getArg(0), NodeState(tree, node), place.container, number});
+    call->addFnAttr(llvm::Attribute::NoUnwind);
+    return nullptr;
+  });
+}
+
+Value* TreeWalker::Length(ir::LengthOp op) {
+  ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
+  const Coordinates at = At(field, op.getIndices());
+  const Place place = PlaceOf(QueryWalk(field.getTree(), field.getNode()), field.getNode(), at);
+  Value* length = Call("kiln_dynamic_length", b().getInt32Ty(), {place.container});
+  return Select(place.in_range, length, b().getInt32(0));
+}
+
+// The stores that follow find the new cell without another look.
+Value* TreeWalker::Append(ir::AppendOp op) {
+  ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
+  const int64_t tree = field.getTree(), node = field.getNode();
+  Coordinates at = At(field, op.getIndices());
+  Walk walk = QueryWalk(tree, node);
+  walk.access = Access::kActivate;
+  const Place place = PlaceOf(walk, node, at);
+  Value* cell = f_.Alloca(b().getPtrTy(), 1);
+  b().CreateStore(Spare(tree, node, Access::kFind), cell);
+  llvm::SmallVector<Value*> arguments = {f_.function_->getArg(0), NodeState(tree, node),
+                                         place.container};
+  llvm::append_range(arguments, Shape(tree, node));
+  arguments.push_back(cell);
+  Value* number = If(place.in_range, b().getInt32(-1), [&]() -> Value* {
+    return Call("kiln_dynamic_append", b().getInt32Ty(), arguments);
+  });
+  at[Node(tree, node).getAxis(0)] = Leaf(number);
+  Know(tree, node, at, b().CreateLoad(b().getPtrTy(), cell));
+  return number;
+}
+
+}  // namespace kiln

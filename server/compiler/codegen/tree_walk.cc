@@ -1,0 +1,449 @@
+#include "server/compiler/codegen/tree_walk.h"
+
+#include "llvm/IR/MDBuilder.h"
+#include "server/compiler/codegen/function_emitter.h"
+
+namespace kiln {
+namespace {
+
+using llvm::Value;
+
+// Of KilnNode and KilnRuntime (runtime/abi.h).
+constexpr int64_t kAmbientOffset = 0;
+constexpr int64_t kDumpOffset = 8;
+// Kinds of keys that are no Access.
+constexpr uint64_t kDivision = 100;
+constexpr uint64_t kNeighbour = 101;
+
+bool Moves(ir::SNodeAttr node) {
+  return node.getKind() == ir::SNodeKind::pointer || node.getKind() == ir::SNodeKind::dynamic;
+}
+
+// The last node above (or at) `node` whose cells are not part of their container; 0: none.
+int64_t Anchor(ir::TreeAttr tree, int64_t node) {
+  while (node != 0 && !Moves(tree.getNode(node))) node = tree.getNode(node).getParent();
+  return node;
+}
+
+void AddTo(const Affine& value, std::vector<uint64_t>* key) {
+  llvm::SmallVector<std::pair<uint64_t, uint64_t>, 4> terms;
+  for (const Affine::Term& t : value.terms) {
+    terms.emplace_back(reinterpret_cast<uint64_t>(t.leaf), static_cast<uint64_t>(t.factor));
+  }
+  llvm::sort(terms);
+  key->push_back(terms.size());
+  key->push_back(static_cast<uint64_t>(value.constant));
+  for (auto [leaf, factor] : terms) key->insert(key->end(), {leaf, factor});
+}
+
+}  // namespace
+
+llvm::IRBuilder<>& TreeWalker::b() { return f_.b_; }
+
+TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, mlir::ValueRange indices) {
+  ir::TreeAttr tree = kernel_.getTree(field.getTree());
+  const bool above = static_cast<int>(indices.size()) < field.getNumAxes();
+  const int64_t own = above ? tree.getNode(field.getNode()).getAxis(0) : -1;
+  Coordinates at(16);
+  size_t next = 0;
+  for (int i = 0; i < field.getNumAxes(); ++i) {
+    if (above && field.getAxis(i) == own) continue;
+    const mlir::Value index = indices[next++];
+    if (field.getAxis(i) < 0) continue;
+    Affine& value = at[field.getAxis(i)];
+    value = f_.indices_.Read(index, f_.values_);
+    value.constant -= field.getAxisOffset(i);
+  }
+  return at;
+}
+
+// --- What is remembered ------------------------------------------------------------
+
+TreeWalker::Key TreeWalker::KeyOf(const Walk& walk, Access access, int64_t node,
+                                  const Coordinates& at) {
+  Key key = {static_cast<uint64_t>(access), static_cast<uint64_t>(walk.tree),
+             static_cast<uint64_t>(node), reinterpret_cast<uint64_t>(walk.from_cell)};
+  for (int64_t n = node; n != 0; n = Node(walk.tree, n).getParent()) {
+    ir::SNodeAttr level = Node(walk.tree, n);
+    for (int a = 0; a < level.getNumAxes(); ++a) AddTo(at[level.getAxis(a)], &key);
+  }
+  return key;
+}
+
+const std::pair<Value*, Value*>* TreeWalker::Lookup(const Key& key) {
+  for (size_t s = ScopeNow() + 1; s-- > 0;) {
+    if (auto found = scopes_[s].find(key); found != scopes_[s].end()) return &found->second;
+  }
+  return nullptr;
+}
+
+// Whether cells of the node, or above, may become inactive: then none is remembered.
+bool TreeWalker::CanChange(int64_t tree, int64_t node) const {
+  ir::KernelOp kernel = kernel_;
+  return llvm::any_of(kernel.getTree(tree).getPath(node),
+                      [&](int64_t n) { return effects_.deactivated.contains({tree, n}); });
+}
+
+TreeWalker::Found TreeWalker::Remembered(const Walk& walk, int64_t node, const Coordinates& at) {
+  if (CanChange(walk.tree, node)) return {};
+  const auto* known = Lookup(KeyOf(walk, Access::kActivate, node, at));
+  if (known == nullptr && walk.access != Access::kActivate && walk.steady) {
+    known = Lookup(KeyOf(walk, walk.access, node, at));
+  }
+  return known == nullptr ? Found() : Found{known->first, known->second};
+}
+
+void TreeWalker::Know(int64_t tree, int64_t node, const Coordinates& at, Value* cell) {
+  scopes_.back()[KeyOf({tree}, Access::kActivate, node, at)] = {cell, nullptr};
+}
+
+std::pair<Affine, Affine> TreeWalker::Divide(const Affine& value, int64_t divisor) {
+  auto parts = SplitAffine(value, divisor);
+  if (IsRemainder(parts.second, divisor)) return parts;
+  Key key = {kDivision, static_cast<uint64_t>(divisor)};
+  AddTo(value, &key);
+  if (const auto* known = Lookup(key)) {
+    return {Leaf(known->first), Leaf(known->second, 0, divisor - 1)};
+  }
+  parts = DivideAffine(b(), value, divisor);
+  scopes_[ScopeNow()][key] = {parts.first.terms[0].leaf, parts.second.terms[0].leaf};
+  return parts;
+}
+
+// --- Prologues of elements -----------------------------------------------------------
+
+void TreeWalker::OpenPrologue(llvm::BasicBlock* body, llvm::ArrayRef<Value*> leaves,
+                              bool always_visits) {
+  PushScope();
+  prologue_.emplace(Prologue{b().GetInsertBlock(), body, scopes_.size() - 1, {}, always_visits});
+  prologue_->leaves.insert(leaves.begin(), leaves.end());
+  b().SetInsertPoint(body);
+}
+
+void TreeWalker::ClosePrologue() {
+  llvm::IRBuilder<>(prologue_->end).CreateBr(prologue_->body);
+  prologue_.reset();
+  PopScope();
+}
+
+// Whether the coordinates are known in the prologue.
+bool TreeWalker::HoistsAt(const Coordinates& at, int64_t tree, int64_t node) {
+  for (int64_t n = node; n != 0; n = Node(tree, n).getParent()) {
+    ir::SNodeAttr level = Node(tree, n);
+    for (int a = 0; a < level.getNumAxes(); ++a) {
+      for (const Affine::Term& t : at[level.getAxis(a)].terms) {
+        if (!prologue_->leaves.contains(t.leaf)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool TreeWalker::CanHoist(const Walk& walk, int64_t node, const Coordinates& at) {
+  if (!prologue_ || hoisting_ || walk.from >= 0 || CanChange(walk.tree, node)) return false;
+  if (walk.access == Access::kActivate) {
+    // What asks for the cell's activity sees what the iterations before left.
+    const bool asked = llvm::any_of(kernel_.getTree(walk.tree).getPath(node), [&](int64_t n) {
+      return effects_.queried.contains({walk.tree, n});
+    });
+    if (!walk.certain || !prologue_->always_visits || asked) return false;
+  } else if (!walk.steady) {
+    return false;
+  }
+  return HoistsAt(at, walk.tree, node);
+}
+
+// --- The walk ------------------------------------------------------------------------
+
+Value* TreeWalker::Cell(int64_t tree, int64_t node, const Coordinates& at, Access access,
+                        bool certain) {
+  Walk walk = QueryWalk(tree, node);
+  walk.access = access;
+  walk.certain = certain;
+  if (access != Access::kActivate) {
+    if (Value* cell = Neighbour(tree, node, at, walk)) return cell;
+  }
+  return Go(walk, node, at).pointer;
+}
+
+// One that reads.
+TreeWalker::Walk TreeWalker::QueryWalk(int64_t tree, int64_t node) {
+  const int64_t anchor = Anchor(kernel_.getTree(tree), node);
+  const bool steady = anchor == 0 || !effects_.activated.contains({tree, anchor});
+  return {tree, Access::kRead, steady, false};
+}
+
+TreeWalker::Found TreeWalker::Go(const Walk& walk, int64_t node, const Coordinates& at) {
+  if (node == walk.from) return {walk.from_cell, nullptr};
+  if (node == 0) return {f_.Argument(kernel_.getTree(walk.tree).getSlot(), b().getPtrTy())};
+  if (Found known = Remembered(walk, node, at); known.pointer != nullptr) return known;
+  llvm::BasicBlock* here = b().GetInsertBlock();
+  const bool hoist = CanHoist(walk, node, at);
+  if (hoist) {
+    b().SetInsertPoint(prologue_->end);
+    hoisting_ = true;
+  }
+  const Found found = Step(walk, node, at);
+  if (!CanChange(walk.tree, node)) {
+    scopes_[ScopeNow()][KeyOf(walk, walk.access, node, at)] = {found.pointer, found.in_range};
+  }
+  if (hoist) {
+    prologue_->end = b().GetInsertBlock();
+    hoisting_ = false;
+    b().SetInsertPoint(here);
+  }
+  return found;
+}
+
+TreeWalker::Found TreeWalker::Step(const Walk& walk, int64_t node, const Coordinates& at) {
+  const Place place = PlaceOf(walk, node, at);
+  switch (Node(walk.tree, node).getKind()) {
+    case ir::SNodeKind::pointer:
+      return PointerStep(walk, node, place);
+    case ir::SNodeKind::bitmasked:
+      return BitmaskedStep(walk, node, place);
+    case ir::SNodeKind::dynamic:
+      return DynamicStep(walk, node, place);
+    default:
+      return DenseStep(walk, node, place);
+  }
+}
+
+bool TreeWalker::IsOutermost(int64_t tree, int64_t node, int64_t axis) {
+  return kernel_.getTree(tree).getAxisExtent(Node(tree, node).getParent(), axis) == 1;
+}
+
+// The container of the node, and which of its cells is meant.
+TreeWalker::Place TreeWalker::PlaceOf(const Walk& walk, int64_t node, const Coordinates& at) {
+  ir::SNodeAttr level = Node(walk.tree, node);
+  Coordinates up = at;
+  llvm::SmallVector<Affine, 4> digits;
+  for (int a = 0; a < level.getNumAxes(); ++a) {
+    const int64_t axis = level.getAxis(a);
+    Affine digit = at[axis];
+    if (IsOutermost(walk.tree, node, axis)) {
+      up[axis] = Affine();
+    } else {
+      std::tie(up[axis], digit) = Divide(at[axis], level.getExtent(a));
+    }
+    digits.push_back(std::move(digit));
+  }
+  const Found parent = Go(walk, level.getParent(), up);
+  Place place = {b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), parent.pointer, level.getOffset()),
+                 Affine(), nullptr, nullptr};
+  int64_t cells = level.getNumCells();
+  for (int a = 0; a < level.getNumAxes(); ++a) {
+    const int64_t extent = level.getExtent(a);
+    cells /= extent;
+    // Remainders are in range by themselves.
+    if (!IsRemainder(digits[a], extent)) {
+      Value* digit = EmitAffine(b(), digits[a]);
+      Value* fits = b().CreateICmpULT(digit, b().getInt64(extent));
+      digits[a] = Leaf(b().CreateSelect(fits, digit, b().getInt64(0)), 0, extent - 1);
+      place.own_range = And(place.own_range, fits);
+    }
+    place.number.Add(digits[a], cells);
+  }
+  place.in_range = And(parent.in_range, place.own_range);
+  return place;
+}
+
+TreeWalker::Found TreeWalker::DenseStep(const Walk& walk, int64_t node, const Place& place) {
+  Value* cell = CellAddress(walk.tree, node, place);
+  if (place.own_range != nullptr) {
+    // Between dense levels alone there is nowhere else to go: the first cells serve.
+    Value* spare = SpareBelow(walk.tree, node, walk.access);
+    if (spare != nullptr) cell = b().CreateSelect(place.own_range, cell, spare);
+  }
+  return {cell, place.in_range};
+}
+
+TreeWalker::Found TreeWalker::PointerStep(const Walk& walk, int64_t node, const Place& place) {
+  Value* spare = Spare(walk.tree, node, walk.access);
+  if (walk.access == Access::kActivate) {
+    Value* number = EmitAffine(b(), place.number);
+    Value* cell = If(place.in_range, spare, [&]() -> Value* {
+      return Call("kiln_pointer_activate", b().getPtrTy(),
+                  {f_.function_->getArg(0), NodeState(walk.tree, node), place.container, number});
+    });
+    return {cell, place.in_range};
+  }
+  Value* cell = b().CreateLoad(b().getPtrTy(), Slot(place));
+  f_.TagTables(llvm::cast<llvm::Instruction>(cell));
+  Value* active = And(b().CreateIsNotNull(cell), place.in_range);
+  return {b().CreateSelect(active, cell, spare), nullptr};
+}
+
+// Cells are always there; what is inactive still holds what was written.
+TreeWalker::Found TreeWalker::BitmaskedStep(const Walk& walk, int64_t node, const Place& place) {
+  Value* cell = CellAddress(walk.tree, node, place);
+  if (walk.access == Access::kActivate) {
+    Value* number = EmitAffine(b(), place.number);
+    If(place.in_range, nullptr, [&]() -> Value* {
+      Call("kiln_bitmasked_activate", b().getVoidTy(),
+           {NodeState(walk.tree, node), Mask(walk.tree, node, place), number});
+      return nullptr;
+    });
+  }
+  if (place.in_range == nullptr) return {cell, nullptr};
+  cell = b().CreateSelect(place.in_range, cell, Spare(walk.tree, node, walk.access));
+  return {cell, walk.access == Access::kActivate ? place.in_range : nullptr};
+}
+
+TreeWalker::Found TreeWalker::DynamicStep(const Walk& walk, int64_t node, const Place& place) {
+  Value* spare = Spare(walk.tree, node, walk.access);
+  Value* number = EmitAffine(b(), place.number);
+  llvm::SmallVector<Value*> arguments = {NodeState(walk.tree, node), place.container, number};
+  llvm::append_range(arguments, Shape(walk.tree, node));
+  if (walk.access == Access::kActivate) {
+    arguments.insert(arguments.begin(), f_.function_->getArg(0));
+    Value* cell = If(place.in_range, spare, [&]() -> Value* {
+      return Call("kiln_dynamic_activate", b().getPtrTy(), arguments);
+    });
+    return {cell, place.in_range};
+  }
+  const char* name = walk.access == Access::kRead ? "kiln_dynamic_read" : "kiln_dynamic_find";
+  Value* cell = Call(name, b().getPtrTy(), arguments);
+  return {Select(place.in_range, cell, spare), nullptr};
+}
+
+// A read at the element's own indices and constants: which block it falls into depends on
+// the cell, but all that come into question are looked up in the prologue. Null: it is none.
+Value* TreeWalker::Neighbour(int64_t tree, int64_t node, const Coordinates& at, const Walk& walk) {
+  ir::TreeAttr shape = kernel_.getTree(tree);
+  const int64_t anchor = Anchor(shape, node);
+  if (!prologue_ || anchor == 0 || !walk.steady || CanChange(tree, node)) return nullptr;
+  Key key = KeyOf(walk, static_cast<Access>(kNeighbour), node, at);
+  if (const auto* known = Lookup(key)) return known->first;
+  Coordinates blocks(at.size()), rests = at;
+  llvm::SmallVector<int64_t, 4> open;  // axes that leave the block or not
+  for (size_t axis = 0; axis < at.size(); ++axis) {
+    const int64_t above = shape.getAxisExtent(anchor, axis);
+    if (above == 1) continue;
+    const int64_t extent = shape.getAxisExtent(node, axis) / above;
+    std::tie(blocks[axis], rests[axis]) = SplitAffine(at[axis], extent);
+    if (IsRemainder(rests[axis], extent)) continue;
+    if (!IsRemainder(rests[axis], 2 * extent)) return nullptr;
+    open.push_back(axis);
+  }
+  if (open.empty() || !HoistsAt(blocks, tree, anchor)) return nullptr;
+  llvm::SmallVector<Value*, 4> leaves;
+  for (int64_t axis : open) {
+    const int64_t extent = shape.getAxisExtent(node, axis) / shape.getAxisExtent(anchor, axis);
+    Value* rest = EmitAffine(b(), rests[axis]);
+    leaves.push_back(b().CreateICmpSGE(rest, b().getInt64(extent)));
+    rest = b().CreateSelect(leaves.back(), b().CreateNSWSub(rest, b().getInt64(extent)), rest);
+    rests[axis] = Leaf(rest, 0, extent - 1);
+  }
+  const std::function<Value*(size_t)> choose = [&](size_t i) -> Value* {
+    if (i == open.size()) return Go(walk, anchor, blocks).pointer;
+    Value* here = choose(i + 1);
+    ++blocks[open[i]].constant;
+    Value* next = choose(i + 1);
+    --blocks[open[i]].constant;
+    return b().CreateSelect(leaves[i], next, here);
+  };
+  Walk rest = walk;
+  rest.from = anchor;
+  rest.from_cell = choose(0);
+  Value* cell = Go(rest, node, rests).pointer;
+  scopes_.back()[key] = {cell, nullptr};
+  return cell;
+}
+
+// --- Instructions --------------------------------------------------------------------
+
+Value* TreeWalker::CellAddress(int64_t tree, int64_t node, const Place& place) {
+  Affine offset;
+  offset.Add(place.number, Node(tree, node).getCellBytes());
+  Value* cell = place.container;
+  if (Value* terms = EmitTerms(b(), offset)) {
+    cell = b().CreateInBoundsGEP(b().getInt8Ty(), cell, terms);
+  }
+  return b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), cell, offset.constant);
+}
+
+Value* TreeWalker::Slot(const Place& place) {
+  return b().CreateInBoundsGEP(b().getPtrTy(), place.container, EmitAffine(b(), place.number));
+}
+
+Value* TreeWalker::Mask(int64_t tree, int64_t node, const Place& place) {
+  return b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), place.container,
+                                        Node(tree, node).getMask());
+}
+
+// The KilnNode of a sparse node.
+Value* TreeWalker::NodeState(int64_t tree, int64_t node) {
+  Value* nodes = f_.Argument(kernel_.getTree(tree).getSlot() + 1, b().getPtrTy());
+  return f_.EntryLoad(nodes, 8 * node);
+}
+
+// What stands for inactive cells of a sparse node.
+Value* TreeWalker::Spare(int64_t tree, int64_t node, Access access) {
+  return f_.EntryLoad(NodeState(tree, node),
+                      access == Access::kRead ? kAmbientOffset : kDumpOffset);
+}
+
+// The same for a dense node: its first cell in what stands for those above. Null: all are
+// dense.
+Value* TreeWalker::SpareBelow(int64_t tree, int64_t node, Access access) {
+  int64_t offset = 0;
+  for (; node != 0 && !Node(tree, node).isSparse(); node = Node(tree, node).getParent()) {
+    offset += Node(tree, node).getOffset();
+  }
+  if (node == 0) return nullptr;
+  return b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), Spare(tree, node, access), offset);
+}
+
+// What describes a dynamic node to the device library: cells, those of a chunk, bytes.
+llvm::SmallVector<Value*> TreeWalker::Shape(int64_t tree, int64_t node) {
+  ir::SNodeAttr level = Node(tree, node);
+  return {b().getInt64(level.getNumCells()), b().getInt64(level.getChunk()),
+          b().getInt64(level.getCellBytes())};
+}
+
+Value* TreeWalker::And(Value* x, Value* y) {
+  if (x == nullptr || y == nullptr) return x == nullptr ? y : x;
+  return b().CreateAnd(x, y);
+}
+
+Value* TreeWalker::Select(Value* condition, Value* yes, Value* no) {
+  return condition == nullptr ? yes : b().CreateSelect(condition, yes, no);
+}
+
+// `then`'s value where the condition holds (null: always), which it mostly does.
+Value* TreeWalker::If(Value* condition, Value* otherwise, llvm::function_ref<Value*()> then) {
+  if (condition == nullptr) return then();
+  llvm::BasicBlock* before = b().GetInsertBlock();
+  llvm::BasicBlock* inside = f_.NewBlock("in_range");
+  llvm::BasicBlock* after = f_.NewBlock("walked");
+  b().CreateCondBr(condition, inside, after,
+                   llvm::MDBuilder(b().getContext()).createLikelyBranchWeights());
+  b().SetInsertPoint(inside);
+  PushScope();
+  Value* value = then();
+  PopScope();
+  inside = b().GetInsertBlock();
+  b().CreateBr(after);
+  b().SetInsertPoint(after);
+  if (otherwise == nullptr) return nullptr;
+  llvm::PHINode* phi = b().CreatePHI(value->getType(), 2);
+  phi->addIncoming(value, inside);
+  phi->addIncoming(otherwise, before);
+  return phi;
+}
+
+// A function of the device library.
+llvm::CallInst* TreeWalker::Call(const char* name, llvm::Type* result,
+                                 llvm::ArrayRef<Value*> arguments) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (Value* argument : arguments) types.push_back(argument->getType());
+  auto callee = f_.state_->module->getOrInsertFunction(
+      name, llvm::FunctionType::get(result, types, /*isVarArg=*/false));
+  llvm::CallInst* call = b().CreateCall(callee, arguments);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  f_.TagTables(call);
+  return call;
+}
+
+}  // namespace kiln
