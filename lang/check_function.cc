@@ -263,8 +263,15 @@ class Checker {
 
   bool IsParallel(const Node& loop, int depth) const {
     if (number_ != 0 || depth != 0 || loop.kind() == proto::WHILE) return false;
+    if (loop.kind() == proto::STRUCT_FOR && IsOverTree(loop)) return true;
     const uint64_t config = ConfigOf(loop);
     return config == 0 || !facts_.unit.kernel().loops(static_cast<int>(config - 1)).serialize();
+  }
+
+  // Such a loop is one over a list, also where it is serialized: it cannot be left in the middle.
+  bool IsOverTree(const Node& loop) const {
+    const uint32_t storage = StorageOf(loop.index());
+    return facts_.unit.storages(static_cast<int>(storage)).has_tree();
   }
 
   absl::Status CheckConfig(uint32_t id) const {
@@ -379,17 +386,16 @@ class Checker {
         return IsInteger(type_of(id)) ? absl::OkStatus() : Bad(id, "is no integer");
       case proto::SNODE_ADDRESS:
         RETURN_IF_ERROR(CheckIndices(id));
+        if (facts_.element_type[StorageOf(node(id).index())] == 0) {
+          return Bad(id, "nothing lies in the cells of an SNode itself");
+        }
         return CheckResult(id, ScalarId(proto::U64));
-      case proto::SNODE_APPEND:
-        RETURN_IF_ERROR(CheckStorageParam(id));
-        RETURN_IF_ERROR(CheckValueAt(id, node(id).operands_size() - 1));
-        return CheckIntegers(id, 0, node(id).operands_size() - 1);
       case proto::SNODE_ACTIVATE:
       case proto::SNODE_DEACTIVATE:
       case proto::SNODE_IS_ACTIVE:
       case proto::SNODE_LENGTH:
-      case proto::SNODE_ALLOCATE:
-      case proto::SNODE_CLEAR:
+      case proto::SNODE_APPEND:
+        return CheckSNodeOp(id);
       case proto::CHECKPOINT_BIT:
       case proto::NO_ACTIVATE:
         RETURN_IF_ERROR(CheckStorageParam(id));
@@ -565,6 +571,33 @@ class Checker {
     return CheckResult(id, facts_.element_type[StorageOf(node(id).index())]);
   }
 
+  // What kind of SNode it takes, how many indices, and what it gives.
+  absl::Status CheckSNodeOp(uint32_t id) const {
+    RETURN_IF_ERROR(CheckStorageParam(id));
+    const Node& n = node(id);
+    const proto::Storage& storage =
+        facts_.unit.storages(static_cast<int>(StorageOf(static_cast<uint32_t>(n.index()))));
+    if (!storage.has_tree()) return Bad(id, "parameter ", n.index(), " is no SNode");
+    const proto::TreePart& tree = facts_.unit.trees(static_cast<int>(storage.tree().tree()));
+    const proto::SNodeKind kind = tree.nodes(static_cast<int>(storage.tree().node())).kind();
+    const bool dynamic = kind == proto::SNODE_DYNAMIC;
+    const bool of_list = n.kind() == proto::SNODE_LENGTH || n.kind() == proto::SNODE_APPEND;
+    if (of_list && !dynamic) return Bad(id, "the SNode is not dynamic");
+    if (!dynamic && kind != proto::SNODE_POINTER && kind != proto::SNODE_BITMASKED) {
+      return Bad(id, "the SNode is neither pointer, bitmasked nor dynamic");
+    }
+    const bool above = of_list || (dynamic && n.kind() == proto::SNODE_DEACTIVATE);
+    const int indices = above ? static_cast<int>(IndicesAbove(tree, storage.tree()).size())
+                              : storage.tree().axes_size();
+    if (n.operands_size() != indices) {
+      return Bad(id, n.operands_size(), " indices, not ", indices);
+    }
+    RETURN_IF_ERROR(CheckIntegers(id, 0, indices));
+    if (of_list) return CheckResult(id, ScalarId(proto::I32));
+    if (n.kind() == proto::SNODE_IS_ACTIVE) return CheckResult(id, ScalarId(proto::U1));
+    return absl::OkStatus();
+  }
+
   absl::Status CheckAtomicNode(uint32_t id) const {
     RETURN_IF_ERROR(CheckAddressAt(id, 0));
     const TypeId type = type_of(operand(id, 0));
@@ -621,6 +654,9 @@ class Checker {
   absl::Status CheckStructFor(uint32_t id) const {
     RETURN_IF_ERROR(CheckStorageParam(id));
     RETURN_IF_ERROR(CheckConfig(id));
+    if (IsOverTree(node(id)) && StorageIndices(static_cast<uint32_t>(node(id).index())) == 0) {
+      return Bad(id, "over no index");
+    }
     if (number_ == 0 && scopes_.empty()) return absl::OkStatus();
     return Report(id, proto::KIND_SYNTAX,
                   "Struct for cannot be nested inside a kernel: it must be outermost");

@@ -105,6 +105,21 @@ absl::Status CheckTree(const proto::TreePart& tree) {
   return absl::OkStatus();
 }
 
+std::vector<int> IndicesAbove(const proto::TreePart& tree, const proto::TreeStorage& storage) {
+  uint32_t divided = 0;
+  auto n = static_cast<int>(storage.node());
+  while (n != 0) {
+    n = static_cast<int>(tree.nodes(n).parent());
+    for (const proto::Axis& axis : tree.nodes(n).axes()) divided |= uint32_t{1} << axis.axis();
+  }
+  std::vector<int> indices;
+  for (int i = 0; i < storage.axes_size(); ++i) {
+    const int32_t axis = storage.axes(i);
+    if (axis >= 0 && (divided >> axis & 1) != 0) indices.push_back(i);
+  }
+  return indices;
+}
+
 absl::Status CheckTreeStorage(const proto::Storage& storage, uint64_t elements,
                               const TreeParts& trees) {
   const proto::TreeStorage& tree = storage.tree();

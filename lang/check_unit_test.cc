@@ -26,16 +26,20 @@ constexpr char kTypes[] = R"(
 )";
 enum { kI32 = 1, kF32, kU1, kVec3, kStruct };
 
-// Storages 0 (dense f32, one index), 1 (ndarray, two indices), 2 (an SNode of a tree);
-// parameters 0.. are an i32, then the storages.
+// Storages 0 (dense f32, one index), 1 (ndarray, two indices), 2 (a pointer SNode of a tree), 3 (a
+// dynamic one in its cells), 4 (f32 in the cells of that); parameters 0.. are an i32, then the
+// storages.
 constexpr char kStorages[] = R"(
   storages { element { scalar: F32 } dense {
     num_axes: 1 num_bases: 1 components {} digits { stride: 4 } } }
   storages { element { scalar: F32 } ndarray { ndim: 2 } }
   storages { tree { node: 1 axes: 0 } }
+  storages { tree { node: 2 axes: [0, 1] } }
+  storages { element { scalar: F32 } tree { node: 2 components { node: 2 } axes: [1, 0] } }
   trees {
     nodes { kind: SNODE_ROOT cell_bytes: 32 }
-    nodes { kind: SNODE_POINTER axes { axis: 0 extent: 4 } cell_bytes: 4 }
+    nodes { kind: SNODE_POINTER axes { axis: 0 extent: 4 } cell_bytes: 16 }
+    nodes { kind: SNODE_DYNAMIC parent: 1 axes { axis: 1 extent: 9 } chunk_size: 3 cell_bytes: 4 }
   }
 )";
 constexpr char kParams[] = R"(
@@ -43,6 +47,8 @@ constexpr char kParams[] = R"(
   params { kind: PARAM_STORAGE storage: 0 }
   params { kind: PARAM_STORAGE storage: 1 }
   params { kind: PARAM_STORAGE storage: 2 }
+  params { kind: PARAM_STORAGE storage: 3 }
+  params { kind: PARAM_STORAGE storage: 4 }
 )";
 
 // A unit whose body lists `nodes` (1, 2, …) in block 0, with more blocks after it.
@@ -107,8 +113,19 @@ TEST(CheckUnit, Accepts) {
                 {"1, 2, 7", "3, 4", "5, 6"}),
            Unit({"kind: STRUCT_FOR index: 3 blocks: 1", "kind: LOOP_INDEX type: 1 operands: 1",
                  "kind: SNODE_ACTIVATE operands: 2 index: 3",
-                 "kind: SNODE_IS_ACTIVE type: 1 operands: 2 index: 3"},
-                {"1", "2, 3, 4"}),
+                 "kind: SNODE_IS_ACTIVE type: 3 operands: 2 index: 3",
+                 "kind: SNODE_DEACTIVATE operands: 2 index: 3"},
+                {"1", "2, 3, 4, 5"}),
+           // A list below each cell of a pointer.
+           Unit({"kind: STRUCT_FOR index: 5 blocks: 1",
+                 "kind: LOOP_INDEX type: 1 operands: 1 index: 1",
+                 "kind: SNODE_APPEND type: 1 operands: 2 index: 4",
+                 "kind: GLOBAL type: 2 operands: [3, 2] index: 5",
+                 "kind: SNODE_LENGTH type: 1 operands: 2 index: 5",
+                 "kind: SNODE_IS_ACTIVE type: 3 operands: [2, 3] index: 4",
+                 "kind: SNODE_DEACTIVATE operands: 2 index: 4", "kind: NO_ACTIVATE index: 5",
+                 "kind: BLOCK_LOCAL attributes: [5, 1]"},
+                {"1", "2, 3, 4, 5, 6, 7, 8, 9"}),
            // Dead code stands in no block.
            Unit({kInt, "kind: CONST type: 4", "kind: STORE operands: [9, 9]"}, {"1"}),
        }) {
@@ -221,7 +238,18 @@ TEST(CheckUnit, RefusesOneNode) {
       {{"kind: BLOCK_LOCAL attributes: -1"}, "does not exist"},
       {{kInt, "kind: ASSUME_IN_RANGE type: 1 operands: [1, 1]"}, "two attributes"},
       {{kFloat, "kind: SNODE_ACTIVATE operands: 1 index: 3"}, "no integer"},
-      {{"kind: SNODE_CLEAR index: 0"}, "another kind"},
+      {{"kind: SNODE_ACTIVATE index: 0"}, "another kind"},
+      {{"kind: SNODE_ACTIVATE index: 1"}, "no SNode"},
+      {{"kind: SNODE_ACTIVATE index: 3"}, "0 indices, not 1"},
+      {{kInt, "kind: SNODE_IS_ACTIVE type: 1 operands: 1 index: 3"}, "not 'u1'"},
+      {{kInt, "kind: SNODE_LENGTH type: 1 operands: 1 index: 3"}, "not dynamic"},
+      {{kInt, "kind: SNODE_LENGTH type: 2 operands: 1 index: 4"}, "not 'i32'"},
+      {{kInt, "kind: SNODE_APPEND type: 1 operands: [1, 1] index: 4"}, "2 indices, not 1"},
+      {{kInt, "kind: SNODE_DEACTIVATE operands: [1, 1] index: 4"}, "2 indices, not 1"},
+      {{kInt, "kind: SNODE_ACTIVATE operands: 1 index: 4"}, "1 indices, not 2"},
+      {{kInt, "kind: GLOBAL type: 2 operands: 1 index: 3"}, "is of"},
+      {{kInt, "kind: SNODE_ADDRESS type: 1 operands: 1 index: 3"}, "SNode itself"},
+      {{"kind: NO_ACTIVATE index: 0"}, "another kind"},
   };
   for (const auto& c : cases) ExpectBad(Flat(c.nodes), c.says);
 }
@@ -293,6 +321,7 @@ TEST(CheckUnit, RefusesTheRest) {
       {with("extent: 4", "extent: 4 } axes { axis: 0 extent: 1"), "out of range or order"},
       {with("extent: 4", "extent: 0"), "extent of 0"},
       {with("kind: SNODE_POINTER", "kind: SNODE_PLACE"), "kind 6"},
+      {with("chunk_size: 3", ""), "chunk size"},
       {with("kind: SNODE_POINTER", "kind: SNODE_DYNAMIC"), "chunk size"},
       {with("kind: SNODE_POINTER", "kind: SNODE_BITMASKED"), "mask at 0"},
       {with("kind: SNODE_POINTER", "parent: 1 kind: SNODE_POINTER"), "parent 1"},

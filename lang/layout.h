@@ -117,6 +117,9 @@ absl::Status CheckStorage(const proto::Storage& storage, const TreeParts& trees)
 absl::Status CheckTree(const proto::TreePart& tree);
 absl::Status CheckTreeStorage(const proto::Storage& storage, uint64_t elements,
                               const TreeParts& trees);
+// Which of the storage's indices reach the cells of its node's parent, ascending: what
+// SNODE_LENGTH and SNODE_APPEND take.
+std::vector<int> IndicesAbove(const proto::TreePart& tree, const proto::TreeStorage& storage);
 
 }  // namespace kiln
 

@@ -12,7 +12,10 @@ FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
   for (auto function : kernel.getBody().getOps<ir::FunctionOp>()) {
     int& facts = facts_[function.getNumber()];
     function.walk([&](mlir::Operation* op) {
-      if (llvm::isa<ir::GlobalOp, ir::TemporaryOp>(op)) facts |= kMemory;
+      if (llvm::isa<ir::GlobalOp, ir::ComponentOp, ir::TemporaryOp, ir::ActivateOp,
+                    ir::DeactivateOp, ir::IsActiveOp, ir::LengthOp, ir::AppendOp>(op)) {
+        facts |= kMemory;
+      }
       if (llvm::isa<ir::AtomicOp>(op)) facts |= kAtomics;
       if (llvm::isa<ir::AssertOp>(op)) facts |= kAsserts;
       auto call = llvm::dyn_cast<ir::CallOp>(op);

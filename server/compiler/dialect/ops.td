@@ -147,6 +147,8 @@ def Kiln_TreeAttr : AttrDef<Kiln_Dialect, "Tree"> {
     int64_t getLastSparse(int64_t node) const;
     // Product of the axis' extents on the path: how many indices reach the node's cells.
     int64_t getAxisExtent(int64_t node, int64_t axis) const;
+    // Whether a level on the path divides the axis.
+    bool divides(int64_t node, int64_t axis) const;
   }];
 }
 
@@ -172,6 +174,9 @@ def Kiln_TreeFieldAttr : Kiln_Storage<"TreeField", "tree_field"> {
     int64_t getComponentTree(int c) const { return getComponents()[3 * c]; }
     int64_t getComponentNode(int c) const { return getComponents()[3 * c + 1]; }
     int64_t getComponentOffset(int c) const { return getComponents()[3 * c + 2]; }
+    // Which of the indices reach the cells of the node's parent: what length, append and, of
+    // dynamic SNodes, deactivate take.
+    ::llvm::SmallVector<int> getIndicesAbove(TreeAttr tree) const;
   }];
 }
 
@@ -274,8 +279,8 @@ def Kiln_GlobalOp : Kiln_Op<"global", [Pure]> {
   let summary = "address of a component of a storage at indices (offset included, one per axis)";
   let description = [{
     In a tree the address is symbolic: what uses it says what becomes of inactive cells on
-    the way. A load sees zero there; everything else makes them active, unless
-    `no_activate`: then what it writes is lost.
+    the way. A load sees zero there, address_of the address of zeroes; everything else
+    makes them active, unless `no_activate`: then what it writes is lost.
   }];
   let arguments = (ins I64Attr:$storage, I64Attr:$component, Variadic<I32>:$indices,
                        UnitAttr:$no_activate);
@@ -312,7 +317,8 @@ def Kiln_ActivateOp : Kiln_SNodeOp<"activate", [MemoryEffects<[MemRead, MemWrite
 }
 
 def Kiln_DeactivateOp : Kiln_SNodeOp<"deactivate", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "makes a cell inactive, with all below it; of a dynamic SNode all cells of the container";
+  let summary = "makes a cell inactive, with all below it; of a dynamic SNode all of a container";
+  let description = [{ Of a dynamic SNode the indices are those above, as for length. }];
   let assemblyFormat = "$storage `[` $indices `]` attr-dict";
 }
 
@@ -322,16 +328,16 @@ def Kiln_IsActiveOp : Kiln_SNodeQueryOp<"is_active", [MemoryEffects<[MemRead]>],
 
 def Kiln_LengthOp : Kiln_SNodeQueryOp<"length", [MemoryEffects<[MemRead]>], I32> {
   let summary = "cells in use in the container of a dynamic SNode";
-  let description = [{ The indices are those above the SNode's own axis, in the storage's order. }];
+  let description = [{ The indices are TreeFieldAttr::getIndicesAbove of the storage's. }];
 }
 
 def Kiln_AppendOp : Kiln_SNodeQueryOp<"append", [MemoryEffects<[MemRead, MemWrite]>], I32> {
   let summary = "takes the next cell of a container of a dynamic SNode: its number; -1: it is full";
-  let description = [{ The indices are those above the SNode's own axis, in the storage's order. }];
+  let description = [{ The indices are TreeFieldAttr::getIndicesAbove of the storage's. }];
 }
 
 def Kiln_AddressOfOp : Kiln_Op<"address_of", [Pure]> {
-  let summary = "an address as a number";
+  let summary = "an address as a number; activates nothing";
   let arguments = (ins Kiln_Addr:$address);
   let results = (outs I64:$value);
   let assemblyFormat = "$address attr-dict `:` type($address)";

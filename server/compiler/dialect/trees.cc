@@ -33,6 +33,24 @@ int64_t TreeAttr::getAxisExtent(int64_t node, int64_t axis) const {
   return extent;
 }
 
+bool TreeAttr::divides(int64_t node, int64_t axis) const {
+  for (; node != 0; node = getNode(node).getParent()) {
+    for (int a = 0; a < getNode(node).getNumAxes(); ++a) {
+      if (getNode(node).getAxis(a) == axis) return true;
+    }
+  }
+  return false;
+}
+
+llvm::SmallVector<int> TreeFieldAttr::getIndicesAbove(TreeAttr tree) const {
+  const int64_t parent = tree.getNode(getNode()).getParent();
+  llvm::SmallVector<int> indices;
+  for (int i = 0; i < getNumAxes(); ++i) {
+    if (getAxis(i) >= 0 && tree.divides(parent, getAxis(i))) indices.push_back(i);
+  }
+  return indices;
+}
+
 // Parents come before their children, so every path ends at the root.
 static LogicalResult VerifyTree(KernelOp kernel, mlir::Attribute attribute) {
   auto tree = llvm::dyn_cast<TreeAttr>(attribute);
@@ -95,39 +113,29 @@ static TreeFieldAttr FieldOf(mlir::Operation* op, int64_t storage) {
   return {};
 }
 
-static SNodeKind KindOf(mlir::Operation* op, TreeFieldAttr field) {
-  return op->getParentOfType<KernelOp>()
-      .getTree(field.getTree())
-      .getNode(field.getNode())
-      .getKind();
-}
-
 template <typename Op>
-static LogicalResult VerifyCell(Op op) {
+static LogicalResult VerifySNodeOp(Op op) {
   TreeFieldAttr field = FieldOf(op, op.getStorage());
   if (!field) return mlir::failure();
-  if (op.getIndices().size() != static_cast<size_t>(field.getNumAxes())) {
-    return op.emitOpError("takes ") << field.getNumAxes() << " indices";
+  TreeAttr tree = op->template getParentOfType<KernelOp>().getTree(field.getTree());
+  SNodeAttr node = tree.getNode(field.getNode());
+  constexpr bool kOfList = std::is_same_v<Op, LengthOp> || std::is_same_v<Op, AppendOp>;
+  const bool dynamic = node.getKind() == SNodeKind::dynamic;
+  if (!node.isSparse() || (kOfList && !dynamic)) {
+    return op.emitOpError("does not fit an SNode of this kind");
   }
-  return mlir::success();
+  const bool above = kOfList || (dynamic && std::is_same_v<Op, DeactivateOp>);
+  const size_t indices =
+      above ? field.getIndicesAbove(tree).size() : static_cast<size_t>(field.getNumAxes());
+  if (op.getIndices().size() == indices) return mlir::success();
+  return op.emitOpError("takes ") << indices << " indices";
 }
 
-template <typename Op>
-static LogicalResult VerifyList(Op op) {
-  TreeFieldAttr field = FieldOf(op, op.getStorage());
-  if (!field) return mlir::failure();
-  if (KindOf(op, field) != SNodeKind::dynamic) return op.emitOpError("of an SNode not dynamic");
-  if (op.getIndices().size() + 1 != static_cast<size_t>(field.getNumAxes())) {
-    return op.emitOpError("takes ") << field.getNumAxes() - 1 << " indices";
-  }
-  return mlir::success();
-}
-
-LogicalResult ActivateOp::verify() { return VerifyCell(*this); }
-LogicalResult DeactivateOp::verify() { return VerifyCell(*this); }
-LogicalResult IsActiveOp::verify() { return VerifyCell(*this); }
-LogicalResult LengthOp::verify() { return VerifyList(*this); }
-LogicalResult AppendOp::verify() { return VerifyList(*this); }
+LogicalResult ActivateOp::verify() { return VerifySNodeOp(*this); }
+LogicalResult DeactivateOp::verify() { return VerifySNodeOp(*this); }
+LogicalResult IsActiveOp::verify() { return VerifySNodeOp(*this); }
+LogicalResult LengthOp::verify() { return VerifySNodeOp(*this); }
+LogicalResult AppendOp::verify() { return VerifySNodeOp(*this); }
 
 static LogicalResult VerifyOver(mlir::Operation* op, std::optional<int64_t> over,
                                 mlir::ValueRange indices) {
