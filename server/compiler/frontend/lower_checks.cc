@@ -8,20 +8,24 @@ namespace arith = mlir::arith;
 
 // assert 0 <= index - offset < extent on each axis; the values are indices and extents.
 void Lowering::CheckBounds(const Node& node, const Scalars& indices) {
+  CheckBounds(node, indices, llvm::to_vector(llvm::seq<int>(0, indices.size())));
+}
+
+void Lowering::CheckBounds(const Node& node, const Scalars& indices, llvm::ArrayRef<int> axes) {
   if (indices.empty()) return;
   const int storage = storages_.of_param[node.index()];
+  auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storages_.attributes[storage]);
   auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
   auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storages_.attributes[storage]);
   if (ndarray && ndarray.getClamp()) return;  // every index is fine
   Scalars values = indices;
   mlir::Value inside;
-  for (size_t axis = 0; axis < indices.size(); ++axis) {
+  for (auto [given, axis] : llvm::zip(indices, axes)) {
     mlir::Value extent = AxisExtent(storage, axis, b_.getI32Type());
     values.push_back(extent);
-    mlir::Value index = indices[axis];
-    if (dense && dense.getAxisOffset(axis) != 0) {
-      index = b_.create<mlir::arith::SubIOp>(loc_, index, Int32(dense.getAxisOffset(axis)));
-    }
+    mlir::Value index = given;
+    const int64_t offset = dense ? dense.getAxisOffset(axis) : tree ? tree.getAxisOffset(axis) : 0;
+    if (offset != 0) index = b_.create<mlir::arith::SubIOp>(loc_, index, Int32(offset));
     mlir::Value here =
         b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ult, index, extent);
     inside = inside ? b_.create<mlir::arith::AndIOp>(loc_, inside, here) : here;

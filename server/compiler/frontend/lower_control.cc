@@ -20,6 +20,9 @@ Scalars Lowering::DenseExtents(int storage, mlir::Type type) {
 }
 
 mlir::Value Lowering::AxisExtent(int storage, int axis, mlir::Type type) {
+  if (auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storages_.attributes[storage])) {
+    return Int(type, TreeOf(field).getAxisExtent(field.getNode(), field.getAxis(axis)));
+  }
   auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
   if (!dense) return b_.create<ir::ExtentOp>(loc_, type, storage, axis);
   mlir::Value extent;
@@ -154,10 +157,17 @@ void Lowering::RangeFor(const Node& node) {
 void Lowering::StructFor(const Node& node) {
   const int storage = storages_.of_param[node.index()];
   mlir::Type type = b_.getI32Type();
+  if (auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storages_.attributes[storage])) {
+    return TreeStructFor(node, storage, field);
+  }
   auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
   Scalars uppers;
+  llvm::SmallVector<std::pair<int64_t, int64_t>> levels;
   if (dense) {
     uppers = DenseExtents(storage, type);
+    for (int d = 0; d < dense.getNumDigits(); ++d) {
+      levels.push_back({dense.getDigitAxis(d), dense.getDigitExtent(d)});
+    }
   } else {
     auto ndarray = llvm::cast<ir::NdarrayAttr>(storages_.attributes[storage]);
     for (int64_t axis = 0; axis < ndarray.getAxes(); ++axis) {
@@ -171,28 +181,33 @@ void Lowering::StructFor(const Node& node) {
   const uint32_t id = node_;
   Nest(lowers, uppers, config, storage, node.blocks(0), [&](Scalars digits) {
     index_scalar_[id] = proto::I32;
-    indices_[id] = dense ? IndicesFromDigits(dense, digits) : digits;
+    indices_[id] =
+        dense ? AddOffsets(IndicesFromDigits(levels, dense.getAxes(), digits), dense.getOffset())
+              : digits;
   });
 }
 
-Scalars Lowering::IndicesFromDigits(ir::DenseAttr dense, const Scalars& digits) {
-  Scalars indices;
-  for (int64_t axis = 0; axis < dense.getAxes(); ++axis) {
-    mlir::Value index;
-    for (int d = 0; d < dense.getNumDigits(); ++d) {
-      if (dense.getDigitAxis(d) != axis) continue;
-      if (!index) {
-        index = digits[d];
-        continue;
-      }
-      index = b_.create<mlir::arith::MulIOp>(loc_, index, Int32(dense.getDigitExtent(d)));
-      index = b_.create<mlir::arith::AddIOp>(loc_, index, digits[d]);
+Scalars Lowering::IndicesFromDigits(llvm::ArrayRef<std::pair<int64_t, int64_t>> levels,
+                                    int64_t axes, const Scalars& digits) {
+  Scalars indices(axes);
+  for (auto [level, digit] : llvm::zip(levels, digits)) {
+    mlir::Value& index = indices[level.first];
+    if (index) {
+      index = b_.create<mlir::arith::MulIOp>(loc_, index, Int32(level.second));
+      index = b_.create<mlir::arith::AddIOp>(loc_, index, digit);
+    } else {
+      index = digit;
     }
+  }
+  for (mlir::Value& index : indices) {
     if (!index) index = Int32(0);
-    if (dense.getAxisOffset(axis) != 0) {
-      index = b_.create<mlir::arith::AddIOp>(loc_, index, Int32(dense.getAxisOffset(axis)));
-    }
-    indices.push_back(index);
+  }
+  return indices;
+}
+
+Scalars Lowering::AddOffsets(Scalars indices, llvm::ArrayRef<int64_t> offset) {
+  for (auto [index, start] : llvm::zip(indices, offset)) {
+    if (start != 0) index = b_.create<mlir::arith::AddIOp>(loc_, index, Int32(start));
   }
   return indices;
 }

@@ -119,12 +119,24 @@ Place Lowering::Reference(const Node& node) {
   return {root, 0, 1, {}};
 }
 
+// The address of a scalar; where it is one of several nodes' cells, chosen at run time, of a copy
+// that is written back.
+mlir::Value Lowering::ReferenceTo(const Place& place, llvm::SmallVectorImpl<Copy>* copies) {
+  if (!IsScattered(place)) return AddressOf(place, 0);
+  const Scalar scalar = (*place.root->scalars)[place.first];
+  mlir::Value local = b_.create<ir::LocalOp>(loc_, ir::AddrType::get(context_, TypeOf(scalar)));
+  b_.create<ir::StoreOp>(loc_, LoadAt(place, {}, scalar), local);
+  copies->push_back({&place, local});
+  return local;
+}
+
 Scalars Lowering::Call(const Node& node) {
   const proto::Function& callee = unit_.kernel().functions(static_cast<int>(node.index()));
   Scalars arguments;
+  llvm::SmallVector<Copy> copies;
   for (int i = 0; i < callee.params_size(); ++i) {
     if (callee.params(i).kind() == proto::Param::PARAM_REFERENCE) {
-      arguments.push_back(AddressOf(places_[node.operands(i)], 0));
+      arguments.push_back(ReferenceTo(places_[node.operands(i)], &copies));
     } else {
       arguments.append(Operand(node, i));
     }
@@ -136,6 +148,10 @@ Scalars Lowering::Call(const Node& node) {
   arguments.append(arrays);
   auto call =
       b_.create<ir::CallOp>(loc_, ResultTypes(callee, types_, context_), node.index(), arguments);
+  for (const Copy& copy : copies) {
+    mlir::Type type = llvm::cast<ir::AddrType>(copy.local.getType()).getPointee();
+    StoreAt(*copy.place, {}, b_.create<ir::LoadOp>(loc_, type, copy.local));
+  }
   Scalars pieces;
   auto scalar = call.getResults().begin();
   auto array = arrays.begin();

@@ -1,4 +1,6 @@
 // Locals, storages, and what reads and writes them.
+#include <tuple>
+
 #include "lang/check.h"
 #include "server/compiler/frontend/lowering.h"
 
@@ -112,16 +114,15 @@ Place Lowering::Global(const Node& node) {
   Root* root = roots_.back().get();
   root->scalars = &ScalarsOf(node.type());
   root->storage = storages_.of_param[node.index()];
-  for (uint32_t operand : node.operands()) {
-    root->indices.push_back(ConvertTo(proto::I32, ScalarOf(operand), values_[operand][0]));
-  }
+  root->indices = IndicesOf(node);
   if (unit_.options().debug() || unit_.options().check_bounds()) CheckBounds(node, root->indices);
   return {root, 0, root->scalars->size(), {}};
 }
 
 mlir::Value Lowering::StorageAddress(const Root& root, uint64_t component) {
   mlir::Type type = ir::AddrType::get(context_, TypeOf((*root.scalars)[component]));
-  return b_.create<ir::GlobalOp>(loc_, type, root.storage, component, root.indices);
+  return b_.create<ir::GlobalOp>(loc_, type, root.storage, component, root.indices,
+                                 storages_.no_activate[root.storage]);
 }
 
 mlir::Value Lowering::AddressOf(const Place& place, uint64_t scalar) {
@@ -152,15 +153,25 @@ bool Lowering::IsContiguous(int storage, uint64_t first, uint64_t count) {
   if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storages_.attributes[storage])) {
     return !ndarray.getSoa();
   }
-  auto dense = llvm::cast<ir::DenseAttr>(storages_.attributes[storage]);
+  auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
+  auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storages_.attributes[storage]);
+  // What holds the component, and where in it.
+  const auto home = [&](uint64_t i) -> std::tuple<int64_t, int64_t, int64_t> {
+    if (dense) return {0, dense.getComponentBase(i), dense.getComponentOffset(i)};
+    return {tree.getComponentTree(i), tree.getComponentNode(i), tree.getComponentOffset(i)};
+  };
   contiguous_.resize(storages_.attributes.size());
   std::vector<uint32_t>& run = contiguous_[storage];
-  const uint64_t components = dense.getTypes().size();
-  for (uint64_t i = run.size(); i < components; ++i) {
-    auto type = llvm::cast<mlir::TypeAttr>(dense.getTypes()[i]).getValue();
+  const mlir::ArrayAttr types = dense ? dense.getTypes() : tree.getTypes();
+  for (uint64_t i = run.size(); i < types.size(); ++i) {
+    auto type = llvm::cast<mlir::TypeAttr>(types[i]).getValue();
     const int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
-    const bool follows = i > 0 && dense.getComponentBase(i) == dense.getComponentBase(i - 1) &&
-                         dense.getComponentOffset(i) == dense.getComponentOffset(i - 1) + bytes;
+    bool follows = i > 0;
+    if (follows) {
+      auto before = home(i - 1);
+      std::get<2>(before) += bytes;
+      follows = home(i) == before;
+    }
     run.push_back(follows ? run.back() : i);
   }
   return run[first] == run[first + count - 1];
@@ -205,7 +216,57 @@ mlir::Value Lowering::DynamicAddress(const Place& place) {
   return b_.create<ir::ElementOp>(loc_, first.getType(), first, place.index);
 }
 
+// In a tree: an index chooses among components that are no array.
+bool Lowering::IsScattered(const Place& place) {
+  const int storage = place.root->storage;
+  return place.index && storage >= 0 &&
+         llvm::isa<ir::TreeFieldAttr>(storages_.attributes[storage]) &&
+         !IsContiguous(storage, place.first, place.count);
+}
+
+// Of scattered components each has a branch of its own: those not chosen must not become active.
+mlir::Value Lowering::Access(const Place& place, const Index& at, mlir::Type type,
+                             llvm::function_ref<mlir::Value(mlir::Value)> use) {
+  Place element = place;
+  if (at.value) element.index = at.value;
+  return IsScattered(element) ? AccessOneOf(element, 0, place.count, type, use)
+                              : use(AddressAt(place, at));
+}
+
+mlir::Value Lowering::AccessOneOf(const Place& place, uint64_t first, uint64_t count,
+                                  mlir::Type type,
+                                  llvm::function_ref<mlir::Value(mlir::Value)> use) {
+  if (count == 1) return use(StorageAddress(*place.root, place.first + first));
+  const uint64_t half = count / 2;
+  mlir::Value low = b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ult,
+                                                   place.index, Int32(first + half));
+  auto branch = b_.create<ir::IfOp>(loc_, type ? mlir::TypeRange(type) : mlir::TypeRange(), low);
+  mlir::OpBuilder::InsertionGuard guard(b_);
+  const auto arm = [&](mlir::Region& region, uint64_t from, uint64_t of) {
+    b_.setInsertionPointToStart(&region.emplaceBlock());
+    mlir::Value value = AccessOneOf(place, from, of, type, use);
+    b_.create<ir::YieldOp>(loc_, value ? mlir::ValueRange(value) : mlir::ValueRange());
+  };
+  arm(branch.getThenRegion(), first, half);
+  arm(branch.getElseRegion(), first + half, count - half);
+  return type ? branch.getResult(0) : mlir::Value();
+}
+
 // --- Memory ------------------------------------------------------------------------
+
+mlir::Value Lowering::LoadAt(const Place& place, const Index& at, Scalar scalar) {
+  mlir::Type type = TypeOf(scalar);
+  return Access(place, at, type, [&](mlir::Value address) -> mlir::Value {
+    return b_.create<ir::LoadOp>(loc_, type, address);
+  });
+}
+
+void Lowering::StoreAt(const Place& place, const Index& at, mlir::Value value) {
+  Access(place, at, {}, [&](mlir::Value address) -> mlir::Value {
+    b_.create<ir::StoreOp>(loc_, value, address);
+    return {};
+  });
+}
 
 Scalars Lowering::LoadPieces(TypeId id, const Place& place) {
   const Type& type = types_[id];
@@ -219,11 +280,9 @@ Scalars Lowering::LoadPieces(TypeId id, const Place& place) {
     }
     return out;
   }
-  const auto load = [&](const Index& at) {
-    return b_.create<ir::LoadOp>(loc_, TypeOf(type.scalar), AddressAt(place, at));
-  };
+  const auto load = [&](const Index& at) { return LoadAt(place, at, type.scalar); };
   if (place.index) {
-    out.push_back(b_.create<ir::LoadOp>(loc_, TypeOf(type.scalar), DynamicAddress(place)));
+    out.push_back(load({}));
   } else if (IsLarge(type)) {
     out.push_back(NewArray(type.scalar, place.count));
     Repeat(place.count, [&](const Index& at) {
@@ -252,13 +311,10 @@ void Lowering::StorePieces(TypeId id, const Place& place, llvm::ArrayRef<mlir::V
       member.first += member.count;
     }
   } else if (place.index) {
-    b_.create<ir::StoreOp>(loc_, next(), DynamicAddress(place));
+    StoreAt(place, {}, next());
   } else if (IsLarge(type)) {
     mlir::Value from = next();
-    Repeat(place.count, [&](const Index& at) {
-      mlir::Value value = LoadFrom(from, at);
-      b_.create<ir::StoreOp>(loc_, value, AddressAt(place, at));
-    });
+    Repeat(place.count, [&](const Index& at) { StoreAt(place, at, LoadFrom(from, at)); });
   } else {
     for (uint64_t i = 0; i < place.count; ++i) {
       b_.create<ir::StoreOp>(loc_, next(), AddressOf(place, i));
@@ -286,17 +342,18 @@ void Lowering::Store(const Node& node) {
 Scalars Lowering::Atomic(const Node& node) {
   const Place& place = places_[node.operands(0)];
   const Type& type = types_[node.type()];
-  const auto atomic = [&](const Index& at, mlir::Value address) {
+  const auto atomic = [&](const Index& at) {
     mlir::Value value = ElementAt(node.operands(1), at);
-    return b_.create<ir::AtomicOp>(loc_, TypeOf(type.scalar), KindOf(node.op(), type.scalar), value,
-                                   address);
+    return Access(place, at, TypeOf(type.scalar), [&](mlir::Value address) -> mlir::Value {
+      return b_.create<ir::AtomicOp>(loc_, TypeOf(type.scalar), KindOf(node.op(), type.scalar),
+                                     value, address);
+    });
   };
-  if (place.index) return {atomic({}, DynamicAddress(place))};
+  if (place.index) return {atomic({})};
   Scalars out;
   if (!IsLarge(type)) {
     for (uint64_t i = 0; i < place.count; ++i) {
-      const Index at{i, {}, {}, {}};
-      out.push_back(atomic(at, AddressOf(place, i)));
+      out.push_back(atomic({i, {}, {}, {}}));
     }
     return out;
   }
@@ -305,7 +362,7 @@ Scalars Lowering::Atomic(const Node& node) {
   if (ReadsElsewhere(node.operands(1), place, false)) Settle(node.operands(1));
   if (uses_[node_] > 0) out.push_back(NewArray(type.scalar, place.count));
   RepeatOver(type, HasPick(node.operands(1)), [&](const Index& at) {
-    mlir::Value old = atomic(at, AddressAt(place, at));
+    mlir::Value old = atomic(at);
     if (!out.empty()) b_.create<ir::StoreOp>(loc_, old, ElementOf(out[0], at));
   });
   return out;

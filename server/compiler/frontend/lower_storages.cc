@@ -1,5 +1,7 @@
 // Storage descriptors become attributes of the kernel.
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "server/compiler/frontend/lowering.h"
@@ -59,6 +61,35 @@ mlir::Attribute Dense(const proto::DenseStorage& dense, int slot, int alias, boo
                             Numbers(base_strides, context), alias, read_only);
 }
 
+mlir::Attribute Tree(const proto::TreePart& tree, int slot, mlir::MLIRContext* context) {
+  llvm::SmallVector<ir::SNodeAttr> nodes;
+  for (const proto::TreeNode& node : tree.nodes()) {
+    llvm::SmallVector<int64_t> axes;
+    for (const proto::Axis& axis : node.axes()) {
+      axes.append({axis.axis(), static_cast<int64_t>(axis.extent())});
+    }
+    nodes.push_back(ir::SNodeAttr::get(context, static_cast<ir::SNodeKind>(node.kind()),
+                                       node.parent(), Numbers(axes, context), node.cell_bytes(),
+                                       node.offset(), node.mask_offset(), node.chunk_size()));
+  }
+  return ir::TreeAttr::get(context, slot, nodes);
+}
+
+mlir::Attribute TreeField(const proto::TreeStorage& tree, int alias, bool read_only,
+                          const std::vector<Scalar>& scalars, mlir::MLIRContext* context) {
+  const llvm::SmallVector<int64_t> axes(tree.axes().begin(), tree.axes().end()),
+      offset(tree.index_offset().begin(), tree.index_offset().end());
+  llvm::SmallVector<int64_t> components;
+  for (const proto::TreeComponent& component : tree.components()) {
+    components.append(
+        {component.tree(), component.node(), static_cast<int64_t>(component.bit_offset() / 8)});
+  }
+  return ir::TreeFieldAttr::get(
+      context, tree.tree(), tree.node(), Numbers(axes, context), Numbers(offset, context),
+      TypeArray(components.empty() ? std::vector<Scalar>() : scalars, context),
+      Numbers(components, context), alias, read_only);
+}
+
 bool IsQuantised(const proto::Storage& storage) {
   if (storage.element().has_quant() && storage.element().quant().kind() != 0) return true;
   for (const proto::Component& component : storage.dense().components()) {
@@ -67,27 +98,50 @@ bool IsQuantised(const proto::Storage& storage) {
   return false;
 }
 
-// Alias sets of the parameters: the storage's own; parameters that name one storage
-// share one that no storage states.
-std::vector<int> AliasSets(const proto::CompileUnit& unit) {
-  std::vector<int> sets;
-  std::set<uint32_t> once, twice;
-  uint32_t highest = 0;
+// For each storage the first one that it may overlap: storages of one alias set, and fields in
+// trees that share components.
+std::vector<uint32_t> FirstOverlapping(const proto::CompileUnit& unit) {
+  std::vector<uint32_t> first;
+  const auto find = [&](uint32_t storage) {
+    while (first[storage] != storage) storage = first[storage];
+    return storage;
+  };
+  std::map<std::tuple<uint32_t, uint32_t, uint64_t>, uint32_t> owners;
+  std::map<uint32_t, uint32_t> sets;
   for (const proto::Storage& storage : unit.storages()) {
-    highest = std::max(highest, storage.alias_set());
+    const uint32_t number = first.size();
+    first.push_back(number);
+    const auto join = [&](uint32_t other) {
+      const uint32_t a = find(number), b = find(other);
+      first[std::max(a, b)] = std::min(a, b);
+    };
+    if (storage.alias_set() != 0) join(sets.emplace(storage.alias_set(), number).first->second);
+    for (const proto::TreeComponent& component : storage.tree().components()) {
+      const auto key = std::make_tuple(component.tree(), component.node(), component.bit_offset());
+      join(owners.emplace(key, number).first->second);
+    }
+  }
+  for (uint32_t& storage : first) storage = find(storage);
+  return first;
+}
+
+// Alias sets of the parameters. Parameters of storages that may overlap, or of one storage, share
+// a set; others that state a set keep it.
+std::vector<int> AliasSets(const proto::CompileUnit& unit) {
+  const std::vector<uint32_t> first = FirstOverlapping(unit);
+  std::set<uint32_t> once, twice;
+  for (int s = 0; s < unit.storages_size(); ++s) {
+    if (unit.storages(s).alias_set() != 0) twice.insert(first[s]);
   }
   for (const proto::Param& param : unit.kernel().body().params()) {
     if (param.kind() != proto::Param::PARAM_STORAGE) continue;
-    if (!once.insert(param.storage()).second) twice.insert(param.storage());
+    if (!once.insert(first[param.storage()]).second) twice.insert(first[param.storage()]);
   }
+  std::vector<int> sets;
   for (const proto::Param& param : unit.kernel().body().params()) {
-    if (param.kind() != proto::Param::PARAM_STORAGE) {
-      sets.push_back(0);
-      continue;
-    }
-    int set = unit.storages(param.storage()).alias_set();
-    if (set == 0 && twice.count(param.storage()) > 0) set = highest + 1 + param.storage();
-    sets.push_back(set);
+    const bool shared =
+        param.kind() == proto::Param::PARAM_STORAGE && twice.count(first[param.storage()]) > 0;
+    sets.push_back(shared ? 1 + static_cast<int>(first[param.storage()]) : 0);
   }
   return sets;
 }
@@ -109,13 +163,42 @@ absl::Status CheckAccesses(const proto::CompileUnit& unit, const ReachedNodes& n
       if (type == 0) type = node.type();
       const uint64_t scalars = types.NumScalars(node.type());
       if (type != node.type() ||
-          (storage.has_dense() && scalars != uint64_t(storage.dense().components_size()))) {
+          (storage.has_dense() && scalars != uint64_t(storage.dense().components_size())) ||
+          (storage.has_tree() && scalars != uint64_t(storage.tree().components_size()))) {
         return absl::InvalidArgumentError(
             absl::StrCat("node ", id, " (global): its type is not that of its storage"));
       }
     }
   }
   return absl::OkStatus();
+}
+
+// By position: whether NO_ACTIVATE names the storage, or an SNode above a component of it.
+static std::vector<bool> NotActivating(const proto::CompileUnit& unit, const ReachedNodes& nodes,
+                                       const LoweredStorages& storages) {
+  std::vector<bool> out(storages.attributes.size());
+  const auto mark = [&](int named) {
+    out[named] = true;
+    auto snode = llvm::dyn_cast<ir::TreeFieldAttr>(storages.attributes[named]);
+    if (!snode || snode.getNumComponents() > 0) return;
+    for (size_t s = 0; s < out.size(); ++s) {
+      auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storages.attributes[s]);
+      for (int c = 0; field && c < field.getNumComponents(); ++c) {
+        if (field.getComponentTree(c) != snode.getTree()) continue;
+        auto tree = llvm::cast<ir::TreeAttr>(storages.trees[snode.getTree()]);
+        if (llvm::is_contained(tree.getPath(field.getComponentNode(c)), snode.getNode())) {
+          out[s] = true;
+        }
+      }
+    }
+  };
+  for (size_t function = 0; function < nodes.size(); ++function) {
+    for (uint32_t id : nodes[function]) {
+      const proto::Node& node = FunctionAt(unit, function).nodes(id);
+      if (node.kind() == proto::NO_ACTIVATE) mark(storages.of_param[node.index()]);
+    }
+  }
+  return out;
 }
 
 LoweredStorages LowerStorages(const proto::CompileUnit& unit, const ReachedNodes& nodes,
@@ -131,10 +214,12 @@ LoweredStorages LowerStorages(const proto::CompileUnit& unit, const ReachedNodes
     const proto::Storage& storage = unit.storages(body.params(p).storage());
     const int slot = layout.first_slot[p];
     const std::vector<Scalar> scalars = ComponentScalars(unit, nodes, types, p, storage.element());
-    if (storage.has_tree()) {
-      out.unsupported = "a field in a sparse tree";
-    } else if (IsQuantised(storage)) {
+    if (IsQuantised(storage)) {
       out.unsupported = "a quantised field";
+    } else if (storage.has_tree()) {
+      out.of_param.back() = attributes.size();
+      attributes.push_back(
+          TreeField(storage.tree(), aliases[p], storage.read_only(), scalars, context));
     } else {
       out.of_param.back() = attributes.size();
       const proto::NdarrayStorage& ndarray = storage.ndarray();
@@ -147,6 +232,12 @@ LoweredStorages LowerStorages(const proto::CompileUnit& unit, const ReachedNodes
     }
   }
   out.attributes = mlir::ArrayAttr::get(context, attributes);
+  llvm::SmallVector<mlir::Attribute> trees;
+  for (int t = 0; t < unit.trees_size(); ++t) {
+    trees.push_back(Tree(unit.trees(t), layout.tree_slot[t], context));
+  }
+  if (!trees.empty()) out.trees = mlir::ArrayAttr::get(context, trees);
+  out.no_activate = NotActivating(unit, nodes, out);
   return out;
 }
 

@@ -20,7 +20,6 @@ bool WritesMemory(const proto::Node& node) {
     case proto::INTERNAL_CALL:
     case proto::SNODE_APPEND:
     case proto::SNODE_DEACTIVATE:
-    case proto::SNODE_CLEAR:
       return true;
     default:
       return node.blocks_size() > 0;
@@ -130,7 +129,7 @@ mlir::Value Lowering::ElementAt(uint32_t id, const Index& at) {
   mlir::Value value;
   if (node.kind() == proto::LOAD) {
     const Place& place = places_[node.operands(0)];
-    value = b_.create<ir::LoadOp>(loc_, TypeOf(ScalarOf(id)), AddressAt(place, at));
+    value = LoadAt(place, at, ScalarOf(id));
   } else if (node.kind() == proto::PARAM) {
     value = b_.create<ir::ArgumentOp>(loc_, TypeOf(ScalarOf(id)),
                                       layout_.first_slot[node.index()] + at.number, at.value);
@@ -252,7 +251,8 @@ bool Lowering::MayAlias(int a, int b) const {
   const auto set_of = [&](int storage) {
     auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
     auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storages_.attributes[storage]);
-    return dense ? dense.getAlias() : ndarray ? ndarray.getAlias() : 0;
+    auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storages_.attributes[storage]);
+    return dense ? dense.getAlias() : ndarray ? ndarray.getAlias() : tree ? tree.getAlias() : 0;
   };
   return set_of(a) != 0 && set_of(a) == set_of(b);
 }
@@ -261,10 +261,8 @@ void Lowering::StoreTensor(const Place& place, uint32_t id) {
   if (ReadsElsewhere(id, place, false)) Settle(id);
   const Node& node = function_.nodes(id);
   if (deferred_[id]) SettlePicked(node);
-  RepeatOver(types_[node.type()], HasPick(id), [&](const Index& at) {
-    mlir::Value value = ElementAt(id, at);
-    b_.create<ir::StoreOp>(loc_, value, AddressAt(place, at));
-  });
+  RepeatOver(types_[node.type()], HasPick(id),
+             [&](const Index& at) { StoreAt(place, at, ElementAt(id, at)); });
 }
 
 // --- Reductions and products -------------------------------------------------------

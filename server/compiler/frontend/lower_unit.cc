@@ -35,14 +35,14 @@ std::vector<uint32_t> NodesInOrder(const proto::Function& function) {
 }
 
 ir::KernelOp MakeKernel(const proto::CompileUnit& unit, const ArgumentLayout& layout,
-                        mlir::ArrayAttr storages, mlir::ModuleOp module) {
+                        const LoweredStorages& storages, mlir::ModuleOp module) {
   mlir::OpBuilder builder(module.getBodyRegion());
   llvm::SmallVector<mlir::Attribute> results;
   for (Scalar result : layout.results) {
     results.push_back(mlir::TypeAttr::get(ValueType(builder.getContext(), result)));
   }
   auto kernel = builder.create<ir::KernelOp>(
-      module.getLoc(), "kernel", mlir::ArrayAttr(), storages, builder.getArrayAttr(results),
+      module.getLoc(), "kernel", storages.trees, storages.attributes, builder.getArrayAttr(results),
       unit.options().fast_math(), unit.options().debug(), mlir::IntegerAttr());
   kernel.getBodyRegion().emplaceBlock();
   return kernel;
@@ -70,7 +70,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
     diagnostics->push_back(NotSupported(0, "differentiating a kernel"));
     return module;
   }
-  ir::KernelOp kernel = MakeKernel(unit, layout, storages.attributes, *module);
+  ir::KernelOp kernel = MakeKernel(unit, layout, storages, *module);
   const auto builder = mlir::OpBuilder::atBlockEnd(&kernel.getBodyRegion().front());
   for (uint32_t number = 1; number < nodes.size(); ++number) {
     LowerFunction(unit, number, types, layout, storages, nodes[number], builder, diagnostics);
@@ -193,18 +193,16 @@ void Lowering::LowerNode(uint32_t id) {
       return Print(node);
     case proto::ASSERT:
       return Assert(node);
-    // Hints, and what needs no work where every ancestor is dense.
+    // Hints: memory of a CPU needs no copies near it, and no_activate is the storage's.
     case proto::NODE_NONE:
     case proto::BLOCK_LOCAL:
     case proto::CACHE_READ_ONLY:
     case proto::NO_ACTIVATE:
-    case proto::SNODE_ACTIVATE:
     case proto::CHECKPOINT_BIT:
       return;
     case proto::REFERENCE:
       places_[id] = Reference(node);
       return;
-    case proto::SNODE_ALLOCATE:
     case proto::SHARED_ARRAY: {
       Unsupported(std::string("'") + FindNode(node.kind())->spelling + "'");
       // A local to go on with, so that more can be found.

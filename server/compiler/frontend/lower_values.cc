@@ -56,8 +56,12 @@ Scalars Lowering::LowerValue(const Node& node) {
     case proto::ASSUME_IN_RANGE:
     case proto::LOOP_UNIQUE:
       return Operand(node, 0);
+    case proto::SNODE_ACTIVATE:
+    case proto::SNODE_DEACTIVATE:
     case proto::SNODE_IS_ACTIVE:
-      return {EmitConstant(b_, loc_, types_[node.type()].scalar, 1)};
+    case proto::SNODE_LENGTH:
+    case proto::SNODE_APPEND:
+      return SNodeOp(node);
     default: {
       Unsupported(std::string("'") + FindNode(node.kind())->spelling + "'");
       // Something to go on with, so that more can be found.
@@ -288,22 +292,6 @@ Scalars Lowering::Random(const Node& node) {
 Scalars Lowering::Shape(const Node& node) {
   const int axis = node.attributes_size() > 0 ? node.attributes(0) : 0;
   return {AxisExtent(storages_.of_param[node.index()], axis, TypeOf(types_[node.type()].scalar))};
-}
-
-// Where a field's element lies, as a number.
-Scalars Lowering::AddressNumber(const Node& node) {
-  Root root;
-  root.storage = storages_.of_param[node.index()];
-  for (uint32_t operand : node.operands()) {
-    root.indices.push_back(ConvertTo(proto::I32, ScalarOf(operand), values_[operand][0]));
-  }
-  if (unit_.options().debug() || unit_.options().check_bounds()) CheckBounds(node, root.indices);
-  const uint32_t storage = function_.params(node.index()).storage();
-  const mlir::Type element = TypeOf(unit_.storages(storage).element().scalar());
-  const mlir::Type type = ir::AddrType::get(context_, element);
-  mlir::Value address =
-      b_.create<ir::GlobalOp>(loc_, type, root.storage, /*component=*/0, root.indices);
-  return {b_.create<ir::AddressOfOp>(loc_, b_.getI64Type(), address)};
 }
 
 }  // namespace kiln

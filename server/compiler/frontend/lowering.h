@@ -67,8 +67,10 @@ struct Place {
 // position of each parameter's (-1: none). lower_storages.cc.
 struct LoweredStorages {
   mlir::ArrayAttr attributes;
+  mlir::ArrayAttr trees;  // null: the unit has none
   std::vector<int> of_param;
-  std::string unsupported;  // what the compiler cannot do; empty: nothing
+  std::vector<bool> no_activate;  // by position: accesses make no cell active
+  std::string unsupported;        // what the compiler cannot do; empty: nothing
 };
 // The nodes of the body, then of each function, that blocks reach, in program order.
 using ReachedNodes = std::vector<std::vector<uint32_t>>;
@@ -121,7 +123,13 @@ class Lowering {
   Scalars GetMember(const Node& node);
   Scalars Random(const Node& node);
   Scalars Shape(const Node& node);
+
+  // lower_snodes.cc: trees.
+  Scalars SNodeOp(const Node& node);
   Scalars AddressNumber(const Node& node);
+  Scalars IndicesOf(const Node& node);
+  ir::TreeAttr TreeOf(ir::TreeFieldAttr field) const;
+  void TreeStructFor(const Node& node, int storage, ir::TreeFieldAttr field);
 
   // lower_tensors.cc: large tensors.
   void FindDeferred(uint32_t block);
@@ -144,7 +152,12 @@ class Lowering {
   Scalars MatmulInLoops(const Node& node);
 
   // lower_function.cc
+  struct Copy {
+    const Place* place;
+    mlir::Value local;
+  };
   Place Reference(const Node& node);
+  mlir::Value ReferenceTo(const Place& place, llvm::SmallVectorImpl<Copy>* copies);
   Scalars Call(const Node& node);
   void ReturnFromFunction(const Node& node);
 
@@ -162,6 +175,15 @@ class Lowering {
   mlir::Value AddressOf(const Place& place, uint64_t scalar);
   mlir::Value AddressAt(const Place& place, const Index& at);
   mlir::Value DynamicAddress(const Place& place);
+  bool IsScattered(const Place& place);
+  // Has `use` make the access to element `at` of a place, and answers its value, of `type`;
+  // null: it has none.
+  mlir::Value Access(const Place& place, const Index& at, mlir::Type type,
+                     llvm::function_ref<mlir::Value(mlir::Value)> use);
+  mlir::Value AccessOneOf(const Place& place, uint64_t first, uint64_t count, mlir::Type type,
+                          llvm::function_ref<mlir::Value(mlir::Value)> use);
+  mlir::Value LoadAt(const Place& place, const Index& at, Scalar scalar);
+  void StoreAt(const Place& place, const Index& at, mlir::Value value);
   mlir::Value SelectedAddress(const Place& place);
   bool HasUnevenStrides(int storage, const Place& place);
   mlir::Value StorageAddress(const Root& root, uint64_t component);
@@ -172,6 +194,8 @@ class Lowering {
 
   // lower_checks.cc: what debug mode asserts, at the node that is checked.
   void CheckBounds(const Node& node, const Scalars& indices);
+  // The same where not all indices of the storage are given: `axes` says which.
+  void CheckBounds(const Node& node, const Scalars& indices, llvm::ArrayRef<int> axes);
   void CheckElement(const Node& node, const std::vector<uint32_t>& shape);
   void CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y);
   mlir::Value ToInt64(Scalar scalar, mlir::Value x);
@@ -199,7 +223,11 @@ class Lowering {
                   llvm::function_ref<void(Scalars)> enter);
   void ParallelNest(const Scalars& lowers, const Scalars& uppers, const proto::LoopConfig& config,
                     int over, uint32_t block, llvm::function_ref<void(Scalars)> enter);
-  Scalars IndicesFromDigits(ir::DenseAttr dense, const Scalars& digits);
+  // The indices of a field without sparse levels from its digits: of each digit the axis (of
+  // `axes`) and the extent.
+  Scalars IndicesFromDigits(llvm::ArrayRef<std::pair<int64_t, int64_t>> levels, int64_t axes,
+                            const Scalars& digits);
+  Scalars AddOffsets(Scalars indices, llvm::ArrayRef<int64_t> offset);
   // The pieces of the operands from `first` on, and how many scalars each has.
   Scalars AllOperands(const Node& node, int first, mlir::DenseI64ArrayAttr* counts);
 
