@@ -65,6 +65,7 @@ bool ParseAxis(mlir::Value index, ir::ParallelForOp loop, OwnCell::Axis* out) {
   if (!low || !high || low.getOwner() != &loop.getBodyRegion().front()) return false;
   const unsigned dimension = low.getArgNumber();
   int64_t radix, lower, upper;
+  if (loop.isSparse()) return false;
   if (!IsConstant(high.getRhs(), &radix) || !IsConstant(loop.getLowers()[dimension], &lower) ||
       !IsConstant(loop.getUppers()[dimension], &upper) || lower != 0 || upper > radix) {
     return false;
@@ -72,16 +73,6 @@ bool ParseAxis(mlir::Value index, ir::ParallelForOp loop, OwnCell::Axis* out) {
   if (!ParseAxis(high.getLhs(), loop, out) || out->offset != 0) return false;
   out->digits.push_back(dimension);
   return true;
-}
-
-// Whether different indices on the axis are different cells.
-bool IsInjective(mlir::Attribute storage, int64_t axis) {
-  if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storage)) return !ndarray.getClamp();
-  auto dense = llvm::cast<ir::DenseAttr>(storage);
-  for (int d = 0; d < dense.getNumDigits(); ++d) {
-    if (dense.getDigitAxis(d) == axis) return true;
-  }
-  return false;
 }
 
 // Whether the address is a cell of the iteration's own.
@@ -92,13 +83,13 @@ bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
   auto component = address.getDefiningOp<ir::ComponentOp>();
   if (!global && !component) return false;
   auto kernel = loop->getParentOfType<ir::KernelOp>();
-  mlir::Attribute storage =
-      kernel.getStorages()[global ? global.getStorage() : component.getStorage()];
-  llvm::SmallVector<bool> seen(loop.getLowers().size());
+  const int64_t storage = global ? global.getStorage() : component.getStorage();
+  const int64_t first = global ? global.getComponent() : component.getFirst();
+  llvm::SmallVector<bool> seen(loop.getBody().getNumArguments());
   for (mlir::Value index : global ? global.getIndices() : component.getIndices()) {
     const int64_t axis = out->axes.size();
     if (!ParseAxis(index, loop, &out->axes.emplace_back())) return false;
-    if (!IsInjective(storage, axis)) continue;
+    if (!Distinguishes(kernel, storage, first, axis)) continue;
     for (unsigned dimension : out->axes.back().digits) seen[dimension] = true;
   }
   return llvm::all_of(seen, [](bool b) { return b; });

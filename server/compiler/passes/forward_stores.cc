@@ -8,8 +8,9 @@
 // known before them; loops from what is left of it once all writes of their body are
 // taken off. Other threads' plain writes are races, so they forbid nothing; atomics
 // count as writes; a call writes where its references point, and to all but locals if
-// it touches memory at all. Two addresses are the same where they are one value, so run CSE
-// before.
+// it touches memory at all; deactivating cells changes what lies below. What is stored where
+// nothing may be activated may be lost, so it is not known. Two addresses are the same where they
+// are one value, so run CSE before.
 #include <algorithm>
 #include <vector>
 
@@ -87,12 +88,15 @@ class Forwarding {
       }
     } else if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) {
       known->Forget(store.getAddress());
-      known->Add(store.getAddress(), store.getValue());
+      ir::GlobalOp in_tree = GlobalInTree(store.getAddress());
+      if (!in_tree || !in_tree.getNoActivate()) known->Add(store.getAddress(), store.getValue());
     } else if (mlir::Value address = WrittenAddress(&op)) {
       known->Forget(address);
     } else if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {
       if (functions_.TouchesMemory(call)) known->ForgetAllButLocals();
       for (mlir::Value argument : ReferenceArguments(call)) known->Forget(argument);
+    } else if (llvm::isa<ir::DeactivateOp>(op)) {
+      known->ForgetAllButLocals();
     } else if (llvm::isa<ir::FunctionOp>(op)) {
       Run(op.getRegion(0), {});
     } else if (op.getNumRegions() > 0) {
@@ -115,6 +119,7 @@ class Forwarding {
     };
     op.walk([&](mlir::Operation* inner) {
       if (mlir::Value address = WrittenAddress(inner)) add(ClassOf(address));
+      if (llvm::isa<ir::DeactivateOp>(inner)) add({});
       auto call = llvm::dyn_cast<ir::CallOp>(inner);
       if (!call) return;
       if (functions_.TouchesMemory(call)) add({});

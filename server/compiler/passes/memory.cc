@@ -13,6 +13,7 @@ MemoryClass StorageClass(mlir::Operation* access, int64_t number, int64_t compon
   int64_t alias = 0;
   if (auto dense = llvm::dyn_cast<ir::DenseAttr>(storage)) alias = dense.getAlias();
   if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storage)) alias = ndarray.getAlias();
+  if (auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storage)) alias = tree.getAlias();
   if (alias != 0) return {MemoryClass::kAliasSet, alias};
   return {MemoryClass::kStorage, number, component};
 }
@@ -72,6 +73,21 @@ bool MayOverlap(const MemoryClass& a, const MemoryClass& b) {
   return a.component == b.component || a.component < 0 || b.component < 0;
 }
 
+bool Distinguishes(ir::KernelOp kernel, int64_t number, int64_t component, int64_t axis) {
+  mlir::Attribute storage = kernel.getStorages()[number];
+  if (auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storage)) {
+    const int64_t physical = tree.getAxis(axis);
+    return physical >= 0 && kernel.getTree(tree.getComponentTree(component))
+                                .divides(tree.getComponentNode(component), physical);
+  }
+  if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storage)) return !ndarray.getClamp();
+  auto dense = llvm::cast<ir::DenseAttr>(storage);
+  for (int d = 0; d < dense.getNumDigits(); ++d) {
+    if (dense.getDigitAxis(d) == axis) return true;
+  }
+  return false;
+}
+
 bool MayAlias(mlir::Value a, mlir::Value b) {
   return MayOverlap(ClassOf(a), ClassOf(b)) && MayBeSame(a, b);
 }
@@ -79,10 +95,14 @@ bool MayAlias(mlir::Value a, mlir::Value b) {
 bool MayBeSame(mlir::Value a, mlir::Value b) {
   auto x = a.getDefiningOp<ir::GlobalOp>(), y = b.getDefiningOp<ir::GlobalOp>();
   if (!x || !y || x.getStorage() != y.getStorage()) return true;
-  for (auto [i, j] : llvm::zip(x.getIndices(), y.getIndices())) {
-    const auto [base_i, number_i] = SplitIndex(i);
-    const auto [base_j, number_j] = SplitIndex(j);
-    if (base_i == base_j && number_i != number_j) return false;
+  auto kernel = x->getParentOfType<ir::KernelOp>();
+  for (size_t axis = 0; axis < x.getIndices().size(); ++axis) {
+    const auto [base_i, number_i] = SplitIndex(x.getIndices()[axis]);
+    const auto [base_j, number_j] = SplitIndex(y.getIndices()[axis]);
+    if (base_i == base_j && number_i != number_j &&
+        Distinguishes(kernel, x.getStorage(), x.getComponent(), axis)) {
+      return false;
+    }
   }
   return true;
 }
@@ -92,6 +112,14 @@ mlir::Value WrittenAddress(mlir::Operation* op) {
   if (auto zero = llvm::dyn_cast<ir::ZeroOp>(op)) return zero.getAddress();
   if (auto atomic = llvm::dyn_cast<ir::AtomicOp>(op)) return atomic.getAddress();
   return {};
+}
+
+ir::GlobalOp GlobalInTree(mlir::Value address) {
+  while (auto element = address.getDefiningOp<ir::ElementOp>()) address = element.getArray();
+  auto global = address.getDefiningOp<ir::GlobalOp>();
+  if (!global) return {};
+  auto kernel = global->getParentOfType<ir::KernelOp>();
+  return kernel.getTreeField(global.getStorage()) ? global : ir::GlobalOp();
 }
 
 llvm::SmallVector<mlir::Value, 2> ReferenceArguments(ir::CallOp call) {

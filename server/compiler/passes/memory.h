@@ -22,12 +22,17 @@ struct MemoryClass {
 
 MemoryClass ClassOf(mlir::Value address);
 bool MayOverlap(const MemoryClass& a, const MemoryClass& b);
+// Whether different indices on an axis of a storage are different cells of a component.
+bool Distinguishes(ir::KernelOp kernel, int64_t storage, int64_t component, int64_t axis);
 // Of two addresses whose classes overlap: false where indices differ by a constant.
 bool MayBeSame(mlir::Value a, mlir::Value b);
 bool MayAlias(mlir::Value a, mlir::Value b);
 
 // The address that an op reads, writes or both; null for other ops.
 mlir::Value WrittenAddress(mlir::Operation* op);
+
+// The access to a storage in a tree that an address is part of; null: it is none.
+ir::GlobalOp GlobalInTree(mlir::Value address);
 
 // The addresses that a call passes: the callee may read and write there.
 llvm::SmallVector<mlir::Value, 2> ReferenceArguments(ir::CallOp call);

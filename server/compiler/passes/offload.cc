@@ -8,6 +8,8 @@
 // arithmetic on them are computed again where they are used; other values, and locals,
 // live in the launch's temporaries. Bounds read only values stored by earlier tasks,
 // so that they can be computed again at any time. Functions stay as they are, first.
+// A loop over the active cells of a tree gets a task that lists them before it, unless an earlier
+// list still holds; a task that makes cells inactive gets one after it that takes them back.
 // A return within a branch sets a flag in the temporaries, by which later tasks do nothing.
 //
 // Needs: structured level, parallel loops only directly in the kernel. Leaves: only
@@ -18,7 +20,9 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/cost.h"
+#include "server/compiler/passes/memory.h"
 #include "server/compiler/passes/passes.h"
 
 namespace kiln {
@@ -44,6 +48,119 @@ bool IsRematerialised(mlir::Operation* op) {
          op->getOperand(0).getType().isSignlessInteger();
 }
 
+// The tasks between those that the kernel's own code makes.
+class TreeTasks {
+ public:
+  explicit TreeTasks(ir::KernelOp kernel)
+      : kernel_(kernel), builder_(kernel.getContext()), functions_(kernel) {}
+
+  void Run() {
+    if (!kernel_.getTrees()) return;
+    mlir::Block& body = kernel_.getBody().front();
+    for (auto function : body.getOps<ir::FunctionOp>()) FindChanges(function, &of_functions_);
+    for (mlir::Operation& task : llvm::make_early_inc_range(body)) {
+      if (!llvm::isa<ir::RangeTaskOp, ir::SerialTaskOp>(task)) continue;
+      auto range = llvm::dyn_cast<ir::RangeTaskOp>(task);
+      if (range && range.isSparse()) AddListgen(range);
+      Changes changes;
+      FindChanges(&task, &changes);
+      if (changes.calls) {
+        changes.activity.insert(of_functions_.activity.begin(), of_functions_.activity.end());
+        changes.deactivated.insert(of_functions_.deactivated.begin(),
+                                   of_functions_.deactivated.end());
+      }
+      AddGc(&task, changes);
+      fresh_.remove_if([&](const SNode& list) {
+        return llvm::any_of(PathOf(list),
+                            [&](int64_t n) { return changes.activity.contains({list.first, n}); });
+      });
+    }
+  }
+
+ private:
+  using SNode = std::pair<int64_t, int64_t>;  // tree, node
+  using SNodes = llvm::SetVector<SNode>;
+  // Sparse nodes of which code may make cells active or inactive.
+  struct Changes {
+    SNodes activity;
+    SNodes deactivated;
+    bool calls = false;
+  };
+
+  llvm::SmallVector<int64_t> PathOf(const SNode& node) {
+    return kernel_.getTree(node.first).getPath(node.second);
+  }
+
+  void AddPath(const SNode& node, SNodes* out) {
+    for (int64_t n : PathOf(node)) {
+      if (kernel_.getTree(node.first).getNode(n).isSparse()) out->insert({node.first, n});
+    }
+  }
+
+  void FindChanges(mlir::Operation* of, Changes* out) {
+    of->walk([&](mlir::Operation* op) {
+      if (mlir::Value address = WrittenAddress(op)) AddWrite(address, out);
+      if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {
+        for (mlir::Value argument : ReferenceArguments(call)) AddWrite(argument, out);
+        out->calls |= functions_.TouchesMemory(call);
+      }
+      if (auto activate = llvm::dyn_cast<ir::ActivateOp>(op)) {
+        AddPath(NodeOf(activate.getStorage()), &out->activity);
+      } else if (auto append = llvm::dyn_cast<ir::AppendOp>(op)) {
+        AddPath(NodeOf(append.getStorage()), &out->activity);
+      } else if (auto deactivate = llvm::dyn_cast<ir::DeactivateOp>(op)) {
+        // With all below: a list of those has the node on its path.
+        out->activity.insert(NodeOf(deactivate.getStorage()));
+        out->deactivated.insert(NodeOf(deactivate.getStorage()));
+      }
+    });
+  }
+
+  SNode NodeOf(int64_t storage) {
+    ir::TreeFieldAttr field = kernel_.getTreeField(storage);
+    return {field.getTree(), field.getNode()};
+  }
+
+  void AddWrite(mlir::Value address, Changes* out) {
+    ir::GlobalOp global = GlobalInTree(address);
+    if (!global || global.getNoActivate()) return;
+    ir::TreeFieldAttr field = kernel_.getTreeField(global.getStorage());
+    const int c = static_cast<int>(global.getComponent());
+    AddPath({field.getComponentTree(c), field.getComponentNode(c)}, &out->activity);
+  }
+
+  void AddListgen(ir::RangeTaskOp task) {
+    SNode node = NodeOf(*task.getOver());
+    node.second = kernel_.getTree(node.first).getLastSparse(node.second);
+    if (!fresh_.insert(node)) return;
+    builder_.setInsertionPoint(task);
+    builder_.create<ir::ListgenTaskOp>(task.getLoc(), "", node.first, node.second, Text(node));
+  }
+
+  void AddGc(mlir::Operation* task, const Changes& changes) {
+    builder_.setInsertionPointAfter(task);
+    for (const SNode& node : changes.deactivated) {
+      builder_.create<ir::GcTaskOp>(task->getLoc(), "", node.first, node.second, Text(node));
+    }
+  }
+
+  // S0root->S1pointer->S2dense.
+  std::string Text(const SNode& node) {
+    ir::TreeAttr tree = kernel_.getTree(node.first);
+    std::string text = "S0root";
+    for (int64_t n : PathOf(node)) {
+      text += "->S" + std::to_string(n) + ir::stringifySNodeKind(tree.getNode(n).getKind()).str();
+    }
+    return text;
+  }
+
+  ir::KernelOp kernel_;
+  mlir::OpBuilder builder_;
+  FunctionFacts functions_;
+  Changes of_functions_;  // of all of them
+  SNodes fresh_;          // lists that hold
+};
+
 class Offload {
  public:
   explicit Offload(ir::KernelOp kernel)
@@ -54,6 +171,7 @@ class Offload {
     Number();
     MoveLocalsToTemporaries();
     MakeTasks();
+    TreeTasks(kernel_).Run();
     NameTasks();
     builder_.setInsertionPointToEnd(&body_);
     builder_.create<ir::ReturnOp>(kernel_.getLoc());
@@ -229,10 +347,10 @@ class Offload {
     }
     for (mlir::Operation* other : later) {
       auto range = llvm::dyn_cast<ir::RangeTaskOp>(other);
-      if (range) {
+      if (range && !range.isSparse()) {
         EndBounds(range, flag);
       } else {
-        ReturnIf(llvm::cast<ir::SerialTaskOp>(other), flag);
+        LeaveIf(other, flag);
       }
     }
   }
@@ -246,12 +364,19 @@ class Offload {
     return builder_.create<ir::LoadOp>(loc, builder_.getI1Type(), FlagAt(loc, offset));
   }
 
-  void ReturnIf(ir::SerialTaskOp task, int64_t flag) {
-    mlir::Location loc = task.getLoc();
-    builder_.setInsertionPointToStart(&task.getBodyRegion().front());
+  // A serial task, or an iteration over a list.
+  void LeaveIf(mlir::Operation* task, int64_t flag) {
+    mlir::Location loc = task->getLoc();
+    auto range = llvm::dyn_cast<ir::RangeTaskOp>(task);
+    mlir::Region& body = range ? range.getBody() : task->getRegion(0);
+    builder_.setInsertionPointToStart(&body.front());
     auto branch = builder_.create<ir::IfOp>(loc, mlir::TypeRange(), LoadFlag(loc, flag));
     builder_.setInsertionPointToStart(&branch.getThenRegion().emplaceBlock());
-    builder_.create<ir::ReturnOp>(loc);
+    if (range) {
+      builder_.create<ir::ContinueOp>(loc);
+    } else {
+      builder_.create<ir::ReturnOp>(loc);
+    }
     builder_.setInsertionPointToStart(&branch.getElseRegion().emplaceBlock());
     builder_.create<ir::YieldOp>(loc);
   }

@@ -12,7 +12,8 @@
 // For atomics whose old value is unused, on an address that is the same in all
 // iterations (made of constants, arguments and temporaries that the task leaves alone)
 // and that the task does not touch otherwise. The accumulator is a local until
-// promote-locals, which must follow. The order of a float sum was open before; so the
+// promote-locals, which must follow. In a tree a second one says whether there was any: a
+// chunk without makes no cell active. The order of a float sum was open before; so the
 // accumulation may be reassociated even without fast_math, and vectorises.
 #include <limits>
 #include <vector>
@@ -84,6 +85,9 @@ class Reduction {
         anywhere |= functions_.TouchesMemory(call);
         for (mlir::Value argument : ReferenceArguments(call)) accesses_.push_back({op, argument});
       }
+      asks_snodes_ |=
+          llvm::isa<ir::ActivateOp, ir::DeactivateOp, ir::IsActiveOp, ir::LengthOp, ir::AppendOp>(
+              op);
       if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
         accesses_.push_back({op, load.getAddress()});
       } else if (mlir::Value address = WrittenAddress(op)) {
@@ -110,6 +114,8 @@ class Reduction {
 
   void Collect(ir::AtomicOp atomic) {
     if (!atomic.getOld().use_empty() || !IsInvariant(atomic.getAddress())) return;
+    // The iteration may ask for the cell that its atomic makes active.
+    if (asks_snodes_ && GlobalInTree(atomic.getAddress())) return;
     const AtomicKind kind = Family(atomic.getKind());
     for (Group& group : groups_) {
       if (group.kind != kind || !SameValue(group.address, atomic.getAddress())) continue;
@@ -160,11 +166,49 @@ class Reduction {
     mlir::TypedAttr identity = Identity(builder_, group.kind, type);
     if (!identity) return;
 
-    llvm::SmallVector<mlir::Attribute> inits(task_.getInits().getValue());
-    inits.push_back(identity);
-    task_.setInitsAttr(builder_.getArrayAttr(inits));
+    Accumulator sum = NewAccumulator(loc, identity);
+    Accumulator any;
+    if (GlobalInTree(group.address)) any = NewAccumulator(loc, builder_.getBoolAttr(false));
 
-    // The accumulator lives in a local for the length of an iteration.
+    // Once a chunk.
+    builder_.setInsertionPoint(task_.getFinish().front().getTerminator());
+    if (any.local) {
+      auto branch = builder_.create<ir::IfOp>(loc, mlir::TypeRange(), any.total);
+      mlir::OpBuilder(builder_)
+          .atBlockEnd(&branch.getElseRegion().emplaceBlock())
+          .create<ir::YieldOp>(loc);
+      builder_.setInsertionPointToStart(&branch.getThenRegion().emplaceBlock());
+      builder_.setInsertionPoint(builder_.create<ir::YieldOp>(loc));
+    }
+    mlir::IRMapping mapping;
+    mlir::Value address = CloneValue(group.address, &mapping);
+    builder_.create<ir::AtomicOp>(loc, type, group.kind, sum.total, address);
+
+    for (ir::AtomicOp atomic : group.atomics) {
+      builder_.setInsertionPoint(atomic);
+      mlir::Value old = builder_.create<ir::LoadOp>(loc, type, sum.local);
+      mlir::Value combined =
+          Combine(builder_, atomic.getLoc(), atomic.getKind(), old, atomic.getValue(),
+                  FastFlags(kernel_) | mlir::arith::FastMathFlags::reassoc);
+      builder_.create<ir::StoreOp>(loc, combined, sum.local);
+      if (any.local) {
+        mlir::Value yes = builder_.create<mlir::arith::ConstantOp>(loc, builder_.getBoolAttr(true));
+        builder_.create<ir::StoreOp>(loc, yes, any.local);
+      }
+      llvm::erase_if(accesses_, [&](const Access& access) { return access.op == atomic; });
+      atomic.erase();
+    }
+  }
+
+  // Lives in a local for the length of an iteration; `total` is its value in the finish.
+  struct Accumulator {
+    mlir::Value local, total;
+  };
+  Accumulator NewAccumulator(mlir::Location loc, mlir::TypedAttr init) {
+    llvm::SmallVector<mlir::Attribute> inits(task_.getInits().getValue());
+    inits.push_back(init);
+    task_.setInitsAttr(builder_.getArrayAttr(inits));
+    mlir::Type type = init.getType();
     mlir::Block& body = task_.getBody().front();
     mlir::Value carried = body.addArgument(type, loc);
     builder_.setInsertionPointToStart(&body);
@@ -176,25 +220,7 @@ class Reduction {
       mlir::Value value = builder_.create<ir::LoadOp>(loc, type, local);
       end->insertOperands(end->getNumOperands(), value);
     });
-
-    // Once a chunk.
-    mlir::Block& finish = task_.getFinish().front();
-    mlir::Value sum = finish.addArgument(type, loc);
-    builder_.setInsertionPoint(finish.getTerminator());
-    mlir::IRMapping mapping;
-    mlir::Value address = CloneValue(group.address, &mapping);
-    builder_.create<ir::AtomicOp>(loc, type, group.kind, sum, address);
-
-    for (ir::AtomicOp atomic : group.atomics) {
-      builder_.setInsertionPoint(atomic);
-      mlir::Value old = builder_.create<ir::LoadOp>(loc, type, local);
-      mlir::Value combined =
-          Combine(builder_, atomic.getLoc(), atomic.getKind(), old, atomic.getValue(),
-                  FastFlags(kernel_) | mlir::arith::FastMathFlags::reassoc);
-      builder_.create<ir::StoreOp>(loc, combined, local);
-      llvm::erase_if(accesses_, [&](const Access& access) { return access.op == atomic; });
-      atomic.erase();
-    }
+    return {local, task_.getFinish().front().addArgument(type, loc)};
   }
 
   mlir::Value CloneValue(mlir::Value value, mlir::IRMapping* mapping) {
@@ -217,6 +243,7 @@ class Reduction {
   ir::KernelOp kernel_;
   mlir::OpBuilder builder_;
   const FunctionFacts& functions_;
+  bool asks_snodes_ = false;
   std::vector<Access> accesses_;
   std::vector<Group> groups_;
 };
