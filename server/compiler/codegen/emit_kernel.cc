@@ -292,7 +292,6 @@ void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, proto::Task* task) 
 
 absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLayout& layout,
                                          llvm::StringRef triple, llvm::LLVMContext& context) {
-  if (kernel.getTrees()) return absl::UnimplementedError("no code for fields in sparse trees");
   EmittedKernel result;
   result.module = std::make_unique<llvm::Module>("kernel", context);
   result.module->setDataLayout(layout);
