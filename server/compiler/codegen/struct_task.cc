@@ -134,13 +134,19 @@ int64_t CountOps(mlir::Region& region) {
   return count;
 }
 
-// How far before and beyond the loop's index the body reads along an axis, in trees.
-std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, ir::KernelOp kernel, const Plan& plan,
+// How far before and beyond the loop's index the body reads along an axis, where lookups of
+// the neighbouring blocks stand in the prologue.
+std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, const TreeWalker& trees, const Plan& plan,
                                   int64_t axis) {
   int64_t before = 0, beyond = 0;
-  op.getBody().walk([&](ir::GlobalOp global) {
-    ir::TreeFieldAttr field = kernel.getTreeField(global.getStorage());
+  op.getBody().walk([&](ir::LoadOp load) {
+    auto global = load.getAddress().getDefiningOp<ir::GlobalOp>();
+    ir::TreeFieldAttr field = global ? trees.FieldOf(global.getStorage()) : ir::TreeFieldAttr();
     if (!field) return;
+    const int component = static_cast<int>(global.getComponent());
+    if (!trees.IsSteady(field.getComponentTree(component), field.getComponentNode(component))) {
+      return;
+    }
     for (int i = 0; i < field.getNumAxes(); ++i) {
       if (field.getAxis(i) != axis) continue;
       const Shifted at = ShiftOf(global.getIndices()[i]);
@@ -160,11 +166,11 @@ std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, ir::KernelOp kernel, const
 // A struct task's code for [begin, end).
 class StructEmitter {
  public:
-  StructEmitter(FunctionEmitter& f, ir::RangeTaskOp task, const Plan& plan, ir::KernelOp kernel)
+  StructEmitter(FunctionEmitter& f, ir::RangeTaskOp task, const Plan& plan)
       : f_(f), b_(f.builder()), task_(task), plan_(plan), at_(16), up_(16) {
     if (plan.dimensions.empty()) return;
     const Dimension& last = plan.dimensions.back();
-    const auto [before, beyond] = Reach(task, kernel, plan, last.axis);
+    const auto [before, beyond] = Reach(task, f.trees(), plan, last.axis);
     const int64_t copies = before + beyond + 1;
     if (last.factor == 1 && before + beyond < last.extent &&
         CountOps(task.getBody()) * copies <= kMostCopiedOps) {
@@ -565,7 +571,7 @@ void EmitFunction(KernelState* state, ir::RangeTaskOp op, const Plan& plan, cons
   f.trees().set_effects(
       EffectsOf(op.getBody(), state->kernel, state->functions,
                 [&](const TreeAccess& access) { return IsOwnCell(plan, op, access); }));
-  StructEmitter(f, op, plan, state->kernel).Emit(function->getArg(1), function->getArg(2));
+  StructEmitter(f, op, plan).Emit(function->getArg(1), function->getArg(2));
   f.Finish();
 }
 

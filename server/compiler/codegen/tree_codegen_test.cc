@@ -380,5 +380,317 @@ TEST_P(TreeCodegenTest, LoopsVisitWhatIsActive) {
   }
 }
 
+// y[i, j] = the sum of x at (i, j) + each of the offsets.
+std::string Stencil(const std::vector<std::pair<int, int>>& offsets) {
+  std::string body = "%s0 = arith.constant 0 : i32\n";
+  for (size_t n = 0; n < offsets.size(); ++n) {
+    absl::StrAppend(&body, absl::StrReplaceAll(R"(
+    %cin = arith.constant DI : i32
+    %cjn = arith.constant DJ : i32
+    %in = arith.addi %i0, %cin : i32
+    %jn = arith.addi %i1, %cjn : i32
+    %pn = kiln.global 0 component 0 [%in, %jn] : !kiln.addr<i32>
+    %xn = kiln.load %pn : !kiln.addr<i32>
+    %sm = arith.addi %sn, %xn : i32)",
+                                               {{"%cin", absl::StrCat("%ci", n)},
+                                                {"%cjn", absl::StrCat("%cj", n)},
+                                                {"%in", absl::StrCat("%in", n)},
+                                                {"%jn", absl::StrCat("%jn", n)},
+                                                {"%pn", absl::StrCat("%p", n)},
+                                                {"%xn", absl::StrCat("%x", n)},
+                                                {"%sm", absl::StrCat("%s", n + 1)},
+                                                {"%sn", absl::StrCat("%s", n)},
+                                                {"DI", absl::StrCat(offsets[n].first)},
+                                                {"DJ", absl::StrCat(offsets[n].second)}}));
+  }
+  return absl::StrCat(body, "\n%py = kiln.global 1 component 0 [%i0, %i1] : !kiln.addr<i32>\n",
+                      "kiln.store %s", offsets.size(), ", %py : !kiln.addr<i32>\nkiln.continue");
+}
+
+TEST_P(TreeCodegenTest, NeighboursInOtherBlocks) {
+  const std::vector<std::function<int(TestTree&)>> shapes = {
+      [](TestTree& t) { return t.Dense(t.Pointer(0, {{0, 5}, {1, 3}}), {{0, 4}, {1, 8}}); },
+      [](TestTree& t) { return t.Dense(t.Pointer(0, {{0, 5}, {1, 8}}), {{0, 4}, {1, 3}}); },
+      [](TestTree& t) {
+        const int pointer = t.Pointer(t.Pointer(0, {{0, 2}, {1, 3}}), {{0, 5}, {1, 2}});
+        return t.Dense(t.Dense(pointer, {{1, 2}}), {{0, 2}, {1, 2}});
+      },
+      [](TestTree& t) { return t.Bitmasked(t.Pointer(0, {{0, 5}, {1, 3}}), {{0, 4}, {1, 8}}); },
+      [](TestTree& t) { return t.Bitmasked(0, {{0, 20}, {1, 24}}); },
+      [](TestTree& t) { return t.Pointer(t.Pointer(0, {{0, 5}, {1, 3}}), {{0, 4}, {1, 8}}); },
+      [](TestTree& t) { return t.Dense(t.Pointer(0, {{1, 3}}), {{0, 20}, {1, 8}}); },
+  };
+  const std::vector<std::vector<std::pair<int, int>>> stencils = {
+      {{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}},
+      {{-2, 1}, {2, 2}, {1, -1}, {0, 0}},
+      {{0, 7}, {-9, 0}, {0, -9}}};
+  for (const auto& shape : shapes) {
+    for (const auto& stencil : stencils) {
+      TestTree in, out;
+      const int node = shape(in), x = in.Place(node, proto::I32);
+      const int y = out.Place(shape(out), proto::I32);
+      in.Finish();
+      out.Finish();
+      auto kernel = Compile(Kernel({in.Text(0), out.Text(2)},
+                                   {in.Field({x}, "i32", "0, 1"), out.Field({y}, "i32", "0, 1", 1)},
+                                   Struct(0, in.number(in.LastSparse(node)), 2, Stencil(stencil))),
+                            {&in, &out});
+      ASSERT_NE(kernel, nullptr);
+      for (int i = 0; i < 20; ++i) {
+        for (int j = 0; j < 24; ++j) {
+          if ((i / 4 + j / 8) % 2 == 0 || i == 5) in.Write<int>(x, {i, j}, 100 * i + j + 1);
+        }
+      }
+      std::vector<uint64_t> slots = in.Slots();
+      for (const uint64_t s : out.Slots()) slots.push_back(s);
+      kernel->Run(slots, 2);
+      for (auto [i, j] : in.Active(node)) {
+        int sum = 0;
+        for (auto [di, dj] : stencil) {
+          const bool inside = i + di >= 0 && i + di < 20 && j + dj >= 0 && j + dj < 24;
+          if (inside) sum += in.Read<int>(x, {i + di, j + dj});
+        }
+        ASSERT_EQ(out.Read<int>(y, {i, j}), sum) << i << " " << j << in.Text(0);
+      }
+      EXPECT_EQ(out.Active(y - 1).size(), in.Active(node).size());
+    }
+  }
+}
+
+// Of a block's five neighbours in a list of cells, four are looked up, once each, and the
+// rows in between vectorise.
+TEST(TreeCodegen, StencilsLookBlocksUpOnce) {
+  TestTree in, out;
+  const auto shape = [](TestTree& t) {
+    return t.Dense(t.Pointer(0, {{0, 8}, {1, 8}}), {{0, 16}, {1, 16}});
+  };
+  const int x = in.Place(shape(in), proto::I32), y = out.Place(shape(out), proto::I32);
+  in.Finish();
+  out.Finish();
+  const std::string kernel = Kernel(
+      {in.Text(0), out.Text(2)}, {in.Field({x}, "i32", "0, 1"), out.Field({y}, "i32", "0, 1", 1)},
+      Struct(0, 1, 2, Stencil({{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}})));
+  const std::string text = TestKernel::EmitText(kernel).value_or("");
+  EXPECT_EQ(Count(text, "= getelementptr inbounds ptr, ptr"), 4) << text;  // slots
+  EXPECT_EQ(Count(text, "call ptr @kiln_pointer_activate("), 1) << text;
+  EXPECT_EQ(Count(text, "udiv"), 2) << text;  // the chunk's first and last element
+  const std::string optimized = TestKernel::OptimizedText(kernel).value_or("");
+  EXPECT_NE(optimized.find("add <8 x i32>"), std::string::npos) << optimized;
+}
+
+// Three components, read and written at an index that is no loop's, need one walk; so do
+// several fields of a block.
+TEST(TreeCodegen, LookupsAreRemembered) {
+  TestTree tree;
+  const int block = tree.Pointer(0, {{0, 8}});
+  const int a = tree.Dense(block, {{0, 16}}), b = tree.Dense(block, {{0, 16}});
+  const int x = tree.Place(a, proto::F32), y = tree.Place(a, proto::F32);
+  const int z = tree.Place(b, proto::F32);
+  tree.Finish();
+  std::string body = R"(
+    %c7 = arith.constant 7 : i32
+    %h = arith.xori %i0, %c7 : i32)";
+  for (int n = 0; n < 3; ++n) {
+    absl::StrAppend(
+        &body, absl::StrReplaceAll(
+                   R"(
+    %pN = kiln.global S component C [%h] : !kiln.addr<f32>
+    %vN = kiln.load %pN : !kiln.addr<f32>
+    %wN = arith.addf %vN, %vN fastmath<reassoc> : f32
+    kiln.store %wN, %pN : !kiln.addr<f32>)",
+                   {{"N", absl::StrCat(n)}, {"S", n == 2 ? "1" : "0"}, {"C", n == 1 ? "1" : "0"}}));
+  }
+  const std::string text =
+      TestKernel::EmitText(Kernel({tree.Text(0)},
+                                  {tree.Field({x, y}, "f32", "0"), tree.Field({z}, "f32", "0")},
+                                  Range({128}, body + "\nkiln.continue")))
+          .value_or("");
+  EXPECT_EQ(Count(text, "call ptr @kiln_pointer_activate("), 1) << text;
+}
+
+TEST_P(TreeCodegenTest, IndicesOutOfRangeTouchNothing) {
+  const std::vector<std::function<int(TestTree&)>> shapes = {
+      [](TestTree& t) { return t.Dense(t.Pointer(0, {{0, 4}}), {{0, 5}}); },
+      [](TestTree& t) { return t.Pointer(t.Dense(0, {{0, 4}}), {{0, 5}}); },
+      [](TestTree& t) { return t.Dense(t.Pointer(0, {{1, 4}}), {{0, 20}}); },
+      [](TestTree& t) { return t.Bitmasked(0, {{0, 20}}); },
+      [](TestTree& t) { return t.Dynamic(0, 0, 20, 4); },
+  };
+  for (const auto& shape : shapes) {
+    TestTree tree;
+    const int node = shape(tree), x = tree.Place(node, proto::I32);
+    tree.Finish();
+    const std::string body = R"(
+      %i = kiln.argument 2 : i32
+      %p = kiln.global 0 component 0 [%i] : !kiln.addr<i32>
+      %v = kiln.load %p : !kiln.addr<i32>
+      kiln.store %i, %p : !kiln.addr<i32>
+      kiln.result 0, %v : i32)";
+    auto kernel = Compile(
+        Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0")}, Serial(body), "i32"), {&tree});
+    ASSERT_NE(kernel, nullptr);
+    for (int i = 0; i < 20; ++i) tree.Write<int>(x, {i}, i + 1);
+    for (const int64_t i : {-1l, -7l, 20l, 21l, 1000000000l, -2147483648l, 2147483647l}) {
+      std::vector<uint64_t> slots = tree.Slots();
+      slots.push_back(static_cast<uint32_t>(i));
+      kernel->Run(slots);
+      EXPECT_EQ(kernel->result(0), 0u) << i << tree.Text(0);
+    }
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(tree.Read<int>(x, {i}), i + 1) << tree.Text(0);
+  }
+}
+
+TEST_P(TreeCodegenTest, OpsOnSNodes) {
+  TestTree tree;
+  const int block = tree.Pointer(0, {{0, 4}}), mask = tree.Bitmasked(block, {{0, 8}});
+  const int x = tree.Place(mask, proto::I32);
+  const int list = tree.Dynamic(tree.Dense(0, {{0, 3}}), 1, 5, 2);
+  const int item = tree.Place(list, proto::I32);
+  tree.Finish();
+  // Results: is_active of block 1 before and after, of cell 9, of block 1 once it is gone;
+  // numbers of appended cells; the length before and after it is cleared.
+  const std::string body = R"(
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %c9 = arith.constant 9 : i32
+    %c10 = arith.constant 10 : i32
+    %a0 = kiln.is_active 1 [%c1]
+    kiln.activate 2 [%c9]
+    %a1 = kiln.is_active 1 [%c1]
+    %a2 = kiln.is_active 2 [%c9]
+    %a3 = kiln.is_active 2 [%c10]
+    kiln.deactivate 1 [%c1]
+    %a4 = kiln.is_active 1 [%c1]
+    %a5 = kiln.is_active 2 [%c9]
+    kiln.deactivate 1 [%c2]
+    kiln.result 0, %a0 : i1
+    kiln.result 1, %a1 : i1
+    kiln.result 2, %a2 : i1
+    kiln.result 3, %a3 : i1
+    kiln.result 4, %a4 : i1
+    kiln.result 5, %a5 : i1
+    %n = arith.constant 7 : i32
+    %zero = arith.constant 0 : i32
+    %last = kiln.for %k = %zero to %n : i32 carry (%l = %zero : i32) {
+      %m = kiln.append 3 [%c1]
+      %p = kiln.global 4 component 0 [%c1, %m] : !kiln.addr<i32>
+      kiln.store %k, %p : !kiln.addr<i32>
+      kiln.continue %m : i32
+    }
+    kiln.result 6, %last : i32
+    %l1 = kiln.length 3 [%c1]
+    %l2 = kiln.length 3 [%c2]
+    %p3 = kiln.global 4 component 0 [%c1, %c2] : !kiln.addr<i32>
+    %third = kiln.load %p3 : !kiln.addr<i32>
+    kiln.result 7, %l1 : i32
+    kiln.result 8, %l2 : i32
+    kiln.result 9, %third : i32
+    kiln.deactivate 3 [%c1]
+    %l3 = kiln.length 3 [%c1]
+    kiln.result 10, %l3 : i32)";
+  auto kernel =
+      Compile(Kernel({tree.Text(0)},
+                     {tree.Field({x}, "i32", "0"), tree.SNode(block, "0"), tree.SNode(mask, "0"),
+                      tree.SNode(list, "0, 1"), tree.Field({item}, "i32", "0, 1")},
+                     Serial(body), "i1, i1, i1, i1, i1, i1, i32, i32, i32, i32, i32"),
+              {&tree});
+  ASSERT_NE(kernel, nullptr);
+  kernel->Run(tree.Slots());
+  const std::vector<int> expected = {0, 1, 1, 0, 0, 0, -1, 5, 0, 2, 0};
+  for (size_t r = 0; r < expected.size(); ++r) {
+    EXPECT_EQ(static_cast<int32_t>(kernel->result(static_cast<int>(r))), expected[r]) << r;
+  }
+  EXPECT_FALSE(tree.IsActive(block, {1}));
+  EXPECT_EQ(tree.Length(list, {1, 0}), 0);
+}
+
+// no_activate: what goes to inactive cells is lost.
+TEST_P(TreeCodegenTest, StoresThatActivateNothing) {
+  TestTree tree;
+  const int node = tree.Dense(tree.Pointer(0, {{0, 4}}), {{0, 4}});
+  const int x = tree.Place(node, proto::I32);
+  tree.Finish();
+  const std::string body = R"(
+    %p = kiln.global 0 component 0 [%i0] {no_activate} : !kiln.addr<i32>
+    kiln.store %i0, %p : !kiln.addr<i32>
+    kiln.continue)";
+  auto kernel =
+      Compile(Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0")}, Range({16}, body)), {&tree});
+  ASSERT_NE(kernel, nullptr);
+  tree.Write<int>(x, {5}, 1);
+  kernel->Run(tree.Slots());
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(tree.Read<int>(x, {i}), i / 4 == 1 ? i : 0);
+  EXPECT_EQ(tree.Active(node).size(), 4u);
+}
+
+// A function that stores and one that loads; indices with an offset.
+TEST_P(TreeCodegenTest, FunctionsReachTrees) {
+  TestTree tree;
+  const int x = tree.Place(tree.Dense(tree.Pointer(0, {{0, 4}}), {{0, 4}}), proto::I32);
+  tree.Finish();
+  const std::string functions = R"(
+    kiln.function 0 (%i : i32, %v : i32) {
+      %p = kiln.global 0 component 0 [%i] : !kiln.addr<i32>
+      kiln.store %v, %p : !kiln.addr<i32>
+      kiln.return
+    }
+    kiln.function 1 (%i : i32) -> (i32) {
+      %p = kiln.global 0 component 0 [%i] : !kiln.addr<i32>
+      %v = kiln.load %p : !kiln.addr<i32>
+      kiln.return %v : i32
+    })";
+  const std::string body = R"(
+    %c = arith.constant -6 : i32
+    %d = arith.constant 3 : i32
+    %a = kiln.call 1(%c) : (i32) -> i32
+    kiln.call 0(%c, %d) : (i32, i32) -> ()
+    %b = kiln.call 1(%c) : (i32) -> i32
+    kiln.result 0, %a : i32
+    kiln.result 1, %b : i32)";
+  auto kernel = Compile(Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0", 0, "-8")},
+                               functions + Serial(body), "i32, i32"),
+                        {&tree});
+  ASSERT_NE(kernel, nullptr);
+  kernel->Run(tree.Slots());
+  EXPECT_EQ(kernel->result(0), 0u);
+  EXPECT_EQ(kernel->result(1), 3u);
+  EXPECT_EQ(tree.Read<int>(x, {2}), 3);
+}
+
+// Each active block deactivates itself; the gc task gives its memory back for the next.
+TEST_P(TreeCodegenTest, LoopsThatDeactivate) {
+  TestTree tree;
+  const int block = tree.Pointer(0, {{0, 64}});
+  const int x = tree.Place(tree.Dense(block, {{0, 4}}), proto::I32);
+  tree.Finish();
+  const std::string tasks = Struct(0, 1, 1, R"(
+    %c4 = arith.constant 4 : i32
+    %c1 = arith.constant 1 : i32
+    %b = arith.divsi %i0, %c4 : i32
+    %p = kiln.global 0 component 0 [%i0] : !kiln.addr<i32>
+    %v = kiln.load %p : !kiln.addr<i32>
+    %t = kiln.temporary 0 : !kiln.addr<i32>
+    %old = kiln.atomic addi %v, %t : !kiln.addr<i32>
+    kiln.deactivate 1 [%b]
+    kiln.continue)") + "\nkiln.task.gc \"g\" tree 0 node 1 \"path\"\n" +
+                            Serial(R"(
+    %t = kiln.temporary 0 : !kiln.addr<i32>
+    %v = kiln.load %t : !kiln.addr<i32>
+    kiln.result 0, %v : i32)");
+  auto kernel = Compile(
+      Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0"), tree.SNode(block, "0")}, tasks, "i32"),
+      {&tree});
+  ASSERT_NE(kernel, nullptr);
+  uint64_t bytes = 0;
+  for (int round = 0; round < 50; ++round) {
+    for (int b = 0; b < 20; ++b) tree.Write<int>(x, {4 * ((b * 3 + round) % 64)}, b);
+    kernel->Run(tree.Slots());
+    EXPECT_EQ(kernel->result(0), 190u);
+    for (int b = 0; b < 64; ++b) EXPECT_FALSE(tree.IsActive(block, {b}));
+    if (round == 10) bytes = tree.data().Stats().cell_bytes;
+  }
+  EXPECT_EQ(tree.data().Stats().cell_bytes, bytes);
+}
+
 }  // namespace
 }  // namespace kiln

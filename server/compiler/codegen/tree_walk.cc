@@ -166,11 +166,19 @@ Value* TreeWalker::Cell(int64_t tree, int64_t node, const Coordinates& at, Acces
   return Go(walk, node, at).pointer;
 }
 
+// Whether cells on the way that do not lie in their containers may be made meanwhile.
+bool TreeWalker::Grows(int64_t tree, int64_t node) const {
+  const int64_t anchor = Anchor(ir::KernelOp(kernel_).getTree(tree), node);
+  return anchor != 0 && effects_.activated.contains({tree, anchor});
+}
+
+bool TreeWalker::IsSteady(int64_t tree, int64_t node) const {
+  return !Grows(tree, node) && !CanChange(tree, node);
+}
+
 // One that reads.
 TreeWalker::Walk TreeWalker::QueryWalk(int64_t tree, int64_t node) {
-  const int64_t anchor = Anchor(kernel_.getTree(tree), node);
-  const bool steady = anchor == 0 || !effects_.activated.contains({tree, anchor});
-  return {tree, Access::kRead, steady, false};
+  return {tree, Access::kRead, !Grows(tree, node), false};
 }
 
 TreeWalker::Found TreeWalker::Go(const Walk& walk, int64_t node, const Coordinates& at) {

@@ -36,7 +36,12 @@ class TreeWalker {
 
   TreeWalker(FunctionEmitter* f, ir::KernelOp kernel) : f_(*f), kernel_(kernel), scopes_(1) {}
   void set_effects(TreeEffects effects) { effects_ = std::move(effects); }
-  const TreeEffects& effects() const { return effects_; }
+  // Null where the storage is in no tree.
+  ir::TreeFieldAttr FieldOf(int64_t storage) const {
+    return ir::KernelOp(kernel_).getTreeField(storage);
+  }
+  // Nothing in the code makes cells active or inactive on the way to the node's.
+  bool IsSteady(int64_t tree, int64_t node) const;
 
   // The storage's indices as coordinates, its offset subtracted; with one index less than
   // the storage has, that of the node's own axis is left out.
@@ -93,6 +98,7 @@ class TreeWalker {
   llvm::IRBuilder<>& b();
   ir::SNodeAttr Node(int64_t tree, int64_t node) { return kernel_.getTree(tree).getNode(node); }
   bool CanChange(int64_t tree, int64_t node) const;
+  bool Grows(int64_t tree, int64_t node) const;
   bool CanHoist(const Walk& walk, int64_t node, const Coordinates& at);
   bool HoistsAt(const Coordinates& at, int64_t tree, int64_t node);
   Key KeyOf(const Walk& walk, Access access, int64_t node, const Coordinates& at);
