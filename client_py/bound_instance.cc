@@ -48,12 +48,18 @@ Scalar ReadScalars(py::handle spec, std::vector<Scalar>* scalars) {
 class SlotBinder {
  public:
   SlotBinder(BoundInstance* bound, const py::sequence& sources) : bound_(bound) {
+    std::vector<const FieldStorage*> storages;
     for (py::handle source : sources) {
       sources_.push_back(py::reinterpret_borrow<py::tuple>(source));
+      if (py::cast<std::string>(sources_.back()[0]) != "field") continue;
+      storages.push_back(TakeStorage(sources_.back()));
     }
+    bound_->trees = BindTrees(storages);
+    for (const BoundTree& bound : bound_->trees) bound_->memories.push_back(bound.tree->memory());
   }
 
   void Bind(const proto::ArgumentSlot& slot, int index) {
+    if (slot.kind() == proto::ArgumentSlot::SLOT_TREE) return BindTreeSlot(slot, index);
     if (slot.param() >= sources_.size()) {
       throw std::runtime_error("the artifact has a parameter that the kernel has not");
     }
@@ -69,22 +75,43 @@ class SlotBinder {
   }
 
  private:
-  void BindField(const py::tuple& source, const proto::ArgumentSlot& slot, int index) {
+  // Of a "field" source: a field that is bound, or a storage.
+  static const FieldStorage& StorageOf(const py::tuple& source) {
     py::object object = source[1];
     if (IsField(object.ptr())) {
       auto* field = reinterpret_cast<FieldObject*>(object.ptr());
       if (field->storage_object == nullptr) throw std::runtime_error("an unbound field");
-      Keep(object);
       object = py::reinterpret_borrow<py::object>(field->storage_object);
     }
-    const auto& storage = py::cast<const FieldStorage&>(object);
+    return py::cast<const FieldStorage&>(object);
+  }
+
+  // Keeps what the instance is bound to, once for all its slots.
+  const FieldStorage* TakeStorage(const py::tuple& source) {
+    const FieldStorage& storage = StorageOf(source);
+    py::object object = source[1];
     Keep(object);
+    if (IsField(object.ptr())) {
+      PyObject* of_field = reinterpret_cast<FieldObject*>(object.ptr())->storage_object;
+      Keep(py::reinterpret_borrow<py::object>(of_field));
+    }
     bound_->memories.push_back(storage.memory);
+    return &storage;
+  }
+
+  void BindField(const py::tuple& source, const proto::ArgumentSlot& slot, int index) {
+    const FieldStorage& storage = StorageOf(source);
     if (slot.kind() == proto::ArgumentSlot::SLOT_BASE) {
       bound_->slots[index] = storage.bases.at(slot.element());
     } else {
       bound_->slots[index] = static_cast<uint64_t>(storage.extents.at(slot.element()));
     }
+  }
+
+  void BindTreeSlot(const proto::ArgumentSlot& slot, int index) {
+    const BoundTree& bound = bound_->trees.at(slot.param());
+    bound_->slots[index] =
+        slot.element() == 0 ? bound.root : reinterpret_cast<uint64_t>(bound.nodes.data());
   }
 
   void BindArray(const py::tuple& source, const proto::ArgumentSlot& slot, int index) {

@@ -10,6 +10,7 @@
 
 #include "client_py/instance.h"
 #include "client_py/storage_object.h"
+#include "client_py/tree_object.h"
 
 namespace kiln {
 
@@ -53,6 +54,7 @@ struct BoundInstance {
   std::shared_ptr<Instance> instance;
   std::vector<Matcher> matchers;
   std::vector<uint64_t> slots;  // constant slots filled in
+  std::vector<BoundTree> trees;  // that constant slots point into
   std::vector<SlotFill> fills;
   std::vector<Result> results;
   std::vector<std::shared_ptr<Memory>> memories;  // that constant slots point into

@@ -9,6 +9,7 @@
 #include "client_cpp/kernel_builder.h"
 #include "client_py/instance.h"
 #include "client_py/status_error.h"
+#include "client_py/tree_object.h"
 
 namespace kiln {
 
@@ -127,12 +128,19 @@ void BindTypesAndParameters(py::class_<KernelBuilder>& c) {
   c.def("type_of", &KernelBuilder::TypeOf);
   c.def("is_address", &KernelBuilder::IsAddress);
   c.def("add_value_param", &KernelBuilder::AddValueParam);
-  c.def("add_storage_param", [](KernelBuilder& b, const py::bytes& bytes) {
-    proto::Storage storage;
-    if (!storage.ParseFromString(std::string(bytes))) {
-      throw py::value_error("not a storage descriptor");
-    }
-    return b.AddStorageParam(storage);
+  c.def(
+      "add_storage_param",
+      [](KernelBuilder& b, const py::bytes& bytes, const Ids& trees) {
+        proto::Storage storage;
+        if (!storage.ParseFromString(std::string(bytes))) {
+          throw py::value_error("not a storage descriptor");
+        }
+        if (storage.has_tree()) RenumberTrees(trees, storage.mutable_tree());
+        return b.AddStorageParam(storage);
+      },
+      py::arg("storage"), py::arg("trees") = Ids());
+  c.def("add_tree", [](KernelBuilder& b, const TreeObject& tree) {
+    return b.AddTree(tree.layout().DescribeTree());
   });
   c.def("set_return_types", [](KernelBuilder& b, const Ids& types) { b.SetReturnTypes(types); });
 }

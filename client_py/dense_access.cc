@@ -51,6 +51,19 @@ DenseAccess DenseAccess::OfArray(uint8_t* data, Scalar scalar, int components,
   return access;
 }
 
+DenseAccess DenseAccess::OfShape(Scalar scalar, int components, const std::vector<int64_t>& shape,
+                                 const std::vector<int64_t>& offsets) {
+  DenseAccess access;
+  access.scalar_ = scalar;
+  access.axes_.resize(shape.size());
+  for (size_t a = 0; a < shape.size(); ++a) {
+    access.axes_[a].extent = shape[a];
+    if (a < offsets.size()) access.axes_[a].offset = offsets[a];
+  }
+  access.components_.assign(components, {nullptr, 0});
+  return access;
+}
+
 int64_t DenseAccess::num_elements() const {
   int64_t count = 1;
   for (const Axis& axis : axes_) count *= axis.extent;

@@ -23,6 +23,9 @@ class DenseAccess {
   // Of a C-ordered array of `shape` whose cells hold `components` scalars.
   static DenseAccess OfArray(uint8_t* data, Scalar scalar, int components,
                              const std::vector<int64_t>& shape);
+  // Of a field that lies elsewhere: types and indices only, no addresses.
+  static DenseAccess OfShape(Scalar scalar, int components, const std::vector<int64_t>& shape,
+                             const std::vector<int64_t>& offsets);
 
   Scalar scalar() const { return scalar_; }
   int ndim() const { return static_cast<int>(axes_.size()); }

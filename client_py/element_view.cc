@@ -53,7 +53,7 @@ int ComponentOf(const FieldStorage& storage, PyObject* index) {
 }
 
 // The address of a component; null when `index` is not for us, or with an error.
-uint8_t* Locate(PyObject* self, PyObject* index) {
+uint8_t* Locate(PyObject* self, PyObject* index, CellAccess access) {
   FieldObject* field = FieldOf(self);
   if (field == nullptr) {
     PyErr_SetString(PyExc_TypeError, "a view is made by subscripting a field");
@@ -62,11 +62,12 @@ uint8_t* Locate(PyObject* self, PyObject* index) {
   if (!field->storage->memory->alive && !EnsureBound(field)) return nullptr;
   const int component = ComponentOf(*field->storage, index);
   if (component < 0) return nullptr;
-  return field->storage->access.Address(reinterpret_cast<ViewObject*>(self)->indices, component);
+  return ComponentAddress(field, reinterpret_cast<ViewObject*>(self)->indices, component,
+                          access);
 }
 
 PyObject* ViewSubscript(PyObject* self, PyObject* index) {
-  const uint8_t* address = Locate(self, index);
+  const uint8_t* address = Locate(self, index, CellAccess::kRead);
   if (address != nullptr) return LoadScalar(FieldOf(self)->scalar, address);
   if (PyErr_Occurred() != nullptr) return nullptr;
   return PyObject_CallMethod(self, "_get_items", "(O)", index);
@@ -77,8 +78,9 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     PyErr_SetString(PyExc_TypeError, "components cannot be deleted");
     return -1;
   }
-  uint8_t* address = Locate(self, index);
-  if (address == nullptr) {
+  // Converted below, so that what is refused makes nothing active: found first.
+  const uint8_t* found = Locate(self, index, CellAccess::kRead);
+  if (found == nullptr) {
     if (PyErr_Occurred() != nullptr) return -1;
     PyObject* done = PyObject_CallMethod(self, "_set_items", "OO", index, value);
     Py_XDECREF(done);
@@ -92,6 +94,8 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     Py_XDECREF(done);
     return -1;
   }
+  uint8_t* address = Locate(self, index, CellAccess::kWrite);
+  if (address == nullptr) return -1;
   std::memcpy(address, &scalar, ScalarBytes(field->scalar));
   return 0;
 }

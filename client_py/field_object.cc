@@ -1,6 +1,7 @@
 #include "client_py/field_object.h"
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "client_py/element_view.h"
@@ -72,8 +73,9 @@ inline bool ReadKey(FieldObject* field, PyObject* key, int64_t* indices) {
   return true;
 }
 
-inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices) {
-  if (!field->is_linear) return field->storage->access.Address(indices, 0);
+// Of the first component, to read or to write; null with a Python error.
+inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices, CellAccess access) {
+  if (!field->is_linear) return ComponentAddress(field, indices, 0, access);
   uint8_t* address = field->data;
   for (int a = 0; a < field->ndim; ++a) address += indices[a] * field->stride[a];
   return address;
@@ -112,7 +114,10 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
   if (!IsReady(field)) return nullptr;
   int64_t indices[kMaxIndices];
   if (!ReadKey(field, key, indices)) return nullptr;
-  if (field->is_scalar) return LoadScalar(field->scalar, ElementAddress(field, indices));
+  if (field->is_scalar) {
+    const uint8_t* address = ElementAddress(field, indices, CellAccess::kRead);
+    return address == nullptr ? nullptr : LoadScalar(field->scalar, address);
+  }
   static PyObject* const name = PyUnicode_InternFromString("_get_element");
   PyObject* tuple = KeyTuple(key);
   if (tuple == nullptr) return nullptr;
@@ -130,7 +135,8 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
 }
 
 // Stores the scalars of a list, tuple or list of lists straight away. Nothing is
-// stored, and false answered without an error, when the value is anything else.
+// stored, and false answered without an error, when the value is anything else; false with
+// a Python error where there is no memory for the element.
 bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) {
   const FieldStorage& storage = *field->storage;
   const size_t rows = storage.element_shape[0];
@@ -153,8 +159,10 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
     }
   }
   for (size_t c = 0; c < rows * columns; ++c) {
-    std::memcpy(storage.access.Address(indices, static_cast<int>(c)), &scalars[c],
-                ScalarBytes(field->scalar));
+    uint8_t* address =
+        ComponentAddress(field, indices, static_cast<int>(c), CellAccess::kWrite);
+    if (address == nullptr) return false;
+    std::memcpy(address, &scalars[c], ScalarBytes(field->scalar));
   }
   return true;
 }
@@ -176,10 +184,13 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
       RaiseConversion(field, value);
       return -1;
     }
-    std::memcpy(ElementAddress(field, indices), &scalar, ScalarBytes(field->scalar));
+    uint8_t* address = ElementAddress(field, indices, CellAccess::kWrite);
+    if (address == nullptr) return -1;
+    std::memcpy(address, &scalar, ScalarBytes(field->scalar));
     return 0;
   }
   if (StoreSequence(field, indices, value)) return 0;
+  if (PyErr_Occurred() != nullptr) return -1;
   PyObject* tuple = KeyTuple(key);
   if (tuple == nullptr) return -1;
   PyObject* done = PyObject_CallMethod(self, "_set_element", "OO", tuple, value);
@@ -189,7 +200,7 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
 }
 
 // The address of component `component` at `key`; null with a Python error.
-uint8_t* ComponentAddress(FieldObject* field, PyObject* key, PyObject* component) {
+uint8_t* AddressAt(FieldObject* field, PyObject* key, PyObject* component, CellAccess access) {
   if (!IsReady(field)) return nullptr;
   int64_t indices[kMaxIndices];
   if (!ReadKey(field, key, indices)) return nullptr;
@@ -200,7 +211,7 @@ uint8_t* ComponentAddress(FieldObject* field, PyObject* key, PyObject* component
                  field->storage->access.num_components());
     return nullptr;
   }
-  return field->storage->access.Address(indices, static_cast<int>(index));
+  return ComponentAddress(field, indices, static_cast<int>(index), access);
 }
 
 bool CheckCount(Py_ssize_t count, Py_ssize_t expected) {
@@ -212,20 +223,21 @@ bool CheckCount(Py_ssize_t count, Py_ssize_t expected) {
 PyObject* FieldRead(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!CheckCount(count, 2)) return nullptr;
-  const uint8_t* address = ComponentAddress(field, args[0], args[1]);
+  const uint8_t* address = AddressAt(field, args[0], args[1], CellAccess::kRead);
   return address == nullptr ? nullptr : LoadScalar(field->scalar, address);
 }
 
 PyObject* FieldWrite(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!CheckCount(count, 3)) return nullptr;
-  uint8_t* address = ComponentAddress(field, args[0], args[1]);
-  if (address == nullptr) return nullptr;
-  uint64_t scalar;
+  uint64_t scalar;  // converted first: what is refused makes nothing active
+  if (!IsReady(field)) return nullptr;
   if (StoreScalar(args[2], field->scalar, Fit::kWrap, &scalar) != Conversion::kOk) {
     RaiseConversion(field, args[2]);
     return nullptr;
   }
+  uint8_t* address = AddressAt(field, args[0], args[1], CellAccess::kWrite);
+  if (address == nullptr) return nullptr;
   std::memcpy(address, &scalar, ScalarBytes(field->scalar));
   Py_RETURN_NONE;
 }
@@ -240,7 +252,8 @@ PyObject* FieldReadAll(PyObject* self, PyObject* key) {
   PyObject* list = PyList_New(components);
   if (list == nullptr) return nullptr;
   for (int c = 0; c < components; ++c) {
-    PyObject* number = LoadScalar(field->scalar, field->storage->access.Address(indices, c));
+    const uint8_t* address = ComponentAddress(field, indices, c, CellAccess::kRead);
+    PyObject* number = address == nullptr ? nullptr : LoadScalar(field->scalar, address);
     if (number == nullptr) {
       Py_DECREF(list);
       return nullptr;
@@ -263,7 +276,7 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   field->ndim = access.ndim();
   field->scalar = access.scalar();
   field->is_scalar = storage->element_shape.empty();
-  field->is_linear = access.IsLinear();
+  field->is_linear = storage->in_trees == nullptr && access.IsLinear();
   field->data = access.ComponentData(0);
   for (int a = 0; a < field->ndim; ++a) {
     field->extent[a] = access.extent(a);
@@ -297,7 +310,7 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy
   Py_INCREF(keep);
   BeginUnlockedLaunch();
   Py_BEGIN_ALLOW_THREADS;
-  copy(access, view.buf);
+  copy(*field->storage, view.buf);
   Py_END_ALLOW_THREADS;
   EndUnlockedLaunch();
   Py_DECREF(keep);
@@ -307,12 +320,24 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy
 
 PyObject* FieldCopyTo(PyObject* self, PyObject* array) {
   return WithArray(self, array, PyBUF_WRITABLE,
-                   [](const DenseAccess& access, void* data) { access.CopyTo(data); });
+                   [](const FieldStorage& storage, void* data) {
+                     if (storage.in_trees != nullptr) {
+                       storage.in_trees->CopyTo(data);
+                     } else {
+                       storage.access.CopyTo(data);
+                     }
+                   });
 }
 
 PyObject* FieldCopyFrom(PyObject* self, PyObject* array) {
   return WithArray(self, array, 0,
-                   [](const DenseAccess& access, void* data) { access.CopyFrom(data); });
+                   [](const FieldStorage& storage, void* data) {
+                     if (storage.in_trees != nullptr) {
+                       storage.in_trees->CopyFrom(data);
+                     } else {
+                       storage.access.CopyFrom(data);
+                     }
+                   });
 }
 
 // Copies all elements of another field of the same type, shape and components. False where
@@ -326,8 +351,8 @@ PyObject* FieldCopyField(PyObject* self, PyObject* source) {
   auto* other = reinterpret_cast<FieldObject*>(source);
   if (!IsReady(field) || !IsReady(other)) return nullptr;
   const FieldStorage &to = *field->storage, &from = *other->storage;
-  if (field->scalar != other->scalar || to.shape != from.shape ||
-      to.element_shape != from.element_shape) {
+  if (to.in_trees != nullptr || from.in_trees != nullptr || field->scalar != other->scalar ||
+      to.shape != from.shape || to.element_shape != from.element_shape) {
     Py_RETURN_FALSE;
   }
   PyObject *keep = field->storage_object, *keep_other = other->storage_object;
@@ -366,10 +391,15 @@ PyObject* FieldFill(PyObject* self, PyObject* values) {
   }
   Py_DECREF(items);
   PyObject* keep = field->storage_object;  // as in WithArray
+  const FieldStorage& storage = *field->storage;
   Py_INCREF(keep);
   BeginUnlockedLaunch();
   Py_BEGIN_ALLOW_THREADS;
-  access.Fill(scalars.data());
+  if (storage.in_trees != nullptr) {
+    storage.in_trees->Fill(scalars.data());
+  } else {
+    storage.access.Fill(scalars.data());
+  }
   Py_END_ALLOW_THREADS;
   EndUnlockedLaunch();
   Py_DECREF(keep);
@@ -423,6 +453,18 @@ PyMappingMethods field_mapping = {nullptr, FieldSubscript, FieldAssign};
 }  // namespace
 
 PyTypeObject FieldBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+uint8_t* AddressInTrees(FieldObject* field, const int64_t* indices, int component,
+                        CellAccess access) {
+  const absl::StatusOr<uint8_t*> address =
+      field->storage->in_trees->Locate(indices, component, access);
+  if (address.ok()) return *address;
+  const std::string why(address.status().message());
+  PyObject* text = PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
+  if (text != nullptr) RaiseByMethod(field, "_memory_error", text);
+  Py_XDECREF(text);
+  return nullptr;
+}
 
 bool EnsureBound(FieldObject* field) {
   PyObject* self = reinterpret_cast<PyObject*>(field);

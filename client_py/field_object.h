@@ -6,6 +6,7 @@
 #include <Python.h>
 
 #include "client_py/storage_object.h"
+#include "client_py/tree_access.h"
 #include "lang/layout.h"
 
 namespace kiln {
@@ -18,7 +19,8 @@ struct FieldObject {
   int ndim;
   Scalar scalar;
   bool is_scalar;  // elements are scalars
-  bool is_linear;  // one digit per axis: address = data + sum of index * stride
+  // One digit per axis, all dense: address = data + sum of index * stride.
+  bool is_linear;
   int64_t extent[kMaxIndices];
   int64_t offset[kMaxIndices];
   int64_t stride[kMaxIndices];
@@ -28,6 +30,17 @@ extern PyTypeObject FieldBaseType;
 
 // Readies the type and adds it to `module`; false with a Python error.
 bool AddFieldType(PyObject* module);
+
+// The address of a component of the element at `indices` (from zero, in range) of a field
+// whose memory lives; null with a Python error where there is none to make it active.
+uint8_t* AddressInTrees(FieldObject* field, const int64_t* indices, int component,
+                        CellAccess access);
+inline uint8_t* ComponentAddress(FieldObject* field, const int64_t* indices, int component,
+                                 CellAccess access) {
+  const FieldStorage& storage = *field->storage;
+  if (storage.in_trees != nullptr) return AddressInTrees(field, indices, component, access);
+  return storage.access.Address(indices, component);
+}
 
 inline bool IsField(PyObject* object) { return PyObject_TypeCheck(object, &FieldBaseType); }
 

@@ -9,6 +9,7 @@
 #include "client_py/instance.h"
 #include "client_py/kernel_object.h"
 #include "client_py/storage_object.h"
+#include "client_py/tree_object.h"
 #include "client_py/warm_binding.h"
 #include "lang/cpu_level.h"
 #include "lang/op_table.h"
@@ -47,6 +48,7 @@ PYBIND11_MODULE(_native, m) {
   m.doc() = "Native side of kiln; see kiln/_native.pyi.";
   BindTables(m);
   kiln::BindBuilder(m);
+  kiln::BindTree(m);
   kiln::BindStorage(m);
   kiln::BindSession(m);
   kiln::BindWarm(m);

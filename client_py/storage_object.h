@@ -1,4 +1,4 @@
-// Trees of SNodes with their memory, and the storages of fields and ndarrays in it.
+// Memory, and the storages of fields, SNodes and ndarrays in it.
 #ifndef KILN_CLIENT_PY_STORAGE_OBJECT_H_
 #define KILN_CLIENT_PY_STORAGE_OBJECT_H_
 
@@ -20,8 +20,9 @@ namespace kiln {
 // still refers to it, so that a stale field is an error and never a wild address.
 struct Memory {
   std::shared_ptr<RootBuffer> buffer;  // shared with tensors that other libraries hold
-  std::shared_ptr<void> owner;         // of memory that is not ours
+  std::shared_ptr<void> owner;         // of memory that is in no buffer
   bool alive = false;
+  std::vector<std::weak_ptr<Memory>> dependents;  // of fields in several trees: end with it
 };
 
 // Frees `memory`, or leaves that to the last launch that is running without the
@@ -34,9 +35,16 @@ void EndUnlockedLaunch();
 // Guarded by the GIL.
 extern uint64_t memory_epoch;
 
+class TreeAccess;
+class TreeObject;
+
 struct FieldStorage {
   std::shared_ptr<Memory> memory;
   DenseAccess access;
+  // Of fields in tree form, where `access` knows no more than types and indices.
+  std::shared_ptr<const TreeAccess> in_trees;
+  // In tree form: the trees that the descriptor numbers.
+  std::vector<std::shared_ptr<TreeObject>> trees;
   std::string descriptor;        // serialized proto Storage
   std::vector<uint64_t> bases;   // addresses
   std::vector<int64_t> extents;  // what the launch passes: outermost, or all of an ndarray

@@ -159,6 +159,13 @@ class Pruner {
 
 }  // namespace
 
+void RenumberTrees(const std::vector<uint32_t>& numbers, proto::TreeStorage* storage) {
+  storage->set_tree(numbers[storage->tree()]);
+  for (proto::TreeComponent& component : *storage->mutable_components()) {
+    component.set_tree(numbers[component.tree()]);
+  }
+}
+
 absl::StatusOr<std::vector<ReachedTree>> PruneTrees(Storages* storages, TreeParts* trees) {
   return Pruner(storages, trees).Run();
 }

@@ -26,6 +26,9 @@ struct ReachedTree {
   uint64_t root_offset = 0;     // of the part's root cell in the whole tree's
 };
 
+// Gives a storage's trees other numbers: tree t becomes numbers[t], which must be there.
+void RenumberTrees(const std::vector<uint32_t>& numbers, proto::TreeStorage* storage);
+
 // InvalidArgument, with nothing of use left, where a storage names what does not exist.
 absl::StatusOr<std::vector<ReachedTree>> PruneTrees(Storages* storages, TreeParts* trees);
 

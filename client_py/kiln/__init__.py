@@ -81,12 +81,13 @@ _offer(
 _offer("runtime", "x64 x86_64")
 _offer("simt.block", "global_thread_idx")
 _offer("snode", "FieldsBuilder SNode axes i ij ijk ijkl ijl ik ikl il j jk jkl jl k kl l root")
-_offer("snode", "activate append deactivate deactivate_all_snodes get_addr is_active length")
-_offer("snode", "rescale_index")
+_offer("snode", "deactivate_all_snodes")
+_offer("frontend.snode_ops", "activate append deactivate get_addr is_active length rescale_index")
+_offer("frontend.snode_ops", "no_activate")
 _offer(
     "static", "assume_in_range block_local cache_read_only grouped loop_config mesh_local ndrange"
 )
-_offer("static", "no_activate static_assert static_print")
+_offer("static", "static_assert static_print")
 _offer("struct", "Struct dataclass")
 _offer("struct_field", "StructField")
 _offer("types", "f16 f32 f64 float16 float32 float64 i16 i32 i64 i8 int16 int32 int64 int8 u1 u16")

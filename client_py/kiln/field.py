@@ -52,6 +52,7 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
             count *= extent
         self._num_components = count
         self._places = [None] * count
+        self._components = {}  # fields of single components, by number
         self._generation = runtime.generation
         self._made_at = _caller()
         self._companions = {}
@@ -108,18 +109,33 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
             self._companions[kind] = found
         return found
 
-    def _bind_places(self, builder):
-        """Called when a tree that holds places of this field has been allocated."""
+    def _placed(self, component, place):
+        """Takes the place of a component."""
+        place._field = self
+        place._component = component
+        self._places[component] = place
+        if component in self._components:
+            self._components[component]._places[0] = place
+
+    def _bind_places(self):
+        """Gives the field its memory if all trees that hold its places have theirs. What the trees
+        do not allow is said when the field is used."""
         places = self._places
-        if any(p is None or p._builder is not builder for p in places):
-            return  # `_materialize` says so when the field is used
-        if any(p._first_sparse() is not None for p in places):
+        for place in places:
+            tree = None if place is None else place._builder._tree
+            if tree is None or not tree.alive:
+                return
+        try:
+            self._take(self._describe())
+        except ValueError:
             return
-        storage = builder._tree.describe(
-            [p._index for p in places], self.dtype.scalar, list(self.element_shape)
-        )
+
+    def _describe(self):
+        places = [(place._builder._tree, place._index) for place in self._places]
+        return _native.describe_field(places, self.dtype.scalar, list(self.element_shape))
+
+    def _take(self, storage):
         self._shape = storage.shape
-        self._descriptor = storage.descriptor
         self._bind(storage)
 
     def _materialize(self):
@@ -133,18 +149,18 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
         if self._storage is not None:
             return
         for place in self._places:
-            sparse = place._first_sparse()
-            if sparse is not None:
-                raise say.lies_below_snode_which_not_supported(
-                    title=self._title(), kind=snode._NAMES[sparse._kind], sparse=sparse
-                )
-        builder = self._places[0]._builder
-        if not builder.finalized:
-            raise say.placed_by_fieldsbuilder_that_has_not(title=self._title())
-        # A component's own field is no place's field: its tree does not know it.
-        self._bind_places(builder)
-        if self._storage is None:
-            raise say.components_lie_different_trees(title=self._title())
+            builder = place._builder
+            if not builder.finalized:
+                raise say.placed_by_fieldsbuilder_that_has_not(title=self._title())
+            if builder._tree is None or not builder._tree.alive:
+                self._stale_error()
+        shapes = list(dict.fromkeys(place.shape for place in self._places))
+        if len(shapes) > 1:
+            raise say.components_of_other_shapes(shapes=shapes, title=self._title())
+        try:
+            self._take(self._describe())
+        except ValueError as error:
+            raise say.field_cannot_lie_so(title=self._title(), reason=error) from None
 
     def _param(self, ctx):
         """The kernel parameter for this field, made when it is first met."""
@@ -153,7 +169,12 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
             if storage is not None:
                 self._stale_error()
             self._materialize()
-        return ctx.bind_storage(self, self._descriptor)
+        return ctx.bind_storage(self, self._storage)
+
+    def _loops_densely(self):
+        """Whether loops run over all elements though kernels find them through their trees."""
+        storage = self._storage
+        return bool(storage.trees) and self._places[0]._first_sparse() is None
 
     # --- what is said when something is wrong
 
@@ -191,6 +212,10 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
                     shape=shape,
                 )
         raise say.invalid_index_for(key=key, title=self._title())
+
+    def _memory_error(self, reason):
+        """Raises where there is no memory to make an element active."""
+        raise say.no_memory_for_element(title=self._title(), reason=reason)
 
     def _value_error(self, value):
         if isinstance(value, int):
@@ -325,15 +350,17 @@ class MatrixField(Field):
         return len(self.element_shape)
 
     def get_scalar_field(self, *indices):
-        """The field of one component, sharing this field's memory."""
+        """The field of one component, sharing this field's memory. It may be placed by itself."""
         row, column = indices[0], indices[1] if len(indices) > 1 else 0
-        component = ScalarField(self.dtype, f"{self._given_name}[{', '.join(map(str, indices))}]")
-        component._places = [self._places[row * self.m + column]]
-        component._shares = self
-        place = component._places[0]
-        if place is not None and place._builder._tree is not None:
-            component._bind_places(place._builder)
-        return component
+        return self._component_field(row * self.m + column)
+
+    def _component_field(self, number):
+        found = self._components.get(number)
+        if found is None:
+            indices = (number,) if self.ndim == 1 else divmod(number, self.m)
+            name = f"{self._given_name}[{', '.join(map(str, indices))}]"
+            found = self._components[number] = _ComponentField(self, number, name)
+        return found
 
     def _get_element(self, indices):
         from . import matrix  # noqa: F401  (says what class views have)
@@ -375,6 +402,25 @@ class MatrixField(Field):
 
     def __repr__(self):
         return f"<{self.n}x{self.m} ti.Matrix.field>"
+
+
+class _ComponentField(ScalarField):
+    """One component of a matrix field."""
+
+    def __init__(self, whole, number, name):
+        super().__init__(whole.dtype, name)
+        self._shares = whole
+        self._number = number
+        self._places = [whole._places[number]]
+        self._made_at = whole._made_at
+        self._bind_places()
+
+    def _placed(self, component, place):
+        self._shares._placed(self._number, place)
+        self._places[0] = place
+
+    def __repr__(self):
+        return "<ti.field>"
 
 
 def check_source(arr):

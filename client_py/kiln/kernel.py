@@ -195,7 +195,7 @@ class Kernel(_native.KernelBase):
             for position, spec in enumerate(specs)
             if spec.source is not None
         ]
-        sources += [("field", field) for field in fields]
+        sources += [("field", getattr(f, "_bound_storage", f)) for f in fields]
         returns = [_return_spec(_cook_return(r)) for r in self._returns]
         self._add_instance(instance, [s.matcher for s in specs], sources, returns)
         events.kernel_ready(

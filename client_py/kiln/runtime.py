@@ -155,6 +155,7 @@ _OPTIONS = {
     "packed": True,
     # Ours.
     "cpu_level": "",
+    "snode_memory_GB": 0.0,
 }
 
 _FRONT_END = (
@@ -181,7 +182,7 @@ class Config:
         self.default_ip = ti_types.i32
 
     def __dir__(self):
-        hidden = ("cpu_level", "dynamic_index", "packed", *_FRONT_END)
+        hidden = ("cpu_level", "snode_memory_GB", "dynamic_index", "packed", *_FRONT_END)
         names = ("arch", "default_fp", "default_ip", "default_up", *_OPTIONS)
         return sorted(set(names).difference(hidden))
 
@@ -275,6 +276,19 @@ def reset():
     cfg._set_defaults()
 
 
+def tree_budget():
+    """What all trees with sparse SNodes may take together, as init limited it; None: no limit."""
+    global _budget
+    if not cfg.snode_memory_GB:
+        return None
+    if _budget is None or _budget[0] != generation:
+        _budget = generation, _native.MemoryBudget(int(cfg.snode_memory_GB * 2**30))
+    return _budget[1]
+
+
+_budget = None  # (generation, budget)
+
+
 def sync():
     """Waits for all launched kernels. On the CPU launches are finished when they return."""
     require_init("wait for kernels")
@@ -300,8 +314,8 @@ def _environment():
         prefix, _, name = variable.partition("_")
         if not value or prefix not in ("TI", "KILN"):
             continue
-        # Only this option's name has capitals.
-        name = "device_memory_GB" if name == "DEVICE_MEMORY_GB" else name.lower()
+        # Only these options' names have capitals.
+        name = name.lower().replace("_memory_gb", "_memory_GB")
         if prefix == "KILN" or name not in found:
             found[name] = (variable, value)
     return found

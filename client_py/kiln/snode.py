@@ -5,13 +5,14 @@ materialised, and destroyed by `reset` or by its own `destroy`.
 """
 
 from . import _native, runtime
-from . import types as ti_types
 from .diagnostics import say
 from .errors import TaichiRuntimeError
+from .frontend import active
 from .public import Public
 
 # Numbers of proto SNodeKind.
 _ROOT, _DENSE, _POINTER, _BITMASKED, _DYNAMIC, _PLACE = 1, 2, 3, 4, 5, 6
+_SPARSE = (_POINTER, _BITMASKED, _DYNAMIC)
 _NAMES = {
     _ROOT: "root",
     _DENSE: "dense",
@@ -21,6 +22,8 @@ _NAMES = {
     _PLACE: "place",
 }
 _MAX_AXES = 12
+_MAX_DEPTH = 32  # of levels; kMaxTreeDepth in lang/layout.h, less the place
+_MAX_EXTENT = 2**31 - 1  # of an axis, and cells of a container of a sparse SNode
 
 
 class Axis:
@@ -60,6 +63,7 @@ class SNode(metaclass=Public):
         self._component = 0
         self._offset = ()
         self._index = -1  # in its tree, once materialised
+        self._native = None  # what kernels are bound to
         if parent is not None:
             parent._children.append(self)
 
@@ -83,8 +87,13 @@ class SNode(metaclass=Public):
         for name, value in (("dimension", dimension), ("chunk size", chunk_size)):
             if value >= 2**31:
                 raise say.maximum_dynamic_snode_cannot_exceed_maximum(name=name, value=value)
-        if len(_axis_list(axis)) != 1:
+        axes = _axis_list(axis)
+        if len(axes) != 1:
             raise say.dynamic_snode_has_one_axis()
+        if axes[0] in self._path_axes():
+            raise say.dynamic_snode_needs_axis_of_its_own()
+        if chunk_size <= 0:
+            chunk_size = dimension
         return self._add(_DYNAMIC, axis, dimension, chunk_size)
 
     def quant_array(self, axes, dimensions, max_num_bits):
@@ -118,7 +127,29 @@ class SNode(metaclass=Public):
             levels.append((axis, extent))
         # One level is linearised by axis number, whatever order it was written in.
         levels.sort()
+        self._check_room(kind, levels)
         return SNode(self._builder, kind, levels, self, chunk_size)
+
+    def _check_room(self, kind, levels):
+        """Raises for a new child that makes the tree deeper or larger than it can be."""
+        path = self._path()
+        if len(path) > _MAX_DEPTH:
+            raise say.snodes_nested_too_deep(limit=_MAX_DEPTH)
+        extents = dict(levels)
+        for node in path:
+            for axis, extent in node._levels:
+                if axis in extents:
+                    extents[axis] *= extent
+        for axis, extent in extents.items():
+            if extent > _MAX_EXTENT:
+                raise say.axis_too_long(axis=axis, extent=extent)
+        if kind in _SPARSE or self._first_sparse() is not None:
+            for one in (*[node._levels for node in path], levels):
+                cells = 1
+                for _, extent in one:
+                    cells *= extent
+                if cells > _MAX_EXTENT:
+                    raise say.container_of_too_many_cells(cells=cells)
 
     def place(self, *args, offset=None):
         """Places fields in the cells of this node."""
@@ -149,10 +180,8 @@ class SNode(metaclass=Public):
         if offset and len(offset) != len(axes):
             raise say.placed_with_offset_of_other_dimensionality(axes=len(axes), got=len(offset))
         node = SNode(self._builder, _PLACE, (), self)
-        node._field = field
-        node._component = component
         node._offset = tuple(int(o) for o in offset)
-        field._places[component] = node
+        field._placed(component, node)
 
     def lazy_grad(self):
         """Places the gradient of every field below, beside the field."""
@@ -195,13 +224,25 @@ class SNode(metaclass=Public):
         """Physical axes divided on the way here, ascending."""
         return sorted({axis for node in self._path() for axis, _ in node._levels})
 
+    def _axes_above(self):
+        """Axes divided on the way to the container, ascending."""
+        return self._parent._path_axes()
+
+    def _own_axis_position(self):
+        """Of a dynamic SNode: which of its indices counts its own cells."""
+        return self._path_axes().index(self._levels[0][0])
+
     @property
     def shape(self):
         extents = dict.fromkeys(self._path_axes(), 1)
         for node in self._path():
             for axis, extent in node._levels:
                 extents[axis] *= extent
-        return tuple(extents.values())
+        shape = tuple(extents.values())
+        ctx = active.context()
+        if ctx is not None and ctx.trace is not None:
+            ctx.trace.size(self, shape)
+        return shape
 
     @property
     def _snode(self):
@@ -210,6 +251,30 @@ class SNode(metaclass=Public):
     @property
     def _name(self):
         return f"S{max(self._index, 0)}{_NAMES[self._kind]}"
+
+    @property
+    def _kind_name(self):
+        return _NAMES[self._kind]
+
+    def _cell_fields(self):
+        """The fields with places in the cells of this node, each once."""
+        found = {id(c._field): c._field for c in self._children if c._kind == _PLACE}
+        return tuple(found.values())
+
+    @property
+    def _num_dynamically_allocated(self):
+        """Cells of a pointer SNode, or chunks of a dynamic one, made and not given back."""
+        stats = self._living_tree().node_stats(self._index)
+        return stats["cells_made"] - stats["cells_retired"]
+
+    def _living_tree(self):
+        materialize()
+        tree = self._builder._tree
+        if tree is None:
+            raise say.snode_not_finalized(node=self)
+        if not tree.alive:
+            raise say.snode_is_gone(node=self)
+        return tree
 
     @property
     def _dtype(self):
@@ -227,9 +292,12 @@ class SNode(metaclass=Public):
     def _offset_bytes_in_parent_cell(self):
         return self._info()["offset"]
 
+    @property
+    def _snode_tree_id(self):
+        return _live_trees.index(self._builder) if self._builder in _live_trees else -1
+
     def _info(self):
-        materialize()
-        return self._builder._tree.node_info(self._index)
+        return self._living_tree().node_info(self._index)
 
     def _get_children(self):
         return list(self._children)
@@ -250,13 +318,31 @@ class SNode(metaclass=Public):
         return None
 
     def deactivate_all(self):
-        for node in self._walk():
-            if node._kind not in (_ROOT, _DENSE, _PLACE):
-                raise say.deactivation_snodes_not_supported_yet(kind=_NAMES[node._kind], node=node)
+        """Makes all cells of this node and of those below inactive. Their memory is zeroed and used
+        again."""
+        if active.context() is not None:
+            raise say.kernel_calls_kernel()
+        tree = self._living_tree()
+        if tree.has_sparse:
+            tree.deactivate_all(self._index)
+
+    @property
+    def _bound_storage(self):
+        """The SNode as kernels are bound to it."""
+        tree = self._living_tree()
+        if self._native is None:
+            self._native = tree.describe_node(self._index)
+        return self._native
 
     def _param(self, ctx):
-        node = self._first_sparse() or self
-        raise say.snodes_kernels_are_not_supported_yet(kind=_NAMES[node._kind], owner=self)
+        return ctx.bind_storage(self, self._bound_storage)
+
+    def _title(self):
+        """What messages call it."""
+        names = [node._field._given_name for node in self._walk() if node._kind == _PLACE]
+        names = list(dict.fromkeys(name for name in names if name))
+        holds = f" with {', '.join(names[:3])}" if names else ""
+        return f"{self}{holds}"
 
     _is_snode = True
 
@@ -306,7 +392,10 @@ class FieldsBuilder(metaclass=Public):
         self.root.lazy_dual()
 
     def deactivate_all(self):
-        self.root.deactivate_all()
+        if self.finalized and self._tree is not None:
+            self.root.deactivate_all()
+        else:
+            runtime._warn(say.deactivate_all_of_open_builder())
 
     def finalize(self, raise_warning=True):
         self._check_open()
@@ -334,18 +423,20 @@ class FieldsBuilder(metaclass=Public):
         nodes = list(self.root._walk())
         for index, node in enumerate(nodes):
             node._index = index
+        for node in nodes:
+            if node._kind != _PLACE and not node._children:
+                raise say.snode_without_children(kind=node._kind_name, node=node)
         try:
-            self._tree = _native.Tree([_describe(node) for node in nodes])
+            tree = _native.Tree([_describe(node) for node in nodes])
         except ValueError as error:
             raise TaichiRuntimeError(str(error)) from None
-        self._tree.allocate()
+        names = [node._title() if node._kind in _SPARSE else "" for node in nodes]
+        tree.allocate(names if tree.has_sparse else [], runtime.tree_budget())
+        self._tree = tree
         _live_trees.append(self)
-        fields = []
-        for node in nodes:
-            if node._kind == _PLACE and node._field not in fields:
-                fields.append(node._field)
-        for field in fields:
-            field._bind_places(self)
+        fields = {id(n._field): n._field for n in nodes if n._kind == _PLACE}
+        for field in fields.values():
+            field._bind_places()
 
     def _destroy(self):
         if self._tree is not None:
@@ -421,8 +512,8 @@ class _Root:
         return children
 
     def deactivate_all(self):
-        for builder in _live_trees:
-            builder.root.deactivate_all()
+        runtime._warn(say.deactivate_all_of_root())
+        deactivate_all_snodes()
 
     def __repr__(self):
         return "ti.root"
@@ -487,57 +578,11 @@ def _make_lock():
 _make_lock()
 
 
-def _unsupported(name):
-    def operation(node, *args):
-        raise say.ti_not_supported_yet(name=name, node=node)
-
-    operation.__name__ = name
-    return operation
-
-
-activate = _unsupported("activate")
-append = _unsupported("append")
-deactivate = _unsupported("deactivate")
-is_active = _unsupported("is_active")
-length = _unsupported("length")
-
-
-def get_addr(f, indices):
-    """In kernels: where the element of a field, or of its SNode, at the indices lies: a u64."""
-    from .frontend import active
-    from .frontend.expr import Expr
-    from .frontend.subscript import index_nodes
-
-    ctx = active.context()
-    place = f._field if getattr(f, "_is_snode", False) and f._kind == _PLACE else f
-    if ctx is None or not getattr(place, "_is_field", False):
-        raise say.ti_not_supported_yet(name="get_addr", node=f)
-    nodes = []
-    index_nodes(ctx, indices, nodes)
-    if len(nodes) != len(place.shape):
-        raise say.field_with_dim_accessed_with_indices(ndim=len(place.shape), got=len(nodes))
-    kind, type_id = _native.NODES["get_addr"], ctx.type_id(ti_types.u64)
-    param = ctx.param_of(place)
-    return Expr(ctx, ctx.builder.append(kind, type_id, 0, nodes, param, []))
-
-
 def deactivate_all_snodes():
-    """Deactivates every sparse SNode."""
-    for builder in _live_trees:
+    """Makes all cells of all sparse SNodes inactive."""
+    materialize()
+    for builder in list(_live_trees):
         builder.root.deactivate_all()
-
-
-def rescale_index(a, b, I):  # noqa: E741, N803
-    """The grouped index `I` of `a` scaled to the shape of `b`."""
-    index = list(I)
-    for axis in range(min(len(index), len(a.shape), len(b.shape))):
-        if a.shape[axis] > b.shape[axis]:
-            index[axis] = index[axis] // (a.shape[axis] // b.shape[axis])
-        elif a.shape[axis] < b.shape[axis]:
-            index[axis] = index[axis] * (b.shape[axis] // a.shape[axis])
-    from .matrix import Vector
-
-    return Vector(index)
 
 
 i, j, k, l = (axes(n) for n in range(4))  # noqa: E741
@@ -549,12 +594,8 @@ ijkl = axes(0, 1, 2, 3)
 __all__ = [
     "FieldsBuilder",
     "SNode",
-    "activate",
-    "append",
     "axes",
-    "deactivate",
     "deactivate_all_snodes",
-    "get_addr",
     "i",
     "ij",
     "ijk",
@@ -563,7 +604,6 @@ __all__ = [
     "ik",
     "ikl",
     "il",
-    "is_active",
     "j",
     "jk",
     "jkl",
@@ -571,7 +611,5 @@ __all__ = [
     "k",
     "kl",
     "l",
-    "length",
-    "rescale_index",
     "root",
 ]

@@ -140,7 +140,6 @@ def _hint(*args):
 block_local = _hint
 cache_read_only = _hint
 mesh_local = _hint
-no_activate = _hint
 
 
 def assume_in_range(val, base, low, high):
@@ -162,7 +161,6 @@ __all__ = [
     "loop_config",
     "mesh_local",
     "ndrange",
-    "no_activate",
     "static",
     "static_assert",
     "static_print",

@@ -64,6 +64,10 @@ class StructField(metaclass=Public):
     def _first(self):
         return next(iter(self._members.values()))
 
+    def _first_leaf(self):
+        first = self._first()
+        return first._first_leaf() if isinstance(first, StructField) else first
+
     def _place_members(self):
         return list(self._members.values())
 

@@ -1,14 +1,32 @@
 """What fields, ndarrays and SNodes are refused for."""
 
-from ..errors import TaichiIndexError, TaichiRuntimeError, TaichiSyntaxError
+from ..errors import (
+    TaichiCompilationError,
+    TaichiIndexError,
+    TaichiRuntimeError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
 
 ROWS = {
+    "append_of_other_size": (
+        TaichiCompilationError,
+        "the cells of {node} hold {count} numbers, but {got} are appended",
+    ),
+    "append_to_cells_with_snodes": (
+        TaichiCompilationError,
+        "ti.append needs a dynamic SNode with nothing but fields in its cells, not {node}",
+    ),
     "axes_and_dimensions_different_number": (
         TaichiRuntimeError,
         "axes and dimensions of different number ({axes} != {extents})",
     ),
     "axes_one_level_must_different": (TaichiRuntimeError, "axes of one level must be different"),
     "axes_order_must_different": (TaichiSyntaxError, "The axes in order must be different"),
+    "axis_too_long": (
+        TaichiRuntimeError,
+        "axis {axis} would have {extent} indices, but indices are 32-bit integers",
+    ),
     "cannot_be_called_in_taichi_scope": (
         AssertionError,
         "{name} cannot be called in Taichi-scope",
@@ -18,17 +36,25 @@ ROWS = {
         AssertionError,
         "Cannot copy from a non-ndarray object",
     ),
-    "components_lie_different_trees": (
+    "components_of_other_shapes": (
         TaichiRuntimeError,
-        "the components of {title} lie in different trees",
+        "Members of the following field have different shapes {shapes}: {title}",
+    ),
+    "container_of_too_many_cells": (
+        TaichiRuntimeError,
+        "a container of {cells} cells; below and in sparse SNodes at most 2**31-1 are possible",
     ),
     "d_ndarray_indexed_with_d_indices": (
         TaichiIndexError,
         "{ndim}d ndarray indexed with {got}d indices: {indices}",
     ),
-    "deactivation_snodes_not_supported_yet": (
-        TaichiRuntimeError,
-        "deactivation of {kind} SNodes is not supported yet ({node})",
+    "deactivate_all_of_open_builder": (
+        str,
+        "'deactivate_all()' would do nothing if FieldsBuilder is not finalized",
+    ),
+    "deactivate_all_of_root": (
+        str,
+        "'ti.root.deactivate_all()' would deactivate all finalized snodes.",
     ),
     "detected_illegal_element_type_please_aware": (
         TypeError,
@@ -52,6 +78,10 @@ ROWS = {
         "{value} does not fit an element of type {dtype} of {title}",
     ),
     "dynamic_snode_has_one_axis": (TaichiRuntimeError, "a dynamic SNode has one axis"),
+    "dynamic_snode_needs_axis_of_its_own": (
+        TaichiRuntimeError,
+        "Dynamic SNode must have a standalone dimensionality.",
+    ),
     "elements_of_unsupported_dtype": (
         AssertionError,
         "arrays of dtype {dtype} are not supported",
@@ -70,6 +100,7 @@ ROWS = {
         ValueError,
         "ti.field shape {shape} does not match the source field shape {got}",
     ),
+    "field_cannot_lie_so": (TaichiRuntimeError, "{title} cannot have its places there: {reason}"),
     "field_index_out_of_bounds": (
         IndexError,
         "index {index} is out of bounds for axis {axis} of {title}: {first} <= index < "
@@ -78,6 +109,7 @@ ROWS = {
     "fieldsbuilder_finalized": (TaichiRuntimeError, "FieldsBuilder finalized"),
     "filled_with_other_shape": (AssertionError, "cannot fill: {what}"),
     "finalizing_empty_builder": (str, "Finalizing an empty FieldsBuilder!"),
+    "get_addr_of_snode": (TaichiTypeError, "ti.get_addr takes a field, not {node!r}"),
     "gone_memory_ended_with_ti_reset": (
         TaichiRuntimeError,
         "{title} is gone: its memory ended with ti.reset(), ti.init() or destroy()",
@@ -94,9 +126,9 @@ ROWS = {
     ),
     "invalid_axis": (TaichiSyntaxError, "Invalid axis {letter}"),
     "invalid_index_for": (IndexError, "invalid index {key!r} for {title}"),
-    "lies_below_snode_which_not_supported": (
-        TaichiRuntimeError,
-        "{title} lies below the {kind} SNode '{sparse}', which is not supported yet",
+    "is_active_needs_sparse_snode": (
+        TaichiTypeError,
+        "ti.is_active only works on pointer, hash or bitmasked nodes.",
     ),
     "matrix_field_and_numpy_array_shapes_differ": (
         ValueError,
@@ -129,6 +161,8 @@ ROWS = {
         TaichiRuntimeError,
         "ndarrays of structs are not supported yet",
     ),
+    "no_memory_for_element": (TaichiRuntimeError, "{reason}; needed for an element of {title}"),
+    "no_snode": (TaichiTypeError, "ti.{name} takes an SNode or a field, not {value!r}"),
     "not_supported_as_ndarray_element_type": (
         TaichiRuntimeError,
         "{dtype} is not supported as ndarray element type",
@@ -146,6 +180,11 @@ ROWS = {
         "{extents} is not a valid shape for ndarray",
     ),
     "nothing_can_added_below_place": (TaichiRuntimeError, "nothing can be added below a place"),
+    "only_in_kernels": (TaichiRuntimeError, "ti.{name} can only be called inside a kernel"),
+    "operation_on_snode": (
+        TaichiRuntimeError,
+        "The {name} operation is not supported on {kind} SNode",
+    ),
     "placed_by_fieldsbuilder_that_has_not": (
         TaichiRuntimeError,
         "{title} is placed by a FieldsBuilder that has not been finalized",
@@ -158,6 +197,10 @@ ROWS = {
     "quantised_fields_are_not_supported_yet": (
         TaichiRuntimeError,
         "quantised fields are not supported yet",
+    ),
+    "rescale_index_of_no_field": (
+        AssertionError,
+        "The {which} argument must be a field or an SNode",
     ),
     "shape_cannot_none_when_offset_set": (
         TaichiSyntaxError,
@@ -176,25 +219,35 @@ ROWS = {
         AssertionError,
         "Slicing is not supported on ti.field: {count} indices needed, got {key!r}",
     ),
-    "snode_tree_has_been_destroyed": (TaichiRuntimeError, "SNode tree has been destroyed"),
-    "snodes_kernels_are_not_supported_yet": (
+    "snode_indexed_with": (TaichiRuntimeError, "{node} has {count} indices. Indexed with {got}."),
+    "snode_is_gone": (
         TaichiRuntimeError,
-        "SNodes in kernels are not supported yet: {kind} ({owner})",
+        "the SNode '{node}' is gone: its memory ended with ti.reset(), ti.init() or destroy()",
     ),
+    "snode_is_not_dynamic": (TaichiTypeError, "ti.{name} only works on dynamic nodes."),
+    "snode_not_finalized": (
+        TaichiRuntimeError,
+        "the SNode '{node}' belongs to a FieldsBuilder that has not been finalized",
+    ),
+    "snode_tree_has_been_destroyed": (TaichiRuntimeError, "SNode tree has been destroyed"),
+    "snode_without_children": (
+        TaichiRuntimeError,
+        "{kind} node must have at least one child. ({node})",
+    ),
+    "snodes_nested_too_deep": (TaichiRuntimeError, "SNodes can be nested {limit} deep at most"),
     "struct_field_has_no_member": (AttributeError, "the struct field has no member '{name}'"),
     "struct_for_only_available_taichi_scope": (
         NotImplementedError,
         "Struct for is only available in Taichi scope.",
     ),
-    "there_are_axes_got_axis": (TaichiRuntimeError, "there are {limit} axes, got axis {number}"),
     "tensor_of_other_type": (ValueError, "the tensor's elements are {got}, not {wanted}"),
+    "there_are_axes_got_axis": (TaichiRuntimeError, "there are {limit} axes, got axis {number}"),
     "these_field_s_are_not_placed": (
         TaichiRuntimeError,
         "These field(s) are not placed:\n"
         '  File "{file}", line {line}\n'
         "(give a shape, or place the field below ti.root)",
     ),
-    "ti_not_supported_yet": (TaichiRuntimeError, "ti.{name} is not supported yet: {node!r}"),
     "type_cannot_element_type": (
         TypeError,
         "{value!r} of type {kind} cannot be an element of type {dtype} of {title}",

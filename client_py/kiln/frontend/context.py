@@ -73,6 +73,7 @@ class BuildContext:
         self._type_ids = {}
         self._type_infos = {}
         self._params = {}  # id of a field -> its parameter
+        self._trees = {}  # tree of SNodes -> its number in the builder
         self._keep = []  # fields whose ids are keys above
         self._files = {}
         self._outside = {}
@@ -293,19 +294,26 @@ class BuildContext:
         self.bindings.append((param, ("array", None)))
         return ArrayArgument(self, param, dtype, element_shape, ndim, boundary)
 
-    def bind_storage(self, field, descriptor):
-        """The parameter of `field`, added when it is met for the first time."""
+    def bind_storage(self, field, storage):
+        """The parameter of a field or SNode, added when it is met for the first time."""
         key = id(field)
         param = self._params.get(key)
         if param is None:
-            param = self.builder.add_storage_param(descriptor)
+            trees = [self._tree_number(tree) for tree in storage.trees]
+            param = self.builder.add_storage_param(storage.descriptor, trees)
             self._params[key] = param
             self._keep.append(field)
             self.bindings.append((param, ("field", field)))
         return param
 
+    def _tree_number(self, tree):
+        number = self._trees.get(tree)
+        if number is None:
+            number = self._trees[tree] = self.builder.add_tree(tree)
+        return number
+
     def param_of(self, field):
-        """The storage parameter of a field or array."""
+        """The storage parameter of a field, SNode or array."""
         if field.__class__ is ArrayArgument:
             return field.param
         return self._params.get(id(field)) or field._param(self)

@@ -8,6 +8,7 @@ from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from .expr import OPS, Expr, Ref
 from .pack import PackArgument
+from .snode_ops import DYNAMIC_METHODS, dynamic_method, is_in_dynamic, parent_of
 from .struct_value import StructRef
 from .subscript import subscript
 from .tensor import attribute, attribute_address
@@ -278,6 +279,10 @@ def attribute_value(t, node):
 
 
 def attribute_reference(t, node):
+    if node.attr in DYNAMIC_METHODS:
+        method = _dynamic_method(t, node)
+        if method is not None:
+            return method
     base = t.address(node.value)
     kind = base.__class__
     if kind is Ref:
@@ -287,8 +292,32 @@ def attribute_reference(t, node):
     return python_attribute(t, base, node.attr)
 
 
+def _dynamic_method(t, node):
+    """x.append, x[i].append and the like of fields in dynamic SNodes; None for all else."""
+    target = node.value
+    index = None
+    if target.__class__ is _ast.Subscript:
+        target, index = target.value, target.slice
+    if not _is_dotted(target):
+        return None
+    base = t.address(target)
+    if not is_in_dynamic(base):
+        return None
+    return dynamic_method(t.ctx, base, node.attr, () if index is None else index_of(t, index))
+
+
+def _is_dotted(node):
+    while node.__class__ is _ast.Attribute:
+        node = node.value
+    return node.__class__ is _ast.Name
+
+
 def python_attribute(t, base, attr):
     """base.attr of a Python object, which a trace notes."""
+    if attr == "parent" and (
+        getattr(base, "_is_field", False) or getattr(base, "_is_snode", False)
+    ):
+        return parent_of(t.ctx, base)
     if attr == "fill" and getattr(base, "_is_field", False):
         from .loops import field_filler
 

@@ -9,6 +9,7 @@ from .expr import Expr
 from .source import target_names
 from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NORMAL, Loop
 
+_PLACE = 6  # of proto SNodeKind
 _I32_TYPES = ("i8", "i16", "i32", "u8", "u16", "u1")
 
 
@@ -171,19 +172,34 @@ def _struct_for(t, node, field, is_grouped):
     t.at(node)
     config = _take_config(t)
     if is_snode:
-        loop = t.builder.begin_range_for(_cells(t.ctx, field), **config)
+        field = field._snode
+        if field._kind == _PLACE:
+            field = field._field
+    bounds = None if is_array else _dense_cells(t.ctx, field)
+    if bounds is not None:
+        loop = t.builder.begin_range_for(bounds, **config)
     else:
         loop = t.builder.begin_struct_for(t.ctx.param_of(field), **config)
     _body(t, node, loop, ndim, _bind_vector if is_grouped else _bind_scalars, config, True)
 
 
-def _cells(ctx, snode):
-    """Bounds of a loop over the cells of an SNode."""
-    if snode._first_sparse() is not None:
-        snode._param(ctx)  # says that it is not supported
+def _dense_cells(ctx, looped):
+    """Bounds of a loop over all cells of an SNode or elements of a field; None for those that have
+    a loop of their own: dense fields and what is sparse."""
+    first = ()
+    if getattr(looped, "_is_snode", False):
+        if looped._first_sparse() is not None:
+            return None
+    else:
+        field = looped._first_leaf() if hasattr(looped, "_members") else looped
+        ctx.param_of(field)
+        if not field._loops_densely():
+            return None
+        first = field._places[0]._offset
     bounds = []
-    for extent in snode.shape:
-        bounds += [ctx.const_i32(0), ctx.const_i32(extent)]
+    for axis, extent in enumerate(looped.shape):
+        begin = first[axis] if first else 0
+        bounds += [ctx.const_i32(begin), ctx.const_i32(begin + extent)]
     return bounds
 
 
@@ -272,10 +288,14 @@ def field_filler(field):
         builder = ctx.builder
         value = ctx.node(value)
         ndim = field.num_axes
-        if ctx.depth:
+        if ctx.depth and field.snode._first_sparse() is not None:
+            raise say.struct_for_cannot_nested_loop_over()
+        bounds = _dense_cells(ctx, field)
+        if bounds is None and ctx.depth:
             bounds = []
-            for extent in field.shape:
-                bounds += [ctx.const_i32(0), ctx.const_i32(extent)]
+            for extent, first in zip(field.shape, field.snode._offset or (0,) * ndim):
+                bounds += [ctx.const_i32(first), ctx.const_i32(first + extent)]
+        if bounds is not None:
             loop = builder.begin_range_for(bounds)
         else:
             loop = builder.begin_struct_for(ctx.param_of(field))

@@ -27,6 +27,7 @@ from ..frontend.source import EMPTY, MISSING, FunctionSource
 from ..func import BoundFunc, Func
 from ..kernel import Kernel
 from ..runtime import Arch, Config
+from ..snode import SNode
 from ..static import NDRange
 
 PACKAGE = __name__.partition(".")[0]
@@ -188,10 +189,17 @@ class Describer:
         return (
             "field",
             value.__class__.__name__,
-            value._descriptor,
+            *_layout(storage or value._storage),
             value.dtype.name,
             value.element_shape,
         )
+
+    def _snode(self, value):
+        known = self._meet(value)
+        if known is not None:
+            return known
+        path = [(node._kind, node._levels, node._chunk_size) for node in value._path()]
+        return ("snode", tuple(path))
 
     def _struct_field(self, value):
         known = self._meet(value)
@@ -233,6 +241,14 @@ class Describer:
         self.containers[id(value)] = value
         keys = self.items([_plain_key(key) for key in value])
         return ("dict", keys, self.items(list(value.values())))
+
+
+def _layout(storage):
+    """Where a field lies, in itself: what its trees hold beside it does not matter, and which
+    trees they are is told of all fields of a kernel together (records.py)."""
+    if not storage.trees:
+        return (storage.descriptor,)
+    return (storage.shape, _native.digest_of_trees([storage]))
 
 
 def _own_name(value):
@@ -359,6 +375,7 @@ _TABLE = {
     Kernel: Describer._kernel,
     ScalarField: Describer._field,
     MatrixField: Describer._field,
+    SNode: Describer._snode,
     Arch: lambda d, v: ("arch", v.name),
     Config: _config,
     ti_types.DType: lambda d, v: ("dtype", v.name),

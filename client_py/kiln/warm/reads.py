@@ -14,10 +14,11 @@ from types import (
 from ..func import BoundFunc, Func
 from ..kernel import Kernel
 from ..runtime import Config
+from ..snode import SNode
 from .describe import MISSING, PACKAGE, Field, Refused, is_plain
 
 # Attributes of Kiln's objects that kernels ask for, and that no describing covers.
-_FIELD = frozenset("shape dtype n m ndim element_shape grad dual".split())
+_FIELD = frozenset("shape dtype n m ndim element_shape grad dual snode".split())
 _NO_ATTRIBUTE = object()
 
 
@@ -40,6 +41,10 @@ def attribute(base, ident):
     kind = base.__class__
     if issubclass(kind, ModuleType):
         return _of_module(base, ident)
+    if ident[:7] == "parent:" and (hasattr(kind, "_is_field") or kind is SNode):
+        return base.parent(int(ident[7:]))
+    if kind is SNode:
+        return _of_snode(base, ident)
     if isinstance(base, type):
         return _of_class(base, ident)
     if isinstance(base, Field):
@@ -135,10 +140,18 @@ def _bound(found, base, ident):
     return found
 
 
+def _of_snode(base, ident):
+    if ident == "shape":
+        return base.shape
+    if ident == "cells":
+        return base._cell_fields()
+    raise Refused(f"'{ident}' of an SNode")
+
+
 def _of_struct_field(base, ident):
     members = base.__dict__["_members"]
     if ident in members:
         return members[ident]
-    if ident == "shape":
-        return base.shape
+    if ident in ("shape", "snode"):
+        return getattr(base, ident)
     raise Refused(f"'{ident}' of a struct field")

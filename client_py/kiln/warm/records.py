@@ -20,7 +20,7 @@ from .describe import MISSING, Describer, Refused
 
 SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
 
-_MAGIC = b"kiln warm records 1\n"
+_MAGIC = b"kiln warm records 2\n"
 _MANY = 64  # records in one file: instances of one kernel, and its past
 _AT_ONCE = 8  # a file with more is written at the end of the process only
 _LARGE = 8 << 20  # bytes of one file
@@ -33,7 +33,7 @@ _WITHOUT_EFFECT = frozenset(
     "device_memory_fraction gdb_trigger print_full_traceback print_ir print_accessor_ir "
     "print_ir_dbg_info print_kernel_amdgcn print_kernel_asm print_kernel_llvm_ir "
     "print_kernel_llvm_ir_optimized print_preprocessed_ir print_struct_llvm_ir "
-    "verbose_kernel_launches".split()
+    "snode_memory_GB verbose_kernel_launches".split()
 )
 
 _families = {}  # path -> records, as this process knows them
@@ -94,6 +94,7 @@ def keep(kernel, trace, fields, sources, instance):
                 "reads": tuple(trace.reads),
                 "fields": tuple(numbers),
                 "aliases": _alias_groups(fields),
+                "trees": _trees(fields),
                 "files": files,
                 "events": tuple(trace.events),
                 "artifact": instance.pack(lines),
@@ -129,7 +130,8 @@ def _check(record, source, args, specs):
         fields = [objects[n] for n in record["fields"]]
     except Exception:  # whatever it is: the front end will do
         return None
-    return describer if _alias_groups(fields) == record["aliases"] else None
+    same = _alias_groups(fields) == record["aliases"] and _trees(fields) == record["trees"]
+    return describer if same else None
 
 
 def template_of(value, spec):
@@ -141,6 +143,12 @@ def template_of(value, spec):
 
 def _alias_groups(fields):
     return tuple(map(tuple, overlapping(enumerate(fields))))
+
+
+def _trees(fields):
+    """A digest of what the kernel has of the trees that its fields and SNodes lie in."""
+    storages = [getattr(f, "_bound_storage", None) or f._storage for f in fields]
+    return _native.digest_of_trees(storages)
 
 
 def _relocation(files, objects):

@@ -1,0 +1,290 @@
+"""Operations on SNodes in kernels: activity, lists of dynamic SNodes, addresses; and the methods of
+fields that lie in dynamic SNodes.
+
+Indices count cells of the SNode itself: fewer than a field's below it, where dense levels follow
+(`rescale_index` helps).
+"""
+
+from .. import _native
+from .. import types as ti_types
+from ..diagnostics import say
+from . import active
+from .expr import Expr
+from .subscript import index_nodes
+
+# Numbers of proto SNodeKind.
+_POINTER, _BITMASKED, _DYNAMIC, _PLACE = 3, 4, 5, 6
+DYNAMIC_METHODS = ("append", "deactivate", "length")
+
+
+def activate(node, indices):
+    """In kernels: makes the cell of the SNode `node` at `indices` active, zeroed if it is new.
+
+    node: a pointer, bitmasked or dynamic SNode. indices: integers, or a vector of them, in cells of
+    the SNode; of a dynamic SNode those of its container.
+    """
+    ctx, node = _of_kernel("activate", node)
+    if node._kind == _DYNAMIC:
+        return  # its container is there as soon as what it lies in is
+    _changing(ctx, "activate", node, indices)
+
+
+def deactivate(node, indices):
+    """In kernels: makes the cell of the SNode `node` at `indices` inactive, with all below it; of a
+    dynamic SNode all cells of the container. Its memory is zeroed and used again once the task has
+    ended."""
+    ctx, node = _of_kernel("deactivate", node)
+    _changing(ctx, "deactivate", node, indices)
+
+
+def is_active(node, indices):
+    """In kernels: 1 where the cell of a pointer or bitmasked SNode is active, else 0."""
+    ctx, node = _of_kernel("is_active", node)
+    if node._kind not in (_POINTER, _BITMASKED):
+        raise say.is_active_needs_sparse_snode()
+    found = _append(ctx, "is_active", node, _indices(ctx, node, indices), ti_types.u1)
+    return ctx.cast(found, ti_types.i32)
+
+
+def length(node, indices):
+    """In kernels: the number of cells in use in a container of a dynamic SNode; `indices` are those
+    above it."""
+    ctx, node = _of_kernel("length", node)
+    if node._kind != _DYNAMIC:
+        raise say.snode_is_not_dynamic(name="length")
+    return _append(ctx, "length", node, _indices(ctx, node, indices, True), ti_types.i32)
+
+
+def append(node, indices, val):
+    """In kernels: takes the next cell of a container of a dynamic SNode and writes `val` to the
+    fields in it; the number of the cell, or -1 where the container is full.
+
+    indices: those above the SNode. val: a number, vector, matrix or struct with as many numbers as
+    the cell holds.
+    """
+    ctx, node = _of_kernel("append", node)
+    if node._kind != _DYNAMIC:
+        raise say.snode_is_not_dynamic(name="append")
+    values = []
+    _flatten(ctx, val, values)
+    places = node._children
+    if any(place._kind != _PLACE for place in places):
+        raise say.append_to_cells_with_snodes(node=node)
+    if len(values) != len(places):
+        raise say.append_of_other_size(node=node, count=len(places), got=len(values))
+    fields = _cell_fields(ctx, node)
+    above = _indices(ctx, node, indices, True)
+    number = _append(ctx, "append", node, above, ti_types.i32)
+    _store_cell(ctx, node, fields, above, number, values)
+    return number
+
+
+def get_addr(f, indices):
+    """In kernels: where the element of a field, or of its SNode, at the indices lies: a u64."""
+    ctx = active.context()
+    if ctx is None:
+        raise say.only_in_kernels(name="get_addr")
+    place = f._field if getattr(f, "_is_snode", False) and f._kind == _PLACE else f
+    if not getattr(place, "_is_field", False):
+        raise say.get_addr_of_snode(node=f)
+    nodes = []
+    index_nodes(ctx, indices, nodes)
+    if len(nodes) != place.num_axes:
+        raise say.field_with_dim_accessed_with_indices(ndim=place.num_axes, got=len(nodes))
+    kind, type_id = _native.NODES["get_addr"], ctx.type_id(ti_types.u64)
+    return Expr(ctx, ctx.builder.append(kind, type_id, 0, nodes, ctx.param_of(place), []))
+
+
+def no_activate(*args):
+    """In kernels: accesses to these fields or SNodes make no cell active: what is written where
+    nothing is active is lost."""
+    ctx = active.context()
+    if ctx is None:
+        raise say.only_in_kernels(name="no_activate")
+    for arg in args:
+        if not (getattr(arg, "_is_field", False) or getattr(arg, "_is_snode", False)):
+            raise say.no_snode(name="no_activate", value=arg)
+        for one in _leaves(arg):
+            node = one if getattr(one, "_is_snode", False) else one.snode
+            if node._first_sparse() is not None:
+                ctx.builder.append(_native.NODES["no_activate"], 0, 0, [], ctx.param_of(one), [])
+
+
+def rescale_index(a, b, I):  # noqa: E741, N803
+    """The grouped index `I` of the field or SNode `a`, scaled to the shape of `b`."""
+    from ..matrix import Vector
+
+    for position, of in enumerate((a, b)):
+        if not (getattr(of, "_is_field", False) or getattr(of, "_is_snode", False)):
+            raise say.rescale_index_of_no_field(which=("first", "second")[position])
+    index = list(I)
+    for axis, (wide, narrow) in enumerate(zip(a.shape[: len(index)], b.shape)):
+        if wide > narrow:
+            index[axis] = index[axis] // (wide // narrow)
+        elif wide < narrow:
+            index[axis] = index[axis] * (narrow // wide)
+    return Vector(index)
+
+
+# --- parameters and operands
+
+
+def _of_kernel(name, node):
+    """The kernel under construction, and the SNode: a field stands for its place."""
+    ctx = active.context()
+    if ctx is None:
+        raise say.only_in_kernels(name=name)
+    if getattr(node, "_is_field", False):
+        return ctx, node.snode
+    if not getattr(node, "_is_snode", False):
+        raise say.no_snode(name=name, value=node)
+    return ctx, node._snode
+
+
+def _indices(ctx, node, indices, above=False):
+    """The nodes of the indices of a cell of `node`, or of the container that it lies in."""
+    nodes = []
+    if indices is not None:
+        index_nodes(ctx, indices, nodes)
+    axes = node._axes_above() if above else node._path_axes()
+    if len(nodes) != len(axes):
+        raise say.snode_indexed_with(node=node._name, count=len(axes), got=len(nodes))
+    return nodes
+
+
+def _changing(ctx, name, node, indices):
+    if node._kind not in (_POINTER, _BITMASKED, _DYNAMIC):
+        raise say.operation_on_snode(name=name, kind=node._kind_name)
+    nodes = _indices(ctx, node, indices, node._kind == _DYNAMIC)
+    ctx.builder.append(_native.NODES[name], 0, 0, nodes, ctx.param_of(node), [])
+
+
+def _append(ctx, name, node, nodes, dtype):
+    type_id = ctx.type_id(dtype)
+    kind = _native.NODES[name]
+    return Expr(ctx, ctx.builder.append(kind, type_id, 0, nodes, ctx.param_of(node), []))
+
+
+def _leaves(field):
+    members = getattr(field, "_members", None)
+    if members is None:
+        return [field]
+    return [leaf for member in members.values() for leaf in _leaves(member)]
+
+
+# --- appending
+
+
+def _flatten(ctx, value, values):
+    """Appends the scalars that a value is made of, in order."""
+    value = ctx.value(value)
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            _flatten(ctx, item, values)
+        return
+    if hasattr(value, "entries"):  # a struct of Python's
+        for item in value.entries.values():
+            _flatten(ctx, item, values)
+        return
+    value = ctx.expr(value)
+    info = value.type
+    if info.members:
+        for position in range(len(info.members)):
+            _flatten(ctx, Expr(ctx, ctx.builder.get_member(value.node, position)), values)
+    elif len(info.shape) == 1:
+        values += [ctx.extract(value, i) for i in range(info.shape[0])]
+    elif info.shape:
+        rows, columns = info.shape
+        values += [ctx.extract(value, i, j) for i in range(rows) for j in range(columns)]
+    else:
+        values.append(value)
+
+
+def _cell_fields(ctx, node):
+    """The fields in the cells of a dynamic SNode, each once."""
+    fields = node._cell_fields()
+    if ctx.trace is not None:
+        ctx.trace.attribute(node, "cells", fields, ctx.trace.describe.objects[0])
+    return fields
+
+
+def _store_cell(ctx, node, fields, above, number, values):
+    """Writes the values, one per place of the cell, to the cell of that number."""
+    nodes = list(above)
+    nodes.insert(node._own_axis_position(), number.node)
+    by_place = dict(zip(map(id, node._children), values))
+    for field in fields:
+        at = _with_offset(ctx, nodes, field._places[0]._offset)
+        mine = [by_place.get(id(place)) for place in field._places]
+        if None in mine:  # the others lie elsewhere
+            for component, value in enumerate(mine):
+                if value is not None:
+                    one = field._component_field(component)
+                    ctx.builder.store(ctx.builder.global_(ctx.param_of(one), at), value.node)
+            continue
+        value = mine[0]
+        if field.element_shape:
+            value = ctx.tensor_of(mine, field.element_shape, field.dtype)
+        ctx.builder.store(ctx.builder.global_(ctx.param_of(field), at), value.node)
+
+
+def _with_offset(ctx, nodes, offset):
+    """Indices of a field, whose first is `offset`, from those of its SNode."""
+    if not any(offset):
+        return nodes
+    add = _native.OPS["add"]
+    return [
+        ctx.builder.binary(add, node, ctx.const_i32(first)) if first else node
+        for node, first in zip(nodes, offset)
+    ]
+
+
+# --- methods
+
+
+def parent_of(ctx, base):
+    """What `base.parent` of a field or SNode is inside a kernel."""
+
+    def parent(n=1):
+        found = base.parent(n)
+        if ctx.trace is not None:
+            ctx.trace.attribute(base, f"parent:{n}", found, ctx.trace.describe.objects[0])
+        return found
+
+    return parent
+
+
+def is_in_dynamic(base):
+    """Whether it is a field whose elements are the cells of a dynamic SNode."""
+    if not getattr(base, "_is_field", False):
+        return False
+    leaf = base._first_leaf() if hasattr(base, "_members") else base
+    place = leaf._places[0]
+    return place is not None and place._parent._kind == _DYNAMIC
+
+
+def dynamic_method(ctx, base, name, index):
+    """base[index].name, or None: `index` are the indices above the dynamic SNode."""
+    nodes = []
+    index_nodes(ctx, index, nodes)
+    if len(nodes) + 1 != base.num_axes:
+        return None
+    node = parent_of(ctx, base)()
+    above = [Expr(ctx, n) for n in nodes]
+    if name == "append":
+        return lambda val: append(node, above, val)
+    if name == "length":
+        return lambda: length(node, above)
+    return lambda: deactivate(node, above)
+
+
+__all__ = [
+    "activate",
+    "append",
+    "deactivate",
+    "get_addr",
+    "is_active",
+    "length",
+    "no_activate",
+    "rescale_index",
+]

@@ -1,0 +1,131 @@
+#include "client_py/tree_access.h"
+
+#include <cstring>
+#include <utility>
+
+namespace kiln {
+namespace {
+
+// The node whose cells hold a place, and where in them.
+std::pair<int, uint64_t> CellOf(const TreeLayout& layout, int place) {
+  uint64_t offset = 0;
+  int node = place;
+  do {
+    offset += layout[node].offset;
+    node = layout[node].parent;
+  } while (layout.tree().nodes(node).kind() == proto::SNODE_BIT_STRUCT ||
+           layout.tree().nodes(node).kind() == proto::SNODE_QUANT_ARRAY);
+  return {node, offset};
+}
+
+}  // namespace
+
+TreeAccess::TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<int32_t> axes,
+                       std::vector<Component> components)
+    : scalar_(scalar),
+      shape_(std::move(shape)),
+      axes_(std::move(axes)),
+      components_(std::move(components)) {
+  int64_t stride = 1;
+  for (size_t i = shape_.size(); i-- > 0;) {
+    if (axes_[i] >= 0) stride_of_axis_[axes_[i]] = stride;
+    stride *= shape_[i];
+  }
+}
+
+int64_t TreeAccess::num_elements() const {
+  int64_t count = 1;
+  for (const int64_t extent : shape_) count *= extent;
+  return count;
+}
+
+absl::StatusOr<uint8_t*> TreeAccess::Locate(const int64_t* indices, int component,
+                                            CellAccess access) const {
+  const Component& at = components_[component];
+  if (at.tree == nullptr) return at.dense.Address(indices, 0);
+  int64_t physical[kMaxIndices] = {};
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    if (axes_[i] >= 0) physical[axes_[i]] = indices[i];
+  }
+  return at.tree->Locate(at.place, physical, access);
+}
+
+template <typename Visit>
+void TreeAccess::ForEachRun(const Component& component, const Visit& visit) const {
+  const TreeLayout& layout = component.tree->layout();
+  const auto [node, offset] = CellOf(layout, component.place);
+  const NodeLayout& cells = layout[node];
+  const int64_t step = cells.levels.empty() ? 0 : stride_of_axis_[cells.levels.back().axis];
+  component.tree->ForEachRun(node, [&, offset = offset](const CellRun& run) {
+    int64_t position = 0;
+    for (const int32_t axis : axes_) {
+      if (axis >= 0) position += run.at[axis] * stride_of_axis_[axis];
+    }
+    visit(run.cell + offset, run.count, cells.cell_bytes, position, step);
+  });
+}
+
+void TreeAccess::CopyTo(void* array) const {
+  const size_t size = ScalarBytes(scalar_);
+  const size_t element = size * components_.size();
+  std::memset(array, 0, element * num_elements());
+  auto* to = static_cast<uint8_t*>(array);
+  for (const Component& component : components_) {
+    if (component.tree == nullptr) {
+      std::vector<uint8_t> packed(size * num_elements());
+      component.dense.CopyTo(packed.data());
+      for (int64_t i = 0; i < num_elements(); ++i) {
+        std::memcpy(to + i * element, &packed[i * size], size);
+      }
+    } else {
+      ForEachRun(component, [&](const uint8_t* from, uint64_t count, uint64_t stride,
+                                int64_t position, int64_t step) {
+        for (uint64_t i = 0; i < count; ++i) {
+          std::memcpy(to + (position + static_cast<int64_t>(i) * step) * element,
+                      from + i * stride, size);
+        }
+      });
+    }
+    to += size;
+  }
+}
+
+void TreeAccess::CopyFrom(const void* array) const {
+  const size_t size = ScalarBytes(scalar_);
+  const size_t element = size * components_.size();
+  const auto* from = static_cast<const uint8_t*>(array);
+  for (const Component& component : components_) {
+    if (component.tree == nullptr) {
+      std::vector<uint8_t> packed(size * num_elements());
+      for (int64_t i = 0; i < num_elements(); ++i) {
+        std::memcpy(&packed[i * size], from + i * element, size);
+      }
+      component.dense.CopyFrom(packed.data());
+    } else {
+      ForEachRun(component, [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position,
+                                int64_t step) {
+        for (uint64_t i = 0; i < count; ++i) {
+          std::memcpy(to + i * stride,
+                      from + (position + static_cast<int64_t>(i) * step) * element, size);
+        }
+      });
+    }
+    from += size;
+  }
+}
+
+void TreeAccess::Fill(const uint64_t* values) const {
+  const size_t size = ScalarBytes(scalar_);
+  for (const Component& component : components_) {
+    if (component.tree == nullptr) {
+      component.dense.Fill(values);
+    } else {
+      ForEachRun(component, [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t, int64_t) {
+        for (uint64_t i = 0; i < count; ++i) std::memcpy(to + i * stride, values, size);
+      });
+    }
+    ++values;
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,60 @@
+// Access from the host to the elements of a field whose components lie in trees: one
+// element, and copies and fills of all active ones.
+//
+// Immutable; safe to share. The trees must live.
+#ifndef KILN_CLIENT_PY_TREE_ACCESS_H_
+#define KILN_CLIENT_PY_TREE_ACCESS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client_py/dense_access.h"
+#include "lang/layout.h"
+#include "lang/type.h"
+#include "runtime/tree.h"
+
+namespace kiln {
+
+class TreeAccess {
+ public:
+  struct Component {
+    Tree* tree = nullptr;  // with sparse levels; null: `dense` says where
+    int place = 0;         // of `tree`
+    DenseAccess dense;     // of this component alone
+  };
+
+  // `axes`: the physical axis of each index, -1 for none.
+  TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<int32_t> axes,
+             std::vector<Component> components);
+
+  // The address of a component of the element at `indices`, which count from zero and are
+  // in range. Reads of what is not active see zeroes; writes make it active, or fail with
+  // ResourceExhausted.
+  absl::StatusOr<uint8_t*> Locate(const int64_t* indices, int component, CellAccess access) const;
+
+  // All elements to a C-contiguous array with the components innermost; inactive ones are
+  // zero.
+  void CopyTo(void* array) const;
+  // Sets the active elements: from such an array, or to one value per component (each at a
+  // multiple of 8 bytes).
+  void CopyFrom(const void* array) const;
+  void Fill(const uint64_t* values) const;
+
+ private:
+  // Calls visit(address, cells, cell bytes, position in the array, step in the array) for
+  // runs of active elements of a component; positions count elements.
+  template <typename Visit>
+  void ForEachRun(const Component& component, const Visit& visit) const;
+  int64_t num_elements() const;
+
+  Scalar scalar_;
+  std::vector<int64_t> shape_;
+  std::vector<int32_t> axes_;
+  std::vector<Component> components_;
+  int64_t stride_of_axis_[kMaxIndices] = {};  // elements of the array per physical axis
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_TREE_ACCESS_H_
