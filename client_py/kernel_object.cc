@@ -298,6 +298,7 @@ struct Failure {
   bool happened = false;
   uint32_t node = 0;
   std::vector<uint64_t> values;
+  std::string error;  // of the runtime; then no node failed
 };
 
 bool FlushPythonStdout() {
@@ -330,6 +331,7 @@ bool LaunchWithHooks(BoundInstance* bound, const uint64_t* slots, uint64_t* resu
     failure->node = node;
     failure->values.assign(values, values + count);
   };
+  hooks.error = [&](absl::string_view text) { failure->error = std::string(text); };
   BeginUnlockedLaunch();
   bool ok;
   Py_BEGIN_ALLOW_THREADS;
@@ -340,19 +342,30 @@ bool LaunchWithHooks(BoundInstance* bound, const uint64_t* slots, uint64_t* resu
   return ok;
 }
 
-void LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results) {
+bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
+                 const LaunchHooks* hooks) {
   const LoadedKernel& kernel = *bound->instance->kernel;
   const uint64_t begin = Ticks();
+  bool ok;
   if (bound->ticks < kUnlockTicks) {
-    kernel.Launch(slots, results, nullptr, launch_threads);
+    ok = kernel.Launch(slots, results, hooks, launch_threads);
   } else {
     BeginUnlockedLaunch();
     Py_BEGIN_ALLOW_THREADS;
-    kernel.Launch(slots, results, nullptr, launch_threads);
+    ok = kernel.Launch(slots, results, hooks, launch_threads);
     Py_END_ALLOW_THREADS;
     EndUnlockedLaunch();
   }
   bound->ticks = Ticks() - begin;
+  return ok;
+}
+
+// Of kernels with trees that neither print nor check; false: the runtime failed.
+bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
+                   Failure* failure) {
+  LaunchHooks hooks;
+  hooks.error = [failure](absl::string_view text) { failure->error = std::string(text); };
+  return LaunchPlain(bound, slots, results, &hooks);
 }
 
 double NowSeconds() {
@@ -370,6 +383,13 @@ bool RecordLaunch(KernelObject* kernel, double seconds) {
 }
 
 PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure& failure) {
+  if (!failure.happened) {
+    PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_runtime_error", "s",
+                                         failure.error.c_str());
+    Py_XDECREF(done);
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RuntimeError, "the launch failed");
+    return nullptr;
+  }
   const InstanceTexts& texts = bound->instance->texts();
   const auto& formats = texts.source_map.formats();
   const auto format = formats.find(failure.node);
@@ -415,13 +435,14 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
     if (!PackSlot(kernel, fill, args[fill.argument], slots)) return nullptr;
   }
   const double begin = profiler == nullptr ? 0 : NowSeconds();
-  if (!bound->prints && !bound->can_fail) {
-    LaunchPlain(bound, slots, results);
+  if (!bound->prints && !bound->can_fail && bound->trees.empty()) {
+    LaunchPlain(bound, slots, results, nullptr);
   } else {
     Failure failure;
-    if (!LaunchWithHooks(bound, slots, results, &failure)) {
-      return RaiseFailure(kernel, bound, failure);
-    }
+    const bool ok = bound->prints || bound->can_fail
+                        ? LaunchWithHooks(bound, slots, results, &failure)
+                        : LaunchQuietly(bound, slots, results, &failure);
+    if (!ok) return RaiseFailure(kernel, bound, failure);
   }
   if (profiler != nullptr && !RecordLaunch(kernel, NowSeconds() - begin)) return nullptr;
   return MakeResults(*bound, results);

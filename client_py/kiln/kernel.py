@@ -302,6 +302,10 @@ class Kernel(_native.KernelBase):
             position=position, kernel=self.__name__, name=self._leaves[position].name
         )
 
+    def _runtime_error(self, text):
+        """Raises what the runtime could not do in a launch."""
+        raise say.launch_failed(kernel=self.__name__, reason=text)
+
     def _failed(self, instance, node, text, values):
         from .printing import raise_failure
 

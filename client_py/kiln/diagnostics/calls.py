@@ -165,6 +165,7 @@ ROWS = {
         TaichiSyntaxError,
         "\nToo many arguments. Expected ({expected}), got ({given}).",
     ),
+    "launch_failed": (TaichiRuntimeError, "kernel '{kernel}': {reason}"),
     "kernel_unexpected_argument": (TaichiSyntaxError, "\nUnexpected argument '{name}'.{hint}"),
     "ndarray_argument_ndim": (
         ValueError,
