@@ -25,6 +25,13 @@ void RaiseConversion(FieldObject* field, PyObject* value) {
   RaiseByMethod(field, "_value_error", value);
 }
 
+void RaiseMemory(FieldObject* field, const absl::Status& status) {
+  const std::string why(status.message());
+  PyObject* text = PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
+  if (text != nullptr) RaiseByMethod(field, "_memory_error", text);
+  Py_XDECREF(text);
+}
+
 inline bool ReadIndex(PyObject* item, int64_t* out) {
   if (PyLong_CheckExact(item)) {
     *out = PyLong_AsSsize_t(item);
@@ -340,6 +347,22 @@ PyObject* FieldCopyFrom(PyObject* self, PyObject* array) {
                    });
 }
 
+// Makes all elements active, with the values of an array.
+PyObject* FieldWriteAll(PyObject* self, PyObject* array) {
+  absl::Status status;
+  PyObject* done = WithArray(self, array, 0, [&](const FieldStorage& storage, void* data) {
+    if (storage.in_trees != nullptr) {
+      status = storage.in_trees->WriteAll(data);
+    } else {
+      storage.access.CopyFrom(data);
+    }
+  });
+  if (done == nullptr || status.ok()) return done;
+  Py_DECREF(done);
+  RaiseMemory(reinterpret_cast<FieldObject*>(self), status);
+  return nullptr;
+}
+
 // Copies all elements of another field of the same type, shape and components. False where
 // their layouts need a way through an array.
 PyObject* FieldCopyField(PyObject* self, PyObject* source) {
@@ -439,6 +462,8 @@ PyMethodDef field_methods[] = {
     {"_read_all", FieldReadAll, METH_O, "_read_all(indices) -> all components, row-major"},
     {"_copy_to", FieldCopyTo, METH_O, "Copies all elements into a C-contiguous array."},
     {"_copy_from", FieldCopyFrom, METH_O, "Copies all elements from a C-contiguous array."},
+    {"_write_all", FieldWriteAll, METH_O,
+     "Sets all elements from a C-contiguous array and makes them active."},
     {"_copy_field", FieldCopyField, METH_O,
      "Copies all elements of another field; False where the layouts do not allow it."},
     {"_fill", FieldFill, METH_O, "Fills with one value per component."},
@@ -459,10 +484,7 @@ uint8_t* AddressInTrees(FieldObject* field, const int64_t* indices, int componen
   const absl::StatusOr<uint8_t*> address =
       field->storage->in_trees->Locate(indices, component, access);
   if (address.ok()) return *address;
-  const std::string why(address.status().message());
-  PyObject* text = PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
-  if (text != nullptr) RaiseByMethod(field, "_memory_error", text);
-  Py_XDECREF(text);
+  RaiseMemory(field, address.status());
   return nullptr;
 }
 

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "lang/status_macros.h"
+
 namespace kiln {
 namespace {
 
@@ -112,6 +114,24 @@ void TreeAccess::CopyFrom(const void* array) const {
     }
     from += size;
   }
+}
+
+absl::Status TreeAccess::WriteAll(const void* array) const {
+  const size_t size = ScalarBytes(scalar_);
+  const auto* from = static_cast<const uint8_t*>(array);
+  std::vector<int64_t> indices(shape_.size(), 0);
+  for (int64_t n = num_elements(); n > 0; --n) {
+    for (size_t c = 0; c < components_.size(); ++c, from += size) {
+      ASSIGN_OR_RETURN(uint8_t* to,
+                       Locate(indices.data(), static_cast<int>(c), CellAccess::kWrite));
+      std::memcpy(to, from, size);
+    }
+    for (size_t i = indices.size(); i-- > 0;) {
+      if (++indices[i] < shape_[i]) break;
+      indices[i] = 0;
+    }
+  }
+  return absl::OkStatus();
 }
 
 void TreeAccess::Fill(const uint64_t* values) const {

@@ -40,6 +40,9 @@ class TreeAccess {
   // multiple of 8 bytes).
   void CopyFrom(const void* array) const;
   void Fill(const uint64_t* values) const;
+  // Sets all elements from such an array and makes them active. ResourceExhausted where
+  // memory ends; what was set until then stays.
+  absl::Status WriteAll(const void* array) const;
 
  private:
   // Calls visit(address, cells, cell bytes, position in the array, step in the array) for

@@ -29,7 +29,9 @@ class Builder:
     def is_address(self, node: int) -> bool: ...
     # parameters
     def add_value_param(self, type: int) -> int: ...
-    def add_storage_param(self, storage: bytes) -> int: ...  # serialized proto Storage
+    def add_storage_param(self, storage: bytes, trees: Sequence[int] = ()) -> int:
+        """storage: serialized proto Storage. In tree form, its tree t is the builder's trees[t]."""
+    def add_tree(self, tree: "Tree") -> int: ...
     def set_return_types(self, types: Sequence[int]) -> None: ...
     # values
     def const_int(self, value: int, scalar: int) -> int: ...  # any Python int, wrapped
@@ -181,6 +183,13 @@ def read_function(
     """Of the function whose decorators, or else `def`, start at that line: a digest that comments,
     blank lines and its place do not change; the lines that hold code; the line after its end."""
 
+class MemoryBudget:
+    """What trees with sparse SNodes may take together, in bytes."""
+
+    def __init__(self, limit: int) -> None: ...
+    used: int
+    limit: int
+
 class Tree:
     """A tree of SNodes: layout and, once allocated, memory."""
 
@@ -188,27 +197,41 @@ class Tree:
         """nodes[i] = (kind, [(axis, extent)…], parent, scalar, chunk_size,
         virtual_to_physical, index_offset); node 0 is the root, parents first,
         children in placement order. ValueError names what is wrong."""
-    def allocate(self) -> None: ...  # MemoryError naming the size
+    def allocate(self, names: Sequence[str] = (), budget: MemoryBudget | None = None) -> None:
+        """names: what messages call the nodes. MemoryError naming the size."""
     def destroy(self) -> None: ...  # fields bound to it become stale
-    def describe(
-        self, places: Sequence[int], scalar: int, shape: Sequence[int]
-    ) -> "FieldStorage": ...
+    def describe_node(self, node: int) -> "FieldStorage": ...  # an SNode, as kernels take it
     def node_info(
         self, node: int
     ) -> dict[str, Any]: ...  # cell_bytes, container_bytes, offset, num_cells
     def is_all_dense(self, node: int) -> bool: ...
-    bytes: int
+    # Of trees with sparse SNodes:
+    def deactivate_all(self, node: int) -> None: ...  # and of all nodes below
+    def count_active(self, node: int) -> int: ...
+    def stats(self) -> dict[str, int]: ...
+    def node_stats(self, node: int) -> dict[str, int]: ...
+    has_sparse: bool
+    bytes: int  # in use
     alive: bool
 
 class FieldStorage:
-    """Where a dense field or ndarray lies: descriptor, base addresses, extents; keeps its
+    """Where a field, SNode or ndarray lies: descriptor, base addresses, extents; keeps its
     memory's owner alive."""
 
     descriptor: bytes  # serialized proto Storage: what Builder.add_storage_param takes
     shape: tuple[int, ...]
     bases: list[int]
+    trees: list[Tree]  # that a descriptor in tree form numbers
     alive: bool  # false once the memory was given back
     def destroy(self) -> None: ...
+
+def describe_field(
+    places: Sequence[tuple[Tree, int]], scalar: int, element_shape: Sequence[int]
+) -> "FieldStorage":
+    """Of the places of its components, in order. ValueError says why they cannot be one field's."""
+
+def digest_of_trees(storages: Sequence["FieldStorage"]) -> bytes:
+    """Equal where kernels of these storages have the same of their trees; empty without any."""
 
 def make_ndarray(
     scalar: int, element_shape: Sequence[int], shape: Sequence[int]
@@ -226,7 +249,8 @@ class FieldBase:
     that `_get_element(indices)` is called), and what is no list or tuple of numbers is
     written by `_set_element(indices, value)`. Before `_bind`, `_materialize()` is called;
     once the memory is gone, `_stale_error()`. Refused keys and values are said by
-    `_index_error(key)` and `_value_error(value)`, which raise.
+    `_index_error(key)` and `_value_error(value)`, and that there is no memory to make an
+    element active by `_memory_error(reason)`; all raise.
     """
 
     def _bind(self, storage: FieldStorage) -> None: ...
@@ -236,6 +260,7 @@ class FieldBase:
     # Whole-field copies with a C-contiguous buffer of exactly the field's size.
     def _copy_to(self, array: Any) -> None: ...
     def _copy_from(self, array: Any) -> None: ...
+    def _write_all(self, array: Any) -> None: ...  # makes all active
     def _fill(self, values: Sequence[Any]) -> None: ...  # one per component
     _storage: FieldStorage | None
 
@@ -256,8 +281,8 @@ class KernelBase:
 
     A call whose arguments match no known instance calls ``self._miss(args, kwargs)``,
     whose result is the call's. ``self._argument_error(index, value, out_of_range)``,
-    ``self._read_only_error(index)`` and ``self._failed(instance, node, text, values)``
-    raise what went wrong.
+    ``self._read_only_error(index)``, ``self._failed(instance, node, text, values)`` and
+    ``self._runtime_error(text)`` raise what went wrong.
     """
 
     def _add_instance(

@@ -263,13 +263,13 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
 
     @python_scope
     def copy_from(self, other):
-        """Copies all elements of a field of the same shape."""
+        """Copies all elements of a field of the same shape. All of this field become active."""
         if not isinstance(other, Field):
             raise say.cannot_copy_from_non_field_object()
         if self.shape != other.shape:
             raise say.field_and_source_shapes_differ(shape=self.shape, got=other.shape)
         if not self._copy_field(other):
-            self.from_numpy(other.to_numpy())
+            self._write_all(other._all(self.dtype))
 
     def __copy__(self):
         """The same field: both names mean the same elements."""

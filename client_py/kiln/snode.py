@@ -232,13 +232,17 @@ class SNode(metaclass=Public):
         """Of a dynamic SNode: which of its indices counts its own cells."""
         return self._path_axes().index(self._levels[0][0])
 
-    @property
-    def shape(self):
+    def _extents(self):
+        """Cells along each axis, by axis, ascending."""
         extents = dict.fromkeys(self._path_axes(), 1)
         for node in self._path():
             for axis, extent in node._levels:
                 extents[axis] *= extent
-        shape = tuple(extents.values())
+        return extents
+
+    @property
+    def shape(self):
+        shape = tuple(self._extents().values())
         ctx = active.context()
         if ctx is not None and ctx.trace is not None:
             ctx.trace.size(self, shape)
@@ -286,7 +290,7 @@ class SNode(metaclass=Public):
 
     @property
     def _cell_size_bytes(self):
-        return self._info()["cell_bytes"]
+        return 0 if self._kind == _PLACE else self._info()["cell_bytes"]
 
     @property
     def _offset_bytes_in_parent_cell(self):
@@ -309,6 +313,10 @@ class SNode(metaclass=Public):
         yield self
         for child in self._children:
             yield from child._walk()
+
+    def _last_sparse(self):
+        """The last sparse node on the way here, or None."""
+        return next((node for node in reversed(self._path()) if node._kind in _SPARSE), None)
 
     def _first_sparse(self):
         """The first node on the way here that is not dense, or None."""

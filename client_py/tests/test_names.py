@@ -61,8 +61,6 @@ def test_every_module_is_importable_under_the_references_name(run_python):
         lambda ti: ti.aot.export(None),
         lambda ti: ti.graph.GraphBuilder(),
         lambda ti: ti.graph.Arg(ti.graph.ArgKind.SCALAR, "a", ti.i32),
-        lambda ti: ti.sparse.grid(None),
-        lambda ti: ti.sparse.usage(None),
         lambda ti: ti.types.quant.int(4),
         lambda ti: ti.types.quant.fixed(4),
         lambda ti: ti.types.texture(2),

@@ -25,7 +25,11 @@ def activate(node, indices):
     """
     ctx, node = _of_kernel("activate", node)
     if node._kind == _DYNAMIC:
-        return  # its container is there as soon as what it lies in is
+        node, indices = _cell_of_container(ctx, node, _indices(ctx, node, indices, True))
+        if node is None:
+            return
+        ctx.builder.append(_native.NODES["activate"], 0, 0, indices, ctx.param_of(node), [])
+        return
     _changing(ctx, "activate", node, indices)
 
 
@@ -157,6 +161,25 @@ def _changing(ctx, name, node, indices):
         raise say.operation_on_snode(name=name, kind=node._kind_name)
     nodes = _indices(ctx, node, indices, node._kind == _DYNAMIC)
     ctx.builder.append(_native.NODES[name], 0, 0, nodes, ctx.param_of(node), [])
+
+
+def _cell_of_container(ctx, node, above):
+    """The sparse SNode in whose cell a container of `node` lies, and that cell's indices; None
+    where the container is always there."""
+    owner = node._parent._last_sparse()
+    if owner is None:
+        return None, ()
+    nodes = dict(zip(node._axes_above(), above))
+    inner, outer = node._parent._extents(), owner._extents()
+    divide = _native.OPS["floordiv"]
+    indices = []
+    for axis in owner._path_axes():
+        ratio = inner[axis] // outer[axis]
+        index = nodes[axis]
+        if ratio > 1:
+            index = ctx.builder.binary(divide, index, ctx.const_i32(ratio))
+        indices.append(index)
+    return owner, indices
 
 
 def _append(ctx, name, node, nodes, dtype):
