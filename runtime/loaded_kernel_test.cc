@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "runtime/random.h"
 #include "runtime/test_artifact.h"
+#include "runtime/test_tree.h"
 
 namespace kiln {
 namespace {
@@ -238,6 +239,117 @@ TEST(LoadedKernelTest, RefusesAMissingAloneTask) {
   proto::ArtifactInfo info = TestInfo();
   AddRange(&info, "bump", 10, 1)->set_alone_symbol("absent");
   EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
+}
+
+// Of a pointer SNode, node 1 of tree 0.
+proto::Task* AddTreeTask(proto::ArtifactInfo* info, proto::TaskKind kind, const char* symbol = "") {
+  proto::Task* task = info->add_tasks();
+  task->set_kind(kind);
+  task->set_symbol(symbol);
+  task->set_node(1);
+  if (kind == proto::TASK_STRUCT) task->set_iterations(3);
+  return task;
+}
+
+proto::ArtifactInfo TreeInfo() {
+  proto::ArtifactInfo info = TestInfo();
+  for (const uint32_t element : {0, 1}) {
+    proto::ArgumentSlot* slot = info.add_arguments();
+    slot->set_kind(proto::ArgumentSlot::SLOT_TREE);
+    slot->set_element(element);
+  }
+  return info;
+}
+
+// A pointer SNode of i32, and the arguments of kernels on it.
+struct PointerTree {
+  explicit PointerTree(uint64_t cells, std::shared_ptr<MemoryBudget> budget = nullptr) {
+    TestTree t;
+    pointer = t.Add(proto::SNODE_POINTER, 0, {{0, cells}});
+    place = t.Place(pointer);
+    tree = t.Make(std::move(budget), {"", "grid"});
+    nodes[1] = tree->node(pointer);
+    arguments[0] = reinterpret_cast<uint64_t>(tree->root());
+    arguments[1] = reinterpret_cast<uint64_t>(nodes);
+  }
+  int pointer, place;
+  std::unique_ptr<Tree> tree;
+  KilnNode* nodes[2] = {};
+  uint64_t arguments[2];
+};
+
+TEST(LoadedKernelTest, StructTasksRunOverWhatIsActive) {
+  PointerTree data(50'000);
+  proto::ArtifactInfo info = TreeInfo();
+  AddRange(&info, "activate_cells", 50'000, 10);
+  AddRange(&info, "deactivate_odd_cells", 50'000, 10);
+  AddTreeTask(&info, proto::TASK_GC);
+  AddTreeTask(&info, proto::TASK_LISTGEN);
+  AddTreeTask(&info, proto::TASK_STRUCT, "bump_cells");
+  AddTreeTask(&info, proto::TASK_LISTGEN);
+  AddTreeTask(&info, proto::TASK_STRUCT, "bump_cells");
+  auto kernel = Load(info);
+  for (int launch = 0; launch < 3; ++launch) {
+    ASSERT_TRUE(kernel->Launch(data.arguments, nullptr));
+    for (int64_t i = 0; i < 50'000; ++i) {
+      ASSERT_EQ(ReadI32(*data.tree, data.place, {i}), i % 2 == 0 ? i + 2000 : 0);
+    }
+  }
+  EXPECT_EQ(data.tree->Stats().lists_made, 3u);
+  EXPECT_EQ(data.tree->Stats().lists_kept, 3u);
+  EXPECT_EQ(data.tree->Stats(data.pointer).cells_collected, 75'000u);
+}
+
+TEST(LoadedKernelTest, LaunchesOnSeveralThreadsShareATree) {
+  PointerTree data(5000);
+  proto::ArtifactInfo info = TreeInfo();
+  AddRange(&info, "activate_cells", 5000, 10);
+  AddTreeTask(&info, proto::TASK_LISTGEN);
+  auto activate = Load(info);
+  info = TreeInfo();
+  AddTreeTask(&info, proto::TASK_LISTGEN);
+  AddTreeTask(&info, proto::TASK_STRUCT, "nothing");
+  auto loop = Load(info);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        EXPECT_TRUE((t == 0 ? activate : loop)->Launch(data.arguments, nullptr));
+        if (t == 0) data.tree->DeactivateAll(data.pointer);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(LoadedKernelTest, MemoryThatEndsFailsTheLaunchAndNothingElse) {
+  PointerTree data(50'000, std::make_shared<MemoryBudget>(500'000));
+  proto::ArtifactInfo info = TreeInfo();
+  AddRange(&info, "activate_cells", 50'000, 10);
+  AddTreeTask(&info, proto::TASK_LISTGEN);
+  AddTreeTask(&info, proto::TASK_STRUCT, "bump_cells");
+  auto kernel = Load(info);
+  LaunchHooks hooks;
+  std::vector<std::string> errors;
+  hooks.error = [&](absl::string_view text) { errors.emplace_back(text); };
+  EXPECT_FALSE(kernel->Launch(data.arguments, nullptr, &hooks));
+  EXPECT_FALSE(kernel->Launch(data.arguments, nullptr));
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].find("cell of SNode 'grid' (pointer)"), std::string::npos) << errors[0];
+  const uint64_t active = data.tree->CountActive(data.pointer);
+  EXPECT_EQ(active, 100'000u / 8);
+  data.tree->ForEachRun(data.pointer, [&](const CellRun& run) {
+    EXPECT_EQ(*reinterpret_cast<int32_t*>(run.cell), run.at[0]);
+  });
+}
+
+TEST(LoadedKernelTest, RefusesTasksOfTreesThatItDoesNotTake) {
+  proto::ArtifactInfo info = TreeInfo();
+  AddTreeTask(&info, proto::TASK_LISTGEN)->set_tree(1);
+  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
+  info = TestInfo();
+  AddTreeTask(&info, proto::TASK_CLEAR_LIST);
+  EXPECT_TRUE(absl::IsUnimplemented(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
 }
 
 }  // namespace

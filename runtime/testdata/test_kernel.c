@@ -70,3 +70,28 @@ void bump_alone(const KilnContext* c, int64_t begin, int64_t end, int32_t thread
 }
 
 void nothing(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {}
+
+/* Trees: arguments[0] is the root's cell, a pointer SNode's container; arguments[1] the nodes,
+ * of which number 1 is that SNode. Its cells hold one i32. */
+static KilnNode* node(const KilnContext* c) { return ((KilnNode**)c->arguments[1])[1]; }
+
+/* cell i = i */
+void activate_cells(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  uint8_t** slots = (uint8_t**)c->arguments[0];
+  for (int64_t i = begin; i < end; ++i) {
+    *(int32_t*)c->runtime->activate(c, node(c), slots + i) = (int32_t)i;
+  }
+}
+
+void deactivate_odd_cells(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  for (int64_t i = begin; i < end; ++i) {
+    if (i % 2 != 0) c->runtime->deactivate(c, node(c), (uint8_t*)c->arguments[0], i);
+  }
+}
+
+/* Three iterations an element: the first adds 1000. */
+void bump_cells(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  for (int64_t i = begin; i < end; ++i) {
+    if (i % 3 == 0) *(int32_t*)c->elements[i / 3].cell += 1000;
+  }
+}
