@@ -22,6 +22,9 @@ constexpr int64_t kBeginOffset = 8, kCountOffset = 12, kAtOffset = 16;
 constexpr int64_t kMostCells = 4096, kPartOfRow = 1024;
 // What is emitted more than once may be this many ops long, all copies together.
 constexpr int64_t kMostCopiedOps = 400;
+// Containers of bitmasked nodes that one slice holds (the runtime cuts no finer), so that
+// where all cells are active they are loops like dense ones.
+constexpr int64_t kWholeContainer = 1024;
 // A guess at how many cells of a slice are active, for the cost of an iteration.
 constexpr int64_t kCellsOfSlice = 64;
 
@@ -36,8 +39,10 @@ struct Plan {
   ir::TreeAttr tree;
   int64_t node;  // the list's: the last sparse one on the field's path
   bool slices;
-  std::vector<Dimension> dimensions;  // cells: of the dense levels below, outermost first
-  size_t shared = 0;                  // the first of them make the iterations of an element
+  // Cells: of the dense levels below, outermost first. Slices: of a container that is looped
+  // over like a dense one where all of it is active.
+  std::vector<Dimension> dimensions;
+  size_t shared = 0;  // the first of them make the iterations of an element
   int64_t iterations = 1;
   int64_t cells = 1;  // of an iteration
 };
@@ -50,6 +55,13 @@ Plan PlanOf(ir::RangeTaskOp op, ir::KernelOp kernel) {
   plan.slices = plan.node == plan.field.getNode();
   if (plan.slices) {
     plan.cells = kCellsOfSlice;
+    ir::SNodeAttr level = plan.tree.getNode(plan.node);
+    if (level.getKind() == ir::SNodeKind::bitmasked && level.getNumCells() <= kWholeContainer &&
+        level.getParent() != 0) {
+      for (int a = 0; a < level.getNumAxes(); ++a) {
+        plan.dimensions.push_back({level.getAxis(a), level.getExtent(a), 1});
+      }
+    }
     return plan;
   }
   bool below = plan.node == 0;
@@ -168,6 +180,12 @@ class StructEmitter {
  public:
   StructEmitter(FunctionEmitter& f, ir::RangeTaskOp task, const Plan& plan)
       : f_(f), b_(f.builder()), task_(task), plan_(plan), at_(16), up_(16) {
+    if (plan.slices && Node().getKind() == ir::SNodeKind::bitmasked) {
+      for (int a = 0; a < Node().getNumAxes(); ++a) {
+        reach_.push_back(Reach(task, f.trees(), plan, Node().getAxis(a)));
+      }
+      in_row_ = Node().getExtent(Node().getNumAxes() - 1) % 32 == 0;
+    }
     if (plan.dimensions.empty()) return;
     const Dimension& last = plan.dimensions.back();
     const auto [before, beyond] = Reach(task, f.trees(), plan, last.axis);
@@ -187,17 +205,24 @@ class StructEmitter {
   Accumulators Loop(Value* from, Value* to, const Accumulators& start, Body body);
   Accumulators If(Value* condition, const Accumulators& start,
                   llvm::function_ref<Accumulators()> then);
+  Accumulators Either(Value* condition, llvm::function_ref<Accumulators()> yes,
+                      llvm::function_ref<Accumulators()> no);
   Value* Field(Value* element, int64_t offset, llvm::Type* type);
   void ReadPlace(Value* element);
   Accumulators Element(Value* number, Value* from, Value* to, const Accumulators& start);
   Accumulators Cells(Value* from, Value* to, const Accumulators& start);
   Accumulators Nest(size_t dimension, const Accumulators& start);
   Accumulators Row(const Dimension& d, const Accumulators& start);
+  Accumulators NestedIteration(const Accumulators& start);
   Accumulators Slice(Value* element, const Accumulators& start);
   Accumulators Slots(Value* begin, Value* end, const Accumulators& start);
   Accumulators Words(Value* begin, Value* end, const Accumulators& start);
   Accumulators Bits(Value* word, Value* first, const Accumulators& start);
   Accumulators FullWord(Value* first, int64_t count, const Accumulators& start);
+  Accumulators PartlyActive(Value* begin, Value* end, const Accumulators& start);
+  Value* IsInside(Value* first);
+  Value* AllActive(Value* begin, Value* end);
+  Value* MaskWord(Value* number);
   Accumulators Chunk(Value* begin, Value* end, const Accumulators& start);
   TreeWalker::Coordinates Digits(Value* cell);
   // One iteration of the body at `index`; `own` (null: known from the prologue) is the
@@ -218,6 +243,9 @@ class StructEmitter {
   ir::RangeTaskOp task_;
   const Plan& plan_;
   int64_t before_ = 0, beyond_ = 0;  // cells at the ends of a row that are emitted apart
+  // Bitmasked: how far the body reads along each axis; whether 32 cells lie in one row.
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 4> reach_;
+  bool in_row_ = false;
   // Of the present element:
   Value* cell_ = nullptr;
   TreeWalker::Coordinates at_;  // cells: index of the cell; slices: of the container's first
@@ -263,6 +291,24 @@ Accumulators StructEmitter::If(Value* condition, const Accumulators& start,
   auto phis = f_.Phis(merge, AccumulatorTypes());
   for (auto [phi, value] : llvm::zip(phis, start)) phi->addIncoming(value, before);
   f_.BranchTo(merge, phis, after);
+  b_.SetInsertPoint(merge);
+  return Accumulators(phis.begin(), phis.end());
+}
+
+// One or the other.
+Accumulators StructEmitter::Either(Value* condition, llvm::function_ref<Accumulators()> yes,
+                                   llvm::function_ref<Accumulators()> no) {
+  BasicBlock* blocks[] = {f_.NewBlock("either"), f_.NewBlock("or")};
+  BasicBlock* merge = f_.NewBlock("both");
+  b_.CreateCondBr(condition, blocks[0], blocks[1]);
+  auto phis = f_.Phis(merge, AccumulatorTypes());
+  for (int i = 0; i < 2; ++i) {
+    b_.SetInsertPoint(blocks[i]);
+    f_.trees().PushScope();
+    const Accumulators after = i == 0 ? yes() : no();
+    f_.trees().PopScope();
+    f_.BranchTo(merge, phis, after);
+  }
   b_.SetInsertPoint(merge);
   return Accumulators(phis.begin(), phis.end());
 }
@@ -379,7 +425,7 @@ Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& st
 }
 
 Accumulators StructEmitter::Nest(size_t dimension, const Accumulators& start) {
-  if (dimension == plan_.dimensions.size()) return Iteration(up_, nullptr, start);
+  if (dimension == plan_.dimensions.size()) return NestedIteration(start);
   const Dimension& d = plan_.dimensions[dimension];
   if (dimension + 1 == plan_.dimensions.size()) return Row(d, start);
   return Loop(b_.getInt64(0), b_.getInt64(d.extent), start,
@@ -392,12 +438,27 @@ Accumulators StructEmitter::Nest(size_t dimension, const Accumulators& start) {
               });
 }
 
+// The cell's number in a container that is looped over like a dense one is known, too.
+Accumulators StructEmitter::NestedIteration(const Accumulators& start) {
+  if (!plan_.slices) return Iteration(up_, nullptr, start);
+  Affine offset;
+  int64_t bytes = Node().getCellBytes();
+  for (int a = Node().getNumAxes(); a-- > 0;) {
+    Affine digit = up_[Node().getAxis(a)];
+    digit.Add(at_[Node().getAxis(a)], -1);
+    offset.Add(digit, bytes);
+    bytes *= Node().getExtent(a);
+  }
+  Value* own = b_.CreateInBoundsGEP(b_.getInt8Ty(), cell_, EmitAffine(b_, offset));
+  return Iteration(up_, own, start);
+}
+
 Accumulators StructEmitter::Row(const Dimension& d, const Accumulators& start) {
   Accumulators values = start;
   const Affine saved = up_[d.axis];
   const auto single = [&](int64_t index) {
     up_[d.axis].constant += index * d.factor;
-    values = Iteration(up_, nullptr, values);
+    values = NestedIteration(values);
     up_[d.axis] = saved;
   };
   for (int64_t i = 0; i < before_; ++i) single(i);
@@ -405,7 +466,7 @@ Accumulators StructEmitter::Row(const Dimension& d, const Accumulators& start) {
   values = Loop(b_.getInt64(before_), b_.getInt64(end), values,
                 [&](Value* index, const Accumulators& inside) {
                   up_[d.axis].Add(Leaf(index, before_, end - 1), d.factor);
-                  const Accumulators after = Iteration(up_, nullptr, inside);
+                  const Accumulators after = NestedIteration(inside);
                   up_[d.axis] = saved;
                   return after;
                 });
@@ -420,9 +481,10 @@ TreeWalker::Coordinates StructEmitter::Digits(Value* cell) {
   TreeWalker::Coordinates index = at_;
   Affine rest = Leaf(cell, 0, Node().getNumCells() - 1);
   for (int a = Node().getNumAxes(); a-- > 0;) {
+    if (Node().getExtent(a) == 1) continue;
     Affine digit = rest;
     if (a > 0) std::tie(rest, digit) = DivideAffine(b_, rest, Node().getExtent(a));
-    if (digit.terms.size() == 1 && digit.terms[0].factor == 1 && digit.constant == 0) {
+    if (digit.terms.size() == 1) {
       digit.terms[0].low = 0;
       digit.terms[0].high = Node().getExtent(a) - 1;
     }
@@ -479,19 +541,35 @@ Accumulators StructEmitter::Bits(Value* word, Value* first, const Accumulators& 
   return Accumulators(values.begin(), values.end());
 }
 
+// Word `number` of the container's mask.
+Value* StructEmitter::MaskWord(Value* number) {
+  Value* masks = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell_, Node().getMask());
+  auto* word = b_.CreateAlignedLoad(
+      b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), masks, number), llvm::Align(4));
+  word->setAtomic(llvm::AtomicOrdering::Monotonic);
+  f_.TagTables(word);
+  return word;
+}
+
 // `count` cells from `first` on, all active: a plain loop, along one row where rows are long.
 Accumulators StructEmitter::FullWord(Value* first, int64_t count, const Accumulators& start) {
   const int last = Node().getNumAxes() - 1;
-  const bool in_row = Node().getExtent(last) % 32 == 0;
   Value* base = Cell(first);
-  const TreeWalker::Coordinates corner = in_row ? Digits(first) : at_;
+  TreeWalker::Coordinates corner = at_;
+  if (in_row_) {
+    // Where the body's neighbours are in range as well, as IsInside has found.
+    corner = Digits(first);
+    for (int a = 0; a <= last; ++a) {
+      if (Node().getExtent(a) == 1) continue;
+      Affine::Term& digit = corner[Node().getAxis(a)].terms.back();
+      digit.low = reach_[a].first;
+      digit.high = Node().getExtent(a) - 1 - reach_[a].second - (a == last ? 31 : 0);
+    }
+  }
   return Loop(b_.getInt64(0), b_.getInt64(count), start, [&](Value* k, const Accumulators& values) {
     TreeWalker::Coordinates index = corner;
-    if (in_row) {
-      Affine& along = index[Node().getAxis(last)];
-      // The row's digit is a multiple of 32.
-      along.terms.back().high -= 31;
-      along.Add(Leaf(k, 0, 31), 1);
+    if (in_row_) {
+      index[Node().getAxis(last)].Add(Leaf(k, 0, 31), 1);
     } else {
       index = Digits(b_.CreateNSWAdd(first, k));
     }
@@ -501,38 +579,66 @@ Accumulators StructEmitter::FullWord(Value* first, int64_t count, const Accumula
   });
 }
 
+// Whether the 32 cells from `first` on and all that the body reads at constant distances lie
+// in the container.
+Value* StructEmitter::IsInside(Value* first) {
+  const TreeWalker::Coordinates corner = Digits(first);
+  Value* inside = b_.getTrue();
+  for (int a = 0; a < Node().getNumAxes(); ++a) {
+    const auto [before, beyond] = reach_[a];
+    if (before == 0 && beyond == 0) continue;
+    if (Node().getExtent(a) == 1) return b_.getFalse();
+    const bool last = a + 1 == Node().getNumAxes();
+    Value* digit = corner[Node().getAxis(a)].terms.back().leaf;
+    const int64_t room = Node().getExtent(a) - before - beyond - (last ? 31 : 0);
+    inside = b_.CreateAnd(inside, b_.CreateICmpULT(b_.CreateSub(digit, b_.getInt64(before)),
+                                                   b_.getInt64(std::max<int64_t>(room, 0))));
+  }
+  return inside;
+}
+
 // Words of the mask: empty ones are passed over, full ones are plain loops.
-Accumulators StructEmitter::Words(Value* begin, Value* end, const Accumulators& start) {
-  Value* masks = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell_, Node().getMask());
+Accumulators StructEmitter::PartlyActive(Value* begin, Value* end, const Accumulators& start) {
   const int64_t cells = std::min<int64_t>(Node().getNumCells(), 32);
-  const bool twice = 2 * CountOps(task_.getBody()) <= kMostCopiedOps;
+  const bool twice = plan_.dimensions.empty() && 2 * CountOps(task_.getBody()) <= kMostCopiedOps;
   Value* first_word = b_.CreateLShr(begin, 5);
   Value* last_word = b_.CreateLShr(b_.CreateNSWAdd(end, b_.getInt64(31)), 5);
   return Loop(first_word, last_word, start, [&](Value* number, const Accumulators& values) {
-    auto* word = b_.CreateAlignedLoad(
-        b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), masks, number), llvm::Align(4));
-    word->setAtomic(llvm::AtomicOrdering::Monotonic);
-    f_.TagTables(word);
+    Value* word = MaskWord(number);
     Value* first = b_.CreateShl(number, 5, "", /*HasNUW=*/true, /*HasNSW=*/true);
     if (!twice) return Bits(word, first, values);
     const uint32_t full = cells == 32 ? ~0u : (1u << cells) - 1;
-    BasicBlock* all = f_.NewBlock("full_word");
-    BasicBlock* some = f_.NewBlock("word");
-    BasicBlock* merge = f_.NewBlock("word_end");
-    b_.CreateCondBr(b_.CreateICmpEQ(word, b_.getInt32(full)), all, some);
-    auto phis = f_.Phis(merge, AccumulatorTypes());
-    const auto part = [&](BasicBlock* block, llvm::function_ref<Accumulators()> emit) {
-      b_.SetInsertPoint(block);
-      f_.trees().PushScope();
-      const Accumulators after = emit();
-      f_.trees().PopScope();
-      f_.BranchTo(merge, phis, after);
-    };
-    part(all, [&] { return FullWord(first, cells, values); });
-    part(some, [&] { return Bits(word, first, values); });
-    b_.SetInsertPoint(merge);
-    return Accumulators(phis.begin(), phis.end());
+    Value* plain = b_.CreateICmpEQ(word, b_.getInt32(full));
+    if (in_row_) plain = b_.CreateAnd(plain, IsInside(first));
+    return Either(
+        plain, [&] { return FullWord(first, cells, values); },
+        [&] { return Bits(word, first, values); });
   });
+}
+
+// Whether the slice is a whole container with all of its cells.
+Value* StructEmitter::AllActive(Value* begin, Value* end) {
+  const int64_t cells = Node().getNumCells();
+  Value* all = b_.getInt32(-1);
+  for (int64_t word = 0; 32 * word < cells; ++word) {
+    // Bits beyond the last cell are never set.
+    const int64_t left = cells - 32 * word;
+    const uint32_t absent = left >= 32 ? 0 : ~((1u << left) - 1);
+    all = b_.CreateAnd(all, b_.CreateOr(MaskWord(b_.getInt64(word)), b_.getInt32(absent)));
+  }
+  Value* whole = b_.CreateICmpEQ(b_.CreateSub(end, begin), b_.getInt64(cells));
+  return b_.CreateAnd(whole, b_.CreateICmpEQ(all, b_.getInt32(-1)));
+}
+
+Accumulators StructEmitter::Words(Value* begin, Value* end, const Accumulators& start) {
+  if (plan_.dimensions.empty()) return PartlyActive(begin, end, start);
+  return Either(
+      AllActive(begin, end),
+      [&] {
+        up_ = at_;
+        return Nest(0, start);
+      },
+      [&] { return PartlyActive(begin, end, start); });
 }
 
 // --- The task --------------------------------------------------------------------------

@@ -419,6 +419,10 @@ TEST_P(TreeCodegenTest, NeighboursInOtherBlocks) {
       [](TestTree& t) { return t.Bitmasked(0, {{0, 20}, {1, 24}}); },
       [](TestTree& t) { return t.Pointer(t.Pointer(0, {{0, 5}, {1, 3}}), {{0, 4}, {1, 8}}); },
       [](TestTree& t) { return t.Dense(t.Pointer(0, {{1, 3}}), {{0, 20}, {1, 8}}); },
+      // Wide ones: 32 cells of a mask word lie in one row.
+      [](TestTree& t) { return t.Bitmasked(0, {{0, 20}, {1, 96}}); },
+      [](TestTree& t) { return t.Bitmasked(t.Pointer(0, {{0, 5}}), {{0, 4}, {1, 96}}); },
+      [](TestTree& t) { return t.Bitmasked(t.Pointer(0, {{1, 1}}), {{0, 20}, {1, 96}}); },
   };
   const std::vector<std::vector<std::pair<int, int>>> stencils = {
       {{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}},
@@ -436,9 +440,10 @@ TEST_P(TreeCodegenTest, NeighboursInOtherBlocks) {
                                    Struct(0, in.number(in.LastSparse(node)), 2, Stencil(stencil))),
                             {&in, &out});
       ASSERT_NE(kernel, nullptr);
+      const int width = in.Text(0).find("96") == std::string::npos ? 24 : 96;
       for (int i = 0; i < 20; ++i) {
-        for (int j = 0; j < 24; ++j) {
-          if ((i / 4 + j / 8) % 2 == 0 || i == 5) in.Write<int>(x, {i, j}, 100 * i + j + 1);
+        for (int j = 0; j < width; ++j) {
+          if ((i / 4 + j / 8) % 2 == 0 || i % 3 == 2) in.Write<int>(x, {i, j}, 100 * i + j + 1);
         }
       }
       std::vector<uint64_t> slots = in.Slots();
@@ -447,7 +452,7 @@ TEST_P(TreeCodegenTest, NeighboursInOtherBlocks) {
       for (auto [i, j] : in.Active(node)) {
         int sum = 0;
         for (auto [di, dj] : stencil) {
-          const bool inside = i + di >= 0 && i + di < 20 && j + dj >= 0 && j + dj < 24;
+          const bool inside = i + di >= 0 && i + di < 20 && j + dj >= 0 && j + dj < width;
           if (inside) sum += in.Read<int>(x, {i + di, j + dj});
         }
         ASSERT_EQ(out.Read<int>(y, {i, j}), sum) << i << " " << j << in.Text(0);
