@@ -1,5 +1,7 @@
 #include "server/compiler/codegen/emit_kernel.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
@@ -288,6 +290,58 @@ void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, proto::Task* task) 
   f.EmitBlock(op.getBody().front());
 }
 
+// The kernel's tasks one by one, to what the artifact lists.
+class TaskEmitter {
+ public:
+  explicit TaskEmitter(KernelState* state) : state_(*state) {}
+
+  void Emit(mlir::Operation& op);
+  std::vector<proto::Task>& tasks() { return tasks_; }
+
+ private:
+  void Add(proto::Task task) { tasks_.push_back(std::move(task)); }
+  void EmitStruct(ir::RangeTaskOp op, proto::Task task);
+
+  KernelState& state_;
+  std::vector<proto::Task> tasks_;
+  // What the launch's list holds: the task that made it.
+  std::optional<proto::Task> list_;
+};
+
+// The runtime holds one list, while passes think of one for each node: where another was
+// made in between, or one of the other kind, it is asked for again (and mostly kept).
+void TaskEmitter::EmitStruct(ir::RangeTaskOp op, proto::Task task) {
+  EmitStructTask(&state_, op, &task);
+  const proto::Task listgen = ListgenFor(task);
+  const bool holds = list_ && list_->tree() == listgen.tree() && list_->node() == listgen.node() &&
+                     list_->slices() == listgen.slices();
+  if (!holds) Add(listgen);
+  list_ = listgen;
+  Add(std::move(task));
+}
+
+void TaskEmitter::Emit(mlir::Operation& op) {
+  proto::Task task;
+  task.set_symbol(absl::StrCat("task_", tasks_.size()));
+  if (auto range = llvm::dyn_cast<ir::RangeTaskOp>(op)) {
+    if (range.isSparse()) return EmitStruct(range, std::move(task));
+    EmitRangeTask(&state_, range, &task);
+  } else if (llvm::isa<ir::ListgenTaskOp>(op)) {
+    list_.reset();
+    return;
+  } else if (auto gc = llvm::dyn_cast<ir::GcTaskOp>(op)) {
+    task.clear_symbol();
+    task.set_kind(proto::TASK_GC);
+    task.set_tree(gc.getTree());
+    task.set_node(gc.getNode());
+  } else if (auto serial = llvm::dyn_cast<ir::SerialTaskOp>(op)) {
+    EmitSerialTask(&state_, serial, &task);
+  } else {
+    state_.unsupported = op.getName().getStringRef().str();
+  }
+  Add(std::move(task));
+}
+
 }  // namespace
 
 absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLayout& layout,
@@ -297,30 +351,16 @@ absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLa
   result.module->setDataLayout(layout);
   result.module->setTargetTriple(triple);
   KernelState state(kernel, result.module.get());
+  TaskEmitter tasks(&state);
   for (mlir::Operation& op : kernel.getBody().front().without_terminator()) {
     if (llvm::isa<ir::FunctionOp>(op)) continue;
-    proto::Task task;
-    task.set_symbol(absl::StrCat("task_", result.tasks.size()));
-    if (auto range = llvm::dyn_cast<ir::RangeTaskOp>(op)) {
-      range.isSparse() ? EmitStructTask(&state, range, &task) : EmitRangeTask(&state, range, &task);
-    } else if (auto listgen = llvm::dyn_cast<ir::ListgenTaskOp>(op)) {
-      EmitListgen(&state, listgen, &task);
-    } else if (auto gc = llvm::dyn_cast<ir::GcTaskOp>(op)) {
-      task.clear_symbol();
-      task.set_kind(proto::TASK_GC);
-      task.set_tree(gc.getTree());
-      task.set_node(gc.getNode());
-    } else if (auto serial = llvm::dyn_cast<ir::SerialTaskOp>(op)) {
-      EmitSerialTask(&state, serial, &task);
-    } else {
-      state.unsupported = op.getName().getStringRef().str();
-    }
+    tasks.Emit(op);
     EmitFunctions(&state);
     if (!state.unsupported.empty()) {
       return absl::UnimplementedError(absl::StrCat("no code for '", state.unsupported, "'"));
     }
-    result.tasks.push_back(std::move(task));
   }
+  result.tasks = std::move(tasks.tasks());
   result.has_effects = state.has_effects;
   result.can_fail = state.can_fail;
   return result;

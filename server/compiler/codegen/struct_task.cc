@@ -701,17 +701,13 @@ void EmitStructTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   }
 }
 
-void EmitListgen(KernelState* state, ir::ListgenTaskOp op, proto::Task* task) {
-  task->clear_symbol();
-  task->set_kind(proto::TASK_LISTGEN);
-  task->set_tree(op.getTree());
-  task->set_node(op.getNode());
-  for (mlir::Operation* next = op->getNextNode(); next != nullptr; next = next->getNextNode()) {
-    auto loop = llvm::dyn_cast<ir::RangeTaskOp>(next);
-    if (!loop || !loop.isSparse()) continue;
-    task->set_slices(PlanOf(loop, state->kernel).slices);
-    return;
-  }
+proto::Task ListgenFor(const proto::Task& task) {
+  proto::Task listgen;
+  listgen.set_kind(proto::TASK_LISTGEN);
+  listgen.set_tree(task.tree());
+  listgen.set_node(task.node());
+  listgen.set_slices(task.slices());
+  return listgen;
 }
 
 }  // namespace kiln

@@ -16,8 +16,8 @@
 namespace kiln {
 
 void EmitStructTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task);
-// The task, of the runtime's own code, that makes the list for the struct task after it.
-void EmitListgen(KernelState* state, ir::ListgenTaskOp op, proto::Task* task);
+// The task, of the runtime's own code, that makes the list of a struct task's kind for it.
+proto::Task ListgenFor(const proto::Task& task);
 
 }  // namespace kiln
 

@@ -662,6 +662,41 @@ TEST_P(TreeCodegenTest, FunctionsReachTrees) {
   EXPECT_EQ(tree.Read<int>(x, {2}), 3);
 }
 
+// Loops over a field, over its blocks, and over the field again: the list of the first is
+// made anew, though passes think that it still holds.
+TEST_P(TreeCodegenTest, ListsOfBothKinds) {
+  TestTree tree;
+  const int block = tree.Pointer(0, {{0, 8}});
+  const int x = tree.Place(tree.Dense(block, {{0, 4}}), proto::I32);
+  tree.Finish();
+  const auto count = [](int over, int slot, bool listgen) {
+    const std::string loop =
+        Struct(over, 1, 1,
+               absl::StrCat("%one = arith.constant 1 : i32\n", "%t = kiln.temporary ", slot,
+                            " : !kiln.addr<i32>\n",
+                            "%old = kiln.atomic addi %one, %t : "
+                            "!kiln.addr<i32>\nkiln.continue"));
+    return listgen ? loop : loop.substr(loop.find('\n') + 1);
+  };
+  const std::string give = Serial(R"(
+    %t0 = kiln.temporary 0 : !kiln.addr<i32>
+    %v0 = kiln.load %t0 : !kiln.addr<i32>
+    kiln.result 0, %v0 : i32
+    %t1 = kiln.temporary 4 : !kiln.addr<i32>
+    %v1 = kiln.load %t1 : !kiln.addr<i32>
+    kiln.result 1, %v1 : i32)");
+  auto kernel = Compile(
+      Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0"), tree.SNode(block, "0")},
+             count(0, 0, true) + "\n" + count(1, 4, false) + "\n" + count(0, 0, false) + give,
+             "i32, i32"),
+      {&tree});
+  ASSERT_NE(kernel, nullptr);
+  for (const int i : {0, 9, 10, 31}) tree.Write<int>(x, {i}, 1);
+  kernel->Run(tree.Slots());
+  EXPECT_EQ(kernel->result(0), 24u);
+  EXPECT_EQ(kernel->result(1), 3u);
+}
+
 // Each active block deactivates itself; the gc task gives its memory back for the next.
 TEST_P(TreeCodegenTest, LoopsThatDeactivate) {
   TestTree tree;
