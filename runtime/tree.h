@@ -117,6 +117,7 @@ class Tree {
   absl::StatusOr<int32_t> Append(int node, const int64_t* at, uint8_t** cell);
 
   // Calls `visit` for the active cells of `node` (any but places), in the order of the list.
+  // Cells may be written to. Those of dynamic nodes that memory has ended for are left out.
   void ForEachRun(int node, absl::FunctionRef<void(const CellRun&)> visit);
   uint64_t CountActive(int node);
 

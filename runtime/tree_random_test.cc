@@ -216,7 +216,9 @@ class Model {
     const ModelLevel& level = levels_[k];
     if (level.kind == proto::SNODE_DENSE) return;
     const std::vector<Key> expected = Listed(k);
-    std::vector<Key> listed, sliced, walked;
+    std::vector<Key> listed, sliced;
+    ASSERT_EQ(real_->CountActive(level.node), expected.size());
+    if (Below(2) == 0) CompareRuns(k, expected);
     const auto list = real_->List(level.node, false);
     for (int64_t i = 0; i < list->size(); ++i) {
       const int32_t* at = list->data()[i].at;
@@ -226,15 +228,22 @@ class Model {
     const auto slices = real_->List(level.node, true);
     for (int64_t i = 0; i < slices->size(); ++i) AddSlice(k, slices->data()[i], &sliced);
     ASSERT_EQ(sliced, expected);
+    CompareRuns(k, expected);
+  }
+
+  void CompareRuns(int k, const std::vector<Key>& expected) {
+    const ModelLevel& level = levels_[k];
+    std::vector<Key> walked;
     real_->ForEachRun(level.node, [&](const CellRun& run) {
       Key key = {run.at[0], run.at[1], run.at[2]};
-      const int last =
-          level.extent[2] > 1 || level.kind == proto::SNODE_DYNAMIC ? 2 : LastAxis(level);
-      for (uint64_t i = 0; i < run.count; ++i, ++key[last]) walked.push_back(key);
+      for (uint64_t i = 0; i < run.count; ++i, ++key[LastAxis(level)]) {
+        const At at = {key[0], key[1], key[2]};
+        const uint64_t offset = i * real_->layout()[level.node].cell_bytes;
+        ASSERT_EQ(*real_->Locate(level.node, at.data(), CellAccess::kFind), run.cell + offset);
+        walked.push_back(key);
+      }
     });
-    // Chunks that nobody wrote to are passed over, before a list makes them.
     ASSERT_EQ(walked, expected);
-    ASSERT_EQ(real_->CountActive(level.node), expected.size());
   }
 
   int LastAxis(const ModelLevel& level) const {

@@ -10,9 +10,10 @@ namespace {
 using Visit = absl::FunctionRef<void(const CellRun&)>;
 
 // Calls visit(first cell's number, address, count) for runs of active neighbours in a
-// container, in order.
+// container, in order. All cells below a dynamic node's length are active: chunks that nobody
+// wrote to yet are made (`make`; where memory has ended they are passed over) or have no address.
 template <typename Each>
-void ForEachActive(const SparseNode& node, uint8_t* container, const Each& visit) {
+void ForEachActive(SparseNode& node, uint8_t* container, bool make, const Each& visit) {
   switch (node.kind) {
     case proto::SNODE_POINTER: {
       auto** slots = reinterpret_cast<uint8_t**>(container);
@@ -41,8 +42,10 @@ void ForEachActive(const SparseNode& node, uint8_t* container, const Each& visit
       const uint64_t chunk_cells = std::min(node.chunk_cells, node.cells);
       for (uint64_t first = 0; first < length; first += chunk_cells) {
         uint8_t* chunk = node.Chunk(container, first);
-        // Where nothing was written yet all cells read as zero.
-        if (chunk == nullptr) continue;
+        if (chunk == nullptr && make) {
+          chunk = node.ActivateChunk(container, first / chunk_cells);
+          if (chunk == nullptr) continue;
+        }
         visit(first, chunk, std::min(chunk_cells, length - first));
       }
     }
@@ -51,7 +54,8 @@ void ForEachActive(const SparseNode& node, uint8_t* container, const Each& visit
 
 class Walker {
  public:
-  Walker(const TreeState& tree, int node, Visit visit) : tree_(tree), visit_(visit) {
+  Walker(const TreeState& tree, int node, bool make, Visit visit)
+      : tree_(tree), make_(make), visit_(visit) {
     for (int n = node; n > 0; n = tree.layout[n].parent) way_.insert(way_.begin(), n);
   }
 
@@ -83,16 +87,17 @@ class Walker {
         count -= in_row;
       }
     };
-    const SparseNode* sparse = tree_.sparse[way_[depth]].get();
+    SparseNode* sparse = tree_.sparse[way_[depth]].get();
     if (sparse == nullptr) {
       run(0, container, layout.num_cells);
     } else {
-      ForEachActive(*sparse, container, run);
+      ForEachActive(*sparse, container, make_, run);
     }
   }
 
   void Cells(size_t depth, uint8_t* cell, uint64_t count, const int32_t* at) {
     if (depth + 1 == way_.size()) return visit_({cell, count, at});
+    if (cell == nullptr) return;
     const NodeLayout& layout = tree_.layout[way_[depth]];
     int32_t own[kMaxIndices];
     std::memcpy(own, at, sizeof own);
@@ -104,6 +109,7 @@ class Walker {
 
   const TreeState& tree_;
   std::vector<int> way_;  // below the root
+  const bool make_;
   Visit visit_;
 };
 
@@ -127,24 +133,26 @@ void DeactivateBelow(const TreeState& tree, int node, uint8_t* cell) {
 
 void DeactivateContainer(const TreeState& tree, SparseNode* node, uint8_t* container) {
   if (node->kind == proto::SNODE_DYNAMIC) return node->Deactivate(container, 0);
-  ForEachActive(*node, container, [&](uint64_t number, uint8_t* cell, uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i) {
-      // What hangs on a pointer's cell goes with it.
-      if (node->kind == proto::SNODE_BITMASKED && !node->nested.empty()) {
-        DeactivateBelow(tree, node->number, cell + i * node->cell_bytes);
-      }
-      node->Deactivate(container, number + i);
-    }
-  });
+  ForEachActive(*node, container, /*make=*/false,
+                [&](uint64_t number, uint8_t* cell, uint64_t count) {
+                  for (uint64_t i = 0; i < count; ++i) {
+                    // What hangs on a pointer's cell goes with it.
+                    if (node->kind == proto::SNODE_BITMASKED && !node->nested.empty()) {
+                      DeactivateBelow(tree, node->number, cell + i * node->cell_bytes);
+                    }
+                    node->Deactivate(container, number + i);
+                  }
+                });
 }
 
 }  // namespace
 
-void Tree::ForEachRun(int node, Visit visit) { Walker(*state_, node, visit).Run(); }
+void Tree::ForEachRun(int node, Visit visit) { Walker(*state_, node, /*make=*/true, visit).Run(); }
 
 uint64_t Tree::CountActive(int node) {
   uint64_t count = 0;
-  ForEachRun(node, [&](const CellRun& run) { count += run.count; });
+  auto add = [&](const CellRun& run) { count += run.count; };
+  Walker(*state_, node, /*make=*/false, add).Run();
   return count;
 }
 
