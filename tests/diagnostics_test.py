@@ -10,7 +10,7 @@ import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "client_py" / "kiln"
-EXPECTED = ROOT / "tests" / "e2e" / "language" / "expected"
+EXPECTED = [ROOT / "tests" / "e2e" / part / "expected" for part in ("language", "snodes")]
 
 # Parts that are no language: their errors are those of a library.
 LIBRARY = (
@@ -122,7 +122,7 @@ def _pattern(template):
 def _recorded():
     """What the language cases show: a text for each case, its line marks removed."""
     texts = []
-    for path in sorted(EXPECTED.glob("*.txt")):
+    for path in sorted(path for folder in EXPECTED for path in folder.glob("*.txt")):
         for outcome in path.read_text().split("\n== "):
             texts.append(re.sub(r"^(  \| ?|prints )", "", outcome, flags=re.MULTILINE))
     return texts
@@ -132,7 +132,6 @@ def _recorded():
 NEVER_SEEN = {
     "arguments_kernel_changed_while_was_compiled": "another thread changes an argument meanwhile",
     "check_failed": "stands for checks that have no text of their own yet",
-    "components_lie_different_trees": "components are placed together",
     "gone_memory_was_given_back": "an ndarray keeps its memory while it lives",
     "has_no_memory": "an ndarray gets its memory when it is made",
     "invalid_index_for": "what passes the checks before it",

@@ -74,7 +74,7 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
 
     @property
     def shape(self):
-        shape = self.__dict__.get("_shape") or self.snode.shape
+        shape = self._own_shape()
         ctx = active.context()
         if ctx is not None and ctx.trace is not None:
             ctx.trace.size(self, shape)  # from now on the kernel's code depends on it
@@ -83,7 +83,11 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
     @property
     def num_axes(self):
         """The number of indices of an element."""
-        return len(self.__dict__.get("_shape") or self.snode.shape)
+        return len(self._own_shape())
+
+    def _own_shape(self):
+        shape = self.__dict__.get("_shape")
+        return tuple(self.snode._extents().values()) if shape is None else shape
 
     @property
     def _name(self):
@@ -154,7 +158,7 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
                 raise say.placed_by_fieldsbuilder_that_has_not(title=self._title())
             if builder._tree is None or not builder._tree.alive:
                 self._stale_error()
-        shapes = list(dict.fromkeys(place.shape for place in self._places))
+        shapes = list(dict.fromkeys(tuple(p._extents().values()) for p in self._places))
         if len(shapes) > 1:
             raise say.components_of_other_shapes(shapes=shapes, title=self._title())
         try:

@@ -537,3 +537,29 @@ def test_other_files_of_kiln_are_other_records(run_alone, tmp_path):
     with open(copy / "kiln" / "frontend" / "control.py", "a") as file:
         file.write("# changed\n")
     assert run_alone(program, **environment) == (expected, 1)
+
+
+def test_what_else_a_tree_holds_costs_nothing(run):
+    text = HEAD + (
+        "before\n"
+        "x = ti.field(int)\n"
+        "block = ti.root.pointer(ti.i, 4)\n"
+        "block.dense(ti.i, 4).place(x)\n"
+        "after\n"
+        "@ti.kernel\n"
+        "def k() -> int:\n"
+        "    x[5] = 3\n"
+        "    n = 0\n"
+        "    for i in block:\n"
+        "        n += i\n"
+        "    return n\n"
+        "print(k(), x[5])\n"
+    )
+    beside = "ti.root.{}(ti.i, 3).place(ti.field(ti.f64))"
+    plain = text.replace("before\n", "").replace("after\n", "")
+    assert run(plain) == (["1 3"], 1)
+    assert run(plain) == (["1 3"], 0)
+    more = text.replace("before", beside.format("bitmasked")).replace(
+        "after", beside.format("dense")
+    )
+    assert run(more) == (["1 3"], 0)

@@ -219,6 +219,10 @@ ROWS = {
         AssertionError,
         "Slicing is not supported on ti.field: {count} indices needed, got {key!r}",
     ),
+    "snode_index_must_be_integer": (
+        TaichiTypeError,
+        "indices must be integers, however '{type}' is provided as index {position}",
+    ),
     "snode_indexed_with": (TaichiRuntimeError, "{node} has {count} indices. Indexed with {got}."),
     "snode_is_gone": (
         TaichiRuntimeError,

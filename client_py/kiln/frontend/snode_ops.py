@@ -153,7 +153,17 @@ def _indices(ctx, node, indices, above=False):
     axes = node._axes_above() if above else node._path_axes()
     if len(nodes) != len(axes):
         raise say.snode_indexed_with(node=node._name, count=len(axes), got=len(nodes))
-    return nodes
+    return [_integer(ctx, n, position) for position, n in enumerate(nodes)]
+
+
+def _integer(ctx, node, position):
+    """The node of an index as an integer's."""
+    info = ctx.type_of(node)
+    if info.dtype is None or info.dtype.is_float:
+        raise say.snode_index_must_be_integer(type=info.name, position=position)
+    if info.dtype is ti_types.u1:
+        return ctx.builder.cast(node, ctx.type_id(ti_types.i32))
+    return node
 
 
 def _changing(ctx, name, node, indices):
