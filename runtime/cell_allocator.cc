@@ -20,7 +20,6 @@ constexpr uint64_t kFirstSpan = kPage;
 constexpr uint64_t kLastSpan = kHugePage;
 // Cells from here on are mostly used in parts: no large pages, and clearing gives back.
 constexpr uint64_t kLargeCell = uint64_t{256} << 10;
-constexpr size_t kChain = 128;
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -28,13 +27,6 @@ uint64_t StrideOf(uint64_t bytes) {
   if (bytes >= kLargeCell) return RoundUp(bytes, kPage);
   return RoundUp(std::max<uint64_t>(bytes, 8), bytes >= 512 ? 64 : 8);
 }
-
-uint8_t* NextInChain(const uint8_t* cell) {
-  uint8_t* next;
-  std::memcpy(&next, cell, sizeof next);
-  return next;
-}
-void SetNextInChain(uint8_t* cell, uint8_t* next) { std::memcpy(cell, &next, sizeof next); }
 
 }  // namespace
 
@@ -112,11 +104,22 @@ CellAllocator::CellAllocator(CellArena* arena, uint64_t bytes)
       shards_(new Shard[shard_count_]),
       next_span_(kFirstSpan) {}
 
-uint8_t* CellAllocator::TakeFrom(Shard* shard, uint64_t stride) {
-  uint8_t* cell = shard->free;
-  if (cell != nullptr) {
-    shard->free = NextInChain(cell);
-    SetNextInChain(cell, nullptr);
+CellAllocator::~CellAllocator() {
+  for (int s = 0; s < shard_count_; ++s) delete shards_[s].used;
+}
+
+uint8_t* CellAllocator::TakeFrom(Shard* shard, uint64_t stride, bool* fresh) {
+  uint8_t* cell;
+  CellBlock* used = shard->used;
+  *fresh = used == nullptr;
+  if (used != nullptr) {
+    cell = used->cells[used->begin];
+    if (used->begin + 1 < used->end) {
+      ++used->begin;
+    } else {
+      shard->used = nullptr;
+      delete used;
+    }
   } else if (shard->next != shard->end) {
     cell = shard->next;
     shard->next += stride;
@@ -130,12 +133,9 @@ uint8_t* CellAllocator::TakeFrom(Shard* shard, uint64_t stride) {
 bool CellAllocator::Refill(Shard* shard) {
   if (depot_filled_.load(std::memory_order_relaxed)) {
     ForkLockGuard guard(depot_lock_);
-    if (!depot_.empty()) {
-      shard->free = depot_.back();
-      depot_.pop_back();
-      if (depot_.empty()) depot_filled_.store(false, std::memory_order_relaxed);
-      return true;
-    }
+    shard->used = depot_.TakeBlock();
+    if (shard->used != nullptr) return true;
+    depot_filled_.store(false, std::memory_order_relaxed);
   }
   uint64_t span = next_span_.load(std::memory_order_relaxed);
   if (span < kLastSpan) next_span_.store(span * 2, std::memory_order_relaxed);
@@ -147,10 +147,10 @@ bool CellAllocator::Refill(Shard* shard) {
   return true;
 }
 
-uint8_t* CellAllocator::TakeFromOthers() {
+uint8_t* CellAllocator::TakeFromOthers(bool* fresh) {
   for (int s = 0; s < shard_count_; ++s) {
     ForkLockGuard guard(shards_[s].lock);
-    if (uint8_t* cell = TakeFrom(&shards_[s], stride_)) return cell;
+    if (uint8_t* cell = TakeFrom(&shards_[s], stride_, fresh)) return cell;
   }
   return nullptr;
 }
@@ -159,10 +159,13 @@ uint8_t* CellAllocator::Take() {
   for (int s = ShardOfThread(shard_count_);; s = (s + 1) & (shard_count_ - 1)) {
     Shard& shard = shards_[s];
     if (!shard.lock.TryLock()) continue;
-    uint8_t* cell = TakeFrom(&shard, stride_);
-    if (cell == nullptr && Refill(&shard)) cell = TakeFrom(&shard, stride_);
+    bool fresh;
+    uint8_t* cell = TakeFrom(&shard, stride_, &fresh);
+    if (cell == nullptr && Refill(&shard)) cell = TakeFrom(&shard, stride_, &fresh);
     shard.lock.Unlock();
-    return cell != nullptr ? cell : TakeFromOthers();
+    if (cell == nullptr) cell = TakeFromOthers(&fresh);
+    if (cell != nullptr && !fresh && stride_ < kLargeCell) std::memset(cell, 0, bytes_);
+    return cell;
   }
 }
 
@@ -170,34 +173,30 @@ void CellAllocator::GiveBack(uint8_t* cell) {
   for (int s = ShardOfThread(shard_count_);; s = (s + 1) & (shard_count_ - 1)) {
     Shard& shard = shards_[s];
     if (!shard.lock.TryLock()) continue;
-    SetNextInChain(cell, shard.free);
-    shard.free = cell;
     shard.taken.store(shard.taken.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    if (shard.used != nullptr && shard.used->begin > 0) {
+      shard.used->cells[--shard.used->begin] = cell;
+      cell = nullptr;
+    }
     shard.lock.Unlock();
-    return;
+    if (cell == nullptr) return;
+    CellBag bag;
+    bag.Add(cell);
+    return GiveBack(std::move(bag));
   }
 }
 
-void CellAllocator::GiveBack(const std::vector<uint8_t*>& cells) {
-  std::vector<uint8_t*> chains;
-  chains.reserve(cells.size() / kChain + 1);
-  for (size_t i = 0; i < cells.size(); ++i) {
-    const bool last = (i + 1) % kChain == 0 || i + 1 == cells.size();
-    SetNextInChain(cells[i], last ? nullptr : cells[i + 1]);
-    if (i % kChain == 0) chains.push_back(cells[i]);
-  }
-  if (chains.empty()) return;
+void CellAllocator::GiveBack(CellBag&& cells) {
   ForkLockGuard guard(depot_lock_);
-  // Whoever comes next gets the cells that were given back first: cells that lie in order are
-  // handed out in order.
-  depot_.insert(depot_.end(), chains.rbegin(), chains.rend());
+  depot_.Add(std::move(cells));
   depot_filled_.store(true, std::memory_order_relaxed);
 }
 
-void CellAllocator::Clear(uint8_t* cell) const {
-  if (stride_ < kLargeCell || madvise(cell, stride_, MADV_DONTNEED) != 0) {
-    std::memset(cell, 0, bytes_);
-  }
+bool CellAllocator::returns_memory() const { return stride_ >= kLargeCell; }
+
+void CellAllocator::Release(uint8_t* cell) const {
+  if (!returns_memory()) return;
+  if (madvise(cell, stride_, MADV_DONTNEED) != 0) std::memset(cell, 0, bytes_);
 }
 
 uint64_t CellAllocator::taken() const {
@@ -210,39 +209,36 @@ uint64_t CellAllocator::taken() const {
 
 RetiredCells::RetiredCells() : shard_count_(ShardCount()), shards_(new Shard[shard_count_]) {}
 
-RetiredCells::~RetiredCells() { TakeAll(); }
-
-void RetiredCells::Add(uint8_t* cell) {
+template <typename Change>
+void RetiredCells::OnShard(const Change& change, uint64_t cells) {
   for (int s = ShardOfThread(shard_count_);; s = (s + 1) & (shard_count_ - 1)) {
     Shard& shard = shards_[s];
     if (!shard.lock.TryLock()) continue;
-    Block* block = shard.newest.load(std::memory_order_relaxed);
-    if (block == nullptr || block->count == std::size(block->cells)) {
-      block = new Block{block, 0, {}};
-      shard.newest.store(block, std::memory_order_relaxed);
-    }
-    block->cells[block->count] = cell;
-    ++block->count;
-    shard.added.store(shard.added.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    change(&shard.cells);
+    shard.filled.store(true, std::memory_order_relaxed);
+    shard.added.store(shard.added.load(std::memory_order_relaxed) + cells,
+                      std::memory_order_relaxed);
     shard.lock.Unlock();
     return;
   }
 }
 
-std::vector<uint8_t*> RetiredCells::TakeAll() {
-  std::vector<uint8_t*> all;
+void RetiredCells::Add(uint8_t* cell) {
+  OnShard([cell](CellBag* bag) { bag->Add(cell); }, 1);
+}
+
+void RetiredCells::Add(CellBag&& cells) {
+  const uint64_t size = cells.size();
+  if (size == 0) return;
+  OnShard([&cells](CellBag* bag) { bag->Add(std::move(cells)); }, size);
+}
+
+CellBag RetiredCells::TakeAll() {
+  CellBag all;
   for (int s = 0; s < shard_count_; ++s) {
-    Block* block = nullptr;
-    {
-      ForkLockGuard guard(shards_[s].lock);
-      block = shards_[s].newest.exchange(nullptr, std::memory_order_relaxed);
-    }
-    while (block != nullptr) {
-      all.insert(all.end(), block->cells, block->cells + block->count);
-      Block* next = block->next;
-      delete block;
-      block = next;
-    }
+    ForkLockGuard guard(shards_[s].lock);
+    all.Add(std::move(shards_[s].cells));
+    shards_[s].filled.store(false, std::memory_order_relaxed);
   }
   return all;
 }
@@ -255,7 +251,7 @@ uint64_t RetiredCells::total() const {
 
 bool RetiredCells::empty() const {
   for (int s = 0; s < shard_count_; ++s) {
-    if (shards_[s].newest.load(std::memory_order_relaxed) != nullptr) return false;
+    if (shards_[s].filled.load(std::memory_order_relaxed)) return false;
   }
   return true;
 }

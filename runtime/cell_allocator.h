@@ -1,7 +1,7 @@
 // Memory of the cells of one tree: an arena of mapped memory, and per SNode an allocator of
 // cells of one size.
 //
-// Cells handed out are zero, those given back must be. Memory stays with its SNode until the
+// Cells handed out are zero. Memory stays with its SNode until the
 // arena goes: who holds the address of a cell that was collected meanwhile reads and writes
 // a cell of the same SNode, or one not in use.
 //
@@ -17,6 +17,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/cell_bag.h"
 #include "runtime/fork_lock.h"
 #include "runtime/memory_budget.h"
 
@@ -67,33 +68,36 @@ class CellAllocator {
  public:
   // Cells of `bytes`, at multiples of 8 and of 64 where `bytes` is one.
   CellAllocator(CellArena* arena, uint64_t bytes);
+  ~CellAllocator();
 
   // Null where memory ends.
   uint8_t* Take();
-  // A cell that nobody wrote to, or that is zero again.
+  // A cell that nobody wrote to.
   void GiveBack(uint8_t* cell);
-  // Many at once: for other threads, too.
-  void GiveBack(const std::vector<uint8_t*>& cells);
-  // Makes a used cell zero again: by the system where that frees much memory.
-  void Clear(uint8_t* cell) const;
+  // Used cells, for all threads. They hold no addresses that still count. Small ones are
+  // cleared when they are taken, which is when they are wanted in the processor's cache.
+  void GiveBack(CellBag&& cells);
+  // Before GiveBack, for each cell: large ones go back to the system.
+  void Release(uint8_t* cell) const;
+  bool returns_memory() const;  // Release does something
 
   uint64_t stride() const { return stride_; }
   uint64_t taken() const;  // handed out so far, what was given back at once not counted
 
  private:
-  // Free cells are chained through their first eight bytes.
   struct alignas(64) Shard {
     ForkLock lock;
     uint8_t* next = nullptr;  // the rest of a span of fresh cells
     uint8_t* end = nullptr;
-    uint8_t* free = nullptr;
+    CellBlock* used = nullptr;  // not empty
     std::atomic<uint64_t> taken{0};
   };
 
-  static uint8_t* TakeFrom(Shard* shard, uint64_t stride);
+  // `fresh`: nobody wrote to it since it was mapped.
+  static uint8_t* TakeFrom(Shard* shard, uint64_t stride, bool* fresh);
   bool Refill(Shard* shard);
   // From any shard, once nothing else is left.
-  uint8_t* TakeFromOthers();
+  uint8_t* TakeFromOthers(bool* fresh);
 
   CellArena* arena_;
   const uint64_t bytes_, stride_;
@@ -101,7 +105,7 @@ class CellAllocator {
   std::unique_ptr<Shard[]> shards_;
   std::atomic<uint64_t> next_span_;
   ForkLock depot_lock_;
-  std::vector<uint8_t*> depot_;  // chains of free cells
+  CellBag depot_;
   std::atomic<bool> depot_filled_{false};
 };
 
@@ -109,25 +113,24 @@ class CellAllocator {
 class RetiredCells {
  public:
   RetiredCells();
-  ~RetiredCells();
 
   void Add(uint8_t* cell);
-  // All of them, in no order; none are left.
-  std::vector<uint8_t*> TakeAll();
+  void Add(CellBag&& cells);
+  // All of them; none are left.
+  CellBag TakeAll();
   bool empty() const;
   uint64_t total() const;  // ever added
 
  private:
-  struct Block {
-    Block* next;
-    uint32_t count;
-    uint8_t* cells[126];
-  };
   struct alignas(64) Shard {
     ForkLock lock;
-    std::atomic<Block*> newest{nullptr};
+    std::atomic<bool> filled{false};
+    CellBag cells;
     std::atomic<uint64_t> added{0};
   };
+  template <typename Change>
+  void OnShard(const Change& change, uint64_t cells);
+
   const int shard_count_;
   std::unique_ptr<Shard[]> shards_;
 };

@@ -1,6 +1,5 @@
 // Retired cells become usable again, with all that hangs on them.
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "runtime/cpu/parallel_for.h"
@@ -9,34 +8,42 @@
 namespace kiln {
 namespace {
 
-// Work for one thread at a time: some ten microseconds.
+// What one thread looks at at a time: some ten microseconds.
 constexpr uint64_t kBytesOfPiece = uint64_t{128} << 10;
-
-using Cells = std::vector<uint8_t*>;
 
 // Cells to collect, by node: the node's own, and what other nodes' cells lead to.
 struct Found {
-  Found(const TreeState& tree, int max_threads)
-      : cells(tree.sparse.size()), chunks(tree.sparse.size()), max_threads(max_threads) {}
+  explicit Found(const TreeState& tree) : cells(tree.sparse.size()), chunks(tree.sparse.size()) {}
+  void Add(Found&& other) {
+    for (size_t n = 0; n < cells.size(); ++n) {
+      cells[n].Add(std::move(other.cells[n]));
+      chunks[n].Add(std::move(other.chunks[n]));
+    }
+  }
   // What RetiredCells holds: pointer cells, only chunks, directories.
-  std::vector<Cells> cells;
+  std::vector<CellBag> cells;
   // Chunks that directories led to.
-  std::vector<Cells> chunks;
-  const int max_threads;
+  std::vector<CellBag> chunks;
 };
+
+// Nothing leads to it from here any more: who still holds the cell around it, and makes
+// something in it inactive, does so once.
+uint8_t* TakeAway(uint8_t** slot) {
+  if (__atomic_load_n(slot, __ATOMIC_RELAXED) == nullptr) return nullptr;
+  return __atomic_exchange_n(slot, nullptr, __ATOMIC_ACQ_REL);
+}
 
 // What hangs on the containers of `node` in `cell`.
 void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
   if (!node->keeps_memory) return;
   for (uint64_t c = 0; c < node->path.count(); ++c) {
     uint8_t* container = node->path.Find(cell, c);
-    Cells& own = found->cells[node->number];
+    CellBag& own = found->cells[node->number];
     switch (node->kind) {
       case proto::SNODE_POINTER: {
         auto** slots = reinterpret_cast<uint8_t**>(container);
         for (uint64_t i = 0; i < node->cells; ++i) {
-          uint8_t* below = __atomic_load_n(slots + i, __ATOMIC_ACQUIRE);
-          if (below != nullptr) own.push_back(below);
+          if (uint8_t* below = TakeAway(slots + i)) own.Add(below);
         }
         break;
       }
@@ -50,97 +57,112 @@ void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
         break;
       default: {
         auto* dynamic = reinterpret_cast<DynamicContainer*>(container);
-        uint8_t* memory = __atomic_load_n(&dynamic->memory, __ATOMIC_ACQUIRE);
-        if (memory != nullptr) own.push_back(memory);
+        if (uint8_t* memory = TakeAway(&dynamic->memory)) own.Add(memory);
       }
     }
   }
 }
 
-void FindBelowCells(SparseNode* node, uint8_t* cells, uint64_t count, Found* found) {
-  for (SparseNode* nested : node->nested) {
-    if (!nested->keeps_memory) continue;
-    for (uint64_t i = 0; i < count; ++i) FindBelow(nested, cells + i * node->cell_bytes, found);
-  }
-}
-
-// Calls visit(node's cells or chunks) in pieces on several threads, each with a Found of its
-// own, which are added up in order.
+// Calls visit(cell, Found to add to) for all cells, on several threads where they take many
+// bytes.
 template <typename Visit>
-void InPieces(const TreeState& tree, const Cells& cells, uint64_t bytes, Found* found,
-              const Visit& visit) {
-  const uint64_t piece = std::max<uint64_t>(1, kBytesOfPiece / std::max<uint64_t>(bytes, 1));
-  const uint64_t pieces = (cells.size() + piece - 1) / piece;
+void ForEachCell(const TreeState& tree, const CellBag& cells, uint64_t bytes, int max_threads,
+                 Found* found, const Visit& visit) {
+  const std::vector<const CellBlock*> blocks = cells.blocks();
+  auto visit_block = [&](const CellBlock& block, Found* to) {
+    for (uint32_t i = block.begin; i < block.end; ++i) visit(block.cells[i], to);
+  };
+  const uint64_t of_block = std::size(CellBlock().cells) * bytes;
+  const uint64_t piece = std::max<uint64_t>(1, kBytesOfPiece / std::max<uint64_t>(of_block, 1));
+  const uint64_t pieces = (blocks.size() + piece - 1) / piece;
   if (pieces <= 1) {
-    for (uint8_t* cell : cells) visit(cell, found);
+    for (const CellBlock* block : blocks) visit_block(*block, found);
     return;
   }
   std::vector<std::unique_ptr<Found>> parts(pieces);
-  ParallelFor(static_cast<int64_t>(pieces), found->max_threads, [&](int64_t p) {
-    parts[p] = std::make_unique<Found>(tree, 1);
-    const uint64_t end = std::min<uint64_t>(cells.size(), (p + 1) * piece);
-    for (uint64_t i = p * piece; i < end; ++i) visit(cells[i], parts[p].get());
+  ParallelFor(static_cast<int64_t>(pieces), max_threads, [&](int64_t p) {
+    parts[p] = std::make_unique<Found>(tree);
+    const uint64_t end = std::min<uint64_t>(blocks.size(), (p + 1) * piece);
+    for (uint64_t b = p * piece; b < end; ++b) visit_block(*blocks[b], parts[p].get());
   });
-  for (const auto& part : parts) {
-    for (size_t n = 0; n < tree.sparse.size(); ++n) {
-      Cells& to = found->cells[n];
-      to.insert(to.end(), part->cells[n].begin(), part->cells[n].end());
-      Cells& chunks = found->chunks[n];
-      chunks.insert(chunks.end(), part->chunks[n].begin(), part->chunks[n].end());
+  for (const auto& part : parts) found->Add(std::move(*part));
+}
+
+class Collector {
+ public:
+  Collector(TreeState* tree, int max_threads)
+      : tree_(*tree), max_threads_(max_threads), found_(*tree) {}
+
+  void Collect(SparseNode* node) {
+    found_.cells[node->number] = node->retired.TakeAll();
+    FreeFrom(node);
+  }
+
+ private:
+  // Level by level: many cells of one node at a time, so that threads share them however
+  // unequal the cells above are.
+  void FreeFrom(SparseNode* node) {
+    CellBag cells = std::move(found_.cells[node->number]);
+    if (node->directories != nullptr) {
+      if (!cells.empty()) FreeDirectories(node, std::move(cells));
+      cells = std::move(found_.chunks[node->number]);
+    }
+    if (!cells.empty()) Free(node, std::move(cells));
+    for (SparseNode* nested : node->nested) {
+      if (nested->keeps_memory) FreeFrom(nested);
     }
   }
-}
 
-// Cells of the node (pointer) or chunks: what hangs on them is noted, they are free.
-void Free(SparseNode* node, const Cells& cells, Found* found) {
-  const uint64_t count =
-      node->kind == proto::SNODE_POINTER ? 1 : std::min<uint64_t>(node->cells, node->chunk_cells);
-  InPieces(*node->tree, cells, count * node->cell_bytes, found, [&](uint8_t* cell, Found* below) {
-    FindBelowCells(node, cell, count, below);
-    node->memory->Clear(cell);
-  });
-  node->memory->GiveBack(cells);
-  node->collected.fetch_add(cells.size(), std::memory_order_relaxed);
-}
-
-void FreeDirectories(SparseNode* node, const Cells& directories, Found* found) {
-  const uint64_t count = node->num_chunks();
-  InPieces(*node->tree, directories, count * sizeof(uint8_t*), found,
-           [&](uint8_t* directory, Found* below) {
-             auto** chunks = reinterpret_cast<uint8_t**>(directory);
-             for (uint64_t i = 0; i < count; ++i) {
-               uint8_t* chunk = __atomic_load_n(chunks + i, __ATOMIC_ACQUIRE);
-               if (chunk != nullptr) below->chunks[node->number].push_back(chunk);
-             }
-             node->directories->Clear(directory);
-           });
-  node->directories->GiveBack(directories);
-}
-
-// Level by level: many cells of one node at a time, so that threads share them however
-// unequal the cells above are.
-void FreeFrom(SparseNode* node, Found* found) {
-  Cells cells = std::move(found->cells[node->number]);
-  found->cells[node->number].clear();
-  if (node->directories != nullptr) {
-    if (!cells.empty()) FreeDirectories(node, cells, found);
-    cells = std::move(found->chunks[node->number]);
-    found->chunks[node->number].clear();
+  // Cells of the node (pointer) or chunks: what hangs on them is noted, they are free.
+  void Free(SparseNode* node, CellBag cells) {
+    const CellAllocator& memory = *node->memory;
+    const uint64_t count =
+        node->kind == proto::SNODE_POINTER ? 1 : std::min(node->cells, node->chunk_cells);
+    std::vector<SparseNode*> below;
+    for (SparseNode* nested : node->nested) {
+      if (nested->keeps_memory) below.push_back(nested);
+    }
+    if (!below.empty() || memory.returns_memory()) {
+      ForEachCell(tree_, cells, memory.stride(), max_threads_, &found_,
+                  [&](uint8_t* cell, Found* found) {
+                    for (SparseNode* nested : below) {
+                      for (uint64_t i = 0; i < count; ++i) {
+                        FindBelow(nested, cell + i * node->cell_bytes, found);
+                      }
+                    }
+                    memory.Release(cell);
+                  });
+    }
+    node->collected.fetch_add(cells.size(), std::memory_order_relaxed);
+    node->memory->GiveBack(std::move(cells));
   }
-  if (node->memory != nullptr && !cells.empty()) Free(node, cells, found);
-  for (SparseNode* nested : node->nested) {
-    if (nested->keeps_memory) FreeFrom(nested, found);
+
+  void FreeDirectories(SparseNode* node, CellBag directories) {
+    const CellAllocator& memory = *node->directories;
+    ForEachCell(tree_, directories, memory.stride(), max_threads_, &found_,
+                [&](uint8_t* directory, Found* found) {
+                  auto** chunks = reinterpret_cast<uint8_t**>(directory);
+                  for (uint64_t i = 0; i < node->num_chunks(); ++i) {
+                    if (uint8_t* chunk = TakeAway(chunks + i)) {
+                      found->chunks[node->number].Add(chunk);
+                    }
+                  }
+                  memory.Release(directory);
+                });
+    node->directories->GiveBack(std::move(directories));
   }
-}
+
+  TreeState& tree_;
+  const int max_threads_;
+  Found found_;
+};
 
 }  // namespace
 
 void Tree::Collect(int node, int max_threads) {
   SparseNode* sparse = state_->sparse[node].get();
   if (sparse == nullptr || sparse->memory == nullptr || sparse->retired.empty()) return;
-  Found found(*state_, max_threads);
-  found.cells[node] = sparse->retired.TakeAll();
-  FreeFrom(sparse, &found);
+  Collector(state_.get(), max_threads).Collect(sparse);
   state_->collections.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -106,6 +106,8 @@ struct SparseNode {
   bool IsActive(uint8_t* container, uint64_t cell) const;
   // As KilnRuntime's deactivate.
   void Deactivate(uint8_t* container, uint64_t cell);
+  // All cells of a pointer node's container.
+  void DeactivatePointers(uint8_t* container);
 
   // Makes one cell or directory (`size`) of memory where *slot is null.
   uint8_t* Fill(uint8_t** slot, CellAllocator* from);

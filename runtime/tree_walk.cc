@@ -132,17 +132,23 @@ void DeactivateBelow(const TreeState& tree, int node, uint8_t* cell) {
 }
 
 void DeactivateContainer(const TreeState& tree, SparseNode* node, uint8_t* container) {
-  if (node->kind == proto::SNODE_DYNAMIC) return node->Deactivate(container, 0);
-  ForEachActive(*node, container, /*make=*/false,
-                [&](uint64_t number, uint8_t* cell, uint64_t count) {
-                  for (uint64_t i = 0; i < count; ++i) {
-                    // What hangs on a pointer's cell goes with it.
-                    if (node->kind == proto::SNODE_BITMASKED && !node->nested.empty()) {
-                      DeactivateBelow(tree, node->number, cell + i * node->cell_bytes);
-                    }
-                    node->Deactivate(container, number + i);
-                  }
-                });
+  switch (node->kind) {
+    case proto::SNODE_POINTER:
+      // What hangs on the cells goes with them.
+      return node->DeactivatePointers(container);
+    case proto::SNODE_BITMASKED:
+      return ForEachActive(*node, container, /*make=*/false,
+                           [&](uint64_t number, uint8_t* cell, uint64_t count) {
+                             for (uint64_t i = 0; i < count; ++i) {
+                               if (!node->nested.empty()) {
+                                 DeactivateBelow(tree, node->number, cell + i * node->cell_bytes);
+                               }
+                               node->Deactivate(container, number + i);
+                             }
+                           });
+    default:
+      return node->Deactivate(container, 0);
+  }
 }
 
 }  // namespace
