@@ -1,7 +1,11 @@
 // Lists of active cells and of slices: made level by level, each from the list of cells
 // of the sparse node above, by all threads, and kept while nothing changed.
+#include <immintrin.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <numeric>
 
 #include "lang/check.h"
 #include "runtime/cpu/parallel_for.h"
@@ -17,6 +21,8 @@ constexpr uint64_t kWantedSlices = 64;
 // Slots that are looked at by one thread at a time, and from which on threads share.
 constexpr uint64_t kPiece = 16384;
 constexpr uint64_t kShareFrom = 65536;
+// Elements that are more than a core's cache holds: 2 MiB.
+constexpr uint64_t kStreamFrom = 32768;
 
 // A list with the memory it lies in. Immutable once it is given out.
 class Elements final : public ElementList {
@@ -51,29 +57,38 @@ class Counter {
 
 class Writer {
  public:
-  Writer(KilnElement* begin, KilnElement* end) : begin_(begin), next_(begin), end_(end) {}
-  // What was made active since it was counted does not fit; the next list has it.
-  void AddCell(uint8_t* cell, const int32_t* at) {
-    if (next_ == end_) return;
-    next_->cell = cell;
-    next_->begin = next_->count = 0;
-    std::memcpy(next_->at, at, sizeof next_->at);
-    ++next_;
+  // `streaming`: past the caches, which the list would only sweep.
+  Writer(KilnElement* begin, KilnElement* end, bool streaming)
+      : begin_(begin), next_(begin), end_(end), streaming_(streaming) {}
+  ~Writer() {
+    if (streaming_) _mm_sfence();
   }
+  void AddCell(uint8_t* cell, const int32_t* at) { AddSlice(cell, 0, 0, at); }
   void AddSlice(uint8_t* cell, uint64_t begin, uint64_t count, const int32_t* at) {
+    // What was made active since it was counted does not fit; the next list has it.
     if (next_ == end_) return;
-    next_->cell = cell;
-    next_->begin = static_cast<int32_t>(begin);
-    next_->count = static_cast<int32_t>(count);
-    std::memcpy(next_->at, at, sizeof next_->at);
-    ++next_;
+    const __m128i first =
+        _mm_set_epi32(static_cast<int32_t>(count), static_cast<int32_t>(begin),
+                      static_cast<int32_t>(reinterpret_cast<uintptr_t>(cell) >> 32),
+                      static_cast<int32_t>(reinterpret_cast<uintptr_t>(cell)));
+    auto* to = reinterpret_cast<__m128i*>(next_++);
+    const auto* from = reinterpret_cast<const __m128i*>(at);
+    if (streaming_) {
+      _mm_stream_si128(to, first);
+      for (int i = 0; i < 3; ++i) _mm_stream_si128(to + 1 + i, _mm_loadu_si128(from + i));
+    } else {
+      _mm_store_si128(to, first);
+      for (int i = 0; i < 3; ++i) _mm_store_si128(to + 1 + i, _mm_loadu_si128(from + i));
+    }
   }
   static constexpr bool kWrites = true;
   uint64_t count() const { return next_ - begin_; }
 
  private:
   KilnElement *begin_, *next_, *end_;
+  const bool streaming_;
 };
+static_assert(sizeof(KilnElement) == 4 * sizeof(__m128i) && offsetof(KilnElement, at) == 16);
 
 bool AnySlot(uint8_t* container, uint64_t begin, uint64_t end) {
   auto** slots = reinterpret_cast<uint8_t**>(container);
@@ -130,8 +145,9 @@ class Scan {
     if (block.elements == nullptr) return nullptr;
     auto list = std::make_shared<Elements>(memory, block, first[pieces]);
     std::vector<uint64_t> written(pieces);
+    const bool streaming = first[pieces] >= kStreamFrom;
     ParallelFor(static_cast<int64_t>(pieces), share ? max_threads_ : 1, [&](int64_t p) {
-      Writer writer(list->elements() + first[p], list->elements() + first[p + 1]);
+      Writer writer(list->elements() + first[p], list->elements() + first[p + 1], streaming);
       Units(begin_of(p), begin_of(p + 1), &writer);
       written[p] = writer.count();
     });
@@ -155,10 +171,14 @@ class Scan {
   }
 
   uint64_t TotalLength() const {
-    uint64_t total = 0;
-    int32_t at[kMaxIndices];
-    for (uint64_t c = 0; c < containers_; ++c) total += node_.Length(Container(c, at));
-    return total;
+    const uint64_t pieces = (containers_ + kPiece - 1) / kPiece;
+    std::vector<uint64_t> lengths(pieces);
+    ParallelFor(static_cast<int64_t>(pieces), max_threads_, [&](int64_t p) {
+      int32_t at[kMaxIndices];
+      const uint64_t end = std::min(containers_, (p + 1) * kPiece);
+      for (uint64_t c = p * kPiece; c < end; ++c) lengths[p] += node_.Length(Container(c, at));
+    });
+    return std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
   }
 
   uint8_t* Container(uint64_t number, int32_t* at) const {
