@@ -152,6 +152,22 @@ KILN_INLINE int32_t kiln_dynamic_length(uint8_t* container) {
   return static_cast<int32_t>(Load(&Dynamic(container)->length));
 }
 
+KILN_INLINE int32_t kiln_dynamic_append_alone(const KilnContext* ctx, KilnNode* node,
+                                              uint8_t* container, uint64_t cells,
+                                              uint64_t chunk_cells, uint64_t cell_bytes,
+                                              uint8_t** at) {
+  uint32_t* length = &Dynamic(container)->length;
+  const uint32_t cell = Load(length);
+  *at = node->dump;
+  if (cell >= cells) return -1;
+  uint8_t* made = MakeCell(ctx, node, container, cell, cells, chunk_cells, cell_bytes);
+  if (made == node->dump) return -1;
+  __atomic_store_n(length, cell + 1, __ATOMIC_RELAXED);
+  SetChanged(node);
+  *at = made;
+  return static_cast<int32_t>(cell);
+}
+
 KILN_INLINE int32_t kiln_dynamic_append(const KilnContext* ctx, KilnNode* node, uint8_t* container,
                                         uint64_t cells, uint64_t chunk_cells, uint64_t cell_bytes,
                                         uint8_t** at) {

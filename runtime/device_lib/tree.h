@@ -45,6 +45,10 @@ int32_t kiln_dynamic_length(uint8_t* container);
 int32_t kiln_dynamic_append(const KilnContext* ctx, KilnNode* node, uint8_t* container,
                             uint64_t cells, uint64_t chunk_cells, uint64_t cell_bytes,
                             uint8_t** at);
+/* The same while nobody else appends to the container. */
+int32_t kiln_dynamic_append_alone(const KilnContext* ctx, KilnNode* node, uint8_t* container,
+                                  uint64_t cells, uint64_t chunk_cells, uint64_t cell_bytes,
+                                  uint8_t** at);
 
 #ifdef __cplusplus
 }

@@ -112,7 +112,8 @@ Value* TreeWalker::Append(ir::AppendOp op) {
   llvm::append_range(arguments, Shape(tree, node));
   arguments.push_back(cell);
   Value* number = If(place.in_range, b().getInt32(-1), [&]() -> Value* {
-    return Call("kiln_dynamic_append", b().getInt32Ty(), arguments);
+    return Call(f_.parallel_ ? "kiln_dynamic_append" : "kiln_dynamic_append_alone",
+                b().getInt32Ty(), arguments);
   });
   at[Node(tree, node).getAxis(0)] = Leaf(number);
   Know(tree, node, at, b().CreateLoad(b().getPtrTy(), cell));

@@ -15,6 +15,7 @@ class FunctionFacts {
 
   // Reads or writes memory that the call does not name: storages, temporaries.
   bool TouchesMemory(ir::CallOp call) const { return (Of(call) & kMemory) != 0; }
+  // Code that another thread beside makes dearer: atomics, appends.
   bool HasAtomics(ir::CallOp call) const { return (Of(call) & kAtomics) != 0; }
   // Holds an assert: the call may end because something failed.
   bool CanFail(ir::CallOp call) const { return (Of(call) & kAsserts) != 0; }
