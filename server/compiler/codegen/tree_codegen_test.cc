@@ -609,6 +609,32 @@ TEST_P(TreeCodegenTest, OpsOnSNodes) {
   EXPECT_EQ(tree.Length(list, {1, 0}), 0);
 }
 
+// Appends of tasks that run on several threads; the task for one alone is made beside it.
+TEST_P(TreeCodegenTest, AppendsInLoops) {
+  TestTree tree;
+  const int list = tree.Dynamic(tree.Dense(0, {{0, 3}}), 1, 12, 4);
+  const int item = tree.Place(list, proto::I32);
+  tree.Finish();
+  const std::string body = R"(
+    %c3 = arith.constant 3 : i32
+    %l = arith.remsi %i0, %c3 : i32
+    %n = kiln.append 0 [%l]
+    %p = kiln.global 1 component 0 [%l, %n] : !kiln.addr<i32>
+    kiln.store %i0, %p : !kiln.addr<i32>
+    kiln.continue)";
+  auto kernel =
+      Compile(Kernel({tree.Text(0)}, {tree.SNode(list, "0, 1"), tree.Field({item}, "i32", "0, 1")},
+                     Range({30}, body)),
+              {&tree});
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_FALSE(kernel->code().tasks[0].alone_symbol().empty());
+  kernel->Run(tree.Slots(), 7);
+  for (int l = 0; l < 3; ++l) {
+    EXPECT_EQ(tree.Length(list, {l, 0}), 10);
+    for (int n = 0; n < 10; ++n) EXPECT_EQ(tree.Read<int>(item, {l, n}), 3 * n + l);
+  }
+}
+
 // no_activate: what goes to inactive cells is lost.
 TEST_P(TreeCodegenTest, StoresThatActivateNothing) {
   TestTree tree;
