@@ -68,6 +68,12 @@ absl::Status CheckNode(const proto::TreePart& tree, int n, std::vector<int>* dep
   if (depths->back() > kMaxTreeDepth) return Bad("nested over ", kMaxTreeDepth, " deep");
   ASSIGN_OR_RETURN(const uint64_t cells, CheckAxes(node));
   ASSIGN_OR_RETURN(const uint64_t bytes, ContainerBytes(node, cells));
+  for (int up = n; node.kind() == proto::SNODE_DYNAMIC && up != 0;) {
+    up = static_cast<int>(tree.nodes(up).parent());
+    for (const proto::Axis& axis : tree.nodes(up).axes()) {
+      if (axis.axis() == node.axes(0).axis()) return Bad("dynamic along an axis divided above");
+    }
+  }
   const uint64_t room = tree.nodes(static_cast<int>(node.parent())).cell_bytes();
   if (node.offset() > room || bytes > room - node.offset()) {
     return Bad(bytes, " bytes at ", node.offset(), " of a cell of ", room);

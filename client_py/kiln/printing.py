@@ -21,7 +21,7 @@ def _check_text(kind, values):
     if kind in (_native.NODES["extract"], _native.NODES["element"]):
         half = len(values) // 2
         return say.out_of_bound_access_to_matrix(shape=values[half:], index=_signed(values[:half]))
-    if kind == _native.NODES["global"]:
+    if kind in _BOUNDED:
         # The indices, then the extents: i32 in the low half of a slot.
         numbers = _signed(values)
         half = len(numbers) // 2
@@ -33,6 +33,12 @@ def _check_text(kind, values):
         return _FAILED_OPS[spelling](left=left, right=right)
     return say.check_failed(values=shown)
 
+
+# Nodes whose indices are checked.
+_BOUNDED = {
+    _native.NODES[name]
+    for name in ("global", "get_addr", "activate", "deactivate", "is_active", "length", "append")
+}
 
 _FAILED_OPS = {
     "add": say.addition_overflows,

@@ -72,7 +72,7 @@ kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 512,
 // CHECK-NEXT:   br label %next
 // CHECK-NEXT: next:                                             ; preds = %iteration
 // CHECK-NEXT:   %35 = add nsw i64 %21, 1
-// CHECK-NEXT:   br label %row, !llvm.loop !8
+// CHECK-NEXT:   br label %row, !llvm.loop !9
 // CHECK-NEXT: row_end:                                          ; preds = %row
 // CHECK-NEXT:   %36 = add nsw i64 %11, %18
 // CHECK-NEXT:   %37 = add nsw i64 %13, 1
@@ -89,9 +89,10 @@ kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 512,
 // CHECK-NEXT: !1 = !{!2}
 // CHECK-NEXT: !2 = distinct !{!2, !3}
 // CHECK-NEXT: !3 = distinct !{!3}
-// CHECK-NEXT: !4 = !{!5, !6, !7}
+// CHECK-NEXT: !4 = !{!5, !6, !7, !8}
 // CHECK-NEXT: !5 = distinct !{!5, !3}
 // CHECK-NEXT: !6 = distinct !{!6, !3}
 // CHECK-NEXT: !7 = distinct !{!7, !3}
-// CHECK-NEXT: !8 = distinct !{!8, !9}
-// CHECK-NEXT: !9 = !{!"llvm.loop.mustprogress"}
+// CHECK-NEXT: !8 = distinct !{!8, !3}
+// CHECK-NEXT: !9 = distinct !{!9, !10}
+// CHECK-NEXT: !10 = !{!"llvm.loop.mustprogress"}
