@@ -115,7 +115,7 @@ std::string NodeKinds(const proto::Function& function) {
 
 struct CompileArguments {
   std::string name;
-  bool fast_math, debug, check_bounds, print_ir, timing;
+  bool fast_math, debug, check_bounds, print_ir, timing, statistics;
   uint32_t opt_level;
   int default_int, default_float;
   std::string cpu_level;
@@ -194,6 +194,7 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
   proto::ReportOptions report;
   report.set_print_ir(arguments.print_ir);
   report.set_timing(arguments.timing);
+  report.set_statistics(arguments.statistics);
   absl::StatusOr<CompileOutcome> outcome;
   {
     py::gil_scoped_release release;
@@ -245,7 +246,11 @@ void BindInstance(py::module_& m) {
           [](const Instance& instance) {
             py::list stages;
             for (const proto::StageReport& stage : instance.stages) {
-              stages.append(py::make_tuple(stage.name(), stage.seconds(), stage.ir()));
+              py::dict operations;
+              for (const auto& [kind, count] : stage.operations()) {
+                operations[py::str(kind)] = count;
+              }
+              stages.append(py::make_tuple(stage.name(), stage.seconds(), stage.ir(), operations));
             }
             return stages;
           })
@@ -292,17 +297,18 @@ void BindSession(py::module_& m) {
           "compile",
           [](Session& session, KernelBuilder& builder, std::string name, bool fast_math, bool debug,
              uint32_t opt_level, bool check_bounds, int default_int, int default_float,
-             std::string cpu_level, bool print_ir, bool timing,
+             std::string cpu_level, bool print_ir, bool timing, bool statistics,
              std::vector<std::vector<uint32_t>> aliases) {
             return Compile(
                 session, builder,
-                {std::move(name), fast_math, debug, check_bounds, print_ir, timing, opt_level,
-                 default_int, default_float, std::move(cpu_level), std::move(aliases)});
+                {std::move(name), fast_math, debug, check_bounds, print_ir, timing, statistics,
+                 opt_level, default_int, default_float, std::move(cpu_level), std::move(aliases)});
           },
           py::arg("builder"), py::arg("name"), py::kw_only(), py::arg("fast_math"),
           py::arg("debug"), py::arg("opt_level"), py::arg("check_bounds"), py::arg("default_int"),
           py::arg("default_float"), py::arg("cpu_level") = "", py::arg("print_ir") = false,
-          py::arg("timing") = false, py::arg("aliases") = std::vector<std::vector<uint32_t>>())
+          py::arg("timing") = false, py::arg("statistics") = false,
+          py::arg("aliases") = std::vector<std::vector<uint32_t>>())
       .def(
           "fetch",
           [](Session& session, const py::bytes& digest, const py::bytes& writes,

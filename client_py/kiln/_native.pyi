@@ -124,7 +124,7 @@ class Instance:
     tier: str  # "process", "disk", "memory", "compiled"
     wait_seconds: float
     compile_seconds: float
-    stages: list[tuple[str, float, str]]
+    stages: list[tuple[str, float, str, dict[str, int]]]
     num_tasks: int
     # Where a node comes from, innermost first: as Diagnostic.spans.
     def positions(self, node: int) -> list[tuple[str, int, int, int, int, str]]: ...
@@ -161,6 +161,7 @@ class Session:
         cpu_level: str = "",
         print_ir: bool = False,
         timing: bool = False,
+        statistics: bool = False,
         aliases: Sequence[Sequence[int]] = (),  # groups of parameters that share memory
     ) -> Instance:
         """Finishes the builder and compiles or fetches; the GIL is released while waiting."""

@@ -8,7 +8,7 @@ says how later calls are recognised and their arguments packed.
 import os
 from _thread import RLock
 
-from . import _native, errors, events, runtime, snode
+from . import _native, errors, events, runtime, snode, stat
 from . import types as ti_types
 from .diagnostics import near, say
 from .field import Field, flatten
@@ -264,6 +264,7 @@ class Kernel(_native.KernelBase):
                 cpu_level=cfg.cpu_level,
                 print_ir=bool(cfg.print_ir),
                 timing=bool(cfg.print_ir),
+                statistics=stat.wanted,
                 aliases=_aliases(ctx.bindings),
             )
         except _native.CompileFailed as failed:
@@ -274,8 +275,10 @@ class Kernel(_native.KernelBase):
                 raise_diagnostics(diagnostics, ctx)
             except errors.TaichiCompilationError as error:
                 raise error.with_traceback(None) from None
+        if stat.wanted:
+            stat.record(instance)
         if cfg.print_ir:
-            for name, seconds, ir in instance.stages:
+            for name, seconds, ir, _ in instance.stages:
                 print(f"[Kiln] {self.__name__}: {name} ({seconds * 1e3:.1f} ms):\n{ir}")
         return instance
 

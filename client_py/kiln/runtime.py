@@ -4,7 +4,7 @@ service, made when the first kernel needs it."""
 import os
 import sys
 
-from . import _native
+from . import _native, stat
 from . import types as ti_types
 from .diagnostics import near, say
 from .frontend.active import python_scope
@@ -433,7 +433,7 @@ def session():
         os.environ.get("KILN_SERVER", ""),
         os.environ.get("KILN_BIN") or os.path.dirname(_native.__file__),
         # An instance from the cache comes without the stages that print_ir shows.
-        bool(cfg.offline_cache and not cfg.print_ir),
+        bool(cfg.offline_cache and not cfg.print_ir and not stat.wanted),
     )
     found = _sessions.get(key)
     if found is None:

@@ -68,6 +68,10 @@ class Stopwatch {
     stage.set_name(name);
     stage.set_seconds(std::chrono::duration<double>(Clock::now() - start_).count());
     if (report_.print_ir() && module) stage.set_ir(Text(module));
+    if (report_.statistics() && module) {
+      auto& operations = *stage.mutable_operations();
+      module->walk([&](mlir::Operation* op) { ++operations[op->getName().getStringRef().str()]; });
+    }
     start_ = Clock::now();
   }
 

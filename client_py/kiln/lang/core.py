@@ -1,9 +1,10 @@
 """`taichi._lib.core`: the few names of the reference's native module that programs look at."""
 
-from .. import runtime
+from .. import runtime, stat
 from ..types import is_integral, is_real, is_signed
 
 GGUI_AVAILABLE = False
+print_stat = stat.print_stat
 
 
 def get_version_major():

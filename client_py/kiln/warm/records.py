@@ -13,7 +13,7 @@ import marshal
 import os
 import sys
 
-from .. import _native, runtime
+from .. import _native, runtime, stat
 from ..kernel import overlapping
 from . import describe, program, reads
 from .describe import MISSING, Describer, Refused
@@ -196,7 +196,7 @@ def _show_again(events, objects):
 def _path(kernel, session):
     """The file of a kernel's records; None where there can be none."""
     cfg = runtime.cfg
-    if not cfg.offline_cache or cfg.print_ir or os.environ.get("KILN_WARM") == "off":
+    if not cfg.offline_cache or cfg.print_ir or stat.wanted or os.environ.get("KILN_WARM") == "off":
         return None
     fingerprint = kernel.source.fingerprint
     environment = _environment(session)

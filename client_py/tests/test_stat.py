@@ -1,0 +1,39 @@
+"""Counters of what the compiler made, and of programs' own."""
+
+PROGRAM = """
+import kiln as ti
+
+ti.init(ti.cpu)
+x = ti.field(ti.f32, 8)
+
+@ti.kernel
+def fill():
+    for i in x:
+        x[i] = i
+    for i in range(8):
+        x[i] += 1
+
+fill()
+ti._lib.core.stat.add("frames")
+ti._lib.core.stat.add("frames", 2)
+ti._lib.core.print_stat()
+"""
+
+
+def counters(text):
+    return {name: float(value) for name, value in map(str.split, text.splitlines())}
+
+
+def test_counters_of_compilations(run_python):
+    for _ in range(2):  # also where the cache knows the kernel
+        found = counters(run_python(PROGRAM, KILN_STAT="on"))
+        assert found["frames"] == 3
+        assert found["codegen_kernels"] == 1
+        assert found["codegen_offloaded_tasks"] == 2
+        assert found["codegen_kiln.task.range_for"] == 2
+        assert found["codegen_kiln.store"] == 2
+        assert found["codegen_statements"] <= found["statements_after_lower"]
+
+
+def test_nothing_is_counted_unless_asked(run_python):
+    assert counters(run_python(PROGRAM, KILN_STAT="off")) == {"frames": 3}
