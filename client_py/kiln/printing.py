@@ -21,6 +21,13 @@ def _check_text(kind, values):
     if kind in (_native.NODES["extract"], _native.NODES["element"]):
         half = len(values) // 2
         return say.out_of_bound_access_to_matrix(shape=values[half:], index=_signed(values[:half]))
+    if kind == _native.NODES["struct_for"]:
+        return say.loop_visits_inactive_cell(index=", ".join(map(str, _signed(values))))
+    if kind == _native.NODES["append"] and len(values) % 2 == 1:
+        # The indices above the list, twice, and its size.
+        *index, cells = _signed(values)
+        index = ", ".join(map(str, index[len(index) // 2 :]))
+        return say.append_to_full_list(index=index, cells=cells)
     if kind in _BOUNDED:
         # The indices, then the extents: i32 in the low half of a slot.
         numbers = _signed(values)

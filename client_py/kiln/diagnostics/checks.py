@@ -10,6 +10,14 @@ ROWS = {
         "Negative exponent in pow(int, int) is not allowed: {left} ** {right}",
     ),
     "out_of_bound_access": (str, "Out of bound access: index ({index}) of shape ({shape})"),
+    "append_to_full_list": (
+        str,
+        "Append to a full list of a dynamic SNode: index ({index}) has {cells} cells, all in use",
+    ),
+    "loop_visits_inactive_cell": (
+        str,
+        "The loop visits ({index}), whose cell an iteration of it has made inactive",
+    ),
     "out_of_bound_access_to_matrix": (
         str,
         "Out of bound access to a {shape} matrix with index {index}",

@@ -33,6 +33,35 @@ void Lowering::CheckBounds(const Node& node, const Scalars& indices, llvm::Array
   b_.create<ir::AssertOp>(loc_, inside, Number(), values, mlir::DenseI64ArrayAttr());
 }
 
+// assert 0 <= number, which says that the list had room; the values are the indices, twice, and how
+// many cells there are.
+void Lowering::CheckAppended(const Scalars& indices, ir::TreeFieldAttr field, mlir::Value number) {
+  Scalars values = indices;
+  values.append(indices);
+  values.push_back(Int32(TreeOf(field).getNode(field.getNode()).getNumCells()));
+  mlir::Value fits = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::sge, number, Int32(0));
+  b_.create<ir::AssertOp>(loc_, fits, Number(), values, mlir::DenseI64ArrayAttr());
+}
+
+// assert that the cell which the loop visits is still active; `at` is its index. Asked where
+// the kernel makes such cells inactive.
+void Lowering::CheckVisited(int storage, ir::TreeFieldAttr field, const Scalars& at) {
+  const int last = storages_.last_sparse[storage];
+  if (last < 0) return;
+  ir::TreeAttr tree = TreeOf(field);
+  const int64_t node = tree.getLastSparse(field.getNode());
+  Scalars above;
+  for (auto [index, axis] : llvm::zip(at, field.getAxes().asArrayRef())) {
+    const int64_t cells =
+        tree.getAxisExtent(field.getNode(), axis) / tree.getAxisExtent(node, axis);
+    above.push_back(cells == 1 ? index
+                               : b_.create<arith::DivUIOp>(loc_, index, Int32(cells)).getResult());
+  }
+  mlir::Value active = b_.create<ir::IsActiveOp>(loc_, b_.getI1Type(), last, above);
+  b_.create<ir::AssertOp>(loc_, active, Number(), AddOffsets(at, field.getOffset()),
+                          mlir::DenseI64ArrayAttr());
+}
+
 // assert 0 <= index < extent for each run-time index of a matrix that is a value or a local;
 // the values are the indices and the extents.
 void Lowering::CheckElement(const Node& node, const std::vector<uint32_t>& shape) {

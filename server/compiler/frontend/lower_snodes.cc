@@ -36,8 +36,11 @@ Scalars Lowering::SNodeOp(const Node& node) {
       return {b_.create<ir::IsActiveOp>(loc_, b_.getI1Type(), storage, indices)};
     case proto::SNODE_LENGTH:
       return {b_.create<ir::LengthOp>(loc_, b_.getI32Type(), storage, indices)};
-    default:
-      return {b_.create<ir::AppendOp>(loc_, b_.getI32Type(), storage, indices)};
+    default: {
+      mlir::Value number = b_.create<ir::AppendOp>(loc_, b_.getI32Type(), storage, indices);
+      if (unit_.options().debug()) CheckAppended(indices, field, number);
+      return {number};
+    }
   }
 }
 
@@ -76,6 +79,7 @@ void Lowering::TreeStructFor(const Node& node, int storage, ir::TreeFieldAttr fi
     mlir::Block& body = loop.getBodyRegion().emplaceBlock();
     for (int i = 0; i < field.getNumAxes(); ++i) body.addArgument(b_.getI32Type(), loc_);
     b_.setInsertionPointToStart(&body);
+    if (unit_.options().debug()) CheckVisited(storage, field, Scalars(body.getArguments()));
     indices_[id] = AddOffsets(Scalars(body.getArguments()), field.getOffset());
     return LoopBody(node.blocks(0));
   }

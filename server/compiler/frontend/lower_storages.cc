@@ -201,6 +201,38 @@ static std::vector<bool> NotActivating(const proto::CompileUnit& unit, const Rea
   return out;
 }
 
+// What debug mode asks whether it is active: the SNode that a loop's cells hang on.
+static void AddLastSparse(const proto::CompileUnit& unit, const ReachedNodes& nodes,
+                          LoweredStorages& storages,
+                          llvm::SmallVectorImpl<mlir::Attribute>* attributes) {
+  std::set<std::pair<int64_t, int64_t>> deactivated;
+  for (size_t function = 0; function < nodes.size(); ++function) {
+    for (uint32_t id : nodes[function]) {
+      const proto::Node& node = FunctionAt(unit, function).nodes(id);
+      if (node.kind() != proto::SNODE_DEACTIVATE) continue;
+      auto snode = llvm::cast<ir::TreeFieldAttr>((*attributes)[storages.of_param[node.index()]]);
+      deactivated.insert({snode.getTree(), snode.getNode()});
+    }
+  }
+  storages.last_sparse.assign(attributes->size(), -1);
+  for (int& last : storages.last_sparse) {
+    auto field =
+        llvm::dyn_cast<ir::TreeFieldAttr>((*attributes)[&last - storages.last_sparse.data()]);
+    if (!field) continue;
+    auto tree = llvm::cast<ir::TreeAttr>(storages.trees[field.getTree()]);
+    if (llvm::none_of(tree.getPath(field.getNode()),
+                      [&](int64_t n) { return deactivated.count({field.getTree(), n}) > 0; })) {
+      continue;
+    }
+    mlir::MLIRContext* context = field.getContext();
+    last = static_cast<int>(attributes->size());
+    attributes->push_back(ir::TreeFieldAttr::get(
+        context, field.getTree(), tree.getLastSparse(field.getNode()), field.getAxes(),
+        Numbers({}, context), mlir::ArrayAttr::get(context, {}), Numbers({}, context),
+        /*alias=*/0, /*read_only=*/true));
+  }
+}
+
 LoweredStorages LowerStorages(const proto::CompileUnit& unit, const ReachedNodes& nodes,
                               const TypeTable& types, const ArgumentLayout& layout,
                               mlir::MLIRContext* context) {
@@ -231,12 +263,13 @@ LoweredStorages LowerStorages(const proto::CompileUnit& unit, const ReachedNodes
               : Dense(storage.dense(), slot, aliases[p], storage.read_only(), scalars, context));
     }
   }
-  out.attributes = mlir::ArrayAttr::get(context, attributes);
   llvm::SmallVector<mlir::Attribute> trees;
   for (int t = 0; t < unit.trees_size(); ++t) {
     trees.push_back(Tree(unit.trees(t), layout.tree_slot[t], context));
   }
   if (!trees.empty()) out.trees = mlir::ArrayAttr::get(context, trees);
+  if (unit.options().debug()) AddLastSparse(unit, nodes, out, &attributes);
+  out.attributes = mlir::ArrayAttr::get(context, attributes);
   out.no_activate = NotActivating(unit, nodes, out);
   return out;
 }

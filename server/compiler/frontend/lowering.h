@@ -70,6 +70,9 @@ struct LoweredStorages {
   mlir::ArrayAttr trees;  // null: the unit has none
   std::vector<int> of_param;
   std::vector<bool> no_activate;  // by position: accesses make no cell active
+  // Debug mode, by position: that of the last sparse SNode above, where the kernel makes cells
+  // above inactive; else -1.
+  std::vector<int> last_sparse;
   std::string unsupported;        // what the compiler cannot do; empty: nothing
 };
 // The nodes of the body, then of each function, that blocks reach, in program order.
@@ -196,6 +199,8 @@ class Lowering {
   void CheckBounds(const Node& node, const Scalars& indices);
   // The same where not all indices of the storage are given: `axes` says which.
   void CheckBounds(const Node& node, const Scalars& indices, llvm::ArrayRef<int> axes);
+  void CheckAppended(const Scalars& indices, ir::TreeFieldAttr field, mlir::Value number);
+  void CheckVisited(int storage, ir::TreeFieldAttr field, const Scalars& at);
   void CheckElement(const Node& node, const std::vector<uint32_t>& shape);
   void CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y);
   mlir::Value ToInt64(Scalar scalar, mlir::Value x);

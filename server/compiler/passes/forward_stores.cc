@@ -9,8 +9,8 @@
 // taken off. Other threads' plain writes are races, so they forbid nothing; atomics
 // count as writes; a call writes where its references point, and to all but locals if
 // it touches memory at all; deactivating cells changes what lies below. What is stored where
-// nothing may be activated may be lost, so it is not known. Two addresses are the same where they
-// are one value, so run CSE before.
+// nothing may be activated, or out of range, may be lost, so it is not known. Two addresses are the
+// same where they are one value, so run CSE before.
 #include <algorithm>
 #include <vector>
 
@@ -89,7 +89,8 @@ class Forwarding {
     } else if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) {
       known->Forget(store.getAddress());
       ir::GlobalOp in_tree = GlobalInTree(store.getAddress());
-      if (!in_tree || !in_tree.getNoActivate()) known->Add(store.getAddress(), store.getValue());
+      if (!in_tree || (!in_tree.getNoActivate() && IsInRange(in_tree)))
+        known->Add(store.getAddress(), store.getValue());
     } else if (mlir::Value address = WrittenAddress(&op)) {
       known->Forget(address);
     } else if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {

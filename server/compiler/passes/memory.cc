@@ -122,6 +122,50 @@ ir::GlobalOp GlobalInTree(mlir::Value address) {
   return kernel.getTreeField(global.getStorage()) ? global : ir::GlobalOp();
 }
 
+namespace {
+
+// Bounds of an index of a parallel loop: first and one past the last.
+std::optional<std::pair<int64_t, int64_t>> BoundsOf(mlir::Value index) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(index);
+  if (!argument) return std::nullopt;
+  auto loop = llvm::dyn_cast<ir::ParallelForOp>(argument.getOwner()->getParentOp());
+  if (!loop) return std::nullopt;
+  const unsigned d = argument.getArgNumber();
+  if (loop.isSparse()) {
+    auto kernel = loop->getParentOfType<ir::KernelOp>();
+    ir::TreeFieldAttr field = kernel.getTreeField(*loop.getOver());
+    ir::TreeAttr tree = kernel.getTree(field.getTree());
+    return std::pair<int64_t, int64_t>(0, tree.getAxisExtent(field.getNode(), field.getAxis(d)));
+  }
+  llvm::APInt lower, upper;
+  if (!matchPattern(loop.getLowers()[d], mlir::m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUppers()[d], mlir::m_ConstantInt(&upper))) {
+    return std::nullopt;
+  }
+  return std::pair<int64_t, int64_t>(lower.getSExtValue(), upper.getSExtValue());
+}
+
+}  // namespace
+
+bool IsInRange(ir::GlobalOp global) {
+  auto kernel = global->getParentOfType<ir::KernelOp>();
+  ir::TreeFieldAttr field = kernel.getTreeField(global.getStorage());
+  const int c = static_cast<int>(global.getComponent());
+  ir::TreeAttr tree = kernel.getTree(field.getComponentTree(c));
+  for (int axis = 0; axis < field.getNumAxes(); ++axis) {
+    if (field.getAxis(axis) < 0) continue;
+    const auto [base, number] = SplitIndex(global.getIndices()[axis]);
+    const auto bounds = base ? BoundsOf(base) : std::optional(std::pair<int64_t, int64_t>(0, 1));
+    const int64_t shift = number - field.getAxisOffset(axis);
+    if (!bounds || bounds->first + shift < 0 ||
+        bounds->second + shift >
+            tree.getAxisExtent(field.getComponentNode(c), field.getAxis(axis))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 llvm::SmallVector<mlir::Value, 2> ReferenceArguments(ir::CallOp call) {
   llvm::SmallVector<mlir::Value, 2> addresses;
   for (mlir::Value argument : call.getArguments()) {
