@@ -31,7 +31,7 @@ kiln.kernel @lists
     kiln.store %i, %x : <i32>
     kiln.continue
   }
-  // The pointer's cells themselves: the same list.
+  // The pointer's cells themselves: a list of slices.
   kiln.parallel_for (%i) struct_for 2 : i32 attributes {max_threads = 1 : i32} {
     kiln.deactivate 2 [%i]
     kiln.continue

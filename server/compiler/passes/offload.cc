@@ -70,9 +70,10 @@ class TreeTasks {
                                    of_functions_.deactivated.end());
       }
       AddGc(&task, changes);
-      fresh_.remove_if([&](const SNode& list) {
-        return llvm::any_of(PathOf(list),
-                            [&](int64_t n) { return changes.activity.contains({list.first, n}); });
+      fresh_.remove_if([&](const List& list) {
+        return llvm::any_of(PathOf(list.first), [&](int64_t n) {
+          return changes.activity.contains({list.first.first, n});
+        });
       });
     }
   }
@@ -80,6 +81,8 @@ class TreeTasks {
  private:
   using SNode = std::pair<int64_t, int64_t>;  // tree, node
   using SNodes = llvm::SetVector<SNode>;
+  // Of a node's cells; or of slices of its containers, for loops over the node itself.
+  using List = std::pair<SNode, int64_t>;
   // Sparse nodes of which code may make cells active or inactive.
   struct Changes {
     SNodes activity;
@@ -130,9 +133,9 @@ class TreeTasks {
   }
 
   void AddListgen(ir::RangeTaskOp task) {
-    SNode node = NodeOf(*task.getOver());
-    node.second = kernel_.getTree(node.first).getLastSparse(node.second);
-    if (!fresh_.insert(node)) return;
+    const SNode over = NodeOf(*task.getOver());
+    const SNode node = {over.first, kernel_.getTree(over.first).getLastSparse(over.second)};
+    if (!fresh_.insert({node, node == over ? 1 : 0})) return;
     builder_.setInsertionPoint(task);
     builder_.create<ir::ListgenTaskOp>(task.getLoc(), "", node.first, node.second, Text(node));
   }
@@ -157,8 +160,8 @@ class TreeTasks {
   ir::KernelOp kernel_;
   mlir::OpBuilder builder_;
   FunctionFacts functions_;
-  Changes of_functions_;  // of all of them
-  SNodes fresh_;          // lists that hold
+  Changes of_functions_;         // of all of them
+  llvm::SetVector<List> fresh_;  // lists that hold
 };
 
 class Offload {
