@@ -8,12 +8,15 @@
 // arithmetic on them are computed again where they are used; other values, and locals,
 // live in the launch's temporaries. Bounds read only values stored by earlier tasks,
 // so that they can be computed again at any time. Functions stay as they are, first.
-// A loop over the active cells of a tree gets a task that lists them before it, unless an earlier
-// list still holds; a task that makes cells inactive gets one after it that takes them back.
-// A return within a branch sets a flag in the temporaries, by which later tasks do nothing.
+// A loop over the active cells of a tree gets a task that lists them before it, unless the last
+// list is the one and still holds; a task that makes cells inactive gets one after it that takes
+// them back. A return within a branch sets a flag in the temporaries, by which later tasks do
+// nothing.
 //
 // Needs: structured level, parallel loops only directly in the kernel. Leaves: only
 // tasks in the kernel, and its `temporary_bytes`.
+#include <optional>
+
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -70,11 +73,11 @@ class TreeTasks {
                                    of_functions_.deactivated.end());
       }
       AddGc(&task, changes);
-      fresh_.remove_if([&](const List& list) {
-        return llvm::any_of(PathOf(list.first), [&](int64_t n) {
-          return changes.activity.contains({list.first.first, n});
-        });
-      });
+      if (list_ && llvm::any_of(PathOf(list_->first), [&](int64_t n) {
+            return changes.activity.contains({list_->first.first, n});
+          })) {
+        list_.reset();
+      }
     }
   }
 
@@ -82,7 +85,7 @@ class TreeTasks {
   using SNode = std::pair<int64_t, int64_t>;  // tree, node
   using SNodes = llvm::SetVector<SNode>;
   // Of a node's cells; or of slices of its containers, for loops over the node itself.
-  using List = std::pair<SNode, int64_t>;
+  using List = std::pair<SNode, bool>;
   // Sparse nodes of which code may make cells active or inactive.
   struct Changes {
     SNodes activity;
@@ -135,7 +138,9 @@ class TreeTasks {
   void AddListgen(ir::RangeTaskOp task) {
     const SNode over = NodeOf(*task.getOver());
     const SNode node = {over.first, kernel_.getTree(over.first).getLastSparse(over.second)};
-    if (!fresh_.insert({node, node == over ? 1 : 0})) return;
+    const List list = {node, node == over};
+    if (list_ == list) return;
+    list_ = list;
     builder_.setInsertionPoint(task);
     builder_.create<ir::ListgenTaskOp>(task.getLoc(), "", node.first, node.second, Text(node));
   }
@@ -160,8 +165,8 @@ class TreeTasks {
   ir::KernelOp kernel_;
   mlir::OpBuilder builder_;
   FunctionFacts functions_;
-  Changes of_functions_;         // of all of them
-  llvm::SetVector<List> fresh_;  // lists that hold
+  Changes of_functions_;      // of all of them
+  std::optional<List> list_;  // what the launch holds, where it is up to date
 };
 
 class Offload {
