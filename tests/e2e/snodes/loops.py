@@ -640,3 +640,34 @@ def loops_over_vector_fields_soa(show):
 
     k()
     show(v.to_numpy())
+
+
+@case()
+def over_a_field_and_its_nodes_in_one_kernel(show):
+    x, y = ti.field(ti.i32), ti.field(ti.i32)
+    outer = ti.root.pointer(ti.ij, 4)
+    inner = outer.pointer(ti.ij, 2)
+    inner.dense(ti.ij, 2).place(x)
+    other = ti.root.bitmasked(ti.i, 8)
+    other.place(y)
+    seen = ti.field(ti.i32, shape=6)
+
+    @ti.kernel
+    def k():
+        x[2, 3] = x[9, 10] = 1
+        y[5] = 1
+        for i, j in x:
+            seen[0] += 1 + i * j
+        for i, j in inner:
+            seen[1] += 1 + i * j
+        for i, j in outer:
+            seen[2] += 1 + i * j
+        for i in y:
+            seen[3] += 1 + i
+        for i, j in x:
+            seen[4] += 1 + i * j
+        for i, j in inner:
+            seen[5] += 1 + i * j
+
+    k()
+    show(seen.to_numpy())
