@@ -69,7 +69,7 @@ kiln.kernel @digits storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 32
 // CHECK-NEXT:   br label %next3
 // CHECK-NEXT: next3:                                            ; preds = %iteration2
 // CHECK-NEXT:   %29 = add nsw i64 %20, 1
-// CHECK-NEXT:   br label %row1, !llvm.loop !10
+// CHECK-NEXT:   br label %row1, !llvm.loop !11
 // CHECK-NEXT: row_end4:                                         ; preds = %row1
 // CHECK-NEXT:   br label %next
 // CHECK-NEXT: return:                                           ; preds = %row_end, %start
@@ -102,8 +102,9 @@ kiln.kernel @digits storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 32
 // CHECK-NEXT: !3 = !{!4}
 // CHECK-NEXT: !4 = distinct !{!4, !5}
 // CHECK-NEXT: !5 = distinct !{!5}
-// CHECK-NEXT: !6 = !{!7, !8, !9}
+// CHECK-NEXT: !6 = !{!7, !8, !9, !10}
 // CHECK-NEXT: !7 = distinct !{!7, !5}
 // CHECK-NEXT: !8 = distinct !{!8, !5}
 // CHECK-NEXT: !9 = distinct !{!9, !5}
-// CHECK-NEXT: !10 = distinct !{!10, !2}
+// CHECK-NEXT: !10 = distinct !{!10, !5}
+// CHECK-NEXT: !11 = distinct !{!11, !2}

@@ -62,13 +62,14 @@ kiln.kernel @lists
 // CHECK-NEXT:       kiln.store %arg0, %0 : <i32>
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 0 : i32}
-// CHECK-NEXT:     kiln.task.range_for "task_5" struct_for 2 body (%arg0 : i32) {
+// CHECK-NEXT:     kiln.task.listgen "task_5" tree 0 node 1 "S0root->S1pointer"
+// CHECK-NEXT:     kiln.task.range_for "task_6" struct_for 2 body (%arg0 : i32) {
 // CHECK-NEXT:       kiln.deactivate 2[%arg0]
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 1 : i32}
-// CHECK-NEXT:     kiln.task.gc "task_6" tree 0 node 1 "S0root->S1pointer"
-// CHECK-NEXT:     kiln.task.listgen "task_7" tree 0 node 1 "S0root->S1pointer"
-// CHECK-NEXT:     kiln.task.range_for "task_8" struct_for 2 body (%arg0 : i32) {
+// CHECK-NEXT:     kiln.task.gc "task_7" tree 0 node 1 "S0root->S1pointer"
+// CHECK-NEXT:     kiln.task.listgen "task_8" tree 0 node 1 "S0root->S1pointer"
+// CHECK-NEXT:     kiln.task.range_for "task_9" struct_for 2 body (%arg0 : i32) {
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 0 : i32}
 // CHECK-NEXT:     kiln.return
