@@ -65,10 +65,19 @@ void FunctionEmitter::BranchTo(BasicBlock* block, llvm::ArrayRef<llvm::PHINode*>
   b_.CreateBr(block);
 }
 
-void FunctionEmitter::BranchBack(BasicBlock* header) {
+void FunctionEmitter::BranchBack(BasicBlock* header, bool vectorise) {
   llvm::LLVMContext& c = b_.getContext();
-  llvm::Metadata* progress = llvm::MDNode::get(c, llvm::MDString::get(c, "llvm.loop.mustprogress"));
-  llvm::MDNode* id = llvm::MDNode::getDistinct(c, {nullptr, progress});
+  const auto word = [&](const char* text) { return llvm::MDString::get(c, text); };
+  llvm::SmallVector<llvm::Metadata*> facts = {nullptr,
+                                              llvm::MDNode::get(c, word("llvm.loop.mustprogress"))};
+  if (vectorise) {
+    llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+    llvm::Metadata* done = llvm::MDNode::get(c, {word("llvm.loop.isvectorized"), one});
+    facts.push_back(llvm::MDNode::get(c, word("llvm.loop.unroll.disable")));
+    // The vector loop may be unrolled.
+    facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.vectorize.followup_vectorized"), done}));
+  }
+  llvm::MDNode* id = llvm::MDNode::getDistinct(c, facts);
   id->replaceOperandWith(0, id);
   b_.CreateBr(header)->setMetadata(llvm::LLVMContext::MD_loop, id);
 }

@@ -118,8 +118,10 @@ class FunctionEmitter {
   void BranchTo(llvm::BasicBlock* block, llvm::ArrayRef<llvm::PHINode*> phis,
                 llvm::ArrayRef<llvm::Value*> values);
   llvm::SmallVector<llvm::Value*, 4> ValuesOf(mlir::ValueRange values) const;
-  // Ends the loop's latch, telling LLVM that the loop ends.
-  void BranchBack(llvm::BasicBlock* header);
+  // Ends the loop's latch, telling LLVM that the loop ends. `vectorise`: and that it is to
+  // look at the loop as it is before unrolling it. Rows of few cells would be gone by then,
+  // and the loop around them, whose accesses are strided, be taken in their place.
+  void BranchBack(llvm::BasicBlock* header, bool vectorise = false);
   // Ends the function: entry runs into the code, the code into the return block.
   void Finish();
 

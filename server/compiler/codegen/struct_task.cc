@@ -273,7 +273,7 @@ Accumulators StructEmitter::Loop(Value* from, Value* to, const Accumulators& sta
   BasicBlock* latch = b_.GetInsertBlock();
   index->addIncoming(b_.CreateNSWAdd(index, b_.getInt64(1)), latch);
   for (auto [phi, value] : llvm::zip(values, after)) phi->addIncoming(value, latch);
-  f_.BranchBack(header);
+  f_.BranchBack(header, /*vectorise=*/true);
   b_.SetInsertPoint(exit);
   return Accumulators(values.begin(), values.end());
 }
