@@ -244,7 +244,7 @@ def compare_arrays(want, got, again, options):
         row["worst"] = max(row["worst"], float(error.max(initial=0.0)))
         row["outliers"] = max(row["outliers"], share)
         if share > (0 if exact else options.outliers):
-            first = tuple(int(i[0]) for i in np.nonzero(far))
+            first = tuple(int(i) for i in np.unravel_index(far.argmax(), far.shape))
             wrong.append(f"{name}{list(first)}: {a[first]:.8g}, {b[first]:.8g}; {share:.2%} differ")
     row["wrong"] = wrong
     return row
