@@ -78,8 +78,8 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     PyErr_SetString(PyExc_TypeError, "components cannot be deleted");
     return -1;
   }
-  // Converted below, so that what is refused makes nothing active: found first.
-  const uint8_t* found = Locate(self, index, CellAccess::kRead);
+  // What is refused makes nothing active: that waits until the value is converted.
+  uint8_t* found = Locate(self, index, CellAccess::kRead);
   if (found == nullptr) {
     if (PyErr_Occurred() != nullptr) return -1;
     PyObject* done = PyObject_CallMethod(self, "_set_items", "OO", index, value);
@@ -94,7 +94,8 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     Py_XDECREF(done);
     return -1;
   }
-  uint8_t* address = Locate(self, index, CellAccess::kWrite);
+  uint8_t* address = found;
+  if (field->storage->in_trees != nullptr) address = Locate(self, index, CellAccess::kWrite);
   if (address == nullptr) return -1;
   std::memcpy(address, &scalar, ScalarBytes(field->scalar));
   return 0;
