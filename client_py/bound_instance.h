@@ -53,7 +53,7 @@ struct BoundInstance {
   PyObject* object = nullptr;  // owned: the Instance
   std::shared_ptr<Instance> instance;
   std::vector<Matcher> matchers;
-  std::vector<uint64_t> slots;  // constant slots filled in
+  std::vector<uint64_t> slots;   // constant slots filled in
   std::vector<BoundTree> trees;  // that constant slots point into
   std::vector<SlotFill> fills;
   std::vector<Result> results;

@@ -62,8 +62,7 @@ uint8_t* Locate(PyObject* self, PyObject* index, CellAccess access) {
   if (!field->storage->memory->alive && !EnsureBound(field)) return nullptr;
   const int component = ComponentOf(*field->storage, index);
   if (component < 0) return nullptr;
-  return ComponentAddress(field, reinterpret_cast<ViewObject*>(self)->indices, component,
-                          access);
+  return ComponentAddress(field, reinterpret_cast<ViewObject*>(self)->indices, component, access);
 }
 
 PyObject* ViewSubscript(PyObject* self, PyObject* index) {

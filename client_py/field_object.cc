@@ -166,8 +166,7 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
     }
   }
   for (size_t c = 0; c < rows * columns; ++c) {
-    uint8_t* address =
-        ComponentAddress(field, indices, static_cast<int>(c), CellAccess::kWrite);
+    uint8_t* address = ComponentAddress(field, indices, static_cast<int>(c), CellAccess::kWrite);
     if (address == nullptr) return false;
     std::memcpy(address, &scalars[c], ScalarBytes(field->scalar));
   }
@@ -326,25 +325,23 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy
 }
 
 PyObject* FieldCopyTo(PyObject* self, PyObject* array) {
-  return WithArray(self, array, PyBUF_WRITABLE,
-                   [](const FieldStorage& storage, void* data) {
-                     if (storage.in_trees != nullptr) {
-                       storage.in_trees->CopyTo(data);
-                     } else {
-                       storage.access.CopyTo(data);
-                     }
-                   });
+  return WithArray(self, array, PyBUF_WRITABLE, [](const FieldStorage& storage, void* data) {
+    if (storage.in_trees != nullptr) {
+      storage.in_trees->CopyTo(data);
+    } else {
+      storage.access.CopyTo(data);
+    }
+  });
 }
 
 PyObject* FieldCopyFrom(PyObject* self, PyObject* array) {
-  return WithArray(self, array, 0,
-                   [](const FieldStorage& storage, void* data) {
-                     if (storage.in_trees != nullptr) {
-                       storage.in_trees->CopyFrom(data);
-                     } else {
-                       storage.access.CopyFrom(data);
-                     }
-                   });
+  return WithArray(self, array, 0, [](const FieldStorage& storage, void* data) {
+    if (storage.in_trees != nullptr) {
+      storage.in_trees->CopyFrom(data);
+    } else {
+      storage.access.CopyFrom(data);
+    }
+  });
 }
 
 // Makes all elements active, with the values of an array.

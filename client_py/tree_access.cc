@@ -83,8 +83,8 @@ void TreeAccess::CopyTo(void* array) const {
       ForEachRun(component, [&](const uint8_t* from, uint64_t count, uint64_t stride,
                                 int64_t position, int64_t step) {
         for (uint64_t i = 0; i < count; ++i) {
-          std::memcpy(to + (position + static_cast<int64_t>(i) * step) * element,
-                      from + i * stride, size);
+          std::memcpy(to + (position + static_cast<int64_t>(i) * step) * element, from + i * stride,
+                      size);
         }
       });
     }
@@ -107,8 +107,8 @@ void TreeAccess::CopyFrom(const void* array) const {
       ForEachRun(component, [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position,
                                 int64_t step) {
         for (uint64_t i = 0; i < count; ++i) {
-          std::memcpy(to + i * stride,
-                      from + (position + static_cast<int64_t>(i) * step) * element, size);
+          std::memcpy(to + i * stride, from + (position + static_cast<int64_t>(i) * step) * element,
+                      size);
         }
       });
     }

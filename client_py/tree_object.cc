@@ -111,9 +111,9 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
     component.place = node;
     component.tree = tree->tree();
     if (component.tree == nullptr) {
-      component.dense = DenseAccess::OfField(
-          ValueOrRaise(tree->layout().DescribeDense({node}, scalar)), tree->root(),
-          element.scalar());
+      component.dense =
+          DenseAccess::OfField(ValueOrRaise(tree->layout().DescribeDense({node}, scalar)),
+                               tree->root(), element.scalar());
     }
     components.push_back(std::move(component));
   }
@@ -121,20 +121,19 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
   const proto::TreeStorage& form = described.tree();
   const TreeLayout& first = places[0].first->layout();
   for (const int32_t axis : form.axes()) {
-    storage->shape.push_back(
-        axis < 0 ? 1
-                 : static_cast<int64_t>(
-                       first.AxisExtent(places[0].second, static_cast<uint32_t>(axis))));
+    storage->shape.push_back(axis < 0 ? 1
+                                      : static_cast<int64_t>(first.AxisExtent(
+                                            places[0].second, static_cast<uint32_t>(axis))));
   }
   storage->memory = JoinedMemory(storage->trees);
   storage->descriptor = DeterministicBytes(described);
   storage->element_shape.assign(element.shape().begin(), element.shape().end());
-  storage->access = DenseAccess::OfShape(
-      element.scalar(), static_cast<int>(places.size()), storage->shape,
-      {form.index_offset().begin(), form.index_offset().end()});
+  storage->access =
+      DenseAccess::OfShape(element.scalar(), static_cast<int>(places.size()), storage->shape,
+                           {form.index_offset().begin(), form.index_offset().end()});
   storage->in_trees = std::make_shared<TreeAccess>(
-      element.scalar(), storage->shape, std::vector<int32_t>(form.axes().begin(), form.axes().end()),
-      std::move(components));
+      element.scalar(), storage->shape,
+      std::vector<int32_t>(form.axes().begin(), form.axes().end()), std::move(components));
   return storage;
 }
 

@@ -14,8 +14,8 @@ class TreeMaker {
  public:
   TreeMaker() { tree_.add_nodes()->set_kind(proto::SNODE_ROOT); }
 
-  int Add(int parent, proto::SNodeKind kind,
-          const std::vector<std::pair<uint32_t, uint64_t>>& axes, uint32_t chunk_size = 0) {
+  int Add(int parent, proto::SNodeKind kind, const std::vector<std::pair<uint32_t, uint64_t>>& axes,
+          uint32_t chunk_size = 0) {
     const int number = tree_.nodes_size();
     proto::SNode* node = tree_.add_nodes();
     node->set_kind(kind);
@@ -88,7 +88,8 @@ proto::CompileUnit Make(const Shape& shape, std::vector<ReachedTree>* reached = 
   if (shape.before) tree.Place(tree.Add(0, proto::SNODE_DENSE, {{0, 3}}), proto::I32);
   Numbers numbers;
   numbers.node = tree.Add(0, proto::SNODE_POINTER, {{shape.axis, shape.pointer}});
-  const int masked = tree.Add(numbers.node, proto::SNODE_BITMASKED, {{shape.axis, shape.bitmasked}});
+  const int masked =
+      tree.Add(numbers.node, proto::SNODE_BITMASKED, {{shape.axis, shape.bitmasked}});
   const int dense = tree.Add(masked, proto::SNODE_DENSE, {{shape.axis, shape.dense}});
   numbers.field = tree.Place(dense, proto::F32);
   if (shape.below_dense) tree.Place(dense, proto::F64);

@@ -132,6 +132,8 @@ def _recorded():
 NEVER_SEEN = {
     "arguments_kernel_changed_while_was_compiled": "another thread changes an argument meanwhile",
     "check_failed": "stands for checks that have no text of their own yet",
+    "deactivate_all_of_open_builder": "said on standard error",
+    "deactivate_all_of_root": "said on standard error",
     "gone_memory_was_given_back": "an ndarray keeps its memory while it lives",
     "has_no_memory": "an ndarray gets its memory when it is made",
     "invalid_index_for": "what passes the checks before it",
