@@ -22,7 +22,8 @@ def _check_text(kind, values):
         half = len(values) // 2
         return say.out_of_bound_access_to_matrix(shape=values[half:], index=_signed(values[:half]))
     if kind == _native.NODES["struct_for"]:
-        return say.loop_visits_inactive_cell(index=", ".join(map(str, _signed(values))))
+        # Which of them is met first is up to the threads.
+        return say.loop_visits_inactive_cells()
     if kind == _native.NODES["append"] and len(values) % 2 == 1:
         # The indices above the list, twice, and its size.
         *index, cells = _signed(values)

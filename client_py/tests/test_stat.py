@@ -2,6 +2,7 @@
 
 PROGRAM = """
 import kiln as ti
+from kiln.lang import core
 
 ti.init(ti.cpu)
 x = ti.field(ti.f32, 8)
@@ -14,9 +15,9 @@ def fill():
         x[i] += 1
 
 fill()
-ti._lib.core.stat.add("frames")
-ti._lib.core.stat.add("frames", 2)
-ti._lib.core.print_stat()
+core.stat.add("frames")
+core.stat.add("frames", 2)
+core.print_stat()
 """
 
 

@@ -12,11 +12,11 @@ ROWS = {
     "out_of_bound_access": (str, "Out of bound access: index ({index}) of shape ({shape})"),
     "append_to_full_list": (
         str,
-        "Append to a full list of a dynamic SNode: index ({index}) has {cells} cells, all in use",
+        "Append to a full list of a dynamic SNode: all {cells} cells at index ({index}) are in use",
     ),
-    "loop_visits_inactive_cell": (
+    "loop_visits_inactive_cells": (
         str,
-        "The loop visits ({index}), whose cell an iteration of it has made inactive",
+        "The loop visits cells that an iteration of it has made inactive",
     ),
     "out_of_bound_access_to_matrix": (
         str,
