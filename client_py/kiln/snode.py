@@ -318,6 +318,13 @@ class SNode(metaclass=Public):
         """The last sparse node on the way here, or None."""
         return next((node for node in reversed(self._path()) if node._kind in _SPARSE), None)
 
+    def _drop_levels_without_fields(self):
+        """What is finished at the first use, wherever that is, cannot blame a line for them."""
+        for child in list(self._children):
+            child._drop_levels_without_fields()
+            if child._kind != _PLACE and not child._children:
+                self._children.remove(child)
+
     def _first_sparse(self):
         """The first node on the way here that is not dense, or None."""
         for node in self._path():
@@ -423,17 +430,17 @@ class FieldsBuilder(metaclass=Public):
             raise say.fieldsbuilder_finalized()
 
     def _finalize(self):
-        self.finalized = True
-        if self in _open_builders:
-            _open_builders.remove(self)
-        if self.empty:
-            return
-        nodes = list(self.root._walk())
-        for index, node in enumerate(nodes):
-            node._index = index
+        nodes = [] if self.empty else list(self.root._walk())
         for node in nodes:
             if node._kind != _PLACE and not node._children:
                 raise say.snode_without_children(kind=node._kind_name, node=node)
+        self.finalized = True
+        if self in _open_builders:
+            _open_builders.remove(self)
+        if not nodes:
+            return
+        for index, node in enumerate(nodes):
+            node._index = index
         try:
             tree = _native.Tree([_describe(node) for node in nodes])
         except ValueError as error:
@@ -547,7 +554,8 @@ def materialize():
     builder = _root_builder
     if builder is not None and not builder.finalized and not builder.empty:
         with _lock:
-            if not builder.finalized:
+            builder.root._drop_levels_without_fields()
+            if not builder.finalized and not builder.empty:
                 builder._finalize()
 
 

@@ -162,7 +162,7 @@ ROWS = {
         "ndarrays of structs are not supported yet",
     ),
     "no_memory_for_element": (TaichiRuntimeError, "{reason}; needed for an element of {title}"),
-    "no_snode": (TaichiTypeError, "ti.{name} takes an SNode or a field, not {value!r}"),
+    "no_snode": (TaichiTypeError, "ti.{name} takes an SNode or a field, not {value}"),
     "not_supported_as_ndarray_element_type": (
         TaichiRuntimeError,
         "{dtype} is not supported as ndarray element type",

@@ -63,9 +63,7 @@ def _underlined(line, begin, end):
 def located(source, node, error):
     """The error to raise for one that came up at `node`."""
     where = position(source, node)
-    if isinstance(error, TaichiCompilationError):
-        return type(error)(where + str(error))
-    if isinstance(error, errors.TaichiRuntimeTypeError):
+    if isinstance(error, (TaichiCompilationError, errors.TaichiRuntimeError)):
         return type(error)(where + str(error))
     from .. import _native
 

@@ -9,6 +9,7 @@ from .. import _native
 from .. import types as ti_types
 from ..diagnostics import say
 from . import active
+from .context import ArrayArgument
 from .expr import Expr
 from .subscript import index_nodes
 
@@ -107,7 +108,7 @@ def no_activate(*args):
         raise say.only_in_kernels(name="no_activate")
     for arg in args:
         if not (getattr(arg, "_is_field", False) or getattr(arg, "_is_snode", False)):
-            raise say.no_snode(name="no_activate", value=arg)
+            raise say.no_snode(name="no_activate", value=repr(arg))
         for one in _leaves(arg):
             node = one if getattr(one, "_is_snode", False) else one.snode
             if node._first_sparse() is not None:
@@ -141,7 +142,12 @@ def _of_kernel(name, node):
     if getattr(node, "_is_field", False):
         return ctx, node.snode
     if not getattr(node, "_is_snode", False):
-        raise say.no_snode(name=name, value=node)
+        shown = repr(node)
+        if isinstance(node, ArrayArgument):
+            shown = "an array"
+        elif isinstance(node, Expr):
+            shown = f"a value of type {node.type.name}"
+        raise say.no_snode(name=name, value=shown)
     return ctx, node._snode
 
 
