@@ -41,9 +41,10 @@ FAST = [{"fast_math": True, "opt_level": 0}, {"fast_math": True}]
 class Machine:
     """Runs programs in fresh processes, with a home of its own for Kiln."""
 
-    def __init__(self, home, taichi=None):
+    def __init__(self, home, taichi=None, batch="random_kernels.batch"):
         self.home = home
         self.taichi = taichi
+        self.module = batch  # what runs the programs of a file
         self.count = itertools.count()
         # What is out of date is built now, not within a batch's time.
         subprocess.run([ROOT / "kiln", "python", "-c", ""], capture_output=True)
@@ -80,7 +81,7 @@ class Machine:
         path = pathlib.Path(self.home) / f"programs{next(self.count)}.json"
         path.write_text(json.dumps(list(programs.items())))
         python = [str(ROOT / "kiln"), "python"] if package == "kiln" else [self.taichi]
-        command = [*python, "-m", "random_kernels.batch", package, str(path)]
+        command = [*python, "-m", self.module, package, str(path)]
         command += map(json.dumps, options)
         environment = {
             **os.environ,

@@ -1,0 +1,194 @@
+#!/usr/bin/python3
+"""Random trees of SNodes, and what is done to them, run by Kiln and by a model in dictionaries.
+
+    tests/fuzz/trees.py [--seconds 60] [--seed 0] [--taichi-python PYTHON] [--keep]
+    tests/fuzz/trees.py --show SEED        the program of a seed
+    tests/fuzz/trees.py --again FILE...    kept programs
+
+A program makes trees, then activates, deactivates, appends, loops, reads and writes, in kernels and
+from Python; after each step it looks at every element, cell and length. Each runs unoptimised, with
+bounds checked and fully optimised, cold and from the cache, a share without a daemon; given a
+Python that has it, Taichi runs what it defines as well. A program that shows a difference is
+reduced and written to tests/fuzz/kept_trees; what is there ./test runs again.
+"""
+
+import argparse
+import collections
+import itertools
+import json
+import pathlib
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "kept_trees"
+sys.path.insert(0, str(HERE))
+
+from kernels import Machine  # noqa: E402
+from random_trees import generator, model, reducer, render  # noqa: E402
+
+OPTIONS = [{"opt_level": 0}, {"check_out_of_bound": True}, {}]
+# Instead of the last, another one for each batch.
+THIRD = [{}, {"cpu_max_num_threads": 6}, {"advanced_optimization": False}]
+
+
+def difference(wanted, found):
+    """In words, or None."""
+    if found is None:
+        return "nothing came back"
+    if "error" in found:
+        return found["error"]
+    for number, (one, other) in enumerate(zip(wanted, found["seen"])):
+        if one.keys() != other.keys():
+            return f"step {number}: {sorted(one.keys() ^ other.keys())}"
+        # A field's values first: they say most.
+        for name in one:
+            for k, (x, y) in enumerate(zip(one[name], other[name])):
+                if x != y:
+                    return f"after step {number}, {name}[{k}] (flat): {y!r}, not {x!r}"
+            if len(one[name]) != len(other[name]):
+                return f"after step {number}, {name}: {len(other[name])} elements"
+    return None if len(wanted) == len(found["seen"]) else "steps are missing"
+
+
+class Hunt:
+    def __init__(self, machine, log=print, size=20):
+        self.machine = machine
+        self.log = log
+        self.size = size  # programs in a batch
+        self.batches = 0
+        self.counts = collections.Counter()
+        self.failures = []  # (name, (option, environment), words, program)
+
+    def batch(self, seeds, alone=False, loose=False):
+        """One batch. seeds: an iterator; alone: without a daemon."""
+        names = [next(seeds) for _ in range(self.size)]
+        programs = {f"tree{seed}": generator.program(seed, loose) for seed in names}
+        options = [*OPTIONS[:2], THIRD[self.batches % len(THIRD)]]
+        self.batches += 1
+        environment = {"KILN_SERVER": "off"} if alone else {}
+        for _ in ("cold", "again"):
+            self.check(programs, options, environment)
+        self.counts["programs"] += len(programs)
+        self.counts["steps"] += sum(len(program["steps"]) for program in programs.values())
+        if loose and self.machine.taichi:
+            self.compare(programs)
+
+    def check(self, programs, options, environment, package="kiln"):
+        texts = {name: render.text(program) for name, program in programs.items()}
+        found = self.machine.run(texts, options, environment, package)
+        for name, program in programs.items():
+            wanted = model.expected(program)
+            for option, result in zip(options, found.get(name, [None] * len(options))):
+                self.counts["runs"] += 1
+                words = difference(wanted, result)
+                if words is not None and all(name != failure[0] for failure in self.failures):
+                    self.failures.append((name, (option, environment), words, program))
+                    self.log(f"FAILED {name} {json.dumps(option)} {environment}: {words}")
+
+    def compare(self, programs):
+        """Runs programs by Taichi: what differs there says something about the model."""
+        texts = {name: render.text(program) for name, program in programs.items()}
+        found = self.machine.run(texts, [{}], package="taichi")
+        for name, program in programs.items():
+            self.counts["runs by Taichi"] += 1
+            words = difference(model.expected(program), found.get(name, [None])[0])
+            if words:
+                self.counts["it differs"] += 1
+                self.log(f"{name} (Taichi): {words}")
+
+    def reduced(self, failure):
+        """The failure's program, as small as it can be made; None if it does not fail again."""
+        _, (option, environment), words, program = failure
+        kind = sort_of(words)
+
+        def fails(programs):
+            texts = {f"c{n}": render.text(one) for n, one in enumerate(programs)}
+            found = self.machine.run(texts, [option], environment, timeout=120)
+            for n, one in enumerate(programs):
+                new = difference(model.expected(one), found.get(f"c{n}", [None])[0])
+                if new is not None and sort_of(new) == kind:
+                    return one
+            return None
+
+        return None if fails([program]) is None else reducer.reduce(program, fails)
+
+
+def sort_of(words):
+    """What sort of failure: a reduction keeps to it."""
+    return "values" if words.startswith("after step") else words[:60]
+
+
+def again(machine, paths):
+    """Failures of kept programs, as lines."""
+    problems = []
+    hunt = Hunt(machine, log=problems.append)
+    programs = {path.stem: json.loads(path.read_text())["program"] for path in paths}
+    for _ in ("cold", "again"):
+        hunt.check(programs, OPTIONS, {})
+    return problems
+
+
+def keep(hunt, failure):
+    name, (option, environment), words, program = failure
+    program = hunt.reduced(failure) or program
+    KEPT.mkdir(exist_ok=True)
+    path = KEPT / f"{name}.json"
+    kept = {"gave": words, "with": [option, environment], "program": program}
+    path.write_text(json.dumps(kept, indent=1) + "\n")
+    hunt.log(f"kept {path}\n{render.text(program)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0, help="the first; each program has its own")
+    parser.add_argument("--batches", type=int, help="so many, however long they take")
+    parser.add_argument("--taichi-python", help="a Python with Taichi, to be compared as well")
+    parser.add_argument("--keep", action="store_true", help="reduce failures into kept_trees")
+    parser.add_argument("--show", type=int, metavar="SEED")
+    parser.add_argument("--loose", action="store_true", help="only what Taichi defines as well")
+    parser.add_argument("--only-taichi", action="store_true", help="the model against Taichi")
+    parser.add_argument("--again", nargs="+", type=pathlib.Path, metavar="FILE")
+    options = parser.parse_args()
+    if options.show is not None:
+        print(render.text(generator.program(options.show, options.loose)), end="")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="kiln-trees-", ignore_cleanup_errors=True) as home:
+        machine = Machine(home, options.taichi_python, batch="random_trees.batch")
+        try:
+            if options.again:
+                problems = again(machine, options.again)
+                print("\n".join(problems) or "all agree")
+                return int(bool(problems))
+            return hunt_for(machine, options)
+        finally:
+            machine.stop()
+
+
+def hunt_for(machine, options):
+    hunt = Hunt(machine, log=lambda words: print(words, flush=True))
+    seeds = itertools.count(options.seed)
+    start = time.monotonic()
+    for number in itertools.count():
+        over = time.monotonic() - start > options.seconds
+        if (number >= options.batches) if options.batches else over:
+            break
+        if options.only_taichi:
+            names = [next(seeds) for _ in range(hunt.size)]
+            hunt.compare({f"tree{seed}": generator.program(seed, True) for seed in names})
+            continue
+        before = len(hunt.failures)
+        hunt.batch(seeds, alone=number % 4 == 3, loose=options.loose or number % 4 == 2)
+        if options.keep:
+            for failure in hunt.failures[before:]:
+                keep(hunt, failure)
+    counts = ", ".join(f"{count} {what}" for what, count in hunt.counts.items())
+    seconds = time.monotonic() - start
+    print(f"{counts}; {len(hunt.failures)} failed; {seconds:.0f} s")
+    return int(bool(hunt.failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
