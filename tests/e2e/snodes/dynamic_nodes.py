@@ -284,6 +284,7 @@ def struct_append_through_the_field(show):
 
     @ti.kernel
     def push(i: ti.i32, n: ti.i32):
+        ti.loop_config(serialize=True)
         for k in range(n):
             t[i].append(triangle(ti.math.vec2(k, k * 2), i))
 
@@ -311,6 +312,7 @@ def method_forms(show):
 
     @ti.kernel
     def push(i: ti.i32, n: ti.i32):
+        ti.loop_config(serialize=True)
         for k in range(n):
             x[i].append(k)
 

@@ -67,7 +67,7 @@ def mapping_of_indices(show):
 @case()
 def sizes_of_cells(show):
     x, y, a, b = sparse()
-    show(b._cell_size_bytes, x.snode._cell_size_bytes, y.snode._cell_size_bytes)
+    show(b._cell_size_bytes)
     show(x.snode._offset_bytes_in_parent_cell, y.snode._offset_bytes_in_parent_cell)
     z = [ti.field(t) for t in (ti.i8, ti.f64, ti.i16, ti.i32)]
     c = ti.root.dense(ti.i, 4)

@@ -59,7 +59,7 @@ def over_each_level(show):
 def over_two_axes_of_which_a_level_has_one(show):
     x = ti.field(ti.i32)
     a = ti.root.pointer(ti.i, 4)
-    b = a.bitmasked(ti.j, 5)
+    b = a.bitmasked(ti.j, 8)
     b.place(x)
     x[1, 3] = x[1, 4] = x[3, 0] = 1
 

@@ -87,7 +87,9 @@ def below_a_place(show):
 def placing_twice(show):
     x = ti.field(ti.i32)
     ti.root.pointer(ti.i, 4).place(x)
-    show.error(lambda: ti.root.bitmasked(ti.i, 4).place(x))
+    other = ti.root.bitmasked(ti.i, 4)
+    show.error(lambda: other.place(x))
+    other.place(ti.field(ti.i32))
     x[2] = 4
     show(x[2])
     works(show)
@@ -109,7 +111,14 @@ def trees_that_are_too_deep(show):
 
 @case(differs="illegal trees")
 def levels_without_fields(show):
-    ti.root.pointer(ti.i, 4)
+    p = ti.root.pointer(ti.i, 4).dense(ti.i, 2)
+    x = ti.field(ti.i32, shape=3)
+    show.error(lambda: x[1])
+    show.error(lambda: p.place(ti.field(ti.i32)))
+    works(show)
+    builder = ti.FieldsBuilder()
+    builder.pointer(ti.i, 4)
+    show.error(builder.finalize)
     works(show)
 
 
