@@ -35,7 +35,7 @@ def levels(show, *levels):
     ti.init(arch=ti.cpu)
 
 
-@case(differs="illegal trees")
+@case()
 def illegal_nestings(show):
     levels(show, ("dynamic", ti.i, 4), ("dense", ti.i, 4))
     levels(show, ("dense", ti.i, 4), ("dynamic", ti.i, 4))
@@ -204,7 +204,7 @@ def indices_that_do_not_match(show):
     works(show)
 
 
-@case(differs="operations on nodes that cannot take them")
+@case()
 def appends_of_wrong_values(show):
     x = ti.field(ti.i32)
     s = ti.Struct.field({"a": ti.i32, "v": ti.math.vec2})
@@ -237,7 +237,7 @@ def operations_outside_of_kernels(show):
     works(show)
 
 
-@case(differs="operations on nodes that cannot take them")
+@case()
 def operations_on_no_node(show):
     @ti.kernel
     def number():
@@ -258,7 +258,7 @@ def operations_on_no_node(show):
     works(show)
 
 
-@case(differs="a field that is never placed")
+@case()
 def loops_over_nodes_of_unfinished_builders(show):
     builder = ti.FieldsBuilder()
     x = ti.field(ti.i32)

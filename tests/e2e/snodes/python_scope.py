@@ -119,7 +119,7 @@ def fill_in_kernels(show):
 
 
 @case()
-def copy_from_visits_the_source(show):
+def copy_from_writes_everything(show):
     x, block = blocks()
     y = ti.field(ti.i32, shape=16)
     for i in range(16):
@@ -131,8 +131,20 @@ def copy_from_visits_the_source(show):
     z[13] = 100
     z.copy_from(x)
     show(z.to_numpy(), count(other))
-    y.copy_from(x)
+    u, third = blocks()
+    w, fourth = blocks()
+    u[5], w[13] = 5, 100
+    w.copy_from(u)
+    show(w.to_numpy(), count(third), count(fourth))
+    y.copy_from(u)
     show(y.to_numpy())
+    p, q = ti.Vector.field(2, ti.f32), ti.Vector.field(2, ti.f32)
+    a, b = ti.root.bitmasked(ti.ij, 2), ti.root.pointer(ti.ij, 2)
+    a.place(p)
+    b.place(q)
+    p[1, 0] = [1, 2]
+    q.copy_from(p)
+    show(q.to_numpy(), count(q))
 
 
 @case()

@@ -275,9 +275,10 @@ class Model(Shape):
                 self.write(step["field"], c, index, step["value"])
 
     def _copy(self, step):
+        whole = self.whole()
         for c, place in enumerate(self.fields[step["from"]]["places"]):
-            for index in self.visited(place):
-                self.write(step["to"], c, index, self.read(step["from"], c, index))
+            for index, value in zip(self.indices(place), whole[f"numpy x{step['from']}.{c}"]):
+                self.write(step["to"], c, index, value)
 
     def _from_numpy(self, step):
         for c, place in enumerate(self.fields[step["field"]]["places"]):

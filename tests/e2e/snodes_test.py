@@ -1,0 +1,9 @@
+"""Every case of SNodes (tests/e2e/snodes); section_tests.py says how."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import section_tests  # noqa: E402
+
+globals().update(section_tests.tests_of("snodes"))
