@@ -25,6 +25,7 @@ constexpr int64_t kMostCopiedOps = 400;
 // Containers of bitmasked nodes that one slice holds (the runtime cuts no finer), so that
 // where all cells are active they are loops like dense ones.
 constexpr int64_t kWholeContainer = 1024;
+constexpr int64_t kLongRow = 8;
 // A guess at how many cells of a slice are active, for the cost of an iteration.
 constexpr int64_t kCellsOfSlice = 64;
 
@@ -257,6 +258,11 @@ class StructEmitter {
 
 // A counted loop; `body` answers the accumulators after an iteration.
 Accumulators StructEmitter::Loop(Value* from, Value* to, const Accumulators& start, Body body) {
+  // Rows long enough for a vector; short ones, and what is around them, LLVM may unroll.
+  auto* first = llvm::dyn_cast<llvm::ConstantInt>(from);
+  auto* last = llvm::dyn_cast<llvm::ConstantInt>(to);
+  const bool vectorise = first == nullptr || last == nullptr ||
+                         last->getSExtValue() - first->getSExtValue() >= kLongRow;
   BasicBlock* header = f_.NewBlock("loop");
   BasicBlock* inside = f_.NewBlock("inside");
   BasicBlock* exit = f_.NewBlock("loop_end");
@@ -273,7 +279,7 @@ Accumulators StructEmitter::Loop(Value* from, Value* to, const Accumulators& sta
   BasicBlock* latch = b_.GetInsertBlock();
   index->addIncoming(b_.CreateNSWAdd(index, b_.getInt64(1)), latch);
   for (auto [phi, value] : llvm::zip(values, after)) phi->addIncoming(value, latch);
-  f_.BranchBack(header, /*vectorise=*/true);
+  f_.BranchBack(header, vectorise);
   b_.SetInsertPoint(exit);
   return Accumulators(values.begin(), values.end());
 }
