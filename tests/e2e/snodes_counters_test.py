@@ -187,15 +187,16 @@ def round(n: ti.i32) -> ti.i32:
 bad, sizes = 0, []
 for n in range(10000):
     bad += round(n + 1)
-    if n in (99, 9999):
+    if n in (999, 9999):
         sizes.append(tree_of(block)["cell_bytes"] + tree_of(block)["list_bytes"])
 print(json.dumps(sizes))
-print(json.dumps([block._num_dynamically_allocated, items._num_dynamically_allocated]))
+print(json.dumps(block._num_dynamically_allocated))
 print(json.dumps(bad))
 """
     )
-    assert sizes[0] == sizes[1] > 0
-    assert cells == [0, 0]
+    # A round makes some 20 kB of cells: what is kept per round would show by the megabyte.
+    assert 0 < sizes[1] <= sizes[0] + (1 << 16)
+    assert cells == 0
     assert bad == 0
 
 
