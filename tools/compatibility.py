@@ -68,6 +68,10 @@ SPECIAL = {
         {"images": ("0000", "0001")},
         "the picture read from a JPEG file is another: JPEG encoders differ",
     ),
+    "features/sparse/taichi_sparse": (
+        {"ignore": ["x"]},
+        "cells at the logo's rim fall either way by rounding: compared by the picture",
+    ),
     "rendering/oit_renderer": (
         {"ignore": ["colors_in_pixel"]},
         "a list for each pixel, 2,048 elements long: compared by the picture",
