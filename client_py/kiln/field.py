@@ -363,7 +363,7 @@ class MatrixField(Field):
         if found is None:
             indices = (number,) if self.ndim == 1 else divmod(number, self.m)
             name = f"{self._given_name}[{', '.join(map(str, indices))}]"
-            found = self._components[number] = _ComponentField(self, number, name)
+            found = self._components[number] = ComponentField(self, number, name)
         return found
 
     def _get_element(self, indices):
@@ -408,7 +408,7 @@ class MatrixField(Field):
         return f"<{self.n}x{self.m} ti.Matrix.field>"
 
 
-class _ComponentField(ScalarField):
+class ComponentField(ScalarField):
     """One component of a matrix field."""
 
     def __init__(self, whole, number, name):

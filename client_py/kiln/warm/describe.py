@@ -22,7 +22,7 @@ from types import (
 
 from .. import _native
 from .. import types as ti_types
-from ..field import Field, MatrixField, ScalarField
+from ..field import ComponentField, Field, MatrixField, ScalarField
 from ..frontend.source import EMPTY, MISSING, FunctionSource
 from ..func import BoundFunc, Func
 from ..kernel import Kernel
@@ -375,6 +375,7 @@ _TABLE = {
     Kernel: Describer._kernel,
     ScalarField: Describer._field,
     MatrixField: Describer._field,
+    ComponentField: Describer._field,
     SNode: Describer._snode,
     Arch: lambda d, v: ("arch", v.name),
     Config: _config,

@@ -128,9 +128,9 @@ def _check(record, source, args, specs):
             if describer(value) != wanted:
                 return None
         fields = [objects[n] for n in record["fields"]]
+        same = _alias_groups(fields) == record["aliases"] and _trees(fields) == record["trees"]
     except Exception:  # whatever it is: the front end will do
         return None
-    same = _alias_groups(fields) == record["aliases"] and _trees(fields) == record["trees"]
     return describer if same else None
 
 
