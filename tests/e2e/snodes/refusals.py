@@ -96,3 +96,13 @@ def memory_that_ends(show):
     block.deactivate_all()
     x[7 << 16] = 1
     show(x[0], x[7 << 16])
+
+
+@case(differs="illegal trees")
+def levels_that_are_too_many(show):
+    def build():
+        node = ti.root
+        for _ in range(40):
+            node = node.pointer(ti.i, 1)
+
+    show.error(build)
