@@ -102,3 +102,22 @@ def test_get_addr_refuses(ti):
         too_many()
     with pytest.raises(ti.TaichiRuntimeError, match="get_addr"):
         ti.get_addr(numbers.snode, [1])
+
+
+@pytest.mark.parametrize("blocks, cells", [(16, 8), (15, 9)])
+def test_indices_just_outside_of_blocks_are_no_wild_addresses(ti, blocks, cells):
+    extent = blocks * cells
+    x = ti.field(ti.i32)
+    ti.root.dense(ti.ij, blocks).dense(ti.ij, cells).place(x)
+
+    @ti.kernel
+    def neighbours() -> ti.i32:
+        for i, j in ti.ndrange(extent, extent):
+            x[i, j] = 1
+        total = 0
+        for i, j in ti.ndrange(extent, extent):
+            total += x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]
+        return total
+
+    # What lies outside is zero or an element of another row.
+    assert 4 * extent * (extent - 1) <= neighbours() <= 4 * extent * extent

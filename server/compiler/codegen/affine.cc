@@ -1,5 +1,6 @@
 #include "server/compiler/codegen/affine.h"
 
+#include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -106,12 +107,25 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
   auto parts = SplitAffine(value, divisor);
   if (IsRemainder(parts.second, divisor)) return parts;
 
-  // Indices fit in 32 bits, where division is cheaper.
+  // Indices fit in 32 bits, where division is cheaper. Rounded down: an index just below its
+  // range must lead to what lies just before the field, and not to a wild address.
   llvm::Value* whole = EmitAffine(b, value);
   if (divisor < kMaxFactor) whole = b.CreateTrunc(whole, b.getInt32Ty());
-  llvm::Value* by = llvm::ConstantInt::get(whole->getType(), divisor);
-  llvm::Value* q = b.CreateZExt(b.CreateUDiv(whole, by), b.getInt64Ty());
-  llvm::Value* r = b.CreateZExt(b.CreateURem(whole, by), b.getInt64Ty());
+  llvm::Type* type = whole->getType();
+  llvm::Value* q;
+  llvm::Value* r;
+  if (llvm::isPowerOf2_64(divisor)) {
+    q = b.CreateAShr(whole, llvm::Log2_64(divisor));
+    r = b.CreateAnd(whole, llvm::ConstantInt::get(type, divisor - 1));
+  } else {
+    llvm::Value* by = llvm::ConstantInt::get(type, divisor);
+    llvm::Value* down = b.CreateSub(whole, llvm::ConstantInt::get(type, divisor - 1));
+    llvm::Value* negative = b.CreateICmpSLT(whole, llvm::ConstantInt::get(type, 0));
+    q = b.CreateSDiv(b.CreateSelect(negative, down, whole), by);
+    r = b.CreateSub(whole, b.CreateMul(q, by));
+  }
+  q = b.CreateSExt(q, b.getInt64Ty());
+  r = b.CreateZExt(r, b.getInt64Ty());
   return {Leaf(q), Leaf(r, 0, divisor - 1)};
 }
 
