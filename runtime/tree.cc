@@ -58,7 +58,7 @@ TreeState::TreeState(TreeLayout layout, TreeOptions options)
     const proto::SNode& described = this->layout.tree().nodes(node);
     if (IsSparse(described.kind())) {
       sparse[node] = std::make_unique<SparseNode>(this, node, parent);
-      (parent == nullptr ? top : parent->nested).push_back(sparse[node].get());
+      if (parent != nullptr) parent->nested.push_back(sparse[node].get());
       parent = sparse[node].get();
     }
     for (int c = described.children_size(); c-- > 0;) {

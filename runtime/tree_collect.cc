@@ -11,9 +11,9 @@ namespace {
 // What one thread looks at at a time: some ten microseconds.
 constexpr uint64_t kBytesOfPiece = uint64_t{128} << 10;
 
-// Cells to collect, by node: the node's own, and what other nodes' cells lead to.
+// Cells to collect, by memory_index of the node: its own, and what other nodes' cells lead to.
 struct Found {
-  explicit Found(const TreeState& tree) : cells(tree.sparse.size()), chunks(tree.sparse.size()) {}
+  explicit Found(const TreeState& tree) : cells(tree.memory_nodes), chunks(tree.memory_nodes) {}
   void Add(Found&& other) {
     for (size_t n = 0; n < cells.size(); ++n) {
       cells[n].Add(std::move(other.cells[n]));
@@ -38,12 +38,11 @@ void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
   if (!node->keeps_memory) return;
   for (uint64_t c = 0; c < node->path.count(); ++c) {
     uint8_t* container = node->path.Find(cell, c);
-    CellBag& own = found->cells[node->number];
     switch (node->kind) {
       case proto::SNODE_POINTER: {
         auto** slots = reinterpret_cast<uint8_t**>(container);
         for (uint64_t i = 0; i < node->cells; ++i) {
-          if (uint8_t* below = TakeAway(slots + i)) own.Add(below);
+          if (uint8_t* below = TakeAway(slots + i)) found->cells[node->memory_index].Add(below);
         }
         break;
       }
@@ -57,7 +56,9 @@ void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
         break;
       default: {
         auto* dynamic = reinterpret_cast<DynamicContainer*>(container);
-        if (uint8_t* memory = TakeAway(&dynamic->memory)) own.Add(memory);
+        if (uint8_t* memory = TakeAway(&dynamic->memory)) {
+          found->cells[node->memory_index].Add(memory);
+        }
       }
     }
   }
@@ -94,7 +95,7 @@ class Collector {
       : tree_(*tree), max_threads_(max_threads), found_(*tree) {}
 
   void Collect(SparseNode* node) {
-    found_.cells[node->number] = node->retired.TakeAll();
+    found_.cells[node->memory_index] = node->retired.TakeAll();
     FreeFrom(node);
   }
 
@@ -102,15 +103,19 @@ class Collector {
   // Level by level: many cells of one node at a time, so that threads share them however
   // unequal the cells above are.
   void FreeFrom(SparseNode* node) {
-    CellBag cells = std::move(found_.cells[node->number]);
-    if (node->directories != nullptr) {
-      if (!cells.empty()) FreeDirectories(node, std::move(cells));
-      cells = std::move(found_.chunks[node->number]);
-    }
-    if (!cells.empty()) Free(node, std::move(cells));
+    if (node->memory_index >= 0) FreeOwn(node);
     for (SparseNode* nested : node->nested) {
       if (nested->keeps_memory) FreeFrom(nested);
     }
+  }
+
+  void FreeOwn(SparseNode* node) {
+    CellBag cells = std::move(found_.cells[node->memory_index]);
+    if (node->directories != nullptr) {
+      if (!cells.empty()) FreeDirectories(node, std::move(cells));
+      cells = std::move(found_.chunks[node->memory_index]);
+    }
+    if (!cells.empty()) Free(node, std::move(cells));
   }
 
   // Cells of the node (pointer) or chunks: what hangs on them is noted, they are free.
@@ -144,7 +149,7 @@ class Collector {
                   auto** chunks = reinterpret_cast<uint8_t**>(directory);
                   for (uint64_t i = 0; i < node->num_chunks(); ++i) {
                     if (uint8_t* chunk = TakeAway(chunks + i)) {
-                      found->chunks[node->number].Add(chunk);
+                      found->chunks[node->memory_index].Add(chunk);
                     }
                   }
                   memory.Release(directory);

@@ -100,6 +100,7 @@ SparseNode::SparseNode(TreeState* tree, int number, SparseNode* parent)
     }
   }
   if (memory == nullptr) return;
+  memory_index = tree->memory_nodes++;
   for (SparseNode* n = this; n != nullptr; n = n->parent) n->keeps_memory = true;
 }
 

@@ -125,6 +125,7 @@ struct SparseNode {
   const ContainerPath path;         // from its cells, or the root's, to containers of this one
   std::vector<SparseNode*> nested;  // those whose parent is this one
   bool keeps_memory = false;        // this node or one below has cells of its own
+  int memory_index = -1;            // among the nodes that have
 
   std::unique_ptr<CellAllocator> memory;       // cells or chunks
   std::unique_ptr<CellAllocator> directories;  // of chunks
@@ -156,7 +157,7 @@ struct TreeState {
   std::unique_ptr<RootBuffer> root;
   std::unique_ptr<RootBuffer> stand_ins;            // ambient and dump cells
   std::vector<std::unique_ptr<SparseNode>> sparse;  // by node; null
-  std::vector<SparseNode*> top;                     // without a sparse parent
+  int memory_nodes = 0;                             // how many have cells of their own
 
   ForkLock list_lock;
   std::shared_ptr<ElementMemory> element_memory = std::make_shared<ElementMemory>();
