@@ -73,7 +73,7 @@ struct LoweredStorages {
   // Debug mode, by position: that of the last sparse SNode above, where the kernel makes cells
   // above inactive; else -1.
   std::vector<int> last_sparse;
-  std::string unsupported;        // what the compiler cannot do; empty: nothing
+  std::string unsupported;  // what the compiler cannot do; empty: nothing
 };
 // The nodes of the body, then of each function, that blocks reach, in program order.
 using ReachedNodes = std::vector<std::vector<uint32_t>>;
