@@ -31,7 +31,16 @@ DenseAccess DenseAccess::OfField(const TreeLayout::DenseField& field, uint8_t* r
         {root + field.base_offsets[component.base()] + component.bit_offset() / 8,
          static_cast<int>(component.base())});
   }
+  if (field.storage.has_word()) access.SetWord(field.storage.word());
   return access;
+}
+
+void DenseAccess::SetWord(const proto::Word& word) {
+  codec_ = std::make_shared<WordCodec>(word, scalar_);
+  for (const proto::Digit& digit : word.digits()) {
+    axes_[digit.axis()].cells = static_cast<int64_t>(digit.extent());
+    axes_[digit.axis()].bits = static_cast<int64_t>(digit.stride());
+  }
 }
 
 DenseAccess DenseAccess::OfArray(uint8_t* data, Scalar scalar, int components,
@@ -64,6 +73,27 @@ DenseAccess DenseAccess::OfShape(Scalar scalar, int components, const std::vecto
   return access;
 }
 
+uint64_t DenseAccess::ReadNumber(const uint8_t* at, const int64_t* indices, int component) const {
+  uint64_t word = 0;
+  std::memcpy(&word, at, codec_->bytes());
+  return codec_->Read(word, component, ShiftOf(indices));
+}
+
+void DenseAccess::WriteNumber(uint8_t* at, const int64_t* indices, int component,
+                              uint64_t value) const {
+  uint64_t word = 0;
+  std::memcpy(&word, at, codec_->bytes());
+  word = codec_->Write(word, component, ShiftOf(indices), value);
+  std::memcpy(at, &word, codec_->bytes());
+}
+
+void DenseAccess::WriteNumbers(uint8_t* at, const int64_t* indices, const uint64_t* values) const {
+  uint64_t word = 0;
+  std::memcpy(&word, at, codec_->bytes());
+  word = codec_->WriteAll(word, ShiftOf(indices), values);
+  std::memcpy(at, &word, codec_->bytes());
+}
+
 int64_t DenseAccess::num_elements() const {
   int64_t count = 1;
   for (const Axis& axis : axes_) count *= axis.extent;
@@ -71,6 +101,7 @@ int64_t DenseAccess::num_elements() const {
 }
 
 bool DenseAccess::IsLinear() const {
+  if (codec_ != nullptr) return false;
   for (const Axis& axis : axes_) {
     if (axis.digits.size() != 1) return false;
   }
@@ -79,7 +110,9 @@ bool DenseAccess::IsLinear() const {
 
 bool DenseAccess::ElementStrides(const std::vector<uint32_t>& element_shape,
                                  std::vector<int64_t>* strides) const {
-  if (!IsLinear() || (num_components() > 1 && GroupAt(0).count != num_components())) return false;
+  if (codec_ != nullptr || !IsLinear() ||
+      (num_components() > 1 && GroupAt(0).count != num_components()))
+    return false;
   for (int a = 0; a < ndim(); ++a) strides->push_back(LinearStride(a));
   // Components are numbered row-major.
   int64_t stride = num_components() > 1 ? GroupAt(0).stride : ScalarBytes(scalar_);
@@ -127,6 +160,14 @@ DenseAccess::Group DenseAccess::GroupAt(int first) const {
 
 void DenseAccess::CopyTo(void* array) const {
   const int64_t size = ScalarBytes(scalar_);
+  if (codec_ != nullptr) {
+    return ForEachElement([&](const int64_t* indices, int64_t first) {
+      for (int c = 0; c < num_components(); ++c) {
+        const uint64_t value = ReadNumber(Address(indices, c), indices, c);
+        std::memcpy(static_cast<uint8_t*>(array) + (first + c) * size, &value, size);
+      }
+    });
+  }
   const int64_t cell = size * num_components();
   for (int c = 0; c < num_components();) {
     const Group group = GroupAt(c);
@@ -141,6 +182,15 @@ void DenseAccess::CopyTo(void* array) const {
 
 void DenseAccess::CopyFrom(const void* array) const {
   const int64_t size = ScalarBytes(scalar_);
+  if (codec_ != nullptr) {
+    std::vector<uint64_t> values(components_.size());
+    return ForEachElement([&](const int64_t* indices, int64_t first) {
+      for (int c = 0; c < num_components(); ++c) {
+        std::memcpy(&values[c], static_cast<const uint8_t*>(array) + (first + c) * size, size);
+      }
+      WriteNumbers(Address(indices, 0), indices, values.data());
+    });
+  }
   const int64_t cell = size * num_components();
   for (int c = 0; c < num_components();) {
     const Group group = GroupAt(c);
@@ -153,6 +203,7 @@ void DenseAccess::CopyFrom(const void* array) const {
 }
 
 bool DenseAccess::CopyFrom(const DenseAccess& other) const {
+  if (codec_ != nullptr || other.codec_ != nullptr) return false;
   for (int a = 0; a < ndim(); ++a) {
     const auto same = [](const Digit& x, const Digit& y) { return x.extent == y.extent; };
     if (!std::equal(axes_[a].digits.begin(), axes_[a].digits.end(), other.axes_[a].digits.begin(),
@@ -175,6 +226,11 @@ bool DenseAccess::CopyFrom(const DenseAccess& other) const {
 }
 
 void DenseAccess::Fill(const uint64_t* values) const {
+  if (codec_ != nullptr) {
+    return ForEachElement([&](const int64_t* indices, int64_t) {
+      WriteNumbers(Address(indices, 0), indices, values);
+    });
+  }
   const size_t size = ScalarBytes(scalar_);
   for (int c = 0; c < num_components();) {
     // Components of one value that follow each other are one fill.

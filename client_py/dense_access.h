@@ -7,11 +7,13 @@
 #define KILN_CLIENT_PY_DENSE_ACCESS_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "client_py/strided_copy.h"
 #include "lang/layout.h"
 #include "lang/type.h"
+#include "lang/word_codec.h"
 
 namespace kiln {
 
@@ -39,8 +41,34 @@ class DenseAccess {
   uint8_t* Address(const int64_t* indices, int component) const {
     const Component& at = components_[component];
     uint8_t* address = at.data;
-    for (size_t a = 0; a < axes_.size(); ++a) address += AxisOffset(axes_[a], indices[a], at.base);
+    for (size_t a = 0; a < axes_.size(); ++a) {
+      address += AxisOffset(axes_[a], indices[a] / axes_[a].cells, at.base);
+    }
     return address;
+  }
+
+  // Of quantised storages, whose addresses are those of words; null: others.
+  const WordCodec* codec() const { return codec_.get(); }
+  void SetWord(const proto::Word& word);
+  // How many bits further up in its word than in the first cell of a quant array.
+  uint32_t ShiftOf(const int64_t* indices) const {
+    int64_t bits = 0;
+    for (size_t a = 0; a < axes_.size(); ++a) bits += indices[a] % axes_[a].cells * axes_[a].bits;
+    return static_cast<uint32_t>(bits);
+  }
+  // A component in the word at `at` as a scalar in the low bytes; all of them at once.
+  uint64_t ReadNumber(const uint8_t* at, const int64_t* indices, int component) const;
+  void WriteNumber(uint8_t* at, const int64_t* indices, int component, uint64_t value) const;
+  void WriteNumbers(uint8_t* at, const int64_t* indices, const uint64_t* values) const;
+  // Calls visit(indices, number of the first scalar in C order) for each element.
+  template <typename Visit>
+  void ForEachElement(const Visit& visit) const {
+    int64_t indices[kMaxIndices] = {};
+    const int64_t count = num_elements();
+    for (int64_t element = 0; element < count; ++element) {
+      visit(static_cast<const int64_t*>(indices), element * num_components());
+      for (int a = ndim(); a-- > 0 && ++indices[a] == axes_[a].extent;) indices[a] = 0;
+    }
   }
 
   // One digit per axis: addresses are linear in the indices.
@@ -71,6 +99,9 @@ class DenseAccess {
     int64_t extent = 1;
     int64_t offset = 0;
     std::vector<Digit> digits;  // innermost first
+    // Quant arrays: how many cells of the axis a word holds, and bits from one to the next.
+    int64_t cells = 1;
+    int64_t bits = 0;
   };
   struct Component {
     uint8_t* data;
@@ -100,6 +131,7 @@ class DenseAccess {
   Scalar scalar_ = proto::SCALAR_NONE;
   std::vector<Axis> axes_;
   std::vector<Component> components_;
+  std::shared_ptr<const WordCodec> codec_;
 };
 
 }  // namespace kiln

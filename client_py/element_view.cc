@@ -53,7 +53,7 @@ int ComponentOf(const FieldStorage& storage, PyObject* index) {
 }
 
 // The address of a component; null when `index` is not for us, or with an error.
-uint8_t* Locate(PyObject* self, PyObject* index, CellAccess access) {
+uint8_t* Locate(PyObject* self, PyObject* index, CellAccess access, int* number) {
   FieldObject* field = FieldOf(self);
   if (field == nullptr) {
     PyErr_SetString(PyExc_TypeError, "a view is made by subscripting a field");
@@ -62,12 +62,16 @@ uint8_t* Locate(PyObject* self, PyObject* index, CellAccess access) {
   if (!field->storage->memory->alive && !EnsureBound(field)) return nullptr;
   const int component = ComponentOf(*field->storage, index);
   if (component < 0) return nullptr;
+  *number = component;
   return ComponentAddress(field, reinterpret_cast<ViewObject*>(self)->indices, component, access);
 }
 
 PyObject* ViewSubscript(PyObject* self, PyObject* index) {
-  const uint8_t* address = Locate(self, index, CellAccess::kRead);
-  if (address != nullptr) return LoadScalar(FieldOf(self)->scalar, address);
+  int component;
+  const uint8_t* address = Locate(self, index, CellAccess::kRead, &component);
+  if (address != nullptr) {
+    return LoadAt(FieldOf(self), reinterpret_cast<ViewObject*>(self)->indices, component, address);
+  }
   if (PyErr_Occurred() != nullptr) return nullptr;
   return PyObject_CallMethod(self, "_get_items", "(O)", index);
 }
@@ -78,7 +82,8 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     return -1;
   }
   // What is refused makes nothing active: that waits until the value is converted.
-  uint8_t* found = Locate(self, index, CellAccess::kRead);
+  int component;
+  uint8_t* found = Locate(self, index, CellAccess::kRead, &component);
   if (found == nullptr) {
     if (PyErr_Occurred() != nullptr) return -1;
     PyObject* done = PyObject_CallMethod(self, "_set_items", "OO", index, value);
@@ -86,7 +91,7 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     return done == nullptr ? -1 : 0;
   }
   FieldObject* field = FieldOf(self);
-  uint64_t scalar;
+  uint64_t scalar = 0;
   if (StoreScalar(value, field->scalar, Fit::kWrap, &scalar) != Conversion::kOk) {
     PyObject* done =
         PyObject_CallMethod(reinterpret_cast<PyObject*>(field), "_value_error", "(O)", value);
@@ -94,9 +99,11 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     return -1;
   }
   uint8_t* address = found;
-  if (field->storage->in_trees != nullptr) address = Locate(self, index, CellAccess::kWrite);
+  if (field->storage->in_trees != nullptr) {
+    address = Locate(self, index, CellAccess::kWrite, &component);
+  }
   if (address == nullptr) return -1;
-  std::memcpy(address, &scalar, ScalarBytes(field->scalar));
+  StoreAt(field, reinterpret_cast<ViewObject*>(self)->indices, component, address, scalar);
   return 0;
 }
 

@@ -123,7 +123,7 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
   if (!ReadKey(field, key, indices)) return nullptr;
   if (field->is_scalar) {
     const uint8_t* address = ElementAddress(field, indices, CellAccess::kRead);
-    return address == nullptr ? nullptr : LoadScalar(field->scalar, address);
+    return address == nullptr ? nullptr : LoadAt(field, indices, 0, address);
   }
   static PyObject* const name = PyUnicode_InternFromString("_get_element");
   PyObject* tuple = KeyTuple(key);
@@ -153,7 +153,7 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
            static_cast<size_t>(PySequence_Fast_GET_SIZE(object)) == size;
   };
   if (!is_row(value, rows) || rows * columns > 64) return false;
-  uint64_t scalars[64];
+  uint64_t scalars[64] = {};
   for (size_t i = 0; i < rows; ++i) {
     PyObject* row = PySequence_Fast_GET_ITEM(value, i);
     if (storage.element_shape.size() > 1 && !is_row(row, columns)) return false;
@@ -164,6 +164,12 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
         return false;
       }
     }
+  }
+  if (field->is_quantised) {
+    uint8_t* word = ComponentAddress(field, indices, 0, CellAccess::kWrite);
+    if (word == nullptr) return false;
+    storage.access.WriteNumbers(word, indices, scalars);
+    return true;
   }
   for (size_t c = 0; c < rows * columns; ++c) {
     uint8_t* address = ComponentAddress(field, indices, static_cast<int>(c), CellAccess::kWrite);
@@ -185,14 +191,14 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
   if (!ReadKey(field, key, indices)) return -1;
   if (field->is_scalar) {
     // Converted aside: a failed conversion leaves the element as it was.
-    uint64_t scalar;
+    uint64_t scalar = 0;
     if (StoreScalar(value, field->scalar, Fit::kWrap, &scalar) != Conversion::kOk) {
       RaiseConversion(field, value);
       return -1;
     }
     uint8_t* address = ElementAddress(field, indices, CellAccess::kWrite);
     if (address == nullptr) return -1;
-    std::memcpy(address, &scalar, ScalarBytes(field->scalar));
+    StoreAt(field, indices, 0, address, scalar);
     return 0;
   }
   if (StoreSequence(field, indices, value)) return 0;
@@ -206,9 +212,9 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
 }
 
 // The address of component `component` at `key`; null with a Python error.
-uint8_t* AddressAt(FieldObject* field, PyObject* key, PyObject* component, CellAccess access) {
+uint8_t* AddressAt(FieldObject* field, PyObject* key, PyObject* component, CellAccess access,
+                   int64_t* indices, int* number) {
   if (!IsReady(field)) return nullptr;
-  int64_t indices[kMaxIndices];
   if (!ReadKey(field, key, indices)) return nullptr;
   const Py_ssize_t index = PyNumber_AsSsize_t(component, PyExc_IndexError);
   if (index == -1 && PyErr_Occurred() != nullptr) return nullptr;
@@ -217,7 +223,8 @@ uint8_t* AddressAt(FieldObject* field, PyObject* key, PyObject* component, CellA
                  field->storage->access.num_components());
     return nullptr;
   }
-  return ComponentAddress(field, indices, static_cast<int>(index), access);
+  *number = static_cast<int>(index);
+  return ComponentAddress(field, indices, *number, access);
 }
 
 bool CheckCount(Py_ssize_t count, Py_ssize_t expected) {
@@ -229,22 +236,27 @@ bool CheckCount(Py_ssize_t count, Py_ssize_t expected) {
 PyObject* FieldRead(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!CheckCount(count, 2)) return nullptr;
-  const uint8_t* address = AddressAt(field, args[0], args[1], CellAccess::kRead);
-  return address == nullptr ? nullptr : LoadScalar(field->scalar, address);
+  int64_t indices[kMaxIndices];
+  int component;
+  const uint8_t* address =
+      AddressAt(field, args[0], args[1], CellAccess::kRead, indices, &component);
+  return address == nullptr ? nullptr : LoadAt(field, indices, component, address);
 }
 
 PyObject* FieldWrite(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!CheckCount(count, 3)) return nullptr;
-  uint64_t scalar;  // converted first: what is refused makes nothing active
+  uint64_t scalar = 0;  // converted first: what is refused makes nothing active
   if (!IsReady(field)) return nullptr;
   if (StoreScalar(args[2], field->scalar, Fit::kWrap, &scalar) != Conversion::kOk) {
     RaiseConversion(field, args[2]);
     return nullptr;
   }
-  uint8_t* address = AddressAt(field, args[0], args[1], CellAccess::kWrite);
+  int64_t indices[kMaxIndices];
+  int component;
+  uint8_t* address = AddressAt(field, args[0], args[1], CellAccess::kWrite, indices, &component);
   if (address == nullptr) return nullptr;
-  std::memcpy(address, &scalar, ScalarBytes(field->scalar));
+  StoreAt(field, indices, component, address, scalar);
   Py_RETURN_NONE;
 }
 
@@ -259,7 +271,7 @@ PyObject* FieldReadAll(PyObject* self, PyObject* key) {
   if (list == nullptr) return nullptr;
   for (int c = 0; c < components; ++c) {
     const uint8_t* address = ComponentAddress(field, indices, c, CellAccess::kRead);
-    PyObject* number = address == nullptr ? nullptr : LoadScalar(field->scalar, address);
+    PyObject* number = address == nullptr ? nullptr : LoadAt(field, indices, c, address);
     if (number == nullptr) {
       Py_DECREF(list);
       return nullptr;
@@ -282,6 +294,7 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   field->ndim = access.ndim();
   field->scalar = access.scalar();
   field->is_scalar = storage->element_shape.empty();
+  field->is_quantised = access.codec() != nullptr;
   field->is_linear = storage->in_trees == nullptr && access.IsLinear();
   field->data = access.ComponentData(0);
   for (int a = 0; a < field->ndim; ++a) {
@@ -400,7 +413,7 @@ PyObject* FieldFill(PyObject* self, PyObject* values) {
     Py_DECREF(items);
     return nullptr;
   }
-  std::vector<uint64_t> scalars(count);
+  std::vector<uint64_t> scalars(count, 0);
   for (Py_ssize_t c = 0; c < count; ++c) {
     PyObject* item = PySequence_Fast_GET_ITEM(items, c);
     if (StoreScalar(item, field->scalar, Fit::kWrap, &scalars[c]) != Conversion::kOk) {
@@ -475,6 +488,22 @@ PyMappingMethods field_mapping = {nullptr, FieldSubscript, FieldAssign};
 }  // namespace
 
 PyTypeObject FieldBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+PyObject* LoadAt(const FieldObject* field, const int64_t* indices, int component,
+                 const uint8_t* address) {
+  if (!field->is_quantised) return LoadScalar(field->scalar, address);
+  const uint64_t number = field->storage->access.ReadNumber(address, indices, component);
+  return LoadScalar(field->scalar, &number);
+}
+
+void StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
+             uint64_t scalar) {
+  if (field->is_quantised) {
+    field->storage->access.WriteNumber(address, indices, component, scalar);
+  } else {
+    std::memcpy(address, &scalar, ScalarBytes(field->scalar));
+  }
+}
 
 uint8_t* AddressInTrees(FieldObject* field, const int64_t* indices, int component,
                         CellAccess access) {

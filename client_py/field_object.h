@@ -19,6 +19,7 @@ struct FieldObject {
   int ndim;
   Scalar scalar;
   bool is_scalar;  // elements are scalars
+  bool is_quantised;
   // One digit per axis, all dense: address = data + sum of index * stride.
   bool is_linear;
   int64_t extent[kMaxIndices];
@@ -41,6 +42,13 @@ inline uint8_t* ComponentAddress(FieldObject* field, const int64_t* indices, int
   if (storage.in_trees != nullptr) return AddressInTrees(field, indices, component, access);
   return storage.access.Address(indices, component);
 }
+
+// The component at an address that ComponentAddress gave for the same indices.
+PyObject* LoadAt(const FieldObject* field, const int64_t* indices, int component,
+                 const uint8_t* address);
+// `scalar` as StoreScalar makes it.
+void StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
+             uint64_t scalar);
 
 inline bool IsField(PyObject* object) { return PyObject_TypeCheck(object, &FieldBaseType); }
 

@@ -23,11 +23,12 @@ std::pair<int, uint64_t> CellOf(const TreeLayout& layout, int place) {
 }  // namespace
 
 TreeAccess::TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<int32_t> axes,
-                       std::vector<Component> components)
+                       std::vector<Component> components, DenseAccess elements)
     : scalar_(scalar),
       shape_(std::move(shape)),
       axes_(std::move(axes)),
-      components_(std::move(components)) {
+      components_(std::move(components)),
+      elements_(std::move(elements)) {
   int64_t stride = 1;
   for (size_t i = shape_.size(); i-- > 0;) {
     if (axes_[i] >= 0) stride_of_axis_[axes_[i]] = stride;
@@ -67,11 +68,44 @@ void TreeAccess::ForEachRun(const Component& component, const Visit& visit) cons
   });
 }
 
+template <typename Visit>
+absl::Status TreeAccess::ForEachWord(CellAccess access, const Visit& visit) const {
+  absl::Status status;
+  elements_.ForEachElement([&](const int64_t* indices, int64_t first) {
+    if (!status.ok()) return;
+    const absl::StatusOr<uint8_t*> word = Locate(indices, 0, access);
+    status = word.status();
+    if (word.ok() && *word != nullptr) visit(*word, indices, first);
+  });
+  return status;
+}
+
+absl::Status TreeAccess::WriteWords(CellAccess access, const void* array) const {
+  const size_t size = ScalarBytes(scalar_);
+  std::vector<uint64_t> values(components_.size());
+  return ForEachWord(access, [&](uint8_t* word, const int64_t* indices, int64_t first) {
+    for (size_t c = 0; c < values.size(); ++c) {
+      std::memcpy(&values[c], static_cast<const uint8_t*>(array) + (first + c) * size, size);
+    }
+    elements_.WriteNumbers(word, indices, values.data());
+  });
+}
+
 void TreeAccess::CopyTo(void* array) const {
   const size_t size = ScalarBytes(scalar_);
   const size_t element = size * components_.size();
   std::memset(array, 0, element * num_elements());
   auto* to = static_cast<uint8_t*>(array);
+  if (elements_.codec() != nullptr) {
+    // What is not active reads as zeros, and there is no failing at that.
+    (void)ForEachWord(CellAccess::kRead, [&](uint8_t* word, const int64_t* indices, int64_t first) {
+      for (size_t c = 0; c < components_.size(); ++c) {
+        const uint64_t value = elements_.ReadNumber(word, indices, static_cast<int>(c));
+        std::memcpy(to + (first + c) * size, &value, size);
+      }
+    });
+    return;
+  }
   for (const Component& component : components_) {
     if (component.tree == nullptr) {
       std::vector<uint8_t> packed(size * num_elements());
@@ -93,6 +127,10 @@ void TreeAccess::CopyTo(void* array) const {
 }
 
 void TreeAccess::CopyFrom(const void* array) const {
+  if (elements_.codec() != nullptr) {
+    (void)WriteWords(CellAccess::kFind, array);
+    return;
+  }
   const size_t size = ScalarBytes(scalar_);
   const size_t element = size * components_.size();
   const auto* from = static_cast<const uint8_t*>(array);
@@ -117,6 +155,7 @@ void TreeAccess::CopyFrom(const void* array) const {
 }
 
 absl::Status TreeAccess::WriteAll(const void* array) const {
+  if (elements_.codec() != nullptr) return WriteWords(CellAccess::kWrite, array);
   const size_t size = ScalarBytes(scalar_);
   const auto* from = static_cast<const uint8_t*>(array);
   std::vector<int64_t> indices(shape_.size(), 0);
@@ -135,6 +174,12 @@ absl::Status TreeAccess::WriteAll(const void* array) const {
 }
 
 void TreeAccess::Fill(const uint64_t* values) const {
+  if (elements_.codec() != nullptr) {
+    (void)ForEachWord(CellAccess::kFind, [&](uint8_t* word, const int64_t* indices, int64_t) {
+      elements_.WriteNumbers(word, indices, values);
+    });
+    return;
+  }
   const size_t size = ScalarBytes(scalar_);
   for (const Component& component : components_) {
     if (component.tree == nullptr) {

@@ -24,9 +24,10 @@ class TreeAccess {
     DenseAccess dense;     // of this component alone
   };
 
-  // `axes`: the physical axis of each index, -1 for none.
+  // `axes`: the physical axis of each index, -1 for none. `elements` knows the indices and,
+  // of quantised fields, the words.
   TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<int32_t> axes,
-             std::vector<Component> components);
+             std::vector<Component> components, DenseAccess elements);
 
   // The address of a component of the element at `indices`, which count from zero and are
   // in range. Reads of what is not active see zeroes; writes make it active, or fail with
@@ -50,11 +51,16 @@ class TreeAccess {
   template <typename Visit>
   void ForEachRun(const Component& component, const Visit& visit) const;
   int64_t num_elements() const;
+  // Of quantised fields, element by element: visit(word, indices, number of its first scalar).
+  template <typename Visit>
+  absl::Status ForEachWord(CellAccess access, const Visit& visit) const;
+  absl::Status WriteWords(CellAccess access, const void* array) const;
 
   Scalar scalar_;
   std::vector<int64_t> shape_;
   std::vector<int32_t> axes_;
   std::vector<Component> components_;
+  DenseAccess elements_;
   int64_t stride_of_axis_[kMaxIndices] = {};  // elements of the array per physical axis
 };
 

@@ -22,9 +22,19 @@ bool IsSparse(proto::SNodeKind kind) {
          kind == proto::SNODE_DYNAMIC;
 }
 
+void SetQuant(const TreeObject::QuantTuple& given, proto::QuantType* quant) {
+  const auto& [kind, bits, is_signed, scale, exponent_bits] = given;
+  quant->set_kind(static_cast<proto::QuantType::Kind>(kind));
+  quant->set_bits(bits);
+  quant->set_is_signed(is_signed);
+  quant->set_scale(scale);
+  quant->set_exponent_bits(exponent_bits);
+}
+
 proto::Tree MakeTree(const std::vector<TreeObject::NodeTuple>& nodes) {
   proto::Tree tree;
-  for (const auto& [kind, axes, parent, scalar, chunk_size, virtual_axes, offset] : nodes) {
+  for (const auto& [kind, axes, parent, scalar, chunk_size, virtual_axes, offset, word_bits, quant,
+                    exponent] : nodes) {
     const uint32_t index = tree.nodes_size();
     proto::SNode* node = tree.add_nodes();
     node->set_kind(static_cast<proto::SNodeKind>(kind));
@@ -35,6 +45,9 @@ proto::Tree MakeTree(const std::vector<TreeObject::NodeTuple>& nodes) {
     }
     if (scalar != 0) node->mutable_type()->set_scalar(static_cast<Scalar>(scalar));
     node->set_chunk_size(chunk_size);
+    node->set_physical_bits(word_bits);
+    if (std::get<0>(quant) != 0) SetQuant(quant, node->mutable_type()->mutable_quant());
+    node->set_exponent(exponent);
     for (int physical : virtual_axes) node->add_virtual_to_physical(physical);
     for (int64_t first : offset) node->add_index_offset(first);
     if (index > 0) {
@@ -131,9 +144,11 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
   storage->access =
       DenseAccess::OfShape(element.scalar(), static_cast<int>(places.size()), storage->shape,
                            {form.index_offset().begin(), form.index_offset().end()});
-  storage->in_trees = std::make_shared<TreeAccess>(
-      element.scalar(), storage->shape,
-      std::vector<int32_t>(form.axes().begin(), form.axes().end()), std::move(components));
+  if (described.has_word()) storage->access.SetWord(described.word());
+  storage->in_trees =
+      std::make_shared<TreeAccess>(element.scalar(), storage->shape,
+                                   std::vector<int32_t>(form.axes().begin(), form.axes().end()),
+                                   std::move(components), storage->access);
   return storage;
 }
 

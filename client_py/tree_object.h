@@ -20,9 +20,13 @@ namespace kiln {
 
 class TreeObject {
  public:
-  // (kind, [(axis, extent)…], parent, scalar, chunk_size, virtual_to_physical, index_offset)
-  using NodeTuple = std::tuple<int, std::vector<std::pair<uint32_t, uint64_t>>, int, int, uint32_t,
-                               std::vector<int>, std::vector<int64_t>>;
+  // (kind, bits, is_signed, scale, exponent_bits), as in proto QuantType; kind 0: none.
+  using QuantTuple = std::tuple<int, uint32_t, bool, double, uint32_t>;
+  // (kind, [(axis, extent)…], parent, scalar, chunk_size, virtual_to_physical, index_offset,
+  //  bits of the word, quantised type, exponent as in proto SNode)
+  using NodeTuple =
+      std::tuple<int, std::vector<std::pair<uint32_t, uint64_t>>, int, int, uint32_t,
+                 std::vector<int>, std::vector<int64_t>, uint32_t, QuantTuple, uint32_t>;
 
   explicit TreeObject(const std::vector<NodeTuple>& nodes);
 

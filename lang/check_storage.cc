@@ -26,10 +26,7 @@ absl::StatusOr<uint64_t> CheckElement(const proto::Type& element) {
     elements *= extent;
     if (extent == 0 || elements > kMaxTensorElements) return Bad("element of absurd shape");
   }
-  if (!proto::QuantType::Kind_IsValid(element.quant().kind()) || element.quant().bits() > 64 ||
-      element.quant().exponent_bits() > 16) {
-    return Bad("element of an unknown quantised type");
-  }
+  if (element.has_quant()) return Bad("element of a quantised type: its word says so");
   return elements;
 }
 
@@ -86,9 +83,9 @@ uint64_t CellBytes(const proto::DenseStorage& dense, uint32_t base) {
 
 absl::Status CheckComponents(const proto::Storage& storage, uint64_t elements) {
   const proto::DenseStorage& dense = storage.dense();
-  const bool quant = storage.element().has_quant();
-  const uint64_t bits = quant ? std::max(storage.element().quant().bits(), 1u)
-                              : static_cast<uint64_t>(8 * ScalarBytes(storage.element().scalar()));
+  const uint64_t bits = storage.has_word()
+                            ? storage.word().bits()
+                            : static_cast<uint64_t>(8 * ScalarBytes(storage.element().scalar()));
   if (static_cast<uint64_t>(dense.components_size()) != elements) {
     return Bad(dense.components_size(), " components for an element of ", elements, " scalars");
   }
@@ -102,12 +99,9 @@ absl::Status CheckComponents(const proto::Storage& storage, uint64_t elements) {
       return Bad("component ", i, ": base ", component.base());
     }
     const uint64_t cell = CellBytes(dense, component.base());
-    if ((!quant && component.bit_offset() % 8 != 0) || component.bit_offset() > 8 * kMaxBytes ||
+    if (component.bit_offset() % 8 != 0 || component.bit_offset() > 8 * kMaxBytes ||
         (cell != 0 && component.bit_offset() + bits > 8 * cell)) {
       return Bad("component ", i, ": offset of ", component.bit_offset(), " bits");
-    }
-    if (component.shared_exponent() > elements) {
-      return Bad("component ", i, ": shared exponent ", component.shared_exponent());
     }
   }
   return absl::OkStatus();
@@ -131,6 +125,7 @@ absl::Status CheckDense(const proto::Storage& storage, uint64_t elements) {
 
 absl::Status CheckStorage(const proto::Storage& storage, const TreeParts& trees) {
   ASSIGN_OR_RETURN(const uint64_t elements, CheckElement(storage.element()));
+  if (storage.has_word()) RETURN_IF_ERROR(CheckWord(storage, elements));
   switch (storage.form_case()) {
     case proto::Storage::kDense:
       return CheckDense(storage, elements);
@@ -138,7 +133,7 @@ absl::Status CheckStorage(const proto::Storage& storage, const TreeParts& trees)
       return CheckTreeStorage(storage, elements, trees);
     case proto::Storage::kNdarray:
       if (storage.element().scalar() == proto::SCALAR_NONE) return Bad("ndarray of no type");
-      if (storage.element().has_quant()) return Bad("ndarray of quantised numbers");
+      if (storage.has_word()) return Bad("ndarray of quantised numbers");
       if (storage.ndarray().ndim() > kMaxIndices) return Bad(storage.ndarray().ndim(), " indices");
       if (!proto::Boundary_IsValid(storage.ndarray().boundary())) return Bad("unknown boundary");
       return absl::OkStatus();

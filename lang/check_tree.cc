@@ -139,7 +139,9 @@ absl::Status CheckTreeStorage(const proto::Storage& storage, uint64_t elements,
   if (tree.components_size() > 0 && storage.element().scalar() == proto::SCALAR_NONE) {
     return Bad("components of no type");
   }
-  const auto bits = static_cast<uint64_t>(8 * ScalarBytes(storage.element().scalar()));
+  const uint64_t bits = storage.has_word()
+                            ? storage.word().bits()
+                            : static_cast<uint64_t>(8 * ScalarBytes(storage.element().scalar()));
   for (int i = 0; i < tree.components_size(); ++i) {
     const absl::Status status = CheckComponent(trees, tree.components(i), bits);
     if (!status.ok()) return Bad("component ", i, ": ", status.message());

@@ -16,9 +16,13 @@ struct Chain {
   std::vector<proto::Digit> digits;
 };
 
+bool IsWord(proto::SNodeKind kind) {
+  return kind == proto::SNODE_BIT_STRUCT || kind == proto::SNODE_QUANT_ARRAY;
+}
+
 int CellOwner(const TreeLayout& layout, int place) {
   int node = layout[place].parent;
-  while (layout.tree().nodes(node).kind() == proto::SNODE_BIT_STRUCT) node = layout[node].parent;
+  while (IsWord(layout.tree().nodes(node).kind())) node = layout[node].parent;
   return node;
 }
 
@@ -89,6 +93,35 @@ bool SameStrides(const Chain& a, const Chain& b) {
 
 }  // namespace
 
+proto::Word TreeLayout::DescribeWord(const std::vector<int>& places,
+                                     const std::vector<int>& inverse_axes) const {
+  proto::Word word;
+  const int parent = nodes_[places[0]].parent;
+  const proto::SNode& container = tree_.nodes(parent);
+  word.set_bits(container.physical_bits());
+  const auto describe = [&](int place, proto::QuantNumber* number) {
+    *number->mutable_quant() = tree_.nodes(place).type().quant();
+    number->set_bit_offset(nodes_[place].bit_offset);
+    number->set_exponent_offset(nodes_[place].exponent_offset);
+    number->set_shared_exponent(tree_.nodes(place).exponent() > 0);
+  };
+  for (const int place : places) describe(place, word.add_components());
+  for (const uint32_t sibling : container.children()) {
+    const uint32_t exponent = tree_.nodes(static_cast<int>(sibling)).exponent();
+    const bool shares = exponent > 0 && std::any_of(places.begin(), places.end(), [&](int place) {
+                          return tree_.nodes(place).exponent() == exponent;
+                        });
+    if (shares) describe(static_cast<int>(sibling), word.add_sharers());
+  }
+  for (const NodeLayout::Level& level : nodes_[parent].levels) {
+    proto::Digit* digit = word.add_digits();
+    digit->set_axis(static_cast<uint32_t>(inverse_axes[level.axis]));
+    digit->set_extent(level.extent);
+    digit->set_stride(level.multiplier * word.components(0).quant().bits());
+  }
+  return word;
+}
+
 absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vector<int>& places,
                                                                  const proto::Type& element) const {
   uint64_t elements = 1;
@@ -123,12 +156,12 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
       chains.push_back(std::move(made));
       first_bit.push_back(~uint64_t{0});
     }
-    uint64_t bit = nodes_[place].bit_offset;
+    uint64_t bit = 0;
     for (int node = place; node != cell; node = nodes_[node].parent) {
       bit += 8 * nodes_[node].offset;
     }
     components.emplace_back(base, bit);
-    first_bit[base] = std::min(first_bit[base], bit / 8 * 8);
+    first_bit[base] = std::min(first_bit[base], bit);
   }
   MergeDigits(&chains);
 
@@ -153,13 +186,20 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
     proto::Component* component = dense->add_components();
     component->set_base(base);
     component->set_bit_offset(bit - first_bit[base]);
-    if (const uint32_t exponent = tree_.nodes(places[i]).exponent(); exponent > 0) {
-      const auto at = std::find(places.begin(), places.end(), static_cast<int>(exponent - 1));
-      if (at == places.end()) {
-        return absl::InvalidArgumentError("a shared exponent must be among the components");
+  }
+  if (tree_.nodes(places[0]).type().has_quant()) {
+    for (const int place : places) {
+      if (nodes_[place].parent != nodes_[places[0]].parent) {
+        return absl::InvalidArgumentError("components of one quantised field lie in several words");
       }
-      component->set_shared_exponent(static_cast<uint32_t>(at - places.begin()) + 1);
     }
+    for (const NodeLayout::Level& level : nodes_[nodes_[places[0]].parent].levels) {
+      if (index_of_axis[level.axis] < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("axis ", level.axis, " of the quant array has no index in the field"));
+      }
+    }
+    *field.storage.mutable_word() = DescribeWord(places, index_of_axis);
   }
   const auto& offsets = tree_.nodes(places[0]).index_offset();
   if (std::any_of(offsets.begin(), offsets.end(), [](int64_t o) { return o != 0; })) {

@@ -37,8 +37,6 @@ bool IsPacked(proto::SNodeKind kind) {
   return kind == proto::SNODE_BIT_STRUCT || kind == proto::SNODE_QUANT_ARRAY;
 }
 
-uint32_t QuantBits(const proto::Type& type) { return type.quant().bits(); }
-
 // Lays out one tree, depth first; makes what TreeLayout holds.
 class Maker {
  public:
@@ -165,22 +163,52 @@ class Maker {
     return absl::OkStatus();
   }
 
+  // Takes the next bits of the word for one place; a float's exponent comes before its digits.
+  absl::Status TakeBits(int word, int place, uint64_t* bits) {
+    const proto::SNode& s = node(place);
+    const proto::QuantType& quant = s.type().quant();
+    RETURN_IF_ERROR(CheckQuant(place, quant));
+    NodeLayout& layout = nodes_[place];
+    const int first = static_cast<int>(s.exponent()) - 1;
+    if (quant.kind() != proto::QuantType::QUANT_FLOAT) {
+      if (first >= 0) return Bad(place, "shares an exponent but has none");
+    } else if (first < 0 || first == place) {
+      layout.exponent_offset = static_cast<uint32_t>(*bits);
+      *bits += quant.exponent_bits();
+    } else {
+      if (nodes_[first].parent != word || first > place || node(first).exponent() != s.exponent() ||
+          node(first).type().quant().exponent_bits() != quant.exponent_bits()) {
+        return Bad(place, "shares an exponent with SNode ", first, ", which has none like it");
+      }
+      layout.exponent_offset = nodes_[first].exponent_offset;
+    }
+    layout.bit_offset = static_cast<uint32_t>(*bits);
+    *bits += quant.bits() * nodes_[word].num_cells;
+    if (*bits <= node(word).physical_bits()) return absl::OkStatus();
+    return Bad(word, "its places do not fit into ", node(word).physical_bits(), " bits");
+  }
+
+  static absl::Status CheckQuant(int place, const proto::QuantType& quant) {
+    if (quant.bits() == 0 || quant.bits() > 64) return Bad(place, quant.bits(), " bits wide");
+    if (quant.kind() != proto::QuantType::QUANT_FLOAT) return absl::OkStatus();
+    if (quant.exponent_bits() == 0 || quant.exponent_bits() > 8) {
+      return Bad(place, "exponent of ", quant.exponent_bits(), " bits");
+    }
+    return absl::OkStatus();
+  }
+
   // One scalar word that holds all its places.
   absl::Status LayOutWord(int n) {
     NodeLayout& layout = nodes_[n];
     const proto::SNode& s = node(n);
+    if (s.kind() == proto::SNODE_QUANT_ARRAY &&
+        (s.children_size() != 1 || node(static_cast<int>(s.children(0))).type().quant().kind() ==
+                                       proto::QuantType::QUANT_FLOAT)) {
+      return Bad(n, "a quant array holds one place, of integers or fixed-point numbers");
+    }
     uint64_t bits = 0;
     for (const uint32_t c : s.children()) {
-      const uint64_t width = QuantBits(node(static_cast<int>(c)).type());
-      if (width == 0 || width > 64) return Bad(static_cast<int>(c), width, " bits wide");
-      nodes_[c].bit_offset = static_cast<uint32_t>(bits);
-      bits += width * (s.kind() == proto::SNODE_QUANT_ARRAY ? layout.num_cells : 1);
-      if (bits > s.physical_bits()) {
-        return Bad(n, "its places do not fit into ", s.physical_bits(), " bits");
-      }
-    }
-    if (s.kind() == proto::SNODE_QUANT_ARRAY && s.children_size() != 1) {
-      return Bad(n, "a quant array holds one place");
+      RETURN_IF_ERROR(TakeBits(n, static_cast<int>(c), &bits));
     }
     layout.container_bytes = layout.cell_bytes = layout.alignment = s.physical_bits() / 8;
     return absl::OkStatus();
@@ -259,6 +287,7 @@ bool TreeLayout::IsAllDense(int node) const {
       case proto::SNODE_ROOT:
       case proto::SNODE_DENSE:
       case proto::SNODE_BIT_STRUCT:
+      case proto::SNODE_QUANT_ARRAY:
       case proto::SNODE_PLACE:
         break;
       default:

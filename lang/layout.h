@@ -8,7 +8,8 @@
 // the cells; pointer is n 8-byte cell pointers, null where inactive; dynamic is a 32-bit
 // length, four bytes of nothing and a pointer: to the chunk where one holds all cells, else
 // to an array of pointers to the chunks; null until they are made. bit_struct and
-// quant_array are one word of `physical_bits`. Axes of one level are linearised
+// quant_array are one word of `physical_bits`: of a float the exponent, then the digits;
+// numbers with a shared exponent follow that of the first. Axes of one level are linearised
 // row-major by axis number. A root's cell starts at 0.
 //
 // Thread safety: a TreeLayout is immutable once made.
@@ -42,7 +43,8 @@ struct NodeLayout {
   uint64_t alignment = 1;        // of the container
   uint64_t offset = 0;           // within the parent's cell
   uint64_t mask_offset = 0;      // bitmasked: of the mask words in the container
-  uint32_t bit_offset = 0;       // place in a bit_struct: of its digits in the word
+  uint32_t bit_offset = 0;       // quantised place: of its digits in the word
+  uint32_t exponent_offset = 0;  // quantised float: of its exponent in the word
   // Extent and index multiplier of each axis this level divides, in axis order.
   struct Level {
     uint32_t axis;
@@ -61,7 +63,7 @@ class TreeLayout {
   const proto::Tree& tree() const { return tree_; }
   const NodeLayout& operator[](int node) const { return nodes_[node]; }
   uint64_t root_bytes() const { return nodes_[0].container_bytes; }
-  // The node and all its ancestors are root, dense, bit_struct or place.
+  // The node and all its ancestors are root, dense, a word of bits or place.
   bool IsAllDense(int node) const;
   // Product of the extents of `axis` (physical) on the path to `node`; 1 if unused.
   uint64_t AxisExtent(int node, uint32_t axis) const;
@@ -82,6 +84,10 @@ class TreeLayout {
   };
   absl::StatusOr<DenseField> DescribeDense(const std::vector<int>& places,
                                            const proto::Type& element) const;
+  // What lies in the words of quantised places, with `inverse_axes` from physical axis to
+  // index of the field (-1: none).
+  proto::Word DescribeWord(const std::vector<int>& places,
+                           const std::vector<int>& inverse_axes) const;
 
   // The whole tree as units state parts of it, by the same node numbers. Places and words
   // stand in it as nodes without geometry, which no storage names: PruneTrees
@@ -113,6 +119,8 @@ absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& p
 // Structure checks of one storage descriptor off the wire: extents, strides and
 // offsets that overflow, axes out of range, components outside the cell.
 absl::Status CheckStorage(const proto::Storage& storage, const TreeParts& trees);
+// What CheckStorage asks of a quantised storage's word. check_word.cc.
+absl::Status CheckWord(const proto::Storage& storage, uint64_t elements);
 // The same of a tree as units state it, and of a storage in such trees. check_tree.cc.
 absl::Status CheckTree(const proto::TreePart& tree);
 absl::Status CheckTreeStorage(const proto::Storage& storage, uint64_t elements,

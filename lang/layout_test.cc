@@ -148,6 +148,14 @@ TEST(TreeLayout, Refuses) {
       {"mapping to axis 12", Root({1}) + Place("F32", "virtual_to_physical: 12")},
       {"mapping twice", Root({1}) + Place("F32", "virtual_to_physical: [1, 1]")},
       {"exponent that is no place", Root({1}) + Place("F32", "exponent: 1")},
+      {"integer that shares an exponent",
+       Root({1}) + Node("BIT_STRUCT", {}, {2}, "physical_bits: 8") + Quant(4, "exponent: 3")},
+      {"float without exponent",
+       Root({1}) + Node("BIT_STRUCT", {}, {2}, "physical_bits: 32") +
+           Node("PLACE", {}, {}, "type { scalar: F32 quant { kind: QUANT_FLOAT bits: 8 } }")},
+      {"two places in a quant array",
+       Root({1}) + Node("QUANT_ARRAY", {{0, 2}}, {2, 3}, "physical_bits: 32") + Quant(4) +
+           Quant(4)},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(Make(c.text).status().code(), absl::StatusCode::kInvalidArgument) << c.what;
@@ -261,9 +269,47 @@ TEST(DescribeDense, PlacesInAWord) {
   const auto field =
       Describe(Root({1}) + Node("DENSE", {{0, 4}}, {2}) +
                    Node("BIT_STRUCT", {}, {3, 4}, "physical_bits: 32") + Quant(11) + Quant(21),
-               {4}, "scalar: I32 quant { kind: QUANT_INT bits: 21 }");
+               {4}, "scalar: I32");
   EXPECT_EQ(Digits(field), "0:0*4 ");
-  EXPECT_EQ(field.base_offsets[0] * 8 + field.storage.dense().components(0).bit_offset(), 11u);
+  EXPECT_EQ(field.base_offsets[0], 0u);
+  EXPECT_EQ(field.storage.dense().components(0).bit_offset(), 0u);
+  EXPECT_EQ(field.storage.word().bits(), 32u);
+  EXPECT_EQ(field.storage.word().components(0).bit_offset(), 11u);
+  EXPECT_EQ(field.storage.word().components(0).quant().bits(), 21u);
+  EXPECT_TRUE(CheckStorage(field.storage, {}).ok());
+}
+
+TEST(DescribeDense, QuantArrayKeepsItsDigitsInTheWord) {
+  const auto field =
+      Describe(Root({1}) + Node("DENSE", {{0, 3}}, {2}) +
+                   Node("QUANT_ARRAY", {{0, 8}}, {3}, "physical_bits: 32") + Quant(4),
+               {3}, "scalar: I32");
+  EXPECT_EQ(Digits(field), "0:0*4 ");
+  EXPECT_EQ(field.outer_extent, 3u);
+  EXPECT_EQ(field.shape, (std::vector<uint64_t>{24}));
+  ASSERT_EQ(field.storage.word().digits_size(), 1);
+  EXPECT_EQ(field.storage.word().digits(0).extent(), 8u);
+  EXPECT_EQ(field.storage.word().digits(0).stride(), 4u);
+  EXPECT_TRUE(CheckStorage(field.storage, {}).ok());
+}
+
+TEST(DescribeDense, SharedExponents) {
+  const auto number = [](int bits, int exponent) {
+    return Node("PLACE", {}, {},
+                absl::StrCat("type { scalar: F32 quant { kind: QUANT_FLOAT is_signed: true bits: ",
+                             bits, " exponent_bits: 5 } } exponent: ", exponent));
+  };
+  const std::string tree = Root({1}) + Node("DENSE", {{0, 4}}, {2}) +
+                           Node("BIT_STRUCT", {}, {3, 4, 5}, "physical_bits: 64") + number(8, 0) +
+                           number(10, 5) + number(12, 5);
+  const auto field = Describe(tree, {5}, "scalar: F32");
+  const proto::Word& word = field.storage.word();
+  EXPECT_EQ(word.components(0).exponent_offset(), 13u);
+  EXPECT_EQ(word.components(0).bit_offset(), 28u);
+  ASSERT_EQ(word.sharers_size(), 2);
+  EXPECT_EQ(word.sharers(0).bit_offset(), 18u);
+  EXPECT_TRUE(CheckStorage(field.storage, {}).ok());
+  EXPECT_EQ(Describe(tree, {3}, "scalar: F32").storage.word().sharers_size(), 0);
 }
 
 TEST(DescribeDense, Refuses) {
@@ -327,7 +373,29 @@ TEST(CheckStorage, RefusesAbsurdDescriptors) {
       f32 + "dense { components { base: 1 } num_bases: 1 }",
       f32 + "dense { components { bit_offset: 3 } num_bases: 1 }",
       f32 + "dense { components { bit_offset: " + huge + " } num_bases: 1 }",
-      f32 + "dense { components { shared_exponent: 2 } num_bases: 1 }",
+      f32 + "word {} dense { components {} num_bases: 1 }",
+      f32 + "word { bits: 32 } dense { components {} num_bases: 1 }",
+      f32 + "word { bits: 32 components {} } dense { components {} num_bases: 1 }",
+      f32 + "word { bits: 32 components { quant { kind: QUANT_INT bits: 4 } } } dense { " + one +
+          "}",
+      f32 + "word { bits: 32 components { quant { kind: QUANT_FIXED bits: 4 } } } dense { " + one +
+          "}",
+      f32 +
+          "word { bits: 32 components { bit_offset: 29 quant { kind: QUANT_FIXED scale: 1 bits: 4 "
+          "} } } dense { " +
+          one + "}",
+      f32 +
+          "word { bits: 32 components { quant { kind: QUANT_FIXED scale: 1 bits: 4 } } "
+          "digits { axis: 1 extent: 2 stride: 4 } } dense { " +
+          one + "}",
+      f32 +
+          "word { bits: 32 components { quant { kind: QUANT_FIXED scale: 1 bits: 4 } } "
+          "digits { extent: 9 stride: 4 } } dense { num_axes: 1 " +
+          one + "}",
+      f32 +
+          "word { bits: 32 components { quant { kind: QUANT_FLOAT bits: 24 exponent_bits: 8 } } } "
+          "dense { " +
+          one + "}",
       f32 + "dense { " + one + "base_strides {} base_strides {} }",
       f32 + "dense { " + one + "base_strides { stride: 4 } }",
       f32 + "ndarray { ndim: 13 }",
@@ -340,6 +408,7 @@ TEST(CheckStorage, RefusesAbsurdDescriptors) {
       "element { scalar: F32 shape: 0 } ndarray {}",
       "element { members {} } ndarray {}",
       "element { scalar: I32 quant { kind: 9 } } ndarray {}",
+      "element { scalar: I32 } word { bits: 8 } ndarray {}",
   };
   for (const std::string& text : cases) {
     EXPECT_EQ(CheckStorage(Parse<proto::Storage>(text), {}).code(),

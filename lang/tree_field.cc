@@ -16,7 +16,7 @@ bool IsWord(proto::SNodeKind kind) {
 // The node whose cell holds a place, and where in it.
 proto::TreeComponent Locate(const TreePlace& at) {
   const TreeLayout& layout = *at.layout;
-  uint64_t bit = layout[at.place].bit_offset;
+  uint64_t bit = 0;
   int node = at.place;
   do {
     bit += 8 * layout[node].offset;
@@ -46,6 +46,25 @@ absl::Status CheckSameIndices(const TreePlace& first, const TreePlace& other) {
   if (!std::equal(offsets.begin(), offsets.end(), others.begin(), others.end())) {
     return absl::InvalidArgumentError("components of one field have other index offsets");
   }
+  return absl::OkStatus();
+}
+
+absl::Status AddWord(const std::vector<TreePlace>& places, const std::vector<int32_t>& axes,
+                     proto::Storage* storage) {
+  std::vector<int> numbers;
+  for (const TreePlace& at : places) {
+    const TreePlace& first = places[0];
+    if (at.layout != first.layout ||
+        (*at.layout)[at.place].parent != (*first.layout)[first.place].parent) {
+      return absl::InvalidArgumentError("components of one quantised field lie in several words");
+    }
+    numbers.push_back(at.place);
+  }
+  std::vector<int> inverse(kMaxIndices, -1);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] >= 0) inverse[static_cast<size_t>(axes[i])] = static_cast<int>(i);
+  }
+  *storage->mutable_word() = places[0].layout->DescribeWord(numbers, inverse);
   return absl::OkStatus();
 }
 
@@ -108,6 +127,9 @@ absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& p
   tree->set_tree(tree->components(0).tree());
   tree->set_node(tree->components(0).node());
   const std::vector<int32_t> axes = first.layout->VirtualAxes(first.place);
+  if (first.layout->tree().nodes(first.place).type().has_quant()) {
+    RETURN_IF_ERROR(AddWord(places, axes, &storage));
+  }
   tree->mutable_axes()->Assign(axes.begin(), axes.end());
   const auto& offsets = first.layout->tree().nodes(first.place).index_offset();
   if (std::any_of(offsets.begin(), offsets.end(), [](int64_t o) { return o != 0; })) {

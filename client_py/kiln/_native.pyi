@@ -196,8 +196,10 @@ class Tree:
 
     def __init__(self, nodes: Sequence[tuple]) -> None:
         """nodes[i] = (kind, [(axis, extent)…], parent, scalar, chunk_size,
-        virtual_to_physical, index_offset); node 0 is the root, parents first,
-        children in placement order. ValueError names what is wrong."""
+        virtual_to_physical, index_offset, bits of the word, quantised type, exponent);
+        node 0 is the root, parents first, children in placement order. A quantised type
+        is (kind, bits, is_signed, scale, exponent_bits), kind 0: none; the exponent is
+        1 + the place that has it. ValueError names what is wrong."""
     def allocate(self, names: Sequence[str] = (), budget: MemoryBudget | None = None) -> None:
         """names: what messages call the nodes. MemoryError naming the size."""
     def destroy(self) -> None: ...  # fields bound to it become stale

@@ -42,6 +42,7 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
     _is_companion = False  # a gradient or dual
     element_members = None
     dtype = None  # of each object its own
+    _component_types = None  # quantised types, where they differ
 
     def __init__(self, dtype, element_shape, name=""):
         self.dtype = dtype
@@ -58,6 +59,20 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
         self._companions = {}
 
     # --- where it lies
+
+    def _quant_type(self, component):
+        """The quantised type of a component; None where it has none."""
+        types = self._component_types
+        dtype = self.dtype if types is None else types[component]
+        return dtype if dtype.__class__ is not ti_types.DType else None
+
+    @property
+    def _memory(self):
+        """What fields that overlap with this one have in common."""
+        place = self._places[0]
+        if place is not None and place._parent._word_bits:
+            return place._parent
+        return getattr(self, "_shares", self)
 
     @property
     def snode(self):
@@ -412,7 +427,7 @@ class ComponentField(ScalarField):
     """One component of a matrix field."""
 
     def __init__(self, whole, number, name):
-        super().__init__(whole.dtype, name)
+        super().__init__(whole._quant_type(number) or whole.dtype, name)
         self._shares = whole
         self._number = number
         self._places = [whole._places[number]]
@@ -541,22 +556,33 @@ def make_matrix_field(
 ):
     if isinstance(dtype, (list, tuple)):
         kinds = {
-            ti_types.cook_dtype(t)
+            ti_types.cook_element(t)
             for row in dtype
             for t in (row if isinstance(row, (list, tuple)) else [row])
         }
-        if len(kinds) != 1:
+        if len(kinds) == 1:
+            dtype = kinds.pop()
+        elif any(kind.__class__ is ti_types.DType for kind in kinds) or (
+            len({kind.scalar for kind in kinds}) != 1
+        ):
             raise say.matrix_fields_with_components_several_types()
-        dtype = kinds.pop()
+    types = None
+    if isinstance(dtype, (list, tuple)):
+        rows = [row if isinstance(row, (list, tuple)) else [row] for row in dtype]
+        types = [kind for row in rows for kind in row]
+        if len(types) != n * m:
+            raise say.types_of_other_number(got=len(types), count=n * m)
+        dtype = types[0]
     dtype = _check_dtype(dtype, needs_grad or needs_dual)
     made = MatrixField(n, m, dtype, ndim, name)
+    made._component_types = types
     _place(made, shape, order, offset, needs_grad, needs_dual, layout)
     return made
 
 
 def _check_dtype(dtype, needs_companion):
     runtime.require_init("create field")
-    dtype = ti_types.cook_dtype(dtype)
+    dtype = ti_types.cook_element(dtype)
     if needs_companion and not dtype.is_float:
         raise say.not_supported_for_field_with_needs_grad(dtype=dtype)
     return dtype
@@ -613,15 +639,4 @@ def _axes_of_order(order, dim):
     return axes
 
 
-class BitpackedFields:
-    """Fields of quantised numbers packed in one word."""
-
-    def __init__(self, max_num_bits):
-        raise say.quantised_fields_are_not_supported_yet()
-
-    def place(self, *args, shared_exponent=False):
-        """Places quantised fields in the word."""
-        raise say.quantised_fields_are_not_supported_yet()
-
-
-__all__ = ["BitpackedFields", "Field", "Layout", "MatrixField", "ScalarField", "field"]
+__all__ = ["Field", "Layout", "MatrixField", "ScalarField", "field"]

@@ -775,7 +775,7 @@ def overlapping(fields):
     """Of pairs (number, field): the numbers of fields that share memory, in groups."""
     groups = {}
     for number, field in fields:
-        groups.setdefault(id(getattr(field, "_shares", field)), []).append(number)
+        groups.setdefault(id(getattr(field, "_memory", field)), []).append(number)
     return [numbers for numbers in groups.values() if len(numbers) > 1]
 
 

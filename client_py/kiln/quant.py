@@ -1,10 +1,131 @@
-"""`ti.types.quant`: numbers of few bits. Not supported yet: the names exist, use is an error."""
+"""`ti.types.quant`: numbers of few bits, which lie in words beside each other.
 
-from .absent import absent_function
+Kernels compute with a type's `compute` type: loads widen, stores keep what fits. Fields of such
+types are placed by ti.BitpackedFields, or below a quant_array.
+"""
 
-int = absent_function("types.quant.int")
-fixed = absent_function("types.quant.fixed")
-float = absent_function("types.quant.float")
+from . import types as ti_types
+from .diagnostics import say
+
+_KINDS = {"int": 1, "fixed": 2, "float": 3}  # numbers of proto QuantType.Kind
+
+
+class QuantType:
+    """A quantised type; made by `int`, `fixed` and `float`, one object for each.
+
+    kind: "int", "fixed" or "float". bits: of the digits, sign included. exponent_bits: of floats.
+    scale: of fixed-point numbers, the value of digit 1. compute: what kernels compute in.
+    """
+
+    def __init__(self, kind, bits, signed, compute, scale=0.0, exponent_bits=0):
+        self.kind = kind
+        self.bits = bits
+        self.is_signed = signed
+        self.compute = compute
+        self.scale = scale
+        self.exponent_bits = exponent_bits
+        self.layout = (_KINDS[kind], bits, signed, scale, exponent_bits)
+        # What is asked of every field's type, of the numbers that programs see.
+        self.scalar = compute.scalar
+        self.is_float = compute.is_float
+        self.is_int = compute.is_int
+        self.numpy_name = compute.numpy_name
+        self.convert = compute.convert
+        self.name = self.to_string()
+
+    def to_string(self):
+        digits = f"q{'i' if self.is_signed else 'u'}{self.bits}"
+        if self.kind == "int":
+            return digits
+        if self.kind == "fixed":
+            return f"qfx(d={digits} c={self.compute} s={self.scale:.6g})"
+        return f"qfl(d={digits} e=qu{self.exponent_bits} c={self.compute})"
+
+    def __repr__(self):
+        return self.name
+
+    def _described(self):
+        return (*self.layout, self.compute)
+
+    # One object for each, also after copying.
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        parts = (self.kind, self.bits, self.is_signed, self.compute)
+        return (_make, (*parts, self.scale, self.exponent_bits))
+
+
+_made = {}
+
+
+def _make(kind, bits, signed, compute, scale=0.0, exponent_bits=0):
+    parts = (kind, bits, signed, compute, scale, exponent_bits)
+    found = _made.get(parts)
+    if found is None:
+        found = _made[parts] = QuantType(*parts)
+    return found
+
+
+def int(bits, signed=True, compute=None):
+    """A type of integers of `bits` bits, 1 to 64, of which stores keep the low ones.
+
+    compute: default ti.i32, or ti.u32 where not `signed`, as the settings have them.
+    """
+    if compute is None:
+        compute = ti_types.DEFAULT_UNSIGNED if not signed else type(0)
+    compute = ti_types.cook_dtype(compute)
+    if compute.is_float:
+        raise say.quantised_integers_in_floats(compute=compute)
+    return _make("int", _bits("bits", bits, 64), bool(signed), compute)
+
+
+def fixed(bits, signed=True, max_value=1.0, compute=None, scale=None):
+    """A type of multiples of `scale`, by default max_value / 2**(bits - 1), or max_value / 2**bits
+    where not `signed`: `bits` bits of digits, 1 to 32, of which stores keep the low ones.
+
+    compute: ti.f32 or ti.f64; by default as the settings have it.
+    """
+    compute = ti_types.cook_dtype(type(0.0) if compute is None else compute)
+    if compute not in (ti_types.f32, ti_types.f64):
+        raise say.fixed_point_computed_in(compute=compute)
+    bits = _bits("bits", bits, 32)
+    if scale is None:
+        scale = max_value / 2 ** (bits - 1 if signed else bits)
+    scale = type(0.0)(scale)
+    if not (scale and abs(scale) < type(0.0)("inf")):
+        raise say.scale_is_no_number(scale=scale)
+    return _make("fixed", bits, bool(signed), compute, scale)
+
+
+def float(exp, frac, signed=True, compute=None):
+    """A type of floats of `exp` bits of exponent, 1 to 8, and `frac` of digits with the sign.
+
+    The leading 1 of the digits is not stored. compute: ti.f32.
+    """
+    compute = ti_types.cook_dtype(type(0.0) if compute is None else compute)
+    if compute is not ti_types.f32:
+        raise say.floats_of_few_bits_computed_in(compute=compute)
+    sign = 1 if signed else 0
+    exp = _bits("exp", exp, 8)
+    frac = _bits("frac", frac, 23 + sign)
+    if frac == sign:
+        raise say.bits_out_of_range(name="frac", least=1 + sign, most=23 + sign, bits=frac)
+    return _make("float", frac, bool(signed), compute, 0.0, exp)
+
+
+def _bits(name, bits, most):
+    try:
+        bits = bits.__index__()
+    except AttributeError:
+        raise say.number_of_bits_is_no_integer(name=name, bits=bits) from None
+    if not 1 <= bits <= most:
+        raise say.bits_out_of_range(name=name, least=1, most=most, bits=bits)
+    return bits
+
 
 __all__ = ["fixed", "float", "int"]
 

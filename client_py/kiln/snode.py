@@ -12,6 +12,7 @@ from .public import Public
 
 # Numbers of proto SNodeKind.
 _ROOT, _DENSE, _POINTER, _BITMASKED, _DYNAMIC, _PLACE = 1, 2, 3, 4, 5, 6
+_BIT_STRUCT, _QUANT_ARRAY = 7, 8
 _SPARSE = (_POINTER, _BITMASKED, _DYNAMIC)
 _NAMES = {
     _ROOT: "root",
@@ -20,7 +21,11 @@ _NAMES = {
     _BITMASKED: "bitmasked",
     _DYNAMIC: "dynamic",
     _PLACE: "place",
+    _BIT_STRUCT: "bit_struct",
+    _QUANT_ARRAY: "quant_array",
 }
+# What a node on the way to a field may be without making it sparse.
+_ALWAYS_ACTIVE = frozenset((_ROOT, _DENSE, _PLACE, _BIT_STRUCT, _QUANT_ARRAY))
 _MAX_AXES = 12
 _MAX_DEPTH = 32  # of levels; kMaxTreeDepth in lang/layout.h, less the place
 _MAX_EXTENT = 2**31 - 1  # of an axis, and cells of a container of a sparse SNode
@@ -62,6 +67,8 @@ class SNode(metaclass=Public):
         self._field = None  # place: the field, and which of its components
         self._component = 0
         self._offset = ()
+        self._word_bits = 0  # of words of quantised numbers
+        self._exponent = None  # place: the first place that uses the shared exponent
         self._index = -1  # in its tree, once materialised
         self._native = None  # what kernels are bound to
         if parent is not None:
@@ -97,12 +104,19 @@ class SNode(metaclass=Public):
         return self._add(_DYNAMIC, axis, dimension, chunk_size)
 
     def quant_array(self, axes, dimensions, max_num_bits):
-        raise say.quant_array_not_supported_yet()
+        """Adds an array of cells along `axes` in one word of `max_num_bits`: 8, 16, 32 or 64. One
+        field of quantised integers or fixed-point numbers can be placed in it."""
+        check_word_bits(max_num_bits)
+        made = self._add(_QUANT_ARRAY, axes, dimensions)
+        made._word_bits = max_num_bits
+        return made
 
     def _add(self, kind, axes, dimensions, chunk_size=0):
         self._builder._check_open()
         if self._kind == _PLACE:
             raise say.nothing_can_added_below_place()
+        if self._word_bits:
+            raise say.only_fields_in_words(kind=_NAMES[self._kind])
         axes = _axis_list(axes)
         if isinstance(dimensions, (list, tuple)):
             dimensions = list(dimensions)
@@ -163,6 +177,10 @@ class SNode(metaclass=Public):
         for arg in args:
             if isinstance(arg, (list, tuple)):
                 self.place(*arg, offset=offset)
+            elif hasattr(arg, "_place_word"):
+                if self._kind == _PLACE or self._word_bits:
+                    raise say.only_fields_in_words(kind=_NAMES[self._kind])
+                arg._place_word(self, offset)
             elif hasattr(arg, "_place_members"):
                 for member in arg._place_members():
                     self.place(member, offset=offset)
@@ -179,9 +197,30 @@ class SNode(metaclass=Public):
         axes = self._path_axes()
         if offset and len(offset) != len(axes):
             raise say.placed_with_offset_of_other_dimensionality(axes=len(axes), got=len(offset))
+        self._check_quantised(field, component)
         node = SNode(self._builder, _PLACE, (), self)
         node._offset = tuple(int(o) for o in offset)
         field._placed(component, node)
+
+    def _check_quantised(self, field, component):
+        """Raises unless what is placed fits what it is placed in, quantised or not."""
+        quant = field._quant_type(component)
+        if quant is None and self._word_bits:
+            raise say.not_quantised_in_word(title=field._title(), kind=_NAMES[self._kind])
+        if quant is not None and not self._word_bits:
+            raise say.quantised_outside_word(title=field._title(), dtype=quant)
+        if self._kind == _QUANT_ARRAY:
+            if quant.kind == "float":
+                raise say.quant_array_of_floats(title=field._title())
+            if self._children:
+                raise say.quant_array_holds_one_field(title=field._title())
+            cells = 1
+            for _, extent in self._levels:
+                cells *= extent
+            if cells * quant.bits > self._word_bits:
+                raise say.word_overflows(
+                    what="quant_array", used=cells * quant.bits, bits=self._word_bits
+                )
 
     def lazy_grad(self):
         """Places the gradient of every field below, beside the field."""
@@ -328,7 +367,7 @@ class SNode(metaclass=Public):
     def _first_sparse(self):
         """The first node on the way here that is not dense, or None."""
         for node in self._path():
-            if node._kind not in (_ROOT, _DENSE, _PLACE):
+            if node._kind not in _ALWAYS_ACTIVE:
                 return node
         return None
 
@@ -460,10 +499,20 @@ class FieldsBuilder(metaclass=Public):
             _live_trees.remove(self)
 
 
+_NO_QUANT = (0, 0, False, 0.0, 0)
+
+
+def check_word_bits(bits):
+    """Raises unless there are words of that many bits."""
+    if bits not in (8, 16, 32, 64):
+        raise say.word_of_other_bits(bits=bits)
+
+
 def _describe(node):
     """The node as _native.Tree takes it."""
     parent = -1 if node._parent is None else node._parent._index
     scalar = node._field.dtype.scalar if node._kind == _PLACE else 0
+    quant = node._field._quant_type(node._component) if node._kind == _PLACE else None
     physical = node._path_axes() if node._kind == _PLACE else []
     return (
         node._kind,
@@ -473,6 +522,9 @@ def _describe(node):
         node._chunk_size,
         physical,
         list(node._offset),
+        node._word_bits,
+        _NO_QUANT if quant is None else quant.layout,
+        0 if node._exponent is None else 1 + node._exponent._index,
     )
 
 

@@ -146,6 +146,11 @@ def cook_dtype(dtype):
     raise say.invalid_data_type(dtype=dtype)
 
 
+def cook_element(dtype):
+    """The same of a field's elements, which may be quantised."""
+    return dtype if hasattr(dtype, "layout") and hasattr(dtype, "compute") else cook_dtype(dtype)
+
+
 class MatrixType:
     """The type of n x m matrices; VectorType for vectors. Calling it makes a value."""
 
@@ -159,7 +164,7 @@ class MatrixType:
 
     @property
     def dtype(self):
-        return None if self._dtype is None else cook_dtype(self._dtype)
+        return None if self._dtype is None else cook_element(self._dtype)
 
     @property
     def shape(self):
@@ -232,11 +237,11 @@ class VectorType(MatrixType):
 
 
 def vector(n=None, dtype=None):
-    return VectorType(n, None if dtype is None else cook_dtype(dtype))
+    return VectorType(n, None if dtype is None else cook_element(dtype))
 
 
 def matrix(n=None, m=None, dtype=None):
-    return MatrixType(n, m, None if dtype is None else cook_dtype(dtype))
+    return MatrixType(n, m, None if dtype is None else cook_element(dtype))
 
 
 def struct(**members):

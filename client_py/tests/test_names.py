@@ -61,12 +61,9 @@ def test_every_module_is_importable_under_the_references_name(run_python):
         lambda ti: ti.aot.export(None),
         lambda ti: ti.graph.GraphBuilder(),
         lambda ti: ti.graph.Arg(ti.graph.ArgKind.SCALAR, "a", ti.i32),
-        lambda ti: ti.types.quant.int(4),
-        lambda ti: ti.types.quant.fixed(4),
         lambda ti: ti.types.texture(2),
         lambda ti: ti.types.rw_texture(2),
         lambda ti: ti.mesh_patch_idx(),
-        lambda ti: ti.BitpackedFields(32),
     ],
 )
 def test_what_is_missing_says_so_at_its_use(use):

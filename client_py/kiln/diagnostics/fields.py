@@ -193,10 +193,73 @@ ROWS = {
         TaichiRuntimeError,
         "The dimensionality of shape and offset must be the same ({axes} != {got})",
     ),
-    "quant_array_not_supported_yet": (TaichiRuntimeError, "quant_array is not supported yet"),
-    "quantised_fields_are_not_supported_yet": (
+    "bitpacked_is_no_field": (
+        TaichiTypeError,
+        "BitpackedFields take fields of quantised types, not {value}",
+    ),
+    "bits_out_of_range": (
         TaichiRuntimeError,
-        "quantised fields are not supported yet",
+        "{name} of a quantised type must be {least} to {most} bits, not {bits}",
+    ),
+    "exponent_shared_by_one": (
+        TaichiSyntaxError,
+        "At least 2 fields need to be placed when shared_exponent=True",
+    ),
+    "fixed_point_computed_in": (
+        TaichiRuntimeError,
+        "fixed-point numbers compute in f32 or f64, not {compute}",
+    ),
+    "floats_of_few_bits_computed_in": (
+        TaichiRuntimeError,
+        "quantised floats compute in f32, not {compute}",
+    ),
+    "not_quantised_in_word": (
+        TaichiRuntimeError,
+        "{title} lies in a {kind}, so its type must be a quantised one",
+    ),
+    "nothing_is_bitpacked": (TaichiRuntimeError, "BitpackedFields without fields are placed"),
+    "number_of_bits_is_no_integer": (
+        TaichiTypeError,
+        "{name} of a quantised type must be a number of bits, not {bits!r}",
+    ),
+    "only_fields_in_words": (TaichiRuntimeError, "a {kind} holds fields alone"),
+    "quant_array_holds_one_field": (
+        TaichiRuntimeError,
+        "a quant_array holds one scalar field, so {title} does not fit",
+    ),
+    "quant_array_of_floats": (
+        TaichiRuntimeError,
+        "a quant_array holds quantised integers or fixed-point numbers; {title} is one of floats",
+    ),
+    "quantised_integers_in_floats": (
+        TaichiRuntimeError,
+        "quantised integers compute in an integer type, not {compute}",
+    ),
+    "quantised_outside_word": (
+        TaichiRuntimeError,
+        "{title} is of the quantised type {dtype}: place it by ti.BitpackedFields or below a"
+        " quant_array",
+    ),
+    "scale_is_no_number": (
+        TaichiRuntimeError,
+        "the scale of fixed-point numbers must be finite and not 0, got {scale}",
+    ),
+    "shared_exponents_differ": (
+        TaichiRuntimeError,
+        "numbers with a shared exponent have exponents of one size: {title} has {got} bits, those"
+        " before {bits}",
+    ),
+    "types_of_other_number": (
+        TaichiRuntimeError,
+        "{got} types for the {count} components of a matrix field",
+    ),
+    "word_of_other_bits": (
+        TaichiRuntimeError,
+        "a word of quantised numbers has 8, 16, 32 or 64 bits, not {bits}",
+    ),
+    "word_overflows": (
+        TaichiRuntimeError,
+        "{what} overflows: {used} bits used out of {bits}",
     ),
     "rescale_index_of_no_field": (
         AssertionError,

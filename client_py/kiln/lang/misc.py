@@ -14,9 +14,12 @@ def get_host_arch_list():
     return [runtime.cpu]
 
 
+_EXTENSIONS = ("assertion", "data64", "quant", "quant_basic")
+
+
 def is_extension_supported(arch, extension):
     """Whether a device has a part of the language that not all have."""
-    return is_arch_supported(arch) and extension.name in ("data64", "assertion")
+    return is_arch_supported(arch) and extension.name in _EXTENSIONS
 
 
 def adaptive_arch_select(arch, enable_fallback):

@@ -3,6 +3,7 @@
 
 #include "llvm/IR/MDBuilder.h"
 #include "server/compiler/codegen/function_emitter.h"
+#include "server/compiler/codegen/scalar_ops.h"
 
 namespace kiln {
 namespace {
@@ -89,17 +90,9 @@ Value* FunctionEmitter::Combine(ir::AtomicKind kind, Value* x, Value* y) {
 }
 
 // x86 has no such instruction: load, combine, exchange if nothing came between.
-Value* FunctionEmitter::CompareExchangeLoop(const Address& address, ir::AtomicKind kind, Value* y) {
-  llvm::Type* type = y->getType();
-  const bool is_bool = type->isIntegerTy(1);
-  llvm::Type* word = is_bool ? b_.getInt8Ty() : b_.getIntNTy(type->getPrimitiveSizeInBits());
+Value* FunctionEmitter::ExchangeLoop(const Address& address, llvm::Type* word,
+                                     llvm::function_ref<Value*(Value*)> combine) {
   const llvm::Align align(word->getIntegerBitWidth() / 8);
-  const auto from_word = [&](Value* v) {
-    return is_bool ? b_.CreateIsNotNull(v) : b_.CreateBitCast(v, type);
-  };
-  const auto to_word = [&](Value* v) {
-    return is_bool ? b_.CreateZExt(v, word) : b_.CreateBitCast(v, word);
-  };
   auto* first = b_.CreateAlignedLoad(word, address.pointer, align);
   first->setAtomic(llvm::AtomicOrdering::Monotonic);
   llvm::BasicBlock* before = b_.GetInsertBlock();
@@ -109,14 +102,45 @@ Value* FunctionEmitter::CompareExchangeLoop(const Address& address, ir::AtomicKi
   b_.SetInsertPoint(retry);
   llvm::PHINode* seen = b_.CreatePHI(word, 2);
   seen->addIncoming(first, before);
-  Value* combined = to_word(Combine(kind, from_word(seen), y));
+  Value* combined = combine(seen);
   Value* exchange =
       b_.CreateAtomicCmpXchg(address.pointer, seen, combined, align,
                              llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
-  seen->addIncoming(b_.CreateExtractValue(exchange, 0), retry);
+  seen->addIncoming(b_.CreateExtractValue(exchange, 0), b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateExtractValue(exchange, 1), done, retry);
   b_.SetInsertPoint(done);
-  return from_word(seen);
+  return seen;
+}
+
+Value* FunctionEmitter::CompareExchangeLoop(const Address& address, ir::AtomicKind kind, Value* y) {
+  llvm::Type* type = y->getType();
+  const bool is_bool = type->isIntegerTy(1);
+  llvm::Type* word = is_bool ? b_.getInt8Ty() : b_.getIntNTy(type->getPrimitiveSizeInBits());
+  const auto from_word = [&](Value* v) {
+    return is_bool ? b_.CreateIsNotNull(v) : b_.CreateBitCast(v, type);
+  };
+  const auto to_word = [&](Value* v) {
+    return is_bool ? b_.CreateZExt(v, word) : b_.CreateBitCast(v, word);
+  };
+  return from_word(ExchangeLoop(
+      address, word, [&](Value* seen) { return to_word(Combine(kind, from_word(seen), y)); }));
+}
+
+// The body is straight code, so that it stands where it is needed: words alone are updated.
+Value* FunctionEmitter::Update(ir::UpdateOp op) {
+  const Address address = AddressFor(op.getAddress(), op);
+  const mlir::Type type = op.getOld().getType();
+  const auto made = [&](Value* old) {
+    mlir::Block& body = op.getBody().front();
+    Map(body.getArgument(0), old);
+    return ValueOf(EmitBlock(body).getValues()[0]);
+  };
+  if (parallel_ && address.memory != kLocal) {
+    return ExchangeLoop(address, LlvmType(type, b_.getContext()), made);
+  }
+  Value* old = Load(address, type);
+  Store(address, made(old));
+  return old;
 }
 
 Value* FunctionEmitter::Atomic(ir::AtomicOp op) {

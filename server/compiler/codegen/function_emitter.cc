@@ -141,6 +141,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
           Map(o, Atomic(o));
         }
       })
+      .Case([&](ir::UpdateOp o) { Map(o, Update(o)); })
       .Case([&](ir::ArgumentOp o) {
         // Those in known slots are loaded once a function.
         Map(o, o.getIndex() ? ArgumentAt(o.getSlot(), o.getIndex(), llvm_type())

@@ -184,9 +184,12 @@ class FunctionEmitter {
 
   // atomics.cc
   llvm::Value* Atomic(ir::AtomicOp op);
+  llvm::Value* Update(ir::UpdateOp op);
   ir::AtomicOp OtherHalf(ir::AtomicOp op) const;
   void AtomicPair(ir::AtomicOp first, ir::AtomicOp second);
   llvm::Value* Combine(ir::AtomicKind kind, llvm::Value* x, llvm::Value* y);
+  llvm::Value* ExchangeLoop(const Address& address, llvm::Type* word,
+                            llvm::function_ref<llvm::Value*(llvm::Value*)> combine);
   llvm::Value* CompareExchangeLoop(const Address& address, ir::AtomicKind kind, llvm::Value* y);
 
   KernelState* state_;

@@ -20,8 +20,8 @@ bool HasAtomics(ir::RangeTaskOp op, const FunctionFacts& facts) {
   return op.getBody()
       .walk([&](mlir::Operation* inner) {
         auto call = llvm::dyn_cast<ir::CallOp>(inner);
-        const bool found =
-            llvm::isa<ir::AtomicOp, ir::AppendOp>(inner) || (call && facts.HasAtomics(call));
+        const bool found = llvm::isa<ir::AtomicOp, ir::UpdateOp, ir::AppendOp>(inner) ||
+                           (call && facts.HasAtomics(call));
         return found ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
       })
       .wasInterrupted();

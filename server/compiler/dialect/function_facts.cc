@@ -16,7 +16,7 @@ FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
                     ir::DeactivateOp, ir::IsActiveOp, ir::LengthOp, ir::AppendOp>(op)) {
         facts |= kMemory;
       }
-      if (llvm::isa<ir::AtomicOp, ir::AppendOp>(op)) facts |= kAtomics;
+      if (llvm::isa<ir::AtomicOp, ir::UpdateOp, ir::AppendOp>(op)) facts |= kAtomics;
       if (llvm::isa<ir::AssertOp>(op)) facts |= kAsserts;
       auto call = llvm::dyn_cast<ir::CallOp>(op);
       if (!call) return;

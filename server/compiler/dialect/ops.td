@@ -397,6 +397,18 @@ def Kiln_AtomicOp : Kiln_Op<"atomic", [Kiln_PointeeIs<"value">, Kiln_PointeeIs<"
   let assemblyFormat = "$kind $value `,` $address attr-dict `:` type($address)";
 }
 
+def Kiln_UpdateOp : Kiln_Op<"update", [SingleBlock, Kiln_PointeeIs<"old">]> {
+  let summary = "atomic read-modify-write by code: what the body makes of the old value, its argument";
+  let description = [{
+      %old = kiln.update %a : !kiln.addr<i32> { ^bb0(%x: i32): ... kiln.yield %y : i32 }
+    The body has no memory effects and may run more than once.
+  }];
+  let arguments = (ins Arg<Kiln_Addr, "", [MemRead, MemWrite]>:$address);
+  let results = (outs Kiln_Scalar:$old);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$address attr-dict `:` type($address) $body";
+}
+
 def Kiln_RandomOp : Kiln_Op<"random", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the thread's next random number: floats in [0, 1), integers of all bits";
   let results = (outs Kiln_Scalar:$value);

@@ -14,8 +14,6 @@ void Lowering::CheckBounds(const Node& node, const Scalars& indices) {
 void Lowering::CheckBounds(const Node& node, const Scalars& indices, llvm::ArrayRef<int> axes) {
   if (indices.empty()) return;
   const int storage = storages_.of_param[node.index()];
-  auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storages_.attributes[storage]);
-  auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
   auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storages_.attributes[storage]);
   if (ndarray && ndarray.getClamp()) return;  // every index is fine
   Scalars values = indices;
@@ -24,7 +22,7 @@ void Lowering::CheckBounds(const Node& node, const Scalars& indices, llvm::Array
     mlir::Value extent = AxisExtent(storage, axis, b_.getI32Type());
     values.push_back(extent);
     mlir::Value index = given;
-    const int64_t offset = dense ? dense.getAxisOffset(axis) : tree ? tree.getAxisOffset(axis) : 0;
+    const int64_t offset = AxisOffset(storage, axis);
     if (offset != 0) index = b_.create<mlir::arith::SubIOp>(loc_, index, Int32(offset));
     mlir::Value here =
         b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ult, index, extent);

@@ -21,7 +21,8 @@ Scalars Lowering::DenseExtents(int storage, mlir::Type type) {
 
 mlir::Value Lowering::AxisExtent(int storage, int axis, mlir::Type type) {
   if (auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storages_.attributes[storage])) {
-    return Int(type, TreeOf(field).getAxisExtent(field.getNode(), field.getAxis(axis)));
+    return Int(type, TreeOf(field).getAxisExtent(field.getNode(), field.getAxis(axis)) *
+                         CellsInWord(storage, axis));
   }
   auto dense = llvm::dyn_cast<ir::DenseAttr>(storages_.attributes[storage]);
   if (!dense) return b_.create<ir::ExtentOp>(loc_, type, storage, axis);
@@ -32,7 +33,9 @@ mlir::Value Lowering::AxisExtent(int storage, int axis, mlir::Type type) {
     extent =
         extent ? b_.create<mlir::arith::MulIOp>(loc_, extent, extents[d]).getResult() : extents[d];
   }
-  return extent ? extent : Int(type, 1);
+  if (!extent) extent = Int(type, 1);
+  const int64_t cells = CellsInWord(storage, axis);
+  return cells == 1 ? extent : b_.create<mlir::arith::MulIOp>(loc_, extent, Int(type, cells));
 }
 
 // --- Loops -------------------------------------------------------------------------
@@ -55,8 +58,13 @@ bool Lowering::HasBreak(uint32_t block) const {
 }
 
 void Lowering::LoopBody(uint32_t block) {
+  const int open = std::exchange(open_loops_, 0);
   LowerBlock(block);
   if (!Terminated()) b_.create<ir::ContinueOp>(loc_);
+  for (int i = 0; i < open; ++i) {
+    b_.setInsertionPointAfter(b_.getInsertionBlock()->getParentOp());
+    b_.create<ir::ContinueOp>(loc_);
+  }
 }
 
 mlir::Value Lowering::BeginFor(mlir::Value lower, mlir::Value upper) {
@@ -174,11 +182,17 @@ void Lowering::StructFor(const Node& node) {
       uppers.push_back(b_.create<ir::ExtentOp>(loc_, type, storage, axis));
     }
   }
+  const uint64_t config = node.attributes_size() > 0 ? node.attributes(0) : 0;
+  const uint32_t id = node_;
+  if (storages_.quant_arrays[storage] != nullptr) {
+    index_scalar_[id] = proto::I32;
+    return OverWords(node, storage, uppers, config, [&](const Scalars& digits) {
+      return IndicesFromDigits(levels, dense.getAxes(), digits);
+    });
+  }
   // A field without axes is one cell.
   if (uppers.empty()) uppers.push_back(Int32(1));
   const Scalars lowers(uppers.size(), Int32(0));
-  const uint64_t config = node.attributes_size() > 0 ? node.attributes(0) : 0;
-  const uint32_t id = node_;
   Nest(lowers, uppers, config, storage, node.blocks(0), [&](Scalars digits) {
     index_scalar_[id] = proto::I32;
     indices_[id] =

@@ -119,10 +119,10 @@ Place Lowering::Reference(const Node& node) {
   return {root, 0, 1, {}};
 }
 
-// The address of a scalar; where it is one of several nodes' cells, chosen at run time, of a copy
-// that is written back.
+// The address of a scalar; where it is one of several nodes' cells, chosen at run time, or some
+// bits of a word, of a copy that is written back.
 mlir::Value Lowering::ReferenceTo(const Place& place, llvm::SmallVectorImpl<Copy>* copies) {
-  if (!IsScattered(place)) return AddressOf(place, 0);
+  if (!IsScattered(place) && place.root->word == nullptr) return AddressOf(place, 0);
   const Scalar scalar = (*place.root->scalars)[place.first];
   mlir::Value local = b_.create<ir::LocalOp>(loc_, ir::AddrType::get(context_, TypeOf(scalar)));
   b_.create<ir::StoreOp>(loc_, LoadAt(place, {}, scalar), local);

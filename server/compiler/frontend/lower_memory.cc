@@ -116,6 +116,7 @@ Place Lowering::Global(const Node& node) {
   root->storage = storages_.of_param[node.index()];
   root->indices = IndicesOf(node);
   if (unit_.options().debug() || unit_.options().check_bounds()) CheckBounds(node, root->indices);
+  EnterWord(node, root);
   return {root, 0, root->scalars->size(), {}};
 }
 
@@ -255,6 +256,7 @@ mlir::Value Lowering::AccessOneOf(const Place& place, uint64_t first, uint64_t c
 // --- Memory ------------------------------------------------------------------------
 
 mlir::Value Lowering::LoadAt(const Place& place, const Index& at, Scalar scalar) {
+  if (place.root->word != nullptr) return LoadNumber(place, InPlace(place, at));
   mlir::Type type = TypeOf(scalar);
   return Access(place, at, type, [&](mlir::Value address) -> mlir::Value {
     return b_.create<ir::LoadOp>(loc_, type, address);
@@ -262,6 +264,7 @@ mlir::Value Lowering::LoadAt(const Place& place, const Index& at, Scalar scalar)
 }
 
 void Lowering::StoreAt(const Place& place, const Index& at, mlir::Value value) {
+  if (place.root->word != nullptr) return StoreNumber(place, InPlace(place, at), value);
   Access(place, at, {}, [&](mlir::Value address) -> mlir::Value {
     b_.create<ir::StoreOp>(loc_, value, address);
     return {};
@@ -312,6 +315,9 @@ void Lowering::StorePieces(TypeId id, const Place& place, llvm::ArrayRef<mlir::V
     }
   } else if (place.index) {
     StoreAt(place, {}, next());
+  } else if (place.root->word != nullptr && !IsLarge(type)) {
+    StoreNumbers(place, pieces->take_front(place.count));
+    *pieces = pieces->drop_front(place.count);
   } else if (IsLarge(type)) {
     mlir::Value from = next();
     Repeat(place.count, [&](const Index& at) { StoreAt(place, at, LoadFrom(from, at)); });
@@ -344,6 +350,9 @@ Scalars Lowering::Atomic(const Node& node) {
   const Type& type = types_[node.type()];
   const auto atomic = [&](const Index& at) {
     mlir::Value value = ElementAt(node.operands(1), at);
+    if (place.root->word != nullptr) {
+      return AtomicNumber(place, InPlace(place, at), node.op(), value);
+    }
     return Access(place, at, TypeOf(type.scalar), [&](mlir::Value address) -> mlir::Value {
       return b_.create<ir::AtomicOp>(loc_, TypeOf(type.scalar), KindOf(node.op(), type.scalar),
                                      value, address);

@@ -50,6 +50,10 @@ Scalars Lowering::AddressNumber(const Node& node) {
   root.storage = storages_.of_param[node.index()];
   root.indices = IndicesOf(node);
   if (unit_.options().debug() || unit_.options().check_bounds()) CheckBounds(node, root.indices);
+  EnterWord(node, &root);
+  if (root.word != nullptr) {
+    return {b_.create<ir::AddressOfOp>(loc_, b_.getI64Type(), WordAddress(root))};
+  }
   const uint32_t storage = function_.params(node.index()).storage();
   const mlir::Type element = TypeOf(unit_.storages(storage).element().scalar());
   const mlir::Type type = ir::AddrType::get(context_, element);
@@ -80,7 +84,9 @@ void Lowering::TreeStructFor(const Node& node, int storage, ir::TreeFieldAttr fi
     for (int i = 0; i < field.getNumAxes(); ++i) body.addArgument(b_.getI32Type(), loc_);
     b_.setInsertionPointToStart(&body);
     if (unit_.options().debug()) CheckVisited(storage, field, Scalars(body.getArguments()));
-    indices_[id] = AddOffsets(Scalars(body.getArguments()), field.getOffset());
+    indices_[id] = storages_.quant_arrays[storage] != nullptr
+                       ? OverCells(storage, Scalars(body.getArguments()))
+                       : AddOffsets(Scalars(body.getArguments()), field.getOffset());
     return LoopBody(node.blocks(0));
   }
   llvm::SmallVector<std::pair<int64_t, int64_t>> levels;
@@ -94,12 +100,16 @@ void Lowering::TreeStructFor(const Node& node, int storage, ir::TreeFieldAttr fi
       uppers.push_back(Int32(tree.getNode(n).getExtent(a)));
     }
   }
+  const auto words = [&](const Scalars& digits) {
+    return IndicesFromDigits(levels, field.getNumAxes(), digits);
+  };
+  if (storages_.quant_arrays[storage] != nullptr) {
+    return OverWords(node, storage, uppers, config_index, words);
+  }
   if (uppers.empty()) uppers.push_back(Int32(1));
   const Scalars lowers(uppers.size(), Int32(0));
-  Nest(lowers, uppers, config_index, storage, node.blocks(0), [&](Scalars digits) {
-    indices_[id] =
-        AddOffsets(IndicesFromDigits(levels, field.getNumAxes(), digits), field.getOffset());
-  });
+  Nest(lowers, uppers, config_index, storage, node.blocks(0),
+       [&](Scalars digits) { indices_[id] = AddOffsets(words(digits), field.getOffset()); });
 }
 
 }  // namespace kiln

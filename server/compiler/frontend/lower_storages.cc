@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "server/compiler/frontend/lowering.h"
 
 namespace kiln {
@@ -41,8 +42,15 @@ mlir::DenseI64ArrayAttr Numbers(const llvm::SmallVector<int64_t>& numbers,
   return mlir::DenseI64ArrayAttr::get(context, numbers);
 }
 
+// Of words: integers as wide as they are.
+mlir::ArrayAttr WordTypes(const proto::Word& word, mlir::MLIRContext* context) {
+  const mlir::Attribute type = mlir::TypeAttr::get(mlir::IntegerType::get(context, word.bits()));
+  return mlir::ArrayAttr::get(context,
+                              llvm::SmallVector<mlir::Attribute>(word.components_size(), type));
+}
+
 mlir::Attribute Dense(const proto::DenseStorage& dense, int slot, int alias, bool read_only,
-                      const std::vector<Scalar>& scalars, mlir::MLIRContext* context) {
+                      mlir::ArrayAttr types, mlir::MLIRContext* context) {
   llvm::SmallVector<int64_t> digits, components, base_strides;
   for (const proto::Digit& digit : dense.digits()) {
     digits.append(
@@ -56,9 +64,8 @@ mlir::Attribute Dense(const proto::DenseStorage& dense, int slot, int alias, boo
   }
   llvm::SmallVector<int64_t> offset(dense.index_offset().begin(), dense.index_offset().end());
   return ir::DenseAttr::get(context, slot, dense.num_axes(), Numbers(digits, context),
-                            Numbers(offset, context), TypeArray(scalars, context),
-                            Numbers(components, context), dense.num_bases(),
-                            Numbers(base_strides, context), alias, read_only);
+                            Numbers(offset, context), types, Numbers(components, context),
+                            dense.num_bases(), Numbers(base_strides, context), alias, read_only);
 }
 
 mlir::Attribute Tree(const proto::TreePart& tree, int slot, mlir::MLIRContext* context) {
@@ -76,7 +83,7 @@ mlir::Attribute Tree(const proto::TreePart& tree, int slot, mlir::MLIRContext* c
 }
 
 mlir::Attribute TreeField(const proto::TreeStorage& tree, int alias, bool read_only,
-                          const std::vector<Scalar>& scalars, mlir::MLIRContext* context) {
+                          mlir::ArrayAttr types, mlir::MLIRContext* context) {
   const llvm::SmallVector<int64_t> axes(tree.axes().begin(), tree.axes().end()),
       offset(tree.index_offset().begin(), tree.index_offset().end());
   llvm::SmallVector<int64_t> components;
@@ -84,18 +91,9 @@ mlir::Attribute TreeField(const proto::TreeStorage& tree, int alias, bool read_o
     components.append(
         {component.tree(), component.node(), static_cast<int64_t>(component.bit_offset() / 8)});
   }
-  return ir::TreeFieldAttr::get(
-      context, tree.tree(), tree.node(), Numbers(axes, context), Numbers(offset, context),
-      TypeArray(components.empty() ? std::vector<Scalar>() : scalars, context),
-      Numbers(components, context), alias, read_only);
-}
-
-bool IsQuantised(const proto::Storage& storage) {
-  if (storage.element().has_quant() && storage.element().quant().kind() != 0) return true;
-  for (const proto::Component& component : storage.dense().components()) {
-    if (component.bit_offset() % 8 != 0 || component.shared_exponent() != 0) return true;
-  }
-  return false;
+  return ir::TreeFieldAttr::get(context, tree.tree(), tree.node(), Numbers(axes, context),
+                                Numbers(offset, context), types, Numbers(components, context),
+                                alias, read_only);
 }
 
 // For each storage the first one that it may overlap: storages of one alias set, and fields in
@@ -144,6 +142,49 @@ std::vector<int> AliasSets(const proto::CompileUnit& unit) {
     sets.push_back(shared ? 1 + static_cast<int>(first[param.storage()]) : 0);
   }
   return sets;
+}
+
+// Whether two quantised storages of one alias set are in the same words (proto/layout.proto).
+bool InSameWords(const proto::Storage& a, const proto::Storage& b) {
+  const auto places = [](const proto::Storage& storage) {
+    proto::Storage rest = storage;
+    rest.clear_element();
+    rest.clear_alias_set();
+    rest.mutable_word()->clear_components();
+    rest.mutable_word()->clear_sharers();
+    for (const proto::Component& component : storage.dense().components()) {
+      if (component.bit_offset() != 0) rest.clear_word();
+    }
+    if (rest.has_dense()) rest.mutable_dense()->clear_components();
+    while (rest.tree().components_size() > 1)
+      rest.mutable_tree()->mutable_components()->RemoveLast();
+    return rest;
+  };
+  if (!a.has_word() || !b.has_word()) return false;
+  const proto::Storage rest = places(a);
+  return rest.has_word() && google::protobuf::util::MessageDifferencer::Equals(rest, places(b));
+}
+
+// By parameter: the first one of its alias set, where all of the set are in its words, so
+// that one storage stands for them all; else itself.
+std::vector<int> FirstOfWords(const proto::CompileUnit& unit, const std::vector<int>& aliases) {
+  const proto::Function& body = unit.kernel().body();
+  const auto storage = [&](int p) -> const proto::Storage& {
+    return unit.storages(body.params(p).storage());
+  };
+  std::vector<int> first(aliases.size());
+  std::map<int, int> first_of_set;
+  std::set<int> mixed;
+  for (int p = 0; p < body.params_size(); ++p) {
+    first[p] = p;
+    if (aliases[p] == 0) continue;
+    const int leader = first_of_set.try_emplace(aliases[p], p).first->second;
+    if (!InSameWords(storage(leader), storage(p))) mixed.insert(aliases[p]);
+  }
+  for (int p = 0; p < body.params_size(); ++p) {
+    if (aliases[p] != 0 && mixed.count(aliases[p]) == 0) first[p] = first_of_set[aliases[p]];
+  }
+  return first;
 }
 
 }  // namespace
@@ -239,28 +280,44 @@ LoweredStorages LowerStorages(const proto::CompileUnit& unit, const ReachedNodes
   LoweredStorages out;
   llvm::SmallVector<mlir::Attribute> attributes;
   const proto::Function& body = unit.kernel().body();
-  const std::vector<int> aliases = AliasSets(unit);
+  std::vector<int> aliases = AliasSets(unit);
+  const std::vector<int> leaders = FirstOfWords(unit, aliases);
+  // Storages that share words become one, so nothing else overlaps.
+  std::set<int> joined;
+  for (int p = 0; p < body.params_size(); ++p) {
+    if (leaders[p] != p) joined.insert(leaders[p]);
+  }
+  for (int p : joined) aliases[p] = 0;
   for (int p = 0; p < body.params_size(); ++p) {
     out.of_param.push_back(-1);
     if (body.params(p).kind() != proto::Param::PARAM_STORAGE) continue;
     const proto::Storage& storage = unit.storages(body.params(p).storage());
     const int slot = layout.first_slot[p];
     const std::vector<Scalar> scalars = ComponentScalars(unit, nodes, types, p, storage.element());
-    if (IsQuantised(storage)) {
-      out.unsupported = "a quantised field";
-    } else if (storage.has_tree()) {
-      out.of_param.back() = attributes.size();
-      attributes.push_back(
-          TreeField(storage.tree(), aliases[p], storage.read_only(), scalars, context));
+    if (leaders[p] != p) {
+      out.of_param.back() = out.of_param[leaders[p]];
+      continue;
+    }
+    out.of_param.back() = attributes.size();
+    mlir::ArrayAttr element =
+        storage.has_word() ? WordTypes(storage.word(), context) : TypeArray(scalars, context);
+    // Indices of words are made where their cells are told apart.
+    const bool is_quant_array = storage.word().digits_size() > 0;
+    out.quant_arrays.push_back(is_quant_array ? &storage : nullptr);
+    if (storage.has_tree()) {
+      proto::TreeStorage tree = storage.tree();
+      if (is_quant_array) tree.clear_index_offset();
+      if (tree.components().empty()) element = mlir::ArrayAttr::get(context, {});
+      attributes.push_back(TreeField(tree, aliases[p], storage.read_only(), element, context));
+    } else if (storage.has_dense()) {
+      proto::DenseStorage dense = storage.dense();
+      if (is_quant_array) dense.clear_index_offset();
+      attributes.push_back(Dense(dense, slot, aliases[p], storage.read_only(), element, context));
     } else {
-      out.of_param.back() = attributes.size();
       const proto::NdarrayStorage& ndarray = storage.ndarray();
-      attributes.push_back(
-          storage.has_ndarray()
-              ? ir::NdarrayAttr::get(context, slot, ndarray.ndim(), TypeArray(scalars, context),
-                                     ndarray.soa(), ndarray.boundary() == proto::BOUNDARY_CLAMP,
-                                     aliases[p], storage.read_only())
-              : Dense(storage.dense(), slot, aliases[p], storage.read_only(), scalars, context));
+      attributes.push_back(ir::NdarrayAttr::get(
+          context, slot, ndarray.ndim(), element, ndarray.soa(),
+          ndarray.boundary() == proto::BOUNDARY_CLAMP, aliases[p], storage.read_only()));
     }
   }
   llvm::SmallVector<mlir::Attribute> trees;

@@ -92,6 +92,7 @@ mlir::Value Lowering::LoadFrom(mlir::Value array, const Index& at) {
 }
 
 void Lowering::Repeat(uint64_t count, llvm::function_ref<void(const Index&)> body) {
+  FlushWrites();
   mlir::OpBuilder::InsertionGuard guard(b_);
   mlir::Value index = BeginFor(Int32(0), Int32(static_cast<int64_t>(count)));
   body({0, index, {}, {}});

@@ -62,10 +62,6 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
   RETURN_IF_ERROR(CheckAccesses(unit, nodes, types));
   LoweredStorages storages = LowerStorages(unit, nodes, types, layout, context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
-  if (!storages.unsupported.empty()) {
-    diagnostics->push_back(NotSupported(0, storages.unsupported));
-    return module;
-  }
   if (unit.kernel().autodiff() != proto::AUTODIFF_NONE) {
     diagnostics->push_back(NotSupported(0, "differentiating a kernel"));
     return module;
@@ -124,8 +120,10 @@ void Lowering::LowerBlock(uint32_t block) {
     if (Terminated()) break;  // unreachable code
     node_ = id;
     loc_ = mlir::FileLineColLoc::get(file_, Number(), 0);
+    if (pending_ && !LeavesWrites(function_.nodes(id))) FlushWrites();
     LowerNode(id);
   }
+  FlushWrites();
   --depth_;
 }
 

@@ -53,6 +53,10 @@ struct Root {
   // Of a storage.
   int storage = -1;
   Scalars indices;
+  // Of quantised numbers: what lies in the words, which the indices number; how many bits
+  // further up than in the first cell of a quant array (null: not at all).
+  const proto::Word* word = nullptr;
+  mlir::Value shift;
 };
 
 // Part of a root: `count` scalars from `first` on, or the one at first + index.
@@ -73,7 +77,8 @@ struct LoweredStorages {
   // Debug mode, by position: that of the last sparse SNode above, where the kernel makes cells
   // above inactive; else -1.
   std::vector<int> last_sparse;
-  std::string unsupported;  // what the compiler cannot do; empty: nothing
+  // By position: the first parameter's storage that is there, where it is a quant array.
+  std::vector<const proto::Storage*> quant_arrays;
 };
 // The nodes of the body, then of each function, that blocks reach, in program order.
 using ReachedNodes = std::vector<std::vector<uint32_t>>;
@@ -195,6 +200,32 @@ class Lowering {
   void AddArrays(TypeId type, uint64_t first, bool all, Root* root);
   const std::vector<Scalar>& ScalarsOf(TypeId type);
 
+  // lower_quant.cc: quantised numbers. `number` is one of a word's; values are of the
+  // compute type, words signless integers.
+  void EnterWord(const Node& node, Root* root);
+  mlir::Value WordAddress(const Root& root);
+  mlir::Value LoadNumber(const Place& place, const Index& at);
+  void StoreNumber(const Place& place, const Index& at, mlir::Value value);
+  void StoreNumbers(const Place& place, llvm::ArrayRef<mlir::Value> values);
+  mlir::Value AtomicNumber(const Place& place, const Index& at, proto::Op op, mlir::Value value);
+  // Writes to numbers of a shared exponent wait for others to the same word: at once, none is
+  // measured by what the others were.
+  void FlushWrites();
+  bool LeavesWrites(const Node& node) const;
+  void FlushIfRead(const Root& root);
+  mlir::Value Update(const Root& root, llvm::function_ref<mlir::Value(mlir::Value)> change);
+  // Indices of words from those of a loop's dimensions, innermost cells apart.
+  using WordsOf = llvm::function_ref<Scalars(const Scalars&)>;
+  void OverWords(const Node& node, int storage, const Scalars& words, uint64_t config,
+                 WordsOf words_of);
+  Scalars OverCells(int storage, const Scalars& words);
+  Scalars IndicesInWords(int storage, const Scalars& words, const Scalars& cells);
+  static Index InPlace(const Place& place, const Index& at) {
+    return place.index ? Index{0, place.index, {}, {}} : at;
+  }
+  int64_t CellsInWord(int storage, int64_t axis) const;
+  int64_t AxisOffset(int storage, int64_t axis) const;
+
   // lower_checks.cc: what debug mode asserts, at the node that is checked.
   void CheckBounds(const Node& node, const Scalars& indices);
   // The same where not all indices of the storage are given: `axes` says which.
@@ -269,6 +300,21 @@ class Lowering {
   std::vector<proto::Diagnostic>* diagnostics_;
   const LoweredStorages& storages_;
   mlir::StringAttr file_;
+
+  struct PendingWrites {
+    Root root;
+    Scalar compute;
+    llvm::SmallVector<std::pair<const proto::QuantNumber*, mlir::Value>> numbers;
+    mlir::Location loc;
+  };
+  std::unique_ptr<PendingWrites> pending_;
+  // Of an index over a quant array: the number of the word, and of the cell in it.
+  struct InWord {
+    mlir::Value word, cell;
+    int64_t cells, offset;
+  };
+  llvm::DenseMap<mlir::Value, InWord> in_word_;
+  int open_loops_ = 0;  // within a parallel loop's body, over the cells of a word
 
   uint32_t node_ = 0;             // being lowered
   int depth_ = 0;                 // of blocks

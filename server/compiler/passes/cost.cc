@@ -39,6 +39,7 @@ double OpCost(mlir::Operation& op) {
   if (op.getNumRegions() > 0) {
     double sum = 0;
     for (mlir::Region& region : op.getRegions()) sum += Cycles(region);
+    if (llvm::isa<ir::UpdateOp>(op)) sum += kAtomic;
     return sum * Trips(op);
   }
   if (llvm::isa<mlir::arith::ConstantOp>(op)) return 0;

@@ -101,13 +101,15 @@ class Demotion {
       : kernel_(kernel), builder_(kernel.getContext()), functions_(kernel) {}
 
   void Run() {
-    llvm::MapVector<mlir::Operation*, llvm::SmallVector<ir::AtomicOp>> by_scope;
-    kernel_.walk([&](ir::AtomicOp atomic) { by_scope[ParallelScope(atomic)].push_back(atomic); });
+    llvm::MapVector<mlir::Operation*, llvm::SmallVector<mlir::Operation*>> by_scope;
+    kernel_.walk([&](mlir::Operation* op) {
+      if (llvm::isa<ir::AtomicOp, ir::UpdateOp>(op)) by_scope[ParallelScope(op)].push_back(op);
+    });
     for (auto& [scope, atomics] : by_scope) {
       auto loop = llvm::dyn_cast<ir::ParallelForOp>(scope);
-      llvm::SmallVector<ir::AtomicOp> shared;
+      llvm::SmallVector<mlir::Operation*> shared;
       const bool alone = scope == kernel_.getOperation();
-      for (ir::AtomicOp atomic : atomics) {
+      for (mlir::Operation* atomic : atomics) {
         if (alone || IsOwnLocal(atomic, scope)) {
           Demote(atomic);
         } else {
@@ -119,15 +121,15 @@ class Demotion {
   }
 
  private:
-  bool IsOwnLocal(ir::AtomicOp atomic, mlir::Operation* scope) {
-    mlir::Value address = atomic.getAddress();
+  bool IsOwnLocal(mlir::Operation* atomic, mlir::Operation* scope) {
+    mlir::Value address = WrittenAddress(atomic);
     while (auto element = address.getDefiningOp<ir::ElementOp>()) address = element.getArray();
     mlir::Operation* local = address.getDefiningOp();
     return local && llvm::isa<ir::LocalOp, ir::LocalArrayOp>(local) &&
            ParallelScope(local) == scope;
   }
 
-  void DemoteOwnCells(ir::ParallelForOp loop, llvm::ArrayRef<ir::AtomicOp> atomics) {
+  void DemoteOwnCells(ir::ParallelForOp loop, llvm::ArrayRef<mlir::Operation*> atomics) {
     struct Write {
       MemoryClass cells;
       bool own;
@@ -152,10 +154,10 @@ class Demotion {
       if (functions_.TouchesMemory(call)) writes.push_back({});  // may be anywhere
       for (mlir::Value argument : ReferenceArguments(call)) add(argument);
     });
-    for (ir::AtomicOp atomic : atomics) {
+    for (mlir::Operation* atomic : atomics) {
       OwnCell cell;
-      const MemoryClass cells = ClassOf(atomic.getAddress());
-      if (!ParseOwnCell(atomic.getAddress(), loop, &cell)) continue;
+      const MemoryClass cells = ClassOf(WrittenAddress(atomic));
+      if (!ParseOwnCell(WrittenAddress(atomic), loop, &cell)) continue;
       // Storages that may alias have other layouts: equal indices prove nothing.
       if (cells.kind != MemoryClass::kStorage) continue;
       const bool alone = llvm::all_of(writes, [&](const Write& write) {
@@ -165,7 +167,9 @@ class Demotion {
     }
   }
 
-  void Demote(ir::AtomicOp atomic) {
+  void Demote(mlir::Operation* op) {
+    auto atomic = llvm::dyn_cast<ir::AtomicOp>(op);
+    if (!atomic) return Demote(llvm::cast<ir::UpdateOp>(op));
     builder_.setInsertionPoint(atomic);
     mlir::Location loc = atomic.getLoc();
     mlir::Value old =
@@ -175,6 +179,21 @@ class Demotion {
     builder_.create<ir::StoreOp>(loc, combined, atomic.getAddress());
     atomic.getOld().replaceAllUsesWith(old);
     atomic.erase();
+  }
+
+  void Demote(ir::UpdateOp update) {
+    builder_.setInsertionPoint(update);
+    mlir::Location loc = update.getLoc();
+    mlir::Value old =
+        builder_.create<ir::LoadOp>(loc, update.getOld().getType(), update.getAddress());
+    mlir::Block& body = update.getBody().front();
+    mlir::Operation* yield = body.getTerminator();
+    body.getArgument(0).replaceAllUsesWith(old);
+    update->getBlock()->getOperations().splice(update->getIterator(), body.getOperations(),
+                                               body.begin(), yield->getIterator());
+    builder_.create<ir::StoreOp>(loc, yield->getOperand(0), update.getAddress());
+    update.getOld().replaceAllUsesWith(old);
+    update.erase();
   }
 
   ir::KernelOp kernel_;

@@ -111,6 +111,7 @@ mlir::Value WrittenAddress(mlir::Operation* op) {
   if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) return store.getAddress();
   if (auto zero = llvm::dyn_cast<ir::ZeroOp>(op)) return zero.getAddress();
   if (auto atomic = llvm::dyn_cast<ir::AtomicOp>(op)) return atomic.getAddress();
+  if (auto update = llvm::dyn_cast<ir::UpdateOp>(op)) return update.getAddress();
   return {};
 }
 

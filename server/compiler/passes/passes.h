@@ -14,6 +14,7 @@ std::unique_ptr<mlir::Pass> CreateDemoteAtomicsPass();
 std::unique_ptr<mlir::Pass> CreatePromoteLocalsPass();
 std::unique_ptr<mlir::Pass> CreateSimplifyControlPass();
 std::unique_ptr<mlir::Pass> CreateForwardStoresPass();
+std::unique_ptr<mlir::Pass> CreateMergeUpdatesPass();
 // Structured to offloaded.
 std::unique_ptr<mlir::Pass> CreateOffloadPass();
 // Offloaded level.

@@ -12,6 +12,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"canonicalize", mlir::createCanonicalizerPass},
       // Forwarding takes two addresses for equal when they are one value: after CSE.
       {"cse", mlir::createCSEPass},
+      // Like forwarding, by addresses that are one value.
+      {"merge-updates", CreateMergeUpdatesPass},
       {"forward-stores", CreateForwardStoresPass},
       {"licm", mlir::createLoopInvariantCodeMotionPass},
       {"offload", CreateOffloadPass},

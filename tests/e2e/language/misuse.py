@@ -466,9 +466,6 @@ def sparse_parts(show):
     def axes():
         ti.root.dynamic(ti.ij, 4)
 
-    def quant():
-        ti.root.quant_array(ti.i, 4, 32)
-
     def below():
         f = ti.field(ti.i32)
         place = ti.root.dense(ti.i, 2).place(f)
@@ -503,18 +500,17 @@ def sparse_parts(show):
 
         k()
 
-    for make in (pointer, dynamic, chunks, axes, quant, below, append, active, loop):
+    for make in (pointer, dynamic, chunks, axes, below, append, active, loop):
         ti.init(arch=ti.cpu)
         show.error(make)
 
 
 @case(differs="what is not there yet")
-def gradients_and_quantised_numbers(show):
+def gradients_and_graphs(show):
     @ti.kernel
     def k():
         pass
 
     show.error(lambda: k.grad())
-    show.error(lambda: ti.types.quant.int(bits=5))
     show.error(lambda: ti.graph.GraphBuilder())
     show.error(lambda: ti.Matrix.field(2, 1, [ti.f32, ti.i32], shape=2))

@@ -358,6 +358,4 @@ def structs_and_other_values(show):
 
 @case(differs="names without an implementation")
 def names_without_an_implementation(show):
-    show.error(lambda: ti.types.quant.fixed(8))
     show.error(lambda: ti.sparse.usage(None))
-    show.error(lambda: ti.BitpackedFields(32))
