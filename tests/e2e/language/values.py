@@ -354,8 +354,3 @@ def structs_and_other_values(show):
         print(p.a)
 
     show.error(number)
-
-
-@case(differs="names without an implementation")
-def names_without_an_implementation(show):
-    show.error(lambda: ti.sparse.usage(None))
