@@ -85,7 +85,7 @@ absl::Status CheckComponents(const proto::Storage& storage, uint64_t elements) {
   const proto::DenseStorage& dense = storage.dense();
   const uint64_t bits = storage.has_word()
                             ? storage.word().bits()
-                            : static_cast<uint64_t>(8 * ScalarBytes(storage.element().scalar()));
+                            : 8 * static_cast<uint64_t>(ScalarBytes(storage.element().scalar()));
   if (static_cast<uint64_t>(dense.components_size()) != elements) {
     return Bad(dense.components_size(), " components for an element of ", elements, " scalars");
   }

@@ -141,7 +141,7 @@ absl::Status CheckTreeStorage(const proto::Storage& storage, uint64_t elements,
   }
   const uint64_t bits = storage.has_word()
                             ? storage.word().bits()
-                            : static_cast<uint64_t>(8 * ScalarBytes(storage.element().scalar()));
+                            : 8 * static_cast<uint64_t>(ScalarBytes(storage.element().scalar()));
   for (int i = 0; i < tree.components_size(); ++i) {
     const absl::Status status = CheckComponent(trees, tree.components(i), bits);
     if (!status.ok()) return Bad("component ", i, ": ", status.message());

@@ -91,7 +91,7 @@ class Pruner {
       }
     }
     for (const proto::Storage& storage : *storages_) {
-      const auto bits = static_cast<uint64_t>(8 * ScalarBytes(storage.element().scalar()));
+      const auto bits = 8 * static_cast<uint64_t>(ScalarBytes(storage.element().scalar()));
       for (const proto::TreeComponent& component : storage.tree().components()) {
         if (component.node() != 0) continue;
         // Quantised numbers lie within a word of at most 64 bits.

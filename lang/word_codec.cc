@@ -188,7 +188,7 @@ uint64_t WordCodec::Write(uint64_t word, int component, uint32_t shift, uint64_t
   const Number& number = components_[component];
   switch (number.kind) {
     case proto::QuantType::QUANT_INT: {
-      const auto bits = static_cast<uint32_t>(8 * ScalarBytes(compute_));
+      const auto bits = 8 * static_cast<uint32_t>(ScalarBytes(compute_));
       if (IsSignedInt(compute_)) value = static_cast<uint64_t>(SignExtend(value, bits));
       if (compute_ == proto::U1) value = (value & 0xff) != 0 ? 1 : 0;
       return Replace(word, number.offset + shift, number.bits, value);
