@@ -143,7 +143,7 @@ uint8_t* SparseNode::Fill(uint8_t** slot, CellAllocator* from) {
 }
 
 uint8_t* SparseNode::Activate(uint8_t** slot) {
-  if (InParentDump(slot)) return shared.dump;
+  if (InParentDump(static_cast<const void*>(slot))) return shared.dump;
   uint8_t* cell = Fill(slot, memory.get());
   if (cell != nullptr) SetChanged();
   return cell;
