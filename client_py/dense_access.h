@@ -67,7 +67,10 @@ class DenseAccess {
     const int64_t count = num_elements();
     for (int64_t element = 0; element < count; ++element) {
       visit(static_cast<const int64_t*>(indices), element * num_components());
-      for (int a = ndim(); a-- > 0 && ++indices[a] == axes_[a].extent;) indices[a] = 0;
+      for (int a = ndim() - 1; a >= 0; --a) {
+        if (++indices[a] < axes_[a].extent) break;
+        indices[a] = 0;
+      }
     }
   }
 

@@ -75,8 +75,9 @@ absl::Status CheckWord(const proto::Storage& storage, uint64_t elements) {
       return Bad("digit of axis ", digit.axis(), " in a word");
     }
     seen |= uint32_t{1} << digit.axis();
-    if (digit.extent() == 0 || digit.extent() > bits || digit.stride() > bits ||
-        (last += (digit.extent() - 1) * digit.stride()) >= bits) {
+    const bool fits = digit.extent() > 0 && digit.extent() <= bits && digit.stride() <= bits;
+    if (fits) last += (digit.extent() - 1) * digit.stride();
+    if (!fits || last >= bits) {
       return Bad("digit of ", digit.extent(), " times ", digit.stride(), " bits in a word");
     }
   }
