@@ -31,6 +31,8 @@ constexpr int64_t kChunksPerThread = 16;
 // Lists this long are shared element by element; elements of shorter ones are divided.
 constexpr int64_t kElementsForUnits = 64;
 constexpr uint32_t kCostUnit = 64;
+// Of tasks with atomics: the slower way gets one part in this many of the time, in the long run.
+constexpr uint32_t kMaxPatience = 256;
 constexpr uint32_t kMaxTemporariesOnStack = 1024;
 
 // Lives on the launching thread's stack.
@@ -158,10 +160,10 @@ Contention contention;
 
 // Costs rise fast, but not at once (a preempted launch looks like a slow one), and fall
 // by halves.
-uint32_t UpdatedCost(uint32_t old, bool measured, int64_t nanoseconds, int64_t iterations) {
+uint32_t UpdatedCost(uint32_t old, bool rough, int64_t nanoseconds, int64_t iterations) {
   double cost = static_cast<double>(nanoseconds) * kCostUnit / static_cast<double>(iterations);
   auto now = static_cast<uint32_t>(std::clamp(cost, 1.0, 4e9));
-  if (!measured) return now;
+  if (rough) return now;
   if (now >= old) return std::min<uint64_t>(now, uint64_t{old} * 4);
   return old - (old - now + 1) / 2;
 }
@@ -194,11 +196,12 @@ double LoadedKernel::Cost::Estimate(int64_t iterations) const {
 void LoadedKernel::Cost::Measure(int64_t nanoseconds, int64_t iterations) {
   if (iterations <= 0) return;
   const uint32_t old = value.load(std::memory_order_relaxed);
-  const bool known = measured.load(std::memory_order_relaxed);
-  const uint32_t updated = UpdatedCost(old, known, nanoseconds, iterations);
+  const bool was_rough = rough.load(std::memory_order_relaxed);
+  const uint32_t updated = UpdatedCost(old, was_rough, nanoseconds, iterations);
   // Most launches change nothing: other threads keep the line in their caches.
   if (updated != old) value.store(updated, std::memory_order_relaxed);
-  if (!known) measured.store(true, std::memory_order_relaxed);
+  if (was_rough) rough.store(false, std::memory_order_relaxed);
+  if (!measured.load(std::memory_order_relaxed)) measured.store(true, std::memory_order_relaxed);
 }
 
 int64_t LoadedKernel::Cost::Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
@@ -211,6 +214,8 @@ int64_t LoadedKernel::Cost::Try(KilnTask run, const KilnContext& ctx, int64_t be
   // The first touch of code and memory says little of small pieces.
   if (took > kChunkNanoseconds || value.load(std::memory_order_relaxed) == 0) {
     Measure(took, some - begin);
+    // Nor are a few iterations like all others: the first ones make what later ones find.
+    rough.store(true, std::memory_order_relaxed);
   }
   return some;
 }
@@ -220,6 +225,20 @@ void LoadedKernel::Cost::RunMeasured(KilnTask run, const KilnContext& ctx, int64
   const int64_t start = NowNanoseconds();
   run(&ctx, begin, end, 0);
   Measure(NowNanoseconds() - start, end - begin);
+}
+
+bool LoadedKernel::Choice::TimeForOther(bool alone, double chosen, double other) {
+  if (alone != was_alone.load(std::memory_order_relaxed)) {
+    was_alone.store(alone, std::memory_order_relaxed);
+    patience.store(1, std::memory_order_relaxed);
+    spent.store(0, std::memory_order_relaxed);
+  }
+  const double now = spent.load(std::memory_order_relaxed) + chosen;
+  const uint32_t wait = patience.load(std::memory_order_relaxed);
+  const bool time = now >= wait * other;
+  spent.store(time ? 0 : now, std::memory_order_relaxed);
+  if (time) patience.store(std::min(2 * wait, kMaxPatience), std::memory_order_relaxed);
+  return time;
 }
 
 bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
@@ -269,14 +288,24 @@ void LoadedKernel::BoundTask::RunShared(const KilnContext& ctx, int64_t begin, i
   if (!Share(ctx, begin, end, threads, unit)) cost.RunMeasured(run, ctx, begin, end);
 }
 
+bool LoadedKernel::BoundTask::BetterAlone(int64_t count, int threads) const {
+  const double by_one = alone_cost.Estimate(count);
+  const double shared = cost.Estimate(count) / threads + kHandOver;
+  const bool better = by_one <= shared;
+  if (!choice.TimeForOther(better, std::min(by_one, shared), std::max(by_one, shared))) {
+    return better;
+  }
+  (better ? cost : alone_cost).rough.store(true, std::memory_order_relaxed);
+  return !better;
+}
+
 void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end,
                                          int threads, int64_t unit) const {
   // Until both ways are known, alone: that gets measured, and is what small loops want.
   const bool known = cost.measured.load(std::memory_order_relaxed) &&
                      alone_cost.measured.load(std::memory_order_relaxed);
-  const double shared = cost.Estimate(end - begin) / threads + kHandOver;
-  const bool better_alone = threads == 1 || !known || alone_cost.Estimate(end - begin) <= shared;
-  if (better_alone && AtomicsGate::TryEnterAlone()) {
+  const bool on_its_own = threads == 1 || !known || BetterAlone(end - begin, threads);
+  if (on_its_own && AtomicsGate::TryEnterAlone()) {
     if (!known && threads > 1) {
       begin = alone_cost.Try(alone, ctx, begin, end, unit);
       if (begin < end && *ctx.failed == 0) begin = cost.Try(run, ctx, begin, end, unit);

@@ -61,12 +61,27 @@ class LoadedKernel {
   struct Cost {
     std::atomic<uint32_t> value{0};
     std::atomic<bool> measured{false};
+    // The next measurement counts alone: what is known is of a few iterations, or old.
+    std::atomic<bool> rough{true};
 
     double Estimate(int64_t iterations) const;  // nanoseconds
     void Measure(int64_t nanoseconds, int64_t iterations);
     // Runs a few of the iterations to measure them, once; where to go on from.
     int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
     void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end);
+  };
+
+  // Between the two ways of a task with atomics. What was measured of the other way met cold
+  // memory or a busy machine, perhaps: it gets another launch once the chosen way has taken
+  // `patience` times as long, which doubles each time that changes nothing. Thread-safe; what
+  // races lose is a hint.
+  struct Choice {
+    std::atomic<bool> was_alone{true};
+    std::atomic<double> spent{0};  // nanoseconds, since the other way was tried
+    std::atomic<uint32_t> patience{1};
+
+    // Whether this launch takes the way that seems slower; the estimates of both.
+    bool TimeForOther(bool alone, double chosen, double other);
   };
 
   struct BoundTask {
@@ -85,6 +100,7 @@ class LoadedKernel {
     KilnTask alone = nullptr;
     mutable Cost cost;        // of `run`
     mutable Cost alone_cost;  // of `alone`
+    mutable Choice choice;
 
     // Runs [begin, end), shared among up to `limit` threads if it is worth it. Threads take
     // multiples of `unit` iterations, where there are enough of those for all.
@@ -93,6 +109,7 @@ class LoadedKernel {
     // The same, or one thread alone without atomics: what was measured to be faster.
     void RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
                     int64_t unit) const;
+    bool BetterAlone(int64_t count, int threads) const;
     // By `run`: shared, or on the caller.
     void RunShared(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
                    int64_t unit) const;

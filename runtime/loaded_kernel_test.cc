@@ -235,6 +235,19 @@ TEST(LoadedKernelTest, AtomicsAloneAndTogether) {
   EXPECT_EQ(count, int64_t{20'000} * kThreads * kLaunches);
 }
 
+// What the first launch measured, in cold memory, is not the last word.
+TEST(LoadedKernelTest, ASlowStartDoesNotDecide) {
+  proto::ArtifactInfo info = TestInfo();
+  AddRange(&info, "contended", 6'400, 1000)->set_alone_symbol("contended_alone");
+  info.add_arguments();
+  auto kernel = Load(info);
+  int64_t calls_alone = 0;
+  const uint64_t argument = reinterpret_cast<uint64_t>(&calls_alone);
+  constexpr int kLaunches = 60;
+  for (int i = 0; i < kLaunches; ++i) kernel->Launch(&argument, nullptr, nullptr, 2);
+  EXPECT_GT(calls_alone, kLaunches / 2);
+}
+
 TEST(LoadedKernelTest, RefusesAMissingAloneTask) {
   proto::ArtifactInfo info = TestInfo();
   AddRange(&info, "bump", 10, 1)->set_alone_symbol("absent");

@@ -1,4 +1,6 @@
 /* Tasks of the shapes that the compiler makes. */
+#include <time.h>
+
 #include "runtime/abi.h"
 
 /* results[0] = arguments[0] + 1 */
@@ -67,6 +69,25 @@ void bump(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
 void bump_alone(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
   volatile int64_t* y = (volatile int64_t*)c->arguments[0];
   for (int64_t i = begin; i < end; ++i) *y = *y + 1;
+}
+
+static void spin(int64_t microseconds) {
+  struct timespec start, now;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - start.tv_sec) * 1000000 + (now.tv_nsec - start.tv_nsec) / 1000 <
+           microseconds);
+}
+
+/* A microsecond each where threads share them. On its own, 10 ms in each of the first two calls,
+ * of which arguments[0] counts, and nothing from then on. */
+void contended(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  spin(end - begin);
+}
+
+void contended_alone(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  if (++*(int64_t*)c->arguments[0] <= 2) spin(10000);
 }
 
 void nothing(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {}
