@@ -264,8 +264,8 @@ py::dict StatsOfNode(const TreeObject& object, int node) {
   const NodeStats stats = LivingTree(object).Stats(node);
   py::dict result;
   result["cells_made"] = stats.cells_made;
-  result["cells_retired"] = stats.cells_retired;
   result["cells_collected"] = stats.cells_collected;
+  result["cells_peak"] = stats.cells_peak;
   return result;
 }
 

@@ -210,27 +210,24 @@ uint64_t CellAllocator::taken() const {
 RetiredCells::RetiredCells() : shard_count_(ShardCount()), shards_(new Shard[shard_count_]) {}
 
 template <typename Change>
-void RetiredCells::OnShard(const Change& change, uint64_t cells) {
+void RetiredCells::OnShard(const Change& change) {
   for (int s = ShardOfThread(shard_count_);; s = (s + 1) & (shard_count_ - 1)) {
     Shard& shard = shards_[s];
     if (!shard.lock.TryLock()) continue;
     change(&shard.cells);
     shard.filled.store(true, std::memory_order_relaxed);
-    shard.added.store(shard.added.load(std::memory_order_relaxed) + cells,
-                      std::memory_order_relaxed);
     shard.lock.Unlock();
     return;
   }
 }
 
 void RetiredCells::Add(uint8_t* cell) {
-  OnShard([cell](CellBag* bag) { bag->Add(cell); }, 1);
+  OnShard([cell](CellBag* bag) { bag->Add(cell); });
 }
 
 void RetiredCells::Add(CellBag&& cells) {
-  const uint64_t size = cells.size();
-  if (size == 0) return;
-  OnShard([&cells](CellBag* bag) { bag->Add(std::move(cells)); }, size);
+  if (cells.empty()) return;
+  OnShard([&cells](CellBag* bag) { bag->Add(std::move(cells)); });
 }
 
 CellBag RetiredCells::TakeAll() {
@@ -241,12 +238,6 @@ CellBag RetiredCells::TakeAll() {
     shards_[s].filled.store(false, std::memory_order_relaxed);
   }
   return all;
-}
-
-uint64_t RetiredCells::total() const {
-  uint64_t sum = 0;
-  for (int s = 0; s < shard_count_; ++s) sum += shards_[s].added.load(std::memory_order_relaxed);
-  return sum;
 }
 
 bool RetiredCells::empty() const {

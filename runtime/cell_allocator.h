@@ -119,17 +119,15 @@ class RetiredCells {
   // All of them; none are left.
   CellBag TakeAll();
   bool empty() const;
-  uint64_t total() const;  // ever added
 
  private:
   struct alignas(64) Shard {
     ForkLock lock;
     std::atomic<bool> filled{false};
     CellBag cells;
-    std::atomic<uint64_t> added{0};
   };
   template <typename Change>
-  void OnShard(const Change& change, uint64_t cells);
+  void OnShard(const Change& change);
 
   const int shard_count_;
   std::unique_ptr<Shard[]> shards_;

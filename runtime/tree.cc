@@ -179,8 +179,8 @@ NodeStats Tree::Stats(int node) const {
   const SparseNode* sparse = state_->sparse[node].get();
   if (sparse == nullptr || sparse->memory == nullptr) return stats;
   stats.cells_made = sparse->memory->taken();
-  stats.cells_retired = sparse->retired.total();
   stats.cells_collected = sparse->collected.load(std::memory_order_relaxed);
+  stats.cells_peak = std::max(sparse->peak.load(std::memory_order_relaxed), sparse->CellsInUse());
   return stats;
 }
 

@@ -67,8 +67,8 @@ class ElementList {
 // Since the tree was made.
 struct NodeStats {
   uint64_t cells_made = 0;       // pointer cells, chunks of dynamic SNodes
-  uint64_t cells_retired = 0;    // of these, by deactivation
-  uint64_t cells_collected = 0;  // with what hung on them; ready for use again
+  uint64_t cells_collected = 0;  // of these, ready for use again
+  uint64_t cells_peak = 0;       // the most that were made and not collected at one time
 };
 struct TreeStats {
   uint64_t root_bytes = 0;

@@ -138,7 +138,7 @@ class Collector {
                     memory.Release(cell);
                   });
     }
-    node->collected.fetch_add(cells.size(), std::memory_order_relaxed);
+    node->NoteCollected(cells.size());
     node->memory->GiveBack(std::move(cells));
   }
 

@@ -130,6 +130,20 @@ void SparseNode::SetChanged() {
   }
 }
 
+uint64_t SparseNode::CellsInUse() const {
+  const uint64_t gone = collected.load(std::memory_order_relaxed);
+  return std::max(memory->taken(), gone) - gone;
+}
+
+// They only become fewer here: the peak is what there was before.
+void SparseNode::NoteCollected(uint64_t count) {
+  const uint64_t now = CellsInUse();
+  uint64_t most = peak.load(std::memory_order_relaxed);
+  while (most < now && !peak.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
+  collected.fetch_add(count, std::memory_order_relaxed);
+}
+
 uint8_t* SparseNode::Fill(uint8_t** slot, CellAllocator* from) {
   uint8_t* made = from->Take();
   if (made == nullptr) return nullptr;

@@ -109,6 +109,11 @@ struct SparseNode {
   // All cells of a pointer node's container.
   void DeactivatePointers(uint8_t* container);
 
+  // Cells or chunks, those that wait for the collection among them.
+  uint64_t CellsInUse() const;
+  // `count` of them go back to the allocator.
+  void NoteCollected(uint64_t count);
+
   // Makes one cell or directory (`size`) of memory where *slot is null.
   uint8_t* Fill(uint8_t** slot, CellAllocator* from);
 
@@ -130,7 +135,8 @@ struct SparseNode {
   std::unique_ptr<CellAllocator> memory;       // cells or chunks
   std::unique_ptr<CellAllocator> directories;  // of chunks
   RetiredCells retired;                        // cells, the only chunk or directories: one of these
-  std::atomic<uint64_t> collected{0};
+  std::atomic<uint64_t> collected{0};          // cells, chunks
+  std::atomic<uint64_t> peak{0};               // of CellsInUse, as of the last collection
 
   // Guarded by the tree's list lock.
   uint64_t version = 0;

@@ -41,7 +41,8 @@ TEST(TreeTest, WhatReadsOfInactiveCellsSeeStaysZero) {
   EXPECT_EQ(*ambient, tree->node(inner)->ambient);
   EXPECT_EQ(*tree->Locate(x, At{5}.data(), CellAccess::kFind), nullptr);
   ASSERT_TRUE(tree->Deactivate(inner, At{5}.data()).ok());
-  EXPECT_EQ(tree->Stats(inner).cells_retired, 0u);
+  tree->Collect();
+  EXPECT_EQ(tree->Stats(inner).cells_collected, 0u);
   EXPECT_EQ(tree->node(0), nullptr);
   EXPECT_EQ(tree->node(x), nullptr);
 }
@@ -115,6 +116,43 @@ TEST_P(DynamicTest, GrowsByAppendsAndByWrites) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chunks, DynamicTest, ::testing::Values(1, 7, 8, 49, 50, 64));
+
+TEST(TreeTest, CountersAreOfCellsAndChunks) {
+  TestTree t;
+  const int block = t.Add(proto::SNODE_POINTER, 0, {{0, 8}});
+  const int list = t.Add(proto::SNODE_DYNAMIC, block, {{1, 64}}, 8);
+  const int x = t.Place(list);
+  auto tree = t.Make();
+  auto expect = [&](int node, uint64_t made, uint64_t collected, uint64_t peak) {
+    const NodeStats stats = tree->Stats(node);
+    EXPECT_EQ(stats.cells_made, made) << node;
+    EXPECT_EQ(stats.cells_collected, collected) << node;
+    EXPECT_EQ(stats.cells_peak, peak) << node;
+  };
+  auto write = [&](int64_t blocks, int64_t chunks) {
+    for (int64_t i = 0; i < blocks; ++i) {
+      for (int64_t c = 0; c < chunks; ++c) WriteI32(*tree, x, {i, 8 * c}, 1);
+    }
+  };
+  write(4, 3);
+  expect(block, 4, 0, 4);
+  expect(list, 12, 0, 12);
+  // All chunks of a list that goes, by itself or with the cell that it is in.
+  tree->DeactivateAll(list);
+  expect(list, 12, 0, 12);
+  tree->Collect();
+  expect(block, 4, 0, 4);
+  expect(list, 12, 12, 12);
+  write(5, 1);
+  expect(list, 17, 12, 12);
+  tree->DeactivateAll(block);
+  tree->Collect();
+  expect(block, 5, 5, 5);
+  expect(list, 17, 17, 12);
+  write(4, 4);
+  expect(block, 9, 5, 5);
+  expect(list, 33, 17, 16);
+}
 
 TEST(TreeTest, CollectedCellsAreZeroAndUsedAgain) {
   TestTree t;
@@ -203,7 +241,9 @@ TEST(TreeTest, DeactivateAllOfASubtreeLeavesTheRest) {
   EXPECT_EQ(tree->CountActive(b), 0u);
   EXPECT_EQ(ReadI32(*tree, bx, {4}), 0);
   EXPECT_EQ(*tree->Length(list, At{3}.data()), 0);
-  EXPECT_EQ(tree->Stats(b).cells_retired, 8u);
+  tree->Collect();
+  EXPECT_EQ(tree->Stats(b).cells_collected, 8u);
+  EXPECT_EQ(tree->Stats(list).cells_collected, 8u);
   tree->DeactivateAll(top);
   EXPECT_EQ(tree->CountActive(a), 0u);
 }

@@ -306,9 +306,10 @@ class SNode(metaclass=Public):
 
     @property
     def _num_dynamically_allocated(self):
-        """Cells of a pointer SNode, or chunks of a dynamic one, made and not given back."""
-        stats = self._living_tree().node_stats(self._index)
-        return stats["cells_made"] - stats["cells_retired"]
+        """How many cells of a pointer SNode, or chunks of a dynamic one, there is memory for: the
+        most that were in use at one time. What is deactivated stays allocated, and is used again.
+        0 for other SNodes."""
+        return self._living_tree().node_stats(self._index)["cells_peak"]
 
     def _living_tree(self):
         materialize()

@@ -127,3 +127,33 @@ def static_uses_of_nodes(show):
 
     z[1] = z[5] = 1
     show(through_parents(z))
+
+
+@case()
+def how_many_cells_are_allocated(show):
+    x, y = ti.field(ti.i32), ti.field(ti.i32)
+    items = ti.root.dense(ti.i, 4).dynamic(ti.j, 64, chunk_size=8)
+    items.place(x)
+    block = ti.root.pointer(ti.i, 8)
+    block.dense(ti.i, 4).place(y)
+
+    @ti.kernel
+    def fill(n: ti.i32):
+        for i in range(4):
+            for k in range(n):
+                ti.append(items, i, k)
+        for i in range(8):
+            if i < n:
+                y[i * 4] = 1
+
+    def counts():
+        return items._num_dynamically_allocated, block._num_dynamically_allocated
+
+    show(counts())
+    for n in (20, 3, 30):
+        fill(n)
+        show(counts())
+        items.deactivate_all()
+        block.deactivate_all()
+        # What is not active is allocated all the same, and used again.
+        show(counts())
