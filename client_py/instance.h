@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "client_cpp/session.h"
@@ -19,6 +20,8 @@ struct InstanceTexts {
   proto::SourceMap source_map;
   TypeTable types;                      // the kernel's, for formats
   std::vector<std::string> node_kinds;  // of the body, then each function: one byte per node
+  // Where bounds are checked: the kernel's parameter that a node takes elements of.
+  std::unordered_map<uint32_t, uint32_t> node_params;
 };
 
 struct Instance {

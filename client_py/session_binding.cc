@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -113,6 +114,36 @@ std::string NodeKinds(const proto::Function& function) {
   return kinds;
 }
 
+// Adds the nodes of a function whose indices are checked, each with the kernel's parameter that
+// it takes elements of.
+void AddNodeParams(const proto::Function& function, uint32_t number,
+                   std::unordered_map<uint32_t, uint32_t>* params) {
+  for (int id = 1; id < function.nodes_size(); ++id) {
+    const proto::Node& node = function.nodes(id);
+    switch (node.kind()) {
+      case proto::GLOBAL:
+      case proto::SNODE_ACTIVATE:
+      case proto::SNODE_DEACTIVATE:
+      case proto::SNODE_IS_ACTIVE:
+      case proto::SNODE_LENGTH:
+      case proto::SNODE_APPEND:
+      case proto::SNODE_ADDRESS:
+      case proto::STRUCT_FOR:
+        params->emplace(NodeNumber(number, id), node.index());
+        break;
+      case proto::ELEMENT:
+      case proto::MEMBER: {
+        if (node.operands_size() == 0) break;
+        const auto whole = params->find(NodeNumber(number, node.operands(0)));
+        if (whole != params->end()) params->emplace(NodeNumber(number, id), whole->second);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+}
+
 struct CompileArguments {
   std::string name;
   bool fast_math, debug, check_bounds, print_ir, timing, statistics;
@@ -191,6 +222,13 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
   for (const proto::Function& function : unit.kernel().functions()) {
     texts.node_kinds.push_back(NodeKinds(function));
   }
+  if (arguments.debug || arguments.check_bounds) {
+    AddNodeParams(unit.kernel().body(), 0, &texts.node_params);
+    uint32_t number = 0;
+    for (const proto::Function& function : unit.kernel().functions()) {
+      AddNodeParams(function, ++number, &texts.node_params);
+    }
+  }
   proto::ReportOptions report;
   report.set_print_ir(arguments.print_ir);
   report.set_timing(arguments.timing);
@@ -260,6 +298,13 @@ void BindInstance(py::module_& m) {
       .def("positions",
            [](const Instance& instance, uint32_t number) {
              return PositionsOf(instance.texts().source_map, number);
+           })
+      .def("node_param",
+           [](const Instance& instance, uint32_t number) -> py::object {
+             const auto& params = instance.texts().node_params;
+             const auto found = params.find(number);
+             if (found == params.end()) return py::none();
+             return py::int_(found->second);
            })
       .def("node_kind", [](const Instance& instance, uint32_t number) {
         const uint32_t function = FunctionOfNode(number), node = NodeInFunction(number);

@@ -28,6 +28,7 @@ const InstanceTexts& Instance::texts() const {
       texts->source_map = std::move(*packed.mutable_source_map());
     }
     texts->node_kinds.assign(packed.node_kinds().begin(), packed.node_kinds().end());
+    for (const auto& [node, param] : packed.node_params()) texts->node_params[node] = param;
   }
   unpacked_texts = std::move(texts);
   return *unpacked_texts;
@@ -56,6 +57,7 @@ py::tuple PackInstance(const Instance& instance, const std::vector<std::vector<i
   }
   texts.types.ToProto(packed.mutable_types());
   for (const std::string& kinds : texts.node_kinds) packed.add_node_kinds(kinds);
+  for (const auto& [node, param] : texts.node_params) (*packed.mutable_node_params())[node] = param;
   std::string writes;
   for (bool written : instance.writes) writes.push_back(written ? 1 : 0);
   const Digest digest = ValueOrRaise(Digest::FromHex(instance.digest));

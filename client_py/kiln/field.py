@@ -201,6 +201,11 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
         name = f"field '{self._given_name}'" if self._given_name else "the field"
         return f"{name} created at {self._made_at[0]}:{self._made_at[1]}"
 
+    def _accessed(self):
+        """What checks of kernels call it, and its first index or None."""
+        title = f"field '{self._given_name}'" if self._given_name else self._title()
+        return title, self._places[0]._offset
+
     def _check_scope(self, name):
         active.check_python_scope(name)
 

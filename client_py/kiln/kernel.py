@@ -197,10 +197,18 @@ class Kernel(_native.KernelBase):
         ]
         sources += [("field", getattr(f, "_bound_storage", f)) for f in fields]
         returns = [_return_spec(_cook_return(r)) for r in self._returns]
+        if runtime.cfg.debug or runtime.cfg.check_out_of_bound:
+            instance.accessed = self._accessed(specs, fields)
         self._add_instance(instance, [s.matcher for s in specs], sources, returns)
         events.kernel_ready(
             self.__name__, instance.tier, instance.wait_seconds, instance.compile_seconds
         )
+
+    def _accessed(self, specs, fields):
+        """By the instance's parameters: (what messages call it, its first index or None)."""
+        taken = zip(self._leaves, specs)
+        found = [(f"argument '{leaf.name}'", None) for leaf, spec in taken if spec.source]
+        return found + [field._accessed() for field in fields]
 
     def _transform(self, args, specs):
         """Runs the front end and compiles; the instance, and the fields that it is bound to."""

@@ -9,37 +9,55 @@ def raise_failure(kernel, instance, node, text, values):
     """Raises for the node that failed: an assert with its rendered message, or a check."""
     kind = instance.node_kind(node)
     is_assert = kind == _native.NODES["assert"]
-    what = text if is_assert or text else _check_text(kind, values)
+    what = text if is_assert or text else _check_text(kind, values, *_accessed(instance, node))
     place = _place(instance, node)
     head = f"(kernel={kernel.__name__})"
     lines = [head, *([what] if what else []), *([place] if place else [])]
     raise TaichiAssertionError("\n" + "\n".join(lines))
 
 
-def _check_text(kind, values):
-    shown = ", ".join(map(str, values))
+def _check_text(kind, values, of, offset):
+    """of: " of field 'x'" or nothing; offset: its first index, or None."""
     if kind in (_native.NODES["extract"], _native.NODES["element"]):
         half = len(values) // 2
-        return say.out_of_bound_access_to_matrix(shape=values[half:], index=_signed(values[:half]))
+        index = _signed(values[:half])
+        return say.out_of_bound_access_to_matrix(shape=values[half:], what=of, index=index)
     if kind == _native.NODES["struct_for"]:
         # Which of them is met first is up to the threads.
-        return say.loop_visits_inactive_cells()
+        return say.loop_visits_inactive_cells(what=of)
     if kind == _native.NODES["append"] and len(values) % 2 == 1:
         # The indices above the list, twice, and its size.
         *index, cells = _signed(values)
-        index = ", ".join(map(str, index[len(index) // 2 :]))
-        return say.append_to_full_list(index=index, cells=cells)
+        return say.append_to_full_list(
+            what=of, index=_listed(index[len(index) // 2 :]), cells=cells
+        )
     if kind in _BOUNDED:
-        # The indices, then the extents: i32 in the low half of a slot.
-        numbers = _signed(values)
-        half = len(numbers) // 2
-        index, shape = (", ".join(map(str, part)) for part in (numbers[:half], numbers[half:]))
-        return say.out_of_bound_access(index=index, shape=shape)
+        return _bounds_text(_signed(values), of, offset)
     if kind == _native.NODES["binary"]:
         left, right, number = values
         spelling = next(name for name, op in _native.OPS.items() if op == number)
         return _FAILED_OPS[spelling](left=left, right=right)
-    return say.check_failed(values=shown)
+    return say.check_failed(values=_listed(values))
+
+
+def _bounds_text(numbers, of, offset):
+    """numbers: the indices, then the extents."""
+    half = len(numbers) // 2
+    index, shape = numbers[:half], numbers[half:]
+    if not offset or len(offset) != half or not any(offset):
+        offset = None
+    first = offset or (0,) * half
+    axes = [a for a in range(half) if not 0 <= index[a] - first[a] < shape[a]]
+    return say.out_of_bound_access(
+        what=f" on {'axis' if len(axes) == 1 else 'axes'} {_listed(axes)}{of}",
+        index=_listed(index),
+        shape=_listed(shape),
+        offset=f", offset ({_listed(offset)})" if offset else "",
+    )
+
+
+def _listed(numbers):
+    return ", ".join(map(str, numbers))
 
 
 # Nodes whose indices are checked.
@@ -66,6 +84,16 @@ _FAILED_OPS = {
 def _signed(values):
     """Numbers of i32 in the low halves of slots."""
     return [(value + 2**31) % 2**32 - 2**31 for value in values]
+
+
+def _accessed(instance, node):
+    """What a node takes elements of, in words, and its first index."""
+    param = instance.node_param(node)
+    accessed = getattr(instance, "accessed", ())
+    if param is None or param >= len(accessed):
+        return "", None
+    title, offset = accessed[param]
+    return f" of {title}", offset
 
 
 def _place(instance, node):

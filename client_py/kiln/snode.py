@@ -399,6 +399,10 @@ class SNode(metaclass=Public):
         holds = f" with {', '.join(names[:3])}" if names else ""
         return f"{self}{holds}"
 
+    def _accessed(self):
+        """As `_title`, for a check of kernels; and the first index, which is zero."""
+        return f"SNode {self._title()}", None
+
     _is_snode = True
 
     def __repr__(self):

@@ -358,6 +358,47 @@ def test_errors_at_run_time_show_the_present_lines(run_alone, count):
     assert "elsewhere.py" in "".join(output) and output != shown
 
 
+NAMED = """
+ti.init(ti.cpu, debug=True)
+block = ti.root.pointer(ti.i, 4)
+x, y = ti.field(ti.i32, name='NAME'), ti.field(ti.i32, name='y')
+block.dense(ti.i, 2).place(x)
+ti.root.pointer(ti.i, 4).dense(ti.i, 2).place(y)
+z = ti.Vector.field(2, ti.f32, shape=3, offset=-1, name='NAME too')
+@ti.kernel
+def into(field: ti.template(), i: ti.i32):
+    field[i] = 1
+@ti.kernel
+def one(i: ti.i32, k: ti.i32):
+    z[i][k] = 1
+@ti.kernel
+def cell(i: ti.i32):
+    ti.activate(block, i)
+for kernel, arguments in ((into, (x, 8)), (into, (y, -1)), (one, (2, 0)), (one, (0, 2)), (cell, [4])):
+    try:
+        kernel(*arguments)
+    except ti.TaichiAssertionError as error:
+        print(str(error).splitlines()[2])
+"""
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_checks_name_the_present_fields(run, run_alone, alone):
+    programs = run_alone if alone else run
+    # The kernel over y is that over x: its record holds.
+    for name, transformed in (("a", 3), ("b", 0)):
+        lines, count = programs("import kiln as ti\n" + NAMED.replace("NAME", name))
+        assert count == transformed
+        assert lines == [
+            f"Out of bound access on axis 0 of field '{name}': index (8) of shape (8)",
+            "Out of bound access on axis 0 of field 'y': index (-1) of shape (8)",
+            f"Out of bound access on axis 0 of field '{name} too': index (2) of shape (3), offset (-1)",
+            f"Out of bound access to a [2] matrix of field '{name} too' with index [2]",
+            "Out of bound access on axis 0 of SNode ti.root => pointer [4] "
+            f"with {name}: index (4) of shape (4)",
+        ]
+
+
 def test_prints_of_kernels(run):
     program = HEAD + (
         "@ti.kernel\ndef k(a: ti.f32):\n    print('a', a, ti.Vector([1, 2]), f'{a:.2f}', sep='|')\n"

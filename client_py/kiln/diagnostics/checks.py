@@ -9,18 +9,22 @@ ROWS = {
         str,
         "Negative exponent in pow(int, int) is not allowed: {left} ** {right}",
     ),
-    "out_of_bound_access": (str, "Out of bound access: index ({index}) of shape ({shape})"),
+    # what: " on axis 0 of field 'x'"; offset: ", offset (-3)" where the first index is another.
+    "out_of_bound_access": (
+        str,
+        "Out of bound access{what}: index ({index}) of shape ({shape}){offset}",
+    ),
     "append_to_full_list": (
         str,
-        "Append to a full list of a dynamic SNode: all {cells} cells at index ({index}) are in use",
+        "Append to a full list{what}: all {cells} cells at index ({index}) are in use",
     ),
     "loop_visits_inactive_cells": (
         str,
-        "The loop visits cells that an iteration of it has made inactive",
+        "The loop visits cells{what} that an iteration of it has made inactive",
     ),
     "out_of_bound_access_to_matrix": (
         str,
-        "Out of bound access to a {shape} matrix with index {index}",
+        "Out of bound access to a {shape} matrix{what} with index {index}",
     ),
     "shift_out_of_range": (str, "Shift by {right}, which is no number of bits of {left}'s type"),
     "subtraction_overflows": (str, "Subtraction overflow: {left} - {right}"),

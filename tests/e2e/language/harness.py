@@ -228,6 +228,11 @@ def _relative(text, section, first):
         lambda m: f'"{_file(section).name}", line {int(m.group(1)) - first:+d}',
         text,
     )
+    text = re.sub(
+        rf"(created at )\S*/{section}\.py:(\d+)",
+        lambda m: f"{m.group(1)}{_file(section).name}:{int(m.group(2)) - first:+d}",
+        text,
+    )
     return text.replace(str(ROOT) + "/", "")
 
 
