@@ -14,21 +14,16 @@ runs again.
 
 import argparse
 import collections
-import itertools
 import json
 import math
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 KEPT = HERE / "kept"
 sys.path.insert(0, str(HERE))
 
+import hunting  # noqa: E402
 from random_kernels import evaluator, generator, reducer  # noqa: E402
 from random_kernels.numbers import Undecided, ulp  # noqa: E402
 
@@ -36,76 +31,6 @@ EXACT = [{"fast_math": False, "opt_level": 0}, {"fast_math": False}]
 # A third run, another one for each batch: more threads, checks in the code, less optimisation.
 THIRD = [{"cpu_max_num_threads": 5}, {"check_out_of_bound": True}, {"advanced_optimization": False}]
 FAST = [{"fast_math": True, "opt_level": 0}, {"fast_math": True}]
-
-
-class Machine:
-    """Runs programs in fresh processes, with a home of its own for Kiln."""
-
-    def __init__(self, home, taichi=None, batch="random_kernels.batch"):
-        self.home = home
-        self.taichi = taichi
-        self.module = batch  # what runs the programs of a file
-        self.count = itertools.count()
-        # What is out of date is built now, not within a batch's time.
-        subprocess.run([ROOT / "kiln", "python", "-c", ""], capture_output=True)
-
-    def run(self, programs, options, environment=None, package="kiln", timeout=300):
-        """{name: [what each run left]} of programs {name: text}. A process that dies or hangs
-        counts against the program that it was running; the others run in a new one."""
-        found = collections.defaultdict(lambda: [None] * len(options))
-        rest = dict(programs)
-        while rest:
-            output, end = self._process(rest, options, environment, package, timeout)
-            running = None
-            for line in output.splitlines():
-                if not line.startswith("{"):
-                    continue
-                record = json.loads(line)
-                if "begins" in record:
-                    running = record["begins"], record["run"]
-                else:
-                    found[record["ends"]][record["run"]] = record["found"]
-                    running = None
-            if end == 0 and running is None:
-                break
-            if running is None:
-                raise RuntimeError(f"the process that runs programs ended with {end}:\n{output}")
-            name, number = running
-            for k in range(number, len(options)):
-                found[name][k] = {"error": f"the process ended with {end}", "class": "crash"}
-            names = list(rest)
-            rest = {n: rest[n] for n in names[names.index(name) + 1 :]}
-        return dict(found)
-
-    def _process(self, programs, options, environment, package, timeout):
-        path = pathlib.Path(self.home) / f"programs{next(self.count)}.json"
-        path.write_text(json.dumps(list(programs.items())))
-        python = [str(ROOT / "kiln"), "python"] if package == "kiln" else [self.taichi]
-        command = [*python, "-m", self.module, package, str(path)]
-        command += map(json.dumps, options)
-        environment = {
-            **os.environ,
-            "KILN_HOME": str(self.home),
-            "TI_ENABLE_CUDA": "0",
-            "PYTHONPATH": str(HERE),
-            **(environment or {}),
-        }
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, env=environment, timeout=timeout
-            )
-        except subprocess.TimeoutExpired as expired:
-            return (expired.stdout or b"").decode(), "a timeout"
-        finally:
-            path.unlink()
-        if done.returncode and "begins" not in done.stdout:
-            raise RuntimeError(done.stderr)
-        return done.stdout, done.returncode
-
-    def stop(self):
-        command = [ROOT / "kiln", "stop"]
-        environment = {**os.environ, "KILN_HOME": str(self.home)}
-        subprocess.run(command, env=environment, capture_output=True)
 
 
 # ---- what is right
@@ -253,48 +178,27 @@ def again(machine, paths):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0, help="the first; each program has its own")
-    parser.add_argument("--batches", type=int, help="so many, however long they take")
-    parser.add_argument("--taichi-python", help="a Python with Taichi, to be compared as well")
-    parser.add_argument("--keep", action="store_true", help="reduce failures into tests/fuzz/kept")
-    parser.add_argument("--show", type=int, metavar="SEED")
-    parser.add_argument("--loose", action="store_true", help="only what Taichi defines as well")
-    parser.add_argument("--again", nargs="+", type=pathlib.Path, metavar="FILE")
+    hunting.add_arguments(parser, KEPT)
     options = parser.parse_args()
     if options.show is not None:
         print(generator.program(options.show, options.loose), end="")
         return 0
-    with tempfile.TemporaryDirectory(prefix="kiln-kernels-", ignore_cleanup_errors=True) as home:
-        machine = Machine(home, options.taichi_python)
-        try:
-            if options.again:
-                problems = again(machine, options.again)
-                print("\n".join(problems) or "all agree")
-                return int(bool(problems))
-            return hunt_for(machine, options)
-        finally:
-            machine.stop()
+    return hunting.run(options, "random_kernels.batch", again, hunt_for)
 
 
 def hunt_for(machine, options):
     hunt = Hunt(machine, log=lambda words: print(words, flush=True))
-    seeds = itertools.count(options.seed)
-    start = time.monotonic()
-    for number in itertools.count():
-        over = time.monotonic() - start > options.seconds
-        if (number >= options.batches) if options.batches else over:
-            break
-        loose = options.loose or number % 4 == 3
-        before = len(hunt.failures)
-        hunt.batch(seeds, loose, alone=number % 5 == 4)
-        if options.keep:
-            for failure in hunt.failures[before:]:
-                keep(hunt, failure, loose)
-    seconds = time.monotonic() - start
-    counts = ", ".join(f"{count} {what}" for what, count in hunt.counts.items())
-    print(f"{counts}; {len(hunt.failures)} failed; {seconds:.0f} s")
-    return int(bool(hunt.failures))
+
+    def is_loose(number):
+        return options.loose or number % 4 == 3
+
+    def batch(number, seeds):
+        hunt.batch(seeds, is_loose(number), alone=number % 5 == 4)
+
+    def kept(number, failure):
+        keep(hunt, failure, is_loose(number))
+
+    return hunting.by_the_clock(hunt, options, batch, kept)
 
 
 def keep(hunt, failure, loose):

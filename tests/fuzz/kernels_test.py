@@ -8,13 +8,14 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import hunting  # noqa: E402
 import kernels  # noqa: E402
 import mutants  # noqa: E402
 
 
 @pytest.fixture
 def machine(tmp_path):
-    made = kernels.Machine(tmp_path)
+    made = hunting.Machine(tmp_path, "random_kernels.batch")
     yield made
     made.stop()
 

@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from kernels import Machine  # noqa: E402
+from hunting import Machine  # noqa: E402
 from random_kernels import generator, mutator  # noqa: E402
 
 OPTIONS = [{"opt_level": 0, "launch": False}]
@@ -78,7 +78,7 @@ def main():
         print(program(options.show))
         return 0
     with tempfile.TemporaryDirectory(prefix="kiln-mutants-", ignore_cleanup_errors=True) as home:
-        machine = Machine(home)
+        machine = Machine(home, "random_kernels.batch")
         hunt = Hunt(machine, log=lambda words: print(words, flush=True))
         start = time.monotonic()
         seeds = itertools.count(options.seed)

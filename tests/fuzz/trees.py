@@ -14,18 +14,15 @@ reduced and written to tests/fuzz/kept_trees; what is there ./test runs again.
 
 import argparse
 import collections
-import itertools
 import json
 import pathlib
 import sys
-import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT = HERE / "kept_trees"
 sys.path.insert(0, str(HERE))
 
-from kernels import Machine  # noqa: E402
+import hunting  # noqa: E402
 from random_trees import generator, model, reducer, render  # noqa: E402
 
 OPTIONS = [{"opt_level": 0}, {"check_out_of_bound": True}, {}]
@@ -142,52 +139,29 @@ def keep(hunt, failure):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0, help="the first; each program has its own")
-    parser.add_argument("--batches", type=int, help="so many, however long they take")
-    parser.add_argument("--taichi-python", help="a Python with Taichi, to be compared as well")
-    parser.add_argument("--keep", action="store_true", help="reduce failures into kept_trees")
-    parser.add_argument("--show", type=int, metavar="SEED")
-    parser.add_argument("--loose", action="store_true", help="only what Taichi defines as well")
+    hunting.add_arguments(parser, KEPT)
     parser.add_argument("--only-taichi", action="store_true", help="the model against Taichi")
-    parser.add_argument("--again", nargs="+", type=pathlib.Path, metavar="FILE")
     options = parser.parse_args()
     if options.show is not None:
         print(render.text(generator.program(options.show, options.loose)), end="")
         return 0
-    with tempfile.TemporaryDirectory(prefix="kiln-trees-", ignore_cleanup_errors=True) as home:
-        machine = Machine(home, options.taichi_python, batch="random_trees.batch")
-        try:
-            if options.again:
-                problems = again(machine, options.again)
-                print("\n".join(problems) or "all agree")
-                return int(bool(problems))
-            return hunt_for(machine, options)
-        finally:
-            machine.stop()
+    return hunting.run(options, "random_trees.batch", again, hunt_for)
 
 
 def hunt_for(machine, options):
     hunt = Hunt(machine, log=lambda words: print(words, flush=True))
-    seeds = itertools.count(options.seed)
-    start = time.monotonic()
-    for number in itertools.count():
-        over = time.monotonic() - start > options.seconds
-        if (number >= options.batches) if options.batches else over:
-            break
+
+    def batch(number, seeds):
         if options.only_taichi:
             names = [next(seeds) for _ in range(hunt.size)]
             hunt.compare({f"tree{seed}": generator.program(seed, True) for seed in names})
-            continue
-        before = len(hunt.failures)
-        hunt.batch(seeds, alone=number % 4 == 3, loose=options.loose or number % 4 == 2)
-        if options.keep:
-            for failure in hunt.failures[before:]:
-                keep(hunt, failure)
-    counts = ", ".join(f"{count} {what}" for what, count in hunt.counts.items())
-    seconds = time.monotonic() - start
-    print(f"{counts}; {len(hunt.failures)} failed; {seconds:.0f} s")
-    return int(bool(hunt.failures))
+        else:
+            hunt.batch(seeds, alone=number % 4 == 3, loose=options.loose or number % 4 == 2)
+
+    def kept(number, failure):
+        keep(hunt, failure)
+
+    return hunting.by_the_clock(hunt, options, batch, kept)
 
 
 if __name__ == "__main__":

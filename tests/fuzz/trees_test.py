@@ -9,14 +9,14 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import kernels  # noqa: E402
+import hunting  # noqa: E402
 import trees  # noqa: E402
 from random_trees import generator, model, reducer, render  # noqa: E402
 
 
 @pytest.fixture
 def machine(tmp_path):
-    made = kernels.Machine(tmp_path, batch="random_trees.batch")
+    made = hunting.Machine(tmp_path, "random_trees.batch")
     yield made
     made.stop()
 

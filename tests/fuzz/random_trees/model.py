@@ -209,6 +209,7 @@ class Model(Shape):
                 at = self._local(field, [i + s for i, s in zip(index, shift)])
                 if at is not None:
                     value += int(self.read(field, component, at)) * 3
+            value = int(np.array(value & (2**32 - 1), np.uint32).astype(np.int32))
             at = self._local(dest, index)
             if at is not None:
                 updates += [(c, at, value % 1000 + c) for c in self._components(step, field="dest")]

@@ -1,0 +1,130 @@
+"""What the fuzzers of programs share: processes that run them, and hunts by the clock."""
+
+import collections
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+class Machine:
+    """Runs programs in fresh processes, with a home of its own for Kiln."""
+
+    def __init__(self, home, batch, taichi=None):
+        self.home = home
+        self.taichi = taichi
+        self.module = batch  # what runs the programs of a file
+        self.count = itertools.count()
+        # What is out of date is built now, not within a batch's time.
+        subprocess.run([ROOT / "kiln", "python", "-c", ""], capture_output=True)
+
+    def run(self, programs, options, environment=None, package="kiln", timeout=300):
+        """{name: [what each run left]} of programs {name: text}. A process that dies or hangs
+        counts against the program that it was running; the others run in a new one."""
+        found = collections.defaultdict(lambda: [None] * len(options))
+        rest = dict(programs)
+        while rest:
+            output, end = self._process(rest, options, environment, package, timeout)
+            running = None
+            for line in output.splitlines():
+                if not line.startswith("{"):
+                    continue
+                record = json.loads(line)
+                if "begins" in record:
+                    running = record["begins"], record["run"]
+                else:
+                    found[record["ends"]][record["run"]] = record["found"]
+                    running = None
+            if end == 0 and running is None:
+                break
+            if running is None:
+                raise RuntimeError(f"the process that runs programs ended with {end}:\n{output}")
+            name, number = running
+            for k in range(number, len(options)):
+                found[name][k] = {"error": f"the process ended with {end}", "class": "crash"}
+            names = list(rest)
+            rest = {n: rest[n] for n in names[names.index(name) + 1 :]}
+        return dict(found)
+
+    def _process(self, programs, options, environment, package, timeout):
+        path = pathlib.Path(self.home) / f"programs{next(self.count)}.json"
+        path.write_text(json.dumps(list(programs.items())))
+        python = [str(ROOT / "kiln"), "python"] if package == "kiln" else [self.taichi]
+        command = [*python, "-m", self.module, package, str(path)]
+        command += map(json.dumps, options)
+        environment = {
+            **os.environ,
+            "KILN_HOME": str(self.home),
+            "TI_ENABLE_CUDA": "0",
+            "PYTHONPATH": str(HERE),
+            **(environment or {}),
+        }
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, env=environment, timeout=timeout
+            )
+        except subprocess.TimeoutExpired as expired:
+            return (expired.stdout or b"").decode(), "a timeout"
+        finally:
+            path.unlink()
+        if done.returncode and "begins" not in done.stdout:
+            raise RuntimeError(done.stderr)
+        return done.stdout, done.returncode
+
+    def stop(self):
+        command = [ROOT / "kiln", "stop"]
+        environment = {**os.environ, "KILN_HOME": str(self.home)}
+        subprocess.run(command, env=environment, capture_output=True)
+
+
+def add_arguments(parser, kept):
+    """The options of every hunt; kept: the folder of failures."""
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0, help="the first; each program has its own")
+    parser.add_argument("--batches", type=int, help="so many, however long they take")
+    parser.add_argument("--taichi-python", help="a Python with Taichi, to be compared as well")
+    parser.add_argument("--keep", action="store_true", help=f"reduce failures into {kept.name}")
+    parser.add_argument("--show", type=int, metavar="SEED")
+    parser.add_argument("--loose", action="store_true", help="only what Taichi defines as well")
+    parser.add_argument("--again", nargs="+", type=pathlib.Path, metavar="FILE")
+
+
+def run(options, batch, again, hunt_for):
+    """Runs kept programs, or hunts: again(machine, paths) and hunt_for(machine, options), with a
+    machine whose programs the module `batch` runs. Answers the exit status."""
+    with tempfile.TemporaryDirectory(prefix="kiln-fuzz-", ignore_cleanup_errors=True) as home:
+        machine = Machine(home, batch, options.taichi_python)
+        try:
+            if options.again:
+                problems = again(machine, options.again)
+                print("\n".join(problems) or "all agree")
+                return int(bool(problems))
+            return hunt_for(machine, options)
+        finally:
+            machine.stop()
+
+
+def by_the_clock(hunt, options, batch, keep):
+    """Batches until time or number of them is over: batch(number, seeds), then
+    keep(number, failure) for what it added to hunt.failures. Answers the exit status."""
+    seeds = itertools.count(options.seed)
+    start = time.monotonic()
+    for number in itertools.count():
+        over = time.monotonic() - start > options.seconds
+        if (number >= options.batches) if options.batches else over:
+            break
+        before = len(hunt.failures)
+        batch(number, seeds)
+        if options.keep:
+            for failure in hunt.failures[before:]:
+                keep(number, failure)
+    counts = ", ".join(f"{count} {what}" for what, count in hunt.counts.items())
+    seconds = time.monotonic() - start
+    print(f"{counts}; {len(hunt.failures)} failed; {seconds:.0f} s")
+    return int(bool(hunt.failures))
