@@ -254,17 +254,4 @@ void SparseNode::Deactivate(uint8_t* container, uint64_t cell) {
   SetChanged();
 }
 
-void SparseNode::DeactivatePointers(uint8_t* container) {
-  auto** slots = reinterpret_cast<uint8_t**>(container);
-  CellBag cells;
-  for (uint64_t i = 0; i < this->cells; ++i) {
-    if (__atomic_load_n(slots + i, __ATOMIC_RELAXED) == nullptr) continue;
-    uint8_t* old = __atomic_exchange_n(slots + i, nullptr, __ATOMIC_ACQ_REL);
-    if (old != nullptr) cells.Add(old);
-  }
-  if (cells.empty()) return;
-  retired.Add(std::move(cells));
-  SetChanged();
-}
-
 }  // namespace kiln

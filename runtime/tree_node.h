@@ -106,8 +106,6 @@ struct SparseNode {
   bool IsActive(uint8_t* container, uint64_t cell) const;
   // As KilnRuntime's deactivate.
   void Deactivate(uint8_t* container, uint64_t cell);
-  // All cells of a pointer node's container.
-  void DeactivatePointers(uint8_t* container);
 
   // Cells or chunks, those that wait for the collection among them.
   uint64_t CellsInUse() const;

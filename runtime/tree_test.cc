@@ -248,6 +248,44 @@ TEST(TreeTest, DeactivateAllOfASubtreeLeavesTheRest) {
   EXPECT_EQ(tree->CountActive(a), 0u);
 }
 
+// Containers that are shared among threads, and more of them than are noted at a time.
+TEST(TreeTest, DeactivatesLargeContainersAndManyOfThem) {
+  TestTree t;
+  const int pointer = t.Add(proto::SNODE_POINTER, 0, {{0, 100'000}});
+  t.Place(pointer);
+  const int mask = t.Add(proto::SNODE_BITMASKED, 0, {{0, 300'001}});
+  const int list = t.Add(proto::SNODE_DYNAMIC, mask, {{1, 2}}, 1);
+  const int y = t.Place(list);
+  const int many = t.Add(proto::SNODE_DENSE, 0, {{0, 70'000}});
+  const int small = t.Add(proto::SNODE_POINTER, many, {{0, 64}});
+  t.Place(small);
+  auto tree = t.Make();
+  auto activate = [&](int node, int64_t cells, int64_t step) {
+    for (int64_t i = 0; i < cells; i += step) {
+      ASSERT_TRUE(tree->Locate(node, At{i}.data(), CellAccess::kWrite).ok());
+    }
+  };
+  activate(pointer, 100'000, 3);
+  activate(y, 300'001, 100);
+  activate(small, 70'000 * 64, 41);
+  EXPECT_EQ(tree->CountActive(mask), 3001u);
+  EXPECT_EQ(tree->CountActive(list), 3001u);
+  tree->DeactivateAll(pointer);
+  EXPECT_EQ(tree->CountActive(pointer), 0u);
+  EXPECT_EQ(tree->CountActive(mask), 3001u);
+  tree->DeactivateAll(0);
+  EXPECT_EQ(tree->CountActive(mask), 0u);
+  EXPECT_EQ(tree->CountActive(small), 0u);
+  EXPECT_EQ(tree->List(mask, false)->size(), 0);
+  // In cells that are no longer active, nothing is left either.
+  for (int64_t i = 0; i < 300'001; i += 100) ASSERT_EQ(*tree->Length(list, At{i}.data()), 0) << i;
+  tree->Collect();
+  for (const int node : {pointer, list, small}) {
+    EXPECT_EQ(tree->Stats(node).cells_collected, tree->Stats(node).cells_made) << node;
+  }
+  EXPECT_EQ(tree->Stats(small).cells_collected, (70'000u * 64 + 40) / 41);
+}
+
 TEST(TreeTest, CellsThatHangOnAClearedBitmaskedCellStay) {
   TestTree t;
   const int mask = t.Add(proto::SNODE_BITMASKED, 0, {{0, 4}});

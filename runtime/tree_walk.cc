@@ -1,4 +1,4 @@
-// All active cells of a node, and everything below one.
+// All active cells of a node.
 #include <algorithm>
 #include <cstring>
 
@@ -113,44 +113,6 @@ class Walker {
   Visit visit_;
 };
 
-void DeactivateContainer(const TreeState& tree, SparseNode* node, uint8_t* container);
-
-// All containers in one cell of `node`.
-void DeactivateBelow(const TreeState& tree, int node, uint8_t* cell) {
-  for (const uint32_t c : tree.layout.tree().nodes(node).children()) {
-    const auto child = static_cast<int>(c);
-    const NodeLayout& layout = tree.layout[child];
-    uint8_t* container = cell + layout.offset;
-    if (SparseNode* sparse = tree.sparse[child].get()) {
-      DeactivateContainer(tree, sparse, container);
-    } else if (tree.layout.tree().nodes(child).kind() == proto::SNODE_DENSE) {
-      for (uint64_t i = 0; i < layout.num_cells; ++i) {
-        DeactivateBelow(tree, child, container + i * layout.cell_bytes);
-      }
-    }
-  }
-}
-
-void DeactivateContainer(const TreeState& tree, SparseNode* node, uint8_t* container) {
-  switch (node->kind) {
-    case proto::SNODE_POINTER:
-      // What hangs on the cells goes with them.
-      return node->DeactivatePointers(container);
-    case proto::SNODE_BITMASKED:
-      return ForEachActive(*node, container, /*make=*/false,
-                           [&](uint64_t number, uint8_t* cell, uint64_t count) {
-                             for (uint64_t i = 0; i < count; ++i) {
-                               if (!node->nested.empty()) {
-                                 DeactivateBelow(tree, node->number, cell + i * node->cell_bytes);
-                               }
-                               node->Deactivate(container, number + i);
-                             }
-                           });
-    default:
-      return node->Deactivate(container, 0);
-  }
-}
-
 }  // namespace
 
 void Tree::ForEachRun(int node, Visit visit) { Walker(*state_, node, /*make=*/true, visit).Run(); }
@@ -160,22 +122,6 @@ uint64_t Tree::CountActive(int node) {
   auto add = [&](const CellRun& run) { count += run.count; };
   Walker(*state_, node, /*make=*/false, add).Run();
   return count;
-}
-
-void Tree::DeactivateAll(int node) {
-  SparseNode* sparse = state_->sparse[node].get();
-  const int above = sparse == nullptr ? node : state_->layout[node].parent;
-  const uint64_t stride = state_->layout[above].cell_bytes;
-  ForEachRun(above, [&](const CellRun& run) {
-    for (uint64_t i = 0; i < run.count; ++i) {
-      uint8_t* cell = run.cell + i * stride;
-      if (sparse == nullptr) {
-        DeactivateBelow(*state_, node, cell);
-      } else {
-        DeactivateContainer(*state_, sparse, cell + sparse->layout.offset);
-      }
-    }
-  });
 }
 
 }  // namespace kiln
