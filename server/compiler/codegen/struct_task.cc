@@ -187,15 +187,7 @@ class StructEmitter {
       }
       in_row_ = Node().getExtent(Node().getNumAxes() - 1) % 32 == 0;
     }
-    if (plan.dimensions.empty()) return;
-    const Dimension& last = plan.dimensions.back();
-    const auto [before, beyond] = Reach(task, f.trees(), plan, last.axis);
-    const int64_t copies = before + beyond + 1;
-    if (last.factor == 1 && before + beyond < last.extent &&
-        CountOps(task.getBody()) * copies <= kMostCopiedOps) {
-      before_ = before;
-      beyond_ = beyond;
-    }
+    Peel();
   }
 
   void Emit(Value* begin, Value* end);
@@ -203,6 +195,7 @@ class StructEmitter {
  private:
   using Body = llvm::function_ref<Accumulators(Value*, Accumulators)>;
 
+  void Peel();
   Accumulators Loop(Value* from, Value* to, const Accumulators& start, Body body);
   Accumulators If(Value* condition, const Accumulators& start,
                   llvm::function_ref<Accumulators()> then);
@@ -213,7 +206,6 @@ class StructEmitter {
   Accumulators Element(Value* number, Value* from, Value* to, const Accumulators& start);
   Accumulators Cells(Value* from, Value* to, const Accumulators& start);
   Accumulators Nest(size_t dimension, const Accumulators& start);
-  Accumulators Row(const Dimension& d, const Accumulators& start);
   Accumulators NestedIteration(const Accumulators& start);
   Accumulators Slice(Value* element, const Accumulators& start);
   Accumulators Slots(Value* begin, Value* end, const Accumulators& start);
@@ -243,7 +235,8 @@ class StructEmitter {
   llvm::IRBuilder<>& b_;
   ir::RangeTaskOp task_;
   const Plan& plan_;
-  int64_t before_ = 0, beyond_ = 0;  // cells at the ends of a row that are emitted apart
+  // Of each dimension of the plan, how many indices at either end are emitted apart.
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 4> ends_;
   // Bitmasked: how far the body reads along each axis; whether 32 cells lie in one row.
   llvm::SmallVector<std::pair<int64_t, int64_t>, 4> reach_;
   bool in_row_ = false;
@@ -255,6 +248,25 @@ class StructEmitter {
 };
 
 // --- Loops -----------------------------------------------------------------------------
+
+// Innermost dimensions first, as far as the copies of the body are not too much.
+void StructEmitter::Peel() {
+  ends_.resize(plan_.dimensions.size());
+  int64_t ops = CountOps(task_.getBody());
+  for (size_t i = plan_.dimensions.size(); i-- > plan_.shared;) {
+    const Dimension& d = plan_.dimensions[i];
+    const bool alone = llvm::count_if(plan_.dimensions, [&](const Dimension& other) {
+                         return other.axis == d.axis;
+                       }) == 1;
+    const bool last = i + 1 == plan_.dimensions.size();
+    const auto [before, beyond] = Reach(task_, f_.trees(), plan_, d.axis);
+    ops *= before + beyond + 1;
+    if (ops > kMostCopiedOps) return;
+    if (d.factor == 1 && (alone || last) && before + beyond < d.extent) {
+      ends_[i] = {before, beyond};
+    }
+  }
+}
 
 // A counted loop; `body` answers the accumulators after an iteration.
 Accumulators StructEmitter::Loop(Value* from, Value* to, const Accumulators& start, Body body) {
@@ -430,18 +442,30 @@ Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& st
   });
 }
 
+// The ends of a dimension apart, then what is between: what the body reads at constant
+// distances from there lies in the block.
 Accumulators StructEmitter::Nest(size_t dimension, const Accumulators& start) {
   if (dimension == plan_.dimensions.size()) return NestedIteration(start);
   const Dimension& d = plan_.dimensions[dimension];
-  if (dimension + 1 == plan_.dimensions.size()) return Row(d, start);
-  return Loop(b_.getInt64(0), b_.getInt64(d.extent), start,
-              [&](Value* index, const Accumulators& values) {
-                const Affine saved = up_[d.axis];
-                up_[d.axis].Add(Leaf(index, 0, d.extent - 1), d.factor);
-                const Accumulators after = Nest(dimension + 1, values);
-                up_[d.axis] = saved;
-                return after;
-              });
+  const auto [before, beyond] = ends_[dimension];
+  const int64_t end = d.extent - beyond;
+  const Affine saved = up_[d.axis];
+  Accumulators values = start;
+  const auto single = [&](int64_t index) {
+    up_[d.axis].constant += index * d.factor;
+    values = Nest(dimension + 1, values);
+    up_[d.axis] = saved;
+  };
+  for (int64_t i = 0; i < before; ++i) single(i);
+  values = Loop(b_.getInt64(before), b_.getInt64(end), values,
+                [&, first = before](Value* index, const Accumulators& inside) {
+                  up_[d.axis].Add(Leaf(index, first, end - 1), d.factor);
+                  const Accumulators after = Nest(dimension + 1, inside);
+                  up_[d.axis] = saved;
+                  return after;
+                });
+  for (int64_t i = end; i < d.extent; ++i) single(i);
+  return values;
 }
 
 // The cell's number in a container that is looped over like a dense one is known, too.
@@ -457,27 +481,6 @@ Accumulators StructEmitter::NestedIteration(const Accumulators& start) {
   }
   Value* own = b_.CreateInBoundsGEP(b_.getInt8Ty(), cell_, EmitAffine(b_, offset));
   return Iteration(up_, own, start);
-}
-
-Accumulators StructEmitter::Row(const Dimension& d, const Accumulators& start) {
-  Accumulators values = start;
-  const Affine saved = up_[d.axis];
-  const auto single = [&](int64_t index) {
-    up_[d.axis].constant += index * d.factor;
-    values = NestedIteration(values);
-    up_[d.axis] = saved;
-  };
-  for (int64_t i = 0; i < before_; ++i) single(i);
-  const int64_t end = d.extent - beyond_;
-  values = Loop(b_.getInt64(before_), b_.getInt64(end), values,
-                [&](Value* index, const Accumulators& inside) {
-                  up_[d.axis].Add(Leaf(index, before_, end - 1), d.factor);
-                  const Accumulators after = NestedIteration(inside);
-                  up_[d.axis] = saved;
-                  return after;
-                });
-  for (int64_t i = end; i < d.extent; ++i) single(i);
-  return values;
 }
 
 // --- Lists of slices -------------------------------------------------------------------

@@ -4,9 +4,9 @@
 // dense levels between the element's cell and the storage are loops of constant extents in
 // the code. Of slices: the loop runs over slots, mask words or cells of a chunk. Both know
 // the address of the cell that they are at, and lookups that depend on the element alone
-// stand before its loops. Where the body reads at constant distances along the innermost
-// axis, the ends of a row are emitted apart from its middle, in which all of these cells lie
-// in the block, so that the middle vectorises. Private to this directory.
+// stand before its loops. Where the body reads at constant distances, the ends of the loops
+// are emitted apart from their middle, in which all of these cells lie in the block: no
+// address is chosen there, and rows vectorise. Private to this directory.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_STRUCT_TASK_H_
 #define KILN_SERVER_COMPILER_CODEGEN_STRUCT_TASK_H_
 
