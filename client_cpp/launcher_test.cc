@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/test_artifact.h"
+#include "runtime/test_tree.h"
 
 namespace kiln {
 namespace {
@@ -47,6 +48,43 @@ TEST(LauncherTest, SlotsHoldTheScalarsBytesOnly) {
   EXPECT_EQ(SlotOf(proto::F64, int64_t{1}), 0x3ff0000000000000u);
   EXPECT_EQ(SlotOf(proto::F16, 1.0), 0x3c00u);
   EXPECT_EQ(SlotOf(proto::U64, ~uint64_t{0}), ~uint64_t{0});
+}
+
+TEST(LauncherTest, TreesAreRootThenNodes) {
+  TestTree t;
+  const int pointer = t.Add(proto::SNODE_POINTER, 0, {{0, 100}});
+  const int place = t.Place(pointer);
+  const auto tree = t.Make();
+  proto::ArtifactInfo info = TreeInfo();
+  AddRange(&info, "activate_cells", 100, 10);
+  AddRange(&info, "deactivate_odd_cells", 100, 10);
+  AddTreeTask(&info, proto::TASK_LISTGEN);
+  AddTreeTask(&info, proto::TASK_STRUCT, "bump_cells");
+  Launcher launch(Load(info));
+  EXPECT_TRUE(absl::IsFailedPrecondition(launch.Run()));
+  KilnNode* const nodes[] = {nullptr, tree->node(pointer)};
+  ASSERT_TRUE(launch.BindTree(0, tree->root(), nodes).Run().ok());
+  for (int64_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(ReadI32(*tree, place, {i}), i % 2 == 0 ? i + 1000 : 0);
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(launch.BindTree(1, tree->root(), nodes).Run()));
+}
+
+TEST(LauncherTest, TreesComeBehindParameters) {
+  TestTree t;
+  t.Place(t.Add(proto::SNODE_POINTER, 0, {{0, 4}}));
+  const auto tree = t.Make();
+  proto::ArtifactInfo info = TestInfo();
+  AddSerial(&info, "add_one");
+  info.add_arguments()->set_scalar(proto::I64);
+  *info.add_arguments() = TreeInfo().arguments(0);
+  *info.add_arguments() = TreeInfo().arguments(1);
+  info.add_results(proto::I64);
+  Launcher launch(Load(info));
+  EXPECT_TRUE(absl::IsFailedPrecondition(launch.Set(0, 6).Run()));
+  KilnNode* const nodes[] = {nullptr, nullptr};
+  ASSERT_TRUE(launch.BindTree(0, tree->root(), nodes).Run().ok());
+  EXPECT_EQ(launch.result<int64_t>(), 7);
 }
 
 TEST(LauncherTest, FailedChecksAreAborted) {

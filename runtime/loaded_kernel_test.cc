@@ -254,26 +254,6 @@ TEST(LoadedKernelTest, RefusesAMissingAloneTask) {
   EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
 }
 
-// Of a pointer SNode, node 1 of tree 0.
-proto::Task* AddTreeTask(proto::ArtifactInfo* info, proto::TaskKind kind, const char* symbol = "") {
-  proto::Task* task = info->add_tasks();
-  task->set_kind(kind);
-  task->set_symbol(symbol);
-  task->set_node(1);
-  if (kind == proto::TASK_STRUCT) task->set_iterations(3);
-  return task;
-}
-
-proto::ArtifactInfo TreeInfo() {
-  proto::ArtifactInfo info = TestInfo();
-  for (const uint32_t element : {0, 1}) {
-    proto::ArgumentSlot* slot = info.add_arguments();
-    slot->set_kind(proto::ArgumentSlot::SLOT_TREE);
-    slot->set_element(element);
-  }
-  return info;
-}
-
 // A pointer SNode of i32, and the arguments of kernels on it.
 struct PointerTree {
   explicit PointerTree(uint64_t cells, std::shared_ptr<MemoryBudget> budget = nullptr) {

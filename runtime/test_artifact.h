@@ -44,6 +44,28 @@ inline proto::Task* AddRange(proto::ArtifactInfo* info, const char* symbol, int6
   return task;
 }
 
+// Of a pointer SNode, node 1 of tree 0.
+inline proto::Task* AddTreeTask(proto::ArtifactInfo* info, proto::TaskKind kind,
+                                const char* symbol = "") {
+  proto::Task* task = info->add_tasks();
+  task->set_kind(kind);
+  task->set_symbol(symbol);
+  task->set_node(1);
+  if (kind == proto::TASK_STRUCT) task->set_iterations(3);
+  return task;
+}
+
+// Of a kernel that takes one tree.
+inline proto::ArtifactInfo TreeInfo() {
+  proto::ArtifactInfo info = TestInfo();
+  for (const uint32_t element : {0, 1}) {
+    proto::ArgumentSlot* slot = info.add_arguments();
+    slot->set_kind(proto::ArgumentSlot::SLOT_TREE);
+    slot->set_element(element);
+  }
+  return info;
+}
+
 }  // namespace kiln
 
 #endif  // KILN_RUNTIME_TEST_ARTIFACT_H_
