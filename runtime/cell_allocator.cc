@@ -139,8 +139,10 @@ bool CellAllocator::Refill(Shard* shard) {
   }
   uint64_t span = next_span_.load(std::memory_order_relaxed);
   if (span < kLastSpan) next_span_.store(span * 2, std::memory_order_relaxed);
+  const bool large = stride_ >= kLargeCell;
+  if (large) span = stride_;  // one at a time: none of the budget is set aside
   uint64_t got;
-  uint8_t* start = arena_->Carve(span, stride_, stride_ < kLargeCell, &got);
+  uint8_t* start = arena_->Carve(span, stride_, /*touched=*/!large, &got);
   if (start == nullptr) return false;
   shard->end = start + got;
   shard->next = start;

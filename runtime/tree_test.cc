@@ -487,6 +487,22 @@ TEST(TreeMemoryTest, TheLimitNamesTheNodeAndLeavesTheRest) {
   EXPECT_EQ(budget->used(), 0u);
 }
 
+// What one SNode does not use is there for the other.
+TEST(TreeMemoryTest, TheLimitCountsLargeCellsOneByOne) {
+  TestTree t;
+  constexpr int64_t kValues = 1 << 17;  // 512 KiB
+  std::vector<int> blocks, places;
+  for (int i = 0; i < 2; ++i) {
+    blocks.push_back(t.Add(proto::SNODE_POINTER, 0, {{0, 64}}));
+    places.push_back(t.Place(t.Add(proto::SNODE_DENSE, blocks[i], {{0, kValues}})));
+  }
+  auto tree = t.Make(std::make_shared<MemoryBudget>(2 * 64 * 8 + 40 * 4 * kValues));
+  for (int64_t i = 0; i < 33; ++i) WriteI32(*tree, places[0], {i * kValues}, 1);
+  for (int64_t i = 0; i < 7; ++i) WriteI32(*tree, places[1], {i * kValues}, 2);
+  EXPECT_FALSE(tree->Locate(places[1], At{7 * kValues}.data(), CellAccess::kWrite).ok());
+  EXPECT_EQ(tree->CountActive(blocks[0]) + tree->CountActive(blocks[1]), 40u);
+}
+
 TEST(TreeMemoryTest, RefusedChunksLeaveTheLengthAlone) {
   TestTree t;
   const int dynamic = t.Add(proto::SNODE_DYNAMIC, 0, {{0, 1 << 20}}, 1024);
