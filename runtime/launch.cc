@@ -33,6 +33,9 @@ constexpr int64_t kElementsForUnits = 64;
 constexpr uint32_t kCostUnit = 64;
 // Of tasks with atomics: the slower way gets one part in this many of the time, in the long run.
 constexpr uint32_t kMaxPatience = 256;
+// It gets one part in this many of the iterations of loops that would take it this long.
+constexpr int64_t kTriedPart = 8;
+constexpr double kTryPartFrom = kTriedPart * 4.0 * kWakeFrom;
 constexpr uint32_t kMaxTemporariesOnStack = 1024;
 
 // Lives on the launching thread's stack.
@@ -227,15 +230,10 @@ void LoadedKernel::Cost::RunMeasured(KilnTask run, const KilnContext& ctx, int64
   Measure(NowNanoseconds() - start, end - begin);
 }
 
-bool LoadedKernel::Choice::TimeForOther(bool alone, double chosen, double other) {
-  if (alone != was_alone.load(std::memory_order_relaxed)) {
-    was_alone.store(alone, std::memory_order_relaxed);
-    patience.store(1, std::memory_order_relaxed);
-    spent.store(0, std::memory_order_relaxed);
-  }
+bool LoadedKernel::Choice::TimeForOther(double chosen, double trying) {
   const double now = spent.load(std::memory_order_relaxed) + chosen;
   const uint32_t wait = patience.load(std::memory_order_relaxed);
-  const bool time = now >= wait * other;
+  const bool time = now >= wait * trying;
   spent.store(time ? 0 : now, std::memory_order_relaxed);
   if (time) patience.store(std::min(2 * wait, kMaxPatience), std::memory_order_relaxed);
   return time;
@@ -288,32 +286,23 @@ void LoadedKernel::BoundTask::RunShared(const KilnContext& ctx, int64_t begin, i
   if (!Share(ctx, begin, end, threads, unit)) cost.RunMeasured(run, ctx, begin, end);
 }
 
-bool LoadedKernel::BoundTask::BetterAlone(int64_t count, int threads) const {
-  const double by_one = alone_cost.Estimate(count);
-  const double shared = cost.Estimate(count) / threads + kHandOver;
-  const bool better = by_one <= shared;
-  if (!choice.TimeForOther(better, std::min(by_one, shared), std::max(by_one, shared))) {
-    return better;
-  }
-  (better ? cost : alone_cost).rough.store(true, std::memory_order_relaxed);
-  return !better;
-}
-
-void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end,
-                                         int threads, int64_t unit) const {
-  // Until both ways are known, alone: that gets measured, and is what small loops want.
+bool LoadedKernel::BoundTask::RunAlone(const KilnContext& ctx, int64_t begin, int64_t end,
+                                       int threads, int64_t unit) const {
+  if (!AtomicsGate::TryEnterAlone()) return false;
   const bool known = cost.measured.load(std::memory_order_relaxed) &&
                      alone_cost.measured.load(std::memory_order_relaxed);
-  const bool on_its_own = threads == 1 || !known || BetterAlone(end - begin, threads);
-  if (on_its_own && AtomicsGate::TryEnterAlone()) {
-    if (!known && threads > 1) {
-      begin = alone_cost.Try(alone, ctx, begin, end, unit);
-      if (begin < end && *ctx.failed == 0) begin = cost.Try(run, ctx, begin, end, unit);
-    }
-    if (begin < end && *ctx.failed == 0) alone_cost.RunMeasured(alone, ctx, begin, end);
-    AtomicsGate::LeaveAlone();
-    return;
+  if (!known && threads > 1) {
+    begin = alone_cost.Try(alone, ctx, begin, end, unit);
+    if (begin < end && *ctx.failed == 0) begin = cost.Try(run, ctx, begin, end, unit);
   }
+  if (begin < end && *ctx.failed == 0) alone_cost.RunMeasured(alone, ctx, begin, end);
+  AtomicsGate::LeaveAlone();
+  return true;
+}
+
+void LoadedKernel::BoundTask::RunEither(bool by_one, const KilnContext& ctx, int64_t begin,
+                                        int64_t end, int threads, int64_t unit) const {
+  if (by_one && RunAlone(ctx, begin, end, threads, unit)) return;
   AtomicsGate::Enter();
   if (threads == 1) {
     run(&ctx, begin, end, 0);
@@ -321,6 +310,31 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
     RunShared(ctx, begin, end, threads, unit);
   }
   AtomicsGate::Leave();
+}
+
+void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end,
+                                         int threads, int64_t unit) const {
+  // Until both ways are known, alone: that gets measured, and is what small loops want.
+  if (threads == 1 || !cost.measured.load(std::memory_order_relaxed) ||
+      !alone_cost.measured.load(std::memory_order_relaxed)) {
+    return RunEither(/*by_one=*/true, ctx, begin, end, threads, unit);
+  }
+  const double by_one = alone_cost.Estimate(end - begin);
+  const double shared = cost.Estimate(end - begin) / threads + kHandOver;
+  const bool better_alone = by_one <= shared;
+  const double other = std::max(by_one, shared);
+  // The last iterations are enough, if there is much to do: they find what the first ones made.
+  const bool part = other >= kTryPartFrom;
+  if (!choice.TimeForOther(std::min(by_one, shared), part ? other / kTriedPart : other)) {
+    return RunEither(better_alone, ctx, begin, end, threads, unit);
+  }
+  const int64_t first = part ? (end - begin) / kTriedPart * (kTriedPart - 1) / unit * unit : 0;
+  if (first > 0) RunEither(better_alone, ctx, begin, begin + first, threads, unit);
+  if (*ctx.failed != 0) return;
+  Cost& tried = better_alone ? cost : alone_cost;
+  tried.rough.store(true, std::memory_order_relaxed);
+  RunEither(!better_alone, ctx, begin + first, end, threads, unit);
+  if (first > 0) tried.rough.store(true, std::memory_order_relaxed);
 }
 
 void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_threads,

@@ -71,17 +71,16 @@ class LoadedKernel {
     void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end);
   };
 
-  // Between the two ways of a task with atomics. What was measured of the other way met cold
-  // memory or a busy machine, perhaps: it gets another launch once the chosen way has taken
-  // `patience` times as long, which doubles each time that changes nothing. Thread-safe; what
-  // races lose is a hint.
+  // When the way of a task with atomics that seems slower is tried once more: what was measured
+  // of it met cold memory or a busy machine, perhaps. That is when the other way has taken
+  // `patience` times as long as trying takes, which doubles each time. Thread-safe; what races
+  // lose is a hint.
   struct Choice {
-    std::atomic<bool> was_alone{true};
-    std::atomic<double> spent{0};  // nanoseconds, since the other way was tried
+    std::atomic<double> spent{0};  // nanoseconds, since the last time
     std::atomic<uint32_t> patience{1};
 
-    // Whether this launch takes the way that seems slower; the estimates of both.
-    bool TimeForOther(bool alone, double chosen, double other);
+    // Estimates of this launch in the way that seems better, and of trying the other.
+    bool TimeForOther(double chosen, double trying);
   };
 
   struct BoundTask {
@@ -109,7 +108,11 @@ class LoadedKernel {
     // The same, or one thread alone without atomics: what was measured to be faster.
     void RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
                     int64_t unit) const;
-    bool BetterAlone(int64_t count, int threads) const;
+    void RunEither(bool by_one, const KilnContext& ctx, int64_t begin, int64_t end, int threads,
+                   int64_t unit) const;
+    // False, with nothing done: another launch is inside the gate.
+    bool RunAlone(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
+                  int64_t unit) const;
     // By `run`: shared, or on the caller.
     void RunShared(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
                    int64_t unit) const;
