@@ -22,19 +22,12 @@ std::pair<int, uint64_t> CellOf(const TreeLayout& layout, int place) {
 
 }  // namespace
 
-TreeAccess::TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<int32_t> axes,
-                       std::vector<Component> components, DenseAccess elements)
+TreeAccess::TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<Component> components,
+                       DenseAccess elements)
     : scalar_(scalar),
       shape_(std::move(shape)),
-      axes_(std::move(axes)),
       components_(std::move(components)),
-      elements_(std::move(elements)) {
-  int64_t stride = 1;
-  for (size_t i = shape_.size(); i-- > 0;) {
-    if (axes_[i] >= 0) stride_of_axis_[axes_[i]] = stride;
-    stride *= shape_[i];
-  }
-}
+      elements_(std::move(elements)) {}
 
 int64_t TreeAccess::num_elements() const {
   int64_t count = 1;
@@ -47,8 +40,8 @@ absl::StatusOr<uint8_t*> TreeAccess::Locate(const int64_t* indices, int componen
   const Component& at = components_[component];
   if (at.tree == nullptr) return at.dense.Address(indices, 0);
   int64_t physical[kMaxIndices] = {};
-  for (size_t i = 0; i < axes_.size(); ++i) {
-    if (axes_[i] >= 0) physical[axes_[i]] = indices[i];
+  for (size_t i = 0; i < at.axes.size(); ++i) {
+    if (at.axes[i] >= 0) physical[at.axes[i]] = indices[i];
   }
   return at.tree->Locate(at.place, physical, access);
 }
@@ -58,11 +51,16 @@ void TreeAccess::ForEachRun(const Component& component, const Visit& visit) cons
   const TreeLayout& layout = component.tree->layout();
   const auto [node, offset] = CellOf(layout, component.place);
   const NodeLayout& cells = layout[node];
-  const int64_t step = cells.levels.empty() ? 0 : stride_of_axis_[cells.levels.back().axis];
+  int64_t stride_of_axis[kMaxIndices] = {};  // elements of the array per physical axis
+  int64_t stride = 1;
+  for (size_t i = shape_.size(); i-- > 0; stride *= shape_[i]) {
+    if (component.axes[i] >= 0) stride_of_axis[component.axes[i]] = stride;
+  }
+  const int64_t step = cells.levels.empty() ? 0 : stride_of_axis[cells.levels.back().axis];
   component.tree->ForEachRun(node, [&, offset = offset](const CellRun& run) {
     int64_t position = 0;
-    for (const int32_t axis : axes_) {
-      if (axis >= 0) position += run.at[axis] * stride_of_axis_[axis];
+    for (const int32_t axis : component.axes) {
+      if (axis >= 0) position += run.at[axis] * stride_of_axis[axis];
     }
     visit(run.cell + offset, run.count, cells.cell_bytes, position, step);
   });

@@ -19,15 +19,15 @@ namespace kiln {
 class TreeAccess {
  public:
   struct Component {
-    Tree* tree = nullptr;  // with sparse levels; null: `dense` says where
-    int place = 0;         // of `tree`
-    DenseAccess dense;     // of this component alone
+    Tree* tree = nullptr;       // with sparse levels; null: `dense` says where
+    int place = 0;              // of `tree`
+    std::vector<int32_t> axes;  // of `tree`: the physical axis of each index, -1 for none
+    DenseAccess dense;          // of this component alone
   };
 
-  // `axes`: the physical axis of each index, -1 for none. `elements` knows the indices and,
-  // of quantised fields, the words.
-  TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<int32_t> axes,
-             std::vector<Component> components, DenseAccess elements);
+  // `elements` knows the indices and, of quantised fields, the words.
+  TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<Component> components,
+             DenseAccess elements);
 
   // The address of a component of the element at `indices`, which count from zero and are
   // in range. Reads of what is not active see zeroes; writes make it active, or fail with
@@ -58,10 +58,8 @@ class TreeAccess {
 
   Scalar scalar_;
   std::vector<int64_t> shape_;
-  std::vector<int32_t> axes_;
   std::vector<Component> components_;
   DenseAccess elements_;
-  int64_t stride_of_axis_[kMaxIndices] = {};  // elements of the array per physical axis
 };
 
 }  // namespace kiln

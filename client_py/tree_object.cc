@@ -123,6 +123,7 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
     TreeAccess::Component component;
     component.place = node;
     component.tree = tree->tree();
+    component.axes = tree->layout().VirtualAxes(node);
     if (component.tree == nullptr) {
       component.dense =
           DenseAccess::OfField(ValueOrRaise(tree->layout().DescribeDense({node}, scalar)),
@@ -145,10 +146,8 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
       DenseAccess::OfShape(element.scalar(), static_cast<int>(places.size()), storage->shape,
                            {form.index_offset().begin(), form.index_offset().end()});
   if (described.has_word()) storage->access.SetWord(described.word());
-  storage->in_trees =
-      std::make_shared<TreeAccess>(element.scalar(), storage->shape,
-                                   std::vector<int32_t>(form.axes().begin(), form.axes().end()),
-                                   std::move(components), storage->access);
+  storage->in_trees = std::make_shared<TreeAccess>(element.scalar(), storage->shape,
+                                                   std::move(components), storage->access);
   return storage;
 }
 

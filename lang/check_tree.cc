@@ -1,5 +1,8 @@
 // CheckTree, CheckTreeStorage: what a unit says of trees with sparse levels.
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lang/layout.h"
@@ -98,6 +101,36 @@ absl::Status CheckComponent(const TreeParts& trees, const proto::TreeComponent& 
   return absl::OkStatus();
 }
 
+// Physical axes of indices: each at most once.
+template <typename Axes>
+absl::Status CheckPhysical(const Axes& axes) {
+  if (axes.size() > kMaxIndices) return Bad(axes.size(), " indices");
+  uint32_t seen = 0;
+  for (const int32_t axis : axes) {
+    if (axis < -1 || axis >= kMaxIndices || (axis >= 0 && (seen >> axis & 1) != 0)) {
+      return Bad("physical axis ", axis);
+    }
+    if (axis >= 0) seen |= uint32_t{1} << axis;
+  }
+  return absl::OkStatus();
+}
+
+// Axes of their own are as many as the storage's, and alike in the cells of one node.
+absl::Status CheckComponentAxes(const proto::TreeStorage& tree) {
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<int32_t>> of_node;
+  for (const proto::TreeComponent& component : tree.components()) {
+    const auto& axes = component.axes().empty() ? tree.axes() : component.axes();
+    RETURN_IF_ERROR(CheckPhysical(axes));
+    std::vector<int32_t> own(axes.begin(), axes.end());
+    const auto [known, is_new] =
+        of_node.emplace(std::pair(component.tree(), component.node()), own);
+    if (axes.size() != tree.axes_size() || (!is_new && known->second != own)) {
+      return Bad("components of one cell with other axes");
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckTree(const proto::TreePart& tree) {
@@ -146,14 +179,8 @@ absl::Status CheckTreeStorage(const proto::Storage& storage, uint64_t elements,
     const absl::Status status = CheckComponent(trees, tree.components(i), bits);
     if (!status.ok()) return Bad("component ", i, ": ", status.message());
   }
-  if (tree.axes_size() > kMaxIndices) return Bad(tree.axes_size(), " indices");
-  uint32_t seen = 0;
-  for (const int32_t axis : tree.axes()) {
-    if (axis < -1 || axis >= kMaxIndices || (axis >= 0 && (seen >> axis & 1) != 0)) {
-      return Bad("physical axis ", axis);
-    }
-    if (axis >= 0) seen |= uint32_t{1} << axis;
-  }
+  RETURN_IF_ERROR(CheckPhysical(tree.axes()));
+  RETURN_IF_ERROR(CheckComponentAxes(tree));
   if (tree.index_offset_size() != 0 && tree.index_offset_size() != tree.axes_size()) {
     return Bad(tree.index_offset_size(), " index offsets for ", tree.axes_size(), " indices");
   }

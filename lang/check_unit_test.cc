@@ -314,6 +314,8 @@ TEST(CheckUnit, RefusesTheRest) {
       {with("tree { node: 1 axes: 0", "tree { node: 1 axes: 12"), "physical axis 12"},
       {with("tree { node: 1 axes: 0", "tree { node: 1 axes: [0, 0]"), "physical axis 0"},
       {with("tree { node: 1", "tree { node: 1 index_offset: [1, 1]"), "2 index offsets"},
+      {with("components { node: 2 }", "components { node: 2 axes: 1 }"), "other axes"},
+      {with("components { node: 2 }", "components { node: 2 axes: [1, 12] }"), "physical axis 12"},
       {with("storages { tree {",
             "storages { element { scalar: F32 } tree { components { node: 1 bit_offset: 104 }"),
        "offset of 104 bits"},

@@ -137,7 +137,6 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
     }
   }
   const std::vector<int32_t> virtual_axes = VirtualAxes(places[0]);
-  const std::vector<int> index_of_axis = InverseAxes(virtual_axes);
 
   // One base per cell array that holds components.
   std::vector<Chain> chains;
@@ -149,7 +148,7 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
                               [cell](const Chain& c) { return c.cell == cell; });
     const auto base = static_cast<uint32_t>(chain - chains.begin());
     if (chain == chains.end()) {
-      ASSIGN_OR_RETURN(Chain made, DescribeChain(*this, cell, index_of_axis));
+      ASSIGN_OR_RETURN(Chain made, DescribeChain(*this, cell, InverseAxes(VirtualAxes(place))));
       if (!chains.empty() && !SameDigits(chains[0], made)) {
         return absl::InvalidArgumentError("components of one field lie in arrays of other shapes");
       }
@@ -188,6 +187,7 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
     component->set_bit_offset(bit - first_bit[base]);
   }
   if (tree_.nodes(places[0]).type().has_quant()) {
+    const std::vector<int> index_of_axis = InverseAxes(virtual_axes);
     for (const int place : places) {
       if (nodes_[place].parent != nodes_[places[0]].parent) {
         return absl::InvalidArgumentError("components of one quantised field lie in several words");

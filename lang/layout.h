@@ -111,8 +111,8 @@ struct TreePlace {
 };
 
 // The descriptor in tree form of a field whose components (element order) may lie in
-// several nodes and several trees. InvalidArgument unless all have the indices of the
-// first: number, extents and offsets.
+// several nodes and several trees, along other axes. InvalidArgument unless all have the
+// shape of the first. Indices count from the first one's offsets, whatever the others have.
 absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& places,
                                                  const proto::Type& element);
 

@@ -193,18 +193,37 @@ TEST(PruneTrees, RefusesWhatDoesNotExist) {
   EXPECT_EQ(prune(0, 7).message(), "SNode 7 does not exist");
 }
 
+TEST(DescribeTreeField, ComponentsMayHaveOtherAxes) {
+  TreeMaker maker;
+  const int x = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 4}, {1, 8}}), proto::F32);
+  const int y = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{1, 4}, {2, 8}}), proto::F32);
+  const TreeLayout layout = maker.Layout();
+  proto::Type vector = F32();
+  vector.add_shape(2);
+  proto::CompileUnit unit;
+  *unit.add_trees() = layout.DescribeTree();
+  *unit.add_storages() = *DescribeTreeField({{&layout, 0, x}, {&layout, 0, y}}, vector);
+  const proto::TreeStorage& tree = unit.storages(0).tree();
+  const auto numbers = [](const auto& axes) { return std::vector<int>(axes.begin(), axes.end()); };
+  EXPECT_EQ(numbers(tree.axes()), (std::vector<int>{0, 1}));
+  EXPECT_EQ(tree.components(0).axes_size(), 0);
+  EXPECT_EQ(numbers(tree.components(1).axes()), (std::vector<int>{1, 2}));
+  EXPECT_TRUE(PruneTrees(unit.mutable_storages(), unit.mutable_trees()).ok());
+  EXPECT_TRUE(CheckStorage(unit.storages(0), unit.trees()).ok());
+}
+
 TEST(DescribeTreeField, RefusesComponentsOfOtherShapes) {
   TreeMaker maker;
   const int x = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 4}}), proto::F32);
   const int y = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 5}}), proto::F32);
-  const int z = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{1, 4}}), proto::F32);
+  const int z = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 4}, {1, 1}}), proto::F32);
   const TreeLayout layout = maker.Layout();
   proto::Type vector = F32();
   vector.add_shape(2);
   EXPECT_EQ(DescribeTreeField({{&layout, 0, x}, {&layout, 0, y}}, vector).status().message(),
             "components of one field lie in arrays of other shapes");
   EXPECT_EQ(DescribeTreeField({{&layout, 0, x}, {&layout, 0, z}}, vector).status().message(),
-            "components of one field have other axes");
+            "components of one field lie in arrays of other shapes");
   EXPECT_EQ(DescribeTreeField({{&layout, 0, x}}, vector).status().message(),
             "an element of 2 scalars takes as many places, not 1");
 }

@@ -29,24 +29,13 @@ proto::TreeComponent Locate(const TreePlace& at) {
   return component;
 }
 
-absl::Status CheckSameIndices(const TreePlace& first, const TreePlace& other) {
-  const std::vector<int32_t> axes = first.layout->VirtualAxes(first.place);
-  if (other.layout->VirtualAxes(other.place) != axes) {
-    return absl::InvalidArgumentError("components of one field have other axes");
+// Extents by index.
+std::vector<uint64_t> ShapeOf(const TreePlace& at) {
+  std::vector<uint64_t> shape;
+  for (const int32_t axis : at.layout->VirtualAxes(at.place)) {
+    shape.push_back(axis < 0 ? 1 : at.layout->AxisExtent(at.place, static_cast<uint32_t>(axis)));
   }
-  for (const int32_t axis : axes) {
-    const auto physical = static_cast<uint32_t>(axis);
-    if (axis >= 0 && first.layout->AxisExtent(first.place, physical) !=
-                         other.layout->AxisExtent(other.place, physical)) {
-      return absl::InvalidArgumentError("components of one field lie in arrays of other shapes");
-    }
-  }
-  const auto& offsets = first.layout->tree().nodes(first.place).index_offset();
-  const auto& others = other.layout->tree().nodes(other.place).index_offset();
-  if (!std::equal(offsets.begin(), offsets.end(), others.begin(), others.end())) {
-    return absl::InvalidArgumentError("components of one field have other index offsets");
-  }
-  return absl::OkStatus();
+  return shape;
 }
 
 absl::Status AddWord(const std::vector<TreePlace>& places, const std::vector<int32_t>& axes,
@@ -115,18 +104,24 @@ absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& p
   proto::Storage storage;
   *storage.mutable_element() = element;
   proto::TreeStorage* tree = storage.mutable_tree();
+  const std::vector<uint64_t> shape = ShapeOf(first);
+  const std::vector<int32_t> axes = first.layout->VirtualAxes(first.place);
   for (const TreePlace& at : places) {
     const proto::Tree& of = at.layout->tree();
     if (at.place <= 0 || at.place >= of.nodes_size() ||
         of.nodes(at.place).kind() != proto::SNODE_PLACE) {
       return absl::InvalidArgumentError(absl::StrCat("SNode ", at.place, " is no place"));
     }
-    RETURN_IF_ERROR(CheckSameIndices(first, at));
-    *tree->add_components() = Locate(at);
+    if (ShapeOf(at) != shape) {
+      return absl::InvalidArgumentError("components of one field lie in arrays of other shapes");
+    }
+    proto::TreeComponent* component = tree->add_components();
+    *component = Locate(at);
+    const std::vector<int32_t> own = at.layout->VirtualAxes(at.place);
+    if (own != axes) component->mutable_axes()->Assign(own.begin(), own.end());
   }
   tree->set_tree(tree->components(0).tree());
   tree->set_node(tree->components(0).node());
-  const std::vector<int32_t> axes = first.layout->VirtualAxes(first.place);
   if (first.layout->tree().nodes(first.place).type().has_quant()) {
     RETURN_IF_ERROR(AddWord(places, axes, &storage));
   }

@@ -50,6 +50,36 @@ kiln.kernel @structured
 // CHECK-NEXT: }
 
 // -----
+kiln.kernel @components
+    trees [#kiln.tree<slot = 1, nodes = [
+      #kiln.snode<root, axes = [], cell_bytes = 48>,
+      #kiln.snode<pointer, axes = [0, 4], cell_bytes = 4>,
+      #kiln.snode<bitmasked, axes = [2, 4], cell_bytes = 4, offset = 32, mask = 16>]>]
+    storages [#kiln.tree_field<tree = 0, node = 1, axes = [0], offset = [], types = [i32, i32],
+        components = [0, 1, 0, 0, 2, 0], alias = 0, read_only = false, component_axes = [0, 2]>]
+    results [] {
+  kiln.parallel_for (%i) struct_for 0 : i32 {
+    %p = kiln.global 0 component 1 [%i] : <i32>
+    %x = kiln.load %p : <i32>
+    kiln.store %x, %p : <i32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @components trees [#kiln.tree<slot = 1, nodes = [<root, axes = [], cell_bytes = 48>, <pointer, axes = [0, 4], cell_bytes = 4>, <bitmasked, axes = [2, 4], cell_bytes = 4, offset = 32, mask = 16>]>] storages [#kiln.tree_field<tree = 0, node = 1, axes = [0], offset = [], types = [i32, i32], components = [0, 1, 0, 0, 2, 0], alias = 0, read_only = false, component_axes = [0, 2]>] results [] {
+// CHECK-NEXT:     kiln.parallel_for (%arg0) struct_for 0 : i32 {
+// CHECK-NEXT:       %0 = kiln.global 0 component 1[%arg0] : <i32>
+// CHECK-NEXT:       %1 = kiln.load %0 : <i32>
+// CHECK-NEXT:       kiln.store %1, %0 : <i32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
 kiln.kernel @offloaded
     trees [#kiln.tree<slot = 1, nodes = [
       #kiln.snode<root, axes = [], cell_bytes = 32>,

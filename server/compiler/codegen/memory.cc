@@ -320,7 +320,7 @@ FunctionEmitter::Address FunctionEmitter::AddressFor(mlir::Value address, mlir::
   if (component) return TreeComponent(field, component, access, certain);
   const int c = static_cast<int>(global.getComponent());
   Value* cell = trees_.Cell(field.getComponentTree(c), field.getComponentNode(c),
-                            trees_.At(field, global.getIndices()), access, certain);
+                            trees_.At(field, c, global.getIndices()), access, certain);
   cell = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, field.getComponentOffset(c));
   return {cell, state_->scopes.OfComponent(storage, c)};
 }
@@ -330,7 +330,6 @@ FunctionEmitter::Address FunctionEmitter::AddressFor(mlir::Value address, mlir::
 FunctionEmitter::Address FunctionEmitter::TreeComponent(ir::TreeFieldAttr field, ir::ComponentOp op,
                                                         TreeWalker::Access access, bool certain) {
   Value* index = EmitAffine(b_, indices_.Read(op.getIndex(), values_));
-  const TreeWalker::Coordinates at = trees_.At(field, op.getIndices());
   const int64_t first = op.getFirst(), count = op.getCount();
   const int64_t start = field.getComponentOffset(first);
   const int64_t step = count > 1 ? field.getComponentOffset(first + 1) - start : 0;
@@ -341,16 +340,17 @@ FunctionEmitter::Address FunctionEmitter::TreeComponent(ir::TreeFieldAttr field,
                field.getComponentOffset(first + i) == start + i * step;
   }
   if (regular) {
-    Value* cell = trees_.Cell(field.getComponentTree(first), field.getComponentNode(first), at,
-                              access, certain);
+    Value* cell =
+        trees_.Cell(field.getComponentTree(first), field.getComponentNode(first),
+                    trees_.At(field, static_cast<int>(first), op.getIndices()), access, certain);
     Value* offset = b_.CreateNSWAdd(b_.CreateNSWMul(index, b_.getInt64(step)), b_.getInt64(start));
     return {b_.CreateInBoundsGEP(b_.getInt8Ty(), cell, offset), kAnyBase};
   }
   Value* pointer = nullptr;
   for (int64_t i = count; i-- > 0;) {
-    const int64_t c = first + i;
-    Value* cell =
-        trees_.Cell(field.getComponentTree(c), field.getComponentNode(c), at, access, certain);
+    const int c = static_cast<int>(first + i);
+    Value* cell = trees_.Cell(field.getComponentTree(c), field.getComponentNode(c),
+                              trees_.At(field, c, op.getIndices()), access, certain);
     cell = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, field.getComponentOffset(c));
     pointer = pointer == nullptr
                   ? cell

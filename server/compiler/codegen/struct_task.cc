@@ -120,7 +120,7 @@ bool IsOwnCell(const Plan& plan, ir::RangeTaskOp op, const TreeAccess& access) {
   // The axes that the node's blocks are told apart by.
   llvm::SmallVector<bool, 16> seen(16, false);
   for (int i = 0; i < access.field.getNumAxes(); ++i) {
-    const int64_t axis = access.field.getAxis(i);
+    const int64_t axis = access.field.getComponentAxis(component, i);
     if (axis < 0 || plan.tree.getAxisExtent(plan.node, axis) == 1) continue;
     const Shifted at = ShiftOf(access.indices[i]);
     if (!at.index || at.index.getOwner() != &op.getBody().front() ||
@@ -161,7 +161,7 @@ std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, const TreeWalker& trees, c
       return;
     }
     for (int i = 0; i < field.getNumAxes(); ++i) {
-      if (field.getAxis(i) != axis) continue;
+      if (field.getComponentAxis(component, i) != axis) continue;
       const Shifted at = ShiftOf(global.getIndices()[i]);
       if (!at.index || at.index.getOwner() != &op.getBody().front() ||
           at.index.getArgNumber() >= static_cast<unsigned>(op.getNumDims()) ||

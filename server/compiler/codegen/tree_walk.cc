@@ -50,9 +50,19 @@ TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, mlir::ValueRange
     if (above && field.getAxis(i) == own) continue;
     const mlir::Value index = indices[next++];
     if (field.getAxis(i) < 0) continue;
-    Affine& value = at[field.getAxis(i)];
-    value = f_.indices_.Read(index, f_.values_);
-    value.constant -= field.getAxisOffset(i);
+    at[field.getAxis(i)] = f_.indices_.Read(index, f_.values_);
+  }
+  return at;
+}
+
+TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, int component,
+                                       mlir::ValueRange indices) {
+  Coordinates at(16);
+  for (int i = 0; i < field.getNumAxes(); ++i) {
+    const int64_t axis = field.getComponentAxis(component, i);
+    if (axis < 0) continue;
+    at[axis] = f_.indices_.Read(indices[i], f_.values_);
+    at[axis].constant -= field.getAxisOffset(i);
   }
   return at;
 }

@@ -43,9 +43,11 @@ class TreeWalker {
   // Nothing in the code makes cells active or inactive on the way to the node's.
   bool IsSteady(int64_t tree, int64_t node) const;
 
-  // The storage's indices as coordinates, its offset subtracted; with one index less than
-  // the storage has, that of the node's own axis is left out.
+  // The indices of an SNode as coordinates; with one index less than it has, that of its own
+  // axis is left out.
   Coordinates At(ir::TreeFieldAttr field, mlir::ValueRange indices);
+  // The indices of a field as coordinates of one of its components, the offset subtracted.
+  Coordinates At(ir::TreeFieldAttr field, int component, mlir::ValueRange indices);
   // The cell of a node. `certain`: the access happens whenever the element is visited.
   llvm::Value* Cell(int64_t tree, int64_t node, const Coordinates& at, Access access,
                     bool certain = false);

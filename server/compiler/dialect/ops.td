@@ -162,10 +162,13 @@ def Kiln_TreeFieldAttr : Kiln_Storage<"TreeField", "tree_field"> {
     "::mlir::ArrayAttr":$types,               // scalar type of each component
     "::mlir::DenseI64ArrayAttr":$components,  // tree, node, byte offset in its cells; thrice each
     "int64_t":$alias,
-    "bool":$read_only);
+    "bool":$read_only,
+    // Physical axis of each index, component by component, where they do not all have `axes`.
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$component_axes);
   let assemblyFormat = [{ `<` `tree` `=` $tree `,` `node` `=` $node `,` `axes` `=` $axes `,`
       `offset` `=` $offset `,` `types` `=` $types `,` `components` `=` $components `,`
-      `alias` `=` $alias `,` `read_only` `=` $read_only `>` }];
+      `alias` `=` $alias `,` `read_only` `=` $read_only
+      (`,` `component_axes` `=` $component_axes^)? `>` }];
   let extraClassDeclaration = [{
     int getNumAxes() const { return getAxes().size(); }
     int64_t getAxis(int index) const { return getAxes()[index]; }
@@ -174,6 +177,9 @@ def Kiln_TreeFieldAttr : Kiln_Storage<"TreeField", "tree_field"> {
     int64_t getComponentTree(int c) const { return getComponents()[3 * c]; }
     int64_t getComponentNode(int c) const { return getComponents()[3 * c + 1]; }
     int64_t getComponentOffset(int c) const { return getComponents()[3 * c + 2]; }
+    int64_t getComponentAxis(int c, int index) const {
+      return getComponentAxes() ? getComponentAxes()[c * getNumAxes() + index] : getAxis(index);
+    }
     // Which of the indices reach the cells of the node's parent: what length, append and, of
     // dynamic SNodes, deactivate take.
     ::llvm::SmallVector<int> getIndicesAbove(TreeAttr tree) const;

@@ -79,7 +79,9 @@ static LogicalResult VerifyField(KernelOp kernel, TreeFieldAttr field) {
   }
   if (field.getComponents().size() % 3 != 0 ||
       field.getNumComponents() != static_cast<int>(field.getTypes().size()) ||
-      (!field.getOffset().empty() && field.getOffset().size() != field.getNumAxes())) {
+      (!field.getOffset().empty() && field.getOffset().size() != field.getNumAxes()) ||
+      (field.getComponentAxes() &&
+       field.getComponentAxes().size() != field.getNumComponents() * field.getNumAxes())) {
     return kernel.emitOpError("has a storage in a tree whose parts do not match");
   }
   for (int c = 0; c < field.getNumComponents(); ++c) {

@@ -86,14 +86,19 @@ mlir::Attribute TreeField(const proto::TreeStorage& tree, int alias, bool read_o
                           mlir::ArrayAttr types, mlir::MLIRContext* context) {
   const llvm::SmallVector<int64_t> axes(tree.axes().begin(), tree.axes().end()),
       offset(tree.index_offset().begin(), tree.index_offset().end());
-  llvm::SmallVector<int64_t> components;
+  llvm::SmallVector<int64_t> components, component_axes;
+  bool own_axes = false;
   for (const proto::TreeComponent& component : tree.components()) {
     components.append(
         {component.tree(), component.node(), static_cast<int64_t>(component.bit_offset() / 8)});
+    own_axes |= !component.axes().empty();
+    const auto& of = component.axes().empty() ? tree.axes() : component.axes();
+    component_axes.append(of.begin(), of.end());
   }
   return ir::TreeFieldAttr::get(context, tree.tree(), tree.node(), Numbers(axes, context),
                                 Numbers(offset, context), types, Numbers(components, context),
-                                alias, read_only);
+                                alias, read_only,
+                                own_axes ? Numbers(component_axes, context) : nullptr);
 }
 
 // For each storage the first one that it may overlap: storages of one alias set, and fields in
@@ -270,7 +275,7 @@ static void AddLastSparse(const proto::CompileUnit& unit, const ReachedNodes& no
     attributes->push_back(ir::TreeFieldAttr::get(
         context, field.getTree(), tree.getLastSparse(field.getNode()), field.getAxes(),
         Numbers({}, context), mlir::ArrayAttr::get(context, {}), Numbers({}, context),
-        /*alias=*/0, /*read_only=*/true));
+        /*alias=*/0, /*read_only=*/true, /*component_axes=*/nullptr));
   }
 }
 

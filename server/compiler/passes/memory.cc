@@ -76,7 +76,7 @@ bool MayOverlap(const MemoryClass& a, const MemoryClass& b) {
 bool Distinguishes(ir::KernelOp kernel, int64_t number, int64_t component, int64_t axis) {
   mlir::Attribute storage = kernel.getStorages()[number];
   if (auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storage)) {
-    const int64_t physical = tree.getAxis(axis);
+    const int64_t physical = tree.getComponentAxis(component, axis);
     return physical >= 0 && kernel.getTree(tree.getComponentTree(component))
                                 .divides(tree.getComponentNode(component), physical);
   }
@@ -154,13 +154,13 @@ bool IsInRange(ir::GlobalOp global) {
   const int c = static_cast<int>(global.getComponent());
   ir::TreeAttr tree = kernel.getTree(field.getComponentTree(c));
   for (int axis = 0; axis < field.getNumAxes(); ++axis) {
-    if (field.getAxis(axis) < 0) continue;
+    const int64_t physical = field.getComponentAxis(c, axis);
+    if (physical < 0) continue;
     const auto [base, number] = SplitIndex(global.getIndices()[axis]);
     const auto bounds = base ? BoundsOf(base) : std::optional(std::pair<int64_t, int64_t>(0, 1));
     const int64_t shift = number - field.getAxisOffset(axis);
     if (!bounds || bounds->first + shift < 0 ||
-        bounds->second + shift >
-            tree.getAxisExtent(field.getComponentNode(c), field.getAxis(axis))) {
+        bounds->second + shift > tree.getAxisExtent(field.getComponentNode(c), physical)) {
       return false;
     }
   }

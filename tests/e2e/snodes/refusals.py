@@ -48,11 +48,11 @@ def components_in_arrays_of_other_shapes(show):
 
 
 @case(differs="illegal trees")
-def components_with_other_axes(show):
+def components_with_other_numbers_of_axes(show):
     v = ti.Vector.field(2, ti.f32)
     builder = ti.FieldsBuilder()
     builder.pointer(ti.i, 4).place(v.get_scalar_field(0))
-    builder.pointer(ti.j, 4).place(v.get_scalar_field(1))
+    builder.pointer(ti.ij, (4, 1)).place(v.get_scalar_field(1))
     builder.finalize()
     show.error(lambda: v[1])
 
