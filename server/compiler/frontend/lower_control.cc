@@ -59,7 +59,11 @@ bool Lowering::HasBreak(uint32_t block) const {
 
 void Lowering::LoopBody(uint32_t block) {
   const int open = std::exchange(open_loops_, 0);
-  LowerBlock(block);
+  if (const std::optional<ByWords> loop = std::exchange(by_words_, std::nullopt)) {
+    LowerByWords(*loop, block);
+  } else {
+    LowerBlock(block);
+  }
   if (!Terminated()) b_.create<ir::ContinueOp>(loc_);
   for (int i = 0; i < open; ++i) {
     b_.setInsertionPointAfter(b_.getInsertionBlock()->getParentOp());

@@ -346,6 +346,15 @@ Scalars Lowering::OverCells(int storage, const Scalars& words) {
   return IndicesInWords(storage, words, cells);
 }
 
+// The body of a parallel loop, at a word: what it does to all cells at once, or to each.
+void Lowering::EnterWords(uint32_t id, int storage, const Scalars& words, bool by_words) {
+  if (by_words) {
+    by_words_ = ByWords{storage, id, words};
+  } else {
+    indices_[id] = OverCells(storage, words);
+  }
+}
+
 // A struct-for over a quant array: the words in parallel, the cells of each one after the
 // other. No two iterations meet in a word.
 void Lowering::OverWords(const Node& node, int storage, const Scalars& words, uint64_t config,
@@ -356,8 +365,9 @@ void Lowering::OverWords(const Node& node, int storage, const Scalars& words, ui
   if (IsParallel(config == 0 ? none : unit_.kernel().loops(config - 1))) {
     if (uppers.empty()) uppers.push_back(Int32(1));
     const Scalars lowers(uppers.size(), Int32(0));
+    const bool by_words = GoesByWords(node, storage);
     return Nest(lowers, uppers, config, storage, node.blocks(0), [&](const Scalars& digits) {
-      indices_[id] = OverCells(storage, words_of(digits));
+      EnterWords(id, storage, words_of(digits), by_words);
     });
   }
   // In one nest, so that a break leaves it.

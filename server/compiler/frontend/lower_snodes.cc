@@ -84,9 +84,11 @@ void Lowering::TreeStructFor(const Node& node, int storage, ir::TreeFieldAttr fi
     for (int i = 0; i < field.getNumAxes(); ++i) body.addArgument(b_.getI32Type(), loc_);
     b_.setInsertionPointToStart(&body);
     if (unit_.options().debug()) CheckVisited(storage, field, Scalars(body.getArguments()));
-    indices_[id] = storages_.quant_arrays[storage] != nullptr
-                       ? OverCells(storage, Scalars(body.getArguments()))
-                       : AddOffsets(Scalars(body.getArguments()), field.getOffset());
+    if (storages_.quant_arrays[storage] != nullptr) {
+      EnterWords(id, storage, Scalars(body.getArguments()), GoesByWords(node, storage));
+    } else {
+      indices_[id] = AddOffsets(Scalars(body.getArguments()), field.getOffset());
+    }
     return LoopBody(node.blocks(0));
   }
   llvm::SmallVector<std::pair<int64_t, int64_t>> levels;

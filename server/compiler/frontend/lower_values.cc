@@ -154,8 +154,7 @@ Scalars Lowering::Param(const Node& node) {
   return out;
 }
 
-// The scalar that the operands of an op are to have.
-static Scalar OperandScalar(const OpInfo& info, Scalar result, Scalar a, Scalar b) {
+Scalar OperandScalar(const OpInfo& info, Scalar result, Scalar a, Scalar b) {
   switch (info.result) {
     case proto::RESULT_BOOL:
       return b == proto::SCALAR_NONE ? a : Promote(a, b);

@@ -4,12 +4,14 @@
 #define KILN_SERVER_COMPILER_FRONTEND_LOWERING_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "lang/argument_layout.h"
 #include "lang/node_number.h"
+#include "lang/op_table.h"
 #include "lang/type.h"
 #include "mlir/IR/Builders.h"
 #include "proto/diagnostic.pb.h"
@@ -37,6 +39,9 @@ struct Index {
   mlir::Value value;
   mlir::Value row, column;
 };
+
+// The scalar that the operands of an op with this result are to have; `b` may be none.
+Scalar OperandScalar(const OpInfo& info, Scalar result, Scalar a, Scalar b);
 
 // Memory that a LOCAL or GLOBAL node names, scalar by scalar.
 struct Root {
@@ -219,12 +224,24 @@ class Lowering {
   void OverWords(const Node& node, int storage, const Scalars& words, uint64_t config,
                  WordsOf words_of);
   Scalars OverCells(int storage, const Scalars& words);
+  void EnterWords(uint32_t id, int storage, const Scalars& words, bool by_words);
   Scalars IndicesInWords(int storage, const Scalars& words, const Scalars& cells);
   static Index InPlace(const Place& place, const Index& at) {
     return place.index ? Index{0, place.index, {}, {}} : at;
   }
   int64_t CellsInWord(int storage, int64_t axis) const;
   int64_t AxisOffset(int storage, int64_t axis) const;
+
+  // lower_lanes.cc: loops over single bits, a word at a time.
+  class Lanes;
+  struct ByWords {
+    int storage;
+    uint32_t node;  // the loop
+    Scalars words;  // indices of the word that an iteration is at
+  };
+  const proto::Storage* BitsOf(int storage) const;
+  bool GoesByWords(const Node& node, int storage);
+  void LowerByWords(const ByWords& loop, uint32_t block);
 
   // lower_checks.cc: what debug mode asserts, at the node that is checked.
   void CheckBounds(const Node& node, const Scalars& indices);
@@ -314,7 +331,8 @@ class Lowering {
     int64_t cells, offset;
   };
   llvm::DenseMap<mlir::Value, InWord> in_word_;
-  int open_loops_ = 0;  // within a parallel loop's body, over the cells of a word
+  std::optional<ByWords> by_words_;  // of the loop body that is lowered next
+  int open_loops_ = 0;               // within a parallel loop's body, over the cells of a word
 
   uint32_t node_ = 0;             // being lowered
   int depth_ = 0;                 // of blocks

@@ -539,7 +539,7 @@ def bit_vectorised_loops(show):
     show(digest(x), digest(y))
 
 
-@case(differs="quantised numbers that end the process")
+@case(differs="loops with `bit_vectorize`")
 def bit_vectorised_neighbours(show):
     n = 64
     x, y = (ti.field(quant.int(1, False)) for _ in range(2))
