@@ -90,7 +90,10 @@ class SNode(metaclass=Public):
 
     def dynamic(self, axis, dimension, chunk_size=None):
         """Adds a list that grows, up to `dimension`, by `chunk_size` cells at a time."""
-        chunk_size = dimension if chunk_size is None else chunk_size
+        if chunk_size is None:
+            chunk_size = dimension
+        elif not isinstance(chunk_size, int) or chunk_size <= 0:
+            raise say.chunk_size_must_be_positive(value=chunk_size)
         for name, value in (("dimension", dimension), ("chunk size", chunk_size)):
             if value >= 2**31:
                 raise say.maximum_dynamic_snode_cannot_exceed_maximum(name=name, value=value)
@@ -99,8 +102,6 @@ class SNode(metaclass=Public):
             raise say.dynamic_snode_has_one_axis()
         if axes[0] in self._path_axes():
             raise say.dynamic_snode_needs_axis_of_its_own()
-        if chunk_size <= 0:
-            chunk_size = dimension
         return self._add(_DYNAMIC, axis, dimension, chunk_size)
 
     def quant_array(self, axes, dimensions, max_num_bits):

@@ -36,6 +36,10 @@ ROWS = {
         AssertionError,
         "Cannot copy from a non-ndarray object",
     ),
+    "chunk_size_must_be_positive": (
+        TaichiRuntimeError,
+        "The chunk size of a dynamic SNode must be a positive integer, got {value}",
+    ),
     "components_of_other_shapes": (
         TaichiRuntimeError,
         "Members of the following field have different shapes {shapes}: {title}",
