@@ -347,6 +347,16 @@ PyObject* FieldCopyTo(PyObject* self, PyObject* array) {
   });
 }
 
+PyObject* FieldCopyRead(PyObject* self, PyObject* array) {
+  return WithArray(self, array, PyBUF_WRITABLE, [](const FieldStorage& storage, void* data) {
+    if (storage.in_trees != nullptr) {
+      storage.in_trees->ReadAll(data);
+    } else {
+      storage.access.CopyTo(data);
+    }
+  });
+}
+
 PyObject* FieldCopyFrom(PyObject* self, PyObject* array) {
   return WithArray(self, array, 0, [](const FieldStorage& storage, void* data) {
     if (storage.in_trees != nullptr) {
@@ -471,6 +481,7 @@ PyMethodDef field_methods[] = {
      "_write(indices, component, value)"},
     {"_read_all", FieldReadAll, METH_O, "_read_all(indices) -> all components, row-major"},
     {"_copy_to", FieldCopyTo, METH_O, "Copies all elements into a C-contiguous array."},
+    {"_copy_read", FieldCopyRead, METH_O, "The same as kernels read them, active or not."},
     {"_copy_from", FieldCopyFrom, METH_O, "Copies all elements from a C-contiguous array."},
     {"_write_all", FieldWriteAll, METH_O,
      "Sets all elements from a C-contiguous array and makes them active."},

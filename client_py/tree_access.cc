@@ -152,16 +152,15 @@ void TreeAccess::CopyFrom(const void* array) const {
   }
 }
 
-absl::Status TreeAccess::WriteAll(const void* array) const {
-  if (elements_.codec() != nullptr) return WriteWords(CellAccess::kWrite, array);
+template <typename Visit>
+absl::Status TreeAccess::ForEachScalar(CellAccess access, const Visit& visit) const {
   const size_t size = ScalarBytes(scalar_);
-  const auto* from = static_cast<const uint8_t*>(array);
+  size_t position = 0;
   std::vector<int64_t> indices(shape_.size(), 0);
   for (int64_t n = num_elements(); n > 0; --n) {
-    for (size_t c = 0; c < components_.size(); ++c, from += size) {
-      ASSIGN_OR_RETURN(uint8_t* to,
-                       Locate(indices.data(), static_cast<int>(c), CellAccess::kWrite));
-      std::memcpy(to, from, size);
+    for (size_t c = 0; c < components_.size(); ++c, position += size) {
+      ASSIGN_OR_RETURN(uint8_t* at, Locate(indices.data(), static_cast<int>(c), access));
+      visit(at, position);
     }
     for (size_t i = indices.size(); i-- > 0;) {
       if (++indices[i] < shape_[i]) break;
@@ -169,6 +168,25 @@ absl::Status TreeAccess::WriteAll(const void* array) const {
     }
   }
   return absl::OkStatus();
+}
+
+void TreeAccess::ReadAll(void* array) const {
+  if (elements_.codec() != nullptr) return CopyTo(array);
+  const size_t size = ScalarBytes(scalar_);
+  auto* to = static_cast<uint8_t*>(array);
+  // Reading does not fail.
+  (void)ForEachScalar(CellAccess::kRead, [&](const uint8_t* at, size_t position) {
+    std::memcpy(to + position, at, size);
+  });
+}
+
+absl::Status TreeAccess::WriteAll(const void* array) const {
+  if (elements_.codec() != nullptr) return WriteWords(CellAccess::kWrite, array);
+  const size_t size = ScalarBytes(scalar_);
+  const auto* from = static_cast<const uint8_t*>(array);
+  return ForEachScalar(CellAccess::kWrite, [&](uint8_t* at, size_t position) {
+    std::memcpy(at, from + position, size);
+  });
 }
 
 void TreeAccess::Fill(const uint64_t* values) const {

@@ -37,6 +37,8 @@ class TreeAccess {
   // All elements to a C-contiguous array with the components innermost; inactive ones are
   // zero.
   void CopyTo(void* array) const;
+  // The same as kernels read them: what bitmasked cells held when they became inactive, too.
+  void ReadAll(void* array) const;
   // Sets the active elements: from such an array, or to one value per component (each at a
   // multiple of 8 bytes).
   void CopyFrom(const void* array) const;
@@ -54,6 +56,9 @@ class TreeAccess {
   // Of quantised fields, element by element: visit(word, indices, number of its first scalar).
   template <typename Visit>
   absl::Status ForEachWord(CellAccess access, const Visit& visit) const;
+  // Calls visit(address, bytes from the array's beginning) for each scalar of each element.
+  template <typename Visit>
+  absl::Status ForEachScalar(CellAccess access, const Visit& visit) const;
   absl::Status WriteWords(CellAccess access, const void* array) const;
 
   Scalar scalar_;

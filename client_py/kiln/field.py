@@ -293,7 +293,11 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
         if self.shape != other.shape:
             raise say.field_and_source_shapes_differ(shape=self.shape, got=other.shape)
         if not self._copy_field(other):
-            self._write_all(other._all(self.dtype))
+            import numpy as np
+
+            read = np.empty(other.shape + other.element_shape, other.dtype.numpy_name)
+            other._copy_read(read)
+            self._write_all(read.astype(self.dtype.numpy_name, copy=False))
 
     def __copy__(self):
         """The same field: both names mean the same elements."""

@@ -296,6 +296,23 @@ def views_of_components(show):
 
 
 @case()
+def copy_from_reads_as_kernels_do(show):
+    x, y = ti.field(ti.i32), ti.field(ti.i32)
+    from_cells, to_cells = ti.root.bitmasked(ti.i, 4), ti.root.bitmasked(ti.i, 4)
+    from_cells.place(x)
+    to_cells.place(y)
+    x[1], x[2] = 5, 6
+
+    @ti.kernel
+    def off():
+        ti.deactivate(from_cells, 1)
+
+    off()
+    y.copy_from(x)
+    show(x.to_numpy(), x[1], y.to_numpy(), count(from_cells), count(to_cells))
+
+
+@case()
 def interleaved_with_kernels(show):
     x, block = blocks()
 
