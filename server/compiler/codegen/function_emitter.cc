@@ -129,7 +129,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
                              b_.getInt8Ty(), ContextField(kTemporariesField), o.getOffset()),
                          AliasScopes::kTemporaries};
       })
-      .Case([&](ir::LoadOp o) { Map(o, Load(AddressFor(o.getAddress(), o), type())); })
+      .Case([&](ir::LoadOp o) { Map(o, Load(o)); })
       .Case([&](ir::StoreOp o) { Store(AddressFor(o.getAddress(), o), ValueOf(o.getValue())); })
       .Case([&](ir::ZeroOp o) { Zero(o); })
       .Case([&](ir::AtomicOp o) {

@@ -179,6 +179,7 @@ class FunctionEmitter {
   llvm::Value* Alloca(llvm::Type* type, int64_t count);
   void Tag(const Address& address, llvm::Instruction* access);
   llvm::Value* Load(const Address& address, mlir::Type type);
+  llvm::Value* Load(ir::LoadOp op);
   void Store(const Address& address, llvm::Value* value);
   void Zero(ir::ZeroOp op);
 
@@ -217,6 +218,7 @@ class FunctionEmitter {
 
 // What a scalar occupies: u1 a byte.
 llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context);
+int64_t Bytes(mlir::Type type);
 
 }  // namespace kiln
 

@@ -12,14 +12,14 @@ using llvm::Value;
 constexpr int kArgumentsField = 0;
 constexpr int kTemporariesField = 2;
 
-int64_t Bytes(mlir::Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
-
 void MarkInvariant(llvm::LoadInst* load) {
   load->setMetadata(llvm::LLVMContext::MD_invariant_load,
                     llvm::MDNode::get(load->getContext(), {}));
 }
 
 }  // namespace
+
+int64_t Bytes(mlir::Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
 
 llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context) {
   return type.isInteger(1) ? llvm::Type::getInt8Ty(context) : LlvmType(type, context);
@@ -381,6 +381,22 @@ Value* FunctionEmitter::Load(const Address& address, mlir::Type type) {
   Tag(address, load);
   // Any byte but 0 is true: arrays of the user's may hold others than 1.
   return type.isInteger(1) ? b_.CreateIsNotNull(load) : load;
+}
+
+Value* FunctionEmitter::Load(ir::LoadOp op) {
+  const mlir::Type type = op.getType();
+  auto global = op.getAddress().getDefiningOp<ir::GlobalOp>();
+  ir::TreeFieldAttr field = global ? trees_.FieldOf(global.getStorage()) : ir::TreeFieldAttr();
+  if (field) {
+    const int c = static_cast<int>(global.getComponent());
+    const int memory = state_->scopes.OfComponent(static_cast<int>(global.getStorage()), c);
+    Value* value =
+        trees_.ReadAcross(field.getComponentTree(c), field.getComponentNode(c),
+                          trees_.At(field, global.getIndices()), field.getComponentOffset(c),
+                          Bytes(type), [&](Value* at) { return Load(Address{at, memory}, type); });
+    if (value != nullptr) return value;
+  }
+  return Load(AddressFor(op.getAddress(), op), type);
 }
 
 void FunctionEmitter::Store(const Address& address, Value* value) {

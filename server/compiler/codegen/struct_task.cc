@@ -26,6 +26,10 @@ constexpr int64_t kMostCopiedOps = 400;
 // where all cells are active they are loops like dense ones.
 constexpr int64_t kWholeContainer = 1024;
 constexpr int64_t kLongRow = 8;
+// Rows up to this long are one loop from end to end where reads past their ends allow that:
+// cells emitted apart would be much of them. With at most so many such reads' ends.
+constexpr int64_t kShortRow = 32;
+constexpr int64_t kMostEnds = 16;
 // A guess at how many cells of a slice are active, for the cost of an iteration.
 constexpr int64_t kCellsOfSlice = 64;
 
@@ -147,11 +151,10 @@ int64_t CountOps(mlir::Region& region) {
   return count;
 }
 
-// How far before and beyond the loop's index the body reads along an axis, where lookups of
-// the neighbouring blocks stand in the prologue.
-std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, const TreeWalker& trees, const Plan& plan,
-                                  int64_t axis) {
-  int64_t before = 0, beyond = 0;
+// Calls `visit` with each read, at a constant distance from the loop's index along an axis,
+// of cells whose lookups stand in the prologue.
+void ForEachReadAlong(ir::RangeTaskOp op, const TreeWalker& trees, const Plan& plan, int64_t axis,
+                      llvm::function_ref<void(ir::GlobalOp, int64_t)> visit) {
   op.getBody().walk([&](ir::LoadOp load) {
     auto global = load.getAddress().getDefiningOp<ir::GlobalOp>();
     ir::TreeFieldAttr field = global ? trees.FieldOf(global.getStorage()) : ir::TreeFieldAttr();
@@ -168,12 +171,42 @@ std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, const TreeWalker& trees, c
           plan.field.getAxis(at.index.getArgNumber()) != axis) {
         continue;
       }
-      const int64_t by = at.by - field.getAxisOffset(i);
-      before = std::max(before, -by);
-      beyond = std::max(beyond, by);
+      visit(global, at.by - field.getAxisOffset(i));
     }
   });
+}
+
+// How far before and beyond the loop's index the body reads along an axis.
+std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, const TreeWalker& trees, const Plan& plan,
+                                  int64_t axis) {
+  int64_t before = 0, beyond = 0;
+  ForEachReadAlong(op, trees, plan, axis, [&](ir::GlobalOp, int64_t by) {
+    before = std::max(before, -by);
+    beyond = std::max(beyond, by);
+  });
   return {before, beyond};
+}
+
+// Whether code in the region may write what the address leads to.
+bool IsWritten(mlir::Region& region, const TreeWalker& trees, ir::GlobalOp address) {
+  ir::TreeFieldAttr field = trees.FieldOf(address.getStorage());
+  const auto may_be_same = [&](uint64_t storage) {
+    ir::TreeFieldAttr other = trees.FieldOf(storage);
+    return storage == address.getStorage() ||
+           (other && other.getAlias() != 0 && other.getAlias() == field.getAlias());
+  };
+  return region
+      .walk([&](mlir::Operation* op) {
+        auto global = llvm::dyn_cast<ir::GlobalOp>(op);
+        auto component = llvm::dyn_cast<ir::ComponentOp>(op);
+        const bool read = llvm::all_of(
+            op->getUsers(), [](mlir::Operation* user) { return llvm::isa<ir::LoadOp>(user); });
+        const bool writes = llvm::isa<ir::CallOp>(op) ||
+                            (global && !read && may_be_same(global.getStorage())) ||
+                            (component && !read && may_be_same(component.getStorage()));
+        return writes ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 // A struct task's code for [begin, end).
@@ -196,6 +229,9 @@ class StructEmitter {
   using Body = llvm::function_ref<Accumulators(Value*, Accumulators)>;
 
   void Peel();
+  void FindAcross(int64_t axis);
+  bool OpenRow(const Dimension& d);
+  void DefineIndices(const TreeWalker::Coordinates& index);
   Accumulators Loop(Value* from, Value* to, const Accumulators& start, Body body);
   Accumulators If(Value* condition, const Accumulators& start,
                   llvm::function_ref<Accumulators()> then);
@@ -237,6 +273,8 @@ class StructEmitter {
   const Plan& plan_;
   // Of each dimension of the plan, how many indices at either end are emitted apart.
   llvm::SmallVector<std::pair<int64_t, int64_t>, 4> ends_;
+  // Reads that leave short rows, none of which sees what the body writes.
+  llvm::SmallVector<ir::GlobalOp> across_;
   // Bitmasked: how far the body reads along each axis; whether 32 cells lie in one row.
   llvm::SmallVector<std::pair<int64_t, int64_t>, 4> reach_;
   bool in_row_ = false;
@@ -259,6 +297,9 @@ void StructEmitter::Peel() {
                          return other.axis == d.axis;
                        }) == 1;
     const bool last = i + 1 == plan_.dimensions.size();
+    if (last && alone && d.factor == 1 && d.extent >= kLongRow && d.extent <= kShortRow) {
+      FindAcross(d.axis);
+    }
     const auto [before, beyond] = Reach(task_, f_.trees(), plan_, d.axis);
     ops *= before + beyond + 1;
     if (ops > kMostCopiedOps) return;
@@ -266,6 +307,48 @@ void StructEmitter::Peel() {
       ends_[i] = {before, beyond};
     }
   }
+}
+
+// All reads that leave the rows along `axis`, or none of them.
+void StructEmitter::FindAcross(int64_t axis) {
+  int64_t ends = 0;
+  ForEachReadAlong(task_, f_.trees(), plan_, axis, [&](ir::GlobalOp address, int64_t by) {
+    if (by == 0 || ends > kMostEnds) return;
+    ends += std::abs(by);
+    if (IsWritten(task_.getBody(), f_.trees(), address)) ends = kMostEnds + 1;
+    across_.push_back(address);
+  });
+  if (ends > kMostEnds) across_.clear();
+}
+
+void StructEmitter::DefineIndices(const TreeWalker::Coordinates& index) {
+  for (int i = 0; i < task_.getNumDims(); ++i) {
+    const int64_t axis = plan_.field.getAxis(i);
+    f_.indices().Define(task_.getIndices()[i], axis < 0 ? Affine() : index[axis]);
+  }
+}
+
+// Opens the row if all that the body reads past its ends can be loaded from its block.
+bool StructEmitter::OpenRow(const Dimension& d) {
+  if (across_.empty()) return false;
+  TreeWalker::Row row = {d.axis, d.extent, llvm::PoisonValue::get(b_.getInt64Ty()), {}};
+  for (const Affine& value : up_) {
+    for (const Affine::Term& t : value.terms) row.constant.insert(t.leaf);
+  }
+  TreeWalker::Coordinates index = up_;
+  index[d.axis].Add(Leaf(row.index, 0, d.extent - 1), 1);
+  DefineIndices(index);
+  for (ir::GlobalOp address : across_) {
+    ir::TreeFieldAttr field = f_.trees().FieldOf(address.getStorage());
+    const int c = static_cast<int>(address.getComponent());
+    if (!f_.trees().Crosses(row, field.getComponentTree(c), field.getComponentNode(c),
+                            f_.trees().At(field, address.getIndices()), field.getComponentOffset(c),
+                            Bytes(address.getType().getPointee()))) {
+      return false;
+    }
+  }
+  f_.trees().OpenRow(std::move(row));
+  return true;
 }
 
 // A counted loop; `body` answers the accumulators after an iteration.
@@ -341,8 +424,8 @@ Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Valu
     const Affine& value = axis < 0 ? Affine() : index[axis];
     f_.Map(argument,
            b_.CreateTrunc(EmitAffine(b_, value), LlvmType(argument.getType(), b_.getContext())));
-    f_.indices().Define(argument, value);
   }
+  DefineIndices(index);
   for (auto [argument, value] : llvm::zip(task_.getAccumulators(), start)) f_.Map(argument, value);
   BasicBlock* next = f_.NewBlock("next");
   auto after = f_.Phis(next, AccumulatorTypes());
@@ -442,13 +525,14 @@ Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& st
   });
 }
 
-// The ends of a dimension apart, then what is between: what the body reads at constant
-// distances from there lies in the block.
+// The ends of a dimension apart, and what is between, from where all that the body reads at
+// constant distances lies in the block; or a short row in one loop.
 Accumulators StructEmitter::Nest(size_t dimension, const Accumulators& start) {
   if (dimension == plan_.dimensions.size()) return NestedIteration(start);
   const Dimension& d = plan_.dimensions[dimension];
-  const auto [before, beyond] = ends_[dimension];
-  const int64_t end = d.extent - beyond;
+  const bool whole = dimension + 1 == plan_.dimensions.size() && OpenRow(d);
+  const int64_t before = whole ? 0 : ends_[dimension].first;
+  const int64_t end = d.extent - (whole ? 0 : ends_[dimension].second);
   const Affine saved = up_[d.axis];
   Accumulators values = start;
   const auto single = [&](int64_t index) {
@@ -458,12 +542,14 @@ Accumulators StructEmitter::Nest(size_t dimension, const Accumulators& start) {
   };
   for (int64_t i = 0; i < before; ++i) single(i);
   values = Loop(b_.getInt64(before), b_.getInt64(end), values,
-                [&, first = before](Value* index, const Accumulators& inside) {
-                  up_[d.axis].Add(Leaf(index, first, end - 1), d.factor);
+                [&](Value* index, const Accumulators& inside) {
+                  if (whole) f_.trees().set_row_index(index);
+                  up_[d.axis].Add(Leaf(index, before, end - 1), d.factor);
                   const Accumulators after = Nest(dimension + 1, inside);
                   up_[d.axis] = saved;
                   return after;
                 });
+  if (whole) f_.trees().CloseRow();
   for (int64_t i = end; i < d.extent; ++i) single(i);
   return values;
 }

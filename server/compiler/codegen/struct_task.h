@@ -6,7 +6,8 @@
 // the address of the cell that they are at, and lookups that depend on the element alone
 // stand before its loops. Where the body reads at constant distances, the ends of the loops
 // are emitted apart from their middle, in which all of these cells lie in the block: no
-// address is chosen there, and rows vectorise. Private to this directory.
+// address is chosen there, and rows vectorise. Short rows are loops from end to end, in which
+// what lies past their ends is chosen as a value. Private to this directory.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_STRUCT_TASK_H_
 #define KILN_SERVER_COMPILER_CODEGEN_STRUCT_TASK_H_
 

@@ -483,6 +483,48 @@ TEST(TreeCodegen, StencilsLookBlocksUpOnce) {
   EXPECT_NE(optimized.find("add <8 x i32>"), std::string::npos) << optimized;
 }
 
+// Short rows are one loop from end to end: what lies past their ends is chosen as a value.
+// Not where the body writes what it reads.
+TEST(TreeCodegen, ShortRowsAreWhole) {
+  TestTree in, out;
+  const auto shape = [](TestTree& t) {
+    return t.Dense(t.Pointer(0, {{0, 8}, {1, 8}}), {{0, 8}, {1, 8}});
+  };
+  const int x = in.Place(shape(in), proto::I32), y = out.Place(shape(out), proto::I32);
+  in.Finish();
+  out.Finish();
+  for (const int to : {0, 1}) {
+    const std::string body = absl::StrReplaceAll(
+        Stencil({{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}}),
+        {{"kiln.global 1 component", absl::StrCat("kiln.global ", to, " component")}});
+    const std::string kernel = Kernel(
+        {in.Text(0), out.Text(2)}, {in.Field({x}, "i32", "0, 1"), out.Field({y}, "i32", "0, 1", 1)},
+        Struct(0, 1, 2, body));
+    const std::string text = TestKernel::EmitText(kernel).value_or("");
+    EXPECT_EQ(Count(text, "\nrow:"), to) << text;
+    if (to == 0) continue;
+    const std::string optimized = TestKernel::OptimizedText(kernel).value_or("");
+    EXPECT_NE(optimized.find("add <8 x i32>"), std::string::npos) << optimized;
+    EXPECT_EQ(optimized.find("masked.gather"), std::string::npos) << optimized;
+  }
+}
+
+// Sums along the rows of one block, in place: each cell sees what the one before wrote.
+TEST_P(TreeCodegenTest, RowsInPlace) {
+  TestTree tree;
+  const int x =
+      tree.Place(tree.Dense(tree.Pointer(0, {{0, 4}, {1, 4}}), {{0, 4}, {1, 16}}), proto::I32);
+  tree.Finish();
+  const std::string body =
+      absl::StrReplaceAll(Stencil({{0, 0}, {0, -1}}), {{"kiln.global 1", "kiln.global 0"}});
+  auto kernel = Compile(
+      Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0, 1")}, Struct(0, 1, 2, body)), {&tree});
+  ASSERT_NE(kernel, nullptr);
+  for (int j = 0; j < 16; ++j) tree.Write<int>(x, {5, 16 + j}, j + 1);
+  kernel->Run(tree.Slots());
+  for (int j = 0; j < 16; ++j) EXPECT_EQ(tree.Read<int>(x, {5, 16 + j}), (j + 1) * (j + 2) / 2);
+}
+
 // Three components, read and written at an index that is no loop's, need one walk; so do
 // several fields of a block.
 TEST(TreeCodegen, LookupsAreRemembered) {

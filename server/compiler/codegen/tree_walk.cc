@@ -19,12 +19,6 @@ bool Moves(ir::SNodeAttr node) {
   return node.getKind() == ir::SNodeKind::pointer || node.getKind() == ir::SNodeKind::dynamic;
 }
 
-// The last node above (or at) `node` whose cells are not part of their container; 0: none.
-int64_t Anchor(ir::TreeAttr tree, int64_t node) {
-  while (node != 0 && !Moves(tree.getNode(node))) node = tree.getNode(node).getParent();
-  return node;
-}
-
 void AddTo(const Affine& value, std::vector<uint64_t>* key) {
   llvm::SmallVector<std::pair<uint64_t, uint64_t>, 4> terms;
   for (const Affine::Term& t : value.terms) {
@@ -39,6 +33,12 @@ void AddTo(const Affine& value, std::vector<uint64_t>* key) {
 }  // namespace
 
 llvm::IRBuilder<>& TreeWalker::b() { return f_.b_; }
+
+// The last node above (or at) `node` whose cells are not part of their container; 0: none.
+int64_t TreeWalker::Anchor(ir::TreeAttr tree, int64_t node) {
+  while (node != 0 && !Moves(tree.getNode(node))) node = tree.getNode(node).getParent();
+  return node;
+}
 
 TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, mlir::ValueRange indices) {
   ir::TreeAttr tree = kernel_.getTree(field.getTree());

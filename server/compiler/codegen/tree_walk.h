@@ -52,6 +52,27 @@ class TreeWalker {
   llvm::Value* Cell(int64_t tree, int64_t node, const Coordinates& at, Access access,
                     bool certain = false);
 
+  // A loop along one axis over the cells of a row, from end to end of the block.
+  struct Row {
+    int64_t axis, extent;
+    llvm::Value* index;                           // from 0 to extent - 1
+    llvm::SmallPtrSet<llvm::Value*, 8> constant;  // what other coordinates are made of
+  };
+  // Whether a cell's `bytes` bytes at `offset`, read at constant distances along the row, are
+  // in bounds of the row's own block wherever the row is, if with another cell's or field's
+  // value past the row's ends.
+  bool Crosses(const Row& row, int64_t tree, int64_t node, const Coordinates& at, int64_t offset,
+               int64_t bytes);
+  // Opens a scope in which such reads (ReadAcross) load from the own block whatever the
+  // index, and replace what they see past the row's ends by values loaded before the row.
+  void OpenRow(Row row);
+  void CloseRow();
+  void set_row_index(llvm::Value* index) { row_->row.index = index; }
+  // The value that `load` reads from the address it is given; null: it is no such read.
+  // Requires that nothing in the row writes what is read.
+  llvm::Value* ReadAcross(int64_t tree, int64_t node, const Coordinates& at, int64_t offset,
+                          int64_t bytes, llvm::function_ref<llvm::Value*(llvm::Value*)> load);
+
   // SNode ops.
   void Activate(ir::ActivateOp op);
   void Deactivate(ir::DeactivateOp op);
@@ -86,6 +107,19 @@ class TreeWalker {
     llvm::SmallPtrSet<llvm::Value*, 8> leaves;
     bool always_visits;
   };
+  struct OpenedRow {
+    llvm::BasicBlock* end;  // before the row, open
+    llvm::BasicBlock* body;
+    size_t scope;
+    Row row;
+  };
+  // A read that leaves the row's block by `shift` cells at most.
+  struct Crossing {
+    int64_t anchor;
+    int64_t shift;
+    Coordinates block;  // of the anchor's node
+    Affine offset;      // in its cell
+  };
   // One lookup, which recursion takes up the tree.
   struct Walk {
     int64_t tree;
@@ -99,6 +133,7 @@ class TreeWalker {
 
   llvm::IRBuilder<>& b();
   ir::SNodeAttr Node(int64_t tree, int64_t node) { return kernel_.getTree(tree).getNode(node); }
+  static int64_t Anchor(ir::TreeAttr tree, int64_t node);
   bool CanChange(int64_t tree, int64_t node) const;
   bool Grows(int64_t tree, int64_t node) const;
   bool CanHoist(const Walk& walk, int64_t node, const Coordinates& at);
@@ -123,6 +158,11 @@ class TreeWalker {
   Found BitmaskedStep(const Walk& walk, int64_t node, const Place& place);
   Found DynamicStep(const Walk& walk, int64_t node, const Place& place);
   llvm::Value* Neighbour(int64_t tree, int64_t node, const Coordinates& at, const Walk& walk);
+  std::optional<Crossing> CrossingOf(const Row& row, int64_t tree, int64_t node,
+                                     const Coordinates& at, int64_t offset, int64_t bytes);
+  std::optional<Affine> OffsetBelow(const Row& row, int64_t tree, int64_t node, int64_t anchor,
+                                    Coordinates at);
+  llvm::Value* BeforeRow(llvm::function_ref<llvm::Value*()> emit);
 
   bool IsOutermost(int64_t tree, int64_t node, int64_t axis);
   llvm::Value* CellAddress(int64_t tree, int64_t node, const Place& place);
@@ -146,6 +186,7 @@ class TreeWalker {
   TreeEffects effects_;
   std::vector<Scope> scopes_;
   std::optional<Prologue> prologue_;
+  std::optional<OpenedRow> row_;
   bool hoisting_ = false;
 };
 
