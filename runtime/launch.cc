@@ -307,7 +307,9 @@ void LoadedKernel::BoundTask::RunEither(bool by_one, const KilnContext& ctx, int
   if (threads == 1) {
     run(&ctx, begin, end, 0);
   } else {
+    const int64_t start = NowNanoseconds();
     RunShared(ctx, begin, end, threads, unit);
+    together_cost.Measure(NowNanoseconds() - start, end - begin);
   }
   AtomicsGate::Leave();
 }
@@ -320,7 +322,9 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
     return RunEither(/*by_one=*/true, ctx, begin, end, threads, unit);
   }
   const double by_one = alone_cost.Estimate(end - begin);
-  const double shared = cost.Estimate(end - begin) / threads + kHandOver;
+  const double shared = together_cost.measured.load(std::memory_order_relaxed)
+                            ? together_cost.Estimate(end - begin)
+                            : cost.Estimate(end - begin) / threads + kHandOver;
   const bool better_alone = by_one <= shared;
   const double other = std::max(by_one, shared);
   // The last iterations are enough, if there is much to do: they find what the first ones made.
@@ -331,7 +335,7 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
   const int64_t first = part ? (end - begin) / kTriedPart * (kTriedPart - 1) / unit * unit : 0;
   if (first > 0) RunEither(better_alone, ctx, begin, begin + first, threads, unit);
   if (*ctx.failed != 0) return;
-  Cost& tried = better_alone ? cost : alone_cost;
+  Cost& tried = better_alone ? together_cost : alone_cost;
   tried.rough.store(true, std::memory_order_relaxed);
   RunEither(!better_alone, ctx, begin + first, end, threads, unit);
   if (first > 0) tried.rough.store(true, std::memory_order_relaxed);

@@ -99,6 +99,8 @@ class LoadedKernel {
     KilnTask alone = nullptr;
     mutable Cost cost;        // of `run`
     mutable Cost alone_cost;  // of `alone`
+    // Of `run` by all threads, as time passes: threads that do not come count, too.
+    mutable Cost together_cost;
     mutable Choice choice;
 
     // Runs [begin, end), shared among up to `limit` threads if it is worth it. Threads take
