@@ -14,7 +14,10 @@ constexpr size_t kKeyAt = 16;
 constexpr size_t kAbiAt = 48;
 constexpr size_t kVersionAt = 56;
 constexpr size_t kMagicAt = 60;
-constexpr size_t kChecksumAt = 64;
+constexpr size_t kSignerAt = 64;
+constexpr size_t kSignatureAt = 72;
+constexpr size_t kChecksumAt = 136;
+static_assert(kSignatureAt + sizeof(Signature) == kChecksumAt, "trailer layout");
 static_assert(kChecksumAt + sizeof(Digest::bytes) == kTrailerSize, "trailer layout");
 
 template <typename... Parts>
@@ -22,12 +25,21 @@ absl::Status Bad(const Parts&... parts) {
   return absl::DataLossError(absl::StrCat("cache entry: ", parts...));
 }
 
+// Over what the signer block says, so that a changed signature is noticed without keys.
+Digest Checksum(const Digest& content, absl::string_view signer_block) {
+  return Sha256().Update(content.view()).Update(signer_block).Finish();
+}
+
+std::string SignedText(const Digest& content) {
+  return absl::StrCat(kSignedPrefix, content.view());
+}
+
 }  // namespace
 
 std::string EncodeEntry(const Digest& key, absl::string_view payload,
                         const proto::ArtifactInfo& info) {
   const std::string info_bytes = DeterministicBytes(info);
-  char trailer[kChecksumAt];
+  char trailer[kChecksumAt] = {};
   PutU64(payload.size(), trailer + kPayloadSizeAt);
   PutU64(info_bytes.size(), trailer + kInfoSizeAt);
   std::memcpy(trailer + kKeyAt, key.bytes.data(), key.bytes.size());
@@ -39,9 +51,10 @@ std::string EncodeEntry(const Digest& key, absl::string_view payload,
   entry.reserve(payload.size() + info_bytes.size() + kTrailerSize);
   entry.append(payload.data(), payload.size());
   entry.append(info_bytes);
-  entry.append(trailer, sizeof trailer);
-  const Digest checksum = Sha256Of(entry);
-  entry.append(checksum.view().data(), checksum.view().size());
+  entry.append(trailer, kSignerAt);
+  const absl::string_view signer_block(trailer + kSignerAt, kChecksumAt - kSignerAt);
+  const Digest checksum = Checksum(Sha256Of(entry), signer_block);
+  absl::StrAppend(&entry, signer_block, checksum.view());
   return entry;
 }
 
@@ -66,8 +79,12 @@ absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* exp
   if (expected != nullptr && view.key != *expected) {
     return Bad("holds key ", view.key.Hex(), ", not ", expected->Hex());
   }
-  const Digest checksum = Sha256Of(bytes.substr(0, body + kChecksumAt));
+  view.content = Sha256Of(bytes.substr(0, body + kSignerAt));
+  const Digest checksum =
+      Checksum(view.content, bytes.substr(body + kSignerAt, kChecksumAt - kSignerAt));
   if (checksum.view() != bytes.substr(body + kChecksumAt)) return Bad("checksum does not match");
+  view.signer = GetU64(trailer + kSignerAt);
+  std::memcpy(view.signature.data(), trailer + kSignatureAt, view.signature.size());
 
   view.payload = bytes.substr(0, payload_size);
   if (!view.info.ParseFromArray(bytes.data() + payload_size, static_cast<int>(info_size))) {
@@ -77,6 +94,27 @@ absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* exp
     return Bad("runtime ABI differs between trailer and artifact info");
   }
   return view;
+}
+
+void SignEntry(const SigningKey& key, std::string* bytes) {
+  char* trailer = &(*bytes)[bytes->size() - kTrailerSize];
+  const Digest content =
+      Sha256Of(absl::string_view(*bytes).substr(0, bytes->size() - kTrailerSize + kSignerAt));
+  const Signature signature = key.Sign(SignedText(content));
+  PutU64(key.public_key().id(), trailer + kSignerAt);
+  std::memcpy(trailer + kSignatureAt, signature.data(), signature.size());
+  const Digest checksum =
+      Checksum(content, absl::string_view(trailer + kSignerAt, kChecksumAt - kSignerAt));
+  std::memcpy(trailer + kChecksumAt, checksum.bytes.data(), checksum.bytes.size());
+}
+
+absl::Status CheckSigner(const EntryView& entry, const TrustedKeys& trusted) {
+  return trusted.Check(SignedText(entry.content), entry.signer, entry.signature);
+}
+
+Digest PlaceOf(absl::string_view tenant, const Digest& key) {
+  if (tenant.empty()) return key;
+  return Sha256().Update("Kiln tenant\n").Update(key.view()).Update(tenant).Finish();
 }
 
 }  // namespace kiln

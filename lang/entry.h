@@ -14,7 +14,11 @@
 //   48 runtime ABI    u64
 //   56 format version u32
 //   60 magic          u32  "KLNE"
-//   64 SHA-256 of everything before this field, trailer start included
+//   64 signer         u64  who signed (lang/signature.h); 0: nobody
+//   72 signature      64 bytes, over kSignedPrefix and the content digest
+//   136 checksum      SHA-256 of content digest, signer and signature
+// The content digest is the SHA-256 of everything before the signer: payload, info
+// (target and tenant are in it), key, ABI. Signing changes neither.
 //
 // Thread safety: pure functions.
 #ifndef KILN_LANG_ENTRY_H_
@@ -26,13 +30,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lang/digest.h"
+#include "lang/signature.h"
 #include "proto/artifact.pb.h"
 
 namespace kiln {
 
-inline constexpr uint32_t kEntryVersion = 1;
+inline constexpr uint32_t kEntryVersion = 2;
 inline constexpr uint32_t kEntryMagic = 0x454e4c4b;  // "KLNE"
-inline constexpr size_t kTrailerSize = 96;
+inline constexpr size_t kTrailerSize = 168;
+inline constexpr char kSignedPrefix[] = "Kiln entry 2\n";
 inline constexpr size_t kMaxEntrySize = size_t{256} << 20;
 
 // A checked view into the bytes of an entry, which it does not own.
@@ -40,9 +46,12 @@ struct EntryView {
   absl::string_view payload;  // the .so
   proto::ArtifactInfo info;
   Digest key;
+  Digest content;  // what a signature is over
+  KeyId signer = 0;
+  Signature signature{};
 };
 
-// Makes the bytes of an entry.
+// Makes the bytes of an entry that nobody has signed.
 std::string EncodeEntry(const Digest& key, absl::string_view payload,
                         const proto::ArtifactInfo& info);
 
@@ -50,6 +59,18 @@ std::string EncodeEntry(const Digest& key, absl::string_view payload,
 // that key. Any doubt (sizes, magic, version, checksum, unparsable info) is
 // DataLoss with the reason; never reads outside `bytes`.
 absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* expected = nullptr);
+
+// Signs the whole entry `bytes` in place, over whatever signature it had.
+// Requires: DecodeEntry accepts them.
+void SignEntry(const SigningKey& key, std::string* bytes);
+
+// OK if one of `trusted` signed the entry; PermissionDenied with the reason otherwise.
+absl::Status CheckSigner(const EntryView& entry, const TrustedKeys& trusted);
+
+// Where an entry of `tenant` is kept: its key for the tenant with no name, else a digest
+// of both, so that tenants never meet. An entry lies at
+// PlaceOf(entry.info.tenant(), entry.key), else it is not whole.
+Digest PlaceOf(absl::string_view tenant, const Digest& key);
 
 }  // namespace kiln
 

@@ -23,8 +23,12 @@ std::string Good() { return EncodeEntry(kKey, kPayload, Info()); }
 
 // Puts a fresh checksum under changed bytes: what a careful attacker would do.
 std::string Resealed(std::string bytes) {
+  constexpr size_t kSignerBlock = 72;
   bytes.resize(bytes.size() - 32);
-  return bytes + std::string(Sha256Of(bytes).view());
+  const Digest content = Sha256Of(absl::string_view(bytes).substr(0, bytes.size() - kSignerBlock));
+  const std::string sealed =
+      std::string(content.view()) + bytes.substr(bytes.size() - kSignerBlock);
+  return bytes + std::string(Sha256Of(sealed).view());
 }
 
 TEST(Entry, ComesBack) {
@@ -93,6 +97,49 @@ TEST(Entry, ResealedNonsenseIsRefused) {
     PutU64(c.value, &bad[c.at]);
     EXPECT_EQ(DecodeEntry(Resealed(bad)).status().code(), absl::StatusCode::kDataLoss) << c.what;
   }
+}
+
+TEST(Entry, SignedAndCheckedByTrustedKeys) {
+  const auto ours = SigningKey::Generate("ours");
+  const auto theirs = SigningKey::Generate("theirs");
+  ASSERT_TRUE(ours.ok() && theirs.ok());
+  TrustedKeys trusted;
+  trusted.Add(ours->public_key());
+
+  std::string bytes = Good();
+  EXPECT_FALSE(CheckSigner(*DecodeEntry(bytes), trusted).ok()) << "nobody signed it";
+  SignEntry(*theirs, &bytes);
+  ASSERT_TRUE(DecodeEntry(bytes, &kKey).ok());
+  EXPECT_FALSE(CheckSigner(*DecodeEntry(bytes), trusted).ok());
+  SignEntry(*ours, &bytes);
+  ASSERT_TRUE(DecodeEntry(bytes, &kKey).ok());
+  EXPECT_TRUE(CheckSigner(*DecodeEntry(bytes), trusted).ok());
+  EXPECT_EQ(bytes.size(), Good().size()) << "signing changes no sizes";
+  EXPECT_EQ(DecodeEntry(bytes)->content, DecodeEntry(Good())->content);
+
+  // Whoever can compute checksums still cannot move a signature to other contents.
+  for (size_t at = 0; at + kTrailerSize < bytes.size(); ++at) {
+    std::string bad = bytes;
+    bad[at] ^= 1;
+    const auto view = DecodeEntry(Resealed(bad));
+    EXPECT_TRUE(!view.ok() || !CheckSigner(*view, trusted).ok()) << at;
+  }
+}
+
+TEST(Entry, SignedEntryNoticesAnyFlippedBit) {
+  std::string good = Good();
+  SignEntry(*SigningKey::Generate("k"), &good);
+  for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
+    EXPECT_FALSE(DecodeEntry(bad).ok()) << bit;
+  }
+}
+
+TEST(Entry, TenantsHavePlacesOfTheirOwn) {
+  EXPECT_EQ(PlaceOf("", kKey), kKey);
+  EXPECT_NE(PlaceOf("a", kKey), kKey);
+  EXPECT_NE(PlaceOf("a", kKey), PlaceOf("b", kKey));
 }
 
 }  // namespace

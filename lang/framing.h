@@ -38,8 +38,25 @@ enum class FrameType : uint32_t {
   kClearReply = 13,
   kShutdown = 14,
   kShutdownReply = 15,
+  kPut = 16,
+  kPutReply = 17,
+  kMetrics = 18,
+  kMetricsReply = 19,
+  kRecent = 20,
+  kRecentReply = 21,
+  // Between kilnd and kilnd-remote (proto/remote.proto); a reply need not come in order.
+  kConfigure = 32,
+  kConfigureReply = 33,
+  kFetch = 34,
+  kFetchReply = 35,
+  kStore = 36,
+  kStoreReply = 37,
+  kRelease = 38,
+  kReleaseReply = 39,
+  kDelegate = 40,
+  kDelegateReply = 41,
 };
-inline constexpr uint32_t kLastFrameType = 15;
+inline constexpr uint32_t kLastFrameType = 41;
 inline constexpr uint32_t kFrameMagic = 0x464e4c4b;  // "KLNF"
 inline constexpr size_t kFrameHeaderSize = 16;
 inline constexpr uint32_t kMaxFrameBytes = 80u << 20;

@@ -2,13 +2,18 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "lang/entry.h"
 
 namespace kiln {
 
-absl::StatusOr<EntryPtr> CheckEntry(const Digest& key, std::string bytes) {
-  absl::StatusOr<EntryView> view = DecodeEntry(bytes, &key);
+absl::StatusOr<EntryPtr> CheckEntry(const Digest& place, std::string bytes) {
+  absl::StatusOr<EntryView> view = DecodeEntry(bytes);
   if (!view.ok()) return view.status();
+  if (PlaceOf(view->info.tenant(), view->key) != place) {
+    return absl::DataLossError(absl::StrCat("cache entry: holds key ", view->key.Hex(),
+                                            ", which does not belong at ", place.Hex()));
+  }
   auto entry = std::make_shared<StoredEntry>();
   entry->compile_seconds = view->info.compile_seconds();
   entry->bytes = std::move(bytes);

@@ -1,5 +1,5 @@
-// A place that keeps entries (lang/entry.h) by key. One behaviour an
-// implementation: memory, disk, tiers put together.
+// A place that keeps entries (lang/entry.h) by where they belong (PlaceOf: the key,
+// but for tenants). One behaviour an implementation: memory, disk, tiers put together.
 //
 // No lookup fails: whatever is wrong with what is kept (absent, unreadable,
 // corrupt) is a miss. All methods may be called from any thread.
@@ -24,8 +24,8 @@ struct StoredEntry {
 };
 using EntryPtr = std::shared_ptr<const StoredEntry>;
 
-// Checks that `bytes` are the entry of `key`; DataLoss otherwise.
-absl::StatusOr<EntryPtr> CheckEntry(const Digest& key, std::string bytes);
+// Checks that `bytes` are an entry that belongs at `place`; DataLoss otherwise.
+absl::StatusOr<EntryPtr> CheckEntry(const Digest& place, std::string bytes);
 
 // What a lookup found. `tier` names the store, for people and statistics.
 struct Found {

@@ -13,7 +13,6 @@
 #ifndef KILN_SERVER_DAEMON_HANDLER_H_
 #define KILN_SERVER_DAEMON_HANDLER_H_
 
-#include <atomic>
 #include <functional>
 #include <string>
 
@@ -22,32 +21,24 @@
 #include "lang/framing.h"
 #include "proto/service.pb.h"
 #include "server/cache/artifact_store.h"
-#include "server/cache/counters.h"
-#include "server/cache/single_flight.h"
+#include "server/daemon/compile_service.h"
 #include "server/daemon/compiler_identity.h"
 #include "server/daemon/housekeeper.h"
 #include "server/daemon/worker_pool.h"
 
 namespace kiln {
 
-// What the handler needs to know of who asks.
-struct Caller {
-  bool greeted = false;
-  std::function<bool()> gone;  // the client is no longer there
-};
-
 class Handler {
  public:
   struct Parts {  // none owned
+    CompileService* compiles;
     ArtifactStore* tiers;
-    Counters* counters;
     Housekeeper* housekeeper;
     CompilerIdentity* compiler;
     WorkerPool* pool;
     std::function<void()> stop;      // asks the daemon to end
     std::function<bool()> replaced;  // kilnd's file is not what runs any more
     int workers = 0;
-    absl::Duration compile_limit;  // for requests that bring no deadline
   };
 
   explicit Handler(Parts parts) : parts_(std::move(parts)), start_(absl::Now()) {}
@@ -61,20 +52,14 @@ class Handler {
   using Body = absl::StatusOr<std::string>;
 
   Body Hello(const std::string& body, Caller* caller);
-  Body Lookup(const std::string& body);
-  Body Compile(std::string body, const Caller& caller);
+  Body Lookup(const std::string& body, const Caller& caller);
+  Body Compile(const std::string& body, const Caller& caller);
   Body Capabilities();
   Body Stats();
   Body Clear();
 
-  // Ends `done` with the reply for `key`, kept in the cache.
-  void TakeResult(const Digest& key, absl::StatusOr<Frame> frame,
-                  const SingleFlight<proto::CompileReply>::Done& done);
-
   const Parts parts_;
   const absl::Time start_;
-  SingleFlight<proto::CompileReply> flights_;
-  std::atomic<uint64_t> unshared_{0};
 };
 
 }  // namespace kiln

@@ -27,6 +27,7 @@
 #include "server/cache/disk_store.h"
 #include "server/cache/memory_store.h"
 #include "server/cache/tiered_store.h"
+#include "server/daemon/compile_service.h"
 #include "server/daemon/compiler_identity.h"
 #include "server/daemon/connections.h"
 #include "server/daemon/detach.h"
@@ -177,16 +178,23 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   WorkerPool pool(pool_options);
   CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });
 
+  CompileService::Parts compile_parts;
+  compile_parts.tiers = &tiers;
+  compile_parts.counters = &counters;
+  compile_parts.compiler = &compiler;
+  compile_parts.pool = &pool;
+  compile_parts.compile_limit = 2 * flags.job_limit + absl::Seconds(10);
+  CompileService compiles(compile_parts);
+
   Handler::Parts parts;
+  parts.compiles = &compiles;
   parts.tiers = &tiers;
-  parts.counters = &counters;
   parts.housekeeper = &housekeeper;
   parts.compiler = &compiler;
   parts.pool = &pool;
   parts.stop = [&stop] { stop.Raise(); };
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
-  parts.compile_limit = 2 * flags.job_limit + absl::Seconds(10);
   Handler handler(std::move(parts));
   Connections connections(&handler, flags.max_connections);
 

@@ -10,6 +10,7 @@
 #include "lang/canonical.h"
 #include "lang/entry.h"
 #include "lang/framing.h"
+#include "lang/key_parts.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
 
@@ -65,6 +66,11 @@ absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
   if (!product.payload.empty()) {
     product.info.set_compile_seconds(seconds);
     product.info.set_compiler(options.compiler_id.Hex());
+    product.info.set_tenant(request.tenant());
+    product.info.set_kernel(request.name());
+    for (proto::KeyPart& part : KeyParts(unit, options.compiler_id)) {
+      *product.info.add_key_parts() = std::move(part);
+    }
     reply.set_entry(EncodeEntry(key, product.payload, product.info));
   }
   return reply;

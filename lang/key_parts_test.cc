@@ -1,0 +1,60 @@
+#include "lang/key_parts.h"
+
+#include "gtest/gtest.h"
+
+namespace kiln {
+namespace {
+
+const Digest kCompiler = Sha256Of("compiler");
+
+proto::CompileUnit Unit() {
+  proto::CompileUnit unit;
+  unit.mutable_target()->set_cpu(proto::X86_64_V3);
+  unit.mutable_options()->set_debug(true);
+  unit.add_storages()->set_alias_set(1);
+  unit.add_storages()->set_alias_set(2);
+  unit.add_trees();
+  return unit;
+}
+
+// The names of the parts in which the two differ.
+std::string Differing(const proto::CompileUnit& a, const proto::CompileUnit& b) {
+  const auto left = KeyParts(a, kCompiler);
+  const auto right = KeyParts(b, kCompiler);
+  std::string names;
+  for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+    EXPECT_EQ(left[i].name(), right[i].name());
+    if (left[i].digest() != right[i].digest()) names += left[i].name() + ";";
+  }
+  return names;
+}
+
+TEST(KeyParts, NameWhatDiffers) {
+  EXPECT_EQ(Differing(Unit(), Unit()), "");
+  proto::CompileUnit other = Unit();
+  other.mutable_target()->set_cpu(proto::X86_64_V4);
+  EXPECT_EQ(Differing(Unit(), other), "target;");
+  other = Unit();
+  other.mutable_options()->set_fast_math(true);
+  other.mutable_storages(1)->set_read_only(true);
+  EXPECT_EQ(Differing(Unit(), other), "options;storage 1;");
+  other = Unit();
+  other.mutable_kernel()->add_loops()->set_serialize(true);
+  EXPECT_EQ(Differing(Unit(), other), "code;");
+}
+
+TEST(KeyParts, AreReadable) {
+  const auto parts = KeyParts(Unit(), kCompiler);
+  EXPECT_EQ(parts[0].text(), kCompiler.Hex());
+  EXPECT_EQ(parts[1].text(), "cpu: X86_64_V3");
+  EXPECT_EQ(parts[2].text(), "debug: true");
+}
+
+TEST(KeyParts, StaySmall) {
+  proto::CompileUnit unit = Unit();
+  for (int i = 0; i < 1000; ++i) unit.mutable_storages(0)->mutable_tree()->add_axes(i);
+  for (const proto::KeyPart& part : KeyParts(unit, kCompiler)) EXPECT_LE(part.text().size(), 303u);
+}
+
+}  // namespace
+}  // namespace kiln
