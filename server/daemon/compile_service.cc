@@ -1,5 +1,6 @@
 #include "server/daemon/compile_service.h"
 
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,7 @@
 #include "lang/canonical.h"
 #include "lang/entry.h"
 #include "lang/status_macros.h"
+#include "server/daemon/metrics.h"
 
 namespace kiln {
 namespace {
@@ -18,6 +20,26 @@ constexpr size_t kMaxLookupBytes = size_t{64} << 20;
 // Who wants to see the stages wants them run.
 bool WantsStages(const proto::ReportOptions& report) {
   return report.print_ir() || report.timing() || report.statistics();
+}
+
+// The compiler's own passes are one stage here: there are a dozen.
+const char* StageLabel(const std::string& name) {
+  for (const char* stage : {"check", "lower", "emit", "optimize", "codegen", "link"}) {
+    if (name == stage) return stage;
+  }
+  return "passes";
+}
+
+void ObserveStages(const proto::CompileReply& reply) {
+  Metrics& metrics = Metrics::Get();
+  metrics.histogram("kiln_compile_seconds")->Observe(absl::Seconds(reply.seconds()));
+  std::map<absl::string_view, double> seconds;
+  for (const proto::StageReport& stage : reply.stages()) {
+    seconds[StageLabel(stage.name())] += stage.seconds();
+  }
+  for (const auto& [stage, sum] : seconds) {
+    metrics.histogram("kiln_compile_stage_seconds", stage)->Observe(absl::Seconds(sum));
+  }
 }
 
 }  // namespace
@@ -65,7 +87,7 @@ std::shared_ptr<const proto::CompileReply> CompileService::Find(const Digest& ke
 }
 
 absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compile(
-    proto::CompileRequest request, const Caller& caller) {
+    proto::CompileRequest request, const Caller& caller, bool* joined) {
   if (request.unit().empty() || request.unit().size() > kMaxUnitBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a compile unit of ", request.unit().size(),
                                                    " bytes; 1 to ", kMaxUnitBytes, " may be"));
@@ -96,6 +118,7 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
     return Start(key, place, std::move(name), request.SerializeAsString(), done);
   };
   Flights::Outcome outcome = flights_.Do(flight, deadline, caller.gone, start);
+  *joined = outcome.joined;
   RETURN_IF_ERROR(outcome.result.status());
   const proto::CompileReply& reply = **outcome.result;
   if (outcome.joined && !reply.entry().empty()) parts_.counters->Hit("joined", reply.seconds());
@@ -137,9 +160,21 @@ void CompileService::TakeResult(const Digest& key, const Digest& place, absl::St
           absl::StrCat("the compiler's result is damaged: ", entry.status().message()));
     }
   }
+  Metrics& metrics = Metrics::Get();
   if (!status.ok()) {
+    metrics.counter("kiln_compiles_total", absl::IsCancelled(status) ? "cancelled" : "error")
+        ->Add();
     done(std::move(status));
     return;
+  }
+  ObserveStages(*reply);
+  if (reply->entry().empty()) {
+    metrics.counter("kiln_compiles_total", "diagnostics")->Add();
+  } else {
+    metrics.counter("kiln_compiles_total", "artifact")->Add();
+    if (auto view = DecodeEntry(reply->entry()); view.ok()) {
+      metrics.counter("kiln_cache_misses_total", miss_reasons_.Explain(view->info))->Add();
+    }
   }
   parts_.counters->Compiled(/*with_errors=*/reply->entry().empty());
   done(std::shared_ptr<const proto::CompileReply>(std::move(reply)));

@@ -19,7 +19,9 @@
 #include "server/cache/artifact_store.h"
 #include "server/cache/counters.h"
 #include "server/cache/single_flight.h"
+#include "server/daemon/activity.h"
 #include "server/daemon/compiler_identity.h"
+#include "server/daemon/miss_reasons.h"
 #include "server/daemon/worker_pool.h"
 
 namespace kiln {
@@ -31,6 +33,7 @@ struct Caller {
   std::string tenant;          // whose entries these are
   uint32_t rights = 0;         // bits of proto::Right
   std::function<bool()> gone;  // the client is no longer there
+  std::shared_ptr<Activity::Seat> seat;  // among those connected, once it has a name
 };
 
 class CompileService {
@@ -47,9 +50,11 @@ class CompileService {
 
   absl::StatusOr<proto::LookupReply> Lookup(const proto::LookupRequest& request,
                                             const Caller& caller);
-  // Shared with whoever asks for the same at the same time.
+  // Shared with whoever asks for the same at the same time; `joined` says whether somebody
+  // else had begun.
   absl::StatusOr<std::shared_ptr<const proto::CompileReply>> Compile(proto::CompileRequest request,
-                                                                     const Caller& caller);
+                                                                     const Caller& caller,
+                                                                     bool* joined);
 
  private:
   using Flights = SingleFlight<proto::CompileReply>;
@@ -64,6 +69,7 @@ class CompileService {
 
   const Parts parts_;
   Flights flights_;
+  MissReasons miss_reasons_;
   std::atomic<uint64_t> unshared_{0};
 };
 

@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "lang/framing.h"
 #include "server/daemon/log.h"
+#include "server/daemon/metrics.h"
 
 namespace kiln {
 namespace {
@@ -33,6 +34,20 @@ bool AwaitRequest(int fd) {
 bool HungUp(int fd) {
   pollfd entry = {fd, POLLRDHUP, 0};
   return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+// A process of this user; what a front says in its greeting comes instead.
+std::string PeerName(int fd) {
+  ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return "unknown";
+  return absl::StrCat("pid ", peer.pid);
+}
+
+// Looking on is no use of the daemon: it ends when idle all the same.
+bool IsUse(FrameType type) {
+  return type != FrameType::kMetrics && type != FrameType::kRecent && type != FrameType::kStats &&
+         type != FrameType::kHello;
 }
 
 void Send(int fd, const Frame& frame, absl::Duration limit) {
@@ -67,6 +82,7 @@ void Connections::Serve(int fd) {
     }
   }
   if (refused.ok()) return;
+  Metrics::Get().counter("kiln_refused_total", "connections")->Add();
   Send(fd, Handler::ErrorFrame(0, refused), absl::ZeroDuration());
   close(fd);
 }
@@ -98,21 +114,25 @@ void* Connections::Thread(void* argument) {
 void Connections::Talk(List::iterator self) {
   const int fd = self->fd;
   Caller caller;
+  caller.name = PeerName(fd);
   caller.gone = [this, fd] { return aborting() || HungUp(fd); };
   while (AwaitRequest(fd) && Begin(self)) {
     absl::StatusOr<Frame> request = ReadFrame(fd, absl::Now() + kTransferLimit);
     if (request.ok()) {
+      const bool used = IsUse(request->type);
       const Frame reply = handler_->Handle(*std::move(request), &caller);
       Send(fd, reply, kTransferLimit);
-      if (!End(self)) break;
+      if (!End(self, used)) break;
       continue;
     }
     if (!absl::IsUnavailable(request.status())) {
       Send(fd, Handler::ErrorFrame(0, request.status()), absl::Seconds(1));
     }
-    End(self);
+    End(self, /*used=*/false);
     break;
   }
+  // What it belongs to may be gone once this connection is.
+  caller.seat.reset();
   absl::MutexLock lock(&mutex_);
   close(fd);
   connections_.erase(self);
@@ -126,12 +146,17 @@ bool Connections::Begin(List::iterator self) {
   return true;
 }
 
-bool Connections::End(List::iterator self) {
+bool Connections::End(List::iterator self, bool used) {
   absl::MutexLock lock(&mutex_);
   self->busy = false;
   --busy_;
-  last_request_ = absl::Now();
+  if (used) last_request_ = absl::Now();
   return !draining_;
+}
+
+Connections::Load Connections::load() const {
+  absl::MutexLock lock(&mutex_);
+  return {connections_.size(), static_cast<size_t>(busy_)};
 }
 
 bool Connections::aborting() const {

@@ -25,8 +25,14 @@ class Connections {
   // Serves the client at `fd`, and owns it. Over the limit it is told so.
   void Serve(int fd);
 
-  // When the last request ended, now if one runs.
+  // When the last request ended that was more than a look at statistics; now if one runs.
   absl::Time last_request() const;
+
+  struct Load {
+    size_t connections;
+    size_t running;  // requests
+  };
+  Load load() const;
 
   // Lets running requests end for `patience`, then cancels them; closes all
   // connections and waits for their threads.
@@ -44,7 +50,8 @@ class Connections {
   void Talk(List::iterator self);
   // False: the connection is to end instead.
   bool Begin(List::iterator self);
-  bool End(List::iterator self);
+  // `used`: the request was one that keeps an idle daemon from ending.
+  bool End(List::iterator self, bool used);
   bool aborting() const;
 
   Handler* const handler_;

@@ -16,6 +16,15 @@ namespace kiln {
 namespace {
 
 constexpr uint32_t kRetryAfterMs = 250;
+constexpr size_t kMaxNameBytes = 200;
+
+constexpr std::pair<FrameType, const char*> kRequestNames[] = {
+    {FrameType::kHello, "hello"},       {FrameType::kLookup, "lookup"},
+    {FrameType::kCompile, "compile"},   {FrameType::kCapabilities, "capabilities"},
+    {FrameType::kStats, "stats"},       {FrameType::kClear, "clear"},
+    {FrameType::kShutdown, "shutdown"}, {FrameType::kPut, "put"},
+    {FrameType::kMetrics, "metrics"},   {FrameType::kRecent, "recent"},
+};
 
 template <typename Message>
 absl::StatusOr<Message> Parse(const std::string& body) {
@@ -31,6 +40,32 @@ FrameType ReplyTypeOf(FrameType request) {
   return static_cast<FrameType>(static_cast<uint32_t>(request) + 1);
 }
 
+// Adds to `record` how a request to compile ended.
+void Describe(const absl::StatusOr<std::shared_ptr<const proto::CompileReply>>& result, bool joined,
+              proto::RequestRecord* record) {
+  if (!result.ok()) {
+    record->set_outcome("error");
+    record->set_error(std::string(result.status().message()));
+    record->clear_unit();
+    return;
+  }
+  const proto::CompileReply& reply = **result;
+  record->set_digest(reply.digest());
+  record->set_bytes(reply.entry().size());
+  const bool compiled = reply.stages_size() > 0 || reply.tier() == "compiled";
+  record->set_outcome(reply.entry().empty() ? "diagnostics" : joined ? "joined" : reply.tier());
+  if (!compiled || joined) {
+    record->clear_unit();
+    return;
+  }
+  record->set_queue_seconds(std::max(0.0, record->seconds() - reply.seconds()));
+  for (const proto::StageReport& stage : reply.stages()) {
+    proto::StageReport* out = record->add_stages();
+    out->set_name(stage.name());
+    out->set_seconds(stage.seconds());
+  }
+}
+
 }  // namespace
 
 Frame Handler::ErrorFrame(uint32_t id, const absl::Status& status) {
@@ -39,7 +74,48 @@ Frame Handler::ErrorFrame(uint32_t id, const absl::Status& status) {
   return Frame{FrameType::kError, id, error.SerializeAsString()};
 }
 
+Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(absl::Now()) {
+  Metrics& metrics = Metrics::Get();
+  metrics.gauge("kiln_build_info", kVersion)->Set(1);
+  metrics.gauge("kiln_start_time_seconds")->Set(absl::ToDoubleSeconds(start_ - absl::UnixEpoch()));
+  for (const auto& [type, name] : kRequestNames) {
+    kinds_[static_cast<size_t>(type)] = {metrics.counter("kiln_requests_total", name),
+                                         metrics.histogram("kiln_request_seconds", name)};
+  }
+}
+
 Frame Handler::Handle(Frame request, Caller* caller) {
+  const absl::Time start = absl::Now();
+  Activity::Client* client = nullptr;
+  if (caller->seat != nullptr) {
+    client = &caller->seat->client();
+    ++client->running;
+    ++client->requests;
+  }
+  received_->Add(kFrameHeaderSize + request.body.size());
+  Body body = Answer(request, caller);
+  Frame reply = body.ok() ? Frame{ReplyTypeOf(request.type), request.id, *std::move(body)}
+                          : ErrorFrame(request.id, body.status());
+  sent_->Add(kFrameHeaderSize + reply.body.size());
+  const Kind& kind = kinds_[std::min<size_t>(static_cast<size_t>(request.type), kLastFrameType)];
+  if (kind.requests != nullptr) {
+    kind.requests->Add();
+    kind.seconds->Observe(absl::Now() - start);
+  }
+  if (!body.ok()) {
+    Metrics::Get()
+        .counter("kiln_request_errors_total", absl::StatusCodeToString(body.status().code()))
+        ->Add();
+  }
+  if (client != nullptr) --client->running;
+  // A front states its caller with the greeting.
+  if (request.type == FrameType::kHello && caller->greeted) {
+    caller->seat = parts_.activity->Enter(caller->name);
+  }
+  return reply;
+}
+
+Handler::Body Handler::Answer(const Frame& request, Caller* caller) {
   Body body;
   switch (request.type) {
     case FrameType::kHello:
@@ -47,6 +123,12 @@ Frame Handler::Handle(Frame request, Caller* caller) {
       break;
     case FrameType::kStats:
       body = Stats();
+      break;
+    case FrameType::kMetrics:
+      body = Metrics::Get().Collect().SerializeAsString();
+      break;
+    case FrameType::kRecent:
+      body = Recent(request.body);
       break;
     case FrameType::kClear:
       body = Clear();
@@ -72,8 +154,7 @@ Frame Handler::Handle(Frame request, Caller* caller) {
       body = absl::InvalidArgumentError(absl::StrCat(
           "a message of type ", static_cast<uint32_t>(request.type), " is no request"));
   }
-  if (!body.ok()) return ErrorFrame(request.id, body.status());
-  return Frame{ReplyTypeOf(request.type), request.id, *std::move(body)};
+  return body;
 }
 
 Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
@@ -105,9 +186,26 @@ Handler::Body Handler::Lookup(const std::string& body, const Caller& caller) {
 }
 
 Handler::Body Handler::Compile(const std::string& body, const Caller& caller) {
+  const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(proto::CompileRequest request, Parse<proto::CompileRequest>(body));
-  ASSIGN_OR_RETURN(const auto reply, parts_.compiles->Compile(std::move(request), caller));
-  return reply->SerializeAsString();
+  proto::RequestRecord record;
+  record.set_kernel(request.name().substr(0, kMaxNameBytes));
+  record.set_client(caller.name);
+  record.set_unit(request.unit());
+  bool joined = false;
+  const auto reply = parts_.compiles->Compile(std::move(request), caller, &joined);
+  const absl::Time end = absl::Now();
+  record.set_time(absl::ToDoubleSeconds(end - absl::UnixEpoch()));
+  record.set_seconds(absl::ToDoubleSeconds(end - start));
+  Describe(reply, joined, &record);
+  parts_.activity->Note(std::move(record));
+  RETURN_IF_ERROR(reply.status());
+  return (*reply)->SerializeAsString();
+}
+
+Handler::Body Handler::Recent(const std::string& body) {
+  ASSIGN_OR_RETURN(const proto::RecentRequest request, Parse<proto::RecentRequest>(body));
+  return parts_.activity->Recent(request).SerializeAsString();
 }
 
 Handler::Body Handler::Capabilities() {

@@ -13,6 +13,7 @@
 #ifndef KILN_SERVER_DAEMON_HANDLER_H_
 #define KILN_SERVER_DAEMON_HANDLER_H_
 
+#include <array>
 #include <functional>
 #include <string>
 
@@ -21,9 +22,11 @@
 #include "lang/framing.h"
 #include "proto/service.pb.h"
 #include "server/cache/artifact_store.h"
+#include "server/daemon/activity.h"
 #include "server/daemon/compile_service.h"
 #include "server/daemon/compiler_identity.h"
 #include "server/daemon/housekeeper.h"
+#include "server/daemon/metrics.h"
 #include "server/daemon/worker_pool.h"
 
 namespace kiln {
@@ -36,12 +39,13 @@ class Handler {
     Housekeeper* housekeeper;
     CompilerIdentity* compiler;
     WorkerPool* pool;
+    Activity* activity;
     std::function<void()> stop;      // asks the daemon to end
     std::function<bool()> replaced;  // kilnd's file is not what runs any more
     int workers = 0;
   };
 
-  explicit Handler(Parts parts) : parts_(std::move(parts)), start_(absl::Now()) {}
+  explicit Handler(Parts parts);
 
   Frame Handle(Frame request, Caller* caller);
 
@@ -51,15 +55,27 @@ class Handler {
  private:
   using Body = absl::StatusOr<std::string>;
 
+  // How often requests of a type came, and what they took.
+  struct Kind {
+    Counter* requests = nullptr;
+    Histogram* seconds = nullptr;
+  };
+
+  Body Answer(const Frame& request, Caller* caller);
+
   Body Hello(const std::string& body, Caller* caller);
   Body Lookup(const std::string& body, const Caller& caller);
   Body Compile(const std::string& body, const Caller& caller);
   Body Capabilities();
   Body Stats();
+  Body Recent(const std::string& body);
   Body Clear();
 
   const Parts parts_;
   const absl::Time start_;
+  std::array<Kind, kLastFrameType + 1> kinds_;
+  Counter* const received_ = Metrics::Get().counter("kiln_received_bytes_total");
+  Counter* const sent_ = Metrics::Get().counter("kiln_sent_bytes_total");
 };
 
 }  // namespace kiln

@@ -55,6 +55,15 @@ proto::StatsReply Housekeeper::Totals() {
   return TotalsNow();
 }
 
+proto::StatsReply Housekeeper::Counted() {
+  // A round may take a while; what clients hit is counted by it then.
+  if (round_mutex_.TryLock()) {
+    CountClientHits();
+    round_mutex_.Unlock();
+  }
+  return counters_->Totals();
+}
+
 void Housekeeper::Work() {
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kBackgroundNice);
   disk_->Scan();

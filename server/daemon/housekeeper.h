@@ -30,6 +30,8 @@ class Housekeeper {
   void Nudge();
   // The totals of all lives, clients' hits up to now included.
   proto::StatsReply Totals();
+  // The same without a look at the disk: entries and bytes are left out.
+  proto::StatsReply Counted();
 
  private:
   void Work();

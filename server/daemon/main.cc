@@ -27,6 +27,7 @@
 #include "server/cache/disk_store.h"
 #include "server/cache/memory_store.h"
 #include "server/cache/tiered_store.h"
+#include "server/daemon/activity.h"
 #include "server/daemon/compile_service.h"
 #include "server/daemon/compiler_identity.h"
 #include "server/daemon/connections.h"
@@ -37,6 +38,7 @@
 #include "server/daemon/housekeeper.h"
 #include "server/daemon/instance.h"
 #include "server/daemon/log.h"
+#include "server/daemon/watch_rooms.h"
 #include "server/daemon/worker_pool.h"
 
 namespace kiln {
@@ -186,17 +188,20 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   compile_parts.compile_limit = 2 * flags.job_limit + absl::Seconds(10);
   CompileService compiles(compile_parts);
 
+  Activity activity;
   Handler::Parts parts;
   parts.compiles = &compiles;
   parts.tiers = &tiers;
   parts.housekeeper = &housekeeper;
   parts.compiler = &compiler;
   parts.pool = &pool;
+  parts.activity = &activity;
   parts.stop = [&stop] { stop.Raise(); };
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
   Handler handler(std::move(parts));
   Connections connections(&handler, flags.max_connections);
+  const auto watch = WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity});
 
   GrpcFront front(flags.GrpcFrontPath(), instance.socket_path);
   if (!flags.listen.empty()) {

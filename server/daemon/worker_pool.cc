@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/daemon/log.h"
+#include "server/daemon/metrics.h"
 
 namespace kiln {
 
@@ -19,6 +20,7 @@ class WorkerPool::Job {
   const std::string request;
   const std::string name;
   const Done done;
+  const absl::Time queued = absl::Now();
   std::atomic<bool> cancelled{false};
 };
 
@@ -63,9 +65,12 @@ class WorkerPool::Slot {
 void WorkerPool::Slot::Work() {
   StartAhead();
   while (std::shared_ptr<Job> job = NextJob()) {
+    Metrics::Get().histogram("kiln_queue_seconds")->Observe(absl::Now() - job->queued);
     current_ = job.get();
+    ++pool_->busy_;
     absl::StatusOr<Frame> result = RunJob(*job);
     current_ = nullptr;
+    --pool_->busy_;
     RetireIfSpent();
     job->done(std::move(result));
     job.reset();
@@ -224,6 +229,8 @@ void WorkerPool::Renew() { ++generation_; }
 PoolStats WorkerPool::stats() const {
   PoolStats stats;
   stats.deaths = deaths_;
+  stats.busy = busy_;
+  stats.workers = slots_.size();
   absl::MutexLock lock(&mutex_);
   stats.waiting = queue_.size();
   return stats;

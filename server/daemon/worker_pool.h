@@ -36,6 +36,8 @@ struct PoolOptions {
 struct PoolStats {
   size_t waiting = 0;
   uint64_t deaths = 0;
+  size_t busy = 0;
+  size_t workers = 0;
 };
 
 class WorkerPool {
@@ -68,6 +70,7 @@ class WorkerPool {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   int started_ ABSL_GUARDED_BY(mutex_) = 0;  // slots that tried to start a worker
   std::atomic<uint64_t> deaths_{0};
+  std::atomic<size_t> busy_{0};  // workers with a job
   std::atomic<uint64_t> generation_{0};
   std::vector<std::unique_ptr<Slot>> slots_;
 };

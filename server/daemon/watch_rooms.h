@@ -1,0 +1,29 @@
+// Metrics of what the rooms know anyway: sizes, queues, totals of all lives, the process.
+#ifndef KILN_SERVER_DAEMON_WATCH_ROOMS_H_
+#define KILN_SERVER_DAEMON_WATCH_ROOMS_H_
+
+#include <memory>
+#include <vector>
+
+#include "server/cache/artifact_store.h"
+#include "server/daemon/activity.h"
+#include "server/daemon/connections.h"
+#include "server/daemon/housekeeper.h"
+#include "server/daemon/metrics.h"
+#include "server/daemon/worker_pool.h"
+
+namespace kiln {
+
+struct WatchedRooms {  // none owned; all outlive the watch
+  std::vector<const ArtifactStore*> tiers;
+  Housekeeper* housekeeper;
+  const WorkerPool* pool;
+  const Connections* connections;
+  const Activity* activity;
+};
+
+std::unique_ptr<Metrics::Watch> WatchRooms(const WatchedRooms& rooms);
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_WATCH_ROOMS_H_
