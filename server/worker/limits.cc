@@ -40,7 +40,9 @@ void ConfineProcess(const Limits& limits, int keep) {
     CloseRange(3, ~0u);
   }
   Lower(RLIMIT_CORE, 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they map terabytes
   if (limits.memory_bytes != 0) Lower(RLIMIT_AS, limits.memory_bytes);
+#endif
   if (limits.cpu_seconds != 0) Lower(RLIMIT_CPU, limits.cpu_seconds);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN);  // Ctrl-C is for the client; its end ends us

@@ -10,14 +10,24 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "lang/status_macros.h"
 #include "server/worker/limits.h"
+#include "server/worker/sandbox.h"
 #include "server/worker/self_id.h"
 
 namespace kiln {
 namespace {
 
+// A sanitizer reads and starts what the sandbox forbids.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 struct Flags {
   bool print_compiler_id = false;
+  bool unconfined = kSanitized;
   int fd = -1;
   Limits limits;
 };
@@ -28,6 +38,8 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
     bool good = true;
     if (arg == "--print-compiler-id") {
       flags->print_compiler_id = true;
+    } else if (arg == "--unconfined") {
+      flags->unconfined = true;
     } else if (absl::ConsumePrefix(&arg, "--fd=")) {
       good = absl::SimpleAtoi(arg, &flags->fd) && flags->fd >= 0;
     } else if (absl::ConsumePrefix(&arg, "--memory-bytes=")) {
@@ -74,7 +86,12 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
   options.out = flags.fd >= 0 ? flags.fd : ClaimStdout();
   options.compiler_id = self->id;
   Engine engine = make();
-  options.warm_up = std::move(engine.warm_up);
+  options.warm_up = [&]() -> absl::Status {
+    if (engine.warm_up != nullptr) RETURN_IF_ERROR(engine.warm_up());
+    // What is missing in this kernel kilnd has said once, for all its workers.
+    if (!flags.unconfined) LockIn();
+    return absl::OkStatus();
+  };
   options.compile = std::move(engine.compile);
   const absl::Status status = Serve(options);
   if (!status.ok()) {

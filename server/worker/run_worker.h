@@ -1,7 +1,8 @@
 // The command line that every worker binary has.
 //
-//   kiln-worker [--fd=N] [--memory-bytes=N] [--cpu-seconds=N]
-//       serves frames on descriptor N, or on stdin and stdout
+//   kiln-worker [--fd=N] [--memory-bytes=N] [--cpu-seconds=N] [--unconfined]
+//       serves frames on descriptor N, or on stdin and stdout; once warm, and before
+//       the first job, it locks itself in (sandbox.h) unless --unconfined
 //   kiln-worker --print-compiler-id
 //       prints the id in hex, then the files it stands for, one absolute path a
 //       line, the worker's own first

@@ -4,7 +4,7 @@
 //
 //   sleep MS        answers after MS milliseconds
 //   die             kills itself
-//   die-once PATH   kills itself unless PATH exists, and makes PATH
+//   die-once TEXT   kills itself at the first job of this name
 //   stop            stops itself (SIGSTOP)
 //   pid             an entry that holds the worker's process id
 //   error           a diagnostic of the user's mistake
@@ -12,9 +12,16 @@
 //   garbage         bytes that are no frame
 //   big BYTES       an entry of that size
 //   eat             allocates until the limit
+//   try WHAT [PATH] does what a worker must not; the entry says how it ended: "allowed",
+//                   or the error. WHAT: write, create, read, unlink, socket, exec, fork,
+//                   pages (executable ones), signal (to its parent), trace, root
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -24,6 +31,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/worker/run_worker.h"
@@ -31,21 +39,51 @@
 namespace kiln {
 namespace {
 
-void CountJob(const std::string& name) {
+// Opened while that is still allowed.
+int jobs_fd = -1;
+
+void OpenJobs() {
   const char* path = std::getenv("KILN_TEST_JOBS");
-  if (path == nullptr) return;
-  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return;
-  const std::string line = name + "\n";
-  if (write(fd, line.data(), line.size()) < 0) std::abort();
-  close(fd);
+  if (path != nullptr) jobs_fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
-void DieOnce(const std::string& marker) {
-  const int fd = open(marker.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return;
-  close(fd);
-  raise(SIGKILL);
+void CountJob(const std::string& name) {
+  const std::string line = name + "\n";
+  if (jobs_fd >= 0 && write(jobs_fd, line.data(), line.size()) < 0) std::abort();
+}
+
+int JobsOf(const std::string& name) {
+  std::string text(size_t{1} << 20, '\0');
+  const ssize_t size = jobs_fd < 0 ? 0 : pread(jobs_fd, text.data(), text.size(), 0);
+  text.resize(size < 0 ? 0 : size);
+  int count = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) count += line == name;
+  return count;
+}
+
+// What a worker must not do; negative with errno set when it could not.
+long Try(const std::string& what, const std::string& path) {
+  const char* file = path.c_str();
+  if (what == "write") return open(file, O_WRONLY | O_CLOEXEC);
+  if (what == "create") return open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (what == "read") return open(file, O_RDONLY | O_CLOEXEC);
+  if (what == "unlink") return unlink(file);
+  if (what == "socket") return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (what == "fork") {
+    const pid_t pid = fork();
+    if (pid == 0) _exit(0);
+    return pid;
+  }
+  if (what == "exec") return execl("/bin/true", "true", nullptr);
+  if (what == "signal") return kill(getppid(), 0);
+  if (what == "trace") return ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr);
+  if (what == "root") return geteuid() == 0 ? 0 : (errno = EPERM, -1);
+  if (what == "pages") {
+    void* page = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? -1 : 0;
+  }
+  errno = EINVAL;
+  return -1;
 }
 
 void EatMemory() {
@@ -76,9 +114,12 @@ absl::StatusOr<Product> Act(const proto::CompileRequest& request, const proto::C
   } else if (words[0] == "die") {
     raise(SIGKILL);
   } else if (words[0] == "die-once") {
-    DieOnce(argument);
+    if (JobsOf(request.name()) == 1) raise(SIGKILL);
   } else if (words[0] == "stop") {
     raise(SIGSTOP);
+  } else if (words[0] == "try") {
+    const long done = Try(argument, words.size() > 2 ? words[2] : "");
+    product.payload = done < 0 ? strerror(errno) : "allowed";
   } else if (words[0] == "error") {
     product.payload.clear();
     proto::Diagnostic diagnostic;
@@ -102,5 +143,8 @@ absl::StatusOr<Product> Act(const proto::CompileRequest& request, const proto::C
 }  // namespace kiln
 
 int main(int argc, char** argv) {
-  return kiln::RunWorker(argc, argv, [] { return kiln::Engine{nullptr, kiln::Act}; });
+  return kiln::RunWorker(argc, argv, [] {
+    kiln::OpenJobs();
+    return kiln::Engine{nullptr, kiln::Act};
+  });
 }
