@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "lang/bytes.h"
+#include "lang/error_detail.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -201,6 +202,8 @@ proto::ErrorReply ToErrorReply(const absl::Status& status) {
   proto::ErrorReply reply;
   reply.set_code(static_cast<uint32_t>(status.code()));
   reply.set_message(std::string(status.message()));
+  reply.set_part(PartOf(status));
+  reply.set_retry_after_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(RetryAfterOf(status))));
   return reply;
 }
 
@@ -212,7 +215,12 @@ absl::Status ParseReply(const Frame& frame, FrameType expected,
     const auto code = static_cast<absl::StatusCode>(error.code());
     const bool known = error.code() >= static_cast<uint32_t>(absl::StatusCode::kCancelled) &&
                        error.code() <= static_cast<uint32_t>(absl::StatusCode::kUnauthenticated);
-    return absl::Status(known ? code : absl::StatusCode::kUnknown, error.message());
+    absl::Status status(known ? code : absl::StatusCode::kUnknown, error.message());
+    if (!error.part().empty()) SetPart(&status, error.part());
+    if (error.retry_after_ms() > 0) {
+      SetRetryAfter(&status, absl::Milliseconds(error.retry_after_ms()));
+    }
+    return status;
   }
   if (frame.type != expected) {
     return absl::InternalError(absl::StrCat("reply of frame type ",

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "lang/bytes.h"
+#include "lang/error_detail.h"
 
 namespace kiln {
 namespace {
@@ -159,6 +160,19 @@ TEST(FramingReply, ErrorsBecomeTheirStatus) {
   proto::StatsReply reply;
   EXPECT_EQ(ParseReply(frame, FrameType::kStatsReply, &reply),
             absl::ResourceExhaustedError("full"));
+}
+
+TEST(FramingReply, DetailsOfErrorsTravel) {
+  absl::Status sent = absl::ResourceExhaustedError("full");
+  SetPart(&sent, "queue");
+  SetRetryAfter(&sent, absl::Milliseconds(250));
+  const Frame frame = {FrameType::kError, 1, ToErrorReply(sent).SerializeAsString()};
+  proto::CompileReply reply;
+  const absl::Status got = ParseReply(frame, FrameType::kCompileReply, &reply);
+  EXPECT_EQ(PartOf(got), "queue");
+  EXPECT_EQ(RetryAfterOf(got), absl::Milliseconds(250));
+  EXPECT_EQ(PartOf(absl::InternalError("")), "");
+  EXPECT_EQ(RetryAfterOf(absl::InternalError("")), absl::ZeroDuration());
 }
 
 TEST(FramingReply, NonsenseIsAnError) {

@@ -1,0 +1,28 @@
+// What an error says beside its code and words, for programs: carried by a Status in this
+// process and by proto::ErrorReply between processes (lang/framing.h turns one into the
+// other).
+#ifndef KILN_LANG_ERROR_DETAIL_H_
+#define KILN_LANG_ERROR_DETAIL_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace kiln {
+
+// What an error is about, a word of a closed list; "": nothing in particular.
+//   "protocol", "compiler", "rights"   of a refusal: what differs or lacks
+//   "kernel"                           this kernel was refused, others are not
+//   "queue", "quota"                   there is too much to do, in all or of this caller
+void SetPart(absl::Status* status, absl::string_view part);
+std::string PartOf(const absl::Status& status);
+
+// When to try again; zero: nobody knows.
+void SetRetryAfter(absl::Status* status, absl::Duration after);
+absl::Duration RetryAfterOf(const absl::Status& status);
+
+}  // namespace kiln
+
+#endif  // KILN_LANG_ERROR_DETAIL_H_
