@@ -92,18 +92,19 @@ bool LeaveRoot() {
   // Far above what systems give to people and services; the process's own, so that not
   // even another worker may trace it. A container may know fewer: then nobody.
   const uid_t own = 0x70000000u + static_cast<uid_t>(getpid());
-  bool left = false;
+  bool left = false, others = false;
   for (const uid_t id : {own, uid_t{65534}}) {
-    if (setgroups(0, nullptr) == 0 && setresgid(id, id, id) == 0 && setresuid(id, id, id) == 0) {
-      left = true;
-      break;
-    }
+    (void)!setgroups(0, nullptr);  // a container may forbid it and have no groups to leave
+    left = setresgid(id, id, id) == 0 && setresuid(id, id, id) == 0;
+    if (left) break;
+    others = others || errno != EINVAL;
   }
   // Changing users took these back. The linker opens its own pipes below /proc/self, which
   // is the process's own only if it is dumpable.
   prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  return left;
+  // Where there is no other user, root is the name of the one who made the namespace.
+  return left || !others;
 }
 
 // ---- system calls: seccomp
