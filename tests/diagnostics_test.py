@@ -16,6 +16,7 @@ EXPECTED = [ROOT / "tests" / "e2e" / part / "expected" for part in ("language", 
 LIBRARY = (
     "algorithms.py",
     "cli.py",
+    "commands/",
     "compat.py",
     "errors.py",
     "gui.py",

@@ -67,7 +67,7 @@ def test_exit_status_and_errors_are_the_programs(kiln, tmp_path):
         program.write_text(source)
         done = kiln("run", program, check=False)
         assert done.returncode == code and error in done.stderr
-        assert "kiln/cli.py" not in done.stderr
+        assert "kiln/c" not in done.stderr
         assert done.stderr.splitlines()[-1].startswith("kernels 0")
 
 
