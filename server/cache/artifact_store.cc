@@ -10,12 +10,16 @@ namespace kiln {
 absl::StatusOr<EntryPtr> CheckEntry(const Digest& place, std::string bytes) {
   absl::StatusOr<EntryView> view = DecodeEntry(bytes);
   if (!view.ok()) return view.status();
-  if (PlaceOf(view->info.tenant(), view->key) != place) {
-    return absl::DataLossError(absl::StrCat("cache entry: holds key ", view->key.Hex(),
+  return EntryAt(place, *view, std::move(bytes));
+}
+
+absl::StatusOr<EntryPtr> EntryAt(const Digest& place, const EntryView& view, std::string bytes) {
+  if (PlaceOf(view.info.tenant(), view.key) != place) {
+    return absl::DataLossError(absl::StrCat("cache entry: holds key ", view.key.Hex(),
                                             ", which does not belong at ", place.Hex()));
   }
   auto entry = std::make_shared<StoredEntry>();
-  entry->compile_seconds = view->info.compile_seconds();
+  entry->compile_seconds = view.info.compile_seconds();
   entry->bytes = std::move(bytes);
   return EntryPtr(std::move(entry));
 }

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lang/digest.h"
+#include "lang/entry.h"
 
 namespace kiln {
 
@@ -26,6 +27,8 @@ using EntryPtr = std::shared_ptr<const StoredEntry>;
 
 // Checks that `bytes` are an entry that belongs at `place`; DataLoss otherwise.
 absl::StatusOr<EntryPtr> CheckEntry(const Digest& place, std::string bytes);
+// The same for bytes that were checked but for their place; `view` is of them.
+absl::StatusOr<EntryPtr> EntryAt(const Digest& place, const EntryView& view, std::string bytes);
 
 // What a lookup found. `tier` names the store, for people and statistics.
 struct Found {

@@ -1,7 +1,7 @@
 // The cache-entry parser on arbitrary bytes: any answer but a crash, and what it
 // accepts must survive being written again. Sizes and checksum are also repaired,
 // or nearly every input would end at the first comparison.
-// Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc
+// Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc
 // Messages: artifact target
 #include <cstdlib>
 #include <string>
@@ -32,8 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   kiln::PutU64(body - payload, trailer + 8);
   kiln::PutU32(kiln::kEntryVersion, trailer + 56);
   kiln::PutU32(kiln::kEntryMagic, trailer + 60);
-  const kiln::Digest sum = kiln::Sha256Of(absl::string_view(bytes).substr(0, body + 64));
-  bytes.replace(body + 64, 32, sum.view().data(), 32);
+  const absl::string_view all(bytes);
+  const kiln::Digest content = kiln::Sha256Of(all.substr(0, body + 64));
+  const kiln::Digest sum =
+      kiln::Sha256().Update(content.view()).Update(all.substr(body + 64, 72)).Finish();
+  bytes.replace(body + 136, 32, sum.view().data(), 32);
   Check(bytes);
   return 0;
 }

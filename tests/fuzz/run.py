@@ -19,7 +19,7 @@ ROOT = HERE.parent.parent
 BUILT = ROOT / ".kiln" / "fuzz"
 FLAGS = ["-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address"]
 LIBRARIES = """
-protobuf nettle absl_status absl_statusor absl_strings absl_strings_internal absl_cord
+protobuf hogweed nettle absl_status absl_statusor absl_strings absl_strings_internal absl_cord
 absl_time absl_time_zone absl_int128 absl_base absl_raw_logging_internal absl_throw_delegate
 absl_hash absl_raw_hash_set absl_synchronization pthread
 """.split()

@@ -1,0 +1,75 @@
+// The bundle parser on arbitrary bytes: any answer but a crash, and what it accepts must come
+// out the same when written again. Header and checksum are also repaired, or nearly every input
+// would end at the first comparison; so are the checksums of the entries that it holds.
+// Sources: lang/bundle.cc lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc
+// Messages: artifact target
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "lang/bundle.h"
+#include "lang/bytes.h"
+
+namespace {
+
+void Check(absl::string_view bytes) {
+  absl::StatusOr<kiln::BundleView> bundle = kiln::DecodeBundle(bytes);
+  if (!bundle.ok()) return;
+  std::string again;
+  kiln::BundleWriter writer([&](absl::string_view piece) {
+    again.append(piece.data(), piece.size());
+    return absl::OkStatus();
+  });
+  for (const auto& record : bundle->records) {
+    if (!writer.Add(record.bytes).ok()) std::abort();
+  }
+  if (!writer.Finish(nullptr).ok()) std::abort();
+  // All but the signer is the same.
+  const size_t same = bytes.size() - 32 - 72;
+  if (again.size() != bytes.size() || again.compare(0, same, bytes.data(), same) != 0) std::abort();
+}
+
+// Writes what `checksum_at` must hold for the digests before it to fit.
+void RepairChecksum(char* bytes, size_t signer_at) {
+  const kiln::Digest content = kiln::Sha256Of(absl::string_view(bytes, signer_at));
+  const kiln::Digest sum = kiln::Sha256()
+                               .Update(content.view())
+                               .Update(absl::string_view(bytes + signer_at, 72))
+                               .Finish();
+  std::memcpy(bytes + signer_at + 72, sum.bytes.data(), 32);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  Check(bytes);
+  constexpr size_t kHeader = 16, kEnd = 16 + 72 + 32;
+  if (size < kHeader + kEnd) return 0;
+  std::memcpy(&bytes[0], kiln::kBundleMagic, 8);
+  kiln::PutU32(kiln::kBundleVersion, &bytes[8]);
+  kiln::PutU32(0, &bytes[12]);
+  const size_t end = size - kEnd;
+  uint64_t records = 0;
+  for (size_t at = kHeader; at + 8 < end; ++records) {
+    const uint64_t length = 1 + kiln::GetU64(&bytes[at]) % (end - at - 8);
+    kiln::PutU64(length, &bytes[at]);
+    at += 8;
+    if (length >= kiln::kTrailerSize) {
+      char* entry = &bytes[at];
+      const size_t body = length - kiln::kTrailerSize;
+      const uint64_t payload = kiln::GetU64(entry + body) % (body + 1);
+      kiln::PutU64(payload, entry + body);
+      kiln::PutU64(body - payload, entry + body + 8);
+      kiln::PutU32(kiln::kEntryVersion, entry + body + 56);
+      kiln::PutU32(kiln::kEntryMagic, entry + body + 60);
+      RepairChecksum(entry, body + 64);
+    }
+    at += length;
+  }
+  kiln::PutU64(0, &bytes[end]);
+  kiln::PutU64(records, &bytes[end + 8]);
+  RepairChecksum(&bytes[0], end + 16);
+  Check(bytes);
+  return 0;
+}
