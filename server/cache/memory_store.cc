@@ -1,62 +1,111 @@
 #include "server/cache/memory_store.h"
 
+#include <chrono>
 #include <utility>
 
 namespace kiln {
+namespace {
+
+int64_t Now() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+}  // namespace
 
 Found MemoryStore::Get(const Digest& key) {
-  absl::MutexLock lock(&mutex_);
-  auto it = index_.find(key);
-  if (it == index_.end()) return {nullptr, name()};
-  order_.splice(order_.begin(), order_, it->second);
-  return {it->second->second, name()};
+  Shard& shard = ShardOf(key);
+  absl::MutexLock lock(&shard.mutex);
+  auto it = shard.index.find(key);
+  if (it == shard.index.end()) return {nullptr, name()};
+  it->second->used = Now();
+  shard.order.splice(shard.order.begin(), shard.order, it->second);
+  NoteOldest(&shard);
+  return {it->second->entry, name()};
 }
 
 absl::Status MemoryStore::Put(const Digest& key, EntryPtr entry) {
   const uint64_t size = entry->bytes.size();
   if (size > max_bytes_ / 4) return absl::OkStatus();
-  absl::MutexLock lock(&mutex_);
-  if (auto it = index_.find(key); it != index_.end()) Erase(it->second);
-  while (!order_.empty() && stats_.bytes + size > max_bytes_) {
-    Erase(std::prev(order_.end()));
-    ++stats_.evictions;
+  Remove(key);
+  // Its room is taken first: several that come at once must not share one.
+  bytes_ += size;
+  while (bytes_ > max_bytes_ && DropOldest()) {
   }
-  order_.emplace_front(key, std::move(entry));
-  index_[key] = order_.begin();
-  stats_.bytes += size;
-  ++stats_.entries;
+  Shard& shard = ShardOf(key);
+  absl::MutexLock lock(&shard.mutex);
+  if (auto it = shard.index.find(key); it != shard.index.end()) Erase(&shard, it->second);
+  shard.order.push_front(Item{key, std::move(entry), Now()});
+  shard.index[key] = shard.order.begin();
+  ++entries_;
+  NoteOldest(&shard);
   return absl::OkStatus();
 }
 
 bool MemoryStore::Contains(const Digest& key) const {
-  absl::MutexLock lock(&mutex_);
-  return index_.contains(key);
+  const Shard& shard = ShardOf(key);
+  absl::MutexLock lock(&shard.mutex);
+  return shard.index.contains(key);
 }
 
 void MemoryStore::Remove(const Digest& key) {
-  absl::MutexLock lock(&mutex_);
-  if (auto it = index_.find(key); it != index_.end()) Erase(it->second);
+  Shard& shard = ShardOf(key);
+  absl::MutexLock lock(&shard.mutex);
+  if (auto it = shard.index.find(key); it != shard.index.end()) Erase(&shard, it->second);
 }
 
 StoreStats MemoryStore::Clear() {
-  absl::MutexLock lock(&mutex_);
-  StoreStats removed = stats_;
-  order_.clear();
-  index_.clear();
-  stats_.entries = stats_.bytes = 0;
+  StoreStats removed;
+  for (Shard& shard : shards_) {
+    absl::MutexLock lock(&shard.mutex);
+    while (!shard.order.empty()) {
+      removed.bytes += Erase(&shard, shard.order.begin());
+      ++removed.entries;
+    }
+  }
   return removed;
 }
 
 StoreStats MemoryStore::stats() const {
-  absl::MutexLock lock(&mutex_);
-  return stats_;
+  StoreStats stats;
+  stats.entries = entries_;
+  stats.bytes = bytes_;
+  stats.evictions = evictions_;
+  return stats;
 }
 
-void MemoryStore::Erase(Order::iterator item) {
-  stats_.bytes -= item->second->bytes.size();
-  --stats_.entries;
-  index_.erase(item->first);
-  order_.erase(item);
+bool MemoryStore::DropOldest() {
+  Shard* oldest = nullptr;
+  int64_t when = kNever;
+  for (Shard& shard : shards_) {
+    const int64_t used = shard.oldest.load(std::memory_order_relaxed);
+    if (used < when) {
+      when = used;
+      oldest = &shard;
+    }
+  }
+  if (oldest == nullptr) return false;
+  absl::MutexLock lock(&oldest->mutex);
+  // Others may have used it meanwhile, or emptied the shard: the next round sees that.
+  if (oldest->order.empty()) return true;
+  Erase(oldest, std::prev(oldest->order.end()));
+  ++evictions_;
+  return true;
+}
+
+void MemoryStore::NoteOldest(Shard* shard) {
+  shard->oldest.store(shard->order.empty() ? kNever : shard->order.back().used,
+                      std::memory_order_relaxed);
+}
+
+uint64_t MemoryStore::Erase(Shard* shard, Order::iterator item) {
+  const uint64_t size = item->entry->bytes.size();
+  bytes_ -= size;
+  --entries_;
+  shard->index.erase(item->key);
+  shard->order.erase(item);
+  NoteOldest(shard);
+  return size;
 }
 
 }  // namespace kiln

@@ -1,10 +1,16 @@
 // Entries kept in this process, least recently used out first.
+//
+// Keys are spread over shards, each with a lock and an order of its own, so that look-ups
+// of different keys do not wait for each other. The budget is one for all: who goes over
+// it drops the entry that was used longest ago, whichever shard has it.
 #ifndef KILN_SERVER_CACHE_MEMORY_STORE_H_
 #define KILN_SERVER_CACHE_MEMORY_STORE_H_
 
+#include <array>
+#include <atomic>
 #include <list>
-#include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
@@ -26,15 +32,37 @@ class MemoryStore : public ArtifactStore {
   StoreStats stats() const override;
 
  private:
-  using Order = std::list<std::pair<Digest, EntryPtr>>;  // most recent first
+  static constexpr int64_t kNever = INT64_MAX;
 
-  void Erase(Order::iterator item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  struct Item {
+    Digest key;
+    EntryPtr entry;
+    int64_t used;  // nanoseconds of the steady clock
+  };
+  using Order = std::list<Item>;  // most recent first
+
+  struct ABSL_CACHELINE_ALIGNED Shard {
+    mutable absl::Mutex mutex;
+    Order order ABSL_GUARDED_BY(mutex);
+    absl::flat_hash_map<Digest, Order::iterator> index ABSL_GUARDED_BY(mutex);
+    // When its last item was used: tells without the lock who has the oldest of all.
+    std::atomic<int64_t> oldest{kNever};
+  };
+  static constexpr int kShards = 32;
+
+  Shard& ShardOf(const Digest& key) { return shards_[key.bytes[31] % kShards]; }
+  const Shard& ShardOf(const Digest& key) const { return shards_[key.bytes[31] % kShards]; }
+  void NoteOldest(Shard* shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);
+  // Answers the item's size.
+  uint64_t Erase(Shard* shard, Order::iterator item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);
+  // False: there is nothing to drop.
+  bool DropOldest();
 
   const uint64_t max_bytes_;
-  mutable absl::Mutex mutex_;
-  Order order_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<Digest, Order::iterator> index_ ABSL_GUARDED_BY(mutex_);
-  StoreStats stats_ ABSL_GUARDED_BY(mutex_);
+  std::array<Shard, kShards> shards_;
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> entries_{0};
+  std::atomic<uint64_t> evictions_{0};
 };
 
 }  // namespace kiln

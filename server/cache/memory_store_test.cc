@@ -1,5 +1,11 @@
 #include "server/cache/memory_store.h"
 
+#include <algorithm>
+#include <list>
+#include <random>
+#include <thread>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "server/cache/test_entry.h"
 #include "server/cache/tiered_store.h"
@@ -44,6 +50,62 @@ TEST(MemoryStore, AnEntryThatWouldEmptyItIsNotKept) {
   MemoryStore store(1000);
   ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1, 900)).ok());
   EXPECT_FALSE(store.Contains(TestKey(1)));
+}
+
+// The order of uses is one, whatever shard a key is in.
+TEST(MemoryStore, KeepsExactlyWhatOneListWould) {
+  constexpr int kKept = 40, kKeys = 200;
+  MemoryStore store(kKept * TestEntry(0)->bytes.size());
+  std::list<int> model;  // most recent first
+  std::mt19937 random(7);
+  std::vector<EntryPtr> entries;
+  for (int i = 0; i < kKeys; ++i) entries.push_back(TestEntry(i));
+  for (int step = 0; step < 20000; ++step) {
+    const int key = static_cast<int>(std::min(random() % kKeys, random() % kKeys));
+    const auto at = std::find(model.begin(), model.end(), key);
+    ASSERT_EQ(store.Get(TestKey(key)).entry != nullptr, at != model.end()) << "step " << step;
+    if (at != model.end()) {
+      model.erase(at);
+    } else {
+      ASSERT_TRUE(store.Put(TestKey(key), entries[key]).ok());
+      if (model.size() == kKept) model.pop_back();
+    }
+    model.push_front(key);
+  }
+  EXPECT_EQ(store.stats().entries, static_cast<uint64_t>(kKept));
+}
+
+TEST(MemoryStore, StaysWithinItsBudgetWithManyThreads) {
+  const uint64_t budget = 20 * TestEntry(0)->bytes.size();
+  MemoryStore store(budget);
+  std::vector<EntryPtr> entries;
+  for (int i = 0; i < 64; ++i) entries.push_back(TestEntry(i));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (int step = 0; step < 5000; ++step) {
+        const int key = static_cast<int>(random() % 64);
+        const Found found = store.Get(TestKey(key));
+        if (found.entry != nullptr) {
+          EXPECT_EQ(found.entry, entries[key]);
+        } else {
+          store.Put(TestKey(key), entries[key]).IgnoreError();
+        }
+        if (step % 100 == 0) store.Remove(TestKey(static_cast<int>(random() % 64)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(store.stats().bytes, budget);
+  uint64_t entries_left = 0, bytes_left = 0;
+  for (int i = 0; i < 64; ++i) {
+    if (!store.Contains(TestKey(i))) continue;
+    ++entries_left;
+    bytes_left += entries[i]->bytes.size();
+  }
+  EXPECT_EQ(store.stats().entries, entries_left);
+  EXPECT_EQ(store.stats().bytes, bytes_left);
 }
 
 TEST(TieredStore, FillsTheTiersThatLackWhatAnotherHas) {
