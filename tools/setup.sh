@@ -67,6 +67,7 @@ bazel_command() {
 binaries='
 //server/daemon:kilnd               server/daemon/kilnd               kilnd
 //server/daemon/service:kilnd-grpc  server/daemon/service/kilnd-grpc  kilnd-grpc
+//server/remote:kilnd-remote         server/remote/kilnd-remote         kilnd-remote
 //server/worker:kiln-worker         server/worker/kiln-worker         kiln-worker
 //client_py:_native.so              client_py/_native.so              _native.so
 //client_py/linalg:_linalg.so       client_py/linalg/_linalg.so       _linalg.so

@@ -1,0 +1,457 @@
+#include "server/daemon/shared_tiers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/time/clock.h"
+#include "lang/status_macros.h"
+#include "lang/version.h"
+#include "server/daemon/log.h"
+#include "server/daemon/worker_process.h"
+
+namespace kiln {
+namespace {
+
+constexpr int kRemoteFd = 3;
+constexpr absl::Duration kStartLimit = absl::Seconds(10);
+constexpr absl::Duration kTransferLimit = absl::Seconds(2);
+// A process that runs answers at once; a machine may be busy.
+constexpr absl::Duration kSignOfLife = absl::Seconds(1);
+constexpr absl::Duration kTick = absl::Milliseconds(50);
+constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
+constexpr absl::Duration kLastBackoff = absl::Seconds(10);
+// A life that lasted so long was none of a series of failures.
+constexpr absl::Duration kGoodLife = absl::Seconds(5);
+constexpr absl::Duration kDefaultGet = absl::Milliseconds(250);
+// kilnd-remote's own limits come first.
+constexpr absl::Duration kSlack = absl::Milliseconds(250);
+constexpr size_t kMaxQueuedBytes = size_t{64} << 20;
+constexpr absl::Duration kFlushLimit = absl::Seconds(2);
+constexpr absl::Duration kEndLimit = absl::Milliseconds(700);
+
+absl::Duration GetLimitOf(const proto::Config& config) {
+  absl::Duration sum = kSlack;
+  for (const proto::Tier& tier : config.tier()) {
+    sum += tier.get_ms() == 0 ? kDefaultGet : absl::Milliseconds(tier.get_ms());
+  }
+  return sum;
+}
+
+// The next frame may be long in coming.
+absl::Status AwaitFrame(int fd) {
+  pollfd entry = {fd, POLLIN, 0};
+  while (poll(&entry, 1, -1) < 0) {
+    if (errno != EINTR) return absl::ErrnoToStatus(errno, "poll");
+  }
+  return absl::OkStatus();
+}
+
+SharedTiers::Fetched Move(proto::FetchReply* reply, int i) {
+  SharedTiers::Fetched out;
+  out.entry = std::move(*reply->mutable_results(i)->mutable_entry());
+  out.tier = reply->results(i).tier();
+  out.lease = reply->lease();
+  out.waited = reply->waited();
+  return out;
+}
+
+}  // namespace
+
+SharedTiers::SharedTiers(Options options)
+    : options_(std::move(options)),
+      configured_(options_.config.tier_size() > 0 || options_.config.has_execution()),
+      get_limit_(GetLimitOf(options_.config)) {
+  if (!configured_) return;
+  supervisor_ = std::thread([this] { Supervise(); });
+  writer_ = std::thread([this] { Write(); });
+  timer_ = std::thread([this] { Time(); });
+}
+
+void SharedTiers::Stop() {
+  if (!supervisor_.joinable()) return;
+  {
+    absl::MutexLock lock(&mutex_);
+    auto flushed = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return fd_ < 0 || (queue_.empty() && !writing_ && requests_.empty());
+    };
+    mutex_.AwaitWithTimeout(absl::Condition(&flushed), kFlushLimit);
+    stopping_ = true;
+    if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
+  }
+  writer_.join();
+  supervisor_.join();
+  timer_.join();
+}
+
+bool SharedTiers::delegates() const {
+  absl::MutexLock lock(&mutex_);
+  return delegates_;
+}
+
+SharedTiers::Stats SharedTiers::stats() const {
+  absl::MutexLock lock(&mutex_);
+  Stats stats = stats_;
+  stats.queued_bytes = queued_bytes_;
+  return stats;
+}
+
+void SharedTiers::Queue(Outgoing frame) {
+  queued_bytes_ += frame.bytes();
+  queue_.push_back(std::move(frame));
+}
+
+uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit,
+                          std::function<void(absl::StatusOr<Frame>)> done) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (configured_ && !down_ && !stopping_) {
+      AskForLife();
+      Outgoing frame;
+      frame.id = next_id_++;
+      frame.type = type;
+      frame.body = std::move(body);
+      const uint32_t id = frame.id;
+      requests_[id] = Request{absl::Now() + limit, /*ping=*/false, std::move(done)};
+      Queue(std::move(frame));
+      return id;
+    }
+  }
+  done(absl::UnavailableError("there is no kilnd-remote"));
+  return 0;
+}
+
+// A Fetch of nothing, which kilnd-remote answers at once whatever it waits for: no
+// answer means that it hangs, and not a server.
+void SharedTiers::AskForLife() {
+  if (ping_ != 0 || fd_ < 0) return;
+  Outgoing frame;
+  frame.id = ping_ = next_id_++;
+  frame.type = FrameType::kFetch;
+  requests_[ping_] = Request{absl::Now() + kSignOfLife, /*ping=*/true, nullptr};
+  Queue(std::move(frame));
+}
+
+uint64_t SharedTiers::Fetch(const Digest& place, absl::Duration wait, OnFetched done) {
+  proto::FetchRequest request;
+  request.add_places(std::string(place.view()));
+  request.set_lease(true);
+  request.set_wait_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(wait)));
+  auto take = [this, done = std::move(done)](absl::StatusOr<Frame> frame) {
+    proto::FetchReply reply;
+    if (!frame.ok() || !ParseReply(*frame, FrameType::kFetchReply, &reply).ok() ||
+        reply.results_size() != 1) {
+      return done(Fetched());
+    }
+    if (reply.waited()) {
+      absl::MutexLock lock(&mutex_);
+      ++stats_.waits;
+    }
+    done(Move(&reply, 0));
+  };
+  return Ask(FrameType::kFetch, request.SerializeAsString(), get_limit_ + wait, std::move(take));
+}
+
+std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Digest> places) {
+  std::vector<Fetched> found(places.size());
+  if (!configured_ || places.empty()) return found;
+  proto::FetchRequest request;
+  for (const Digest& place : places) request.add_places(std::string(place.view()));
+  absl::BlockingCounter answered(1);
+  Ask(FrameType::kFetch, request.SerializeAsString(), get_limit_, [&](absl::StatusOr<Frame> frame) {
+    proto::FetchReply reply;
+    if (frame.ok() && ParseReply(*frame, FrameType::kFetchReply, &reply).ok() &&
+        reply.results_size() == static_cast<int>(found.size())) {
+      for (size_t i = 0; i < found.size(); ++i) {
+        found[i] = Move(&reply, static_cast<int>(i));
+      }
+    }
+    answered.DecrementCount();
+  });
+  answered.Wait();
+  return found;
+}
+
+uint64_t SharedTiers::Delegate(std::string request, const Digest& key, absl::Duration wait,
+                               OnDelegated done) {
+  proto::DelegateRequest delegate;
+  delegate.set_request(std::move(request));
+  delegate.set_key(std::string(key.view()));
+  delegate.set_wait_ms(
+      static_cast<uint32_t>(std::min<int64_t>(absl::ToInt64Milliseconds(wait), INT32_MAX)));
+  auto take = [done = std::move(done)](absl::StatusOr<Frame> frame) {
+    proto::DelegateReply reply;
+    const absl::Status status =
+        frame.ok() ? ParseReply(*frame, FrameType::kDelegateReply, &reply) : frame.status();
+    if (!status.ok()) return done(status);
+    done(std::move(reply));
+  };
+  return Ask(FrameType::kDelegate, delegate.SerializeAsString(), wait + kSlack, std::move(take));
+}
+
+void SharedTiers::Cancel(uint64_t request) {
+  std::function<void(absl::StatusOr<Frame>)> done;
+  {
+    absl::MutexLock lock(&mutex_);
+    auto at = requests_.find(static_cast<uint32_t>(request));
+    if (at == requests_.end()) return;
+    done = std::move(at->second.done);
+    requests_.erase(at);
+  }
+  done(absl::CancelledError("cancelled"));
+}
+
+void SharedTiers::Store(const Digest& place, EntryPtr entry, const std::string& lease,
+                        const std::string& from) {
+  absl::MutexLock lock(&mutex_);
+  if (!configured_ || stopping_) return;
+  Outgoing frame;
+  frame.id = next_id_++;
+  // Full, or nobody there to take it: what is lost is a hit of somebody else's.
+  if (down_ || queued_bytes_ + entry->bytes.size() > kMaxQueuedBytes) {
+    ++stats_.dropped;
+    if (lease.empty()) return;
+    proto::ReleaseRequest release;
+    release.set_lease(lease);
+    frame.type = FrameType::kRelease;
+    frame.body = release.SerializeAsString();
+  } else {
+    frame.type = FrameType::kStore;
+    frame.place = place;
+    frame.entry = std::move(entry);
+    frame.lease = lease;
+    frame.from = from;
+  }
+  Queue(std::move(frame));
+}
+
+void SharedTiers::Release(const std::string& lease) {
+  if (lease.empty()) return;
+  proto::ReleaseRequest release;
+  release.set_lease(lease);
+  absl::MutexLock lock(&mutex_);
+  if (!configured_ || stopping_ || down_) return;
+  Outgoing frame;
+  frame.id = next_id_++;
+  frame.type = FrameType::kRelease;
+  frame.body = release.SerializeAsString();
+  Queue(std::move(frame));
+}
+
+void SharedTiers::Supervise() {
+  absl::Duration backoff = kFirstBackoff;
+  while (true) {
+    const absl::Time start = absl::Now();
+    const absl::Status end = Live();
+    {
+      absl::MutexLock lock(&mutex_);
+      down_ = true;
+    }
+    FailAll(end);
+    EndProcess();
+    if (absl::Now() - start > kGoodLife) backoff = kFirstBackoff;
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) break;
+    Log("shared tiers: ", end.message(), "; started again in ", absl::FormatDuration(backoff));
+    mutex_.AwaitWithTimeout(absl::Condition(&stopping_), backoff);
+    if (stopping_) break;
+    down_ = false;
+    backoff = std::min(2 * backoff, kLastBackoff);
+  }
+}
+
+absl::Status SharedTiers::Live() {
+  ASSIGN_OR_RETURN(const int fd, StartProcess());
+  absl::Status status = Configure(fd);
+  if (status.ok()) {
+    {
+      absl::MutexLock lock(&mutex_);
+      fd_ = fd;
+    }
+    status = Read(fd);
+    absl::MutexLock lock(&mutex_);
+    fd_ = -1;
+    // The writer may be in the middle of a frame: this ends it.
+    shutdown(fd, SHUT_RDWR);
+    auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !writing_; };
+    mutex_.Await(absl::Condition(&idle));
+  }
+  close(fd);
+  return status;
+}
+
+absl::StatusOr<int> SharedTiers::StartProcess() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::ErrnoToStatus(errno, "socketpair");
+  }
+  absl::StatusOr<pid_t> pid = Spawn(options_.program, {absl::StrCat("--fd=", kRemoteFd)}, ends[1]);
+  close(ends[1]);
+  if (!pid.ok()) {
+    close(ends[0]);
+    return pid.status();
+  }
+  pid_ = *pid;
+  absl::MutexLock lock(&mutex_);
+  ++stats_.starts;
+  return ends[0];
+}
+
+absl::Status SharedTiers::Configure(int fd) {
+  proto::Configure config;
+  *config.mutable_tiers() = options_.config.tier();
+  if (options_.config.has_execution()) *config.mutable_execution() = options_.config.execution();
+  // Without a compiler of our own there is nothing that an upstream must be equal to.
+  if (absl::StatusOr<Digest> compiler = options_.compiler(); compiler.ok()) {
+    config.set_compiler(std::string(compiler->view()));
+  }
+  config.set_build(kVersion);
+  config.set_worker(options_.worker);
+  const absl::Time deadline = absl::Now() + kStartLimit;
+  RETURN_IF_ERROR(WriteFrame(fd, FrameType::kConfigure, 0, config, deadline));
+  ASSIGN_OR_RETURN(const Frame frame, ReadFrame(fd, deadline));
+  proto::ConfigureReply reply;
+  RETURN_IF_ERROR(ParseReply(frame, FrameType::kConfigureReply, &reply));
+  absl::MutexLock lock(&mutex_);
+  delegates_ = reply.delegates();
+  return absl::OkStatus();
+}
+
+absl::Status SharedTiers::Read(int fd) {
+  while (true) {
+    RETURN_IF_ERROR(AwaitFrame(fd));
+    absl::StatusOr<Frame> frame = ReadFrame(fd, absl::Now() + kTransferLimit);
+    if (!frame.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("kilnd-remote ended (", frame.status().message(), ")"));
+    }
+    Take(*std::move(frame));
+  }
+}
+
+void SharedTiers::Take(Frame frame) {
+  std::function<void(absl::StatusOr<Frame>)> done;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (frame.id == ping_) ping_ = 0;
+    auto at = requests_.find(frame.id);
+    if (at != requests_.end()) {
+      done = std::move(at->second.done);
+      requests_.erase(at);
+    }
+  }
+  if (done != nullptr) return done(std::move(frame));
+  // Nobody waits any more; a lease must not be kept for nobody.
+  proto::FetchReply late;
+  if (frame.type == FrameType::kFetchReply && late.ParseFromString(frame.body)) {
+    Release(late.lease());
+  }
+}
+
+void SharedTiers::Time() {
+  std::vector<std::function<void(absl::StatusOr<Frame>)>> late;
+  auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !requests_.empty();
+  };
+  absl::MutexLock lock(&mutex_);
+  while (!stopping_) {
+    mutex_.Await(absl::Condition(&has_work));
+    // Coarse, so that nobody need wake this thread for the next request.
+    mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kTick);
+    const absl::Time now = absl::Now();
+    for (auto at = requests_.begin(); at != requests_.end();) {
+      auto request = at++;
+      if (request->second.deadline > now) continue;
+      if (request->second.ping) {
+        Log("shared tiers: kilnd-remote does not answer");
+        if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
+      } else {
+        late.push_back(std::move(request->second.done));
+        ++stats_.timeouts;
+      }
+      requests_.erase(request);
+    }
+    if (late.empty()) continue;
+    mutex_.Unlock();
+    for (auto& done : late) done(absl::DeadlineExceededError("kilnd-remote is too slow"));
+    late.clear();
+    mutex_.Lock();
+  }
+}
+
+void SharedTiers::FailAll(const absl::Status& why) {
+  absl::flat_hash_map<uint32_t, Request> failed;
+  {
+    absl::MutexLock lock(&mutex_);
+    failed.swap(requests_);
+    queue_.clear();
+    queued_bytes_ = 0;
+    delegates_ = false;
+    ping_ = 0;
+  }
+  for (auto& [id, request] : failed) {
+    if (request.done != nullptr) request.done(why);
+  }
+}
+
+// Gives it time to let go of its leases: its stream has ended.
+void SharedTiers::EndProcess() {
+  if (pid_ <= 0) return;
+  const absl::Time give_up = absl::Now() + kEndLimit;
+  while (waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (absl::Now() > give_up) {
+      kill(pid_, SIGKILL);
+      while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+      }
+      break;
+    }
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  pid_ = -1;
+}
+
+void SharedTiers::Write() {
+  while (true) {
+    Outgoing out;
+    int fd;
+    {
+      absl::MutexLock lock(&mutex_);
+      auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || (fd_ >= 0 && !queue_.empty());
+      };
+      mutex_.Await(absl::Condition(&has_work));
+      if (stopping_) return;
+      out = std::move(queue_.front());
+      queue_.pop_front();
+      queued_bytes_ -= out.bytes();
+      fd = fd_;
+      writing_ = true;
+    }
+    if (out.entry != nullptr) {
+      proto::StoreRequest store;
+      store.set_place(std::string(out.place.view()));
+      store.set_entry(out.entry->bytes);
+      store.set_lease(out.lease);
+      store.set_from(out.from);
+      out.body = store.SerializeAsString();
+    }
+    const absl::Status sent =
+        WriteFrame(fd, out.type, out.id, out.body, absl::Now() + kTransferLimit);
+    // In the middle of a frame there is no going on; the reader sees the end.
+    if (!sent.ok()) shutdown(fd, SHUT_RDWR);
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,71 @@
+#include "server/remote/breaker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace kiln {
+namespace {
+
+bool IsServersAnswer(const absl::Status& status) {
+  return status.ok() || absl::IsNotFound(status) || absl::IsInvalidArgument(status);
+}
+
+}  // namespace
+
+Breaker::Breaker(std::string name, Options options)
+    : name_(std::move(name)),
+      options_([&options] {
+        if (!options.now) options.now = [] { return absl::Now(); };
+        return std::move(options);
+      }()),
+      pause_(options_.pause) {}
+
+bool Breaker::Allow() {
+  absl::MutexLock lock(&mutex_);
+  if (!open_) return true;
+  // A trial that never reports (its thread was cut off) must not keep it open for good.
+  const absl::Time now = options_.now();
+  if (now < again_) return false;
+  trial_ = true;
+  again_ = now + pause_;
+  return true;
+}
+
+void Breaker::Report(const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  if (IsServersAnswer(status)) {
+    if (open_ && options_.log) options_.log(absl::StrCat(name_, " is used again"));
+    failures_ = 0;
+    open_ = trial_ = false;
+    pause_ = options_.pause;
+    return;
+  }
+  ++failures_;
+  if (open_ && trial_) {
+    trial_ = false;
+    pause_ = std::min(2 * pause_, options_.max_pause);
+    again_ = options_.now() + pause_;
+  } else if (!open_ && failures_ >= options_.failures) {
+    Open(status);
+  }
+}
+
+void Breaker::Open(const absl::Status& status) {
+  open_ = true;
+  trial_ = false;
+  again_ = options_.now() + pause_;
+  if (options_.log) {
+    options_.log(absl::StrCat(name_, " is not used for now, after ", failures_,
+                              " failures; the last: ", status.message()));
+  }
+}
+
+bool Breaker::open() const {
+  absl::MutexLock lock(&mutex_);
+  return open_;
+}
+
+}  // namespace kiln

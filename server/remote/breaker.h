@@ -1,0 +1,59 @@
+// Keeps away from a server that fails: after some failures in a row nothing is asked
+// of it for a while, then one request tries it again.
+//
+//   closed  --failures-->  open  --pause over, one request-->  half open
+//      ^                     ^                                    |
+//      +------success--------+--------------failure---------------+
+//
+// Thread-safe.
+#ifndef KILN_SERVER_REMOTE_BREAKER_H_
+#define KILN_SERVER_REMOTE_BREAKER_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace kiln {
+
+class Breaker {
+ public:
+  struct Options {
+    int failures = 3;                                // in a row, until it opens
+    absl::Duration pause = absl::Milliseconds(500);  // doubled by each failed trial
+    absl::Duration max_pause = absl::Seconds(15);
+    std::function<absl::Time()> now;  // default: the clock
+    // Told once a change, in words: "… is not used: …", "… is used again".
+    std::function<void(const std::string&)> log;
+  };
+
+  Breaker(std::string name, Options options);
+
+  // Whether to ask now. True obliges to call Report. While open, one caller a pause
+  // is let through.
+  bool Allow();
+  // How the request ended. What is the server's own answer is a success, however
+  // unwelcome: NotFound, InvalidArgument.
+  void Report(const absl::Status& status);
+
+  bool open() const;
+
+ private:
+  void Open(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string name_;
+  const Options options_;
+  mutable absl::Mutex mutex_;
+  int failures_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;
+  bool trial_ ABSL_GUARDED_BY(mutex_) = false;  // one request is under way
+  absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
+  absl::Time again_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_REMOTE_BREAKER_H_

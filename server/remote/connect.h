@@ -1,0 +1,25 @@
+// Stream sockets to an address of the configuration: HOST:PORT, [V6]:PORT, or the
+// path of a unix socket.
+#ifndef KILN_SERVER_REMOTE_CONNECT_H_
+#define KILN_SERVER_REMOTE_CONNECT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace kiln {
+
+// InvalidArgument saying what an address looks like, if `address` is none.
+absl::Status CheckAddress(const std::string& address);
+
+// A connected, non-blocking descriptor, which the caller owns.
+absl::StatusOr<int> ConnectTo(const std::string& address, absl::Time deadline);
+
+// Waits until `fd` has one of `events` (poll.h); DeadlineExceeded.
+absl::Status Await(int fd, short events, absl::Time deadline);
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_REMOTE_CONNECT_H_

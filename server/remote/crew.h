@@ -1,0 +1,38 @@
+// Threads for tasks that block: made as needed, up to a number, kept for the next.
+#ifndef KILN_SERVER_REMOTE_CREW_H_
+#define KILN_SERVER_REMOTE_CREW_H_
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace kiln {
+
+// Thread-safe. Never destroyed: its threads end with the process, whatever they wait
+// for.
+class Crew {
+ public:
+  Crew(int threads, size_t queue) : max_threads_(threads), max_queue_(queue) {}
+  ~Crew() = delete;
+
+  // False, and the task is not done, when all threads are busy and the queue is full.
+  bool Do(std::function<void()> task);
+
+ private:
+  static void* Thread(void* crew);
+  void Work();
+
+  const int max_threads_;
+  const size_t max_queue_;
+  absl::Mutex mutex_;
+  std::deque<std::function<void()>> queue_ ABSL_GUARDED_BY(mutex_);
+  int threads_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_REMOTE_CREW_H_

@@ -1,0 +1,75 @@
+#include "server/remote/held_leases.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+
+namespace kiln {
+
+HeldLeases::HeldLeases(Leases* leases, absl::Duration ttl)
+    : leases_(leases), ttl_(ttl), thread_([this] { Work(); }) {}
+
+HeldLeases::~HeldLeases() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  thread_.join();
+}
+
+void HeldLeases::Hold(const Digest& place, const std::string& token) {
+  const absl::Time now = absl::Now();
+  absl::MutexLock lock(&mutex_);
+  held_[token] = Lease{place, now, now + ttl_ / 3};
+}
+
+void HeldLeases::Release(const std::string& token) {
+  Digest place;
+  {
+    absl::MutexLock lock(&mutex_);
+    auto at = held_.find(token);
+    if (at == held_.end()) return;
+    place = at->second.place;
+    held_.erase(at);
+  }
+  // A failure means that it lapses by itself.
+  leases_->Release(place, token).IgnoreError();
+}
+
+void HeldLeases::ReleaseAll() {
+  std::vector<std::string> tokens;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [token, lease] : held_) tokens.push_back(token);
+  }
+  for (const std::string& token : tokens) Release(token);
+}
+
+void HeldLeases::Work() {
+  while (true) {
+    std::vector<std::pair<std::string, Digest>> due;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.AwaitWithTimeout(absl::Condition(&stopping_), ttl_ / 12);
+      if (stopping_) return;
+      const absl::Time now = absl::Now();
+      for (auto at = held_.begin(); at != held_.end();) {
+        auto lease = at++;
+        if (now - lease->second.since > kLongest) {
+          held_.erase(lease);
+        } else if (now >= lease->second.renew) {
+          lease->second.renew = now + ttl_ / 3;
+          due.emplace_back(lease->first, lease->second.place);
+        }
+      }
+    }
+    for (const auto& [token, place] : due) {
+      if (!absl::IsNotFound(leases_->Renew(place, token, ttl_))) continue;
+      absl::MutexLock lock(&mutex_);
+      held_.erase(token);
+    }
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,52 @@
+// kilnd-remote: all that kilnd asks of other machines, in a process of its own, so
+// that its libraries, its waits and its crashes are not the daemon's. kilnd starts it
+// when shared tiers are configured, speaks frames to it on descriptor 3, and starts it
+// anew when it ends.
+//
+//   kilnd-remote --fd=3
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "server/daemon/log.h"
+#include "server/remote/serve.h"
+
+namespace kiln {
+namespace {
+
+// kilnd's end is the end of the stream, upon which leases are let go. This is for a
+// process that does not come to read it.
+void EndSoon(int) { alarm(1); }
+
+int Main(int argc, char** argv) {
+  int fd = -1;
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view arg = argv[i];
+    if (!absl::ConsumePrefix(&arg, "--fd=") || !absl::SimpleAtoi(arg, &fd) || fd < 0) {
+      std::fprintf(stderr, "kilnd-remote: bad argument %s\n", argv[i]);
+      return 2;
+    }
+  }
+  if (fd < 0) {
+    std::fprintf(stderr, "kilnd-remote: --fd is missing; kilnd starts this program\n");
+    return 2;
+  }
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGTERM, EndSoon);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const absl::Status status = ServeRemote(fd, [](const std::string& line) { Log(line); });
+  if (!status.ok()) Log("kilnd-remote: ", status.message());
+  // Without destructors: threads may wait for servers that do not answer.
+  _exit(status.ok() ? 0 : 1);
+}
+
+}  // namespace
+}  // namespace kiln
+
+int main(int argc, char** argv) { return kiln::Main(argc, argv); }

@@ -1,0 +1,51 @@
+#include "server/remote/make_tier.h"
+
+#include "absl/strings/str_cat.h"
+#include "lang/status_macros.h"
+#include "server/remote/redis_tier.h"
+
+namespace kiln {
+namespace {
+
+absl::StatusOr<MadeTier> MakeRedis(const proto::Tier& tier) {
+  ASSIGN_OR_RETURN(std::shared_ptr<RedisClient> client, RedisClient::Make(tier.redis()));
+  const bool read_only = tier.mode() == proto::READ_ONLY;
+  MadeTier made;
+  made.store = std::make_unique<RedisTier>(client, tier.redis(), read_only);
+  // A lease is for who stores the result there, where the others look for it.
+  if (tier.mode() == proto::READ_WRITE) {
+    made.leases = std::make_unique<RedisLeases>(client, tier.redis());
+  }
+  return made;
+}
+
+}  // namespace
+
+std::string KindOf(const proto::Tier& tier) {
+  switch (tier.kind_case()) {
+    case proto::Tier::kRedis:
+      return "redis";
+    case proto::Tier::kReapi:
+      return "reapi";
+    case proto::Tier::kHttp:
+      return "http";
+    case proto::Tier::kUpstream:
+      return "upstream";
+    default:
+      return "tier";
+  }
+}
+
+absl::StatusOr<MadeTier> MakeTier(const proto::Tier& tier, const proto::Configure& config) {
+  switch (tier.kind_case()) {
+    case proto::Tier::kRedis:
+      return MakeRedis(tier);
+    case proto::Tier::KIND_NOT_SET:
+      return absl::InvalidArgumentError("a tier says what it is: redis, reapi, http or upstream");
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat("this build does not serve tiers of the kind ", KindOf(tier)));
+  }
+}
+
+}  // namespace kiln

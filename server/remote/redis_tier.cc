@@ -1,0 +1,190 @@
+#include "server/remote/redis_tier.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "lang/entry.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint32_t kDefaultTtlSeconds = 30 * 24 * 3600;
+constexpr size_t kMaxChunks = (kMaxEntrySize + kRedisChunk - 1) / kRedisChunk;
+// Commands sent in one go: bounds what is in memory at once.
+constexpr size_t kChunksAtOnce = 16;
+// For what is said about leases: short words to a server that was just there.
+constexpr absl::Duration kLeaseLimit = absl::Milliseconds(500);
+
+// Only who holds the token may change the lease.
+constexpr absl::string_view kRenewScript =
+    "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) "
+    "else return 0 end";
+constexpr absl::string_view kReleaseScript =
+    "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) "
+    "else return 0 end";
+
+std::string PrefixOf(const proto::Redis& config) {
+  return absl::StrCat(config.prefix().empty() ? "kiln" : config.prefix(), ":", kEntryVersion);
+}
+
+std::string MakeToken() {
+  char bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) return "";
+  char host[64] = "";
+  gethostname(host, sizeof host - 1);
+  // The rest of the token is for people who look into Redis.
+  return absl::StrCat(absl::BytesToHexString(absl::string_view(bytes, sizeof bytes)), " ", host,
+                      " ", getpid());
+}
+
+struct ChunkIndex {
+  size_t size = 0;
+  size_t count = 0;
+  std::string id;
+};
+
+bool ParseIndex(absl::string_view text, ChunkIndex* out) {
+  const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
+  if (words.size() != 3 || !absl::SimpleAtoi(words[0], &out->size) ||
+      !absl::SimpleAtoi(words[1], &out->count)) {
+    return false;
+  }
+  out->id = std::string(words[2]);
+  return out->size <= kMaxEntrySize && out->count >= 1 && out->count <= kMaxChunks &&
+         out->id.size() == 64 && out->count == (out->size + kRedisChunk - 1) / kRedisChunk;
+}
+
+}  // namespace
+
+RedisTier::RedisTier(std::shared_ptr<RedisClient> client, const proto::Redis& config,
+                     bool read_only)
+    : client_(std::move(client)),
+      prefix_(PrefixOf(config)),
+      ttl_(absl::StrCat(config.ttl_seconds() == 0 ? kDefaultTtlSeconds : config.ttl_seconds())),
+      read_only_(read_only) {}
+
+std::string RedisTier::Key(absl::string_view kind, const Digest& place) const {
+  return absl::StrCat(prefix_, ":", kind, ":{", place.Hex(), "}");
+}
+
+absl::StatusOr<std::vector<std::string>> RedisTier::GetValues(absl::Span<const std::string> keys,
+                                                              absl::Time deadline) {
+  const size_t step = read_only_ ? 1 : 2;
+  std::vector<RedisClient::Command> commands;
+  for (const std::string& key : keys) {
+    commands.push_back({"GET", key});
+    if (!read_only_) commands.push_back({"EXPIRE", key, ttl_});
+  }
+  ASSIGN_OR_RETURN(std::vector<RedisValue> replies, client_->Run(commands, deadline));
+  std::vector<std::string> values;
+  values.reserve(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    RETURN_IF_ERROR(StatusOf(replies[i * step]));
+    values.push_back(std::move(replies[i * step].text));
+  }
+  return values;
+}
+
+absl::StatusOr<std::vector<std::string>> RedisTier::Get(absl::Span<const Digest> places,
+                                                        absl::Time deadline) {
+  std::vector<std::string> keys;
+  keys.reserve(places.size());
+  for (const Digest& place : places) keys.push_back(Key("e", place));
+  ASSIGN_OR_RETURN(std::vector<std::string> values, GetValues(keys, deadline));
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::string& value = values[i];
+    if (value.empty()) continue;
+    if (value[0] == 'E') {
+      value.erase(0, 1);
+    } else if (value[0] == 'C') {
+      ASSIGN_OR_RETURN(value, GetChunks(places[i], absl::string_view(value).substr(1), deadline));
+    } else {
+      value.clear();
+    }
+  }
+  return values;
+}
+
+absl::StatusOr<std::string> RedisTier::GetChunks(const Digest& place, absl::string_view index,
+                                                 absl::Time deadline) {
+  ChunkIndex chunks;
+  if (!ParseIndex(index, &chunks)) return std::string();
+  std::string entry;
+  for (size_t from = 0; from < chunks.count; from += kChunksAtOnce) {
+    std::vector<std::string> keys;
+    for (size_t i = from; i < std::min(from + kChunksAtOnce, chunks.count); ++i) {
+      keys.push_back(absl::StrCat(Key("c", place), ":", chunks.id, ":", i));
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> values, GetValues(keys, deadline));
+    for (const std::string& value : values) {
+      if (value.empty() || entry.size() + value.size() > chunks.size) return std::string();
+      entry += value;
+    }
+  }
+  if (entry.size() != chunks.size) return std::string();
+  return entry;
+}
+
+absl::Status RedisTier::Put(const Digest& place, absl::string_view entry, absl::Time deadline) {
+  std::string value;
+  if (entry.size() <= kRedisChunk) {
+    value = absl::StrCat("E", entry);
+  } else {
+    const ChunkIndex chunks = {entry.size(), (entry.size() + kRedisChunk - 1) / kRedisChunk,
+                               Sha256Of(entry).Hex()};
+    for (size_t i = 0; i < chunks.count; ++i) {
+      const std::string key = absl::StrCat(Key("c", place), ":", chunks.id, ":", i);
+      RETURN_IF_ERROR(
+          client_
+              ->Run({"SET", key, entry.substr(i * kRedisChunk, kRedisChunk), "EX", ttl_}, deadline)
+              .status());
+    }
+    value = absl::StrCat("C", chunks.size, " ", chunks.count, " ", chunks.id);
+  }
+  return client_->Run({"SET", Key("e", place), value, "EX", ttl_}, deadline).status();
+}
+
+RedisLeases::RedisLeases(std::shared_ptr<RedisClient> client, const proto::Redis& config)
+    : client_(std::move(client)), prefix_(PrefixOf(config)) {}
+
+std::string RedisLeases::Key(const Digest& place) const {
+  return absl::StrCat(prefix_, ":l:{", place.Hex(), "}");
+}
+
+absl::StatusOr<std::string> RedisLeases::Acquire(const Digest& place, absl::Duration ttl) {
+  const std::string token = MakeToken();
+  if (token.empty()) return absl::UnavailableError("no randomness for a lease");
+  const std::string key = Key(place);
+  const std::string milliseconds = absl::StrCat(absl::ToInt64Milliseconds(ttl));
+  ASSIGN_OR_RETURN(
+      const RedisValue reply,
+      client_->Run({"SET", key, token, "NX", "PX", milliseconds}, absl::Now() + kLeaseLimit));
+  return reply.kind == RedisValue::kNil ? std::string() : token;
+}
+
+absl::Status RedisLeases::Renew(const Digest& place, const std::string& token, absl::Duration ttl) {
+  const std::string key = Key(place);
+  const std::string milliseconds = absl::StrCat(absl::ToInt64Milliseconds(ttl));
+  ASSIGN_OR_RETURN(const RedisValue reply,
+                   client_->Run({"EVAL", kRenewScript, "1", key, token, milliseconds},
+                                absl::Now() + kLeaseLimit));
+  if (reply.integer == 1) return absl::OkStatus();
+  return absl::NotFoundError("the lease was lost");
+}
+
+absl::Status RedisLeases::Release(const Digest& place, const std::string& token) {
+  const std::string key = Key(place);
+  return client_->Run({"EVAL", kReleaseScript, "1", key, token}, absl::Now() + kLeaseLimit)
+      .status();
+}
+
+}  // namespace kiln

@@ -1,0 +1,67 @@
+// Entries and leases in Redis.
+//
+//   PREFIX:2:e:{HEX}         an entry, at its place: 'E' and its bytes; or, over
+//                            512 KiB, 'C' and "SIZE COUNT ID" of its chunks
+//   PREFIX:2:c:{HEX}:ID:N    chunk N of the entry whose bytes have the digest ID
+//   PREFIX:2:l:{HEX}         who compiles it: a random token
+//
+// 2 is the version of the entry's form (lang/entry.h): other versions never meet. The
+// braces keep what belongs together in one slot of a cluster. Chunks are written
+// before what names them, and named by what they are chunks of, so that two writers
+// of a key do not mix; a missing chunk is a miss. All keys expire; a hit renews.
+#ifndef KILN_SERVER_REMOTE_REDIS_TIER_H_
+#define KILN_SERVER_REMOTE_REDIS_TIER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/remote/redis_client.h"
+#include "server/remote/remote_tier.h"
+
+namespace kiln {
+
+inline constexpr size_t kRedisChunk = size_t{512} << 10;
+
+class RedisTier : public RemoteTier {
+ public:
+  // `client` is shared with the leases. Who only reads renews nothing.
+  RedisTier(std::shared_ptr<RedisClient> client, const proto::Redis& config, bool read_only);
+
+  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Digest> places,
+                                               absl::Time deadline) override;
+  absl::Status Put(const Digest& place, absl::string_view entry, absl::Time deadline) override;
+
+ private:
+  // The value of each key, empty where there is none; their time to live renewed.
+  absl::StatusOr<std::vector<std::string>> GetValues(absl::Span<const std::string> keys,
+                                                     absl::Time deadline);
+  // Empty if a chunk is gone, or is not what it should be.
+  absl::StatusOr<std::string> GetChunks(const Digest& place, absl::string_view index,
+                                        absl::Time deadline);
+  std::string Key(absl::string_view kind, const Digest& place) const;
+
+  const std::shared_ptr<RedisClient> client_;
+  const std::string prefix_;
+  const std::string ttl_;
+  const bool read_only_;
+};
+
+class RedisLeases : public Leases {
+ public:
+  RedisLeases(std::shared_ptr<RedisClient> client, const proto::Redis& config);
+
+  absl::StatusOr<std::string> Acquire(const Digest& place, absl::Duration ttl) override;
+  absl::Status Renew(const Digest& place, const std::string& token, absl::Duration ttl) override;
+  absl::Status Release(const Digest& place, const std::string& token) override;
+
+ private:
+  std::string Key(const Digest& place) const;
+
+  const std::shared_ptr<RedisClient> client_;
+  const std::string prefix_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_REMOTE_REDIS_TIER_H_

@@ -1,0 +1,77 @@
+// All that kilnd-remote asks others for, put together: tiers in order, each with its
+// deadline and its breaker; leases; places that compile. The other side's failures
+// end here: every one is a miss.
+//
+// All methods may be called from any thread, and block: Fetch with a lease as long as
+// somebody else compiles, the rest as long as the tiers' deadlines allow.
+#ifndef KILN_SERVER_REMOTE_REMOTE_TIERS_H_
+#define KILN_SERVER_REMOTE_REMOTE_TIERS_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "proto/remote.pb.h"
+#include "server/remote/breaker.h"
+#include "server/remote/held_leases.h"
+#include "server/remote/make_tier.h"
+#include "server/remote/remote_tier.h"
+
+namespace kiln {
+
+class RemoteTiers {
+ public:
+  using Log = std::function<void(const std::string&)>;
+
+  // A tier that cannot be made (an address that is none) is said to `log` and left out:
+  // the others serve on.
+  RemoteTiers(const proto::Configure& config, Log log);
+  ~RemoteTiers();
+
+  proto::ConfigureReply Describe() const;
+  proto::FetchReply Fetch(const proto::FetchRequest& request);
+  void Store(const proto::StoreRequest& request);
+  void Release(const proto::ReleaseRequest& request);
+  // Unavailable: nobody compiled it; with the reason if there is one.
+  absl::StatusOr<proto::DelegateReply> Delegate(const proto::DelegateRequest& request);
+
+  // Ends waits, and lets go of all leases: others need not wait for them to lapse.
+  void Stop();
+
+ private:
+  // One server, with what keeps us from asking it too often or too long.
+  struct Server {
+    std::string name;
+    bool reads = true;
+    bool writes = true;
+    absl::Duration get_limit;
+    absl::Duration put_limit;
+    MadeTier made;
+    std::unique_ptr<Breaker> breaker;
+  };
+
+  void Add(absl::StatusOr<MadeTier> made, const proto::Tier& tier, std::string name);
+  // The entries at `places`; empty where there are none, all empty for a failure.
+  std::vector<std::string> Get(Server& server, absl::Span<const Digest> places);
+  bool Put(Server& server, const Digest& place, absl::string_view entry);
+  // Fills those results that are empty still.
+  void Find(absl::Span<const Digest> places, proto::FetchReply* reply);
+  // Waits until the entry is there or the lease is ours.
+  void WaitOrTake(const Digest& place, absl::Time deadline, proto::FetchReply* reply);
+  absl::StatusOr<std::string> TakeLease(const Digest& place);
+
+  const Log log_;
+  std::vector<std::unique_ptr<Server>> servers_;
+  Server* lease_server_ = nullptr;  // null: none has leases
+  absl::Duration lease_ttl_;
+  std::unique_ptr<HeldLeases> held_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_REMOTE_REMOTE_TIERS_H_

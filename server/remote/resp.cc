@@ -1,0 +1,78 @@
+#include "server/remote/resp.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace kiln {
+namespace {
+
+constexpr size_t kMaxLine = 4096;
+
+}  // namespace
+
+void AppendRespCommand(absl::Span<const absl::string_view> words, std::string* out) {
+  absl::StrAppend(out, "*", words.size(), "\r\n");
+  for (const absl::string_view word : words) {
+    absl::StrAppend(out, "$", word.size(), "\r\n", word, "\r\n");
+  }
+}
+
+void RespReader::Feed(absl::string_view bytes) {
+  if (at_ > 0) {
+    buffer_.erase(0, at_);
+    at_ = 0;
+  }
+  buffer_.append(bytes.data(), bytes.size());
+}
+
+absl::StatusOr<absl::optional<RedisValue>> RespReader::Next() {
+  const absl::string_view rest = absl::string_view(buffer_).substr(at_);
+  const size_t end = rest.find("\r\n");
+  if (end == absl::string_view::npos) {
+    if (rest.size() > kMaxLine) return absl::DataLossError("a reply's first line is too long");
+    return absl::nullopt;
+  }
+  if (end == 0 || end > kMaxLine) return absl::DataLossError("what came is no reply of Redis");
+  const absl::string_view line = rest.substr(1, end - 1);
+  const size_t head = end + 2;
+  RedisValue value;
+  switch (rest[0]) {
+    case '+':
+    case '-':
+      value.kind = rest[0] == '+' ? RedisValue::kText : RedisValue::kError;
+      value.text = std::string(line);
+      break;
+    case ':':
+      value.kind = RedisValue::kInteger;
+      if (!absl::SimpleAtoi(line, &value.integer)) {
+        return absl::DataLossError("a reply's integer is none");
+      }
+      break;
+    case '$': {
+      int64_t size = 0;
+      if (!absl::SimpleAtoi(line, &size) || size < -1) {
+        return absl::DataLossError("a reply's length is none");
+      }
+      if (size == -1) break;
+      if (static_cast<uint64_t>(size) > max_text_) {
+        return absl::DataLossError(
+            absl::StrCat("a reply of ", size, " bytes; at most ", max_text_));
+      }
+      if (rest.size() < head + size + 2) return absl::nullopt;
+      if (rest.substr(head + size, 2) != "\r\n") {
+        return absl::DataLossError("a reply does not end where it says");
+      }
+      value.kind = RedisValue::kText;
+      value.text = std::string(rest.substr(head, size));
+      at_ += head + size + 2;
+      return absl::optional<RedisValue>(std::move(value));
+    }
+    default:
+      return absl::DataLossError("what came is no reply of Redis");
+  }
+  at_ += head;
+  return absl::optional<RedisValue>(std::move(value));
+}
+
+}  // namespace kiln
