@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <utility>
 #include <vector>
@@ -18,13 +20,22 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "lang/entry.h"
 
 namespace kiln {
 namespace {
 
-constexpr absl::Duration kWritePause = absl::Seconds(30);
+constexpr std::chrono::seconds kWritePause(30);
 constexpr int64_t kAbandonedSeconds = 3600;
+// Times of files change without their directory's: now and then all are looked at.
+constexpr absl::Duration kWholeScanAge = absl::Minutes(5);
+// A directory that changed so lately may have changed again at the same time.
+constexpr int64_t kSettledNanos = 2'000'000'000;
+constexpr absl::Duration kScanPatience = absl::Seconds(2);
+// Of the budget, in percent: where eviction in the background begins, and ends.
+constexpr uint64_t kHighWater = 98;
+constexpr uint64_t kLowWater = 96;
 
 absl::Status ErrnoStatus(int error, absl::string_view what) {
   return absl::Status(absl::ErrnoToStatusCode(error), absl::StrCat(what, ": ", strerror(error)));
@@ -94,12 +105,30 @@ absl::StatusOr<Digest> KeyOfName(absl::string_view name) {
   return Digest::FromHex(name);
 }
 
-int64_t Now() { return absl::ToUnixSeconds(absl::Now()); }
+int64_t NanosOf(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+// Differs between processes, also of other machines and of other lives.
+std::string RandomName() {
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
+    number = absl::GetCurrentTimeNanos() ^ (static_cast<uint64_t>(getpid()) << 48);
+  }
+  return absl::StrCat(absl::Hex(number, absl::kZeroPad16));
+}
+
+absl::Status SyncDirectory(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(errno, path);
+  const int failed = fsync(fd);
+  const int error = errno;
+  close(fd);
+  return failed == 0 ? absl::OkStatus() : ErrnoStatus(error, path);
+}
 
 }  // namespace
 
 DiskStore::DiskStore(Home home, DiskOptions options)
-    : home_(std::move(home)), options_(std::move(options)) {}
+    : home_(std::move(home)), options_(std::move(options)), own_(RandomName()) {}
 
 Found DiskStore::Get(const Digest& key) {
   absl::StatusOr<std::string> bytes = Read(key);
@@ -125,29 +154,35 @@ Found DiskStore::Get(const Digest& key) {
 }
 
 absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
+  if (options_.read_only) return absl::FailedPreconditionError("the disk tier is read-only");
   {
     absl::MutexLock lock(&mutex_);
-    if (absl::Now() < write_again_) {
+    if (std::chrono::steady_clock::now() < write_again_) {
       return absl::UnavailableError("the disk tier refused a write a moment ago");
     }
+    // Only who knows what there is keeps within a budget; a look-up never waits for it.
+    auto known = [this]()
+                     ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return state_ != State::kScanning; };
+    mutex_.AwaitWithTimeout(absl::Condition(&known), kScanPatience);
   }
-  absl::Status status = Write(key, entry->bytes);
+  const uint64_t size = entry->bytes.size();
+  absl::Status status = MakeRoom(size);
+  if (!status.ok()) return status;
+  status = Write(key, entry->bytes);
+  bool crowded;
+  {
+    absl::MutexLock lock(&mutex_);
+    reserved_ -= size;
+    if (!status.ok()) write_again_ = std::chrono::steady_clock::now() + kWritePause;
+    crowded = bytes_ + reserved_ + size > options_.max_bytes / 100 * kHighWater;
+  }
   if (!status.ok()) {
-    {
-      absl::MutexLock lock(&mutex_);
-      write_again_ = absl::Now() + kWritePause;
-    }
     Warn(absl::StrCat("cannot write to the cache ", home_.CacheDir(),
                       ", going on without: ", status.message()));
     return status;
   }
-  Note(key, entry->bytes.size(), entry->compile_seconds);
-  bool over;
-  {
-    absl::MutexLock lock(&mutex_);
-    over = bytes_ > options_.max_bytes;
-  }
-  if (over && options_.over_budget) options_.over_budget();
+  Note(key, size, entry->compile_seconds);
+  if (crowded && options_.over_budget) options_.over_budget();
   return absl::OkStatus();
 }
 
@@ -156,6 +191,7 @@ bool DiskStore::Contains(const Digest& key) const {
 }
 
 void DiskStore::Remove(const Digest& key) {
+  if (options_.read_only) return;
   unlink(home_.EntryPath(key).c_str());
   absl::MutexLock lock(&mutex_);
   Forget(key);
@@ -163,6 +199,7 @@ void DiskStore::Remove(const Digest& key) {
 
 StoreStats DiskStore::Clear() {
   StoreStats removed;
+  if (options_.read_only) return removed;
   ForEachName(home_.CacheDir(), [&](int dir, const char* shard) {
     if (!IsShard(shard)) return;
     ForEachName(absl::StrCat(home_.CacheDir(), "/", shard), [&](int shard_dir, const char* file) {
@@ -175,7 +212,8 @@ StoreStats DiskStore::Clear() {
     unlinkat(dir, shard, AT_REMOVEDIR);
   });
   absl::MutexLock lock(&mutex_);
-  index_.clear();
+  for (Shard& shard : shards_) shard = Shard();
+  by_use_.clear();
   bytes_ = 0;
   return removed;
 }
@@ -183,7 +221,7 @@ StoreStats DiskStore::Clear() {
 StoreStats DiskStore::stats() const {
   absl::MutexLock lock(&mutex_);
   StoreStats stats;
-  stats.entries = index_.size();
+  stats.entries = by_use_.size();
   stats.bytes = bytes_;
   stats.evictions = evictions_;
   stats.corrupt = corrupt_;
@@ -191,109 +229,150 @@ StoreStats DiskStore::stats() const {
 }
 
 void DiskStore::Scan() {
-  const int64_t start = Now();
+  absl::MutexLock scan_lock(&scan_mutex_);
+  const absl::Time now = absl::Now();
+  // Also after the clock was set back.
+  const bool whole = now - whole_scan_ > kWholeScanAge || now < whole_scan_;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (state_ == State::kFresh) state_ = State::kScanning;
+  }
+  if (whole) {
+    whole_scan_ = now;
+    if (!options_.read_only) RemoveAbandoned();
+  }
+  for (int number = 0; number < 256; ++number) ScanShard(number, whole);
+  absl::MutexLock lock(&mutex_);
+  state_ = State::kScanned;
+}
+
+void DiskStore::RemoveAbandoned() {
+  const int64_t now = absl::ToUnixSeconds(absl::Now());
   ForEachName(home_.TempDir(), [&](int dir, const char* file) {
     struct stat st;
     if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-        st.st_mtime < start - kAbandonedSeconds) {
+        std::abs(st.st_mtime - now) > kAbandonedSeconds) {
       unlinkat(dir, file, 0);
     }
   });
-  absl::flat_hash_set<Digest> present;
-  ForEachName(home_.CacheDir(), [&](int, const char* shard) {
-    if (!IsShard(shard)) return;
-    std::vector<std::pair<Digest, Item>> items;
-    ForEachName(absl::StrCat(home_.CacheDir(), "/", shard), [&](int dir, const char* file) {
-      struct stat st;
-      absl::StatusOr<Digest> key = KeyOfName(file);
-      if (!key.ok() || fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
-      Item item;
-      item.size = st.st_size;
-      item.last_use = st.st_mtime;
-      items.emplace_back(*key, item);
-      present.insert(*key);
-    });
+}
+
+void DiskStore::ScanShard(int number, bool whole) {
+  const std::string path = absl::StrCat(home_.CacheDir(), "/", absl::Hex(number, absl::kZeroPad2));
+  struct stat st;
+  const int64_t changed = stat(path.c_str(), &st) == 0 ? NanosOf(st.st_mtim) : 0;
+  int64_t start;
+  {
     absl::MutexLock lock(&mutex_);
-    for (const auto& [key, item] : items) {
-      if (index_.emplace(key, item).second) bytes_ += item.size;
-    }
+    start = Tick();
+    Shard& shard = shards_[number];
+    if (!whole && shard.changed == changed) return;
+    const bool settled = std::abs(absl::GetCurrentTimeNanos() - changed) > kSettledNanos;
+    shard.changed = settled ? changed : -1;
+  }
+  std::vector<std::pair<Digest, struct stat>> files;
+  ForEachName(path, [&](int dir, const char* file) {
+    absl::StatusOr<Digest> key = KeyOfName(file);
+    if (!key.ok() || key->bytes[0] != number) return;
+    if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0) files.emplace_back(*key, st);
   });
+  absl::flat_hash_set<Digest> present;
   absl::MutexLock lock(&mutex_);
+  Shard& shard = shards_[number];
+  for (const auto& [key, info] : files) {
+    present.insert(key);
+    // A time that is yet to come is of a clock that was wrong: now, at the latest.
+    const int64_t used = std::min(NanosOf(info.st_mtim), start);
+    auto [it, is_new] = shard.items.try_emplace(key);
+    // What we wrote or used meanwhile, we know better.
+    if (!is_new && it->second.last_use >= start) continue;
+    SetSize(&it->second, info.st_size);
+    if (is_new || used > it->second.last_use) SetUse(key, &it->second, used);
+  }
   // What others deleted; what came while we looked is spared.
-  absl::erase_if(index_, [&](const auto& entry) {
-    const bool gone = !present.contains(entry.first) && entry.second.last_use < start - 1;
-    if (gone) bytes_ -= entry.second.size;
-    return gone;
-  });
-  scanned_ = true;
+  std::vector<Digest> gone;
+  for (const auto& [key, item] : shard.items) {
+    if (item.last_use < start && !present.contains(key)) gone.push_back(key);
+  }
+  for (const Digest& key : gone) Forget(key);
 }
 
 bool DiskStore::AwaitScan(absl::Duration timeout) const {
   absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(&scanned_), timeout);
+  auto scanned = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return state_ == State::kScanned; };
+  return mutex_.AwaitWithTimeout(absl::Condition(&scanned), timeout);
 }
 
 double DiskStore::Touch(const Digest& key) {
   {
     absl::MutexLock lock(&mutex_);
-    if (auto it = index_.find(key); it != index_.end() && it->second.seconds >= 0) {
-      it->second.last_use = Now();
-      it->second.touched = true;
-      return it->second.seconds;
+    if (Item* item = Find(key); item != nullptr && item->seconds >= 0) {
+      SetUse(key, item, Tick());
+      item->touched = true;
+      return item->seconds;
     }
   }
   // The first hit of this life: its cost is in the file.
-  absl::StatusOr<std::string> bytes = Read(key);
-  if (!bytes.ok()) return 0;
-  absl::StatusOr<EntryView> view = DecodeEntry(*bytes, &key);
-  if (!view.ok()) {
-    Discard(key, view.status());
-    return 0;
-  }
-  Note(key, bytes->size(), view->info.compile_seconds());
-  return view->info.compile_seconds();
+  const Found found = Get(key);
+  return found.entry == nullptr ? 0 : found.entry->compile_seconds;
 }
 
 void DiskStore::Maintain() {
-  Evict();
+  Scan();
+  if (options_.read_only) return;
+  bool crowded;
   std::vector<std::pair<Digest, int64_t>> touched;
   {
     absl::MutexLock lock(&mutex_);
-    for (auto& [key, item] : index_) {
-      if (!item.touched) continue;
-      item.touched = false;
-      touched.emplace_back(key, item.last_use);
+    crowded = bytes_ + reserved_ > options_.max_bytes / 100 * kHighWater;
+  }
+  if (crowded) EvictTo(options_.max_bytes / 100 * kLowWater);
+  {
+    absl::MutexLock lock(&mutex_);
+    for (Shard& shard : shards_) {
+      for (auto& [key, item] : shard.items) {
+        if (!item.touched) continue;
+        item.touched = false;
+        touched.emplace_back(key, item.last_use);
+      }
     }
   }
-  for (const auto& [key, seconds] : touched) {
-    const timespec times[2] = {{seconds, 0}, {seconds, 0}};
+  for (const auto& [key, nanos] : touched) {
+    const timespec time = {nanos / 1'000'000'000, nanos % 1'000'000'000};
+    const timespec times[2] = {time, time};
     utimensat(AT_FDCWD, home_.EntryPath(key).c_str(), times, AT_SYMLINK_NOFOLLOW);
   }
 }
 
-void DiskStore::Evict() {
-  std::vector<std::pair<int64_t, Digest>> oldest;
-  uint64_t excess;
+absl::Status DiskStore::MakeRoom(uint64_t size) {
+  if (size > options_.max_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "an entry of ", size, " bytes; the disk tier's budget is ", options_.max_bytes));
+  }
   {
     absl::MutexLock lock(&mutex_);
-    if (bytes_ <= options_.max_bytes) return;
-    excess = bytes_ - options_.max_bytes / 10 * 9;
-    oldest.reserve(index_.size());
-    for (const auto& [key, item] : index_) oldest.emplace_back(item.last_use, key);
+    reserved_ += size;
+    if (bytes_ + reserved_ <= options_.max_bytes) return absl::OkStatus();
   }
-  std::sort(oldest.begin(), oldest.end());
-  for (const auto& [last_use, key] : oldest) {
-    if (excess == 0) break;
-    // A process that has the file mapped keeps it: unlinking takes only the name.
-    const bool gone = unlink(home_.EntryPath(key).c_str()) == 0 || errno == ENOENT;
-    absl::MutexLock lock(&mutex_);
-    auto it = index_.find(key);
-    if (it == index_.end()) continue;
-    excess -= std::min(excess, it->second.size);
-    if (gone) {
-      ++evictions_;
-      Forget(key);
+  EvictTo(options_.max_bytes);
+  return absl::OkStatus();
+}
+
+void DiskStore::EvictTo(uint64_t target) {
+  absl::MutexLock evict_lock(&evict_mutex_);
+  while (true) {
+    Digest key;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (bytes_ + reserved_ <= target || by_use_.empty()) return;
+      key = by_use_.begin()->second;
     }
+    // Gone before its room is given to another. A process that has the file mapped keeps it:
+    // unlinking takes only the name. What cannot be deleted is found again by the next scan.
+    unlink(home_.EntryPath(key).c_str());
+    absl::MutexLock lock(&mutex_);
+    Forget(key);
+    ++evictions_;
   }
 }
 
@@ -305,7 +384,7 @@ absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
     sequence = ++sequence_;
   }
   const std::string temp =
-      absl::StrCat(home_.TempDir(), "/", key.Hex().substr(0, 16), ".", getpid(), ".", sequence);
+      absl::StrCat(home_.TempDir(), "/", key.Hex().substr(0, 16), ".", own_, ".", sequence);
   const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   int fd = open(temp.c_str(), flags, 0600);
   if (fd < 0 && errno == ENOENT) {  // someone removed the directories
@@ -326,10 +405,12 @@ absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
   if (rename(temp.c_str(), path.c_str()) != 0) {
     if (errno != ENOENT) return ErrnoStatus(errno, path);
     if (mkdir(shard.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoStatus(errno, shard);
+    if (options_.sync) status.Update(SyncDirectory(home_.CacheDir()));
     if (rename(temp.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, path);
   }
   std::move(cleanup).Cancel();
-  return absl::OkStatus();
+  if (options_.sync) status.Update(SyncDirectory(shard));
+  return status;
 }
 
 absl::StatusOr<std::string> DiskStore::Read(const Digest& key) const {
@@ -356,32 +437,56 @@ absl::StatusOr<std::string> DiskStore::Read(const Digest& key) const {
 }
 
 void DiskStore::Discard(const Digest& key, const absl::Status& why) {
-  unlink(home_.EntryPath(key).c_str());
+  if (!options_.read_only) unlink(home_.EntryPath(key).c_str());
   {
     absl::MutexLock lock(&mutex_);
     ++corrupt_;
     Forget(key);
   }
   if (options_.warn) {
-    options_.warn(absl::StrCat("deleted the damaged entry ", key.Hex(), ": ", why.message()));
+    options_.warn(absl::StrCat(options_.read_only ? "passed by" : "deleted", " the damaged entry ",
+                               key.Hex(), ": ", why.message()));
   }
 }
 
 void DiskStore::Note(const Digest& key, uint64_t size, double seconds) {
   absl::MutexLock lock(&mutex_);
-  Item& item = index_[key];
-  bytes_ += size - item.size;
-  item.size = size;
-  item.last_use = Now();
+  Item& item = shards_[key.bytes[0]].items[key];
+  SetSize(&item, size);
+  SetUse(key, &item, Tick());
   item.seconds = static_cast<float>(seconds);
   item.touched = true;
 }
 
+DiskStore::Item* DiskStore::Find(const Digest& key) {
+  auto& items = shards_[key.bytes[0]].items;
+  auto it = items.find(key);
+  return it == items.end() ? nullptr : &it->second;
+}
+
+void DiskStore::SetUse(const Digest& key, Item* item, int64_t when) {
+  by_use_.erase({item->last_use, key});
+  item->last_use = when;
+  by_use_.emplace(when, key);
+}
+
+void DiskStore::SetSize(Item* item, uint64_t size) {
+  bytes_ += size - item->size;
+  item->size = size;
+}
+
+int64_t DiskStore::Tick() {
+  clock_ = std::max(clock_ + 1, absl::GetCurrentTimeNanos());
+  return clock_;
+}
+
 void DiskStore::Forget(const Digest& key) {
-  auto it = index_.find(key);
-  if (it == index_.end()) return;
+  auto& items = shards_[key.bytes[0]].items;
+  auto it = items.find(key);
+  if (it == items.end()) return;
   bytes_ -= it->second.size;
-  index_.erase(it);
+  by_use_.erase({it->second.last_use, key});
+  items.erase(it);
 }
 
 void DiskStore::Warn(const std::string& message) {

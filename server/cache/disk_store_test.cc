@@ -4,10 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <list>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "server/cache/test_entry.h"
 
@@ -28,6 +36,19 @@ class DiskStoreTest : public testing::Test {
   void Age(int number, int64_t seconds) {
     const timespec times[2] = {{seconds, 0}, {seconds, 0}};
     ASSERT_EQ(utimensat(AT_FDCWD, home_->EntryPath(TestKey(number)).c_str(), times, 0), 0);
+  }
+
+  uint64_t BytesOnDisk() const {
+    uint64_t bytes = 0;
+    std::error_code gone;
+    for (const auto& dir : std::filesystem::directory_iterator(home_->CacheDir())) {
+      if (dir.path() == home_->TempDir()) continue;
+      for (const auto& file : std::filesystem::directory_iterator(dir.path(), gone)) {
+        const uint64_t size = file.file_size(gone);
+        if (!gone) bytes += size;
+      }
+    }
+    return bytes;
   }
 
   std::string dir_;
@@ -88,17 +109,17 @@ TEST_F(DiskStoreTest, ScanFindsWhatIsThereAndIgnoresTheRest) {
 
 TEST_F(DiskStoreTest, EvictsTheLeastRecentlyUsedByFileTimes) {
   const uint64_t size = TestEntry(0)->bytes.size();
-  options_.max_bytes = 10 * size;
   {
     DiskStore store(*home_, options_);
     for (int i = 0; i < 12; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
   }
   for (int i = 0; i < 12; ++i) Age(i, 1000000 + i);
+  options_.max_bytes = 10 * size;
   DiskStore store(*home_, options_);
   store.Scan();
   EXPECT_EQ(store.Touch(TestKey(0)), 0.5);  // a client's hit
   store.Maintain();
-  EXPECT_LE(store.stats().bytes, 9 * size);
+  EXPECT_EQ(store.stats().entries, 9u);  // some room is left for what comes
   EXPECT_TRUE(store.Contains(TestKey(0)));
   EXPECT_FALSE(store.Contains(TestKey(1)));
   EXPECT_TRUE(store.Contains(TestKey(11)));
@@ -109,13 +130,155 @@ TEST_F(DiskStoreTest, EvictsTheLeastRecentlyUsedByFileTimes) {
   EXPECT_GT(st.st_mtime, 2000000);
 }
 
-TEST_F(DiskStoreTest, TellsWhenItIsOverBudget) {
+TEST_F(DiskStoreTest, TheBudgetIsNeverExceeded) {
+  const uint64_t size = TestEntry(0)->bytes.size();
+  options_.max_bytes = 10 * size;
   bool told = false;
-  options_.max_bytes = 1;
   options_.over_budget = [&told] { told = true; };
   DiskStore store(*home_, options_);
-  ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i, 100 + i)).ok());
+    EXPECT_LE(BytesOnDisk(), options_.max_bytes);
+  }
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        ASSERT_TRUE(store.Put(TestKey(100 * t + i), TestEntry(100 * t + i)).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(BytesOnDisk(), options_.max_bytes);
+  EXPECT_EQ(BytesOnDisk(), store.stats().bytes);
   EXPECT_TRUE(told);
+  EXPECT_TRUE(absl::IsResourceExhausted(store.Put(TestKey(1), TestEntry(1, 20 * size))));
+}
+
+TEST_F(DiskStoreTest, KeepsTheHotSet) {
+  constexpr int kKept = 200, kKeys = 2000, kSteps = 12000;
+  bool nudged = false;
+  options_.max_bytes = kKept * TestEntry(0)->bytes.size();
+  options_.over_budget = [&nudged] { nudged = true; };
+  DiskStore store(*home_, options_);
+  store.Scan();
+  std::vector<double> weights;
+  for (int i = 0; i < kKeys; ++i) weights.push_back(1.0 / (i + 1));  // Zipf
+  std::discrete_distribution<int> zipf(weights.begin(), weights.end());
+  std::mt19937 random(3);
+  std::list<int> ideal;  // an LRU list of as many entries as fit
+  int ideal_hits = 0, hits = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    const int key = zipf(random);
+    const auto at = std::find(ideal.begin(), ideal.end(), key);
+    if (at != ideal.end()) {
+      ++ideal_hits;
+      ideal.erase(at);
+    } else if (ideal.size() == kKept) {
+      ideal.pop_back();
+    }
+    ideal.push_front(key);
+    if (store.Get(TestKey(key)).entry != nullptr) {
+      ++hits;
+    } else {
+      ASSERT_TRUE(store.Put(TestKey(key), TestEntry(key)).ok());
+    }
+    if (std::exchange(nudged, false)) store.Maintain();
+  }
+  EXPECT_GE(hits, 0.95 * ideal_hits) << hits << " hits, an ideal list has " << ideal_hits;
+}
+
+TEST_F(DiskStoreTest, SeveralStoresShareOneDirectory) {
+  const uint64_t size = TestEntry(0)->bytes.size();
+  options_.max_bytes = 100 * size;
+  DiskStore one(*home_, options_), other(*home_, options_);
+  one.Scan();
+  other.Scan();
+  for (int i = 0; i < 90; ++i) ASSERT_TRUE(one.Put(TestKey(i), TestEntry(i)).ok());
+  EXPECT_NE(other.Get(TestKey(3)).entry, nullptr);  // seen at once
+  for (int i = 90; i < 180; ++i) ASSERT_TRUE(other.Put(TestKey(i), TestEntry(i)).ok());
+  other.Maintain();  // learns what the first wrote, and keeps the budget for both
+  one.Maintain();
+  EXPECT_LE(BytesOnDisk(), options_.max_bytes);
+  EXPECT_TRUE(one.Contains(TestKey(3)));
+  EXPECT_FALSE(one.Contains(TestKey(4)));
+  EXPECT_EQ(one.stats().entries, other.stats().entries);
+  EXPECT_EQ(other.Get(TestKey(4)).entry, nullptr);
+  // Both at once.
+  std::vector<std::thread> threads;
+  for (DiskStore* store : {&one, &other}) {
+    threads.emplace_back([&, store] {
+      std::mt19937 random(1);
+      for (int step = 0; step < 1000; ++step) {
+        const int key = static_cast<int>(random() % 150);
+        const Found found = store->Get(TestKey(key));
+        if (found.entry == nullptr) {
+          ASSERT_TRUE(store->Put(TestKey(key), TestEntry(key)).ok());
+        }
+        if (step % 50 == 0) store->Maintain();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(one.stats().corrupt + other.stats().corrupt, 0u);
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(DiskStoreTest, TimesToComeAreNoUses) {
+  const uint64_t size = TestEntry(0)->bytes.size();
+  {
+    DiskStore store(*home_, options_);
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
+  }
+  for (int i = 0; i < 5; ++i) Age(i, absl::ToUnixSeconds(absl::Now()) + 86400 * 365);
+  options_.max_bytes = 10 * size;
+  DiskStore store(*home_, options_);
+  store.Scan();
+  // Used now, so younger than what seems to be of next year.
+  for (int i = 5; i < 10; ++i) EXPECT_NE(store.Get(TestKey(i)).entry, nullptr);
+  for (int i = 10; i < 15; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(store.Contains(TestKey(i)), i >= 5) << i;
+}
+
+TEST_F(DiskStoreTest, ReadOnlyChangesNothing) {
+  {
+    DiskStore store(*home_, options_);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
+  }
+  std::ofstream(home_->EntryPath(TestKey(2)), std::ios::binary) << "damaged";
+  std::ofstream(home_->TempDir() + "/old") << "abandoned";
+  std::filesystem::last_write_time(
+      home_->TempDir() + "/old",
+      std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  const auto snapshot = [this] {
+    std::vector<std::string> lines;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(dir_)) {
+      lines.push_back(absl::StrCat(file.path().string(), " ",
+                                   file.is_regular_file() ? file.file_size() : 0, " ",
+                                   file.last_write_time().time_since_epoch().count()));
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  };
+  const std::vector<std::string> before = snapshot();
+  options_.read_only = true;
+  options_.max_bytes = 1;
+  DiskStore store(*home_, options_);
+  store.Scan();
+  EXPECT_NE(store.Get(TestKey(1)).entry, nullptr);
+  EXPECT_EQ(store.Get(TestKey(2)).entry, nullptr);
+  EXPECT_FALSE(store.Put(TestKey(5), TestEntry(5)).ok());
+  store.Touch(TestKey(0));
+  store.Remove(TestKey(0));
+  store.Maintain();
+  EXPECT_EQ(store.Clear().entries, 0u);
+  EXPECT_EQ(snapshot(), before);
+}
+
+TEST_F(DiskStoreTest, SyncedEntriesAreKept) {
+  options_.sync = true;
+  ASSERT_TRUE(DiskStore(*home_, options_).Put(TestKey(1), TestEntry(1)).ok());
+  EXPECT_NE(DiskStore(*home_, options_).Get(TestKey(1)).entry, nullptr);
 }
 
 TEST_F(DiskStoreTest, MakesItsDirectoriesAgain) {
