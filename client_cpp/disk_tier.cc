@@ -20,18 +20,25 @@ namespace {
 // Where no daemon ever reads the log, it must not grow for ever.
 constexpr off_t kMaxHitLogBytes = 16 << 20;
 
-// A file, mapped while this lives.
+// A file's bytes while this lives: mapped, or a copy where somebody else could change the
+// file after it was checked.
 class Mapping {
  public:
-  static absl::StatusOr<Mapping> Of(const std::string& path) {
-    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  static absl::StatusOr<Mapping> Of(const std::string& path, const EntryTrust& trust) {
+    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return absl::NotFoundError(absl::StrCat(path, ": ", strerror(errno)));
     struct stat info;
     Mapping mapping;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
         static_cast<uint64_t>(info.st_size) <= kMaxEntrySize) {
-      void* data = mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
-      if (data != MAP_FAILED) mapping = Mapping(data, info.st_size);
+      mapping.foreign_ = trust.IsForeign(info);
+      if (mapping.foreign_) {
+        mapping.copy_.resize(info.st_size);
+        if (pread(fd, &mapping.copy_[0], info.st_size, 0) != info.st_size) mapping.copy_.clear();
+      } else {
+        void* data = mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+        if (data != MAP_FAILED) mapping.Hold(data, info.st_size);
+      }
     }
     close(fd);
     return mapping;
@@ -41,30 +48,46 @@ class Mapping {
   Mapping& operator=(Mapping&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(copy_, other.copy_);
+    std::swap(foreign_, other.foreign_);
     return *this;
   }
   ~Mapping() {
     if (data_ != nullptr) munmap(data_, size_);
   }
-  absl::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+  absl::string_view bytes() const {
+    return foreign_ ? absl::string_view(copy_)
+                    : absl::string_view(static_cast<const char*>(data_), size_);
+  }
+  bool foreign() const { return foreign_; }
 
  private:
-  Mapping(void* data, size_t size) : data_(data), size_(size) {}
+  void Hold(void* data, size_t size) {
+    data_ = data;
+    size_ = size;
+  }
   void* data_ = nullptr;
   size_t size_ = 0;
+  std::string copy_;
+  bool foreign_ = false;
 };
 
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const LoadedKernel>> DiskTier::Load(const Digest& key) const {
   const std::string path = home_.EntryPath(key);
-  ASSIGN_OR_RETURN(const Mapping mapping, Mapping::Of(path));
+  ASSIGN_OR_RETURN(const Mapping mapping, Mapping::Of(path, *trust_));
   absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
   if (!entry.ok()) {
-    unlink(path.c_str());
+    if (!mapping.foreign()) unlink(path.c_str());
     return absl::NotFoundError(entry.status().message());
   }
-  auto kernel = LoadedKernel::FromFile(path, entry->info);
+  if (mapping.foreign() || trust_->required()) {
+    const absl::Status trusted = trust_->Check(*entry);
+    if (!trusted.ok()) return absl::NotFoundError(trusted.message());
+  }
+  auto kernel = mapping.foreign() ? LoadedKernel::FromBytes(entry->payload, entry->info)
+                                  : LoadedKernel::FromFile(path, entry->info);
   if (absl::IsUnavailable(kernel.status())) {
     kernel = LoadedKernel::FromBytes(entry->payload, entry->info);
   }

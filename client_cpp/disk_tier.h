@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client_cpp/entry_trust.h"
 #include "lang/digest.h"
 #include "lang/home.h"
 #include "runtime/loaded_kernel.h"
@@ -18,10 +19,12 @@ namespace kiln {
 
 class DiskTier {
  public:
-  explicit DiskTier(Home home) : home_(std::move(home)) {}
+  // `trust` is not owned.
+  DiskTier(Home home, const EntryTrust* trust) : home_(std::move(home)), trust_(trust) {}
 
-  // The kernel of `key`, its entry checked in full; NotFound otherwise. An entry that is
-  // not whole is deleted. A hit is noted in the hit log.
+  // The kernel of `key`, its entry checked in full, and its signature where one is needed;
+  // NotFound otherwise. An entry of ours that is not whole is deleted. A hit is noted in the
+  // hit log.
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const Digest& key) const;
 
   // Keeps `entry`: written aside, renamed. A process that cannot says so once.
@@ -32,6 +35,7 @@ class DiskTier {
   absl::Status Write(const Digest& key, absl::string_view entry) const;
 
   const Home home_;
+  const EntryTrust* const trust_;
 };
 
 }  // namespace kiln

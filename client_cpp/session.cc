@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "client_cpp/daemon_client.h"
 #include "client_cpp/disk_tier.h"
+#include "client_cpp/entry_trust.h"
 #include "client_cpp/offline_cache.h"
 #include "client_cpp/private_worker.h"
 #include "client_cpp/spawn.h"
@@ -78,7 +79,8 @@ class LocalSession : public Session {
   LocalSession(Home home, SessionOptions options)
       : home_(std::move(home)),
         options_(std::move(options)),
-        disk_(home_),
+        trust_(home_),
+        disk_(home_, &trust_),
         state_(new State(home_, options_)) {}
 
   ~LocalSession() override {
@@ -131,6 +133,7 @@ class LocalSession : public Session {
 
   const Home home_;
   const SessionOptions options_;
+  const EntryTrust trust_;
   const DiskTier disk_;
   mutable std::atomic<State*> state_;
   mutable std::atomic<bool> warned_{false};
@@ -297,6 +300,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& ke
     }
     if (!result.found()) return absl::NotFoundError("no such entry");
     ASSIGN_OR_RETURN(const EntryView entry, DecodeEntry(result.entry(), &key));
+    if (trust_.required()) RETURN_IF_ERROR(trust_.Check(entry));
     outcome.tier = result.tier();
     kernel = LoadedKernel::FromBytes(entry.payload, entry.info);
   }
@@ -374,15 +378,18 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
     proto::CompileReply reply;
     absl::Status status = state.daemon.Call(FrameType::kCompile, request, FrameType::kCompileReply,
                                             &reply, deadline, compiler);
-    if (status.ok()) return reply;
-    if (!GiveUpDaemon(state, status)) return status;
+    // What may not be run is compiled here, by this process's own worker.
+    const bool trusted = !status.ok() || trust_.CheckReply(reply.entry()).ok();
+    if (status.ok() && trusted) return reply;
+    if (!status.ok() && !GiveUpDaemon(state, status)) return status;
     // Nobody else is there to leave the record by which later processes find entries.
     if (job.compiler.empty() && !options_.bin_dir.empty()) {
       GetCompilerId(home_.CompilerIdPath(), options_.bin_dir + "/kiln-worker").IgnoreError();
     }
   }
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));
-  if (options_.use_cache && !reply.entry().empty()) {
+  // Where only what is signed counts, nobody would take this from the cache.
+  if (options_.use_cache && !trust_.required() && !reply.entry().empty()) {
     ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(reply.digest()));
     disk_.Store(key, reply.entry());
   }

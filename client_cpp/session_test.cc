@@ -17,7 +17,9 @@
 #include "absl/time/clock.h"
 #include "client_cpp/launcher.h"
 #include "gtest/gtest.h"
+#include "lang/entry.h"
 #include "lang/home.h"
+#include "lang/signature.h"
 
 namespace kiln {
 namespace {
@@ -103,6 +105,62 @@ TEST_F(SessionTest, StartsADaemonAndCompiles) {
   EXPECT_EQ(stats->hits(), 77u);
   EXPECT_TRUE(session->StopDaemon().ok());
   EXPECT_EQ(Tier(*session, 2), "compiled") << "a daemon that went is started again";
+}
+
+// Signs the only entry, as a builder whose key the home trusts from now on.
+class SignedEntryTest : public SessionTest {
+ protected:
+  void TearDown() override {
+    unsetenv("KILN_REQUIRE_SIGNED");
+    SessionTest::TearDown();
+  }
+  void SignOnlyEntry(const SigningKey& key) const {
+    const fs::path path = OnlyEntry();
+    std::ifstream in(path, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    SignEntry(key, &bytes);
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  void Trust(const SigningKey& key) const {
+    std::ofstream(options_.home + "/trusted.keys") << key.public_key().Text() << "\n";
+  }
+  const SigningKey key_ = *SigningKey::Generate("builders");
+};
+
+TEST_F(SignedEntryTest, OthersFilesNeedASignature) {
+  options_.server = "off";
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  EXPECT_EQ(Tier(*Make(), 1), "disk");
+  ASSERT_EQ(chmod((options_.home + "/cache").c_str(), 0777), 0);  // anyone may write here
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  EXPECT_EQ(EntryFiles(), 1);
+  SignOnlyEntry(key_);
+  EXPECT_EQ(Tier(*Make(), 1), "compiled") << "a key that nobody trusts";
+  SignOnlyEntry(key_);
+  Trust(key_);
+  EXPECT_EQ(Tier(*Make(), 1), "disk");
+  // Nobody else's file is deleted, however damaged it is.
+  std::ofstream(OnlyEntry(), std::ios::binary) << "damaged";
+  auto session = Make();
+  EXPECT_FALSE(session->Fetch(*Digest::FromHex(OnlyEntry().stem().string())).ok());
+  EXPECT_EQ(EntryFiles(), 1);
+}
+
+TEST_F(SignedEntryTest, WithRequireSignedEverythingNeedsOne) {
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  options_.server = "off";
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  EXPECT_EQ(Tier(*Make(), 1), "disk");
+  setenv("KILN_REQUIRE_SIGNED", "1", 1);
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  SignOnlyEntry(key_);
+  Trust(key_);
+  EXPECT_EQ(Tier(*Make(), 1), "disk");
+  // A daemon that sends what nobody signed: this process's own worker compiles.
+  options_.server = "";
+  setenv("KILN_FAKE", "remember", 1);
+  EXPECT_EQ(Tier(*Make(), 2), "compiled");
+  EXPECT_EQ(EntryFiles(), 1) << "nobody would take it";
 }
 
 TEST_F(SessionTest, FetchesByKeyAlone) {
