@@ -81,12 +81,15 @@ absl::Status Connection::SayHello(absl::Time deadline) {
   proto::Hello hello;
   hello.set_protocol(kProtocolVersion);
   hello.set_build(kVersion);
+  hello.set_oldest_protocol(kOldestProtocolVersion);
   RETURN_IF_ERROR(Call(FrameType::kHello, hello, FrameType::kHelloReply, &peer_, deadline));
-  if (peer_.protocol() == kProtocolVersion) return absl::OkStatus();
+  if (peer_.protocol() >= kOldestProtocolVersion && peer_.protocol() <= kProtocolVersion) {
+    return absl::OkStatus();
+  }
   broken_ = true;
-  return absl::FailedPreconditionError(absl::StrCat("kilnd ", peer_.build(), " speaks protocol ",
-                                                    peer_.protocol(), ", this is ", kVersion,
-                                                    " with protocol ", kProtocolVersion));
+  return absl::FailedPreconditionError(
+      absl::StrCat("kilnd ", peer_.build(), " answers in protocol ", peer_.protocol(), ", Kiln ",
+                   kVersion, " speaks ", kOldestProtocolVersion, " to ", kProtocolVersion));
 }
 
 absl::Status Connection::AwaitReadable(absl::Time deadline,

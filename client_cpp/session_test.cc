@@ -297,7 +297,7 @@ TEST_F(SessionTest, DaemonOfAnotherProtocolIsRefusedByName) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(Tier(*Make(), 1), "compiled");
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("kilnd fake speaks protocol"), std::string::npos) << said;
+  EXPECT_NE(said.find("kilnd fake answers in protocol"), std::string::npos) << said;
 }
 
 TEST_F(SessionTest, NothingToCompileWith) {

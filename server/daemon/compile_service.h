@@ -29,6 +29,7 @@ namespace kiln {
 // What is to be known of who asks.
 struct Caller {
   bool greeted = false;
+  bool local = true;           // our own user, not somebody for whom a front speaks
   std::string name;            // for quotas, logs and lists: "pid 1234", or what a front says
   std::string tenant;          // whose entries these are
   uint32_t rights = 0;         // bits of proto::Right

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,9 @@ bool IsUse(FrameType type) {
   return type != FrameType::kMetrics && type != FrameType::kRecent && type != FrameType::kStats &&
          type != FrameType::kHello;
 }
+
+constexpr uint32_t kAllRights =
+    proto::RIGHT_READ | proto::RIGHT_COMPILE | proto::RIGHT_WRITE | proto::RIGHT_ADMIN;
 
 void Send(int fd, const Frame& frame, absl::Duration limit) {
   WriteFrame(fd, frame.type, frame.id, frame.body, absl::Now() + limit).IgnoreError();
@@ -115,6 +119,7 @@ void Connections::Talk(List::iterator self) {
   const int fd = self->fd;
   Caller caller;
   caller.name = PeerName(fd);
+  caller.rights = kAllRights;  // it is of our user: CheckPeer
   caller.gone = [this, fd] { return aborting() || HungUp(fd); };
   while (AwaitRequest(fd) && Begin(self)) {
     absl::StatusOr<Frame> request = ReadFrame(fd, absl::Now() + kTransferLimit);

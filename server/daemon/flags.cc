@@ -10,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "lang/home.h"
 #include "lang/status_macros.h"
+#include "server/daemon/config.h"
 
 namespace kiln {
 namespace {
@@ -32,12 +34,6 @@ bool ParseCount(absl::string_view text, int least, int* out) {
   return absl::SimpleAtoi(text, out) && *out >= least;
 }
 
-// Without TLS nothing may leave this machine.
-bool IsLoopback(absl::string_view address) {
-  return absl::StartsWith(address, "127.") || absl::StartsWith(address, "localhost:") ||
-         absl::StartsWith(address, "[::1]:");
-}
-
 std::string OwnDirectory() {
   char path[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
@@ -48,6 +44,46 @@ std::string OwnDirectory() {
 int Cores() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+// The value of the argument `--name=...`, the last one that is given.
+std::string ValueOf(absl::string_view name, int argc, char** argv) {
+  std::string value;
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view arg = argv[i];
+    if (absl::ConsumePrefix(&arg, name)) value = std::string(arg);
+  }
+  return value;
+}
+
+template <typename Number, typename Member>
+void TakeUnlessZero(Number number, Member* member) {
+  if (number != 0) *member = static_cast<Member>(number);
+}
+
+// The file that is named must be there; that of the home need not.
+absl::Status ReadFile(int argc, char** argv, Flags* flags) {
+  const std::string named = ValueOf("--config=", argc, argv);
+  std::string path = named;
+  if (named.empty()) {
+    const absl::StatusOr<Home> home = Home::Find(ValueOf("--home=", argc, argv));
+    if (!home.ok()) return absl::OkStatus();  // said later
+    path = home->dir() + "/kilnd.conf";
+  }
+  absl::StatusOr<proto::Config> config = ReadConfig(path);
+  if (named.empty() && absl::IsNotFound(config.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(config.status());
+  flags->config = *std::move(config);
+  const proto::Config& c = flags->config;
+  TakeUnlessZero(c.memory().max_bytes(), &flags->memory_bytes);
+  TakeUnlessZero(c.disk().max_bytes(), &flags->cache_bytes);
+  TakeUnlessZero(c.workers().count(), &flags->workers);
+  TakeUnlessZero(c.workers().job_bytes(), &flags->job_bytes);
+  TakeUnlessZero(c.workers().max_jobs(), &flags->worker_jobs);
+  TakeUnlessZero(c.workers().max_queue(), &flags->max_queue);
+  TakeUnlessZero(c.limits().connections(), &flags->max_connections);
+  if (c.workers().job_seconds() != 0) flags->job_limit = absl::Seconds(c.workers().job_seconds());
+  return absl::OkStatus();
 }
 
 absl::Status ReadEnvironment(Flags* flags) {
@@ -83,25 +119,45 @@ bool ParseFlag(absl::string_view arg, Flags* flags) {
   if (absl::ConsumePrefix(&arg, "--max-connections=")) {
     return ParseCount(arg, 1, &flags->max_connections);
   }
-  if (absl::ConsumePrefix(&arg, "--listen=")) return !(flags->listen = std::string(arg)).empty();
-  return false;
+  if (absl::ConsumePrefix(&arg, "--listen=")) {
+    flags->config.mutable_service()->set_listen(std::string(arg));
+    return !arg.empty();
+  }
+  return absl::StartsWith(arg, "--config=");  // read already
+}
+
+// Nothing leaves this machine unencrypted, unless somebody insists.
+absl::Status CheckService(const proto::Service& service) {
+  if (service.certificate_file().empty() != service.key_file().empty()) {
+    return absl::InvalidArgumentError("service: certificate_file and key_file go together");
+  }
+  if (!service.client_ca_file().empty() && service.certificate_file().empty()) {
+    return absl::InvalidArgumentError(
+        "service: client_ca_file needs certificate_file and key_file");
+  }
+  if (service.listen().empty() || !service.certificate_file().empty() || service.insecure() ||
+      IsLoopback(service.listen())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("refuses to listen on ", service.listen(),
+                   " without TLS: give service.certificate_file and key_file, or a loopback "
+                   "address (127.0.0.1:PORT, [::1]:PORT)"));
 }
 
 }  // namespace
 
 absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
   Flags flags;
+  RETURN_IF_ERROR(ReadFile(argc, argv, &flags));
   RETURN_IF_ERROR(ReadEnvironment(&flags));
   for (int i = 1; i < argc; ++i) {
     if (!ParseFlag(argv[i], &flags)) return Bad(absl::StrCat("argument ", argv[i]));
   }
-  if (!flags.listen.empty() && !IsLoopback(flags.listen)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("refuses to listen on ", flags.listen,
-                     ": only loopback addresses (127.0.0.1:PORT, [::1]:PORT), as there is no TLS"));
-  }
+  RETURN_IF_ERROR(CheckService(flags.config.service()));
   if (flags.bin.empty()) flags.bin = OwnDirectory();
-  if (!flags.listen.empty() && access(flags.GrpcFrontPath().c_str(), X_OK) != 0) {
+  if (!flags.config.service().listen().empty() &&
+      access(flags.GrpcFrontPath().c_str(), X_OK) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--listen needs ", flags.GrpcFrontPath(), ", which cannot be run"));
   }

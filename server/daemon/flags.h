@@ -1,7 +1,9 @@
-// kilnd's command line.
+// kilnd's settings: defaults, then the configuration file (server/daemon/config.h), then
+// the environment, then the command line; the later wins.
 //
 //   kilnd [--daemonize] [--home=DIR] [--bin=DIR] [...]
 //
+//   --config=FILE        the configuration; default: <home>/kilnd.conf, if there is one
 //   --daemonize          returns once the socket accepts connections (status 0,
 //                        also when another daemon of this home already does);
 //                        the daemon goes on by itself, detached from everything
@@ -18,8 +20,8 @@
 //   --job-seconds=S      wall clock for one compilation (KILN_JOB_SECONDS, else 120)
 //   --job-bytes=N        address space of a worker (4 GiB; 0: no limit)
 //   --worker-jobs=N      jobs after which a worker is replaced by a fresh one (1000)
-//   --listen=HOST:PORT   answer gRPC there too; loopback addresses only, as there
-//                        is no TLS yet
+//   --listen=HOST:PORT   answer gRPC there too; other than loopback addresses need
+//                        certificates (`service` of the configuration)
 //   --version
 #ifndef KILN_SERVER_DAEMON_FLAGS_H_
 #define KILN_SERVER_DAEMON_FLAGS_H_
@@ -29,6 +31,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "proto/config.pb.h"
 
 namespace kiln {
 
@@ -38,7 +41,6 @@ struct Flags {
   std::string home;
   std::string bin;
   std::string worker;  // never empty after ParseFlags
-  std::string listen;
   absl::Duration idle_exit = absl::Minutes(30);
   absl::Duration job_limit = absl::Seconds(120);
   uint64_t cache_bytes = uint64_t{2} << 30;
@@ -47,11 +49,15 @@ struct Flags {
   int max_queue = 128;
   int max_connections = 512;
   int worker_jobs = 1000;
+  uint64_t memory_bytes = 8 << 20;
+  // The configuration, for what has no member above; `service.listen` is --listen's.
+  proto::Config config;
 
   std::string GrpcFrontPath() const { return bin + "/kilnd-grpc"; }
 };
 
-// InvalidArgument names the argument or variable that is wrong.
+// InvalidArgument names the argument, the variable, or the line and field of the
+// configuration that is wrong.
 absl::StatusOr<Flags> ParseFlags(int argc, char** argv);
 
 }  // namespace kiln

@@ -4,10 +4,17 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "lang/entry.h"
+#include "lang/error_detail.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
 #include "server/daemon/log.h"
@@ -17,14 +24,8 @@ namespace {
 
 constexpr uint32_t kRetryAfterMs = 250;
 constexpr size_t kMaxNameBytes = 200;
-
-constexpr std::pair<FrameType, const char*> kRequestNames[] = {
-    {FrameType::kHello, "hello"},       {FrameType::kLookup, "lookup"},
-    {FrameType::kCompile, "compile"},   {FrameType::kCapabilities, "capabilities"},
-    {FrameType::kStats, "stats"},       {FrameType::kClear, "clear"},
-    {FrameType::kShutdown, "shutdown"}, {FrameType::kPut, "put"},
-    {FrameType::kMetrics, "metrics"},   {FrameType::kRecent, "recent"},
-};
+constexpr size_t kMaxCallerName = 128;
+constexpr size_t kMaxTenantName = 64;
 
 template <typename Message>
 absl::StatusOr<Message> Parse(const std::string& body) {
@@ -34,6 +35,61 @@ absl::StatusOr<Message> Parse(const std::string& body) {
         absl::StrCat("a ", message.GetTypeName(), " that does not parse"));
   }
   return message;
+}
+
+absl::Status About(absl::string_view part, absl::Status status) {
+  SetPart(&status, part);
+  return status;
+}
+
+struct RightName {
+  uint32_t right;
+  const char* name;
+};
+constexpr RightName kRightNames[] = {
+    {proto::RIGHT_READ, "read"},
+    {proto::RIGHT_COMPILE, "compile"},
+    {proto::RIGHT_WRITE, "write"},
+    {proto::RIGHT_ADMIN, "admin"},
+};
+
+std::string NamesOf(uint32_t rights) {
+  std::vector<std::string> names;
+  for (const RightName& right : kRightNames) {
+    if ((rights & right.right) != 0) names.push_back(right.name);
+  }
+  return names.empty() ? "none" : absl::StrJoin(names, ", ");
+}
+
+absl::Status Forbidden(const Caller& caller, uint32_t right) {
+  return About("rights", absl::PermissionDeniedError(absl::StrCat(
+                             "this needs the right to ", NamesOf(right), "; rights of ",
+                             caller.name, ": ", NamesOf(caller.rights))));
+}
+
+std::string Range(uint32_t oldest, uint32_t newest) {
+  return oldest == 0 || oldest == newest ? absl::StrCat(newest)
+                                         : absl::StrCat(oldest, " to ", newest);
+}
+
+// Names go into logs and keys: nothing that could be mistaken for something else there.
+bool IsName(absl::string_view name, size_t longest) {
+  return name.size() <= longest && absl::c_all_of(name, [](char c) {
+           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-' || c == '@' ||
+                  c == ':';
+         });
+}
+
+// From now on `caller` is whom the front named; it has no more rights than before.
+absl::Status SpeakFor(const proto::Caller& stated, Caller* caller) {
+  if (!IsName(stated.name(), kMaxCallerName) || !IsName(stated.tenant(), kMaxTenantName)) {
+    return absl::InvalidArgumentError("a caller's name or tenant that is none");
+  }
+  caller->local = false;
+  caller->name = stated.name();
+  caller->tenant = stated.tenant();
+  caller->rights &= stated.rights();
+  return absl::OkStatus();
 }
 
 FrameType ReplyTypeOf(FrameType request) {
@@ -74,13 +130,26 @@ Frame Handler::ErrorFrame(uint32_t id, const absl::Status& status) {
   return Frame{FrameType::kError, id, error.SerializeAsString()};
 }
 
+const Handler::Rule Handler::kRules[] = {
+    {FrameType::kHello, "hello", proto::RIGHT_NONE, true, &Handler::Hello},
+    {FrameType::kLookup, "lookup", proto::RIGHT_READ, false, &Handler::Lookup},
+    {FrameType::kCompile, "compile", proto::RIGHT_COMPILE, false, &Handler::Compile},
+    {FrameType::kCapabilities, "capabilities", proto::RIGHT_NONE, false, &Handler::Capabilities},
+    {FrameType::kPut, "put", proto::RIGHT_WRITE, false, &Handler::Put},
+    {FrameType::kStats, "stats", proto::RIGHT_ADMIN, true, &Handler::Stats},
+    {FrameType::kMetrics, "metrics", proto::RIGHT_ADMIN, true, &Handler::AllMetrics},
+    {FrameType::kRecent, "recent", proto::RIGHT_ADMIN, true, &Handler::Recent},
+    {FrameType::kClear, "clear", proto::RIGHT_ADMIN, true, &Handler::Clear},
+    {FrameType::kShutdown, "shutdown", proto::RIGHT_ADMIN, true, &Handler::Shutdown},
+};
+
 Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(absl::Now()) {
   Metrics& metrics = Metrics::Get();
   metrics.gauge("kiln_build_info", kVersion)->Set(1);
   metrics.gauge("kiln_start_time_seconds")->Set(absl::ToDoubleSeconds(start_ - absl::UnixEpoch()));
-  for (const auto& [type, name] : kRequestNames) {
-    kinds_[static_cast<size_t>(type)] = {metrics.counter("kiln_requests_total", name),
-                                         metrics.histogram("kiln_request_seconds", name)};
+  for (const Rule& rule : kRules) {
+    kinds_[static_cast<size_t>(rule.type)] = {metrics.counter("kiln_requests_total", rule.name),
+                                              metrics.histogram("kiln_request_seconds", rule.name)};
   }
 }
 
@@ -116,55 +185,32 @@ Frame Handler::Handle(Frame request, Caller* caller) {
 }
 
 Handler::Body Handler::Answer(const Frame& request, Caller* caller) {
-  Body body;
-  switch (request.type) {
-    case FrameType::kHello:
-      body = Hello(request.body, caller);
-      break;
-    case FrameType::kStats:
-      body = Stats();
-      break;
-    case FrameType::kMetrics:
-      body = Metrics::Get().Collect().SerializeAsString();
-      break;
-    case FrameType::kRecent:
-      body = Recent(request.body);
-      break;
-    case FrameType::kClear:
-      body = Clear();
-      break;
-    case FrameType::kShutdown:
-      parts_.stop();
-      body = proto::ShutdownReply().SerializeAsString();
-      break;
-    case FrameType::kLookup:
-    case FrameType::kCompile:
-    case FrameType::kCapabilities:
-      if (!caller->greeted) {
-        body = absl::FailedPreconditionError("the first message must be Hello");
-      } else if (request.type == FrameType::kLookup) {
-        body = Lookup(request.body, *caller);
-      } else if (request.type == FrameType::kCompile) {
-        body = Compile(request.body, *caller);
-      } else {
-        body = Capabilities();
-      }
-      break;
-    default:
-      body = absl::InvalidArgumentError(absl::StrCat(
-          "a message of type ", static_cast<uint32_t>(request.type), " is no request"));
+  for (const Rule& rule : kRules) {
+    if (rule.type != request.type) continue;
+    if (!rule.before_hello && !caller->greeted) {
+      return absl::FailedPreconditionError("the first message must be Hello");
+    }
+    if ((caller->rights & rule.right) != rule.right) return Forbidden(*caller, rule.right);
+    return (this->*rule.answer)(request.body, caller);
   }
-  return body;
+  return absl::InvalidArgumentError(
+      absl::StrCat("a message of type ", static_cast<uint32_t>(request.type), " is no request"));
 }
 
 Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
   ASSIGN_OR_RETURN(const proto::Hello hello, Parse<proto::Hello>(body));
-  if (hello.protocol() != kProtocolVersion || hello.build() != kVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("kilnd ", kVersion, " (protocol ", kProtocolVersion, ", process ", getpid(),
-                     ") does not serve Kiln ", hello.build(), " (protocol ", hello.protocol(),
-                     "): they must be of one version"));
+  const uint32_t oldest = hello.oldest_protocol();
+  const uint32_t common =
+      CommonProtocol({}, {hello.protocol(), oldest == 0 ? hello.protocol() : oldest});
+  if (common == 0) {
+    return About(
+        "protocol",
+        absl::FailedPreconditionError(absl::StrCat(
+            "kilnd ", kVersion, " (protocol ", Range(kOldestProtocolVersion, kProtocolVersion),
+            ", process ", getpid(), ") does not serve Kiln ", hello.build(), " (protocol ",
+            Range(oldest, hello.protocol()), "): they have no version of the protocol in common")));
   }
+  if (hello.has_caller()) RETURN_IF_ERROR(SpeakFor(hello.caller(), caller));
   if (parts_.replaced && parts_.replaced()) {
     parts_.stop();
     return absl::UnavailableError("kilnd was replaced by a newer build and is ending");
@@ -172,28 +218,28 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
   ASSIGN_OR_RETURN(const Digest compiler, parts_.compiler->Look());
   caller->greeted = true;
   proto::HelloReply reply;
-  reply.set_protocol(kProtocolVersion);
+  reply.set_protocol(common);
   reply.set_build(kVersion);
   reply.set_compiler(std::string(compiler.view()));
   reply.set_pid(getpid());
   return reply.SerializeAsString();
 }
 
-Handler::Body Handler::Lookup(const std::string& body, const Caller& caller) {
+Handler::Body Handler::Lookup(const std::string& body, Caller* caller) {
   ASSIGN_OR_RETURN(const proto::LookupRequest request, Parse<proto::LookupRequest>(body));
-  ASSIGN_OR_RETURN(const proto::LookupReply reply, parts_.compiles->Lookup(request, caller));
+  ASSIGN_OR_RETURN(const proto::LookupReply reply, parts_.compiles->Lookup(request, *caller));
   return reply.SerializeAsString();
 }
 
-Handler::Body Handler::Compile(const std::string& body, const Caller& caller) {
+Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(proto::CompileRequest request, Parse<proto::CompileRequest>(body));
   proto::RequestRecord record;
   record.set_kernel(request.name().substr(0, kMaxNameBytes));
-  record.set_client(caller.name);
+  record.set_client(caller->name);
   record.set_unit(request.unit());
   bool joined = false;
-  const auto reply = parts_.compiles->Compile(std::move(request), caller, &joined);
+  const auto reply = parts_.compiles->Compile(std::move(request), *caller, &joined);
   const absl::Time end = absl::Now();
   record.set_time(absl::ToDoubleSeconds(end - absl::UnixEpoch()));
   record.set_seconds(absl::ToDoubleSeconds(end - start));
@@ -203,12 +249,12 @@ Handler::Body Handler::Compile(const std::string& body, const Caller& caller) {
   return (*reply)->SerializeAsString();
 }
 
-Handler::Body Handler::Recent(const std::string& body) {
+Handler::Body Handler::Recent(const std::string& body, Caller* /*caller*/) {
   ASSIGN_OR_RETURN(const proto::RecentRequest request, Parse<proto::RecentRequest>(body));
   return parts_.activity->Recent(request).SerializeAsString();
 }
 
-Handler::Body Handler::Capabilities() {
+Handler::Body Handler::Capabilities(const std::string& /*body*/, Caller* /*caller*/) {
   ASSIGN_OR_RETURN(const Digest compiler, parts_.compiler->Known());
   proto::CapabilitiesReply reply;
   reply.set_protocol(kProtocolVersion);
@@ -222,7 +268,45 @@ Handler::Body Handler::Capabilities() {
   return reply.SerializeAsString();
 }
 
-Handler::Body Handler::Stats() {
+// What a caller brings is of its tenant, and anyone but our own user proves by a signature
+// that a trusted compiler made it.
+absl::Status Handler::Keep(const std::string& bytes, const Caller& caller) {
+  ASSIGN_OR_RETURN(const EntryView view, DecodeEntry(bytes));
+  if (view.info.tenant() != caller.tenant) {
+    return absl::PermissionDeniedError("it was made for another tenant");
+  }
+  const Digest place = PlaceOf(caller.tenant, view.key);
+  if (!caller.local && !parts_.admit) {
+    return absl::PermissionDeniedError("this kilnd trusts no keys");
+  }
+  absl::StatusOr<EntryPtr> entry =
+      caller.local ? CheckEntry(place, bytes) : parts_.admit(place, bytes, caller.name);
+  RETURN_IF_ERROR(entry.status());
+  return parts_.tiers->Put(place, *std::move(entry));
+}
+
+Handler::Body Handler::Put(const std::string& body, Caller* caller) {
+  ASSIGN_OR_RETURN(const proto::PutRequest request, Parse<proto::PutRequest>(body));
+  proto::PutReply reply;
+  for (const std::string& entry : request.entries()) {
+    const absl::Status kept = Keep(entry, *caller);
+    proto::PutReply::Result* result = reply.add_results();
+    result->set_kept(kept.ok());
+    result->set_refused(std::string(kept.message()));
+  }
+  return reply.SerializeAsString();
+}
+
+Handler::Body Handler::Shutdown(const std::string& /*body*/, Caller* /*caller*/) {
+  parts_.stop();
+  return proto::ShutdownReply().SerializeAsString();
+}
+
+Handler::Body Handler::AllMetrics(const std::string& /*body*/, Caller* /*caller*/) {
+  return Metrics::Get().Collect().SerializeAsString();
+}
+
+Handler::Body Handler::Stats(const std::string& /*body*/, Caller* /*caller*/) {
   proto::StatsReply reply = parts_.housekeeper->Totals();
   const PoolStats pool = parts_.pool->stats();
   reply.set_worker_deaths(pool.deaths);
@@ -232,7 +316,7 @@ Handler::Body Handler::Stats() {
   return reply.SerializeAsString();
 }
 
-Handler::Body Handler::Clear() {
+Handler::Body Handler::Clear(const std::string& /*body*/, Caller* /*caller*/) {
   const StoreStats removed = parts_.tiers->Clear();
   Log("cleared the cache: ", removed.entries, " entries");
   proto::ClearReply reply;

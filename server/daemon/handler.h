@@ -4,10 +4,11 @@
 // A failure of ours is an Error frame; the user's mistakes are diagnostics in a
 // CompileReply. Thread-safe; calls block while they compile.
 //
-// Order on a connection: Hello first (else FailedPrecondition), then Lookup,
-// Compile and Capabilities. Stats, Clear and Shutdown are answered to anyone of
-// this user, so that every version can look at and end every other.
-//   Hello refused   FailedPrecondition: another version, both named
+// Order on a connection: Hello first (else FailedPrecondition), then anything that the
+// caller has the right to (else PermissionDenied); the table of rights is in handler.cc.
+// Stats, Clear and Shutdown need no Hello, so that every version can look at and end
+// every other.
+//   Hello refused   FailedPrecondition, part "protocol": no version that both speak
 //   Hello refused   Unavailable: kilnd's file was replaced; it ends, start anew
 //   ResourceExhausted, retry_after_ms set: queue or connections full
 #ifndef KILN_SERVER_DAEMON_HANDLER_H_
@@ -42,6 +43,11 @@ class Handler {
     Activity* activity;
     std::function<void()> stop;      // asks the daemon to end
     std::function<bool()> replaced;  // kilnd's file is not what runs any more
+    // Checks an entry that another made: its place, its signature. None: others' entries
+    // are refused, for want of trusted keys.
+    std::function<absl::StatusOr<EntryPtr>(const Digest& place, std::string bytes,
+                                           absl::string_view source)>
+        admit;
     int workers = 0;
   };
 
@@ -61,15 +67,29 @@ class Handler {
     Histogram* seconds = nullptr;
   };
 
-  Body Answer(const Frame& request, Caller* caller);
+  // What each kind of request needs, and who answers it.
+  struct Rule {
+    FrameType type;
+    const char* name;   // in metrics
+    uint32_t right;     // of proto::Right
+    bool before_hello;  // is answered to versions that cannot talk to us
+    Body (Handler::*answer)(const std::string& body, Caller* caller);
+  };
+  static const Rule kRules[];
 
+  Body Answer(const Frame& request, Caller* caller);
   Body Hello(const std::string& body, Caller* caller);
-  Body Lookup(const std::string& body, const Caller& caller);
-  Body Compile(const std::string& body, const Caller& caller);
-  Body Capabilities();
-  Body Stats();
-  Body Recent(const std::string& body);
-  Body Clear();
+  Body Lookup(const std::string& body, Caller* caller);
+  Body Compile(const std::string& body, Caller* caller);
+  Body Capabilities(const std::string& body, Caller* caller);
+  Body Put(const std::string& body, Caller* caller);
+  Body AllMetrics(const std::string& body, Caller* caller);
+  Body Recent(const std::string& body, Caller* caller);
+  Body Stats(const std::string& body, Caller* caller);
+  Body Clear(const std::string& body, Caller* caller);
+  Body Shutdown(const std::string& body, Caller* caller);
+  // Keeps one entry that the caller brings.
+  absl::Status Keep(const std::string& entry, const Caller& caller);
 
   const Parts parts_;
   const absl::Time start_;

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -33,7 +34,7 @@
 #include "server/daemon/connections.h"
 #include "server/daemon/detach.h"
 #include "server/daemon/flags.h"
-#include "server/daemon/grpc_front.h"
+#include "server/daemon/front.h"
 #include "server/daemon/handler.h"
 #include "server/daemon/housekeeper.h"
 #include "server/daemon/instance.h"
@@ -44,10 +45,12 @@
 namespace kiln {
 namespace {
 
-constexpr uint64_t kMemoryTierBytes = 8 << 20;
 constexpr uint64_t kLogBytes = 1 << 20;
 constexpr absl::Duration kStartPatience = absl::Seconds(15);
-constexpr absl::Duration kDrainPatience = absl::Seconds(10);
+// From the signal to the end; the last part of it is for clients on the local socket.
+constexpr absl::Duration kDrainPatience = absl::Seconds(9);
+constexpr absl::Duration kLastPatience = absl::Seconds(1);
+constexpr int kFrontPollMs = 10;
 
 // Many threads and large messages must not leave a large process behind.
 void TameMalloc() {
@@ -151,6 +154,25 @@ void WritePid(const std::string& path) {
   close(fd);
 }
 
+// Paths only: secrets are in the files.
+std::vector<std::string> GrpcArguments(const proto::Service& service, const std::string& socket) {
+  std::vector<std::string> arguments = {absl::StrCat("--listen=", service.listen()),
+                                        absl::StrCat("--socket=", socket)};
+  if (service.anonymous_rights() != 0) {
+    arguments.push_back(absl::StrCat("--anonymous-rights=", service.anonymous_rights()));
+  }
+  const std::pair<const char*, const std::string&> files[] = {
+      {"--certificate=", service.certificate_file()},
+      {"--key=", service.key_file()},
+      {"--client-ca=", service.client_ca_file()},
+      {"--tokens=", service.token_file()}};
+  for (const auto& [flag, path] : files) {
+    if (!path.empty()) arguments.push_back(flag + path);
+  }
+  if (service.insecure()) arguments.push_back("--insecure");
+  return arguments;
+}
+
 void Run(const Flags& flags, const Home& home, const Instance& instance) {
   const OwnFile own_file;
   StopSignal stop;
@@ -163,7 +185,7 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   disk_options.warn = [](const std::string& message) { Log(message); };
   disk_options.over_budget = [&nudged] { nudged->Nudge(); };
   DiskStore disk(home, disk_options);
-  MemoryStore memory(kMemoryTierBytes);
+  MemoryStore memory(flags.memory_bytes);
   TieredStore tiers({&memory, &disk});
   Counters counters;
   Housekeeper housekeeper(home, &disk, &tiers, &counters);
@@ -203,20 +225,24 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   Connections connections(&handler, flags.max_connections);
   const auto watch = WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity});
 
-  GrpcFront front(flags.GrpcFrontPath(), instance.socket_path);
-  if (!flags.listen.empty()) {
-    const absl::Status started = front.Start(flags.listen);
-    if (!started.ok()) Log("no gRPC: ", started.message());
-  }
+  Front front(flags.GrpcFrontPath(), GrpcArguments(flags.config.service(), instance.socket_path));
+  if (!flags.config.service().listen().empty()) front.Start();
 
   const char* why = ServeUntilStopped(instance.listen_fd, stop, flags.idle_exit, &connections);
   Log("ending: ", why);
-  // The name goes first: who comes now finds no socket, and starts a daemon that
-  // waits for our lock. Who is connected but not accepted yet is still served.
+  const absl::Time end = absl::Now() + kDrainPatience;
+  // Who asks through the front is answered through it: it goes first.
+  front.Drain();
+  while (front.running() && absl::Now() < end - kLastPatience) {
+    pollfd entry = {instance.listen_fd, POLLIN, 0};
+    if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance.listen_fd, &connections);
+  }
+  front.Stop();
+  // Then the name: who comes now finds no socket, and starts a daemon that waits for our
+  // lock. Who is connected but not accepted yet is still served.
   unlink(instance.socket_path.c_str());
   AcceptAll(instance.listen_fd, &connections);
-  front.Stop();
-  connections.Drain(kDrainPatience);
+  connections.Drain(end - absl::Now());
   unlink(home.PidPath().c_str());
 }
 
@@ -253,7 +279,10 @@ int Main(int argc, char** argv) {
   // The socket accepts from here on, so the starter may go before we serve it.
   if (flags->daemonize) {
     Detach({instance->lock_fd, instance->listen_fd});
-    LogToFile(home->LogPath(), kLogBytes);
+  }
+  const std::string& log_file = flags->config.log().file();
+  if (flags->daemonize || !log_file.empty()) {
+    LogToFile(log_file.empty() ? home->LogPath() : log_file, kLogBytes);
   }
   Run(*flags, *home, *instance);
   Log("ended");

@@ -149,16 +149,41 @@ TEST_F(LifeTest, WorkKeepsItFromBeingIdle) {
   EXPECT_TRUE(Client().Compile("sleep 700", 1).ok());
 }
 
+TEST_F(LifeTest, ServesTheNewestProtocolThatBothSpeak) {
+  ASSERT_EQ(Start(), 0);
+  absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath(), /*greet=*/false);
+  auto greet = [&](uint32_t newest, uint32_t oldest) {
+    proto::Hello hello;
+    hello.set_protocol(newest);
+    hello.set_oldest_protocol(oldest);
+    hello.set_build("9.9");
+    return client->Call<proto::HelloReply>(FrameType::kHello, hello);
+  };
+  // The next version, which still speaks ours.
+  absl::StatusOr<proto::HelloReply> reply = greet(kProtocolVersion + 1, kProtocolVersion);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->protocol(), kProtocolVersion);
+  EXPECT_TRUE(client->Compile("x", 1).ok());
+  // One that was there before us, and one that has forgotten us.
+  EXPECT_EQ(greet(kOldestProtocolVersion, 1)->protocol(), kOldestProtocolVersion);
+  EXPECT_FALSE(greet(kOldestProtocolVersion - 1, kOldestProtocolVersion - 1).ok());
+  EXPECT_FALSE(greet(kProtocolVersion + 2, kProtocolVersion + 1).ok());
+  // Another build that speaks as we do is as good as ours.
+  EXPECT_TRUE(client->Hello(kProtocolVersion, "0.0.1").ok());
+}
+
 TEST_F(LifeTest, RefusesOtherVersionsByName) {
   ASSERT_EQ(Start(), 0);
   absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath(), /*greet=*/false);
-  const absl::Status other_protocol = client->Hello(kProtocolVersion + 1, "9.9");
-  EXPECT_EQ(other_protocol.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(other_protocol.message().find("Kiln 9.9 (protocol 2)"), absl::string_view::npos)
-      << other_protocol;
-  EXPECT_NE(other_protocol.message().find(absl::StrCat("kilnd ", kVersion)),
-            absl::string_view::npos);
-  EXPECT_TRUE(absl::IsFailedPrecondition(client->Hello(kProtocolVersion, "0.0.1")));
+  const absl::Status newer = client->Hello(kProtocolVersion + 1, "9.9");
+  EXPECT_EQ(newer.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(newer.message().find(absl::StrCat("Kiln 9.9 (protocol ", kProtocolVersion + 1, ")")),
+            absl::string_view::npos)
+      << newer;
+  EXPECT_NE(newer.message().find(absl::StrCat("kilnd ", kVersion)), absl::string_view::npos);
+  // The first version, which knew of no ranges.
+  const absl::Status older = client->Hello(1, "0.0.1");
+  EXPECT_NE(older.message().find("Kiln 0.0.1 (protocol 1)"), absl::string_view::npos) << older;
   EXPECT_TRUE(absl::IsFailedPrecondition(client->Compile("x", 1).status()));
   EXPECT_TRUE(client->Stats().ok());
   EXPECT_TRUE(client->Hello().ok());  // the same connection, now right

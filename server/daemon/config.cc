@@ -1,0 +1,237 @@
+#include "server/daemon/config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "lang/status_macros.h"
+
+namespace kiln {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::TextFormat;
+
+// Fields that have a meaning, but not in this build: silence would be worse than no.
+constexpr const char* kUnsupported[] = {
+    "disk.mode",
+    "disk.sync",
+    "execution",
+    "limits.bytes_in_flight",
+    "limits.compiles_per_minute",
+    "limits.running",
+    "log.json",
+    "log.sources",
+    "tier",
+    "tier.redis.tls",
+    "trust",
+    "web",
+    "workers.unconfined",
+};
+
+// What each section must say, if it is there.
+struct Required {
+  const char* section;
+  const char* field;
+};
+constexpr Required kRequired[] = {
+    {"execution", "server"},      {"execution.server", "address"},
+    {"service", "listen"},        {"tier.http", "url"},
+    {"tier.reapi", "address"},    {"tier.redis", "address"},
+    {"tier.upstream", "address"}, {"web", "listen"},
+};
+
+// The largest value of a number, where it has one of its own.
+struct Bound {
+  const char* path;
+  uint64_t most;
+};
+constexpr Bound kBounds[] = {
+    {"limits.connections", 1 << 16}, {"service.anonymous_rights", 15},
+    {"workers.count", 256},          {"workers.job_seconds", 1 << 20},
+    {"workers.max_jobs", 1 << 30},   {"workers.max_queue", 1 << 20},
+};
+
+bool IsHostAndPort(absl::string_view address) {
+  const size_t colon = address.rfind(':');
+  uint32_t port;
+  return colon != absl::string_view::npos && colon > 0 &&
+         absl::SimpleAtoi(address.substr(colon + 1), &port) && port < 65536;
+}
+
+bool IsPath(const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
+         (field.name() == "file" || absl::EndsWith(field.name(), "_file"));
+}
+
+// The first error of the parser; lines and columns count from 0 there.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, int column, const std::string& message) override {
+    if (text_.empty()) text_ = absl::StrCat(line + 1, ":", column + 1, ": ", message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Looks at every field that the file sets.
+class Checker {
+ public:
+  explicit Checker(const std::string& file)
+      : file_(file), directory_(file.substr(0, file.rfind('/') + 1)) {}
+
+  absl::Status Check(Message* message, TextFormat::ParseInfoTree* tree,
+                     const std::string& section) {
+    std::vector<const FieldDescriptor*> fields;
+    message->GetReflection()->ListFields(*message, &fields);
+    for (const FieldDescriptor* field : fields) {
+      const std::string path =
+          section.empty() ? field->name() : absl::StrCat(section, ".", field->name());
+      const int count =
+          field->is_repeated() ? message->GetReflection()->FieldSize(*message, field) : 1;
+      for (int i = 0; i < count; ++i) {
+        RETURN_IF_ERROR(CheckField(message, tree, field, field->is_repeated() ? i : -1, path));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status CheckField(Message* message, TextFormat::ParseInfoTree* tree,
+                          const FieldDescriptor* field, int index, const std::string& path) {
+    const TextFormat::ParseLocation where = tree->GetLocation(field, index);
+    auto wrong = [&](absl::string_view what) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file_, ":", where.line + 1, ":", where.column + 1, ": ", path, ": ", what));
+    };
+    for (const char* unsupported : kUnsupported) {
+      if (path == unsupported) return wrong("this build of kilnd does not support it");
+    }
+    if (field->is_map()) return absl::OkStatus();
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      Message* inner = Inner(message, field, index);
+      for (const Required& required : kRequired) {
+        if (path == required.section && !Has(*inner, required.field)) {
+          return wrong(absl::StrCat("needs a field ", required.field));
+        }
+      }
+      if (path == "tier" && HasNoKind(*inner)) {
+        return wrong("needs one of redis, reapi, http and upstream");
+      }
+      return Check(inner, tree->GetTreeForNested(field, index), path);
+    }
+    if (field->name() == "listen" &&
+        !IsHostAndPort(message->GetReflection()->GetString(*message, field))) {
+      return wrong("HOST:PORT is wanted");
+    }
+    if (IsPath(*field)) MakeAbsolute(message, field, index);
+    return CheckBound(*message, *field, path, wrong);
+  }
+
+  template <typename Wrong>
+  static absl::Status CheckBound(const Message& message, const FieldDescriptor& field,
+                                 const std::string& path, const Wrong& wrong) {
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_UINT32) return absl::OkStatus();
+    for (const Bound& bound : kBounds) {
+      if (path == bound.path && message.GetReflection()->GetUInt32(message, &field) > bound.most) {
+        return wrong(absl::StrCat("at most ", bound.most));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static Message* Inner(Message* message, const FieldDescriptor* field, int index) {
+    const auto* reflection = message->GetReflection();
+    return index < 0 ? reflection->MutableMessage(message, field)
+                     : reflection->MutableRepeatedMessage(message, field, index);
+  }
+
+  static bool Has(const Message& message, const char* name) {
+    return message.GetReflection()->HasField(message,
+                                             message.GetDescriptor()->FindFieldByName(name));
+  }
+
+  static bool HasNoKind(const Message& tier) {
+    return !tier.GetReflection()->HasOneof(tier, tier.GetDescriptor()->FindOneofByName("kind"));
+  }
+
+  void MakeAbsolute(Message* message, const FieldDescriptor* field, int index) const {
+    const auto* reflection = message->GetReflection();
+    if (index < 0) {
+      const std::string path = reflection->GetString(*message, field);
+      if (path[0] != '/') reflection->SetString(message, field, directory_ + path);
+    } else {
+      const std::string path = reflection->GetRepeatedString(*message, field, index);
+      if (path.empty() || path[0] != '/') {
+        reflection->SetRepeatedString(message, field, index, directory_ + path);
+      }
+    }
+  }
+
+  const std::string& file_;
+  const std::string directory_;
+};
+
+// The daemon changes its directory; the path must not change its meaning by that.
+absl::StatusOr<std::string> Absolute(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) return absl::ErrnoToStatus(errno, path);
+  return std::string(resolved);
+}
+
+}  // namespace
+
+absl::StatusOr<proto::Config> ReadConfig(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string absolute, Absolute(path));
+  std::ifstream in(absolute);
+  struct stat st;
+  if (!in || stat(absolute.c_str(), &st) != 0 || S_ISDIR(st.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot read ", absolute));
+  }
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return ParseConfig(text, absolute);
+}
+
+absl::StatusOr<proto::Config> ParseConfig(const std::string& text, const std::string& path) {
+  proto::Config config;
+  FirstError error;
+  TextFormat::ParseInfoTree tree;
+  TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  parser.WriteLocationsTo(&tree);
+  if (!parser.ParseFromString(text, &config)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ":", error.text()));
+  }
+  RETURN_IF_ERROR(Checker(path).Check(&config, &tree, ""));
+  return config;
+}
+
+bool IsLoopback(absl::string_view address) {
+  const size_t colon = address.rfind(':');
+  std::string host(address.substr(0, colon));
+  if (host == "localhost") return true;
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  in_addr v4;
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6;
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+}  // namespace kiln
