@@ -70,8 +70,8 @@ absl::Status ReadFile(int argc, char** argv, Flags* flags) {
     if (!home.ok()) return absl::OkStatus();  // said later
     path = home->dir() + "/kilnd.conf";
   }
+  if (named.empty() && access(path.c_str(), F_OK) != 0) return absl::OkStatus();
   absl::StatusOr<proto::Config> config = ReadConfig(path);
-  if (named.empty() && absl::IsNotFound(config.status())) return absl::OkStatus();
   RETURN_IF_ERROR(config.status());
   flags->config = *std::move(config);
   const proto::Config& c = flags->config;
