@@ -123,7 +123,14 @@ DaemonTest::~DaemonTest() {
   if (DaemonPid() > 0) Stop(SIGKILL);
   if (HasFailure()) std::fprintf(stderr, "log:\n%s", LogText().c_str());
   unlink(SocketPath().c_str());
-  std::filesystem::remove_all(dir_);
+  // A process that was killed may still be finishing a system call.
+  std::error_code error;
+  for (int i = 0; i < 100; ++i) {
+    std::filesystem::remove_all(dir_, error);
+    if (!error) return;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  ADD_FAILURE() << "somebody writes to " << dir_ << " still: " << error.message();
 }
 
 int DaemonTest::Start(const std::vector<std::string>& flags) {
