@@ -1,0 +1,53 @@
+// The content-addressed storage of a Remote Execution API server: blobs up and down, in
+// batches as long as they are small, as streams where they are not, in zstd where the
+// server takes it.
+#ifndef KILN_SERVER_REMOTE_REAPI_STORAGE_H_
+#define KILN_SERVER_REMOTE_REAPI_STORAGE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "server/remote/reapi/blob.h"
+#include "server/remote/reapi/server.h"
+
+namespace kiln {
+
+// Thread-safe.
+class ReapiStorage {
+ public:
+  explicit ReapiStorage(ReapiServer* server) : server_(server) {}  // not owned
+
+  // Stores those of `blobs` that the server lacks. All of them are there when it is OK;
+  // else some may be.
+  absl::Status Upload(absl::Span<const BlobView> blobs, absl::Time deadline);
+
+  using Blobs = std::vector<absl::StatusOr<std::string>>;
+
+  // The blobs in the order asked: NotFound where the server lacks one, DataLoss where what
+  // came is not what the digest names. Requires: digests that CheckDigest accepts.
+  Blobs Download(absl::Span<const reapi::Digest> digests, absl::Time deadline);
+
+ private:
+  using Abilities = ReapiServer::Abilities;
+
+  absl::StatusOr<std::vector<BlobView>> Missing(absl::Span<const BlobView> blobs,
+                                                absl::Time deadline);
+  absl::Status SendBatch(absl::Span<const BlobView> blobs, const Abilities& abilities,
+                         absl::Time deadline);
+  absl::Status SendStream(const BlobView& blob, const Abilities& abilities, absl::Time deadline);
+  absl::Status ReadBatch(absl::Span<const reapi::Digest> digests, absl::Span<const size_t> which,
+                         const Abilities& abilities, absl::Time deadline, Blobs* out);
+  absl::StatusOr<std::string> ReadStream(const reapi::Digest& digest, const Abilities& abilities,
+                                         absl::Time deadline);
+  std::string Resource(absl::string_view kind, bool zstd, const reapi::Digest& digest) const;
+
+  ReapiServer* const server_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_REMOTE_REAPI_STORAGE_H_
