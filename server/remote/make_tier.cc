@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lang/status_macros.h"
+#include "server/remote/http/tier.h"
+#include "server/remote/reapi/tier.h"
 #include "server/remote/redis_tier.h"
 
 namespace kiln {
@@ -40,6 +42,16 @@ absl::StatusOr<MadeTier> MakeTier(const proto::Tier& tier, const proto::Configur
   switch (tier.kind_case()) {
     case proto::Tier::kRedis:
       return MakeRedis(tier);
+    case proto::Tier::kReapi: {
+      MadeTier made;
+      ASSIGN_OR_RETURN(made.store, MakeReapiTier(tier.reapi()));
+      return made;
+    }
+    case proto::Tier::kHttp: {
+      MadeTier made;
+      ASSIGN_OR_RETURN(made.store, MakeHttpTier(tier.http()));
+      return made;
+    }
     case proto::Tier::KIND_NOT_SET:
       return absl::InvalidArgumentError("a tier says what it is: redis, reapi, http or upstream");
     default:

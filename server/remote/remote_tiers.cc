@@ -100,6 +100,14 @@ std::vector<std::string> RemoteTiers::Get(Server& server, absl::Span<const Diges
 bool RemoteTiers::Put(Server& server, const Digest& place, absl::string_view entry) {
   if (!server.writes || server.made.store == nullptr || !server.breaker->Allow()) return false;
   const absl::Status status = server.made.store->Put(place, entry, absl::Now() + server.put_limit);
+  // A server that lets us read only is in order, and is not asked again.
+  if (absl::IsPermissionDenied(status)) {
+    if (server.writes.exchange(false)) {
+      log_(absl::StrCat("tier ", server.name, " is only read: ", status.message()));
+    }
+    server.breaker->Report(absl::OkStatus());
+    return false;
+  }
   server.breaker->Report(status);
   return status.ok();
 }

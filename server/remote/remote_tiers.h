@@ -47,7 +47,7 @@ class RemoteTiers {
   struct Server {
     std::string name;
     bool reads = true;
-    bool writes = true;
+    std::atomic<bool> writes{true};  // until the server says that we may not
     absl::Duration get_limit;
     absl::Duration put_limit;
     MadeTier made;

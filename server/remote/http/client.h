@@ -1,0 +1,64 @@
+// Requests to one HTTP server, several at once, over connections that are kept.
+#ifndef KILN_SERVER_REMOTE_HTTP_CLIENT_H_
+#define KILN_SERVER_REMOTE_HTTP_CLIENT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "proto/config.pb.h"
+#include "server/remote/watched_file.h"
+
+namespace kiln {
+
+struct HttpRequest {
+  enum Method { kGet, kHead, kPut };
+
+  Method method = kGet;
+  std::string path;        // below the server's URL: "/ac/…"
+  absl::string_view body;  // of kPut; the caller's
+  size_t max_bytes = 0;    // of the answer to kGet: a longer one is DataLoss
+};
+
+struct HttpReply {
+  int code = 0;
+  std::string body;
+};
+
+// Thread-safe.
+class HttpClient {
+ public:
+  // Connects to nobody yet. InvalidArgument: a URL that is none of http or https, that
+  // holds a password, or over which a token would travel in the clear.
+  static absl::StatusOr<std::unique_ptr<HttpClient>> Make(const proto::Http& config);
+  ~HttpClient();
+
+  // The answers in the order asked, whatever their codes: only a request without an
+  // answer has a status, Unavailable or DeadlineExceeded. Follows no redirections.
+  std::vector<absl::StatusOr<HttpReply>> Run(absl::Span<const HttpRequest> requests,
+                                             absl::Time deadline);
+
+ private:
+  struct Transfer;
+
+  explicit HttpClient(const proto::Http& config);
+  void* TakeMulti();  // a CURLM with its kept connections
+  absl::Status SetUp(const HttpRequest& request, const std::string& authorization,
+                     absl::Time deadline, Transfer* transfer);
+
+  const std::string url_;  // without a slash at its end
+  const proto::Tls tls_;
+  WatchedFile token_;
+  absl::Mutex mutex_;
+  std::vector<void*> idle_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_REMOTE_HTTP_CLIENT_H_

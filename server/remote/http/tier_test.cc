@@ -1,0 +1,347 @@
+// The tier against a small HTTP server in this process, which keeps what it is given
+// under the path it is given, as build caches do, and has their faults.
+#include "server/remote/http/tier.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+#include "server/remote/reapi/blob.h"
+
+namespace kiln {
+namespace {
+
+struct Request {
+  std::string method, path, body, authorization;
+};
+
+class TestServer {
+ public:
+  // What answers instead of the store; a code of 0: the store does.
+  using Rule = std::function<std::pair<int, std::string>(const Request&)>;
+
+  TestServer() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        listen(listener_, 64) != 0 ||
+        getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+      std::abort();
+    }
+    port_ = ntohs(address.sin_port);
+    accepts_ = std::thread([this] {
+      for (int fd; (fd = accept(listener_, nullptr, nullptr)) >= 0;) {
+        absl::MutexLock lock(&mutex_);
+        open_.push_back(fd);
+        talks_.emplace_back([this, fd] { Talk(fd); });
+      }
+    });
+  }
+  ~TestServer() {
+    shutdown(listener_, SHUT_RDWR);
+    accepts_.join();
+    for (const int fd : open_) shutdown(fd, SHUT_RDWR);
+    for (std::thread& talk : talks_) talk.join();
+    for (const int fd : open_) close(fd);
+    close(listener_);
+  }
+
+  std::string url() const { return absl::StrCat("http://127.0.0.1:", port_, "/cache"); }
+  void Answer(Rule rule) {
+    absl::MutexLock lock(&mutex_);
+    rule_ = std::move(rule);
+  }
+  std::map<std::string, std::string> stored() {
+    absl::MutexLock lock(&mutex_);
+    return stored_;
+  }
+  void Replace(const std::string& path, const std::string& bytes) {
+    absl::MutexLock lock(&mutex_);
+    stored_[path] = bytes;
+  }
+  void Remove(const std::string& path) {
+    absl::MutexLock lock(&mutex_);
+    stored_.erase(path);
+  }
+  int count(const std::string& method) {
+    absl::MutexLock lock(&mutex_);
+    return counts_[method];
+  }
+  size_t connections() {
+    absl::MutexLock lock(&mutex_);
+    return open_.size();
+  }
+
+ private:
+  static bool ReadRequest(int fd, std::string* buffer, Request* request) {
+    char block[65536];
+    const auto more = [&] {
+      const ssize_t n = recv(fd, block, sizeof block, 0);
+      if (n > 0) buffer->append(block, static_cast<size_t>(n));
+      return n > 0;
+    };
+    size_t end;
+    while ((end = buffer->find("\r\n\r\n")) == std::string::npos) {
+      if (!more()) return false;
+    }
+    const std::string head = buffer->substr(0, end);
+    buffer->erase(0, end + 4);
+    const std::vector<std::string> lines = absl::StrSplit(head, "\r\n");
+    const std::vector<std::string> words = absl::StrSplit(lines[0], ' ');
+    *request = {words[0], words[1], "", ""};
+    size_t length = 0;
+    for (const std::string& line : lines) {
+      const std::string lower = absl::AsciiStrToLower(line);
+      if (absl::StartsWith(lower, "content-length: ")) {
+        if (!absl::SimpleAtoi(line.substr(16), &length)) return false;
+      }
+      if (absl::StartsWith(lower, "authorization: ")) request->authorization = line.substr(15);
+    }
+    while (buffer->size() < length) {
+      if (!more()) return false;
+    }
+    request->body = buffer->substr(0, length);
+    buffer->erase(0, length);
+    return true;
+  }
+  void Talk(int fd) {
+    std::string buffer;
+    for (Request request; ReadRequest(fd, &buffer, &request);) {
+      Rule rule;
+      {
+        absl::MutexLock lock(&mutex_);
+        ++counts_[request.method];
+        rule = rule_;
+      }
+      std::pair<int, std::string> answer{0, ""};
+      if (rule) answer = rule(request);
+      if (answer.first < 0) break;  // hangs up
+      if (answer.first == 0) answer = FromStore(request);
+      std::string reply =
+          absl::StrCat("HTTP/1.1 ", answer.first,
+                       " Words\r\nContent-Length: ", answer.second.size(), "\r\n\r\n");
+      if (request.method != "HEAD") reply += answer.second;
+      if (send(fd, reply.data(), reply.size(), MSG_NOSIGNAL) < 0) break;
+    }
+    shutdown(fd, SHUT_RDWR);
+  }
+  std::pair<int, std::string> FromStore(const Request& request) {
+    absl::MutexLock lock(&mutex_);
+    if (request.method == "PUT") {
+      stored_[request.path] = request.body;
+      return {200, ""};
+    }
+    const auto found = stored_.find(request.path);
+    if (found == stored_.end()) return {404, "not here"};
+    return {200, found->second};
+  }
+
+  const int listener_;
+  int port_ = 0;
+  std::thread accepts_;
+  absl::Mutex mutex_;
+  std::vector<std::thread> talks_;
+  std::vector<int> open_;
+  Rule rule_;
+  std::map<std::string, std::string> stored_;
+  std::map<std::string, int> counts_;
+};
+
+Digest PlaceFor(int i) { return Sha256Of(absl::StrCat("place ", i)); }
+std::string ResultPath(int i) {
+  return absl::StrCat("/cache/ac/", EntryActionOf(PlaceFor(i)).action.hash());
+}
+std::string BlobPath(absl::string_view entry) {
+  return absl::StrCat("/cache/cas/", Sha256Of(entry).Hex());
+}
+
+class HttpTierTest : public testing::Test {
+ protected:
+  HttpTierTest() { Make(); }
+  void Make(const std::string& token_file = "") {
+    proto::Http config;
+    config.set_url(server_.url() + "/");
+    config.set_token_file(token_file);
+    auto made = MakeHttpTier(config);
+    ASSERT_TRUE(made.ok()) << made.status();
+    tier_ = *std::move(made);
+  }
+  absl::StatusOr<std::string> Get(int i, absl::Duration limit = absl::Seconds(10)) {
+    auto got = tier_->Get({PlaceFor(i)}, absl::Now() + limit);
+    if (!got.ok()) return got.status();
+    return (*got)[0];
+  }
+  absl::Status Put(int i, absl::string_view entry) {
+    return tier_->Put(PlaceFor(i), entry, absl::Now() + absl::Seconds(10));
+  }
+
+  TestServer server_;
+  std::unique_ptr<RemoteTier> tier_;
+};
+
+TEST_F(HttpTierTest, FindsWhatItStored) {
+  EXPECT_EQ(*Get(1), "");
+  const std::string entry(3 << 20, 'x');
+  ASSERT_TRUE(Put(1, entry).ok());
+  EXPECT_TRUE(*Get(1) == entry);
+  EXPECT_EQ(server_.stored().size(), 2);
+  EXPECT_EQ(server_.stored().count(BlobPath(entry)), 1);
+  // What lies under /ac/ is what other clients of such caches expect there.
+  reapi::ActionResult result;
+  ASSERT_TRUE(result.ParseFromString(server_.stored()[ResultPath(1)]));
+  EXPECT_EQ(result.output_files(0).digest().hash(), Sha256Of(entry).Hex());
+  EXPECT_EQ(server_.connections(), 1);  // kept
+}
+
+TEST_F(HttpTierTest, WhatIsThereDoesNotTravelAgain) {
+  ASSERT_TRUE(Put(1, "the same").ok());
+  ASSERT_TRUE(Put(2, "the same").ok());
+  EXPECT_EQ(server_.count("PUT"), 3);  // one blob, two results
+  EXPECT_EQ(*Get(2), "the same");
+}
+
+TEST_F(HttpTierTest, FindsManyAtOnce) {
+  std::vector<Digest> places;
+  for (int i = 0; i < 50; ++i) {
+    places.push_back(PlaceFor(i));
+    if (i % 2 != 0) continue;
+    ASSERT_TRUE(Put(i, absl::StrCat("entry ", i)).ok());
+  }
+  auto got = tier_->Get(places, absl::Now() + absl::Seconds(10));
+  ASSERT_TRUE(got.ok()) << got.status();
+  for (int i = 0; i < 50; ++i) EXPECT_EQ((*got)[i], i % 2 == 0 ? absl::StrCat("entry ", i) : "");
+  EXPECT_LE(server_.connections(), 9);
+}
+
+TEST_F(HttpTierTest, OtherBytesAreNeverAnEntry) {
+  ASSERT_TRUE(Put(1, "an entry").ok());
+  const std::string good = server_.stored()[ResultPath(1)];
+  server_.Replace(BlobPath("an entry"), "an entrY");
+  EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kDataLoss);
+  server_.Replace(BlobPath("an entry"), "an entr");
+  EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kDataLoss);
+  server_.Replace(BlobPath("an entry"), "an entry and more");
+  EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kDataLoss);
+  server_.Remove(BlobPath("an entry"));
+  EXPECT_EQ(*Get(1), "");
+  server_.Replace(BlobPath("an entry"), "an entry");
+  EXPECT_EQ(*Get(1), "an entry");
+
+  // Results cut and changed in every place: the entry, or nothing of it.
+  std::mt19937 random(3);
+  int failures = 0;
+  for (size_t at = 0; at < good.size(); ++at) {
+    for (const std::string& bad : {good.substr(0, at), [&] {
+                                     std::string changed = good;
+                                     changed[at] ^= static_cast<char>(1 << random() % 8);
+                                     return changed;
+                                   }()}) {
+      server_.Replace(ResultPath(1), bad);
+      const auto got = Get(1);
+      failures += got.ok() ? 0 : 1;
+      EXPECT_TRUE(!got.ok() || got->empty() || *got == "an entry");
+    }
+  }
+  EXPECT_GT(failures, static_cast<int>(good.size()) / 2);
+}
+
+TEST_F(HttpTierTest, CodesMeanWhatTheySay) {
+  const std::pair<int, absl::StatusCode> rows[] = {
+      {401, absl::StatusCode::kUnauthenticated},   {403, absl::StatusCode::kPermissionDenied},
+      {405, absl::StatusCode::kPermissionDenied},  {507, absl::StatusCode::kResourceExhausted},
+      {500, absl::StatusCode::kUnavailable},       {400, absl::StatusCode::kInternal},
+      {302, absl::StatusCode::kFailedPrecondition}};
+  for (const auto& [code, expected] : rows) {
+    server_.Answer(
+        [code = code](const Request&) { return std::make_pair(code, std::string("no")); });
+    EXPECT_EQ(Get(1).status().code(), expected) << code;
+    EXPECT_EQ(Put(1, "an entry").code(), expected) << code;
+  }
+}
+
+TEST_F(HttpTierTest, AReadOnlyServerIsRead) {
+  ASSERT_TRUE(Put(1, "an entry").ok());
+  server_.Answer([](const Request& request) {
+    return std::make_pair(request.method == "PUT" ? 405 : 0, std::string());
+  });
+  EXPECT_EQ(Put(2, "another").code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(*Get(1), "an entry");
+}
+
+TEST_F(HttpTierTest, AServerThatHangsCostsTheDeadline) {
+  server_.Answer([](const Request&) {
+    absl::SleepFor(absl::Milliseconds(700));
+    return std::make_pair(404, std::string());
+  });
+  const absl::Time start = absl::Now();
+  EXPECT_EQ(Get(1, absl::Milliseconds(100)).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_LT(absl::Now() - start, absl::Milliseconds(600));
+}
+
+TEST_F(HttpTierTest, AServerThatHangsUpOrIsGoneIsUnavailable) {
+  server_.Answer([](const Request&) { return std::make_pair(-1, std::string()); });
+  EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kUnavailable);
+  server_.Answer(nullptr);
+  EXPECT_EQ(*Get(1), "");
+  proto::Http config;
+  {
+    TestServer gone;
+    config.set_url(gone.url());
+  }
+  auto tier = MakeHttpTier(config);
+  ASSERT_TRUE(tier.ok());
+  EXPECT_EQ((*tier)->Get({PlaceFor(1)}, absl::Now() + absl::Seconds(5)).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST_F(HttpTierTest, TokensAreSentAndReadAgain) {
+  server_.Answer([](const Request& request) {
+    return std::make_pair(request.authorization == "Bearer one" ? 0 : 401, std::string());
+  });
+  const std::string path = absl::StrCat(testing::TempDir(), "/token");
+  std::ofstream(path) << "two\n";
+  Make(path);
+  EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kUnauthenticated);
+  std::ofstream(path) << "one\n";
+  EXPECT_EQ(*Get(1), "");
+}
+
+TEST(MakeHttpTierTest, SaysWhatIsWrong) {
+  const auto refusal = [](const char* url, const char* token) {
+    proto::Http config;
+    config.set_url(url);
+    config.set_token_file(token);
+    return std::string(MakeHttpTier(config).status().message());
+  };
+  EXPECT_EQ(refusal("cache.example", ""),
+            "url: \"cache.example\": http://HOST/… or https://HOST/… was expected");
+  EXPECT_EQ(refusal("file:///etc", ""),
+            "url: \"file:///etc\": http://HOST/… or https://HOST/… was expected");
+  EXPECT_EQ(refusal("https://me:secret@cache.example/x", ""),
+            "url: holds a user's name or password; token_file names the file for secrets");
+  EXPECT_EQ(refusal("http://cache.example/x", "/token"),
+            "token_file: the token would travel in the clear to cache.example; https:// was "
+            "expected");
+  EXPECT_EQ(refusal("https://cache.example/x", "/token"), "");
+  EXPECT_EQ(refusal("http://localhost:8080/x", "/token"), "");
+}
+
+}  // namespace
+}  // namespace kiln
