@@ -113,9 +113,9 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
       done(std::move(hit));
       return nullptr;
     }
-    std::string name = request.name();
     request.set_tenant(caller.tenant);
-    return Start(key, place, std::move(name), request.SerializeAsString(), done);
+    return Start(key, place, {request.SerializeAsString(), request.name(), key, request.priority()},
+                 done);
   };
   Flights::Outcome outcome = flights_.Do(flight, deadline, caller.gone, start);
   *joined = outcome.joined;
@@ -126,13 +126,13 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
 }
 
 CompileService::Flights::Cancel CompileService::Start(const Digest& key, const Digest& place,
-                                                      std::string name, std::string job,
+                                                      WorkerPool::Task task,
                                                       const Flights::Done& done) {
   auto take = [this, key, place, done](absl::StatusOr<Frame> frame) {
     TakeResult(key, place, std::move(frame), done);
   };
   absl::StatusOr<std::shared_ptr<WorkerPool::Job>> submitted =
-      parts_.pool->Submit(std::move(job), std::move(name), take);
+      parts_.pool->Submit(std::move(task), take);
   if (!submitted.ok()) {
     done(submitted.status());
     return nullptr;

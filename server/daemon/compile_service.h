@@ -62,7 +62,7 @@ class CompileService {
 
   std::shared_ptr<const proto::CompileReply> Find(const Digest& key, const Digest& place);
   // Starts the flight of a request that no tier could serve.
-  Flights::Cancel Start(const Digest& key, const Digest& place, std::string name, std::string job,
+  Flights::Cancel Start(const Digest& key, const Digest& place, WorkerPool::Task task,
                         const Flights::Done& done);
   // Ends `done` with the worker's reply, kept in the cache.
   void TakeResult(const Digest& key, const Digest& place, absl::StatusOr<Frame> frame,

@@ -126,7 +126,9 @@ void Describe(const absl::StatusOr<std::shared_ptr<const proto::CompileReply>>& 
 
 Frame Handler::ErrorFrame(uint32_t id, const absl::Status& status) {
   proto::ErrorReply error = ToErrorReply(status);
-  if (absl::IsResourceExhausted(status)) error.set_retry_after_ms(kRetryAfterMs);
+  if (absl::IsResourceExhausted(status) && error.retry_after_ms() == 0) {
+    error.set_retry_after_ms(kRetryAfterMs);
+  }
   return Frame{FrameType::kError, id, error.SerializeAsString()};
 }
 
@@ -175,6 +177,8 @@ Frame Handler::Handle(Frame request, Caller* caller) {
     Metrics::Get()
         .counter("kiln_request_errors_total", absl::StatusCodeToString(body.status().code()))
         ->Add();
+    const std::string part = PartOf(body.status());
+    if (!part.empty()) Metrics::Get().counter("kiln_refused_total", part)->Add();
   }
   if (client != nullptr) --client->running;
   // A front states its caller with the greeting.

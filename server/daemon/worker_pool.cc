@@ -3,22 +3,33 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "lang/error_detail.h"
 #include "server/daemon/log.h"
 #include "server/daemon/metrics.h"
 
 namespace kiln {
+namespace {
+
+constexpr absl::Duration kLookForMemory = absl::Milliseconds(500);
+constexpr absl::Duration kMinRetry = absl::Milliseconds(50);
+constexpr absl::Duration kMaxRetry = absl::Seconds(5);
+
+absl::string_view NameOf(const WorkerPool::Task& task) {
+  return task.name.empty() ? "a kernel" : absl::string_view(task.name);
+}
+
+}  // namespace
 
 class WorkerPool::Job {
  public:
-  Job(std::string request, std::string name, Done done)
-      : request(std::move(request)), name(std::move(name)), done(std::move(done)) {}
+  Job(Task task, Done done) : task(std::move(task)), done(std::move(done)) {}
 
-  const std::string request;
-  const std::string name;
+  const Task task;
   const Done done;
   const absl::Time queued = absl::Now();
   std::atomic<bool> cancelled{false};
@@ -46,6 +57,7 @@ class WorkerPool::Slot {
  private:
   void Work();
   std::shared_ptr<Job> NextJob();
+  void Finish(Job& job, absl::StatusOr<Frame> result);
   void StartAhead();
   absl::Status EnsureWorker();
   absl::StatusOr<Frame> Attempt(const Job& job);
@@ -67,12 +79,10 @@ void WorkerPool::Slot::Work() {
   while (std::shared_ptr<Job> job = NextJob()) {
     Metrics::Get().histogram("kiln_queue_seconds")->Observe(absl::Now() - job->queued);
     current_ = job.get();
-    ++pool_->busy_;
     absl::StatusOr<Frame> result = RunJob(*job);
     current_ = nullptr;
-    --pool_->busy_;
     RetireIfSpent();
-    job->done(std::move(result));
+    Finish(*job, std::move(result));
     job.reset();
     // Ready again before the next job, rather than at it.
     if (worker_ == nullptr) EnsureWorker().IgnoreError();
@@ -91,22 +101,48 @@ void WorkerPool::Slot::StartAhead() {
     pool_->mutex_.Await(absl::Condition(&may_start));
     if (pool_->stopping_) return;
   }
-  const absl::Status status = EnsureWorker();
+  const absl::Status status =
+      index_ == 0 || pool_->options_.room() ? EnsureWorker() : absl::CancelledError();
   if (!status.ok() && !absl::IsCancelled(status)) Log("worker ", index_, ": ", status.message());
   absl::MutexLock lock(&pool_->mutex_);
   ++pool_->started_;
 }
 
 std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::NextJob() {
-  absl::MutexLock lock(&pool_->mutex_);
-  auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
-    return pool_->stopping_ || !pool_->queue_.empty();
-  };
-  pool_->mutex_.Await(absl::Condition(&has_work));
-  if (pool_->stopping_) return nullptr;
-  std::shared_ptr<Job> job = std::move(pool_->queue_.front());
-  pool_->queue_.pop_front();
-  return job;
+  while (true) {
+    {
+      absl::MutexLock lock(&pool_->mutex_);
+      auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+        return pool_->stopping_ || !pool_->queue_.empty();
+      };
+      pool_->mutex_.Await(absl::Condition(&has_work));
+      if (pool_->stopping_) return nullptr;
+    }
+    const bool room = pool_->options_.room();  // looks into files: not under the lock
+    {
+      absl::MutexLock lock(&pool_->mutex_);
+      if (pool_->queue_.empty()) continue;
+      if (room || pool_->running_ == 0) {
+        ++pool_->running_;
+        return pool_->queue_.Pop();
+      }
+    }
+    // Others work: what this worker holds is better used by them.
+    worker_.reset();
+    absl::MutexLock lock(&pool_->mutex_);
+    auto alone = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+      return pool_->stopping_ || pool_->running_ == 0;
+    };
+    pool_->mutex_.AwaitWithTimeout(absl::Condition(&alone), kLookForMemory);
+  }
+}
+
+void WorkerPool::Slot::Finish(Job& job, absl::StatusOr<Frame> result) {
+  {
+    absl::MutexLock lock(&pool_->mutex_);
+    --pool_->running_;
+  }
+  job.done(std::move(result));
 }
 
 bool WorkerPool::Slot::Stopped(const Job* job) const {
@@ -127,6 +163,7 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
   WorkerProcess::Options options;
   options.program = pool_->options_.worker;
   options.memory_bytes = pool_->options_.job_bytes;
+  options.unconfined = pool_->options_.unconfined;
   options.wake_fd = wake_fd_;
   options.stopped = [this] { return Stopped(current_); };
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
@@ -137,7 +174,9 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
 }
 
 absl::StatusOr<Frame> WorkerPool::Slot::Attempt(const Job& job) {
-  absl::StatusOr<Frame> frame = worker_->Run(job.request, absl::Now() + pool_->options_.job_limit);
+  const absl::Time start = absl::Now();
+  absl::StatusOr<Frame> frame = worker_->Run(job.task.request, start + pool_->options_.job_limit);
+  if (!absl::IsCancelled(frame.status())) pool_->NoteSeconds(absl::Now() - start);
   if (frame.ok()) return frame;
   worker_.reset();
   if (absl::IsCancelled(frame.status())) return frame;
@@ -147,7 +186,7 @@ absl::StatusOr<Frame> WorkerPool::Slot::Attempt(const Job& job) {
           ? absl::StrCat("took longer than ", absl::FormatDuration(pool_->options_.job_limit),
                          " (KILN_JOB_SECONDS)")
           : absl::StrCat("lost its worker: ", frame.status().message());
-  Log("worker ", index_, ": compiling ", job.name, " ", what);
+  Log("worker ", index_, ": compiling ", job.task.name, " ", what);
   return absl::Status(frame.status().code(), what);
 }
 
@@ -161,10 +200,13 @@ absl::StatusOr<Frame> WorkerPool::Slot::RunJob(const Job& job) {
     frame = Attempt(job);
     if (frame.ok() || absl::IsCancelled(frame.status())) return frame;
   }
-  return absl::Status(absl::IsDeadlineExceeded(frame.status()) ? absl::StatusCode::kDeadlineExceeded
+  const std::string what = absl::StrCat(frame.status().message(), ", twice");
+  pool_->poisons_.Add(job.task.key, what, absl::Now());
+  absl::Status status(absl::IsDeadlineExceeded(frame.status()) ? absl::StatusCode::kDeadlineExceeded
                                                                : absl::StatusCode::kInternal,
-                      absl::StrCat("compiling ", job.name.empty() ? "a kernel" : job.name, " ",
-                                   frame.status().message(), ", twice"));
+                      absl::StrCat("compiling ", NameOf(job.task), " ", what));
+  SetPart(&status, "kernel");
+  return status;
 }
 
 void WorkerPool::Slot::RetireIfSpent() {
@@ -181,28 +223,48 @@ WorkerPool::WorkerPool(const PoolOptions& options) : options_(options) {
 }
 
 WorkerPool::~WorkerPool() {
-  std::deque<std::shared_ptr<Job>> left;
+  std::vector<std::shared_ptr<Job>> left;
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
-    left.swap(queue_);
+    while (!queue_.empty()) left.push_back(queue_.Pop());
   }
   for (const std::shared_ptr<Job>& job : left) job->done(absl::CancelledError("kilnd is stopping"));
   for (std::unique_ptr<Slot>& slot : slots_) slot->Wake();
   slots_.clear();
 }
 
-absl::StatusOr<std::shared_ptr<WorkerPool::Job>> WorkerPool::Submit(std::string request,
-                                                                    std::string name, Done done) {
-  auto job = std::make_shared<Job>(std::move(request), std::move(name), std::move(done));
+absl::StatusOr<std::shared_ptr<WorkerPool::Job>> WorkerPool::Submit(Task task, Done done) {
+  if (absl::Status poison = poisons_.Check(task.key, task.name, absl::Now()); !poison.ok()) {
+    return poison;
+  }
+  const bool warm = task.priority == proto::PRIORITY_WARM;
+  auto job = std::make_shared<Job>(std::move(task), std::move(done));
   absl::MutexLock lock(&mutex_);
   if (stopping_) return absl::UnavailableError("kilnd is stopping");
-  if (queue_.size() >= options_.max_queue) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the compile queue is full (", queue_.size(), " jobs wait)"));
-  }
-  queue_.push_back(job);
+  // Those whom nobody waits for leave room for the others.
+  const bool full = queue_.size() >= options_.max_queue ||
+                    (warm && queue_.warm() >= std::max<size_t>(1, options_.max_queue / 2));
+  if (full) return QueueFull();
+  queue_.Push(job, warm);
   return job;
+}
+
+// Comes again when about half of those who wait have been served.
+absl::Status WorkerPool::QueueFull() const {
+  absl::Status full = absl::ResourceExhaustedError(
+      absl::StrCat("the compile queue is full (", queue_.size(), " jobs wait)"));
+  SetPart(&full, "queue");
+  const absl::Duration wait =
+      usual_ * static_cast<double>(queue_.size()) / (2.0 * std::max(1, options_.workers));
+  SetRetryAfter(&full, std::clamp(wait, kMinRetry, kMaxRetry));
+  return full;
+}
+
+// The mean of the latest jobs, more or less.
+void WorkerPool::NoteSeconds(absl::Duration seconds) {
+  absl::MutexLock lock(&mutex_);
+  usual_ = usual_ * 0.875 + seconds * 0.125;
 }
 
 void WorkerPool::Cancel(const std::shared_ptr<Job>& job) {
@@ -210,12 +272,7 @@ void WorkerPool::Cancel(const std::shared_ptr<Job>& job) {
   {
     absl::MutexLock lock(&mutex_);
     job->cancelled = true;
-    for (auto it = queue_.begin(); it != queue_.end(); ++it) {
-      if (*it != job) continue;
-      queue_.erase(it);
-      waited = true;
-      break;
-    }
+    waited = queue_.Remove(job);
   }
   if (waited) {
     job->done(absl::CancelledError("cancelled"));
@@ -229,9 +286,10 @@ void WorkerPool::Renew() { ++generation_; }
 PoolStats WorkerPool::stats() const {
   PoolStats stats;
   stats.deaths = deaths_;
-  stats.busy = busy_;
   stats.workers = slots_.size();
+  stats.poisoned = poisons_.size();
   absl::MutexLock lock(&mutex_);
+  stats.busy = running_;
   stats.waiting = queue_.size();
   return stats;
 }

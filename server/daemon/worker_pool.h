@@ -2,12 +2,13 @@
 //
 // Each worker has a thread that starts it ahead of need, gives it jobs, bounds
 // their time, and replaces it when it dies, hangs, grows or gets old. A job
-// whose worker is lost is run once more on a fresh one.
+// whose worker is lost is run once more on a fresh one; one that loses that too is
+// refused for a while (poison_list.h). While memory is short fewer workers run, but
+// always one.
 #ifndef KILN_SERVER_DAEMON_WORKER_POOL_H_
 #define KILN_SERVER_DAEMON_WORKER_POOL_H_
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,7 +19,12 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "lang/digest.h"
 #include "lang/framing.h"
+#include "proto/service.pb.h"
+#include "server/daemon/job_queue.h"
+#include "server/daemon/memory_gauge.h"
+#include "server/daemon/poison_list.h"
 #include "server/daemon/worker_process.h"
 
 namespace kiln {
@@ -31,6 +37,9 @@ struct PoolOptions {
   uint64_t job_bytes = 0;
   int max_jobs = 1000;                              // then the worker is replaced
   uint64_t max_resident_bytes = uint64_t{1} << 30;  // likewise
+  bool unconfined = false;                          // no sandbox around the worker
+  // Whether there is memory for one more worker to compile.
+  std::function<bool()> room = [gauge = MemoryGauge()] { return gauge.Room(); };
 };
 
 struct PoolStats {
@@ -38,6 +47,7 @@ struct PoolStats {
   uint64_t deaths = 0;
   size_t busy = 0;
   size_t workers = 0;
+  size_t poisoned = 0;  // keys that are refused
 };
 
 class WorkerPool {
@@ -46,13 +56,22 @@ class WorkerPool {
   using Done = std::function<void(absl::StatusOr<Frame>)>;
   class Job;
 
+  struct Task {
+    std::string request;  // a CompileRequest
+    std::string name;     // the kernel's, for messages
+    Digest key;
+    proto::Priority priority = proto::PRIORITY_INTERACTIVE;
+  };
+
   explicit WorkerPool(const PoolOptions& options);
   // Stops: jobs that run or wait end as Cancelled.
   ~WorkerPool();
 
-  // `done` is called exactly once, on a worker's thread. ResourceExhausted, with
-  // `done` never called, when the queue is full.
-  absl::StatusOr<std::shared_ptr<Job>> Submit(std::string request, std::string name, Done done);
+  // `done` is called exactly once, on a worker's thread. With `done` never called:
+  //   ResourceExhausted, part "queue"   the queue is full (for a job that nobody waits for:
+  //                                     half full); RetryAfterOf says when to come again
+  //   Internal, part "kernel"           the key killed two workers not long ago
+  absl::StatusOr<std::shared_ptr<Job>> Submit(Task task, Done done);
   // A waiting job is dropped, a running one loses its worker; `done` gets Cancelled.
   void Cancel(const std::shared_ptr<Job>& job);
 
@@ -64,13 +83,18 @@ class WorkerPool {
  private:
   class Slot;
 
+  absl::Status QueueFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteSeconds(absl::Duration seconds);
+
   const PoolOptions options_;
+  PoisonList poisons_;
   mutable absl::Mutex mutex_;
-  std::deque<std::shared_ptr<Job>> queue_ ABSL_GUARDED_BY(mutex_);
+  JobQueue<std::shared_ptr<Job>> queue_ ABSL_GUARDED_BY(mutex_);
+  int running_ ABSL_GUARDED_BY(mutex_) = 0;  // jobs taken from the queue and not done
+  absl::Duration usual_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(100);  // time of a job
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   int started_ ABSL_GUARDED_BY(mutex_) = 0;  // slots that tried to start a worker
   std::atomic<uint64_t> deaths_{0};
-  std::atomic<size_t> busy_{0};  // workers with a job
   std::atomic<uint64_t> generation_{0};
   std::vector<std::unique_ptr<Slot>> slots_;
 };

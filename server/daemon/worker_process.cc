@@ -66,10 +66,10 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::ErrnoToStatus(errno, "socketpair");
   }
-  absl::StatusOr<pid_t> pid = Spawn(
-      options.program,
-      {absl::StrCat("--fd=", kWorkerFd), absl::StrCat("--memory-bytes=", options.memory_bytes)},
-      ends[1]);
+  std::vector<std::string> args = {absl::StrCat("--fd=", kWorkerFd),
+                                   absl::StrCat("--memory-bytes=", options.memory_bytes)};
+  if (options.unconfined) args.push_back("--unconfined");
+  absl::StatusOr<pid_t> pid = Spawn(options.program, args, ends[1]);
   close(ends[1]);
   if (!pid.ok()) {
     close(ends[0]);

@@ -26,6 +26,7 @@ class WorkerProcess {
   struct Options {
     std::string program;
     uint64_t memory_bytes = 0;
+    bool unconfined = false;  // no sandbox (server/worker/sandbox.h)
     // Readable when `stopped` may have changed.
     int wake_fd = -1;
     std::function<bool()> stopped;
