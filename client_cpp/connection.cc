@@ -17,7 +17,10 @@
 namespace kiln {
 namespace {
 
+constexpr absl::Duration kFirstCheck = absl::Milliseconds(100);
 constexpr absl::Duration kCheckEvery = absl::Seconds(1);
+// Between the first byte of an answer and its last.
+constexpr absl::Duration kAnswerLimit = absl::Milliseconds(100);
 
 // A connected descriptor. Non-blocking, since a stopped daemon's backlog can be full.
 absl::StatusOr<int> Connect(const std::string& path, absl::Time deadline) {
@@ -57,6 +60,14 @@ absl::Status CheckPeerIsUs(int fd) {
   return absl::PermissionDeniedError(absl::StrCat("the daemon runs as user ", peer.uid));
 }
 
+proto::Hello OwnHello() {
+  proto::Hello hello;
+  hello.set_protocol(kProtocolVersion);
+  hello.set_build(kVersion);
+  hello.set_oldest_protocol(kOldestProtocolVersion);
+  return hello;
+}
+
 }  // namespace
 
 Connection::~Connection() { close(fd_); }
@@ -77,12 +88,33 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Adopt(int fd, absl::Time
   return connection;
 }
 
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Begin(const std::string& path) {
+  const absl::Time now = absl::Now();
+  ASSIGN_OR_RETURN(int fd, Connect(path, now));
+  std::unique_ptr<Connection> connection(new Connection(fd));
+  RETURN_IF_ERROR(CheckPeerIsUs(fd));
+  connection->broken_ = true;  // until it is greeted
+  RETURN_IF_ERROR(
+      WriteFrame(fd, FrameType::kHello, connection->next_id_++, OwnHello(), now + kAnswerLimit));
+  return connection;
+}
+
+absl::StatusOr<bool> Connection::Greeted(absl::Duration wait) {
+  pollfd entry = {fd_, POLLIN, 0};
+  if (poll(&entry, 1, static_cast<int>(absl::ToInt64Milliseconds(wait))) <= 0) return false;
+  ASSIGN_OR_RETURN(Frame frame, ReadFrame(fd_, absl::Now() + kAnswerLimit));
+  RETURN_IF_ERROR(ParseReply(frame, FrameType::kHelloReply, &peer_));
+  broken_ = false;
+  RETURN_IF_ERROR(CheckProtocol());
+  return true;
+}
+
 absl::Status Connection::SayHello(absl::Time deadline) {
-  proto::Hello hello;
-  hello.set_protocol(kProtocolVersion);
-  hello.set_build(kVersion);
-  hello.set_oldest_protocol(kOldestProtocolVersion);
-  RETURN_IF_ERROR(Call(FrameType::kHello, hello, FrameType::kHelloReply, &peer_, deadline));
+  RETURN_IF_ERROR(Call(FrameType::kHello, OwnHello(), FrameType::kHelloReply, &peer_, deadline));
+  return CheckProtocol();
+}
+
+absl::Status Connection::CheckProtocol() {
   if (peer_.protocol() >= kOldestProtocolVersion && peer_.protocol() <= kProtocolVersion) {
     return absl::OkStatus();
   }
@@ -94,10 +126,10 @@ absl::Status Connection::SayHello(absl::Time deadline) {
 
 absl::Status Connection::AwaitReadable(absl::Time deadline,
                                        const std::function<absl::Status()>& check) {
-  for (;;) {
+  for (absl::Duration until_check = kFirstCheck;; until_check = kCheckEvery) {
     const absl::Duration left = deadline - absl::Now();
     if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("no reply in time");
-    const absl::Duration slice = check != nullptr ? std::min(left, kCheckEvery) : left;
+    const absl::Duration slice = check != nullptr ? std::min(left, until_check) : left;
     const int64_t milliseconds = std::min<int64_t>(absl::ToInt64Milliseconds(slice) + 1, 1 << 30);
     pollfd entry = {fd_, POLLIN, 0};
     int ready = poll(&entry, 1, static_cast<int>(milliseconds));

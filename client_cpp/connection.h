@@ -24,6 +24,12 @@ class Connection {
   // FailedPrecondition: another protocol; the message names both builds.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
                                                           absl::Duration patience);
+  // Connects and sends the greeting, and waits for nothing: Greeted() tells the rest. In
+  // some tens of microseconds; DeadlineExceeded: no more connections are taken just now.
+  static absl::StatusOr<std::unique_ptr<Connection>> Begin(const std::string& path);
+  // Of a connection begun: whether the peer has answered within `wait` from now. True
+  // once; its errors are Open's.
+  absl::StatusOr<bool> Greeted(absl::Duration wait);
   // Takes over a connected descriptor and says hello on it.
   static absl::StatusOr<std::unique_ptr<Connection>> Adopt(int fd, absl::Time deadline);
   Connection(const Connection&) = delete;
@@ -34,8 +40,8 @@ class Connection {
 
   // Sends `request` and reads the reply. An error that the peer sent is returned as
   // it is and leaves the connection usable; any other failure breaks it.
-  // While the reply is awaited `check` is asked every second; its error ends the
-  // wait.
+  // While the reply is awaited `check` is asked after a tenth of a second and then every
+  // second; its error ends the wait.
   absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
                     FrameType reply_type, google::protobuf::MessageLite* reply, absl::Time deadline,
                     const std::function<absl::Status()>& check = nullptr);
@@ -46,6 +52,7 @@ class Connection {
  private:
   explicit Connection(int fd) : fd_(fd) {}
   absl::Status SayHello(absl::Time deadline);
+  absl::Status CheckProtocol();
   absl::Status AwaitReadable(absl::Time deadline, const std::function<absl::Status()>& check);
 
   int fd_;

@@ -6,25 +6,35 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client_cpp/spawn.h"
+#include "lang/error_detail.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
 namespace {
 
-// A running daemon answers in well under a millisecond; one that does not within
-// this is taken to hang. Machines with a long run queue get more.
-constexpr absl::Duration kHelloPatience = absl::Milliseconds(300);
+// A running daemon answers in well under a millisecond. One that does not within the first
+// look may be stopped, which can be seen; if it is not it gets some more, and on machines
+// with a long run queue much more.
+constexpr absl::Duration kFirstLook = absl::Milliseconds(100);
+constexpr absl::Duration kHelloPatience = absl::Milliseconds(150);
 constexpr absl::Duration kBusyHelloPatience = absl::Seconds(3);
-// From exec to listening, on a machine where many start at once.
-constexpr absl::Duration kStartPatience = absl::Seconds(10);
+// From exec to listening; on a machine where many start at once.
+constexpr absl::Duration kStartPatience = absl::Seconds(3);
+constexpr absl::Duration kBusyStartPatience = absl::Seconds(10);
 constexpr absl::Duration kMinBackoff = absl::Milliseconds(1);
 constexpr absl::Duration kMaxBackoff = absl::Milliseconds(20);
 constexpr size_t kMaxIdle = 4;
+// Between requests that a full queue turned away, where it does not say when to come again.
+constexpr absl::Duration kFirstRetry = absl::Milliseconds(20);
+constexpr absl::Duration kLastRetry = absl::Milliseconds(500);
+// The part (lang/error_detail.h) of our own error when a daemon is there and silent.
+constexpr char kHangs[] = "hangs";
 
 // More than two runnable threads a CPU: a slow answer says nothing.
 bool MachineIsBusy() {
@@ -36,10 +46,47 @@ bool MachineIsBusy() {
   return read && running > 2 * sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-absl::StatusOr<std::unique_ptr<Connection>> OpenPatiently(const std::string& path) {
-  auto connection = Connection::Open(path, kHelloPatience);
-  if (absl::IsDeadlineExceeded(connection.status()) && MachineIsBusy()) {
-    connection = Connection::Open(path, kBusyHelloPatience);
+// The daemon's process if it was stopped (SIGSTOP, a debugger); 0 otherwise.
+pid_t StoppedDaemon(const Home& home) {
+  int pid = 0;
+  if (std::FILE* file = std::fopen(home.PidPath().c_str(), "re"); file != nullptr) {
+    if (std::fscanf(file, "%d", &pid) != 1) pid = 0;
+    std::fclose(file);
+  }
+  if (pid <= 0) return 0;
+  std::FILE* file = std::fopen(absl::StrCat("/proc/", pid, "/stat").c_str(), "re");
+  if (file == nullptr) return 0;
+  char state = 0;
+  const bool read = std::fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+  std::fclose(file);
+  return read && (state == 'T' || state == 't') ? pid : 0;
+}
+
+absl::Status Hangs(absl::string_view how) {
+  absl::Status status =
+      absl::UnavailableError(absl::StrCat("the daemon does not answer (", how, ")"));
+  SetPart(&status, kHangs);
+  return status;
+}
+
+absl::Status Stopped(pid_t pid) { return Hangs(absl::StrCat("process ", pid, " is stopped")); }
+
+// So that those who were turned away together do not come back together.
+absl::Duration Jittered(absl::Duration pause) {
+  thread_local std::minstd_rand random(
+      static_cast<unsigned>(absl::GetCurrentTimeNanos() ^ (int64_t{getpid()} << 16)));
+  return pause * std::uniform_real_distribution<double>(0.75, 1.25)(random);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::OpenPatiently(
+    const std::string& path) const {
+  auto connection = Connection::Open(path, kFirstLook);
+  if (absl::IsDeadlineExceeded(connection.status())) {
+    if (const pid_t pid = StoppedDaemon(home_); pid > 0) return Stopped(pid);
+    connection = Connection::Open(path, MachineIsBusy() ? kBusyHelloPatience : kHelloPatience);
+    if (absl::IsDeadlineExceeded(connection.status())) return Hangs(connection.status().message());
   }
   // It is ending (its file was replaced, or someone stopped it): as good as gone.
   if (absl::IsUnavailable(connection.status())) {
@@ -47,13 +94,6 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenPatiently(const std::string& pat
   }
   return connection;
 }
-
-absl::Status Hangs(const absl::Status& status) {
-  return absl::UnavailableError(
-      absl::StrCat("the daemon does not answer (", status.message(), ")"));
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const std::string& path) {
   absl::MutexLock lock(&start_mutex_);
@@ -72,8 +112,8 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
   }
   // The one that was started may find that another process's is there already: what
   // counts is that somebody listens.
-  const absl::Time give_up = absl::Now() + kStartPatience;
-  const int exit_status = WaitForExit(*pid);
+  const absl::Time give_up = absl::Now() + (MachineIsBusy() ? kBusyStartPatience : kStartPatience);
+  const int exit_status = WaitForExit(*pid, give_up);
   for (absl::Duration pause = kMinBackoff;; pause = std::min(2 * pause, kMaxBackoff)) {
     connection = Connection::Open(path, kBusyHelloPatience);
     if (!absl::IsNotFound(connection.status())) return connection;
@@ -104,7 +144,7 @@ void DaemonClient::Dismiss(const std::string& path, std::unique_ptr<Connection> 
              give_up)
       .IgnoreError();
   connection.reset();
-  while (absl::Now() < give_up && Connection::Open(path, kHelloPatience).ok()) {
+  while (absl::Now() < give_up && Connection::Open(path, kFirstLook).ok()) {
     absl::SleepFor(kMinBackoff);
   }
 }
@@ -125,7 +165,6 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::Take(bool start, bool*
     connection = absl::NotFoundError("dismissed");
   }
   if (start && absl::IsNotFound(connection.status())) connection = StartAndConnect(path);
-  if (absl::IsDeadlineExceeded(connection.status())) return Hangs(connection.status());
   return connection;
 }
 
@@ -137,36 +176,64 @@ void DaemonClient::GiveBack(std::unique_ptr<Connection> connection) {
 
 // While one request takes its time, another connection tells whether anyone is there.
 absl::Status DaemonClient::CheckAlive() {
+  if (const pid_t pid = StoppedDaemon(home_); pid > 0) return Stopped(pid);
   ASSIGN_OR_RETURN(const std::string path, home_.SocketPath());
-  auto connection = Connection::Open(path, kBusyHelloPatience);
-  if (connection.ok()) return absl::OkStatus();
-  return Hangs(connection.status());
+  const absl::Status status =
+      Connection::Open(path, MachineIsBusy() ? kBusyHelloPatience : kHelloPatience).status();
+  // Whoever refuses us is there.
+  return absl::IsDeadlineExceeded(status) ? Hangs(status.message()) : absl::OkStatus();
+}
+
+bool DaemonClient::Usable() {
+  if (breaker_.why().ok()) return true;
+  absl::StatusOr<std::string> path = home_.SocketPath();
+  if (!path.ok()) return false;
+  std::unique_ptr<Connection> found;
+  const bool usable = breaker_.MayCall(*path, &found);
+  if (found != nullptr) GiveBack(std::move(found));
+  return usable;
+}
+
+void DaemonClient::GiveUp(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    idle_.clear();
+  }
+  breaker_.Open(why, /*may_start=*/PartOf(why) == kHangs);
 }
 
 absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageLite& request,
                                 FrameType reply_type, google::protobuf::MessageLite* reply,
                                 absl::Time deadline, Digest* compiler) {
-  absl::Duration pause = absl::Milliseconds(20);
+  absl::Duration backoff = kFirstRetry;
   for (int lost = 0;;) {
     bool reused = false;
-    ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Take(/*start=*/true, &reused));
-    if (compiler != nullptr) {
-      if (auto id = Digest::FromBytes(connection->peer().compiler()); id.ok()) *compiler = *id;
+    auto connection = Take(/*start=*/true, &reused);
+    absl::Status status = connection.status();
+    if (status.ok()) {
+      if (compiler != nullptr) {
+        auto id = Digest::FromBytes((*connection)->peer().compiler());
+        if (id.ok()) *compiler = *id;
+      }
+      status = (*connection)->Call(type, request, reply_type, reply, deadline, [this] {
+        return CheckAlive();
+      });
+      const bool broken = (*connection)->broken();
+      GiveBack(*std::move(connection));
+      if (status.ok()) return status;
+      if (broken) {
+        if (absl::IsDeadlineExceeded(status) || PartOf(status) == kHangs) return status;
+        // A connection kept from earlier may be to a daemon that has gone since.
+        if (reused || ++lost < 2) continue;
+        return absl::UnavailableError(absl::StrCat("lost the daemon: ", status.message()));
+      }
     }
-    absl::Status status = connection->Call(type, request, reply_type, reply, deadline,
-                                           [this] { return CheckAlive(); });
-    const bool broken = connection->broken();
-    GiveBack(std::move(connection));
-    if (status.ok()) return status;
-    if (broken) {
-      if (absl::IsDeadlineExceeded(status)) return status;
-      // A connection kept from earlier may be to a daemon that has gone since.
-      if (reused || ++lost < 2) continue;
-      return absl::UnavailableError(absl::StrCat("lost the daemon: ", status.message()));
-    }
-    if (!absl::IsResourceExhausted(status) || absl::Now() + pause > deadline) return status;
+    if (!absl::IsResourceExhausted(status)) return status;
+    const absl::Duration asked = RetryAfterOf(status);
+    const absl::Duration pause = Jittered(asked > absl::ZeroDuration() ? asked : backoff);
+    if (absl::Now() + pause > deadline) return status;
     absl::SleepFor(pause);
-    pause = std::min(2 * pause, absl::Milliseconds(500));
+    backoff = std::min(2 * backoff, kLastRetry);
   }
 }
 

@@ -32,9 +32,6 @@ namespace {
 // The server ends a job at its deadline and says so; this much longer we listen.
 constexpr absl::Duration kDeadlineSlack = absl::Seconds(2);
 constexpr absl::Duration kControlTimeout = absl::Seconds(10);
-// After the daemon was found missing or hanging, the private worker serves this
-// long before it is tried again.
-constexpr absl::Duration kGiveUpFor = absl::Seconds(10);
 
 bool HasErrors(const CompileOutcome& outcome) {
   for (const proto::Diagnostic& diagnostic : outcome.diagnostics) {
@@ -71,7 +68,6 @@ struct State {
   // Empty until known: from the home's record, or from who compiled first.
   Digest compiler ABSL_GUARDED_BY(mutex);
   bool looked_for_compiler ABSL_GUARDED_BY(mutex) = false;
-  absl::Time daemon_again ABSL_GUARDED_BY(mutex) = absl::InfinitePast();
 };
 
 class LocalSession : public Session {
@@ -332,7 +328,7 @@ int LocalSession::Prefetch(absl::Span<const Digest> keys) {
 
 absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
                                                         absl::Span<const Digest> keys) {
-  if (!TryDaemon(state)) return absl::UnavailableError("the daemon is given up for a while");
+  if (!TryDaemon(state)) return absl::UnavailableError(state.daemon.given_up().message());
   proto::LookupRequest request;
   for (const Digest& key : keys) request.add_digests(std::string(key.view()));
   proto::LookupReply reply;
@@ -343,23 +339,19 @@ absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
   return status;
 }
 
-bool LocalSession::TryDaemon(State& state) const {
-  if (off()) return false;
-  absl::MutexLock lock(&state.mutex);
-  return absl::Now() >= state.daemon_again;
-}
+bool LocalSession::TryDaemon(State& state) const { return !off() && state.daemon.Usable(); }
 
-// Whether `why` means that there is no daemon to be had: then says so once, and lets it
-// be for a while.
+// Whether `why` means that there is no daemon to be had: then it is let be until it answers
+// again, and the first time this is said.
 bool LocalSession::GiveUpDaemon(State& state, const absl::Status& why) const {
   const bool absent =
       absl::IsUnavailable(why) || absl::IsFailedPrecondition(why) || absl::IsPermissionDenied(why);
   if (!absent) return false;
-  if (!warned_.exchange(true)) {
-    std::fprintf(stderr, "kiln: %s; compiling without it\n", std::string(why.message()).c_str());
+  state.daemon.GiveUp(why);
+  if (!options_.strict && !warned_.exchange(true)) {
+    std::fprintf(stderr, "kiln: %s; compiling without it for now\n",
+                 std::string(why.message()).c_str());
   }
-  absl::MutexLock lock(&state.mutex);
-  state.daemon_again = absl::Now() + kGiveUpFor;
   return true;
 }
 
@@ -374,18 +366,24 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   const absl::Time deadline =
       absl::Now() + absl::Milliseconds(options_.compile_timeout_ms) + kDeadlineSlack;
 
+  absl::Status status = state.daemon.given_up();
   if (TryDaemon(state)) {
     proto::CompileReply reply;
-    absl::Status status = state.daemon.Call(FrameType::kCompile, request, FrameType::kCompileReply,
-                                            &reply, deadline, compiler);
-    // What may not be run is compiled here, by this process's own worker.
-    const bool trusted = !status.ok() || trust_.CheckReply(reply.entry()).ok();
-    if (status.ok() && trusted) return reply;
+    status = state.daemon.Call(FrameType::kCompile, request, FrameType::kCompileReply, &reply,
+                               deadline, compiler);
     if (!status.ok() && !GiveUpDaemon(state, status)) return status;
+    // What may not be run is compiled here, by this process's own worker.
+    if (status.ok()) status = trust_.CheckReply(reply.entry());
+    if (status.ok()) return reply;
     // Nobody else is there to leave the record by which later processes find entries.
     if (job.compiler.empty() && !options_.bin_dir.empty()) {
       GetCompilerId(home_.CompilerIdPath(), options_.bin_dir + "/kiln-worker").IgnoreError();
     }
+  }
+  // Without a daemon by choice is no failure of one.
+  if (options_.strict && !off()) {
+    return absl::UnavailableError(
+        absl::StrCat(status.message(), " (KILN_STRICT: no compiling without it)"));
   }
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));
   // Where only what is signed counts, nobody would take this from the cache.
@@ -480,6 +478,12 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(const SessionOptions& g
     return absl::InvalidArgumentError(
         absl::StrCat("KILN_SERVER=", options.server,
                      ": only the local daemon (unset) and a private worker (off) are known"));
+  }
+  if (const char* strict = std::getenv("KILN_STRICT"); strict != nullptr && *strict != '\0') {
+    if (strict != absl::string_view("0") && strict != absl::string_view("1")) {
+      return absl::InvalidArgumentError(absl::StrCat("KILN_STRICT=", strict, ": 0 or 1 expected"));
+    }
+    options.strict = *strict == '1';
   }
   ASSIGN_OR_RETURN(Home home, Home::Find(options.home));
   options.bin_dir = FindBinDir(options.bin_dir);

@@ -31,6 +31,9 @@ struct SessionOptions {
   std::string server;     // "": local daemon; "off": private worker; "host:port" later
   std::string bin_dir;    // where kilnd and kiln-worker are
   bool use_cache = true;  // false: compile always, store nothing
+  // Where the daemon is not to be had, compiling fails (Unavailable, saying why) instead of
+  // being done by a private worker. KILN_STRICT=1 sets it.
+  bool strict = false;
   int compile_timeout_ms = 120000;
 };
 

@@ -4,15 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 extern char** environ;
 
@@ -35,6 +39,19 @@ std::string OwnDirectory() {
   }
   std::string path = resolved;
   return path.substr(0, path.rfind('/'));
+}
+
+void AwaitOrKill(pid_t pid, absl::Time deadline) {
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return;  // an old kernel: waited for as long as it takes
+  pollfd entry = {fd, POLLIN, 0};
+  int ready;
+  do {
+    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    ready = poll(&entry, 1, static_cast<int>(std::max<int64_t>(left, 0)));
+  } while (ready < 0 && errno == EINTR);
+  if (ready == 0) kill(pid, SIGKILL);
+  close(fd);
 }
 
 }  // namespace
@@ -87,7 +104,8 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string>
   return pid;
 }
 
-int WaitForExit(pid_t pid) {
+int WaitForExit(pid_t pid, absl::Time deadline) {
+  if (deadline != absl::InfiniteFuture()) AwaitOrKill(pid, deadline);
   int status = 0;
   pid_t waited;
   do {

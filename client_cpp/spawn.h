@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace kiln {
 
@@ -24,8 +25,8 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string>
                             int pass = -1, bool quiet = false);
 
 // Waits for the end of `pid`; its exit status, or -1 when it cannot be had (a host
-// that ignores SIGCHLD).
-int WaitForExit(pid_t pid);
+// that ignores SIGCHLD). One that has not ended by the deadline is killed.
+int WaitForExit(pid_t pid, absl::Time deadline = absl::InfiniteFuture());
 
 }  // namespace kiln
 

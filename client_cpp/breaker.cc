@@ -1,0 +1,67 @@
+#include "client_cpp/breaker.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+
+namespace kiln {
+namespace {
+
+constexpr absl::Duration kProbeEvery = absl::Milliseconds(500);
+constexpr absl::Duration kAnswersWithin = absl::Milliseconds(2);
+// A daemon that could not be started is tried again after so long.
+constexpr absl::Duration kStartAgain = absl::Seconds(30);
+
+}  // namespace
+
+void Breaker::Open(const absl::Status& why, bool may_start) {
+  absl::MutexLock lock(&mutex_);
+  why_ = why;
+  may_start_ = may_start;
+  opened_ = absl::Now();
+  next_probe_ = opened_;
+  pending_.reset();
+}
+
+absl::Status Breaker::why() const {
+  absl::MutexLock lock(&mutex_);
+  return why_;
+}
+
+bool Breaker::Close() {
+  why_ = absl::OkStatus();
+  pending_.reset();
+  return true;
+}
+
+bool Breaker::MayCall(const std::string& socket_path, std::unique_ptr<Connection>* found) {
+  absl::MutexLock lock(&mutex_);
+  if (why_.ok()) return true;
+  return Probe(socket_path, found);
+}
+
+bool Breaker::Probe(const std::string& socket_path, std::unique_ptr<Connection>* found) {
+  absl::Duration wait = absl::ZeroDuration();
+  if (pending_ == nullptr) {
+    const absl::Time now = absl::Now();
+    if (now - opened_ > kStartAgain) return Close();
+    if (now < next_probe_) return false;
+    next_probe_ = now + kProbeEvery;
+    auto begun = Connection::Begin(socket_path);
+    if (absl::IsNotFound(begun.status())) return may_start_ && Close();
+    if (!begun.ok()) return false;
+    pending_ = *std::move(begun);
+    wait = kAnswersWithin;
+  }
+  const absl::StatusOr<bool> greeted = pending_->Greeted(wait);
+  if (!greeted.ok()) {
+    // It ended, or refuses us: another look will tell.
+    pending_.reset();
+    return false;
+  }
+  if (!*greeted) return false;
+  *found = std::move(pending_);
+  return Close();
+}
+
+}  // namespace kiln
