@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "lang/status_macros.h"
 #include "server/worker/limits.h"
+#include "server/worker/run_once.h"
 #include "server/worker/sandbox.h"
 #include "server/worker/self_id.h"
 
@@ -29,6 +30,8 @@ struct Flags {
   bool print_compiler_id = false;
   bool unconfined = kSanitized;
   int fd = -1;
+  std::string unit;  // with `out`: one job, from file to file
+  std::string out;
   Limits limits;
 };
 
@@ -42,6 +45,10 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
       flags->unconfined = true;
     } else if (absl::ConsumePrefix(&arg, "--fd=")) {
       good = absl::SimpleAtoi(arg, &flags->fd) && flags->fd >= 0;
+    } else if (absl::ConsumePrefix(&arg, "--unit=")) {
+      flags->unit = std::string(arg);
+    } else if (absl::ConsumePrefix(&arg, "--out=")) {
+      flags->out = std::string(arg);
     } else if (absl::ConsumePrefix(&arg, "--memory-bytes=")) {
       good = absl::SimpleAtoi(arg, &flags->limits.memory_bytes);
     } else if (absl::ConsumePrefix(&arg, "--cpu-seconds=")) {
@@ -53,6 +60,10 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
       std::fprintf(stderr, "%s: bad argument %s\n", argv[0], argv[i]);
       return false;
     }
+  }
+  if (flags->unit.empty() != flags->out.empty()) {
+    std::fprintf(stderr, "%s: --unit and --out belong together\n", argv[0]);
+    return false;
   }
   return true;
 }
@@ -93,7 +104,8 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
     return absl::OkStatus();
   };
   options.compile = std::move(engine.compile);
-  const absl::Status status = Serve(options);
+  const absl::Status status =
+      flags.unit.empty() ? Serve(options) : RunOnce(options, flags.unit, flags.out);
   if (!status.ok()) {
     std::fprintf(stderr, "kiln-worker: %s\n", std::string(status.message()).c_str());
     return 1;

@@ -3,6 +3,8 @@
 //   kiln-worker [--fd=N] [--memory-bytes=N] [--cpu-seconds=N] [--unconfined]
 //       serves frames on descriptor N, or on stdin and stdout; once warm, and before
 //       the first job, it locks itself in (sandbox.h) unless --unconfined
+//   kiln-worker --unit=FILE --out=FILE [limits as above]
+//       does one job (run_once.h); the exit status is 0 if the reply was written
 //   kiln-worker --print-compiler-id
 //       prints the id in hex, then the files it stands for, one absolute path a
 //       line, the worker's own first
