@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "lang/status_macros.h"
 #include "server/remote/http/tier.h"
+#include "server/remote/reapi/execution.h"
 #include "server/remote/reapi/tier.h"
 #include "server/remote/redis_tier.h"
 
@@ -58,6 +59,13 @@ absl::StatusOr<MadeTier> MakeTier(const proto::Tier& tier, const proto::Configur
       return absl::UnimplementedError(
           absl::StrCat("this build does not serve tiers of the kind ", KindOf(tier)));
   }
+}
+
+absl::StatusOr<MadeTier> MakeExecutor(const proto::Configure& config) {
+  MadeTier made;
+  ASSIGN_OR_RETURN(made.compiles, MakeExecution(config.execution(), config.worker()));
+  made.trusted = config.execution().trusted();
+  return made;
 }
 
 }  // namespace kiln

@@ -26,6 +26,9 @@ std::string KindOf(const proto::Tier& tier);
 // build does not serve. Connects to nothing.
 absl::StatusOr<MadeTier> MakeTier(const proto::Tier& tier, const proto::Configure& config);
 
+// The cluster of `config.execution`, as one more place that compiles.
+absl::StatusOr<MadeTier> MakeExecutor(const proto::Configure& config);
+
 }  // namespace kiln
 
 #endif  // KILN_SERVER_REMOTE_MAKE_TIER_H_

@@ -49,6 +49,7 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log) : log_(std::mo
     }
     Add(MakeTier(tier, config), tier, std::move(name));
   }
+  if (config.has_execution()) Add(MakeExecutor(config), proto::Tier(), "execution");
   if (lease_server_ != nullptr) {
     held_ = std::make_unique<HeldLeases>(lease_server_->made.leases.get(), lease_ttl_);
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -347,8 +348,8 @@ struct FakeReapi::ExecutionService final : reapi::Execution::Service {
     std::string bytes;
     reapi::Action action;
     reapi::Command command;
-    char folder[] = "/tmp/fake_reapi_XXXXXX";
-    const std::string root = mkdtemp(folder);
+    std::string root = std::filesystem::temp_directory_path() / "action-XXXXXX";
+    if (mkdtemp(root.data()) == nullptr) std::abort();
     if (!state->Find(request.action_digest().hash(), &bytes) || !action.ParseFromString(bytes) ||
         !state->Find(action.command_digest().hash(), &bytes) || !command.ParseFromString(bytes) ||
         !Lay(action.input_root_digest().hash(), root)) {
@@ -388,7 +389,7 @@ struct FakeReapi::ExecutionService final : reapi::Execution::Service {
       *file->mutable_digest() = BlobDigest(bytes);
       state->Keep(file->digest(), bytes);
     }
-    if (std::system(absl::StrCat("rm -rf ", root).c_str()) != 0) std::abort();
+    std::filesystem::remove_all(root);
     absl::MutexLock lock(&state->mutex);
     ++state->executed;
     if (result->exit_code() == 0) state->results[request.action_digest().hash()] = *result;

@@ -1,0 +1,256 @@
+#include "server/remote/reapi/execution.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
+#include "google/longrunning/operations.grpc.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "lang/framing.h"
+#include "lang/status_macros.h"
+#include "server/remote/reapi/blob.h"
+#include "server/remote/reapi/server.h"
+#include "server/remote/reapi/storage.h"
+#include "server/remote/reapi/toolchain.h"
+
+namespace kiln {
+namespace {
+
+using google::longrunning::Operation;
+
+constexpr absl::Duration kCompileLimit = absl::Seconds(60);
+constexpr absl::Duration kCancelLimit = absl::Milliseconds(200);
+constexpr char kUnitPath[] = "unit";
+constexpr char kReplyPath[] = "reply";
+constexpr size_t kShownErrorBytes = 400;
+
+// An action and everything that has to be in the storage for it.
+struct Job {
+  std::shared_ptr<const Toolchain> toolchain;
+  std::vector<Blob> own;
+  reapi::Digest action;
+
+  std::vector<BlobView> Inputs() const {
+    std::vector<BlobView> all;
+    for (const auto& file : toolchain->files) all.push_back(file->view());
+    for (const Blob& blob : toolchain->directories) all.push_back(blob.view());
+    for (const Blob& blob : own) all.push_back(blob.view());
+    return all;
+  }
+};
+
+class Execution final : public Delegate {
+ public:
+  Execution(const proto::Execution& config, const std::string& worker,
+            std::unique_ptr<ReapiServer> server)
+      : limit_(config.compile_ms() == 0 ? kCompileLimit : absl::Milliseconds(config.compile_ms())),
+        platform_(config.platform().begin(), config.platform().end()),
+        server_(std::move(server)),
+        storage_(server_.get()),
+        toolchains_(worker) {}
+
+  absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
+                                              const Digest& key, absl::Time deadline) override;
+
+ private:
+  absl::StatusOr<Job> MakeJob(const proto::CompileRequest& request);
+  void SetPlatform(reapi::Platform* platform) const;
+  // Stores the inputs and runs; once more if the server lost some of them meanwhile.
+  absl::StatusOr<reapi::ActionResult> RunJob(const Job& job, absl::Time deadline);
+  absl::StatusOr<reapi::ActionResult> Execute(const Job& job, absl::Time deadline);
+  // Reads a stream of operations to its end. True: `*operation` is done.
+  absl::StatusOr<bool> Follow(grpc::ClientReader<Operation>* reader, Operation* operation);
+  void Cancel(const std::string& name);
+  // What the worker wrote of why it failed.
+  std::string ErrorsOf(const reapi::ActionResult& result, absl::Time deadline);
+
+  const absl::Duration limit_;
+  const std::map<std::string, std::string> platform_;  // sorted, as the protocol wants
+  const std::unique_ptr<ReapiServer> server_;
+  ReapiStorage storage_;
+  ToolchainFinder toolchains_;
+};
+
+void Execution::SetPlatform(reapi::Platform* platform) const {
+  for (const auto& [name, value] : platform_) {
+    reapi::Platform::Property* property = platform->add_properties();
+    property->set_name(name);
+    property->set_value(value);
+  }
+}
+
+absl::StatusOr<Job> Execution::MakeJob(const proto::CompileRequest& request) {
+  Job job;
+  ASSIGN_OR_RETURN(job.toolchain, toolchains_.Find());
+  // What is of this call alone would keep the cluster from knowing what it has run.
+  proto::CompileRequest lasting = request;
+  lasting.clear_deadline_ms();
+  lasting.clear_priority();
+  lasting.clear_traceparent();
+  Blob unit(CanonicalBytes(lasting));
+  reapi::Directory root = job.toolchain->root;
+  reapi::FileNode* file = root.add_files();  // its name is the last in order
+  file->set_name(kUnitPath);
+  *file->mutable_digest() = unit.digest;
+  Blob directory(CanonicalBytes(root));
+
+  reapi::Command command;
+  for (const std::string& word : job.toolchain->command) command.add_arguments(word);
+  command.add_arguments(absl::StrCat("--unit=", kUnitPath));
+  command.add_arguments(absl::StrCat("--out=", kReplyPath));
+  command.add_output_files(kReplyPath);
+  command.add_output_paths(kReplyPath);
+  if (!platform_.empty()) SetPlatform(command.mutable_platform());
+  Blob command_blob(CanonicalBytes(command));
+
+  reapi::Action action;
+  *action.mutable_command_digest() = command_blob.digest;
+  *action.mutable_input_root_digest() = directory.digest;
+  action.mutable_timeout()->set_seconds(std::max<int64_t>(1, absl::ToInt64Seconds(limit_)));
+  if (!platform_.empty()) SetPlatform(action.mutable_platform());
+  Blob action_blob(CanonicalBytes(action));
+
+  job.action = action_blob.digest;
+  for (Blob* blob : {&unit, &directory, &command_blob, &action_blob}) {
+    job.own.push_back(std::move(*blob));
+  }
+  return job;
+}
+
+absl::StatusOr<bool> Execution::Follow(grpc::ClientReader<Operation>* reader,
+                                       Operation* operation) {
+  Operation next;
+  while (reader->Read(&next)) {
+    *operation = next;
+    if (operation->done()) break;
+  }
+  if (operation->done()) return true;
+  RETURN_IF_ERROR(FromGrpc(reader->Finish(), "Execute"));
+  return false;
+}
+
+void Execution::Cancel(const std::string& name) {
+  const auto channel = server_->channel();
+  grpc::ClientContext context;
+  if (!channel.ok() || !server_->Prepare(&context, absl::Now() + kCancelLimit).ok()) return;
+  google::longrunning::CancelOperationRequest request;
+  request.set_name(name);
+  google::protobuf::Empty nothing;
+  // A server that cannot has lost nothing but a slot, until the action's own timeout.
+  google::longrunning::Operations::NewStub(*channel)->CancelOperation(&context, request, &nothing);
+}
+
+absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Time deadline) {
+  Operation operation;
+  const absl::Status status = WithRetries(deadline, [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, server_->channel());
+    const auto stub = reapi::Execution::NewStub(channel);
+    grpc::ClientContext context;
+    RETURN_IF_ERROR(server_->Prepare(&context, deadline));
+    std::unique_ptr<grpc::ClientReader<Operation>> reader;
+    if (operation.name().empty()) {
+      reapi::ExecuteRequest request;
+      request.set_instance_name(server_->instance());
+      *request.mutable_action_digest() = job.action;
+      request.set_digest_function(reapi::DigestFunction::SHA256);
+      reader = stub->Execute(&context, request);
+    } else {  // the stream broke; the work goes on
+      reapi::WaitExecutionRequest request;
+      request.set_name(operation.name());
+      reader = stub->WaitExecution(&context, request);
+    }
+    absl::StatusOr<bool> done = Follow(reader.get(), &operation);
+    if (done.ok() && *done) {
+      context.TryCancel();
+      return absl::OkStatus();
+    }
+    if (absl::IsNotFound(done.status())) operation.Clear();  // forgotten: begin again
+    if (done.ok() || absl::IsNotFound(done.status())) {
+      return absl::UnavailableError("the stream of an operation ended before the operation");
+    }
+    return done.status();
+  });
+  if (!status.ok()) {
+    if (!operation.name().empty()) Cancel(operation.name());
+    return status;
+  }
+  if (operation.has_error()) {
+    return absl::Status(static_cast<absl::StatusCode>(operation.error().code()),
+                        absl::StrCat("Execute: ", operation.error().message()));
+  }
+  reapi::ExecuteResponse response;
+  if (!operation.response().UnpackTo(&response)) {
+    return absl::DataLossError("an operation that ended without the response of an execution");
+  }
+  if (response.status().code() != 0) {
+    return absl::Status(static_cast<absl::StatusCode>(response.status().code()),
+                        absl::StrCat("the action failed: ", response.status().message()));
+  }
+  return response.result();
+}
+
+absl::StatusOr<reapi::ActionResult> Execution::RunJob(const Job& job, absl::Time deadline) {
+  const std::vector<BlobView> inputs = job.Inputs();
+  for (int tries = 0;; ++tries) {
+    RETURN_IF_ERROR(storage_.Upload(inputs, deadline));
+    absl::StatusOr<reapi::ActionResult> result = Execute(job, deadline);
+    // Blobs may be evicted between the question whether they are there and the run.
+    if (!absl::IsFailedPrecondition(result.status()) || tries > 0) return result;
+  }
+}
+
+std::string Execution::ErrorsOf(const reapi::ActionResult& result, absl::Time deadline) {
+  std::string text = result.stderr_raw();
+  if (text.empty() && CheckDigest(result.stderr_digest(), 1 << 20).ok()) {
+    ReapiStorage::Blobs blobs = storage_.Download({result.stderr_digest()}, deadline);
+    if (blobs[0].ok()) text = *std::move(blobs[0]);
+  }
+  absl::StripAsciiWhitespace(&text);
+  if (text.size() > kShownErrorBytes) text = text.substr(text.size() - kShownErrorBytes);
+  return text;
+}
+
+absl::StatusOr<proto::CompileReply> Execution::Compile(const proto::CompileRequest& request,
+                                                       const Digest& key, absl::Time deadline) {
+  deadline = std::min(deadline, absl::Now() + limit_);
+  ASSIGN_OR_RETURN(const ReapiServer::Abilities abilities, server_->abilities(deadline));
+  if (!abilities.execute) return absl::FailedPreconditionError("the server runs no actions");
+  ASSIGN_OR_RETURN(const Job job, MakeJob(request));
+  ASSIGN_OR_RETURN(const reapi::ActionResult result, RunJob(job, deadline));
+  if (result.exit_code() != 0) {
+    return absl::InternalError(absl::StrCat("kiln-worker ended with status ", result.exit_code(),
+                                            " on the cluster: ", ErrorsOf(result, deadline)));
+  }
+  ASSIGN_OR_RETURN(reapi::OutputFile file, OutputOf(result, kReplyPath, kMaxFrameBytes));
+  absl::StatusOr<std::string> bytes = std::move(*file.mutable_contents());
+  if (bytes->empty()) bytes = storage_.Download({file.digest()}, deadline)[0];
+  RETURN_IF_ERROR(bytes.status());
+  RETURN_IF_ERROR(CheckBlob(file.digest(), *bytes));
+  proto::CompileReply reply;
+  if (!reply.ParseFromString(*bytes)) {
+    return absl::DataLossError("the action's output is no reply of a worker");
+  }
+  if (reply.digest() != key.view()) {
+    return absl::FailedPreconditionError(
+        "the cluster compiled another key than was asked for: its kiln-worker is not ours");
+  }
+  return reply;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Delegate>> MakeExecution(const proto::Execution& config,
+                                                        const std::string& worker) {
+  if (!config.has_server()) {
+    return absl::InvalidArgumentError("execution: server { address: … } was expected");
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<ReapiServer> server, ReapiServer::Make(config.server()));
+  return std::make_unique<Execution>(config, worker, std::move(server));
+}
+
+}  // namespace kiln
