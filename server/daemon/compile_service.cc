@@ -107,6 +107,7 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
     return hit;
   }
 
+  if (caller.account != nullptr) RETURN_IF_ERROR(caller.account->CheckCompiles(absl::Now()));
   auto start = [&](const Flights::Done& done) -> Flights::Cancel {
     // An earlier flight may have landed since we looked.
     if (auto hit = fresh ? nullptr : Find(key, place)) {
@@ -114,6 +115,7 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
       return nullptr;
     }
     request.set_tenant(caller.tenant);
+    if (caller.account != nullptr) caller.account->CountCompile(absl::Now());
     return Start(key, place, {request.SerializeAsString(), request.name(), key, request.priority()},
                  done);
   };

@@ -22,6 +22,7 @@
 #include "server/daemon/activity.h"
 #include "server/daemon/compiler_identity.h"
 #include "server/daemon/miss_reasons.h"
+#include "server/daemon/quotas.h"
 #include "server/daemon/worker_pool.h"
 
 namespace kiln {
@@ -34,7 +35,8 @@ struct Caller {
   std::string tenant;          // whose entries these are
   uint32_t rights = 0;         // bits of proto::Right
   std::function<bool()> gone;  // the client is no longer there
-  std::shared_ptr<Activity::Seat> seat;  // among those connected, once it has a name
+  std::shared_ptr<Activity::Seat> seat;      // among those connected, once it has a name
+  std::shared_ptr<Quotas::Account> account;  // what it may ask for; null: anything
 };
 
 class CompileService {

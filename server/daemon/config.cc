@@ -27,19 +27,8 @@ using google::protobuf::TextFormat;
 
 // Fields that have a meaning, but not in this build: silence would be worse than no.
 constexpr const char* kUnsupported[] = {
-    "disk.mode",
-    "disk.sync",
-    "execution",
-    "limits.bytes_in_flight",
-    "limits.compiles_per_minute",
-    "limits.running",
-    "log.json",
-    "log.sources",
-    "tier",
-    "tier.redis.tls",
-    "trust",
-    "web",
-    "workers.unconfined",
+    "disk.mode", "disk.sync",      "execution", "log.json", "log.sources",
+    "tier",      "tier.redis.tls", "trust",     "web",
 };
 
 // What each section must say, if it is there.
@@ -60,9 +49,10 @@ struct Bound {
   uint64_t most;
 };
 constexpr Bound kBounds[] = {
-    {"limits.connections", 1 << 16}, {"service.anonymous_rights", 15},
-    {"workers.count", 256},          {"workers.job_seconds", 1 << 20},
-    {"workers.max_jobs", 1 << 30},   {"workers.max_queue", 1 << 20},
+    {"limits.connections", 1 << 16},  {"limits.running", 1 << 20},
+    {"service.anonymous_rights", 15}, {"workers.count", 256},
+    {"workers.job_seconds", 1 << 20}, {"workers.max_jobs", 1 << 30},
+    {"workers.max_queue", 1 << 20},
 };
 
 bool IsHostAndPort(absl::string_view address) {

@@ -21,6 +21,8 @@ namespace {
 
 // A request once begun arrives, and a reply is taken, within this.
 constexpr absl::Duration kTransferLimit = absl::Seconds(60);
+// Its header comes in one piece, but from a client that is up to something.
+constexpr absl::Duration kHeaderLimit = absl::Seconds(5);
 constexpr size_t kStackBytes = size_t{512} << 10;
 
 // The next request may be long in coming; false when none will.
@@ -35,6 +37,25 @@ bool AwaitRequest(int fd) {
 bool HungUp(int fd) {
   pollfd entry = {fd, POLLRDHUP, 0};
   return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+// How long the message is that begins to arrive; without taking it from the stream, so
+// that ReadFrame says what is wrong with it. DeadlineExceeded: it does not go on.
+absl::StatusOr<uint64_t> AwaitLength(int fd) {
+  const absl::Time deadline = absl::Now() + kHeaderLimit;
+  char header[kFrameHeaderSize];
+  while (true) {
+    const ssize_t got = recv(fd, header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
+    if (got == static_cast<ssize_t>(sizeof header)) break;
+    if (got <= 0 && errno != EAGAIN && errno != EINTR) return 0;  // an end: ReadFrame's
+    if (HungUp(fd)) return 0;
+    if (absl::Now() >= deadline) {
+      return absl::DeadlineExceededError("a message was begun and not gone on with");
+    }
+    absl::SleepFor(absl::Milliseconds(2));
+  }
+  const auto decoded = DecodeFrameHeader({header, sizeof header});
+  return decoded.ok() ? decoded->length : 0;
 }
 
 // A process of this user; what a front says in its greeting comes instead.
@@ -122,25 +143,44 @@ void Connections::Talk(List::iterator self) {
   caller.rights = kAllRights;  // it is of our user: CheckPeer
   caller.gone = [this, fd] { return aborting() || HungUp(fd); };
   while (AwaitRequest(fd) && Begin(self)) {
-    absl::StatusOr<Frame> request = ReadFrame(fd, absl::Now() + kTransferLimit);
-    if (request.ok()) {
-      const bool used = IsUse(request->type);
-      const Frame reply = handler_->Handle(*std::move(request), &caller);
-      Send(fd, reply, kTransferLimit);
-      if (!End(self, used)) break;
-      continue;
-    }
-    if (!absl::IsUnavailable(request.status())) {
-      Send(fd, Handler::ErrorFrame(0, request.status()), absl::Seconds(1));
-    }
-    End(self, /*used=*/false);
-    break;
+    bool used = false;
+    const bool more = Exchange(fd, &caller, &used);
+    if (!End(self, used) || !more) break;
   }
   // What it belongs to may be gone once this connection is.
   caller.seat.reset();
   absl::MutexLock lock(&mutex_);
   close(fd);
   connections_.erase(self);
+}
+
+bool Connections::Exchange(int fd, Caller* caller, bool* used) {
+  if (caller->account == nullptr) caller->account = quotas_->Of(caller->name);
+  Quotas::Hold hold;
+  const absl::Time deadline = absl::Now() + kTransferLimit;
+  absl::StatusOr<uint64_t> length = AwaitLength(fd);
+  absl::Status status = length.status();
+  if (status.ok()) status = caller->account->TakeBytes(*length, deadline, caller->gone, &hold);
+  absl::StatusOr<Frame> request = status.ok() ? ReadFrame(fd, deadline) : status;
+  if (!request.ok()) {
+    if (!absl::IsUnavailable(request.status())) {
+      Send(fd, Handler::ErrorFrame(0, request.status()), absl::Seconds(1));
+    }
+    return false;
+  }
+  *used = IsUse(request->type);
+  const uint32_t id = request->id;
+  const std::string name = caller->name;
+  status = caller->account->TakeRun(&hold);
+  const Frame reply =
+      status.ok() ? handler_->Handle(*std::move(request), caller) : Handler::Refuse(id, status);
+  Send(fd, reply, kTransferLimit);
+  // A front has said for whom it speaks.
+  if (caller->name != name) {
+    hold = Quotas::Hold();
+    caller->account = nullptr;
+  }
+  return true;
 }
 
 bool Connections::Begin(List::iterator self) {

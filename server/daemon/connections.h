@@ -3,7 +3,8 @@
 //
 // A client that hangs up while its request runs cancels it (shutting down its
 // writing half counts as hanging up). A client that sends what is no frame is
-// told so, with id 0, and cut off.
+// told so, with id 0, and cut off; so is one that begins a message and does not go on.
+// A message is not read before its sender's quota has room for it (quotas.h).
 #ifndef KILN_SERVER_DAEMON_CONNECTIONS_H_
 #define KILN_SERVER_DAEMON_CONNECTIONS_H_
 
@@ -13,12 +14,15 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/daemon/handler.h"
+#include "server/daemon/quotas.h"
 
 namespace kiln {
 
 class Connections {
  public:
-  Connections(Handler* handler, int limit) : handler_(handler), limit_(limit) {}
+  // `handler` and `quotas` outlive this.
+  Connections(Handler* handler, Quotas* quotas, int limit)
+      : handler_(handler), quotas_(quotas), limit_(limit) {}
   // Drains without patience.
   ~Connections() { Drain(absl::ZeroDuration()); }
 
@@ -48,6 +52,8 @@ class Connections {
 
   static void* Thread(void* connection);
   void Talk(List::iterator self);
+  // Reads one request and answers it. False: nothing more is to be read from this client.
+  bool Exchange(int fd, Caller* caller, bool* used);
   // False: the connection is to end instead.
   bool Begin(List::iterator self);
   // `used`: the request was one that keeps an idle daemon from ending.
@@ -55,6 +61,7 @@ class Connections {
   bool aborting() const;
 
   Handler* const handler_;
+  Quotas* const quotas_;
   const int limit_;
   mutable absl::Mutex mutex_;
   List connections_ ABSL_GUARDED_BY(mutex_);

@@ -96,6 +96,11 @@ FrameType ReplyTypeOf(FrameType request) {
   return static_cast<FrameType>(static_cast<uint32_t>(request) + 1);
 }
 
+void CountRefusal(const absl::Status& status) {
+  const std::string part = PartOf(status);
+  if (!part.empty()) Metrics::Get().counter("kiln_refused_total", part)->Add();
+}
+
 // Adds to `record` how a request to compile ended.
 void Describe(const absl::StatusOr<std::shared_ptr<const proto::CompileReply>>& result, bool joined,
               proto::RequestRecord* record) {
@@ -130,6 +135,11 @@ Frame Handler::ErrorFrame(uint32_t id, const absl::Status& status) {
     error.set_retry_after_ms(kRetryAfterMs);
   }
   return Frame{FrameType::kError, id, error.SerializeAsString()};
+}
+
+Frame Handler::Refuse(uint32_t id, const absl::Status& status) {
+  CountRefusal(status);
+  return ErrorFrame(id, status);
 }
 
 const Handler::Rule Handler::kRules[] = {
@@ -177,8 +187,7 @@ Frame Handler::Handle(Frame request, Caller* caller) {
     Metrics::Get()
         .counter("kiln_request_errors_total", absl::StatusCodeToString(body.status().code()))
         ->Add();
-    const std::string part = PartOf(body.status());
-    if (!part.empty()) Metrics::Get().counter("kiln_refused_total", part)->Add();
+    CountRefusal(body.status());
   }
   if (client != nullptr) --client->running;
   // A front states its caller with the greeting.

@@ -57,6 +57,8 @@ class Handler {
 
   // An Error frame for `status`, with a hint when to try again where it may help.
   static Frame ErrorFrame(uint32_t id, const absl::Status& status);
+  // The same for a request that is not even looked at; counted as refused.
+  static Frame Refuse(uint32_t id, const absl::Status& status);
 
  private:
   using Body = absl::StatusOr<std::string>;

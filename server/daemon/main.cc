@@ -39,8 +39,10 @@
 #include "server/daemon/housekeeper.h"
 #include "server/daemon/instance.h"
 #include "server/daemon/log.h"
+#include "server/daemon/quotas.h"
 #include "server/daemon/watch_rooms.h"
 #include "server/daemon/worker_pool.h"
+#include "server/worker/sandbox.h"
 
 namespace kiln {
 namespace {
@@ -173,6 +175,18 @@ std::vector<std::string> GrpcArguments(const proto::Service& service, const std:
   return arguments;
 }
 
+// What stands between a kernel that breaks the compiler and the rest of the machine.
+void WarnOfConfinement(bool unconfined) {
+  if (geteuid() == 0) {
+    Log("warning: kilnd runs as root; a user of its own is enough for all it does");
+  }
+  if (unconfined) {
+    Log("warning: workers are not confined (workers.unconfined)");
+  } else if (const std::string gaps = SandboxGaps(); !gaps.empty()) {
+    Log("warning: workers are confined less than they should be: ", gaps);
+  }
+}
+
 void Run(const Flags& flags, const Home& home, const Instance& instance) {
   const OwnFile own_file;
   StopSignal stop;
@@ -199,6 +213,8 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   pool_options.job_limit = flags.job_limit;
   pool_options.job_bytes = flags.job_bytes;
   pool_options.max_jobs = flags.worker_jobs;
+  pool_options.unconfined = flags.config.workers().unconfined();
+  WarnOfConfinement(pool_options.unconfined);
   WorkerPool pool(pool_options);
   CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });
 
@@ -222,7 +238,8 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
   Handler handler(std::move(parts));
-  Connections connections(&handler, flags.max_connections);
+  Quotas quotas(Quotas::FromConfig(flags.config.limits()));
+  Connections connections(&handler, &quotas, flags.max_connections);
   const auto watch = WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity});
 
   Front front(flags.GrpcFrontPath(), GrpcArguments(flags.config.service(), instance.socket_path));
