@@ -171,7 +171,8 @@ bool Connections::Exchange(int fd, Caller* caller, bool* used) {
   *used = IsUse(request->type);
   const uint32_t id = request->id;
   const std::string name = caller->name;
-  status = caller->account->TakeRun(&hold);
+  // All others are answered at once.
+  if (request->type == FrameType::kCompile) status = caller->account->TakeRun(&hold);
   const Frame reply =
       status.ok() ? handler_->Handle(*std::move(request), caller) : Handler::Refuse(id, status);
   Send(fd, reply, kTransferLimit);

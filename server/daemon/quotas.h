@@ -56,7 +56,7 @@ class Quotas {
     // longer than the deadline and while not `gone`. A single request always has.
     absl::Status TakeBytes(uint64_t bytes, absl::Time deadline, const std::function<bool()>& gone,
                            Hold* hold);
-    // One more request that is being answered.
+    // One more request to compile that is being answered.
     absl::Status TakeRun(Hold* hold);
     // Whether the caller may have one more compilation begun, and that one was.
     absl::Status CheckCompiles(absl::Time now);
