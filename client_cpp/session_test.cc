@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client_cpp/daemon_client.h"
 #include "client_cpp/launcher.h"
 #include "gtest/gtest.h"
 #include "lang/entry.h"
@@ -287,6 +288,145 @@ TEST_F(SessionTest, HangingDaemonIsGivenUpSoon) {
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("does not answer"), std::string::npos) << said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST_F(SessionTest, AStoppedDaemonIsFoundOutAndNoticedWhenItIsBack) {
+  auto session = Make();
+  EXPECT_EQ(Tier(*session, 1), "compiled");
+  options_.server = "off";
+  Tier(*Make(), 100);  // the files of a worker are in memory now
+  options_.server = "";
+  pid_t pid = 0;
+  std::ifstream(options_.home + "/fake.pid") >> pid;
+  kill(pid, SIGSTOP);
+  ::testing::internal::CaptureStderr();
+  const absl::Time start = absl::Now();
+  EXPECT_EQ(Tier(*session, 2), "compiled");  // on a connection from before
+  const absl::Duration known = absl::Now() - start;
+  const absl::Time fresh = absl::Now();
+  EXPECT_EQ(Tier(*Make(), 3), "compiled");  // on a new one
+  const absl::Duration unknown = absl::Now() - fresh;
+  std::printf("stopped: compiled locally after %s, without a connection after %s\n",
+              absl::FormatDuration(known).c_str(), absl::FormatDuration(unknown).c_str());
+  EXPECT_LT(known, absl::Milliseconds(900));  // the goal is 300 ms
+  EXPECT_LT(unknown, absl::Milliseconds(900));
+  for (uint32_t n = 10; n < 20; ++n) Tier(*session, n);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find(absl::StrCat("process ", pid, " is stopped")), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << "one line each: " << said;
+
+  kill(pid, SIGCONT);
+  absl::SleepFor(absl::Milliseconds(100));
+  setenv("KILN_FAKE", "die=always", 1);  // a private worker's compilation would fail
+  EXPECT_EQ(Tier(*session, 30), "compiled") << "the daemon is asked again";
+}
+
+TEST_F(SessionTest, GivingUpCostsNextToNothing) {
+  Tier(*Make(), 1);
+  pid_t pid = 0;
+  std::ifstream(options_.home + "/fake.pid") >> pid;
+  kill(pid, SIGSTOP);
+  DaemonClient daemon(*Home::Find(options_.home), options_.bin_dir);
+  proto::StatsReply reply;
+  const auto call = [&] {
+    return daemon.Call(FrameType::kStats, proto::StatsRequest(), FrameType::kStatsReply, &reply,
+                       absl::Now() + absl::Seconds(10));
+  };
+  const absl::Status hangs = call();
+  EXPECT_TRUE(absl::IsUnavailable(hangs)) << hangs;
+  daemon.GiveUp(hangs);
+  constexpr int kCalls = 1000;
+  const absl::Time start = absl::Now();
+  for (int i = 0; i < kCalls; ++i) EXPECT_FALSE(daemon.Usable());
+  const absl::Duration each = (absl::Now() - start) / kCalls;
+  std::printf("given up: %s a call\n", absl::FormatDuration(each).c_str());
+  EXPECT_LT(each, absl::Microseconds(300));  // the goal is 100 us
+  kill(pid, SIGCONT);
+  const absl::Time back = absl::Now();
+  while (!daemon.Usable() && absl::Now() - back < absl::Seconds(10)) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  std::printf("back: noticed after %s\n", absl::FormatDuration(absl::Now() - back).c_str());
+  EXPECT_LT(absl::Now() - back, absl::Seconds(2));
+  EXPECT_TRUE(call().ok());
+}
+
+TEST_F(SessionTest, AHangingDaemonThatIsKilledIsReplaced) {
+  Tier(*Make(), 1);
+  pid_t pid = 0;
+  std::ifstream(options_.home + "/fake.pid") >> pid;
+  kill(pid, SIGSTOP);
+  DaemonClient daemon(*Home::Find(options_.home), options_.bin_dir);
+  proto::StatsReply reply;
+  const auto call = [&] {
+    return daemon.Call(FrameType::kStats, proto::StatsRequest(), FrameType::kStatsReply, &reply,
+                       absl::Now() + absl::Seconds(10));
+  };
+  daemon.GiveUp(call());
+  EXPECT_FALSE(daemon.Usable());
+  kill(pid, SIGKILL);
+  const absl::Time killed = absl::Now();
+  while (!daemon.Usable() && absl::Now() - killed < absl::Seconds(10)) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_LT(absl::Now() - killed, absl::Seconds(2));
+  EXPECT_TRUE(call().ok());
+  EXPECT_NE(reply.pid(), static_cast<uint32_t>(pid));
+}
+
+TEST_F(SessionTest, WithoutADaemonThatStartsCompilingBeginsAtOnce) {
+  options_.server = "off";
+  Tier(*Make(), 100);
+  const absl::Time without = absl::Now();
+  Tier(*Make(), 101);
+  const absl::Duration alone = absl::Now() - without;
+  options_.server = "";
+  for (const char* kilnd : {"", "#!/bin/sh\nexit 1\n"}) {
+    fs::remove(root_ + "/bin/kilnd");
+    if (*kilnd != '\0') {
+      std::ofstream(root_ + "/bin/kilnd") << kilnd;
+      fs::permissions(root_ + "/bin/kilnd", fs::perms::owner_all);
+    }
+    ::testing::internal::CaptureStderr();
+    const absl::Time start = absl::Now();
+    EXPECT_EQ(Tier(*Make(), 1 + static_cast<uint32_t>(*kilnd)), "compiled");
+    const absl::Duration more = absl::Now() - start - alone;
+    std::printf("dead: %s more than without a daemon\n", absl::FormatDuration(more).c_str());
+    EXPECT_LT(more, absl::Milliseconds(300));  // the goal is 50 ms
+    EXPECT_NE(::testing::internal::GetCapturedStderr().find("compiling without it for now"),
+              std::string::npos);
+  }
+}
+
+TEST_F(SessionTest, StrictFailsAndSaysWhy) {
+  options_.strict = true;
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  pid_t pid = 0;
+  std::ifstream(options_.home + "/fake.pid") >> pid;
+  kill(pid, SIGSTOP);
+  auto session = Make();
+  for (uint32_t n = 2; n < 4; ++n) {
+    const absl::Status status = session->Compile(Unit(n), {}, {}).status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_NE(status.message().find("is stopped"), std::string::npos) << status;
+    EXPECT_NE(status.message().find("KILN_STRICT"), std::string::npos) << status;
+  }
+  kill(pid, SIGCONT);
+  absl::SleepFor(absl::Milliseconds(600));
+  EXPECT_EQ(Tier(*session, 4), "compiled");
+  options_.server = "off";
+  EXPECT_EQ(Tier(*Make(), 5), "compiled") << "what is asked for is no failure";
+  setenv("KILN_STRICT", "yes", 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(Session::Create(options_).status()));
+  unsetenv("KILN_STRICT");
+}
+
+TEST_F(SessionTest, AFullQueueIsComeBackTo) {
+  setenv("KILN_FAKE", "full=3", 1);
+  auto session = Make();
+  const absl::Time start = absl::Now();
+  EXPECT_EQ(Tier(*session, 1), "compiled");
+  EXPECT_GT(absl::Now() - start, 3 * absl::Milliseconds(30)) << "when it was told to";
 }
 
 TEST_F(SessionTest, DaemonOfAnotherProtocolIsRefusedByName) {

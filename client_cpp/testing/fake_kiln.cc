@@ -4,13 +4,14 @@
 // $KILN_FAKE, comma-separated: `die=FILE` the worker dies at a job unless FILE exists
 // (made then); `hang` nothing is answered; `protocol` hello with another protocol;
 // `error` an ErrorReply to every job; `diagnose` the user's error for every job;
-// `garbage` an entry that is none.
+// `garbage` an entry that is none; `full=N` the first N jobs are turned away for 40 ms.
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -112,6 +113,16 @@ bool Serve(int fd, const std::string& tier) {
         if (marker != "always") std::ofstream(marker) << "died";
         raise(SIGKILL);
       }
+      static std::atomic<int> turned_away{0};
+      int full = 0;
+      if (absl::SimpleAtoi(Mode("full"), &full) && turned_away++ < full) {
+        proto::ErrorReply error;
+        error.set_code(static_cast<int>(absl::StatusCode::kResourceExhausted));
+        error.set_message("full");
+        error.set_retry_after_ms(40);
+        WriteFrame(fd, FrameType::kError, frame->id, error).IgnoreError();
+        continue;
+      }
       if (!Mode("error").empty()) {
         proto::ErrorReply error;
         error.set_code(static_cast<int>(absl::StatusCode::kInternal));
@@ -156,6 +167,7 @@ int Daemon(const std::string& home_dir) {
   setsid();
   alarm(120);  // no test leaves one behind
   std::ofstream(home_dir + "/fake.pid") << getpid();
+  std::ofstream(home_dir + "/kilnd.pid") << getpid();
   for (;;) {
     int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) return 1;
