@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "client_cpp/entry_trust.h"
 #include "lang/digest.h"
+#include "lang/hit_mark.h"
 #include "lang/home.h"
 #include "runtime/loaded_kernel.h"
 
@@ -26,6 +27,9 @@ class DiskTier {
   // NotFound otherwise. An entry of ours that is not whole is deleted. A hit is noted in the
   // hit log.
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const Digest& key) const;
+
+  // Tells the daemon, when it is back, that a compilation was run without it.
+  void NoteFallback() const { NoteHit(FallbackMark()); }
 
   // Keeps `entry`: written aside, renamed. A process that cannot says so once.
   void Store(const Digest& key, absl::string_view entry) const;

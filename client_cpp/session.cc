@@ -25,6 +25,7 @@
 #include "lang/entry.h"
 #include "lang/home.h"
 #include "lang/status_macros.h"
+#include "lang/trace_context.h"
 
 namespace kiln {
 namespace {
@@ -32,6 +33,16 @@ namespace {
 // The server ends a job at its deadline and says so; this much longer we listen.
 constexpr absl::Duration kDeadlineSlack = absl::Seconds(2);
 constexpr absl::Duration kControlTimeout = absl::Seconds(10);
+
+// The span that this process's requests belong to: what started it says so in TRACEPARENT
+// (as W3C Trace Context has it for processes), else it begins a trace of its own.
+const std::string& ParentSpan() {
+  static const std::string* const span = [] {
+    const char* given = std::getenv("TRACEPARENT");
+    return new std::string(NewSpan(given == nullptr ? "" : given));
+  }();
+  return *span;
+}
 
 bool HasErrors(const CompileOutcome& outcome) {
   for (const proto::Diagnostic& diagnostic : outcome.diagnostics) {
@@ -98,6 +109,8 @@ class LocalSession : public Session {
   }
   const std::string& home() const override { return home_.dir(); }
   absl::StatusOr<proto::StatsReply> DaemonStats() override;
+  absl::StatusOr<proto::MetricsReply> DaemonMetrics() override;
+  absl::StatusOr<proto::RecentReply> DaemonRecent(const proto::RecentRequest& request) override;
   absl::StatusOr<proto::ClearReply> ClearCache() override;
   absl::Status StopDaemon() override;
 
@@ -363,6 +376,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   *request.mutable_report() = job.report;
   request.set_deadline_ms(options_.compile_timeout_ms);
   request.set_name(job.source_map.kernel());
+  request.set_traceparent(NewSpan(ParentSpan()));
   const absl::Time deadline =
       absl::Now() + absl::Milliseconds(options_.compile_timeout_ms) + kDeadlineSlack;
 
@@ -385,6 +399,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
     return absl::UnavailableError(
         absl::StrCat(status.message(), " (KILN_STRICT: no compiling without it)"));
   }
+  if (!off()) disk_.NoteFallback();
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));
   // Where only what is signed counts, nobody would take this from the cache.
   if (options_.use_cache && !trust_.required() && !reply.entry().empty()) {
@@ -445,6 +460,21 @@ absl::StatusOr<proto::StatsReply> LocalSession::DaemonStats() {
       Current().daemon.CallIfRunning(FrameType::kStats, proto::StatsRequest(),
                                      FrameType::kStatsReply, &reply, absl::Now() + kControlTimeout);
   return status.ok() ? reply : OfflineStats(home_);
+}
+
+absl::StatusOr<proto::MetricsReply> LocalSession::DaemonMetrics() {
+  proto::MetricsReply reply;
+  RETURN_IF_ERROR(Current().daemon.CallIfRunning(FrameType::kMetrics, proto::MetricsRequest(),
+                                                 FrameType::kMetricsReply, &reply,
+                                                 absl::Now() + kControlTimeout));
+  return reply;
+}
+
+absl::StatusOr<proto::RecentReply> LocalSession::DaemonRecent(const proto::RecentRequest& request) {
+  proto::RecentReply reply;
+  RETURN_IF_ERROR(Current().daemon.CallIfRunning(
+      FrameType::kRecent, request, FrameType::kRecentReply, &reply, absl::Now() + kControlTimeout));
+  return reply;
 }
 
 absl::StatusOr<proto::ClearReply> LocalSession::ClearCache() {

@@ -77,6 +77,9 @@ class Session {
 
   // The daemon's statistics / a cleared cache (work with the daemon absent too).
   virtual absl::StatusOr<proto::StatsReply> DaemonStats() = 0;
+  // What the daemon counted and did lately; NotFound when none runs.
+  virtual absl::StatusOr<proto::MetricsReply> DaemonMetrics() = 0;
+  virtual absl::StatusOr<proto::RecentReply> DaemonRecent(const proto::RecentRequest& request) = 0;
   virtual absl::StatusOr<proto::ClearReply> ClearCache() = 0;
   // Returns when the daemon has let go of the home.
   virtual absl::Status StopDaemon() = 0;

@@ -265,6 +265,68 @@ py::dict StatsDict(const proto::StatsReply& reply) {
   return stats;
 }
 
+// Family -> label's value ("" where there is none) -> number; of a histogram a dict.
+py::dict MetricsDict(const proto::MetricsReply& reply) {
+  py::dict families;
+  for (const proto::MetricFamily& family : reply.families()) {
+    py::dict samples;
+    for (const proto::MetricSample& sample : family.samples()) {
+      const py::str label(sample.labels().empty() ? "" : sample.labels().begin()->second);
+      if (family.kind() != proto::MetricFamily::HISTOGRAM) {
+        samples[label] = sample.value();
+        continue;
+      }
+      py::dict histogram;
+      histogram["sum"] = sample.value();
+      histogram["count"] = sample.count();
+      histogram["bounds"] = std::vector<double>(sample.bounds().begin(), sample.bounds().end());
+      histogram["buckets"] =
+          std::vector<uint64_t>(sample.buckets().begin(), sample.buckets().end());
+      samples[label] = histogram;
+    }
+    families[py::str(family.name())] = samples;
+  }
+  return families;
+}
+
+py::dict RecentDict(const proto::RecentReply& reply) {
+  py::list requests, clients;
+  for (const proto::RequestRecord& record : reply.requests()) {
+    const absl::StatusOr<Digest> key = Digest::FromBytes(record.digest());
+    py::dict stages, out;
+    for (const proto::StageReport& stage : record.stages()) {
+      const py::str name(stage.name());
+      const double before = stages.contains(name) ? stages[name].cast<double>() : 0;
+      stages[name] = before + stage.seconds();
+    }
+    out["time"] = record.time();
+    out["kernel"] = py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
+        record.kernel().data(), static_cast<Py_ssize_t>(record.kernel().size()), "replace"));
+    out["key"] = key.ok() ? key->Hex() : "";
+    out["client"] = record.client();
+    out["outcome"] = record.outcome();
+    out["seconds"] = record.seconds();
+    out["queue_seconds"] = record.queue_seconds();
+    out["bytes"] = record.bytes();
+    out["trace"] = record.trace();
+    out["error"] = record.error();
+    out["stages"] = stages;
+    requests.append(out);
+  }
+  for (const proto::ClientRecord& client : reply.clients()) {
+    py::dict out;
+    out["name"] = client.name();
+    out["connections"] = client.connections();
+    out["running"] = client.running();
+    out["requests"] = client.requests();
+    clients.append(out);
+  }
+  py::dict recent;
+  recent["requests"] = requests;
+  recent["clients"] = clients;
+  return recent;
+}
+
 // Calls of the session that wait for the daemon let other Python threads run.
 template <typename Call>
 auto Unlocked(const Call& call) {
@@ -389,6 +451,20 @@ void BindSession(py::module_& m) {
            [](Session& session) {
              return StatsDict(ValueOrRaise(Unlocked([&] { return session.DaemonStats(); })));
            })
+      .def("daemon_metrics",
+           [](Session& session) {
+             return MetricsDict(ValueOrRaise(Unlocked([&] { return session.DaemonMetrics(); })));
+           })
+      .def(
+          "daemon_recent",
+          [](Session& session, uint32_t limit, bool slowest) {
+            proto::RecentRequest request;
+            request.set_limit(limit);
+            request.set_slowest(slowest);
+            return RecentDict(
+                ValueOrRaise(Unlocked([&] { return session.DaemonRecent(request); })));
+          },
+          py::arg("limit") = 0, py::arg("slowest") = false)
       .def("clear_cache",
            [](Session& session) {
              const proto::ClearReply reply =

@@ -13,10 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "lang/digest.h"
 #include "lang/entry.h"
 #include "lang/error_detail.h"
 #include "lang/status_macros.h"
+#include "lang/trace_context.h"
 #include "lang/version.h"
+#include "server/daemon/json_text.h"
 #include "server/daemon/log.h"
 
 namespace kiln {
@@ -125,6 +128,35 @@ void Describe(const absl::StatusOr<std::shared_ptr<const proto::CompileReply>>& 
     out->set_name(stage.name());
     out->set_seconds(stage.seconds());
   }
+}
+
+// "file:line" of the kernel.
+std::string SourcePlace(const proto::SourceMap& map) {
+  for (const proto::Span& span : map.spans()) {
+    if (span.inlined_at() != 0 || span.file() >= static_cast<uint32_t>(map.files_size())) continue;
+    return absl::StrCat(map.files(static_cast<int>(span.file())), ":", span.line());
+  }
+  return "";
+}
+
+LogFields EventFields(const proto::RequestRecord& record, const std::string& parent,
+                      const std::string& span, const std::string& place) {
+  const absl::StatusOr<Digest> key = Digest::FromBytes(record.digest());
+  LogFields fields = {{"kernel", JsonString(record.kernel())},
+                      {"outcome", JsonString(record.outcome())},
+                      {"seconds", JsonNumber(record.seconds())},
+                      {"queue_seconds", JsonNumber(record.queue_seconds())},
+                      {"client", JsonString(record.client())},
+                      {"trace", JsonString(record.trace())},
+                      {"span", JsonString(span)}};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) fields.emplace_back(name, JsonString(value));
+  };
+  add("parent", parent);
+  add("key", key.ok() && !key->empty() ? key->Hex() : "");
+  add("error", record.error());
+  add("source", place);
+  return fields;
 }
 
 }  // namespace
@@ -251,12 +283,21 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   record.set_kernel(request.name().substr(0, kMaxNameBytes));
   record.set_client(caller->name);
   record.set_unit(request.unit());
+  const TraceContext parent = ParseTraceparent(request.traceparent());
+  request.set_traceparent(NewSpan(request.traceparent()));
+  const TraceContext span = ParseTraceparent(request.traceparent());
+  record.set_trace(span.trace);
+  const std::string place = parts_.name_sources ? SourcePlace(request.source_map()) : "";
   bool joined = false;
   const auto reply = parts_.compiles->Compile(std::move(request), *caller, &joined);
   const absl::Time end = absl::Now();
   record.set_time(absl::ToDoubleSeconds(end - absl::UnixEpoch()));
   record.set_seconds(absl::ToDoubleSeconds(end - start));
   Describe(reply, joined, &record);
+  // Hits are counted, not told one by one.
+  if (LogsEvents() && (!reply.ok() || !record.unit().empty())) {
+    LogEvent("compile", EventFields(record, parent.span, span.span, place));
+  }
   parts_.activity->Note(std::move(record));
   RETURN_IF_ERROR(reply.status());
   return (*reply)->SerializeAsString();

@@ -49,6 +49,7 @@ class Handler {
                                            absl::string_view source)>
         admit;
     int workers = 0;
+    bool name_sources = false;  // logs say where kernels stand
   };
 
   explicit Handler(Parts parts);

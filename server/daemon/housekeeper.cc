@@ -6,6 +6,8 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lang/hit_mark.h"
+#include "server/daemon/metrics.h"
 
 namespace kiln {
 namespace {
@@ -90,7 +92,14 @@ void Housekeeper::Round() {
 }
 
 void Housekeeper::CountClientHits() {
-  for (const Digest& key : log_.ReadNew()) counters_->Hit("client", disk_->Touch(key));
+  static Counter* const fallbacks = Metrics::Get().counter("kiln_fallbacks_total");
+  for (const Digest& key : log_.ReadNew()) {
+    if (key == FallbackMark()) {
+      fallbacks->Add();
+    } else {
+      counters_->Hit("client", disk_->Touch(key));
+    }
+  }
 }
 
 proto::StatsReply Housekeeper::TotalsNow() const {

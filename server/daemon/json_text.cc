@@ -55,7 +55,7 @@ std::string JsonString(absl::string_view text) {
 }
 
 std::string JsonNumber(double value) {
-  return std::isfinite(value) ? absl::StrFormat("%.9g", value) : "null";
+  return std::isfinite(value) ? absl::StrFormat("%.15g", value) : "null";
 }
 
 }  // namespace kiln

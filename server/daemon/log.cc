@@ -4,11 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "absl/base/attributes.h"
 #include "absl/base/const_init.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/daemon/json_text.h"
 
 namespace kiln {
 namespace {
@@ -16,6 +19,7 @@ namespace {
 ABSL_CONST_INIT absl::Mutex mutex(absl::kConstInit);
 std::string* path = nullptr;  // null: stderr as it is
 uint64_t max_size = 0;
+std::atomic<bool> as_json{false};
 
 void Reopen() {
   int fd = open(path->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -33,6 +37,19 @@ void RotateIfFull() {
   Reopen();
 }
 
+void Write(const std::string& text) {
+  absl::MutexLock lock(&mutex);
+  RotateIfFull();
+  // A full disk takes the log, not the daemon.
+  if (write(2, text.data(), text.size()) < 0) return;
+}
+
+std::string JsonHead() {
+  return absl::StrCat("{\"time\":\"",
+                      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone()),
+                      "\",\"pid\":", getpid());
+}
+
 }  // namespace
 
 void LogToFile(const std::string& file, uint64_t max_bytes) {
@@ -42,14 +59,25 @@ void LogToFile(const std::string& file, uint64_t max_bytes) {
   Reopen();
 }
 
+void LogAsJson() { as_json = true; }
+
+bool LogsEvents() { return as_json; }
+
+void LogEvent(const char* event, const LogFields& fields) {
+  if (!as_json) return;
+  std::string text = JsonHead();
+  absl::StrAppend(&text, ",\"event\":", JsonString(event));
+  for (const auto& [name, value] : fields) absl::StrAppend(&text, ",\"", name, "\":", value);
+  Write(text + "}\n");
+}
+
 void LogLine(const std::string& line) {
-  const std::string text =
-      absl::StrCat(absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::Now(), absl::UTCTimeZone()),
-                   " kilnd[", getpid(), "] ", line, "\n");
-  absl::MutexLock lock(&mutex);
-  RotateIfFull();
-  // A full disk takes the log, not the daemon.
-  if (write(2, text.data(), text.size()) < 0) return;
+  if (as_json) {
+    Write(absl::StrCat(JsonHead(), ",\"message\":", JsonString(line), "}\n"));
+    return;
+  }
+  Write(absl::StrCat(absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::Now(), absl::UTCTimeZone()),
+                     " kilnd[", getpid(), "] ", line, "\n"));
 }
 
 }  // namespace kiln

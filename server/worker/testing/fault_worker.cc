@@ -7,6 +7,7 @@
 //   die-once TEXT   kills itself at the first job of this name
 //   stop            stops itself (SIGSTOP)
 //   pid             an entry that holds the worker's process id
+//   trace           an entry that holds the request's traceparent
 //   error           a diagnostic of the user's mistake
 //   fail            a status of ours
 //   garbage         bytes that are no frame
@@ -111,6 +112,8 @@ absl::StatusOr<Product> Act(const proto::CompileRequest& request, const proto::C
     if (absl::SimpleAtoi(argument, &ms)) absl::SleepFor(absl::Milliseconds(ms));
   } else if (words[0] == "pid") {
     product.payload = std::to_string(getpid());
+  } else if (words[0] == "trace") {
+    product.payload = request.traceparent();
   } else if (words[0] == "die") {
     raise(SIGKILL);
   } else if (words[0] == "die-once") {
