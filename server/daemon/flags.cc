@@ -119,6 +119,10 @@ bool ParseFlag(absl::string_view arg, Flags* flags) {
   if (absl::ConsumePrefix(&arg, "--max-connections=")) {
     return ParseCount(arg, 1, &flags->max_connections);
   }
+  if (absl::ConsumePrefix(&arg, "--web=")) {
+    flags->config.mutable_web()->set_listen(std::string(arg));
+    return !arg.empty();
+  }
   if (absl::ConsumePrefix(&arg, "--listen=")) {
     flags->config.mutable_service()->set_listen(std::string(arg));
     return !arg.empty();
@@ -160,6 +164,10 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
       access(flags.GrpcFrontPath().c_str(), X_OK) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--listen needs ", flags.GrpcFrontPath(), ", which cannot be run"));
+  }
+  if (!flags.config.web().listen().empty() && access(flags.WebFrontPath().c_str(), X_OK) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--web needs ", flags.WebFrontPath(), ", which cannot be run"));
   }
   if (flags.worker.empty()) flags.worker = flags.bin + "/kiln-worker";
   if (flags.workers == 0) flags.workers = Cores();

@@ -9,7 +9,7 @@
 //                        the daemon goes on by itself, detached from everything
 //   --foreground         stay, log to stderr (the default)
 //   --home=DIR           KILN_HOME; default: environment, else ~/.cache/kiln
-//   --bin=DIR            where kiln-worker and kilnd-grpc are; default: KILN_BIN,
+//   --bin=DIR            where kiln-worker and the fronts are; default: KILN_BIN,
 //                        else where kilnd itself is
 //   --worker=PATH        another worker binary
 //   --idle-exit=SECONDS  ends after so long without a request (1800; 0: never)
@@ -22,6 +22,8 @@
 //   --worker-jobs=N      jobs after which a worker is replaced by a fresh one (1000)
 //   --listen=HOST:PORT   answer gRPC there too; other than loopback addresses need
 //                        certificates (`service` of the configuration)
+//   --web=HOST:PORT      metrics, health and, on loopback addresses, the dashboard over
+//                        HTTP there
 //   --version
 #ifndef KILN_SERVER_DAEMON_FLAGS_H_
 #define KILN_SERVER_DAEMON_FLAGS_H_
@@ -54,6 +56,7 @@ struct Flags {
   proto::Config config;
 
   std::string GrpcFrontPath() const { return bin + "/kilnd-grpc"; }
+  std::string WebFrontPath() const { return bin + "/kilnd-web"; }
 };
 
 // InvalidArgument names the argument, the variable, or the line and field of the

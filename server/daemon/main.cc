@@ -234,6 +234,7 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   parts.compiler = &compiler;
   parts.pool = &pool;
   parts.activity = &activity;
+  parts.name_sources = flags.config.log().sources();
   parts.stop = [&stop] { stop.Raise(); };
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
@@ -244,6 +245,10 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
 
   Front front(flags.GrpcFrontPath(), GrpcArguments(flags.config.service(), instance.socket_path));
   if (!flags.config.service().listen().empty()) front.Start();
+  const std::string& web_listen = flags.config.web().listen();
+  Front web(flags.WebFrontPath(), {absl::StrCat("--listen=", web_listen),
+                                   absl::StrCat("--socket=", instance.socket_path)});
+  if (!web_listen.empty()) web.Start();
 
   const char* why = ServeUntilStopped(instance.listen_fd, stop, flags.idle_exit, &connections);
   Log("ending: ", why);
@@ -297,6 +302,7 @@ int Main(int argc, char** argv) {
   if (flags->daemonize) {
     Detach({instance->lock_fd, instance->listen_fd});
   }
+  if (flags->config.log().json()) LogAsJson();
   const std::string& log_file = flags->config.log().file();
   if (flags->daemonize || !log_file.empty()) {
     LogToFile(log_file.empty() ? home->LogPath() : log_file, kLogBytes);

@@ -1,0 +1,30 @@
+// The daemon, asked over its local socket. Thread-safe; each call has a connection of its
+// own: there are few, and none outlives its answer.
+#ifndef KILN_SERVER_DAEMON_WEB_DAEMON_LINK_H_
+#define KILN_SERVER_DAEMON_WEB_DAEMON_LINK_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "google/protobuf/message_lite.h"
+#include "lang/framing.h"
+
+namespace kiln {
+
+class DaemonLink {
+ public:
+  explicit DaemonLink(std::string socket_path) : socket_path_(std::move(socket_path)) {}
+
+  // Greets, asks, and reads the reply. Unavailable: the daemon is not there, or ending.
+  absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
+                    google::protobuf::MessageLite* reply,
+                    absl::Duration patience = absl::Seconds(5)) const;
+
+ private:
+  const std::string socket_path_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_WEB_DAEMON_LINK_H_

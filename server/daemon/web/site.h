@@ -1,0 +1,59 @@
+// What the web front answers, apart from HTTP itself.
+//
+//   /metrics            Prometheus' text format
+//   /healthz            200 while this process lives
+//   /readyz             200 if the daemon serves and knows its compiler, else 503 and why
+//   /, /kernel?key=HEX  the dashboard, one page
+//   /api/...            its data, JSON
+//
+// The dashboard shows kernels, so it is for their user only (main.cc sees to it); the
+// first three are for anyone who reaches them. Thread-safe.
+#ifndef KILN_SERVER_DAEMON_WEB_SITE_H_
+#define KILN_SERVER_DAEMON_WEB_SITE_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/daemon/web/daemon_link.h"
+#include "server/daemon/web/history.h"
+
+namespace kiln {
+
+struct WebRequest {
+  std::string method;
+  std::string path;
+  std::map<std::string, std::string> query;
+  bool dashboard = false;  // the one who asks may see it
+  bool from_page = false;  // sent by our page's script, not by another site's
+};
+
+struct WebResponse {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+class Site {
+ public:
+  // None owned.
+  Site(const DaemonLink* daemon, const History* history) : daemon_(daemon), history_(history) {}
+
+  WebResponse Answer(const WebRequest& request) const;
+
+ private:
+  WebResponse Metrics() const;
+  WebResponse Ready() const;
+  absl::StatusOr<std::string> Api(const WebRequest& request) const;
+  absl::StatusOr<std::string> Overview(const WebRequest& request) const;
+  absl::StatusOr<std::string> Kernel(const std::string& key) const;
+  // Has the kernel compiled once more and shows the stages.
+  absl::StatusOr<std::string> Stages(const std::string& key) const;
+
+  const DaemonLink* const daemon_;
+  const History* const history_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_WEB_SITE_H_
