@@ -79,7 +79,7 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> DiskTier::Load(const Digest&
   ASSIGN_OR_RETURN(const Mapping mapping, Mapping::Of(path, *trust_));
   absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
   if (!entry.ok()) {
-    if (!mapping.foreign()) unlink(path.c_str());
+    if (!mapping.foreign() && !read_only_) unlink(path.c_str());
     return absl::NotFoundError(entry.status().message());
   }
   if (mapping.foreign() || trust_->required()) {
@@ -97,7 +97,19 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> DiskTier::Load(const Digest&
   return kernel;
 }
 
+absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Digest& key) const {
+  ASSIGN_OR_RETURN(const Mapping mapping, Mapping::Of(home_.EntryPath(key), *trust_));
+  absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
+  if (!entry.ok()) return absl::NotFoundError(entry.status().message());
+  if (mapping.foreign() || trust_->required()) {
+    const absl::Status trusted = trust_->Check(*entry);
+    if (!trusted.ok()) return absl::NotFoundError(trusted.message());
+  }
+  return std::move(entry->info);
+}
+
 void DiskTier::NoteHit(const Digest& key) const {
+  if (read_only_) return;
   int fd = open(home_.HitLogPath().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return;
   struct stat info;
@@ -110,6 +122,7 @@ void DiskTier::NoteHit(const Digest& key) const {
 }
 
 void DiskTier::Store(const Digest& key, absl::string_view entry) const {
+  if (read_only_) return;
   absl::Status status = Write(key, entry);
   static std::atomic<bool> warned{false};
   if (status.ok() || warned.exchange(true)) return;

@@ -20,8 +20,9 @@ namespace kiln {
 
 class DiskTier {
  public:
-  // `trust` is not owned.
-  DiskTier(Home home, const EntryTrust* trust) : home_(std::move(home)), trust_(trust) {}
+  // `trust` is not owned. `read_only`: nothing is deleted, noted or kept.
+  DiskTier(Home home, const EntryTrust* trust, bool read_only = false)
+      : home_(std::move(home)), trust_(trust), read_only_(read_only) {}
 
   // The kernel of `key`, its entry checked in full, and its signature where one is needed;
   // NotFound otherwise. An entry of ours that is not whole is deleted. A hit is noted in the
@@ -30,6 +31,8 @@ class DiskTier {
 
   // Tells the daemon, when it is back, that a compilation was run without it.
   void NoteFallback() const { NoteHit(FallbackMark()); }
+  // What the whole entry of `key` says of itself, whatever machine it is for; NotFound otherwise.
+  absl::StatusOr<proto::ArtifactInfo> Check(const Digest& key) const;
 
   // Keeps `entry`: written aside, renamed. A process that cannot says so once.
   void Store(const Digest& key, absl::string_view entry) const;
@@ -40,6 +43,7 @@ class DiskTier {
 
   const Home home_;
   const EntryTrust* const trust_;
+  const bool read_only_;
 };
 
 }  // namespace kiln

@@ -87,7 +87,7 @@ class LocalSession : public Session {
       : home_(std::move(home)),
         options_(std::move(options)),
         trust_(home_),
-        disk_(home_, &trust_),
+        disk_(home_, &trust_, options_.read_only),
         state_(new State(home_, options_)) {}
 
   ~LocalSession() override {
@@ -101,6 +101,8 @@ class LocalSession : public Session {
                                          const proto::ReportOptions& report) override;
   absl::StatusOr<CompileOutcome> Fetch(const Digest& key) override;
   int Prefetch(absl::Span<const Digest> keys) override;
+  absl::StatusOr<CompileOutcome> Warm(const proto::CompileRequest& recorded,
+                                      proto::CpuLevel level) override;
   Digest compiler() override { return CompilerId(Current()); }
   SessionStats stats() const override {
     State& state = Current();
@@ -108,6 +110,7 @@ class LocalSession : public Session {
     return state.stats;
   }
   const std::string& home() const override { return home_.dir(); }
+  bool read_only() const override { return options_.read_only; }
   absl::StatusOr<proto::StatsReply> DaemonStats() override;
   absl::StatusOr<proto::MetricsReply> DaemonMetrics() override;
   absl::StatusOr<proto::RecentReply> DaemonRecent(const proto::RecentRequest& request) override;
@@ -121,6 +124,7 @@ class LocalSession : public Session {
     const proto::ReportOptions& report;
     Digest compiler;  // as far as known
     Digest key;
+    bool load = true;  // false: the entry is made, for others
   };
 
   using Obtainer = absl::FunctionRef<absl::StatusOr<CompileOutcome>()>;
@@ -138,7 +142,8 @@ class LocalSession : public Session {
   absl::StatusOr<CompileOutcome> Take(State& state, const Job& job, proto::CompileReply reply,
                                       Digest compiler);
   void Count(State& state, const CompileOutcome& outcome) const;
-  bool off() const { return options_.server == "off" || !options_.use_cache; }
+  // A daemon would write to the home, so a read-only session asks none.
+  bool off() const { return options_.server == "off" || !options_.use_cache || options_.read_only; }
 
   const Home home_;
   const SessionOptions options_;
@@ -164,11 +169,18 @@ Digest LocalSession::CompilerId(State& state) const {
     if (state.looked_for_compiler) return state.compiler;
   }
   const std::string worker = options_.bin_dir + "/kiln-worker";
-  if (off() && options_.use_cache) home_.Create().IgnoreError();
+  if (off() && options_.use_cache && !options_.read_only) home_.Create().IgnoreError();
   // With a daemon, whoever compiles first says it; running the worker just to ask
   // would make a first start slower.
-  auto id = off() && !options_.bin_dir.empty() ? GetCompilerId(home_.CompilerIdPath(), worker)
-                                               : ReadCompilerId(home_.CompilerIdPath(), worker);
+  auto id = ReadCompilerId(home_.CompilerIdPath(), worker);
+  if (!id.ok() && off() && !options_.bin_dir.empty()) {
+    if (options_.read_only) {
+      auto asked = AskCompilerId(worker);
+      if (asked.ok()) id = asked->id;
+    } else {
+      id = GetCompilerId(home_.CompilerIdPath(), worker);
+    }
+  }
   absl::MutexLock lock(&state.mutex);
   state.looked_for_compiler = true;
   if (id.ok()) {
@@ -339,6 +351,37 @@ int LocalSession::Prefetch(absl::Span<const Digest> keys) {
   return found;
 }
 
+absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& recorded,
+                                                  proto::CpuLevel level) {
+  const absl::Time start = absl::Now();
+  State& state = Current();
+  const bool wants_report = WantsReport(recorded.report());
+  if (options_.read_only && !wants_report) {
+    return absl::FailedPreconditionError("the cache is read-only: nothing can be added to it");
+  }
+  ASSIGN_OR_RETURN(proto::CompileUnit unit, ParseCanonical(recorded.unit()));
+  unit.mutable_target()->set_cpu(level);
+  unit.mutable_target()->set_runtime_abi(RuntimeAbi());
+  Job job{CanonicalBytes(unit), recorded.source_map(), recorded.report(), CompilerId(state), {}};
+  job.load = false;
+  job.key = UnitKey(job.canonical, job.compiler);
+  CompileOutcome outcome;
+  auto known = job.compiler.empty() || wants_report || !options_.use_cache
+                   ? absl::NotFoundError("not looked for")
+                   : disk_.Check(job.key);
+  if (known.ok()) {
+    outcome.digest = job.key.Hex();
+    outcome.tier = "disk";
+    outcome.compile_seconds = known->compile_seconds();
+  } else {
+    Digest compiler = job.compiler;
+    ASSIGN_OR_RETURN(proto::CompileReply reply, Ask(state, job, &compiler));
+    ASSIGN_OR_RETURN(outcome, Take(state, job, std::move(reply), compiler));
+  }
+  outcome.wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  return outcome;
+}
+
 absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
                                                         absl::Span<const Digest> keys) {
   if (!TryDaemon(state)) return absl::UnavailableError(state.daemon.given_up().message());
@@ -377,6 +420,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   request.set_deadline_ms(options_.compile_timeout_ms);
   request.set_name(job.source_map.kernel());
   request.set_traceparent(NewSpan(ParentSpan()));
+  if (!job.load) request.set_priority(proto::PRIORITY_WARM);
   const absl::Time deadline =
       absl::Now() + absl::Milliseconds(options_.compile_timeout_ms) + kDeadlineSlack;
 
@@ -402,7 +446,8 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   if (!off()) disk_.NoteFallback();
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));
   // Where only what is signed counts, nobody would take this from the cache.
-  if (options_.use_cache && !trust_.required() && !reply.entry().empty()) {
+  const bool keeps = options_.use_cache && !options_.read_only && !trust_.required();
+  if (keeps && !reply.entry().empty()) {
     ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(reply.digest()));
     disk_.Store(key, reply.entry());
   }
@@ -435,7 +480,9 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
     return absl::InternalError("the compiler's reply is for another kernel");
   }
   outcome.digest = entry->key.Hex();
-  ASSIGN_OR_RETURN(outcome.kernel, LoadedKernel::FromBytes(entry->payload, entry->info));
+  if (job.load) {
+    ASSIGN_OR_RETURN(outcome.kernel, LoadedKernel::FromBytes(entry->payload, entry->info));
+  }
   if (outcome.compile_seconds == 0) outcome.compile_seconds = entry->info.compile_seconds();
   if (compiler != job.compiler) {
     absl::MutexLock lock(&state.mutex);
@@ -478,6 +525,9 @@ absl::StatusOr<proto::RecentReply> LocalSession::DaemonRecent(const proto::Recen
 }
 
 absl::StatusOr<proto::ClearReply> LocalSession::ClearCache() {
+  if (options_.read_only) {
+    return absl::FailedPreconditionError("the cache is read-only: it cannot be cleared");
+  }
   proto::ClearReply reply;
   absl::Status status =
       Current().daemon.CallIfRunning(FrameType::kClear, proto::ClearRequest(),
@@ -514,6 +564,14 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(const SessionOptions& g
       return absl::InvalidArgumentError(absl::StrCat("KILN_STRICT=", strict, ": 0 or 1 expected"));
     }
     options.strict = *strict == '1';
+  }
+  if (const char* cache = std::getenv("KILN_CACHE"); cache != nullptr && *cache != '\0') {
+    const absl::string_view mode = cache;
+    if (mode != "read-only" && mode != "read-write") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("KILN_CACHE=", mode, ": read-only or read-write expected"));
+    }
+    options.read_only |= mode == "read-only";
   }
   ASSIGN_OR_RETURN(Home home, Home::Find(options.home));
   options.bin_dir = FindBinDir(options.bin_dir);

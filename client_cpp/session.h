@@ -34,6 +34,9 @@ struct SessionOptions {
   // Where the daemon is not to be had, compiling fails (Unavailable, saying why) instead of
   // being done by a private worker. KILN_STRICT=1 sets it.
   bool strict = false;
+  // Entries are read from the home and nothing below it is made, changed or removed, also
+  // not by a daemon: what is missing a private worker compiles, for this process alone.
+  bool read_only = false;
   int compile_timeout_ms = 120000;
 };
 
@@ -70,10 +73,17 @@ class Session {
   // Asks the daemon, in one request, for those of `keys` that are not on disk, and
   // keeps them for Fetch and Compile. Answers how many came. No failure matters.
   virtual int Prefetch(absl::Span<const Digest> keys) = 0;
+  // Sees to it that `recorded` is compiled for `level`, for programs to come: other work goes
+  // before it, and nothing is loaded (the outcome has no kernel), so the level may be above
+  // this machine's. `recorded` holds the canonical bytes of a unit without target, its source
+  // map and, where stages are wanted, report options. FailedPrecondition in a read-only session.
+  virtual absl::StatusOr<CompileOutcome> Warm(const proto::CompileRequest& recorded,
+                                              proto::CpuLevel level) = 0;
   // The id of the compiler that keys are made for; empty while it is not known.
   virtual Digest compiler() = 0;
   virtual SessionStats stats() const = 0;
   virtual const std::string& home() const = 0;
+  virtual bool read_only() const = 0;
 
   // The daemon's statistics / a cleared cache (work with the daemon absent too).
   virtual absl::StatusOr<proto::StatsReply> DaemonStats() = 0;

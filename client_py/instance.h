@@ -34,6 +34,8 @@ struct Instance {
   double wait_seconds = 0, compile_seconds = 0;
   std::vector<proto::StageReport> stages;
   mutable std::unique_ptr<InstanceTexts> unpacked_texts;
+  // What it can be compiled from again (a CompileRequest), until Python has taken it.
+  std::string recorded;
   std::string packed_texts;  // proto WarmTexts; of instances that the front end did not make
 };
 

@@ -57,6 +57,11 @@ PYBIND11_MODULE(_native, m) {
     throw py::error_already_set();
   }
   m.def("set_seed", &kiln::SetRandomSeed);
+  py::list levels;  // that the compiler makes code for, the lowest first
+  for (int level = kiln::proto::X86_64_V2; level <= kiln::proto::X86_64_V4; ++level) {
+    levels.append(std::string(kiln::CpuLevelName(static_cast<kiln::proto::CpuLevel>(level))));
+  }
+  m.attr("CPU_LEVELS") = py::tuple(levels);
   m.def("host_cpu_level", [] { return std::string(kiln::CpuLevelName(kiln::HostCpuLevel())); });
   m.def("default_threads", &kiln::DefaultThreads);
   m.def("version", [] { return std::string(kiln::kVersion); });

@@ -13,6 +13,7 @@
 #include "client_py/instance.h"
 #include "client_py/status_error.h"
 #include "client_py/warm_binding.h"
+#include "lang/canonical.h"
 #include "lang/cpu_level.h"
 #include "lang/node_number.h"
 
@@ -58,14 +59,28 @@ struct Diagnostic {
   std::vector<Position> spans;
 };
 
-[[noreturn]] void RaiseCompileFailed(const CompileOutcome& outcome, const proto::SourceMap& map) {
+py::list DiagnosticsList(const CompileOutcome& outcome, const proto::SourceMap& map) {
   py::list diagnostics;
   for (const proto::Diagnostic& d : outcome.diagnostics) {
     diagnostics.append(Diagnostic{static_cast<int>(d.severity()), static_cast<int>(d.kind()),
                                   d.node(), d.message(),
                                   PositionsOf(map, NodeNumber(d.function(), d.node()))});
   }
-  PyErr_SetObject(compile_failed, diagnostics.ptr());
+  return diagnostics;
+}
+
+py::list StagesList(const std::vector<proto::StageReport>& reports) {
+  py::list stages;
+  for (const proto::StageReport& stage : reports) {
+    py::dict operations;
+    for (const auto& [kind, count] : stage.operations()) operations[py::str(kind)] = count;
+    stages.append(py::make_tuple(stage.name(), stage.seconds(), stage.ir(), operations));
+  }
+  return stages;
+}
+
+[[noreturn]] void RaiseCompileFailed(const CompileOutcome& outcome, const proto::SourceMap& map) {
+  PyErr_SetObject(compile_failed, DiagnosticsList(outcome, map).ptr());
   throw py::error_already_set();
 }
 
@@ -206,6 +221,21 @@ std::shared_ptr<Instance> Fetch(Session& session, const std::string& digest,
   return instance;
 }
 
+// `unit` for any target, as Session::Warm takes it. What it says does not depend on where the
+// program lies.
+std::string Recorded(proto::CompileUnit* unit, const proto::SourceMap& source_map) {
+  proto::CompileRequest recorded;
+  const proto::Target target = unit->target();
+  unit->clear_target();
+  recorded.set_unit(CanonicalBytes(*unit));
+  *unit->mutable_target() = target;
+  recorded.set_name(source_map.kernel());
+  proto::SourceMap* map = recorded.mutable_source_map();
+  *map = source_map;
+  for (std::string& file : *map->mutable_files()) file.erase(0, file.rfind('/') + 1);
+  return recorded.SerializeAsString();
+}
+
 std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
                                   const CompileArguments& arguments) {
   proto::CompileUnit unit;
@@ -216,6 +246,7 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
   texts.source_map.set_kernel(arguments.name);
   SetOptions(arguments, &unit);
   SetAliases(arguments.aliases, &unit);
+  instance->recorded = Recorded(&unit, texts.source_map);
   texts.types = ValueOrRaise(TypeTable::FromProto(unit.kernel().types()));
   instance->writes = WrittenParams(unit.kernel());
   texts.node_kinds.push_back(NodeKinds(unit.kernel().body()));
@@ -242,6 +273,26 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
   if (done.kernel == nullptr) RaiseCompileFailed(done, texts.source_map);
   TakeOutcome(std::move(done), instance.get());
   return instance;
+}
+
+// Session::Warm of serialised `recorded`: (digest, tier, seconds waited, seconds of compiling,
+// diagnostics, stages).
+py::tuple Warm(Session& session, const std::string& bytes, const std::string& cpu_level,
+               bool print_ir) {
+  proto::CompileRequest recorded;
+  if (!recorded.ParseFromString(bytes)) throw py::value_error("not a recorded kernel");
+  recorded.mutable_report()->set_print_ir(print_ir);
+  recorded.mutable_report()->set_timing(print_ir);
+  const proto::CpuLevel level =
+      cpu_level.empty() ? HostCpuLevel() : ValueOrRaise(ParseCpuLevel(cpu_level));
+  absl::StatusOr<CompileOutcome> outcome;
+  {
+    py::gil_scoped_release release;
+    outcome = session.Warm(recorded, level);
+  }
+  const CompileOutcome done = ValueOrRaise(std::move(outcome));
+  return py::make_tuple(done.digest, done.tier, done.wait_seconds, done.compile_seconds,
+                        DiagnosticsList(done, recorded.source_map()), StagesList(done.stages));
 }
 
 py::dict StatsDict(const proto::StatsReply& reply) {
@@ -341,18 +392,18 @@ void BindInstance(py::module_& m) {
       .def_readonly("wait_seconds", &Instance::wait_seconds)
       .def_readonly("compile_seconds", &Instance::compile_seconds)
       .def("pack", &PackInstance, py::arg("lines"))
+      .def_property_readonly("stages",
+                             [](const Instance& instance) { return StagesList(instance.stages); })
+      .def("take_recorded",
+           [](Instance& instance) { return py::bytes(std::exchange(instance.recorded, {})); })
       .def_property_readonly(
-          "stages",
+          "key_parts",
           [](const Instance& instance) {
-            py::list stages;
-            for (const proto::StageReport& stage : instance.stages) {
-              py::dict operations;
-              for (const auto& [kind, count] : stage.operations()) {
-                operations[py::str(kind)] = count;
-              }
-              stages.append(py::make_tuple(stage.name(), stage.seconds(), stage.ir(), operations));
+            py::list parts;
+            for (const proto::KeyPart& part : instance.kernel->info().key_parts()) {
+              parts.append(py::make_tuple(part.name(), part.digest(), part.text()));
             }
-            return stages;
+            return parts;
           })
       .def_property_readonly(
           "num_tasks",
@@ -432,6 +483,11 @@ void BindSession(py::module_& m) {
              }
              return Unlocked([&] { return session.Prefetch(keys); });
            })
+      .def(
+          "warm",
+          [](Session& session, const py::bytes& recorded, const std::string& cpu_level,
+             bool print_ir) { return Warm(session, std::string(recorded), cpu_level, print_ir); },
+          py::arg("recorded"), py::arg("cpu_level") = "", py::arg("print_ir") = false)
       .def_property_readonly("compiler",
                              [](Session& session) {
                                const Digest id = Unlocked([&] { return session.compiler(); });
@@ -476,6 +532,8 @@ void BindSession(py::module_& m) {
            })
       .def("stop_daemon",
            [](Session& session) { RaiseIfError(Unlocked([&] { return session.StopDaemon(); })); })
+      .def_property_readonly("read_only",
+                             [](const Session& session) { return session.read_only(); })
       .def_property_readonly("home", [](const Session& session) { return session.home(); });
 }
 

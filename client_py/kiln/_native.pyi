@@ -131,6 +131,9 @@ class Instance:
     def node_kind(self, node: int) -> int: ...
     # Of kernels whose bounds are checked: the parameter whose elements a node takes.
     def node_param(self, node: int) -> int | None: ...
+    # (name, digest, text) of each part of the key that it was compiled under.
+    key_parts: list[tuple[str, int, str]]
+    def take_recorded(self) -> bytes: ...  # for Session.warm; once, then empty
     # For Session.fetch of a later process: (digest, writes, texts). lines: per file of the
     # source map, the lines of its function that hold code; none: line numbers stay.
     def pack(self, lines: list[list[int]]) -> tuple[bytes, bytes, bytes]: ...
@@ -171,6 +174,12 @@ class Session:
         """The instance that an earlier process packed; None where its artifact is gone."""
     def prefetch(self, digests: Sequence[bytes]) -> int:
         """Asks the daemon at once for those that the disk lacks; how many came."""
+    def warm(
+        self, recorded: bytes, cpu_level: str = "", print_ir: bool = False
+    ) -> tuple[str, str, float, float, list[Diagnostic], list]:
+        """Compiles what Instance.take_recorded gave, unless it is there, and loads nothing:
+        (digest, tier, seconds waited, seconds of compiling, diagnostics, stages)."""
+    read_only: bool  # nothing below the home may be written
     compiler: bytes  # the compiler's id, part of every key; empty while it is not known
     def stats(self) -> dict[str, Any]: ...  # this process: kernels, hits, misses, seconds_saved
     def daemon_stats(self) -> dict[str, Any]: ...
@@ -323,4 +332,7 @@ def set_threads(n: int) -> None: ...  # of a launch; 0: all
 def set_seed(seed: int) -> None: ...
 def default_threads() -> int: ...
 def host_cpu_level() -> str: ...
+
+CPU_LEVELS: tuple[str, ...]  # that can be compiled for, the lowest first
+
 def version() -> str: ...

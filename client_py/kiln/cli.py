@@ -1,14 +1,34 @@
 """The `kiln` command. `./kiln` builds and then comes here.
 
 Each command is a module of `kiln.commands` by its name, with a function `main(arguments)` that
-returns the exit status: 0 all is well, 1 what was asked for failed, 2 the command line is wrong.
+returns the exit status: 0 all is well, 1 what was asked for failed, 2 the command line is wrong,
+3 a kernel missed that had to be in the cache.
 """
 
 import sys
 
 # Command → rows of `kiln help`: the command line, what it does.
 COMMANDS = {
-    "run": [("[-q] program.py [arguments]", "run a program; `import taichi` gives Kiln in it")],
+    "run": [
+        ("[-q] program.py [arguments]", "run a program; `import taichi` gives Kiln in it"),
+        ("--require-hit program.py", "end with status 3 if kernels were compiled; say which, why"),
+        ("--read-only program.py", "write nothing below KILN_HOME"),
+        ("--cpu LEVEL program.py", "compile for a level: x86-64-v2, x86-64-v3, x86-64-v4"),
+        ("--report FILE program.py", "what became of each kernel, as .json or .xml (JUnit)"),
+        ("--manifest FILE program.py", "what `kiln warm` compiles without the program"),
+    ],
+    "warm": [
+        ("[-q] MANIFEST|program.py", "compile what a program uses, for those who run it later"),
+        ("--jobs N --cpu LEVEL,… …", "so many at once, for these levels"),
+        ("--record program.py [arguments]", "run the program first, also if it left a manifest"),
+        ("--output FILE …", "write the manifest, to be carried elsewhere"),
+        ("--json --report FILE …", "what became of each kernel"),
+        ("--require-hit …", "end with status 3 if there was anything to compile"),
+    ],
+    "ir": [
+        ("KERNEL [program.py|MANIFEST]", "the compiler's stages for a kernel, by name or key"),
+        ("KERNEL --stage STAGE …", "the kernel after that stage; also --cpu LEVEL, --json"),
+    ],
     "python": [("[arguments]", "a Python in which `import kiln` works")],
     "cache": [
         ("stats [--json]", "what the cache holds and has saved"),

@@ -12,10 +12,11 @@ _total_listeners = []
 
 
 def on_kernel(callback):
-    """Calls `callback(name, tier, wait_seconds, compile_seconds)` for each kernel instance made.
+    """Calls `callback(name, tier, wait_seconds, compile_seconds, instance)` for each instance made.
 
     `tier` says where the code came from: "compiled", "disk", "memory", "process"; `wait_seconds` is
-    what the program waited, `compile_seconds` what compiling cost, now or when the entry was made.
+    what the program waited, `compile_seconds` what compiling cost, now or when the entry was made;
+    `instance` is None or has `digest` and `key_parts` (_native.Instance).
     Returns a function that ends the subscription.
     """
     _kernel_listeners.append(callback)
@@ -41,11 +42,16 @@ def frames(total):
     return range(total)
 
 
-def kernel_ready(name, tier, wait_seconds, compile_seconds=0.0):
+def kernel_ready(name, tier, wait_seconds, compile_seconds=0.0, instance=None):
     """Publishes that an instance of the kernel `name` can run."""
     made.append((name, tier, wait_seconds, compile_seconds))
     for callback in tuple(_kernel_listeners):
-        callback(name, tier, wait_seconds, compile_seconds)
+        callback(name, tier, wait_seconds, compile_seconds, instance)
+
+
+def is_hit(tier):
+    """Whether code that came from there was compiled earlier."""
+    return tier != "compiled"
 
 
 def frame(count=0):

@@ -201,7 +201,7 @@ class Kernel(_native.KernelBase):
             instance.accessed = self._accessed(specs, fields)
         self._add_instance(instance, [s.matcher for s in specs], sources, returns)
         events.kernel_ready(
-            self.__name__, instance.tier, instance.wait_seconds, instance.compile_seconds
+            self.__name__, instance.tier, instance.wait_seconds, instance.compile_seconds, instance
         )
 
     def _accessed(self, specs, fields):

@@ -12,6 +12,7 @@ class Progress:
     """Listens to the events of one run and prints; `summary` ends it."""
 
     def __init__(self, events, out=None, total=None):
+        self._events = events
         self._out = out or sys.stderr
         self._tty = self._out.isatty()
         self._total = total
@@ -39,15 +40,15 @@ class Progress:
             parts.append(f"frames {self._frames}" + (f"  {rate:.1f} frames/s" if rate else ""))
         self._print("  ".join(parts))
 
-    def _kernel(self, name, tier, wait_seconds, compile_seconds):
+    def _kernel(self, name, tier, wait_seconds, compile_seconds, _instance):
         self._kernels += 1
-        if tier == "compiled":
-            self._misses += 1
-            what = "compiled"
-        else:
+        if self._events.is_hit(tier):
             self._hits += 1
             self._saved += max(compile_seconds - wait_seconds, 0.0)
             what = "cached"
+        else:
+            self._misses += 1
+            what = "compiled"
         self._wipe()
         if self._kernels <= _MAX_LINES:
             self._print(f"{name}  {what} {_duration(wait_seconds)}")

@@ -247,6 +247,7 @@ def init(
         setattr(cfg, name, value)
     if not _test_mode:
         log_level = _level(str(cfg.log_level).lower())
+    _check_cpu_level("cpu_level" in options, environment)
     cfg.arch = _select_arch(environment.get("arch", ("", arch))[1], enable_fallback)
     if _test_mode:
         return _FrontEndOptions()
@@ -374,6 +375,26 @@ def _select_arch(arch, enable_fallback):
     return cpu
 
 
+def _check_cpu_level(is_given, environment):
+    """Takes the level from $KILN_CPU where neither an argument nor $KILN_CPU_LEVEL says it;
+    ValueError for one that this machine cannot run."""
+    source = "cpu_level"
+    if not is_given and "cpu_level" in environment:
+        source = environment["cpu_level"][0]
+    elif not is_given and os.environ.get("KILN_CPU"):
+        source = "KILN_CPU"
+        cfg.cpu_level = os.environ["KILN_CPU"]
+    if not cfg.cpu_level:
+        return
+    levels = _native.CPU_LEVELS
+    if cfg.cpu_level not in levels:
+        names = ", ".join(levels)
+        raise say.no_such_cpu_level(source=source, level=cfg.cpu_level, levels=names)
+    host = _native.host_cpu_level()
+    if host not in levels[levels.index(cfg.cpu_level) :]:
+        raise say.cpu_level_above_host(source=source, level=cfg.cpu_level, host=host)
+
+
 def _check_version(required):
     digits = required
     for at, char in enumerate(required):
@@ -439,6 +460,10 @@ def session():
     if found is None:
         # Two threads may both make one; both work, and one is kept.
         found = _sessions.setdefault(key, _native.Session(*key))
+        if os.environ.get("KILN_REQUIRE_HIT"):
+            from . import misses
+
+            misses.enforce()
     return found
 
 

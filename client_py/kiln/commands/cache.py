@@ -2,7 +2,7 @@
 
 import os
 
-from .common import home, is_agreed, print_json, session, size, usage_error
+from .common import failure, home, is_agreed, print_json, session, size, usage_error
 
 
 def main(argv):
@@ -17,7 +17,10 @@ def main(argv):
     if action == "clear" and set(options) <= {"-y", "--yes"}:
         if not options and not is_agreed(f"Delete everything in {os.path.join(home(), 'cache')}?"):
             return 1
-        cleared = session().clear_cache()
+        try:
+            cleared = session().clear_cache()
+        except RuntimeError as error:
+            return failure(error)
         import shutil
 
         # What is known of kernels is of no use without them.

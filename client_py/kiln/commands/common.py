@@ -12,12 +12,17 @@ def home():
 
 
 def session():
-    """A session of this home, as programs have one."""
+    """A session of this home, as programs have one; ends the command where the environment is
+    wrong."""
     from .. import _native
 
-    return _native.Session(
-        home(), os.environ.get("KILN_SERVER", ""), os.environ.get("KILN_BIN", ""), True
-    )
+    try:
+        return _native.Session(
+            home(), os.environ.get("KILN_SERVER", ""), os.environ.get("KILN_BIN", ""), True
+        )
+    except ValueError as error:
+        failure(error)
+        raise SystemExit(2) from None
 
 
 def usage_error(message, command=None):

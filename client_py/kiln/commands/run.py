@@ -3,14 +3,32 @@
 import os
 import sys
 
-from .common import usage_error
+from .common import failure, usage_error
+from .options import BadOption, cpu_level, parse
+
+_OPTIONS = {
+    "--cpu": "",
+    "--manifest": "",
+    "--quiet": False,
+    "--read-only": False,
+    "--report": [],
+    "--require-hit": False,
+}
 
 
 def main(argv):
-    quiet = bool(argv) and argv[0] in ("-q", "--quiet")
-    argv = argv[1:] if quiet else argv
-    if not argv:
-        return usage_error("run which program?")
+    try:
+        options, argv = parse(argv, _OPTIONS, {"-q": "--quiet"}, stop=True)
+        if options["cpu"]:
+            cpu_level(options["cpu"])
+        if options["report"]:
+            from .reports import check_paths
+
+            check_paths(options["report"])
+        if not argv:
+            raise BadOption("run which program?")
+    except BadOption as error:
+        return usage_error(str(error), "run")
     path = argv[0]
     try:
         with open(path, "rb") as file:
@@ -18,6 +36,7 @@ def main(argv):
     except OSError as error:
         print(f"kiln: {path}: {error.strerror}", file=sys.stderr)
         return 2
+    _set_environment(options)
 
     from .. import compat, events
     from ..progress import Progress
@@ -25,13 +44,67 @@ def main(argv):
     compat.install()
     frames = os.environ.get("KILN_GUI_FRAMES", "")
     total = int(frames) if frames.isdigit() else None
-    progress = None if quiet else Progress(events, total=total)
+    progress = None if options["quiet"] else Progress(events, total=total)
+    watch = _Watch(path, options)
+    status = 1
     try:
-        return execute(path, source, argv)
+        status = execute(path, source, argv)
     finally:
         _flush(sys.stdout)
         if progress:
             progress.summary()
+        status = watch.end(status)
+    return status
+
+
+def _set_environment(options):
+    """Options that processes which the program starts have as well."""
+    if options["cpu"]:
+        os.environ["KILN_CPU"] = options["cpu"]
+    if options["read_only"]:
+        os.environ["KILN_CACHE"] = "read-only"
+    if options["manifest"]:
+        os.environ["KILN_MANIFEST"] = os.path.abspath(options["manifest"])
+
+
+class _Watch:
+    """Notes what becomes of the program's kernels, where a report or hits are wanted."""
+
+    def __init__(self, path, options):
+        from .. import misses
+
+        self.path = path
+        self.files = [os.path.abspath(file) for file in options["report"]]
+        self.refuses = options["require_hit"] or misses.are_refused()
+        self.watch = misses.watch() if self.refuses or self.files else None
+
+    def end(self, status):
+        """Says what missed and writes the reports; the exit status of all."""
+        if self.watch is None:
+            return status
+        from .. import misses
+
+        missed = self.watch.missed if self.refuses else []
+        why = {id(instance): misses.explain(name, instance) for name, instance in missed}
+        misses.tell(missed, why)
+        status = status or (misses.STATUS if missed else 0)
+        if self.files:
+            try:
+                self._report(status, why).write(self.files)
+            except OSError as error:
+                return failure(f"{error.filename}: {error.strerror}") if status == 0 else status
+        return status
+
+    def _report(self, status, why):
+        from .reports import Outcome, Report
+
+        outcomes = []
+        for name, tier, wait, compiling, instance in self.watch.made:
+            outcome = Outcome(name, instance.digest, "", tier, wait, compiling)
+            if id(instance) in why:
+                outcome.error, outcome.why = "it was not in the cache", tuple(why[id(instance)])
+            outcomes.append(outcome)
+        return Report("run", self.path, outcomes, self.watch.seconds(), status)
 
 
 def execute(path, source, argv):

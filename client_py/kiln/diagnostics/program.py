@@ -16,6 +16,11 @@ ROWS = {
         TaichiRuntimeError,
         "Cannot {what}, maybe you forgot to call `ti.init()` first?",
     ),
+    "cpu_level_above_host": (
+        ValueError,
+        "{source}={level}: this machine is {host} and cannot run such code; `kiln warm` can "
+        "compile it here for others",
+    ),
     "default_up_always_unsigned_type_default_ip_please": (
         KeyError,
         "'default_up' is always the unsigned type of 'default_ip'. Please set "
@@ -31,6 +36,7 @@ ROWS = {
     ),
     "invalid_ti__should_or": (ValueError, "Invalid {name}={text}, should be 32 or 64"),
     "logging_level_one_got": (ValueError, "a logging level is one of {levels}, got {level!r}"),
+    "no_such_cpu_level": (ValueError, "{source}={level!r}: one of {levels} expected"),
     "require_version_should_formatted_following_pep_and": (
         Exception,
         "The require_version should be formatted following PEP 440, and inlucdes "

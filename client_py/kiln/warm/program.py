@@ -1,19 +1,16 @@
-"""Manifests: which instances a program used in its last run.
+"""What a program used in its last run: its manifest (warm/manifest.py), in <home>/warm/programs.
 
-    kiln-manifest 1
-    compiler <64 hex digits>
-    unit <digest, 64 hex digits> <file of its warm record below the home, or -> <kernel>
-
-The next run asks for what the disk lacks in one request, before its first kernel.
+The next run asks for what the disk lacks in one request, before its first kernel; `kiln warm`
+compiles it without the program. $KILN_MANIFEST names a file for a manifest to be carried elsewhere.
 """
 
 import os
 import sys
 
-from .. import _native
+from .. import _native, runtime
+from . import manifest
 
-_HEADER = "kiln-manifest 1"
-_MANY = 2000  # units
+_MANY = 2000  # units that are asked for at once
 
 _state = None  # of this process: see _State
 
@@ -22,8 +19,9 @@ class _State:
     def __init__(self, session):
         self.process = os.getpid()
         self.session = session
-        self.path = _path(session.home)
-        self.listed = _read(self.path)
+        self.file = program_file()
+        self.path = None if self.file is None else path_of(session.home, self.file)
+        self.known = None if self.path is None else _read(self.path)  # of the last run
         self.units = {}
 
 
@@ -32,64 +30,81 @@ def prefetch(session):
     global _state
     if _state is None:
         _state = _State(session)
-        if _state.listed:
-            session.prefetch([bytes.fromhex(unit[0]) for unit in _state.listed])
+        if _state.known is not None:
+            session.prefetch([bytes.fromhex(unit.key) for unit in _state.known.units[:_MANY]])
         import atexit
 
         atexit.register(_save)
 
 
-def used(session, digest, record, kernel):
-    """An instance was made; `record` is the path of its warm records or None."""
+def used(session, digest, record, kernel, recorded):
+    """An instance was made; `record` is the path of its warm records or None, `recorded` the name
+    of what it can be compiled from again."""
     prefetch(session)
     home = _state.session.home
     record = "-" if record is None else record[len(home) + 1 :]
-    _state.units[digest] = (digest, record, kernel)
+    level = runtime.cfg.cpu_level or "-"
+    _state.units[digest] = manifest.Unit(digest, recorded, level, record, kernel)
 
 
-def _path(home):
-    """The manifest of the program that runs; None where there is no program file."""
+def program_file():
+    """The file of the program that runs; None where there is none."""
     file = getattr(sys.modules.get("__main__"), "__file__", None)
-    if not file:
-        return None
+    return os.path.abspath(file) if file else None
+
+
+def path_of(home, file):
+    """Where the manifest of a program lies: it is named by the program's absolute path."""
     name = _native.sha256(os.path.abspath(file).encode()).hex()
     return f"{home}/warm/programs/{name[:32]}"
 
 
-def _read(path):
-    if path is None:
-        return []
+def digest_of(file):
+    """The SHA-256 of a program's text; "-" if it cannot be read."""
     try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return []
-    if not lines or lines[0] != _HEADER:
-        return []
-    units = []
-    for line in lines[1:_MANY]:
-        words = line.split(" ", 3)
-        if words[0] == "unit" and len(words) == 4 and _is_digest(words[1]):
-            units.append(tuple(words[1:]))
-    return units
+        with open(file, "rb") as opened:
+            return _native.sha256(opened.read()).hex()
+    except OSError:
+        return "-"
 
 
-def _is_digest(text):
-    return len(text) == 64 and not text.strip("0123456789abcdef")
+def current():
+    """The manifest of this process as far as it has run; None before its first kernel."""
+    if _state is None or _state.process != os.getpid() or not _state.units:
+        return None
+    file = _state.file
+    return manifest.Manifest(
+        program="-" if file is None else digest_of(file),
+        name="-" if file is None else file,
+        compiler=_state.session.compiler.hex() or "-",
+        units=tuple(_state.units.values()),
+    )
+
+
+def _read(path):
+    try:
+        return manifest.read(path)
+    except (OSError, manifest.BadManifest):
+        return None
 
 
 def _save():
-    state = _state
-    units = list(state.units.values())
-    if state.path is None or state.process != os.getpid() or not units:
+    made = current()
+    if made is None:
         return
-    if units == state.listed[: len(units)] and len(units) == len(state.listed):
-        return
-    compiler = state.session.compiler.hex()
-    lines = [_HEADER, f"compiler {compiler}", *["unit " + " ".join(unit) for unit in units]]
     from .records import write
 
+    carried = os.environ.get("KILN_MANIFEST")
+    if carried:
+        data = manifest.to_bytes(manifest.with_recorded(made, _state.session.home))
+        try:
+            with open(carried, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            print(f"kiln: KILN_MANIFEST={carried}: {error.strerror}", file=sys.stderr)
+    if _state.path is None or made == _state.known:
+        return
     try:
-        write(state.path, ("\n".join(lines) + "\n").encode())
+        write(_state.path, manifest.to_bytes(made))
     except OSError:
         pass  # a home that cannot be written to has none

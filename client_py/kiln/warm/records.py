@@ -9,22 +9,23 @@ Files are written aside and renamed, and carry a checksum: several processes may
 damaged file counts as none and is written anew. A home that cannot be written to is left alone.
 """
 
+import errno
 import marshal
 import os
 import sys
 
 from .. import _native, runtime, stat
 from ..kernel import overlapping
-from . import describe, program, reads
+from . import describe, program, reads, units
 from .describe import MISSING, Describer, Refused
 
 SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
 
-_MAGIC = b"kiln warm records 2\n"
+_MAGIC = b"kiln warm records 3\n"
 _MANY = 64  # records in one file: instances of one kernel, and its past
 _AT_ONCE = 8  # a file with more is written at the end of the process only
 _LARGE = 8 << 20  # bytes of one file
-_KEPT_FILES = 4096
+_KEPT_FILES = 8192  # records and what kernels were compiled from
 # Settings that change neither what the front end does nor the code.
 _WITHOUT_EFFECT = frozenset(
     "cpu_max_num_threads random_seed verbose log_level kernel_profiler offline_cache "
@@ -60,7 +61,7 @@ def find(kernel, args, specs):
         instance.relocate = _relocation(record["files"], objects)
         if not is_checking():
             _show_again(record["events"], objects)
-        program.used(session, instance.digest, path, kernel.__name__)
+        program.used(session, instance.digest, path, kernel.__name__, record["recorded"])
         return instance, [objects[n] for n in record["fields"]]
     return None
 
@@ -83,6 +84,7 @@ def keep(kernel, trace, fields, sources, instance):
     if trace is not None and trace.refused and runtime.is_logging_effective("debug"):
         text = f"kernel '{kernel.__name__}' has no warm record, because of {trace.refused}"
         print(f"[Kiln] debug: {text}", file=sys.stderr)
+    recorded = units.keep(session.home, instance.take_recorded())
     path = None if trace is None or trace.refused else _path(kernel, session)
     if path is not None:
         files, lines = trace.files(sources)
@@ -98,9 +100,10 @@ def keep(kernel, trace, fields, sources, instance):
                 "files": files,
                 "events": tuple(trace.events),
                 "artifact": instance.pack(lines),
+                "recorded": recorded,
             }
             _store(path, record)
-    program.used(session, instance.digest, path, kernel.__name__)
+    program.used(session, instance.digest, path, kernel.__name__, recorded)
 
 
 # --- does it hold?
@@ -225,10 +228,11 @@ def _environment(session):
             return None
     fixed = _fixed.get(compiler)
     if fixed is None:
-        level = _native.host_cpu_level()
-        parts = (_own_files(), sys.version, sys.flags.optimize, _native.runtime_abi(), level)
+        parts = (_own_files(), sys.version, sys.flags.optimize, _native.runtime_abi())
         fixed = _fixed[compiler] = _MAGIC + compiler + repr(parts).encode()
-    return _native.sha256(fixed + _settings[1])
+    # A level that was asked for is a setting; then the machine's own does not matter.
+    level = "" if runtime.cfg.cpu_level else _native.host_cpu_level()
+    return _native.sha256(fixed + level.encode() + _settings[1])
 
 
 def _own_files():
@@ -309,7 +313,10 @@ def _write(path):
 
 
 def write(path, data):
-    """Writes a file so that whoever reads it sees all of it or the one before."""
+    """Writes a file of the home so that whoever reads it sees all of it or the one before.
+    OSError where it cannot, as in a read-only session."""
+    if runtime.session().read_only:
+        raise PermissionError(errno.EROFS, "KILN_CACHE=read-only")
     aside = f"{path}.{os.getpid()}.{id(data)}.tmp"
     try:
         file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -2,6 +2,7 @@
 
 import copy
 import os
+from unittest import mock
 
 from harness import case, ti
 
@@ -175,6 +176,27 @@ def environment_of_wrong_form(show):
         show.error(ti.init, arch=ti.cpu)
     with environment(TI_DEBUG="yes"):
         show.error(ti.init, arch=ti.cpu)
+
+
+@case(differs="a level of the processor")
+def levels_of_the_processor(show):
+    with mock.patch("kiln._native.host_cpu_level", lambda: "x86-64-v3"):
+        for level in ("x86-64-v2", ""):
+            ti.init(arch=ti.cpu, cpu_level=level)
+            show(ti.cfg.cpu_level)
+        for level in ("x86-64-v4", "x86-64", 3):
+            show.error(ti.init, arch=ti.cpu, cpu_level=level)
+        with environment(KILN_CPU="x86-64-v2"):
+            ti.init(arch=ti.cpu)
+            show(ti.cfg.cpu_level)
+            ti.init(arch=ti.cpu, cpu_level="x86-64-v3")
+            show(ti.cfg.cpu_level)
+        with environment(KILN_CPU="x86-64-v4"):
+            show.error(ti.init, arch=ti.cpu)
+        with environment(KILN_CPU_LEVEL="x86-64-v4", KILN_CPU="x86-64-v2"):
+            show.error(ti.init, arch=ti.cpu)
+        ti.init(arch=ti.cpu)
+        show(ti.cfg.cpu_level)
 
 
 @case()

@@ -1,0 +1,264 @@
+"""`kiln warm`: compiles what a program uses, before anyone runs it.
+
+What to compile says a manifest (warm/manifest.py): the file given, or the one that the program's
+last run left in the home. A program without one, or whose text has changed since, is run first.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from ..warm import manifest, program
+from . import reports
+from .common import failure, home, print_json, session, usage_error
+from .options import BadOption, count, cpu_level, parse
+from .reports import Outcome, Report
+
+_OPTIONS = {
+    "--cpu": [],
+    "--jobs": "",
+    "--json": False,
+    "--output": "",
+    "--quiet": False,
+    "--record": False,
+    "--report": [],
+    "--require-hit": False,
+}
+_SHORT = {"-j": "--jobs", "-o": "--output", "-q": "--quiet"}
+MISSED = 3
+
+
+def main(argv):
+    try:
+        options, rest = _parse(argv)
+        jobs = count(options["jobs"], "--jobs") if options["jobs"] else os.cpu_count() or 1
+        levels = [cpu_level(level) for level in dict.fromkeys(options["cpu"])]
+        reports.check_paths(options["report"])
+    except BadOption as error:
+        return usage_error(str(error), "warm")
+    path = rest[0]
+    if session().read_only:
+        return failure("KILN_CACHE=read-only: nothing can be added to the cache")
+    try:
+        wanted, status = _manifest(path, rest[1:], options["record"])
+    except manifest.BadManifest as error:
+        return failure(f"{path}: {error}")
+    except OSError as error:
+        return failure(f"{path}: {error.strerror}")
+    if wanted is None:
+        return failure(f"{path}: it used no kernels, so there is nothing to compile")
+    show = (lambda line: None) if options["quiet"] else _say
+    report = Report("warm", path, [])
+    try:
+        _compile(report, wanted, levels, jobs, options["require_hit"], show)
+        if status and not report.status:
+            report.status = 1
+        if options["output"]:
+            carried = manifest.to_bytes(manifest.with_recorded(wanted, home()))
+            with open(options["output"], "wb") as file:
+                file.write(carried)
+        report.write(options["report"])
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        return failure(f"{error.filename}: {error.strerror}")
+    if options["json"]:
+        print_json(reports.as_json(report))
+    return report.status
+
+
+def _parse(argv):
+    """(options, what to warm and its arguments)"""
+    options, rest = parse(argv, _OPTIONS, _SHORT, stop=True)
+    if not rest:
+        raise BadOption("warm what? A manifest or a program")
+    if not os.path.isfile(rest[0]):
+        raise BadOption(f"{rest[0]}: no such file")
+    if _is_manifest(rest[0]):
+        # What follows a program is the program's; what follows a manifest, ours.
+        more, others = parse(rest[1:], _OPTIONS, _SHORT)
+        if others:
+            raise BadOption(f"'{others[0]}': one manifest at a time")
+        for name, value in more.items():
+            options[name] = (
+                options[name] + value if isinstance(value, list) else value or options[name]
+            )
+        del rest[1:]
+    return options, rest
+
+
+def _compile(report, wanted, levels, jobs, require_hit, show):
+    """Fills in the report; its status says what became of all."""
+    start = time.monotonic()
+    work = plan(wanted, levels)
+    for outcome in compile_all(wanted, work, jobs):
+        report.outcomes.append(outcome)
+        if outcome.error:
+            report.status = 1
+        elif require_hit and not outcome.is_hit:
+            outcome.error = "it was not in the cache"
+        show(_line(outcome, len(report.outcomes), len(work)))
+    report.seconds = time.monotonic() - start
+    if require_hit and report.misses and not report.status:
+        report.status = MISSED
+    failed = f"  failed {report.failed}" if report.failed else ""
+    counts = f"kernels {len(work)}  hits {report.hits}  compiled {report.misses}"
+    show(f"{counts}{failed}  {report.seconds:.1f} s")
+
+
+def _say(line):
+    print(line, file=sys.stderr, flush=True)
+
+
+def _line(outcome, number, total):
+    if outcome.error:
+        what = f"failed: {outcome.error}"
+    else:
+        what = "cached" if outcome.is_hit else f"compiled {outcome.compile_seconds * 1e3:.0f} ms"
+    level = f" {outcome.level}" if outcome.level else ""
+    return f"[{number}/{total}] {outcome.kernel}{level}  {what}"
+
+
+# --- what is to be compiled
+
+
+def _is_manifest(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(14) == b"kiln-manifest "
+    except OSError:
+        return False
+
+
+def _manifest(path, arguments, record):
+    """(manifest, exit status of the program that had to run for it, else 0)"""
+    if _is_manifest(path):
+        return manifest.read(path), 0
+    if not record and not arguments:
+        found = recorded_of(path)
+        if found is not None:
+            return found, 0
+    status = record_program(path, arguments)
+    found = _read_home(path)
+    if found is not None and not _is_whole(found):
+        # Kernels with a warm record do not pass the front end, which knows what to compile.
+        status = record_program(path, arguments, KILN_WARM="off")
+        found = _read_home(path)
+    if found is not None and found.program != program.digest_of(path):
+        found = None  # left by an earlier run of another text
+    return found, status
+
+
+def manifest_of(path):
+    """The manifest in a file, or the one that a program leaves (it runs if it has left none); None
+    of a program without kernels. OSError, BadManifest."""
+    return _manifest(path, [], False)[0]
+
+
+def recorded_of(path):
+    """The manifest that the last run of a program left, if it is of the program's present text and
+    all that it names is there; None otherwise."""
+    found = _read_home(path)
+    if found is None or found.program != program.digest_of(path):
+        return None
+    return found if _is_whole(found) else None
+
+
+def record_program(path, arguments, **environment):
+    """Runs a program so that it leaves its manifest; what it prints goes to standard error. Its
+    exit status."""
+    command = [sys.executable, "-m", "kiln.cli", "run", "--quiet", path, *arguments]
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, stdout=sys.stderr, env=environment, check=False)
+    if done.returncode:
+        failure(f"{path} ended with {done.returncode}; what it used until then is compiled")
+    return done.returncode
+
+
+def _read_home(path):
+    try:
+        return manifest.read(program.path_of(home(), path))
+    except (OSError, manifest.BadManifest):
+        return None
+
+
+def _is_whole(found):
+    return all(found.get(home(), unit) is not None for unit in found.units)
+
+
+# --- compiling it
+
+
+def plan(wanted, levels):
+    """[(unit, level)] of all that a manifest wants compiled. `levels`: for which; none: for what
+    the program asked for, "": this machine's."""
+    work = {}
+    for unit in wanted.units:
+        for level in levels or [unit.level if unit.level != "-" else ""]:
+            name = unit.recorded if unit.recorded != "-" else unit.key
+            work.setdefault((name, level), (unit, level))
+    return list(work.values())
+
+
+def compile_all(wanted, work, jobs):
+    """Yields an Outcome for each (unit, level), as they come to be there."""
+    sessions = _Sessions()
+    pool = ThreadPoolExecutor(max_workers=max(min(jobs, len(work)), 1))
+    try:
+        running = [pool.submit(_one, sessions, wanted, *item) for item in work]
+        for future in as_completed(running):
+            yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _Sessions:
+    """The daemon serves all threads of one session; without it, each thread has its own worker."""
+
+    def __init__(self):
+        self._local = threading.local()
+        self._shared = None if os.environ.get("KILN_SERVER") == "off" else session()
+
+    def get(self):
+        if self._shared is not None:
+            return self._shared
+        if not hasattr(self._local, "session"):
+            self._local.session = session()
+        return self._local.session
+
+
+def _one(sessions, wanted, unit, level):
+    outcome = Outcome(unit.kernel, level=level)
+    recorded = wanted.get(home(), unit)
+    if recorded is None:
+        outcome.key = unit.key
+        outcome.error = "what it was compiled from is not known any more: warm --record the program"
+        return outcome
+    try:
+        found = sessions.get().warm(recorded, level)
+    except (ValueError, RuntimeError, OSError) as error:  # OSError: timeouts and lost connections
+        outcome.error = str(error)
+        return outcome
+    outcome.key, outcome.tier, outcome.wait_seconds, outcome.compile_seconds = found[:4]
+    texts = errors_of(found[4])
+    if texts:
+        outcome.tier, outcome.error = "", "; ".join(texts)
+    return outcome
+
+
+_ERROR = 1  # proto Severity
+
+
+def errors_of(diagnostics):
+    """The texts of those that are errors, each with its place."""
+    return [_text(d) for d in diagnostics if d.severity == _ERROR]
+
+
+def _text(diagnostic):
+    if not diagnostic.spans:
+        return diagnostic.message
+    file, line = diagnostic.spans[0][:2]
+    return f"{file}:{line}: {diagnostic.message}"

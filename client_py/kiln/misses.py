@@ -1,0 +1,85 @@
+"""Programs that must find all of their kernels compiled: `kiln run --require-hit`, or
+KILN_REQUIRE_HIT=1 with any Python.
+
+A program that missed runs to its end, so that all kernels that missed can be named; then its exit
+status is 3, unless it failed by itself.
+"""
+
+import os
+import sys
+import time
+
+from . import events
+from .events import is_hit
+
+STATUS = 3  # of a program that is fine but for its misses
+
+_watch = None  # of this process
+
+
+class Watch:
+    """Notes what becomes of each instance of a kernel in this process, from now on."""
+
+    def __init__(self):
+        self.process = os.getpid()
+        self.start = time.monotonic()
+        self.made = []  # what listeners are told: see events.on_kernel
+        events.on_kernel(lambda *told: self.made.append(told))
+
+    @property
+    def missed(self):
+        """[(kernel, instance)] of those that had to be compiled."""
+        return [(name, instance) for name, tier, *_, instance in self.made if not is_hit(tier)]
+
+    def seconds(self):
+        return time.monotonic() - self.start
+
+
+def are_refused():
+    """Whether the environment asks for it."""
+    return os.environ.get("KILN_REQUIRE_HIT", "") not in ("", "0")
+
+
+def watch():
+    """The watch of this process, started now if there is none; who asks says what it found."""
+    global _watch
+    if _watch is None:
+        _watch = Watch()
+    return _watch
+
+
+def enforce():
+    """Of a process that nobody watches, if the environment asks for it: watches it, and ends it
+    with STATUS if it missed."""
+    if _watch is not None or not are_refused():
+        return
+    import atexit
+
+    watch()
+    atexit.register(_end)
+
+
+def tell(missed, why):
+    """Names the kernels that missed; `why`: lines by the id of the instance."""
+    for name, instance in missed:
+        lines = why[id(instance)]
+        print(f"kiln: kernel '{name}' missed: {lines[0]}", file=sys.stderr)
+        for line in lines[1:]:
+            print(f"  {line}", file=sys.stderr)
+
+
+def explain(kernel, instance):
+    """Lines that say what about the key of an instance differs from the nearest entry's."""
+    return ["no entry of a kernel of that name is in the cache"]
+
+
+def _end():
+    missed = _watch.missed
+    if not missed or _watch.process != os.getpid():
+        return
+    tell(missed, {id(instance): explain(name, instance) for name, instance in missed})
+    # A program that an exception ended has its own status already.
+    if getattr(sys, "last_value", None) is None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(STATUS)

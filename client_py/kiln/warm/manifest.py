@@ -1,0 +1,174 @@
+"""The file format of manifests: which kernels a program used, in the order of their first use.
+
+    kiln-manifest 2
+    program <SHA-256 of its text, or -> <name of its file>
+    compiler <id of the compiler that the keys are of>
+    unit <key> <recorded kernel> <level> <file of its warm record below the home> <kernel>
+    …
+    recorded <bytes> <bytes compressed> <SHA-256 of the compressed bytes>
+    <compressed bytes>
+
+Words are parted by one space; `-` stands for none; the last word of a line may hold spaces. A level
+is that which the program asked for (x86-64-v3); `-`: that of the machine. Recorded kernels
+(warm/units.py) are named by the SHA-256 of their bytes. In a home (<home>/warm/programs) they lie
+beside the manifest and the file ends with the last unit. A manifest that is carried elsewhere has
+them in itself: after the line `recorded` follows one xz stream of all of them, each after its
+length (8 bytes, little-endian), in the order in which the units first name them. Equal manifests
+have equal bytes.
+
+Thread safety: functions without state.
+"""
+
+import os
+from collections import namedtuple
+
+from .. import _native
+from . import units
+
+HEADER = "kiln-manifest 2"
+MAX_UNITS = 20000
+MAX_BYTES = 1 << 30  # of all recorded kernels of a file
+
+
+class BadManifest(Exception):
+    """A file that is no manifest, or a damaged one; the text says what is wrong and where."""
+
+
+class Unit(namedtuple("Unit", "key recorded level record kernel")):
+    """key: under which the program got its artifact; recorded: name of the recorded kernel, "-":
+    not known; level: that the program asked for, "-": the machine's; record: file of its warm
+    record below the home, "-": none; kernel: as the program calls it."""
+
+    __slots__ = ()
+
+
+class Manifest(namedtuple("Manifest", "program name compiler units recorded", defaults=(None,))):
+    """program: SHA-256 of its text, "-": not known; name: of its file; units: a tuple of Unit;
+    recorded: {name: bytes}, None: they lie beside the manifest, in its home."""
+
+    __slots__ = ()
+
+    def get(self, home, unit):
+        """The bytes of a unit's recorded kernel, from the file or else from `home`, or None."""
+        found = (self.recorded or {}).get(unit.recorded)
+        return found if found is not None else units.read(home, unit.recorded)
+
+
+def to_bytes(manifest):
+    """The file's bytes; with the recorded kernels if the manifest has them."""
+    name = manifest.name.replace("\n", "?")
+    lines = [
+        HEADER,
+        f"program {manifest.program} {name}",
+        f"compiler {manifest.compiler}",
+        *(f"unit {u.key} {u.recorded} {u.level} {u.record} {u.kernel}" for u in manifest.units),
+    ]
+    packed = b""
+    if manifest.recorded is not None:
+        names = dict.fromkeys(u.recorded for u in manifest.units if u.recorded in manifest.recorded)
+        blobs = [manifest.recorded[name] for name in names]
+        raw = b"".join(len(blob).to_bytes(8, "little") + blob for blob in blobs)
+        import lzma
+
+        packed = lzma.compress(raw, check=lzma.CHECK_CRC32)
+        lines.append(f"recorded {len(raw)} {len(packed)} {_native.sha256(packed).hex()}")
+    return "\n".join([*lines, ""]).encode() + packed
+
+
+def from_bytes(data):
+    """The manifest that the bytes of a file are. BadManifest names the line that is wrong."""
+    words = {}
+    found = []
+    recorded = None
+    at = number = 0
+    while at < len(data):
+        number += 1
+        end = data.find(b"\n", at, at + 10000)
+        if end < 0:
+            raise BadManifest(f"line {number} does not end")
+        line = data[at:end].decode(errors="replace")
+        at = end + 1
+        if number == 1:
+            if line != HEADER:
+                kind = (
+                    "of another version" if line.startswith("kiln-manifest ") else "not a manifest"
+                )
+                raise BadManifest(f"{kind}: line 1 should be '{HEADER}'")
+            continue
+        word, _, rest = line.partition(" ")
+        if word == "unit":
+            found.append(_unit(rest, number))
+            if len(found) > MAX_UNITS:
+                raise BadManifest(f"more than {MAX_UNITS} units")
+        elif word in ("program", "compiler") and word not in words:
+            words[word] = rest
+        elif word == "recorded":
+            recorded = _unpack(rest, data[at:], number)
+            break
+        else:
+            raise BadManifest(f"line {number}: '{word}' is not expected here")
+    if number == 0 or not words.get("compiler"):
+        raise BadManifest("it ends before the line 'compiler'")
+    program, _, name = words.get("program", "-").partition(" ")
+    return Manifest(program, name, words["compiler"], tuple(found), recorded)
+
+
+def read(path):
+    """The manifest in a file. OSError, or BadManifest."""
+    with open(path, "rb") as file:
+        return from_bytes(file.read())
+
+
+def with_recorded(manifest, home):
+    """The manifest as it is carried elsewhere: with its recorded kernels, without what is of use
+    in this home only."""
+    recorded = {}
+    for unit in manifest.units:
+        if unit.recorded not in recorded and unit.recorded != "-":
+            blob = manifest.get(home, unit)
+            if blob is not None:
+                recorded[unit.recorded] = blob
+    carried = tuple(
+        u._replace(record="-", recorded=u.recorded if u.recorded in recorded else "-")
+        for u in manifest.units
+    )
+    name = os.path.basename(manifest.name)
+    return manifest._replace(name=name, units=carried, recorded=recorded)
+
+
+def _unit(rest, number):
+    words = rest.split(" ", 4)
+    good = len(words) == 5 and units.is_name(words[0])
+    if not good or not (words[1] == "-" or units.is_name(words[1])):
+        raise BadManifest(f"line {number}: 'unit KEY RECORDED LEVEL RECORD KERNEL' expected")
+    return Unit(*words)
+
+
+def _unpack(rest, packed, number):
+    words = rest.split(" ")
+    if len(words) != 3 or not (words[0].isdigit() and words[1].isdigit()):
+        raise BadManifest(f"line {number}: 'recorded BYTES COMPRESSED SHA256' expected")
+    size = int(words[0])
+    if size > MAX_BYTES:
+        raise BadManifest(f"line {number}: {size} bytes of recorded kernels; {MAX_BYTES} may be")
+    if len(packed) != int(words[1]) or _native.sha256(packed).hex() != words[2]:
+        raise BadManifest("what follows its last line is damaged or cut off")
+    import lzma
+
+    try:
+        # Never more than it says: a small file must not become a large one.
+        raw = lzma.LZMADecompressor(memlimit=256 << 20).decompress(packed, max_length=size + 1)
+    except (lzma.LZMAError, EOFError) as error:
+        raise BadManifest(f"its recorded kernels cannot be unpacked: {error}") from None
+    if len(raw) != size:
+        raise BadManifest(f"its recorded kernels are not of {size} bytes")
+    recorded = {}
+    at = 0
+    while at < size:
+        end = at + 8 + int.from_bytes(raw[at : at + 8], "little")
+        if end > size:
+            raise BadManifest("a recorded kernel is cut off")
+        blob = raw[at + 8 : end]
+        recorded[_native.sha256(blob).hex()] = blob
+        at = end
+    return recorded
