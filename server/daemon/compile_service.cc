@@ -1,5 +1,6 @@
 #include "server/daemon/compile_service.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -44,6 +45,70 @@ void ObserveStages(const proto::CompileReply& reply) {
 
 }  // namespace
 
+// One flight. Whoever waits for it may leave at any time, whatever step it is at.
+class CompileService::Errand {
+ public:
+  struct What {
+    Digest key;
+    Digest place;
+    std::string name;
+    std::string job;       // a serialised CompileRequest
+    proto::Priority priority;
+    std::string upstream;  // of the caller, and what it may ask for
+    std::shared_ptr<Quotas::Account> account;
+    absl::Time deadline;
+  };
+  Errand(What what, Flights::Done done) : what(std::move(what)), done_(std::move(done)) {}
+
+  const What what;
+  std::string lease;  // of the step that runs: our right to compile
+
+  // A step begins. What it asked for may be answered before this call's caller has learnt
+  // how to stop it: so steps are numbered.
+  int Begin() {
+    absl::MutexLock lock(&mutex_);
+    stop_ = nullptr;
+    return ++step_;
+  }
+  // `stop` ends `step`, unless another has begun.
+  void StopsWith(int step, std::function<void()> stop) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (step != step_) return;
+      if (!cancelled_) {
+        stop_ = std::move(stop);
+        return;
+      }
+    }
+    stop();
+  }
+  bool cancelled() const {
+    absl::MutexLock lock(&mutex_);
+    return cancelled_;
+  }
+  void Cancel() {
+    std::function<void()> stop;
+    {
+      absl::MutexLock lock(&mutex_);
+      cancelled_ = true;
+      stop = std::exchange(stop_, nullptr);
+    }
+    if (stop) stop();
+  }
+  // Once.
+  void End(Flights::Result result) {
+    Begin();
+    done_(std::move(result));
+  }
+
+ private:
+  const Flights::Done done_;
+  mutable absl::Mutex mutex_;
+  int step_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> stop_ ABSL_GUARDED_BY(mutex_);
+};
+
 absl::StatusOr<proto::LookupReply> CompileService::Lookup(const proto::LookupRequest& request,
                                                           const Caller& caller) {
   if (request.digests_size() > kMaxDigests) {
@@ -51,10 +116,12 @@ absl::StatusOr<proto::LookupReply> CompileService::Lookup(const proto::LookupReq
         absl::StrCat(request.digests_size(), " digests; at most ", kMaxDigests, " at once"));
   }
   proto::LookupReply reply;
+  std::vector<Digest> places;
   size_t size = 0;
   for (const std::string& raw : request.digests()) {
     ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(raw));
     const Digest place = PlaceOf(caller.tenant, key);
+    places.push_back(place);
     proto::LookupReply::Result* result = reply.add_results();
     if (request.presence()) {
       result->set_found(parts_.tiers->Contains(place));
@@ -70,7 +137,42 @@ absl::StatusOr<proto::LookupReply> CompileService::Lookup(const proto::LookupReq
     result->set_tier(std::string(found.tier));
     parts_.counters->Hit(found.tier, found.entry->compile_seconds);
   }
+  if (!request.presence() && parts_.shared->serves(caller.upstream) && size < kMaxLookupBytes) {
+    FindShared(places, caller.upstream, &reply);
+  }
   return reply;
+}
+
+void CompileService::FindShared(const std::vector<Digest>& places, const std::string& upstream,
+                                proto::LookupReply* reply) {
+  std::vector<Digest> missing;
+  std::vector<int> at;
+  for (int i = 0; i < reply->results_size(); ++i) {
+    if (reply->results(i).found()) continue;
+    missing.push_back(places[i]);
+    at.push_back(i);
+  }
+  std::vector<SharedTiers::Fetched> found = parts_.shared->Find(missing, upstream);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const EntryPtr entry = Keep(missing[i], std::move(found[i].entry), found[i].tier);
+    if (entry == nullptr) continue;
+    proto::LookupReply::Result* result = reply->mutable_results(at[i]);
+    result->set_found(true);
+    result->set_entry(entry->bytes);
+    result->set_tier(found[i].tier);
+    parts_.counters->Hit(found[i].tier, entry->compile_seconds);
+  }
+}
+
+EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std::string& source) {
+  if (bytes.empty()) return nullptr;
+  absl::StatusOr<EntryPtr> entry =
+      parts_.trust->Admit(place, std::move(bytes), absl::StrCat("tier ", source));
+  if (!entry.ok()) return nullptr;
+  parts_.tiers->Put(place, *entry).IgnoreError();  // the disk tier has warned
+  // For the tiers that were asked before it, and had nothing.
+  parts_.shared->Store(place, *entry, /*lease=*/"", /*from=*/source);
+  return *std::move(entry);
 }
 
 std::shared_ptr<const proto::CompileReply> CompileService::Find(const Digest& key,
@@ -115,9 +217,17 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
       return nullptr;
     }
     request.set_tenant(caller.tenant);
-    if (caller.account != nullptr) caller.account->CountCompile(absl::Now());
-    return Start(key, place, {request.SerializeAsString(), request.name(), key, request.priority()},
-                 done);
+    auto errand = std::make_shared<Errand>(
+        Errand::What{key, place, request.name(), request.SerializeAsString(), request.priority(),
+                     caller.upstream, caller.account, deadline},
+        done);
+    // Who wants to see the compiler at work wants it here.
+    if (fresh || !parts_.shared->serves(caller.upstream)) {
+      AskWorker(errand);
+    } else {
+      AskShared(errand);
+    }
+    return [errand] { errand->Cancel(); };
   };
   Flights::Outcome outcome = flights_.Do(flight, deadline, caller.gone, start);
   *joined = outcome.joined;
@@ -127,46 +237,119 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
   return outcome.result;
 }
 
-CompileService::Flights::Cancel CompileService::Start(const Digest& key, const Digest& place,
-                                                      WorkerPool::Task task,
-                                                      const Flights::Done& done) {
-  auto take = [this, key, place, done](absl::StatusOr<Frame> frame) {
-    TakeResult(key, place, std::move(frame), done);
-  };
-  absl::StatusOr<std::shared_ptr<WorkerPool::Job>> submitted =
-      parts_.pool->Submit(std::move(task), take);
-  if (!submitted.ok()) {
-    done(submitted.status());
-    return nullptr;
-  }
-  parts_.counters->Miss();
-  return [pool = parts_.pool, job = *submitted] { pool->Cancel(job); };
+void CompileService::AskShared(const ErrandPtr& errand) {
+  // Who has the lease is waited for as long as compiling takes: then we compile too. The
+  // time in which the lease of a holder that died lapses comes on top.
+  const absl::Duration wait = std::clamp(errand->what.deadline - absl::Now(), absl::ZeroDuration(),
+                                         parts_.shared->lease_ttl() + compile_times_.Patience());
+  const int step = errand->Begin();
+  const uint64_t request = parts_.shared->Fetch(
+      errand->what.place, errand->what.upstream, wait,
+      [this, errand](SharedTiers::Fetched found) { TakeShared(errand, std::move(found)); });
+  errand->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
 }
 
-void CompileService::TakeResult(const Digest& key, const Digest& place, absl::StatusOr<Frame> frame,
-                                const Flights::Done& done) {
+void CompileService::TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found) {
+  errand->lease = found.lease;
+  const EntryPtr entry = Keep(errand->what.place, std::move(found.entry), found.tier);
+  if (entry == nullptr) return AskDelegates(errand);
+  parts_.counters->Hit(found.tier, entry->compile_seconds);
+  auto reply = std::make_shared<proto::CompileReply>();
+  reply->set_digest(std::string(errand->what.key.view()));
+  reply->set_entry(entry->bytes);
+  reply->set_tier(found.tier);
+  reply->set_seconds(entry->compile_seconds);
+  errand->End(std::shared_ptr<const proto::CompileReply>(std::move(reply)));
+}
+
+void CompileService::AskDelegates(const ErrandPtr& errand) {
+  if (!parts_.shared->delegates(errand->what.upstream)) return AskWorker(errand);
+  const absl::Duration wait = std::max(errand->what.deadline - absl::Now(), absl::ZeroDuration());
+  const int step = errand->Begin();
+  const uint64_t request =
+      parts_.shared->Delegate(errand->what.job, errand->what.key, errand->what.upstream, wait,
+                              [this, errand](absl::StatusOr<proto::DelegateReply> answer) {
+                                TakeDelegated(errand, std::move(answer));
+                              });
+  errand->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
+}
+
+void CompileService::TakeDelegated(const ErrandPtr& errand,
+                                   absl::StatusOr<proto::DelegateReply> answer) {
+  auto reply = std::make_shared<proto::CompileReply>();
+  if (!answer.ok() || !reply->ParseFromString(answer->reply()) ||
+      reply->digest() != errand->what.key.view()) {
+    return AskWorker(errand);
+  }
+  if (!reply->entry().empty()) {
+    absl::StatusOr<EntryPtr> entry =
+        answer->trusted() ? parts_.trust->Vouch(errand->what.place, reply->entry())
+                          : parts_.trust->Admit(errand->what.place, reply->entry(), reply->tier());
+    if (!entry.ok()) return AskWorker(errand);
+    reply->set_entry((*entry)->bytes);
+    parts_.counters->Hit(reply->tier(), reply->seconds());
+    KeepResult(*errand, *std::move(entry), reply->tier());
+  } else {
+    parts_.shared->Release(errand->lease);
+  }
+  errand->End(std::shared_ptr<const proto::CompileReply>(std::move(reply)));
+}
+
+void CompileService::AskWorker(const ErrandPtr& errand) {
+  absl::Status status = absl::CancelledError("cancelled");
+  if (!errand->cancelled()) {
+    const int step = errand->Begin();
+    absl::StatusOr<std::shared_ptr<WorkerPool::Job>> submitted = parts_.pool->Submit(
+        {errand->what.job, errand->what.name, errand->what.key, errand->what.priority},
+        [this, errand](absl::StatusOr<Frame> frame) { TakeResult(errand, std::move(frame)); });
+    if (submitted.ok()) {
+      parts_.counters->Miss();
+      if (errand->what.account != nullptr) errand->what.account->CountCompile(absl::Now());
+      errand->StopsWith(step, [pool = parts_.pool, job = *submitted] { pool->Cancel(job); });
+      return;
+    }
+    status = submitted.status();
+  }
+  parts_.shared->Release(errand->lease);
+  errand->End(std::move(status));
+}
+
+void CompileService::KeepResult(const Errand& errand, EntryPtr entry, const std::string& from) {
+  parts_.tiers->Put(errand.what.place, entry).IgnoreError();  // the disk tier has warned
+  parts_.shared->Store(errand.what.place, std::move(entry), errand.lease, from);
+}
+
+void CompileService::TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> frame) {
   auto reply = std::make_shared<proto::CompileReply>();
   absl::Status status =
       frame.ok() ? ParseReply(*frame, FrameType::kCompileReply, reply.get()) : frame.status();
-  if (status.ok() && reply->digest() != key.view()) {
+  if (status.ok() && reply->digest() != errand->what.key.view()) {
     parts_.compiler->Look().status().IgnoreError();
     parts_.pool->Renew();
     status = absl::UnavailableError("the compiler was replaced while it compiled; try again");
   }
+  EntryPtr made;
   if (status.ok() && !reply->entry().empty()) {
-    absl::StatusOr<EntryPtr> entry = CheckEntry(place, reply->entry());
+    absl::StatusOr<EntryPtr> entry = parts_.trust->Vouch(errand->what.place, reply->entry());
     if (entry.ok()) {
-      parts_.tiers->Put(place, *std::move(entry)).IgnoreError();  // the disk tier has warned
+      made = *std::move(entry);
+      reply->set_entry(made->bytes);
     } else {
       status = absl::InternalError(
           absl::StrCat("the compiler's result is damaged: ", entry.status().message()));
     }
   }
+  if (made != nullptr) {
+    compile_times_.Add(absl::Seconds(reply->seconds()));
+    KeepResult(*errand, std::move(made), /*from=*/"");
+  } else {
+    parts_.shared->Release(errand->lease);
+  }
   Metrics& metrics = Metrics::Get();
   if (!status.ok()) {
     metrics.counter("kiln_compiles_total", absl::IsCancelled(status) ? "cancelled" : "error")
         ->Add();
-    done(std::move(status));
+    errand->End(std::move(status));
     return;
   }
   ObserveStages(*reply);
@@ -179,7 +362,7 @@ void CompileService::TakeResult(const Digest& key, const Digest& place, absl::St
     }
   }
   parts_.counters->Compiled(/*with_errors=*/reply->entry().empty());
-  done(std::shared_ptr<const proto::CompileReply>(std::move(reply)));
+  errand->End(std::shared_ptr<const proto::CompileReply>(std::move(reply)));
 }
 
 }  // namespace kiln

@@ -1,6 +1,10 @@
 // Look-ups and compilations: where a request's entry comes from, in order.
 //
-//   tiers (memory, disk) → a compilation of the same key that is under way → worker
+//   tiers (memory, disk) → a flight of the same key that is under way → shared tiers, or
+//   the right to compile → who else compiles (an upstream, a cluster) → worker
+//
+// What a flight finds goes to memory and disk; what it makes, to the shared tiers as
+// well, and lets go of the lease. All that comes from outside passes Trust first.
 //
 // Thread-safe; calls block while they compile. Failures of ours are Status, the
 // user's mistakes are diagnostics in the reply.
@@ -11,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -19,10 +24,13 @@
 #include "server/cache/artifact_store.h"
 #include "server/cache/counters.h"
 #include "server/cache/single_flight.h"
+#include "server/cache/trust.h"
 #include "server/daemon/activity.h"
+#include "server/daemon/compile_times.h"
 #include "server/daemon/compiler_identity.h"
 #include "server/daemon/miss_reasons.h"
 #include "server/daemon/quotas.h"
+#include "server/daemon/shared_tiers.h"
 #include "server/daemon/worker_pool.h"
 
 namespace kiln {
@@ -35,6 +43,7 @@ struct Caller {
   std::string tenant;          // whose entries these are
   uint32_t rights = 0;         // bits of proto::Right
   std::function<bool()> gone;  // the client is no longer there
+  std::string upstream;        // a serialised proto::Upstream that it wants asked; "": none
   std::shared_ptr<Activity::Seat> seat;      // among those connected, once it has a name
   std::shared_ptr<Quotas::Account> account;  // what it may ask for; null: anything
 };
@@ -46,6 +55,8 @@ class CompileService {
     Counters* counters;
     CompilerIdentity* compiler;
     WorkerPool* pool;
+    SharedTiers* shared;
+    Trust* trust;
     absl::Duration compile_limit;  // for requests that bring no deadline
   };
 
@@ -63,16 +74,28 @@ class CompileService {
   using Flights = SingleFlight<proto::CompileReply>;
 
   std::shared_ptr<const proto::CompileReply> Find(const Digest& key, const Digest& place);
-  // Starts the flight of a request that no tier could serve.
-  Flights::Cancel Start(const Digest& key, const Digest& place, WorkerPool::Task task,
-                        const Flights::Done& done);
-  // Ends `done` with the worker's reply, kept in the cache.
-  void TakeResult(const Digest& key, const Digest& place, absl::StatusOr<Frame> frame,
-                  const Flights::Done& done);
+  // What shared tiers have of the results that were not found here.
+  void FindShared(const std::vector<Digest>& places, const std::string& upstream,
+                  proto::LookupReply* reply);
+  // The entry that came from `source`, kept here; null if it is refused.
+  EntryPtr Keep(const Digest& place, std::string bytes, const std::string& source);
+
+  // One flight, step after step until one of them ends it.
+  class Errand;
+  using ErrandPtr = std::shared_ptr<Errand>;
+  void AskShared(const ErrandPtr& errand);
+  void TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found);
+  void AskDelegates(const ErrandPtr& errand);
+  void TakeDelegated(const ErrandPtr& errand, absl::StatusOr<proto::DelegateReply> answer);
+  void AskWorker(const ErrandPtr& errand);
+  void TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> frame);
+  // Everywhere, but in the tiers behind the one that it came `from`; ends the lease.
+  void KeepResult(const Errand& errand, EntryPtr entry, const std::string& from);
 
   const Parts parts_;
   Flights flights_;
   MissReasons miss_reasons_;
+  CompileTimes compile_times_;
   std::atomic<uint64_t> unshared_{0};
 };
 

@@ -34,6 +34,7 @@ constexpr absl::Duration kLastBackoff = absl::Seconds(10);
 // A life that lasted so long was none of a series of failures.
 constexpr absl::Duration kGoodLife = absl::Seconds(5);
 constexpr absl::Duration kDefaultGet = absl::Milliseconds(250);
+constexpr absl::Duration kDefaultLease = absl::Seconds(2);
 // kilnd-remote's own limits come first.
 constexpr absl::Duration kSlack = absl::Milliseconds(250);
 constexpr size_t kMaxQueuedBytes = size_t{64} << 20;
@@ -46,6 +47,13 @@ absl::Duration GetLimitOf(const proto::Config& config) {
     sum += tier.get_ms() == 0 ? kDefaultGet : absl::Milliseconds(tier.get_ms());
   }
   return sum;
+}
+
+absl::Duration LeaseTtlOf(const proto::Config& config) {
+  for (const proto::Tier& tier : config.tier()) {
+    if (tier.redis().lease_ms() != 0) return absl::Milliseconds(tier.redis().lease_ms());
+  }
+  return kDefaultLease;
 }
 
 // The next frame may be long in coming.
@@ -71,32 +79,39 @@ SharedTiers::Fetched Move(proto::FetchReply* reply, int i) {
 SharedTiers::SharedTiers(Options options)
     : options_(std::move(options)),
       configured_(options_.config.tier_size() > 0 || options_.config.has_execution()),
-      get_limit_(GetLimitOf(options_.config)) {
-  if (!configured_) return;
+      get_limit_(kDefaultGet + GetLimitOf(options_.config)),
+      lease_ttl_(LeaseTtlOf(options_.config)) {
+  absl::MutexLock lock(&mutex_);
+  if (configured_) Start();
+}
+
+void SharedTiers::Start() {
+  started_ = true;
   supervisor_ = std::thread([this] { Supervise(); });
   writer_ = std::thread([this] { Write(); });
   timer_ = std::thread([this] { Time(); });
 }
 
 void SharedTiers::Stop() {
-  if (!supervisor_.joinable()) return;
   {
     absl::MutexLock lock(&mutex_);
+    if (stopping_) return;
     auto flushed = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return fd_ < 0 || (queue_.empty() && !writing_ && requests_.empty());
     };
     mutex_.AwaitWithTimeout(absl::Condition(&flushed), kFlushLimit);
     stopping_ = true;
     if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
+    if (!started_) return;
   }
   writer_.join();
   supervisor_.join();
   timer_.join();
 }
 
-bool SharedTiers::delegates() const {
+bool SharedTiers::delegates(const std::string& upstream) const {
   absl::MutexLock lock(&mutex_);
-  return delegates_;
+  return delegates_ || !upstream.empty();
 }
 
 SharedTiers::Stats SharedTiers::stats() const {
@@ -115,7 +130,8 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
                           std::function<void(absl::StatusOr<Frame>)> done) {
   {
     absl::MutexLock lock(&mutex_);
-    if (configured_ && !down_ && !stopping_) {
+    if (!down_ && !stopping_) {
+      if (!started_) Start();
       AskForLife();
       Outgoing frame;
       frame.id = next_id_++;
@@ -142,10 +158,12 @@ void SharedTiers::AskForLife() {
   Queue(std::move(frame));
 }
 
-uint64_t SharedTiers::Fetch(const Digest& place, absl::Duration wait, OnFetched done) {
+uint64_t SharedTiers::Fetch(const Digest& place, const std::string& upstream, absl::Duration wait,
+                            OnFetched done) {
   proto::FetchRequest request;
   request.add_places(std::string(place.view()));
   request.set_lease(true);
+  if (!upstream.empty()) request.mutable_upstream()->ParseFromString(upstream);
   request.set_wait_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(wait)));
   auto take = [this, done = std::move(done)](absl::StatusOr<Frame> frame) {
     proto::FetchReply reply;
@@ -162,10 +180,12 @@ uint64_t SharedTiers::Fetch(const Digest& place, absl::Duration wait, OnFetched 
   return Ask(FrameType::kFetch, request.SerializeAsString(), get_limit_ + wait, std::move(take));
 }
 
-std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Digest> places) {
+std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Digest> places,
+                                                    const std::string& upstream) {
   std::vector<Fetched> found(places.size());
-  if (!configured_ || places.empty()) return found;
+  if (!serves(upstream) || places.empty()) return found;
   proto::FetchRequest request;
+  if (!upstream.empty()) request.mutable_upstream()->ParseFromString(upstream);
   for (const Digest& place : places) request.add_places(std::string(place.view()));
   absl::BlockingCounter answered(1);
   Ask(FrameType::kFetch, request.SerializeAsString(), get_limit_, [&](absl::StatusOr<Frame> frame) {
@@ -182,9 +202,10 @@ std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Digest> pla
   return found;
 }
 
-uint64_t SharedTiers::Delegate(std::string request, const Digest& key, absl::Duration wait,
-                               OnDelegated done) {
+uint64_t SharedTiers::Delegate(std::string request, const Digest& key, const std::string& upstream,
+                               absl::Duration wait, OnDelegated done) {
   proto::DelegateRequest delegate;
+  if (!upstream.empty()) delegate.mutable_upstream()->ParseFromString(upstream);
   delegate.set_request(std::move(request));
   delegate.set_key(std::string(key.view()));
   delegate.set_wait_ms(
@@ -214,7 +235,7 @@ void SharedTiers::Cancel(uint64_t request) {
 void SharedTiers::Store(const Digest& place, EntryPtr entry, const std::string& lease,
                         const std::string& from) {
   absl::MutexLock lock(&mutex_);
-  if (!configured_ || stopping_) return;
+  if (!started_ || stopping_) return;
   Outgoing frame;
   frame.id = next_id_++;
   // Full, or nobody there to take it: what is lost is a hit of somebody else's.
@@ -240,7 +261,7 @@ void SharedTiers::Release(const std::string& lease) {
   proto::ReleaseRequest release;
   release.set_lease(lease);
   absl::MutexLock lock(&mutex_);
-  if (!configured_ || stopping_ || down_) return;
+  if (!started_ || stopping_ || down_) return;
   Outgoing frame;
   frame.id = next_id_++;
   frame.type = FrameType::kRelease;

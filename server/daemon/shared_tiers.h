@@ -1,6 +1,6 @@
 // kilnd's side of the tiers that machines share: a process, kilnd-remote, that is
-// started when such tiers are configured, asked over frames (proto/remote.proto), and
-// started anew when it ends or hangs.
+// started when such tiers are configured or a client names an upstream, asked over frames
+// (proto/remote.proto), and started anew when it ends or hangs.
 //
 // Nothing here waits for a network: who asks gets a miss when its time is over, what is
 // to be stored stands in a bounded queue and is dropped where that is full. Thread-safe.
@@ -55,7 +55,7 @@ class SharedTiers {
   using OnFetched = std::function<void(Fetched)>;
   using OnDelegated = std::function<void(absl::StatusOr<proto::DelegateReply>)>;
 
-  // Starts nothing where nothing is configured; else returns at once.
+  // Starts nothing until there is something to ask; returns at once.
   explicit SharedTiers(Options options);
   ~SharedTiers() { Stop(); }
 
@@ -63,19 +63,24 @@ class SharedTiers {
   // answered, and nothing is done from then on.
   void Stop();
 
-  // Whether there is anything to ask: if not, all requests are answered at once.
-  bool configured() const { return configured_; }
+  // Whether there is anything to ask: if not, all requests are answered at once. Those
+  // with an `upstream` (a serialised proto::Upstream) ask it as well.
+  bool serves(const std::string& upstream) const { return configured_ || !upstream.empty(); }
   // As far as it is known yet, which is when kilnd-remote has started.
-  bool delegates() const;
+  bool delegates(const std::string& upstream) const;
+  // After which a lease that is not renewed ends.
+  absl::Duration lease_ttl() const { return lease_ttl_; }
 
   // Looks for the entry at `place`; waits up to `wait` for who compiles it, or takes the
   // right to. `done` is called exactly once, perhaps by this call, else on a thread that
   // must not be held up. Answers a number for Cancel.
-  uint64_t Fetch(const Digest& place, absl::Duration wait, OnFetched done);
+  uint64_t Fetch(const Digest& place, const std::string& upstream, absl::Duration wait,
+                 OnFetched done);
   // Waits for the entries at `places`: no longer than the tiers' own limits.
-  std::vector<Fetched> Find(absl::Span<const Digest> places);
+  std::vector<Fetched> Find(absl::Span<const Digest> places, const std::string& upstream);
   // Has a serialised CompileRequest compiled elsewhere, within `wait`.
-  uint64_t Delegate(std::string request, const Digest& key, absl::Duration wait, OnDelegated done);
+  uint64_t Delegate(std::string request, const Digest& key, const std::string& upstream,
+                    absl::Duration wait, OnDelegated done);
   // Answers the request now, with nothing; a lease that comes later is let go.
   void Cancel(uint64_t request);
 
@@ -107,6 +112,7 @@ class SharedTiers {
   uint64_t Ask(FrameType type, std::string body, absl::Duration limit,
                std::function<void(absl::StatusOr<Frame>)> done);
   void AskForLife() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Queue(Outgoing frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void Supervise();     // a thread: the process's life
@@ -122,7 +128,8 @@ class SharedTiers {
 
   const Options options_;
   const bool configured_;
-  absl::Duration get_limit_;  // of all tiers together
+  const absl::Duration get_limit_;  // of all tiers together
+  const absl::Duration lease_ttl_;
 
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<uint32_t, Request> requests_ ABSL_GUARDED_BY(mutex_);
@@ -132,6 +139,7 @@ class SharedTiers {
   uint32_t ping_ ABSL_GUARDED_BY(mutex_) = 0;  // the request that asks for a sign of life
   int fd_ ABSL_GUARDED_BY(mutex_) = -1;        // of a process that has been configured
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool down_ ABSL_GUARDED_BY(mutex_) = false;  // it does not come up: everything misses
   bool delegates_ ABSL_GUARDED_BY(mutex_) = false;

@@ -19,6 +19,8 @@ constexpr absl::Duration kFirstPoll = absl::Milliseconds(20);
 constexpr absl::Duration kLastPoll = absl::Milliseconds(200);
 // Looked up in one go; and what one reply may carry: the rest is not found.
 constexpr size_t kPlacesAtOnce = 32;
+// Upstreams that clients name, in all of a life.
+constexpr size_t kMaxNamed = 32;
 constexpr size_t kMaxReplyBytes = size_t{64} << 20;
 
 absl::Duration OrDefault(uint32_t milliseconds, absl::Duration otherwise) {
@@ -39,7 +41,8 @@ bool Parse(const std::string& raw, Digest* out) {
 
 }  // namespace
 
-RemoteTiers::RemoteTiers(const proto::Configure& config, Log log) : log_(std::move(log)) {
+RemoteTiers::RemoteTiers(const proto::Configure& config, Log log)
+    : log_(std::move(log)), config_(config) {
   for (const proto::Tier& tier : config.tiers()) {
     std::string name = tier.name().empty() ? KindOf(tier) : tier.name();
     // Two of a kind are told apart.
@@ -47,7 +50,13 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log) : log_(std::mo
     if (std::any_of(servers_.begin(), servers_.end(), same)) {
       absl::StrAppend(&name, "-", servers_.size() + 1);
     }
-    Add(MakeTier(tier, config), tier, std::move(name));
+    std::unique_ptr<Server> server = MakeServer(tier, std::move(name));
+    if (server == nullptr) continue;
+    if (lease_server_ == nullptr && server->made.leases != nullptr) {
+      lease_server_ = server.get();
+      lease_ttl_ = OrDefault(tier.redis().lease_ms(), kLeaseTtl);
+    }
+    servers_.push_back(std::move(server));
   }
   if (config.has_execution()) Add(MakeExecutor(config), proto::Tier(), "execution");
   if (lease_server_ != nullptr) {
@@ -57,10 +66,12 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log) : log_(std::mo
 
 RemoteTiers::~RemoteTiers() = default;
 
-void RemoteTiers::Add(absl::StatusOr<MadeTier> made, const proto::Tier& tier, std::string name) {
+std::unique_ptr<RemoteTiers::Server> RemoteTiers::MakeServer(const proto::Tier& tier,
+                                                             std::string name) {
+  absl::StatusOr<MadeTier> made = MakeTier(tier, config_);
   if (!made.ok()) {
     log_(absl::StrCat("tier ", name, " is left out: ", made.status().message()));
-    return;
+    return nullptr;
   }
   auto server = std::make_unique<Server>();
   server->reads = tier.mode() != proto::WRITE_ONLY;
@@ -72,11 +83,22 @@ void RemoteTiers::Add(absl::StatusOr<MadeTier> made, const proto::Tier& tier, st
   options.log = log_;
   server->breaker = std::make_unique<Breaker>(absl::StrCat("tier ", name), options);
   server->name = std::move(name);
-  if (lease_server_ == nullptr && server->made.leases != nullptr) {
-    lease_server_ = server.get();
-    lease_ttl_ = OrDefault(tier.redis().lease_ms(), kLeaseTtl);
+  return server;
+}
+
+RemoteTiers::Server* RemoteTiers::Named(const proto::Upstream& upstream) {
+  for (const proto::Tier& tier : config_.tiers()) {
+    // Configured anyway, with all that it takes to be let in there.
+    if (tier.upstream().address() == upstream.address()) return nullptr;
   }
-  servers_.push_back(std::move(server));
+  absl::MutexLock lock(&named_mutex_);
+  auto [at, fresh] = named_.try_emplace(upstream.SerializeAsString());
+  if (fresh && named_.size() <= kMaxNamed) {
+    proto::Tier tier;
+    *tier.mutable_upstream() = upstream;
+    at->second = MakeServer(tier, absl::StrCat("upstream ", upstream.address()));
+  }
+  return at->second.get();
 }
 
 proto::ConfigureReply RemoteTiers::Describe() const {
@@ -113,26 +135,25 @@ bool RemoteTiers::Put(Server& server, const Digest& place, absl::string_view ent
   return status.ok();
 }
 
-void RemoteTiers::Find(absl::Span<const Digest> places, proto::FetchReply* reply) {
+void RemoteTiers::Find(Server& server, absl::Span<const Digest> places, proto::FetchReply* reply) {
   size_t bytes = 0;
-  for (const auto& server : servers_) {
-    std::vector<int> missing;
-    for (int i = 0; i < reply->results_size(); ++i) {
-      if (reply->results(i).entry().empty()) missing.push_back(i);
-    }
-    for (size_t from = 0; from < missing.size() && bytes < kMaxReplyBytes; from += kPlacesAtOnce) {
-      const size_t to = std::min(from + kPlacesAtOnce, missing.size());
-      std::vector<Digest> asked;
-      for (size_t i = from; i < to; ++i) asked.push_back(places[missing[i]]);
-      std::vector<std::string> entries = Get(*server, asked);
-      for (size_t i = from; i < to; ++i) {
-        std::string& entry = entries[i - from];
-        if (entry.empty() || bytes + entry.size() > kMaxReplyBytes) continue;
-        bytes += entry.size();
-        proto::FetchReply::Result* result = reply->mutable_results(missing[i]);
-        result->set_entry(std::move(entry));
-        result->set_tier(server->name);
-      }
+  std::vector<int> missing;
+  for (int i = 0; i < reply->results_size(); ++i) {
+    bytes += reply->results(i).entry().size();
+    if (reply->results(i).entry().empty()) missing.push_back(i);
+  }
+  for (size_t from = 0; from < missing.size() && bytes < kMaxReplyBytes; from += kPlacesAtOnce) {
+    const size_t to = std::min(from + kPlacesAtOnce, missing.size());
+    std::vector<Digest> asked;
+    for (size_t i = from; i < to; ++i) asked.push_back(places[missing[i]]);
+    std::vector<std::string> entries = Get(server, asked);
+    for (size_t i = from; i < to; ++i) {
+      std::string& entry = entries[i - from];
+      if (entry.empty() || bytes + entry.size() > kMaxReplyBytes) continue;
+      bytes += entry.size();
+      proto::FetchReply::Result* result = reply->mutable_results(missing[i]);
+      result->set_entry(std::move(entry));
+      result->set_tier(server.name);
     }
   }
 }
@@ -147,7 +168,10 @@ proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
     places.push_back(place);
     reply.add_results();
   }
-  Find(places, &reply);
+  for (const auto& server : servers_) Find(*server, places, &reply);
+  if (request.has_upstream()) {
+    if (Server* named = Named(request.upstream())) Find(*named, places, &reply);
+  }
   if (request.lease() && places.size() == 1 && reply.results(0).entry().empty()) {
     WaitOrTake(places[0], deadline, &reply);
   }
@@ -210,10 +234,18 @@ absl::StatusOr<proto::DelegateReply> RemoteTiers::Delegate(const proto::Delegate
     return absl::InvalidArgumentError("a request to compile elsewhere that does not parse");
   }
   absl::Status last = absl::UnavailableError("nobody else compiles");
-  for (const auto& server : servers_) {
-    if (server->made.compiles == nullptr || !server->breaker->Allow()) continue;
+  std::vector<Server*> able;
+  if (request.has_upstream()) able.push_back(Named(request.upstream()));
+  for (const auto& server : servers_) able.push_back(server.get());
+  for (Server* server : able) {
+    if (server == nullptr || server->made.compiles == nullptr || !server->breaker->Allow()) {
+      continue;
+    }
     absl::StatusOr<proto::CompileReply> reply = server->made.compiles->Compile(job, key, deadline);
-    server->breaker->Report(reply.status());
+    // Trouble with this unit, or too much work, says nothing of the server.
+    const bool fault =
+        !absl::IsInternal(reply.status()) && !absl::IsResourceExhausted(reply.status());
+    server->breaker->Report(fault ? reply.status() : absl::OkStatus());
     if (!reply.ok()) {
       last = reply.status();
       continue;

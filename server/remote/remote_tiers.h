@@ -9,11 +9,14 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "proto/remote.pb.h"
 #include "server/remote/breaker.h"
@@ -54,12 +57,15 @@ class RemoteTiers {
     std::unique_ptr<Breaker> breaker;
   };
 
-  void Add(absl::StatusOr<MadeTier> made, const proto::Tier& tier, std::string name);
+  // Null: it cannot be made, which was said.
+  std::unique_ptr<Server> MakeServer(const proto::Tier& tier, std::string name);
   // The entries at `places`; empty where there are none, all empty for a failure.
   std::vector<std::string> Get(Server& server, absl::Span<const Digest> places);
   bool Put(Server& server, const Digest& place, absl::string_view entry);
   // Fills those results that are empty still.
-  void Find(absl::Span<const Digest> places, proto::FetchReply* reply);
+  void Find(Server& server, absl::Span<const Digest> places, proto::FetchReply* reply);
+  // The upstream that a client named; null: there are too many, or it cannot be made.
+  Server* Named(const proto::Upstream& upstream);
   // Waits until the entry is there or the lease is ours.
   void WaitOrTake(const Digest& place, absl::Time deadline, proto::FetchReply* reply);
   absl::StatusOr<std::string> TakeLease(const Digest& place);
@@ -70,6 +76,11 @@ class RemoteTiers {
   absl::Duration lease_ttl_;
   std::unique_ptr<HeldLeases> held_;
   std::atomic<bool> stopping_{false};
+
+  const proto::Configure config_;
+  absl::Mutex named_mutex_;
+  // By what was asked for; null what cannot be made.
+  std::map<std::string, std::unique_ptr<Server>> named_ ABSL_GUARDED_BY(named_mutex_);
 };
 
 }  // namespace kiln

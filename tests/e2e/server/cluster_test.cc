@@ -1,0 +1,326 @@
+// Several kilnds that share a Redis: what one compiled the others have, a key is compiled
+// once in the cluster, and no trouble with Redis fails or holds up anyone. Compilations
+// are counted by the workers' own log.
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "tests/e2e/server/cluster_fixture.h"
+
+namespace kiln {
+namespace {
+
+class RedisTest : public ClusterTest {
+ protected:
+  void SetUp() override {
+    if (!RedisServer::Installed()) GTEST_SKIP() << "there is no redis-server here";
+  }
+  // `clients` each ask kilnd `i % kilnds` for the same key; how many got an entry.
+  int Storm(int clients, int kilnds, const std::string& name, uint64_t seed) {
+    std::atomic<int> good{0};
+    std::vector<std::thread> threads;
+    threads.reserve(clients);
+    for (int i = 0; i < clients; ++i) {
+      threads.emplace_back([&, i] {
+        absl::StatusOr<proto::CompileReply> reply = Client(i % kilnds).Compile(name, seed);
+        EXPECT_TRUE(reply.ok()) << reply.status();
+        good += reply.ok() && !reply->entry().empty();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return good;
+  }
+  bool Stored() const { return redis_->Command({"DBSIZE"}) != ":0\r\n"; }
+};
+
+TEST_F(RedisTest, WhatOneCompiledTheOthersHave) {
+  redis_->Start();
+  StartKilnds(2, RedisConfig("prefix: \"team\" ttl_seconds: 100"));
+  absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", 1);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->tier(), "compiled");
+  const std::string key = absl::StrCat("team:2:e:{", Digest::FromBytes(made->digest())->Hex(), "}");
+  ASSERT_TRUE(Eventually([&] { return redis_->Command({"EXISTS", key}) == ":1\r\n"; }));
+
+  // By key alone, then whole; then from this home's own memory.
+  auto found = Client(1).Lookup(made->digest());
+  ASSERT_TRUE(found.ok() && found->found());
+  EXPECT_EQ(found->tier(), "redis");
+  EXPECT_EQ(found->entry(), made->entry());
+  EXPECT_EQ(Client(1).Compile("x", 1)->tier(), "memory");
+  EXPECT_TRUE(Eventually(
+      [&] { return !ReadFile(homes_[1]->EntryPath(*Digest::FromBytes(made->digest()))).empty(); }));
+  EXPECT_EQ(Client(1).Stats()->hits_by_tier().at("redis"), 1u);
+  EXPECT_EQ(Jobs().size(), 1u);
+}
+
+TEST_F(RedisTest, AHitRenewsTheTimeToLive) {
+  redis_->Start();
+  StartKilnds(2, RedisConfig("ttl_seconds: 1000"));
+  absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", 1);
+  const std::string key = absl::StrCat("kiln:2:e:{", Digest::FromBytes(made->digest())->Hex(), "}");
+  ASSERT_TRUE(Eventually([&] { return redis_->Command({"EXPIRE", key, "50"}) == ":1\r\n"; }));
+  EXPECT_EQ(Client(1).Compile("x", 1)->tier(), "redis");
+  EXPECT_EQ(redis_->Command({"TTL", key}), ":1000\r\n");
+}
+
+TEST_F(RedisTest, LargeEntriesGoInChunks) {
+  redis_->Start();
+  StartKilnds(3, RedisConfig());
+  absl::StatusOr<proto::CompileReply> made = Client(0).Compile("big 3000000", 1);
+  ASSERT_TRUE(made.ok()) << made.status();
+  // Six chunks and what names them; the lease is gone.
+  ASSERT_TRUE(Eventually([&] { return redis_->Command({"DBSIZE"}) == ":7\r\n"; }));
+  absl::StatusOr<proto::CompileReply> found = Client(1).Compile("big 3000000", 1);
+  EXPECT_EQ(found->tier(), "redis");
+  EXPECT_EQ(found->entry(), made->entry());
+
+  // A chunk that Redis has dropped: a miss, stored anew.
+  const std::string all = redis_->Command({"KEYS", "kiln:2:c:*:3"});
+  const std::vector<std::string> lines = absl::StrSplit(all, "\r\n");
+  ASSERT_GE(lines.size(), 3u) << all;
+  ASSERT_EQ(redis_->Command({"DEL", lines[2]}), ":1\r\n");
+  EXPECT_EQ(Client(2).Compile("big 3000000", 1)->tier(), "compiled");
+  EXPECT_EQ(Jobs().size(), 2u);
+}
+
+TEST_F(RedisTest, DamagedValuesAreMisses) {
+  redis_->Start();
+  StartKilnds(2, RedisConfig());
+  absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", 1);
+  const std::string key = absl::StrCat("kiln:2:e:{", Digest::FromBytes(made->digest())->Hex(), "}");
+  ASSERT_TRUE(Eventually([&] { return redis_->Command({"EXISTS", key}) == ":1\r\n"; }));
+  for (const char* value : {"E", "Egarbage", "C", "C1 2", "C600000 2 x", "Z", "C-1 -1 "}) {
+    redis_->Command({"SET", key, value});
+    EXPECT_FALSE(Client(1).Lookup(made->digest())->found()) << value;
+  }
+  redis_->Command({"DEL", key});
+  redis_->Command({"LPUSH", key, "a list"});
+  EXPECT_FALSE(Client(1).Lookup(made->digest())->found());
+  EXPECT_EQ(Client(1).Compile("x", 1)->tier(), "compiled");
+}
+
+TEST_F(RedisTest, SixtyFourClientsOfFourMachinesOneCompile) {
+  redis_->Start();
+  StartKilnds(4, RedisConfig());
+  EXPECT_EQ(Storm(64, 4, "sleep 500", 1), 64);
+  EXPECT_EQ(Jobs().size(), 1u);
+}
+
+TEST_F(RedisTest, ManyKeysAreEachCompiledOnce) {
+  redis_->Start();
+  StartKilnds(4, RedisConfig());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 32; ++i) {
+    threads.emplace_back([&, i] {
+      TestClient client = Client(i % 4);
+      for (int j = 0; j < 10; ++j) {
+        EXPECT_TRUE(client.Compile("sleep 20", (i / 4 + j) % 10).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Jobs().size(), 10u);
+}
+
+TEST_F(RedisTest, AKeyOfAHolderKilledMidCompileIsCompiledOnceMore) {
+  redis_->Start();
+  StartKilnds(4, RedisConfig("lease_ms: 1000"));
+  // The first takes the lease; then the others come.
+  std::thread holder([&] { Client(0).Compile("sleep 3000", 1).IgnoreError(); });
+  AwaitJobs(1);
+  std::atomic<int> good{0};
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < 48; ++i) {
+    waiters.emplace_back([&, i] { good += Client(1 + i % 3).Compile("sleep 3000", 1).ok(); });
+  }
+  absl::SleepFor(absl::Milliseconds(300));
+  const absl::Time killed = absl::Now();
+  kill(Pid(0), SIGKILL);
+  holder.join();
+  for (std::thread& waiter : waiters) waiter.join();
+  EXPECT_EQ(good, 48);
+  EXPECT_EQ(Jobs().size(), 2u);
+  // The lease's time, a compilation, and polling.
+  std::printf("after the kill: %s\n", absl::FormatDuration(absl::Now() - killed).c_str());
+  EXPECT_LT(absl::Now() - killed, absl::Seconds(1 + 3 + 2));
+}
+
+TEST_F(RedisTest, AHolderCutOffFromItsRemoteLosesTheLeaseInTime) {
+  redis_->Start();
+  StartKilnds(2, RedisConfig("lease_ms: 600"));
+  std::thread holder([&] { EXPECT_TRUE(Client(0).Compile("sleep 4000", 1).ok()); });
+  AwaitJobs(1);
+  // kilnd-remote is stopped, and cannot renew: the other machine takes over.
+  const std::string children = absl::StrCat("/proc/", Pid(0), "/task/");
+  for (int tid = Pid(0); tid < Pid(0) + 64; ++tid) {
+    for (const absl::string_view child :
+         absl::StrSplit(ReadFile(absl::StrCat(children, tid, "/children")), ' ')) {
+      int pid = 0;
+      if (!absl::SimpleAtoi(child, &pid)) continue;
+      if (absl::StrContains(ReadFile(absl::StrCat("/proc/", pid, "/comm")), "kilnd-remote")) {
+        kill(pid, SIGSTOP);
+      }
+    }
+  }
+  const absl::Time start = absl::Now();
+  EXPECT_TRUE(Client(1).Compile("sleep 4000", 1).ok());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(7));
+  EXPECT_EQ(Jobs().size(), 2u);
+  holder.join();
+}
+
+TEST_F(RedisTest, ALeaseThatNobodyUsesIsLetGo) {
+  redis_->Start();
+  StartKilnds(2, RedisConfig("lease_ms: 60000"));
+  // A client that goes away, and a program that is wrong.
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Client(0).Compile("sleep 20000", 1, 300).status()));
+  EXPECT_TRUE(Client(0).Compile("error", 2)->entry().empty());
+  EXPECT_FALSE(Client(0).Compile("fail", 3).ok());
+  ASSERT_TRUE(Eventually([&] { return !Stored(); }));
+  const absl::Time start = absl::Now();
+  EXPECT_TRUE(Client(1).Compile("x", 1).ok());
+  EXPECT_TRUE(Client(1).Compile("x", 2).ok());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(2));
+}
+
+TEST_F(RedisTest, KillingRedisInAStormFailsNobody) {
+  redis_->Start();
+  StartKilnds(4, RedisConfig());
+  std::thread killer([&] {
+    AwaitJobs(3);
+    redis_->Kill();
+  });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 32; ++i) {
+    threads.emplace_back([&, i] {
+      TestClient client = Client(i % 4);
+      for (int j = 0; j < 10; ++j) {
+        absl::StatusOr<proto::CompileReply> reply = client.Compile("sleep 30", j);
+        EXPECT_TRUE(reply.ok()) << reply.status();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  killer.join();
+  EXPECT_LE(Jobs().size(), 40u);  // once a machine at most
+
+  // One line a change of state, and it is used again when it is back.
+  redis_->Start();
+  ASSERT_TRUE(Eventually([&] {
+    static uint64_t seed = 100;
+    Client(0).Compile("x", ++seed).IgnoreError();
+    return Stored();
+  }));
+  EXPECT_TRUE(absl::StrContains(LogText(0), "tier redis is not used for now")) << LogText(0);
+  EXPECT_TRUE(absl::StrContains(LogText(0), "tier redis is used again")) << LogText(0);
+}
+
+TEST_F(RedisTest, AHungRedisCostsABoundedTimeOnce) {
+  redis_->Start();
+  StartKilnds(1, RedisConfig("", "get_ms: 200"));
+  ASSERT_TRUE(Client(0).Compile("x", 1).ok());
+  redis_->Signal(SIGSTOP);
+  absl::Time start = absl::Now();
+  for (int seed = 2; seed < 6; ++seed) EXPECT_TRUE(Client(0).Compile("x", seed).ok());
+  std::printf("four misses beside a hung Redis: %s\n",
+              absl::FormatDuration(absl::Now() - start).c_str());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(3));
+  // The breaker is open: as if there were none.
+  start = absl::Now();
+  EXPECT_TRUE(Client(0).Compile("x", 10).ok());
+  EXPECT_LT(absl::Now() - start, absl::Milliseconds(400));
+  redis_->Signal(SIGCONT);
+}
+
+TEST_F(RedisTest, AnUnreachableRedisDelaysNoStart) {
+  WriteFile(TempPath("kilnd.conf"), "tier { redis { address: \"10.255.255.1:6379\" } }");
+  std::vector<absl::Duration> times;
+  for (int i = 0; i < 5; ++i) {
+    homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath(absl::StrCat("home", i)))));
+    const absl::Time start = absl::Now();
+    StartKilnd(i);
+    times.push_back(absl::Now() - start);
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("start beside an unreachable Redis: %s\n", absl::FormatDuration(times[0]).c_str());
+  EXPECT_LT(times[0], absl::Milliseconds(100));
+  EXPECT_TRUE(Client(0).Compile("x", 1).ok());
+}
+
+TEST_F(RedisTest, ADeadRemoteIsReplaced) {
+  redis_->Start();
+  StartKilnds(2, RedisConfig());
+  ASSERT_TRUE(Client(0).Compile("x", 1).ok());
+  ASSERT_EQ(RunProgram({"/usr/bin/pkill", "-9", "-P", absl::StrCat(Pid(0)), "kilnd-remote"}), 0);
+  EXPECT_TRUE(Client(0).Compile("x", 2).ok());
+  ASSERT_TRUE(Eventually([&] { return absl::StrContains(LogText(0), "started again"); }));
+  // Which stores again.
+  absl::SleepFor(absl::Milliseconds(300));
+  absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", 3);
+  ASSERT_TRUE(made.ok());
+  ASSERT_TRUE(Eventually([&] { return Client(1).Lookup(made->digest())->found(); }));
+}
+
+TEST_F(RedisTest, PasswordsAndDatabases) {
+  WriteFile(TempPath("password"), "secret\n");
+  redis_->Start({"--requirepass", "secret"});
+  StartKilnds(
+      1, RedisConfig(absl::StrCat("password_file: \"", TempPath("password"), "\" database: 2")));
+  absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", 1);
+  ASSERT_TRUE(made.ok()) << made.status();
+  homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath("home1"))));
+  StartKilnd(1);
+  EXPECT_TRUE(Eventually([&] { return Client(1).Lookup(made->digest())->found(); }));
+  // Who does not know it compiles.
+  WriteFile(TempPath("password"), "wrong\n");
+  homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath("home2"))));
+  StartKilnd(2);
+  EXPECT_EQ(Client(2).Compile("x", 1)->tier(), "compiled");
+  EXPECT_FALSE(absl::StrContains(LogText(2), "secret"));
+}
+
+TEST_F(RedisTest, ModesReadOnlyAndWriteOnly) {
+  redis_->Start();
+  StartKilnds(1, RedisConfig("", "mode: READ_ONLY"));
+  ASSERT_TRUE(Client(0).Compile("x", 1).ok());
+  absl::SleepFor(absl::Milliseconds(300));
+  EXPECT_FALSE(Stored());
+
+  WriteFile(TempPath("kilnd.conf"), RedisConfig("", "mode: WRITE_ONLY"));
+  for (int i = 1; i < 3; ++i) {
+    homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath(absl::StrCat("home", i)))));
+    StartKilnd(i);
+  }
+  ASSERT_TRUE(Client(1).Compile("x", 1).ok());
+  ASSERT_TRUE(Eventually([&] { return Stored(); }));
+  EXPECT_EQ(Client(2).Compile("x", 1)->tier(), "compiled");
+
+  WriteFile(TempPath("kilnd.conf"), RedisConfig("", "mode: READ_ONLY"));
+  homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath("home3"))));
+  StartKilnd(3);
+  EXPECT_EQ(Client(3).Compile("x", 1)->tier(), "redis");
+}
+
+TEST_F(RedisTest, UnsignedEntriesAreRefusedUnlessAccepted) {
+  redis_->Start();
+  StartKilnds(1, RedisConfig());
+  absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", 1);
+  ASSERT_TRUE(Eventually([&] { return Stored(); }));
+  WriteFile(TempPath("kilnd.conf"),
+            absl::StrCat("tier { redis { address: \"", redis_->socket_path(), "\" } }"));
+  homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath("home1"))));
+  StartKilnd(1);
+  EXPECT_FALSE(Client(1).Lookup(made->digest())->found());
+  EXPECT_EQ(Client(1).Compile("x", 1)->tier(), "compiled");
+}
+
+}  // namespace
+}  // namespace kiln
