@@ -57,6 +57,7 @@ struct Flags {
 
   std::string GrpcFrontPath() const { return bin + "/kilnd-grpc"; }
   std::string WebFrontPath() const { return bin + "/kilnd-web"; }
+  std::string RemotePath() const { return bin + "/kilnd-remote"; }
 };
 
 // InvalidArgument names the argument, the variable, or the line and field of the

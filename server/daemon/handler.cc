@@ -255,7 +255,11 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
             ", process ", getpid(), ") does not serve Kiln ", hello.build(), " (protocol ",
             Range(oldest, hello.protocol()), "): they have no version of the protocol in common")));
   }
-  if (hello.has_caller()) RETURN_IF_ERROR(SpeakFor(hello.caller(), caller));
+  if (hello.has_caller()) {
+    RETURN_IF_ERROR(SpeakFor(hello.caller(), caller));
+  } else if (hello.has_upstream()) {
+    caller->upstream = hello.upstream().SerializeAsString();
+  }
   if (parts_.replaced && parts_.replaced()) {
     parts_.stop();
     return absl::UnavailableError("kilnd was replaced by a newer build and is ending");

@@ -28,6 +28,7 @@
 #include "server/cache/disk_store.h"
 #include "server/cache/memory_store.h"
 #include "server/cache/tiered_store.h"
+#include "server/cache/trust.h"
 #include "server/daemon/activity.h"
 #include "server/daemon/compile_service.h"
 #include "server/daemon/compiler_identity.h"
@@ -40,6 +41,7 @@
 #include "server/daemon/instance.h"
 #include "server/daemon/log.h"
 #include "server/daemon/quotas.h"
+#include "server/daemon/shared_tiers.h"
 #include "server/daemon/watch_rooms.h"
 #include "server/daemon/worker_pool.h"
 #include "server/worker/sandbox.h"
@@ -188,6 +190,7 @@ void WarnOfConfinement(bool unconfined) {
 }
 
 void Run(const Flags& flags, const Home& home, const Instance& instance) {
+void Run(const Flags& flags, const Home& home, const Instance& instance, Trust* trust) {
   const OwnFile own_file;
   StopSignal stop;
   WritePid(home.PidPath());
@@ -216,13 +219,24 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   pool_options.unconfined = flags.config.workers().unconfined();
   WarnOfConfinement(pool_options.unconfined);
   WorkerPool pool(pool_options);
+  auto pool_owner = std::make_unique<WorkerPool>(pool_options);
+  WorkerPool& pool = *pool_owner;
   CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });
+
+  SharedTiers::Options shared_options;
+  shared_options.program = flags.RemotePath();
+  shared_options.worker = flags.worker;
+  shared_options.config = flags.config;
+  shared_options.compiler = [&compiler] { return compiler.Known(); };
+  SharedTiers shared(std::move(shared_options));
 
   CompileService::Parts compile_parts;
   compile_parts.tiers = &tiers;
   compile_parts.counters = &counters;
   compile_parts.compiler = &compiler;
   compile_parts.pool = &pool;
+  compile_parts.shared = &shared;
+  compile_parts.trust = trust;
   compile_parts.compile_limit = 2 * flags.job_limit + absl::Seconds(10);
   CompileService compiles(compile_parts);
 
@@ -265,11 +279,27 @@ void Run(const Flags& flags, const Home& home, const Instance& instance) {
   unlink(instance.socket_path.c_str());
   AcceptAll(instance.listen_fd, &connections);
   connections.Drain(end - absl::Now());
+  // What is under way for nobody ends while all that it uses is still there.
+  shared.Stop();
+  pool_owner.reset();
   unlink(home.PidPath().c_str());
 }
 
 void Complain(const absl::Status& status) {
   std::fprintf(stderr, "kilnd: %s\n", std::string(status.message()).c_str());
+}
+
+absl::Status LoadTrust(const proto::Trust& config, const Home& home, Trust* trust) {
+  const std::string own_keys = home.dir() + "/trusted.keys";
+  TrustOptions options;
+  options.key_files.assign(config.key_file().begin(), config.key_file().end());
+  if (options.key_files.empty() && access(own_keys.c_str(), R_OK) == 0) {
+    options.key_files.push_back(own_keys);
+  }
+  options.signing_key_file = config.signing_key_file();
+  options.accept_unsigned = config.accept_unsigned();
+  options.warn = [](const std::string& message) { Log(message); };
+  return trust->Load(std::move(options));
 }
 
 absl::StatusOr<Instance> Claim(const Home& home) {
@@ -298,6 +328,11 @@ int Main(int argc, char** argv) {
     Complain(instance.status());
     return 1;
   }
+  Trust trust;
+  if (const absl::Status loaded = LoadTrust(flags->config.trust(), *home, &trust); !loaded.ok()) {
+    Complain(loaded);
+    return 2;
+  }
   // The socket accepts from here on, so the starter may go before we serve it.
   if (flags->daemonize) {
     Detach({instance->lock_fd, instance->listen_fd});
@@ -307,7 +342,7 @@ int Main(int argc, char** argv) {
   if (flags->daemonize || !log_file.empty()) {
     LogToFile(log_file.empty() ? home->LogPath() : log_file, kLogBytes);
   }
-  Run(*flags, *home, *instance);
+  Run(*flags, *home, *instance, &trust);
   Log("ended");
   return 0;
 }

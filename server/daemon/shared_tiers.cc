@@ -271,6 +271,7 @@ void SharedTiers::Release(const std::string& lease) {
 
 void SharedTiers::Supervise() {
   absl::Duration backoff = kFirstBackoff;
+  absl::Status said;
   while (true) {
     const absl::Time start = absl::Now();
     const absl::Status end = Live();
@@ -283,7 +284,9 @@ void SharedTiers::Supervise() {
     if (absl::Now() - start > kGoodLife) backoff = kFirstBackoff;
     absl::MutexLock lock(&mutex_);
     if (stopping_) break;
-    Log("shared tiers: ", end.message(), "; started again in ", absl::FormatDuration(backoff));
+    // Once a reason: a program that is missing is missing at every trial.
+    if (end != said) Log("shared tiers: ", end.message(), "; started again as often as needed");
+    said = end;
     mutex_.AwaitWithTimeout(absl::Condition(&stopping_), backoff);
     if (stopping_) break;
     down_ = false;

@@ -44,16 +44,24 @@ bool Eventually(const std::function<bool()>& done) {
   return false;
 }
 
-RedisServer::RedisServer(const std::string& directory) : socket_path_(directory + "/redis.sock") {}
+RedisServer::RedisServer() {
+  // A short path: 107 bytes is the limit.
+  char pattern[] = "/tmp/kiln-redis-XXXXXX";
+  directory_ = mkdtemp(pattern);
+  socket_path_ = directory_ + "/redis.sock";
+}
 
-RedisServer::~RedisServer() { Kill(); }
+RedisServer::~RedisServer() {
+  Kill();
+  std::filesystem::remove_all(directory_);
+}
 
 bool RedisServer::Installed() { return access(kRedisProgram, X_OK) == 0; }
 
 void RedisServer::Start(const std::vector<std::string>& flags) {
-  std::vector<std::string> command = {kRedisProgram, "--port",      "0", "--unixsocket",
-                                      socket_path_,  "--save",      "",  "--appendonly",
-                                      "no",          "--databases", "4"};
+  std::vector<std::string> command = {
+      kRedisProgram, "--port",      "0", "--unixsocket", socket_path_, "--save", "", "--appendonly",
+      "no",          "--databases", "4", "--dir",        directory_};
   command.insert(command.end(), flags.begin(), flags.end());
   std::vector<char*> argv;
   argv.reserve(command.size() + 1);
@@ -101,7 +109,7 @@ ClusterTest::ClusterTest() {
   std::string pattern = absl::StrCat(testing::TempDir(), "/cluster-XXXXXX");
   dir_ = mkdtemp(pattern.data());
   setenv("KILN_TEST_JOBS", TempPath("jobs").c_str(), 1);
-  redis_ = std::make_unique<RedisServer>(dir_);
+  redis_ = std::make_unique<RedisServer>();
 }
 
 ClusterTest::~ClusterTest() {

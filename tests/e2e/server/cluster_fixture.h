@@ -17,8 +17,8 @@ namespace kiln {
 // A redis-server of the test's own, on a unix socket; it keeps nothing on disk.
 class RedisServer {
  public:
-  // Its socket lies in `directory`. Starts nothing.
-  explicit RedisServer(const std::string& directory);
+  // Starts nothing.
+  RedisServer();
   ~RedisServer();
 
   // Where there is no redis-server the tests that need it cannot run.
@@ -33,7 +33,8 @@ class RedisServer {
   const std::string& socket_path() const { return socket_path_; }
 
  private:
-  const std::string socket_path_;
+  std::string directory_;
+  std::string socket_path_;
   pid_t pid_ = -1;
 };
 
