@@ -27,7 +27,9 @@ using google::protobuf::TextFormat;
 
 // Fields that have a meaning, but not in this build: silence would be worse than no.
 constexpr const char* kUnsupported[] = {
-    "disk.mode", "disk.sync", "tier.redis.tls",
+    "disk.mode",
+    "disk.sync",
+    "tier.redis.tls",
 };
 
 // What each section must say, if it is there.

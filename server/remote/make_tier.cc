@@ -1,11 +1,11 @@
 #include "server/remote/make_tier.h"
 
-#include "absl/strings/str_cat.h"
 #include "lang/status_macros.h"
 #include "server/remote/http/tier.h"
 #include "server/remote/reapi/execution.h"
 #include "server/remote/reapi/tier.h"
 #include "server/remote/redis_tier.h"
+#include "server/remote/upstream.h"
 
 namespace kiln {
 namespace {
@@ -19,6 +19,16 @@ absl::StatusOr<MadeTier> MakeRedis(const proto::Tier& tier) {
   if (tier.mode() == proto::READ_WRITE) {
     made.leases = std::make_unique<RedisLeases>(client, tier.redis());
   }
+  return made;
+}
+
+absl::StatusOr<MadeTier> MakeUpstream(const proto::Upstream& upstream,
+                                      const proto::Configure& config) {
+  ASSIGN_OR_RETURN(std::shared_ptr<UpstreamKilnd> kilnd,
+                   UpstreamKilnd::Make(upstream, config.compiler()));
+  MadeTier made;
+  made.store = std::make_unique<UpstreamTier>(kilnd);
+  made.compiles = std::make_unique<UpstreamDelegate>(kilnd);
   return made;
 }
 
@@ -53,12 +63,12 @@ absl::StatusOr<MadeTier> MakeTier(const proto::Tier& tier, const proto::Configur
       ASSIGN_OR_RETURN(made.store, MakeHttpTier(tier.http()));
       return made;
     }
+    case proto::Tier::kUpstream:
+      return MakeUpstream(tier.upstream(), config);
     case proto::Tier::KIND_NOT_SET:
-      return absl::InvalidArgumentError("a tier says what it is: redis, reapi, http or upstream");
-    default:
-      return absl::UnimplementedError(
-          absl::StrCat("this build does not serve tiers of the kind ", KindOf(tier)));
+      break;
   }
+  return absl::InvalidArgumentError("a tier says what it is: redis, reapi, http or upstream");
 }
 
 absl::StatusOr<MadeTier> MakeExecutor(const proto::Configure& config) {

@@ -22,8 +22,7 @@ struct MadeTier {
 // "redis", "reapi", "http", "upstream": what a tier is called that has no name.
 std::string KindOf(const proto::Tier& tier);
 
-// InvalidArgument naming the field that is wrong, Unimplemented for a kind that this
-// build does not serve. Connects to nothing.
+// InvalidArgument naming the field that is wrong. Connects to nothing.
 absl::StatusOr<MadeTier> MakeTier(const proto::Tier& tier, const proto::Configure& config);
 
 // The cluster of `config.execution`, as one more place that compiles.

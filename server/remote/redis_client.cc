@@ -40,7 +40,12 @@ absl::StatusOr<std::string> ReadSecret(const std::string& path) {
 
 absl::Status StatusOf(const RedisValue& value) {
   if (value.kind != RedisValue::kError) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("Redis answers: ", value.text));
+  const std::string text = absl::StrCat("Redis answers: ", value.text);
+  // Of a replica, or to a user who may not: no fault of the server's.
+  for (const char* refusal : {"NOPERM", "READONLY"}) {
+    if (absl::StartsWith(value.text, refusal)) return absl::PermissionDeniedError(text);
+  }
+  return absl::UnavailableError(text);
 }
 
 // One stream. A call that fails leaves it unusable.

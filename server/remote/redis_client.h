@@ -54,7 +54,7 @@ class RedisClient {
   std::vector<std::unique_ptr<RedisConnection>> idle_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Unavailable for a reply that is an error.
+// Of a reply that is an error: PermissionDenied where we may not, else Unavailable.
 absl::Status StatusOf(const RedisValue& value);
 
 }  // namespace kiln

@@ -50,7 +50,7 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log)
     if (std::any_of(servers_.begin(), servers_.end(), same)) {
       absl::StrAppend(&name, "-", servers_.size() + 1);
     }
-    std::unique_ptr<Server> server = MakeServer(tier, std::move(name));
+    std::unique_ptr<Server> server = MakeServer(MakeTier(tier, config), tier, std::move(name));
     if (server == nullptr) continue;
     if (lease_server_ == nullptr && server->made.leases != nullptr) {
       lease_server_ = server.get();
@@ -58,7 +58,10 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log)
     }
     servers_.push_back(std::move(server));
   }
-  if (config.has_execution()) Add(MakeExecutor(config), proto::Tier(), "execution");
+  if (config.has_execution()) {
+    auto server = MakeServer(MakeExecutor(config), proto::Tier(), "execution");
+    if (server != nullptr) servers_.push_back(std::move(server));
+  }
   if (lease_server_ != nullptr) {
     held_ = std::make_unique<HeldLeases>(lease_server_->made.leases.get(), lease_ttl_);
   }
@@ -66,9 +69,9 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log)
 
 RemoteTiers::~RemoteTiers() = default;
 
-std::unique_ptr<RemoteTiers::Server> RemoteTiers::MakeServer(const proto::Tier& tier,
+std::unique_ptr<RemoteTiers::Server> RemoteTiers::MakeServer(absl::StatusOr<MadeTier> made,
+                                                             const proto::Tier& tier,
                                                              std::string name) {
-  absl::StatusOr<MadeTier> made = MakeTier(tier, config_);
   if (!made.ok()) {
     log_(absl::StrCat("tier ", name, " is left out: ", made.status().message()));
     return nullptr;
@@ -92,11 +95,14 @@ RemoteTiers::Server* RemoteTiers::Named(const proto::Upstream& upstream) {
     if (tier.upstream().address() == upstream.address()) return nullptr;
   }
   absl::MutexLock lock(&named_mutex_);
-  auto [at, fresh] = named_.try_emplace(upstream.SerializeAsString());
-  if (fresh && named_.size() <= kMaxNamed) {
+  const std::string key = upstream.SerializeAsString();
+  if (named_.size() >= kMaxNamed && named_.count(key) == 0) return nullptr;
+  auto [at, fresh] = named_.try_emplace(key);
+  if (fresh) {
     proto::Tier tier;
     *tier.mutable_upstream() = upstream;
-    at->second = MakeServer(tier, absl::StrCat("upstream ", upstream.address()));
+    at->second =
+        MakeServer(MakeTier(tier, config_), tier, absl::StrCat("upstream ", upstream.address()));
   }
   return at->second.get();
 }

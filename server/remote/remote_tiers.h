@@ -58,7 +58,8 @@ class RemoteTiers {
   };
 
   // Null: it cannot be made, which was said.
-  std::unique_ptr<Server> MakeServer(const proto::Tier& tier, std::string name);
+  std::unique_ptr<Server> MakeServer(absl::StatusOr<MadeTier> made, const proto::Tier& tier,
+                                     std::string name);
   // The entries at `places`; empty where there are none, all empty for a failure.
   std::vector<std::string> Get(Server& server, absl::Span<const Digest> places);
   bool Put(Server& server, const Digest& place, absl::string_view entry);

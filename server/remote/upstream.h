@@ -1,0 +1,74 @@
+// Another kilnd, over gRPC: a tier that is read by Lookup, and compiles what it lacks.
+// Nothing is put there: it keeps what it compiled itself.
+//
+// Keys mean the same on both sides only if the compilers are the same: this is asked
+// first (Capabilities), and a kilnd with another one, or another protocol, is not used.
+#ifndef KILN_SERVER_REMOTE_UPSTREAM_H_
+#define KILN_SERVER_REMOTE_UPSTREAM_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "proto/config.pb.h"
+#include "proto/service.grpc.pb.h"
+#include "server/remote/grpc_endpoint.h"
+#include "server/remote/remote_tier.h"
+
+namespace kiln {
+
+// What the two faces below share. Thread-safe.
+class UpstreamKilnd {
+ public:
+  // `compiler` is our own: 32 bytes.
+  static absl::StatusOr<std::shared_ptr<UpstreamKilnd>> Make(const proto::Upstream& config,
+                                                             std::string compiler);
+
+  // Calls `method` with a stub and a context prepared for `deadline`, if the upstream is
+  // one that we may use. FailedPrecondition: it is not, naming what differs.
+  absl::Status Call(
+      absl::string_view what, absl::Time deadline,
+      const std::function<grpc::Status(proto::Kiln::Stub*, grpc::ClientContext*)>& method);
+  absl::Duration compile_limit() const { return compile_limit_; }
+
+ private:
+  UpstreamKilnd(std::unique_ptr<GrpcEndpoint> endpoint, std::string compiler,
+                absl::Duration compile_limit);
+  absl::Status CheckEqual(proto::Kiln::Stub* stub, absl::Time deadline);
+
+  const std::unique_ptr<GrpcEndpoint> endpoint_;
+  const std::string compiler_;
+  const absl::Duration compile_limit_;
+  absl::Mutex mutex_;
+  absl::Status fits_ ABSL_GUARDED_BY(mutex_);
+  absl::Time ask_again_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+};
+
+class UpstreamTier : public RemoteTier {
+ public:
+  explicit UpstreamTier(std::shared_ptr<UpstreamKilnd> kilnd) : kilnd_(std::move(kilnd)) {}
+
+  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Digest> places,
+                                               absl::Time deadline) override;
+  absl::Status Put(const Digest& place, absl::string_view entry, absl::Time deadline) override;
+
+ private:
+  const std::shared_ptr<UpstreamKilnd> kilnd_;
+};
+
+class UpstreamDelegate : public Delegate {
+ public:
+  explicit UpstreamDelegate(std::shared_ptr<UpstreamKilnd> kilnd) : kilnd_(std::move(kilnd)) {}
+
+  absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
+                                              const Digest& key, absl::Time deadline) override;
+
+ private:
+  const std::shared_ptr<UpstreamKilnd> kilnd_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_REMOTE_UPSTREAM_H_
