@@ -189,7 +189,6 @@ void WarnOfConfinement(bool unconfined) {
   }
 }
 
-void Run(const Flags& flags, const Home& home, const Instance& instance) {
 void Run(const Flags& flags, const Home& home, const Instance& instance, Trust* trust) {
   const OwnFile own_file;
   StopSignal stop;
@@ -218,7 +217,6 @@ void Run(const Flags& flags, const Home& home, const Instance& instance, Trust* 
   pool_options.max_jobs = flags.worker_jobs;
   pool_options.unconfined = flags.config.workers().unconfined();
   WarnOfConfinement(pool_options.unconfined);
-  WorkerPool pool(pool_options);
   auto pool_owner = std::make_unique<WorkerPool>(pool_options);
   WorkerPool& pool = *pool_owner;
   CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });

@@ -121,7 +121,14 @@ ClusterTest::~ClusterTest() {
     unlink(homes_[i]->SocketPath().value_or("").c_str());
   }
   redis_.reset();
-  std::filesystem::remove_all(dir_);
+  // A process that was killed may still be finishing a system call.
+  std::error_code error;
+  for (int i = 0; i < 100; ++i) {
+    std::filesystem::remove_all(dir_, error);
+    if (!error) return;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  ADD_FAILURE() << "somebody writes to " << dir_ << " still: " << error.message();
 }
 
 void ClusterTest::StartKilnds(int count, const std::string& config,
