@@ -159,6 +159,10 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
     if (!ParseFlag(argv[i], &flags)) return Bad(absl::StrCat("argument ", argv[i]));
   }
   RETURN_IF_ERROR(CheckService(flags.config.service()));
+  // Who listens for other machines is there when they come.
+  if (!flags.config.service().listen().empty() && ValueOf("--idle-exit=", argc, argv).empty()) {
+    flags.idle_exit = absl::ZeroDuration();
+  }
   if (flags.bin.empty()) flags.bin = OwnDirectory();
   if (!flags.config.service().listen().empty() &&
       access(flags.GrpcFrontPath().c_str(), X_OK) != 0) {

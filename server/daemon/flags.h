@@ -12,7 +12,8 @@
 //   --bin=DIR            where kiln-worker and the fronts are; default: KILN_BIN,
 //                        else where kilnd itself is
 //   --worker=PATH        another worker binary
-//   --idle-exit=SECONDS  ends after so long without a request (1800; 0: never)
+//   --idle-exit=SECONDS  ends after so long without a request (1800, or 0 where it
+//                        listens for other machines; 0: never)
 //   --workers=N          compiler processes (default: cores)
 //   --max-queue=N        compilations that may wait for a worker (128)
 //   --max-connections=N  clients at once (512)

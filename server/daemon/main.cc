@@ -161,7 +161,8 @@ void WritePid(const std::string& path) {
 // Paths only: secrets are in the files.
 std::vector<std::string> GrpcArguments(const proto::Service& service, const std::string& socket) {
   std::vector<std::string> arguments = {absl::StrCat("--listen=", service.listen()),
-                                        absl::StrCat("--socket=", socket)};
+                                        absl::StrCat("--socket=", socket),
+                                        absl::StrCat("--parent=", getpid())};
   if (service.anonymous_rights() != 0) {
     arguments.push_back(absl::StrCat("--anonymous-rights=", service.anonymous_rights()));
   }

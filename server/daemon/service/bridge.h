@@ -1,40 +1,94 @@
-// A call to the daemon over its local socket, made for a caller elsewhere.
+// Calls to the daemon over its local socket, made for callers elsewhere. Messages pass
+// through as the bytes that they came in.
 #ifndef KILN_SERVER_DAEMON_SERVICE_BRIDGE_H_
 #define KILN_SERVER_DAEMON_SERVICE_BRIDGE_H_
 
+#include <grpcpp/support/byte_buffer.h>
+
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "google/protobuf/message_lite.h"
 #include "lang/framing.h"
+#include "server/daemon/service/callers.h"
 
 namespace kiln {
 
-// Keeps greeted connections for reuse. Thread-safe.
+// Connections on which the daemon was told for whom we speak, kept for the next call of the
+// same caller. Thread-safe.
 class Bridge {
  public:
+  struct Line {
+    int fd = -1;
+    bool reused = false;  // the daemon may have closed it since
+  };
+
   explicit Bridge(std::string socket_path) : socket_path_(std::move(socket_path)) {}
   ~Bridge();
 
-  // Sends `request` as a frame of `type` and waits for the reply, whose type is the
-  // next number. `gone` is asked every now and then; a caller that is gone, or whose
-  // deadline passed, hangs up on the daemon, which cancels the request.
-  absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
-                    google::protobuf::MessageLite* reply, absl::Time deadline,
-                    const std::function<bool()>& gone);
+  // `fresh`: one that was not used before.
+  absl::StatusOr<Line> Take(const Identity& caller, bool fresh);
+  void GiveBack(const Identity& caller, Line line);
+  // Whether the daemon answers.
+  bool Answers();
 
  private:
-  absl::StatusOr<int> Take(absl::Time deadline);
-  void GiveBack(int fd);
+  absl::StatusOr<int> Greet(const proto::Caller& caller, absl::Duration patience);
 
   const std::string socket_path_;
   absl::Mutex mutex_;
-  std::vector<int> idle_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::vector<int>> idle_ ABSL_GUARDED_BY(mutex_);
+  size_t idle_count_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// One request and its reply. Not thread-safe; may be handed from thread to thread.
+class Exchange {
+ public:
+  // `suffix` is added to the message's bytes: fields that come last win.
+  Exchange(Bridge* bridge, IdentityPtr caller, FrameType type, grpc::ByteBuffer body,
+           std::string suffix)
+      : bridge_(bridge),
+        caller_(std::move(caller)),
+        type_(type),
+        body_(std::move(body)),
+        suffix_(std::move(suffix)) {}
+  ~Exchange() { Hangup(); }
+  Exchange(const Exchange&) = delete;
+
+  // Sends the request and waits a little; true when the call has ended.
+  bool Begin(absl::Duration patience);
+  // Waits for the call's end. A caller that is gone, or whose deadline passed, is hung up
+  // for: the daemon then cancels what nobody else waits for.
+  void Finish(absl::Time deadline, const std::function<bool()>& gone);
+
+  // How it ended; details as in lang/error_detail.h.
+  const absl::Status& status() const { return status_; }
+  grpc::ByteBuffer* reply() { return &reply_; }
+
+ private:
+  absl::Status Send();
+  bool Readable(absl::Duration patience) const;
+  // True when the call has ended, false when it was begun again.
+  bool Receive();
+  absl::Status ReadReply();
+  void Hangup();
+
+  Bridge* const bridge_;
+  const IdentityPtr caller_;
+  const FrameType type_;
+  grpc::ByteBuffer body_;
+  const std::string suffix_;
+  Bridge::Line line_;
+  bool again_ = false;  // this is the second attempt
+  absl::Status status_;
+  grpc::ByteBuffer reply_;
 };
 
 }  // namespace kiln

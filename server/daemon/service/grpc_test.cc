@@ -1,54 +1,41 @@
 // The public API over TCP, end to end: kilnd, its gRPC front, a test worker.
-#include <arpa/inet.h>
-#include <grpcpp/grpcpp.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "proto/service.grpc.pb.h"
-#include "tests/e2e/server/daemon_fixture.h"
+#include "lang/version.h"
+#include "server/daemon/service/grpc_fixture.h"
 
 namespace kiln {
 namespace {
 
-class GrpcTest : public DaemonTest {
+class GrpcTest : public GrpcFixture {
  protected:
-  // kilnd and its front, on a port that was free a moment ago.
-  void Begin(const std::vector<std::string>& more = {}) {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
-    ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
-    close(fd);
-    const std::string where = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
-    const std::string kilnd = KilndPath();
-    std::vector<std::string> flags = {"--listen=" + where,
-                                      "--bin=" + kilnd.substr(0, kilnd.rfind('/')) + "/service"};
-    flags.insert(flags.end(), more.begin(), more.end());
-    ASSERT_EQ(Start(flags), 0);
-    auto channel = grpc::CreateChannel(where, grpc::InsecureChannelCredentials());
-    ASSERT_TRUE(
-        channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(20)));
-    stub_ = proto::Kiln::NewStub(channel);
+  void Begin(const std::vector<std::string>& flags = {}) {
+    GrpcFixture::Begin("anonymous_rights: 11", flags);
+    stub_ = Connect();
   }
   grpc::Status Compile(const std::string& name, uint64_t seed, proto::CompileReply* reply,
                        int deadline_ms = 20000) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms));
-    return stub_->Compile(&context, RequestFor(name, seed), reply);
+    return GrpcFixture::Compile(stub_.get(), "", name, seed, reply, deadline_ms);
   }
 
-  std::unique_ptr<proto::Kiln::Stub> stub_;
+  // The process of the front, -1 if there is none.
+  pid_t FrontPid() const {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      if (ReadFile(entry.path().string() + "/cmdline").find("--socket=" + SocketPath()) !=
+          std::string::npos) {
+        return std::stoi(entry.path().filename());
+      }
+    }
+    return -1;
+  }
+
+  std::unique_ptr<Stub> stub_;
 };
 
 TEST_F(GrpcTest, CompilesAndLooksUp) {
@@ -77,6 +64,7 @@ TEST_F(GrpcTest, CompilesAndLooksUp) {
       stub_->Capabilities(&capabilities_context, proto::CapabilitiesRequest(), &capabilities).ok());
   EXPECT_EQ(capabilities.protocol(), kProtocolVersion);
   EXPECT_EQ(capabilities.compiler().size(), 32u);
+  EXPECT_EQ(capabilities.max_message_bytes(), 16u << 20);
 
   grpc::ClientContext stats_context;
   proto::StatsReply stats;
@@ -122,20 +110,80 @@ TEST_F(GrpcTest, DeadlinesAndCancellationReachTheWorker) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));
 }
 
+TEST_F(GrpcTest, LargeMessagesPassAndTooLargeOnesAreRefused) {
+  Begin();
+  proto::CompileRequest request = RequestFor("x", 1);
+  request.mutable_source_map()->add_files(std::string(15 << 20, 'x'));
+  proto::CompileReply reply;
+  const grpc::Status passed = Call(&Stub::Compile, stub_.get(), "", request, &reply);
+  EXPECT_TRUE(passed.ok()) << passed.error_message();
+  request.mutable_source_map()->add_files(std::string(2 << 20, 'x'));
+  EXPECT_EQ(Call(&Stub::Compile, stub_.get(), "", request, &reply).error_code(),
+            grpc::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(GrpcTest, TheDeadlineOfTheRequestHoldsIfItIsTheEarlier) {
+  Begin();
+  proto::CompileRequest request = RequestFor("sleep 20000", 1);
+  request.set_deadline_ms(200);
+  proto::CompileReply reply;
+  const absl::Time start = absl::Now();
+  EXPECT_EQ(Call(&Stub::Compile, stub_.get(), "", request, &reply).error_code(),
+            grpc::DEADLINE_EXCEEDED);
+  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+}
+
+TEST_F(GrpcTest, AFrontThatDiesIsStartedAgain) {
+  Begin();
+  proto::CompileReply reply;
+  ASSERT_TRUE(Compile("x", 1, &reply).ok());
+  const pid_t front = FrontPid();
+  ASSERT_GT(front, 0);
+  kill(front, SIGKILL);
+  EXPECT_TRUE(AwaitEnd(front));
+  // The call that finds the connection broken may fail, those after it wait for the new one.
+  const absl::Time give_up = absl::Now() + absl::Seconds(10);
+  while (!Compile("x", 2, &reply).ok() && absl::Now() < give_up) {
+  }
+  EXPECT_TRUE(Compile("x", 2, &reply).ok());
+}
+
+TEST_F(GrpcTest, TermUnderLoadLosesNoCall) {
+  Begin();
+  proto::CompileReply warm;
+  ASSERT_TRUE(Compile("x", 1, &warm).ok());
+  std::atomic<bool> told{false};
+  std::atomic<int> good{0};
+  std::atomic<int> bad{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 8; ++i) {
+    callers.emplace_back([&, i] {
+      const std::unique_ptr<Stub> stub = Connect();
+      // Every call that was begun before the signal ends well.
+      for (uint64_t round = 0; !told; ++round) {
+        (GrpcFixture::Compile(stub.get(), "", "sleep 20", 1000 * i + round).ok() ? good : bad)++;
+      }
+    });
+  }
+  callers.emplace_back(
+      [&] { (GrpcFixture::Compile(stub_.get(), "", "sleep 1500", 77777).ok() ? good : bad)++; });
+  absl::SleepFor(absl::Milliseconds(500));
+  told = true;
+  const absl::Time start = absl::Now();
+  Stop(SIGTERM);
+  EXPECT_LT(absl::Now() - start, absl::Seconds(10));
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(bad, 0);
+  EXPECT_GT(good, 8);
+}
+
 TEST_F(GrpcTest, TheFrontEndsWithTheDaemon) {
   Begin();
+  for (int i = 0; i < 500 && FrontPid() <= 0; ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_GT(FrontPid(), 0);
   Stop(SIGKILL);
-  auto front_runs = [this] {
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      if (ReadFile(entry.path().string() + "/cmdline").find("--socket=" + SocketPath()) !=
-          std::string::npos) {
-        return true;
-      }
-    }
-    return false;
-  };
-  for (int i = 0; i < 500 && front_runs(); ++i) absl::SleepFor(absl::Milliseconds(10));
-  EXPECT_FALSE(front_runs());
+  for (int i = 0; i < 500 && FrontPid() > 0; ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_LE(FrontPid(), 0);
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// The calls of proto/service.proto's Kiln over gRPC: who calls is found out, and the
+// message passed to the daemon as it is.
+//
+// A call that the daemon answers at once is answered by the thread that gRPC woke for it;
+// one that takes longer (a compilation) goes to a thread of its own.
+#ifndef KILN_SERVER_DAEMON_SERVICE_CALLS_H_
+#define KILN_SERVER_DAEMON_SERVICE_CALLS_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "proto/service.grpc.pb.h"
+#include "server/daemon/service/bridge.h"
+#include "server/daemon/service/callers.h"
+#include "server/daemon/service/slow_calls.h"
+
+namespace kiln {
+
+// What a request over gRPC may have, in bytes.
+inline constexpr int kMaxRequestBytes = 16 << 20;
+
+class Calls {
+ public:
+  using RawService = proto::Kiln::WithRawMethod_Lookup<
+      proto::Kiln::WithRawMethod_Compile<proto::Kiln::WithRawMethod_Capabilities<
+          proto::Kiln::WithRawMethod_Put<proto::Kiln::WithRawMethod_Stats<
+              proto::Kiln::WithRawMethod_Metrics<proto::Kiln::Service>>>>>>;
+
+  // None is owned.
+  Calls(Bridge* bridge, const Callers* callers) : bridge_(bridge), callers_(callers) {}
+  // After the server was shut down.
+  ~Calls();
+
+  // Before the server is made.
+  void Register(grpc::ServerBuilder* builder);
+  // After that.
+  void Start();
+
+ private:
+  friend class Call;
+  void Work(grpc::ServerCompletionQueue* queue);
+
+  Bridge* const bridge_;
+  const Callers* const callers_;
+  RawService service_;
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
+  std::vector<std::thread> threads_;
+  std::unique_ptr<SlowCalls> slow_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_SERVICE_CALLS_H_
