@@ -60,6 +60,12 @@ def parse():
     parser = argparse.ArgumentParser(prog="./test", description="Runs Kiln's tests.")
     parser.add_argument("--quick", action="store_true", help=f"without {', '.join(sorted(SLOW))}")
     parser.add_argument(
+        "--sanitize",
+        choices=SANITIZERS,
+        help="only the C++ tests of the server, the client and what they share, built with that "
+        "sanitizer",
+    )
+    parser.add_argument(
         "what", nargs="*", help=f"steps ({', '.join(STEPS)}) or folders and files; default: all"
     )
     options = parser.parse_args()
@@ -70,6 +76,8 @@ def parse():
             parser.error(f"neither a step nor a file: {path}")
     if options.paths and not options.steps:
         options.steps = {"unit", "python"}
+    if options.sanitize:
+        options.steps = {"unit"}
     return options
 
 
@@ -165,7 +173,7 @@ def digest(base, path):
 def unit(options):
     """Bazel builds everything; the C++ tests pass"""
     targets = [t for t in map(bazel_pattern, options.paths) if t] or (
-        [] if options.paths else ["//..."]
+        [] if options.paths else SANITIZED if options.sanitize else ["//..."]
     )
     if not targets:
         return
@@ -174,7 +182,9 @@ def unit(options):
     # The same seed, locale and home for everybody; tests make their own KILN_HOME.
     command = [ROOT / "tools" / "bazel.sh", "test", "--keep_going", "--test_output=errors"]
     command += [f"--build_event_json_file={events}", "--color=no", "--curses=no"]
-    command += ["--show_progress_rate_limit=30", "--local_test_jobs=2", *targets]
+    command += ["--show_progress_rate_limit=30", "--local_test_jobs=2"]
+    command += [f"--config={options.sanitize}"] if options.sanitize else []
+    command += ["--", *targets]
     run = subprocess.run(command, cwd=ROOT)
     yield from bazel_results(events)
     # 3: some tests failed, which the results say; 4: there are none.
@@ -302,6 +312,21 @@ STEPS = {
     "tidy": clang_tidy,
 }
 SLOW = {"fuzz", "tidy"}
+
+# Configurations of .bazelrc, and what is tested in them: all that others' bytes reach, but for the
+# compiler, whose libraries are not built with a sanitizer and take an hour to be.
+SANITIZERS = ("address", "undefined", "thread")
+SANITIZED = [
+    "//lang/...",
+    "//client_cpp/...",
+    "//server/cache/...",
+    "//server/daemon/...",
+    "//server/remote/...",
+    "//server/worker/...",
+    "//tests/e2e/server/...",
+    "-//server/worker:kiln-worker",
+    "-//tests/e2e/server:compiler_test",
+]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,0 +1,143 @@
+"""Who may talk to the daemon, and what its workers are left with; with the real compiler."""
+
+import os
+import pathlib
+import re
+import socket
+import struct
+import time
+
+import pytest
+
+PROGRAM = """
+import taichi as ti
+ti.init()
+x = ti.field(ti.f32, shape=8)
+@ti.kernel
+def fill():
+    for i in x:
+        x[i] = ti.sin(i * 0.5)  # of libm: the linker reads it
+fill()
+print(x[0], "done")
+"""
+
+
+def start(kiln, tmp_path, **environment):
+    """Compiles a program through a new daemon; the daemon's process id."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    assert "done" in kiln("run", program, env=environment).stdout
+    return int((kiln.home / "kilnd.pid").read_text())
+
+
+def children(pid):
+    """The processes that threads of `pid` started."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
+def field(pid, name):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return re.search(rf"^{name}:\s*(.*)$", text, re.M).group(1)
+
+
+def hello(path):
+    """What a greeting is answered with; b"" if with the end of the stream."""
+    body = b"\x08\x02\x18\x02\x12\x01x"  # protocol 2, oldest 2, build "x"
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(10)
+        client.connect(str(path))
+        try:
+            client.sendall(struct.pack("<4sIII", b"KLNF", 2, len(body), 7) + body)
+            return client.recv(16)
+        except (BrokenPipeError, ConnectionResetError):
+            return b""
+
+
+def as_nobody(act):
+    """What `act` answers in a process of another user."""
+    ends = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        try:
+            answer = act()
+        except OSError as error:
+            answer = type(error).__name__.encode()
+        os.write(ends[1], answer or b"nothing")
+        os._exit(0)
+    os.waitpid(pid, 0)
+    answer = os.read(ends[0], 100)
+    for end in ends:
+        os.close(end)
+    return answer
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_other_users_are_refused(kiln, tmp_path):
+    start(kiln, tmp_path)
+    path = pathlib.Path(
+        re.search(r"serves .* on (\S+\.sock)", (kiln.home / "kilnd.log").read_text()).group(1)
+    )
+    assert hello(path)[:4] == b"KLNF"
+    assert as_nobody(lambda: hello(path)) == b"PermissionError", "the socket's folder is ours"
+    folder_mode = path.parent.stat().st_mode
+    try:  # were it not, the daemon asks who it is
+        path.parent.chmod(0o755)
+        path.chmod(0o666)
+        answer = as_nobody(lambda: hello(path))
+        assert answer == b"nothing" or struct.unpack("<I", answer[4:8])[0] == 1, answer
+    finally:
+        path.parent.chmod(folder_mode & 0o777)
+        path.chmod(0o600)
+    assert hello(path)[:4] == b"KLNF"
+
+
+def test_workers_have_given_up_what_they_do_not_need(kiln, tmp_path):
+    daemon = start(kiln, tmp_path)
+    deadline = time.monotonic() + 20
+    found = []
+    while not found and time.monotonic() < deadline:  # a worker starts, then locks itself in
+        found = [pid for pid in children(daemon) if field(pid, "Seccomp") == "2"]
+        time.sleep(0.05)
+    assert found
+    for pid in found:
+        assert field(pid, "NoNewPrivs") == "1"
+        for capabilities in ("CapEff", "CapPrm", "CapInh"):
+            assert int(field(pid, capabilities), 16) == 0
+        assert set(field(pid, "Uid").split()) != {"0"}
+
+
+def test_a_private_worker_is_confined_too(kiln, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        PROGRAM
+        + """
+import os, pathlib
+for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+    fields = dict(line.split(":\\t", 1) for line in status.read_text().splitlines())
+    if fields["Name"] == "kiln-worker" and fields["PPid"] == str(os.getpid()):
+        print("seccomp", fields["Seccomp"])
+"""
+    )
+    output = kiln("run", program, env={"KILN_SERVER": "off"}).stdout
+    assert "done" in output
+    assert "seccomp 2" in output
+
+
+def test_strict_fails_with_the_reason(kiln, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    blocked = tmp_path / "file"
+    blocked.write_text("not a directory")
+    done = kiln(
+        "run", program, check=False, env={"KILN_STRICT": "1", "KILN_HOME": str(blocked / "home")}
+    )
+    assert done.returncode != 0
+    assert "KILN_STRICT" in done.stderr
+    assert "ConnectionError" in done.stderr
+    done = kiln("run", program, env={"KILN_HOME": str(blocked / "home")})
+    assert "done" in done.stdout
+    assert done.stderr.count("compiling without it for now") <= 1
