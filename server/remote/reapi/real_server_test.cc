@@ -1,0 +1,244 @@
+// The same client against a server that others wrote: one that KILN_TEST_REAPI names
+// (HOST:PORT, or HOST:PORT/INSTANCE), else BuildGrid, started here, if KILN_TEST_BGD or
+// PATH has its program "bgd". With neither the tests are skipped, and say so.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+#include "lang/canonical.h"
+#include "lang/compiler_id.h"
+#include "lang/entry.h"
+#include "proto/unit.pb.h"
+#include "server/remote/reapi/execution.h"
+#include "server/remote/reapi/server.h"
+#include "server/remote/reapi/storage.h"
+#include "server/remote/reapi/tier.h"
+
+extern char** environ;
+
+namespace kiln {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(30);
+
+std::string FindBgd() {
+  if (const char* named = getenv("KILN_TEST_BGD"); named != nullptr) return named;
+  const char* path = getenv("PATH");
+  for (const absl::string_view folder : absl::StrSplit(path == nullptr ? "" : path, ':')) {
+    const std::string program = absl::StrCat(folder, "/bgd");
+    if (access(program.c_str(), X_OK) == 0) return program;
+  }
+  return "";
+}
+
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    std::abort();
+  }
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+std::string Configuration(int port, const std::string& folder) {
+  return absl::StrCat(R"(server:
+  - !channel
+    address: "127.0.0.1:)",
+                      port, R"("
+    insecure-mode: true
+authorization:
+  method: none
+monitoring:
+  enabled: false
+storages:
+  - !disk-storage &cas
+    path: )",
+                      folder, R"(/cas
+caches:
+  - !lru-action-cache &results
+    storage: *cas
+    max-cached-refs: 1000
+    allow-updates: true
+    cache-failed-actions: false
+instances:
+  - name: main
+    services:
+      - !action-cache
+        cache: *results
+      - !cas
+        storage: *cas
+      - !bytestream
+        storage: *cas
+thread-pool-size: 20
+)");
+}
+
+// One server for all tests.
+class RealServer {
+ public:
+  static RealServer& Get() {
+    static RealServer server;
+    return server;
+  }
+  ~RealServer() {
+    if (child_ > 0) {
+      kill(child_, SIGKILL);
+      waitpid(child_, nullptr, 0);
+    }
+  }
+  const proto::Reapi& config() const { return config_; }  // without an address: there is none
+
+ private:
+  RealServer() {
+    if (const char* named = getenv("KILN_TEST_REAPI"); named != nullptr) {
+      const std::pair<std::string, std::string> parts =
+          absl::StrSplit(named, absl::MaxSplits('/', 1));
+      config_.set_address(parts.first);
+      config_.set_instance(parts.second);
+      return;
+    }
+    const std::string bgd = FindBgd();
+    if (bgd.empty()) return;
+    const std::string folder = testing::TempDir() + "/buildgrid";
+    std::filesystem::create_directories(folder + "/cas");
+    const int port = FreePort();
+    std::ofstream(folder + "/config.yml") << Configuration(port, folder);
+    const std::string config = folder + "/config.yml";
+    const char* argv[] = {bgd.c_str(), "server", "start", config.c_str(), nullptr};
+    if (posix_spawn(&child_, bgd.c_str(), nullptr, nullptr, const_cast<char**>(argv), environ) !=
+        0) {
+      return;
+    }
+    config_.set_address(absl::StrCat("127.0.0.1:", port));
+    config_.set_instance("main");
+    auto server = *ReapiServer::Make(config_);
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (!server->abilities(absl::Now() + absl::Seconds(1)).ok() && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(100));
+    }
+  }
+
+  proto::Reapi config_;
+  pid_t child_ = -1;
+};
+
+std::string Noise(size_t size, int seed) {
+  std::mt19937 random(seed);
+  std::string bytes(size, '\0');
+  for (char& c : bytes) c = static_cast<char>(random());
+  return bytes;
+}
+
+class RealServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const proto::Reapi& config = RealServer::Get().config();
+    if (config.address().empty()) {
+      GTEST_SKIP() << "no server: neither KILN_TEST_REAPI nor KILN_TEST_BGD is set, and PATH "
+                      "has no bgd (BuildGrid)";
+    }
+    tier_ = *MakeReapiTier(config);
+  }
+  absl::Time Soon() { return absl::Now() + kPatience; }
+
+  std::unique_ptr<RemoteTier> tier_;
+};
+
+TEST_F(RealServerTest, FindsWhatItStored) {
+  // Other names each time: the server may be one that keeps.
+  const std::string run = absl::StrCat(absl::ToUnixNanos(absl::Now()));
+  for (const size_t size : {size_t{1}, size_t{20'000}, size_t{4193280 - 100}, size_t{4193280},
+                            size_t{4193281}, size_t{9} << 20}) {
+    const Digest place = Sha256Of(absl::StrCat(run, " ", size));
+    auto got = tier_->Get({place}, Soon());
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ((*got)[0], "");
+    const std::string entry = Noise(size, static_cast<int>(size));
+    const absl::Status put = tier_->Put(place, entry, Soon());
+    ASSERT_TRUE(put.ok()) << put;
+    got = tier_->Get({place, Sha256Of("nobody's")}, Soon());
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_TRUE((*got)[0] == entry) << size;
+    EXPECT_EQ((*got)[1], "");
+    EXPECT_TRUE(tier_->Put(place, entry, Soon()).ok());
+  }
+}
+
+TEST_F(RealServerTest, FindsManyAtOnce) {
+  std::vector<Digest> places;
+  for (int i = 0; i < 64; ++i) {
+    places.push_back(Sha256Of(absl::StrCat("many ", i)));
+    if (i % 4 != 0) continue;
+    const absl::Status put = tier_->Put(places[i], absl::StrCat("entry ", i), Soon());
+    ASSERT_TRUE(put.ok()) << put;
+  }
+  auto got = tier_->Get(places, Soon());
+  ASSERT_TRUE(got.ok()) << got.status();
+  for (int i = 0; i < 64; ++i) EXPECT_EQ((*got)[i], i % 4 == 0 ? absl::StrCat("entry ", i) : "");
+}
+
+TEST_F(RealServerTest, TheServerRefusesBytesThatAreOthers) {
+  auto server = *ReapiServer::Make(RealServer::Get().config());
+  ReapiStorage storage(server.get());
+  const std::string bytes = "these bytes", others = "other bytes";
+  const absl::Status status = storage.Upload({{BlobDigest(bytes + others), bytes}}, Soon());
+  EXPECT_FALSE(status.ok());
+  const auto got = storage.Download({BlobDigest("never stored")}, Soon());
+  EXPECT_EQ(got[0].status().code(), absl::StatusCode::kNotFound) << got[0].status();
+}
+
+// testing/buildgrid_cluster.py starts a server that executes.
+TEST_F(RealServerTest, CompilesThere) {
+  const proto::Reapi& config = RealServer::Get().config();
+  const auto abilities = (*ReapiServer::Make(config))->abilities(Soon());
+  ASSERT_TRUE(abilities.ok()) << abilities.status();
+  if (!abilities->execute) GTEST_SKIP() << "the server runs no actions";
+  const char* runfiles = getenv("TEST_SRCDIR");
+  const std::string worker = absl::StrCat(runfiles == nullptr ? "." : runfiles,
+                                          "/kiln/server/worker/testing/fault-worker");
+  proto::Execution execution;
+  *execution.mutable_server() = config;
+  (*execution.mutable_platform())["OSFamily"] = "linux";
+  auto cluster = *MakeExecution(execution, worker);
+  proto::CompileUnit unit;
+  unit.mutable_target()->set_cpu(proto::X86_64_V2);
+  proto::CompileRequest request;
+  request.set_unit(CanonicalBytes(unit));
+  request.set_name("kernel");
+  const auto id = AskCompilerId(worker);
+  ASSERT_TRUE(id.ok()) << id.status();
+  const Digest key = UnitKey(request.unit(), id->id);
+  const auto reply = cluster->Compile(request, key, Soon());
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  const auto entry = DecodeEntry(reply->entry(), &key);
+  ASSERT_TRUE(entry.ok()) << entry.status();
+  EXPECT_EQ(entry->info.kernel(), "kernel");
+  // Once more: from the cluster's own cache, so at once.
+  const absl::Time start = absl::Now();
+  EXPECT_TRUE(cluster->Compile(request, key, Soon()).ok());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  request.set_name("fail");
+  const auto failed = cluster->Compile(request, key, Soon());
+  EXPECT_EQ(failed.status().code(), absl::StatusCode::kInternal) << failed.status();
+}
+
+}  // namespace
+}  // namespace kiln

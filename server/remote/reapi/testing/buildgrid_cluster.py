@@ -1,0 +1,211 @@
+"""A build cluster of one machine: PostgreSQL, BuildGrid's scheduler and a worker that runs actions.
+
+    VENV/bin/python buildgrid_cluster.py FOLDER [PORT]
+
+For trying Kiln against a Remote Execution API server that others wrote. Needs the packages
+buildgrid and psycopg[binary] in the Python that runs it, and PostgreSQL's programs. Prints
+"ready HOST:PORT/INSTANCE" when actions may be sent, a line for each action that was run, and ends
+with its standard input. BuildGrid brings no worker of its own; this one runs commands as they are.
+"""
+
+import contextlib
+import glob
+import os
+import pathlib
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import grpc
+from buildgrid._protos.build.bazel.remote.execution.v2 import remote_execution_pb2 as reapi
+from buildgrid._protos.google.bytestream import bytestream_pb2, bytestream_pb2_grpc
+from buildgrid._protos.google.devtools.remoteworkers.v1test2 import bots_pb2, bots_pb2_grpc
+from buildgrid.server.utils.digests import create_digest
+
+INSTANCE = "main"
+CONFIGURATION = """
+server:
+  - !channel
+    address: "127.0.0.1:{port}"
+    insecure-mode: true
+authorization:
+  method: none
+monitoring:
+  enabled: false
+connections:
+  - !sql-connection &sql
+    connection-string: {database}
+    pool-size: 20
+storages:
+  - !disk-storage &cas
+    path: {folder}/cas
+caches:
+  - !lru-action-cache &results
+    storage: *cas
+    max-cached-refs: 1000
+    allow-updates: true
+    cache-failed-actions: false
+schedulers:
+  - !sql-scheduler &scheduler
+    sql: *sql
+    storage: *cas
+    action-cache: *results
+    property-set: !dynamic-property-set
+      match-property-keys: [OSFamily]
+    assigners:
+      - !priority-age-assigner
+        count: 1
+        interval: 0.1
+instances:
+  - name: main
+    services:
+      - !action-cache
+        cache: *results
+      - !cas
+        storage: *cas
+      - !bytestream
+        storage: *cas
+      - !execution
+        scheduler: *scheduler
+thread-pool-size: 50
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def await_port(port, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"nobody listens on port {port}")
+
+
+def start_postgres(folder, port, processes):
+    """PostgreSQL on `port`, as a user that is not root (it refuses to be). Returns that user."""
+    programs = [os.path.dirname(found) for found in glob.glob("/usr/lib/postgresql/*/bin/initdb")]
+    if not programs:
+        raise RuntimeError("PostgreSQL's initdb is not installed")
+    data = folder / "postgres"
+    data.mkdir(mode=0o700)
+    user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+    who = {"user": user, "cwd": data} if os.getuid() == 0 else {"cwd": data}
+    if os.getuid() == 0:
+        shutil.chown(data, user)
+    initdb = [f"{programs[-1]}/initdb", "-D", str(data), "-A", "trust", "-U", user]
+    subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, **who)
+    command = [f"{programs[-1]}/postgres", "-D", str(data), "-p", str(port), "-k", str(data)]
+    processes.append(subprocess.Popen([*command, "-F"], stderr=subprocess.DEVNULL, **who))
+    await_port(port)
+    return user
+
+
+class Worker:
+    """Takes leases of actions and runs them, one after the other."""
+
+    def __init__(self, port):
+        self.channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+        self.streams = bytestream_pb2_grpc.ByteStreamStub(self.channel)
+        self.bots = bots_pb2_grpc.BotsStub(self.channel)
+        self.blobs = {}
+
+    def fetch(self, digest):
+        if digest.hash not in self.blobs:
+            name = f"{INSTANCE}/blobs/{digest.hash}/{digest.size_bytes}"
+            request = bytestream_pb2.ReadRequest(resource_name=name)
+            self.blobs[digest.hash] = b"".join(part.data for part in self.streams.Read(request))
+        return self.blobs[digest.hash]
+
+    def store(self, data):
+        digest = create_digest(data)
+        name = f"{INSTANCE}/uploads/{os.urandom(16).hex()}/blobs/{digest.hash}/{digest.size_bytes}"
+        request = bytestream_pb2.WriteRequest(resource_name=name, data=data, finish_write=True)
+        self.streams.Write(iter([request]))
+        return digest
+
+    def lay(self, digest, folder):
+        folder.mkdir(exist_ok=True)
+        directory = reapi.Directory.FromString(self.fetch(digest))
+        for file in directory.files:
+            (folder / file.name).write_bytes(self.fetch(file.digest))
+            (folder / file.name).chmod(0o700 if file.is_executable else 0o600)
+        for below in directory.directories:
+            self.lay(below.digest, folder / below.name)
+
+    def run(self, action):
+        command = reapi.Command.FromString(self.fetch(action.command_digest))
+        result = reapi.ActionResult()
+        with tempfile.TemporaryDirectory() as root:
+            folder = pathlib.Path(root)
+            self.lay(action.input_root_digest, folder)
+            done = subprocess.run(command.arguments, cwd=folder, env={}, capture_output=True)
+            result.exit_code = done.returncode
+            result.stderr_raw = done.stderr
+            for path in command.output_paths:
+                if (folder / path).exists():
+                    stored = self.store((folder / path).read_bytes())
+                    result.output_files.add(path=path, digest=stored)
+        print("ran", *command.arguments, "->", result.exit_code, flush=True)
+        return result
+
+    def serve(self):
+        session = bots_pb2.BotSession(bot_id="one", status=bots_pb2.OK)
+        session.worker.devices.add(handle="one").properties.add(key="OSFamily", value="linux")
+        request = bots_pb2.CreateBotSessionRequest(parent=INSTANCE, bot_session=session)
+        session = self.bots.CreateBotSession(request, timeout=30)
+        while True:
+            for lease in session.leases:
+                if lease.state == bots_pb2.PENDING:
+                    lease.state = bots_pb2.ACTIVE
+                elif lease.state == bots_pb2.ACTIVE:
+                    action = reapi.Action()
+                    lease.payload.Unpack(action)
+                    lease.result.Pack(self.run(action))
+                    lease.status.code = 0
+                    lease.state = bots_pb2.COMPLETED
+            update = bots_pb2.UpdateBotSessionRequest(name=session.name, bot_session=session)
+            session = self.bots.UpdateBotSession(update, timeout=30)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    port = int(sys.argv[2]) if len(sys.argv) > 2 else free_port()
+    sql_port = free_port()
+    processes = []
+    try:
+        user = start_postgres(folder, sql_port, processes)
+        (folder / "cas").mkdir()
+        configuration = folder / "buildgrid.yml"
+        database = f"postgresql://{user}@127.0.0.1:{sql_port}/postgres"
+        configuration.write_text(CONFIGURATION.format(port=port, folder=folder, database=database))
+        bgd = pathlib.Path(sys.executable).parent / "bgd"
+        with open(folder / "buildgrid.log", "wb") as log:
+            migrate = [bgd, "migrate", "apply", database]
+            subprocess.run(migrate, check=True, stdout=log, stderr=log)
+            server = [bgd, "server", "start", configuration]
+            processes.append(subprocess.Popen(server, stdout=log, stderr=log))
+        await_port(port)
+        worker = Worker(port)
+        threading.Thread(target=worker.serve, daemon=True).start()
+        print(f"ready 127.0.0.1:{port}/{INSTANCE}", flush=True)
+        sys.stdin.read()
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+        for process in processes:
+            process.wait()
+
+
+if __name__ == "__main__":
+    main()
