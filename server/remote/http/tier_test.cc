@@ -1,168 +1,18 @@
-// The tier against a small HTTP server in this process, which keeps what it is given
-// under the path it is given, as build caches do, and has their faults.
+// The tier against a server in this process: what it stores it finds again, and whatever
+// the server does wrong is a miss or a status, never other bytes.
 #include "server/remote/http/tier.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <fstream>
-#include <functional>
-#include <map>
 #include <random>
-#include <thread>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "server/remote/http/testing/http_store.h"
 #include "server/remote/reapi/blob.h"
 
 namespace kiln {
 namespace {
-
-struct Request {
-  std::string method, path, body, authorization;
-};
-
-class TestServer {
- public:
-  // What answers instead of the store; a code of 0: the store does.
-  using Rule = std::function<std::pair<int, std::string>(const Request&)>;
-
-  TestServer() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        listen(listener_, 64) != 0 ||
-        getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
-    accepts_ = std::thread([this] {
-      for (int fd; (fd = accept(listener_, nullptr, nullptr)) >= 0;) {
-        absl::MutexLock lock(&mutex_);
-        open_.push_back(fd);
-        talks_.emplace_back([this, fd] { Talk(fd); });
-      }
-    });
-  }
-  ~TestServer() {
-    shutdown(listener_, SHUT_RDWR);
-    accepts_.join();
-    for (const int fd : open_) shutdown(fd, SHUT_RDWR);
-    for (std::thread& talk : talks_) talk.join();
-    for (const int fd : open_) close(fd);
-    close(listener_);
-  }
-
-  std::string url() const { return absl::StrCat("http://127.0.0.1:", port_, "/cache"); }
-  void Answer(Rule rule) {
-    absl::MutexLock lock(&mutex_);
-    rule_ = std::move(rule);
-  }
-  std::map<std::string, std::string> stored() {
-    absl::MutexLock lock(&mutex_);
-    return stored_;
-  }
-  void Replace(const std::string& path, const std::string& bytes) {
-    absl::MutexLock lock(&mutex_);
-    stored_[path] = bytes;
-  }
-  void Remove(const std::string& path) {
-    absl::MutexLock lock(&mutex_);
-    stored_.erase(path);
-  }
-  int count(const std::string& method) {
-    absl::MutexLock lock(&mutex_);
-    return counts_[method];
-  }
-  size_t connections() {
-    absl::MutexLock lock(&mutex_);
-    return open_.size();
-  }
-
- private:
-  static bool ReadRequest(int fd, std::string* buffer, Request* request) {
-    char block[65536];
-    const auto more = [&] {
-      const ssize_t n = recv(fd, block, sizeof block, 0);
-      if (n > 0) buffer->append(block, static_cast<size_t>(n));
-      return n > 0;
-    };
-    size_t end;
-    while ((end = buffer->find("\r\n\r\n")) == std::string::npos) {
-      if (!more()) return false;
-    }
-    const std::string head = buffer->substr(0, end);
-    buffer->erase(0, end + 4);
-    const std::vector<std::string> lines = absl::StrSplit(head, "\r\n");
-    const std::vector<std::string> words = absl::StrSplit(lines[0], ' ');
-    *request = {words[0], words[1], "", ""};
-    size_t length = 0;
-    for (const std::string& line : lines) {
-      const std::string lower = absl::AsciiStrToLower(line);
-      if (absl::StartsWith(lower, "content-length: ")) {
-        if (!absl::SimpleAtoi(line.substr(16), &length)) return false;
-      }
-      if (absl::StartsWith(lower, "authorization: ")) request->authorization = line.substr(15);
-    }
-    while (buffer->size() < length) {
-      if (!more()) return false;
-    }
-    request->body = buffer->substr(0, length);
-    buffer->erase(0, length);
-    return true;
-  }
-  void Talk(int fd) {
-    std::string buffer;
-    for (Request request; ReadRequest(fd, &buffer, &request);) {
-      Rule rule;
-      {
-        absl::MutexLock lock(&mutex_);
-        ++counts_[request.method];
-        rule = rule_;
-      }
-      std::pair<int, std::string> answer{0, ""};
-      if (rule) answer = rule(request);
-      if (answer.first < 0) break;  // hangs up
-      if (answer.first == 0) answer = FromStore(request);
-      std::string reply =
-          absl::StrCat("HTTP/1.1 ", answer.first,
-                       " Words\r\nContent-Length: ", answer.second.size(), "\r\n\r\n");
-      if (request.method != "HEAD") reply += answer.second;
-      if (send(fd, reply.data(), reply.size(), MSG_NOSIGNAL) < 0) break;
-    }
-    shutdown(fd, SHUT_RDWR);
-  }
-  std::pair<int, std::string> FromStore(const Request& request) {
-    absl::MutexLock lock(&mutex_);
-    if (request.method == "PUT") {
-      stored_[request.path] = request.body;
-      return {200, ""};
-    }
-    const auto found = stored_.find(request.path);
-    if (found == stored_.end()) return {404, "not here"};
-    return {200, found->second};
-  }
-
-  const int listener_;
-  int port_ = 0;
-  std::thread accepts_;
-  absl::Mutex mutex_;
-  std::vector<std::thread> talks_;
-  std::vector<int> open_;
-  Rule rule_;
-  std::map<std::string, std::string> stored_;
-  std::map<std::string, int> counts_;
-};
 
 Digest PlaceFor(int i) { return Sha256Of(absl::StrCat("place ", i)); }
 std::string ResultPath(int i) {
@@ -192,7 +42,7 @@ class HttpTierTest : public testing::Test {
     return tier_->Put(PlaceFor(i), entry, absl::Now() + absl::Seconds(10));
   }
 
-  TestServer server_;
+  HttpStore server_;
   std::unique_ptr<RemoteTier> tier_;
 };
 
@@ -270,7 +120,7 @@ TEST_F(HttpTierTest, CodesMeanWhatTheySay) {
       {302, absl::StatusCode::kFailedPrecondition}};
   for (const auto& [code, expected] : rows) {
     server_.Answer(
-        [code = code](const Request&) { return std::make_pair(code, std::string("no")); });
+        [code = code](const HttpStoreRequest&) { return std::make_pair(code, std::string("no")); });
     EXPECT_EQ(Get(1).status().code(), expected) << code;
     EXPECT_EQ(Put(1, "an entry").code(), expected) << code;
   }
@@ -278,7 +128,7 @@ TEST_F(HttpTierTest, CodesMeanWhatTheySay) {
 
 TEST_F(HttpTierTest, AReadOnlyServerIsRead) {
   ASSERT_TRUE(Put(1, "an entry").ok());
-  server_.Answer([](const Request& request) {
+  server_.Answer([](const HttpStoreRequest& request) {
     return std::make_pair(request.method == "PUT" ? 405 : 0, std::string());
   });
   EXPECT_EQ(Put(2, "another").code(), absl::StatusCode::kPermissionDenied);
@@ -286,7 +136,7 @@ TEST_F(HttpTierTest, AReadOnlyServerIsRead) {
 }
 
 TEST_F(HttpTierTest, AServerThatHangsCostsTheDeadline) {
-  server_.Answer([](const Request&) {
+  server_.Answer([](const HttpStoreRequest&) {
     absl::SleepFor(absl::Milliseconds(700));
     return std::make_pair(404, std::string());
   });
@@ -296,13 +146,13 @@ TEST_F(HttpTierTest, AServerThatHangsCostsTheDeadline) {
 }
 
 TEST_F(HttpTierTest, AServerThatHangsUpOrIsGoneIsUnavailable) {
-  server_.Answer([](const Request&) { return std::make_pair(-1, std::string()); });
+  server_.Answer([](const HttpStoreRequest&) { return std::make_pair(-1, std::string()); });
   EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kUnavailable);
   server_.Answer(nullptr);
   EXPECT_EQ(*Get(1), "");
   proto::Http config;
   {
-    TestServer gone;
+    HttpStore gone;
     config.set_url(gone.url());
   }
   auto tier = MakeHttpTier(config);
@@ -312,7 +162,7 @@ TEST_F(HttpTierTest, AServerThatHangsUpOrIsGoneIsUnavailable) {
 }
 
 TEST_F(HttpTierTest, TokensAreSentAndReadAgain) {
-  server_.Answer([](const Request& request) {
+  server_.Answer([](const HttpStoreRequest& request) {
     return std::make_pair(request.authorization == "Bearer one" ? 0 : 401, std::string());
   });
   const std::string path = absl::StrCat(testing::TempDir(), "/token");

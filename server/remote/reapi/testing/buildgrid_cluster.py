@@ -3,7 +3,7 @@
     VENV/bin/python buildgrid_cluster.py FOLDER [PORT]
 
 For trying Kiln against a Remote Execution API server that others wrote. Needs the packages
-buildgrid and psycopg[binary] in the Python that runs it, and PostgreSQL's programs. Prints
+buildgrid and psycopg2-binary in the Python that runs it, and PostgreSQL's programs. Prints
 "ready HOST:PORT/INSTANCE" when actions may be sent, a line for each action that was run, and ends
 with its standard input. BuildGrid brings no worker of its own; this one runs commands as they are.
 """
@@ -187,7 +187,7 @@ def main():
         user = start_postgres(folder, sql_port, processes)
         (folder / "cas").mkdir()
         configuration = folder / "buildgrid.yml"
-        database = f"postgresql://{user}@127.0.0.1:{sql_port}/postgres"
+        database = f"postgresql+psycopg2://{user}@127.0.0.1:{sql_port}/postgres"
         configuration.write_text(CONFIGURATION.format(port=port, folder=folder, database=database))
         bgd = pathlib.Path(sys.executable).parent / "bgd"
         with open(folder / "buildgrid.log", "wb") as log:
