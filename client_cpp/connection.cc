@@ -73,12 +73,13 @@ proto::Hello OwnHello() {
 Connection::~Connection() { close(fd_); }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
-                                                             absl::Duration patience) {
+                                                             absl::Duration patience,
+                                                             const proto::Upstream* upstream) {
   const absl::Time deadline = absl::Now() + patience;
   ASSIGN_OR_RETURN(int fd, Connect(path, deadline));
   std::unique_ptr<Connection> connection(new Connection(fd));
   RETURN_IF_ERROR(CheckPeerIsUs(fd));
-  RETURN_IF_ERROR(connection->SayHello(deadline));
+  RETURN_IF_ERROR(connection->SayHello(deadline, upstream));
   return connection;
 }
 
@@ -109,8 +110,10 @@ absl::StatusOr<bool> Connection::Greeted(absl::Duration wait) {
   return true;
 }
 
-absl::Status Connection::SayHello(absl::Time deadline) {
-  RETURN_IF_ERROR(Call(FrameType::kHello, OwnHello(), FrameType::kHelloReply, &peer_, deadline));
+absl::Status Connection::SayHello(absl::Time deadline, const proto::Upstream* upstream) {
+  proto::Hello hello = OwnHello();
+  if (upstream != nullptr) *hello.mutable_upstream() = *upstream;
+  RETURN_IF_ERROR(Call(FrameType::kHello, hello, FrameType::kHelloReply, &peer_, deadline));
   return CheckProtocol();
 }
 

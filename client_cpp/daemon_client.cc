@@ -80,12 +80,17 @@ absl::Duration Jittered(absl::Duration pause) {
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::Open(const std::string& path,
+                                                               absl::Duration patience) const {
+  return Connection::Open(path, patience, upstream_.has_value() ? &*upstream_ : nullptr);
+}
+
 absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::OpenPatiently(
     const std::string& path) const {
-  auto connection = Connection::Open(path, kFirstLook);
+  auto connection = Open(path, kFirstLook);
   if (absl::IsDeadlineExceeded(connection.status())) {
     if (const pid_t pid = StoppedDaemon(home_); pid > 0) return Stopped(pid);
-    connection = Connection::Open(path, MachineIsBusy() ? kBusyHelloPatience : kHelloPatience);
+    connection = Open(path, MachineIsBusy() ? kBusyHelloPatience : kHelloPatience);
     if (absl::IsDeadlineExceeded(connection.status())) return Hangs(connection.status().message());
   }
   // It is ending (its file was replaced, or someone stopped it): as good as gone.
@@ -115,7 +120,7 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
   const absl::Time give_up = absl::Now() + (MachineIsBusy() ? kBusyStartPatience : kStartPatience);
   const int exit_status = WaitForExit(*pid, give_up);
   for (absl::Duration pause = kMinBackoff;; pause = std::min(2 * pause, kMaxBackoff)) {
-    connection = Connection::Open(path, kBusyHelloPatience);
+    connection = Open(path, kBusyHelloPatience);
     if (!absl::IsNotFound(connection.status())) return connection;
     if (exit_status > 0 || absl::Now() > give_up) {
       return absl::UnavailableError(absl::StrCat("kilnd did not come up; see ", home_.LogPath()));
@@ -190,6 +195,8 @@ bool DaemonClient::Usable() {
   if (!path.ok()) return false;
   std::unique_ptr<Connection> found;
   const bool usable = breaker_.MayCall(*path, &found);
+  // That one was greeted without a word of the upstream.
+  if (upstream_.has_value()) found.reset();
   if (found != nullptr) GiveBack(std::move(found));
   return usable;
 }

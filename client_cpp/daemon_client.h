@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "client_cpp/breaker.h"
 #include "client_cpp/connection.h"
 #include "lang/digest.h"
@@ -24,8 +25,10 @@ namespace kiln {
 
 class DaemonClient {
  public:
-  DaemonClient(Home home, std::string bin_dir)
-      : home_(std::move(home)), bin_dir_(std::move(bin_dir)) {}
+  // `upstream`: a kilnd elsewhere that the daemon shall ask before it compiles.
+  DaemonClient(Home home, std::string bin_dir,
+               absl::optional<proto::Upstream> upstream = absl::nullopt)
+      : home_(std::move(home)), bin_dir_(std::move(bin_dir)), upstream_(std::move(upstream)) {}
 
   // A daemon whose compiler is another one than `id`, that of the files beside it, was started
   // before those were replaced: it is told to go, and the new one started. Once.
@@ -58,6 +61,8 @@ class DaemonClient {
 
  private:
   absl::StatusOr<std::unique_ptr<Connection>> Take(bool start, bool* reused);
+  absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
+                                                   absl::Duration patience) const;
   absl::StatusOr<std::unique_ptr<Connection>> OpenPatiently(const std::string& path) const;
   absl::StatusOr<std::unique_ptr<Connection>> StartAndConnect(const std::string& path);
   bool IsOutdated(const Connection& connection);
@@ -67,6 +72,7 @@ class DaemonClient {
 
   const Home home_;
   const std::string bin_dir_;
+  const absl::optional<proto::Upstream> upstream_;
   Breaker breaker_;
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_ ABSL_GUARDED_BY(mutex_);

@@ -19,6 +19,7 @@
 #include "client_cpp/offline_cache.h"
 #include "client_cpp/private_worker.h"
 #include "client_cpp/spawn.h"
+#include "client_cpp/upstream.h"
 #include "lang/canonical.h"
 #include "lang/compiler_id.h"
 #include "lang/cpu_level.h"
@@ -63,10 +64,17 @@ struct Instance {
   absl::StatusOr<CompileOutcome> outcome ABSL_GUARDED_BY(mutex) = CompileOutcome();
 };
 
+absl::optional<proto::Upstream> UpstreamOf(const SessionOptions& options) {
+  if (options.server.empty() || options.server == "off") return absl::nullopt;
+  return *ParseUpstream(options.server);  // Create has checked it
+}
+
 // All that does not survive a fork; the child starts with a new one.
 struct State {
   State(const Home& home, const SessionOptions& options)
-      : pid(getpid()), daemon(home, options.bin_dir), worker(options.bin_dir) {}
+      : pid(getpid()),
+        daemon(home, options.bin_dir, UpstreamOf(options)),
+        worker(options.bin_dir) {}
 
   const pid_t pid;
   DaemonClient daemon;
@@ -555,9 +563,7 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(const SessionOptions& g
     }
   }
   if (!options.server.empty() && options.server != "off") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("KILN_SERVER=", options.server,
-                     ": only the local daemon (unset) and a private worker (off) are known"));
+    RETURN_IF_ERROR(ParseUpstream(options.server).status());
   }
   if (const char* strict = std::getenv("KILN_STRICT"); strict != nullptr && *strict != '\0') {
     if (strict != absl::string_view("0") && strict != absl::string_view("1")) {

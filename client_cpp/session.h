@@ -4,7 +4,8 @@
 // How an instance is got, in order: this process's own table → the disk tier
 // (read directly, mapped; the daemon learns of it from the hit log) → the
 // daemon, first by the key alone (Lookup), then with the whole unit (Compile)
-// → with KILN_SERVER=off, a private worker.
+// → with KILN_SERVER=off, a private worker. With KILN_SERVER=HOST:PORT the daemon asks
+// the kilnd there before it compiles; without that one it compiles itself.
 //
 // Thread safety: all methods may be called from any thread. fork: the child may
 // go on using a session; connections and threads are made anew on first use.
@@ -28,7 +29,7 @@ namespace kiln {
 
 struct SessionOptions {
   std::string home;       // KILN_HOME; empty: environment, else ~/.cache/kiln
-  std::string server;     // "": local daemon; "off": private worker; "host:port" later
+  std::string server;     // "": local daemon; "off": private worker; HOST:PORT: it asks there
   std::string bin_dir;    // where kilnd and kiln-worker are
   bool use_cache = true;  // false: compile always, store nothing
   // Where the daemon is not to be had, compiling fails (Unavailable, saying why) instead of

@@ -534,8 +534,15 @@ TEST_F(SessionTest, ForkedChildrenGoOn) {
 }
 
 TEST_F(SessionTest, RefusesUnknownServers) {
-  options_.server = "example.org:1";
-  EXPECT_TRUE(absl::IsInvalidArgument(Session::Create(options_).status()));
+  for (const char* server : {"example.org", "on", "example.org:", ":1", "::1:1", "[::1:1", "a:0",
+                             "a:65536", "http://a:1"}) {
+    options_.server = server;
+    EXPECT_TRUE(absl::IsInvalidArgument(Session::Create(options_).status())) << server;
+  }
+  for (const char* server : {"example.org:1", "[::1]:1", "off", ""}) {
+    options_.server = server;
+    EXPECT_TRUE(Session::Create(options_).ok()) << server;
+  }
 }
 
 }  // namespace

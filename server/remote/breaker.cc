@@ -48,7 +48,7 @@ void Breaker::Report(const absl::Status& status) {
     trial_ = false;
     pause_ = std::min(2 * pause_, options_.max_pause);
     again_ = options_.now() + pause_;
-  } else if (!open_ && failures_ >= options_.failures) {
+  } else if (!open_ && (failures_ >= options_.failures || absl::IsFailedPrecondition(status))) {
     Open(status);
   }
 }
@@ -58,8 +58,10 @@ void Breaker::Open(const absl::Status& status) {
   trial_ = false;
   again_ = options_.now() + pause_;
   if (options_.log) {
-    options_.log(absl::StrCat(name_, " is not used for now, after ", failures_,
-                              " failures; the last: ", status.message()));
+    options_.log(absl::IsFailedPrecondition(status)
+                     ? absl::StrCat(name_, " is not used for now: ", status.message())
+                     : absl::StrCat(name_, " is not used for now, after ", failures_,
+                                    " failures; the last: ", status.message()));
   }
 }
 

@@ -32,11 +32,11 @@ class Breaker {
 
   Breaker(std::string name, Options options);
 
-  // Whether to ask now. True obliges to call Report. While open, one caller a pause
-  // is let through.
+  // Whether to ask now. While open, one caller a pause is let through.
   bool Allow();
   // How the request ended. What is the server's own answer is a success, however
-  // unwelcome: NotFound, InvalidArgument.
+  // unwelcome: NotFound, InvalidArgument. FailedPrecondition (it is another than we need)
+  // opens at once.
   void Report(const absl::Status& status);
 
   bool open() const;

@@ -70,6 +70,12 @@ TEST_F(BreakerTest, AnswersAreNoFailures) {
   EXPECT_FALSE(breaker_->open());
 }
 
+TEST_F(BreakerTest, AServerThatDoesNotFitIsLeftAtOnce) {
+  breaker_->Report(absl::FailedPreconditionError("another compiler"));
+  EXPECT_TRUE(breaker_->open());
+  EXPECT_EQ(lines_, std::vector<std::string>{"redis is not used for now: another compiler"});
+}
+
 // Requests that were under way when it opened say nothing about the trial.
 TEST_F(BreakerTest, LateFailuresDoNotLengthenThePause) {
   Fail(3);

@@ -29,6 +29,7 @@ absl::StatusOr<MadeTier> MakeUpstream(const proto::Upstream& upstream,
   MadeTier made;
   made.store = std::make_unique<UpstreamTier>(kilnd);
   made.compiles = std::make_unique<UpstreamDelegate>(kilnd);
+  made.takes = false;
   return made;
 }
 

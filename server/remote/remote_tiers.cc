@@ -78,7 +78,7 @@ std::unique_ptr<RemoteTiers::Server> RemoteTiers::MakeServer(absl::StatusOr<Made
   }
   auto server = std::make_unique<Server>();
   server->reads = tier.mode() != proto::WRITE_ONLY;
-  server->writes = tier.mode() != proto::READ_ONLY;
+  server->writes = tier.mode() != proto::READ_ONLY && made->takes;
   server->get_limit = OrDefault(tier.get_ms(), kGetLimit);
   server->put_limit = OrDefault(tier.put_ms(), kPutLimit);
   server->made = *std::move(made);
@@ -249,9 +249,9 @@ absl::StatusOr<proto::DelegateReply> RemoteTiers::Delegate(const proto::Delegate
     }
     absl::StatusOr<proto::CompileReply> reply = server->made.compiles->Compile(job, key, deadline);
     // Trouble with this unit, or too much work, says nothing of the server.
-    const bool fault =
-        !absl::IsInternal(reply.status()) && !absl::IsResourceExhausted(reply.status());
-    server->breaker->Report(fault ? reply.status() : absl::OkStatus());
+    if (!absl::IsInternal(reply.status()) && !absl::IsResourceExhausted(reply.status())) {
+      server->breaker->Report(reply.status());
+    }
     if (!reply.ok()) {
       last = reply.status();
       continue;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -110,6 +111,13 @@ ClusterTest::ClusterTest() {
   dir_ = mkdtemp(pattern.data());
   setenv("KILN_TEST_JOBS", TempPath("jobs").c_str(), 1);
   redis_ = std::make_unique<RedisServer>();
+  // The processes beside kilnd, in one directory as in an installation.
+  const std::string kilnd = KilndPath();
+  const std::string server = kilnd.substr(0, kilnd.rfind("/daemon/"));
+  std::filesystem::create_directory(TempPath("bin"));
+  std::filesystem::create_symlink(server + "/remote/kilnd-remote", TempPath("bin/kilnd-remote"));
+  std::filesystem::create_symlink(server + "/daemon/service/kilnd-grpc",
+                                  TempPath("bin/kilnd-grpc"));
 }
 
 ClusterTest::~ClusterTest() {
@@ -142,17 +150,37 @@ void ClusterTest::StartKilnds(int count, const std::string& config,
 
 void ClusterTest::StartKilnd(int i, const std::vector<std::string>& flags) {
   const std::string kilnd = KilndPath();
-  const std::string server = kilnd.substr(0, kilnd.rfind("/daemon/"));
+  const std::string own = TempPath(absl::StrCat("kilnd", i, ".conf"));
+  const std::string config = std::filesystem::exists(own) ? own : TempPath("kilnd.conf");
   std::vector<std::string> command = {kilnd,
                                       "--home=" + homes_[i]->dir(),
-                                      "--config=" + TempPath("kilnd.conf"),
+                                      "--config=" + config,
                                       "--worker=" + TestWorkerPath(),
-                                      "--bin=" + server + "/remote",
+                                      "--bin=" + TempPath("bin"),
                                       "--daemonize",
                                       "--workers=2"};
   command.insert(command.end(), flags.begin(), flags.end());
   ASSERT_EQ(RunProgram(command), 0);
   ASSERT_TRUE(Eventually([&] { return Pid(i) > 0; }));
+}
+
+int ClusterTest::AddKilnd(const std::string& config, const std::vector<std::string>& flags) {
+  const int i = static_cast<int>(homes_.size());
+  homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath(absl::StrCat("home", i)))));
+  WriteFile(TempPath(absl::StrCat("kilnd", i, ".conf")), config);
+  StartKilnd(i, flags);
+  return i;
+}
+
+void ClusterTest::StopKilnd(int i, int signal) {
+  const pid_t pid = Pid(i);
+  ASSERT_GT(pid, 0);
+  kill(pid, signal);
+  EXPECT_TRUE(Eventually([&] {
+    const std::string stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
+    return stat.empty() || absl::StrContains(stat, ") Z");
+  }));
+  unlink(homes_[i]->PidPath().c_str());
 }
 
 TestClient ClusterTest::Client(int i) const {

@@ -47,6 +47,10 @@ class ClusterTest : public testing::Test {
   void StartKilnds(int count, const std::string& config,
                    const std::vector<std::string>& flags = {});
   void StartKilnd(int i, const std::vector<std::string>& flags = {});
+  // One more home, and a kilnd for it with a configuration of its own; its number.
+  int AddKilnd(const std::string& config, const std::vector<std::string>& flags = {});
+  // Ends kilnd `i` by `signal`, and waits for it to be gone.
+  void StopKilnd(int i, int signal);
   TestClient Client(int i) const;
   pid_t Pid(int i) const;
   std::string LogText(int i) const { return ReadFile(homes_[i]->LogPath()); }

@@ -1,0 +1,199 @@
+// A kilnd that asks another one, over gRPC: as a tier of its configuration, and because
+// a client says so (KILN_SERVER=HOST:PORT). Compilations are counted by the workers' log.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "lang/entry.h"
+#include "tests/e2e/server/cluster_fixture.h"
+
+namespace kiln {
+namespace {
+
+constexpr char kAccept[] = "trust { accept_unsigned: true }\n";
+
+std::string FreeAddress() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(fd);
+  return absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
+}
+
+class UpstreamTest : public ClusterTest {
+ protected:
+  // A kilnd that others may ask; its number.
+  int StartUpstream(const std::vector<std::string>& flags = {}) {
+    const int i = AddKilnd(
+        absl::StrCat("service { listen: \"", address_, "\" anonymous_rights: 3 }\n"), flags);
+    EXPECT_TRUE(Eventually([&] { return Listens(); }));
+    return i;
+  }
+  bool Listens() const {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(std::stoi(address_.substr(address_.rfind(':') + 1)));
+    const bool listens = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    return listens;
+  }
+  std::string Config(const std::string& more = kAccept) const {
+    return absl::StrCat("tier { upstream { address: \"", address_, "\" } }\n", more);
+  }
+  // A client of kilnd `i` with KILN_SERVER set.
+  TestClient ClientThatAsks(int i) const {
+    absl::StatusOr<TestClient> client =
+        TestClient::Connect(homes_[i]->SocketPath().value_or(""), /*greet=*/false);
+    EXPECT_TRUE(client.ok()) << client.status();
+    proto::Hello hello;
+    hello.set_protocol(kProtocolVersion);
+    hello.set_build(kVersion);
+    hello.mutable_upstream()->set_address(address_);
+    EXPECT_TRUE(client->Call<proto::HelloReply>(FrameType::kHello, hello).ok());
+    return *std::move(client);
+  }
+
+  const std::string address_ = FreeAddress();
+};
+
+TEST_F(UpstreamTest, CompilesForAllWhoAskIt) {
+  const int up = StartUpstream();
+  const int first = AddKilnd(Config());
+  const int second = AddKilnd(Config());
+  absl::StatusOr<proto::CompileReply> made = Client(first).Compile("x", 1);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->tier(), "upstream");
+  // It compiled there, once; here it is in memory and on disk.
+  EXPECT_EQ(Client(up).Stats()->compiles(), 1u);
+  EXPECT_EQ(Client(first).Stats()->compiles(), 0u);
+  EXPECT_EQ(Client(first).Compile("x", 1)->tier(), "memory");
+  EXPECT_EQ(ReadFile(homes_[first]->EntryPath(*Digest::FromBytes(made->digest()))), made->entry());
+
+  auto found = Client(second).Lookup(made->digest());
+  ASSERT_TRUE(found.ok() && found->found());
+  EXPECT_EQ(found->tier(), "upstream");
+  EXPECT_EQ(found->entry(), made->entry());
+  EXPECT_EQ(Jobs().size(), 1u);
+}
+
+TEST_F(UpstreamTest, AStormOfFourMachinesIsOneCompile) {
+  StartUpstream();
+  for (int i = 0; i < 4; ++i) AddKilnd(Config());
+  std::atomic<int> good{0};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 64; ++i) {
+    clients.emplace_back([&, i] { good += Client(1 + i % 4).Compile("sleep 300", 1).ok(); });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(good, 64);
+  EXPECT_EQ(Jobs().size(), 1u);
+}
+
+TEST_F(UpstreamTest, TheUsersMistakesComeBack) {
+  StartUpstream();
+  const int here = AddKilnd(Config());
+  absl::StatusOr<proto::CompileReply> reply = Client(here).Compile("error", 1);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  ASSERT_EQ(reply->diagnostics_size(), 1);
+  EXPECT_EQ(reply->diagnostics(0).message(), "the program is wrong");
+  EXPECT_EQ(Jobs().size(), 1u);
+}
+
+TEST_F(UpstreamTest, DownItIsDoneWithout) {
+  const int up = StartUpstream();
+  const int here = AddKilnd(Config());
+  ASSERT_EQ(Client(here).Compile("x", 1)->tier(), "upstream");
+  StopKilnd(up, SIGKILL);
+  for (int seed = 2; seed < 8; ++seed) {
+    const absl::Time start = absl::Now();
+    absl::StatusOr<proto::CompileReply> reply = Client(here).Compile("x", seed);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->tier(), "compiled");
+    EXPECT_LT(absl::Now() - start, absl::Seconds(2));
+  }
+  EXPECT_TRUE(absl::StrContains(LogText(here), "tier upstream is not used for now"));
+  // Up again, it is used again.
+  ASSERT_TRUE(Eventually([&] { return !Listens(); }));
+  StartKilnd(up);
+  uint64_t seed = 100;
+  EXPECT_TRUE(Eventually([&] {
+    absl::SleepFor(absl::Milliseconds(100));
+    return Client(here).Compile("x", ++seed)->tier() == "upstream";
+  }));
+}
+
+TEST_F(UpstreamTest, AHungOneCostsABoundedTime) {
+  const int up = StartUpstream();
+  const int here = AddKilnd(absl::StrCat("tier { get_ms: 200 upstream { address: \"", address_,
+                                         "\" compile_ms: 500 } }\n", kAccept));
+  ASSERT_EQ(Client(here).Compile("x", 1)->tier(), "upstream");
+  kill(Pid(up), SIGSTOP);
+  const absl::Time start = absl::Now();
+  for (int seed = 2; seed < 6; ++seed) {
+    EXPECT_EQ(Client(here).Compile("x", seed)->tier(), "compiled");
+  }
+  std::printf("four misses beside a hung upstream: %s\n",
+              absl::FormatDuration(absl::Now() - start).c_str());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+}
+
+TEST_F(UpstreamTest, AnotherCompilerIsNamedAndNotUsed) {
+  // A compiler's identity is made of its build ids: here the file's own is another one.
+  const std::string worker = TempPath("other-worker");
+  std::string program = ReadFile(TestWorkerPath());
+  const std::string note("\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0", 16);
+  const size_t at = program.find(note);
+  ASSERT_NE(at, std::string::npos);
+  program[at + note.size()] ^= 1;
+  WriteFile(worker, program);
+  ASSERT_EQ(RunProgram({"/bin/chmod", "755", worker}), 0);
+  StartUpstream({"--worker=" + worker});
+  const int here = AddKilnd(Config());
+  absl::StatusOr<proto::CompileReply> reply = Client(here).Compile("x", 1);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->tier(), "compiled");
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(LogText(here), "differs in compiler"); }))
+      << LogText(here);
+}
+
+TEST_F(UpstreamTest, UnsignedResultsAreRefusedAndCompiledHere) {
+  StartUpstream();
+  const int here = AddKilnd(Config(/*more=*/""));
+  absl::StatusOr<proto::CompileReply> reply = Client(here).Compile("x", 1);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->tier(), "compiled");
+}
+
+TEST_F(UpstreamTest, AClientMayNameOne) {
+  const int up = StartUpstream();
+  const int here = AddKilnd(kAccept);
+  // Without a tier in its configuration the daemon asks for who wants it, and only them.
+  absl::StatusOr<proto::CompileReply> reply = ClientThatAsks(here).Compile("x", 1);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->tier(), absl::StrCat("upstream ", address_));
+  EXPECT_EQ(Client(here).Compile("x", 2)->tier(), "compiled");
+  EXPECT_EQ(Client(up).Stats()->compiles(), 1u);
+  // Which is known by key to others of this home, and by key to who asks there.
+  ASSERT_TRUE(Client(up).Compile("x", 3).ok());
+  auto found = ClientThatAsks(here).Compile("x", 3);
+  EXPECT_EQ(found->tier(), absl::StrCat("upstream ", address_));
+  StopKilnd(up, SIGKILL);
+  EXPECT_EQ(ClientThatAsks(here).Compile("x", 4)->tier(), "compiled");
+}
+
+}  // namespace
+}  // namespace kiln
