@@ -52,7 +52,7 @@ class CompileService::Errand {
     Digest key;
     Digest place;
     std::string name;
-    std::string job;       // a serialised CompileRequest
+    std::string job;  // a serialised CompileRequest
     proto::Priority priority;
     std::string upstream;  // of the caller, and what it may ask for
     std::shared_ptr<Quotas::Account> account;

@@ -101,6 +101,7 @@ absl::Status ReadEnvironment(Flags* flags) {
 bool ParseFlag(absl::string_view arg, Flags* flags) {
   if (arg == "--daemonize") return flags->daemonize = true;
   if (arg == "--foreground") return !(flags->daemonize = false);
+  if (arg == "--take-over") return flags->take_over = true;
   if (arg == "--version") return flags->version = true;
   if (absl::ConsumePrefix(&arg, "--home=")) return !(flags->home = std::string(arg)).empty();
   if (absl::ConsumePrefix(&arg, "--bin=")) return !(flags->bin = std::string(arg)).empty();

@@ -7,7 +7,10 @@
 //   --daemonize          returns once the socket accepts connections (status 0,
 //                        also when another daemon of this home already does);
 //                        the daemon goes on by itself, detached from everything
-//   --foreground         stay, log to stderr (the default)
+//   --foreground         stay, log to stderr (the default); a service manager at
+//                        $NOTIFY_SOCKET is told when it is ready and when it ends
+//   --take-over          a daemon of this home that runs hands over, and ends when
+//                        it has done what it has begun
 //   --home=DIR           KILN_HOME; default: environment, else ~/.cache/kiln
 //   --bin=DIR            where kiln-worker and the fronts are; default: KILN_BIN,
 //                        else where kilnd itself is
@@ -40,6 +43,7 @@ namespace kiln {
 
 struct Flags {
   bool daemonize = false;
+  bool take_over = false;
   bool version = false;
   std::string home;
   std::string bin;

@@ -27,7 +27,11 @@ Housekeeper::Housekeeper(const Home& home, DiskStore* disk, const ArtifactStore*
       counters_(counters),
       log_(home.HitLogPath(), counters->Load(home.StatsPath())) {}
 
-Housekeeper::~Housekeeper() {
+Housekeeper::~Housekeeper() { Retire(); }
+
+void Housekeeper::Retire() {
+  if (retired_) return;
+  retired_ = true;
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;

@@ -24,6 +24,8 @@ class Housekeeper {
   // Saves the counters a last time.
   ~Housekeeper();
 
+  // Saves the counters, for a successor to go on with, and never again.
+  void Retire();
   // Begins the background work.
   void Start();
   // There is something to do: asks for a round soon.
@@ -49,6 +51,7 @@ class Housekeeper {
   uint64_t saved_version_ ABSL_GUARDED_BY(round_mutex_) = 0;
   absl::Time scanned_ ABSL_GUARDED_BY(round_mutex_) = absl::InfinitePast();
 
+  bool retired_ = false;  // of the thread that owns this
   absl::Mutex mutex_;
   bool nudged_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

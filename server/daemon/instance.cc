@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -11,12 +13,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "lang/framing.h"
 #include "lang/status_macros.h"
+#include "proto/service.pb.h"
 
 namespace kiln {
 namespace {
 
 constexpr int kBacklog = 512;
+constexpr absl::Duration kAskPatience = absl::Seconds(3);
 
 absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address = {};
@@ -49,33 +54,65 @@ bool Accepts(const sockaddr_un& address) {
   return accepts;
 }
 
-absl::StatusOr<int> Listen(const sockaddr_un& address) {
+// Asks the daemon that listens at `address` to hand over, once each process. Its id comes
+// from itself: the socket knows only who began to listen, which may have been its starter.
+void AskToHandOver(const sockaddr_un& address, pid_t* asked) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  const absl::Time deadline = absl::Now() + kAskPatience;
+  proto::StatsReply stats;
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      CheckPeer(fd).ok() &&
+      WriteFrame(fd, FrameType::kStats, 1, proto::StatsRequest(), deadline).ok()) {
+    const absl::StatusOr<Frame> frame = ReadFrame(fd, deadline);
+    const auto pid = frame.ok() && ParseReply(*frame, FrameType::kStatsReply, &stats).ok()
+                         ? static_cast<pid_t>(stats.pid())
+                         : 0;
+    if (pid > 1 && pid != *asked && kill(pid, SIGUSR2) == 0) *asked = pid;
+  }
+  close(fd);
+}
+
+// The socket is made aside and renamed, so that at `path` there is always one that accepts.
+// We hold the lock: what lies there is stale, or a predecessor's who waits for this.
+absl::StatusOr<int> Listen(const std::string& path) {
+  const std::string aside = absl::StrCat(path, ".", getpid());
+  ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(aside));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
-  unlink(address.sun_path);  // we hold the lock: whatever it is, it is stale
+  unlink(aside.c_str());
   const mode_t mask = umask(0177);
   const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int error = errno;
   umask(mask);
-  if (bound != 0 || listen(fd, kBacklog) != 0) {
-    absl::Status status = absl::ErrnoToStatus(bound != 0 ? error : errno,
-                                              absl::StrCat("cannot listen on ", address.sun_path));
+  if (bound != 0 || listen(fd, kBacklog) != 0 || rename(aside.c_str(), path.c_str()) != 0) {
+    absl::Status status =
+        absl::ErrnoToStatus(bound != 0 ? error : errno, absl::StrCat("cannot listen on ", path));
+    unlink(aside.c_str());
     close(fd);
     return status;
   }
   return fd;
 }
 
+uint64_t InodeOf(const std::string& path) {
+  struct stat st;
+  return stat(path.c_str(), &st) == 0 ? st.st_ino : 0;
+}
+
 }  // namespace
 
-absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline) {
+absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline, bool take_over) {
+  pid_t asked = 0;
   Instance instance;
   ASSIGN_OR_RETURN(instance.socket_path, home.SocketPath());
   ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(instance.socket_path));
   ASSIGN_OR_RETURN(instance.lock_fd, OpenLock(home, instance.socket_path));
   while (flock(instance.lock_fd, LOCK_EX | LOCK_NB) != 0) {
     const bool held = errno == EWOULDBLOCK;
-    const bool served = held && Accepts(address);
+    const bool accepts = held && Accepts(address);
+    if (accepts && take_over) AskToHandOver(address, &asked);
+    const bool served = accepts && !take_over;
     const bool late = absl::Now() > deadline;
     if (!held || served || late) {
       const int error = errno;
@@ -88,13 +125,18 @@ absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline) {
     }
     absl::SleepFor(absl::Milliseconds(5));
   }
-  absl::StatusOr<int> listening = Listen(address);
+  absl::StatusOr<int> listening = Listen(instance.socket_path);
   if (!listening.ok()) {
     close(instance.lock_fd);
     return listening.status();
   }
   instance.listen_fd = *listening;
+  instance.socket_inode = InodeOf(instance.socket_path);
   return instance;
+}
+
+bool HasSocket(const Instance& instance) {
+  return InodeOf(instance.socket_path) == instance.socket_inode;
 }
 
 absl::Status CheckPeer(int fd) {

@@ -2,6 +2,7 @@
 #ifndef KILN_SERVER_DAEMON_INSTANCE_H_
 #define KILN_SERVER_DAEMON_INSTANCE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -16,12 +17,20 @@ struct Instance {
   int lock_fd = -1;
   int listen_fd = -1;
   std::string socket_path;
+  uint64_t socket_inode = 0;
 };
 
 // Becomes the daemon, or AlreadyExists once another one accepts connections.
 // What a dead daemon left (socket, lock file, pid file) is taken over. A daemon
 // that is just ending is waited for, until `deadline`.
-absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline);
+//
+// With `take_over` a daemon that runs is asked (SIGUSR2) to let us be its successor: it
+// lets go of the lock, accepts until our socket has taken the place of its own, and ends
+// when what it has begun is done. At no time does nobody accept.
+absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline, bool take_over);
+
+// Whether the socket at the path is (still) the one of `instance`.
+bool HasSocket(const Instance& instance);
 
 // PermissionDenied unless the other end of `fd` is a process of our user.
 absl::Status CheckPeer(int fd);

@@ -40,6 +40,7 @@
 #include "server/daemon/housekeeper.h"
 #include "server/daemon/instance.h"
 #include "server/daemon/log.h"
+#include "server/daemon/notify.h"
 #include "server/daemon/quotas.h"
 #include "server/daemon/shared_tiers.h"
 #include "server/daemon/watch_rooms.h"
@@ -54,6 +55,7 @@ constexpr absl::Duration kStartPatience = absl::Seconds(15);
 // From the signal to the end; the last part of it is for clients on the local socket.
 constexpr absl::Duration kDrainPatience = absl::Seconds(9);
 constexpr absl::Duration kLastPatience = absl::Seconds(1);
+constexpr absl::Duration kHandOverPatience = absl::Seconds(3);
 constexpr int kFrontPollMs = 10;
 
 // Many threads and large messages must not leave a large process behind.
@@ -86,13 +88,14 @@ class OwnFile {
   struct stat started_ = {};
 };
 
-// Wakes the main thread from any other, and by SIGTERM, SIGINT and SIGHUP.
+// Wakes the main thread from any other, and by SIGTERM, SIGINT and SIGHUP. SIGUSR2 says that
+// a successor waits (instance.h).
 class StopSignal {
  public:
   StopSignal() {
     sigset_t signals;
     sigemptyset(&signals);
-    for (const int sig : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, sig);
+    for (const int sig : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) sigaddset(&signals, sig);
     sigprocmask(SIG_BLOCK, &signals, nullptr);
     signal_fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     event_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -102,6 +105,11 @@ class StopSignal {
   void Raise() {
     const uint64_t one = 1;
     if (write(event_fd_, &one, sizeof one) < 0) return;
+  }
+  // Once the signal's descriptor is readable.
+  bool SuccessorWaits() const {
+    signalfd_siginfo info;
+    return read(signal_fd_, &info, sizeof info) == sizeof info && info.ssi_signo == SIGUSR2;
   }
   int signal_fd() const { return signal_fd_; }
   int event_fd() const { return event_fd_; }
@@ -130,6 +138,8 @@ void AcceptAll(int listen_fd, Connections* connections) {
   }
 }
 
+constexpr char kHandsOver[] = "another takes over";
+
 // Serves until told to stop or idle; says why it ended.
 const char* ServeUntilStopped(int listen_fd, const StopSignal& stop, absl::Duration idle_exit,
                               Connections* connections) {
@@ -145,9 +155,27 @@ const char* ServeUntilStopped(int listen_fd, const StopSignal& stop, absl::Durat
         {listen_fd, POLLIN, 0}, {stop.signal_fd(), POLLIN, 0}, {stop.event_fd(), POLLIN, 0}};
     if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR) return "poll failed";
     if (fds[0].revents != 0) AcceptAll(listen_fd, connections);
-    if (fds[1].revents != 0) return "signal";
+    if (fds[1].revents != 0) return stop.SuccessorWaits() ? kHandsOver : "signal";
     if (fds[2].revents != 0) return "asked to";
   }
+}
+
+// Lets a successor have the lock, and accepts until it accepts.
+void HandOver(Instance* instance, Housekeeper* housekeeper, Connections* connections) {
+  housekeeper->Retire();
+  close(instance->lock_fd);
+  instance->lock_fd = -1;
+  const absl::Time give_up = absl::Now() + kHandOverPatience;
+  while (HasSocket(*instance) && absl::Now() < give_up) {
+    pollfd entry = {instance->listen_fd, POLLIN, 0};
+    if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance->listen_fd, connections);
+  }
+}
+
+// What is a successor's by now is left alone.
+void RemoveNames(const Instance& instance, const std::string& pid_path) {
+  if (HasSocket(instance)) unlink(instance.socket_path.c_str());
+  if (instance.lock_fd >= 0) unlink(pid_path.c_str());
 }
 
 void WritePid(const std::string& path) {
@@ -190,7 +218,7 @@ void WarnOfConfinement(bool unconfined) {
   }
 }
 
-void Run(const Flags& flags, const Home& home, const Instance& instance, Trust* trust) {
+void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) {
   const OwnFile own_file;
   StopSignal stop;
   WritePid(home.PidPath());
@@ -248,6 +276,9 @@ void Run(const Flags& flags, const Home& home, const Instance& instance, Trust* 
   parts.pool = &pool;
   parts.activity = &activity;
   parts.name_sources = flags.config.log().sources();
+  parts.admit = [trust](const Digest& place, std::string bytes, absl::string_view source) {
+    return trust->Admit(place, std::move(bytes), source);
+  };
   parts.stop = [&stop] { stop.Raise(); };
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
@@ -263,9 +294,12 @@ void Run(const Flags& flags, const Home& home, const Instance& instance, Trust* 
                                    absl::StrCat("--socket=", instance.socket_path)});
   if (!web_listen.empty()) web.Start();
 
+  if (!flags.daemonize) NotifyManager("READY=1");
   const char* why = ServeUntilStopped(instance.listen_fd, stop, flags.idle_exit, &connections);
   Log("ending: ", why);
+  if (!flags.daemonize) NotifyManager("STOPPING=1");
   const absl::Time end = absl::Now() + kDrainPatience;
+  if (why == kHandsOver) HandOver(&instance, &housekeeper, &connections);
   // Who asks through the front is answered through it: it goes first.
   front.Drain();
   while (front.running() && absl::Now() < end - kLastPatience) {
@@ -275,13 +309,12 @@ void Run(const Flags& flags, const Home& home, const Instance& instance, Trust* 
   front.Stop();
   // Then the name: who comes now finds no socket, and starts a daemon that waits for our
   // lock. Who is connected but not accepted yet is still served.
-  unlink(instance.socket_path.c_str());
+  RemoveNames(instance, home.PidPath());
   AcceptAll(instance.listen_fd, &connections);
   connections.Drain(end - absl::Now());
   // What is under way for nobody ends while all that it uses is still there.
   shared.Stop();
   pool_owner.reset();
-  unlink(home.PidPath().c_str());
 }
 
 void Complain(const absl::Status& status) {
@@ -301,11 +334,11 @@ absl::Status LoadTrust(const proto::Trust& config, const Home& home, Trust* trus
   return trust->Load(std::move(options));
 }
 
-absl::StatusOr<Instance> Claim(const Home& home) {
+absl::StatusOr<Instance> Claim(const Home& home, bool take_over) {
   // A home that cannot be written still has a daemon, which keeps nothing.
   const absl::Status made = home.Create();
   if (!made.ok()) Complain(made);
-  return BecomeInstance(home, absl::Now() + kStartPatience);
+  return BecomeInstance(home, absl::Now() + kStartPatience, take_over);
 }
 
 int Main(int argc, char** argv) {
@@ -320,17 +353,21 @@ int Main(int argc, char** argv) {
     return 0;
   }
   absl::StatusOr<Home> home = Home::Find(flags->home);
-  absl::StatusOr<Instance> instance = home.ok() ? Claim(*home) : home.status();
+  // First what may be wrong: who takes over must not end another for nothing.
+  Trust trust;
+  if (home.ok()) {
+    const absl::Status loaded = LoadTrust(flags->config.trust(), *home, &trust);
+    if (!loaded.ok()) {
+      Complain(loaded);
+      return 2;
+    }
+  }
+  absl::StatusOr<Instance> instance = home.ok() ? Claim(*home, flags->take_over) : home.status();
   if (!instance.ok()) {
     // For who wants a daemon, another's is as good.
     if (flags->daemonize && absl::IsAlreadyExists(instance.status())) return 0;
     Complain(instance.status());
     return 1;
-  }
-  Trust trust;
-  if (const absl::Status loaded = LoadTrust(flags->config.trust(), *home, &trust); !loaded.ok()) {
-    Complain(loaded);
-    return 2;
   }
   // The socket accepts from here on, so the starter may go before we serve it.
   if (flags->daemonize) {

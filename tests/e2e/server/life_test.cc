@@ -149,6 +149,61 @@ TEST_F(LifeTest, WorkKeepsItFromBeingIdle) {
   EXPECT_TRUE(Client().Compile("sleep 700", 1).ok());
 }
 
+// A request as the client library makes it: a connection that was lost is made anew once.
+bool CompilesPatiently(const std::string& socket_path, const std::string& name, uint64_t seed) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    absl::StatusOr<TestClient> client = TestClient::Connect(socket_path);
+    if (client.ok() && client->Compile(name, seed).ok()) return true;
+  }
+  return false;
+}
+
+TEST_F(LifeTest, ASuccessorTakesOverWithoutALostCall) {
+  ASSERT_EQ(Start(), 0);
+  ASSERT_TRUE(Client().Compile("x", 1).ok());
+  std::atomic<bool> stop{false};
+  std::atomic<int> good{0};
+  std::atomic<int> bad{0};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back([&] {
+      while (!stop) (CompilesPatiently(SocketPath(), "x", 1) ? good : bad)++;
+    });
+  }
+  TestClient patient = Client();
+  std::thread long_call([&] { EXPECT_TRUE(patient.Compile("sleep 2000", 9).ok()); });
+  absl::SleepFor(absl::Milliseconds(200));
+  const pid_t first = DaemonPid();
+  const absl::Time start = absl::Now();
+  ASSERT_EQ(Start({"--take-over"}), 0);
+  // The new one serves while the old one finishes.
+  EXPECT_LT(absl::Now() - start, absl::Seconds(1.5));
+  TestClient client = Client();
+  const auto second = static_cast<pid_t>(client.Stats()->pid());
+  EXPECT_NE(second, first);
+  EXPECT_TRUE(client.Compile("x", 2).ok());
+  EXPECT_EQ(kill(first, 0), 0) << "it had a call to finish";
+  long_call.join();
+  EXPECT_TRUE(AwaitEnd(first));
+  EXPECT_EQ(DaemonPid(), second);
+  EXPECT_TRUE(Client().Compile("x", 3).ok());  // the old one left the new one's socket alone
+  stop = true;
+  for (std::thread& thread : clients) thread.join();
+  EXPECT_EQ(bad, 0);
+  EXPECT_GT(good, 10);
+  EXPECT_GE(Client().Stats()->compiles(), 3u);  // the counters were handed on
+}
+
+TEST_F(LifeTest, TakingOverFromNobodyIsAStart) {
+  ASSERT_EQ(Start({"--take-over"}), 0);
+  EXPECT_TRUE(Client().Compile("x", 1).ok());
+  // What is wrong with the new one's settings is found before the old one is asked.
+  const pid_t first = DaemonPid();
+  WriteFile(home_->dir() + "/kilnd.conf", "trust { key_file: \"none\" }");
+  EXPECT_EQ(RunProgram({KilndPath(), "--home=" + home_->dir(), "--daemonize", "--take-over"}), 2);
+  EXPECT_EQ(static_cast<pid_t>(Client().Stats()->pid()), first);
+}
+
 TEST_F(LifeTest, ServesTheNewestProtocolThatBothSpeak) {
   ASSERT_EQ(Start(), 0);
   absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath(), /*greet=*/false);
