@@ -123,18 +123,18 @@ void DiskTier::NoteHit(const Digest& key) const {
 
 void DiskTier::Store(const Digest& key, absl::string_view entry) const {
   if (read_only_) return;
-  absl::Status status = Write(key, entry);
+  absl::Status status = WriteEntryFile(home_, key, entry);
   static std::atomic<bool> warned{false};
   if (status.ok() || warned.exchange(true)) return;
   std::fprintf(stderr, "kiln: compiled kernels are not kept: %s\n",
                std::string(status.message()).c_str());
 }
 
-absl::Status DiskTier::Write(const Digest& key, absl::string_view entry) const {
-  RETURN_IF_ERROR(home_.Create());
+absl::Status WriteEntryFile(const Home& home, const Digest& place, absl::string_view entry) {
+  RETURN_IF_ERROR(home.Create());
   static std::atomic<int> serial{0};
   const std::string aside =
-      absl::StrCat(home_.TempDir(), "/", key.Hex(), ".", getpid(), ".", serial.fetch_add(1));
+      absl::StrCat(home.TempDir(), "/", place.Hex(), ".", getpid(), ".", serial.fetch_add(1));
   int fd = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", aside));
   errno = ENOSPC;  // what a short write without error means
@@ -145,7 +145,7 @@ absl::Status DiskTier::Write(const Digest& key, absl::string_view entry) const {
     error = errno;
   }
   if (good) {
-    const std::string path = home_.EntryPath(key);
+    const std::string path = home.EntryPath(place);
     const std::string dir = path.substr(0, path.rfind('/'));
     mkdir(dir.c_str(), 0700);
     good = rename(aside.c_str(), path.c_str()) == 0;
@@ -153,7 +153,7 @@ absl::Status DiskTier::Write(const Digest& key, absl::string_view entry) const {
   }
   if (good) return absl::OkStatus();
   unlink(aside.c_str());
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot write to ", home_.CacheDir()));
+  return absl::ErrnoToStatus(error, absl::StrCat("cannot write to ", home.CacheDir()));
 }
 
 }  // namespace kiln

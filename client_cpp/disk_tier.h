@@ -39,12 +39,13 @@ class DiskTier {
 
  private:
   void NoteHit(const Digest& key) const;
-  absl::Status Write(const Digest& key, absl::string_view entry) const;
-
   const Home home_;
   const EntryTrust* const trust_;
   const bool read_only_;
 };
+
+// Makes the file of an entry that belongs at `place`: written aside, renamed.
+absl::Status WriteEntryFile(const Home& home, const Digest& place, absl::string_view entry);
 
 }  // namespace kiln
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "client_py/cache_binding.h"
 #include "client_py/element_view.h"
 #include "client_py/field_object.h"
 #include "client_py/instance.h"
@@ -52,6 +53,7 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindStorage(m);
   kiln::BindSession(m);
   kiln::BindWarm(m);
+  kiln::BindCache(m);
   if (!kiln::AddFieldType(m.ptr()) || !kiln::AddElementViewType(m.ptr()) ||
       !kiln::AddKernelType(m.ptr())) {
     throw py::error_already_set();

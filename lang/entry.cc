@@ -58,6 +58,19 @@ std::string EncodeEntry(const Digest& key, absl::string_view payload,
   return entry;
 }
 
+absl::StatusOr<EntryTrailer> ReadTrailer(absl::string_view trailer) {
+  if (trailer.size() != kTrailerSize) return Bad(trailer.size(), " bytes of trailer");
+  if (GetU32(trailer.data() + kMagicAt) != kEntryMagic) return Bad("wrong magic");
+  const uint32_t version = GetU32(trailer.data() + kVersionAt);
+  if (version != kEntryVersion) return Bad("format version ", version, ", not ", kEntryVersion);
+  EntryTrailer fields;
+  fields.payload_size = GetU64(trailer.data() + kPayloadSizeAt);
+  fields.info_size = GetU64(trailer.data() + kInfoSizeAt);
+  std::memcpy(fields.key.bytes.data(), trailer.data() + kKeyAt, fields.key.bytes.size());
+  fields.signer = GetU64(trailer.data() + kSignerAt);
+  return fields;
+}
+
 absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* expected) {
   if (bytes.size() < kTrailerSize) return Bad(bytes.size(), " bytes are too few");
   if (bytes.size() > kMaxEntrySize) return Bad(bytes.size(), " bytes are too many");
@@ -65,17 +78,15 @@ absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* exp
   const char* trailer = bytes.data() + body;
 
   // Cheap fields first: a foreign or torn file needs no hashing.
-  if (GetU32(trailer + kMagicAt) != kEntryMagic) return Bad("wrong magic");
-  const uint32_t version = GetU32(trailer + kVersionAt);
-  if (version != kEntryVersion) return Bad("format version ", version, ", not ", kEntryVersion);
-  const uint64_t payload_size = GetU64(trailer + kPayloadSizeAt);
-  const uint64_t info_size = GetU64(trailer + kInfoSizeAt);
+  absl::StatusOr<EntryTrailer> fields = ReadTrailer(bytes.substr(body));
+  if (!fields.ok()) return fields.status();
+  const uint64_t payload_size = fields->payload_size, info_size = fields->info_size;
   if (payload_size > body || info_size != body - payload_size) {
     return Bad("sizes ", payload_size, " + ", info_size, " do not fill ", body, " bytes");
   }
 
   EntryView view;
-  std::memcpy(view.key.bytes.data(), trailer + kKeyAt, view.key.bytes.size());
+  view.key = fields->key;
   if (expected != nullptr && view.key != *expected) {
     return Bad("holds key ", view.key.Hex(), ", not ", expected->Hex());
   }
@@ -83,7 +94,7 @@ absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* exp
   const Digest checksum =
       Checksum(view.content, bytes.substr(body + kSignerAt, kChecksumAt - kSignerAt));
   if (checksum.view() != bytes.substr(body + kChecksumAt)) return Bad("checksum does not match");
-  view.signer = GetU64(trailer + kSignerAt);
+  view.signer = fields->signer;
   std::memcpy(view.signature.data(), trailer + kSignatureAt, view.signature.size());
 
   view.payload = bytes.substr(0, payload_size);

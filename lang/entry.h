@@ -55,6 +55,18 @@ struct EntryView {
 std::string EncodeEntry(const Digest& key, absl::string_view payload,
                         const proto::ArtifactInfo& info);
 
+// The fields of a trailer, as they stand there.
+struct EntryTrailer {
+  uint64_t payload_size = 0;
+  uint64_t info_size = 0;
+  Digest key;
+  KeyId signer = 0;
+};
+
+// Of the last kTrailerSize bytes of an entry. DataLoss for another magic or version; nothing
+// else is checked: for lists, where what is shown need not be proved.
+absl::StatusOr<EntryTrailer> ReadTrailer(absl::string_view trailer);
+
 // Checks and takes apart `bytes`. With `expected`, also that it is the entry of
 // that key. Any doubt (sizes, magic, version, checksum, unparsable info) is
 // DataLoss with the reason; never reads outside `bytes`.

@@ -336,3 +336,25 @@ def host_cpu_level() -> str: ...
 CPU_LEVELS: tuple[str, ...]  # that can be compiled for, the lowest first
 
 def version() -> str: ...
+
+# The cache's files (kiln cache) and keys (kiln key). Wrong arguments and key files raise
+# ValueError, damaged files RuntimeError.
+
+def entry_head(path: str) -> dict[str, Any]:
+    """key, kernel, tenant, target, runtime_abi, compiler, compile_seconds, code_bytes, tasks,
+    signer ("": nobody), parts [(name, digest, text)], needs; the checksum is not looked at."""
+
+def verify_entries(home: str, files: list[str], key_files: list[str]) -> list[tuple[str, bool]]:
+    """Of each file: what is wrong ("": nothing), and whether that is its signature alone."""
+
+def export_bundle(files: list[str], path: str, signing_key_file: str) -> dict[str, Any]:
+    """entries, bytes, left_out (files that are no whole entries, with the reason)."""
+
+def import_bundle(
+    home: str, path: str, key_files: list[str], accept_unsigned: bool, any_target: bool
+) -> dict[str, Any]:
+    """entries, imported, present, bytes, refused [{key, kernel, reason, text}]."""
+
+def new_key(name: str) -> tuple[str, str]: ...  # (secret line, public line)
+def public_key(file: str) -> str: ...  # the public line of a secret key's file
+def key_id(line: str) -> tuple[str, str]: ...  # (name, id) of a public line

@@ -31,9 +31,20 @@ COMMANDS = {
     ],
     "python": [("[arguments]", "a Python in which `import kiln` works")],
     "cache": [
-        ("stats [--json]", "what the cache holds and has saved"),
-        ("clear [-y]", "empty it"),
-        ("path", "where it is"),
+        ("path | stats", "where the cache is; what it holds and has saved"),
+        ("list [--kernel NAME]", "its entries, the one used last at the end"),
+        ("show KEY", "all that an entry says of itself"),
+        ("explain KEY-or-kernel", "how its key differs from the nearest entry's"),
+        ("verify [--signed] [--delete]", "read every entry in full"),
+        ("prune --max-size 2G | --older-than 30d [-n]", "delete what was used longest ago"),
+        ("clear [-y]", "delete everything"),
+        ("export FILE --all | --manifest M | KEY... [--sign SECRET]", "entries into one file"),
+        ("import FILE [--keys FILE] [--accept-unsigned] [--any-target]", "and out of it"),
+    ],
+    "key": [
+        ("new NAME FILE", "a key to sign with; its public line is printed"),
+        ("public FILE", "the public line of a secret key"),
+        ("trust LINE | list", "whose signatures count for this user"),
     ],
     "stop": [("", "stop the daemon")],
     "build": [("", "build what is out of date, and nothing else")],  # ./kiln does it
@@ -60,7 +71,8 @@ def main(argv=None):
     name = argv[0] if argv else "help"
     if name in ("help", "-h", "--help"):
         print(usage())
-        print("\nKILN_HOME (~/.cache/kiln) is where everything is kept;")
+        print("\nWhat `cache` and `key` print, they print as JSON with --json.")
+        print("KILN_HOME (~/.cache/kiln) is where everything is kept;")
         print("KILN_SERVER=off does without the daemon.")
         return 0
     if name not in COMMANDS:

@@ -128,6 +128,22 @@ bool ParseFlag(absl::string_view arg, Flags* flags) {
     flags->config.mutable_service()->set_listen(std::string(arg));
     return !arg.empty();
   }
+  if (absl::ConsumePrefix(&arg, "--signing-key=")) {
+    flags->config.mutable_trust()->set_signing_key_file(std::string(arg));
+    return !arg.empty();
+  }
+  if (absl::ConsumePrefix(&arg, "--trusted-keys=")) {
+    flags->config.mutable_trust()->add_key_file(std::string(arg));
+    return !arg.empty();
+  }
+  if (arg == "--accept-unsigned") {
+    flags->config.mutable_trust()->set_accept_unsigned(true);
+    return true;
+  }
+  if (arg == "--sync") {
+    flags->config.mutable_disk()->set_sync(true);
+    return true;
+  }
   return absl::StartsWith(arg, "--config=");  // read already
 }
 

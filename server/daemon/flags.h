@@ -28,6 +28,11 @@
 //                        certificates (`service` of the configuration)
 //   --web=HOST:PORT      metrics, health and, on loopback addresses, the dashboard over
 //                        HTTP there
+//   --signing-key=FILE   signs what our own workers compile (kiln key new)
+//   --trusted-keys=FILE  whose signatures count; may be given several times
+//   --accept-unsigned    takes entries from outside without a signature: who can write
+//                        to a shared tier then runs code here
+//   --sync               what is kept on disk survives a power cut
 //   --version
 #ifndef KILN_SERVER_DAEMON_FLAGS_H_
 #define KILN_SERVER_DAEMON_FLAGS_H_

@@ -1,33 +1,391 @@
-"""`kiln cache`: what the cache holds."""
+"""`kiln cache`: what the cache holds, where from, and why not something else."""
 
 import os
+import sys
+import time
 
-from .common import failure, home, is_agreed, print_json, session, size, usage_error
+from .common import failure, home, is_agreed, parse, print_json, session, size, usage_error
 
 
 def main(argv):
-    action, options = (argv[0], argv[1:]) if argv else ("", [])
-    if action == "path" and not options:
-        print(os.path.join(home(), "cache"))
-        return 0
-    if action == "stats" and set(options) <= {"--json"}:
-        stats = session().daemon_stats()
-        print_json(stats) if options else _print_stats(stats)
-        return 0
-    if action == "clear" and set(options) <= {"-y", "--yes"}:
-        if not options and not is_agreed(f"Delete everything in {os.path.join(home(), 'cache')}?"):
-            return 1
-        try:
-            cleared = session().clear_cache()
-        except RuntimeError as error:
-            return failure(error)
-        import shutil
+    if not argv or argv[0] not in _ACTIONS:
+        return usage_error("cache what?", "cache")
+    try:
+        return _ACTIONS[argv[0]](argv[1:])
+    except (RuntimeError, ValueError, OSError) as error:
+        return failure(error)
 
-        # What is known of kernels is of no use without them.
-        shutil.rmtree(os.path.join(home(), "warm"), ignore_errors=True)
-        print(f"cleared {cleared['entries']} entries, {size(cleared['bytes'])}")
+
+def path(argv):
+    """`kiln cache path`."""
+    options, rest = parse(argv, flags=["--json"])
+    if rest:
+        return usage_error("cache path takes no arguments", "cache")
+    where = os.path.join(home(), "cache")
+    print_json({"path": where}) if options["json"] else print(where)
+    return 0
+
+
+def stats(argv):
+    """`kiln cache stats`: what the daemon counted."""
+    options, rest = parse(argv, flags=["--json"])
+    if rest:
+        return usage_error("cache stats takes no arguments", "cache")
+    counted = session().daemon_stats()
+    print_json(counted) if options["json"] else _print_stats(counted)
+    return 0
+
+
+def list_entries(argv):
+    """`kiln cache list`: a line an entry, the one used last at the end."""
+    options, rest = parse(argv, flags=["--json"], values=["--kernel"])
+    if rest:
+        return usage_error("cache list takes no arguments", "cache")
+    entries = sorted(_entries(), key=lambda e: (e["used"], e["place"]))
+    if options["kernel"]:
+        entries = [e for e in entries if e["kernel"] == options["kernel"]]
+    if options["json"]:
+        print_json([_public(e) for e in entries])
         return 0
-    return usage_error("cache what?", "cache")
+    for e in entries:
+        print(
+            f"{e['place'][:16]}  {size(e['bytes']):>9}  {e['compile_seconds'] * 1e3:7.1f} ms  "
+            f"{e['target']:9}  {'signed' if e['signer'] else '      '}  {_age(e['used']):>9}  "
+            f"{e['kernel']}"
+        )
+    print(f"{len(entries)} entries, {size(sum(e['bytes'] for e in entries))}")
+    return 0
+
+
+def show(argv):
+    """`kiln cache show KEY`: all that an entry says of itself."""
+    options, rest = parse(argv, flags=["--json"])
+    if len(rest) != 1:
+        return usage_error("cache show: which key?", "cache")
+    entry = _the_entry(rest[0])
+    wrong, only_signature = _verify([entry["path"]])[0]
+    state = "whole" if not wrong or only_signature else f"damaged: {wrong}"
+    signature = _signature(entry, wrong, only_signature)
+    if options["json"]:
+        print_json({**_public(entry), "state": state, "signature": signature})
+        return 0
+    rows = [
+        ("key", entry["key"]),
+        ("kernel", entry["kernel"]),
+        ("file", entry["path"]),
+        ("size", f"{size(entry['bytes'])}, of it code {size(entry['code_bytes'])}"),
+        ("state", state),
+        ("signature", signature),
+        ("target", f"{entry['target']}, runtime {entry['runtime_abi']}"),
+        ("compiler", entry["compiler"]),
+        ("compiled in", f"{entry['compile_seconds'] * 1e3:.1f} ms"),
+        ("tasks", entry["tasks"]),
+        ("last used", _age(entry["used"])),
+    ]
+    rows += [("tenant", entry["tenant"])] if entry["tenant"] else []
+    rows += [("needs", f"{name} {version}") for name, version in sorted(entry["needs"].items())]
+    for name, value in rows:
+        print(f"{name:12} {value}")
+    for name, digest, text in entry["parts"]:
+        print(f"{name:12} {digest}  {_first(text)}")
+    return 0
+
+
+def explain(argv):
+    """`kiln cache explain KEY-or-kernel`: how its key differs from the nearest entry's."""
+    from .. import explain as explaining
+
+    options, rest = parse(argv, flags=["--json"])
+    if len(rest) != 1:
+        return usage_error("cache explain: which key or kernel?", "cache")
+    entry = _the_entry(rest[0], kernels=True)
+    other, rows = explaining.nearest(entry["parts"], entry["kernel"], entry["key"])
+    if options["json"]:
+        differing = [{"part": p, "this": ours, "nearest": theirs} for p, ours, theirs in rows]
+        print_json(
+            {
+                "key": entry["key"],
+                "kernel": entry["kernel"],
+                "nearest": other,
+                "differing": differing,
+                "parts": [name for name, _, _ in entry["parts"]],
+            }
+        )
+        return 0
+    print(f"{entry['kernel']}  {entry['key']}")
+    if other is None:
+        print("is near no other entry: nothing of its name, and nothing that shares most parts")
+        return 0
+    print(f"nearest: {other}")
+    for part, ours, theirs in rows:
+        print(f"\n{part} differs")
+        print(f"  this     {ours or '(has none)'}\n  nearest  {theirs or '(has none)'}")
+    same = [name for name, _, _ in entry["parts"] if name not in {row[0] for row in rows}]
+    print(f"\nthe same: {', '.join(same) or 'nothing'}")
+    return 0
+
+
+def verify(argv):
+    """`kiln cache verify`: reads every entry in full; 1 if something is wrong."""
+    options, rest = parse(argv, flags=["--json", "--signed", "--delete"], values=["--keys"])
+    if rest:
+        return usage_error("cache verify takes no arguments", "cache")
+    files = _files()
+    damaged, unsigned = [], []
+    for path, (wrong, only_signature) in zip(files, _verify(files, options["keys"])):
+        if wrong:
+            (unsigned if only_signature else damaged).append((path, wrong))
+    wrong = damaged + (unsigned if options["signed"] else [])
+    deleted = 0
+    if options["delete"]:
+        _check_writable()
+    for path, _ in wrong if options["delete"] else ():
+        os.unlink(path)
+        deleted += 1
+    if options["json"]:
+        print_json(
+            {
+                "entries": len(files),
+                "damaged": [{"file": p, "text": t} for p, t in damaged],
+                "signed": len(files) - len(damaged) - len(unsigned),
+                "not_signed": len(unsigned),
+                "deleted": deleted,
+            }
+        )
+    else:
+        for path, text in wrong:
+            print(f"{path}: {text}")
+        print(
+            f"{len(files)} entries, {len(damaged)} damaged, "
+            f"{len(files) - len(damaged) - len(unsigned)} signed by a trusted key"
+            + (f", {deleted} deleted" if options["delete"] else "")
+        )
+    return 1 if len(wrong) > deleted else 0
+
+
+def prune(argv):
+    """`kiln cache prune`: deletes what was used longest ago."""
+    from .. import explain as explaining
+
+    options, rest = parse(argv, flags=["--json", "-n"], values=["--max-size", "--older-than"])
+    if rest or not (options["max-size"] or options["older-than"]):
+        return usage_error("cache prune: to which --max-size, or what --older-than?", "cache")
+    limit = _bytes(options["max-size"]) if options["max-size"] else None
+    oldest = time.time() - _seconds(options["older-than"]) if options["older-than"] else None
+    files = sorted(explaining.files(home()), key=lambda f: (f[1].st_mtime, f[0]))
+    if not options["n"]:
+        _check_writable()
+    total = sum(info.st_size for _, info in files)
+    count = freed = 0
+    for path, info in files:
+        is_old = oldest is not None and info.st_mtime < oldest
+        if not is_old and (limit is None or total - freed <= limit):
+            continue
+        if not options["n"]:
+            os.unlink(path)
+        count += 1
+        freed += info.st_size
+    if options["json"]:
+        print_json({"entries": count, "bytes": freed, "left_bytes": total - freed})
+    else:
+        word = "would delete" if options["n"] else "deleted"
+        print(f"{word} {count} entries, {size(freed)}; {size(total - freed)} left")
+    return 0
+
+
+def clear(argv):
+    """`kiln cache clear`: deletes everything, and what is known of kernels."""
+    options, rest = parse(argv, flags=["-y", "--yes", "--json"])
+    if rest:
+        return usage_error("cache clear takes no arguments", "cache")
+    if not (options["y"] or options["yes"]):
+        if not is_agreed(f"Delete everything in {os.path.join(home(), 'cache')}?"):
+            return 1
+    _check_writable()
+    cleared = session().clear_cache()
+    import shutil
+
+    # What is known of kernels is of no use without them.
+    shutil.rmtree(os.path.join(home(), "warm"), ignore_errors=True)
+    if options["json"]:
+        print_json(cleared)
+    else:
+        print(f"cleared {cleared['entries']} entries, {size(cleared['bytes'])}")
+    return 0
+
+
+def export(argv):
+    """`kiln cache export FILE`: entries in one file; see lang/bundle.h."""
+    from .. import _native
+
+    options, rest = parse(argv, flags=["--all", "--json"], values=["--manifest", "--sign"])
+    wanted = rest[1:]
+    if not rest or not (options["all"] or options["manifest"] or wanted):
+        return usage_error("cache export FILE: --all, which --manifest or which keys?", "cache")
+    if options["all"]:
+        files = _files()
+    else:
+        keys = [_the_entry(key)["place"] for key in wanted]
+        keys += _manifest(options["manifest"]) if options["manifest"] else []
+        files = [_path(key) for key in dict.fromkeys(keys)]
+    missing = [f for f in files if not os.path.exists(f)]
+    for file in missing:
+        print(f"kiln: {os.path.basename(file)[:-3]} is not in the cache", file=sys.stderr)
+    present = [f for f in files if f not in set(missing)]
+    done = _native.export_bundle(present, rest[0], options["sign"] or "")
+    for text in done["left_out"]:
+        print(f"kiln: left out {text}", file=sys.stderr)
+    if options["json"]:
+        print_json({**done, "missing": [os.path.basename(f)[:-3] for f in missing]})
+    else:
+        print(f"exported {done['entries']} entries, {size(done['bytes'])}")
+    return 1 if missing or done["left_out"] else 0
+
+
+def import_entries(argv):
+    """`kiln cache import FILE`: what a trusted key signed and this machine can run."""
+    from .. import _native
+
+    options, rest = parse(
+        argv, flags=["--accept-unsigned", "--any-target", "--json"], values=["--keys"]
+    )
+    if len(rest) != 1:
+        return usage_error("cache import: which file?", "cache")
+    _check_writable()
+    keys = [options["keys"]] if options["keys"] else []
+    done = _native.import_bundle(
+        home(), rest[0], keys, options["accept-unsigned"], options["any-target"]
+    )
+    if options["json"]:
+        print_json(done)
+    else:
+        reasons = {}
+        for refusal in done["refused"]:
+            reasons.setdefault(refusal["reason"], []).append(refusal)
+        for reason, refused in sorted(reasons.items()):
+            print(
+                f"kiln: refused {len(refused)} ({reason}): {refused[0]['kernel']} "
+                f"{refused[0]['key'][:16]} {refused[0]['text']}",
+                file=sys.stderr,
+            )
+        print(
+            f"imported {done['imported']} of {done['entries']} entries, {size(done['bytes'])}"
+            + (f"; {done['present']} were there" if done["present"] else "")
+        )
+    return 1 if done["refused"] else 0
+
+
+_ACTIONS = {
+    "path": path,
+    "stats": stats,
+    "list": list_entries,
+    "show": show,
+    "explain": explain,
+    "verify": verify,
+    "prune": prune,
+    "clear": clear,
+    "export": export,
+    "import": import_entries,
+}
+
+
+def _entries():
+    from .. import explain as explaining
+
+    return explaining.entries()
+
+
+def _files():
+    from .. import explain as explaining
+
+    return [path for path, _ in explaining.files(home())]
+
+
+def _path(place):
+    return os.path.join(home(), "cache", place[:2], f"{place}.so")
+
+
+def _the_entry(text, kernels=False):
+    """The entry whose key begins with `text`; with `kernels`, also the one of the kernel of that
+    name that was used last. ValueError if there is none, or more than one."""
+    entries = _entries()
+    if kernels and (named := [e for e in entries if e["kernel"] == text]):
+        return max(named, key=lambda e: e["used"])
+    if len(text) < 4 or text.strip("0123456789abcdef"):
+        raise ValueError(f"no key{' or kernel' if kernels else ''} '{text}' in the cache")
+    found = [e for e in entries if e["key"].startswith(text) or e["place"].startswith(text)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise ValueError(f"no key '{text}' in the cache")
+    raise ValueError(f"{len(found)} keys begin with '{text}'; give more digits")
+
+
+def _manifest(path):
+    """The keys that a manifest lists."""
+    from ..warm import manifest
+
+    try:
+        return [unit.key for unit in manifest.read(path).units]
+    except manifest.BadManifest as error:
+        raise ValueError(error) from None
+
+
+def _check_writable():
+    """ValueError where nothing may be changed."""
+    if os.environ.get("KILN_CACHE") == "read-only":
+        raise ValueError("KILN_CACHE=read-only: nothing is changed")
+
+
+def _verify(files, keys=None):
+    from .. import _native
+
+    return _native.verify_entries(home(), files, [keys] if keys else [])
+
+
+def _signature(entry, wrong, only_signature):
+    if not entry["signer"]:
+        return "none"
+    return f"of key {entry['signer']}, " + (
+        wrong if only_signature else "which is trusted" if not wrong else "not looked at"
+    )
+
+
+def _public(entry):
+    parts = [{"name": n, "digest": d, "text": t} for n, d, t in entry["parts"]]
+    return {**entry, "parts": parts}
+
+
+def _first(text, width=80):
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _age(when):
+    seconds = max(0, time.time() - when)
+    for length, word in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {word} ago"
+    return f"{seconds:.0f} s ago"
+
+
+def _bytes(text):
+    """ "500M" → 500000000."""
+    units = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+    number = text.lower().removesuffix("b")
+    unit = units.get(number[-1:], 1)
+    try:
+        return int(float(number[:-1] if unit > 1 else number) * unit)
+    except ValueError:
+        raise ValueError(f"'{text}' is no size: 500M, 2G") from None
+
+
+def _seconds(text):
+    """ "30d" → 2592000."""
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+    try:
+        return float(text[:-1]) * units[text[-1:]]
+    except (KeyError, ValueError):
+        raise ValueError(f"'{text}' is no time: 30d, 12h") from None
 
 
 def _print_stats(stats):

@@ -1,0 +1,90 @@
+"""Why a kernel was compiled anew: which parts of its key differ from the nearest entry's.
+
+A part is (name, digest, text): "code", "options", "target", "compiler", "storage 0", "tree 0"…
+(lang/key_parts.h). Equal digests stand for equal parts; the text is for people.
+"""
+
+import functools
+import os
+
+from . import _native
+
+
+def nearest(parts, kernel, digest=None, home=None):
+    """The entry whose key differs least: (its key or None, [(part, ours, theirs)]).
+
+    `parts` are those of the key in question, `kernel` its name, `digest` its own key in
+    hexadecimal digits, or several keys, which are left out of the search. Of entries that differ
+    in as few parts, one of a kernel of the same name is nearer, then the one that was used last.
+    A part that only one of the two has is "" for the other.
+    """
+    without = {digest} if digest is None or isinstance(digest, str) else set(digest)
+    ours = {name: (value, text) for name, value, text in parts}
+    best = None
+    for entry in entries(home):
+        if entry["key"] in without or not entry["parts"]:
+            continue
+        theirs = {name: (value, text) for name, value, text in entry["parts"]}
+        names = [*ours, *(name for name in theirs if name not in ours)]
+        differing = [n for n in names if _value(ours, n) != _value(theirs, n)]
+        # Another kernel's code says nothing about this one's.
+        rank = (entry["kernel"] != kernel, len(differing), -entry["used"])
+        if best is None or rank < best[0]:
+            rows = [(n, ours.get(n, ("", ""))[1], theirs.get(n, ("", ""))[1]) for n in differing]
+            best = (rank, entry["key"], rows)
+    if best is None or (best[0][0] and len(best[2]) > len(ours) // 2):
+        return None, []
+    return best[1], best[2]
+
+
+def entries(home=None):
+    """All entries of the cache that can be read, as `kiln cache list` shows them; each is
+    `_native.entry_head`'s dictionary with path, place, bytes, and used: when, in Unix seconds."""
+    from .commands.common import home as find_home
+
+    return _entries(home or find_home())
+
+
+@functools.lru_cache(maxsize=1)
+def _entries(home):
+    found = []
+    for path, info in files(home):
+        try:
+            entry = _native.entry_head(path)
+        except (RuntimeError, ValueError, OSError):
+            continue  # damaged or gone: `kiln cache verify` tells
+        entry["path"] = path
+        entry["place"] = os.path.basename(path)[:-3]
+        entry["bytes"] = info.st_size
+        entry["used"] = info.st_mtime
+        found.append(entry)
+    return found
+
+
+def files(home):
+    """(path, os.stat_result) of each entry's file, in the order of their places."""
+    cache = os.path.join(home, "cache")
+    try:
+        shards = sorted(name for name in os.listdir(cache) if len(name) == 2)
+    except OSError:
+        return
+    for shard in shards:
+        try:
+            with os.scandir(os.path.join(cache, shard)) as listing:
+                found = sorted((f for f in listing if _is_entry(f.name)), key=lambda f: f.name)
+        except OSError:
+            continue
+        for file in found:
+            try:
+                yield file.path, file.stat(follow_symlinks=False)
+            except OSError:
+                continue
+
+
+def _is_entry(name):
+    stem = name.removesuffix(".so")
+    return len(stem) == 64 and stem != name and not stem.strip("0123456789abcdef")
+
+
+def _value(parts, name):
+    return parts[name][0] if name in parts else None

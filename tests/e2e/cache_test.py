@@ -1,0 +1,172 @@
+"""`kiln cache` and `kiln key`: what the cache holds, bundles between homes, signatures."""
+
+import json
+import os
+
+import pytest
+
+PROGRAM = """
+import taichi as ti
+
+ti.init(arch=ti.cpu, fast_math={fast})
+x = ti.field(ti.f32, shape=8)
+
+@ti.kernel
+def fill(a: ti.f32):
+    for i in x:
+        x[i] = a * i
+
+@ti.kernel
+def total() -> ti.f32:
+    s = 0.0
+    for i in x:
+        s += x[i]
+    return s
+
+fill(2.0)
+print(total())
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    def write(fast=True):
+        path = tmp_path / "program.py"
+        path.write_text(PROGRAM.format(fast=fast))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def other(kiln, tmp_path):
+    """The command with another home."""
+    command = type(kiln)(tmp_path / "other home")
+    yield command
+    command("stop", check=False)
+
+
+def read(kiln, *arguments, check=True):
+    return json.loads(kiln(*arguments, "--json", check=check).stdout)
+
+
+def test_entries_are_listed_shown_and_explained(kiln, program):
+    kiln("run", "-q", program())
+    entries = read(kiln, "cache", "list")
+    assert sorted(e["kernel"] for e in entries) == ["fill", "total"]
+    assert len(read(kiln, "cache", "list", "--kernel", "fill")) == 1
+    fill = next(e for e in entries if e["kernel"] == "fill")
+    text = kiln("cache", "list").stdout
+    assert fill["key"][:16] in text and "2 entries" in text
+
+    shown = read(kiln, "cache", "show", fill["key"][:12])
+    assert shown["state"] == "whole" and shown["signature"] == "none" and shown["tasks"] >= 1
+    assert "x86-64" in kiln("cache", "show", fill["key"]).stdout
+
+    kiln("run", "-q", program(fast=False))
+    assert len(read(kiln, "cache", "list")) == 4
+    why = read(kiln, "cache", "explain", "fill")
+    assert why["nearest"] == fill["key"]
+    assert [row["part"] for row in why["differing"]] == ["options"]
+    (options,) = why["differing"]
+    assert "fast_math: true" in options["nearest"] and "fast_math" not in options["this"]
+    text = kiln("cache", "explain", why["key"]).stdout
+    assert "options differs" in text and f"nearest: {fill['key']}" in text
+    assert "the same: compiler, target, code" in text
+
+
+def test_keys_that_are_none(kiln, program):
+    kiln("run", "-q", program())
+    for arguments in (["show", "dance"], ["show", "abcd"], ["explain", "nothing"]):
+        done = kiln("cache", *arguments, check=False)
+        assert done.returncode == 1 and done.stderr.startswith("kiln: no key"), done.stderr
+    for arguments in (["show"], ["explain"], ["list", "--xml"], ["prune"], ["export", "f"], ["x"]):
+        assert kiln("cache", *arguments, check=False).returncode == 2
+
+
+def test_damaged_entries_are_found_and_deleted(kiln, program):
+    kiln("run", "-q", program())
+    assert kiln("cache", "verify").stdout.startswith("2 entries, 0 damaged")
+    path = read(kiln, "cache", "list")[0]["path"]
+    with open(path, "r+b") as file:
+        file.seek(100)
+        file.write(b"?")
+    done = kiln("cache", "verify", check=False)
+    assert done.returncode == 1 and path in done.stdout
+    found = read(kiln, "cache", "verify", "--delete")
+    assert [d["file"] for d in found["damaged"]] == [path] and found["deleted"] == 1
+    assert kiln("cache", "verify").stdout.startswith("1 entries, 0 damaged")
+
+
+def test_pruning_deletes_what_was_used_longest_ago(kiln, program):
+    kiln("run", "-q", program())
+    old, young = read(kiln, "cache", "list")
+    os.utime(old["path"], (1e9, 1e9))
+    assert read(kiln, "cache", "prune", "--older-than", "30d", "-n")["entries"] == 1
+    assert os.path.exists(old["path"])
+    done = read(kiln, "cache", "prune", "--max-size", str(young["bytes"]))
+    assert done == {"entries": 1, "bytes": old["bytes"], "left_bytes": young["bytes"]}
+    assert not os.path.exists(old["path"]) and os.path.exists(young["path"])
+    assert kiln("cache", "prune", "--max-size", "much", check=False).returncode == 1
+
+
+def test_a_bundle_brings_a_cache_to_another_home(kiln, other, program, tmp_path):
+    kiln("run", "-q", program())
+    secret, bundle = tmp_path / "signing.key", tmp_path / "ci.bundle"
+    public = kiln("key", "new", "ci-2026", secret).stdout.strip()
+    assert secret.stat().st_mode & 0o777 == 0o600 and public.startswith("ci-2026:")
+    assert kiln("key", "public", secret).stdout.strip() == public
+    assert kiln("key", "new", "ci-2026", secret, check=False).returncode == 1  # never replaced
+    assert read(kiln, "cache", "export", bundle, "--all", "--sign", secret)["entries"] == 2
+
+    refused = other("cache", "import", bundle, check=False)
+    assert refused.returncode == 1 and "refused 2 (unsigned)" in refused.stderr
+    assert read(other, "cache", "list") == []
+    other("key", "trust", public)
+    other("key", "trust", public)
+    assert len(read(other, "key", "list")) == 1
+    assert read(other, "cache", "import", bundle)["imported"] == 2
+    assert read(other, "cache", "import", bundle)["present"] == 2
+    again = tmp_path / "again.bundle"
+    other("cache", "export", again, "--all", "--sign", secret)
+    assert again.read_bytes() == bundle.read_bytes()
+
+    done = other("run", program())
+    assert "compiled" not in done.stderr and "misses 0" in done.stderr, done.stderr
+
+
+def test_parts_of_a_cache_and_damaged_bundles(kiln, other, program, tmp_path):
+    kiln("run", "-q", program())
+    bundle = tmp_path / "one.bundle"
+    key = read(kiln, "cache", "list", "--kernel", "fill")[0]["key"]
+    assert read(kiln, "cache", "export", bundle, key[:10])["entries"] == 1
+    manifest = tmp_path / "manifest"
+    manifest.write_text(
+        f"kiln-manifest 2\nprogram - -\ncompiler {'1' * 64}\n"
+        f"unit {key} - - - fill\nunit {'0' * 64} - - - gone\n"
+    )
+    done = kiln("cache", "export", bundle, "--manifest", manifest, "--json", check=False)
+    assert done.returncode == 1 and json.loads(done.stdout)["missing"] == ["0" * 64]
+    assert json.loads(done.stdout)["entries"] == 1
+    assert read(other, "cache", "import", bundle, "--accept-unsigned")["imported"] == 1
+    whole = bundle.read_bytes()
+    bundle.write_bytes(whole[:200] + b"!" + whole[201:])
+    done = other("cache", "import", bundle, "--accept-unsigned", check=False)
+    assert done.returncode == 1 and "checksum" in done.stderr
+
+
+def test_a_signing_daemon_and_a_client_that_asks_for_signatures(kiln, program, tmp_path):
+    secret = tmp_path / "signing.key"
+    public = kiln("key", "new", "here", secret).stdout.strip()
+    kiln.home.mkdir(mode=0o700, exist_ok=True)
+    (kiln.home / "kilnd.conf").write_text(f'trust {{ signing_key_file: "{secret}" }}\n')
+    kiln("key", "trust", public)
+    strict = {"KILN_REQUIRE_SIGNED": "1"}
+    done = kiln("run", program(), env=strict)
+    assert "misses 2" in done.stderr and "not used" not in done.stderr, done.stderr
+    assert kiln("cache", "verify", "--signed").stdout.startswith("2 entries, 0 damaged, 2 signed")
+    assert "misses 0" in kiln("run", program(), env=strict).stderr
+    # Without the key in the list, nothing that others made is run: it is compiled here.
+    (kiln.home / "trusted.keys").write_text("")
+    done = kiln("run", program(), env=strict)
+    assert "misses 2" in done.stderr and "which is not trusted here" in done.stderr, done.stderr

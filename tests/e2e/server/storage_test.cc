@@ -1,0 +1,172 @@
+// What the disk tier promises of a daemon: nothing that was acknowledged is lost, whatever kills
+// it; it is there at once however full its directory is; several share one directory.
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "lang/digest.h"
+#include "lang/entry.h"
+#include "tests/e2e/server/daemon_fixture.h"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StorageTest : public DaemonTest {
+ protected:
+  double ResidentMegabytes() const {
+    const std::string status = ReadFile(absl::StrCat("/proc/", DaemonPid(), "/status"));
+    double kilobytes = 0;
+    std::sscanf(status.c_str() + status.find("VmRSS:"), "VmRSS: %lf", &kilobytes);
+    return kilobytes / 1024;
+  }
+  // Files that are no whole entries of their names.
+  std::vector<std::string> DamagedFiles() const {
+    std::vector<std::string> damaged;
+    for (const auto& file : fs::recursive_directory_iterator(home_->CacheDir())) {
+      if (file.path().extension() != ".so") continue;
+      const Digest key = *Digest::FromHex(file.path().stem().string());
+      if (!DecodeEntry(ReadFile(file.path()), &key).ok()) damaged.push_back(file.path());
+    }
+    return damaged;
+  }
+};
+
+TEST_F(StorageTest, AHundredThousandEntriesDoNotDelayTheFirstHit) {
+  constexpr int kEntries = 100000;
+  ASSERT_TRUE(home_->Create().ok());
+  for (int shard = 0; shard < 256; ++shard) {
+    mkdir(absl::StrCat(home_->CacheDir(), "/", absl::Hex(shard, absl::kZeroPad2)).c_str(), 0700);
+  }
+  for (int i = 0; i < kEntries; ++i) {
+    const Digest key = Sha256Of(absl::StrCat(i));
+    WriteFile(home_->EntryPath(key), EncodeEntry(key, "small", proto::ArtifactInfo()));
+  }
+  const absl::Time start = absl::Now();
+  ASSERT_EQ(Start(), 0);
+  TestClient client = Client();
+  const auto found = client.Lookup(std::string(Sha256Of("99999").view()));
+  const absl::Duration took = absl::Now() - start;
+  ASSERT_TRUE(found.ok() && found->found());
+  EXPECT_LE(took, absl::Seconds(1));
+  const double before = ResidentMegabytes();
+  uint64_t entries = 0;
+  for (int i = 0; i < 100 && entries < kEntries; ++i) {
+    entries = client.Stats()->entries();
+    absl::SleepFor(absl::Milliseconds(50));
+  }
+  EXPECT_EQ(entries, static_cast<uint64_t>(kEntries));
+  const absl::Duration scanned = absl::Now() - start;
+  const double after = ResidentMegabytes();
+  std::printf("first hit after %s, all known after %s; %.1f MB before the scan, %.1f after\n",
+              absl::FormatDuration(took).c_str(), absl::FormatDuration(scanned).c_str(), before,
+              after);
+  EXPECT_LE(after - before, 32);
+}
+
+TEST_F(StorageTest, NothingAcknowledgedIsLostWhenTheDaemonIsKilled) {
+  constexpr int kRounds = 200, kWriters = 4;
+  std::mt19937 random(1);
+  uint64_t seed = 1;
+  std::vector<std::string> acknowledged;
+  std::vector<absl::Duration> restarts;
+  for (int round = 0; round < kRounds; ++round) {
+    const absl::Time start = absl::Now();
+    ASSERT_EQ(Start({"--sync"}), 0) << "round " << round;
+    if (!acknowledged.empty()) {
+      const auto found = Client().Lookup(acknowledged.back());
+      ASSERT_TRUE(found.ok() && found->found()) << "round " << round;
+    }
+    restarts.push_back(absl::Now() - start);
+    std::atomic<bool> stop{false};
+    absl::Mutex mutex;
+    std::vector<std::string> now;
+    std::vector<std::thread> writers;
+    for (int w = 0; w < kWriters; ++w) {
+      writers.emplace_back([&, first = seed + 100000 * w] {
+        absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath());
+        for (uint64_t n = first; client.ok() && !stop; ++n) {
+          const auto reply = client->Compile("big 5000", n);
+          if (!reply.ok()) return;  // the daemon is gone
+          absl::MutexLock lock(&mutex);
+          now.push_back(reply->digest());
+        }
+      });
+    }
+    seed += 100000 * kWriters;
+    absl::SleepFor(absl::Milliseconds(5 + random() % 60));
+    Stop(SIGKILL);
+    stop = true;
+    for (std::thread& writer : writers) writer.join();
+    for (const std::string& digest : now) {
+      const Digest key = *Digest::FromBytes(digest);
+      ASSERT_TRUE(DecodeEntry(ReadFile(home_->EntryPath(key)), &key).ok())
+          << "round " << round << ": lost " << key.Hex();
+    }
+    acknowledged.insert(acknowledged.end(), now.begin(), now.end());
+  }
+  EXPECT_EQ(DamagedFiles(), std::vector<std::string>());
+  EXPECT_GT(acknowledged.size(), static_cast<size_t>(kRounds));
+  ASSERT_EQ(Start({"--sync"}), 0);
+  TestClient client = Client();
+  for (const std::string& digest : acknowledged) {
+    const auto found = client.Lookup(digest);
+    ASSERT_TRUE(found.ok() && found->found());
+    const Digest key = *Digest::FromBytes(digest);
+    ASSERT_TRUE(DecodeEntry(found->entry(), &key).ok());
+  }
+  EXPECT_EQ(client.Stats()->corrupt(), 0u);
+  std::sort(restarts.begin(), restarts.end());
+  std::printf("%zu acknowledged; from start to first hit: median %s, worst %s\n",
+              acknowledged.size(), absl::FormatDuration(restarts[kRounds / 2]).c_str(),
+              absl::FormatDuration(restarts.back()).c_str());
+  EXPECT_LE(restarts[kRounds / 2], absl::Seconds(1));
+}
+
+TEST_F(StorageTest, TwoDaemonsShareADirectory) {
+  const Home other = *Home::Find(TempPath("other"));
+  fs::create_directories(other.dir());
+  ASSERT_EQ(Start(), 0);
+  fs::create_directory_symlink(home_->CacheDir(), other.CacheDir());
+  ASSERT_EQ(RunProgram({KilndPath(), "--home=" + other.dir(), "--worker=" + worker_, "--workers=1",
+                        "--daemonize"}),
+            0);
+  TestClient here = Client();
+  {
+    absl::StatusOr<TestClient> there = TestClient::Connect(*other.SocketPath());
+    ASSERT_TRUE(there.ok());
+    const auto made = here.Compile("x", 1);
+    ASSERT_TRUE(made.ok());
+    EXPECT_EQ(there->Compile("x", 1)->tier(), "disk");
+    EXPECT_EQ(Jobs().size(), 1u);
+    // Both write at once, the same and others.
+    std::vector<std::thread> writers;
+    for (TestClient* client : {&here, &*there}) {
+      writers.emplace_back([client] {
+        for (int i = 2; i < 60; ++i) EXPECT_TRUE(client->Compile("big 3000", i).ok());
+      });
+    }
+    for (std::thread& writer : writers) writer.join();
+    EXPECT_EQ(DamagedFiles(), std::vector<std::string>());
+    EXPECT_EQ(here.Stats()->entries(), 59u);
+    EXPECT_EQ(there->Stats()->entries(), 59u);
+    there->Call<proto::ShutdownReply>(FrameType::kShutdown, proto::ShutdownRequest())
+        .status()
+        .IgnoreError();
+  }
+}
+
+}  // namespace
+}  // namespace kiln
