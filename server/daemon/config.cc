@@ -27,8 +27,6 @@ using google::protobuf::TextFormat;
 
 // Fields that have a meaning, but not in this build: silence would be worse than no.
 constexpr const char* kUnsupported[] = {
-    "disk.mode",
-    "disk.sync",
     "tier.redis.tls",
 };
 
@@ -112,6 +110,10 @@ class Checker {
     };
     for (const char* unsupported : kUnsupported) {
       if (path == unsupported) return wrong("this build of kilnd does not support it");
+    }
+    if (path == "disk.mode" &&
+        message->GetReflection()->GetEnumValue(*message, field) == proto::WRITE_ONLY) {
+      return wrong("READ_WRITE or READ_ONLY: clients read the directory themselves");
     }
     if (field->is_map()) return absl::OkStatus();
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {

@@ -227,6 +227,8 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   Housekeeper* nudged = nullptr;
   DiskOptions disk_options;
   disk_options.max_bytes = flags.cache_bytes;
+  disk_options.sync = flags.config.disk().sync();
+  disk_options.read_only = flags.config.disk().mode() == proto::READ_ONLY;
   disk_options.warn = [](const std::string& message) { Log(message); };
   disk_options.over_budget = [&nudged] { nudged->Nudge(); };
   DiskStore disk(home, disk_options);
@@ -281,11 +283,15 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   };
   parts.stop = [&stop] { stop.Raise(); };
   parts.replaced = [&own_file] { return own_file.Replaced(); };
+  parts.admit = [trust](const Digest& place, std::string bytes, absl::string_view source) {
+    return trust->Admit(place, std::move(bytes), source);
+  };
   parts.workers = flags.workers;
   Handler handler(std::move(parts));
   Quotas quotas(Quotas::FromConfig(flags.config.limits()));
   Connections connections(&handler, &quotas, flags.max_connections);
-  const auto watch = WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity});
+  const auto watch =
+      WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity, trust});
 
   Front front(flags.GrpcFrontPath(), GrpcArguments(flags.config.service(), instance.socket_path));
   if (!flags.config.service().listen().empty()) front.Start();

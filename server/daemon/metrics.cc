@@ -45,6 +45,8 @@ constexpr Metrics::Family kFamilies[] = {
     {"kiln_cache_bytes", kGauge, "tier", "Bytes that a tier holds."},
     {"kiln_cache_evictions_total", kCounter, "tier", "Entries removed to stay in the budget."},
     {"kiln_cache_corrupt_total", kCounter, "tier", "Entries that failed their check."},
+    {"kiln_entries_checked_total", kCounter, "outcome",
+     "Entries that came from outside, admitted or refused for a reason; \"signed\": made here."},
     // Compiling.
     {"kiln_compiles_total", kCounter, "outcome", "Compilations that ended, by how."},
     {"kiln_compile_seconds", kHistogram, "", "What the worker took for a compilation."},

@@ -48,6 +48,11 @@ void WriteCache(const WatchedRooms& rooms) {
     metrics.counter("kiln_cache_corrupt_total", tier->name())
         ->SetElsewhere(static_cast<double>(stats.corrupt));
   }
+  for (int i = 0; i < Trust::kOutcomes; ++i) {
+    const auto outcome = static_cast<Trust::Outcome>(i);
+    metrics.counter("kiln_entries_checked_total", Trust::NameOf(outcome))
+        ->SetElsewhere(static_cast<double>(rooms.trust->count(outcome)));
+  }
   const proto::StatsReply totals = rooms.housekeeper->Counted();
   for (const auto& [tier, hits] : totals.hits_by_tier()) {
     metrics.counter("kiln_cache_hits_total", tier)->SetElsewhere(static_cast<double>(hits));

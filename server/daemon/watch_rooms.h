@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/cache/artifact_store.h"
+#include "server/cache/trust.h"
 #include "server/daemon/activity.h"
 #include "server/daemon/connections.h"
 #include "server/daemon/housekeeper.h"
@@ -20,6 +21,7 @@ struct WatchedRooms {  // none owned; all outlive the watch
   const WorkerPool* pool;
   const Connections* connections;
   const Activity* activity;
+  const Trust* trust;
 };
 
 std::unique_ptr<Metrics::Watch> WatchRooms(const WatchedRooms& rooms);
