@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int kBacklog = 512;
 constexpr absl::Duration kAskPatience = absl::Seconds(3);
+constexpr int kDropMs = 30;
 
 absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address = {};
@@ -44,12 +46,16 @@ absl::StatusOr<int> OpenLock(const Home& home, const std::string& socket_path) {
   return absl::ErrnoToStatus(error, absl::StrCat("cannot open ", socket_path, ".lock"));
 }
 
+// Whether a daemon is there. One that was killed may still hold its socket while its threads
+// end: it then drops the connection soon.
 bool Accepts(const sockaddr_un& address) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return false;
   const int result = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   // EAGAIN: its backlog is full, so there is someone.
-  const bool accepts = result == 0 || errno == EAGAIN;
+  bool accepts = result == 0 || errno == EAGAIN;
+  pollfd dropped = {fd, POLLIN, 0};
+  if (result == 0 && poll(&dropped, 1, kDropMs) > 0) accepts = false;
   close(fd);
   return accepts;
 }

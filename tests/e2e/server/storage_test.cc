@@ -1,6 +1,8 @@
 // What the disk tier promises of a daemon: nothing that was acknowledged is lost, whatever kills
 // it; it is there at once however full its directory is; several share one directory.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +33,13 @@ class StorageTest : public DaemonTest {
     double kilobytes = 0;
     std::sscanf(status.c_str() + status.find("VmRSS:"), "VmRSS: %lf", &kilobytes);
     return kilobytes / 1024;
+  }
+  // Kills the daemon; returns when its last thread has let go of the home.
+  void Kill() {
+    Stop(SIGKILL);
+    const int fd = open(home_->LockPath().c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(flock(fd, LOCK_EX), 0);
+    close(fd);
   }
   // Files that are no whole entries of their names.
   std::vector<std::string> DamagedFiles() const {
@@ -107,7 +116,7 @@ TEST_F(StorageTest, NothingAcknowledgedIsLostWhenTheDaemonIsKilled) {
     }
     seed += 100000 * kWriters;
     absl::SleepFor(absl::Milliseconds(5 + random() % 60));
-    Stop(SIGKILL);
+    Kill();
     stop = true;
     for (std::thread& writer : writers) writer.join();
     for (const std::string& digest : now) {
