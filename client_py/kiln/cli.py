@@ -46,6 +46,10 @@ COMMANDS = {
         ("public FILE", "the public line of a secret key"),
         ("trust LINE | list", "whose signatures count for this user"),
     ],
+    "serve": [
+        ("[--config=FILE] [--listen=HOST:PORT]", "be the daemon, in the foreground"),
+        ("--take-over", "the daemon that runs hands over and finishes what it has begun"),
+    ],
     "stop": [("", "stop the daemon")],
     "build": [("", "build what is out of date, and nothing else")],  # ./kiln does it
 }
