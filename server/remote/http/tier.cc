@@ -92,8 +92,11 @@ absl::StatusOr<std::vector<std::string>> HttpTier::Get(absl::Span<const Digest> 
       if (const absl::Status good = CheckBlob(digest, *bytes); !good.ok()) bytes = good;
     }
     if (bytes.ok() || absl::IsNotFound(bytes.status())) ++answered;
-    if (bytes.ok()) entries[i] = *std::move(bytes);
-    if (!bytes.ok()) failure = bytes.status();
+    if (bytes.ok()) {
+      entries[i] = *std::move(bytes);
+    } else {
+      failure = bytes.status();
+    }
   };
   std::vector<HttpRequest> blob_requests;
   std::vector<reapi::Digest> digests;

@@ -147,7 +147,7 @@ void Execution::Cancel(const std::string& name) {
 
 absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Time deadline) {
   Operation operation;
-  const absl::Status status = WithRetries(deadline, [&]() -> absl::Status {
+  absl::Status status = WithRetries(deadline, [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, server_->channel());
     const auto stub = reapi::Execution::NewStub(channel);
     grpc::ClientContext context;

@@ -33,7 +33,7 @@ class FakeReapi {
     int api_major = 2;
     bool inlines = true;         // small output files come with the result
     bool forgets_blobs = false;  // results stay, blobs are gone
-    bool lacks_all = false;       // FindMissingBlobs says so, though it is not true
+    bool lacks_all = false;      // FindMissingBlobs says so, though it is not true
     bool answers_early = false;  // uploads of what is there are answered at once
     bool corrupts = false;       // one byte of each blob that is read is another
     bool corrupts_zstd = false;  // the frame itself is damaged
