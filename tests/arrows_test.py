@@ -36,6 +36,8 @@ def query(expression):
         ("//server/compiler/...", f"//server/cache/... + //server/daemon/... + {GRPC}"),
         ("//server/worker/...", f"//server/cache/... + //server/daemon/... + {GRPC}"),
         ("//server/daemon/...", f"//server/compiler/... + {LLVM}"),
+        # Fronts are processes of their own: the daemon carries neither gRPC nor HTTP.
+        ("//server/daemon:kilnd", f"{GRPC} + @debian//:microhttpd"),
     ],
 )
 def test_no_arrow(sources, forbidden):

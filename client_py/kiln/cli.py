@@ -50,6 +50,8 @@ COMMANDS = {
         ("[--config=FILE] [--listen=HOST:PORT]", "be the daemon, in the foreground"),
         ("--take-over", "the daemon that runs hands over and finishes what it has begun"),
     ],
+    "top": [("[--once] [--json]", "what the daemon does, live")],
+    "doctor": [("[--json]", "what is wrong with this set-up")],
     "stop": [("", "stop the daemon")],
     "build": [("", "build what is out of date, and nothing else")],  # ./kiln does it
 }

@@ -291,7 +291,7 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   Quotas quotas(Quotas::FromConfig(flags.config.limits()));
   Connections connections(&handler, &quotas, flags.max_connections);
   const auto watch =
-      WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity, trust});
+      WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity, trust, &shared});
 
   Front front(flags.GrpcFrontPath(), GrpcArguments(flags.config.service(), instance.socket_path));
   if (!flags.config.service().listen().empty()) front.Start();

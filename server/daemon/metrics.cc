@@ -45,8 +45,12 @@ constexpr Metrics::Family kFamilies[] = {
     {"kiln_cache_bytes", kGauge, "tier", "Bytes that a tier holds."},
     {"kiln_cache_evictions_total", kCounter, "tier", "Entries removed to stay in the budget."},
     {"kiln_cache_corrupt_total", kCounter, "tier", "Entries that failed their check."},
+    // What comes from elsewhere.
     {"kiln_entries_checked_total", kCounter, "outcome",
      "Entries that came from outside, admitted or refused for a reason; \"signed\": made here."},
+    {"kiln_shared_events_total", kCounter, "event",
+     "Starts of kilnd-remote, its timeouts, stores dropped, waits for other machines."},
+    {"kiln_shared_queued_bytes", kGauge, "", "Entries that wait to be stored in shared tiers."},
     // Compiling.
     {"kiln_compiles_total", kCounter, "outcome", "Compilations that ended, by how."},
     {"kiln_compile_seconds", kHistogram, "", "What the worker took for a compilation."},
@@ -55,6 +59,7 @@ constexpr Metrics::Family kFamilies[] = {
     {"kiln_queue_seconds", kHistogram, "", "How long compilations waited for a worker."},
     {"kiln_workers", kGauge, "state", "Workers, busy and idle."},
     {"kiln_worker_deaths_total", kCounter, "", "Workers that died or were killed at a limit."},
+    {"kiln_poisoned_keys", kGauge, "", "Keys refused for a while, as they killed workers."},
     {"kiln_fallbacks_total", kCounter, "",
      "Compilations that clients ran themselves, as the daemon did not answer."},
     // The process.

@@ -48,11 +48,6 @@ void WriteCache(const WatchedRooms& rooms) {
     metrics.counter("kiln_cache_corrupt_total", tier->name())
         ->SetElsewhere(static_cast<double>(stats.corrupt));
   }
-  for (int i = 0; i < Trust::kOutcomes; ++i) {
-    const auto outcome = static_cast<Trust::Outcome>(i);
-    metrics.counter("kiln_entries_checked_total", Trust::NameOf(outcome))
-        ->SetElsewhere(static_cast<double>(rooms.trust->count(outcome)));
-  }
   const proto::StatsReply totals = rooms.housekeeper->Counted();
   for (const auto& [tier, hits] : totals.hits_by_tier()) {
     metrics.counter("kiln_cache_hits_total", tier)->SetElsewhere(static_cast<double>(hits));
@@ -66,11 +61,30 @@ void WriteWork(const WatchedRooms& rooms) {
   metrics.gauge("kiln_queue_jobs")->Set(static_cast<double>(pool.waiting));
   metrics.gauge("kiln_workers", "busy")->Set(static_cast<double>(pool.busy));
   metrics.gauge("kiln_workers", "idle")->Set(static_cast<double>(pool.workers - pool.busy));
+  metrics.gauge("kiln_poisoned_keys")->Set(static_cast<double>(pool.poisoned));
   metrics.counter("kiln_worker_deaths_total")->SetElsewhere(static_cast<double>(pool.deaths));
   const Connections::Load load = rooms.connections->load();
   metrics.gauge("kiln_connections")->Set(static_cast<double>(load.connections));
   metrics.gauge("kiln_running_requests")->Set(static_cast<double>(load.running));
   metrics.gauge("kiln_clients")->Set(rooms.activity->clients());
+}
+
+void WriteOutside(const WatchedRooms& rooms) {
+  Metrics& metrics = Metrics::Get();
+  for (int i = 0; i < Trust::kOutcomes; ++i) {
+    const auto outcome = static_cast<Trust::Outcome>(i);
+    metrics.counter("kiln_entries_checked_total", Trust::NameOf(outcome))
+        ->SetElsewhere(static_cast<double>(rooms.trust->count(outcome)));
+  }
+  const SharedTiers::Stats stats = rooms.shared->stats();
+  const std::pair<const char*, uint64_t> events[] = {{"start", stats.starts},
+                                                     {"timeout", stats.timeouts},
+                                                     {"dropped", stats.dropped},
+                                                     {"waited", stats.waits}};
+  for (const auto& [event, count] : events) {
+    metrics.counter("kiln_shared_events_total", event)->SetElsewhere(static_cast<double>(count));
+  }
+  metrics.gauge("kiln_shared_queued_bytes")->Set(static_cast<double>(stats.queued_bytes));
 }
 
 void WriteProcess() {
@@ -86,6 +100,7 @@ std::unique_ptr<Metrics::Watch> WatchRooms(const WatchedRooms& rooms) {
   return std::make_unique<Metrics::Watch>([rooms] {
     WriteCache(rooms);
     WriteWork(rooms);
+    WriteOutside(rooms);
     WriteProcess();
   });
 }

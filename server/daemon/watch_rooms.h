@@ -11,6 +11,7 @@
 #include "server/daemon/connections.h"
 #include "server/daemon/housekeeper.h"
 #include "server/daemon/metrics.h"
+#include "server/daemon/shared_tiers.h"
 #include "server/daemon/worker_pool.h"
 
 namespace kiln {
@@ -22,6 +23,7 @@ struct WatchedRooms {  // none owned; all outlive the watch
   const Connections* connections;
   const Activity* activity;
   const Trust* trust;
+  const SharedTiers* shared;
 };
 
 std::unique_ptr<Metrics::Watch> WatchRooms(const WatchedRooms& rooms);

@@ -1,0 +1,285 @@
+"""`kiln doctor`: what is wrong with this set-up, in words."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+
+from .common import home, print_json, session, size, usage_error
+
+LEAST_DISK_BYTES = 500_000_000
+WORKER_SECONDS = 30
+
+
+def main(argv):
+    if set(argv) - {"--json"}:
+        return usage_error("doctor takes --json", "doctor")
+    findings = []
+    for name, check in CHECKS.items():
+        try:
+            verdict, text = check()
+        except Exception as error:  # a check that breaks is a finding, not the end
+            verdict, text = "bad", f"cannot tell: {type(error).__name__}: {error}"
+        findings.append({"check": name, "verdict": verdict, "text": text})
+        if not argv:
+            print(f"{MARKS[verdict]:7} {name:14} {text}", flush=True)
+    bad = [finding for finding in findings if finding["verdict"] == "bad"]
+    if argv:
+        print_json({"well": not bad, "findings": findings})
+    else:
+        print(f"\n{len(bad)} thing(s) to mend." if bad else "\nAll is well.")
+    return 1 if bad else 0
+
+
+MARKS = {"good": "ok", "note": "note", "bad": "WRONG"}
+
+
+def check_home():
+    path = home()
+    if not os.path.exists(path):
+        parent = path
+        while not os.path.exists(parent):
+            parent = os.path.dirname(parent)
+        if not os.access(parent, os.W_OK):
+            return "bad", f"{path} is not there and cannot be made: {parent} is not writable"
+        return "good", f"{path} will be made by the first program"
+    status = os.stat(path)
+    if status.st_uid != os.geteuid():
+        return (
+            "bad",
+            f"{path} belongs to user {status.st_uid}: set KILN_HOME to a folder of your own",
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "bad", f"others may write to {path}, and what lies there is run: chmod 700 {path}"
+    if not os.access(path, os.W_OK | os.X_OK):
+        return "bad", f"{path} is not writable: nothing is kept, each process compiles anew"
+    return "good", path
+
+
+def check_disk():
+    path = home()
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    free = shutil.disk_usage(path).free
+    if free < LEAST_DISK_BYTES:
+        return "bad", f"only {size(free)} free at {path}: entries may not be kept"
+    options = _mount_options(path)
+    if "noexec" in options:
+        return "note", f"{size(free)} free; {path} is mounted noexec: code is copied before it runs"
+    return "good", f"{size(free)} free"
+
+
+def _mount_options(path):
+    """The options of the file system that `path` lies on, as /proc/mounts has them."""
+    best, options = "", ""
+    real = os.path.realpath(path)
+    try:
+        with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:
+            for line in mounts:
+                point, found = line.split()[1], line.split()[3]
+                inside = real == point or real.startswith(point.rstrip("/") + "/")
+                if inside and len(point) >= len(best):
+                    best, options = point, found
+    except OSError:
+        pass
+    return options.split(",")
+
+
+def check_settings():
+    server = os.environ.get("KILN_SERVER", "")
+    if server == "off":
+        return "note", "KILN_SERVER=off: no daemon, each process compiles for itself"
+    unknown = sorted(n for n in os.environ if n.startswith("KILN_") and n not in KNOWN_VARIABLES)
+    if unknown:
+        return "note", f"nothing reads {', '.join(unknown)}: misspelt?"
+    given = sorted(n for n in os.environ if n in KNOWN_VARIABLES)
+    return "good", ", ".join(given) if given else "no KILN_ variables: all defaults"
+
+
+# Every variable that something of Kiln's reads (docs/how_to.md, docs/operations.md).
+KNOWN_VARIABLES = frozenset(
+    """
+    KILN_BIN KILN_CACHE KILN_CACHE_BYTES KILN_CPU KILN_DISK_CACHE KILN_GUI_FRAMES KILN_GUI_SAVE
+    KILN_HOME KILN_JOBS KILN_JOB_SECONDS KILN_LIB KILN_LOG KILN_MANIFEST KILN_REQUIRE_HIT
+    KILN_REQUIRE_SIGNED KILN_SERVER KILN_SERVER_CA KILN_SERVER_TOKEN_FILE KILN_STAT KILN_STRICT
+    KILN_TRUSTED_KEYS KILN_WARM
+    """.split()
+)
+
+
+def check_programs():
+    directory = _bin()
+    if not directory:
+        return "bad", "kilnd and kiln-worker were not found: set KILN_BIN to where they are"
+    missing = [
+        name
+        for name in ("kilnd", "kiln-worker")
+        if not os.access(os.path.join(directory, name), os.X_OK)
+    ]
+    if missing:
+        return (
+            "bad",
+            f"{' and '.join(missing)} cannot be run in {directory}: build, or set KILN_BIN",
+        )
+    fronts = [
+        name
+        for name in ("kilnd-grpc", "kilnd-web", "kilnd-remote")
+        if not os.access(os.path.join(directory, name), os.X_OK)
+    ]
+    if fronts:
+        return "note", f"{directory}; without {', '.join(fronts)} there is no network side"
+    return "good", directory
+
+
+def _bin():
+    return os.environ.get("KILN_BIN", "")
+
+
+def check_worker():
+    """The worker starts, with its libraries, and knows its own id."""
+    program = os.path.join(_bin(), "kiln-worker")
+    start = time.monotonic()
+    try:
+        done = subprocess.run(
+            [program, "--print-compiler-id"],
+            capture_output=True,
+            text=True,
+            timeout=WORKER_SECONDS,
+            check=False,
+        )
+    except OSError as error:
+        return "bad", f"{program} cannot be run: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return "bad", f"{program} did not answer within {WORKER_SECONDS} s"
+    if done.returncode != 0:
+        why = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return "bad", f"{program} ended with {done.returncode}: {why}"
+    compiler, *files = done.stdout.split("\n")
+    missing = [f for f in files if f and not os.path.exists(f)]
+    if missing:
+        return "bad", f"libraries that the compiler is made of are gone: {', '.join(missing)}"
+    return "good", f"compiler {compiler[:16]}, asked in {time.monotonic() - start:.2f} s"
+
+
+def check_daemon():
+    try:
+        metrics = session().daemon_metrics()
+    except (RuntimeError, ConnectionError, TimeoutError) as error:
+        text = str(error)
+        if "nobody listens" in text:
+            return "good", "none runs; the first program that compiles starts it"
+        return "bad", text
+    version = next(iter(metrics["kiln_build_info"]), "?")
+    deaths = int(metrics["kiln_worker_deaths_total"][""])
+    fallbacks = int(metrics["kiln_fallbacks_total"][""])
+    corrupt = int(sum(metrics["kiln_cache_corrupt_total"].values()))
+    troubles = [
+        f"{count} {what}"
+        for count, what in (
+            (deaths, "deaths of workers"),
+            (fallbacks, "compilations that clients had to run themselves"),
+            (corrupt, "entries that were damaged"),
+        )
+        if count
+    ]
+    up = time.time() - metrics["kiln_start_time_seconds"][""]
+    if troubles:
+        return (
+            "note",
+            f"kilnd {version} serves; since its start: {', '.join(troubles)}; see {_log()}",
+        )
+    return "good", f"kilnd {version} serves, since {up:.0f} s"
+
+
+def _log():
+    return os.path.join(home(), "kilnd.log")
+
+
+def check_clock():
+    """Times of files decide what is evicted: a clock far behind them confuses that."""
+    newest = 0
+    for name in ("kilnd.log", "stats", "kilnd.pid"):
+        try:
+            newest = max(newest, os.stat(os.path.join(home(), name)).st_mtime)
+        except OSError:
+            pass
+    ahead = newest - time.time()
+    if ahead > 60:
+        return "bad", f"the clock is {ahead:.0f} s behind files in {home()}: was it set back?"
+    if time.time() < 1_600_000_000:
+        return "bad", "the clock is years behind: certificates will not be accepted"
+    return "good", time.strftime("%Y-%m-%d %H:%M:%S %Z")
+
+
+def check_processor():
+    from .. import _native
+
+    level = _native.host_cpu_level()
+    cores = len(os.sched_getaffinity(0))
+    if level == "x86-64-v1":
+        return "note", f"{level}: code without AVX; {cores} core(s)"
+    return "good", f"{level}, {cores} core(s)"
+
+
+def check_memory():
+    with open("/proc/meminfo", encoding="ascii") as info:
+        kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in info}
+    available = kilobytes.get("MemAvailable", 0) * 1024
+    if available < 500_000_000:
+        return "bad", f"only {size(available)} available: a compilation may be killed"
+    return "good", f"{size(available)} available"
+
+
+def check_python():
+    try:
+        import numpy
+    except ImportError:
+        return "note", f"Python {sys.version.split()[0]} without NumPy: no to_numpy, no ndarrays"
+    return "good", f"Python {sys.version.split()[0]}, NumPy {numpy.__version__}"
+
+
+def check_trust():
+    """Whose code this user's programs run."""
+    named = os.environ.get("KILN_TRUSTED_KEYS")
+    path = named or os.path.join(home(), "trusted.keys")
+    if not os.path.exists(path):
+        if named:
+            return "bad", f"KILN_TRUSTED_KEYS names {path}, which is not there"
+        return "good", "no trusted keys: only what this user's own daemon made is run"
+    status = os.stat(path)
+    if status.st_uid not in (os.geteuid(), 0) or status.st_mode & stat.S_IWOTH:
+        return "bad", f"{path} can be written by others: they could have their code run here"
+    with open(path, encoding="utf-8", errors="replace") as file:
+        keys = [line for line in file if line.strip() and not line.startswith("#")]
+    return "good", f"{len(keys)} trusted key(s) in {path}"
+
+
+def check_leftovers():
+    """A home's lock that a process of another machine or container holds shows here."""
+    pid_file = os.path.join(home(), "kilnd.pid")
+    try:
+        with open(pid_file, encoding="ascii") as file:
+            pid = int(file.read())
+    except (OSError, ValueError):
+        return "good", "none"
+    if os.path.exists(f"/proc/{pid}"):
+        return "good", f"kilnd is process {pid}"
+    return "note", f"kilnd {pid} ended without taking leave; the next one takes over"
+
+
+CHECKS = {
+    "home": check_home,
+    "disk": check_disk,
+    "settings": check_settings,
+    "programs": check_programs,
+    "worker": check_worker,
+    "daemon": check_daemon,
+    "processes": check_leftovers,
+    "clock": check_clock,
+    "processor": check_processor,
+    "memory": check_memory,
+    "Python": check_python,
+    "trust": check_trust,
+}

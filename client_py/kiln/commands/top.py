@@ -1,0 +1,157 @@
+"""`kiln top`: what the daemon does, live: clients, queue, compilations, hit rate."""
+
+import os
+import sys
+import time
+
+from .common import failure, print_json, session, size, usage_error
+
+ROUND_SECONDS = 1.0
+
+
+def main(argv):
+    options = set(argv)
+    if not options <= {"--json", "--once"} or len(options) != len(argv):
+        return usage_error("top takes --once and --json", "top")
+    source = session()
+    try:
+        previous = None
+        while True:
+            now = look(source)
+            if "--json" in options:
+                print_json(now)
+                sys.stdout.flush()
+            else:
+                show(now, previous, live="--once" not in options)
+            if "--once" in options:
+                return 0
+            previous = now
+            time.sleep(ROUND_SECONDS)
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 0
+    except (RuntimeError, ConnectionError, TimeoutError) as error:
+        if "nobody listens" in str(error):
+            return failure("no daemon runs here; the first program that compiles starts it")
+        return failure(str(error))
+
+
+def look(source):
+    """What there is to show, as `kiln top --json` prints it."""
+    metrics = source.daemon_metrics()
+    recent = source.daemon_recent(limit=12)
+    slowest = source.daemon_recent(limit=5, slowest=True)
+    hits = metrics["kiln_cache_hits_total"]
+    misses = metrics["kiln_cache_misses_total"]
+    asked = sum(hits.values()) + sum(misses.values())
+    return {
+        "time": time.time(),
+        "uptime_seconds": time.time() - metrics["kiln_start_time_seconds"][""],
+        "hits": hits,
+        "misses": misses,
+        "hit_rate": sum(hits.values()) / asked if asked else None,
+        "lookup_seconds": _quantiles(metrics["kiln_request_seconds"].get("lookup")),
+        "compile_seconds": _quantiles(metrics["kiln_compile_seconds"].get("")),
+        "queue": int(metrics["kiln_queue_jobs"][""]),
+        "workers": {name: int(count) for name, count in metrics["kiln_workers"].items()},
+        "compiles": metrics["kiln_compiles_total"],
+        "worker_deaths": int(metrics["kiln_worker_deaths_total"][""]),
+        "fallbacks": int(metrics["kiln_fallbacks_total"][""]),
+        "entries": metrics["kiln_cache_entries"],
+        "bytes": metrics["kiln_cache_bytes"],
+        "resident_bytes": int(metrics["kiln_resident_bytes"][""]),
+        "requests": sum(metrics["kiln_requests_total"].get(n, 0) for n in ("lookup", "compile")),
+        "clients": recent["clients"],
+        "recent": recent["requests"],
+        "slowest": slowest["requests"],
+    }
+
+
+def _quantiles(histogram):
+    """{"p50", "p99", "count"} of a histogram, by the upper bounds of its buckets."""
+    if not histogram or not histogram["count"]:
+        return {"p50": None, "p99": None, "count": 0}
+
+    def quantile(fraction):
+        for bound, below in zip(histogram["bounds"], histogram["buckets"]):
+            if below >= fraction * histogram["count"]:
+                return bound
+        return histogram["bounds"][-1]
+
+    return {"p50": quantile(0.5), "p99": quantile(0.99), "count": histogram["count"]}
+
+
+def show(now, previous, live):
+    """One screen of it, as many rows as there is room for."""
+    try:
+        width, height = os.get_terminal_size()
+    except OSError:
+        width, height = 100, 40
+    lines = list(_lines(now, previous))
+    if live and sys.stdout.isatty():
+        lines = lines[: height - 1]
+        sys.stdout.write("\x1b[H\x1b[J")
+    # Names come from programs: nothing in them may move the cursor.
+    text = "\n".join("".join(c if c.isprintable() else "?" for c in line)[:width] for line in lines)
+    print(text, flush=True)
+
+
+def _lines(now, previous):
+    rate = f"{100 * now['hit_rate']:.1f} %" if now["hit_rate"] is not None else "-"
+    per_second = ""
+    if previous:
+        seconds = max(1e-3, now["time"] - previous["time"])
+        per_second = f"   {(now['requests'] - previous['requests']) / seconds:.0f} requests/s"
+    yield f"kilnd, up {duration(now['uptime_seconds'])}{per_second}"
+    yield ""
+    yield f"hit rate {rate}: {_counts(now['hits'])}"
+    yield f"misses   {_counts(now['misses'])}"
+    looked, compiled = now["lookup_seconds"], now["compile_seconds"]
+    yield (f"look-up  {_spread(looked)}; compilation {_spread(compiled)} (of {compiled['count']})")
+    workers = now["workers"]
+    yield (
+        f"queue    {now['queue']} waiting, {workers.get('busy', 0)} of "
+        f"{sum(workers.values())} workers busy, {now['worker_deaths']} deaths, "
+        f"{now['fallbacks']} fallbacks of clients"
+    )
+    tiers = ", ".join(
+        f"{tier} {size(now['bytes'].get(tier, 0))} in {int(count)} entries"
+        for tier, count in sorted(now["entries"].items())
+    )
+    yield f"cache    {tiers}; the daemon itself {size(now['resident_bytes'])}"
+    yield ""
+    yield f"{'CLIENT':30} {'CONN':>5} {'RUN':>5} {'REQUESTS':>9}"
+    for client in sorted(now["clients"], key=lambda c: -c["requests"])[:8]:
+        yield (
+            f"{client['name'][:30]:30} {client['connections']:5} {client['running']:5} "
+            f"{client['requests']:9}"
+        )
+    yield ""
+    yield f"{'WHEN':8} {'KERNEL':40} {'OUTCOME':12} {'TIME':>9}  CLIENT"
+    for request in now["recent"]:
+        when = time.strftime("%H:%M:%S", time.localtime(request["time"]))
+        yield (
+            f"{when} {request['kernel'][:40]:40} {request['outcome'][:12]:12} "
+            f"{duration(request['seconds']):>9}  {request['client']}"
+        )
+
+
+def _counts(by_label):
+    named = sorted(by_label.items(), key=lambda item: -item[1])
+    return ", ".join(f"{label} {int(count)}" for label, count in named) or "none"
+
+
+def _spread(seconds):
+    if not seconds["count"]:
+        return "-"
+    return f"p50 ≤ {duration(seconds['p50'])}, p99 ≤ {duration(seconds['p99'])}"
+
+
+def duration(seconds):
+    """Seconds in words: "25 µs", "1.2 s", "3 h"."""
+    for limit, factor, unit in ((1e-3, 1e6, "µs"), (1, 1e3, "ms"), (120, 1, "s")):
+        if seconds < limit:
+            return f"{seconds * factor:.3g} {unit}"
+    for limit, factor, unit in ((7200, 60, "min"), (172800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / factor:.0f} {unit}"
+    return f"{seconds / 86400:.0f} days"

@@ -1,0 +1,235 @@
+"""What people see of the server: `kiln top`, `kiln doctor`, the dashboard in a real browser."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+PROGRAM = """
+import kiln as ti
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, shape=1000)
+
+@ti.kernel
+def glow(a: ti.f32):
+    for i in x:
+        x[i] = ti.sin(a * i)
+
+@ti.kernel
+def total() -> ti.f32:
+    s = 0.0
+    for i in x:
+        s += x[i]
+    return s
+
+glow(2.0)
+total()
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_top_shows_what_happened(kiln, program):
+    kiln("run", "-q", program)
+    seen = json.loads(kiln("top", "--json", "--once").stdout)
+    assert seen["compiles"] == {"artifact": 2}
+    assert seen["misses"] == {"new": 2}
+    assert [r["kernel"] for r in seen["recent"]] == ["total", "glow"]
+    assert {r["outcome"] for r in seen["recent"]} == {"compiled"}
+    assert all(re.fullmatch("[0-9a-f]{32}", r["trace"]) for r in seen["recent"])
+    assert sum(seen["recent"][0]["stages"].values()) > 0
+    text = kiln("top", "--once").stdout
+    assert "glow" in text and "compiled" in text and "new 2" in text
+
+
+def test_a_process_keeps_the_trace_that_it_was_given(kiln, program):
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    kiln("run", "-q", program, env={"TRACEPARENT": f"00-{trace}-00f067aa0ba902b7-01"})
+    seen = json.loads(kiln("top", "--json", "--once").stdout)
+    assert {r["trace"] for r in seen["recent"]} == {trace}
+
+
+def test_top_without_a_daemon(kiln):
+    done = kiln("top", "--once", check=False)
+    assert done.returncode == 1
+    assert "no daemon runs here" in done.stderr
+
+
+def findings(kiln, **variables):
+    done = kiln("doctor", "--json", check=False, env=variables)
+    report = json.loads(done.stdout)
+    assert (done.returncode == 0) == report["well"]
+    return {row["check"]: row for row in report["findings"]}
+
+
+def test_doctor_finds_nothing_where_there_is_nothing(kiln, program):
+    kiln("run", "-q", program)
+    rows = findings(kiln)
+    assert not [row for row in rows.values() if row["verdict"] == "bad"]
+    assert "serves" in rows["daemon"]["text"]
+
+
+def test_doctor_says_what_is_wrong(kiln, tmp_path):
+    kiln.home.mkdir()
+    kiln.home.chmod(0o777)
+    keys = tmp_path / "keys"
+    keys.write_text("# none\n")
+    keys.chmod(0o666)
+    rows = findings(kiln, KILN_TRUSTED_KEYS=str(keys), KILN_SERVR="off")
+    assert rows["home"]["verdict"] == "bad" and "chmod 700" in rows["home"]["text"]
+    assert rows["trust"]["verdict"] == "bad" and "others" in rows["trust"]["text"]
+    assert "KILN_SERVR" in rows["settings"]["text"]
+    kiln.home.chmod(0o700)
+    future = time.time() + 7200
+    (kiln.home / "stats").write_bytes(b"")
+    os.utime(kiln.home / "stats", (future, future))
+    assert "set back" in findings(kiln)["clock"]["text"]
+
+
+def test_doctor_knows_every_variable_that_is_read():
+    import sys
+
+    sys.path.insert(0, str(ROOT / "client_py"))
+    try:
+        from kiln.commands.doctor import KNOWN_VARIABLES
+    finally:
+        sys.path.pop(0)
+    pattern = re.compile(r'(?:getenv\(|environ(?:\.get\(|\[))\s*"(KILN_[A-Z_]+)"')
+    read = set()
+    for folder in ("client_cpp", "client_py", "lang", "server", "runtime"):
+        for file in (ROOT / folder).rglob("*"):
+            if file.suffix in (".cc", ".h", ".py") and "test" not in str(file.relative_to(ROOT)):
+                read |= set(pattern.findall(file.read_text()))
+    assert read - KNOWN_VARIABLES == set()
+
+
+# ---- the web
+
+
+@pytest.fixture
+def web(kiln, program):
+    """Address of the dashboard of a daemon that compiled the program's kernels."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    binaries = ROOT / ".kiln" / "bin"
+    kiln("python", "-c", "pass")  # builds
+    subprocess.run(
+        [
+            binaries / "kilnd",
+            f"--home={kiln.home}",
+            f"--bin={binaries}",
+            f"--web={address}",
+            "--daemonize",
+        ],
+        check=True,
+        timeout=60,
+    )
+    kiln("run", "-q", program)
+    for _ in range(500):
+        try:
+            if get(f"http://{address}/healthz") == "ok\n":
+                break
+        except urllib.error.URLError:
+            time.sleep(0.02)
+    return f"http://{address}"
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return answer.read().decode()
+
+
+def browse(tmp_path, url, *options):
+    """The page's elements as a real browser has them after its scripts ran."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no chromium is installed: the dashboard was not opened")
+    done = subprocess.run(
+        [
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--virtual-time-budget=8000",
+            f"--user-data-dir={tmp_path / 'browser'}",
+            *options,
+            url,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return re.sub(r"<script>.*?</script>", "", done.stdout, flags=re.S)
+
+
+def test_the_dashboard_in_a_browser(web, tmp_path):
+    # A second sample makes the first point of the charts.
+    for _ in range(100):
+        if json.loads(get(web + "/api/overview"))["history"]:
+            break
+        time.sleep(0.1)
+    page = browse(tmp_path, web + "/", "--dump-dom")
+    assert page.count("<svg") == 2 and "[object" not in page
+    for text in ("glow", "total", "Slowest kernels", "Misses by reason", "codegen"):
+        assert text in page
+    assert "NaN" not in page and "undefined" not in page
+    # No request leaves for anywhere else: the page's own policy forbids it.
+    assert "http://" not in re.sub(r"http://www\.w3\.org/2000/svg", "", page)
+    picture = tmp_path / "phone.png"
+    browse(tmp_path, web + "/", "--window-size=412,900", f"--screenshot={picture}")
+    assert picture.stat().st_size > 10_000
+
+
+def test_a_kernels_page_shows_its_key_its_ir_and_its_assembly(web, tmp_path):
+    overview = json.loads(get(web + "/api/overview"))
+    key = next(r["key"] for r in overview["recent"] if r["kernel"] == "glow")
+    data = json.loads(get(f"{web}/api/kernel?key={key}"))
+    assert {"compiler", "target", "options", "code"} <= {p["name"] for p in data["info"]["parts"]}
+    if "assembly" in data:
+        assert "ret" in data["assembly"]
+    else:
+        assert "disassembler" in data["no_assembly"]
+    page = browse(tmp_path, f"{web}/kernel?key={key}#ir", "--dump-dom")
+    for text in ("What its key is made of", "x86-64-v", "kiln.kernel", "offload", "optimize"):
+        assert text in page, text
+
+
+# ---- every metric is explained, and what shows them asks for those that there are
+
+
+def metric_names():
+    text = (ROOT / "server" / "daemon" / "metrics.cc").read_text()
+    return set(re.findall(r'^    \{"(kiln_\w+)"', text, re.M))
+
+
+def test_docs_name_every_metric():
+    text = (ROOT / "docs" / "operations.md").read_text()
+    named = set(re.findall(r"`(kiln_\w+)`", text))
+    assert metric_names() == named
+
+
+def test_the_grafana_dashboard_asks_for_metrics_that_there_are():
+    dashboard = json.loads((ROOT / "deploy" / "grafana" / "kiln.json").read_text())
+    queries = [t["expr"] for panel in dashboard["panels"] for t in panel.get("targets", [])]
+    assert len(queries) > 10
+    for query in queries:
+        for name in re.findall(r"kiln_\w+", query):
+            assert re.sub(r"_(bucket|sum|count)$", "", name) in metric_names(), query
