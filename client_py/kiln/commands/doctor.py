@@ -111,8 +111,6 @@ KNOWN_VARIABLES = frozenset(
 
 def check_programs():
     directory = _bin()
-    if not directory:
-        return "bad", "kilnd and kiln-worker were not found: set KILN_BIN to where they are"
     missing = [
         name
         for name in ("kilnd", "kiln-worker")
@@ -134,7 +132,10 @@ def check_programs():
 
 
 def _bin():
-    return os.environ.get("KILN_BIN", "")
+    """Where the programs are: $KILN_BIN, else beside the extension module."""
+    from .. import _native
+
+    return os.environ.get("KILN_BIN") or os.path.dirname(_native.__file__)
 
 
 def check_worker():
