@@ -2,10 +2,13 @@
 // misses compiled on a build cluster. Compilations by own workers are counted by the
 // workers' log.
 #include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "lang/entry.h"
+#include "lang/signature.h"
 #include "server/remote/http/testing/http_store.h"
 #include "server/remote/reapi/testing/fake_reapi.h"
 #include "tests/e2e/server/cluster_fixture.h"
@@ -143,6 +146,21 @@ TEST_F(BuildCacheTest, MissesAreCompiledOnTheCluster) {
   ASSERT_TRUE(wrong.ok()) << wrong.status();
   EXPECT_EQ(wrong->diagnostics_size(), 1);
   EXPECT_EQ(Jobs().size(), 0u);
+}
+
+TEST_F(BuildCacheTest, OnlyWhatOwnWorkersCompiledIsSigned) {
+  auto server = std::make_unique<FakeReapi>();
+  WriteFile(TempPath("key"), SigningKey::Generate("builders")->Text() + "\n");
+  ASSERT_EQ(chmod(TempPath("key").c_str(), 0600), 0);
+  StartKilnds(1, Execution(*server, /*trusted=*/true) + "trust { signing_key_file: \"key\" }\n");
+  const auto there = Client(0).Compile("x", 1);
+  ASSERT_TRUE(there.ok()) << there.status();
+  EXPECT_EQ(there->tier(), "execution");
+  EXPECT_EQ(DecodeEntry(there->entry())->signer, 0u);
+  server.reset();
+  const auto here = Client(0).Compile("x", 2);
+  ASSERT_TRUE(here.ok()) << here.status();
+  EXPECT_NE(DecodeEntry(here->entry())->signer, 0u);
 }
 
 TEST_F(BuildCacheTest, ResultsOfAClusterThatIsNotTrustedNeedASignature) {
