@@ -244,6 +244,11 @@ Handler::Body Handler::Answer(const Frame& request, Caller* caller) {
 
 Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
   ASSIGN_OR_RETURN(const proto::Hello hello, Parse<proto::Hello>(body));
+  // First of all: the newer build may speak what this one does not.
+  if (parts_.replaced && parts_.replaced()) {
+    parts_.stop();
+    return absl::UnavailableError("kilnd was replaced by a newer build and is ending");
+  }
   const uint32_t oldest = hello.oldest_protocol();
   const uint32_t common =
       CommonProtocol({}, {hello.protocol(), oldest == 0 ? hello.protocol() : oldest});
@@ -259,10 +264,6 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
     RETURN_IF_ERROR(SpeakFor(hello.caller(), caller));
   } else if (hello.has_upstream()) {
     caller->upstream = hello.upstream().SerializeAsString();
-  }
-  if (parts_.replaced && parts_.replaced()) {
-    parts_.stop();
-    return absl::UnavailableError("kilnd was replaced by a newer build and is ending");
   }
   ASSIGN_OR_RETURN(const Digest compiler, parts_.compiler->Look());
   caller->greeted = true;

@@ -19,6 +19,14 @@
 
 namespace kiln {
 
+// In a sanitizer's build workers are not confined (run_worker.cc), and memory and time
+// say nothing about ours.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 std::string KilndPath();
 std::string TestWorkerPath();
 

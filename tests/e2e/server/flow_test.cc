@@ -209,6 +209,7 @@ TEST_F(FlowTest, OverloadEndsEveryRequestAndGrowsNothing) {
   const absl::Duration p99 = hits[hits.size() * 99 / 100];
   std::printf("%d served, %d refused; hits p99 %s; resident %d kB, then %d kB\n", served.load(),
               refused.load(), absl::FormatDuration(p99).c_str(), before, ResidentKilobytes());
+  if (kSanitized) return;
   EXPECT_LT(ResidentKilobytes(), before + before / 10 + 2048);
   EXPECT_LT(p99, absl::Milliseconds(100));
 }
@@ -242,10 +243,11 @@ TEST_F(FlowTest, AnnouncedBytesAreNotAllocated) {
     ASSERT_EQ(send(liars.back().fd(), header, sizeof header, 0), 16);
   }
   absl::SleepFor(absl::Milliseconds(200));
-  EXPECT_LT(ResidentKilobytes(), before + (16 << 10));
+  EXPECT_LT(ResidentKilobytes(), before + (kSanitized ? 1 << 20 : 16 << 10));
 }
 
 TEST_F(FlowTest, AWorkerCanDoNothingButCompile) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's worker is not confined";
   ASSERT_EQ(Start({"--workers=1"}), 0);
   const std::string victim = TempPath("victim");
   WriteFile(victim, "untouched");
@@ -313,7 +315,7 @@ TEST_F(FlowTest, MixedStorm) {
   storm(absl::Seconds(3));
   std::printf("%d calls; resident %d kB, then %d kB\n", calls.load(), before, ResidentKilobytes());
   EXPECT_EQ(wrong, 0);
-  EXPECT_LT(ResidentKilobytes(), before + before / 5 + 4096);
+  if (!kSanitized) EXPECT_LT(ResidentKilobytes(), before + before / 5 + 4096);
 }
 
 }  // namespace
