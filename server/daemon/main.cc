@@ -283,9 +283,6 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   };
   parts.stop = [&stop] { stop.Raise(); };
   parts.replaced = [&own_file] { return own_file.Replaced(); };
-  parts.admit = [trust](const Digest& place, std::string bytes, absl::string_view source) {
-    return trust->Admit(place, std::move(bytes), source);
-  };
   parts.workers = flags.workers;
   Handler handler(std::move(parts));
   Quotas quotas(Quotas::FromConfig(flags.config.limits()));

@@ -52,12 +52,12 @@ class Bridge {
 class Exchange {
  public:
   // `suffix` is added to the message's bytes: fields that come last win.
-  Exchange(Bridge* bridge, IdentityPtr caller, FrameType type, grpc::ByteBuffer body,
+  Exchange(Bridge* bridge, IdentityPtr caller, FrameType type, const grpc::ByteBuffer& body,
            std::string suffix)
       : bridge_(bridge),
         caller_(std::move(caller)),
         type_(type),
-        body_(std::move(body)),
+        body_(body),
         suffix_(std::move(suffix)) {}
   ~Exchange() { Hangup(); }
   Exchange(const Exchange&) = delete;

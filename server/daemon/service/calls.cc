@@ -195,7 +195,7 @@ class Call {
     }
     const bool quick = request_.Length() <= kQuickBytes;
     std::string suffix = Cancellable() ? CompileSuffix(context_, &request_) : "";
-    exchange_.emplace(calls_->bridge_, *std::move(caller), method_.type, std::move(request_),
+    exchange_.emplace(calls_->bridge_, *std::move(caller), method_.type, request_,
                       std::move(suffix));
     if (quick && exchange_->Begin(kQuick)) {
       Reply(exchange_->status());
