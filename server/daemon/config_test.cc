@@ -46,6 +46,9 @@ TEST(ConfigTest, ErrorsNameFileLineColumnAndField) {
             "/etc/kiln/kilnd.conf:1:1: service: needs a field listen");
   EXPECT_NE(ErrorOf("disk { max_bytes: 1 max_bytes: 2 }").find("1:30: "), std::string::npos);
   EXPECT_NE(ErrorOf("disk { max_bytes: -1 }"), "");
+  EXPECT_NE(ErrorOf("disk { mode: WRITE_ONLY }").find("1:8: disk.mode: READ_WRITE or READ_ONLY"),
+            std::string::npos);
+  EXPECT_EQ(ErrorOf("disk { mode: READ_ONLY sync: true }"), "");
 }
 
 TEST(ConfigTest, TheFileMustBeReadable) {
