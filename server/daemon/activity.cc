@@ -50,6 +50,18 @@ void Activity::KeepUnit(const std::shared_ptr<proto::RequestRecord>& record) {
     record->clear_unit();
     return;
   }
+  // Records that neither list holds any more are only here: a small unit must not keep them.
+  if (with_unit_.size() > 2 * (kMaxRecent + kMaxSlowest)) {
+    uint64_t freed = 0;
+    const auto dropped =
+        std::remove_if(with_unit_.begin(), with_unit_.end(), [&freed](const auto& old) {
+          if (old.use_count() > 1) return false;
+          freed += old->unit().size();
+          return true;
+        });
+    with_unit_.erase(dropped, with_unit_.end());
+    unit_bytes_ -= freed;
+  }
   unit_bytes_ += record->unit().size();
   with_unit_.push_back(record);
   while (unit_bytes_ > kMaxUnitBytes) {
