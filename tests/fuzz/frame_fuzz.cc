@@ -2,7 +2,7 @@
 // whole frames come out until the stream ends or is refused; never a hang, a crash
 // or memory for bytes that were only announced.
 // Sources: lang/framing.cc lang/error_detail.cc
-// Messages: service diagnostic options source_map type
+// Messages: service config diagnostic options source_map type
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -47,7 +47,8 @@ def build(name):
         return binary
     BUILT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILT) as folder:
-        _call("protoc", f"-I{ROOT}", f"--cpp_out={folder}", *protos)
+        if protos:
+            _call("protoc", f"-I{ROOT}", f"--cpp_out={folder}", *protos)
         generated = sorted(pathlib.Path(folder).rglob("*.pb.cc"))
         table = pathlib.Path(folder) / "lang" / "op_table_data.inc"
         table.parent.mkdir()

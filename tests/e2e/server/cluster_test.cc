@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "lang/signature.h"
 #include "tests/e2e/server/cluster_fixture.h"
 
 namespace kiln {
@@ -307,6 +308,40 @@ TEST_F(RedisTest, ModesReadOnlyAndWriteOnly) {
   homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath("home3"))));
   StartKilnd(3);
   EXPECT_EQ(Client(3).Compile("x", 1)->tier(), "redis");
+}
+
+// The way it should be set up: every machine signs, and trusts what it is told to.
+TEST_F(RedisTest, SignedEntriesAreTakenFromWhoIsTrusted) {
+  redis_->Start();
+  const std::string tier =
+      absl::StrCat("tier { redis { address: \"", redis_->socket_path(), "\" } }\n");
+  absl::StatusOr<SigningKey> key = SigningKey::Generate("builder");
+  ASSERT_TRUE(key.ok());
+  WriteFile(TempPath("secret"), key->Text() + "\n");
+  ASSERT_EQ(RunProgram({"/bin/chmod", "600", TempPath("secret")}), 0);
+  WriteFile(TempPath("trusted"), key->public_key().Text() + "\n");
+  const int builder =
+      AddKilnd(absl::StrCat(tier, "trust { signing_key_file: \"", TempPath("secret"), "\" }"));
+  const int user =
+      AddKilnd(absl::StrCat(tier, "trust { key_file: \"", TempPath("trusted"), "\" }"));
+  absl::StatusOr<proto::CompileReply> made = Client(builder).Compile("x", 1);
+  ASSERT_TRUE(made.ok()) << made.status();
+  ASSERT_TRUE(Eventually([&] { return Stored(); }));
+  EXPECT_EQ(Client(user).Compile("x", 1)->tier(), "redis");
+
+  // Another's key, and a byte that was changed on the way.
+  absl::StatusOr<SigningKey> other = SigningKey::Generate("other");
+  WriteFile(TempPath("others"), other->public_key().Text() + "\n");
+  const int stranger =
+      AddKilnd(absl::StrCat(tier, "trust { key_file: \"", TempPath("others"), "\" }"));
+  EXPECT_FALSE(Client(stranger).Lookup(made->digest())->found());
+  std::string changed = made->entry();
+  changed[changed.size() - 100] ^= 1;  // within the signature
+  redis_->Command({"SET", absl::StrCat("kiln:2:e:{", Digest::FromBytes(made->digest())->Hex(), "}"),
+                   "E" + changed});
+  const int late =
+      AddKilnd(absl::StrCat(tier, "trust { key_file: \"", TempPath("trusted"), "\" }"));
+  EXPECT_FALSE(Client(late).Lookup(made->digest())->found());
 }
 
 TEST_F(RedisTest, UnsignedEntriesAreRefusedUnlessAccepted) {
