@@ -26,7 +26,8 @@ void SetPart(absl::Status* status, absl::string_view part) {
 std::string PartOf(const absl::Status& status) { return Detail(status, kPart); }
 
 void SetRetryAfter(absl::Status* status, absl::Duration after) {
-  status->SetPayload(kRetryAfterMs, absl::Cord(absl::StrCat(absl::ToInt64Milliseconds(after))));
+  const std::string text = absl::StrCat(absl::ToInt64Milliseconds(after));
+  status->SetPayload(kRetryAfterMs, absl::Cord(absl::string_view(text)));
 }
 
 absl::Duration RetryAfterOf(const absl::Status& status) {

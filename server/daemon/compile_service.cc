@@ -284,11 +284,16 @@ void CompileService::TakeDelegated(const ErrandPtr& errand,
   if (!reply->entry().empty()) {
     absl::StatusOr<EntryPtr> entry =
         // Kept, but not signed: what is signed here our own workers compiled.
-        answer->trusted() ? CheckEntry(errand->what.place, reply->entry())
-                          : parts_.trust->Admit(errand->what.place, reply->entry(), reply->tier());
+        answer->trusted()
+            ? CheckEntry(errand->what.place, reply->entry())
+            : parts_.trust->Admit(errand->what.place, reply->entry(), "who compiled it for us");
     if (!entry.ok()) return AskWorker(errand);
     reply->set_entry((*entry)->bytes);
-    parts_.counters->Hit(reply->tier(), reply->seconds());
+    if (reply->tier() == "compiled") {
+      parts_.counters->Miss();
+    } else {
+      parts_.counters->Hit(reply->tier(), reply->seconds());
+    }
     KeepResult(*errand, *std::move(entry), reply->tier());
   } else {
     parts_.shared->Release(errand->lease);

@@ -257,7 +257,8 @@ absl::StatusOr<proto::DelegateReply> RemoteTiers::Delegate(const proto::Delegate
       continue;
     }
     proto::DelegateReply out;
-    reply->set_tier(server->name);
+    // What was made for us is no hit.
+    if (reply->tier() != "compiled") reply->set_tier(server->name);
     out.set_reply(reply->SerializeAsString());
     out.set_trusted(server->made.trusted);
     return out;
