@@ -59,8 +59,30 @@ def enforce():
     atexit.register(_end)
 
 
+def explain(missed):
+    """{id of the instance: lines that say what about its key differs from the nearest entry's}"""
+    from . import runtime
+    from .explain import nearest
+
+    # What missed in this run is in the cache by now.
+    keys = {instance.digest for _, instance in missed}
+    why = {}
+    for kernel, instance in missed:
+        parts = [(name, f"{digest:016x}", text) for name, digest, text in instance.key_parts]
+        entry, rows = nearest(parts, kernel, keys, runtime.session().home)
+        if entry is None:
+            why[id(instance)] = ["nothing like it is in the cache"]
+            continue
+        names = ", ".join(part for part, _, _ in rows)
+        lines = [f"{names} not as in the nearest entry, {entry[:16]}"]
+        for part, ours, theirs in rows:
+            lines += [f"{part}: {ours or 'none'}", f"{'there':>{len(part)}}: {theirs or 'none'}"]
+        why[id(instance)] = lines
+    return why
+
+
 def tell(missed, why):
-    """Names the kernels that missed; `why`: lines by the id of the instance."""
+    """Names the kernels that missed; `why` is what `explain` says of them."""
     for name, instance in missed:
         lines = why[id(instance)]
         print(f"kiln: kernel '{name}' missed: {lines[0]}", file=sys.stderr)
@@ -68,16 +90,11 @@ def tell(missed, why):
             print(f"  {line}", file=sys.stderr)
 
 
-def explain(kernel, instance):
-    """Lines that say what about the key of an instance differs from the nearest entry's."""
-    return ["no entry of a kernel of that name is in the cache"]
-
-
 def _end():
     missed = _watch.missed
     if not missed or _watch.process != os.getpid():
         return
-    tell(missed, {id(instance): explain(name, instance) for name, instance in missed})
+    tell(missed, explain(missed))
     # A program that an exception ended has its own status already.
     if getattr(sys, "last_value", None) is None:
         sys.stdout.flush()

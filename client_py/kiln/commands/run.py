@@ -85,7 +85,7 @@ class _Watch:
         from .. import misses
 
         missed = self.watch.missed if self.refuses else []
-        why = {id(instance): misses.explain(name, instance) for name, instance in missed}
+        why = misses.explain(missed)
         misses.tell(missed, why)
         status = status or (misses.STATUS if missed else 0)
         if self.files:

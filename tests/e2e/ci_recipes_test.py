@@ -1,0 +1,167 @@
+"""The recipes of deploy/ci: their shell steps, run here in fresh homes as those systems would."""
+
+import os
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+from tests.conftest import ROOT
+
+yaml = pytest.importorskip("yaml", reason="python3-yaml is not installed")
+
+PROGRAM = """
+import taichi as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, shape=8)
+
+
+@ti.kernel
+def fill(a: ti.f32):
+    for i in x:
+        x[i] = a * i
+
+
+fill(2.0)
+print(x[3])
+"""
+
+
+def github_job(name):
+    """(environment, files that are cached, whether they are saved, steps) of a job; a step is
+    (environment, script)."""
+    text = yaml.safe_load((ROOT / "deploy/ci/github-actions.yml").read_text())
+    job = text["jobs"][name]
+    cached = [s for s in job["steps"] if "cache" in s.get("uses", "")]
+    steps = [(s.get("env", {}), s["run"]) for s in job["steps"] if "run" in s]
+    saved = [s["with"]["path"] for s in cached if not s["uses"].startswith("actions/cache/restore")]
+    return text["env"], [s["with"]["path"] for s in cached], saved, steps
+
+
+def gitlab_job(name):
+    text = yaml.safe_load((ROOT / "deploy/ci/gitlab-ci.yml").read_text())
+    job = text[name]
+    paths = job["cache"]["paths"]
+    saved = paths if "push" in job["cache"]["policy"] else []
+    return text["variables"], paths, saved, [({}, "\n".join(job["script"]))]
+
+
+class Runner:
+    """Machines without a past: each job gets a fresh checkout, and of what others made only what
+    its cache holds."""
+
+    def __init__(self, folder, read_job):
+        self.folder = folder
+        self.read_job = read_job
+        self.store = folder / "store"
+        self.repository = folder / "repository"
+        self.store.mkdir()
+        (self.repository / "ci").mkdir(parents=True)
+        (self.repository / "app.py").write_text(PROGRAM)
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        (self.bin / "kiln").symlink_to(ROOT / "kiln")
+        secret = folder / "secret"
+        public = self._kiln("key", "new", "ci", secret).stdout
+        (self.repository / "ci" / "trusted.keys").write_text(public)
+        self.secret = secret
+        self.jobs = 0
+
+    def _kiln(self, *arguments, **environment):
+        environment = {**os.environ, "KILN_HOME": str(self.folder / "own"), **environment}
+        command = [ROOT / "kiln", *map(str, arguments)]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+
+    def __call__(self, name):
+        """Runs a job; (exit status of the step that failed or 0, all that it said, workspace)."""
+        environment, cached, saved, steps = self.read_job(name)
+        self.jobs += 1
+        workspace = self.folder / f"job {self.jobs}"
+        shutil.copytree(self.repository, workspace)
+        for path in cached:
+            if (self.store / path).exists():
+                shutil.copy(self.store / path, workspace / path)
+        known = {
+            "github.workspace": str(workspace),
+            "CI_PROJECT_DIR": str(workspace),
+            "secrets.KILN_SIGNING_KEY": self.secret.read_text().strip(),
+        }
+
+        def filled(text):
+            text = re.sub(r"\$\{\{ *(\S+) *\}\}", lambda m: known[m[1]], str(text))
+            return re.sub(r"\$(CI_PROJECT_DIR)\b", lambda m: known[m[1]], text)
+
+        base = {k: v for k, v in os.environ.items() if not k.startswith("KILN_")}
+        base["PATH"] = f"{self.bin}:{base['PATH']}"
+        base["KILN_SIGNING_KEY"] = str(self.secret)
+        base |= {k: filled(v) for k, v in environment.items()}
+        said = ""
+        try:
+            for own, script in steps:
+                done = subprocess.run(
+                    ["bash", "-e", "-o", "pipefail", "-c", filled(script)],
+                    cwd=workspace,
+                    env={**base, **{k: filled(v) for k, v in own.items()}},
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    timeout=120,
+                    check=False,
+                )
+                said += done.stdout
+                if done.returncode:
+                    return done.returncode, said, workspace
+        finally:
+            subprocess.run([ROOT / "kiln", "stop"], env=base, check=False)
+        for path in saved:
+            shutil.copy(workspace / path, self.store / path)
+        return 0, said, workspace
+
+
+@pytest.fixture(params=[github_job, gitlab_job], ids=["github", "gitlab"])
+def runner(request, tmp_path):
+    return Runner(tmp_path, request.param)
+
+
+def test_a_recipe(runner):
+    status, said, _ = runner("test")
+    assert status == 3 and "kernel 'fill' missed" in said, "nothing is there at first"
+    status, said, workspace = runner("warm")
+    assert status == 0, said
+    assert not list(workspace.glob("*.key")) and (runner.store / "kernels.bundle").exists()
+    status, said, workspace = runner("test")
+    assert status == 0 and "hits 1  misses 0" in said, said
+    (suite,) = xml.etree.ElementTree.parse(workspace / "kernels.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "0")
+
+    # A change that the protected branch has not seen: its kernel is named, and why.
+    program = runner.repository / "app.py"
+    program.write_text(PROGRAM.replace("a * i", "a * i + 1"))
+    status, said, workspace = runner("test")
+    assert status == 3 and "kernel 'fill' missed" in said and "code" in said, said
+    (suite,) = xml.etree.ElementTree.parse(workspace / "kernels.xml").getroot()
+    assert suite.get("failures") == "1"
+    status, said, _ = runner("warm")
+    assert status == 0, said
+    status, said, _ = runner("test")
+    assert status == 0 and "misses 0" in said, said
+
+
+def test_what_others_put_in_the_cache_is_refused(runner, tmp_path):
+    assert runner("warm")[0] == 0
+    bundle = runner.store / "kernels.bundle"
+    whole = bundle.read_bytes()
+    at = len(whole) // 2
+    bundle.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    status, said, _ = runner("test")
+    assert status == 1 and "kernels 1" not in said, said
+    # Signed, but by nobody whom the repository trusts.
+    bundle.write_bytes(whole)
+    stranger = tmp_path / "stranger"
+    line = runner._kiln("key", "new", "stranger", stranger).stdout
+    (runner.repository / "ci" / "trusted.keys").write_text(line)
+    status, said, _ = runner("test")
+    assert status == 1 and "kernels 1" not in said, said
