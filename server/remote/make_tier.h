@@ -16,7 +16,7 @@ struct MadeTier {
   std::unique_ptr<RemoteTier> store;
   std::unique_ptr<Leases> leases;
   std::unique_ptr<Delegate> compiles;
-  bool takes = true;      // its store takes what others made
+  bool takes = true;     // its store takes what others made
   bool trusted = false;  // what it compiles needs no signature
 };
 

@@ -42,8 +42,7 @@ class Leases {
   // A token, or empty: somebody else holds the lease.
   virtual absl::StatusOr<std::string> Acquire(const Digest& place, absl::Duration ttl) = 0;
   // NotFound: the lease was lost.
-  virtual absl::Status Renew(const Digest& place, const std::string& token,
-                             absl::Duration ttl) = 0;
+  virtual absl::Status Renew(const Digest& place, const std::string& token, absl::Duration ttl) = 0;
   // Only who holds the token lets go.
   virtual absl::Status Release(const Digest& place, const std::string& token) = 0;
 };

@@ -374,7 +374,8 @@ def one(i: ti.i32, k: ti.i32):
 @ti.kernel
 def cell(i: ti.i32):
     ti.activate(block, i)
-for kernel, arguments in ((into, (x, 8)), (into, (y, -1)), (one, (2, 0)), (one, (0, 2)), (cell, [4])):
+calls = ((into, (x, 8)), (into, (y, -1)), (one, (2, 0)), (one, (0, 2)), (cell, [4]))
+for kernel, arguments in calls:
     try:
         kernel(*arguments)
     except ti.TaichiAssertionError as error:
@@ -392,7 +393,8 @@ def test_checks_name_the_present_fields(run, run_alone, alone):
         assert lines == [
             f"Out of bound access on axis 0 of field '{name}': index (8) of shape (8)",
             "Out of bound access on axis 0 of field 'y': index (-1) of shape (8)",
-            f"Out of bound access on axis 0 of field '{name} too': index (2) of shape (3), offset (-1)",
+            f"Out of bound access on axis 0 of field '{name} too': "
+            "index (2) of shape (3), offset (-1)",
             f"Out of bound access to a [2] matrix of field '{name} too' with index [2]",
             "Out of bound access on axis 0 of SNode ti.root => pointer [4] "
             f"with {name}: index (4) of shape (4)",

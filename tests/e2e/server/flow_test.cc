@@ -315,7 +315,9 @@ TEST_F(FlowTest, MixedStorm) {
   storm(absl::Seconds(3));
   std::printf("%d calls; resident %d kB, then %d kB\n", calls.load(), before, ResidentKilobytes());
   EXPECT_EQ(wrong, 0);
-  if (!kSanitized) EXPECT_LT(ResidentKilobytes(), before + before / 5 + 4096);
+  if (!kSanitized) {
+    EXPECT_LT(ResidentKilobytes(), before + before / 5 + 4096);
+  }
 }
 
 }  // namespace
