@@ -137,6 +137,7 @@ class ServerBench : public DaemonTest {
     std::atomic<uint64_t> calls{0};
     std::vector<std::thread> callers;
     const double before = CpuSeconds(DaemonPid());
+    callers.reserve(threads);
     for (int i = 0; i < threads; ++i) {
       callers.emplace_back([&] {
         auto call = make();
@@ -234,6 +235,7 @@ TEST_F(ServerBench, Storm) {
   std::vector<std::thread> callers;
   std::atomic<int> good{0};
   const absl::Time begin = absl::Now();
+  callers.reserve(64);
   for (int i = 0; i < 64; ++i) {
     callers.emplace_back([&] { good += Client().Compile("sleep 300", 1).ok(); });
   }
