@@ -8,7 +8,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -174,7 +173,7 @@ bool Connections::Exchange(int fd, Caller* caller, bool* used) {
   // All others are answered at once.
   if (request->type == FrameType::kCompile) status = caller->account->TakeRun(&hold);
   const Frame reply =
-      status.ok() ? handler_->Handle(*std::move(request), caller) : Handler::Refuse(id, status);
+      status.ok() ? handler_->Handle(*request, caller) : Handler::Refuse(id, status);
   Send(fd, reply, kTransferLimit);
   // A front has said for whom it speaks.
   if (caller->name != name) {

@@ -197,7 +197,7 @@ Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(absl::Now()) {
   }
 }
 
-Frame Handler::Handle(Frame request, Caller* caller) {
+Frame Handler::Handle(const Frame& request, Caller* caller) {
   const absl::Time start = absl::Now();
   Activity::Client* client = nullptr;
   if (caller->seat != nullptr) {
@@ -207,7 +207,7 @@ Frame Handler::Handle(Frame request, Caller* caller) {
   }
   received_->Add(kFrameHeaderSize + request.body.size());
   Body body = Answer(request, caller);
-  Frame reply = body.ok() ? Frame{ReplyTypeOf(request.type), request.id, *std::move(body)}
+  Frame reply = body.ok() ? Frame{ReplyTypeOf(request.type), request.id, std::move(*body)}
                           : ErrorFrame(request.id, body.status());
   sent_->Add(kFrameHeaderSize + reply.body.size());
   const Kind& kind = kinds_[std::min<size_t>(static_cast<size_t>(request.type), kLastFrameType)];

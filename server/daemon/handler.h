@@ -54,7 +54,7 @@ class Handler {
 
   explicit Handler(Parts parts);
 
-  Frame Handle(Frame request, Caller* caller);
+  Frame Handle(const Frame& request, Caller* caller);
 
   // An Error frame for `status`, with a hint when to try again where it may help.
   static Frame ErrorFrame(uint32_t id, const absl::Status& status);
