@@ -33,17 +33,17 @@ class Conversation {
 
   RemoteTiers& tiers() { return *tiers_; }
 
-  void Take(Frame frame) {
+  void Take(const Frame& frame) {
     switch (frame.type) {
       case FrameType::kFetch:
         return Fetch(frame);
       case FrameType::kStore:
-        return Move<proto::StoreRequest>(std::move(frame), [this](const auto& request) {
+        return Move<proto::StoreRequest>(frame, [this](const auto& request) {
           tiers_->Store(request);
           return proto::StoreReply();
         });
       case FrameType::kRelease:
-        return Move<proto::ReleaseRequest>(std::move(frame), [this](const auto& request) {
+        return Move<proto::ReleaseRequest>(frame, [this](const auto& request) {
           tiers_->Release(request);
           return proto::ReleaseReply();
         });
@@ -98,7 +98,7 @@ class Conversation {
   }
 
   template <typename Request, typename Body>
-  void Move(Frame frame, Body body) {
+  void Move(const Frame& frame, Body body) {
     Request request;
     if (!request.ParseFromString(frame.body)) return Malformed(frame);
     const auto type = static_cast<FrameType>(static_cast<uint32_t>(frame.type) + 1);
@@ -141,7 +141,7 @@ absl::Status ServeRemote(int fd, const std::function<void(const std::string&)>& 
       conversation->tiers().Stop();
       return absl::IsUnavailable(frame.status()) ? absl::OkStatus() : frame.status();
     }
-    conversation->Take(*std::move(frame));
+    conversation->Take(*frame);
   }
 }
 

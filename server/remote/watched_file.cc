@@ -58,7 +58,7 @@ absl::StatusOr<std::string> WatchedFile::Read() {
 absl::StatusOr<std::string> WatchedFile::ReadSecret() {
   absl::StatusOr<std::string> content = Read();
   if (!content.ok()) return content;
-  const std::string secret(absl::StripAsciiWhitespace(*content));
+  std::string secret(absl::StripAsciiWhitespace(*content));
   if (secret.empty()) return absl::InvalidArgumentError(absl::StrCat(path_, ": is empty"));
   for (const char c : secret) {
     if (!absl::ascii_isgraph(static_cast<unsigned char>(c))) {

@@ -130,6 +130,7 @@ absl::Status ReapiTier::Put(const Digest& place, absl::string_view entry, absl::
   }
   const EntryAction action = EntryActionOf(place);
   std::vector<BlobView> blobs;
+  blobs.reserve(action.inputs.size() + 2);
   for (const Blob& blob : action.inputs) blobs.push_back(blob.view());
   blobs.push_back({BlobDigest(entry), entry});
   const reapi::Digest digest = blobs.back().digest;

@@ -104,7 +104,7 @@ struct FakeReapi::CapabilitiesService final : reapi::Capabilities::Service {
   grpc::Status GetCapabilities(grpc::ServerContext* context,
                                const reapi::GetCapabilitiesRequest* request,
                                reapi::ServerCapabilities* reply) override {
-    const grpc::Status status = state->Enter(context, "GetCapabilities", request->instance_name());
+    grpc::Status status = state->Enter(context, "GetCapabilities", request->instance_name());
     if (!status.ok()) return status;
     const Manner manner = state->Now();
     reapi::CacheCapabilities* cache = reply->mutable_cache_capabilities();
@@ -130,7 +130,7 @@ struct FakeReapi::CacheService final : reapi::ActionCache::Service {
   grpc::Status GetActionResult(grpc::ServerContext* context,
                                const reapi::GetActionResultRequest* request,
                                reapi::ActionResult* reply) override {
-    const grpc::Status status = state->Enter(context, "GetActionResult", request->instance_name());
+    grpc::Status status = state->Enter(context, "GetActionResult", request->instance_name());
     if (!status.ok()) return status;
     const Manner manner = state->Now();
     {
@@ -153,8 +153,7 @@ struct FakeReapi::CacheService final : reapi::ActionCache::Service {
   grpc::Status UpdateActionResult(grpc::ServerContext* context,
                                   const reapi::UpdateActionResultRequest* request,
                                   reapi::ActionResult* reply) override {
-    const grpc::Status status =
-        state->Enter(context, "UpdateActionResult", request->instance_name());
+    grpc::Status status = state->Enter(context, "UpdateActionResult", request->instance_name());
     if (!status.ok()) return status;
     if (state->Now().refuses_updates) {
       return {grpc::StatusCode::PERMISSION_DENIED, "read only"};
@@ -185,7 +184,7 @@ struct FakeReapi::StorageService final : reapi::ContentAddressableStorage::Servi
   grpc::Status FindMissingBlobs(grpc::ServerContext* context,
                                 const reapi::FindMissingBlobsRequest* request,
                                 reapi::FindMissingBlobsResponse* reply) override {
-    const grpc::Status status = state->Enter(context, "FindMissingBlobs", request->instance_name());
+    grpc::Status status = state->Enter(context, "FindMissingBlobs", request->instance_name());
     if (!status.ok()) return status;
     std::string data;
     for (const reapi::Digest& digest : request->blob_digests()) {
@@ -197,7 +196,7 @@ struct FakeReapi::StorageService final : reapi::ContentAddressableStorage::Servi
   grpc::Status BatchUpdateBlobs(grpc::ServerContext* context,
                                 const reapi::BatchUpdateBlobsRequest* request,
                                 reapi::BatchUpdateBlobsResponse* reply) override {
-    const grpc::Status status = state->Enter(context, "BatchUpdateBlobs", request->instance_name());
+    grpc::Status status = state->Enter(context, "BatchUpdateBlobs", request->instance_name());
     if (!status.ok()) return status;
     if (const int64_t limit = state->Now().batch_bytes;
         limit > 0 && static_cast<int64_t>(request->ByteSizeLong()) > limit + 1024) {
@@ -220,7 +219,7 @@ struct FakeReapi::StorageService final : reapi::ContentAddressableStorage::Servi
   grpc::Status BatchReadBlobs(grpc::ServerContext* context,
                               const reapi::BatchReadBlobsRequest* request,
                               reapi::BatchReadBlobsResponse* reply) override {
-    const grpc::Status status = state->Enter(context, "BatchReadBlobs", request->instance_name());
+    grpc::Status status = state->Enter(context, "BatchReadBlobs", request->instance_name());
     if (!status.ok()) return status;
     const Manner manner = state->Now();
     for (const reapi::Digest& digest : request->digests()) {
@@ -270,7 +269,7 @@ struct FakeReapi::StreamService final : google::bytestream::ByteStream::Service 
   grpc::Status Read(grpc::ServerContext* context, const google::bytestream::ReadRequest* request,
                     grpc::ServerWriter<google::bytestream::ReadResponse>* writer) override {
     const Resource resource(request->resource_name());
-    const grpc::Status status = state->Enter(context, "Read", resource.instance);
+    grpc::Status status = state->Enter(context, "Read", resource.instance);
     if (!status.ok()) return status;
     Note(request->resource_name());
     const Manner manner = state->Now();
@@ -295,7 +294,7 @@ struct FakeReapi::StreamService final : google::bytestream::ByteStream::Service 
     google::bytestream::WriteRequest request;
     if (!reader->Read(&request)) return {grpc::StatusCode::INVALID_ARGUMENT, "nothing came"};
     const Resource resource(request.resource_name());
-    const grpc::Status status = state->Enter(context, "Write", resource.instance);
+    grpc::Status status = state->Enter(context, "Write", resource.instance);
     if (!status.ok()) return status;
     Note(request.resource_name());
     if (state->Now().answers_early) {
@@ -398,7 +397,7 @@ struct FakeReapi::ExecutionService final : reapi::Execution::Service {
 
   grpc::Status Execute(grpc::ServerContext* context, const reapi::ExecuteRequest* request,
                        grpc::ServerWriter<Operation>* writer) override {
-    const grpc::Status status = state->Enter(context, "Execute", request->instance_name());
+    grpc::Status status = state->Enter(context, "Execute", request->instance_name());
     if (!status.ok()) return status;
     const Manner manner = state->Now();
     if (manner.loses_inputs) {
@@ -426,7 +425,7 @@ struct FakeReapi::ExecutionService final : reapi::Execution::Service {
   grpc::Status WaitExecution(grpc::ServerContext* context,
                              const reapi::WaitExecutionRequest* request,
                              grpc::ServerWriter<Operation>* writer) override {
-    const grpc::Status status = state->Enter(context, "WaitExecution", "");
+    grpc::Status status = state->Enter(context, "WaitExecution", "");
     if (!status.ok()) return status;
     if (request->name() != "operations/1") return {grpc::StatusCode::NOT_FOUND, "no such"};
     Operation operation;
