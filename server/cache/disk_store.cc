@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -139,7 +138,7 @@ Found DiskStore::Get(const Digest& key) {
     } else if (absl::IsDataLoss(bytes.status())) {
       Discard(key, bytes.status());
     } else {
-      Warn(absl::StrCat("cannot read the cache: ", bytes.status().message()));
+      Warn("read", absl::StrCat("cannot read the cache: ", bytes.status().message()));
     }
     return {nullptr, name()};
   }
@@ -177,8 +176,8 @@ absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
     crowded = bytes_ + reserved_ + size > options_.max_bytes / 100 * kHighWater;
   }
   if (!status.ok()) {
-    Warn(absl::StrCat("cannot write to the cache ", home_.CacheDir(),
-                      ", going on without: ", status.message()));
+    Warn("write", absl::StrCat("cannot write to the cache ", home_.CacheDir(),
+                               ", going on without: ", status.message()));
     return status;
   }
   Note(key, size, entry->compile_seconds);
@@ -489,10 +488,10 @@ void DiskStore::Forget(const Digest& key) {
   items.erase(it);
 }
 
-void DiskStore::Warn(const std::string& message) {
+void DiskStore::Warn(const char* kind, const std::string& message) {
   {
     absl::MutexLock lock(&mutex_);
-    if (!warned_.emplace(message, true).second) return;
+    if (!warned_.insert(kind).second) return;
   }
   if (options_.warn) options_.warn(message);
 }

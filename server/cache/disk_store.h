@@ -27,6 +27,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "lang/home.h"
@@ -92,7 +93,7 @@ class DiskStore : public ArtifactStore {
   void SetUse(const Digest& key, Item* item, int64_t when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetSize(Item* item, uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int64_t Tick() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Warn(const std::string& message);
+  void Warn(const char* kind, const std::string& message);
   void ScanShard(int number, bool whole);
   void RemoveAbandoned();
   // Reserves room for an entry that is about to be written.
@@ -120,7 +121,7 @@ class DiskStore : public ArtifactStore {
   uint64_t sequence_ ABSL_GUARDED_BY(mutex_) = 0;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kFresh;
   std::chrono::steady_clock::time_point write_again_ ABSL_GUARDED_BY(mutex_){};
-  absl::flat_hash_map<std::string, bool> warned_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<std::string> warned_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln
