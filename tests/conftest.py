@@ -46,3 +46,46 @@ def kiln(tmp_path):
     command = Kiln(home)
     yield command
     command("stop", check=False)
+
+
+@pytest.fixture
+def other(kiln, tmp_path):
+    """The command with another fresh home, as another machine has it."""
+    command = Kiln(tmp_path / "other home")
+    yield command
+    command("stop", check=False)
+
+
+# Two kernels, `fill` and `total`.
+PROGRAM = """
+import taichi as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, shape=8)
+
+
+@ti.kernel
+def fill(a: ti.f32):
+    for i in x:
+        x[i] = a * i
+
+
+@ti.kernel
+def total() -> ti.f32:
+    s = 0.0
+    for i in x:
+        s += x[i]
+    return s
+
+
+fill(2.0)
+print(total())
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A file with PROGRAM, which prints 56.0."""
+    path = tmp_path / "app.py"
+    path.write_text(PROGRAM)
+    return path

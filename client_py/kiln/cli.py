@@ -1,8 +1,8 @@
 """The `kiln` command. `./kiln` builds and then comes here.
 
 Each command is a module of `kiln.commands` by its name, with a function `main(arguments)` that
-returns the exit status: 0 all is well, 1 what was asked for failed, 2 the command line is wrong,
-3 a kernel missed that had to be in the cache.
+returns the exit status: 0 all is well, 1 what was asked for failed, 2 the command line is wrong
+(BadOption of `kiln.commands.options`), 3 a kernel missed that had to be in the cache.
 """
 
 import sys
@@ -40,11 +40,13 @@ COMMANDS = {
         ("clear [-y]", "delete everything"),
         ("export FILE --all | --manifest M | KEY... [--sign SECRET]", "entries into one file"),
         ("import FILE [--keys FILE] [--accept-unsigned] [--any-target]", "and out of it"),
+        ("… --json", "any of them, for programs"),
     ],
     "key": [
         ("new NAME FILE", "a key to sign with; its public line is printed"),
         ("public FILE", "the public line of a secret key"),
         ("trust LINE | list", "whose signatures count for this user"),
+        ("… --json", "any of them, for programs"),
     ],
     "serve": [
         ("[--config=FILE] [--listen=HOST:PORT]", "be the daemon, in the foreground"),
@@ -77,16 +79,33 @@ def main(argv=None):
     name = argv[0] if argv else "help"
     if name in ("help", "-h", "--help"):
         print(usage())
-        print("\nWhat `cache` and `key` print, they print as JSON with --json.")
+        print("\nkiln COMMAND --help shows a command's part of this;")
+        print("docs/operations.md says what JSON it prints and what its exit status means.")
         print("KILN_HOME (~/.cache/kiln) is where everything is kept;")
         print("KILN_SERVER=off does without the daemon.")
         return 0
     if name not in COMMANDS:
         print(f"kiln: no command '{name}'\n{usage()}", file=sys.stderr)
         return 2
+    if name == "build":  # ./kiln does it by itself; only what else is said to it comes here
+        if argv[1:] in (["-h"], ["--help"]):
+            print(usage(name))
+            return 0
+        print(f"kiln: ./kiln builds, without arguments\n{usage(name)}", file=sys.stderr)
+        return 2
     import importlib
 
-    return importlib.import_module(f"kiln.commands.{name}").main(argv[1:])
+    command = importlib.import_module(f"kiln.commands.{name}")
+    from kiln.commands.common import usage_error
+    from kiln.commands.options import BadOption, HelpWanted
+
+    try:
+        return command.main(argv[1:])
+    except HelpWanted:
+        print(usage(name))
+        return 0
+    except BadOption as error:
+        return usage_error(error, name)
 
 
 if __name__ == "__main__":

@@ -7,38 +7,9 @@ import xml.etree.ElementTree
 
 import pytest
 
-PROGRAM = """
-import taichi as ti
+from tests.conftest import PROGRAM
 
-ti.init(arch=ti.cpu)
-x = ti.field(ti.f32, shape=8)
-
-
-@ti.kernel
-def fill(a: ti.f32):
-    for i in x:
-        x[i] = a * i
-
-
-@ti.kernel
-def total() -> ti.f32:
-    s = 0.0
-    for i in x:
-        s += x[i]
-    return s
-
-
-fill(2.0)
-print(total())
-"""
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
-
-
-@pytest.fixture
-def program(tmp_path):
-    path = tmp_path / "app.py"
-    path.write_text(PROGRAM)
-    return path
 
 
 def manifests(kiln):
@@ -53,11 +24,6 @@ def snapshot(folder):
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         found[str(path)] = (info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, digest)
     return found
-
-
-def fresh(kiln, tmp_path, name="other home"):
-    """The same command with another home that is empty."""
-    return type(kiln)(tmp_path / name)
 
 
 # --- manifests
@@ -77,42 +43,36 @@ def test_a_run_records_what_it_used(kiln, program):
     assert snapshot(kiln.home / "warm") == before
 
 
-def test_warm_compiles_a_manifest_without_the_program(kiln, program, tmp_path):
+def test_warm_compiles_a_manifest_without_the_program(kiln, other, program, tmp_path):
     carried = tmp_path / "app.manifest"
     kiln("run", "--manifest", carried, program)
     program.rename(tmp_path / "moved.py")
-    other = fresh(kiln, tmp_path)
-    try:
-        done = other("warm", "--jobs", 2, "--json", carried)
-        report = json.loads(done.stdout)
-        assert (report["hits"], report["misses"], report["failed"]) == (0, 2, 0)
-        assert done.stderr.splitlines()[-1].startswith("kernels 2  hits 0  compiled 2  ")
-        again = json.loads(other("warm", "-q", "--json", carried).stdout)
-        assert (again["hits"], again["misses"]) == (2, 0)
-        ran = other("run", "--require-hit", tmp_path / "moved.py")
-        assert ran.stdout == "56.0\n" and "hits 2  misses 0" in ran.stderr
-        assert {k["key"] for k in report["kernels"]} == {
-            line.split(" ")[1] for line in manifests(other)[0].read_text().splitlines()[3:]
-        }
-    finally:
-        other("stop", check=False)
+    done = other("warm", "--jobs", 2, "--json", carried)
+    report = json.loads(done.stdout)
+    assert (report["hits"], report["misses"], report["failed"]) == (0, 2, 0)
+    assert done.stderr.splitlines()[-1].startswith("kernels 2  hits 0  compiled 2  ")
+    again = json.loads(other("warm", "-q", "--json", carried).stdout)
+    assert (again["hits"], again["misses"]) == (2, 0)
+    ran = other("run", "--require-hit", tmp_path / "moved.py")
+    assert ran.stdout == "56.0\n" and "hits 2  misses 0" in ran.stderr
+    assert {k["key"] for k in report["kernels"]} == {
+        line.split(" ")[1] for line in manifests(other)[0].read_text().splitlines()[3:]
+    }
 
 
-def test_without_a_daemon_too(kiln, program, tmp_path):
+def test_without_a_daemon_too(kiln, other, program, tmp_path):
     carried = tmp_path / "app.manifest"
     off = {"KILN_SERVER": "off"}
     kiln("run", "--manifest", carried, program, env=off)
-    other = fresh(kiln, tmp_path)
     report = json.loads(other("warm", "-j2", "--json", carried, env=off).stdout)
     assert (report["hits"], report["misses"]) == (0, 2)
     assert "misses 0" in other("run", "--require-hit", program, env=off).stderr
 
 
-def test_a_manifest_says_the_same_wherever_it_is_made(kiln, program, tmp_path):
+def test_a_manifest_says_the_same_wherever_it_is_made(kiln, other, program, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     kiln("run", "--manifest", first, program)
     kiln("run", "--manifest", second, program)  # by warm records
-    other = fresh(kiln, tmp_path)
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "app.py").write_text(PROGRAM)
@@ -197,13 +157,13 @@ open({str(carried)!r}, "wb").write(manifest.to_bytes(m._replace(units=units, rec
         (("warm",), "warm what?"),
         (("warm", "nowhere.py"), "nowhere.py: no such file"),
         (("warm", "--jobs", "0", "APP"), "--jobs=0: a number from 1 on expected"),
-        (("warm", "--jbs", "2", "APP"), "no option '--jbs' Did you mean '--jobs'?"),
+        (("warm", "--jbs", "2", "APP"), "no option '--jbs'. Did you mean '--jobs'?"),
         (("warm", "--cpu", "x86-64-v9", "APP"), "--cpu=x86-64-v9: one of x86-64-v2, x86-64-v3"),
         (("warm", "--report", "a.txt", "APP"), "--report=a.txt: a file that ends with .json or"),
         (("warm", "--report", "no/where.xml", "APP"), "there is no folder no"),
         (("run", "--cpu", "x86", "APP"), "--cpu=x86: one of x86-64-v2"),
         (("run", "--report", "a.txt", "APP"), "--report=a.txt"),
-        (("run", "--requir-hit", "APP"), "no option '--requir-hit' Did you mean '--require-hit'?"),
+        (("run", "--requir-hit", "APP"), "no option '--requir-hit'. Did you mean '--require-hit'?"),
         (("run", "--cpu"), "--cpu needs a value"),
         (("run", "--require-hit=2", "APP"), "--require-hit takes no value, got '2'"),
         (("ir",), "ir of which kernel?"),

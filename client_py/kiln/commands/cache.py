@@ -4,23 +4,25 @@ import os
 import sys
 import time
 
-from .common import failure, home, is_agreed, parse, print_json, session, size, usage_error
+from . import options as option
+from .common import failure, home, is_agreed, print_json, session, size
+from .options import BadOption, parse, words
+
+_JSON = {"--json": False}
 
 
 def main(argv):
-    if not argv or argv[0] not in _ACTIONS:
-        return usage_error("cache what?", "cache")
+    act, rest = option.action(argv, "cache", _ACTIONS)
     try:
-        return _ACTIONS[argv[0]](argv[1:])
+        return act(rest)
     except (RuntimeError, ValueError, OSError) as error:
         return failure(error)
 
 
 def path(argv):
     """`kiln cache path`."""
-    options, rest = parse(argv, flags=["--json"])
-    if rest:
-        return usage_error("cache path takes no arguments", "cache")
+    options, rest = parse(argv, _JSON)
+    words(rest, "cache path")
     where = os.path.join(home(), "cache")
     print_json({"path": where}) if options["json"] else print(where)
     return 0
@@ -28,9 +30,8 @@ def path(argv):
 
 def stats(argv):
     """`kiln cache stats`: what the daemon counted."""
-    options, rest = parse(argv, flags=["--json"])
-    if rest:
-        return usage_error("cache stats takes no arguments", "cache")
+    options, rest = parse(argv, _JSON)
+    words(rest, "cache stats")
     counted = session().daemon_stats()
     print_json(counted) if options["json"] else _print_stats(counted)
     return 0
@@ -38,9 +39,8 @@ def stats(argv):
 
 def list_entries(argv):
     """`kiln cache list`: a line an entry, the one used last at the end."""
-    options, rest = parse(argv, flags=["--json"], values=["--kernel"])
-    if rest:
-        return usage_error("cache list takes no arguments", "cache")
+    options, rest = parse(argv, {**_JSON, "--kernel": ""})
+    words(rest, "cache list")
     entries = sorted(_entries(), key=lambda e: (e["used"], e["place"]))
     if options["kernel"]:
         entries = [e for e in entries if e["kernel"] == options["kernel"]]
@@ -59,10 +59,9 @@ def list_entries(argv):
 
 def show(argv):
     """`kiln cache show KEY`: all that an entry says of itself."""
-    options, rest = parse(argv, flags=["--json"])
-    if len(rest) != 1:
-        return usage_error("cache show: which key?", "cache")
-    entry = _the_entry(rest[0])
+    options, rest = parse(argv, _JSON)
+    (key,) = words(rest, "cache show", "key")
+    entry = _the_entry(key)
     wrong, only_signature = _verify([entry["path"]])[0]
     state = "whole" if not wrong or only_signature else f"damaged: {wrong}"
     signature = _signature(entry, wrong, only_signature)
@@ -95,10 +94,9 @@ def explain(argv):
     """`kiln cache explain KEY-or-kernel`: how its key differs from the nearest entry's."""
     from .. import explain as explaining
 
-    options, rest = parse(argv, flags=["--json"])
-    if len(rest) != 1:
-        return usage_error("cache explain: which key or kernel?", "cache")
-    entry = _the_entry(rest[0], kernels=True)
+    options, rest = parse(argv, _JSON)
+    (key,) = words(rest, "cache explain", "key or kernel")
+    entry = _the_entry(key, kernels=True)
     other, rows = explaining.nearest(entry["parts"], entry["kernel"], entry["key"])
     if options["json"]:
         differing = [{"part": p, "this": ours, "nearest": theirs} for p, ours, theirs in rows]
@@ -127,9 +125,8 @@ def explain(argv):
 
 def verify(argv):
     """`kiln cache verify`: reads every entry in full; 1 if something is wrong."""
-    options, rest = parse(argv, flags=["--json", "--signed", "--delete"], values=["--keys"])
-    if rest:
-        return usage_error("cache verify takes no arguments", "cache")
+    options, rest = parse(argv, {**_JSON, "--signed": False, "--delete": False, "--keys": ""})
+    words(rest, "cache verify")
     files = _files()
     damaged, unsigned = [], []
     for path, (wrong, only_signature) in zip(files, _verify(files, options["keys"])):
@@ -167,13 +164,21 @@ def prune(argv):
     """`kiln cache prune`: deletes what was used longest ago."""
     from .. import explain as explaining
 
-    options, rest = parse(argv, flags=["--json", "-n"], values=["--max-size", "--older-than"])
-    if rest or not (options["max-size"] or options["older-than"]):
-        return usage_error("cache prune: to which --max-size, or what --older-than?", "cache")
-    limit = _bytes(options["max-size"]) if options["max-size"] else None
-    oldest = time.time() - _seconds(options["older-than"]) if options["older-than"] else None
+    options, rest = parse(
+        argv,
+        {**_JSON, "--dry-run": False, "--max-size": "", "--older-than": ""},
+        {"-n": "--dry-run"},
+    )
+    words(rest, "cache prune")
+    limit = oldest = None
+    if options["max_size"]:
+        limit = option.size(options["max_size"], "--max-size")
+    if options["older_than"]:
+        oldest = time.time() - option.seconds(options["older_than"], "--older-than")
+    if limit is None and oldest is None:
+        raise BadOption("cache prune: to which --max-size, or what --older-than?")
     files = sorted(explaining.files(home()), key=lambda f: (f[1].st_mtime, f[0]))
-    if not options["n"]:
+    if not options["dry_run"]:
         _check_writable()
     total = sum(info.st_size for _, info in files)
     count = freed = 0
@@ -181,24 +186,23 @@ def prune(argv):
         is_old = oldest is not None and info.st_mtime < oldest
         if not is_old and (limit is None or total - freed <= limit):
             continue
-        if not options["n"]:
+        if not options["dry_run"]:
             os.unlink(path)
         count += 1
         freed += info.st_size
     if options["json"]:
         print_json({"entries": count, "bytes": freed, "left_bytes": total - freed})
     else:
-        word = "would delete" if options["n"] else "deleted"
+        word = "would delete" if options["dry_run"] else "deleted"
         print(f"{word} {count} entries, {size(freed)}; {size(total - freed)} left")
     return 0
 
 
 def clear(argv):
     """`kiln cache clear`: deletes everything, and what is known of kernels."""
-    options, rest = parse(argv, flags=["-y", "--yes", "--json"])
-    if rest:
-        return usage_error("cache clear takes no arguments", "cache")
-    if not (options["y"] or options["yes"]):
+    options, rest = parse(argv, {**_JSON, "--yes": False}, {"-y": "--yes"})
+    words(rest, "cache clear")
+    if not options["yes"]:
         if not is_agreed(f"Delete everything in {os.path.join(home(), 'cache')}?"):
             return 1
     _check_writable()
@@ -218,10 +222,10 @@ def export(argv):
     """`kiln cache export FILE`: entries in one file; see lang/bundle.h."""
     from .. import _native
 
-    options, rest = parse(argv, flags=["--all", "--json"], values=["--manifest", "--sign"])
+    options, rest = parse(argv, {**_JSON, "--all": False, "--manifest": "", "--sign": ""})
     wanted = rest[1:]
     if not rest or not (options["all"] or options["manifest"] or wanted):
-        return usage_error("cache export FILE: --all, which --manifest or which keys?", "cache")
+        raise BadOption("cache export FILE: --all, which --manifest or which keys?")
     if options["all"]:
         files = _files()
     else:
@@ -232,7 +236,7 @@ def export(argv):
     for file in missing:
         print(f"kiln: {os.path.basename(file)[:-3]} is not in the cache", file=sys.stderr)
     present = [f for f in files if f not in set(missing)]
-    done = _native.export_bundle(present, rest[0], options["sign"] or "")
+    done = _native.export_bundle(present, rest[0], options["sign"])
     for text in done["left_out"]:
         print(f"kiln: left out {text}", file=sys.stderr)
     if options["json"]:
@@ -247,14 +251,13 @@ def import_entries(argv):
     from .. import _native
 
     options, rest = parse(
-        argv, flags=["--accept-unsigned", "--any-target", "--json"], values=["--keys"]
+        argv, {**_JSON, "--accept-unsigned": False, "--any-target": False, "--keys": ""}
     )
-    if len(rest) != 1:
-        return usage_error("cache import: which file?", "cache")
+    (file,) = words(rest, "cache import", "file")
     _check_writable()
     keys = [options["keys"]] if options["keys"] else []
     done = _native.import_bundle(
-        home(), rest[0], keys, options["accept-unsigned"], options["any-target"]
+        home(), file, keys, options["accept_unsigned"], options["any_target"]
     )
     if options["json"]:
         print_json(done)
@@ -366,26 +369,6 @@ def _age(when):
         if seconds >= length:
             return f"{seconds / length:.0f} {word} ago"
     return f"{seconds:.0f} s ago"
-
-
-def _bytes(text):
-    """ "500M" → 500000000."""
-    units = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-    number = text.lower().removesuffix("b")
-    unit = units.get(number[-1:], 1)
-    try:
-        return int(float(number[:-1] if unit > 1 else number) * unit)
-    except ValueError:
-        raise ValueError(f"'{text}' is no size: 500M, 2G") from None
-
-
-def _seconds(text):
-    """ "30d" → 2592000."""
-    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-    try:
-        return float(text[:-1]) * units[text[-1:]]
-    except (KeyError, ValueError):
-        raise ValueError(f"'{text}' is no time: 30d, 12h") from None
 
 
 def _print_stats(stats):

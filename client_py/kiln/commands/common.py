@@ -25,37 +25,6 @@ def session():
         raise SystemExit(2) from None
 
 
-class _WrongOption(SystemExit):
-    """Ends the command with status 2, its message written."""
-
-
-def parse(argv, flags=(), values=()):
-    """Options and the rest of a command line: ({name without dashes: True, False, value or None},
-    [other words]). Flags stand alone; values follow as `--name=value` or `--name value`. After
-    "--" everything is a word. Another option ends the command with status 2.
-    """
-    options = {name.lstrip("-"): False for name in flags}
-    options.update({name.lstrip("-"): None for name in values})
-    rest = []
-    words = iter(argv)
-    for word in words:
-        name, equals, value = word.partition("=")
-        if word == "--":
-            rest += words
-        elif word in flags:
-            options[word.lstrip("-")] = True
-        elif name in values:
-            value = value if equals else next(words, None)
-            if value is None:
-                raise _WrongOption(usage_error(f"{name}: which?"))
-            options[name.lstrip("-")] = value
-        elif word.startswith("-") and word != "-":
-            raise _WrongOption(usage_error(f"no option '{word}' here"))
-        else:
-            rest.append(word)
-    return options, rest
-
-
 def usage_error(message, command=None):
     """Says what is wrong with a command line, and how it should be; the exit status."""
     from .. import cli

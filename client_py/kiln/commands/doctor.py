@@ -7,15 +7,16 @@ import subprocess
 import sys
 import time
 
-from .common import home, print_json, session, size, usage_error
+from .common import home, print_json, session, size
+from .options import parse, words
 
 LEAST_DISK_BYTES = 500_000_000
 WORKER_SECONDS = 30
 
 
 def main(argv):
-    if set(argv) - {"--json"}:
-        return usage_error("doctor takes --json", "doctor")
+    options, rest = parse(argv, {"--json": False})
+    words(rest, "doctor")
     findings = []
     for name, check in CHECKS.items():
         try:
@@ -23,10 +24,10 @@ def main(argv):
         except Exception as error:  # a check that breaks is a finding, not the end
             verdict, text = "bad", f"cannot tell: {type(error).__name__}: {error}"
         findings.append({"check": name, "verdict": verdict, "text": text})
-        if not argv:
+        if not options["json"]:
             print(f"{MARKS[verdict]:7} {name:14} {text}", flush=True)
     bad = [finding for finding in findings if finding["verdict"] == "bad"]
-    if argv:
+    if options["json"]:
         print_json({"well": not bad, "findings": findings})
     else:
         print(f"\n{len(bad)} thing(s) to mend." if bad else "\nAll is well.")

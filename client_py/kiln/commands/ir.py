@@ -7,7 +7,7 @@ only where it has left no record, or has changed since.
 import os
 
 from ..warm import manifest
-from .common import failure, home, print_json, session, usage_error
+from .common import failure, home, print_json, session
 from .options import BadOption, cpu_level, parse
 
 _OPTIONS = {"--cpu": "", "--json": False, "--stage": ""}
@@ -16,16 +16,13 @@ _OPTIONS = {"--cpu": "", "--json": False, "--stage": ""}
 def main(argv):
     from . import warm
 
-    try:
-        options, rest = parse(argv, _OPTIONS)
-        if not rest or len(rest) > 2:
-            raise BadOption("ir of which kernel? A name or the start of a key, then a program")
-        if options["cpu"]:
-            cpu_level(options["cpu"])
-        if len(rest) == 2 and not os.path.isfile(rest[1]):
-            raise BadOption(f"{rest[1]}: no such file")
-    except BadOption as error:
-        return usage_error(str(error), "ir")
+    options, rest = parse(argv, _OPTIONS)
+    if not rest or len(rest) > 2:
+        raise BadOption("ir of which kernel? A name or the start of a key, then a program")
+    if options["cpu"]:
+        cpu_level(options["cpu"])
+    if len(rest) == 2 and not os.path.isfile(rest[1]):
+        raise BadOption(f"{rest[1]}: no such file")
     try:
         known = [warm.manifest_of(rest[1])] if len(rest) == 2 else _all_manifests()
     except manifest.BadManifest as error:

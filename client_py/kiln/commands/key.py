@@ -2,14 +2,16 @@
 
 import os
 
-from .common import failure, home, parse, print_json, usage_error
+from .common import failure, home, print_json
+from .options import action, parse, words
+
+_JSON = {"--json": False}
 
 
 def main(argv):
-    if not argv or argv[0] not in _ACTIONS:
-        return usage_error("key what?", "key")
+    act, rest = action(argv, "key", _ACTIONS)
     try:
-        return _ACTIONS[argv[0]](argv[1:])
+        return act(rest)
     except (RuntimeError, ValueError, OSError) as error:
         return failure(error)
 
@@ -18,11 +20,10 @@ def new(argv):
     """`kiln key new NAME FILE`: the secret into FILE, which must not exist; prints the public."""
     from .. import _native
 
-    options, rest = parse(argv, flags=["--json"])
-    if len(rest) != 2:
-        return usage_error("key new: which name, and which file for the secret?", "key")
-    secret, public = _native.new_key(rest[0])
-    fd = os.open(rest[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    options, rest = parse(argv, _JSON)
+    name, path = words(rest, "key new", "name", "file for the secret")
+    secret, public = _native.new_key(name)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(fd, "w", encoding="ascii") as file:
         file.write(secret + "\n")
     return _say(public, options)
@@ -32,20 +33,18 @@ def public(argv):
     """`kiln key public FILE`: the line that others trust."""
     from .. import _native
 
-    options, rest = parse(argv, flags=["--json"])
-    if len(rest) != 1:
-        return usage_error("key public: which file?", "key")
-    return _say(_native.public_key(rest[0]), options)
+    options, rest = parse(argv, _JSON)
+    (path,) = words(rest, "key public", "file")
+    return _say(_native.public_key(path), options)
 
 
 def trust(argv):
     """`kiln key trust LINE`: adds a public key to this home's list."""
     from .. import _native
 
-    options, rest = parse(argv, flags=["--json"])
-    if len(rest) != 1:
-        return usage_error("key trust: which public key (NAME:BASE64)?", "key")
-    line = rest[0].strip()
+    options, rest = parse(argv, _JSON)
+    (line,) = words(rest, "key trust", "public key (NAME:BASE64)")
+    line = line.strip()
     known = {_native.key_id(other)[1] for other in _lines()}
     if _native.key_id(line)[1] not in known:
         os.makedirs(os.path.dirname(os.path.abspath(_path())), mode=0o700, exist_ok=True)
@@ -58,9 +57,8 @@ def list_keys(argv):
     """`kiln key list`: whose signatures count here."""
     from .. import _native
 
-    options, rest = parse(argv, flags=["--json"])
-    if rest:
-        return usage_error("key list takes no arguments", "key")
+    options, rest = parse(argv, _JSON)
+    words(rest, "key list")
     keys = [_native.key_id(line) for line in _lines()]
     if options["json"]:
         print_json([{"name": name, "id": id} for name, id in keys])

@@ -1,8 +1,13 @@
-"""Options of command lines: one small parser, so that `kiln run` starts without argparse."""
+"""Command lines: the one parser of all commands, small, so that `kiln run` starts without
+argparse. `kiln.cli` prints what BadOption says, and the usage where HelpWanted is raised."""
 
 
 class BadOption(Exception):
     """The text names the argument that is wrong."""
+
+
+class HelpWanted(Exception):
+    """--help or -h was among the options."""
 
 
 def parse(argv, defaults, short=(), stop=False):
@@ -11,16 +16,15 @@ def parse(argv, defaults, short=(), stop=False):
     defaults: {"--name": what it is when not given}; False: a flag, a string: one value, a list:
     each time one more value, which may also be parted by commas. short: {"-n": "--name"}. stop:
     what follows the first word that is no option is the rest; otherwise options may stand anywhere.
-    `--` ends them. BadOption for an option that is none, lacks its value or has one too many.
+    `--` ends them. Values are given as `--name=value` or `--name value`. BadOption for an option
+    that is none, lacks its value or has one too many; HelpWanted.
 
         parse(["-q", "--cpu", "x86-64-v3", "a.py", "-q"], {"--quiet": False, "--cpu": []},
               {"-q": "--quiet"}, stop=True)
         == ({"quiet": True, "cpu": ["x86-64-v3"]}, ["a.py", "-q"])
     """
     short = dict(short)
-    values = {
-        k[2:].replace("-", "_"): list(v) if isinstance(v, list) else v for k, v in defaults.items()
-    }
+    values = {_name(k): list(v) if isinstance(v, list) else v for k, v in defaults.items()}
     rest = []
     words = iter(argv)
     for word in words:
@@ -30,26 +34,50 @@ def parse(argv, defaults, short=(), stop=False):
             rest.append(word)
             if stop:
                 rest.extend(words)
+        elif word in ("-h", "--help"):
+            raise HelpWanted
         else:
-            option, _, given = word.partition("=")
+            option, equals, given = word.partition("=")
             if word[:2] in short:  # -j4
                 option, given = short[word[:2]], word[2:]
             if option not in defaults:
-                raise BadOption(f"no option '{word}'{_near(option, defaults)}")
-            name, default = option[2:].replace("-", "_"), defaults[option]
+                raise BadOption(f"no option '{word}'.{_near(option, defaults)}")
+            default = defaults[option]
             if default is False:
-                if given:
+                if equals or given:
                     raise BadOption(f"{option} takes no value, got '{given}'")
-                values[name] = True
+                values[_name(option)] = True
                 continue
-            value = given or next(words, "")
-            if not value:
+            value = given if equals or given else next(words, "")
+            if not value or (value.startswith("--") and not given):
                 raise BadOption(f"{option} needs a value")
             if isinstance(default, list):
-                values[name].extend(part for part in value.split(",") if part)
+                values[_name(option)].extend(part for part in value.split(",") if part)
             else:
-                values[name] = value
+                values[_name(option)] = value
     return values, rest
+
+
+def words(rest, what, *names):
+    """What is left of a command line: a word for each of `names`, no more. BadOption otherwise.
+
+    words(["k"], "cache show", "key") == ["k"]
+    """
+    if len(rest) < len(names):
+        raise BadOption(f"{what}: which {names[len(rest)]}?")
+    if len(rest) > len(names):
+        raise BadOption(f"{what}: '{rest[len(names)]}' is not expected")
+    return rest
+
+
+def action(argv, command, actions):
+    """(action, its arguments) of a command that has several, as `cache list`."""
+    if argv and argv[0] in actions:
+        return actions[argv[0]], argv[1:]
+    if argv and not argv[0].startswith("-"):
+        raise BadOption(f"{command} what? Not '{argv[0]}'.{_near(argv[0], actions)}")
+    parse(argv, {})
+    raise BadOption(f"{command} what?")
 
 
 def count(text, option):
@@ -59,6 +87,26 @@ def count(text, option):
     return int(text)
 
 
+def size(text, option):
+    """The value of an option that is a number of bytes: "500M" is 500000000."""
+    units = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+    number = text.lower().removesuffix("b")
+    unit = units.get(number[-1:], 1)
+    try:
+        return int(float(number[:-1] if unit > 1 else number) * unit)
+    except (ValueError, OverflowError):
+        raise BadOption(f"{option}={text}: a size such as 500M or 2G expected") from None
+
+
+def seconds(text, option):
+    """The value of an option that is a length of time: "30d" is 2592000."""
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+    try:
+        return float(text[:-1]) * units[text[-1:]]
+    except (KeyError, ValueError):
+        raise BadOption(f"{option}={text}: a time such as 12h or 30d expected") from None
+
+
 def cpu_level(text, option="--cpu"):
     """The value of an option that is a level of the processor."""
     from .. import _native
@@ -66,6 +114,10 @@ def cpu_level(text, option="--cpu"):
     if text not in _native.CPU_LEVELS:
         raise BadOption(f"{option}={text}: one of {', '.join(_native.CPU_LEVELS)} expected")
     return text
+
+
+def _name(option):
+    return option[2:].replace("-", "_")
 
 
 def _near(word, candidates):

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from .common import failure, usage_error
+from .common import failure
 from .options import BadOption, cpu_level, parse
 
 _OPTIONS = {
@@ -17,18 +17,15 @@ _OPTIONS = {
 
 
 def main(argv):
-    try:
-        options, argv = parse(argv, _OPTIONS, {"-q": "--quiet"}, stop=True)
-        if options["cpu"]:
-            cpu_level(options["cpu"])
-        if options["report"]:
-            from .reports import check_paths
+    options, argv = parse(argv, _OPTIONS, {"-q": "--quiet"}, stop=True)
+    if options["cpu"]:
+        cpu_level(options["cpu"])
+    if options["report"]:
+        from .reports import check_paths
 
-            check_paths(options["report"])
-        if not argv:
-            raise BadOption("run which program?")
-    except BadOption as error:
-        return usage_error(str(error), "run")
+        check_paths(options["report"])
+    if not argv:
+        raise BadOption("run which program?")
     path = argv[0]
     try:
         with open(path, "rb") as file:

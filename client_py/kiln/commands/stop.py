@@ -1,10 +1,11 @@
 """`kiln stop`: ends the daemon of this KILN_HOME, if one runs."""
 
-from .common import session, usage_error
+from .common import session
+from .options import parse, words
 
 
 def main(argv):
-    if argv:
-        return usage_error("stop takes no arguments", "stop")
+    _, rest = parse(argv, {})
+    words(rest, "stop")
     session().stop_daemon()
     return 0

@@ -4,26 +4,26 @@ import os
 import sys
 import time
 
-from .common import failure, print_json, session, size, usage_error
+from .common import failure, print_json, session, size
+from .options import parse, words
 
 ROUND_SECONDS = 1.0
 
 
 def main(argv):
-    options = set(argv)
-    if not options <= {"--json", "--once"} or len(options) != len(argv):
-        return usage_error("top takes --once and --json", "top")
+    options, rest = parse(argv, {"--json": False, "--once": False})
+    words(rest, "top")
     source = session()
     try:
         previous = None
         while True:
             now = look(source)
-            if "--json" in options:
+            if options["json"]:
                 print_json(now)
                 sys.stdout.flush()
             else:
-                show(now, previous, live="--once" not in options)
-            if "--once" in options:
+                show(now, previous, live=not options["once"])
+            if options["once"]:
                 return 0
             previous = now
             time.sleep(ROUND_SECONDS)

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from ..warm import manifest, program
 from . import reports
-from .common import failure, home, print_json, session, usage_error
+from .common import failure, home, print_json, session
 from .options import BadOption, count, cpu_level, parse
 from .reports import Outcome, Report
 
@@ -32,13 +32,10 @@ MISSED = 3
 
 
 def main(argv):
-    try:
-        options, rest = _parse(argv)
-        jobs = count(options["jobs"], "--jobs") if options["jobs"] else os.cpu_count() or 1
-        levels = [cpu_level(level) for level in dict.fromkeys(options["cpu"])]
-        reports.check_paths(options["report"])
-    except BadOption as error:
-        return usage_error(str(error), "warm")
+    options, rest = _parse(argv)
+    jobs = count(options["jobs"], "--jobs") if options["jobs"] else os.cpu_count() or 1
+    levels = [cpu_level(level) for level in dict.fromkeys(options["cpu"])]
+    reports.check_paths(options["report"])
     path = rest[0]
     if session().read_only:
         return failure("KILN_CACHE=read-only: nothing can be added to the cache")
