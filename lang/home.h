@@ -29,6 +29,7 @@ class Home {
   const std::string& dir() const { return dir_; }
   std::string CacheDir() const { return dir_ + "/cache"; }
   std::string TempDir() const { return dir_ + "/cache/tmp"; }
+  std::string WarmDir() const { return dir_ + "/warm"; }
   std::string EntryPath(const Digest& key) const;
   std::string HitLogPath() const { return dir_ + "/hits.log"; }
   std::string CompilerIdPath() const { return dir_ + "/compiler-id"; }

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lang/hit_mark.h"
+#include "server/cache/trim_files.h"
 #include "server/daemon/metrics.h"
 
 namespace kiln {
@@ -15,14 +16,16 @@ namespace {
 constexpr absl::Duration kRound = absl::Seconds(5);
 constexpr absl::Duration kScanPatience = absl::Seconds(2);
 constexpr absl::Duration kScanAge = absl::Seconds(1);
+constexpr absl::Duration kTrimAge = absl::Minutes(10);
 constexpr int kBackgroundNice = 10;
 
 }  // namespace
 
-Housekeeper::Housekeeper(const Home& home, DiskStore* disk, const ArtifactStore* tiers,
-                         Counters* counters)
+Housekeeper::Housekeeper(const Home& home, DiskStore* disk, uint64_t warm_bytes,
+                         const ArtifactStore* tiers, Counters* counters)
     : home_(home),
       disk_(disk),
+      warm_bytes_(warm_bytes),
       tiers_(tiers),
       counters_(counters),
       log_(home.HitLogPath(), counters->Load(home.StatsPath())) {}
@@ -73,8 +76,13 @@ proto::StatsReply Housekeeper::Counted() {
 void Housekeeper::Work() {
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kBackgroundNice);
   disk_->Scan();
+  absl::Time trimmed = absl::InfinitePast();
   while (true) {
     Round();
+    if (warm_bytes_ != 0 && absl::AbsDuration(absl::Now() - trimmed) > kTrimAge) {
+      trimmed = absl::Now();
+      TrimFiles(home_.WarmDir(), warm_bytes_);
+    }
     absl::MutexLock lock(&mutex_);
     auto called = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return nudged_ || stopping_; };
     mutex_.AwaitWithTimeout(absl::Condition(&called), kRound);

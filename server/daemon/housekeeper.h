@@ -1,5 +1,5 @@
 // What the daemon does in the background: indexes the disk tier, counts what
-// clients hit, evicts, saves the counters.
+// clients hit, evicts, keeps their records of kernels within a budget, saves the counters.
 #ifndef KILN_SERVER_DAEMON_HOUSEKEEPER_H_
 #define KILN_SERVER_DAEMON_HOUSEKEEPER_H_
 
@@ -19,8 +19,10 @@ namespace kiln {
 
 class Housekeeper {
  public:
-  // `tiers` holds `disk`; none is owned. Reads the saved counters.
-  Housekeeper(const Home& home, DiskStore* disk, const ArtifactStore* tiers, Counters* counters);
+  // `tiers` holds `disk`; none is owned. Reads the saved counters. At most `warm_bytes` of
+  // the disk are for <home>/warm; 0: it is left alone.
+  Housekeeper(const Home& home, DiskStore* disk, uint64_t warm_bytes, const ArtifactStore* tiers,
+              Counters* counters);
   // Saves the counters a last time.
   ~Housekeeper();
 
@@ -43,6 +45,7 @@ class Housekeeper {
 
   const Home home_;
   DiskStore* const disk_;
+  const uint64_t warm_bytes_;
   const ArtifactStore* const tiers_;
   Counters* const counters_;
 

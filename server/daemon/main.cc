@@ -51,6 +51,8 @@ namespace kiln {
 namespace {
 
 constexpr uint64_t kLogBytes = 1 << 20;
+// What clients note of kernels may take this part of what entries may, on top of it.
+constexpr uint64_t kWarmShare = 8;
 constexpr absl::Duration kStartPatience = absl::Seconds(15);
 // From the signal to the end; the last part of it is for clients on the local socket.
 constexpr absl::Duration kDrainPatience = absl::Seconds(9);
@@ -235,7 +237,8 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   MemoryStore memory(flags.memory_bytes);
   TieredStore tiers({&memory, &disk});
   Counters counters;
-  Housekeeper housekeeper(home, &disk, &tiers, &counters);
+  const uint64_t warm_bytes = disk_options.read_only ? 0 : flags.cache_bytes / kWarmShare;
+  Housekeeper housekeeper(home, &disk, warm_bytes, &tiers, &counters);
   nudged = &housekeeper;
   housekeeper.Start();
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import time
 
 from tests.conftest import PROGRAM
 
@@ -34,6 +36,25 @@ def test_entries_are_listed_shown_and_explained(kiln, program):
     text = kiln("cache", "explain", why["key"]).stdout
     assert "options differs" in text and f"nearest: {fill['key']}" in text
     assert "the same: compiler, target, code" in text
+
+
+def test_what_clients_note_of_kernels_keeps_to_a_budget(kiln, program):
+    kiln("run", "-q", program)
+    warm = pathlib.Path(kiln.home, "warm")
+    noted = {path for path in warm.rglob("*") if path.is_file()}
+    old = warm / "00" / "old"
+    old.parent.mkdir(exist_ok=True)
+    old.write_bytes(b"x" * (2 << 20))
+    os.utime(old, (1, 1))
+    kiln("stop")
+    # An eighth of the cache's budget, which is looked at when a daemon starts.
+    program.write_text(PROGRAM.replace("ti.cpu", "ti.cpu, fast_math=False"))
+    kiln("run", "-q", program, env={"KILN_CACHE_BYTES": str(8 << 20)})
+    end = time.monotonic() + 30
+    while old.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not old.exists()
+    assert noted and all(path.exists() for path in noted)
 
 
 def test_keys_that_are_none(kiln, program):
