@@ -21,14 +21,20 @@ class Kiln:
     def __call__(self, *arguments, check=True, timeout=120, command=None, **options):
         """Runs a subcommand; the completed process, its output as text."""
         environment = {**self.environment, **options.pop("env", {})}
-        done = subprocess.run(
-            [command or ROOT / "kiln", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            env=environment,
-            **options,
-        )
+        try:
+            done = subprocess.run(
+                [command or ROOT / "kiln", *map(str, arguments)],
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                env=environment,
+                **options,
+            )
+        except subprocess.TimeoutExpired as error:
+            # Such as "building": a source was edited while the tests ran.
+            said = (error.stderr or b"").decode(errors="replace") or "nothing"
+            message = f"kiln {arguments} took more than {timeout} s, and said:\n{said}"
+            raise AssertionError(message) from None
         if check and done.returncode != 0:
             raise AssertionError(f"kiln {arguments} ended with {done.returncode}:\n{done.stderr}")
         return done

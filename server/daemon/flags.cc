@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "absl/strings/match.h"
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "lang/home.h"
 #include "lang/status_macros.h"
 #include "server/daemon/config.h"
@@ -46,12 +50,154 @@ int Cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-// The value of the argument `--name=...`, the last one that is given.
-std::string ValueOf(absl::string_view name, int argc, char** argv) {
+using SetFlag = bool (*)(absl::string_view text, Flags* flags);
+
+struct FlagRow {
+  absl::string_view name;
+  absl::string_view value;  // what the help calls it; "": the flag stands alone
+  absl::string_view help;
+  SetFlag set;  // false for a value that is none
+};
+
+template <std::string Flags::* member>
+bool SetText(absl::string_view text, Flags* flags) {
+  flags->*member = std::string(text);
+  return true;
+}
+
+template <int Flags::* member>
+bool SetCount(absl::string_view text, Flags* flags) {
+  return ParseCount(text, 1, &(flags->*member));
+}
+
+template <uint64_t Flags::* member>
+bool SetBytes(absl::string_view text, Flags* flags) {
+  return absl::SimpleAtoi(text, &(flags->*member));
+}
+
+template <absl::Duration Flags::* member>
+bool SetSeconds(absl::string_view text, Flags* flags) {
+  return ParseSeconds(text, &(flags->*member));
+}
+
+// In the order of the help.
+const FlagRow kFlags[] = {
+    {"--config", "FILE", "the configuration; default: <home>/kilnd.conf, if there is one",
+     [](absl::string_view, Flags*) { return true; }},  // read already
+    {"--foreground", "",
+     "stay, log to standard error (the default); a service manager at $NOTIFY_SOCKET is told "
+     "when it is ready and when it ends",
+     [](absl::string_view, Flags* f) { return !(f->daemonize = false); }},
+    {"--daemonize", "",
+     "return once the socket accepts connections (status 0, also when another daemon of this "
+     "home already does); the daemon goes on by itself, detached from everything",
+     [](absl::string_view, Flags* f) { return f->daemonize = true; }},
+    {"--take-over", "",
+     "a daemon of this home that runs hands over, and ends when it has done what it has begun",
+     [](absl::string_view, Flags* f) { return f->take_over = true; }},
+    {"--home", "DIR", "KILN_HOME; default: environment, else ~/.cache/kiln", SetText<&Flags::home>},
+    {"--bin", "DIR",
+     "where kiln-worker and the fronts are; default: KILN_BIN, else where kilnd itself is",
+     SetText<&Flags::bin>},
+    {"--worker", "PATH", "another worker binary", SetText<&Flags::worker>},
+    {"--listen", "HOST:PORT",
+     "answer gRPC there too; other than loopback addresses need certificates (`service` of the "
+     "configuration)",
+     [](absl::string_view text, Flags* f) {
+       f->config.mutable_service()->set_listen(std::string(text));
+       return true;
+     }},
+    {"--web", "HOST:PORT",
+     "metrics, health and, on loopback addresses, the dashboard over HTTP there",
+     [](absl::string_view text, Flags* f) {
+       f->config.mutable_web()->set_listen(std::string(text));
+       return true;
+     }},
+    {"--idle-exit", "SECONDS",
+     "end after so long without a request (1800, or 0 where it listens for other machines; 0: "
+     "never)",
+     SetSeconds<&Flags::idle_exit>},
+    {"--workers", "N", "compiler processes (default: cores)",
+     [](absl::string_view text, Flags* f) {
+       return ParseCount(text, 1, &f->workers) && f->workers <= kMaxWorkers;
+     }},
+    {"--worker-jobs", "N", "jobs after which a worker is replaced by a fresh one (1000)",
+     SetCount<&Flags::worker_jobs>},
+    {"--job-seconds", "S", "wall clock for one compilation (KILN_JOB_SECONDS, else 120)",
+     SetSeconds<&Flags::job_limit>},
+    {"--job-bytes", "N", "address space of a worker (4 GiB; 0: no limit)",
+     SetBytes<&Flags::job_bytes>},
+    {"--max-queue", "N", "compilations that may wait for a worker (128)",
+     SetCount<&Flags::max_queue>},
+    {"--max-connections", "N", "clients at once (512)", SetCount<&Flags::max_connections>},
+    {"--cache-bytes", "N", "disk tier budget (KILN_CACHE_BYTES, else 2 GiB)",
+     SetBytes<&Flags::cache_bytes>},
+    {"--sync", "", "what is kept on disk survives a power cut",
+     [](absl::string_view, Flags* f) {
+       f->config.mutable_disk()->set_sync(true);
+       return true;
+     }},
+    {"--signing-key", "FILE", "sign what our own workers compile (kiln key new)",
+     [](absl::string_view text, Flags* f) {
+       f->config.mutable_trust()->set_signing_key_file(std::string(text));
+       return true;
+     }},
+    {"--trusted-keys", "FILE", "whose signatures count; may be given several times",
+     [](absl::string_view text, Flags* f) {
+       f->config.mutable_trust()->add_key_file(std::string(text));
+       return true;
+     }},
+    {"--accept-unsigned", "",
+     "take entries from outside without a signature: who can write to a shared tier then runs "
+     "code here",
+     [](absl::string_view, Flags* f) {
+       f->config.mutable_trust()->set_accept_unsigned(true);
+       return true;
+     }},
+    {"--json", "", "the log as a JSON object a line",
+     [](absl::string_view, Flags* f) {
+       f->config.mutable_log()->set_json(true);
+       return true;
+     }},
+    {"--version", "", "say it and end",
+     [](absl::string_view, Flags* f) { return f->version = true; }},
+    {"--help", "", "say this and end", [](absl::string_view, Flags* f) { return f->help = true; }},
+};
+
+struct Argument {
+  const FlagRow* flag;
   std::string value;
+};
+
+// `--name=value` and `--name value` are the same.
+absl::StatusOr<std::vector<Argument>> Split(int argc, char** argv) {
+  std::vector<Argument> arguments;
   for (int i = 1; i < argc; ++i) {
-    absl::string_view arg = argv[i];
-    if (absl::ConsumePrefix(&arg, name)) value = std::string(arg);
+    const absl::string_view text = argv[i];
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(text, absl::MaxSplits('=', 1));
+    const auto* row = std::find_if(std::begin(kFlags), std::end(kFlags),
+                                   [&](const FlagRow& r) { return r.name == parts.first; });
+    if (row == std::end(kFlags)) return Bad(absl::StrCat("argument ", text, ": see --help"));
+    const bool has_value = parts.first.size() != text.size();
+    Argument argument{row, std::string(parts.second)};
+    if (row->value.empty() && has_value) {
+      return Bad(absl::StrCat("argument ", text, ": ", row->name, " takes no value"));
+    }
+    if (!row->value.empty() && !has_value && i + 1 < argc) argument.value = argv[++i];
+    if (!row->value.empty() && argument.value.empty()) {
+      return Bad(absl::StrCat("argument ", text, ": ", row->name, "=", row->value, " expected"));
+    }
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+// The value of a flag, the last one that is given.
+std::string ValueOf(absl::string_view name, const std::vector<Argument>& arguments) {
+  std::string value;
+  for (const Argument& argument : arguments) {
+    if (argument.flag->name == name) value = argument.value;
   }
   return value;
 }
@@ -62,11 +208,11 @@ void TakeUnlessZero(Number number, Member* member) {
 }
 
 // The file that is named must be there; that of the home need not.
-absl::Status ReadFile(int argc, char** argv, Flags* flags) {
-  const std::string named = ValueOf("--config=", argc, argv);
+absl::Status ReadFile(const std::vector<Argument>& arguments, Flags* flags) {
+  const std::string named = ValueOf("--config", arguments);
   std::string path = named;
   if (named.empty()) {
-    const absl::StatusOr<Home> home = Home::Find(ValueOf("--home=", argc, argv));
+    const absl::StatusOr<Home> home = Home::Find(ValueOf("--home", arguments));
     if (!home.ok()) return absl::OkStatus();  // said later
     path = home->dir() + "/kilnd.conf";
   }
@@ -97,56 +243,6 @@ absl::Status ReadEnvironment(Flags* flags) {
   return absl::OkStatus();
 }
 
-// False for an unknown flag or a bad value.
-bool ParseFlag(absl::string_view arg, Flags* flags) {
-  if (arg == "--daemonize") return flags->daemonize = true;
-  if (arg == "--foreground") return !(flags->daemonize = false);
-  if (arg == "--take-over") return flags->take_over = true;
-  if (arg == "--version") return flags->version = true;
-  if (absl::ConsumePrefix(&arg, "--home=")) return !(flags->home = std::string(arg)).empty();
-  if (absl::ConsumePrefix(&arg, "--bin=")) return !(flags->bin = std::string(arg)).empty();
-  if (absl::ConsumePrefix(&arg, "--worker=")) return !(flags->worker = std::string(arg)).empty();
-  if (absl::ConsumePrefix(&arg, "--idle-exit=")) return ParseSeconds(arg, &flags->idle_exit);
-  if (absl::ConsumePrefix(&arg, "--job-seconds=")) return ParseSeconds(arg, &flags->job_limit);
-  if (absl::ConsumePrefix(&arg, "--cache-bytes=")) {
-    return absl::SimpleAtoi(arg, &flags->cache_bytes);
-  }
-  if (absl::ConsumePrefix(&arg, "--job-bytes=")) return absl::SimpleAtoi(arg, &flags->job_bytes);
-  if (absl::ConsumePrefix(&arg, "--workers=")) {
-    return ParseCount(arg, 1, &flags->workers) && flags->workers <= kMaxWorkers;
-  }
-  if (absl::ConsumePrefix(&arg, "--max-queue=")) return ParseCount(arg, 1, &flags->max_queue);
-  if (absl::ConsumePrefix(&arg, "--worker-jobs=")) return ParseCount(arg, 1, &flags->worker_jobs);
-  if (absl::ConsumePrefix(&arg, "--max-connections=")) {
-    return ParseCount(arg, 1, &flags->max_connections);
-  }
-  if (absl::ConsumePrefix(&arg, "--web=")) {
-    flags->config.mutable_web()->set_listen(std::string(arg));
-    return !arg.empty();
-  }
-  if (absl::ConsumePrefix(&arg, "--listen=")) {
-    flags->config.mutable_service()->set_listen(std::string(arg));
-    return !arg.empty();
-  }
-  if (absl::ConsumePrefix(&arg, "--signing-key=")) {
-    flags->config.mutable_trust()->set_signing_key_file(std::string(arg));
-    return !arg.empty();
-  }
-  if (absl::ConsumePrefix(&arg, "--trusted-keys=")) {
-    flags->config.mutable_trust()->add_key_file(std::string(arg));
-    return !arg.empty();
-  }
-  if (arg == "--accept-unsigned") {
-    flags->config.mutable_trust()->set_accept_unsigned(true);
-    return true;
-  }
-  if (arg == "--sync") {
-    flags->config.mutable_disk()->set_sync(true);
-    return true;
-  }
-  return absl::StartsWith(arg, "--config=");  // read already
-}
-
 // Nothing leaves this machine unencrypted, unless somebody insists.
 absl::Status CheckService(const proto::Service& service) {
   if (service.certificate_file().empty() != service.key_file().empty()) {
@@ -168,16 +264,36 @@ absl::Status CheckService(const proto::Service& service) {
 
 }  // namespace
 
+std::string FlagsHelp() {
+  std::string text = "usage: kilnd [FLAG]...   also: kiln serve [FLAG]...\n\n";
+  for (const FlagRow& row : kFlags) {
+    const std::string name =
+        row.value.empty() ? std::string(row.name) : absl::StrCat(row.name, "=", row.value);
+    absl::StrAppend(&text, "  ", name, std::string(name.size() < 22 ? 24 - name.size() : 2, ' '),
+                    row.help, "\n");
+  }
+  return text;
+}
+
 absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
   Flags flags;
-  RETURN_IF_ERROR(ReadFile(argc, argv, &flags));
+  ASSIGN_OR_RETURN(const std::vector<Argument> arguments, Split(argc, argv));
+  for (const auto& [flag, value] : arguments) {
+    // Whatever the configuration says.
+    if (flag->name != "--help" && flag->name != "--version") continue;
+    flag->set(value, &flags);
+    return flags;
+  }
+  RETURN_IF_ERROR(ReadFile(arguments, &flags));
   RETURN_IF_ERROR(ReadEnvironment(&flags));
-  for (int i = 1; i < argc; ++i) {
-    if (!ParseFlag(argv[i], &flags)) return Bad(absl::StrCat("argument ", argv[i]));
+  for (const auto& [flag, value] : arguments) {
+    if (!flag->set(value, &flags)) {
+      return Bad(absl::StrCat("argument ", flag->name, "=", value, ": ", flag->value, " expected"));
+    }
   }
   RETURN_IF_ERROR(CheckService(flags.config.service()));
   // Who listens for other machines is there when they come.
-  if (!flags.config.service().listen().empty() && ValueOf("--idle-exit=", argc, argv).empty()) {
+  if (!flags.config.service().listen().empty() && ValueOf("--idle-exit", arguments).empty()) {
     flags.idle_exit = absl::ZeroDuration();
   }
   if (flags.bin.empty()) flags.bin = OwnDirectory();

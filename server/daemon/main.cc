@@ -354,6 +354,10 @@ int Main(int argc, char** argv) {
     Complain(flags.status());
     return 2;
   }
+  if (flags->help) {
+    std::fputs(FlagsHelp().c_str(), stdout);
+    return 0;
+  }
   if (flags->version) {
     std::printf("kilnd %s\n", kVersion);
     return 0;
