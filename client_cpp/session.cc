@@ -16,6 +16,7 @@
 #include "client_cpp/daemon_client.h"
 #include "client_cpp/disk_tier.h"
 #include "client_cpp/entry_trust.h"
+#include "client_cpp/manifest.h"
 #include "client_cpp/offline_cache.h"
 #include "client_cpp/private_worker.h"
 #include "client_cpp/spawn.h"
@@ -96,6 +97,7 @@ class LocalSession : public Session {
         options_(std::move(options)),
         trust_(home_),
         disk_(home_, &trust_, options_.read_only),
+        manifest_(options_.records_manifest ? Manifest::OfProcess() : nullptr),
         state_(new State(home_, options_)) {}
 
   ~LocalSession() override {
@@ -137,6 +139,8 @@ class LocalSession : public Session {
 
   using Obtainer = absl::FunctionRef<absl::StatusOr<CompileOutcome>()>;
 
+  absl::StatusOr<CompileOutcome> Get(proto::CompileUnit unit, const proto::SourceMap& source_map,
+                                     const proto::ReportOptions& report);
   State& Current() const;
   Digest CompilerId(State& state) const;
   static absl::StatusOr<CompileOutcome> Await(Instance& instance, absl::Time start);
@@ -157,6 +161,7 @@ class LocalSession : public Session {
   const SessionOptions options_;
   const EntryTrust trust_;
   const DiskTier disk_;
+  Manifest* const manifest_;  // or nullptr
   mutable std::atomic<State*> state_;
   mutable std::atomic<bool> warned_{false};
 };
@@ -201,6 +206,23 @@ Digest LocalSession::CompilerId(State& state) const {
 absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
                                                      const proto::SourceMap& source_map,
                                                      const proto::ReportOptions& report) {
+  if (manifest_ == nullptr) return Get(std::move(unit), source_map, report);
+  Manifest::Unit used;
+  used.recorded = RecordedKernel(&unit, source_map);
+  used.kernel = source_map.kernel();
+  used.level = "-";
+  if (unit.target().has_cpu()) used.level = std::string(CpuLevelName(unit.target().cpu()));
+  absl::StatusOr<CompileOutcome> outcome = Get(std::move(unit), source_map, report);
+  if (outcome.ok() && outcome->kernel != nullptr) {
+    used.key = outcome->digest;
+    manifest_->Add(std::move(used), compiler());
+  }
+  return outcome;
+}
+
+absl::StatusOr<CompileOutcome> LocalSession::Get(proto::CompileUnit unit,
+                                                 const proto::SourceMap& source_map,
+                                                 const proto::ReportOptions& report) {
   const absl::Time start = absl::Now();
   State& state = Current();
   unit.mutable_target()->set_runtime_abi(RuntimeAbi());

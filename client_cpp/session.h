@@ -38,6 +38,9 @@ struct SessionOptions {
   // Entries are read from the home and nothing below it is made, changed or removed, also
   // not by a daemon: what is missing a private worker compiles, for this process alone.
   bool read_only = false;
+  // What is compiled or found is written at the process's end to the manifest that KILN_MANIFEST
+  // names (client_cpp/manifest.h), for `kiln warm`.
+  bool records_manifest = true;
   int compile_timeout_ms = 120000;
 };
 

@@ -11,13 +11,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client_cpp/daemon_client.h"
 #include "client_cpp/launcher.h"
+#include "client_cpp/manifest.h"
 #include "gtest/gtest.h"
+#include "lang/cpu_level.h"
 #include "lang/entry.h"
 #include "lang/home.h"
 #include "lang/signature.h"
@@ -106,6 +110,150 @@ TEST_F(SessionTest, StartsADaemonAndCompiles) {
   EXPECT_EQ(stats->hits(), 77u);
   EXPECT_TRUE(session->StopDaemon().ok());
   EXPECT_EQ(Tier(*session, 2), "compiled") << "a daemon that went is started again";
+}
+
+// What a manifest has of unit `n`.
+proto::CompileRequest Recorded(uint32_t n) {
+  proto::CompileRequest recorded;
+  proto::CompileUnit unit;
+  unit.mutable_options()->set_ad_stack_size(n);
+  proto::SourceMap source_map;
+  source_map.set_kernel("k");
+  EXPECT_TRUE(recorded.ParseFromString(RecordedKernel(&unit, source_map)));
+  return recorded;
+}
+
+TEST_F(SessionTest, WarmMakesEntriesAndLoadsNothing) {
+  options_.server = "off";
+  auto session = Make();
+  for (const char* tier : {"compiled", "disk"}) {
+    auto outcome = session->Warm(Recorded(1), HostCpuLevel());
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_EQ(outcome->kernel, nullptr);
+    EXPECT_EQ(outcome->tier, tier);
+    EXPECT_DOUBLE_EQ(outcome->compile_seconds, 1.5);
+    EXPECT_EQ(outcome->digest, OnlyEntry().stem().string());
+  }
+  EXPECT_EQ(session->stats().kernels, 0u);
+  EXPECT_EQ(Tier(*Make(), 1), "disk") << "the key is that which a program asks for";
+  // Also for machines that this one is not, and those entries are for them alone.
+  for (const proto::CpuLevel level : {proto::X86_64_V1, proto::X86_64_V4}) {
+    if (level == HostCpuLevel()) continue;
+    EXPECT_EQ(session->Warm(Recorded(2), level)->tier, "compiled");
+    EXPECT_EQ(session->Warm(Recorded(2), level)->tier, "disk");
+  }
+  EXPECT_EQ(Tier(*Make(), 2), "compiled");
+}
+
+TEST_F(SessionTest, WarmComesAfterWhatSomebodyWaitsFor) {
+  setenv("KILN_FAKE", "priority", 1);
+  auto session = Make();
+  EXPECT_EQ(session->Warm(Recorded(1), HostCpuLevel())->tier, "compiled to warm");
+  EXPECT_EQ(Tier(*session, 2), "compiled");
+}
+
+TEST_F(SessionTest, WarmSaysWhatDoesNotCompile) {
+  options_.server = "off";
+  proto::CompileRequest nonsense;
+  nonsense.set_unit("nonsense");
+  EXPECT_FALSE(Make()->Warm(nonsense, HostCpuLevel()).ok());
+  setenv("KILN_FAKE", "diagnose", 1);
+  auto outcome = Make()->Warm(Recorded(1), HostCpuLevel());
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_EQ(outcome->diagnostics.size(), 1u);
+  EXPECT_EQ(EntryFiles(), 0);
+}
+
+TEST_F(SessionTest, TheManifestOfAProgramIsWrittenAtItsEnd) {
+  options_.server = "off";
+  const std::string path = root_ + "/manifest";
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("KILN_MANIFEST", path.c_str(), 1);
+    auto session = Make();
+    Tier(*session, 1);
+    Tier(*session, 2);
+    Tier(*Make(), 1);  // another session, the same kernel
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      Tier(*session, 3);
+      std::exit(0);  // does not write its parent's
+    }
+    waitpid(grandchild, nullptr, 0);
+    if (fs::exists(path)) std::exit(1);
+    std::exit(HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  std::ifstream file(path);
+  std::vector<std::string> words;
+  for (std::string line; std::getline(file, line) && words.size() < 6;) {
+    words.push_back(line.substr(0, line.find(' ')));
+    EXPECT_NE(line.find(words.size() == 2 ? "program - session_test" : " "), std::string::npos);
+  }
+  const std::vector<std::string> expected = {"kiln-manifest", "program", "compiler",
+                                             "unit",          "unit",    "recorded"};
+  EXPECT_EQ(words, expected);
+}
+
+// Nothing below the home may change, whatever is done.
+class ReadOnlyTest : public SessionTest {
+ protected:
+  // Path -> what of a file changes when somebody writes to it.
+  std::map<std::string, std::string> Snapshot() const {
+    std::map<std::string, std::string> found;
+    if (!fs::exists(options_.home)) return found;
+    for (const auto& file : fs::recursive_directory_iterator(options_.home)) {
+      struct stat info = {};
+      EXPECT_EQ(lstat(file.path().c_str(), &info), 0);
+      found[file.path().string()] =
+          absl::StrCat(info.st_mode, " ", info.st_size, " ", info.st_mtim.tv_sec, ".",
+                       info.st_mtim.tv_nsec, " ", info.st_ctim.tv_sec, ".", info.st_ctim.tv_nsec);
+    }
+    return found;
+  }
+};
+
+TEST_F(ReadOnlyTest, AnAbsentHomeStaysAbsent) {
+  options_.read_only = true;
+  EXPECT_EQ(Tier(*Make(), 1), "compiled") << "by a worker of the process's own";
+  EXPECT_EQ(Tier(*Make(), 1), "compiled") << "and forgotten";
+  EXPECT_FALSE(fs::exists(options_.home));
+}
+
+TEST_F(ReadOnlyTest, WhatIsThereIsUsedAndNothingIsAdded) {
+  options_.server = "off";
+  Tier(*Make(), 1);
+  Tier(*Make(), 2);
+  const fs::path damaged = OnlyEntry();  // one of them
+  fs::resize_file(damaged, fs::file_size(damaged) - 1);
+  options_.server = "";
+  options_.read_only = true;
+  const auto before = Snapshot();
+  auto session = Make();
+  EXPECT_TRUE(session->read_only());
+  std::multiset<std::string> tiers = {Tier(*session, 1), Tier(*session, 2)};
+  EXPECT_EQ(tiers, (std::multiset<std::string>{"compiled", "disk"}));
+  EXPECT_EQ(Tier(*session, 3), "compiled");
+  EXPECT_EQ(session->Prefetch({Sha256Of("no such key")}), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(session->Warm(Recorded(4), HostCpuLevel()).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(session->ClearCache().status()));
+  // Looking at a kernel's stages adds nothing.
+  proto::CompileRequest shown = Recorded(4);
+  shown.mutable_report()->set_print_ir(true);
+  EXPECT_TRUE(session->Warm(shown, HostCpuLevel()).ok());
+  EXPECT_EQ(Snapshot(), before) << "no daemon either";
+}
+
+TEST_F(ReadOnlyTest, TheEnvironmentSaysSo) {
+  setenv("KILN_CACHE", "read-only", 1);
+  EXPECT_TRUE(Make()->read_only());
+  setenv("KILN_CACHE", "read-write", 1);
+  EXPECT_FALSE(Make()->read_only());
+  setenv("KILN_CACHE", "readonly", 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(Session::Create(options_).status()));
+  unsetenv("KILN_CACHE");
 }
 
 // Signs the only entry, as a builder whose key the home trusts from now on.
@@ -321,57 +469,60 @@ TEST_F(SessionTest, AStoppedDaemonIsFoundOutAndNoticedWhenItIsBack) {
   EXPECT_EQ(Tier(*session, 30), "compiled") << "the daemon is asked again";
 }
 
-TEST_F(SessionTest, GivingUpCostsNextToNothing) {
-  Tier(*Make(), 1);
-  pid_t pid = 0;
-  std::ifstream(options_.home + "/fake.pid") >> pid;
-  kill(pid, SIGSTOP);
-  DaemonClient daemon(*Home::Find(options_.home), options_.bin_dir);
-  proto::StatsReply reply;
-  const auto call = [&] {
-    return daemon.Call(FrameType::kStats, proto::StatsRequest(), FrameType::kStatsReply, &reply,
-                       absl::Now() + absl::Seconds(10));
-  };
-  const absl::Status hangs = call();
+// A client of a daemon that somebody has stopped.
+class StoppedDaemonTest : public SessionTest {
+ protected:
+  void SetUp() override {
+    SessionTest::SetUp();
+    Tier(*Make(), 1);
+    std::ifstream(options_.home + "/fake.pid") >> pid_;
+    kill(pid_, SIGSTOP);
+    daemon_.emplace(*Home::Find(options_.home), options_.bin_dir);
+  }
+
+  absl::Status Call() {
+    return daemon_->Call(FrameType::kStats, proto::StatsRequest(), FrameType::kStatsReply, &reply_,
+                         absl::Now() + absl::Seconds(10));
+  }
+
+  // How long it takes from now until the daemon is usable; 10 seconds at most.
+  absl::Duration UntilUsable() {
+    const absl::Time start = absl::Now();
+    while (!daemon_->Usable() && absl::Now() - start < absl::Seconds(10)) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    return absl::Now() - start;
+  }
+
+  pid_t pid_ = 0;
+  absl::optional<DaemonClient> daemon_;
+  proto::StatsReply reply_;
+};
+
+TEST_F(StoppedDaemonTest, GivingUpCostsNextToNothing) {
+  const absl::Status hangs = Call();
   EXPECT_TRUE(absl::IsUnavailable(hangs)) << hangs;
-  daemon.GiveUp(hangs);
+  daemon_->GiveUp(hangs);
   constexpr int kCalls = 1000;
   const absl::Time start = absl::Now();
-  for (int i = 0; i < kCalls; ++i) EXPECT_FALSE(daemon.Usable());
+  for (int i = 0; i < kCalls; ++i) EXPECT_FALSE(daemon_->Usable());
   const absl::Duration each = (absl::Now() - start) / kCalls;
   std::printf("given up: %s a call\n", absl::FormatDuration(each).c_str());
   EXPECT_LT(each, absl::Microseconds(300));  // the goal is 100 us
-  kill(pid, SIGCONT);
-  const absl::Time back = absl::Now();
-  while (!daemon.Usable() && absl::Now() - back < absl::Seconds(10)) {
-    absl::SleepFor(absl::Milliseconds(1));
-  }
-  std::printf("back: noticed after %s\n", absl::FormatDuration(absl::Now() - back).c_str());
-  EXPECT_LT(absl::Now() - back, absl::Seconds(2));
-  EXPECT_TRUE(call().ok());
+  kill(pid_, SIGCONT);
+  const absl::Duration noticed = UntilUsable();
+  std::printf("back: noticed after %s\n", absl::FormatDuration(noticed).c_str());
+  EXPECT_LT(noticed, absl::Seconds(2));
+  EXPECT_TRUE(Call().ok());
 }
 
-TEST_F(SessionTest, AHangingDaemonThatIsKilledIsReplaced) {
-  Tier(*Make(), 1);
-  pid_t pid = 0;
-  std::ifstream(options_.home + "/fake.pid") >> pid;
-  kill(pid, SIGSTOP);
-  DaemonClient daemon(*Home::Find(options_.home), options_.bin_dir);
-  proto::StatsReply reply;
-  const auto call = [&] {
-    return daemon.Call(FrameType::kStats, proto::StatsRequest(), FrameType::kStatsReply, &reply,
-                       absl::Now() + absl::Seconds(10));
-  };
-  daemon.GiveUp(call());
-  EXPECT_FALSE(daemon.Usable());
-  kill(pid, SIGKILL);
-  const absl::Time killed = absl::Now();
-  while (!daemon.Usable() && absl::Now() - killed < absl::Seconds(10)) {
-    absl::SleepFor(absl::Milliseconds(1));
-  }
-  EXPECT_LT(absl::Now() - killed, absl::Seconds(2));
-  EXPECT_TRUE(call().ok());
-  EXPECT_NE(reply.pid(), static_cast<uint32_t>(pid));
+TEST_F(StoppedDaemonTest, IsReplacedWhenItIsKilled) {
+  daemon_->GiveUp(Call());
+  EXPECT_FALSE(daemon_->Usable());
+  kill(pid_, SIGKILL);
+  EXPECT_LT(UntilUsable(), absl::Seconds(2));
+  EXPECT_TRUE(Call().ok());
+  EXPECT_NE(reply_.pid(), static_cast<uint32_t>(pid_));
 }
 
 TEST_F(SessionTest, WithoutADaemonThatStartsCompilingBeginsAtOnce) {

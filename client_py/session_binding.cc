@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "client_cpp/kernel_builder.h"
+#include "client_cpp/manifest.h"
 #include "client_cpp/session.h"
 #include "client_py/instance.h"
 #include "client_py/status_error.h"
 #include "client_py/warm_binding.h"
-#include "lang/canonical.h"
 #include "lang/cpu_level.h"
 #include "lang/node_number.h"
 
@@ -221,21 +221,6 @@ std::shared_ptr<Instance> Fetch(Session& session, const std::string& digest,
   return instance;
 }
 
-// `unit` for any target, as Session::Warm takes it. What it says does not depend on where the
-// program lies.
-std::string Recorded(proto::CompileUnit* unit, const proto::SourceMap& source_map) {
-  proto::CompileRequest recorded;
-  const proto::Target target = unit->target();
-  unit->clear_target();
-  recorded.set_unit(CanonicalBytes(*unit));
-  *unit->mutable_target() = target;
-  recorded.set_name(source_map.kernel());
-  proto::SourceMap* map = recorded.mutable_source_map();
-  *map = source_map;
-  for (std::string& file : *map->mutable_files()) file.erase(0, file.rfind('/') + 1);
-  return recorded.SerializeAsString();
-}
-
 std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
                                   const CompileArguments& arguments) {
   proto::CompileUnit unit;
@@ -246,7 +231,7 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
   texts.source_map.set_kernel(arguments.name);
   SetOptions(arguments, &unit);
   SetAliases(arguments.aliases, &unit);
-  instance->recorded = Recorded(&unit, texts.source_map);
+  instance->recorded = RecordedKernel(&unit, texts.source_map);
   texts.types = ValueOrRaise(TypeTable::FromProto(unit.kernel().types()));
   instance->writes = WrittenParams(unit.kernel());
   texts.node_kinds.push_back(NodeKinds(unit.kernel().body()));
@@ -447,6 +432,7 @@ void BindSession(py::module_& m) {
              options.server = server;
              options.bin_dir = bin_dir;
              options.use_cache = use_cache;
+             options.records_manifest = false;  // warm/program.py does, of all sessions
              return ValueOrRaise(Unlocked([&] { return Session::Create(options); }));
            }),
            py::arg("home") = "", py::arg("server") = "", py::arg("bin_dir") = "",

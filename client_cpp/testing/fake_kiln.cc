@@ -4,7 +4,8 @@
 // $KILN_FAKE, comma-separated: `die=FILE` the worker dies at a job unless FILE exists
 // (made then); `hang` nothing is answered; `protocol` hello with another protocol;
 // `error` an ErrorReply to every job; `diagnose` the user's error for every job;
-// `garbage` an entry that is none; `full=N` the first N jobs are turned away for 40 ms.
+// `garbage` an entry that is none; `priority` the tier tells the request's priority; `full=N` the
+// first N jobs are turned away for 40 ms.
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -77,7 +78,8 @@ proto::CompileReply Compile(const proto::CompileRequest& request, const std::str
   reply.set_entry(EncodeEntry(key, ReadFile(std::getenv("KILN_FAKE_SO")), info));
   if (!Mode("garbage").empty()) reply.set_entry("garbage");
   entries[reply.digest()] = reply.entry();
-  reply.set_tier(tier);
+  const bool warm = request.priority() == proto::PRIORITY_WARM;
+  reply.set_tier(warm && !Mode("priority").empty() ? "compiled to warm" : tier);
   reply.set_seconds(1.5);
   return reply;
 }

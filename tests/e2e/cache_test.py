@@ -126,7 +126,7 @@ def test_parts_of_a_cache_and_damaged_bundles(kiln, other, program, tmp_path):
     assert read(kiln, "cache", "export", bundle, key[:10])["entries"] == 1
     manifest = tmp_path / "manifest"
     manifest.write_text(
-        f"kiln-manifest 2\nprogram - -\ncompiler {'1' * 64}\n"
+        f"kiln-manifest 3\nprogram - -\ncompiler {'1' * 64}\n"
         f"unit {key} - - - fill\nunit {'0' * 64} - - - gone\n"
     )
     done = kiln("cache", "export", bundle, "--manifest", manifest, "--json", check=False)

@@ -33,7 +33,7 @@ def test_a_run_records_what_it_used(kiln, program):
     assert kiln("run", program).stdout == "56.0\n"
     (path,) = manifests(kiln)
     lines = path.read_text().splitlines()
-    assert lines[0] == "kiln-manifest 2"
+    assert lines[0] == "kiln-manifest 3"
     assert lines[1] == f"program {hashlib.sha256(program.read_bytes()).hexdigest()} {program}"
     units = [line.split(" ") for line in lines[3:]]
     assert [unit[0] for unit in units] == ["unit", "unit"]
@@ -97,6 +97,30 @@ def test_warm_runs_a_program_that_has_no_manifest(kiln, program, tmp_path):
     assert "kernels 2" in kiln("warm", tmp_path / "m").stderr
 
 
+def test_warm_runs_a_program_whose_modules_have_changed(kiln, program, tmp_path):
+    (tmp_path / "kernels").mkdir()
+    size = tmp_path / "kernels" / "sizes.py"
+    (tmp_path / "kernels" / "__init__.py").write_text("from .sizes import FACTOR\n")
+    size.write_text("FACTOR = 2.0\n")
+    program.write_text(PROGRAM.replace("fill(2.0)", "from kernels import FACTOR\nfill(FACTOR)"))
+    assert "56.0" in kiln("warm", program).stderr
+    (lines,) = [m.read_text().splitlines() for m in manifests(kiln)]
+    modules = [line.split(" ", 2)[2] for line in lines if line.startswith("module ")]
+    assert modules == [str(tmp_path / "kernels" / "__init__.py"), str(size)]
+    assert "56.0" not in kiln("warm", program).stderr
+    size.touch()
+    assert "56.0" not in kiln("warm", program).stderr, "the same text"
+    size.write_text("FACTOR = 3.0\n")
+    assert "84.0" in kiln("warm", program).stderr
+    assert "84.0" not in kiln("warm", program).stderr
+    carried = tmp_path / "carried"
+    kiln("warm", "--output", carried, program)
+    assert b"\nmodule " not in carried.read_bytes(), "they lie elsewhere on other machines"
+    size.unlink()
+    done = kiln("warm", program, check=False)
+    assert done.returncode == 1 and "No module named 'kernels.sizes'" in done.stderr
+
+
 def test_a_program_that_fails_fails_warm(kiln, program):
     program.write_text(PROGRAM + "raise SystemExit(7)\n")
     done = kiln("warm", program, check=False)
@@ -114,11 +138,11 @@ def test_manifests_are_read_with_care(kiln, program, tmp_path):
     cases = {
         "cut off": (whole[:-1], "damaged or cut off"),
         "flipped": (whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:], "damaged or cut off"),
-        "version": (whole.replace(b"manifest 2", b"manifest 9", 1), "of another version"),
+        "version": (whole.replace(b"manifest 3", b"manifest 9", 1), "of another version"),
         "unit": (whole.replace(b"\nunit ", b"\nunit x", 1), "line 4: 'unit KEY"),
         "word": (head + b"\nnonsense 1" + mark + packed, "'nonsense' is not expected here"),
         "bomb": (head + b"\nrecorded 99999999999 3 00\nabc", "may be"),
-        "empty": (b"kiln-manifest 2\n", "ends before the line 'compiler'"),
+        "empty": (b"kiln-manifest 3\n", "ends before the line 'compiler'"),
     }
     for data, text in cases.values():
         carried.write_bytes(data)
@@ -308,6 +332,28 @@ def test_a_program_that_asks_for_a_level_is_warmed_for_it(kiln, program, tmp_pat
     kiln("run", "--cpu", "x86-64-v2", "--manifest", carried, program)
     report = json.loads(kiln("warm", "--json", carried).stdout)
     assert report["hits"] == 2 and {k["level"] for k in report["kernels"]} == {"x86-64-v2"}
+
+
+def test_a_mixed_fleet_shares_the_level_that_all_have(kiln, other, program, tmp_path):
+    host = host_level(kiln).strip()
+    if host not in LEVELS[1:]:
+        pytest.skip(f"this machine is {host}: nothing is below it that programs ask for")
+    carried, bundle = tmp_path / "m", tmp_path / "b"
+    kiln("run", "--cpu", "x86-64-v2", "--manifest", carried, program)
+    assert f" {LEVELS[0]} - fill" in carried.read_bytes().decode(errors="replace")
+    kiln("cache", "export", bundle, "--manifest", carried)
+    other("cache", "import", bundle, "--accept-unsigned")
+    assert "misses 0" in other("run", "--require-hit", "--cpu", LEVELS[0], program).stderr
+    here = f"X86_64_{host[-2:].upper()}"
+    # Who forgets to ask for the common level shares nothing, and is told so.
+    done = other("run", "--require-hit", program, check=False)
+    assert done.returncode == 3 and f"target: cpu: {here} " in done.stderr, done.stderr
+    why = json.loads(other("cache", "explain", "--json", "fill").stdout)
+    (row,) = why["differing"]
+    assert row["part"] == "target" and here in row["this"] and "X86_64_V2" in row["nearest"]
+    # Both levels side by side, from one manifest.
+    report = json.loads(other("warm", "--json", "--cpu", f"{LEVELS[0]},{host}", carried).stdout)
+    assert (report["hits"], report["misses"], report["failed"]) == (4, 0, 0)
 
 
 # --- kiln ir

@@ -1,23 +1,62 @@
 """The C++ example: a kernel built, launched and read without Python, three ways to get it."""
 
+import json
 import subprocess
+
+import pytest
+
+from tests.conftest import ROOT
 
 SAXPY = ".kiln/bazel-bin/examples/cpp/saxpy"
 
 
-def run(kiln, **environment):
-    environment = {**kiln.environment, "KILN_BIN": str(kiln.root / ".kiln" / "bin"), **environment}
+@pytest.fixture(scope="module", autouse=True)
+def saxpy():
+    build = [ROOT / "tools" / "bazel.sh", "build", "//examples/cpp:saxpy"]
+    subprocess.run(build, check=True, capture_output=True, timeout=600)
+
+
+def environment(kiln):
+    return {**kiln.environment, "KILN_BIN": str(kiln.root / ".kiln" / "bin")}
+
+
+def run(kiln, **more):
     done = subprocess.run(
-        [kiln.root / SAXPY], env=environment, capture_output=True, text=True, timeout=120
+        [kiln.root / SAXPY],
+        env={**environment(kiln), **more},
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert "y[10] = 21" in done.stdout and " 0 wrong" in done.stdout
     return done.stdout.split()[1]
 
 
+def test_a_cpp_program_leaves_a_manifest(kiln, other, tmp_path):
+    carried = tmp_path / "saxpy.manifest"
+    assert run(kiln, KILN_MANIFEST=str(carried)) == "compiled"
+    first = carried.read_bytes()
+    assert run(kiln, KILN_MANIFEST=str(carried)) == "disk"
+    assert run(kiln, KILN_MANIFEST=str(carried), KILN_SERVER="off") == "disk"
+    assert carried.read_bytes() == first
+    lines = first.split(b"\nrecorded ")[0].decode().splitlines()
+    assert lines[:2] == ["kiln-manifest 3", "program - saxpy"] and len(lines) == 4
+    report = json.loads(other("warm", "--json", carried).stdout)
+    assert (report["hits"], report["misses"], report["failed"]) == (0, 1, 0)
+    assert report["kernels"][0]["kernel"] == "saxpy"
+    assert lines[3].split(" ")[1] == report["kernels"][0]["key"]
+    assert run(other) == "disk", "warmed"
+    levels = json.loads(other("warm", "--json", "--cpu", "x86-64-v2,x86-64-v3", carried).stdout)
+    assert levels["failed"] == 0 and len(levels["kernels"]) == 2
+    nowhere = {"KILN_MANIFEST": str(tmp_path / "no" / "where")}
+    done = subprocess.run(
+        [kiln.root / SAXPY], env={**environment(kiln), **nowhere}, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and done.stderr.startswith("kiln: KILN_MANIFEST=/"), done.stderr
+
+
 def test_saxpy_through_daemon_disk_and_private_worker(kiln):
-    build = [kiln.root / "tools" / "bazel.sh", "build", "//examples/cpp:saxpy"]
-    subprocess.run(build, check=True, capture_output=True, timeout=600)
     assert run(kiln) == "compiled"
     assert run(kiln) == "disk"
     kiln("cache", "clear", "-y")

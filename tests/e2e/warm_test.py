@@ -450,9 +450,9 @@ def test_a_damaged_manifest_does_nothing(run_alone, tmp_path):
     expected = run_alone(program)[0]
     (path,) = (tmp_path / "home" / "warm" / "programs").iterdir()
     lines = path.read_text().splitlines()
-    assert lines[0] == "kiln-manifest 2"
+    assert lines[0] == "kiln-manifest 3"
     assert [line.split()[0] for line in lines[1:]] == ["program", "compiler", "unit"]
-    for data in (b"", b"\xff" * 9, b"kiln-manifest 2\nunit zz - k\nunit\n", b"kiln-manifest 3\n"):
+    for data in (b"", b"\xff" * 9, b"kiln-manifest 3\nunit zz - k\nunit\n", b"kiln-manifest 4\n"):
         path.write_bytes(data)
         assert run_alone(program) == (expected, 0)
 

@@ -144,7 +144,7 @@ def _manifest(path, arguments, record):
         # Kernels with a warm record do not pass the front end, which knows what to compile.
         status = record_program(path, arguments, KILN_WARM="off")
         found = _read_home(path)
-    if found is not None and found.program != program.digest_of(path):
+    if found is not None and not program.is_as_it_was(found, path):
         found = None  # left by an earlier run of another text
     return found, status
 
@@ -156,10 +156,10 @@ def manifest_of(path):
 
 
 def recorded_of(path):
-    """The manifest that the last run of a program left, if it is of the program's present text and
-    all that it names is there; None otherwise."""
+    """The manifest that the last run of a program left, if it is of the present text of the program
+    and its modules, and all that it names is there; None otherwise."""
     found = _read_home(path)
-    if found is None or found.program != program.digest_of(path):
+    if found is None or not program.is_as_it_was(found, path):
         return None
     return found if _is_whole(found) else None
 

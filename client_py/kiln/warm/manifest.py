@@ -1,7 +1,9 @@
 """The file format of manifests: which kernels a program used, in the order of their first use.
 
-    kiln-manifest 2
+    kiln-manifest 3
     program <SHA-256 of its text, or -> <name of its file>
+    module <SHA-256 of its text> <file of a module of the program's own that it imported>
+    …
     compiler <id of the compiler that the keys are of>
     unit <key> <recorded kernel> <level> <file of its warm record below the home> <kernel>
     …
@@ -12,20 +14,22 @@ Words are parted by one space; `-` stands for none; the last word of a line may 
 is that which the program asked for (x86-64-v3); `-`: that of the machine. Recorded kernels
 (warm/units.py) are named by the SHA-256 of their bytes. In a home (<home>/warm/programs) they lie
 beside the manifest and the file ends with the last unit. A manifest that is carried elsewhere has
-them in itself: after the line `recorded` follows one xz stream of all of them, each after its
-length (8 bytes, little-endian), in the order in which the units first name them. Equal manifests
-have equal bytes.
+them in itself: after the line `recorded` follows one zlib stream of all of them, each after its
+length (8 bytes, little-endian), in the order in which the units first name them; it names no
+modules, for they lie elsewhere. Equal manifests have equal bytes. C++ programs' are written by
+client_cpp/manifest.cc.
 
 Thread safety: functions without state.
 """
 
 import os
+import zlib
 from collections import namedtuple
 
 from .. import _native
 from . import units
 
-HEADER = "kiln-manifest 2"
+HEADER = "kiln-manifest 3"
 MAX_UNITS = 20000
 MAX_BYTES = 1 << 30  # of all recorded kernels of a file
 
@@ -42,9 +46,12 @@ class Unit(namedtuple("Unit", "key recorded level record kernel")):
     __slots__ = ()
 
 
-class Manifest(namedtuple("Manifest", "program name compiler units recorded", defaults=(None,))):
+class Manifest(
+    namedtuple("Manifest", "program name compiler units recorded modules", defaults=(None, ()))
+):
     """program: SHA-256 of its text, "-": not known; name: of its file; units: a tuple of Unit;
-    recorded: {name: bytes}, None: they lie beside the manifest, in its home."""
+    recorded: {name: bytes}, None: they lie beside the manifest, in its home; modules: ((SHA-256,
+    file), …)."""
 
     __slots__ = ()
 
@@ -60,6 +67,7 @@ def to_bytes(manifest):
     lines = [
         HEADER,
         f"program {manifest.program} {name}",
+        *(f"module {digest} {file}" for digest, file in manifest.modules),
         f"compiler {manifest.compiler}",
         *(f"unit {u.key} {u.recorded} {u.level} {u.record} {u.kernel}" for u in manifest.units),
     ]
@@ -68,9 +76,7 @@ def to_bytes(manifest):
         names = dict.fromkeys(u.recorded for u in manifest.units if u.recorded in manifest.recorded)
         blobs = [manifest.recorded[name] for name in names]
         raw = b"".join(len(blob).to_bytes(8, "little") + blob for blob in blobs)
-        import lzma
-
-        packed = lzma.compress(raw, check=lzma.CHECK_CRC32)
+        packed = zlib.compress(raw, 9)
         lines.append(f"recorded {len(raw)} {len(packed)} {_native.sha256(packed).hex()}")
     return "\n".join([*lines, ""]).encode() + packed
 
@@ -79,6 +85,7 @@ def from_bytes(data):
     """The manifest that the bytes of a file are. BadManifest names the line that is wrong."""
     words = {}
     found = []
+    modules = []
     recorded = None
     at = number = 0
     while at < len(data):
@@ -100,6 +107,9 @@ def from_bytes(data):
             found.append(_unit(rest, number))
             if len(found) > MAX_UNITS:
                 raise BadManifest(f"more than {MAX_UNITS} units")
+        elif word == "module":
+            digest, _, file = rest.partition(" ")
+            modules.append((digest, file))
         elif word in ("program", "compiler") and word not in words:
             words[word] = rest
         elif word == "recorded":
@@ -110,7 +120,7 @@ def from_bytes(data):
     if number == 0 or not words.get("compiler"):
         raise BadManifest("it ends before the line 'compiler'")
     program, _, name = words.get("program", "-").partition(" ")
-    return Manifest(program, name, words["compiler"], tuple(found), recorded)
+    return Manifest(program, name, words["compiler"], tuple(found), recorded, tuple(modules))
 
 
 def read(path):
@@ -133,7 +143,7 @@ def with_recorded(manifest, home):
         for u in manifest.units
     )
     name = os.path.basename(manifest.name)
-    return manifest._replace(name=name, units=carried, recorded=recorded)
+    return manifest._replace(name=name, units=carried, recorded=recorded, modules=())
 
 
 def _unit(rest, number):
@@ -153,12 +163,10 @@ def _unpack(rest, packed, number):
         raise BadManifest(f"line {number}: {size} bytes of recorded kernels; {MAX_BYTES} may be")
     if len(packed) != int(words[1]) or _native.sha256(packed).hex() != words[2]:
         raise BadManifest("what follows its last line is damaged or cut off")
-    import lzma
-
     try:
         # Never more than it says: a small file must not become a large one.
-        raw = lzma.LZMADecompressor(memlimit=256 << 20).decompress(packed, max_length=size + 1)
-    except (lzma.LZMAError, EOFError) as error:
+        raw = zlib.decompressobj().decompress(packed, size + 1)
+    except zlib.error as error:
         raise BadManifest(f"its recorded kernels cannot be unpacked: {error}") from None
     if len(raw) != size:
         raise BadManifest(f"its recorded kernels are not of {size} bytes")

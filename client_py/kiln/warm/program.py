@@ -68,6 +68,37 @@ def digest_of(file):
         return "-"
 
 
+def own_modules():
+    """((SHA-256, file), …) of the modules that the program imported and that may change with it:
+    not the interpreter's, not Kiln's, not what a package manager installed."""
+    found = []
+    for name, module in sorted(sys.modules.items()):
+        # Not getattr: a module may answer that by importing something.
+        file = getattr(module, "__dict__", {}).get("__file__")
+        if name == "__main__" or not isinstance(file, str) or _is_installed(file):
+            continue
+        found.append((digest_of(file), os.path.abspath(file)))
+    return tuple(dict.fromkeys(found))
+
+
+_INSTALLED = tuple(
+    f"{os.path.dirname(path)}/"
+    for path in (os.__file__, os.path.dirname(os.path.abspath(__file__)), _native.__file__)
+)
+
+
+def _is_installed(file):
+    return file.startswith(_INSTALLED) or "-packages/" in file or "\n" in file
+
+
+def is_as_it_was(known, file):
+    """Whether a manifest of a home is of the present text of the program in `file`, and of what
+    that imported."""
+    return known.program == digest_of(file) and all(
+        digest_of(module) == digest for digest, module in known.modules
+    )
+
+
 def current():
     """The manifest of this process as far as it has run; None before its first kernel."""
     if _state is None or _state.process != os.getpid() or not _state.units:
@@ -78,6 +109,7 @@ def current():
         name="-" if file is None else file,
         compiler=_state.session.compiler.hex() or "-",
         units=tuple(_state.units.values()),
+        modules=own_modules(),
     )
 
 
