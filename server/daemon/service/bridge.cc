@@ -127,6 +127,11 @@ void Bridge::GiveBack(const Identity& caller, Line line) {
   close(line.fd);
 }
 
+bool Bridge::HasIdle(const Identity& caller) {
+  absl::MutexLock lock(&mutex_);
+  return idle_.contains(caller.key);
+}
+
 bool Bridge::Answers() {
   const absl::StatusOr<int> fd = Greet(proto::Caller(), kProbePatience);
   if (fd.ok()) close(*fd);

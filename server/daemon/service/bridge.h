@@ -36,6 +36,8 @@ class Bridge {
   // `fresh`: one that was not used before.
   absl::StatusOr<Line> Take(const Identity& caller, bool fresh);
   void GiveBack(const Identity& caller, Line line);
+  // Whether one is there now: to make one takes its time.
+  bool HasIdle(const Identity& caller);
   // Whether the daemon answers.
   bool Answers();
 

@@ -15,6 +15,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
+#include "lang/check.h"
 #include "lang/error_detail.h"
 
 namespace kiln {
@@ -22,13 +23,10 @@ namespace {
 
 using google::protobuf::internal::WireFormatLite;
 
-// So long gRPC's own threads wait for an answer.
-constexpr absl::Duration kQuick = absl::Milliseconds(2);
 // Requests over this take their time to be sent.
 constexpr size_t kQuickBytes = 64 << 10;
-constexpr int kMaxSlowCalls = 256;
+constexpr int kMaxCalls = 256;
 constexpr uint32_t kBusyRetryMs = 250;
-constexpr int kThreadsPerQueue = 2;
 constexpr size_t kTraceparentBytes = 55;
 
 struct Method {
@@ -36,15 +34,19 @@ struct Method {
   void (Calls::RawService::*request)(grpc::ServerContext*, grpc::ByteBuffer*,
                                      grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*,
                                      grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
-  int waiting;  // calls that a queue can take before the next one is made ready
+  int waiting;  // calls that the queue can take before the next one is made ready
+  // So long other calls wait for an answer to this one. Look-ups are answered soon even where
+  // processors are scarce, and taking turns costs more than they do.
+  absl::Duration quick;
 };
+constexpr absl::Duration kShort = absl::Microseconds(300);
 constexpr Method kMethods[] = {
-    {FrameType::kLookup, &Calls::RawService::RequestLookup, 16},
-    {FrameType::kCompile, &Calls::RawService::RequestCompile, 16},
-    {FrameType::kCapabilities, &Calls::RawService::RequestCapabilities, 1},
-    {FrameType::kPut, &Calls::RawService::RequestPut, 1},
-    {FrameType::kStats, &Calls::RawService::RequestStats, 1},
-    {FrameType::kMetrics, &Calls::RawService::RequestMetrics, 1},
+    {FrameType::kLookup, &Calls::RawService::RequestLookup, 32, absl::Milliseconds(2)},
+    {FrameType::kCompile, &Calls::RawService::RequestCompile, 32, kShort},
+    {FrameType::kCapabilities, &Calls::RawService::RequestCapabilities, 1, kShort},
+    {FrameType::kPut, &Calls::RawService::RequestPut, 1, kShort},
+    {FrameType::kStats, &Calls::RawService::RequestStats, 1, kShort},
+    {FrameType::kMetrics, &Calls::RawService::RequestMetrics, 1, kShort},
 };
 
 absl::string_view ValueOf(const grpc::ServerContext& context, const char* key) {
@@ -155,17 +157,19 @@ void StateLimit(grpc::ByteBuffer* capabilities) {
   *capabilities = grpc::ByteBuffer(slices.data(), slices.size());
 }
 
+absl::Status Busy() {
+  absl::Status busy = absl::ResourceExhaustedError(
+      absl::StrCat("kilnd-grpc already has ", kMaxCalls, " calls under way"));
+  SetRetryAfter(&busy, absl::Milliseconds(kBusyRetryMs));
+  SetPart(&busy, "queue");
+  return busy;
+}
+
 }  // namespace
 
 // One call, from the wait for it to its end. Belongs to gRPC and ends itself.
 class Call {
  public:
-  // A step of the call that gRPC has ended.
-  struct Tag {
-    Call* call;
-    void (Call::*next)(bool ok);
-  };
-
   static void Await(Calls* calls, const Method& method, grpc::ServerCompletionQueue* queue) {
     new Call(calls, method, queue);
   }
@@ -180,7 +184,7 @@ class Call {
   // Only these take so long that it matters; being told costs every call.
   bool Cancellable() const { return method_.type == FrameType::kCompile; }
 
-  void Came(bool ok) {
+  void Came(bool ok, Turn* turn) {
     if (!ok) {  // the server ends; nobody will tell us more
       delete this;
       return;
@@ -193,25 +197,20 @@ class Call {
       Reply(caller.status());
       return;
     }
-    const bool quick = request_.Length() <= kQuickBytes;
+    const bool quick = request_.Length() <= kQuickBytes && calls_->bridge_->HasIdle(**caller);
     std::string suffix = Cancellable() ? CompileSuffix(context_, &request_) : "";
     exchange_.emplace(calls_->bridge_, *std::move(caller), method_.type, request_,
                       std::move(suffix));
-    if (quick && exchange_->Begin(kQuick)) {
+    if (quick && exchange_->Begin(method_.quick)) {
       Reply(exchange_->status());
       return;
     }
-    if (calls_->slow_->Run([this, quick] { Wait(quick); })) return;
-    absl::Status busy = absl::ResourceExhaustedError(
-        absl::StrCat("kilnd-grpc already has ", kMaxSlowCalls, " calls under way"));
-    SetRetryAfter(&busy, absl::Milliseconds(kBusyRetryMs));
-    SetPart(&busy, "queue");
-    exchange_.reset();
-    Reply(busy);
-  }
-
-  void Wait(bool begun) {
-    if (begun || !exchange_->Begin(kQuick)) {
+    if (!turn->HandOver()) {
+      exchange_.reset();
+      Reply(Busy());
+      return;
+    }
+    if (quick || !exchange_->Begin(method_.quick)) {
       exchange_->Finish(absl::FromChrono(context_.deadline()), [this] { return gone_.load(); });
     }
     Reply(exchange_->status());
@@ -229,8 +228,8 @@ class Call {
                                &sent_);
   }
 
-  void Sent(bool /*ok*/) { Release(); }
-  void Done(bool /*ok*/) {
+  void Sent(bool /*ok*/, Turn* /*turn*/) { Release(); }
+  void Done(bool /*ok*/, Turn* /*turn*/) {
     gone_ = context_.IsCancelled();
     Release();
   }
@@ -247,44 +246,31 @@ class Call {
   std::optional<Exchange> exchange_;
   std::atomic<bool> gone_{false};
   std::atomic<int> pending_{1};  // steps that gRPC has yet to end
-  Tag came_{this, &Call::Came};
-  Tag sent_{this, &Call::Sent};
-  Tag done_{this, &Call::Done};
+  Step<Call> came_{this, &Call::Came};
+  Step<Call> sent_{this, &Call::Sent};
+  Step<Call> done_{this, &Call::Done};
 
   friend class Calls;
 };
 
 void Calls::Register(grpc::ServerBuilder* builder) {
   builder->RegisterService(&service_);
-  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
-  for (unsigned i = 0; i < cores; ++i) queues_.push_back(builder->AddCompletionQueue());
+  health_.Register(builder);
+  queue_ = builder->AddCompletionQueue();
 }
 
 void Calls::Start() {
-  slow_ = std::make_unique<SlowCalls>(kMaxSlowCalls);
-  for (const auto& queue : queues_) {
-    for (const Method& method : kMethods) {
-      for (int i = 0; i < method.waiting; ++i) Call::Await(this, method, queue.get());
-    }
-    for (int i = 0; i < kThreadsPerQueue; ++i) {
-      threads_.emplace_back([this, raw = queue.get()] { Work(raw); });
-    }
+  for (const Method& method : kMethods) {
+    for (int i = 0; i < method.waiting; ++i) Call::Await(this, method, queue_.get());
   }
-}
-
-void Calls::Work(grpc::ServerCompletionQueue* queue) {
-  void* tag;
-  bool ok;
-  while (queue->Next(&tag, &ok)) {
-    const auto* step = static_cast<Call::Tag*>(tag);
-    (step->call->*step->next)(ok);
-  }
+  health_.Start(queue_.get());
+  turns_.emplace(queue_.get(), kMaxCalls);
+  KILN_CHECK(turns_->Start());
 }
 
 Calls::~Calls() {
-  slow_.reset();
-  for (const auto& queue : queues_) queue->Shutdown();
-  for (std::thread& thread : threads_) thread.join();
+  queue_->Shutdown();
+  turns_.reset();
 }
 
 }  // namespace kiln

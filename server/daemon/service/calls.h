@@ -1,21 +1,21 @@
 // The calls of proto/service.proto's Kiln over gRPC: who calls is found out, and the
 // message passed to the daemon as it is.
 //
-// A call that the daemon answers at once is answered by the thread that gRPC woke for it;
-// one that takes longer (a compilation) goes to a thread of its own.
+// A call that the daemon answers at once is answered by the thread that waited for it; one
+// that takes longer (a compilation) hands its turn to another thread (turns.h).
 #ifndef KILN_SERVER_DAEMON_SERVICE_CALLS_H_
 #define KILN_SERVER_DAEMON_SERVICE_CALLS_H_
 
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
-#include <thread>
-#include <vector>
+#include <optional>
 
 #include "proto/service.grpc.pb.h"
 #include "server/daemon/service/bridge.h"
 #include "server/daemon/service/callers.h"
-#include "server/daemon/service/slow_calls.h"
+#include "server/daemon/service/health.h"
+#include "server/daemon/service/turns.h"
 
 namespace kiln {
 
@@ -38,17 +38,18 @@ class Calls {
   void Register(grpc::ServerBuilder* builder);
   // After that.
   void Start();
+  // What callers who ask after our health hear.
+  void SetServing(bool serving) { health_.SetServing(serving); }
 
  private:
   friend class Call;
-  void Work(grpc::ServerCompletionQueue* queue);
 
   Bridge* const bridge_;
   const Callers* const callers_;
   RawService service_;
-  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
-  std::vector<std::thread> threads_;
-  std::unique_ptr<SlowCalls> slow_;
+  Health health_;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::optional<Turns> turns_;
 };
 
 }  // namespace kiln

@@ -1,4 +1,5 @@
 // The public API over TCP, end to end: kilnd, its gRPC front, a test worker.
+#include <grpcpp/generic/generic_stub.h>
 #include <signal.h>
 
 #include <atomic>
@@ -146,6 +147,116 @@ TEST_F(GrpcTest, AFrontThatDiesIsStartedAgain) {
   while (!Compile("x", 2, &reply).ok() && absl::Now() < give_up) {
   }
   EXPECT_TRUE(Compile("x", 2, &reply).ok());
+}
+
+// Calls that wait for a compiler leave the way free for those that need none.
+TEST_F(GrpcTest, LongCallsDoNotHoldUpOthers) {
+  Begin();
+  proto::CompileReply warm;
+  ASSERT_TRUE(Compile("x", 1, &warm).ok());
+  std::atomic<int> ended{0};
+  std::atomic<int> good{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 32; ++i) {
+    callers.emplace_back([&] {
+      good += GrpcFixture::Compile(Connect().get(), "", "sleep 3000", 2).ok();
+      ++ended;
+    });
+  }
+  absl::SleepFor(absl::Milliseconds(500));
+  for (int i = 0; i < 50; ++i) {
+    proto::LookupReply reply;
+    ASSERT_TRUE(Lookup(stub_.get(), "", warm.digest(), &reply).ok());
+    EXPECT_TRUE(reply.results(0).found());
+  }
+  EXPECT_EQ(ended, 0);
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(good, 32);
+}
+
+// A call of a method for which there is no code: messages are bytes.
+class RawCall {
+ public:
+  RawCall(int port, const std::string& method, const std::string& request)
+      : stub_(grpc::CreateChannel(absl::StrCat("localhost:", port),
+                                  grpc::InsecureChannelCredentials())) {
+    context_.set_wait_for_ready(true);
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    stream_ = stub_.PrepareCall(&context_, method, &queue_);
+    stream_->StartCall(this);
+    Await();
+    const grpc::Slice slice(request);
+    stream_->WriteLast(grpc::ByteBuffer(&slice, 1), grpc::WriteOptions(), this);
+    Await();
+  }
+  // The next message; "" when there is none.
+  std::string Next() {
+    grpc::ByteBuffer buffer;
+    stream_->Read(&buffer, this);
+    if (!Await()) return "";
+    grpc::Slice slice;
+    EXPECT_TRUE(buffer.DumpToSingleSlice(&slice).ok());
+    return std::string(slice.begin(), slice.end());
+  }
+  grpc::StatusCode Finish() {
+    grpc::Status status;
+    stream_->Finish(&status, this);
+    Await();
+    return status.error_code();
+  }
+  void Cancel() { context_.TryCancel(); }
+
+ private:
+  bool Await() {
+    void* tag;
+    bool ok = false;
+    EXPECT_TRUE(queue_.Next(&tag, &ok));
+    return ok;
+  }
+
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
+};
+
+constexpr char kCheck[] = "/grpc.health.v1.Health/Check";
+constexpr char kWatch[] = "/grpc.health.v1.Health/Watch";
+const std::string kServing = "\x08\x01";
+const std::string kNotServing = "\x08\x02";
+const std::string kNoSuchService = "\x08\x03";
+const std::string kOwnService = "\x0a\x0fkiln.proto.Kiln";
+const std::string kOtherService = "\x0a\x05other";
+
+TEST_F(GrpcTest, TellsItsHealth) {
+  Begin();
+  for (const std::string& service : {std::string(), kOwnService}) {
+    RawCall check(port_, kCheck, service);
+    EXPECT_EQ(check.Next(), kServing);
+    EXPECT_EQ(check.Finish(), grpc::OK);
+  }
+  EXPECT_EQ(RawCall(port_, kCheck, kOtherService).Finish(), grpc::NOT_FOUND);
+  EXPECT_EQ(RawCall(port_, kCheck, "\x0a\x7f").Finish(), grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(RawCall(port_, "/kiln.proto.Kiln/Nothing", "").Finish(), grpc::UNIMPLEMENTED);
+  RawCall other(port_, kWatch, kOtherService);
+  EXPECT_EQ(other.Next(), kNoSuchService);
+  other.Cancel();
+  EXPECT_EQ(other.Finish(), grpc::CANCELLED);
+}
+
+TEST_F(GrpcTest, WhoWatchesItsHealthHearsOfChanges) {
+  Begin();
+  RawCall watch(port_, kWatch, "");
+  EXPECT_EQ(watch.Next(), kServing);
+  const pid_t daemon = DaemonPid();
+  kill(daemon, SIGSTOP);
+  EXPECT_EQ(watch.Next(), kNotServing);
+  kill(daemon, SIGCONT);
+  EXPECT_EQ(watch.Next(), kServing);
+  // One that nobody ends does not keep the daemon from ending.
+  const absl::Time start = absl::Now();
+  Stop(SIGTERM);
+  EXPECT_LT(absl::Now() - start, absl::Seconds(12));
 }
 
 TEST_F(GrpcTest, TermUnderLoadLosesNoCall) {

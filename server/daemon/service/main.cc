@@ -95,7 +95,7 @@ void SetLimits(grpc::ServerBuilder* builder) {
 
 // Waits for a signal to end; meanwhile says whether the daemon is well, and reads the
 // tokens again.
-void LookAfter(grpc::Server* server, Bridge* bridge, Callers* callers, const sigset_t& signals) {
+void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, const sigset_t& signals) {
   std::string said;
   bool well = true;
   while (true) {
@@ -107,7 +107,7 @@ void LookAfter(grpc::Server* server, Bridge* bridge, Callers* callers, const sig
     const bool answers = bridge->Answers();
     if (answers != well) Say(answers ? "kilnd answers again" : "kilnd does not answer");
     well = answers;
-    server->GetHealthCheckService()->SetServingStatus(well);
+    calls->SetServing(well);
   }
 }
 
@@ -130,7 +130,6 @@ int Serve(const Options& options) {
   const auto credentials = MakeCredentials(options.tls);
   if (!credentials.ok()) return Fail(credentials.status().message(), 2);
 
-  grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   const absl::Time give_up = absl::Now() + kBindPatience;
   while (true) {
@@ -148,8 +147,8 @@ int Serve(const Options& options) {
     }
     calls.Start();
     Say(absl::StrCat("listens on port ", port, options.tls.certificate.empty() ? "" : " (TLS)"));
-    LookAfter(server.get(), &bridge, &callers, signals);
-    server->GetHealthCheckService()->SetServingStatus(false);
+    LookAfter(&calls, &bridge, &callers, signals);
+    calls.SetServing(false);
     server->Shutdown(std::chrono::system_clock::now() + kDrainPatience);
     return 0;
   }
