@@ -33,6 +33,7 @@ class Stage {
     llvm::raw_string_ostream out(*report_.mutable_ir());
     module.print(out, nullptr);
   }
+  void Print(std::string text) { report_.set_ir(std::move(text)); }
 
  private:
   std::vector<proto::StageReport>* stages_;
@@ -106,8 +107,13 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
   }
   llvm::SmallVector<char, 0> object;
   {
+    std::string assembly;  // before the object: emitting that changes the module
+    if (report.print_ir()) {
+      ASSIGN_OR_RETURN(assembly, code->EmitAssembly(*emitted.module));
+    }
     Stage stage("codegen", stages);
     ASSIGN_OR_RETURN(object, code->EmitObject(*emitted.module));
+    stage.Print(std::move(assembly));
   }
   GeneratedCode result;
   {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lang/cpu_level.h"
+#include "lang/status_macros.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -18,6 +19,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include "server/compiler/codegen/device_bitcode.h"
 #include "server/compiler/codegen/pipelines.h"
@@ -194,17 +196,32 @@ static void ChooseEffort(const llvm::Module& module, int level) {
   llvm::RegisterRegAlloc::setDefault(allocate);
 }
 
+static absl::Status EmitFile(llvm::TargetMachine& machine, llvm::Module& module,
+                             llvm::CodeGenFileType type, llvm::raw_pwrite_stream& out) {
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
+    return absl::InternalError("this target cannot emit code");
+  }
+  passes.run(module);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<llvm::SmallVector<char, 0>> TargetCode::EmitObject(llvm::Module& module) {
   ChooseEffort(module, state_->options.level);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream out(object);
-  llvm::legacy::PassManager passes;
-  if (state_->machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile,
-                                           /*DisableVerify=*/true)) {
-    return absl::InternalError("this target cannot emit objects");
-  }
-  passes.run(module);
+  RETURN_IF_ERROR(EmitFile(*state_->machine, module, llvm::CodeGenFileType::ObjectFile, out));
   return object;
+}
+
+absl::StatusOr<std::string> TargetCode::EmitAssembly(const llvm::Module& module) {
+  ChooseEffort(module, state_->options.level);
+  // Emitting changes what it emits.
+  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream out(text);
+  RETURN_IF_ERROR(EmitFile(*state_->machine, *copy, llvm::CodeGenFileType::AssemblyFile, out));
+  return std::string(text.begin(), text.end());
 }
 
 }  // namespace kiln

@@ -39,6 +39,8 @@ class TargetCode {
   absl::Status LinkDeviceLibrary(llvm::Module& module, llvm::ArrayRef<std::string> exported);
   void Optimize(llvm::Module& module);
   absl::StatusOr<llvm::SmallVector<char, 0>> EmitObject(llvm::Module& module);
+  // The same as text; `module` stays as it is.
+  absl::StatusOr<std::string> EmitAssembly(const llvm::Module& module);
 
  private:
   TargetCode();
