@@ -1,11 +1,15 @@
 """What deploy/ says is what the programs understand; `kiln serve` under a service manager."""
 
+import json
 import os
 import pathlib
 import shutil
 import signal
 import socket
 import subprocess
+import time
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -45,15 +49,70 @@ def test_the_unit_starts_what_there_is():
     if not shutil.which("systemd-analyze"):
         pytest.skip("no systemd-analyze here: the unit's own words are unchecked")
     done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", DEPLOY / "kiln.service"],
+        ["systemd-analyze", "verify", "--man=no", DEPLOY / "kiln.service", DEPLOY / "kiln.socket"],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    complaints = [line for line in done.stderr.splitlines() if "kiln.service" in line]
+    complaints = [line for line in done.stderr.splitlines() if "kiln.s" in line]
     # The program and the user are the target machine's.
     assert not [line for line in complaints if "not executable" not in line], done.stderr
+
+
+def test_the_socket_unit_holds_the_configured_port():
+    unit = (DEPLOY / "kiln.socket").read_text()
+    (port,) = [line.split("=")[1] for line in unit.splitlines() if line.startswith("ListenStream=")]
+    assert f'listen: "0.0.0.0:{port}"' in (DEPLOY / "kilnd.conf").read_text()
+
+
+def test_the_image_starts_what_there_is():
+    lines = (DEPLOY / "Containerfile").read_text().splitlines()
+    words = [
+        word
+        for line in lines
+        if line.startswith(("ENTRYPOINT", "CMD"))
+        for word in json.loads(line.split(" ", 1)[1])
+    ]
+    assert words[0] == "/opt/kiln/bin/kilnd"
+    arguments = [w.replace("/etc/kiln", str(DEPLOY)) for w in words[1:]]
+    done = kilnd(*arguments, f"--bin={BIN}", "--version")
+    assert done.returncode == 0, done.stderr
+    exposed = {p for line in lines if line.startswith("EXPOSE") for p in line.split()[1:]}
+    assert all(f":{port}" in (DEPLOY / "kilnd.conf").read_text() for port in exposed)
+
+
+def test_the_probes_ask_for_what_there_is(tmp_path):
+    yaml = pytest.importorskip("yaml")
+    things = list(yaml.safe_load_all((DEPLOY / "kubernetes" / "kiln.yaml").read_text()))
+    (template,) = [t["spec"]["template"] for t in things if t["kind"] == "Deployment"]
+    (container,) = template["spec"]["containers"]
+    probes = [container[p]["httpGet"] for p in container if p.endswith("Probe")]
+    assert len(probes) == 3 and {p["port"] for p in probes} == {"web"}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    process = subprocess.Popen(
+        [BIN / "kilnd", f"--home={tmp_path / 'home'}", f"--bin={BIN}", f"--web={address}"],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for path in [p["path"] for p in probes] + ["/metrics"]:
+            assert answer_to(f"http://{address}{path}") == 200, path
+    finally:
+        process.terminate()
+        assert process.wait(timeout=20) == 0
+
+
+def answer_to(url):
+    """The status of the answer; a server that is just starting is waited for."""
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                return answer.status
+        except urllib.error.URLError:
+            time.sleep(0.05)
+    return None
 
 
 def test_the_manifests_fit_together():
