@@ -1,14 +1,21 @@
 #include "server/daemon/front.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lang/status_macros.h"
+#include "server/daemon/leash.h"
 #include "server/daemon/log.h"
 #include "server/daemon/worker_process.h"
 
@@ -23,7 +30,26 @@ constexpr absl::Duration kHealthy = absl::Minutes(1);
 }  // namespace
 
 void Front::Start() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (listener_.address().empty()) return;
+  }
   thread_ = std::thread([this] { Watch(); });
+}
+
+std::vector<int> Front::Sockets() const {
+  absl::MutexLock lock(&mutex_);
+  return listener_.fds();
+}
+
+void Front::LetGo() {
+  absl::MutexLock lock(&mutex_);
+  stopping_ = true;
+  if (pid_ < 0) return;
+  SendWord(leash_, Word::kGoOn).IgnoreError();
+  pid_ = -1;
+  // What was sent is still read at the other end; RunOnce wakes.
+  shutdown(leash_, SHUT_RDWR);
 }
 
 void Front::Drain() {
@@ -61,21 +87,45 @@ void Front::Watch() {
   }
 }
 
+absl::Status Front::Spawn() {
+  RETURN_IF_ERROR(listener_.Open());
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::ErrnoToStatus(errno, "socketpair");
+  }
+  const absl::StatusOr<pid_t> spawned = kiln::Spawn(program_, args_, ends[1]);
+  close(ends[1]);
+  if (!spawned.ok()) {
+    close(ends[0]);
+    return spawned.status();
+  }
+  // Who gets no sockets finds the leash's end and ends.
+  if (!SendWord(ends[0], Word::kServe, listener_.fds()).ok()) shutdown(ends[0], SHUT_RDWR);
+  pid_ = *spawned;
+  leash_ = ends[0];
+  return absl::OkStatus();
+}
+
 std::string Front::RunOnce() {
   pid_t pid;
+  int leash;
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) return "ended";
-    const absl::StatusOr<pid_t> spawned = Spawn(program_, args_, /*fd=*/-1);
-    if (!spawned.ok()) return absl::StrCat("does not start: ", spawned.status().message());
-    pid = pid_ = *spawned;
+    const absl::Status spawned = Spawn();
+    if (!spawned.ok()) return absl::StrCat("does not start: ", spawned.message());
+    pid = pid_;
+    leash = leash_;
   }
-  // Left a zombie until the lock is held, so that nobody signals another's process.
-  siginfo_t info;
-  while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  pollfd entry = {leash, 0, 0};  // hung up on by its end, and by LetGo
+  while (poll(&entry, 1, -1) < 0 && errno == EINTR) {
   }
-  int status = 0;
   absl::MutexLock lock(&mutex_);
+  close(std::exchange(leash_, -1));
+  if (pid_ < 0) return "was let go";
+  // Who has closed the leash is as good as gone.
+  kill(pid, SIGKILL);
+  int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;

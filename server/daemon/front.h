@@ -12,20 +12,30 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
+#include "server/daemon/listener.h"
 
 namespace kiln {
 
-// Starts the process, and starts it again, later and later, when it ends by itself.
+// Starts the process, and starts it again, later and later, when it ends by itself. It is
+// given the sockets to answer on over a leash (leash.h), and ends when that does.
 // Thread-safe.
 class Front {
  public:
-  Front(std::string program, std::vector<std::string> args)
-      : program_(std::move(program)), args_(std::move(args)) {}
+  // `given`: see Listener.
+  Front(std::string program, std::vector<std::string> args, std::string listen,
+        std::vector<int>* given)
+      : program_(std::move(program)), args_(std::move(args)), listener_(std::move(listen), given) {}
   ~Front() { Stop(); }
 
+  // Nothing where there is nothing to listen on.
   void Start();
+  // What it listens on.
+  std::vector<int> Sockets() const;
+  // A successor answers on the sockets from here on: the process serves the connections that
+  // it has to their ends, by itself.
+  void LetGo();
   // Asks it to finish what it does and to take on nothing new (SIGTERM).
   void Drain();
   // Whether the process is there.
@@ -35,15 +45,18 @@ class Front {
 
  private:
   void Watch();
-  // Runs the process to its end; says how it ended.
+  // Runs the process to its end, or until it is let go; says how it ended.
   std::string RunOnce();
+  // Starts it, with its end of a new leash.
+  absl::Status Spawn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string program_;
   const std::vector<std::string> args_;
   mutable absl::Mutex mutex_;
-  pid_t pid_ ABSL_GUARDED_BY(mutex_) = -1;
+  Listener listener_ ABSL_GUARDED_BY(mutex_);
+  pid_t pid_ ABSL_GUARDED_BY(mutex_) = -1;  // -1: none that is ours
+  int leash_ ABSL_GUARDED_BY(mutex_) = -1;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // The process dies with the thread that started it, so one thread sees to it all its life.
   std::thread thread_;
 };
 

@@ -12,11 +12,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "lang/framing.h"
 #include "lang/status_macros.h"
 #include "proto/service.pb.h"
+#include "server/daemon/leash.h"
 
 namespace kiln {
 namespace {
@@ -79,10 +82,11 @@ void AskToHandOver(const sockaddr_un& address, pid_t* asked) {
   close(fd);
 }
 
-// The socket is made aside and renamed, so that at `path` there is always one that accepts.
-// We hold the lock: what lies there is stale, or a predecessor's who waits for this.
-absl::StatusOr<int> Listen(const std::string& path) {
-  const std::string aside = absl::StrCat(path, ".", getpid());
+// Where the process `pid` makes the socket that is to be at `path`.
+std::string AsidePath(const std::string& path, pid_t pid) { return absl::StrCat(path, ".", pid); }
+
+absl::StatusOr<int> ListenAside(const std::string& path) {
+  const std::string aside = AsidePath(path, getpid());
   ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(aside));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
@@ -91,7 +95,7 @@ absl::StatusOr<int> Listen(const std::string& path) {
   const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int error = errno;
   umask(mask);
-  if (bound != 0 || listen(fd, kBacklog) != 0 || rename(aside.c_str(), path.c_str()) != 0) {
+  if (bound != 0 || listen(fd, kBacklog) != 0) {
     absl::Status status =
         absl::ErrnoToStatus(bound != 0 ? error : errno, absl::StrCat("cannot listen on ", path));
     unlink(aside.c_str());
@@ -106,39 +110,117 @@ uint64_t InodeOf(const std::string& path) {
   return stat(path.c_str(), &st) == 0 ? st.st_ino : 0;
 }
 
-}  // namespace
+// The unix socket among `sockets` is the instance's, the others are given to its fronts.
+absl::Status TakeSockets(const std::vector<int>& sockets, Instance* instance) {
+  for (const int fd : sockets) {
+    sockaddr_un address = {};
+    socklen_t size = sizeof address - 1;
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("descriptor ", fd, " of $LISTEN_FDS"));
+    }
+    if (address.sun_family != AF_UNIX) {
+      instance->given.push_back(fd);
+    } else if (instance->socket_path == address.sun_path && !instance->managed) {
+      instance->managed = true;
+      instance->listen_fd = fd;
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the service manager listens on ", address.sun_path,
+                       ", but this home's clients come to ", instance->socket_path));
+    }
+  }
+  return absl::OkStatus();
+}
 
-absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline, bool take_over) {
+// What the predecessor sent (GiveSockets) before it let go of the lock.
+void ReceiveSockets(Instance* instance) {
+  int fd;
+  while ((fd = accept4(instance->listen_fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0) {
+    if (CheckPeer(fd).ok()) {
+      const Message message = ReceiveWord(fd);
+      instance->given.insert(instance->given.end(), message.fds.begin(), message.fds.end());
+    }
+    close(fd);
+  }
+}
+
+// Waits for the lock.
+absl::Status Lock(const Home& home, const sockaddr_un& address, absl::Time deadline, bool take_over,
+                  const Instance& instance) {
   pid_t asked = 0;
-  Instance instance;
-  ASSIGN_OR_RETURN(instance.socket_path, home.SocketPath());
-  ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(instance.socket_path));
-  ASSIGN_OR_RETURN(instance.lock_fd, OpenLock(home, instance.socket_path));
   while (flock(instance.lock_fd, LOCK_EX | LOCK_NB) != 0) {
     const bool held = errno == EWOULDBLOCK;
-    const bool accepts = held && Accepts(address);
-    if (accepts && take_over) AskToHandOver(address, &asked);
-    const bool served = accepts && !take_over;
-    const bool late = absl::Now() > deadline;
-    if (!held || served || late) {
-      const int error = errno;
-      close(instance.lock_fd);
-      if (served) return absl::AlreadyExistsError("a daemon of this home is running");
-      if (!held) return absl::ErrnoToStatus(error, "flock");
+    if (!held) return absl::ErrnoToStatus(errno, "flock");
+    // What a service manager listens on accepts at all times, and says nothing of daemons.
+    const bool accepts = !instance.managed && Accepts(address);
+    if (accepts && !take_over) {
+      return absl::AlreadyExistsError("a daemon of this home is running");
+    }
+    if (accepts) AskToHandOver(address, &asked);
+    if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("another kilnd holds ", home.LockPath(), " but accepts no connections on ",
                        instance.socket_path, "; end that process and try again"));
     }
     absl::SleepFor(absl::Milliseconds(5));
   }
-  absl::StatusOr<int> listening = Listen(instance.socket_path);
-  if (!listening.ok()) {
-    close(instance.lock_fd);
-    return listening.status();
+  return absl::OkStatus();
+}
+
+// Makes us the daemon of `instance`, whose descriptors are closed by the caller otherwise.
+absl::Status Become(const Home& home, absl::Time deadline, bool take_over, Instance* instance) {
+  const std::string& path = instance->socket_path;
+  ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
+  ASSIGN_OR_RETURN(instance->lock_fd, OpenLock(home, path));
+  // The predecessor sends its sockets there before it lets go of the lock.
+  if (take_over && !instance->managed) {
+    ASSIGN_OR_RETURN(instance->listen_fd, ListenAside(path));
   }
-  instance.listen_fd = *listening;
+  RETURN_IF_ERROR(Lock(home, address, deadline, take_over, *instance));
+  if (instance->managed) return absl::OkStatus();
+  if (take_over) {
+    ReceiveSockets(instance);
+  } else {
+    ASSIGN_OR_RETURN(instance->listen_fd, ListenAside(path));
+  }
+  // Renamed, so that at `path` there is always a socket that accepts. We hold the lock: what
+  // lies there is stale, or a predecessor's who waits for this.
+  if (rename(AsidePath(path, getpid()).c_str(), path.c_str()) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot listen on ", path));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline, bool take_over,
+                                        const std::vector<int>& sockets) {
+  Instance instance;
+  ASSIGN_OR_RETURN(instance.socket_path, home.SocketPath());
+  RETURN_IF_ERROR(TakeSockets(sockets, &instance));
+  absl::Status became = Become(home, deadline, take_over, &instance);
+  if (!became.ok()) {
+    unlink(AsidePath(instance.socket_path, getpid()).c_str());
+    for (const int fd : {instance.lock_fd, instance.listen_fd}) {
+      if (fd >= 0) close(fd);
+    }
+    return became;
+  }
   instance.socket_inode = InodeOf(instance.socket_path);
   return instance;
+}
+
+void GiveSockets(const Instance& instance, pid_t successor, const std::vector<int>& fds) {
+  const absl::StatusOr<sockaddr_un> address = AddressOf(AsidePath(instance.socket_path, successor));
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return;
+  // One that does not listen there knows nothing of this, and binds its own.
+  if (address.ok() &&
+      connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0 &&
+      CheckPeer(fd).ok()) {
+    SendWord(fd, Word::kServe, fds).IgnoreError();
+  }
+  close(fd);
 }
 
 bool HasSocket(const Instance& instance) {

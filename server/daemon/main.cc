@@ -39,6 +39,8 @@
 #include "server/daemon/handler.h"
 #include "server/daemon/housekeeper.h"
 #include "server/daemon/instance.h"
+#include "server/daemon/leash.h"
+#include "server/daemon/listener.h"
 #include "server/daemon/log.h"
 #include "server/daemon/notify.h"
 #include "server/daemon/quotas.h"
@@ -108,10 +110,13 @@ class StopSignal {
     const uint64_t one = 1;
     if (write(event_fd_, &one, sizeof one) < 0) return;
   }
-  // Once the signal's descriptor is readable.
-  bool SuccessorWaits() const {
+  // Once the signal's descriptor is readable: the process that wants our place, 0 if it was
+  // another signal.
+  pid_t Successor() const {
     signalfd_siginfo info;
-    return read(signal_fd_, &info, sizeof info) == sizeof info && info.ssi_signo == SIGUSR2;
+    const bool asked =
+        read(signal_fd_, &info, sizeof info) == sizeof info && info.ssi_signo == SIGUSR2;
+    return asked ? static_cast<pid_t>(info.ssi_pid) : 0;
   }
   int signal_fd() const { return signal_fd_; }
   int event_fd() const { return event_fd_; }
@@ -140,30 +145,42 @@ void AcceptAll(int listen_fd, Connections* connections) {
   }
 }
 
-constexpr char kHandsOver[] = "another takes over";
-
-// Serves until told to stop or idle; says why it ended.
-const char* ServeUntilStopped(int listen_fd, const StopSignal& stop, absl::Duration idle_exit,
-                              Connections* connections) {
+// Serves until told to stop or idle; says why it ended, and who is to come instead.
+struct End {
+  const char* why;
+  pid_t successor = 0;
+};
+End ServeUntilStopped(int listen_fd, const StopSignal& stop, absl::Duration idle_exit,
+                      Connections* connections) {
   while (true) {
     int timeout_ms = -1;
     if (idle_exit > absl::ZeroDuration()) {
       const absl::Duration left = connections->last_request() + idle_exit - absl::Now();
-      if (left <= absl::ZeroDuration()) return "idle";
+      if (left <= absl::ZeroDuration()) return {"idle"};
       timeout_ms =
           static_cast<int>(std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, INT_MAX));
     }
     pollfd fds[3] = {
         {listen_fd, POLLIN, 0}, {stop.signal_fd(), POLLIN, 0}, {stop.event_fd(), POLLIN, 0}};
-    if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR) return "poll failed";
+    if (poll(fds, 3, timeout_ms) < 0 && errno != EINTR) return {"poll failed"};
     if (fds[0].revents != 0) AcceptAll(listen_fd, connections);
-    if (fds[1].revents != 0) return stop.SuccessorWaits() ? kHandsOver : "signal";
-    if (fds[2].revents != 0) return "asked to";
+    if (fds[1].revents != 0) {
+      const pid_t successor = stop.Successor();
+      return {successor != 0 ? "another takes over" : "signal", successor};
+    }
+    if (fds[2].revents != 0) return {"asked to"};
   }
 }
 
-// Lets a successor have the lock, and accepts until it accepts.
-void HandOver(Instance* instance, Housekeeper* housekeeper, Connections* connections) {
+// Lets a successor have the sockets of the fronts and the lock, and accepts until it accepts.
+void HandOver(pid_t successor, const std::vector<Front*>& fronts, Instance* instance,
+              Housekeeper* housekeeper, Connections* connections) {
+  std::vector<int> sockets;
+  for (const Front* front : fronts) {
+    const std::vector<int> own = front->Sockets();
+    sockets.insert(sockets.end(), own.begin(), own.end());
+  }
+  GiveSockets(*instance, successor, sockets);
   housekeeper->Retire();
   close(instance->lock_fd);
   instance->lock_fd = -1;
@@ -172,11 +189,12 @@ void HandOver(Instance* instance, Housekeeper* housekeeper, Connections* connect
     pollfd entry = {instance->listen_fd, POLLIN, 0};
     if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance->listen_fd, connections);
   }
+  for (Front* front : fronts) front->LetGo();
 }
 
 // What is a successor's by now is left alone.
 void RemoveNames(const Instance& instance, const std::string& pid_path) {
-  if (HasSocket(instance)) unlink(instance.socket_path.c_str());
+  if (HasSocket(instance) && !instance.managed) unlink(instance.socket_path.c_str());
   if (instance.lock_fd >= 0) unlink(pid_path.c_str());
 }
 
@@ -190,9 +208,10 @@ void WritePid(const std::string& path) {
 
 // Paths only: secrets are in the files.
 std::vector<std::string> GrpcArguments(const proto::Service& service, const std::string& socket) {
-  std::vector<std::string> arguments = {absl::StrCat("--listen=", service.listen()),
-                                        absl::StrCat("--socket=", socket),
-                                        absl::StrCat("--parent=", getpid())};
+  std::vector<std::string> arguments = {absl::StrCat("--socket=", socket)};
+  if (service.connection_seconds() != 0) {
+    arguments.push_back(absl::StrCat("--connection-seconds=", service.connection_seconds()));
+  }
   if (service.anonymous_rights() != 0) {
     arguments.push_back(absl::StrCat("--anonymous-rights=", service.anonymous_rights()));
   }
@@ -293,30 +312,37 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   const auto watch =
       WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity, trust, &shared});
 
-  Front front(flags.GrpcFrontPath(), GrpcArguments(flags.config.service(), instance.socket_path));
-  if (!flags.config.service().listen().empty()) front.Start();
-  const std::string& web_listen = flags.config.web().listen();
-  Front web(flags.WebFrontPath(), {absl::StrCat("--listen=", web_listen),
-                                   absl::StrCat("--socket=", instance.socket_path)});
-  if (!web_listen.empty()) web.Start();
+  Front grpc(flags.GrpcFrontPath(), GrpcArguments(flags.config.service(), instance.socket_path),
+             flags.config.service().listen(), &instance.given);
+  Front web(flags.WebFrontPath(), {absl::StrCat("--socket=", instance.socket_path)},
+            flags.config.web().listen(), &instance.given);
+  for (const int fd : instance.given) {
+    Log("nothing is configured for the socket of port ", PortOf(fd), " that was handed over");
+    close(fd);
+  }
+  grpc.Start();
+  web.Start();
 
   if (!flags.daemonize) NotifyManager("READY=1");
-  const char* why = ServeUntilStopped(instance.listen_fd, stop, flags.idle_exit, &connections);
-  Log("ending: ", why);
+  const End how = ServeUntilStopped(instance.listen_fd, stop, flags.idle_exit, &connections);
+  Log("ending: ", how.why);
   if (!flags.daemonize) NotifyManager("STOPPING=1");
   const absl::Time end = absl::Now() + kDrainPatience;
-  if (why == kHandsOver) HandOver(&instance, &housekeeper, &connections);
+  if (how.successor != 0) {
+    HandOver(how.successor, {&grpc, &web}, &instance, &housekeeper, &connections);
+  }
   // Who asks through the front is answered through it: it goes first.
-  front.Drain();
-  while (front.running() && absl::Now() < end - kLastPatience) {
+  grpc.Drain();
+  while (grpc.running() && absl::Now() < end - kLastPatience) {
     pollfd entry = {instance.listen_fd, POLLIN, 0};
     if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance.listen_fd, &connections);
   }
-  front.Stop();
+  grpc.Stop();
   // Then the name: who comes now finds no socket, and starts a daemon that waits for our
-  // lock. Who is connected but not accepted yet is still served.
+  // lock. Who is connected but not accepted yet is still served, but by our successor where
+  // the socket outlives us.
   RemoveNames(instance, home.PidPath());
-  AcceptAll(instance.listen_fd, &connections);
+  if (!instance.managed) AcceptAll(instance.listen_fd, &connections);
   connections.Drain(end - absl::Now());
   // What is under way for nobody ends while all that it uses is still there.
   shared.Stop();
@@ -340,15 +366,16 @@ absl::Status LoadTrust(const proto::Trust& config, const Home& home, Trust* trus
   return trust->Load(std::move(options));
 }
 
-absl::StatusOr<Instance> Claim(const Home& home, bool take_over) {
+absl::StatusOr<Instance> Claim(const Home& home, bool take_over, const std::vector<int>& sockets) {
   // A home that cannot be written still has a daemon, which keeps nothing.
   const absl::Status made = home.Create();
   if (!made.ok()) Complain(made);
-  return BecomeInstance(home, absl::Now() + kStartPatience, take_over);
+  return BecomeInstance(home, absl::Now() + kStartPatience, take_over, sockets);
 }
 
 int Main(int argc, char** argv) {
   TameMalloc();
+  const std::vector<int> sockets = SocketsOfManager();
   absl::StatusOr<Flags> flags = ParseFlags(argc, argv);
   if (!flags.ok()) {
     Complain(flags.status());
@@ -372,7 +399,8 @@ int Main(int argc, char** argv) {
       return 2;
     }
   }
-  absl::StatusOr<Instance> instance = home.ok() ? Claim(*home, flags->take_over) : home.status();
+  absl::StatusOr<Instance> instance =
+      home.ok() ? Claim(*home, flags->take_over, sockets) : home.status();
   if (!instance.ok()) {
     // For who wants a daemon, another's is as good.
     if (flags->daemonize && absl::IsAlreadyExists(instance.status())) return 0;
@@ -381,7 +409,9 @@ int Main(int argc, char** argv) {
   }
   // The socket accepts from here on, so the starter may go before we serve it.
   if (flags->daemonize) {
-    Detach({instance->lock_fd, instance->listen_fd});
+    std::vector<int> keep = {instance->lock_fd, instance->listen_fd};
+    keep.insert(keep.end(), instance->given.begin(), instance->given.end());
+    Detach(keep);
   }
   if (flags->config.log().json()) LogAsJson();
   const std::string& log_file = flags->config.log().file();

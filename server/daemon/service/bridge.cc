@@ -102,7 +102,7 @@ absl::StatusOr<Bridge::Line> Bridge::Take(const Identity& caller, bool fresh) {
     absl::MutexLock lock(&mutex_);
     const auto found = idle_.find(caller.key);
     if (found != idle_.end()) {
-      const Line line{found->second.back(), /*reused=*/true};
+      const Line line{found->second.back()};
       found->second.pop_back();
       --idle_count_;
       if (found->second.empty()) idle_.erase(found);
@@ -110,7 +110,7 @@ absl::StatusOr<Bridge::Line> Bridge::Take(const Identity& caller, bool fresh) {
     }
   }
   ASSIGN_OR_RETURN(const int fd, Greet(caller.caller, kHelloPatience));
-  return Line{fd, /*reused=*/false};
+  return Line{fd};
 }
 
 void Bridge::GiveBack(const Identity& caller, Line line) {
@@ -194,9 +194,10 @@ absl::Status Exchange::Send() {
   }
   if (!suffix_.empty()) parts.push_back({const_cast<char*>(suffix_.data()), suffix_.size()});
   while (true) {
-    ASSIGN_OR_RETURN(line_, bridge_->Take(*caller_, again_));
-    const absl::Status sent = WriteAll(line_.fd, parts);
-    if (sent.ok() || !line_.reused) return sent;
+    const absl::StatusOr<Bridge::Line> line = bridge_->Take(*caller_, again_);
+    if (line.ok()) line_ = *line;
+    const absl::Status sent = line.ok() ? WriteAll(line_.fd, parts) : line.status();
+    if (sent.ok() || again_ || !absl::IsUnavailable(sent)) return sent;
     Hangup();
     again_ = true;
   }
@@ -210,8 +211,9 @@ bool Exchange::Readable(absl::Duration patience) const {
 
 bool Exchange::Receive() {
   status_ = ReadReply();
-  // What was sent on a connection that the daemon had closed was never begun.
-  if (line_.fd >= 0 && absl::IsUnavailable(status_) && line_.reused && !again_) {
+  // A daemon that ends closes connections that are idle, also those that it has just greeted;
+  // its successor is asked. Asking twice costs nothing but time.
+  if (line_.fd >= 0 && absl::IsUnavailable(status_) && !again_) {
     Hangup();
     again_ = true;
     status_ = Send();

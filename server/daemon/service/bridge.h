@@ -27,7 +27,6 @@ class Bridge {
  public:
   struct Line {
     int fd = -1;
-    bool reused = false;  // the daemon may have closed it since
   };
 
   explicit Bridge(std::string socket_path) : socket_path_(std::move(socket_path)) {}

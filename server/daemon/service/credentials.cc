@@ -1,9 +1,18 @@
 #include "server/daemon/service/credentials.h"
 
+#include <errno.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/ssl.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lang/status_macros.h"
@@ -13,6 +22,14 @@ namespace {
 
 constexpr unsigned kLookAgainSeconds = 1;
 
+absl::StatusOr<std::string> Read(const std::string& path) {
+  if (path.empty()) return std::string();
+  std::ifstream in(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  return text;
+}
+
 absl::Status Wrong(const std::string& file) {
   char reason[256] = "cannot be used";
   if (const unsigned long error = ERR_get_error()) ERR_error_string_n(error, reason, sizeof reason);
@@ -20,36 +37,80 @@ absl::Status Wrong(const std::string& file) {
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", reason));
 }
 
-// gRPC would start with files that are wrong, and refuse every caller.
-absl::Status Check(const TlsFiles& files) {
-  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_server_method()),
-                                                                  SSL_CTX_free);
-  SSL_CTX* const raw = context.get();
-  if (SSL_CTX_use_certificate_chain_file(raw, files.certificate.c_str()) != 1) {
-    return Wrong(files.certificate);
-  }
-  if (SSL_CTX_use_PrivateKey_file(raw, files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
-      SSL_CTX_check_private_key(raw) != 1) {
-    return Wrong(files.key);
-  }
-  if (!files.client_ca.empty() &&
-      SSL_CTX_load_verify_locations(raw, files.client_ca.c_str(), nullptr) != 1) {
-    return Wrong(files.client_ca);
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+
+Bio BioOf(const std::string& text) {
+  return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free};
+}
+
+// The first certificate of a file.
+Certificate FirstOf(const std::string& text) {
+  return {PEM_read_bio_X509(BioOf(text).get(), nullptr, nullptr, nullptr), X509_free};
+}
+
+std::string PathOf(int fd) { return absl::StrCat("/proc/self/fd/", fd); }
+
+absl::Status Replace(int fd, const std::string& text) {
+  const auto size = static_cast<ssize_t>(text.size());
+  if (pwrite(fd, text.data(), text.size(), 0) != size || ftruncate(fd, size) != 0) {
+    return absl::ErrnoToStatus(errno, "cannot keep the certificates");
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeCredentials(const TlsFiles& files) {
-  if (files.certificate.empty()) return grpc::InsecureServerCredentials();
-  RETURN_IF_ERROR(Check(files));
+Credentials::Credentials(TlsFiles files)
+    : files_(std::move(files)),
+      identity_fd_(memfd_create("identity", MFD_CLOEXEC)),
+      client_ca_fd_(memfd_create("client-ca", MFD_CLOEXEC)) {}
+
+Credentials::~Credentials() {
+  close(identity_fd_);
+  close(client_ca_fd_);
+}
+
+absl::Status Credentials::Check(const Texts& texts) const {
+  const Certificate certificate = FirstOf(texts.certificate);
+  if (certificate == nullptr) return Wrong(files_.certificate);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+      PEM_read_bio_PrivateKey(BioOf(texts.key).get(), nullptr, nullptr, nullptr), EVP_PKEY_free);
+  if (key == nullptr || X509_check_private_key(certificate.get(), key.get()) != 1) {
+    return Wrong(files_.key);
+  }
+  if (!files_.client_ca.empty() && FirstOf(texts.client_ca) == nullptr) {
+    return Wrong(files_.client_ca);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Credentials::Reload() {
+  if (files_.certificate.empty()) return absl::OkStatus();
+  Texts texts;
+  ASSIGN_OR_RETURN(texts.certificate, Read(files_.certificate));
+  ASSIGN_OR_RETURN(texts.key, Read(files_.key));
+  ASSIGN_OR_RETURN(texts.client_ca, Read(files_.client_ca));
+  if (texts == seen_) return verdict_;
+  verdict_ = Check(texts);
+  if (verdict_.ok()) {
+    verdict_ = Replace(identity_fd_, absl::StrCat(texts.certificate, "\n", texts.key));
+  }
+  if (verdict_.ok()) verdict_ = Replace(client_ca_fd_, texts.client_ca);
+  seen_ = std::move(texts);
+  return verdict_;
+}
+
+std::shared_ptr<grpc::ServerCredentials> Credentials::ForServer() const {
+  if (files_.certificate.empty()) return grpc::InsecureServerCredentials();
   namespace tls = grpc::experimental;
+  const bool mutual = !files_.client_ca.empty();
   auto provider = std::make_shared<tls::FileWatcherCertificateProvider>(
-      files.key, files.certificate, files.client_ca, kLookAgainSeconds);
+      PathOf(identity_fd_), PathOf(identity_fd_), mutual ? PathOf(client_ca_fd_) : "",
+      kLookAgainSeconds);
   tls::TlsServerCredentialsOptions options(provider);
   options.watch_identity_key_cert_pairs();
-  if (!files.client_ca.empty()) {
+  if (mutual) {
     options.watch_root_certs();
     options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   }

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 
 namespace kiln {
 
@@ -17,9 +17,39 @@ struct TlsFiles {
   std::string client_ca;  // callers must show a certificate by it; "": they need none
 };
 
-// TLS 1.2 at least. The files are read again when they change; what was wrong with them at
-// first is an error that names the file, later the old ones go on.
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeCredentials(const TlsFiles& files);
+// What we show and whom we believe: TLS 1.2 at least. gRPC would take files as they are, and
+// refuse every caller where they are wrong; so it gets copies of what was looked at before.
+//
+// Not thread-safe.
+class Credentials {
+ public:
+  explicit Credentials(TlsFiles files);
+  ~Credentials();
+  Credentials(const Credentials&) = delete;
+
+  // Reads the files if they changed. What is wrong with them is an error that names the file,
+  // and changes nothing.
+  absl::Status Reload();
+
+  // After a Reload that succeeded; follows those to come within a second.
+  std::shared_ptr<grpc::ServerCredentials> ForServer() const;
+
+ private:
+  struct Texts {
+    std::string certificate, key, client_ca;
+    bool operator==(const Texts& other) const {
+      return certificate == other.certificate && key == other.key && client_ca == other.client_ca;
+    }
+  };
+  absl::Status Check(const Texts& texts) const;
+
+  const TlsFiles files_;
+  Texts seen_;
+  absl::Status verdict_;  // on what was seen
+  // Files without names: certificates and key in one, so that no pair is ever half a new one.
+  int identity_fd_ = -1;
+  int client_ca_fd_ = -1;
+};
 
 }  // namespace kiln
 

@@ -104,6 +104,38 @@ TEST_F(TlsTest, AnExpiredServerIsNotBelievedAndANewCertificateIsTakenUp) {
   EXPECT_FALSE(Refused(ConnectTls(authority_).get()));
 }
 
+TEST_F(TlsTest, AuthoritiesOfCallersAreReadAgain) {
+  const std::string authorities = TempPath("authorities.pem");
+  auto trust = [&](const std::string& text) {
+    WriteFile(authorities + ".new", text);
+    rename((authorities + ".new").c_str(), authorities.c_str());
+  };
+  trust(ReadFile(authority_.ca_file()));
+  stranger_.Issue("strangers", "build-host-18");
+  Begin(absl::StrCat("client_ca_file: \"", authorities, "\""));
+  AwaitServer(&authority_, "client");
+  auto refused = [this](const TestAuthority& issuer, const std::string& own) {
+    return Refused(ConnectTls(authority_, &issuer, own).get());
+  };
+  auto becomes = [](bool wanted, const auto& is) {
+    const absl::Time give_up = absl::Now() + absl::Seconds(15);
+    while (is() != wanted && absl::Now() < give_up) {
+    }
+    return is() == wanted;
+  };
+  ASSERT_TRUE(refused(stranger_, "strangers"));
+  trust(ReadFile(authority_.ca_file()) + ReadFile(stranger_.ca_file()));
+  EXPECT_TRUE(becomes(false, [&] { return refused(stranger_, "strangers"); }));
+  EXPECT_FALSE(refused(authority_, "client"));
+  // What is no certificate changes nothing.
+  trust("nonsense");
+  absl::SleepFor(absl::Seconds(3));
+  EXPECT_FALSE(refused(authority_, "client"));
+  trust(ReadFile(stranger_.ca_file()));
+  EXPECT_TRUE(becomes(true, [&] { return refused(authority_, "client"); }));
+  EXPECT_FALSE(refused(stranger_, "strangers"));
+}
+
 TEST_F(TlsTest, OldVersionsOfTlsAreRefused) {
   Begin();
   AwaitServer();

@@ -1,25 +1,28 @@
 // kilnd-web: the daemon's metrics, health and dashboard over HTTP, a process that kilnd
 // starts with --web and that ends with it. It asks the daemon over the local socket.
 //
-//   kilnd-web --listen=HOST:PORT --socket=PATH
+//   kilnd-web --socket=PATH
 //
-// On loopback addresses it shows the dashboard to programs of its own user. On any other
-// address, and to other users, only /metrics, /healthz and /readyz.
+// The sockets that it answers on come over descriptor 3 (server/daemon/leash.h). On loopback
+// addresses it shows the dashboard to programs of its own user. On any other address, and to other
+// users, only /metrics, /healthz and /readyz.
+#include <fcntl.h>
 #include <microhttpd.h>
-#include <netdb.h>
+#include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/daemon/leash.h"
 #include "server/daemon/web/daemon_link.h"
 #include "server/daemon/web/history.h"
 #include "server/daemon/web/peer.h"
@@ -99,85 +102,62 @@ MHD_Result Handle(void* argument, MHD_Connection* connection, const char* url, c
   return Send(connection, front.site->Answer(request));
 }
 
-// The address to listen on; null, with a message on stderr, where it is none.
-addrinfo* Resolve(const std::string& listen) {
-  const size_t colon = listen.rfind(':');
-  if (colon == std::string::npos) return nullptr;
-  std::string host = listen.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), listen.substr(colon + 1).c_str(), &hints, &found);
-  if (error != 0) std::fprintf(stderr, "kilnd-web: %s: %s\n", host.c_str(), gai_strerror(error));
-  return error == 0 ? found : nullptr;
-}
-
-MHD_Daemon* Listen(const addrinfo& address, Front* front) {
-  const unsigned flags =
-      MHD_USE_POLL_INTERNAL_THREAD | (address.ai_family == AF_INET6 ? unsigned{MHD_USE_IPv6} : 0u);
-  return MHD_start_daemon(flags, 0, nullptr, nullptr, Handle, front, MHD_OPTION_SOCK_ADDR,
-                          address.ai_addr, MHD_OPTION_THREAD_POOL_SIZE, kThreads,
+MHD_Daemon* AnswerOn(int socket, Front* front) {
+  return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD, 0, nullptr, nullptr, Handle, front,
+                          MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_THREAD_POOL_SIZE, kThreads,
                           MHD_OPTION_CONNECTION_LIMIT, kMaxConnections,
                           MHD_OPTION_CONNECTION_TIMEOUT, kConnectionSeconds,
                           MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes, MHD_OPTION_END);
 }
 
-int PortOf(const addrinfo& address) {
-  return address.ai_family == AF_INET6
-             ? ntohs(reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_port)
-             : ntohs(reinterpret_cast<const sockaddr_in*>(address.ai_addr)->sin_port);
-}
-
-// For as long as the process lives, which is as long as the daemon does.
-[[noreturn]] void SampleForever(const DaemonLink& daemon, History* history) {
+// Until kilnd ends, or a successor's kilnd-web answers.
+Word SampleUntilTold(const DaemonLink& daemon, History* history) {
   while (true) {
     proto::MetricsReply metrics;
     if (daemon.Call(FrameType::kMetrics, proto::MetricsRequest(), &metrics).ok()) {
       history->Add(absl::Now(), metrics);
     }
-    absl::SleepFor(History::kFine);
+    pollfd leash = {kLeashFd, POLLIN, 0};
+    if (poll(&leash, 1, static_cast<int>(absl::ToInt64Milliseconds(History::kFine))) > 0) {
+      return ReceiveWord(kLeashFd).word;
+    }
   }
 }
 
+int Fail(absl::string_view what) {
+  std::fprintf(stderr, "kilnd-web: %s\n", std::string(what).c_str());
+  return 2;
+}
+
 int Main(int argc, char** argv) {
-  std::string listen, socket_path;
+  fcntl(kLeashFd, F_SETFD, FD_CLOEXEC);
+  signal(SIGPIPE, SIG_IGN);
+  std::string socket_path;
   for (int i = 1; i < argc; ++i) {
     absl::string_view arg = argv[i];
-    if (absl::ConsumePrefix(&arg, "--listen=")) {
-      listen = std::string(arg);
-    } else if (absl::ConsumePrefix(&arg, "--socket=")) {
-      socket_path = std::string(arg);
-    } else {
-      std::fprintf(stderr, "kilnd-web: bad argument %s\n", argv[i]);
-      return 2;
+    if (!absl::ConsumePrefix(&arg, "--socket=")) {
+      return Fail(absl::StrCat("bad argument ", argv[i]));
     }
+    socket_path = std::string(arg);
   }
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  signal(SIGPIPE, SIG_IGN);
-  addrinfo* address = Resolve(listen);
-  if (address == nullptr) {
-    std::fprintf(stderr, "kilnd-web: --listen must be HOST:PORT, not '%s'\n", listen.c_str());
-    return 2;
-  }
+  const Message first = ReceiveWord(kLeashFd);
+  if (first.fds.empty()) return Fail("is started by kilnd, which hands over the sockets");
   const DaemonLink daemon(socket_path);
   History history;
   const Site site(&daemon, &history);
-  Front front = {&site, IsLoopback(address->ai_addr), PortOf(*address)};
-  MHD_Daemon* server = Listen(*address, &front);
-  freeaddrinfo(address);
-  if (server == nullptr) {
-    std::fprintf(stderr, "kilnd-web: cannot listen on %s\n", listen.c_str());
-    return 1;
-  }
-  if (front.port == 0) {
-    const MHD_DaemonInfo* info = MHD_get_daemon_info(server, MHD_DAEMON_INFO_BIND_PORT);
-    if (info != nullptr) front.port = info->port;
+  Front front = {&site, std::all_of(first.fds.begin(), first.fds.end(), ListensOnLoopback),
+                 PortOf(first.fds[0])};
+  std::vector<MHD_Daemon*> servers;
+  for (const int fd : first.fds) {
+    servers.push_back(AnswerOn(fd, &front));
+    if (servers.back() == nullptr) return Fail("cannot answer on the sockets it was given");
   }
   std::fprintf(stderr, "kilnd-web[%d] listens on port %d: %s\n", getpid(), front.port,
                front.loopback ? "metrics, health and the dashboard" : "metrics and health only");
-  SampleForever(daemon, &history);
+  if (SampleUntilTold(daemon, &history) != Word::kGoOn) _exit(1);
+  // What was asked is still answered.
+  for (MHD_Daemon* server : servers) MHD_stop_daemon(server);
+  return 0;
 }
 
 }  // namespace

@@ -42,16 +42,6 @@ bool OwnedRow(const char* table, const std::string& local, int remote_port) {
 
 }  // namespace
 
-bool IsLoopback(const sockaddr* address) {
-  if (address->sa_family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
-    return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
-  }
-  if (address->sa_family != AF_INET6) return false;
-  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
-  return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-}
-
 bool IsOwnUser(const sockaddr* peer, int port) {
   if (peer->sa_family == AF_INET) {
     const auto* v4 = reinterpret_cast<const sockaddr_in*>(peer);

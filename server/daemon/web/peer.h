@@ -9,9 +9,6 @@
 
 namespace kiln {
 
-// 127.0.0.0/8 or ::1.
-bool IsLoopback(const sockaddr* address);
-
 // Whether the process that holds the other end of a connection runs as this user (or as
 // root): the system's table of connections tells. `peer` is its address, `port` ours.
 bool IsOwnUser(const sockaddr* peer, int port);
