@@ -167,7 +167,8 @@ absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& p
                                           const ImportOptions& options) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadAll(path, kMaxBundleSize));
   ASSIGN_OR_RETURN(const BundleView bundle, DecodeBundle(bytes));
-  const bool vouched = options.accept_unsigned || CheckBundleSigner(bundle, *options.trusted).ok();
+  const absl::Status vouched =
+      options.accept_unsigned ? absl::OkStatus() : CheckBundleSigner(bundle, *options.trusted);
   ImportResult result;
   result.entries = bundle.records.size();
   RETURN_IF_ERROR(home.Create());
@@ -180,10 +181,14 @@ absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& p
       refuse("target", why);
       continue;
     }
-    if (!vouched) {
+    if (!vouched.ok()) {
       const absl::Status trusted = CheckSigner(record.entry, *options.trusted);
       if (!trusted.ok()) {
-        refuse(record.entry.signer == 0 ? "unsigned" : "untrusted", std::string(trusted.message()));
+        // Of two signatures that do not count, the entry's own says more.
+        const bool has_own = record.entry.signer != 0 || bundle.signer == 0;
+        const bool has_none = record.entry.signer == 0 && bundle.signer == 0;
+        refuse(has_none ? "unsigned" : "untrusted",
+               std::string((has_own ? trusted : vouched).message()));
         continue;
       }
     }

@@ -108,6 +108,12 @@ absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Digest& key) const {
   return std::move(entry->info);
 }
 
+void DiskTier::Touch(const Digest& key) const {
+  if (read_only_) return;
+  // Where it fails, it is not ours, and somebody else decides what is deleted there.
+  static_cast<void>(utimensat(AT_FDCWD, home_.EntryPath(key).c_str(), nullptr, 0));
+}
+
 void DiskTier::NoteHit(const Digest& key) const {
   if (read_only_) return;
   int fd = open(home_.HitLogPath().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);

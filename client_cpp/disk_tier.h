@@ -33,6 +33,8 @@ class DiskTier {
   void NoteFallback() const { NoteHit(FallbackMark()); }
   // What the whole entry of `key` says of itself, whatever machine it is for; NotFound otherwise.
   absl::StatusOr<proto::ArtifactInfo> Check(const Digest& key) const;
+  // The entry of `key` counts as used just now, when it is decided what is deleted.
+  void Touch(const Digest& key) const;
 
   // Keeps `entry`: written aside, renamed. A process that cannot says so once.
   void Store(const Digest& key, absl::string_view entry) const;

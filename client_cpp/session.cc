@@ -403,6 +403,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
     outcome.digest = job.key.Hex();
     outcome.tier = "disk";
     outcome.compile_seconds = known->compile_seconds();
+    disk_.Touch(job.key);
   } else {
     Digest compiler = job.compiler;
     ASSIGN_OR_RETURN(proto::CompileReply reply, Ask(state, job, &compiler));

@@ -135,6 +135,11 @@ TEST_F(SessionTest, WarmMakesEntriesAndLoadsNothing) {
     EXPECT_EQ(outcome->digest, OnlyEntry().stem().string());
   }
   EXPECT_EQ(session->stats().kernels, 0u);
+  // What is wanted is not what is deleted first.
+  const auto now = fs::last_write_time(OnlyEntry());
+  fs::last_write_time(OnlyEntry(), now - std::chrono::hours(1));
+  EXPECT_EQ(session->Warm(Recorded(1), HostCpuLevel())->tier, "disk");
+  EXPECT_GE(fs::last_write_time(OnlyEntry()), now);
   EXPECT_EQ(Tier(*Make(), 1), "disk") << "the key is that which a program asks for";
   // Also for machines that this one is not, and those entries are for them alone.
   for (const proto::CpuLevel level : {proto::X86_64_V1, proto::X86_64_V4}) {

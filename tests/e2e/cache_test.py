@@ -104,7 +104,10 @@ def test_a_bundle_brings_a_cache_to_another_home(kiln, other, program, tmp_path)
     assert read(kiln, "cache", "export", bundle, "--all", "--sign", secret)["entries"] == 2
 
     refused = other("cache", "import", bundle, check=False)
-    assert refused.returncode == 1 and "refused 2 (unsigned)" in refused.stderr
+    assert refused.returncode == 1 and "refused 2 (untrusted)" in refused.stderr
+    plain = tmp_path / "plain.bundle"
+    kiln("cache", "export", plain, "--all")
+    assert "refused 2 (unsigned)" in other("cache", "import", plain, check=False).stderr
     assert read(other, "cache", "list") == []
     other("key", "trust", public)
     other("key", "trust", public)
