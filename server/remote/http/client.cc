@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -36,7 +37,7 @@ absl::Status CheckUrl(const proto::Http& config) {
   }
   if (absl::StrContains(HostOf(url), '@')) {
     return absl::InvalidArgumentError(
-        "url: holds a user's name or password; token_file names the file for secrets");
+        "url: holds a user's name or password; user and password_file are for them");
   }
   if (url.find_first_of("?#") != absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("url: \"", url, "\" ends in ? or #"));
@@ -45,10 +46,20 @@ absl::Status CheckUrl(const proto::Http& config) {
     return absl::InvalidArgumentError(
         absl::StrCat("url: \"", url, "\" and tls { enabled: true }: https:// was expected"));
   }
-  if (!config.token_file().empty() && !https && !IsLocalAddress(HostOf(url))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("token_file: the token would travel in the clear to ", HostOf(url),
-                     "; https:// was expected"));
+  if (config.user().empty() != config.password_file().empty()) {
+    return absl::InvalidArgumentError("user and password_file belong together, and one is missing");
+  }
+  if (absl::StrContains(config.user(), ':')) {
+    return absl::InvalidArgumentError("user: a name without a colon was expected");
+  }
+  if (!config.user().empty() && !config.token_file().empty()) {
+    return absl::InvalidArgumentError("token_file, or user and password_file: not both");
+  }
+  const bool secret = !config.token_file().empty() || !config.user().empty();
+  if (secret && !https && !IsLocalAddress(HostOf(url))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        config.user().empty() ? "token_file: the token" : "password_file: the password",
+        " would travel in the clear to ", HostOf(url), "; https:// was expected"));
   }
   if (config.tls().certificate_file().empty() != config.tls().key_file().empty()) {
     return absl::InvalidArgumentError(
@@ -124,7 +135,10 @@ absl::StatusOr<std::unique_ptr<HttpClient>> HttpClient::Make(const proto::Http& 
 }
 
 HttpClient::HttpClient(const proto::Http& config)
-    : url_(absl::StripSuffix(config.url(), "/")), tls_(config.tls()), token_(config.token_file()) {}
+    : url_(absl::StripSuffix(config.url(), "/")),
+      tls_(config.tls()),
+      user_(config.user()),
+      secret_(user_.empty() ? config.token_file() : config.password_file()) {}
 
 HttpClient::~HttpClient() {
   for (void* multi : idle_) curl_multi_cleanup(multi);
@@ -142,6 +156,14 @@ void* HttpClient::TakeMulti() {
   CURLM* multi = curl_multi_init();
   curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, kConnections);
   return multi;
+}
+
+absl::StatusOr<std::string> HttpClient::Authorization() {
+  if (secret_.path().empty()) return std::string();
+  ASSIGN_OR_RETURN(const std::string secret, secret_.ReadSecret());
+  if (user_.empty()) return absl::StrCat("Authorization: Bearer ", secret);
+  return absl::StrCat("Authorization: Basic ",
+                      absl::Base64Escape(absl::StrCat(user_, ":", secret)));
 }
 
 absl::Status HttpClient::SetUp(const HttpRequest& request, const std::string& authorization,
@@ -192,20 +214,16 @@ absl::Status HttpClient::SetUp(const HttpRequest& request, const std::string& au
 std::vector<absl::StatusOr<HttpReply>> HttpClient::Run(absl::Span<const HttpRequest> requests,
                                                        absl::Time deadline) {
   std::vector<absl::StatusOr<HttpReply>> replies(requests.size());
-  std::string authorization;
-  if (!token_.path().empty()) {
-    absl::StatusOr<std::string> token = token_.ReadSecret();
-    if (!token.ok()) {
-      for (auto& reply : replies) reply = token.status();
-      return replies;
-    }
-    authorization = absl::StrCat("Authorization: Bearer ", *token);
+  const absl::StatusOr<std::string> authorization = Authorization();
+  if (!authorization.ok()) {
+    for (auto& reply : replies) reply = authorization.status();
+    return replies;
   }
 
   CURLM* multi = TakeMulti();
   std::vector<Transfer> transfers(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
-    const absl::Status status = SetUp(requests[i], authorization, deadline, &transfers[i]);
+    const absl::Status status = SetUp(requests[i], *authorization, deadline, &transfers[i]);
     if (status.ok()) {
       curl_multi_add_handle(multi, transfers[i].easy);
     } else {

@@ -35,7 +35,7 @@ struct HttpReply {
 class HttpClient {
  public:
   // Connects to nobody yet. InvalidArgument: a URL that is none of http or https, that
-  // holds a password, or over which a token would travel in the clear.
+  // holds a password, or over which a secret would travel in the clear; both kinds of secret.
   static absl::StatusOr<std::unique_ptr<HttpClient>> Make(const proto::Http& config);
   ~HttpClient();
 
@@ -49,12 +49,15 @@ class HttpClient {
 
   explicit HttpClient(const proto::Http& config);
   void* TakeMulti();  // a CURLM with its kept connections
+  // The header that says who we are, read anew; empty where none is configured.
+  absl::StatusOr<std::string> Authorization();
   absl::Status SetUp(const HttpRequest& request, const std::string& authorization,
                      absl::Time deadline, Transfer* transfer);
 
   const std::string url_;  // without a slash at its end
   const proto::Tls tls_;
-  WatchedFile token_;
+  const std::string user_;  // "": a bearer token
+  WatchedFile secret_;
   absl::Mutex mutex_;
   std::vector<void*> idle_ ABSL_GUARDED_BY(mutex_);
 };

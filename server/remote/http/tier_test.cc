@@ -2,14 +2,19 @@
 // the server does wrong is a miss or a status, never other bytes.
 #include "server/remote/http/tier.h"
 
+#include <signal.h>
+
+#include <cstdio>
 #include <fstream>
 #include <random>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "server/remote/http/testing/http_store.h"
 #include "server/remote/reapi/blob.h"
+#include "tests/e2e/server/test_certificates.h"
 
 namespace kiln {
 namespace {
@@ -25,10 +30,8 @@ std::string BlobPath(absl::string_view entry) {
 class HttpTierTest : public testing::Test {
  protected:
   HttpTierTest() { Make(); }
-  void Make(const std::string& token_file = "") {
-    proto::Http config;
-    config.set_url(server_.url() + "/");
-    config.set_token_file(token_file);
+  void Make(proto::Http config = {}) {
+    if (config.url().empty()) config.set_url(server_.url() + "/");
     auto made = MakeHttpTier(config);
     ASSERT_TRUE(made.ok()) << made.status();
     tier_ = *std::move(made);
@@ -167,10 +170,52 @@ TEST_F(HttpTierTest, TokensAreSentAndReadAgain) {
   });
   const std::string path = absl::StrCat(testing::TempDir(), "/token");
   std::ofstream(path) << "two\n";
-  Make(path);
+  proto::Http config;
+  config.set_token_file(path);
+  Make(config);
   EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kUnauthenticated);
   std::ofstream(path) << "one\n";
   EXPECT_EQ(*Get(1), "");
+}
+
+// A server of its own kind: Python's, with TLS, which wants a name and a password.
+TEST_F(HttpTierTest, HttpsWithAPassword) {
+  const std::string dir = testing::TempDir();
+  const TestAuthority authority(dir, "authority");
+  authority.Issue("server", "cache");
+  const TestAuthority stranger(dir, "stranger");
+  std::FILE* server = popen(
+      absl::StrCat("exec python3 server/remote/http/testing/https_store.py ",
+                   authority.PathOf("server"), " ", authority.KeyPathOf("server"), " kiln:pass42")
+          .c_str(),
+      "r");
+  int pid = 0;
+  int port = 0;
+  ASSERT_EQ(std::fscanf(server, "%d %d", &pid, &port), 2);
+  const std::string password = dir + "/password";
+  std::ofstream(password) << "pass42\n";
+
+  proto::Http config;
+  config.set_url(absl::StrCat("https://localhost:", port, "/cache"));
+  config.set_user("kiln");
+  config.set_password_file(password);
+  config.mutable_tls()->set_ca_file(authority.ca_file());
+  Make(config);
+  const std::string entry(300000, 'x');
+  EXPECT_EQ(*Get(1), "");
+  EXPECT_TRUE(Put(1, entry).ok());
+  EXPECT_TRUE(*Get(1) == entry);
+  std::ofstream(password) << "pass43\n";
+  EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kUnauthenticated);
+  std::ofstream(password) << "pass42\n";
+  EXPECT_TRUE(*Get(1) == entry);
+  // Nobody else is taken for it.
+  config.mutable_tls()->set_ca_file(stranger.ca_file());
+  Make(config);
+  EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(absl::StrContains(Get(1).status().message(), "certificate")) << Get(1).status();
+  kill(pid, SIGKILL);
+  pclose(server);
 }
 
 TEST(MakeHttpTierTest, SaysWhatIsWrong) {
@@ -185,11 +230,20 @@ TEST(MakeHttpTierTest, SaysWhatIsWrong) {
   EXPECT_EQ(refusal("file:///etc", ""),
             "url: \"file:///etc\": http://HOST/… or https://HOST/… was expected");
   EXPECT_EQ(refusal("https://me:secret@cache.example/x", ""),
-            "url: holds a user's name or password; token_file names the file for secrets");
+            "url: holds a user's name or password; user and password_file are for them");
   EXPECT_EQ(refusal("http://cache.example/x", "/token"),
             "token_file: the token would travel in the clear to cache.example; https:// was "
             "expected");
   EXPECT_EQ(refusal("https://cache.example/x", "/token"), "");
+  proto::Http config;
+  config.set_url("http://cache.example/x");
+  config.set_user("me");
+  EXPECT_EQ(MakeHttpTier(config).status().message(),
+            "user and password_file belong together, and one is missing");
+  config.set_password_file("/password");
+  EXPECT_EQ(MakeHttpTier(config).status().message(),
+            "password_file: the password would travel in the clear to cache.example; https:// was "
+            "expected");
   EXPECT_EQ(refusal("http://localhost:8080/x", "/token"), "");
 }
 
