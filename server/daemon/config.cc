@@ -25,11 +25,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::TextFormat;
 
-// Fields that have a meaning, but not in this build: silence would be worse than no.
-constexpr const char* kUnsupported[] = {
-    "tier.redis.tls",
-};
-
 // What each section must say, if it is there.
 struct Required {
   const char* section;
@@ -108,9 +103,6 @@ class Checker {
       return absl::InvalidArgumentError(
           absl::StrCat(file_, ":", where.line + 1, ":", where.column + 1, ": ", path, ": ", what));
     };
-    for (const char* unsupported : kUnsupported) {
-      if (path == unsupported) return wrong("this build of kilnd does not support it");
-    }
     if (path == "disk.mode" &&
         message->GetReflection()->GetEnumValue(*message, field) == proto::WRITE_ONLY) {
       return wrong("READ_WRITE or READ_ONLY: clients read the directory themselves");

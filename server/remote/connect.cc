@@ -86,6 +86,11 @@ absl::Status CheckAddress(const std::string& address) {
       "'", address, "' is no address: HOST:PORT, [V6]:PORT or the absolute path of a socket"));
 }
 
+std::string HostOf(const std::string& address) {
+  HostPort parts;
+  return address.front() != '/' && Split(address, &parts) ? parts.host : "";
+}
+
 absl::StatusOr<int> ConnectTo(const std::string& address, absl::Time deadline) {
   RETURN_IF_ERROR(CheckAddress(address));
   if (address.front() == '/') {

@@ -14,6 +14,9 @@ namespace kiln {
 // InvalidArgument saying what an address looks like, if `address` is none.
 absl::Status CheckAddress(const std::string& address);
 
+// The host of HOST:PORT or [V6]:PORT; empty for a path.
+std::string HostOf(const std::string& address);
+
 // A connected, non-blocking descriptor, which the caller owns.
 absl::StatusOr<int> ConnectTo(const std::string& address, absl::Time deadline);
 

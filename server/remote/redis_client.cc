@@ -1,12 +1,5 @@
 #include "server/remote/redis_client.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -17,11 +10,13 @@
 #include "lang/entry.h"
 #include "lang/status_macros.h"
 #include "server/remote/connect.h"
+#include "server/remote/stream.h"
 
 namespace kiln {
 namespace {
 
 constexpr size_t kMaxIdle = 16;
+constexpr absl::Duration kTryLimit = absl::Milliseconds(100);
 constexpr size_t kReadBytes = 64 << 10;
 // A chunk, or an entry that was stored whole, and what frames it.
 constexpr size_t kMaxReplyText = kMaxEntrySize;
@@ -41,6 +36,11 @@ absl::StatusOr<std::string> ReadSecret(const std::string& path) {
 absl::Status StatusOf(const RedisValue& value) {
   if (value.kind != RedisValue::kError) return absl::OkStatus();
   const std::string text = absl::StrCat("Redis answers: ", value.text);
+  for (const char* elsewhere : {"MOVED ", "ASK ", "CLUSTERDOWN"}) {
+    if (!absl::StartsWith(value.text, elsewhere)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("Redis Cluster is not supported (", text, "): name one server, or a proxy"));
+  }
   // Of a replica, or to a user who may not: no fault of the server's.
   for (const char* refusal : {"NOPERM", "READONLY"}) {
     if (absl::StartsWith(value.text, refusal)) return absl::PermissionDeniedError(text);
@@ -51,10 +51,8 @@ absl::Status StatusOf(const RedisValue& value) {
 // One stream. A call that fails leaves it unusable.
 class RedisConnection {
  public:
-  explicit RedisConnection(int fd) : fd_(fd), reader_(kMaxReplyText) {}
-  ~RedisConnection() { close(fd_); }
-  RedisConnection(const RedisConnection&) = delete;
-  RedisConnection& operator=(const RedisConnection&) = delete;
+  explicit RedisConnection(std::unique_ptr<Stream> stream)
+      : stream_(std::move(stream)), reader_(kMaxReplyText), buffer_(kReadBytes, '\0') {}
 
   absl::StatusOr<std::vector<RedisValue>> Run(absl::Span<const RedisClient::Command> commands,
                                               absl::Time deadline) {
@@ -63,52 +61,31 @@ class RedisConnection {
     std::vector<RedisValue> replies;
     replies.reserve(commands.size());
     absl::string_view left = out;
-    // A server may answer before it has read all: neither side waits for the other.
-    while (replies.size() < commands.size()) {
-      RETURN_IF_ERROR(Await(fd_, left.empty() ? POLLIN : POLLIN | POLLOUT, deadline));
-      if (!left.empty()) RETURN_IF_ERROR(Send(&left));
-      RETURN_IF_ERROR(Receive());
+    while (true) {
+      // A server may answer before it has read all: neither side waits for the other.
+      const size_t before = left.size();
+      RETURN_IF_ERROR(stream_->Send(&left));
+      ASSIGN_OR_RETURN(const size_t got, stream_->Receive(buffer_.data(), buffer_.size()));
+      reader_.Feed(absl::string_view(buffer_.data(), got));
       while (replies.size() < commands.size()) {
         ASSIGN_OR_RETURN(absl::optional<RedisValue> value, reader_.Next());
         if (!value.has_value()) break;
         replies.push_back(*std::move(value));
+      }
+      if (replies.size() == commands.size()) break;
+      // Bytes that have been read into TLS's own buffer are not announced again.
+      if (got == 0 && left.size() == before) {
+        RETURN_IF_ERROR(stream_->Await(/*to_send=*/!left.empty(), deadline));
       }
     }
     if (!left.empty()) return absl::DataLossError("Redis answered more than it was asked");
     return replies;
   }
 
-  // Between calls a server says nothing: readable means that it closed.
-  bool Alive() const {
-    pollfd entry = {fd_, POLLIN, 0};
-    return poll(&entry, 1, 0) == 0;
-  }
+  bool Alive() const { return stream_->Quiet(); }
 
  private:
-  absl::Status Send(absl::string_view* left) {
-    const ssize_t sent = send(fd_, left->data(), left->size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) {
-      left->remove_prefix(sent);
-    } else if (errno != EAGAIN && errno != EINTR) {
-      return absl::UnavailableError(absl::StrCat("lost Redis: ", std::strerror(errno)));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Receive() {
-    if (buffer_.empty()) buffer_.resize(kReadBytes);
-    const ssize_t got = recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-    if (got > 0) {
-      reader_.Feed(absl::string_view(buffer_.data(), got));
-    } else if (got == 0) {
-      return absl::UnavailableError("Redis closed the connection");
-    } else if (errno != EAGAIN && errno != EINTR) {
-      return absl::UnavailableError(absl::StrCat("lost Redis: ", std::strerror(errno)));
-    }
-    return absl::OkStatus();
-  }
-
-  const int fd_;
+  const std::unique_ptr<Stream> stream_;
   RespReader reader_;
   std::string buffer_;
 };
@@ -116,12 +93,8 @@ class RedisConnection {
 absl::StatusOr<std::unique_ptr<RedisClient>> RedisClient::Make(const proto::Redis& config) {
   if (config.address().empty()) return absl::InvalidArgumentError("redis.address is missing");
   RETURN_IF_ERROR(CheckAddress(config.address()));
-  const proto::Tls& tls = config.tls();
-  if (tls.enabled() || !tls.ca_file().empty() || !tls.certificate_file().empty() ||
-      !tls.key_file().empty() || !tls.server_name().empty()) {
-    return absl::InvalidArgumentError(
-        "redis.tls is not served by this build: put a TLS tunnel (stunnel, a sidecar) before "
-        "Redis, or use a private network");
+  if (const absl::Status tls = CheckTls(config.tls(), config.address()); !tls.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("redis.", tls.message()));
   }
   if (!config.user().empty() && config.password_file().empty()) {
     return absl::InvalidArgumentError("redis.user needs redis.password_file");
@@ -143,8 +116,9 @@ std::unique_ptr<RedisConnection> RedisClient::TakeIdle() {
 }
 
 absl::StatusOr<std::unique_ptr<RedisConnection>> RedisClient::Open(absl::Time deadline) {
-  ASSIGN_OR_RETURN(const int fd, ConnectTo(config_.address(), deadline));
-  auto connection = std::make_unique<RedisConnection>(fd);
+  ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream,
+                   Stream::Open(config_.address(), config_.tls(), deadline));
+  auto connection = std::make_unique<RedisConnection>(std::move(stream));
   std::vector<Command> commands;
   std::string password;
   if (!config_.password_file().empty()) {
@@ -174,8 +148,14 @@ absl::StatusOr<std::vector<RedisValue>> RedisClient::Run(absl::Span<const Comman
   if (connection == nullptr) {
     ASSIGN_OR_RETURN(connection, Open(deadline));
   }
-  ASSIGN_OR_RETURN(std::vector<RedisValue> replies, connection->Run(commands, deadline));
-  GiveBack(std::move(connection));
+  absl::StatusOr<std::vector<RedisValue>> replies = connection->Run(commands, deadline);
+  if (replies.ok()) {
+    GiveBack(std::move(connection));
+  } else if (config_.tls().enabled() && absl::IsUnavailable(replies.status())) {
+    // A server that does not like our certificate says so after the handshake, and what it
+    // says is lost where we have sent more by then.
+    RETURN_IF_ERROR(TryTls(config_.address(), config_.tls(), absl::Now() + kTryLimit));
+  }
   return replies;
 }
 

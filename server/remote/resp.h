@@ -2,7 +2,9 @@
 // arrays of strings; replies are simple strings, errors, integers and bulk strings.
 //
 // Nothing that a server sends makes more be kept than it sent, and not more than the
-// limit; what is no such reply is DataLoss.
+// limit; what is no such reply is DataLoss. This is why it is our own: hiredis 0.14
+// allocates what a reply's first line announces, bounds each read but no call as a whole,
+// and has no TLS.
 #ifndef KILN_SERVER_REMOTE_RESP_H_
 #define KILN_SERVER_REMOTE_RESP_H_
 

@@ -1,7 +1,9 @@
 #include "tests/e2e/server/cluster_fixture.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -43,6 +45,18 @@ bool Eventually(const std::function<bool()>& done) {
     absl::SleepFor(absl::Milliseconds(5));
   }
   return false;
+}
+
+std::string FreeAddress() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(fd);
+  return absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
 }
 
 RedisServer::RedisServer() {

@@ -68,6 +68,9 @@ class ClusterTest : public testing::Test {
   std::unique_ptr<RedisServer> redis_;
 };
 
+// An address of this machine at which nobody listens.
+std::string FreeAddress();
+
 // Waits until `done` holds, ten seconds at most; says whether it does.
 bool Eventually(const std::function<bool()>& done);
 

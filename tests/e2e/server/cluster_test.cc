@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "lang/signature.h"
 #include "tests/e2e/server/cluster_fixture.h"
+#include "tests/e2e/server/test_certificates.h"
 
 namespace kiln {
 namespace {
@@ -60,6 +61,29 @@ TEST_F(RedisTest, WhatOneCompiledTheOthersHave) {
       [&] { return !ReadFile(homes_[1]->EntryPath(*Digest::FromBytes(made->digest()))).empty(); }));
   EXPECT_EQ(Client(1).Stats()->hits_by_tier().at("redis"), 1u);
   EXPECT_EQ(Jobs().size(), 1u);
+}
+
+TEST_F(RedisTest, PresenceCountsWhatTheOthersHave) {
+  redis_->Start();
+  StartKilnds(2, RedisConfig());
+  proto::LookupRequest request;
+  request.set_presence(true);
+  for (uint64_t seed = 0; seed < 70; ++seed) {  // more than are asked for in one go
+    absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", seed);
+    ASSERT_TRUE(made.ok()) << made.status();
+    request.add_digests(made->digest());
+    request.add_digests(Sha256Of(absl::StrCat("nothing ", seed)).view().data(), 32);
+  }
+  ASSERT_TRUE(Eventually([&] { return redis_->Command({"DBSIZE"}) == ":70\r\n"; }));
+  auto found = Client(1).Call<proto::LookupReply>(FrameType::kLookup, request);
+  ASSERT_TRUE(found.ok()) << found.status();
+  for (int i = 0; i < found->results_size(); ++i) {
+    EXPECT_EQ(found->results(i).found(), i % 2 == 0) << i;
+    EXPECT_EQ(found->results(i).entry(), "");
+  }
+  // They are here now.
+  redis_->Kill();
+  EXPECT_TRUE(Client(1).Lookup(request.digests(0))->found());
 }
 
 TEST_F(RedisTest, AHitRenewsTheTimeToLive) {
@@ -192,6 +216,29 @@ TEST_F(RedisTest, ALeaseThatNobodyUsesIsLetGo) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(2));
 }
 
+TEST_F(RedisTest, MistakesAreFoundByAllMachinesAtOnce) {
+  redis_->Start();
+  StartKilnds(6, RedisConfig());
+  const absl::Time start = absl::Now();
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 6; ++i) {
+    clients.emplace_back([&, i] {
+      absl::StatusOr<proto::CompileReply> reply = Client(i).Compile("error 800", 1);
+      ASSERT_TRUE(reply.ok()) << reply.status();
+      EXPECT_EQ(reply->diagnostics_size(), 1);
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  const absl::Duration took = absl::Now() - start;
+  std::printf("six machines learn of a mistake that takes 800 ms to find: %s\n",
+              absl::FormatDuration(took).c_str());
+  // The first alone, then all others together: six in a row would take five seconds.
+  EXPECT_LT(took, absl::Milliseconds(3500));
+  EXPECT_EQ(Jobs().size(), 6u);
+  // Soon nothing is left of it.
+  EXPECT_TRUE(Eventually([&] { return !Stored(); }));
+}
+
 TEST_F(RedisTest, KillingRedisInAStormFailsNobody) {
   redis_->Start();
   StartKilnds(4, RedisConfig());
@@ -286,6 +333,81 @@ TEST_F(RedisTest, PasswordsAndDatabases) {
   StartKilnd(2);
   EXPECT_EQ(Client(2).Compile("x", 1)->tier(), "compiled");
   EXPECT_FALSE(absl::StrContains(LogText(2), "secret"));
+}
+
+TEST_F(RedisTest, OverMutualTls) {
+  const TestAuthority authority(dir_, "ca");
+  const TestAuthority stranger(dir_, "stranger");
+  authority.Issue("redis", "redis");
+  authority.Issue("host", "host");
+  const std::string address = FreeAddress();
+  const std::string port = address.substr(address.rfind(':') + 1);
+  const std::vector<std::string> flags = {"--tls-port",         port,
+                                          "--tls-cert-file",    authority.PathOf("redis"),
+                                          "--tls-key-file",     authority.KeyPathOf("redis"),
+                                          "--tls-ca-cert-file", authority.ca_file()};
+  redis_->Start(flags);
+  const auto config = [&](const std::string& ca, const std::string& more) {
+    return absl::StrCat("tier { redis { address: \"localhost:", port,
+                        "\" tls { enabled: true ca_file: \"", ca, "\" ", more,
+                        " } } }\ntrust { accept_unsigned: true }\n");
+  };
+  const std::string own = "certificate_file: \"host.pem\" key_file: \"host.key\"";
+  const int first = AddKilnd(config("ca.pem", own));
+  const int second = AddKilnd(config("ca.pem", own));
+  absl::StatusOr<proto::CompileReply> made = Client(first).Compile("big 3000000", 1);
+  ASSERT_TRUE(made.ok()) << made.status();
+  ASSERT_TRUE(Eventually([&] { return Client(second).Lookup(made->digest())->found(); }))
+      << LogText(first);
+  EXPECT_EQ(Jobs().size(), 1u);
+
+  // Everyone else compiles, and hears why: each row's log has its words.
+  struct Row {
+    std::string config, says;
+  };
+  const Row rows[] = {
+      {config("stranger.pem", own), "certificate"},
+      {config("ca.pem", ""), "certificate"},  // shows none of its own
+      {config("ca.pem", own + " server_name: \"another.example\""), "ostname mismatch"},
+      {config("gone.pem", own), "gone.pem"},
+  };
+  uint64_t seed = 10;
+  for (const Row& row : rows) {
+    const int i = AddKilnd(row.config);
+    for (int j = 0; j < 3; ++j) EXPECT_TRUE(Client(i).Compile("x", ++seed).ok());
+    EXPECT_TRUE(Eventually([&] { return absl::StrContains(LogText(i), row.says); })) << LogText(i);
+  }
+  // A certificate that expires meanwhile is noticed, and so is its successor.
+  authority.Issue("redis", "redis", -1);
+  redis_->Kill();
+  redis_->Start(flags);
+  for (int j = 0; j < 3; ++j) EXPECT_TRUE(Client(first).Compile("x", ++seed).ok());
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(LogText(first), "certificate has expired");
+  })) << LogText(first);
+  authority.Issue("redis", "redis");
+  redis_->Kill();
+  redis_->Start(flags);
+  EXPECT_TRUE(Eventually([&] {
+    absl::SleepFor(absl::Milliseconds(100));
+    return Client(first).Compile("x", ++seed).ok() &&
+           absl::StrContains(LogText(first), "tier redis is used again");
+  }));
+}
+
+TEST_F(RedisTest, AClusterIsRefusedByName) {
+  const auto port = [](const std::string& address) {
+    return address.substr(address.rfind(':') + 1);
+  };
+  redis_->Start({"--port", port(FreeAddress()), "--cluster-port", port(FreeAddress()),
+                 "--cluster-enabled", "yes"});
+  StartKilnds(1, RedisConfig());
+  EXPECT_TRUE(Client(0).Compile("x", 1).ok());
+  const std::string said = "Redis Cluster is not supported";
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(LogText(0), said); })) << LogText(0);
+  for (int seed = 2; seed < 6; ++seed) EXPECT_TRUE(Client(0).Compile("x", seed).ok());
+  const std::string log = LogText(0);
+  EXPECT_EQ(log.find(said), log.rfind(said)) << log;
 }
 
 TEST_F(RedisTest, ModesReadOnlyAndWriteOnly) {
