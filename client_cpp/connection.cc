@@ -74,18 +74,18 @@ Connection::~Connection() { close(fd_); }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
                                                              absl::Duration patience,
-                                                             const proto::Upstream* upstream) {
+                                                             const proto::Hello& wishes) {
   const absl::Time deadline = absl::Now() + patience;
   ASSIGN_OR_RETURN(int fd, Connect(path, deadline));
   std::unique_ptr<Connection> connection(new Connection(fd));
   RETURN_IF_ERROR(CheckPeerIsUs(fd));
-  RETURN_IF_ERROR(connection->SayHello(deadline, upstream));
+  RETURN_IF_ERROR(connection->SayHello(deadline, wishes));
   return connection;
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Adopt(int fd, absl::Time deadline) {
   std::unique_ptr<Connection> connection(new Connection(fd));
-  RETURN_IF_ERROR(connection->SayHello(deadline));
+  RETURN_IF_ERROR(connection->SayHello(deadline, proto::Hello()));
   return connection;
 }
 
@@ -110,9 +110,9 @@ absl::StatusOr<bool> Connection::Greeted(absl::Duration wait) {
   return true;
 }
 
-absl::Status Connection::SayHello(absl::Time deadline, const proto::Upstream* upstream) {
+absl::Status Connection::SayHello(absl::Time deadline, const proto::Hello& wishes) {
   proto::Hello hello = OwnHello();
-  if (upstream != nullptr) *hello.mutable_upstream() = *upstream;
+  hello.MergeFrom(wishes);
   RETURN_IF_ERROR(Call(FrameType::kHello, hello, FrameType::kHelloReply, &peer_, deadline));
   return CheckProtocol();
 }

@@ -22,9 +22,10 @@ class Connection {
   // Connects to the unix socket `path` and says hello. NotFound: nobody listens.
   // DeadlineExceeded: somebody does but has not answered within `patience`.
   // FailedPrecondition: another protocol; the message names both builds.
-  // `upstream`, if there is one, is what this client wants asked (Hello.upstream).
-  static absl::StatusOr<std::unique_ptr<Connection>> Open(
-      const std::string& path, absl::Duration patience, const proto::Upstream* upstream = nullptr);
+  // `wishes` are fields of the greeting that it sends.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
+                                                          absl::Duration patience,
+                                                          const proto::Hello& wishes = {});
   // Connects and sends the greeting, and waits for nothing: Greeted() tells the rest. In
   // some tens of microseconds; DeadlineExceeded: no more connections are taken just now.
   static absl::StatusOr<std::unique_ptr<Connection>> Begin(const std::string& path);
@@ -52,7 +53,7 @@ class Connection {
 
  private:
   explicit Connection(int fd) : fd_(fd) {}
-  absl::Status SayHello(absl::Time deadline, const proto::Upstream* upstream = nullptr);
+  absl::Status SayHello(absl::Time deadline, const proto::Hello& wishes);
   absl::Status CheckProtocol();
   absl::Status AwaitReadable(absl::Time deadline, const std::function<absl::Status()>& check);
 

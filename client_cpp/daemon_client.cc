@@ -82,7 +82,7 @@ absl::Duration Jittered(absl::Duration pause) {
 
 absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::Open(const std::string& path,
                                                                absl::Duration patience) const {
-  return Connection::Open(path, patience, upstream_.has_value() ? &*upstream_ : nullptr);
+  return Connection::Open(path, patience, wishes_);
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::OpenPatiently(
@@ -196,7 +196,7 @@ bool DaemonClient::Usable() {
   std::unique_ptr<Connection> found;
   const bool usable = breaker_.MayCall(*path, &found);
   // That one was greeted without a word of the upstream.
-  if (upstream_.has_value()) found.reset();
+  if (wishes_.has_upstream()) found.reset();
   if (found != nullptr) GiveBack(std::move(found));
   return usable;
 }

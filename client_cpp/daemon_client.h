@@ -15,7 +15,6 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "absl/types/optional.h"
 #include "client_cpp/breaker.h"
 #include "client_cpp/connection.h"
 #include "lang/digest.h"
@@ -25,10 +24,10 @@ namespace kiln {
 
 class DaemonClient {
  public:
-  // `upstream`: a kilnd elsewhere that the daemon shall ask before it compiles.
-  DaemonClient(Home home, std::string bin_dir,
-               absl::optional<proto::Upstream> upstream = absl::nullopt)
-      : home_(std::move(home)), bin_dir_(std::move(bin_dir)), upstream_(std::move(upstream)) {}
+  // `wishes` go into each greeting: a kilnd elsewhere that the daemon shall ask before it
+  // compiles.
+  DaemonClient(Home home, std::string bin_dir, proto::Hello wishes = {})
+      : home_(std::move(home)), bin_dir_(std::move(bin_dir)), wishes_(std::move(wishes)) {}
 
   // A daemon whose compiler is another one than `id`, that of the files beside it, was started
   // before those were replaced: it is told to go, and the new one started. Once.
@@ -72,7 +71,7 @@ class DaemonClient {
 
   const Home home_;
   const std::string bin_dir_;
-  const absl::optional<proto::Upstream> upstream_;
+  const proto::Hello wishes_;
   Breaker breaker_;
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_ ABSL_GUARDED_BY(mutex_);

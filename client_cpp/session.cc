@@ -25,6 +25,7 @@
 #include "lang/compiler_id.h"
 #include "lang/cpu_level.h"
 #include "lang/entry.h"
+#include "lang/error_detail.h"
 #include "lang/home.h"
 #include "lang/status_macros.h"
 #include "lang/trace_context.h"
@@ -65,17 +66,23 @@ struct Instance {
   absl::StatusOr<CompileOutcome> outcome ABSL_GUARDED_BY(mutex) = CompileOutcome();
 };
 
-absl::optional<proto::Upstream> UpstreamOf(const SessionOptions& options) {
-  if (options.server.empty() || options.server == "off") return absl::nullopt;
-  return *ParseUpstream(options.server);  // Create has checked it
+bool NamesUpstream(const SessionOptions& options) {
+  return !options.server.empty() && options.server != "off";
+}
+
+// What the daemon is told in each greeting.
+proto::Hello WishesOf(const SessionOptions& options) {
+  proto::Hello hello;
+  if (!NamesUpstream(options)) return hello;
+  *hello.mutable_upstream() = *ParseUpstream(options.server);  // Create has checked it
+  hello.set_upstream_required(options.strict);
+  return hello;
 }
 
 // All that does not survive a fork; the child starts with a new one.
 struct State {
   State(const Home& home, const SessionOptions& options)
-      : pid(getpid()),
-        daemon(home, options.bin_dir, UpstreamOf(options)),
-        worker(options.bin_dir) {}
+      : pid(getpid()), daemon(home, options.bin_dir, WishesOf(options)), worker(options.bin_dir) {}
 
   const pid_t pid;
   DaemonClient daemon;
@@ -150,6 +157,7 @@ class LocalSession : public Session {
   absl::StatusOr<proto::LookupReply> Lookup(State& state, absl::Span<const Digest> keys);
   bool TryDaemon(State& state) const;
   bool GiveUpDaemon(State& state, const absl::Status& why) const;
+  void SayFallback(const std::string& why) const;
   absl::StatusOr<proto::CompileReply> Ask(State& state, const Job& job, Digest* compiler);
   absl::StatusOr<CompileOutcome> Take(State& state, const Job& job, proto::CompileReply reply,
                                       Digest compiler);
@@ -164,6 +172,7 @@ class LocalSession : public Session {
   Manifest* const manifest_;  // or nullptr
   mutable std::atomic<State*> state_;
   mutable std::atomic<bool> warned_{false};
+  mutable std::atomic<bool> warned_of_upstream_{false};
 };
 
 State& LocalSession::Current() const {
@@ -442,6 +451,13 @@ bool LocalSession::GiveUpDaemon(State& state, const absl::Status& why) const {
   return true;
 }
 
+// Once: the kilnd that the user named is done without, for this reason.
+void LocalSession::SayFallback(const std::string& why) const {
+  if (why.empty() || !NamesUpstream(options_) || warned_of_upstream_.exchange(true)) return;
+  std::fprintf(stderr, "kiln: KILN_SERVER=%s: %s; compiling without it for now\n",
+               options_.server.c_str(), why.c_str());
+}
+
 absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& job,
                                                       Digest* compiler) {
   proto::CompileRequest request;
@@ -460,7 +476,13 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
     proto::CompileReply reply;
     status = state.daemon.Call(FrameType::kCompile, request, FrameType::kCompileReply, &reply,
                                deadline, compiler);
+    if (PartOf(status) == "upstream") {
+      return absl::UnavailableError(absl::StrCat("KILN_SERVER=", options_.server, ": ",
+                                                 status.message(),
+                                                 " (KILN_STRICT: no compiling without it)"));
+    }
     if (!status.ok() && !GiveUpDaemon(state, status)) return status;
+    SayFallback(reply.fallback());
     // What may not be run is compiled here, by this process's own worker.
     if (status.ok()) status = trust_.CheckReply(reply.entry());
     if (status.ok()) return reply;

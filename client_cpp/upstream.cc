@@ -44,9 +44,16 @@ absl::StatusOr<proto::Upstream> ParseUpstream(const std::string& server) {
   proto::Upstream upstream;
   upstream.set_address(server);
   upstream.set_token_file(PathFrom("KILN_SERVER_TOKEN_FILE"));
-  upstream.mutable_tls()->set_ca_file(PathFrom("KILN_SERVER_CA"));
+  proto::Tls& tls = *upstream.mutable_tls();
+  tls.set_ca_file(PathFrom("KILN_SERVER_CA"));
+  tls.set_certificate_file(PathFrom("KILN_SERVER_CERTIFICATE"));
+  tls.set_key_file(PathFrom("KILN_SERVER_KEY"));
+  if (tls.certificate_file().empty() != tls.key_file().empty()) {
+    return absl::InvalidArgumentError(
+        "KILN_SERVER_CERTIFICATE and KILN_SERVER_KEY belong together, and one is missing");
+  }
   const bool here = host == "127.0.0.1" || host == "[::1]" || host == "localhost";
-  upstream.mutable_tls()->set_enabled(!here || !upstream.tls().ca_file().empty());
+  tls.set_enabled(!here || !tls.ca_file().empty() || !tls.certificate_file().empty());
   return upstream;
 }
 

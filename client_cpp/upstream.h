@@ -9,9 +9,11 @@
 
 namespace kiln {
 
-// The kilnd at `server`. TLS, but to this machine itself (127.0.0.1, [::1], localhost);
-// KILN_SERVER_CA names a file of the authorities that count, KILN_SERVER_TOKEN_FILE one
-// with the token to show. InvalidArgument: neither HOST:PORT nor [V6]:PORT.
+// The kilnd at `server`. TLS, but to this machine itself (127.0.0.1, [::1], localhost) only
+// where one of its files is named: KILN_SERVER_CA, the authorities that count, or
+// KILN_SERVER_CERTIFICATE and KILN_SERVER_KEY, what to show of ourselves.
+// KILN_SERVER_TOKEN_FILE has the token to send. InvalidArgument: neither HOST:PORT nor
+// [V6]:PORT, or a certificate without its key.
 absl::StatusOr<proto::Upstream> ParseUpstream(const std::string& server);
 
 }  // namespace kiln

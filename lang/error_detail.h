@@ -16,6 +16,7 @@ namespace kiln {
 //   "protocol", "compiler", "rights"   of a refusal: what differs or lacks
 //   "kernel"                           this kernel was refused, others are not
 //   "queue", "quota"                   there is too much to do, in all or of this caller
+//   "upstream"                         the kilnd that the caller named cannot be asked
 void SetPart(absl::Status* status, absl::string_view part);
 std::string PartOf(const absl::Status& status);
 

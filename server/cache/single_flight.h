@@ -2,7 +2,8 @@
 //
 // The first caller starts the work; those who come while it runs wait for the
 // same result. A caller leaves at its deadline or when it is gone; when the
-// last one leaves, the work is cancelled. Thread-safe.
+// last one leaves, the work is cancelled. Who starts it may say that nobody waits for the
+// result (a warm-up); the first who joins and does wait hurries the work. Thread-safe.
 #ifndef KILN_SERVER_CACHE_SINGLE_FLIGHT_H_
 #define KILN_SERVER_CACHE_SINGLE_FLIGHT_H_
 
@@ -27,21 +28,26 @@ class SingleFlight {
   using Result = absl::StatusOr<std::shared_ptr<const Value>>;
   // Ends the flight; called exactly once, from any thread, perhaps within Start.
   using Done = std::function<void(Result)>;
-  // Stops work that nobody waits for any more; may come after its end.
-  using Cancel = std::function<void()>;
+  // What can be done to work that runs; both may come after its end, and be null.
+  struct Control {
+    std::function<void()> cancel;  // nobody is left who asked for it
+    std::function<void()> hurry;   // somebody waits for it
+  };
   // Starts the work and returns at once.
-  using Start = std::function<Cancel(Done)>;
+  using Start = std::function<Control(Done)>;
 
   struct Outcome {
     Result result;
     bool joined;  // someone else had started the work
   };
 
-  // `gone`, asked every now and then, tells that the caller is no longer there.
+  // `gone`, asked every now and then, tells that the caller is no longer there; `waits`, that
+  // it wants the result soon.
   Outcome Do(const Digest& key, absl::Time deadline, const std::function<bool()>& gone,
-             const Start& start) {
+             const Start& start, bool waits = true) {
     bool joined = true;
     std::shared_ptr<Flight> flight;
+    std::function<void()> hurry;
     {
       absl::MutexLock lock(&mutex_);
       std::shared_ptr<Flight>& slot = flights_[key];
@@ -51,12 +57,16 @@ class SingleFlight {
       }
       flight = slot;
       ++flight->waiters;
+      if (waits) hurry = Hurry(*flight);
     }
     if (!joined) {
-      Cancel cancel = start([this, key, flight](Result r) { Finish(key, flight, std::move(r)); });
+      Control control = start([this, key, flight](Result r) { Finish(key, flight, std::move(r)); });
       absl::MutexLock lock(&mutex_);
-      if (!flight->done) flight->cancel = std::move(cancel);
+      if (!flight->done) flight->control = std::move(control);
+      // Somebody joined before there was anything to hurry.
+      if (!waits && flight->hurried) hurry = flight->control.hurry;
     }
+    if (hurry) hurry();
     return {Wait(key, flight, deadline, gone), joined};
   }
 
@@ -69,15 +79,22 @@ class SingleFlight {
   struct Flight {
     int waiters = 0;
     bool done = false;
+    bool hurried = false;
     Result result = absl::UnknownError("not finished");
-    Cancel cancel;
+    Control control;
   };
 
   static constexpr absl::Duration kAskIfGone = absl::Milliseconds(50);
 
+  // What is to be called for the first who waits, without the lock.
+  static std::function<void()> Hurry(Flight& flight) {
+    if (std::exchange(flight.hurried, true)) return nullptr;
+    return flight.control.hurry;
+  }
+
   Result Wait(const Digest& key, const std::shared_ptr<Flight>& flight, absl::Time deadline,
               const std::function<bool()>& gone) {
-    Cancel cancel;
+    std::function<void()> cancel;
     Result left = absl::DeadlineExceededError("the request's deadline passed while compiling");
     {
       absl::MutexLock lock(&mutex_);
@@ -101,16 +118,16 @@ class SingleFlight {
       if (flight->waiters > 0) return left;
       // From here on a newcomer starts afresh.
       Erase(key, flight);
-      cancel = std::exchange(flight->cancel, nullptr);
+      cancel = std::exchange(flight->control, Control()).cancel;
     }
     if (cancel) cancel();
     return left;
   }
 
   void Finish(const Digest& key, const std::shared_ptr<Flight>& flight, Result result) {
-    Cancel unneeded;  // may hold the work, which holds the flight: this ends the circle
+    Control unneeded;  // may hold the work, which holds the flight: this ends the circle
     absl::MutexLock lock(&mutex_);
-    unneeded = std::exchange(flight->cancel, nullptr);
+    unneeded = std::exchange(flight->control, Control());
     flight->result = std::move(result);
     flight->done = true;
     Erase(key, flight);

@@ -20,10 +20,10 @@ TEST(SingleFlight, ManyAskOneWorks) {
   Flights flights;
   std::atomic<int> started{0}, joined{0}, good{0};
   Flights::Done done;
-  auto start = [&](Flights::Done d) -> Flights::Cancel {
+  auto start = [&](Flights::Done d) -> Flights::Control {
     done = std::move(d);
     ++started;
-    return nullptr;
+    return Flights::Control();
   };
   std::vector<std::thread> callers;
   for (int i = 0; i < 16; ++i) {
@@ -48,7 +48,7 @@ TEST(SingleFlight, WorkMayEndWithinItsStart) {
   for (int i = 0; i < 2; ++i) {
     auto outcome = flights.Do(kKey, absl::InfiniteFuture(), nullptr, [](Flights::Done done) {
       done(absl::ResourceExhaustedError("full"));
-      return nullptr;
+      return Flights::Control();
     });
     EXPECT_TRUE(absl::IsResourceExhausted(outcome.result.status()));
     EXPECT_FALSE(outcome.joined);
@@ -60,9 +60,9 @@ TEST(SingleFlight, TheLastToLeaveCancels) {
   std::atomic<int> cancelled{0};
   std::atomic<bool> gone{false};
   Flights::Done done;
-  auto start = [&](Flights::Done d) -> Flights::Cancel {
+  auto start = [&](Flights::Done d) -> Flights::Control {
     done = std::move(d);
-    return [&] { ++cancelled; };
+    return {[&] { ++cancelled; }, nullptr};
   };
   std::thread first([&] {
     auto outcome = flights.Do(kKey, absl::InfiniteFuture(), [&] { return gone.load(); }, start);
@@ -84,10 +84,10 @@ TEST(SingleFlight, ANewcomerAfterACancelStartsAfresh) {
   Flights flights;
   int started = 0;
   std::vector<Flights::Done> dones;
-  auto hang = [&](Flights::Done done) -> Flights::Cancel {
+  auto hang = [&](Flights::Done done) -> Flights::Control {
     ++started;
     dones.push_back(std::move(done));
-    return [] {};
+    return {};
   };
   auto late = flights.Do(kKey, absl::Now() + absl::Milliseconds(10), nullptr, hang);
   EXPECT_TRUE(absl::IsDeadlineExceeded(late.result.status()));
@@ -95,10 +95,37 @@ TEST(SingleFlight, ANewcomerAfterACancelStartsAfresh) {
     ++started;
     dones[0](Value("of the cancelled flight"));
     done(Value("fresh"));
-    return nullptr;
+    return Flights::Control();
   });
   EXPECT_EQ(**outcome.result, "fresh");
   EXPECT_EQ(started, 2);
+}
+
+TEST(SingleFlight, TheFirstWhoWaitsHurriesAWarmUp) {
+  Flights flights;
+  std::atomic<int> hurried{0};
+  Flights::Done done;
+  auto start = [&](Flights::Done d) -> Flights::Control {
+    done = std::move(d);
+    return {nullptr, [&] { ++hurried; }};
+  };
+  const auto ask = [&](bool waits) {
+    return std::thread([&, waits] {
+      EXPECT_TRUE(flights.Do(kKey, absl::InfiniteFuture(), nullptr, start, waits).result.ok());
+    });
+  };
+  std::thread warm = ask(false);
+  while (flights.size() == 0) absl::SleepFor(absl::Milliseconds(1));
+  std::thread another = ask(false);
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_EQ(hurried, 0);
+  std::thread waits = ask(true);
+  while (hurried == 0) absl::SleepFor(absl::Milliseconds(1));
+  std::thread later = ask(true);
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_EQ(hurried, 1);
+  done(Value("x"));
+  for (std::thread* thread : {&warm, &another, &waits, &later}) thread->join();
 }
 
 TEST(SingleFlight, AFinishedFlightIsForgotten) {
@@ -113,7 +140,8 @@ TEST(SingleFlight, AFinishedFlightIsForgotten) {
         absl::SleepFor(absl::Milliseconds(20));
         done(Value("x"));
       }).detach();
-      return [held, done] {};  // holds the work, and by `done` the flight
+      // Holds the work, and by `done` the flight.
+      return Flights::Control{[held, done] {}, nullptr};
     });
   }
   for (int i = 0; i < 200 && !work.expired(); ++i) absl::SleepFor(absl::Milliseconds(5));

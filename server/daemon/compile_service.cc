@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "lang/canonical.h"
 #include "lang/entry.h"
+#include "lang/error_detail.h"
 #include "lang/status_macros.h"
 #include "server/daemon/metrics.h"
 
@@ -17,6 +18,8 @@ namespace {
 constexpr int kMaxDigests = 1 << 16;
 // What one Lookup reply may carry; the rest is not found and asked for again.
 constexpr size_t kMaxLookupBytes = size_t{64} << 20;
+// Asked of the shared tiers in one go: one round trip to each.
+constexpr size_t kSharedAtOnce = 32;
 
 // Who wants to see the stages wants them run.
 bool WantsStages(const proto::ReportOptions& report) {
@@ -55,19 +58,21 @@ class CompileService::Errand {
     std::string job;  // a serialised CompileRequest
     proto::Priority priority;
     std::string upstream;  // of the caller, and what it may ask for
+    bool upstream_required;
     std::shared_ptr<Quotas::Account> account;
     absl::Time deadline;
   };
   Errand(What what, Flights::Done done) : what(std::move(what)), done_(std::move(done)) {}
 
   const What what;
-  std::string lease;  // of the step that runs: our right to compile
+  std::string lease;     // of the step that runs: our right to compile
+  std::string fallback;  // why the upstream did not compile it
 
   // A step begins. What it asked for may be answered before this call's caller has learnt
   // how to stop it: so steps are numbered.
   int Begin() {
     absl::MutexLock lock(&mutex_);
-    stop_ = nullptr;
+    stop_ = hurry_ = nullptr;
     return ++step_;
   }
   // `stop` ends `step`, unless another has begun.
@@ -95,6 +100,27 @@ class CompileService::Errand {
     }
     if (stop) stop();
   }
+  // Of a job that has been handed to the workers: what makes them hurry.
+  void HurriesWith(int step, std::function<void()> hurry) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (step != step_) return;
+      if (!hurried_) {
+        hurry_ = std::move(hurry);
+        return;
+      }
+    }
+    hurry();
+  }
+  void Hurry() {
+    std::function<void()> hurry;
+    {
+      absl::MutexLock lock(&mutex_);
+      hurried_ = true;
+      hurry = std::exchange(hurry_, nullptr);
+    }
+    if (hurry) hurry();
+  }
   // Once.
   void End(Flights::Result result) {
     Begin();
@@ -106,7 +132,9 @@ class CompileService::Errand {
   mutable absl::Mutex mutex_;
   int step_ ABSL_GUARDED_BY(mutex_) = 0;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool hurried_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> stop_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> hurry_ ABSL_GUARDED_BY(mutex_);
 };
 
 absl::StatusOr<proto::LookupReply> CompileService::Lookup(const proto::LookupRequest& request,
@@ -137,31 +165,43 @@ absl::StatusOr<proto::LookupReply> CompileService::Lookup(const proto::LookupReq
     result->set_tier(std::string(found.tier));
     parts_.counters->Hit(found.tier, found.entry->compile_seconds);
   }
-  if (!request.presence() && parts_.shared->serves(caller.upstream) && size < kMaxLookupBytes) {
-    FindShared(places, caller.upstream, &reply);
+  if (parts_.shared->serves(caller.upstream)) {
+    std::vector<int> missing;
+    for (int i = 0; i < reply.results_size(); ++i) {
+      if (!reply.results(i).found()) missing.push_back(i);
+    }
+    const absl::Span<const int> all = missing;
+    for (size_t from = 0; from < all.size() && size < kMaxLookupBytes; from += kSharedAtOnce) {
+      if (caller.gone && caller.gone()) break;
+      size += FindShared(places, all.subspan(from, kSharedAtOnce), request.presence(),
+                         caller.upstream, &reply);
+    }
   }
   return reply;
 }
 
-void CompileService::FindShared(const std::vector<Digest>& places, const std::string& upstream,
-                                proto::LookupReply* reply) {
-  std::vector<Digest> missing;
-  std::vector<int> at;
-  for (int i = 0; i < reply->results_size(); ++i) {
-    if (reply->results(i).found()) continue;
-    missing.push_back(places[i]);
-    at.push_back(i);
-  }
-  std::vector<SharedTiers::Fetched> found = parts_.shared->Find(missing, upstream);
+// Also who asks only for presence has the entries brought here: that they are somewhere is
+// no answer before they are checked, and who asks wants to use them.
+size_t CompileService::FindShared(const std::vector<Digest>& places, absl::Span<const int> missing,
+                                  bool presence, const std::string& upstream,
+                                  proto::LookupReply* reply) {
+  std::vector<Digest> asked;
+  asked.reserve(missing.size());
+  for (const int i : missing) asked.push_back(places[i]);
+  std::vector<SharedTiers::Fetched> found = parts_.shared->Find(asked, upstream);
+  size_t size = 0;
   for (size_t i = 0; i < found.size(); ++i) {
-    const EntryPtr entry = Keep(missing[i], std::move(found[i].entry), found[i].tier);
+    const EntryPtr entry = Keep(asked[i], std::move(found[i].entry), found[i].tier);
     if (entry == nullptr) continue;
-    proto::LookupReply::Result* result = reply->mutable_results(at[i]);
+    proto::LookupReply::Result* result = reply->mutable_results(missing[i]);
     result->set_found(true);
+    if (presence) continue;
+    size += entry->bytes.size();
     result->set_entry(entry->bytes);
     result->set_tier(found[i].tier);
     parts_.counters->Hit(found[i].tier, entry->compile_seconds);
   }
+  return size;
 }
 
 EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std::string& source) {
@@ -210,16 +250,16 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
   }
 
   if (caller.account != nullptr) RETURN_IF_ERROR(caller.account->CheckCompiles(absl::Now()));
-  auto start = [&](const Flights::Done& done) -> Flights::Cancel {
+  auto start = [&](const Flights::Done& done) -> Flights::Control {
     // An earlier flight may have landed since we looked.
     if (auto hit = fresh ? nullptr : Find(key, place)) {
       done(std::move(hit));
-      return nullptr;
+      return {};
     }
     request.set_tenant(caller.tenant);
     auto errand = std::make_shared<Errand>(
         Errand::What{key, place, request.name(), request.SerializeAsString(), request.priority(),
-                     caller.upstream, caller.account, deadline},
+                     caller.upstream, caller.upstream_required, caller.account, deadline},
         done);
     // Who wants to see the compiler at work wants it here.
     if (fresh || !parts_.shared->serves(caller.upstream)) {
@@ -227,9 +267,10 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
     } else {
       AskShared(errand);
     }
-    return [errand] { errand->Cancel(); };
+    return {[errand] { errand->Cancel(); }, [errand] { errand->Hurry(); }};
   };
-  Flights::Outcome outcome = flights_.Do(flight, deadline, caller.gone, start);
+  const bool waits = request.priority() != proto::PRIORITY_WARM;
+  Flights::Outcome outcome = flights_.Do(flight, deadline, caller.gone, start, waits);
   *joined = outcome.joined;
   RETURN_IF_ERROR(outcome.result.status());
   const proto::CompileReply& reply = **outcome.result;
@@ -274,20 +315,38 @@ void CompileService::AskDelegates(const ErrandPtr& errand) {
   errand->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
 }
 
+absl::StatusOr<EntryPtr> CompileService::Accept(const Errand& errand,
+                                                const absl::StatusOr<proto::DelegateReply>& answer,
+                                                proto::CompileReply* reply) const {
+  RETURN_IF_ERROR(answer.status());
+  if (answer->reply().empty()) return absl::UnavailableError(answer->upstream_failure());
+  if (!reply->ParseFromString(answer->reply()) || reply->digest() != errand.what.key.view()) {
+    return absl::DataLossError("what it answered is something else than it was asked");
+  }
+  if (reply->entry().empty()) return nullptr;
+  // Kept, but not signed: what is signed here our own workers compiled.
+  return answer->trusted()
+             ? CheckEntry(errand.what.place, reply->entry())
+             : parts_.trust->Admit(errand.what.place, reply->entry(), "who compiled it for us");
+}
+
 void CompileService::TakeDelegated(const ErrandPtr& errand,
                                    absl::StatusOr<proto::DelegateReply> answer) {
   auto reply = std::make_shared<proto::CompileReply>();
-  if (!answer.ok() || !reply->ParseFromString(answer->reply()) ||
-      reply->digest() != errand->what.key.view()) {
+  absl::StatusOr<EntryPtr> entry = Accept(*errand, answer, reply.get());
+  if (!entry.ok()) {
+    if (!errand->what.upstream.empty()) {
+      errand->fallback = std::string(entry.status().message());
+      if (errand->what.upstream_required && !errand->cancelled()) {
+        absl::Status failure = absl::UnavailableError(errand->fallback);
+        SetPart(&failure, "upstream");
+        parts_.shared->Release(errand->lease);
+        return errand->End(std::move(failure));
+      }
+    }
     return AskWorker(errand);
   }
-  if (!reply->entry().empty()) {
-    absl::StatusOr<EntryPtr> entry =
-        // Kept, but not signed: what is signed here our own workers compiled.
-        answer->trusted()
-            ? CheckEntry(errand->what.place, reply->entry())
-            : parts_.trust->Admit(errand->what.place, reply->entry(), "who compiled it for us");
-    if (!entry.ok()) return AskWorker(errand);
+  if (*entry != nullptr) {
     reply->set_entry((*entry)->bytes);
     if (reply->tier() == "compiled") {
       parts_.counters->Miss();
@@ -296,8 +355,9 @@ void CompileService::TakeDelegated(const ErrandPtr& errand,
     }
     KeepResult(*errand, *std::move(entry), reply->tier());
   } else {
-    parts_.shared->Release(errand->lease);
+    parts_.shared->Release(errand->lease, /*fruitless=*/true);
   }
+  reply->set_fallback(answer->upstream_failure());
   errand->End(std::shared_ptr<const proto::CompileReply>(std::move(reply)));
 }
 
@@ -312,6 +372,7 @@ void CompileService::AskWorker(const ErrandPtr& errand) {
       parts_.counters->Miss();
       if (errand->what.account != nullptr) errand->what.account->CountCompile(absl::Now());
       errand->StopsWith(step, [pool = parts_.pool, job = *submitted] { pool->Cancel(job); });
+      errand->HurriesWith(step, [pool = parts_.pool, job = *submitted] { pool->Hurry(job); });
       return;
     }
     status = submitted.status();
@@ -349,8 +410,9 @@ void CompileService::TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> f
     compile_times_.Add(absl::Seconds(reply->seconds()));
     KeepResult(*errand, std::move(made), /*from=*/"");
   } else {
-    parts_.shared->Release(errand->lease);
+    parts_.shared->Release(errand->lease, /*fruitless=*/!absl::IsCancelled(status));
   }
+  reply->set_fallback(errand->fallback);
   Metrics& metrics = Metrics::Get();
   if (!status.ok()) {
     metrics.counter("kiln_compiles_total", absl::IsCancelled(status) ? "cancelled" : "error")

@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "lang/framing.h"
 #include "proto/service.pb.h"
 #include "server/cache/artifact_store.h"
@@ -38,12 +39,13 @@ namespace kiln {
 // What is to be known of who asks.
 struct Caller {
   bool greeted = false;
-  bool local = true;           // our own user, not somebody for whom a front speaks
-  std::string name;            // for quotas, logs and lists: "pid 1234", or what a front says
-  std::string tenant;          // whose entries these are
-  uint32_t rights = 0;         // bits of proto::Right
-  std::function<bool()> gone;  // the client is no longer there
-  std::string upstream;        // a serialised proto::Upstream that it wants asked; "": none
+  bool local = true;               // our own user, not somebody for whom a front speaks
+  std::string name;                // for quotas, logs and lists: "pid 1234", or what a front says
+  std::string tenant;              // whose entries these are
+  uint32_t rights = 0;             // bits of proto::Right
+  std::function<bool()> gone;      // the client is no longer there
+  std::string upstream;            // a serialised proto::Upstream that it wants asked; "": none
+  bool upstream_required = false;  // or else have its requests fail
   std::shared_ptr<Activity::Seat> seat;      // among those connected, once it has a name
   std::shared_ptr<Quotas::Account> account;  // what it may ask for; null: anything
 };
@@ -74,9 +76,10 @@ class CompileService {
   using Flights = SingleFlight<proto::CompileReply>;
 
   std::shared_ptr<const proto::CompileReply> Find(const Digest& key, const Digest& place);
-  // What shared tiers have of the results that were not found here.
-  void FindShared(const std::vector<Digest>& places, const std::string& upstream,
-                  proto::LookupReply* reply);
+  // What shared tiers have of the `missing` ones among the results; how many bytes of entries
+  // that made.
+  size_t FindShared(const std::vector<Digest>& places, absl::Span<const int> missing, bool presence,
+                    const std::string& upstream, proto::LookupReply* reply);
   // The entry that came from `source`, kept here; null if it is refused.
   EntryPtr Keep(const Digest& place, std::string bytes, const std::string& source);
 
@@ -87,6 +90,10 @@ class CompileService {
   void TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found);
   void AskDelegates(const ErrandPtr& errand);
   void TakeDelegated(const ErrandPtr& errand, absl::StatusOr<proto::DelegateReply> answer);
+  // Reads `answer`; a failure says why it is not to be used. Null: the user's mistakes.
+  absl::StatusOr<EntryPtr> Accept(const Errand& errand,
+                                  const absl::StatusOr<proto::DelegateReply>& answer,
+                                  proto::CompileReply* reply) const;
   void AskWorker(const ErrandPtr& errand);
   void TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> frame);
   // Everywhere, but in the tiers behind the one that it came `from`; ends the lease.

@@ -264,6 +264,7 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
     RETURN_IF_ERROR(SpeakFor(hello.caller(), caller));
   } else if (hello.has_upstream()) {
     caller->upstream = hello.upstream().SerializeAsString();
+    caller->upstream_required = hello.upstream_required();
   }
   ASSIGN_OR_RETURN(const Digest compiler, parts_.compiler->Look());
   caller->greeted = true;

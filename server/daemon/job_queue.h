@@ -30,6 +30,14 @@ class JobQueue {
     return job;
   }
 
+  // Somebody waits for it after all. Nothing, where it is not among the warm ones.
+  void Hurry(const Job& job) {
+    const auto at = std::find(warm_.begin(), warm_.end(), job);
+    if (at == warm_.end()) return;
+    interactive_.push_back(*at);
+    warm_.erase(at);
+  }
+
   // Whether it was there.
   bool Remove(const Job& job) {
     for (std::deque<Job>* queue : {&interactive_, &warm_}) {

@@ -18,6 +18,7 @@
 #include "lang/status_macros.h"
 #include "lang/version.h"
 #include "server/daemon/log.h"
+#include "server/daemon/metrics.h"
 #include "server/daemon/worker_process.h"
 
 namespace kiln {
@@ -63,6 +64,31 @@ absl::Status AwaitFrame(int fd) {
     if (errno != EINTR) return absl::ErrnoToStatus(errno, "poll");
   }
   return absl::OkStatus();
+}
+
+// What one label says: a histogram each, as one may be slow where the others are not.
+const char* SecondsOf(proto::Asked::What what) {
+  switch (what) {
+    case proto::Asked::PUT:
+      return "kiln_shared_put_seconds";
+    case proto::Asked::COMPILE:
+      return "kiln_shared_compile_seconds";
+    case proto::Asked::LEASE:
+      return "kiln_shared_lease_seconds";
+    default:
+      return "kiln_shared_get_seconds";
+  }
+}
+
+template <typename Reply>
+void Observe(const Reply& reply) {
+  Metrics& metrics = Metrics::Get();
+  for (const proto::Asked& asked : reply.asked()) {
+    metrics.histogram(SecondsOf(asked.what()), asked.tier())
+        ->Observe(absl::Seconds(asked.seconds()));
+    if (asked.failed()) metrics.counter("kiln_shared_failures_total", asked.tier())->Add();
+    metrics.gauge("kiln_shared_left_alone", asked.tier())->Set(asked.left_alone() ? 1 : 0);
+  }
 }
 
 SharedTiers::Fetched Move(proto::FetchReply* reply, int i) {
@@ -121,11 +147,6 @@ SharedTiers::Stats SharedTiers::stats() const {
   return stats;
 }
 
-void SharedTiers::Queue(Outgoing frame) {
-  queued_bytes_ += frame.bytes();
-  queue_.push_back(std::move(frame));
-}
-
 uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit,
                           std::function<void(absl::StatusOr<Frame>)> done) {
   {
@@ -139,7 +160,7 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
       frame.body = std::move(body);
       const uint32_t id = frame.id;
       requests_[id] = Request{absl::Now() + limit, /*ping=*/false, std::move(done)};
-      Queue(std::move(frame));
+      queue_.push_back(std::move(frame));
       return id;
     }
   }
@@ -155,7 +176,7 @@ void SharedTiers::AskForLife() {
   frame.id = ping_ = next_id_++;
   frame.type = FrameType::kFetch;
   requests_[ping_] = Request{absl::Now() + kSignOfLife, /*ping=*/true, nullptr};
-  Queue(std::move(frame));
+  queue_.push_back(std::move(frame));
 }
 
 uint64_t SharedTiers::Fetch(const Digest& place, const std::string& upstream, absl::Duration wait,
@@ -171,6 +192,7 @@ uint64_t SharedTiers::Fetch(const Digest& place, const std::string& upstream, ab
         reply.results_size() != 1) {
       return done(Fetched());
     }
+    Observe(reply);
     if (reply.waited()) {
       absl::MutexLock lock(&mutex_);
       ++stats_.waits;
@@ -192,6 +214,7 @@ std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Digest> pla
     proto::FetchReply reply;
     if (frame.ok() && ParseReply(*frame, FrameType::kFetchReply, &reply).ok() &&
         reply.results_size() == static_cast<int>(found.size())) {
+      Observe(reply);
       for (size_t i = 0; i < found.size(); ++i) {
         found[i] = Move(&reply, static_cast<int>(i));
       }
@@ -215,6 +238,7 @@ uint64_t SharedTiers::Delegate(std::string request, const Digest& key, const std
     const absl::Status status =
         frame.ok() ? ParseReply(*frame, FrameType::kDelegateReply, &reply) : frame.status();
     if (!status.ok()) return done(status);
+    Observe(reply);
     done(std::move(reply));
   };
   return Ask(FrameType::kDelegate, delegate.SerializeAsString(), wait + kSlack, std::move(take));
@@ -247,26 +271,31 @@ void SharedTiers::Store(const Digest& place, EntryPtr entry, const std::string& 
     frame.type = FrameType::kRelease;
     frame.body = release.SerializeAsString();
   } else {
+    // Until it is stored, not only sent: what waits is bounded on both sides of the pipe.
+    Request request{absl::InfiniteFuture(), /*ping=*/false, nullptr, entry->bytes.size()};
+    queued_bytes_ += request.stores;
+    requests_[frame.id] = std::move(request);
     frame.type = FrameType::kStore;
     frame.place = place;
     frame.entry = std::move(entry);
     frame.lease = lease;
     frame.from = from;
   }
-  Queue(std::move(frame));
+  queue_.push_back(std::move(frame));
 }
 
-void SharedTiers::Release(const std::string& lease) {
+void SharedTiers::Release(const std::string& lease, bool fruitless) {
   if (lease.empty()) return;
   proto::ReleaseRequest release;
   release.set_lease(lease);
+  release.set_fruitless(fruitless);
   absl::MutexLock lock(&mutex_);
   if (!started_ || stopping_ || down_) return;
   Outgoing frame;
   frame.id = next_id_++;
   frame.type = FrameType::kRelease;
   frame.body = release.SerializeAsString();
-  Queue(std::move(frame));
+  queue_.push_back(std::move(frame));
 }
 
 void SharedTiers::Supervise() {
@@ -346,6 +375,10 @@ absl::Status SharedTiers::Configure(int fd) {
   ASSIGN_OR_RETURN(const Frame frame, ReadFrame(fd, deadline));
   proto::ConfigureReply reply;
   RETURN_IF_ERROR(ParseReply(frame, FrameType::kConfigureReply, &reply));
+  // It begins with trust in all.
+  for (const std::string& tier : reply.tiers()) {
+    Metrics::Get().gauge("kiln_shared_left_alone", tier)->Set(0);
+  }
   absl::MutexLock lock(&mutex_);
   delegates_ = reply.delegates();
   return absl::OkStatus();
@@ -371,13 +404,18 @@ void SharedTiers::Take(Frame frame) {
     auto at = requests_.find(frame.id);
     if (at != requests_.end()) {
       done = std::move(at->second.done);
+      queued_bytes_ -= at->second.stores;
       requests_.erase(at);
     }
   }
   if (done != nullptr) return done(std::move(frame));
-  // Nobody waits any more; a lease must not be kept for nobody.
+  proto::StoreReply stored;
   proto::FetchReply late;
-  if (frame.type == FrameType::kFetchReply && late.ParseFromString(frame.body)) {
+  if (frame.type == FrameType::kStoreReply && stored.ParseFromString(frame.body)) {
+    Observe(stored);
+  } else if (frame.type == FrameType::kFetchReply && late.ParseFromString(frame.body)) {
+    // Nobody waits any more; a lease must not be kept for nobody.
+    Observe(late);
     Release(late.lease());
   }
 }
@@ -418,6 +456,7 @@ void SharedTiers::FailAll(const absl::Status& why) {
   {
     absl::MutexLock lock(&mutex_);
     failed.swap(requests_);
+    for (const auto& [id, request] : failed) stats_.dropped += request.stores > 0 ? 1 : 0;
     queue_.clear();
     queued_bytes_ = 0;
     delegates_ = false;
@@ -457,7 +496,6 @@ void SharedTiers::Write() {
       if (stopping_) return;
       out = std::move(queue_.front());
       queue_.pop_front();
-      queued_bytes_ -= out.bytes();
       fd = fd_;
       writing_ = true;
     }

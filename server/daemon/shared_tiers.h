@@ -78,7 +78,8 @@ class SharedTiers {
                  OnFetched done);
   // Waits for the entries at `places`: no longer than the tiers' own limits.
   std::vector<Fetched> Find(absl::Span<const Digest> places, const std::string& upstream);
-  // Has a serialised CompileRequest compiled elsewhere, within `wait`.
+  // Has a serialised CompileRequest compiled elsewhere, within `wait`. A failure: there is
+  // no kilnd-remote to ask.
   uint64_t Delegate(std::string request, const Digest& key, const std::string& upstream,
                     absl::Duration wait, OnDelegated done);
   // Answers the request now, with nothing; a lease that comes later is let go.
@@ -88,7 +89,8 @@ class SharedTiers {
   // the lease.
   void Store(const Digest& place, EntryPtr entry, const std::string& lease,
              const std::string& from);
-  void Release(const std::string& lease);
+  // `fruitless`: whoever compiles it makes no entry.
+  void Release(const std::string& lease, bool fruitless = false);
 
   Stats stats() const;
 
@@ -98,6 +100,7 @@ class SharedTiers {
     absl::Time deadline;
     bool ping = false;
     std::function<void(absl::StatusOr<Frame>)> done;
+    size_t stores = 0;  // bytes of an entry
   };
   struct Outgoing {
     uint32_t id;
@@ -106,14 +109,12 @@ class SharedTiers {
     Digest place;
     EntryPtr entry;
     std::string lease, from;
-    size_t bytes() const { return body.size() + (entry == nullptr ? 0 : entry->bytes.size()); }
   };
 
   uint64_t Ask(FrameType type, std::string body, absl::Duration limit,
                std::function<void(absl::StatusOr<Frame>)> done);
   void AskForLife() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Queue(Outgoing frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void Supervise();     // a thread: the process's life
   absl::Status Live();  // one life: from its start to its end
@@ -134,7 +135,7 @@ class SharedTiers {
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<uint32_t, Request> requests_ ABSL_GUARDED_BY(mutex_);
   std::deque<Outgoing> queue_ ABSL_GUARDED_BY(mutex_);
-  size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of entries that are not stored yet
   uint32_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   uint32_t ping_ ABSL_GUARDED_BY(mutex_) = 0;  // the request that asks for a sign of life
   int fd_ ABSL_GUARDED_BY(mutex_) = -1;        // of a process that has been configured

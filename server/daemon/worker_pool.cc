@@ -281,6 +281,11 @@ void WorkerPool::Cancel(const std::shared_ptr<Job>& job) {
   }
 }
 
+void WorkerPool::Hurry(const std::shared_ptr<Job>& job) {
+  absl::MutexLock lock(&mutex_);
+  queue_.Hurry(job);
+}
+
 void WorkerPool::Renew() { ++generation_; }
 
 PoolStats WorkerPool::stats() const {

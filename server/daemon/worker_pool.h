@@ -74,6 +74,8 @@ class WorkerPool {
   absl::StatusOr<std::shared_ptr<Job>> Submit(Task task, Done done);
   // A waiting job is dropped, a running one loses its worker; `done` gets Cancelled.
   void Cancel(const std::shared_ptr<Job>& job);
+  // Somebody waits for a job that nobody waited for.
+  void Hurry(const std::shared_ptr<Job>& job);
 
   // Replaces every worker before its next job: the binary changed.
   void Renew();

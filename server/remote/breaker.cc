@@ -25,7 +25,7 @@ Breaker::Breaker(std::string name, Options options)
 
 bool Breaker::Allow() {
   absl::MutexLock lock(&mutex_);
-  if (!open_) return true;
+  if (why_.ok()) return true;
   // A trial that never reports (its thread was cut off) must not keep it open for good.
   const absl::Time now = options_.now();
   if (now < again_) return false;
@@ -34,27 +34,30 @@ bool Breaker::Allow() {
   return true;
 }
 
-void Breaker::Report(const absl::Status& status) {
+bool Breaker::Report(const absl::Status& status) {
   absl::MutexLock lock(&mutex_);
   if (IsServersAnswer(status)) {
-    if (open_ && options_.log) options_.log(absl::StrCat(name_, " is used again"));
+    if (!why_.ok() && options_.log) options_.log(absl::StrCat(name_, " is used again"));
     failures_ = 0;
-    open_ = trial_ = false;
+    why_ = absl::OkStatus();
+    trial_ = false;
     pause_ = options_.pause;
-    return;
+    return false;
   }
   ++failures_;
-  if (open_ && trial_) {
+  if (trial_) {
     trial_ = false;
+    why_ = status;
     pause_ = std::min(2 * pause_, options_.max_pause);
     again_ = options_.now() + pause_;
-  } else if (!open_ && (failures_ >= options_.failures || absl::IsFailedPrecondition(status))) {
+  } else if (why_.ok() && (failures_ >= options_.failures || absl::IsFailedPrecondition(status))) {
     Open(status);
   }
+  return true;
 }
 
 void Breaker::Open(const absl::Status& status) {
-  open_ = true;
+  why_ = status;
   trial_ = false;
   again_ = options_.now() + pause_;
   if (options_.log) {
@@ -65,9 +68,9 @@ void Breaker::Open(const absl::Status& status) {
   }
 }
 
-bool Breaker::open() const {
+absl::Status Breaker::why() const {
   absl::MutexLock lock(&mutex_);
-  return open_;
+  return why_;
 }
 
 }  // namespace kiln

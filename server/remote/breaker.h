@@ -36,10 +36,12 @@ class Breaker {
   bool Allow();
   // How the request ended. What is the server's own answer is a success, however
   // unwelcome: NotFound, InvalidArgument. FailedPrecondition (it is another than we need)
-  // opens at once.
-  void Report(const absl::Status& status);
+  // opens at once. Answers whether it was a failure of the server's.
+  bool Report(const absl::Status& status);
 
-  bool open() const;
+  bool open() const { return !why().ok(); }
+  // The failure that opened it; OK while it is closed.
+  absl::Status why() const;
 
  private:
   void Open(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -48,7 +50,7 @@ class Breaker {
   const Options options_;
   mutable absl::Mutex mutex_;
   int failures_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool open_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status why_ ABSL_GUARDED_BY(mutex_);    // OK: closed
   bool trial_ ABSL_GUARDED_BY(mutex_) = false;  // one request is under way
   absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
   absl::Time again_ ABSL_GUARDED_BY(mutex_);

@@ -24,7 +24,7 @@ void HeldLeases::Hold(const Digest& place, const std::string& token) {
   held_[token] = Lease{place, now, now + ttl_ / 3};
 }
 
-void HeldLeases::Release(const std::string& token) {
+void HeldLeases::Release(const std::string& token, bool fruitless) {
   Digest place;
   {
     absl::MutexLock lock(&mutex_);
@@ -34,7 +34,7 @@ void HeldLeases::Release(const std::string& token) {
     held_.erase(at);
   }
   // A failure means that it lapses by itself.
-  leases_->Release(place, token).IgnoreError();
+  leases_->Release(place, token, fruitless).IgnoreError();
 }
 
 void HeldLeases::ReleaseAll() {

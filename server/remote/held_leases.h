@@ -25,8 +25,8 @@ class HeldLeases {
 
   // `token` is what Leases::Acquire gave.
   void Hold(const Digest& place, const std::string& token);
-  // Unknown tokens are none of ours any more.
-  void Release(const std::string& token);
+  // Unknown tokens are none of ours any more. `fruitless`: see Leases.
+  void Release(const std::string& token, bool fruitless = false);
   void ReleaseAll();
 
  private:

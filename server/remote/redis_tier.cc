@@ -31,6 +31,12 @@ constexpr absl::string_view kRenewScript =
 constexpr absl::string_view kReleaseScript =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) "
     "else return 0 end";
+constexpr absl::string_view kFruitlessScript =
+    "if redis.call('get',KEYS[1])==ARGV[1] then "
+    "return redis.call('set',KEYS[1],ARGV[2],'PX',ARGV[3]) else return 0 end";
+// In a lease's place, for long enough that all who wait see it.
+constexpr absl::string_view kFruitless = "fruitless";
+constexpr absl::string_view kFruitlessMs = "1000";
 
 std::string PrefixOf(const proto::Redis& config) {
   return absl::StrCat(config.prefix().empty() ? "kiln" : config.prefix(), ":", kEntryVersion);
@@ -160,15 +166,18 @@ std::string RedisLeases::Key(const Digest& place) const {
   return absl::StrCat(prefix_, ":l:{", place.Hex(), "}");
 }
 
-absl::StatusOr<std::string> RedisLeases::Acquire(const Digest& place, absl::Duration ttl) {
+absl::StatusOr<Leases::Answer> RedisLeases::Acquire(const Digest& place, absl::Duration ttl) {
   const std::string token = MakeToken();
   if (token.empty()) return absl::UnavailableError("no randomness for a lease");
   const std::string key = Key(place);
   const std::string milliseconds = absl::StrCat(absl::ToInt64Milliseconds(ttl));
-  ASSIGN_OR_RETURN(
-      const RedisValue reply,
-      client_->Run({"SET", key, token, "NX", "PX", milliseconds}, absl::Now() + kLeaseLimit));
-  return reply.kind == RedisValue::kNil ? std::string() : token;
+  const RedisClient::Command commands[] = {{"SET", key, token, "NX", "PX", milliseconds},
+                                           {"GET", key}};
+  ASSIGN_OR_RETURN(const std::vector<RedisValue> replies,
+                   client_->Run(commands, absl::Now() + kLeaseLimit));
+  for (const RedisValue& reply : replies) RETURN_IF_ERROR(StatusOf(reply));
+  if (replies[0].kind != RedisValue::kNil) return Answer{token, false};
+  return Answer{"", replies[1].text == kFruitless};
 }
 
 absl::Status RedisLeases::Renew(const Digest& place, const std::string& token, absl::Duration ttl) {
@@ -181,10 +190,11 @@ absl::Status RedisLeases::Renew(const Digest& place, const std::string& token, a
   return absl::NotFoundError("the lease was lost");
 }
 
-absl::Status RedisLeases::Release(const Digest& place, const std::string& token) {
+absl::Status RedisLeases::Release(const Digest& place, const std::string& token, bool fruitless) {
   const std::string key = Key(place);
-  return client_->Run({"EVAL", kReleaseScript, "1", key, token}, absl::Now() + kLeaseLimit)
-      .status();
+  RedisClient::Command command = {"EVAL", kReleaseScript, "1", key, token};
+  if (fruitless) command = {"EVAL", kFruitlessScript, "1", key, token, kFruitless, kFruitlessMs};
+  return client_->Run(command, absl::Now() + kLeaseLimit).status();
 }
 
 }  // namespace kiln

@@ -3,7 +3,8 @@
 //   PREFIX:2:e:{HEX}         an entry, at its place: 'E' and its bytes; or, over
 //                            512 KiB, 'C' and "SIZE COUNT ID" of its chunks
 //   PREFIX:2:c:{HEX}:ID:N    chunk N of the entry whose bytes have the digest ID
-//   PREFIX:2:l:{HEX}         who compiles it: a random token
+//   PREFIX:2:l:{HEX}         who compiles it: a random token; or, for a second, that there is
+//                            nothing to be made of it
 //
 // 2 is the version of the entry's form (lang/entry.h): other versions never meet. The
 // braces keep what belongs together in one slot of a cluster. Chunks are written
@@ -51,9 +52,9 @@ class RedisLeases : public Leases {
  public:
   RedisLeases(std::shared_ptr<RedisClient> client, const proto::Redis& config);
 
-  absl::StatusOr<std::string> Acquire(const Digest& place, absl::Duration ttl) override;
+  absl::StatusOr<Answer> Acquire(const Digest& place, absl::Duration ttl) override;
   absl::Status Renew(const Digest& place, const std::string& token, absl::Duration ttl) override;
-  absl::Status Release(const Digest& place, const std::string& token) override;
+  absl::Status Release(const Digest& place, const std::string& token, bool fruitless) override;
 
  private:
   std::string Key(const Digest& place) const;

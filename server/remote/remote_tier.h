@@ -37,14 +37,18 @@ class RemoteTier {
 // by itself, `ttl` after its last sign of life.
 class Leases {
  public:
+  // What came of asking for one.
+  struct Answer {
+    std::string token;  // of the lease; "": it is not ours
+    bool fruitless;     // who had it found that there is no entry to be made
+  };
   virtual ~Leases() = default;
 
-  // A token, or empty: somebody else holds the lease.
-  virtual absl::StatusOr<std::string> Acquire(const Digest& place, absl::Duration ttl) = 0;
+  virtual absl::StatusOr<Answer> Acquire(const Digest& place, absl::Duration ttl) = 0;
   // NotFound: the lease was lost.
   virtual absl::Status Renew(const Digest& place, const std::string& token, absl::Duration ttl) = 0;
-  // Only who holds the token lets go.
-  virtual absl::Status Release(const Digest& place, const std::string& token) = 0;
+  // Only who holds the token lets go. `fruitless` is told to those who ask for a while.
+  virtual absl::Status Release(const Digest& place, const std::string& token, bool fruitless) = 0;
 };
 
 // A place that compiles: an upstream kilnd, a cluster that runs kiln-worker.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "lang/digest.h"
+#include "lang/status_macros.h"
 
 namespace kiln {
 namespace {
@@ -17,10 +18,9 @@ constexpr absl::Duration kLeaseTtl = absl::Seconds(2);
 // While somebody else compiles: how often we look whether it is done.
 constexpr absl::Duration kFirstPoll = absl::Milliseconds(20);
 constexpr absl::Duration kLastPoll = absl::Milliseconds(200);
-// Looked up in one go; and what one reply may carry: the rest is not found.
-constexpr size_t kPlacesAtOnce = 32;
 // Upstreams that clients name, in all of a life.
 constexpr size_t kMaxNamed = 32;
+// What one reply may carry: the rest is not found.
 constexpr size_t kMaxReplyBytes = size_t{64} << 20;
 
 absl::Duration OrDefault(uint32_t milliseconds, absl::Duration otherwise) {
@@ -50,17 +50,18 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log)
     if (std::any_of(servers_.begin(), servers_.end(), same)) {
       absl::StrAppend(&name, "-", servers_.size() + 1);
     }
-    std::unique_ptr<Server> server = MakeServer(MakeTier(tier, config), tier, std::move(name));
-    if (server == nullptr) continue;
-    if (lease_server_ == nullptr && server->made.leases != nullptr) {
-      lease_server_ = server.get();
+    auto server = MakeServer(MakeTier(tier, config), tier, std::move(name));
+    if (!server.ok()) continue;
+    if (lease_server_ == nullptr && (*server)->made.leases != nullptr) {
+      lease_server_ = server->get();
       lease_ttl_ = OrDefault(tier.redis().lease_ms(), kLeaseTtl);
     }
-    servers_.push_back(std::move(server));
+    (*server)->configured = true;
+    servers_.push_back(*std::move(server));
   }
   if (config.has_execution()) {
     auto server = MakeServer(MakeExecutor(config), proto::Tier(), "execution");
-    if (server != nullptr) servers_.push_back(std::move(server));
+    if (server.ok()) servers_.push_back(*std::move(server));
   }
   if (lease_server_ != nullptr) {
     held_ = std::make_unique<HeldLeases>(lease_server_->made.leases.get(), lease_ttl_);
@@ -69,14 +70,14 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log)
 
 RemoteTiers::~RemoteTiers() = default;
 
-std::unique_ptr<RemoteTiers::Server> RemoteTiers::MakeServer(absl::StatusOr<MadeTier> made,
-                                                             const proto::Tier& tier,
-                                                             std::string name) {
+absl::StatusOr<std::unique_ptr<RemoteTiers::Server>> RemoteTiers::MakeServer(
+    absl::StatusOr<MadeTier> made, const proto::Tier& tier, std::string name) {
   if (!made.ok()) {
     log_(absl::StrCat("tier ", name, " is left out: ", made.status().message()));
-    return nullptr;
+    return made.status();
   }
   auto server = std::make_unique<Server>();
+  server->upstream = tier.upstream().address();
   server->reads = tier.mode() != proto::WRITE_ONLY;
   server->writes = tier.mode() != proto::READ_ONLY && made->takes;
   server->get_limit = OrDefault(tier.get_ms(), kGetLimit);
@@ -89,22 +90,27 @@ std::unique_ptr<RemoteTiers::Server> RemoteTiers::MakeServer(absl::StatusOr<Made
   return server;
 }
 
-RemoteTiers::Server* RemoteTiers::Named(const proto::Upstream& upstream) {
-  for (const proto::Tier& tier : config_.tiers()) {
+absl::StatusOr<RemoteTiers::Server*> RemoteTiers::Named(const proto::Upstream& upstream) {
+  for (const auto& server : servers_) {
     // Configured anyway, with all that it takes to be let in there.
-    if (tier.upstream().address() == upstream.address()) return nullptr;
+    if (server->upstream == upstream.address()) return server.get();
   }
   absl::MutexLock lock(&named_mutex_);
   const std::string key = upstream.SerializeAsString();
-  if (named_.size() >= kMaxNamed && named_.count(key) == 0) return nullptr;
-  auto [at, fresh] = named_.try_emplace(key);
-  if (fresh) {
+  auto at = named_.find(key);
+  if (at == named_.end()) {
+    if (named_.size() >= kMaxNamed) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("programs have named ", kMaxNamed, " upstreams already"));
+    }
     proto::Tier tier;
     *tier.mutable_upstream() = upstream;
-    at->second =
+    auto server =
         MakeServer(MakeTier(tier, config_), tier, absl::StrCat("upstream ", upstream.address()));
+    at = named_.emplace(key, std::move(server)).first;
   }
-  return at->second.get();
+  RETURN_IF_ERROR(at->second.status());
+  return at->second->get();
 }
 
 proto::ConfigureReply RemoteTiers::Describe() const {
@@ -117,28 +123,54 @@ proto::ConfigureReply RemoteTiers::Describe() const {
   return reply;
 }
 
-std::vector<std::string> RemoteTiers::Get(Server& server, absl::Span<const Digest> places) {
+void RemoteTiers::Note(Server& server, proto::Asked::What what, absl::Time start,
+                       const absl::Status& status, AskedList* asked) {
+  proto::Asked* note = asked->Add();
+  note->set_tier(server.name);
+  note->set_what(what);
+  note->set_seconds(absl::ToDoubleSeconds(absl::Now() - start));
+  note->set_failed(server.breaker->Report(status));
+  note->set_left_alone(server.breaker->open());
+}
+
+std::vector<std::string> RemoteTiers::Get(Server& server, absl::Span<const Digest> places,
+                                          AskedList* asked) {
   std::vector<std::string> nothing(places.size());
   if (!server.reads || server.made.store == nullptr || !server.breaker->Allow()) return nothing;
-  auto entries = server.made.store->Get(places, absl::Now() + server.get_limit);
-  server.breaker->Report(entries.status());
+  const absl::Time start = absl::Now();
+  auto entries = server.made.store->Get(places, start + server.get_limit);
+  Note(server, proto::Asked::GET, start, entries.status(), asked);
   if (!entries.ok() || entries->size() != places.size()) return nothing;
   return *std::move(entries);
 }
 
-bool RemoteTiers::Put(Server& server, const Digest& place, absl::string_view entry) {
-  if (!server.writes || server.made.store == nullptr || !server.breaker->Allow()) return false;
-  const absl::Status status = server.made.store->Put(place, entry, absl::Now() + server.put_limit);
+void RemoteTiers::Put(Server& server, const Digest& place, absl::string_view entry,
+                      AskedList* asked) {
+  if (!server.writes || server.made.store == nullptr || !server.breaker->Allow()) return;
+  const absl::Time start = absl::Now();
+  absl::Status status = server.made.store->Put(place, entry, start + server.put_limit);
   // A server that lets us read only is in order, and is not asked again.
   if (absl::IsPermissionDenied(status)) {
     if (server.writes.exchange(false)) {
       log_(absl::StrCat("tier ", server.name, " is only read: ", status.message()));
     }
-    server.breaker->Report(absl::OkStatus());
-    return false;
+    status = absl::OkStatus();
   }
-  server.breaker->Report(status);
-  return status.ok();
+  Note(server, proto::Asked::PUT, start, status, asked);
+}
+
+absl::StatusOr<proto::CompileReply> RemoteTiers::Compile(Server& server,
+                                                         const proto::CompileRequest& job,
+                                                         const Digest& key, absl::Time deadline,
+                                                         AskedList* asked) {
+  if (!server.breaker->Allow()) return server.breaker->why();
+  const absl::Time start = absl::Now();
+  absl::StatusOr<proto::CompileReply> reply = server.made.compiles->Compile(job, key, deadline);
+  // Trouble with this unit, or too much work, says nothing of the server.
+  const bool blameless =
+      absl::IsInternal(reply.status()) || absl::IsResourceExhausted(reply.status());
+  Note(server, proto::Asked::COMPILE, start, blameless ? absl::OkStatus() : reply.status(), asked);
+  return reply;
 }
 
 void RemoteTiers::Find(Server& server, absl::Span<const Digest> places, proto::FetchReply* reply) {
@@ -148,19 +180,17 @@ void RemoteTiers::Find(Server& server, absl::Span<const Digest> places, proto::F
     bytes += reply->results(i).entry().size();
     if (reply->results(i).entry().empty()) missing.push_back(i);
   }
-  for (size_t from = 0; from < missing.size() && bytes < kMaxReplyBytes; from += kPlacesAtOnce) {
-    const size_t to = std::min(from + kPlacesAtOnce, missing.size());
-    std::vector<Digest> asked;
-    for (size_t i = from; i < to; ++i) asked.push_back(places[missing[i]]);
-    std::vector<std::string> entries = Get(server, asked);
-    for (size_t i = from; i < to; ++i) {
-      std::string& entry = entries[i - from];
-      if (entry.empty() || bytes + entry.size() > kMaxReplyBytes) continue;
-      bytes += entry.size();
-      proto::FetchReply::Result* result = reply->mutable_results(missing[i]);
-      result->set_entry(std::move(entry));
-      result->set_tier(server.name);
-    }
+  if (missing.empty()) return;
+  std::vector<Digest> asked;
+  asked.reserve(missing.size());
+  for (const int i : missing) asked.push_back(places[i]);
+  std::vector<std::string> entries = Get(server, asked, reply->mutable_asked());
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (entries[i].empty() || bytes + entries[i].size() > kMaxReplyBytes) continue;
+    bytes += entries[i].size();
+    proto::FetchReply::Result* result = reply->mutable_results(missing[i]);
+    result->set_entry(std::move(entries[i]));
+    result->set_tier(server.name);
   }
 }
 
@@ -176,7 +206,10 @@ proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
   }
   for (const auto& server : servers_) Find(*server, places, &reply);
   if (request.has_upstream()) {
-    if (Server* named = Named(request.upstream())) Find(*named, places, &reply);
+    // If it is one of the tiers, it was asked: what is open still it does not have.
+    if (auto named = Named(request.upstream()); named.ok() && !(*named)->configured) {
+      Find(**named, places, &reply);
+    }
   }
   if (request.lease() && places.size() == 1 && reply.results(0).entry().empty()) {
     WaitOrTake(places[0], deadline, &reply);
@@ -184,30 +217,33 @@ proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
   return reply;
 }
 
-absl::StatusOr<std::string> RemoteTiers::TakeLease(const Digest& place) {
+absl::StatusOr<Leases::Answer> RemoteTiers::TakeLease(const Digest& place, AskedList* asked) {
   Server& server = *lease_server_;
   if (!server.breaker->Allow()) return absl::UnavailableError("not asked for now");
-  absl::StatusOr<std::string> token = server.made.leases->Acquire(place, lease_ttl_);
-  server.breaker->Report(token.status());
-  return token;
+  const absl::Time start = absl::Now();
+  absl::StatusOr<Leases::Answer> answer = server.made.leases->Acquire(place, lease_ttl_);
+  Note(server, proto::Asked::LEASE, start, answer.status(), asked);
+  return answer;
 }
 
 void RemoteTiers::WaitOrTake(const Digest& place, absl::Time deadline, proto::FetchReply* reply) {
   if (lease_server_ == nullptr) return;
   for (absl::Duration pause = kFirstPoll;; pause = std::min(pause * 1.5, kLastPoll)) {
-    absl::StatusOr<std::string> token = TakeLease(place);
-    if (!token.ok()) return;  // nobody to agree with: everyone compiles for himself
-    if (!token->empty()) held_->Hold(place, *token);
+    absl::StatusOr<Leases::Answer> answer = TakeLease(place, reply->mutable_asked());
+    // Nobody to agree with, or nothing to be made: everyone compiles for himself.
+    if (!answer.ok() || answer->fruitless) return;
+    const std::string& token = answer->token;
+    if (!token.empty()) held_->Hold(place, token);
     // Also with the lease: who had it before may have stored and let go since we looked.
-    std::string entry = Get(*lease_server_, {place})[0];
+    std::string entry = Get(*lease_server_, {place}, reply->mutable_asked())[0];
     if (!entry.empty()) {
-      held_->Release(*token);
+      held_->Release(token);
       reply->mutable_results(0)->set_entry(std::move(entry));
       reply->mutable_results(0)->set_tier(lease_server_->name);
       return;
     }
-    if (!token->empty()) {
-      reply->set_lease(*token);
+    if (!token.empty()) {
+      reply->set_lease(token);
       return;
     }
     reply->set_waited(true);
@@ -216,54 +252,57 @@ void RemoteTiers::WaitOrTake(const Digest& place, absl::Time deadline, proto::Fe
   }
 }
 
-void RemoteTiers::Store(const proto::StoreRequest& request) {
+proto::StoreReply RemoteTiers::Store(const proto::StoreRequest& request) {
+  proto::StoreReply reply;
   Digest place;
   if (Parse(request.place(), &place)) {
     for (const auto& server : servers_) {
       // Those behind the one that had it have not been asked.
       if (!request.from().empty() && server->name == request.from()) break;
-      Put(*server, place, request.entry());
+      Put(*server, place, request.entry(), reply.mutable_asked());
     }
   }
   if (held_ != nullptr) held_->Release(request.lease());
+  return reply;
 }
 
 void RemoteTiers::Release(const proto::ReleaseRequest& request) {
-  if (held_ != nullptr) held_->Release(request.lease());
+  if (held_ != nullptr) held_->Release(request.lease(), request.fruitless());
 }
 
-absl::StatusOr<proto::DelegateReply> RemoteTiers::Delegate(const proto::DelegateRequest& request) {
+proto::DelegateReply RemoteTiers::Delegate(const proto::DelegateRequest& request) {
   const absl::Time deadline = absl::Now() + absl::Milliseconds(request.wait_ms());
+  proto::DelegateReply out;
   proto::CompileRequest job;
   Digest key;
-  if (!job.ParseFromString(request.request()) || !Parse(request.key(), &key)) {
-    return absl::InvalidArgumentError("a request to compile elsewhere that does not parse");
-  }
-  absl::Status last = absl::UnavailableError("nobody else compiles");
+  if (!job.ParseFromString(request.request()) || !Parse(request.key(), &key)) return out;
   std::vector<Server*> able;
-  if (request.has_upstream()) able.push_back(Named(request.upstream()));
-  for (const auto& server : servers_) able.push_back(server.get());
+  Server* wanted = nullptr;
+  if (request.has_upstream()) {
+    absl::StatusOr<Server*> named = Named(request.upstream());
+    if (named.ok()) {
+      able.push_back(wanted = *named);
+    } else {
+      out.set_upstream_failure(std::string(named.status().message()));
+    }
+  }
+  for (const auto& server : servers_) {
+    if (server.get() != wanted && server->made.compiles != nullptr) able.push_back(server.get());
+  }
   for (Server* server : able) {
-    if (server == nullptr || server->made.compiles == nullptr || !server->breaker->Allow()) {
-      continue;
-    }
-    absl::StatusOr<proto::CompileReply> reply = server->made.compiles->Compile(job, key, deadline);
-    // Trouble with this unit, or too much work, says nothing of the server.
-    if (!absl::IsInternal(reply.status()) && !absl::IsResourceExhausted(reply.status())) {
-      server->breaker->Report(reply.status());
-    }
+    absl::StatusOr<proto::CompileReply> reply =
+        Compile(*server, job, key, deadline, out.mutable_asked());
     if (!reply.ok()) {
-      last = reply.status();
+      if (server == wanted) out.set_upstream_failure(std::string(reply.status().message()));
       continue;
     }
-    proto::DelegateReply out;
     // What was made for us is no hit.
     if (reply->tier() != "compiled") reply->set_tier(server->name);
     out.set_reply(reply->SerializeAsString());
     out.set_trusted(server->made.trusted);
     return out;
   }
-  return last;
+  return out;
 }
 
 void RemoteTiers::Stop() {

@@ -37,10 +37,10 @@ class RemoteTiers {
 
   proto::ConfigureReply Describe() const;
   proto::FetchReply Fetch(const proto::FetchRequest& request);
-  void Store(const proto::StoreRequest& request);
+  proto::StoreReply Store(const proto::StoreRequest& request);
   void Release(const proto::ReleaseRequest& request);
-  // Unavailable: nobody compiled it; with the reason if there is one.
-  absl::StatusOr<proto::DelegateReply> Delegate(const proto::DelegateRequest& request);
+  // Without a CompileReply: nobody compiled it.
+  proto::DelegateReply Delegate(const proto::DelegateRequest& request);
 
   // Ends waits, and lets go of all leases: others need not wait for them to lapse.
   void Stop();
@@ -49,6 +49,8 @@ class RemoteTiers {
   // One server, with what keeps us from asking it too often or too long.
   struct Server {
     std::string name;
+    std::string upstream;  // its address, if it is one
+    bool configured = false;
     bool reads = true;
     std::atomic<bool> writes{true};  // until the server says that we may not
     absl::Duration get_limit;
@@ -57,19 +59,30 @@ class RemoteTiers {
     std::unique_ptr<Breaker> breaker;
   };
 
-  // Null: it cannot be made, which was said.
-  std::unique_ptr<Server> MakeServer(absl::StatusOr<MadeTier> made, const proto::Tier& tier,
-                                     std::string name);
+  using AskedList = google::protobuf::RepeatedPtrField<proto::Asked>;
+
+  // A failure to make it was said.
+  absl::StatusOr<std::unique_ptr<Server>> MakeServer(absl::StatusOr<MadeTier> made,
+                                                     const proto::Tier& tier, std::string name);
+  // Tells the breaker how a request that began at `start` went, and adds it to `asked`.
+  static void Note(Server& server, proto::Asked::What what, absl::Time start,
+                   const absl::Status& status, AskedList* asked);
   // The entries at `places`; empty where there are none, all empty for a failure.
-  std::vector<std::string> Get(Server& server, absl::Span<const Digest> places);
-  bool Put(Server& server, const Digest& place, absl::string_view entry);
+  static std::vector<std::string> Get(Server& server, absl::Span<const Digest> places,
+                                      AskedList* asked);
+  void Put(Server& server, const Digest& place, absl::string_view entry, AskedList* asked);
+  static absl::StatusOr<proto::CompileReply> Compile(Server& server,
+                                                     const proto::CompileRequest& job,
+                                                     const Digest& key, absl::Time deadline,
+                                                     AskedList* asked);
   // Fills those results that are empty still.
-  void Find(Server& server, absl::Span<const Digest> places, proto::FetchReply* reply);
-  // The upstream that a client named; null: there are too many, or it cannot be made.
-  Server* Named(const proto::Upstream& upstream);
+  static void Find(Server& server, absl::Span<const Digest> places, proto::FetchReply* reply);
+  // The upstream that a client named, which may be one of `servers_`; a failure: there are
+  // too many, or it cannot be made.
+  absl::StatusOr<Server*> Named(const proto::Upstream& upstream);
   // Waits until the entry is there or the lease is ours.
   void WaitOrTake(const Digest& place, absl::Time deadline, proto::FetchReply* reply);
-  absl::StatusOr<std::string> TakeLease(const Digest& place);
+  absl::StatusOr<Leases::Answer> TakeLease(const Digest& place, AskedList* asked);
 
   const Log log_;
   std::vector<std::unique_ptr<Server>> servers_;
@@ -80,8 +93,9 @@ class RemoteTiers {
 
   const proto::Configure config_;
   absl::Mutex named_mutex_;
-  // By what was asked for; null what cannot be made.
-  std::map<std::string, std::unique_ptr<Server>> named_ ABSL_GUARDED_BY(named_mutex_);
+  // By what was asked for.
+  std::map<std::string, absl::StatusOr<std::unique_ptr<Server>>> named_
+      ABSL_GUARDED_BY(named_mutex_);
 };
 
 }  // namespace kiln

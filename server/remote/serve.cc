@@ -38,10 +38,8 @@ class Conversation {
       case FrameType::kFetch:
         return Fetch(frame);
       case FrameType::kStore:
-        return Move<proto::StoreRequest>(frame, [this](const auto& request) {
-          tiers_->Store(request);
-          return proto::StoreReply();
-        });
+        return Move<proto::StoreRequest>(
+            frame, [this](const auto& request) { return tiers_->Store(request); });
       case FrameType::kRelease:
         return Move<proto::ReleaseRequest>(frame, [this](const auto& request) {
           tiers_->Release(request);
@@ -88,9 +86,7 @@ class Conversation {
     proto::DelegateRequest request;
     if (!request.ParseFromString(frame.body)) return Malformed(frame);
     auto task = [this, id = frame.id, request = std::move(request)] {
-      absl::StatusOr<proto::DelegateReply> reply = tiers_->Delegate(request);
-      if (!reply.ok()) return Fail(id, reply.status());
-      Reply(FrameType::kDelegateReply, id, *reply);
+      Reply(FrameType::kDelegateReply, id, tiers_->Delegate(request));
     };
     if (!waiters_->Do(std::move(task))) {
       Fail(frame.id, absl::ResourceExhaustedError("too many compilations elsewhere"));

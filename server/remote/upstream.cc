@@ -5,17 +5,25 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "lang/framing.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
+#include "server/remote/stream.h"
 
 namespace kiln {
 namespace {
 
 // An upstream may be replaced by another build: it is asked anew so often.
 constexpr absl::Duration kFitsFor = absl::Minutes(1);
-constexpr absl::Duration kAskLimit = absl::Seconds(2);
+constexpr absl::Duration kAskLimit = absl::Seconds(1);
+constexpr absl::Duration kTryLimit = absl::Milliseconds(300);
+// While it compiles: how often it is asked whether it is there still. A busy machine takes
+// its time to say so.
+constexpr absl::Duration kFirstSign = absl::Milliseconds(300);
+constexpr absl::Duration kNextSign = absl::Seconds(1);
+constexpr absl::Duration kSignLimit = absl::Seconds(2);
 
 std::string Short(absl::string_view id) {
   return id.empty() ? "none" : absl::BytesToHexString(id.substr(0, 6));
@@ -34,12 +42,13 @@ absl::StatusOr<std::shared_ptr<UpstreamKilnd>> UpstreamKilnd::Make(const proto::
   const absl::Duration limit =
       config.compile_ms() == 0 ? absl::InfiniteDuration() : absl::Milliseconds(config.compile_ms());
   return std::shared_ptr<UpstreamKilnd>(
-      new UpstreamKilnd(std::move(endpoint), std::move(compiler), limit));
+      new UpstreamKilnd(std::move(endpoint), config.tls(), std::move(compiler), limit));
 }
 
-UpstreamKilnd::UpstreamKilnd(std::unique_ptr<GrpcEndpoint> endpoint, std::string compiler,
-                             absl::Duration compile_limit)
+UpstreamKilnd::UpstreamKilnd(std::unique_ptr<GrpcEndpoint> endpoint, proto::Tls tls,
+                             std::string compiler, absl::Duration compile_limit)
     : endpoint_(std::move(endpoint)),
+      tls_(std::move(tls)),
       compiler_(std::move(compiler)),
       compile_limit_(compile_limit) {}
 
@@ -51,9 +60,15 @@ absl::Status UpstreamKilnd::CheckEqual(proto::Kiln::Stub* stub, absl::Time deadl
   grpc::ClientContext context;
   RETURN_IF_ERROR(endpoint_->Prepare(&context, std::min(deadline, absl::Now() + kAskLimit)));
   proto::CapabilitiesReply theirs;
-  // A failure to ask is no answer: the next call asks again.
-  RETURN_IF_ERROR(FromGrpc(stub->Capabilities(&context, proto::CapabilitiesRequest(), &theirs),
-                           endpoint_->address()));
+  const absl::Status asked =
+      FromGrpc(stub->Capabilities(&context, proto::CapabilitiesRequest(), &theirs),
+               absl::StrCat("the upstream ", endpoint_->address()));
+  // A failure to ask is no answer: the next call asks again. gRPC says of a handshake only
+  // that it failed.
+  if (absl::IsUnavailable(asked) && tls_.enabled()) {
+    RETURN_IF_ERROR(TryTls(endpoint_->address(), tls_, absl::Now() + kTryLimit));
+  }
+  RETURN_IF_ERROR(asked);
   absl::Status fits = absl::OkStatus();
   if (theirs.protocol() < kOldestProtocolVersion) {
     fits = absl::FailedPreconditionError(
@@ -79,7 +94,24 @@ absl::Status UpstreamKilnd::Call(
   RETURN_IF_ERROR(CheckEqual(stub.get(), deadline));
   grpc::ClientContext context;
   RETURN_IF_ERROR(endpoint_->Prepare(&context, deadline));
-  return FromGrpc(method(stub.get(), &context), absl::StrCat(what, " at ", endpoint_->address()));
+  const absl::Status status =
+      FromGrpc(method(stub.get(), &context), absl::StrCat(what, " at ", endpoint_->address()));
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
+    // It may be gone, or hang: found out by a short question, before a kernel travels.
+    absl::MutexLock lock(&mutex_);
+    ask_again_ = absl::InfinitePast();
+  }
+  return status;
+}
+
+absl::Status UpstreamKilnd::GivesSign() {
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, endpoint_->channel());
+  grpc::ClientContext context;
+  RETURN_IF_ERROR(endpoint_->Prepare(&context, absl::Now() + kSignLimit));
+  proto::CapabilitiesReply reply;
+  return FromGrpc(
+      proto::Kiln::NewStub(channel)->Capabilities(&context, proto::CapabilitiesRequest(), &reply),
+      "no sign of life");
 }
 
 absl::StatusOr<std::vector<std::string>> UpstreamTier::Get(absl::Span<const Digest> places,
@@ -114,7 +146,22 @@ absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::Compi
       std::clamp<int64_t>(absl::ToInt64Milliseconds(deadline - absl::Now()), 1, INT32_MAX)));
   proto::CompileReply reply;
   RETURN_IF_ERROR(kilnd_->Call("compiling", deadline, [&](auto* stub, auto* context) {
-    return stub->Compile(context, theirs, &reply);
+    grpc::Status status;
+    absl::Notification done;
+    stub->async()->Compile(context, &theirs, &reply, [&](grpc::Status ended) {
+      status = std::move(ended);
+      done.Notify();
+    });
+    for (absl::Duration pause = kFirstSign; !done.WaitForNotificationWithTimeout(pause);
+         pause = kNextSign) {
+      const absl::Status sign = kilnd_->GivesSign();
+      if (sign.ok()) continue;
+      context->TryCancel();
+      done.WaitForNotification();
+      if (status.ok()) break;
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, std::string(sign.message()));
+    }
+    return status;
   }));
   if (reply.digest() != key.view()) {
     return absl::FailedPreconditionError("the upstream made another key of the same unit");

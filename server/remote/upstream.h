@@ -31,14 +31,17 @@ class UpstreamKilnd {
   absl::Status Call(
       absl::string_view what, absl::Time deadline,
       const std::function<grpc::Status(proto::Kiln::Stub*, grpc::ClientContext*)>& method);
+  // Whether it answers now; a failure is known after two seconds.
+  absl::Status GivesSign();
   absl::Duration compile_limit() const { return compile_limit_; }
 
  private:
-  UpstreamKilnd(std::unique_ptr<GrpcEndpoint> endpoint, std::string compiler,
+  UpstreamKilnd(std::unique_ptr<GrpcEndpoint> endpoint, proto::Tls tls, std::string compiler,
                 absl::Duration compile_limit);
   absl::Status CheckEqual(proto::Kiln::Stub* stub, absl::Time deadline);
 
   const std::unique_ptr<GrpcEndpoint> endpoint_;
+  const proto::Tls tls_;
   const std::string compiler_;
   const absl::Duration compile_limit_;
   absl::Mutex mutex_;

@@ -8,7 +8,7 @@
 //   stop            stops itself (SIGSTOP)
 //   pid             an entry that holds the worker's process id
 //   trace           an entry that holds the request's traceparent
-//   error           a diagnostic of the user's mistake
+//   error [MS]      a diagnostic of the user's mistake
 //   fail            a status of ours
 //   garbage         bytes that are no frame
 //   big BYTES       an entry of that size
@@ -107,10 +107,11 @@ absl::StatusOr<Product> Act(const proto::CompileRequest& request, const proto::C
       "ELF of " +
       request.name();
   *product.info.mutable_target() = unit.target();
-  if (words[0] == "sleep") {
-    int ms = 0;
-    if (absl::SimpleAtoi(argument, &ms)) absl::SleepFor(absl::Milliseconds(ms));
-  } else if (words[0] == "pid") {
+  int ms = 0;
+  if ((words[0] == "sleep" || words[0] == "error") && absl::SimpleAtoi(argument, &ms)) {
+    absl::SleepFor(absl::Milliseconds(ms));
+  }
+  if (words[0] == "pid") {
     product.payload = std::to_string(getpid());
   } else if (words[0] == "trace") {
     product.payload = request.traceparent();

@@ -83,6 +83,24 @@ TEST_F(FlowTest, WhoWaitsComesBeforeWarmingUp) {
                                               "warm0", "warm1", "warm2", "warm3"}));
 }
 
+TEST_F(FlowTest, WhoJoinsAWarmUpMakesItComeSooner) {
+  ASSERT_EQ(Start({"--workers=1"}), 0);
+  std::vector<TestClient> clients;
+  clients.push_back(Ask("sleep 500", 0));
+  AwaitJobs(1);
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(Ask(absl::StrCat("warm", i), 10 + i, proto::PRIORITY_WARM));
+    AwaitWaiting(1 + i);
+  }
+  clients.push_back(Ask("user", 20));
+  AwaitWaiting(5);
+  clients.push_back(Ask("warm2", 12));  // somebody wants what is being warmed up
+  absl::SleepFor(absl::Milliseconds(100));
+  for (TestClient& client : clients) EXPECT_TRUE(Answer(client).ok());
+  EXPECT_EQ(Jobs(),
+            (std::vector<std::string>{"sleep 500", "user", "warm2", "warm0", "warm1", "warm3"}));
+}
+
 TEST_F(FlowTest, TimeInTheQueueCountsAndFreesItsPlace) {
   ASSERT_EQ(Start({"--workers=1", "--max-queue=1"}), 0);
   TestClient running = Ask("sleep 800", 1);

@@ -13,24 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "lang/entry.h"
+#include "lang/error_detail.h"
 #include "tests/e2e/server/cluster_fixture.h"
 
 namespace kiln {
 namespace {
 
 constexpr char kAccept[] = "trust { accept_unsigned: true }\n";
-
-std::string FreeAddress() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  close(fd);
-  return absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
-}
 
 class UpstreamTest : public ClusterTest {
  protected:
@@ -57,7 +46,7 @@ class UpstreamTest : public ClusterTest {
   // What its own workers compiled.
   uint64_t CompiledAt(int i) const { return Client(i).Stats()->compiles(); }
   // A client of kilnd `i` with KILN_SERVER set.
-  TestClient ClientThatAsks(int i) const {
+  TestClient ClientThatAsks(int i, bool strictly = false) const {
     absl::StatusOr<TestClient> client =
         TestClient::Connect(homes_[i]->SocketPath().value_or(""), /*greet=*/false);
     EXPECT_TRUE(client.ok()) << client.status();
@@ -65,6 +54,7 @@ class UpstreamTest : public ClusterTest {
     hello.set_protocol(kProtocolVersion);
     hello.set_build(kVersion);
     hello.mutable_upstream()->set_address(address_);
+    hello.set_upstream_required(strictly);
     EXPECT_TRUE(client->Call<proto::HelloReply>(FrameType::kHello, hello).ok());
     return *std::move(client);
   }
@@ -198,9 +188,68 @@ TEST_F(UpstreamTest, AClientMayNameOne) {
   ASSERT_TRUE(Client(up).Compile("x", 3).ok());
   auto found = ClientThatAsks(here).Compile("x", 3);
   EXPECT_EQ(found->tier(), absl::StrCat("upstream ", address_));
+  EXPECT_EQ(found->fallback(), "");
+}
+
+TEST_F(UpstreamTest, WhoNamedOneIsToldWhyItIsDoneWithout) {
+  const int up = StartUpstream();
+  const int here = AddKilnd(kAccept);
+  ASSERT_TRUE(ClientThatAsks(here).Compile("x", 1).ok());
   StopKilnd(up, SIGKILL);
-  EXPECT_TRUE(ClientThatAsks(here).Compile("x", 4).ok());
-  EXPECT_EQ(CompiledAt(here), 2u);
+  for (uint64_t seed = 2; seed < 8; ++seed) {  // before it is left alone, and after
+    auto made = ClientThatAsks(here).Compile("x", seed);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_TRUE(absl::StrContains(made->fallback(), address_)) << made->fallback();
+    // Who wants it there or not at all does not get it from here.
+    const absl::Status refused =
+        ClientThatAsks(here, /*strictly=*/true).Compile("x", 100 + seed).status();
+    EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+    EXPECT_EQ(PartOf(refused), "upstream");
+    EXPECT_TRUE(absl::StrContains(refused.message(), address_)) << refused;
+  }
+  EXPECT_EQ(CompiledAt(here), 6u);
+  // Who did not name one hears nothing of it.
+  EXPECT_EQ(Client(here).Compile("x", 50)->fallback(), "");
+  // What is here already needs nobody.
+  EXPECT_TRUE(ClientThatAsks(here, /*strictly=*/true).Compile("x", 1).ok());
+}
+
+TEST_F(UpstreamTest, RefusedResultsAreSaidToWhoNamedIt) {
+  StartUpstream();
+  const int here = AddKilnd("");
+  auto made = ClientThatAsks(here).Compile("x", 1);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_TRUE(absl::StrContains(made->fallback(), "sign")) << made->fallback();
+  EXPECT_EQ(CompiledAt(here), 1u);
+}
+
+TEST_F(UpstreamTest, StoppedWhileItCompilesIsNoticed) {
+  const int up = StartUpstream();
+  const int here = AddKilnd(kAccept);
+  ASSERT_TRUE(ClientThatAsks(here).Compile("x", 1).ok());
+  std::thread stops([&] {
+    AwaitJobs(2);
+    kill(Pid(up), SIGSTOP);
+  });
+  const absl::Time start = absl::Now();
+  auto made = ClientThatAsks(here).Compile("sleep 500", 2);
+  stops.join();
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->tier(), "compiled");
+  EXPECT_TRUE(absl::StrContains(made->fallback(), "no sign of life")) << made->fallback();
+  std::printf("beside an upstream that was stopped: %s\n",
+              absl::FormatDuration(absl::Now() - start).c_str());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(8));
+  kill(Pid(up), SIGCONT);
+}
+
+TEST_F(UpstreamTest, ALongCompilationIsWaitedFor) {
+  StartUpstream();
+  const int here = AddKilnd(kAccept);
+  auto made = ClientThatAsks(here).Compile("sleep 3000", 1);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->fallback(), "");
+  EXPECT_EQ(CompiledAt(here), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,303 @@
+"""KILN_SERVER=HOST:PORT: programs of one home, and a `kiln serve` of another that compiles for
+them, as docs/operations.md has it set up. Compilations are counted in both homes."""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from tests.conftest import ROOT, Kiln
+
+PROGRAM = """
+import taichi as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, shape=8)
+
+@ti.kernel
+def fill(a: ti.f32):
+    for i in x:
+        x[i] = a * i + {constant}
+
+fill(2.0)
+print(x[3])
+"""
+SAID = "compiling without it for now"
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def documented_blocks():
+    """The blocks of code of the section of the documentation, in order."""
+    text = (ROOT / "docs/operations.md").read_text()
+    section = text.split("### A kilnd that others ask\n")[1].split("\n### ")[0]
+    return re.findall(r"```\n(.*?)```", section, re.S)
+
+
+class Setting:
+    """The two machines: what the documentation puts in /etc/kiln lies in one folder of both."""
+
+    def __init__(self, folder):
+        self.port = free_port()
+        self.etc = folder / "etc"
+        self.etc.mkdir()
+        self.builder = Kiln(folder / "builder")
+        self.user = Kiln(folder / "user home")
+        self.program = folder / "app.py"
+        self.constants = 0
+        self.server = None
+
+    def here(self, text):
+        """A block of the documentation with this machine's paths and addresses."""
+        text = text.replace("/etc/kiln/", f"{self.etc}/")
+        return re.sub(r"(0\.0\.0\.0|kiln\.example):4711", f"127.0.0.1:{self.port}", text)
+
+    def configure(self, kiln, text):
+        kiln.home.mkdir(mode=0o700, exist_ok=True)
+        (kiln.home / "kilnd.conf").write_text(text)
+
+    def serve(self, *flags):
+        self.server = subprocess.Popen(
+            [ROOT / "kiln", "serve", *flags],
+            env=self.builder.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        give_up = time.monotonic() + 30
+        while time.monotonic() < give_up:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.02)
+        raise AssertionError("the upstream does not listen")
+
+    def run(self, check=True, fresh=True, **environment):
+        """Runs a program that nobody has compiled before; what it said."""
+        self.constants += fresh
+        self.program.write_text(PROGRAM.format(constant=self.constants))
+        environment = {"KILN_SERVER": f"127.0.0.1:{self.port}", **environment}
+        done = self.user("run", "-q", self.program, env=environment, check=check)
+        if check:
+            assert done.stdout == f"{6 + self.constants:.1f}\n"
+        return done
+
+    def compiled(self):
+        """What was compiled: (at the upstream, at the user's)."""
+        return tuple(kiln.stats()["compiles"] for kiln in (self.builder, self.user))
+
+    def log(self):
+        return (self.user.home / "kilnd.log").read_text()
+
+    def end(self):
+        if self.server is not None and self.server.poll() is None:
+            self.server.send_signal(signal.SIGCONT)
+            self.server.terminate()
+            self.server.wait(30)
+        self.user("stop", check=False)
+
+
+@pytest.fixture
+def setting(tmp_path):
+    setting = Setting(tmp_path)
+    yield setting
+    setting.end()
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+def issue(folder, name, days=2):
+    """A certificate NAME.crt with its key, for this machine, by the authority ca.crt."""
+    new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    key = folder / f"{name}.key"
+    if name == "ca":
+        openssl("req", "-x509", *new_key, "-keyout", key, "-out", folder / "ca.crt",
+                "-days", days, "-subj", "/CN=authority")  # fmt: skip
+        return
+    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    openssl("req", *new_key, "-keyout", key, "-out", folder / "csr", "-subj", f"/CN={name}")
+    openssl("x509", "-req", "-in", folder / "csr", "-CA", folder / "ca.crt", "-CAkey",
+            folder / "ca.key", "-CAcreateserial", "-days", days, "-out", folder / f"{name}.crt",
+            "-extfile", folder / "names")  # fmt: skip
+
+
+@pytest.fixture
+def secured(setting):
+    """As documented: TLS, a certificate and a token of the caller's, signed entries."""
+    for name in ("ca", "tls", "host"):
+        issue(setting.etc, name)
+    token = setting.etc / "token"
+    token.write_text("k7Vn2cZq81mw55tTyX\n")
+    tokens = setting.etc / "tokens"
+    tokens.write_text(f"{token.read_text().strip()} machines - read,compile\n")
+    for file in (token, tokens):
+        file.chmod(0o600)
+    make_key, service, tier, environment = documented_blocks()
+    run_lines(setting, setting.builder, make_key)
+    setting.configure(setting.builder, setting.here(service))
+    setting.tier = setting.here(tier)
+    trust, *exports = setting.here(environment).splitlines()
+    run_lines(setting, setting.user, trust)
+    setting.exports = dict(line.removeprefix("export ").split("=", 1) for line in exports)
+    setting.serve()
+    return setting
+
+
+def run_lines(setting, kiln, text):
+    """Shell lines of the documentation, as the owner of a home."""
+    path = f"{ROOT}:{os.environ['PATH']}"
+    environment = {**kiln.environment, "PATH": path}
+    subprocess.run(["sh", "-ec", setting.here(text)], env=environment, check=True)
+
+
+def plain(setting):
+    """An upstream on loopback, without TLS, whose signature the user trusts."""
+    run_lines(setting, setting.builder, documented_blocks()[0])
+    key = setting.etc / "signing.key"
+    setting.configure(setting.builder, f'trust {{ signing_key_file: "{key}" }}')
+    setting.user("key", "trust", (setting.etc / "trusted.keys").read_text().strip())
+    setting.serve(f"--listen=127.0.0.1:{setting.port}")
+
+
+# --- it compiles
+
+
+def test_plain_on_this_machine(setting):
+    plain(setting)
+    done = setting.run()
+    assert setting.compiled() == (1, 0) and done.stderr == ""
+    # From now on it is here: nobody need be asked.
+    setting.server.kill()
+    setting.server.wait()
+    assert setting.run(fresh=False, KILN_STRICT="1").stderr == ""
+    assert setting.compiled() == (1, 0)
+
+
+def test_what_others_compiled_is_found_by_key(setting, tmp_path):
+    plain(setting)
+    setting.run()
+    first, setting.user = setting.user, Kiln(tmp_path / "another home")
+    setting.user("key", "trust", (setting.etc / "trusted.keys").read_text().strip())
+    assert setting.run(fresh=False).stderr == ""
+    assert setting.compiled() == (1, 0)
+    first("stop", check=False)
+
+
+def test_tls_token_and_certificate_by_the_environment(secured):
+    assert secured.run(**secured.exports).stderr == ""
+    assert secured.compiled() == (1, 0)
+
+
+def test_tls_token_and_certificate_by_the_configuration(secured):
+    secured.configure(secured.user, secured.tier)
+    assert secured.run(KILN_SERVER="").stderr == ""
+    # A program that names the same one needs no settings of its own.
+    assert secured.run(KILN_STRICT="1").stderr == ""
+    assert secured.compiled() == (2, 0)
+
+
+# --- it does not
+
+
+def expect_fallback(setting, *words, **environment):
+    """The program ends well, compiled here, and says once why; strictly, it fails with that."""
+    before = setting.compiled()[1]
+    done = setting.run(**environment)
+    assert setting.compiled()[1] == before + 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"kiln: KILN_SERVER=127.0.0.1:{setting.port}: ") and SAID in line
+    strict = setting.run(check=False, KILN_STRICT="1", **environment)
+    assert strict.returncode == 1 and "KILN_STRICT" in strict.stderr
+    assert "ConnectionError" in strict.stderr
+    assert setting.compiled()[1] == before + 1
+    for said in (line, strict.stderr):
+        for word in words:
+            assert word in said, said
+
+
+def test_down(setting):
+    setting.user.home.mkdir(mode=0o700)
+    expect_fallback(setting, "onnect")
+
+
+def test_a_wrong_token(secured):
+    wrong = secured.etc / "wrong"
+    wrong.write_text("abcdefghijklmnop\n")
+    wrong.chmod(0o600)
+    expect_fallback(secured, "token", **{**secured.exports, "KILN_SERVER_TOKEN_FILE": str(wrong)})
+
+
+def test_a_token_file_that_is_missing(secured):
+    gone = str(secured.etc / "gone")
+    expect_fallback(secured, gone, **{**secured.exports, "KILN_SERVER_TOKEN_FILE": gone})
+
+
+def test_the_servers_certificate_has_expired(secured):
+    issue(secured.etc, "tls", days=-1)
+    time.sleep(3)  # read again within two seconds
+    expect_fallback(secured, "certificate has expired", **secured.exports)
+
+
+def test_the_callers_certificate_has_expired(secured):
+    issue(secured.etc, "host", days=-1)
+    expect_fallback(secured, "certificate", "expired", **secured.exports)
+
+
+def test_an_authority_that_it_does_not_know(secured, tmp_path):
+    issue(tmp_path, "ca")
+    other = str(tmp_path / "ca.crt")
+    expect_fallback(secured, "certificate", **{**secured.exports, "KILN_SERVER_CA": other})
+
+
+def test_unsigned_entries(setting):
+    setting.builder.home.mkdir(mode=0o700)
+    setting.serve(f"--listen=127.0.0.1:{setting.port}")
+    expect_fallback(setting, "sign")
+
+
+def test_stopped(setting):
+    plain(setting)
+    setting.run()
+    os.kill(setting.server.pid, signal.SIGSTOP)
+    start = time.monotonic()
+    expect_fallback(setting, f"127.0.0.1:{setting.port}")
+    assert time.monotonic() - start < 20  # two programs, on a busy machine
+
+
+def test_another_compiler(setting, tmp_path):
+    """The upstream's worker is another build: same code, another build id."""
+    plain_worker = pathlib.Path(native_folder()) / "kiln-worker"
+    program = bytearray(plain_worker.read_bytes())
+    note = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"
+    program[program.index(note) + len(note)] ^= 1
+    worker = tmp_path / "kiln-worker"
+    worker.write_bytes(program)
+    worker.chmod(0o755)
+    setting.builder.home.mkdir(mode=0o700)
+    setting.serve(f"--listen=127.0.0.1:{setting.port}", f"--worker={worker}")
+    expect_fallback(setting, "differs in compiler")
+
+
+def native_folder():
+    code = "import os, kiln._native as n; print(os.path.dirname(n.__file__))"
+    done = subprocess.run(
+        [ROOT / "kiln", "python", "-c", code], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_settings_that_cannot_be_meant(setting):
+    done = setting.run(check=False, KILN_SERVER_CERTIFICATE="/x")
+    assert done.returncode != 0 and "KILN_SERVER_KEY belong together" in done.stderr
+    done = setting.run(check=False, KILN_SERVER="nonsense")
+    assert done.returncode != 0 and "HOST:PORT" in done.stderr
