@@ -86,8 +86,12 @@ absl::Status TryTls(const std::string& address, const proto::Tls& tls, absl::Tim
   while (true) {
     const absl::StatusOr<size_t> got = stream->Receive(&byte, 1);
     if (!got.ok()) {
-      return absl::UnavailableError(
-          absl::StrCat("TLS with ", address, ": ", got.status().message()));
+      // Some say what they do not like, others hang up.
+      return absl::UnavailableError(absl::StrCat(
+          "TLS with ", address, ": ", got.status().message(),
+          stream->OwnCertificateExpired()
+              ? absl::StrCat("; our certificate has expired: ", tls.certificate_file())
+              : "; it may want another certificate of us"));
     }
     if (*got > 0 || !stream->Await(/*to_send=*/false, deadline).ok()) return absl::OkStatus();
   }
@@ -185,6 +189,11 @@ absl::StatusOr<size_t> Stream::Receive(char* to, size_t size) {
 
 absl::Status Stream::Await(bool to_send, absl::Time deadline) {
   return kiln::Await(fd_, static_cast<short>(to_receive_ | (to_send ? to_send_ : 0)), deadline);
+}
+
+bool Stream::OwnCertificateExpired() const {
+  const X509* own = SSL_get_certificate(ssl_.get());
+  return own != nullptr && X509_cmp_current_time(X509_get0_notAfter(own)) < 0;
 }
 
 bool Stream::Quiet() const {

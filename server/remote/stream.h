@@ -18,7 +18,7 @@ namespace kiln {
 // What cannot be meant: half a certificate, files without `enabled`, no name to check.
 absl::Status CheckTls(const proto::Tls& tls, const std::string& address);
 
-// Why a connection in TLS cannot be had, in more words than other libraries have for it; OK
+// Why a connection in TLS (`enabled`) cannot be had, in more words than other libraries have for it; OK
 // if it can. Refusals of our certificate are waited for, which come after the handshake.
 absl::Status TryTls(const std::string& address, const proto::Tls& tls, absl::Time deadline);
 
@@ -42,6 +42,8 @@ class Stream {
   absl::Status Await(bool to_send, absl::Time deadline);
   // Between calls a server says nothing: readable means that it closed.
   bool Quiet() const;
+  // Of TLS.
+  bool OwnCertificateExpired() const;
 
  private:
   explicit Stream(int fd);

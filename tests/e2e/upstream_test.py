@@ -177,8 +177,8 @@ def test_plain_on_this_machine(setting):
     done = setting.run()
     assert setting.compiled() == (1, 0) and done.stderr == ""
     # From now on it is here: nobody need be asked.
-    setting.server.kill()
-    setting.server.wait()
+    setting.server.terminate()
+    setting.server.wait(30)
     assert setting.run(fresh=False, KILN_STRICT="1").stderr == ""
     assert setting.compiled() == (1, 0)
 

@@ -1,21 +1,20 @@
 // The same client against a server that others wrote: one that KILN_TEST_REAPI names
-// (HOST:PORT, or HOST:PORT/INSTANCE), else BuildGrid, started here, if KILN_TEST_BGD or
-// PATH has its program "bgd". With neither the tests are skipped, and say so.
-#include <arpa/inet.h>
-#include <netinet/in.h>
+// (HOST:PORT, or HOST:PORT/INSTANCE), else BuildGrid, started here by
+// testing/buildgrid_cluster.py, if KILN_TEST_BGD or PATH has its program "bgd". With
+// neither the tests are skipped, and say so.
 #include <signal.h>
-#include <spawn.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <random>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "lang/canonical.h"
@@ -26,8 +25,6 @@
 #include "server/remote/reapi/server.h"
 #include "server/remote/reapi/storage.h"
 #include "server/remote/reapi/tier.h"
-
-extern char** environ;
 
 namespace kiln {
 namespace {
@@ -44,51 +41,9 @@ std::string FindBgd() {
   return "";
 }
 
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    std::abort();
-  }
-  close(fd);
-  return ntohs(address.sin_port);
-}
-
-std::string Configuration(int port, const std::string& folder) {
-  return absl::StrCat(R"(server:
-  - !channel
-    address: "127.0.0.1:)",
-                      port, R"("
-    insecure-mode: true
-authorization:
-  method: none
-monitoring:
-  enabled: false
-storages:
-  - !disk-storage &cas
-    path: )",
-                      folder, R"(/cas
-caches:
-  - !lru-action-cache &results
-    storage: *cas
-    max-cached-refs: 1000
-    allow-updates: true
-    cache-failed-actions: false
-instances:
-  - name: main
-    services:
-      - !action-cache
-        cache: *results
-      - !cas
-        storage: *cas
-      - !bytestream
-        storage: *cas
-thread-pool-size: 20
-)");
+std::string InRunfiles(const std::string& path) {
+  const char* runfiles = getenv("TEST_SRCDIR");
+  return absl::StrCat(runfiles == nullptr ? "." : runfiles, "/kiln/", path);
 }
 
 // One server for all tests.
@@ -99,45 +54,52 @@ class RealServer {
     return server;
   }
   ~RealServer() {
-    if (child_ > 0) {
-      kill(child_, SIGKILL);
-      waitpid(child_, nullptr, 0);
-    }
+    if (child_ <= 0) return;
+    close(keep_alive_);  // upon which it ends what it started
+    waitpid(child_, nullptr, 0);
   }
   const proto::Reapi& config() const { return config_; }  // without an address: there is none
 
  private:
   RealServer() {
-    if (const char* named = getenv("KILN_TEST_REAPI"); named != nullptr) {
-      const std::pair<std::string, std::string> parts =
-          absl::StrSplit(named, absl::MaxSplits('/', 1));
-      config_.set_address(parts.first);
-      config_.set_instance(parts.second);
-      return;
-    }
+    const char* named = getenv("KILN_TEST_REAPI");
+    const std::string where = named != nullptr ? named : Start();
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(where, absl::MaxSplits('/', 1));
+    config_.set_address(parts.first);
+    config_.set_instance(parts.second);
+  }
+
+  // HOST:PORT/INSTANCE of a server of our own; empty: there is none to be had.
+  std::string Start() {
     const std::string bgd = FindBgd();
-    if (bgd.empty()) return;
+    if (bgd.empty()) return "";
+    const std::string python = bgd.substr(0, bgd.rfind('/')) + "/python";
+    const std::string script = InRunfiles("server/remote/reapi/testing/buildgrid_cluster.py");
     const std::string folder = testing::TempDir() + "/buildgrid";
-    std::filesystem::create_directories(folder + "/cas");
-    const int port = FreePort();
-    std::ofstream(folder + "/config.yml") << Configuration(port, folder);
-    const std::string config = folder + "/config.yml";
-    const char* argv[] = {bgd.c_str(), "server", "start", config.c_str(), nullptr};
-    if (posix_spawn(&child_, bgd.c_str(), nullptr, nullptr, const_cast<char**>(argv), environ) !=
-        0) {
-      return;
+    int input[2], output[2];
+    if (pipe(input) != 0 || pipe(output) != 0) return "";
+    child_ = fork();
+    if (child_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGTERM);
+      dup2(input[0], 0);
+      dup2(output[1], 1);
+      for (const int fd : {input[0], input[1], output[0], output[1]}) close(fd);
+      execl(python.c_str(), python.c_str(), script.c_str(), folder.c_str(), nullptr);
+      _exit(127);
     }
-    config_.set_address(absl::StrCat("127.0.0.1:", port));
-    config_.set_instance("main");
-    auto server = *ReapiServer::Make(config_);
-    const absl::Time deadline = absl::Now() + kPatience;
-    while (!server->abilities(absl::Now() + absl::Seconds(1)).ok() && absl::Now() < deadline) {
-      absl::SleepFor(absl::Milliseconds(100));
-    }
+    close(input[0]);
+    close(output[1]);
+    keep_alive_ = input[1];
+    char line[256] = "";
+    std::FILE* said = fdopen(output[0], "r");
+    if (fgets(line, sizeof line, said) == nullptr) ADD_FAILURE() << "BuildGrid does not start";
+    return std::string(absl::StripAsciiWhitespace(absl::StripPrefix(line, "ready ")));
   }
 
   proto::Reapi config_;
   pid_t child_ = -1;
+  int keep_alive_ = -1;
 };
 
 std::string Noise(size_t size, int seed) {
@@ -205,15 +167,13 @@ TEST_F(RealServerTest, TheServerRefusesBytesThatAreOthers) {
   EXPECT_EQ(got[0].status().code(), absl::StatusCode::kNotFound) << got[0].status();
 }
 
-// testing/buildgrid_cluster.py starts a server that executes.
+// BuildGrid does so where there is a PostgreSQL, too.
 TEST_F(RealServerTest, CompilesThere) {
   const proto::Reapi& config = RealServer::Get().config();
   const auto abilities = (*ReapiServer::Make(config))->abilities(Soon());
   ASSERT_TRUE(abilities.ok()) << abilities.status();
   if (!abilities->execute) GTEST_SKIP() << "the server runs no actions";
-  const char* runfiles = getenv("TEST_SRCDIR");
-  const std::string worker = absl::StrCat(runfiles == nullptr ? "." : runfiles,
-                                          "/kiln/server/worker/testing/fault-worker");
+  const std::string worker = InRunfiles("server/worker/testing/fault-worker");
   proto::Execution execution;
   *execution.mutable_server() = config;
   (*execution.mutable_platform())["OSFamily"] = "linux";

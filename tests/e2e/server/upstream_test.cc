@@ -95,6 +95,39 @@ TEST_F(UpstreamTest, AStormOfFourMachinesIsOneCompile) {
   EXPECT_EQ(Jobs().size(), 1u);
 }
 
+// Machines that share a Redis and ask an upstream: the lease's holder asks there.
+TEST_F(UpstreamTest, BesideARedisAStormIsOneCompile) {
+  if (!RedisServer::Installed()) GTEST_SKIP() << "there is no redis-server here";
+  redis_->Start();
+  const int up = StartUpstream();
+  for (int i = 0; i < 4; ++i) AddKilnd(RedisConfig("lease_ms: 1000") + Config(/*more=*/""));
+  const auto storm = [&](const std::string& name, int from) {
+    std::atomic<int> good{0};
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 64; ++i) {
+      clients.emplace_back([&, i] { good += Client(from + i % (5 - from)).Compile(name, 1).ok(); });
+    }
+    for (std::thread& client : clients) client.join();
+    EXPECT_EQ(good, 64);
+  };
+  storm("sleep 500", 1);
+  EXPECT_EQ(Jobs().size(), 1u);
+  EXPECT_EQ(CompiledAt(up), 1u);
+  // The holder is killed while it waits for the upstream.
+  std::thread holder([&] { Client(1).Compile("sleep 2000", 2).IgnoreError(); });
+  AwaitJobs(2);
+  std::thread waiters([&] {
+    EXPECT_TRUE(Client(2).Compile("sleep 2000", 2).ok());
+    EXPECT_TRUE(Client(3).Compile("sleep 2000", 2).ok());
+  });
+  absl::SleepFor(absl::Milliseconds(300));
+  kill(Pid(1), SIGKILL);
+  holder.join();
+  waiters.join();
+  EXPECT_LE(Jobs().size(), 3u);
+  EXPECT_EQ(CompiledAt(2) + CompiledAt(3), 0u);
+}
+
 TEST_F(UpstreamTest, TheUsersMistakesComeBack) {
   StartUpstream();
   const int here = AddKilnd(Config());

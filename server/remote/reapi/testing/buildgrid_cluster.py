@@ -1,11 +1,13 @@
-"""A build cluster of one machine: PostgreSQL, BuildGrid's scheduler and a worker that runs actions.
+"""A build cluster of one machine: BuildGrid's cache; with PostgreSQL its scheduler, too, and a
+worker that runs actions.
 
     VENV/bin/python buildgrid_cluster.py FOLDER [PORT]
 
-For trying Kiln against a Remote Execution API server that others wrote. Needs the packages
-buildgrid and psycopg2-binary in the Python that runs it, and PostgreSQL's programs. Prints
-"ready HOST:PORT/INSTANCE" when actions may be sent, a line for each action that was run, and ends
-with its standard input. BuildGrid brings no worker of its own; this one runs commands as they are.
+For trying Kiln against a Remote Execution API server that others wrote (real_server_test.cc).
+Needs the package buildgrid in the Python that runs it; to run actions, also psycopg2-binary and
+PostgreSQL's programs. Prints "ready HOST:PORT/INSTANCE" when it may be asked, a line for each
+action that was run, and ends with its standard input. BuildGrid brings no worker of its own; this
+one runs commands as they are.
 """
 
 import contextlib
@@ -37,10 +39,6 @@ authorization:
   method: none
 monitoring:
   enabled: false
-connections:
-  - !sql-connection &sql
-    connection-string: {database}
-    pool-size: 20
 storages:
   - !disk-storage &cas
     path: {folder}/cas
@@ -50,6 +48,21 @@ caches:
     max-cached-refs: 1000
     allow-updates: true
     cache-failed-actions: false
+{scheduler}instances:
+  - name: main
+    services:
+      - !action-cache
+        cache: *results
+      - !cas
+        storage: *cas
+      - !bytestream
+        storage: *cas
+{execution}thread-pool-size: 50
+"""
+SCHEDULER = """connections:
+  - !sql-connection &sql
+    connection-string: {database}
+    pool-size: 20
 schedulers:
   - !sql-scheduler &scheduler
     sql: *sql
@@ -61,18 +74,9 @@ schedulers:
       - !priority-age-assigner
         count: 1
         interval: 0.1
-instances:
-  - name: main
-    services:
-      - !action-cache
-        cache: *results
-      - !cas
-        storage: *cas
-      - !bytestream
-        storage: *cas
-      - !execution
+"""
+EXECUTION = """      - !execution
         scheduler: *scheduler
-thread-pool-size: 50
 """
 
 
@@ -91,11 +95,13 @@ def await_port(port, seconds=60):
     raise RuntimeError(f"nobody listens on port {port}")
 
 
+def postgres_programs():
+    return [os.path.dirname(found) for found in glob.glob("/usr/lib/postgresql/*/bin/initdb")]
+
+
 def start_postgres(folder, port, processes):
     """PostgreSQL on `port`, as a user that is not root (it refuses to be). Returns that user."""
-    programs = [os.path.dirname(found) for found in glob.glob("/usr/lib/postgresql/*/bin/initdb")]
-    if not programs:
-        raise RuntimeError("PostgreSQL's initdb is not installed")
+    programs = postgres_programs()
     data = folder / "postgres"
     data.mkdir(mode=0o700)
     user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
@@ -181,23 +187,30 @@ def main():
     folder = pathlib.Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     port = int(sys.argv[2]) if len(sys.argv) > 2 else free_port()
-    sql_port = free_port()
+    executes = bool(postgres_programs())
     processes = []
     try:
-        user = start_postgres(folder, sql_port, processes)
-        (folder / "cas").mkdir()
-        configuration = folder / "buildgrid.yml"
-        database = f"postgresql+psycopg2://{user}@127.0.0.1:{sql_port}/postgres"
-        configuration.write_text(CONFIGURATION.format(port=port, folder=folder, database=database))
         bgd = pathlib.Path(sys.executable).parent / "bgd"
-        with open(folder / "buildgrid.log", "wb") as log:
+        (folder / "cas").mkdir()
+        log = open(folder / "buildgrid.log", "wb")  # noqa: SIM115 (the processes', to the end)
+        scheduler = ""
+        if executes:
+            sql_port = free_port()
+            user = start_postgres(folder, sql_port, processes)
+            database = f"postgresql+psycopg2://{user}@127.0.0.1:{sql_port}/postgres"
+            scheduler = SCHEDULER.format(database=database)
             migrate = [bgd, "migrate", "apply", database]
             subprocess.run(migrate, check=True, stdout=log, stderr=log)
-            server = [bgd, "server", "start", configuration]
-            processes.append(subprocess.Popen(server, stdout=log, stderr=log))
+        execution = EXECUTION if executes else ""
+        configuration = folder / "buildgrid.yml"
+        configuration.write_text(
+            CONFIGURATION.format(port=port, folder=folder, scheduler=scheduler, execution=execution)
+        )
+        server = [bgd, "server", "start", configuration]
+        processes.append(subprocess.Popen(server, stdout=log, stderr=log))
         await_port(port)
-        worker = Worker(port)
-        threading.Thread(target=worker.serve, daemon=True).start()
+        if executes:
+            threading.Thread(target=Worker(port).serve, daemon=True).start()
         print(f"ready 127.0.0.1:{port}/{INSTANCE}", flush=True)
         sys.stdin.read()
     finally:
