@@ -87,11 +87,11 @@ absl::Status TryTls(const std::string& address, const proto::Tls& tls, absl::Tim
     const absl::StatusOr<size_t> got = stream->Receive(&byte, 1);
     if (!got.ok()) {
       // Some say what they do not like, others hang up.
-      return absl::UnavailableError(absl::StrCat(
-          "TLS with ", address, ": ", got.status().message(),
-          stream->OwnCertificateExpired()
-              ? absl::StrCat("; our certificate has expired: ", tls.certificate_file())
-              : "; it may want another certificate of us"));
+      return absl::UnavailableError(
+          absl::StrCat("TLS with ", address, ": ", got.status().message(),
+                       stream->OwnCertificateExpired()
+                           ? absl::StrCat("; our certificate has expired: ", tls.certificate_file())
+                           : "; it may want another certificate of us"));
     }
     if (*got > 0 || !stream->Await(/*to_send=*/false, deadline).ok()) return absl::OkStatus();
   }
