@@ -183,6 +183,12 @@ class Worker:
             session = self.bots.UpdateBotSession(update, timeout=30)
 
 
+def serve(worker):
+    """Until the server goes."""
+    with contextlib.suppress(grpc.RpcError):
+        worker.serve()
+
+
 def main():
     folder = pathlib.Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -210,7 +216,7 @@ def main():
         processes.append(subprocess.Popen(server, stdout=log, stderr=log))
         await_port(port)
         if executes:
-            threading.Thread(target=Worker(port).serve, daemon=True).start()
+            threading.Thread(target=serve, args=(Worker(port),), daemon=True).start()
         print(f"ready 127.0.0.1:{port}/{INSTANCE}", flush=True)
         sys.stdin.read()
     finally:
