@@ -143,6 +143,15 @@ def write_docs(benchmark, text):
     DOCS.write_text(docs)
 
 
+def against(value, goal, unit):
+    """[the goal in words, whether it is met]. goal: at most, or negative: at least; or None."""
+    if goal is None:
+        return ["–", "–"]
+    met = value >= -goal if goal < 0 else value <= goal
+    wanted = f"≥ {-goal:,}" if goal < 0 else f"≤ {goal:,}"
+    return [f"{wanted} {unit}".strip(), "met" if met else "missed"]
+
+
 def cpu_name():
     """The processor's name as the system gives it."""
     try:

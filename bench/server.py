@@ -111,11 +111,7 @@ def row(figure, figures):
     text, unit, goal = ROWS[figure]
     value = figures[figure]
     shown = f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.1f}"
-    if goal is None:
-        return [text, f"{shown} {unit}".strip(), "–", "–"]
-    met = value >= -goal if goal < 0 else value <= goal
-    wanted = f"≥ {-goal:,}" if goal < 0 else f"≤ {goal:,}"
-    return [text, f"{shown} {unit}".strip(), f"{wanted} {unit}".strip(), "met" if met else "missed"]
+    return [text, f"{shown} {unit}".strip(), *harness.against(value, goal, unit)]
 
 
 def main():
