@@ -160,7 +160,7 @@ class Echo {
   pid_t pid_ = -1;
 };
 
-// gRPC alone: the same messages from a server that does nothing else.
+// gRPC alone: the same messages from a process that does nothing else.
 class BareService final : public proto::Kiln::Service {
  public:
   explicit BareService(const std::string& entry) {
@@ -176,6 +176,42 @@ class BareService final : public proto::Kiln::Service {
 
  private:
   proto::LookupReply reply_;
+};
+
+class BareServer {
+ public:
+  // Before this process has used gRPC: it could not be forked after that.
+  explicit BareServer(const std::string& entry) {
+    if (pipe2(alive_, O_CLOEXEC) != 0 || pipe2(told_, O_CLOEXEC) != 0) std::abort();
+    pid_ = fork();
+    if (pid_ == 0) Serve(entry);
+    close(alive_[0]);
+    if (read(told_[0], &port_, sizeof port_) != sizeof port_) std::abort();
+  }
+  ~BareServer() {
+    close(alive_[1]);
+    waitpid(pid_, nullptr, 0);
+  }
+  BareServer(const BareServer&) = delete;
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+ private:
+  [[noreturn]] void Serve(const std::string& entry) {
+    close(alive_[1]);
+    BareService service(entry);
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(&service);
+    const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+    if (write(told_[1], &port_, sizeof port_) != sizeof port_) std::abort();
+    char end;
+    _exit(read(alive_[0], &end, 1) == 0 ? 0 : 1);
+  }
+
+  int alive_[2] = {-1, -1};  // written by nobody: its end is ours
+  int told_[2] = {-1, -1};
+  int port_ = 0;
+  pid_t pid_ = -1;
 };
 
 class ServerBench : public DaemonTest {
@@ -319,17 +355,12 @@ TEST_F(ServerBench, LookUps) {
   request.add_digests(made.digest());
   figures["entry bytes"] = static_cast<double>(made.entry().size());
 
+  const BareServer bare(made.entry());
   const OwnTable table(TempPath("process"));
   const std::string path = EntryPath(made);
   Echo echo(kFrameHeaderSize + request.ByteSizeLong(), kFrameHeaderSize + made.entry().size());
-  BareService bare(made.entry());
-  grpc::ServerBuilder builder;
-  int bare_port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &bare_port);
-  builder.RegisterService(&bare);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   const auto plain = grpc::InsecureChannelCredentials();
-  auto bare_stub = Stub(absl::StrCat("127.0.0.1:", bare_port), plain);
+  auto bare_stub = Stub(bare.address(), plain);
   auto stub = Stub(address, plain);
   auto tls_stub = Stub(absl::StrCat("localhost:", tls_port), grpc::SslCredentials(Tls()));
   const auto look_up = [&request](Connection* on) {
@@ -366,7 +397,6 @@ TEST_F(ServerBench, LookUps) {
     };
   });
   figures["resident MB"] = UsageOf(DaemonPid()).resident_mb;
-  server->Shutdown();
 }
 
 TEST_F(ServerBench, Storm) {
