@@ -278,12 +278,10 @@ std::string FlagsHelp() {
 absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
   Flags flags;
   ASSIGN_OR_RETURN(const std::vector<Argument> arguments, Split(argc, argv));
-  for (const auto& [flag, value] : arguments) {
-    // Whatever the configuration says.
-    if (flag->name != "--help" && flag->name != "--version") continue;
-    flag->set(value, &flags);
-    return flags;
+  for (const Argument& argument : arguments) {
+    flags.help |= argument.flag->name == "--help";
   }
+  if (flags.help) return flags;  // whatever the configuration says
   RETURN_IF_ERROR(ReadFile(arguments, &flags));
   RETURN_IF_ERROR(ReadEnvironment(&flags));
   for (const auto& [flag, value] : arguments) {
