@@ -25,7 +25,7 @@ class Breaker {
     int failures = 3;                                // in a row, until it opens
     absl::Duration pause = absl::Milliseconds(500);  // doubled by each failed trial
     absl::Duration max_pause = absl::Seconds(15);
-    std::function<absl::Time()> now;  // default: the clock
+    std::function<absl::Time()> now;  // default: a clock that nobody sets
     // Told once a change, in words: "… is not used: …", "… is used again".
     std::function<void(const std::string&)> log;
   };

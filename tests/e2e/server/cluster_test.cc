@@ -39,6 +39,20 @@ class RedisTest : public ClusterTest {
     for (std::thread& thread : threads) thread.join();
     return good;
   }
+  // A sample's value, of a histogram its count; -1: there is none.
+  double Metric(int kilnd, const std::string& name, const std::string& label = "") const {
+    auto reply =
+        Client(kilnd).Call<proto::MetricsReply>(FrameType::kMetrics, proto::MetricsRequest());
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    for (const proto::MetricFamily& family : reply->families()) {
+      if (family.name() != name) continue;
+      for (const proto::MetricSample& sample : family.samples()) {
+        if (!label.empty() && sample.labels().begin()->second != label) continue;
+        return family.kind() == proto::MetricFamily::HISTOGRAM ? sample.count() : sample.value();
+      }
+    }
+    return -1;
+  }
   bool Stored() const { return redis_->Command({"DBSIZE"}) != ":0\r\n"; }
 };
 
@@ -275,6 +289,11 @@ TEST_F(RedisTest, AHungRedisCostsABoundedTimeOnce) {
   redis_->Start();
   StartKilnds(1, RedisConfig("", "get_ms: 200"));
   ASSERT_TRUE(Client(0).Compile("x", 1).ok());
+  EXPECT_TRUE(Eventually([&] { return Metric(0, "kiln_shared_put_seconds", "redis") == 1; }));
+  EXPECT_GE(Metric(0, "kiln_shared_get_seconds", "redis"), 1);
+  EXPECT_EQ(Metric(0, "kiln_shared_lease_seconds", "redis"), 1);
+  EXPECT_EQ(Metric(0, "kiln_shared_failures_total", "redis"), -1);
+  EXPECT_EQ(Metric(0, "kiln_shared_left_alone", "redis"), 0);
   redis_->Signal(SIGSTOP);
   absl::Time start = absl::Now();
   for (int seed = 2; seed < 6; ++seed) EXPECT_TRUE(Client(0).Compile("x", seed).ok());
@@ -285,7 +304,26 @@ TEST_F(RedisTest, AHungRedisCostsABoundedTimeOnce) {
   start = absl::Now();
   EXPECT_TRUE(Client(0).Compile("x", 10).ok());
   EXPECT_LT(absl::Now() - start, absl::Milliseconds(400));
+  EXPECT_GE(Metric(0, "kiln_shared_failures_total", "redis"), 3);
+  EXPECT_EQ(Metric(0, "kiln_shared_left_alone", "redis"), 1);
   redis_->Signal(SIGCONT);
+}
+
+TEST_F(RedisTest, WhatWaitsForAHungRedisIsBounded) {
+  redis_->Start();
+  StartKilnds(1, RedisConfig("", "mode: WRITE_ONLY put_ms: 60000"));
+  redis_->Signal(SIGSTOP);
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    EXPECT_TRUE(Client(0).Compile("big 3000000", seed).ok());
+  }
+  const double queued = Metric(0, "kiln_shared_queued_bytes");
+  EXPECT_GT(queued, 50e6);
+  EXPECT_LE(queued, 64 << 20);
+  EXPECT_GE(Metric(0, "kiln_shared_events_total", "dropped"), 5);
+  // What waits is stored when it comes back.
+  redis_->Signal(SIGCONT);
+  EXPECT_TRUE(Eventually([&] { return Metric(0, "kiln_shared_queued_bytes") == 0; }));
+  EXPECT_TRUE(Stored());
 }
 
 TEST_F(RedisTest, AnUnreachableRedisDelaysNoStart) {
