@@ -25,6 +25,8 @@ namespace {
 constexpr absl::Duration kAskIfGone = absl::Milliseconds(50);
 constexpr absl::Duration kHelloPatience = absl::Seconds(5);
 constexpr absl::Duration kProbePatience = absl::Seconds(1);
+constexpr absl::Duration kShortly = absl::Microseconds(300);
+constexpr absl::Duration kSoon = absl::Milliseconds(2);
 constexpr int kTransferSeconds = 60;
 constexpr size_t kMaxParts = 64;  // of one system call
 constexpr size_t kMaxIdle = 256;
@@ -42,7 +44,8 @@ absl::StatusOr<int> Connect(const std::string& path) {
   // A daemon that stopped in the middle of a message is given up.
   const timeval limit = {kTransferSeconds, 0};
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  const timeval soon = absl::ToTimeval(kSoon);
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     absl::Status status = absl::UnavailableError(absl::StrCat("no kilnd: ", strerror(errno)));
     close(fd);
@@ -82,6 +85,10 @@ absl::Status ReadAll(int fd, void* out, size_t size) {
   while (size > 0) {
     const ssize_t got = recv(fd, next, size, MSG_WAITALL);
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) {
+      pollfd entry = {fd, POLLIN, 0};
+      if (poll(&entry, 1, kTransferSeconds * 1000) > 0) continue;
+    }
     if (got <= 0) return Lost();
     next += got;
     size -= static_cast<size_t>(got);
@@ -160,10 +167,10 @@ absl::StatusOr<int> Bridge::Greet(const proto::Caller& caller, absl::Duration pa
   return status;
 }
 
-bool Exchange::Begin(absl::Duration patience) {
+bool Exchange::Begin(bool soon) {
   status_ = Send();
   if (!status_.ok()) return true;
-  return Readable(patience) && Receive();
+  return (soon ? HeaderComes() : Readable(kShortly)) && Receive();
 }
 
 void Exchange::Finish(absl::Time deadline, const std::function<bool()>& gone) {
@@ -209,6 +216,14 @@ bool Exchange::Readable(absl::Duration patience) const {
   return ppoll(&entry, 1, &limit, nullptr) > 0;
 }
 
+// A socket's own limit is a timer of the kernel's coarse kind. poll sets a precise one, which
+// costs a virtual machine as much as all else here.
+bool Exchange::HeaderComes() {
+  const ssize_t got = recv(line_.fd, header_, sizeof header_, MSG_WAITALL);
+  if (got > 0) header_size_ = static_cast<size_t>(got);
+  return got >= 0 || (errno != EAGAIN && errno != EINTR);
+}
+
 bool Exchange::Receive() {
   status_ = ReadReply();
   // A daemon that ends closes connections that are idle, also those that it has just greeted;
@@ -225,9 +240,9 @@ bool Exchange::Receive() {
 
 // Leaves `line_` open if nothing was read from it, or not all.
 absl::Status Exchange::ReadReply() {
-  char bytes[kFrameHeaderSize];
-  RETURN_IF_ERROR(ReadAll(line_.fd, bytes, sizeof bytes));
-  ASSIGN_OR_RETURN(const FrameHeader header, DecodeFrameHeader({bytes, sizeof bytes}));
+  const size_t come = std::exchange(header_size_, 0);
+  RETURN_IF_ERROR(ReadAll(line_.fd, header_ + come, sizeof header_ - come));
+  ASSIGN_OR_RETURN(const FrameHeader header, DecodeFrameHeader({header_, sizeof header_}));
   grpc_slice slice = grpc_slice_malloc(header.length);
   const grpc::Slice body(slice, grpc::Slice::STEAL_REF);
   RETURN_IF_ERROR(

@@ -63,8 +63,9 @@ class Exchange {
   ~Exchange() { Hangup(); }
   Exchange(const Exchange&) = delete;
 
-  // Sends the request and waits a little; true when the call has ended.
-  bool Begin(absl::Duration patience);
+  // Sends the request and waits a little; true when the call has ended. `soon`: it does in most
+  // cases, and then the wait costs less; else it may last some milliseconds.
+  bool Begin(bool soon);
   // Waits for the call's end. A caller that is gone, or whose deadline passed, is hung up
   // for: the daemon then cancels what nobody else waits for.
   void Finish(absl::Time deadline, const std::function<bool()>& gone);
@@ -76,6 +77,8 @@ class Exchange {
  private:
   absl::Status Send();
   bool Readable(absl::Duration patience) const;
+  // Waits for the header as long as the line's own limit.
+  bool HeaderComes();
   // True when the call has ended, false when it was begun again.
   bool Receive();
   absl::Status ReadReply();
@@ -88,6 +91,8 @@ class Exchange {
   const std::string suffix_;
   Bridge::Line line_;
   bool again_ = false;  // this is the second attempt
+  char header_[kFrameHeaderSize];
+  size_t header_size_ = 0;  // that has come
   absl::Status status_;
   grpc::ByteBuffer reply_;
 };

@@ -35,18 +35,15 @@ struct Method {
                                      grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*,
                                      grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
   int waiting;  // calls that the queue can take before the next one is made ready
-  // So long other calls wait for an answer to this one. Look-ups are answered soon even where
-  // processors are scarce, and taking turns costs more than they do.
-  absl::Duration quick;
+  bool soon;    // most are answered at once
 };
-constexpr absl::Duration kShort = absl::Microseconds(300);
 constexpr Method kMethods[] = {
-    {FrameType::kLookup, &Calls::RawService::RequestLookup, 32, absl::Milliseconds(2)},
-    {FrameType::kCompile, &Calls::RawService::RequestCompile, 32, kShort},
-    {FrameType::kCapabilities, &Calls::RawService::RequestCapabilities, 1, kShort},
-    {FrameType::kPut, &Calls::RawService::RequestPut, 1, kShort},
-    {FrameType::kStats, &Calls::RawService::RequestStats, 1, kShort},
-    {FrameType::kMetrics, &Calls::RawService::RequestMetrics, 1, kShort},
+    {FrameType::kLookup, &Calls::RawService::RequestLookup, 32, true},
+    {FrameType::kCompile, &Calls::RawService::RequestCompile, 32, false},
+    {FrameType::kCapabilities, &Calls::RawService::RequestCapabilities, 1, false},
+    {FrameType::kPut, &Calls::RawService::RequestPut, 1, false},
+    {FrameType::kStats, &Calls::RawService::RequestStats, 1, false},
+    {FrameType::kMetrics, &Calls::RawService::RequestMetrics, 1, false},
 };
 
 absl::string_view ValueOf(const grpc::ServerContext& context, const char* key) {
@@ -201,7 +198,7 @@ class Call {
     std::string suffix = Cancellable() ? CompileSuffix(context_, &request_) : "";
     exchange_.emplace(calls_->bridge_, *std::move(caller), method_.type, request_,
                       std::move(suffix));
-    if (quick && exchange_->Begin(method_.quick)) {
+    if (quick && exchange_->Begin(method_.soon)) {
       Reply(exchange_->status());
       return;
     }
@@ -210,7 +207,7 @@ class Call {
       Reply(Busy());
       return;
     }
-    if (quick || !exchange_->Begin(method_.quick)) {
+    if (quick || !exchange_->Begin(method_.soon)) {
       exchange_->Finish(absl::FromChrono(context_.deadline()), [this] { return gone_.load(); });
     }
     Reply(exchange_->status());

@@ -90,6 +90,7 @@ void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
       {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1},
       {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10000},
       {GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2},
+      {GRPC_ARG_ENABLE_CHANNELZ, 0},  // counts each call for a service that is not offered
       {GRPC_ARG_MAX_CONNECTION_AGE_MS, options.connection_seconds * 1000},
   };
   for (const auto& [name, value] : arguments) builder->AddChannelArgument(name, value);
