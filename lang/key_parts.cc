@@ -1,13 +1,16 @@
 #include "lang/key_parts.h"
 
+#include <map>
 #include <string>
 #include <utility>
 
+#include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "lang/bytes.h"
 #include "lang/deterministic.h"
+#include "lang/op_table.h"
 
 namespace kiln {
 namespace {
@@ -30,11 +33,61 @@ proto::KeyPart Part(std::string name, const google::protobuf::Message& message) 
   return Part(std::move(name), DeterministicBytes(message), message.ShortDebugString());
 }
 
+// The value of a constant as its program has it; f16 and what is unusual as bits.
+std::string ConstantText(const proto::Kernel& kernel, const proto::Node& node) {
+  const auto type = node.type() < static_cast<uint32_t>(kernel.types_size())
+                        ? kernel.types(static_cast<int>(node.type())).scalar()
+                        : proto::SCALAR_NONE;
+  const uint64_t bits = node.index();
+  switch (type) {
+    case proto::F32:
+      return absl::StrCat(absl::bit_cast<float>(static_cast<uint32_t>(bits)));
+    case proto::F64:
+      return absl::StrCat(absl::bit_cast<double>(bits));
+    case proto::I32:
+      return absl::StrCat(static_cast<int32_t>(bits));
+    case proto::I64:
+      return absl::StrCat(static_cast<int64_t>(bits));
+    default:
+      return absl::StrCat(bits);
+  }
+}
+
+// An outline in which most changes of a program show: how many nodes of each kind, and the
+// constants in the order of the program.
 std::string InWords(const proto::Kernel& kernel) {
   int nodes = 0;
-  for (const proto::Function& function : kernel.functions()) nodes += function.nodes_size();
-  return absl::StrCat(nodes + kernel.body().nodes_size(), " nodes, ", kernel.functions_size(),
-                      " real functions");
+  std::map<std::string, int> counts;
+  std::string constants;
+  const auto outline = [&](const proto::Function& function) {
+    nodes += function.nodes_size();
+    for (const proto::Node& node : function.nodes()) {
+      if (node.kind() == proto::NODE_NONE) continue;
+      if (node.kind() == proto::CONST) {
+        absl::StrAppend(&constants, constants.empty() ? "" : ", ", ConstantText(kernel, node));
+        continue;
+      }
+      const OpInfo* op = FindOp(node.op());
+      const NodeInfo* kind = FindNode(node.kind());
+      ++counts[op != nullptr && node.op() != 0 ? op->spelling
+               : kind != nullptr               ? kind->spelling
+                                               : "unknown"];
+    }
+  };
+  outline(kernel.body());
+  for (const proto::Function& function : kernel.functions()) outline(function);
+  std::string text = absl::StrCat(nodes, " nodes");
+  if (kernel.functions_size() > 0) {
+    absl::StrAppend(&text, ", ", kernel.functions_size(), " real functions");
+  }
+  const char* separator = ": ";
+  for (const auto& [name, count] : counts) {
+    absl::StrAppend(&text, separator, name);
+    if (count > 1) absl::StrAppend(&text, " x", count);
+    separator = ", ";
+  }
+  if (!constants.empty()) absl::StrAppend(&text, "; constants ", constants);
+  return text;
 }
 
 }  // namespace

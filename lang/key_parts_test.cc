@@ -50,6 +50,29 @@ TEST(KeyParts, AreReadable) {
   EXPECT_EQ(parts[2].text(), "debug: true");
 }
 
+TEST(KeyParts, TellWhatTheCodeIsMadeOf) {
+  proto::CompileUnit unit = Unit();
+  proto::Kernel& kernel = *unit.mutable_kernel();
+  kernel.add_types();
+  kernel.add_types()->set_scalar(proto::F32);
+  kernel.add_types()->set_scalar(proto::I32);
+  const auto add = [&](proto::NodeKind kind, uint32_t type, proto::Op op, uint64_t index) {
+    proto::Node* node = kernel.mutable_body()->add_nodes();
+    node->set_kind(kind);
+    node->set_type(type);
+    node->set_op(op);
+    node->set_index(index);
+  };
+  add(proto::NODE_NONE, 0, proto::OP_NONE, 0);
+  add(proto::CONST, 1, proto::OP_NONE, 0x40200000);
+  add(proto::CONST, 2, proto::OP_NONE, 0xffffffff);
+  add(proto::BINARY, 1, proto::OP_MUL, 0);
+  add(proto::BINARY, 1, proto::OP_MUL, 0);
+  add(proto::STORE, 0, proto::OP_NONE, 0);
+  const std::string text = KeyParts(unit, kCompiler)[3].text();
+  EXPECT_EQ(text, "6 nodes: mul x2, store; constants 2.5, -1");
+}
+
 TEST(KeyParts, StaySmall) {
   proto::CompileUnit unit = Unit();
   for (int i = 0; i < 1000; ++i) unit.mutable_storages(0)->mutable_tree()->add_axes(i);

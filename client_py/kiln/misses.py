@@ -76,7 +76,8 @@ def explain(missed):
         names = ", ".join(part for part, _, _ in rows)
         lines = [f"{names} not as in the nearest entry, {entry[:16]}"]
         for part, ours, theirs in rows:
-            lines += [f"{part}: {ours or 'none'}", f"{'there':>{len(part)}}: {theirs or 'none'}"]
+            other = "the same in outline" if ours == theirs else theirs or "none"
+            lines += [f"{part}: {ours or 'none'}", f"{'there':>{len(part)}}: {other}"]
         why[id(instance)] = lines
     return why
 

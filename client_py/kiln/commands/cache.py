@@ -117,6 +117,10 @@ def explain(argv):
     print(f"nearest: {other}")
     for part, ours, theirs in rows:
         print(f"\n{part} differs")
+        if ours == theirs:
+            print(f"  both     {ours}")
+            print("  (the same in outline: what is done in another order, or to other operands)")
+            continue
         print(f"  this     {ours or '(has none)'}\n  nearest  {theirs or '(has none)'}")
     same = [name for name, _, _ in entry["parts"] if name not in {row[0] for row in rows}]
     print(f"\nthe same: {', '.join(same) or 'nothing'}")
