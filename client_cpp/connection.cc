@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -30,6 +31,8 @@ constexpr absl::Duration kCheckEvery = absl::Seconds(1);
 constexpr absl::Duration kAnswerLimit = absl::Milliseconds(100);
 // A hit comes within this, and a processor that slept meanwhile takes as long again to wake.
 constexpr std::chrono::microseconds kStayAwake{100};
+
+thread_local InterruptCheck::Check interrupt_check = nullptr;
 
 // A connected descriptor. Non-blocking, since a stopped daemon's backlog can be full.
 absl::StatusOr<int> Connect(const std::string& path, absl::Time deadline) {
@@ -104,6 +107,10 @@ proto::Hello OwnHello() {
 
 }  // namespace
 
+InterruptCheck::InterruptCheck(Check check) : outer_(std::exchange(interrupt_check, check)) {}
+
+InterruptCheck::~InterruptCheck() { interrupt_check = outer_; }
+
 Connection::~Connection() { close(fd_); }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
@@ -172,6 +179,7 @@ absl::Status Connection::AwaitReadable(absl::Time deadline,
     int ready = poll(&entry, 1, static_cast<int>(milliseconds));
     if (ready > 0) return absl::OkStatus();
     if (ready < 0 && errno != EINTR) return absl::ErrnoToStatus(errno, "poll");
+    if (ready < 0 && interrupt_check != nullptr) RETURN_IF_ERROR(interrupt_check());
     if (ready == 0 && check != nullptr) RETURN_IF_ERROR(check());
   }
 }

@@ -17,6 +17,21 @@
 
 namespace kiln {
 
+// While one lives, a signal that ends a wait of this thread for an answer has `check` asked; a
+// status that is not OK ends the call with it. For languages that run their signals' handlers
+// themselves, between two instructions.
+class InterruptCheck {
+ public:
+  using Check = absl::Status (*)();
+  explicit InterruptCheck(Check check);
+  InterruptCheck(const InterruptCheck&) = delete;
+  InterruptCheck& operator=(const InterruptCheck&) = delete;
+  ~InterruptCheck();
+
+ private:
+  const Check outer_;
+};
+
 class Connection {
  public:
   // Connects to the unix socket `path` and says hello. NotFound: nobody listens.

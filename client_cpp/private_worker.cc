@@ -73,6 +73,7 @@ absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileR
     if (status.ok()) return reply;
     if (!connection_->broken()) return status;
     Stop();
+    if (absl::IsCancelled(status)) return status;
     if (absl::IsDeadlineExceeded(status)) {
       return absl::DeadlineExceededError("compiling took too long; the compiler was stopped");
     }

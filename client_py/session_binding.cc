@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "client_cpp/connection.h"
 #include "client_cpp/kernel_builder.h"
 #include "client_cpp/manifest.h"
 #include "client_cpp/session.h"
@@ -203,6 +204,13 @@ void TakeOutcome(CompileOutcome outcome, Instance* instance) {
   instance->stages = std::move(outcome.stages);
 }
 
+// Ctrl-C while the compiler is at work: what a handler raises (KeyboardInterrupt) becomes the
+// error of the call.
+absl::Status RunSignalHandlers() {
+  const py::gil_scoped_acquire acquire;
+  return PyErr_CheckSignals() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted");
+}
+
 // The instance of a key that an earlier process noted down; null when it is not to be had.
 std::shared_ptr<Instance> Fetch(Session& session, const std::string& digest,
                                 const std::string& writes, std::string texts) {
@@ -252,6 +260,7 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
   absl::StatusOr<CompileOutcome> outcome;
   {
     py::gil_scoped_release release;
+    const InterruptCheck interrupts(&RunSignalHandlers);
     outcome = session.Compile(std::move(unit), texts.source_map, report);
   }
   CompileOutcome done = ValueOrRaise(std::move(outcome));
@@ -273,6 +282,7 @@ py::tuple Warm(Session& session, const std::string& bytes, const std::string& cp
   absl::StatusOr<CompileOutcome> outcome;
   {
     py::gil_scoped_release release;
+    const InterruptCheck interrupts(&RunSignalHandlers);
     outcome = session.Warm(recorded, level);
   }
   const CompileOutcome done = ValueOrRaise(std::move(outcome));

@@ -27,6 +27,10 @@ namespace kiln {
     case absl::StatusCode::kUnavailable:
       PyErr_SetString(PyExc_ConnectionError, message.c_str());
       throw pybind11::error_already_set();
+    case absl::StatusCode::kCancelled:
+      // By a signal's handler, which has set what is to be raised.
+      if (PyErr_Occurred() != nullptr) throw pybind11::error_already_set();
+      throw std::runtime_error(message);
     default:
       throw std::runtime_error(message);
   }

@@ -393,9 +393,10 @@ _TABLE = {
 def _late(names):
     """Types of modules that a warm start may do without, when they are met."""
     for module, name, describe in names:
-        found = sys.modules.get(f"{PACKAGE}.{module}")
+        # Another thread may be importing it: then its types are taken up the next time.
+        found = getattr(sys.modules.get(f"{PACKAGE}.{module}"), name, None)
         if found is not None:
-            _TABLE[getattr(found, name)] = describe
+            _TABLE[found] = describe
 
 
 def learn():
