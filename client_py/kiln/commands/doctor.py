@@ -95,8 +95,30 @@ def check_settings():
     unknown = sorted(n for n in os.environ if n.startswith("KILN_") and n not in KNOWN_VARIABLES)
     if unknown:
         return "note", f"nothing reads {', '.join(unknown)}: misspelt?"
+    wrong = _wrong_configuration()
+    if wrong:
+        return "bad", f"no daemon starts: {wrong}"
     given = sorted(n for n in os.environ if n in KNOWN_VARIABLES)
     return "good", ", ".join(given) if given else "no KILN_ variables: all defaults"
+
+
+def _wrong_configuration():
+    """What kilnd has against its configuration file, its variables or its keys; "" if nothing."""
+    program = os.path.join(_bin(), "kilnd")
+    try:
+        done = subprocess.run(
+            [program, f"--home={home()}", "--check"],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            timeout=WORKER_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""  # the check of the programs tells
+    return (
+        done.stderr.strip().rpartition("\n")[2].removeprefix("kilnd: ") if done.returncode else ""
+    )
 
 
 # Every variable that something of Kiln's reads (docs/how_to.md, docs/operations.md).
@@ -177,12 +199,15 @@ def check_daemon():
     deaths = int(metrics["kiln_worker_deaths_total"][""])
     fallbacks = int(metrics["kiln_fallbacks_total"][""])
     corrupt = int(sum(metrics["kiln_cache_corrupt_total"].values()))
+    checked = metrics.get("kiln_entries_checked_total", {})
+    refused = int(checked.get("unsigned", 0) + checked.get("untrusted", 0))
     troubles = [
         f"{count} {what}"
         for count, what in (
             (deaths, "deaths of workers"),
             (fallbacks, "compilations that clients had to run themselves"),
             (corrupt, "entries that were damaged"),
+            (refused, "entries from elsewhere refused, as no trusted key signed them"),
         )
         if count
     ]

@@ -65,6 +65,8 @@ def list_keys(argv):
     else:
         for name, id in keys:
             print(f"{id}  {name}")
+        if not keys:
+            print(f"no trusted keys: {_path()} has none")
     return 0
 
 

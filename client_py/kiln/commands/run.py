@@ -3,7 +3,7 @@
 import os
 import sys
 
-from .common import failure
+from .common import failure, session
 from .options import BadOption, cpu_level, parse
 
 _OPTIONS = {
@@ -34,6 +34,7 @@ def main(argv):
         print(f"kiln: {path}: {error.strerror}", file=sys.stderr)
         return 2
     _set_environment(options)
+    session()  # so that a variable that is wrong ends this here, with status 2
 
     from .. import compat, events
     from ..progress import Progress

@@ -7,6 +7,7 @@ last run left in the home. A program without one, or whose text has changed sinc
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -39,6 +40,12 @@ def main(argv):
     path = rest[0]
     if session().read_only:
         return failure("KILN_CACHE=read-only: nothing can be added to the cache")
+    try:
+        os.makedirs(home(), mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home()):
+            pass
+    except OSError as error:
+        return failure(f"nothing can be added to the cache: {home()}: {error.strerror}")
     try:
         wanted, status = _manifest(path, rest[1:], options["record"])
     except manifest.BadManifest as error:
