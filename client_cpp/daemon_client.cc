@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "client_cpp/spawn.h"
 #include "lang/error_detail.h"
@@ -46,7 +49,8 @@ bool MachineIsBusy() {
   return read && running > 2 * sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-// The daemon's process if it was stopped (SIGSTOP, a debugger); 0 otherwise.
+// The daemon's process if it was stopped (SIGSTOP, a debugger); 0 otherwise. The number may be
+// of another machine, or of what came after: a process of another name is none of ours.
 pid_t StoppedDaemon(const Home& home) {
   int pid = 0;
   if (std::FILE* file = std::fopen(home.PidPath().c_str(), "re"); file != nullptr) {
@@ -56,10 +60,11 @@ pid_t StoppedDaemon(const Home& home) {
   if (pid <= 0) return 0;
   std::FILE* file = std::fopen(absl::StrCat("/proc/", pid, "/stat").c_str(), "re");
   if (file == nullptr) return 0;
+  char name[16] = "";
   char state = 0;
-  const bool read = std::fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+  const bool read = std::fscanf(file, "%*d (%15[^)]) %c", name, &state) == 2;
   std::fclose(file);
-  return read && (state == 'T' || state == 't') ? pid : 0;
+  return read && name == absl::string_view("kilnd") && (state == 'T' || state == 't') ? pid : 0;
 }
 
 absl::Status Hangs(absl::string_view how) {
@@ -77,6 +82,32 @@ absl::Duration Jittered(absl::Duration pause) {
       static_cast<unsigned>(absl::GetCurrentTimeNanos() ^ (int64_t{getpid()} << 16)));
   return pause * std::uniform_real_distribution<double>(0.75, 1.25)(random);
 }
+
+// What a program that does not start says on stderr.
+class Complaints {
+ public:
+  Complaints() : fd_(memfd_create("complaints", MFD_CLOEXEC)) {}
+  Complaints(const Complaints&) = delete;
+  Complaints& operator=(const Complaints&) = delete;
+  ~Complaints() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int fd() const { return fd_; }
+  // Its last line, without the program's name.
+  std::string Last() const {
+    std::string text(1024, '\0');
+    const off_t size = fd_ < 0 ? 0 : lseek(fd_, 0, SEEK_END);
+    const ssize_t got = pread(fd_, &text[0], text.size(), std::max<off_t>(0, size - text.size()));
+    text.resize(std::max<ssize_t>(0, got));
+    absl::string_view line = absl::StripTrailingAsciiWhitespace(text);
+    line = line.substr(line.rfind('\n') + 1);
+    absl::ConsumePrefix(&line, "kilnd: ");
+    return std::string(line);
+  }
+
+ private:
+  const int fd_;
+};
 
 }  // namespace
 
@@ -108,9 +139,10 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
   if (bin_dir_.empty()) return absl::UnavailableError("kilnd not found; set KILN_BIN");
   absl::Status created = home_.Create();
   if (!created.ok()) return absl::UnavailableError(created.message());
+  const Complaints complaints;
   absl::StatusOr<pid_t> pid =
       Spawn(bin_dir_ + "/kilnd", {"--home=" + home_.dir(), "--bin=" + bin_dir_, "--daemonize"},
-            /*pass=*/-1, /*quiet=*/true);
+            /*pass=*/-1, complaints.fd());
   if (!pid.ok()) {
     return absl::UnavailableError(
         absl::StrCat("cannot start the daemon: ", pid.status().message()));
@@ -123,7 +155,9 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
     connection = Open(path, kBusyHelloPatience);
     if (!absl::IsNotFound(connection.status())) return connection;
     if (exit_status > 0 || absl::Now() > give_up) {
-      return absl::UnavailableError(absl::StrCat("kilnd did not come up; see ", home_.LogPath()));
+      const std::string said = complaints.Last();
+      return absl::UnavailableError(absl::StrCat(
+          "kilnd did not come up", said.empty() ? "; see " + home_.LogPath() : ": " + said));
     }
     absl::SleepFor(pause);
   }
@@ -229,7 +263,10 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
       GiveBack(*std::move(connection));
       if (status.ok()) return status;
       if (broken) {
-        if (absl::IsDeadlineExceeded(status) || PartOf(status) == kHangs) return status;
+        if (absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
+            PartOf(status) == kHangs) {
+          return status;
+        }
         // A connection kept from earlier may be to a daemon that has gone since.
         if (reused || ++lost < 2) continue;
         return absl::UnavailableError(absl::StrCat("lost the daemon: ", status.message()));

@@ -304,7 +304,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Obtain(State& state, const Job& job
   if (options_.use_cache && !job.compiler.empty() && !WantsReport(job.report)) {
     // The whole unit travels only when nobody has the entry.
     absl::StatusOr<CompileOutcome> found = Find(state, job.key, /*ask=*/!off());
-    if (found.ok()) return found;
+    if (found.ok() || absl::IsCancelled(found.status())) return found;
   }
   Digest compiler = job.compiler;
   ASSIGN_OR_RETURN(proto::CompileReply reply, Ask(state, job, &compiler));
@@ -445,7 +445,7 @@ bool LocalSession::GiveUpDaemon(State& state, const absl::Status& why) const {
   if (!absent) return false;
   state.daemon.GiveUp(why);
   if (!options_.strict && !warned_.exchange(true)) {
-    std::fprintf(stderr, "kiln: %s; compiling without it for now\n",
+    std::fprintf(stderr, "kiln: compiling without a daemon for now: %s\n",
                  std::string(why.message()).c_str());
   }
   return true;
@@ -493,8 +493,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   }
   // Without a daemon by choice is no failure of one.
   if (options_.strict && !off()) {
-    return absl::UnavailableError(
-        absl::StrCat(status.message(), " (KILN_STRICT: no compiling without it)"));
+    return absl::UnavailableError(absl::StrCat("no daemon, and KILN_STRICT=1: ", status.message()));
   }
   if (!off()) disk_.NoteFallback();
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));

@@ -70,7 +70,7 @@ std::string FindBinDir(const std::string& dir) {
 }
 
 absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string> arguments,
-                            int pass, bool quiet) {
+                            int pass, int errors) {
   if (access(program.c_str(), X_OK) != 0) {
     return absl::NotFoundError(absl::StrCat(program, ": ", strerror(errno)));
   }
@@ -78,7 +78,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string>
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  if (quiet) posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  if (errors >= 0) posix_spawn_file_actions_adddup2(&actions, errors, 2);
   if (pass >= 0) posix_spawn_file_actions_adddup2(&actions, pass, kPassedDescriptor);
   posix_spawn_file_actions_addclosefrom_np(&actions,
                                            pass >= 0 ? kPassedDescriptor + 1 : kPassedDescriptor);

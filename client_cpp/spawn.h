@@ -19,10 +19,10 @@ std::string FindBinDir(const std::string& dir = "");
 inline constexpr int kPassedDescriptor = 3;
 
 // Runs `program` in a process group of its own, with no inherited descriptor but
-// stderr (unless `quiet`) and `pass`, if any, as kPassedDescriptor. NotFound when
+// stderr (`errors` if given) and `pass`, if any, as kPassedDescriptor. NotFound when
 // there is no such program.
 absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string> arguments,
-                            int pass = -1, bool quiet = false);
+                            int pass = -1, int errors = -1);
 
 // Waits for the end of `pid`; its exit status, or -1 when it cannot be had (a host
 // that ignores SIGCHLD). One that has not ended by the deadline is killed.

@@ -6,10 +6,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +19,7 @@
 #include <sstream>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -67,6 +70,19 @@ absl::StatusOr<std::string> ReadToEnd(int fd, absl::Time deadline) {
   }
 }
 
+// How a worker ended and the last line of what it wrote to stderr.
+std::string HowItEnded(int status, int stderr_fd) {
+  char text[512];
+  const off_t size = lseek(stderr_fd, 0, SEEK_END);
+  const off_t skipped = std::max<off_t>(0, size - static_cast<off_t>(sizeof text));
+  const ssize_t got = pread(stderr_fd, text, sizeof text, skipped);
+  const std::vector<std::string> lines =
+      absl::StrSplit(std::string(text, std::max<ssize_t>(0, got)), '\n', absl::SkipWhitespace());
+  return absl::StrCat(WIFSIGNALED(status) ? "killed by signal " : "exit status ",
+                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                      lines.empty() ? "" : ": ", lines.empty() ? "" : lines.back());
+}
+
 // Output of `path --print-compiler-id`.
 absl::StatusOr<std::string> RunWorker(const std::string& path) {
   int pipe_ends[2];
@@ -75,6 +91,9 @@ absl::StatusOr<std::string> RunWorker(const std::string& path) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 1);
+  const int complaints = memfd_create("stderr", MFD_CLOEXEC);
+  const auto close_complaints = absl::MakeCleanup([complaints] { close(complaints); });
+  if (complaints >= 0) posix_spawn_file_actions_adddup2(&actions, complaints, 2);
   std::string flag = "--print-compiler-id";
   std::string program = path;
   char* argv[] = {program.data(), flag.data(), nullptr};
@@ -96,7 +115,8 @@ absl::StatusOr<std::string> RunWorker(const std::string& path) {
   } while (waited < 0 && errno == EINTR);
   // With SIGCHLD ignored there is no status to get; the text then decides.
   if (text.ok() && waited == pid && status != 0) {
-    return absl::InternalError(absl::StrCat(path, " --print-compiler-id failed"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the compiler ", path, " does not run: ", HowItEnded(status, complaints)));
   }
   return text;
 }

@@ -13,7 +13,7 @@
 namespace kiln {
 
 // What an error is about, a word of a closed list; "": nothing in particular.
-//   "protocol", "compiler", "rights"   of a refusal: what differs or lacks
+//   "protocol", "compiler", "rights"   what differs, lacks or cannot be run
 //   "kernel"                           this kernel was refused, others are not
 //   "queue", "quota"                   there is too much to do, in all or of this caller
 //   "upstream"                         the kilnd that the caller named cannot be asked

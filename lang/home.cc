@@ -48,6 +48,8 @@ absl::Status MakeDirectories(const std::string& path) {
   return absl::FailedPreconditionError(absl::StrCat(path, " is not a directory"));
 }
 
+std::string SocketDirectory() { return absl::StrCat("/tmp/kiln-", getuid()); }
+
 }  // namespace
 
 absl::StatusOr<Home> Home::Find(const std::string& dir) {
@@ -77,8 +79,12 @@ std::string Home::EntryPath(const Digest& key) const {
   return absl::StrCat(dir_, "/cache/", hex.substr(0, 2), "/", hex, ".so");
 }
 
+std::string Home::PathBesideSocket(const char* suffix) const {
+  return absl::StrCat(SocketDirectory(), "/", Sha256Of(dir_).Hex().substr(0, 16), suffix);
+}
+
 absl::StatusOr<std::string> Home::SocketPath() const {
-  const std::string dir = absl::StrCat("/tmp/kiln-", getuid());
+  const std::string dir = SocketDirectory();
   RETURN_IF_ERROR(MakeDirectory(dir));
   // Anyone may have made this name before us; who can write there can pose as
   // the daemon.
@@ -88,7 +94,7 @@ absl::StatusOr<std::string> Home::SocketPath() const {
     return absl::PermissionDeniedError(
         absl::StrCat(dir, " must be a directory of yours with mode 0700; remove it"));
   }
-  return absl::StrCat(dir, "/", Sha256Of(dir_).Hex().substr(0, 16), ".sock");
+  return PathBesideSocket(".sock");
 }
 
 absl::Status Home::Create() const {

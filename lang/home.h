@@ -7,10 +7,12 @@
 //   <home>/hits.log                    32-byte digests that clients hit, appended
 //   <home>/compiler-id                 lang/compiler_id.h
 //   <home>/stats                       the daemon's counters between lives
-//   <home>/kilnd.log, kilnd.lock, kilnd.pid
+//   <home>/kilnd.log, kilnd.pid
 // The socket has a short path of its own (107 bytes is the limit), named by a
 // hash of the home: /tmp/kiln-<uid>/ (0700), <hash>.sock. Not $XDG_RUNTIME_DIR: a
-// client from cron or ssh, where it is unset, must find the same daemon.
+// client from cron or ssh, where it is unset, must find the same daemon. The daemon's
+// lock lies beside it, since a home may be seen by several machines and containers: each
+// of them has its own daemon.
 #ifndef KILN_LANG_HOME_H_
 #define KILN_LANG_HOME_H_
 
@@ -35,16 +37,18 @@ class Home {
   std::string CompilerIdPath() const { return dir_ + "/compiler-id"; }
   std::string StatsPath() const { return dir_ + "/stats"; }
   std::string LogPath() const { return dir_ + "/kilnd.log"; }
-  std::string LockPath() const { return dir_ + "/kilnd.lock"; }
   std::string PidPath() const { return dir_ + "/kilnd.pid"; }
   // The socket's directory is made (0700) and checked to be ours when asked for.
   absl::StatusOr<std::string> SocketPath() const;
+  // Held by the daemon as long as it lives. In the same directory.
+  std::string LockPath() const { return PathBesideSocket(".lock"); }
 
   // Makes the home and its cache directories, 0700.
   absl::Status Create() const;
 
  private:
   explicit Home(std::string dir) : dir_(std::move(dir)) {}
+  std::string PathBesideSocket(const char* suffix) const;
   std::string dir_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lang/compiler_id.h"
+#include "lang/error_detail.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -19,6 +20,12 @@ std::string StampOf(const std::vector<std::string>& files) {
                     st.st_mtim.tv_nsec, "\n");
   }
   return stamp;
+}
+
+absl::StatusOr<CompilerIdRecord> Ask(const std::string& worker) {
+  if (access(worker.c_str(), X_OK) == 0) return AskCompilerId(worker);
+  return absl::FailedPreconditionError(
+      absl::StrCat("the compiler is missing: ", worker, " cannot be run"));
 }
 
 }  // namespace
@@ -48,15 +55,16 @@ absl::StatusOr<Digest> CompilerIdentity::Find() {
   absl::StatusOr<Digest> recorded = ReadCompilerId(record_path_, worker_);
   if (recorded.ok()) return recorded;
   if (!asked_files_.empty() && StampOf(asked_files_) == asked_stamp_) return id_;
-  if (access(worker_.c_str(), X_OK) != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the compiler is missing: ", worker_, " cannot be run"));
+  absl::StatusOr<CompilerIdRecord> record = Ask(worker_);
+  if (!record.ok()) {
+    absl::Status status = record.status();
+    SetPart(&status, "compiler");
+    return status;
   }
-  ASSIGN_OR_RETURN(CompilerIdRecord record, AskCompilerId(worker_));
-  asked_stamp_ = StampOf(record.files);
-  asked_files_ = record.files;
-  WriteCompilerId(record_path_, record).IgnoreError();
-  return record.id;
+  asked_stamp_ = StampOf(record->files);
+  asked_files_ = record->files;
+  WriteCompilerId(record_path_, *record).IgnoreError();
+  return record->id;
 }
 
 }  // namespace kiln

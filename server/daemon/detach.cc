@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -42,6 +44,19 @@ void CleanEnvironment() {
 }
 
 }  // namespace
+
+void ForgetStartersLimits() {
+  for (const auto resource :
+       {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_NPROC}) {
+    rlimit limit;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == limit.rlim_max) continue;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(resource, &limit);
+  }
+  cpu_set_t all;
+  memset(&all, 0xff, sizeof all);
+  sched_setaffinity(0, sizeof all, &all);
+}
 
 void Detach(const std::vector<int>& keep) {
   const pid_t child = fork();

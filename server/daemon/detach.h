@@ -13,6 +13,11 @@ namespace kiln {
 // called before there are threads.
 void Detach(const std::vector<int>& keep);
 
+// Undoes what the starter's shell, batch job or cron had set for its own programs, as far as a
+// process may: soft limits are raised to the hard ones, all processors may be used. A daemon
+// serves every program of its user, whoever came first.
+void ForgetStartersLimits();
+
 }  // namespace kiln
 
 #endif  // KILN_SERVER_DAEMON_DETACH_H_

@@ -159,6 +159,8 @@ const FlagRow kFlags[] = {
        f->config.mutable_log()->set_json(true);
        return true;
      }},
+    {"--check", "", "say what is wrong with the configuration and the keys, and end",
+     [](absl::string_view, Flags* f) { return f->check = true; }},
     {"--version", "", "say it and end",
      [](absl::string_view, Flags* f) { return f->version = true; }},
     {"--help", "", "say this and end", [](absl::string_view, Flags* f) { return f->help = true; }},
@@ -234,10 +236,14 @@ absl::Status ReadFile(const std::vector<Argument>& arguments, Flags* flags) {
 
 absl::Status ReadEnvironment(Flags* flags) {
   if (const char* text = getenv("KILN_CACHE_BYTES")) {
-    if (!absl::SimpleAtoi(text, &flags->cache_bytes)) return Bad("KILN_CACHE_BYTES");
+    if (!absl::SimpleAtoi(text, &flags->cache_bytes)) {
+      return Bad(absl::StrCat("KILN_CACHE_BYTES=", text, ": a number of bytes expected"));
+    }
   }
   if (const char* text = getenv("KILN_JOB_SECONDS")) {
-    if (!ParseSeconds(text, &flags->job_limit)) return Bad("KILN_JOB_SECONDS");
+    if (!ParseSeconds(text, &flags->job_limit)) {
+      return Bad(absl::StrCat("KILN_JOB_SECONDS=", text, ": a number of seconds expected"));
+    }
   }
   if (const char* text = getenv("KILN_BIN")) flags->bin = text;
   return absl::OkStatus();

@@ -220,6 +220,10 @@ Frame Handler::Handle(const Frame& request, Caller* caller) {
         .counter("kiln_request_errors_total", absl::StatusCodeToString(body.status().code()))
         ->Add();
     CountRefusal(body.status());
+    if (parts_.lives_by_clients && PartOf(body.status()) == "compiler") {
+      Log("no use without a compiler: ", body.status().message());
+      parts_.stop();
+    }
   }
   if (client != nullptr) --client->running;
   // A front states its caller with the greeting.
@@ -266,12 +270,13 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
     caller->upstream = hello.upstream().SerializeAsString();
     caller->upstream_required = hello.upstream_required();
   }
-  ASSIGN_OR_RETURN(const Digest compiler, parts_.compiler->Look());
+  // Without one there is still what can be seen and ended; compiling then fails by itself.
+  const Digest compiler = parts_.compiler->Look().value_or(Digest());
   caller->greeted = true;
   proto::HelloReply reply;
   reply.set_protocol(common);
   reply.set_build(kVersion);
-  reply.set_compiler(std::string(compiler.view()));
+  if (!compiler.empty()) reply.set_compiler(std::string(compiler.view()));
   reply.set_pid(getpid());
   return reply.SerializeAsString();
 }

@@ -41,7 +41,10 @@ class Handler {
     CompilerIdentity* compiler;
     WorkerPool* pool;
     Activity* activity;
-    std::function<void()> stop;      // asks the daemon to end
+    std::function<void()> stop;  // asks the daemon to end
+    // A client started it, and another client's may do better: it ends where it cannot run
+    // its compiler (say, as its starter had limits).
+    bool lives_by_clients = false;
     std::function<bool()> replaced;  // kilnd's file is not what runs any more
     // Checks an entry that another made: its place, its signature. None: others' entries
     // are refused, for want of trusted keys.

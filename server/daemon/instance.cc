@@ -38,15 +38,10 @@ absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
   return address;
 }
 
-// A home that cannot be written has its lock beside the socket.
-absl::StatusOr<int> OpenLock(const Home& home, const std::string& socket_path) {
-  int error = 0;
-  for (const std::string& path : {home.LockPath(), socket_path + ".lock"}) {
-    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0) return fd;
-    error = errno;
-  }
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot open ", socket_path, ".lock"));
+absl::StatusOr<int> OpenLock(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  return fd;
 }
 
 // Whether a daemon is there. One that was killed may still hold its socket while its threads
@@ -171,7 +166,7 @@ absl::Status Lock(const Home& home, const sockaddr_un& address, absl::Time deadl
 absl::Status Become(const Home& home, absl::Time deadline, bool take_over, Instance* instance) {
   const std::string& path = instance->socket_path;
   ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
-  ASSIGN_OR_RETURN(instance->lock_fd, OpenLock(home, path));
+  ASSIGN_OR_RETURN(instance->lock_fd, OpenLock(home.LockPath()));
   // The predecessor sends its sockets there before it lets go of the lock.
   if (take_over && !instance->managed) {
     ASSIGN_OR_RETURN(instance->listen_fd, ListenAside(path));

@@ -1,4 +1,4 @@
-// One daemon a home, whoever starts how many.
+// One daemon a home and machine, whoever starts how many.
 #ifndef KILN_SERVER_DAEMON_INSTANCE_H_
 #define KILN_SERVER_DAEMON_INSTANCE_H_
 

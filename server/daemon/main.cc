@@ -192,10 +192,19 @@ void HandOver(pid_t successor, const std::vector<Front*>& fronts, Instance* inst
   for (Front* front : fronts) front->LetGo();
 }
 
-// What is a successor's by now is left alone.
+bool NamesUs(const std::string& pid_path) {
+  std::FILE* file = std::fopen(pid_path.c_str(), "re");
+  if (file == nullptr) return false;
+  int pid = 0;
+  const bool read = std::fscanf(file, "%d", &pid) == 1;
+  std::fclose(file);
+  return read && pid == getpid();
+}
+
+// What is a successor's by now, or another machine's, is left alone.
 void RemoveNames(const Instance& instance, const std::string& pid_path) {
   if (HasSocket(instance) && !instance.managed) unlink(instance.socket_path.c_str());
-  if (instance.lock_fd >= 0) unlink(pid_path.c_str());
+  if (instance.lock_fd >= 0 && NamesUs(pid_path)) unlink(pid_path.c_str());
 }
 
 void WritePid(const std::string& path) {
@@ -304,6 +313,7 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
     return trust->Admit(place, std::move(bytes), source);
   };
   parts.stop = [&stop] { stop.Raise(); };
+  parts.lives_by_clients = flags.daemonize;
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
   Handler handler(std::move(parts));
@@ -376,6 +386,10 @@ absl::StatusOr<Instance> Claim(const Home& home, bool take_over, const std::vect
 int Main(int argc, char** argv) {
   TameMalloc();
   const std::vector<int> sockets = SocketsOfManager();
+  // Before anybody counts processors.
+  const bool detaches =
+      std::any_of(argv, argv + argc, [](absl::string_view arg) { return arg == "--daemonize"; });
+  if (detaches) ForgetStartersLimits();
   absl::StatusOr<Flags> flags = ParseFlags(argc, argv);
   if (!flags.ok()) {
     Complain(flags.status());
@@ -399,6 +413,7 @@ int Main(int argc, char** argv) {
       return 2;
     }
   }
+  if (flags->check && home.ok()) return 0;
   absl::StatusOr<Instance> instance =
       home.ok() ? Claim(*home, flags->take_over, sockets) : home.status();
   if (!instance.ok()) {

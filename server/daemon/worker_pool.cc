@@ -167,7 +167,12 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
   options.wake_fd = wake_fd_;
   options.stopped = [this] { return Stopped(current_); };
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
-  if (!worker.ok()) return worker.status();
+  if (!worker.ok()) {
+    // Whoever asked does better without this daemon.
+    absl::Status status = absl::FailedPreconditionError(worker.status().message());
+    SetPart(&status, "compiler");
+    return absl::IsCancelled(worker.status()) ? worker.status() : status;
+  }
   worker_ = *std::move(worker);
   generation_ = generation;
   return absl::OkStatus();

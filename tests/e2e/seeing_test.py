@@ -101,7 +101,7 @@ def test_doctor_says_what_is_wrong(kiln, tmp_path):
     assert "set back" in findings(kiln)["clock"]["text"]
 
 
-def test_doctor_knows_every_variable_that_is_read():
+def known_variables():
     import sys
 
     sys.path.insert(0, str(ROOT / "client_py"))
@@ -109,13 +109,17 @@ def test_doctor_knows_every_variable_that_is_read():
         from kiln.commands.doctor import KNOWN_VARIABLES
     finally:
         sys.path.pop(0)
+    return KNOWN_VARIABLES
+
+
+def test_doctor_knows_every_variable_that_is_read():
     pattern = re.compile(r'(?:getenv\(|environ(?:\.get\(|\[))\s*"(KILN_[A-Z_]+)"')
     read = set()
     for folder in ("client_cpp", "client_py", "lang", "server", "runtime"):
         for file in (ROOT / folder).rglob("*"):
             if file.suffix in (".cc", ".h", ".py") and "test" not in str(file.relative_to(ROOT)):
                 read |= set(pattern.findall(file.read_text()))
-    assert read - KNOWN_VARIABLES == set()
+    assert read - known_variables() == set()
 
 
 # ---- the web
@@ -224,6 +228,17 @@ def test_docs_name_every_metric():
     text = (ROOT / "docs" / "operations.md").read_text()
     named = set(re.findall(r"`(kiln_\w+)`", text))
     assert metric_names() == named
+
+
+def test_docs_name_every_flag_and_variable():
+    text = (ROOT / "docs" / "operations.md").read_text()
+    table = (ROOT / "server" / "daemon" / "flags.cc").read_text()
+    flags = re.findall(r'^    \{"(--[a-z-]+)"', table, re.M)
+    assert len(flags) > 15
+    # Those of builds, and of programs that look at the compiler, are in how_to.md.
+    inside = "BIN DISK_CACHE GUI_FRAMES GUI_SAVE JOBS LIB LOG STAT".split()
+    names = set(known_variables()) - {f"KILN_{name}" for name in inside}
+    assert sorted(name for name in {*flags, *names} if f"`{name}" not in text) == []
 
 
 def test_the_grafana_dashboard_asks_for_metrics_that_there_are():

@@ -3,12 +3,9 @@
 import os
 
 from .common import failure
-from .options import HelpWanted
 
 
 def main(argv):
-    if argv in (["-h"], ["--help"]):
-        raise HelpWanted
     folder = os.environ.get("KILN_BIN")
     if not folder:
         from .. import _native

@@ -140,4 +140,4 @@ def test_strict_fails_with_the_reason(kiln, tmp_path):
     assert "ConnectionError" in done.stderr
     done = kiln("run", program, env={"KILN_HOME": str(blocked / "home")})
     assert "done" in done.stdout
-    assert done.stderr.count("compiling without it for now") <= 1
+    assert done.stderr.count("compiling without a daemon for now") <= 1
