@@ -334,6 +334,17 @@ def test_a_program_that_asks_for_a_level_is_warmed_for_it(kiln, program, tmp_pat
     assert report["hits"] == 2 and {k["level"] for k in report["kernels"]} == {"x86-64-v2"}
 
 
+def test_warm_follows_the_environment_as_programs_do(kiln, other, program, tmp_path):
+    """A manifest of a machine where nothing was asked for, on one where all ask for a level."""
+    carried, level = tmp_path / "m", {"KILN_CPU": "x86-64-v2"}
+    kiln("run", "--manifest", carried, program)
+    report = json.loads(other("warm", "--json", carried, env=level).stdout)
+    assert report["misses"] == 2 and {k["level"] for k in report["kernels"]} == {"x86-64-v2"}
+    assert "misses 0" in other("run", "--require-hit", program, env=level).stderr
+    done = other("warm", carried, env={"KILN_CPU": "x86-64-v9"}, check=False)
+    assert done.returncode == 2 and "KILN_CPU=x86-64-v9: one of" in done.stderr
+
+
 def test_a_mixed_fleet_shares_the_level_that_all_have(kiln, other, program, tmp_path):
     host = host_level(kiln).strip()
     if host not in LEVELS[1:]:

@@ -36,6 +36,8 @@ def main(argv):
     options, rest = _parse(argv)
     jobs = count(options["jobs"], "--jobs") if options["jobs"] else os.cpu_count() or 1
     levels = [cpu_level(level) for level in dict.fromkeys(options["cpu"])]
+    if os.environ.get("KILN_CPU"):
+        cpu_level(os.environ["KILN_CPU"], "KILN_CPU")
     reports.check_paths(options["report"])
     path = rest[0]
     if session().read_only:
@@ -199,10 +201,11 @@ def _is_whole(found):
 
 def plan(wanted, levels):
     """[(unit, level)] of all that a manifest wants compiled. `levels`: for which; none: for what
-    the program asked for, "": this machine's."""
+    the program asked for, else $KILN_CPU as for programs; "": this machine's."""
     work = {}
+    default = os.environ.get("KILN_CPU", "")
     for unit in wanted.units:
-        for level in levels or [unit.level if unit.level != "-" else ""]:
+        for level in levels or [unit.level if unit.level != "-" else default]:
             name = unit.recorded if unit.recorded != "-" else unit.key
             work.setdefault((name, level), (unit, level))
     return list(work.values())
