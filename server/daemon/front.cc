@@ -93,7 +93,9 @@ absl::Status Front::Spawn() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::ErrnoToStatus(errno, "socketpair");
   }
-  const absl::StatusOr<pid_t> spawned = kiln::Spawn(program_, args_, ends[1]);
+  std::vector<std::string> args = args_;
+  for (std::string& flag : LogFlags()) args.push_back(std::move(flag));
+  const absl::StatusOr<pid_t> spawned = kiln::Spawn(program_, args, ends[1]);
   close(ends[1]);
   if (!spawned.ok()) {
     close(ends[0]);

@@ -8,6 +8,7 @@
 
 #include "absl/base/attributes.h"
 #include "absl/base/const_init.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -16,10 +17,14 @@
 namespace kiln {
 namespace {
 
+constexpr off_t kMaxBytes = 1 << 20;
+constexpr absl::string_view kFileFlag = "--log-file=";
+constexpr absl::string_view kJsonFlag = "--log-json";
+
 ABSL_CONST_INIT absl::Mutex mutex(absl::kConstInit);
 std::string* path = nullptr;  // null: stderr as it is
-uint64_t max_size = 0;
 std::atomic<bool> as_json{false};
+std::atomic<const char*> program{"kilnd"};
 
 void Reopen() {
   int fd = open(path->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -30,10 +35,12 @@ void Reopen() {
 }
 
 void RotateIfFull() {
-  struct stat st;
-  if (path == nullptr || fstat(2, &st) != 0 || !S_ISREG(st.st_mode)) return;
-  if (static_cast<uint64_t>(st.st_size) < max_size) return;
-  rename(path->c_str(), (*path + ".1").c_str());
+  struct stat own, named;
+  if (path == nullptr || fstat(2, &own) != 0 || !S_ISREG(own.st_mode)) return;
+  // Another process may have begun a new file.
+  const bool current = stat(path->c_str(), &named) == 0 && named.st_ino == own.st_ino;
+  if (current && own.st_size < kMaxBytes) return;
+  if (current) rename(path->c_str(), (*path + ".1").c_str());
   Reopen();
 }
 
@@ -47,17 +54,36 @@ void Write(const std::string& text) {
 std::string JsonHead() {
   return absl::StrCat("{\"time\":\"",
                       absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone()),
-                      "\",\"pid\":", getpid());
+                      "\",\"program\":\"", program.load(), "\",\"pid\":", getpid());
 }
 
 }  // namespace
 
-void LogToFile(const std::string& file, uint64_t max_bytes) {
+void LogToFile(const std::string& file) {
   absl::MutexLock lock(&mutex);
   path = new std::string(file);
-  max_size = max_bytes;
   Reopen();
 }
+
+std::vector<std::string> LogFlags() {
+  std::vector<std::string> flags;
+  absl::MutexLock lock(&mutex);
+  if (path != nullptr) flags.push_back(absl::StrCat(kFileFlag, *path));
+  if (as_json) flags.emplace_back(kJsonFlag);
+  return flags;
+}
+
+bool TakeLogFlag(absl::string_view arg) {
+  if (arg == kJsonFlag) {
+    LogAsJson();
+    return true;
+  }
+  if (!absl::ConsumePrefix(&arg, kFileFlag)) return false;
+  LogToFile(std::string(arg));
+  return true;
+}
+
+void LogAs(const char* name) { program = name; }
 
 void LogAsJson() { as_json = true; }
 
@@ -76,8 +102,8 @@ void LogLine(const std::string& line) {
     Write(absl::StrCat(JsonHead(), ",\"message\":", JsonString(line), "}\n"));
     return;
   }
-  Write(absl::StrCat(absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::Now(), absl::UTCTimeZone()),
-                     " kilnd[", getpid(), "] ", line, "\n"));
+  Write(absl::StrCat(absl::FormatTime("%Y-%m-%d %H:%M:%E3S", absl::Now(), absl::UTCTimeZone()), " ",
+                     program.load(), "[", getpid(), "] ", line, "\n"));
 }
 
 }  // namespace kiln

@@ -52,7 +52,6 @@
 namespace kiln {
 namespace {
 
-constexpr uint64_t kLogBytes = 1 << 20;
 // What clients note of kernels may take this part of what entries may, on top of it.
 constexpr uint64_t kWarmShare = 8;
 constexpr absl::Duration kStartPatience = absl::Seconds(15);
@@ -431,7 +430,7 @@ int Main(int argc, char** argv) {
   if (flags->config.log().json()) LogAsJson();
   const std::string& log_file = flags->config.log().file();
   if (flags->daemonize || !log_file.empty()) {
-    LogToFile(log_file.empty() ? home->LogPath() : log_file, kLogBytes);
+    LogToFile(log_file.empty() ? home->LogPath() : log_file);
   }
   Run(*flags, *home, *instance, &trust);
   Log("ended");

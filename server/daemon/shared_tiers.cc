@@ -348,7 +348,9 @@ absl::StatusOr<int> SharedTiers::StartProcess() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::ErrnoToStatus(errno, "socketpair");
   }
-  absl::StatusOr<pid_t> pid = Spawn(options_.program, {absl::StrCat("--fd=", kRemoteFd)}, ends[1]);
+  std::vector<std::string> args = LogFlags();
+  args.push_back(absl::StrCat("--fd=", kRemoteFd));
+  absl::StatusOr<pid_t> pid = Spawn(options_.program, args, ends[1]);
   close(ends[1]);
   if (!pid.ok()) {
     close(ends[0]);

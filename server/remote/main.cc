@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -25,23 +24,25 @@ namespace {
 void EndSoon(int) { alarm(1); }
 
 int Main(int argc, char** argv) {
+  LogAs("kilnd-remote");
   int fd = -1;
   for (int i = 1; i < argc; ++i) {
     absl::string_view arg = argv[i];
+    if (TakeLogFlag(arg)) continue;
     if (!absl::ConsumePrefix(&arg, "--fd=") || !absl::SimpleAtoi(arg, &fd) || fd < 0) {
-      std::fprintf(stderr, "kilnd-remote: bad argument %s\n", argv[i]);
+      Log("bad argument ", argv[i]);
       return 2;
     }
   }
   if (fd < 0) {
-    std::fprintf(stderr, "kilnd-remote: --fd is missing; kilnd starts this program\n");
+    Log("--fd is missing; kilnd starts this program");
     return 2;
   }
   signal(SIGPIPE, SIG_IGN);
   signal(SIGTERM, EndSoon);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   const absl::Status status = ServeRemote(fd, [](const std::string& line) { Log(line); });
-  if (!status.ok()) Log("kilnd-remote: ", status.message());
+  if (!status.ok()) Log(status.message());
   // Without destructors: threads may wait for servers that do not answer.
   _exit(status.ok() ? 0 : 1);
 }

@@ -9,6 +9,7 @@
 //
 // The sockets that it answers on come over descriptor 3 (server/daemon/leash.h).
 #include <fcntl.h>
+#include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
@@ -16,7 +17,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,6 +28,7 @@
 #include "absl/strings/strip.h"
 #include "lang/framing.h"
 #include "server/daemon/leash.h"
+#include "server/daemon/log.h"
 #include "server/daemon/service/acceptor.h"
 #include "server/daemon/service/bridge.h"
 #include "server/daemon/service/callers.h"
@@ -71,9 +72,8 @@ bool ParseFlag(absl::string_view arg, Options* options) {
          options->callers.anonymous_rights <= 15;
 }
 
-void Say(absl::string_view what) {
-  std::fprintf(stderr, "kilnd-grpc[%d] %s\n", getpid(), std::string(what).c_str());
-}
+// gRPC's own complaints, in our form.
+void LogOfGrpc(gpr_log_func_args* args) { Log("gRPC: ", args->message); }
 
 // Limits on what a caller can make us hold.
 void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
@@ -109,10 +109,10 @@ void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* cred
     for (const absl::Status& read : {callers->Reload(), credentials->Reload()}) {
       if (!read.ok()) absl::StrAppend(&wrong, wrong.empty() ? "" : "; ", read.message());
     }
-    if (!wrong.empty() && wrong != said) Say(absl::StrCat("goes on with what it has: ", wrong));
+    if (!wrong.empty() && wrong != said) Log("goes on with what it has: ", wrong);
     said = wrong;
     const bool answers = bridge->Answers();
-    if (answers != well) Say(answers ? "kilnd answers again" : "kilnd does not answer");
+    if (answers != well) Log(answers ? "kilnd answers again" : "kilnd does not answer");
     well = answers;
     calls->SetServing(well);
     if (acceptor.let_go() && (!well || OpenConnections() == 0)) return;
@@ -120,7 +120,7 @@ void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* cred
 }
 
 int Fail(absl::string_view what, int status) {
-  Say(what);
+  Log(what);
   return status;
 }
 
@@ -152,7 +152,7 @@ int Serve(const Options& options, std::vector<int> sockets) {
   if (server == nullptr) return Fail("gRPC does not start", 1);
   calls.Start();
   acceptor.Start();
-  Say(absl::StrCat("listens on port ", port, options.tls.certificate.empty() ? "" : " (TLS)"));
+  Log("listens on port ", port, options.tls.certificate.empty() ? "" : " (TLS)");
   LookAfter(&calls, &bridge, &callers, &credentials, acceptor, signals);
   acceptor.Stop();
   calls.SetServing(false);
@@ -161,10 +161,13 @@ int Serve(const Options& options, std::vector<int> sockets) {
 }
 
 int Main(int argc, char** argv) {
+  LogAs("kilnd-grpc");
+  gpr_set_log_function(LogOfGrpc);
   fcntl(kLeashFd, F_SETFD, FD_CLOEXEC);
   Options options;
   for (int i = 1; i < argc; ++i) {
-    if (!ParseFlag(argv[i], &options)) return Fail(absl::StrCat("bad argument ", argv[i]), 2);
+    if (!TakeLogFlag(argv[i]) && !ParseFlag(argv[i], &options))
+      return Fail(absl::StrCat("bad argument ", argv[i]), 2);
   }
   options.callers.certificates = !options.tls.client_ca.empty();
   Message first = ReceiveWord(kLeashFd);
@@ -172,7 +175,7 @@ int Main(int argc, char** argv) {
   const bool local = std::all_of(first.fds.begin(), first.fds.end(), ListensOnLoopback);
   if (options.tls.certificate.empty() && !local) {
     if (!options.insecure) return Fail("refuses to listen without TLS", 2);
-    Say("WARNING: answers other machines without TLS: whoever is on the way reads and changes "
+    Log("WARNING: answers other machines without TLS: whoever is on the way reads and changes "
         "what it says");
   }
   return Serve(options, std::move(first.fds));

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/daemon/leash.h"
+#include "server/daemon/log.h"
 #include "server/daemon/web/daemon_link.h"
 #include "server/daemon/web/history.h"
 #include "server/daemon/web/peer.h"
@@ -125,16 +125,18 @@ Word SampleUntilTold(const DaemonLink& daemon, History* history) {
 }
 
 int Fail(absl::string_view what) {
-  std::fprintf(stderr, "kilnd-web: %s\n", std::string(what).c_str());
+  Log(what);
   return 2;
 }
 
 int Main(int argc, char** argv) {
+  LogAs("kilnd-web");
   fcntl(kLeashFd, F_SETFD, FD_CLOEXEC);
   signal(SIGPIPE, SIG_IGN);
   std::string socket_path;
   for (int i = 1; i < argc; ++i) {
     absl::string_view arg = argv[i];
+    if (TakeLogFlag(arg)) continue;
     if (!absl::ConsumePrefix(&arg, "--socket=")) {
       return Fail(absl::StrCat("bad argument ", argv[i]));
     }
@@ -152,8 +154,8 @@ int Main(int argc, char** argv) {
     servers.push_back(AnswerOn(fd, &front));
     if (servers.back() == nullptr) return Fail("cannot answer on the sockets it was given");
   }
-  std::fprintf(stderr, "kilnd-web[%d] listens on port %d: %s\n", getpid(), front.port,
-               front.loopback ? "metrics, health and the dashboard" : "metrics and health only");
+  Log("listens on port ", front.port, ": ",
+      front.loopback ? "metrics, health and the dashboard" : "metrics and health only");
   if (SampleUntilTold(daemon, &history) != Word::kGoOn) _exit(1);
   // What was asked is still answered.
   for (MHD_Daemon* server : servers) MHD_stop_daemon(server);
