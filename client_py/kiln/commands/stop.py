@@ -1,11 +1,14 @@
 """`kiln stop`: ends the daemon of this KILN_HOME, if one runs."""
 
-from .common import session
+from .common import failure, session
 from .options import parse, words
 
 
 def main(argv):
     _, rest = parse(argv, {})
     words(rest, "stop")
-    session().stop_daemon()
+    try:
+        session().stop_daemon()
+    except (RuntimeError, OSError) as error:
+        return failure(f"the daemon does not end: {error}")
     return 0
