@@ -2,6 +2,7 @@
 // a client says so (KILN_SERVER=HOST:PORT). Compilations are counted by the workers' log.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,7 +37,10 @@ class UpstreamTest : public ClusterTest {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons(std::stoi(address_.substr(address_.rfind(':') + 1)));
-    const bool listens = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    // The socket is kilnd's; its front is there when it says something.
+    pollfd settings = {fd, POLLIN, 0};
+    const bool listens = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                         poll(&settings, 1, 1000) > 0;
     close(fd);
     return listens;
   }
