@@ -308,6 +308,11 @@ class _FrontEndOptions:
             setattr(self, name, getattr(cfg, name))
 
 
+def option_variables():
+    """The variables of Kiln's own by which options of `init` can be set."""
+    return {f"KILN_{name.upper()}" for name in ("arch", *_DEFAULT_TYPES, *_OPTIONS)}
+
+
 def _environment():
     """{option: (variable, text)} of what KILN_… and TI_… variables set; KILN_… wins."""
     found = {}

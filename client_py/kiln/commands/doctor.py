@@ -92,13 +92,16 @@ def check_settings():
     server = os.environ.get("KILN_SERVER", "")
     if server == "off":
         return "note", "KILN_SERVER=off: no daemon, each process compiles for itself"
-    unknown = sorted(n for n in os.environ if n.startswith("KILN_") and n not in KNOWN_VARIABLES)
+    from ..runtime import option_variables
+
+    known = KNOWN_VARIABLES | option_variables()
+    unknown = sorted(n for n in os.environ if n.startswith("KILN_") and n not in known)
     if unknown:
         return "note", f"nothing reads {', '.join(unknown)}: misspelt?"
     wrong = _wrong_configuration()
     if wrong:
         return "bad", f"no daemon starts: {wrong}"
-    given = sorted(n for n in os.environ if n in KNOWN_VARIABLES)
+    given = sorted(n for n in os.environ if n in known)
     return "good", ", ".join(given) if given else "no KILN_ variables: all defaults"
 
 
@@ -121,13 +124,14 @@ def _wrong_configuration():
     )
 
 
-# Every variable that something of Kiln's reads (docs/how_to.md, docs/operations.md).
+# Every variable that something of Kiln's reads (docs/how_to.md, docs/operations.md), but for
+# the options of programs.
 KNOWN_VARIABLES = frozenset(
     """
     KILN_BIN KILN_CACHE KILN_CACHE_BYTES KILN_CPU KILN_DISK_CACHE KILN_GUI_FRAMES KILN_GUI_SAVE
     KILN_HOME KILN_JOBS KILN_JOB_SECONDS KILN_LIB KILN_LOG KILN_MANIFEST KILN_REQUIRE_HIT
-    KILN_REQUIRE_SIGNED KILN_SERVER KILN_SERVER_CA KILN_SERVER_TOKEN_FILE KILN_STAT KILN_STRICT
-    KILN_TRUSTED_KEYS KILN_WARM
+    KILN_REQUIRE_SIGNED KILN_SERVER KILN_SERVER_CA KILN_SERVER_CERTIFICATE KILN_SERVER_KEY
+    KILN_SERVER_TOKEN_FILE KILN_STAT KILN_STRICT KILN_TRUSTED_KEYS KILN_WARM
     """.split()
 )
 
