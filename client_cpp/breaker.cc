@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 
 namespace kiln {
 namespace {
@@ -18,7 +18,7 @@ void Breaker::Open(const absl::Status& why, bool may_start) {
   absl::MutexLock lock(&mutex_);
   why_ = why;
   may_start_ = may_start;
-  opened_ = absl::Now();
+  opened_ = SteadyNow();
   next_probe_ = opened_;
   pending_.reset();
 }
@@ -43,7 +43,7 @@ bool Breaker::MayCall(const std::string& socket_path, std::unique_ptr<Connection
 bool Breaker::Probe(const std::string& socket_path, std::unique_ptr<Connection>* found) {
   absl::Duration wait = absl::ZeroDuration();
   if (pending_ == nullptr) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (now - opened_ > kStartAgain) return Close();
     if (now < next_probe_) return false;
     next_probe_ = now + kProbeEvery;

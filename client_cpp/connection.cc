@@ -18,7 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
 
@@ -48,7 +48,7 @@ absl::StatusOr<int> Connect(const std::string& path, absl::Time deadline) {
     if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
     int error = errno;
     if (error == EINTR) continue;
-    if (error == EAGAIN && absl::Now() < deadline) {
+    if (error == EAGAIN && SteadyNow() < deadline) {
       usleep(1000);
       continue;
     }
@@ -116,7 +116,7 @@ Connection::~Connection() { close(fd_); }
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
                                                              absl::Duration patience,
                                                              const proto::Hello& wishes) {
-  const absl::Time deadline = absl::Now() + patience;
+  const absl::Time deadline = SteadyNow() + patience;
   ASSIGN_OR_RETURN(int fd, Connect(path, deadline));
   std::unique_ptr<Connection> connection(new Connection(fd));
   RETURN_IF_ERROR(CheckPeerIsUs(fd));
@@ -131,7 +131,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Adopt(int fd, absl::Time
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Begin(const std::string& path) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   ASSIGN_OR_RETURN(int fd, Connect(path, now));
   std::unique_ptr<Connection> connection(new Connection(fd));
   RETURN_IF_ERROR(CheckPeerIsUs(fd));
@@ -144,7 +144,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Begin(const std::string&
 absl::StatusOr<bool> Connection::Greeted(absl::Duration wait) {
   pollfd entry = {fd_, POLLIN, 0};
   if (poll(&entry, 1, static_cast<int>(absl::ToInt64Milliseconds(wait))) <= 0) return false;
-  ASSIGN_OR_RETURN(Frame frame, ReadFrame(fd_, absl::Now() + kAnswerLimit));
+  ASSIGN_OR_RETURN(Frame frame, ReadFrame(fd_, SteadyNow() + kAnswerLimit));
   RETURN_IF_ERROR(ParseReply(frame, FrameType::kHelloReply, &peer_));
   broken_ = false;
   RETURN_IF_ERROR(CheckProtocol());
@@ -171,7 +171,7 @@ absl::Status Connection::CheckProtocol() {
 absl::Status Connection::AwaitReadable(absl::Time deadline,
                                        const std::function<absl::Status()>& check) {
   for (absl::Duration until_check = kFirstCheck;; until_check = kCheckEvery) {
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline - SteadyNow();
     if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("no reply in time");
     const absl::Duration slice = check != nullptr ? std::min(left, until_check) : left;
     const int64_t milliseconds = std::min<int64_t>(absl::ToInt64Milliseconds(slice) + 1, 1 << 30);

@@ -15,6 +15,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "client_cpp/spawn.h"
+#include "lang/clock.h"
 #include "lang/error_detail.h"
 #include "lang/status_macros.h"
 
@@ -149,12 +150,12 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
   }
   // The one that was started may find that another process's is there already: what
   // counts is that somebody listens.
-  const absl::Time give_up = absl::Now() + (MachineIsBusy() ? kBusyStartPatience : kStartPatience);
+  const absl::Time give_up = SteadyNow() + (MachineIsBusy() ? kBusyStartPatience : kStartPatience);
   const int exit_status = WaitForExit(*pid, give_up);
   for (absl::Duration pause = kMinBackoff;; pause = std::min(2 * pause, kMaxBackoff)) {
     connection = Open(path, kBusyHelloPatience);
     if (!absl::IsNotFound(connection.status())) return connection;
-    if (exit_status > 0 || absl::Now() > give_up) {
+    if (exit_status > 0 || SteadyNow() > give_up) {
       const std::string said = complaints.Last();
       return absl::UnavailableError(absl::StrCat(
           "kilnd did not come up", said.empty() ? "; see " + home_.LogPath() : ": " + said));
@@ -176,14 +177,14 @@ bool DaemonClient::IsOutdated(const Connection& connection) {
 }
 
 void DaemonClient::Dismiss(const std::string& path, std::unique_ptr<Connection> connection) {
-  const absl::Time give_up = absl::Now() + kBusyHelloPatience;
+  const absl::Time give_up = SteadyNow() + kBusyHelloPatience;
   proto::ShutdownReply reply;
   connection
       ->Call(FrameType::kShutdown, proto::ShutdownRequest(), FrameType::kShutdownReply, &reply,
              give_up)
       .IgnoreError();
   connection.reset();
-  while (absl::Now() < give_up && Connection::Open(path, kFirstLook).ok()) {
+  while (SteadyNow() < give_up && Connection::Open(path, kFirstLook).ok()) {
     absl::SleepFor(kMinBackoff);
   }
 }
@@ -275,7 +276,7 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
     if (!absl::IsResourceExhausted(status)) return status;
     const absl::Duration asked = RetryAfterOf(status);
     const absl::Duration pause = Jittered(asked > absl::ZeroDuration() ? asked : backoff);
-    if (absl::Now() + pause > deadline) return status;
+    if (SteadyNow() + pause > deadline) return status;
     absl::SleepFor(pause);
     backoff = std::min(2 * backoff, kLastRetry);
   }
@@ -299,7 +300,7 @@ void DaemonClient::AwaitEnd(absl::Time deadline) const {
   // The daemon has this lock as long as it lives.
   const int fd = open(home_.LockPath().c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  while (flock(fd, LOCK_SH | LOCK_NB) != 0 && absl::Now() < deadline) {
+  while (flock(fd, LOCK_SH | LOCK_NB) != 0 && SteadyNow() < deadline) {
     absl::SleepFor(kMinBackoff);
   }
   close(fd);

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client_cpp/spawn.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -50,7 +50,7 @@ absl::Status PrivateWorker::Start() {
         absl::StrCat("cannot start the compiler: ", pid.status().message()));
   }
   pid_ = *pid;
-  auto connection = Connection::Adopt(ends[0], absl::Now() + kStartPatience);
+  auto connection = Connection::Adopt(ends[0], SteadyNow() + kStartPatience);
   if (!connection.ok()) {
     Stop();
     return absl::UnavailableError(

@@ -12,7 +12,6 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "client_cpp/daemon_client.h"
 #include "client_cpp/disk_tier.h"
 #include "client_cpp/entry_trust.h"
@@ -22,6 +21,7 @@
 #include "client_cpp/spawn.h"
 #include "client_cpp/upstream.h"
 #include "lang/canonical.h"
+#include "lang/clock.h"
 #include "lang/compiler_id.h"
 #include "lang/cpu_level.h"
 #include "lang/entry.h"
@@ -232,7 +232,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
 absl::StatusOr<CompileOutcome> LocalSession::Get(proto::CompileUnit unit,
                                                  const proto::SourceMap& source_map,
                                                  const proto::ReportOptions& report) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   State& state = Current();
   unit.mutable_target()->set_runtime_abi(RuntimeAbi());
   if (unit.target().device_case() == proto::Target::DEVICE_NOT_SET) {
@@ -248,7 +248,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Get(proto::CompileUnit unit,
 
   if (WantsReport(report)) {
     ASSIGN_OR_RETURN(CompileOutcome outcome, Obtain(state, job));
-    outcome.wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+    outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
     Count(state, outcome);
     return outcome;
   }
@@ -262,7 +262,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Await(Instance& instance, absl::Tim
   absl::StatusOr<CompileOutcome> outcome = instance.outcome;
   if (outcome.ok()) {
     outcome->tier = "process";
-    outcome->wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+    outcome->wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   }
   return outcome;
 }
@@ -270,7 +270,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Await(Instance& instance, absl::Tim
 // Of callers that want one key at the same time, one obtains it and the rest wait.
 absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& key,
                                                     Obtainer obtain) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   bool leads = false;
   std::shared_ptr<Instance> instance;
   {
@@ -283,7 +283,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& 
   if (!leads) return Await(*instance, start);
   absl::StatusOr<CompileOutcome> outcome = obtain();
   if (outcome.ok()) {
-    outcome->wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+    outcome->wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
     Count(state, *outcome);
   }
   if (!outcome.ok() || outcome->kernel == nullptr) {
@@ -314,7 +314,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Obtain(State& state, const Job& job
 absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
   State& state = Current();
   if (!options_.use_cache) return absl::NotFoundError("this session uses no cache");
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   std::shared_ptr<Instance> instance;
   {
     absl::MutexLock lock(&state.mutex);
@@ -325,7 +325,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
   // Not announced in the table before it is found: who compiles waits for nobody who may
   // come back with nothing.
   ASSIGN_OR_RETURN(CompileOutcome outcome, Find(state, key, /*ask=*/!off()));
-  outcome.wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   Count(state, outcome);
   instance = std::make_shared<Instance>();
   {
@@ -392,7 +392,7 @@ int LocalSession::Prefetch(absl::Span<const Digest> keys) {
 
 absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& recorded,
                                                   proto::CpuLevel level) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   State& state = Current();
   const bool wants_report = WantsReport(recorded.report());
   if (options_.read_only && !wants_report) {
@@ -418,7 +418,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
     ASSIGN_OR_RETURN(proto::CompileReply reply, Ask(state, job, &compiler));
     ASSIGN_OR_RETURN(outcome, Take(state, job, std::move(reply), compiler));
   }
-  outcome.wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   return outcome;
 }
 
@@ -429,7 +429,7 @@ absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
   for (const Digest& key : keys) request.add_digests(std::string(key.view()));
   proto::LookupReply reply;
   absl::Status status = state.daemon.Call(FrameType::kLookup, request, FrameType::kLookupReply,
-                                          &reply, absl::Now() + kControlTimeout);
+                                          &reply, SteadyNow() + kControlTimeout);
   if (status.ok()) return reply;
   GiveUpDaemon(state, status);
   return status;
@@ -469,7 +469,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   request.set_traceparent(NewSpan(ParentSpan()));
   if (!job.load) request.set_priority(proto::PRIORITY_WARM);
   const absl::Time deadline =
-      absl::Now() + absl::Milliseconds(options_.compile_timeout_ms) + kDeadlineSlack;
+      SteadyNow() + absl::Milliseconds(options_.compile_timeout_ms) + kDeadlineSlack;
 
   absl::Status status = state.daemon.given_up();
   if (TryDaemon(state)) {
@@ -557,7 +557,7 @@ absl::StatusOr<proto::StatsReply> LocalSession::DaemonStats() {
   proto::StatsReply reply;
   absl::Status status =
       Current().daemon.CallIfRunning(FrameType::kStats, proto::StatsRequest(),
-                                     FrameType::kStatsReply, &reply, absl::Now() + kControlTimeout);
+                                     FrameType::kStatsReply, &reply, SteadyNow() + kControlTimeout);
   return status.ok() ? reply : OfflineStats(home_);
 }
 
@@ -565,14 +565,14 @@ absl::StatusOr<proto::MetricsReply> LocalSession::DaemonMetrics() {
   proto::MetricsReply reply;
   RETURN_IF_ERROR(Current().daemon.CallIfRunning(FrameType::kMetrics, proto::MetricsRequest(),
                                                  FrameType::kMetricsReply, &reply,
-                                                 absl::Now() + kControlTimeout));
+                                                 SteadyNow() + kControlTimeout));
   return reply;
 }
 
 absl::StatusOr<proto::RecentReply> LocalSession::DaemonRecent(const proto::RecentRequest& request) {
   proto::RecentReply reply;
   RETURN_IF_ERROR(Current().daemon.CallIfRunning(
-      FrameType::kRecent, request, FrameType::kRecentReply, &reply, absl::Now() + kControlTimeout));
+      FrameType::kRecent, request, FrameType::kRecentReply, &reply, SteadyNow() + kControlTimeout));
   return reply;
 }
 
@@ -583,13 +583,13 @@ absl::StatusOr<proto::ClearReply> LocalSession::ClearCache() {
   proto::ClearReply reply;
   absl::Status status =
       Current().daemon.CallIfRunning(FrameType::kClear, proto::ClearRequest(),
-                                     FrameType::kClearReply, &reply, absl::Now() + kControlTimeout);
+                                     FrameType::kClearReply, &reply, SteadyNow() + kControlTimeout);
   return status.ok() ? reply : OfflineClear(home_);
 }
 
 absl::Status LocalSession::StopDaemon() {
   proto::ShutdownReply reply;
-  const absl::Time deadline = absl::Now() + kControlTimeout;
+  const absl::Time deadline = SteadyNow() + kControlTimeout;
   DaemonClient& daemon = Current().daemon;
   absl::Status status = daemon.CallIfRunning(FrameType::kShutdown, proto::ShutdownRequest(),
                                              FrameType::kShutdownReply, &reply, deadline);

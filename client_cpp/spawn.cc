@@ -16,7 +16,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 
 extern char** environ;
 
@@ -47,7 +47,7 @@ void AwaitOrKill(pid_t pid, absl::Time deadline) {
   pollfd entry = {fd, POLLIN, 0};
   int ready;
   do {
-    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
     ready = poll(&entry, 1, static_cast<int>(std::max<int64_t>(left, 0)));
   } while (ready < 0 && errno == EINTR);
   if (ready == 0) kill(pid, SIGKILL);

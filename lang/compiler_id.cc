@@ -23,8 +23,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 
 extern char** environ;
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> ReadToEnd(int fd, absl::Time deadline) {
   std::string text;
   char buffer[4096];
   for (;;) {
-    const int64_t left_ms = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const int64_t left_ms = absl::ToInt64Milliseconds(deadline - SteadyNow());
     pollfd entry = {fd, POLLIN, 0};
     const int ready = left_ms <= 0 ? 0 : poll(&entry, 1, static_cast<int>(left_ms));
     if (ready == 0) return absl::DeadlineExceededError("no answer to --print-compiler-id");
@@ -105,7 +105,7 @@ absl::StatusOr<std::string> RunWorker(const std::string& path) {
     close(pipe_ends[0]);
     return absl::ErrnoToStatus(error, absl::StrCat("cannot run ", path));
   }
-  absl::StatusOr<std::string> text = ReadToEnd(pipe_ends[0], absl::Now() + kAskTimeout);
+  absl::StatusOr<std::string> text = ReadToEnd(pipe_ends[0], SteadyNow() + kAskTimeout);
   close(pipe_ends[0]);
   if (!text.ok()) kill(pid, SIGKILL);
   int status = 0;

@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "lang/bytes.h"
+#include "lang/clock.h"
 #include "lang/error_detail.h"
 #include "lang/status_macros.h"
 
@@ -31,7 +31,7 @@ absl::Status WaitFor(int fd, short events, absl::Time deadline) {
   for (;;) {
     int timeout_ms = -1;
     if (deadline != absl::InfiniteFuture()) {
-      const absl::Duration left = deadline - absl::Now();
+      const absl::Duration left = deadline - SteadyNow();
       if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("peer is too slow");
       // Rounded up: poll(0) would spin through the last millisecond.
       timeout_ms =

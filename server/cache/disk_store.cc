@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/entry.h"
 
 namespace kiln {
@@ -229,9 +230,8 @@ StoreStats DiskStore::stats() const {
 
 void DiskStore::Scan() {
   absl::MutexLock scan_lock(&scan_mutex_);
-  const absl::Time now = absl::Now();
-  // Also after the clock was set back.
-  const bool whole = now - whole_scan_ > kWholeScanAge || now < whole_scan_;
+  const absl::Time now = SteadyNow();
+  const bool whole = now - whole_scan_ > kWholeScanAge;
   {
     absl::MutexLock lock(&mutex_);
     if (state_ == State::kFresh) state_ = State::kScanning;

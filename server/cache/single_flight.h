@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lang/clock.h"
 #include "lang/digest.h"
 
 namespace kiln {
@@ -99,10 +99,10 @@ class SingleFlight {
     {
       absl::MutexLock lock(&mutex_);
       while (!flight->done) {
-        const absl::Time now = absl::Now();
+        const absl::Time now = SteadyNow();
         if (now >= deadline) break;
-        if (mutex_.AwaitWithDeadline(absl::Condition(&flight->done),
-                                     std::min(deadline, now + kAskIfGone))) {
+        if (mutex_.AwaitWithTimeout(absl::Condition(&flight->done),
+                                    std::min(deadline - now, kAskIfGone))) {
           break;
         }
         mutex_.Unlock();

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "lang/canonical.h"
+#include "lang/clock.h"
 #include "lang/entry.h"
 #include "lang/error_detail.h"
 #include "lang/status_macros.h"
@@ -235,7 +235,7 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
                                                    " bytes; 1 to ", kMaxUnitBytes, " may be"));
   }
   const absl::Time deadline =
-      absl::Now() + (request.deadline_ms() == 0 ? parts_.compile_limit
+      SteadyNow() + (request.deadline_ms() == 0 ? parts_.compile_limit
                                                 : absl::Milliseconds(request.deadline_ms()));
   ASSIGN_OR_RETURN(const Digest compiler, parts_.compiler->Known());
   // The client's own digest is never asked for: what is stored goes under ours.
@@ -249,7 +249,7 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
     return hit;
   }
 
-  if (caller.account != nullptr) RETURN_IF_ERROR(caller.account->CheckCompiles(absl::Now()));
+  if (caller.account != nullptr) RETURN_IF_ERROR(caller.account->CheckCompiles(SteadyNow()));
   auto start = [&](const Flights::Done& done) -> Flights::Control {
     // An earlier flight may have landed since we looked.
     if (auto hit = fresh ? nullptr : Find(key, place)) {
@@ -281,7 +281,7 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
 void CompileService::AskShared(const ErrandPtr& errand) {
   // Who has the lease is waited for as long as compiling takes: then we compile too. The
   // time in which the lease of a holder that died lapses comes on top.
-  const absl::Duration wait = std::clamp(errand->what.deadline - absl::Now(), absl::ZeroDuration(),
+  const absl::Duration wait = std::clamp(errand->what.deadline - SteadyNow(), absl::ZeroDuration(),
                                          parts_.shared->lease_ttl() + compile_times_.Patience());
   const int step = errand->Begin();
   const uint64_t request = parts_.shared->Fetch(
@@ -305,7 +305,7 @@ void CompileService::TakeShared(const ErrandPtr& errand, SharedTiers::Fetched fo
 
 void CompileService::AskDelegates(const ErrandPtr& errand) {
   if (!parts_.shared->delegates(errand->what.upstream)) return AskWorker(errand);
-  const absl::Duration wait = std::max(errand->what.deadline - absl::Now(), absl::ZeroDuration());
+  const absl::Duration wait = std::max(errand->what.deadline - SteadyNow(), absl::ZeroDuration());
   const int step = errand->Begin();
   const uint64_t request =
       parts_.shared->Delegate(errand->what.job, errand->what.key, errand->what.upstream, wait,
@@ -370,7 +370,7 @@ void CompileService::AskWorker(const ErrandPtr& errand) {
         [this, errand](absl::StatusOr<Frame> frame) { TakeResult(errand, std::move(frame)); });
     if (submitted.ok()) {
       parts_.counters->Miss();
-      if (errand->what.account != nullptr) errand->what.account->CountCompile(absl::Now());
+      if (errand->what.account != nullptr) errand->what.account->CountCompile(SteadyNow());
       errand->StopsWith(step, [pool = parts_.pool, job = *submitted] { pool->Cancel(job); });
       errand->HurriesWith(step, [pool = parts_.pool, job = *submitted] { pool->Hurry(job); });
       return;

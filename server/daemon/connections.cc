@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/framing.h"
 #include "server/daemon/log.h"
 #include "server/daemon/metrics.h"
@@ -41,14 +42,14 @@ bool HungUp(int fd) {
 // How long the message is that begins to arrive; without taking it from the stream, so
 // that ReadFrame says what is wrong with it. DeadlineExceeded: it does not go on.
 absl::StatusOr<uint64_t> AwaitLength(int fd) {
-  const absl::Time deadline = absl::Now() + kHeaderLimit;
+  const absl::Time deadline = SteadyNow() + kHeaderLimit;
   char header[kFrameHeaderSize];
   while (true) {
     const ssize_t got = recv(fd, header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
     if (got == static_cast<ssize_t>(sizeof header)) break;
     if (got <= 0 && errno != EAGAIN && errno != EINTR) return 0;  // an end: ReadFrame's
     if (HungUp(fd)) return 0;
-    if (absl::Now() >= deadline) {
+    if (SteadyNow() >= deadline) {
       return absl::DeadlineExceededError("a message was begun and not gone on with");
     }
     absl::SleepFor(absl::Milliseconds(2));
@@ -75,7 +76,7 @@ constexpr uint32_t kAllRights =
     proto::RIGHT_READ | proto::RIGHT_COMPILE | proto::RIGHT_WRITE | proto::RIGHT_ADMIN;
 
 void Send(int fd, const Frame& frame, absl::Duration limit) {
-  WriteFrame(fd, frame.type, frame.id, frame.body, absl::Now() + limit).IgnoreError();
+  WriteFrame(fd, frame.type, frame.id, frame.body, SteadyNow() + limit).IgnoreError();
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ void Connections::Serve(int fd) {
 
 absl::Time Connections::last_request() const {
   absl::MutexLock lock(&mutex_);
-  return busy_ > 0 ? absl::Now() : last_request_;
+  return busy_ > 0 ? SteadyNow() : last_request_;
 }
 
 void Connections::Drain(absl::Duration patience) {
@@ -156,7 +157,7 @@ void Connections::Talk(List::iterator self) {
 bool Connections::Exchange(int fd, Caller* caller, bool* used) {
   if (caller->account == nullptr) caller->account = quotas_->Of(caller->name);
   Quotas::Hold hold;
-  const absl::Time deadline = absl::Now() + kTransferLimit;
+  const absl::Time deadline = SteadyNow() + kTransferLimit;
   absl::StatusOr<uint64_t> length = AwaitLength(fd);
   absl::Status status = length.status();
   if (status.ok()) status = caller->account->TakeBytes(*length, deadline, caller->gone, &hold);
@@ -195,7 +196,7 @@ bool Connections::End(List::iterator self, bool used) {
   absl::MutexLock lock(&mutex_);
   self->busy = false;
   --busy_;
-  if (used) last_request_ = absl::Now();
+  if (used) last_request_ = SteadyNow();
   return !draining_;
 }
 

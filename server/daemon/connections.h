@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "lang/clock.h"
 #include "server/daemon/handler.h"
 #include "server/daemon/quotas.h"
 
@@ -68,7 +69,7 @@ class Connections {
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool aborting_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Time last_request_ ABSL_GUARDED_BY(mutex_) = absl::Now();
+  absl::Time last_request_ ABSL_GUARDED_BY(mutex_) = SteadyNow();
 };
 
 }  // namespace kiln

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 #include "server/daemon/leash.h"
 #include "server/daemon/log.h"
@@ -75,13 +75,13 @@ void Front::Stop() {
 void Front::Watch() {
   absl::Duration pause = kMinPause;
   while (true) {
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyNow();
     const std::string end = RunOnce();
     absl::MutexLock lock(&mutex_);
     if (stopping_) return;
-    if (absl::Now() - start > kHealthy) pause = kMinPause;
+    if (SteadyNow() - start > kHealthy) pause = kMinPause;
     Log(program_, " ", end, "; it is started again in ", absl::FormatDuration(pause));
-    mutex_.AwaitWithTimeout(absl::Condition(&stopping_), pause);
+    PauseUnless(stopping_, pause, &mutex_);
     if (stopping_) return;
     pause = std::min(2 * pause, kMaxPause);
   }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/digest.h"
 #include "lang/entry.h"
 #include "lang/error_detail.h"
@@ -187,7 +188,7 @@ const Handler::Rule Handler::kRules[] = {
     {FrameType::kShutdown, "shutdown", proto::RIGHT_ADMIN, true, &Handler::Shutdown},
 };
 
-Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(absl::Now()) {
+Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(SteadyNow()) {
   Metrics& metrics = Metrics::Get();
   metrics.gauge("kiln_build_info", kVersion)->Set(1);
   metrics.gauge("kiln_start_time_seconds")->Set(absl::ToDoubleSeconds(start_ - absl::UnixEpoch()));
@@ -198,7 +199,7 @@ Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(absl::Now()) {
 }
 
 Frame Handler::Handle(const Frame& request, Caller* caller) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   Activity::Client* client = nullptr;
   if (caller->seat != nullptr) {
     client = &caller->seat->client();
@@ -213,7 +214,7 @@ Frame Handler::Handle(const Frame& request, Caller* caller) {
   const Kind& kind = kinds_[std::min<size_t>(static_cast<size_t>(request.type), kLastFrameType)];
   if (kind.requests != nullptr) {
     kind.requests->Add();
-    kind.seconds->Observe(absl::Now() - start);
+    kind.seconds->Observe(SteadyNow() - start);
   }
   if (!body.ok()) {
     Metrics::Get()
@@ -288,7 +289,7 @@ Handler::Body Handler::Lookup(const std::string& body, Caller* caller) {
 }
 
 Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   ASSIGN_OR_RETURN(proto::CompileRequest request, Parse<proto::CompileRequest>(body));
   proto::RequestRecord record;
   record.set_kernel(request.name().substr(0, kMaxNameBytes));
@@ -301,9 +302,8 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   const std::string place = parts_.name_sources ? SourcePlace(request.source_map()) : "";
   bool joined = false;
   const auto reply = parts_.compiles->Compile(std::move(request), *caller, &joined);
-  const absl::Time end = absl::Now();
-  record.set_time(absl::ToDoubleSeconds(end - absl::UnixEpoch()));
-  record.set_seconds(absl::ToDoubleSeconds(end - start));
+  record.set_time(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  record.set_seconds(absl::ToDoubleSeconds(SteadyNow() - start));
   Describe(reply, joined, &record);
   // Hits are counted, not told one by one.
   if (LogsEvents() && (!reply.ok() || !record.unit().empty())) {
@@ -376,7 +376,7 @@ Handler::Body Handler::Stats(const std::string& /*body*/, Caller* /*caller*/) {
   const PoolStats pool = parts_.pool->stats();
   reply.set_worker_deaths(pool.deaths);
   reply.set_waiting(pool.waiting);
-  reply.set_uptime_seconds(absl::ToDoubleSeconds(absl::Now() - start_));
+  reply.set_uptime_seconds(absl::ToDoubleSeconds(SteadyNow() - start_));
   reply.set_pid(getpid());
   return reply.SerializeAsString();
 }

@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lang/clock.h"
 #include "lang/hit_mark.h"
 #include "server/cache/trim_files.h"
 #include "server/daemon/metrics.h"
@@ -57,9 +57,9 @@ proto::StatsReply Housekeeper::Totals() {
   absl::MutexLock lock(&round_mutex_);
   CountClientHits();
   // Clients without a daemon write to the cache too.
-  if (indexed && absl::Now() - scanned_ > kScanAge) {
+  if (indexed && SteadyNow() - scanned_ > kScanAge) {
     disk_->Scan();
-    scanned_ = absl::Now();
+    scanned_ = SteadyNow();
   }
   return TotalsNow();
 }
@@ -79,8 +79,8 @@ void Housekeeper::Work() {
   absl::Time trimmed = absl::InfinitePast();
   while (true) {
     Round();
-    if (warm_bytes_ != 0 && absl::AbsDuration(absl::Now() - trimmed) > kTrimAge) {
-      trimmed = absl::Now();
+    if (warm_bytes_ != 0 && SteadyNow() - trimmed > kTrimAge) {
+      trimmed = SteadyNow();
       TrimFiles(home_.WarmDir(), warm_bytes_);
     }
     absl::MutexLock lock(&mutex_);

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/framing.h"
 #include "lang/status_macros.h"
 #include "proto/service.pb.h"
@@ -63,7 +64,7 @@ bool Accepts(const sockaddr_un& address) {
 void AskToHandOver(const sockaddr_un& address, pid_t* asked) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
-  const absl::Time deadline = absl::Now() + kAskPatience;
+  const absl::Time deadline = SteadyNow() + kAskPatience;
   proto::StatsReply stats;
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
       CheckPeer(fd).ok() &&
@@ -152,7 +153,7 @@ absl::Status Lock(const Home& home, const sockaddr_un& address, absl::Time deadl
       return absl::AlreadyExistsError("a daemon of this home is running");
     }
     if (accepts) AskToHandOver(address, &asked);
-    if (absl::Now() > deadline) {
+    if (SteadyNow() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("another kilnd holds ", home.LockPath(), " but accepts no connections on ",
                        instance.socket_path, "; end that process and try again"));

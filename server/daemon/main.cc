@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lang/clock.h"
 #include "lang/home.h"
 #include "lang/version.h"
 #include "server/cache/counters.h"
@@ -154,7 +155,7 @@ End ServeUntilStopped(int listen_fd, const StopSignal& stop, absl::Duration idle
   while (true) {
     int timeout_ms = -1;
     if (idle_exit > absl::ZeroDuration()) {
-      const absl::Duration left = connections->last_request() + idle_exit - absl::Now();
+      const absl::Duration left = connections->last_request() + idle_exit - SteadyNow();
       if (left <= absl::ZeroDuration()) return {"idle"};
       timeout_ms =
           static_cast<int>(std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, INT_MAX));
@@ -183,8 +184,8 @@ void HandOver(pid_t successor, const std::vector<Front*>& fronts, Instance* inst
   housekeeper->Retire();
   close(instance->lock_fd);
   instance->lock_fd = -1;
-  const absl::Time give_up = absl::Now() + kHandOverPatience;
-  while (HasSocket(*instance) && absl::Now() < give_up) {
+  const absl::Time give_up = SteadyNow() + kHandOverPatience;
+  while (HasSocket(*instance) && SteadyNow() < give_up) {
     pollfd entry = {instance->listen_fd, POLLIN, 0};
     if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance->listen_fd, connections);
   }
@@ -336,13 +337,13 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   const End how = ServeUntilStopped(instance.listen_fd, stop, flags.idle_exit, &connections);
   Log("ending: ", how.why);
   if (!flags.daemonize) NotifyManager("STOPPING=1");
-  const absl::Time end = absl::Now() + kDrainPatience;
+  const absl::Time end = SteadyNow() + kDrainPatience;
   if (how.successor != 0) {
     HandOver(how.successor, {&grpc, &web}, &instance, &housekeeper, &connections);
   }
   // Who asks through the front is answered through it: it goes first.
   grpc.Drain();
-  while (grpc.running() && absl::Now() < end - kLastPatience) {
+  while (grpc.running() && SteadyNow() < end - kLastPatience) {
     pollfd entry = {instance.listen_fd, POLLIN, 0};
     if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance.listen_fd, &connections);
   }
@@ -352,7 +353,7 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   // the socket outlives us.
   RemoveNames(instance, home.PidPath());
   if (!instance.managed) AcceptAll(instance.listen_fd, &connections);
-  connections.Drain(end - absl::Now());
+  connections.Drain(end - SteadyNow());
   // What is under way for nobody ends while all that it uses is still there.
   shared.Stop();
   pool_owner.reset();
@@ -379,7 +380,7 @@ absl::StatusOr<Instance> Claim(const Home& home, bool take_over, const std::vect
   // A home that cannot be written still has a daemon, which keeps nothing.
   const absl::Status made = home.Create();
   if (!made.ok()) Complain(made);
-  return BecomeInstance(home, absl::Now() + kStartPatience, take_over, sockets);
+  return BecomeInstance(home, SteadyNow() + kStartPatience, take_over, sockets);
 }
 
 int Main(int argc, char** argv) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/error_detail.h"
 
 namespace kiln {
@@ -65,7 +66,7 @@ absl::Status Quotas::Account::TakeBytes(uint64_t bytes, absl::Time deadline,
                                         const std::function<bool()>& gone, Hold* hold) {
   while (!TryBytes(bytes)) {
     if (gone()) return absl::CancelledError("the client went away");
-    if (absl::Now() >= deadline) {
+    if (SteadyNow() >= deadline) {
       return OverQuota(absl::StrCat("requests of more than ", quotas_->options_.bytes_in_flight,
                                     " bytes at once (limits.bytes_in_flight)"),
                        kComeAgain);
@@ -120,7 +121,7 @@ std::shared_ptr<Quotas::Account> Quotas::Of(const std::string& caller) {
   absl::MutexLock lock(&mutex_);
   if (accounts_.size() >= sweep_at_) {
     // Those who left are forgotten, unless they would begin anew with a full minute.
-    const absl::Time old = absl::Now() - absl::Minutes(1);
+    const absl::Time old = SteadyNow() - absl::Minutes(1);
     for (auto at = accounts_.begin(); at != accounts_.end();) {
       bool idle = at->second.use_count() == 1;
       if (idle) {

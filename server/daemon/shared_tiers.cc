@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
 #include "server/daemon/log.h"
@@ -159,7 +160,7 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
       frame.type = type;
       frame.body = std::move(body);
       const uint32_t id = frame.id;
-      requests_[id] = Request{absl::Now() + limit, /*ping=*/false, std::move(done)};
+      requests_[id] = Request{SteadyNow() + limit, /*ping=*/false, std::move(done)};
       queue_.push_back(std::move(frame));
       return id;
     }
@@ -175,7 +176,7 @@ void SharedTiers::AskForLife() {
   Outgoing frame;
   frame.id = ping_ = next_id_++;
   frame.type = FrameType::kFetch;
-  requests_[ping_] = Request{absl::Now() + kSignOfLife, /*ping=*/true, nullptr};
+  requests_[ping_] = Request{SteadyNow() + kSignOfLife, /*ping=*/true, nullptr};
   queue_.push_back(std::move(frame));
 }
 
@@ -302,7 +303,7 @@ void SharedTiers::Supervise() {
   absl::Duration backoff = kFirstBackoff;
   absl::Status said;
   while (true) {
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyNow();
     const absl::Status end = Live();
     {
       absl::MutexLock lock(&mutex_);
@@ -310,13 +311,13 @@ void SharedTiers::Supervise() {
     }
     FailAll(end);
     EndProcess();
-    if (absl::Now() - start > kGoodLife) backoff = kFirstBackoff;
+    if (SteadyNow() - start > kGoodLife) backoff = kFirstBackoff;
     absl::MutexLock lock(&mutex_);
     if (stopping_) break;
     // Once a reason: a program that is missing is missing at every trial.
     if (end != said) Log("shared tiers: ", end.message(), "; started again as often as needed");
     said = end;
-    mutex_.AwaitWithTimeout(absl::Condition(&stopping_), backoff);
+    PauseUnless(stopping_, backoff, &mutex_);
     if (stopping_) break;
     down_ = false;
     backoff = std::min(2 * backoff, kLastBackoff);
@@ -372,7 +373,7 @@ absl::Status SharedTiers::Configure(int fd) {
   }
   config.set_build(kVersion);
   config.set_worker(options_.worker);
-  const absl::Time deadline = absl::Now() + kStartLimit;
+  const absl::Time deadline = SteadyNow() + kStartLimit;
   RETURN_IF_ERROR(WriteFrame(fd, FrameType::kConfigure, 0, config, deadline));
   ASSIGN_OR_RETURN(const Frame frame, ReadFrame(fd, deadline));
   proto::ConfigureReply reply;
@@ -389,7 +390,7 @@ absl::Status SharedTiers::Configure(int fd) {
 absl::Status SharedTiers::Read(int fd) {
   while (true) {
     RETURN_IF_ERROR(AwaitFrame(fd));
-    absl::StatusOr<Frame> frame = ReadFrame(fd, absl::Now() + kTransferLimit);
+    absl::StatusOr<Frame> frame = ReadFrame(fd, SteadyNow() + kTransferLimit);
     if (!frame.ok()) {
       return absl::UnavailableError(
           absl::StrCat("kilnd-remote ended (", frame.status().message(), ")"));
@@ -431,8 +432,8 @@ void SharedTiers::Time() {
   while (!stopping_) {
     mutex_.Await(absl::Condition(&has_work));
     // Coarse, so that nobody need wake this thread for the next request.
-    mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kTick);
-    const absl::Time now = absl::Now();
+    PauseUnless(stopping_, kTick, &mutex_);
+    const absl::Time now = SteadyNow();
     for (auto at = requests_.begin(); at != requests_.end();) {
       auto request = at++;
       if (request->second.deadline > now) continue;
@@ -472,9 +473,9 @@ void SharedTiers::FailAll(const absl::Status& why) {
 // Gives it time to let go of its leases: its stream has ended.
 void SharedTiers::EndProcess() {
   if (pid_ <= 0) return;
-  const absl::Time give_up = absl::Now() + kEndLimit;
+  const absl::Time give_up = SteadyNow() + kEndLimit;
   while (waitpid(pid_, nullptr, WNOHANG) == 0) {
-    if (absl::Now() > give_up) {
+    if (SteadyNow() > give_up) {
       kill(pid_, SIGKILL);
       while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
       }
@@ -510,7 +511,7 @@ void SharedTiers::Write() {
       out.body = store.SerializeAsString();
     }
     const absl::Status sent =
-        WriteFrame(fd, out.type, out.id, out.body, absl::Now() + kTransferLimit);
+        WriteFrame(fd, out.type, out.id, out.body, SteadyNow() + kTransferLimit);
     // In the middle of a frame there is no going on; the reader sees the end.
     if (!sent.ok()) shutdown(fd, SHUT_RDWR);
     absl::MutexLock lock(&mutex_);

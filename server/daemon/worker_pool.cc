@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/error_detail.h"
 #include "server/daemon/log.h"
 #include "server/daemon/metrics.h"
@@ -31,7 +31,7 @@ class WorkerPool::Job {
 
   const Task task;
   const Done done;
-  const absl::Time queued = absl::Now();
+  const absl::Time queued = SteadyNow();
   std::atomic<bool> cancelled{false};
 };
 
@@ -77,7 +77,7 @@ class WorkerPool::Slot {
 void WorkerPool::Slot::Work() {
   StartAhead();
   while (std::shared_ptr<Job> job = NextJob()) {
-    Metrics::Get().histogram("kiln_queue_seconds")->Observe(absl::Now() - job->queued);
+    Metrics::Get().histogram("kiln_queue_seconds")->Observe(SteadyNow() - job->queued);
     current_ = job.get();
     absl::StatusOr<Frame> result = RunJob(*job);
     current_ = nullptr;
@@ -179,9 +179,9 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
 }
 
 absl::StatusOr<Frame> WorkerPool::Slot::Attempt(const Job& job) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   absl::StatusOr<Frame> frame = worker_->Run(job.task.request, start + pool_->options_.job_limit);
-  if (!absl::IsCancelled(frame.status())) pool_->NoteSeconds(absl::Now() - start);
+  if (!absl::IsCancelled(frame.status())) pool_->NoteSeconds(SteadyNow() - start);
   if (frame.ok()) return frame;
   worker_.reset();
   if (absl::IsCancelled(frame.status())) return frame;
@@ -206,7 +206,7 @@ absl::StatusOr<Frame> WorkerPool::Slot::RunJob(const Job& job) {
     if (frame.ok() || absl::IsCancelled(frame.status())) return frame;
   }
   const std::string what = absl::StrCat(frame.status().message(), ", twice");
-  pool_->poisons_.Add(job.task.key, what, absl::Now());
+  pool_->poisons_.Add(job.task.key, what, SteadyNow());
   absl::Status status(absl::IsDeadlineExceeded(frame.status()) ? absl::StatusCode::kDeadlineExceeded
                                                                : absl::StatusCode::kInternal,
                       absl::StrCat("compiling ", NameOf(job.task), " ", what));
@@ -240,7 +240,7 @@ WorkerPool::~WorkerPool() {
 }
 
 absl::StatusOr<std::shared_ptr<WorkerPool::Job>> WorkerPool::Submit(Task task, Done done) {
-  if (absl::Status poison = poisons_.Check(task.key, task.name, absl::Now()); !poison.ok()) {
+  if (absl::Status poison = poisons_.Check(task.key, task.name, SteadyNow()); !poison.ok()) {
     return poison;
   }
   const bool warm = task.priority == proto::PRIORITY_WARM;

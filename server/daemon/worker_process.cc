@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
 #include "proto/service.pb.h"
@@ -80,7 +80,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
   hello.set_protocol(kProtocolVersion);
   hello.set_build(kVersion);
   absl::StatusOr<Frame> answer =
-      worker->Exchange(FrameType::kHello, hello.SerializeAsString(), absl::Now() + kStartLimit);
+      worker->Exchange(FrameType::kHello, hello.SerializeAsString(), SteadyNow() + kStartLimit);
   proto::HelloReply reply;
   absl::Status status =
       answer.ok() ? ParseReply(*answer, FrameType::kHelloReply, &reply) : answer.status();
@@ -111,10 +111,10 @@ absl::StatusOr<Frame> WorkerProcess::Exchange(FrameType type, absl::string_view 
                                               absl::Time deadline) {
   const uint32_t id = next_id_++;
   absl::Status sent =
-      WriteFrame(fd_, type, id, body, std::min(deadline, absl::Now() + kTransferLimit));
+      WriteFrame(fd_, type, id, body, std::min(deadline, SteadyNow() + kTransferLimit));
   while (sent.ok()) {
     if (options_.stopped && options_.stopped()) return absl::CancelledError("cancelled");
-    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
     if (left <= 0) return absl::DeadlineExceededError("no answer in time");
     pollfd fds[2] = {{fd_, POLLIN, 0}, {options_.wake_fd, POLLIN, 0}};
     if (poll(fds, 2, static_cast<int>(std::min<int64_t>(left, INT_MAX))) < 0 && errno != EINTR) {
@@ -126,7 +126,7 @@ absl::StatusOr<Frame> WorkerProcess::Exchange(FrameType type, absl::string_view 
       if (read(options_.wake_fd, &drained, sizeof drained) < 0 && errno != EAGAIN) break;
     }
   }
-  absl::StatusOr<Frame> frame = sent.ok() ? ReadFrame(fd_, absl::Now() + kTransferLimit) : sent;
+  absl::StatusOr<Frame> frame = sent.ok() ? ReadFrame(fd_, SteadyNow() + kTransferLimit) : sent;
   if (frame.ok() && frame->id == id) return frame;
   if (absl::IsDeadlineExceeded(frame.status())) return frame.status();
   const std::string reason = frame.ok() ? "it answered another request"

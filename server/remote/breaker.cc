@@ -1,11 +1,11 @@
 #include "server/remote/breaker.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "lang/clock.h"
 
 namespace kiln {
 namespace {
@@ -14,17 +14,12 @@ bool IsServersAnswer(const absl::Status& status) {
   return status.ok() || absl::IsNotFound(status) || absl::IsInvalidArgument(status);
 }
 
-// Whoever sets the clock back must not keep a server from being tried.
-absl::Time Monotonic() {
-  return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
-}
-
 }  // namespace
 
 Breaker::Breaker(std::string name, Options options)
     : name_(std::move(name)),
       options_([&options] {
-        if (!options.now) options.now = Monotonic;
+        if (!options.now) options.now = SteadyNow;
         return std::move(options);
       }()),
       pause_(options_.pause) {}

@@ -16,7 +16,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -117,7 +117,7 @@ absl::StatusOr<int> ConnectTo(const std::string& address, absl::Time deadline) {
 
 absl::Status Await(int fd, short events, absl::Time deadline) {
   while (true) {
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline - SteadyNow();
     if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("no answer in time");
     pollfd entry = {fd, events, 0};
     const int timeout_ms =

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "google/rpc/status.pb.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -88,7 +89,9 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcEndpoint::channel() {
 }
 
 absl::Status GrpcEndpoint::Prepare(grpc::ClientContext* context, absl::Time deadline) {
-  if (deadline != absl::InfiniteFuture()) context->set_deadline(absl::ToChronoTime(deadline));
+  if (deadline != absl::InfiniteFuture()) {
+    context->set_deadline(absl::ToChronoTime(TimeOfDay(deadline)));
+  }
   if (options_.token_file.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string token, token_.ReadSecret());
   context->AddMetadata("authorization", absl::StrCat("Bearer ", token));

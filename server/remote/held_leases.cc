@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 
 namespace kiln {
 
@@ -19,7 +19,7 @@ HeldLeases::~HeldLeases() {
 }
 
 void HeldLeases::Hold(const Digest& place, const std::string& token) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   absl::MutexLock lock(&mutex_);
   held_[token] = Lease{place, now, now + ttl_ / 3};
 }
@@ -51,9 +51,13 @@ void HeldLeases::Work() {
     std::vector<std::pair<std::string, Digest>> due;
     {
       absl::MutexLock lock(&mutex_);
-      mutex_.AwaitWithTimeout(absl::Condition(&stopping_), ttl_ / 12);
+      auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || !held_.empty();
+      };
+      mutex_.Await(absl::Condition(&has_work));
+      PauseUnless(stopping_, ttl_ / 12, &mutex_);
       if (stopping_) return;
-      const absl::Time now = absl::Now();
+      const absl::Time now = SteadyNow();
       for (auto at = held_.begin(); at != held_.end();) {
         auto lease = at++;
         if (now - lease->second.since > kLongest) {

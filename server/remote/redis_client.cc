@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/entry.h"
 #include "lang/status_macros.h"
 #include "server/remote/connect.h"
@@ -154,7 +154,7 @@ absl::StatusOr<std::vector<RedisValue>> RedisClient::Run(absl::Span<const Comman
   } else if (config_.tls().enabled() && absl::IsUnavailable(replies.status())) {
     // A server that does not like our certificate says so after the handshake, and what it
     // says is lost where we have sent more by then.
-    RETURN_IF_ERROR(TryTls(config_.address(), config_.tls(), absl::Now() + kTryLimit));
+    RETURN_IF_ERROR(TryTls(config_.address(), config_.tls(), SteadyNow() + kTryLimit));
   }
   return replies;
 }

@@ -10,7 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/entry.h"
 #include "lang/status_macros.h"
 
@@ -174,7 +174,7 @@ absl::StatusOr<Leases::Answer> RedisLeases::Acquire(const Digest& place, absl::D
   const RedisClient::Command commands[] = {{"SET", key, token, "NX", "PX", milliseconds},
                                            {"GET", key}};
   ASSIGN_OR_RETURN(const std::vector<RedisValue> replies,
-                   client_->Run(commands, absl::Now() + kLeaseLimit));
+                   client_->Run(commands, SteadyNow() + kLeaseLimit));
   for (const RedisValue& reply : replies) RETURN_IF_ERROR(StatusOf(reply));
   if (replies[0].kind != RedisValue::kNil) return Answer{token, false};
   return Answer{"", replies[1].text == kFruitless};
@@ -185,7 +185,7 @@ absl::Status RedisLeases::Renew(const Digest& place, const std::string& token, a
   const std::string milliseconds = absl::StrCat(absl::ToInt64Milliseconds(ttl));
   ASSIGN_OR_RETURN(const RedisValue reply,
                    client_->Run({"EVAL", kRenewScript, "1", key, token, milliseconds},
-                                absl::Now() + kLeaseLimit));
+                                SteadyNow() + kLeaseLimit));
   if (reply.integer == 1) return absl::OkStatus();
   return absl::NotFoundError("the lease was lost");
 }
@@ -194,7 +194,7 @@ absl::Status RedisLeases::Release(const Digest& place, const std::string& token,
   const std::string key = Key(place);
   RedisClient::Command command = {"EVAL", kReleaseScript, "1", key, token};
   if (fruitless) command = {"EVAL", kFruitlessScript, "1", key, token, kFruitless, kFruitlessMs};
-  return client_->Run(command, absl::Now() + kLeaseLimit).status();
+  return client_->Run(command, SteadyNow() + kLeaseLimit).status();
 }
 
 }  // namespace kiln

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/digest.h"
 #include "lang/status_macros.h"
 
@@ -128,7 +129,7 @@ void RemoteTiers::Note(Server& server, proto::Asked::What what, absl::Time start
   proto::Asked* note = asked->Add();
   note->set_tier(server.name);
   note->set_what(what);
-  note->set_seconds(absl::ToDoubleSeconds(absl::Now() - start));
+  note->set_seconds(absl::ToDoubleSeconds(SteadyNow() - start));
   note->set_failed(server.breaker->Report(status));
   note->set_left_alone(server.breaker->open());
 }
@@ -137,7 +138,7 @@ std::vector<std::string> RemoteTiers::Get(Server& server, absl::Span<const Diges
                                           AskedList* asked) {
   std::vector<std::string> nothing(places.size());
   if (!server.reads || server.made.store == nullptr || !server.breaker->Allow()) return nothing;
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   auto entries = server.made.store->Get(places, start + server.get_limit);
   Note(server, proto::Asked::GET, start, entries.status(), asked);
   if (!entries.ok() || entries->size() != places.size()) return nothing;
@@ -147,7 +148,7 @@ std::vector<std::string> RemoteTiers::Get(Server& server, absl::Span<const Diges
 void RemoteTiers::Put(Server& server, const Digest& place, absl::string_view entry,
                       AskedList* asked) {
   if (!server.writes || server.made.store == nullptr || !server.breaker->Allow()) return;
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   absl::Status status = server.made.store->Put(place, entry, start + server.put_limit);
   // A server that lets us read only is in order, and is not asked again.
   if (absl::IsPermissionDenied(status)) {
@@ -164,7 +165,7 @@ absl::StatusOr<proto::CompileReply> RemoteTiers::Compile(Server& server,
                                                          const Digest& key, absl::Time deadline,
                                                          AskedList* asked) {
   if (!server.breaker->Allow()) return server.breaker->why();
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   absl::StatusOr<proto::CompileReply> reply = server.made.compiles->Compile(job, key, deadline);
   // Trouble with this unit, or too much work, says nothing of the server.
   const bool blameless =
@@ -195,7 +196,7 @@ void RemoteTiers::Find(Server& server, absl::Span<const Digest> places, proto::F
 }
 
 proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
-  const absl::Time deadline = absl::Now() + absl::Milliseconds(request.wait_ms());
+  const absl::Time deadline = SteadyNow() + absl::Milliseconds(request.wait_ms());
   proto::FetchReply reply;
   std::vector<Digest> places;
   for (const std::string& raw : request.places()) {
@@ -220,7 +221,7 @@ proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
 absl::StatusOr<Leases::Answer> RemoteTiers::TakeLease(const Digest& place, AskedList* asked) {
   Server& server = *lease_server_;
   if (!server.breaker->Allow()) return absl::UnavailableError("not asked for now");
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   absl::StatusOr<Leases::Answer> answer = server.made.leases->Acquire(place, lease_ttl_);
   Note(server, proto::Asked::LEASE, start, answer.status(), asked);
   return answer;
@@ -247,7 +248,7 @@ void RemoteTiers::WaitOrTake(const Digest& place, absl::Time deadline, proto::Fe
       return;
     }
     reply->set_waited(true);
-    if (stopping_ || absl::Now() + pause > deadline) return;
+    if (stopping_ || SteadyNow() + pause > deadline) return;
     absl::SleepFor(Jittered(pause));
   }
 }
@@ -271,7 +272,7 @@ void RemoteTiers::Release(const proto::ReleaseRequest& request) {
 }
 
 proto::DelegateReply RemoteTiers::Delegate(const proto::DelegateRequest& request) {
-  const absl::Time deadline = absl::Now() + absl::Milliseconds(request.wait_ms());
+  const absl::Time deadline = SteadyNow() + absl::Milliseconds(request.wait_ms());
   proto::DelegateReply out;
   proto::CompileRequest job;
   Digest key;

@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/framing.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
@@ -55,10 +55,10 @@ UpstreamKilnd::UpstreamKilnd(std::unique_ptr<GrpcEndpoint> endpoint, proto::Tls 
 absl::Status UpstreamKilnd::CheckEqual(proto::Kiln::Stub* stub, absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    if (absl::Now() < ask_again_) return fits_;
+    if (SteadyNow() < ask_again_) return fits_;
   }
   grpc::ClientContext context;
-  RETURN_IF_ERROR(endpoint_->Prepare(&context, std::min(deadline, absl::Now() + kAskLimit)));
+  RETURN_IF_ERROR(endpoint_->Prepare(&context, std::min(deadline, SteadyNow() + kAskLimit)));
   proto::CapabilitiesReply theirs;
   const absl::Status asked =
       FromGrpc(stub->Capabilities(&context, proto::CapabilitiesRequest(), &theirs),
@@ -66,7 +66,7 @@ absl::Status UpstreamKilnd::CheckEqual(proto::Kiln::Stub* stub, absl::Time deadl
   // A failure to ask is no answer: the next call asks again. gRPC says of a handshake only
   // that it failed.
   if (absl::IsUnavailable(asked) && tls_.enabled()) {
-    RETURN_IF_ERROR(TryTls(endpoint_->address(), tls_, absl::Now() + kTryLimit));
+    RETURN_IF_ERROR(TryTls(endpoint_->address(), tls_, SteadyNow() + kTryLimit));
   }
   RETURN_IF_ERROR(asked);
   absl::Status fits = absl::OkStatus();
@@ -82,7 +82,7 @@ absl::Status UpstreamKilnd::CheckEqual(proto::Kiln::Stub* stub, absl::Time deadl
   }
   absl::MutexLock lock(&mutex_);
   fits_ = fits;
-  ask_again_ = absl::Now() + kFitsFor;
+  ask_again_ = SteadyNow() + kFitsFor;
   return fits;
 }
 
@@ -107,7 +107,7 @@ absl::Status UpstreamKilnd::Call(
 absl::Status UpstreamKilnd::GivesSign() {
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, endpoint_->channel());
   grpc::ClientContext context;
-  RETURN_IF_ERROR(endpoint_->Prepare(&context, absl::Now() + kSignLimit));
+  RETURN_IF_ERROR(endpoint_->Prepare(&context, SteadyNow() + kSignLimit));
   proto::CapabilitiesReply reply;
   return FromGrpc(
       proto::Kiln::NewStub(channel)->Capabilities(&context, proto::CapabilitiesRequest(), &reply),
@@ -139,11 +139,11 @@ absl::Status UpstreamTier::Put(const Digest&, absl::string_view, absl::Time) {
 absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::CompileRequest& request,
                                                               const Digest& key,
                                                               absl::Time deadline) {
-  deadline = std::min(deadline, absl::Now() + kilnd_->compile_limit());
+  deadline = std::min(deadline, SteadyNow() + kilnd_->compile_limit());
   proto::CompileRequest theirs = request;
   theirs.clear_tenant();  // which is the upstream's to say
   theirs.set_deadline_ms(static_cast<uint32_t>(
-      std::clamp<int64_t>(absl::ToInt64Milliseconds(deadline - absl::Now()), 1, INT32_MAX)));
+      std::clamp<int64_t>(absl::ToInt64Milliseconds(deadline - SteadyNow()), 1, INT32_MAX)));
   proto::CompileReply reply;
   RETURN_IF_ERROR(kilnd_->Call("compiling", deadline, [&](auto* stub, auto* context) {
     grpc::Status status;

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lang/canonical.h"
+#include "lang/clock.h"
 #include "lang/entry.h"
 #include "lang/framing.h"
 #include "lang/key_parts.h"
@@ -45,7 +45,7 @@ absl::StatusOr<std::string> CompileBody(const WorkerOptions& options, const std:
 
 absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
                                            const proto::CompileRequest& request) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   if (request.unit().size() > kMaxUnitBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a compile unit of ", request.unit().size(),
                                                    " bytes; at most ", kMaxUnitBytes));
@@ -54,7 +54,7 @@ absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
   ASSIGN_OR_RETURN(Product product, options.compile(request, unit));
 
   const Digest key = UnitKey(request.unit(), options.compiler_id);
-  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  const double seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   proto::CompileReply reply;
   reply.set_digest(std::string(key.view()));
   reply.set_tier("compiled");

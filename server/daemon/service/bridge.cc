@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
 #include "proto/service.pb.h"
@@ -152,7 +152,7 @@ absl::StatusOr<int> Bridge::Greet(const proto::Caller& caller, absl::Duration pa
   hello.set_oldest_protocol(kOldestProtocolVersion);
   hello.set_build(kVersion);
   *hello.mutable_caller() = caller;
-  const absl::Time deadline = absl::Now() + patience;
+  const absl::Time deadline = SteadyNow() + patience;
   proto::HelloReply reply;
   absl::Status status = WriteFrame(fd, FrameType::kHello, 1, hello, deadline);
   // A daemon that refuses us says so even where it reads nothing.
@@ -180,7 +180,7 @@ void Exchange::Finish(absl::Time deadline, const std::function<bool()>& gone) {
     } else if (gone()) {
       status_ = absl::CancelledError("the caller went away");
       break;
-    } else if (absl::Now() > deadline) {
+    } else if (SteadyNow() > deadline) {
       status_ = absl::DeadlineExceededError("the call's deadline passed");
       break;
     }

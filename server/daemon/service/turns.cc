@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lang/clock.h"
 
 namespace kiln {
 namespace {
@@ -94,13 +94,13 @@ void Turns::Work() {
 void Turns::WaitForEvent(Turn* turn) {
   void* tag;
   bool ok;
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   if (!queue_->Next(&tag, &ok)) {
     absl::MutexLock lock(&mutex_);
     ending_ = true;
     return;
   }
-  turn->at_once_ = absl::Now() - begin < kAtOnce ? turn->at_once_ + 1 : 0;
+  turn->at_once_ = SteadyNow() - begin < kAtOnce ? turn->at_once_ + 1 : 0;
   static_cast<Tag*>(tag)->Happened(ok, turn);
 }
 

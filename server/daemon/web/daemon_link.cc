@@ -8,7 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
 #include "proto/service.pb.h"
@@ -27,7 +27,7 @@ absl::Status Exchange(int fd, FrameType type, const google::protobuf::MessageLit
 
 absl::Status DaemonLink::Call(FrameType type, const google::protobuf::MessageLite& request,
                               google::protobuf::MessageLite* reply, absl::Duration patience) const {
-  const absl::Time deadline = absl::Now() + patience;
+  const absl::Time deadline = SteadyNow() + patience;
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (socket_path_.size() >= sizeof address.sun_path) {

@@ -13,8 +13,8 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lang/clock.h"
 
 namespace kiln {
 namespace {
@@ -44,7 +44,7 @@ std::string ReadAll(int fd, absl::Time deadline) {
   char buffer[16 << 10];
   while (text.size() < kMaxText) {
     pollfd entry = {fd, POLLIN, 0};
-    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
     if (left <= 0 || poll(&entry, 1, static_cast<int>(left)) <= 0) break;
     const ssize_t n = read(fd, buffer, sizeof buffer);
     if (n <= 0) return text;
@@ -82,7 +82,7 @@ absl::StatusOr<std::string> Disassemble(absl::string_view elf) {
   posix_spawn_file_actions_destroy(&actions);
   close(out[1]);
   if (error != 0) return absl::ErrnoToStatus(error, *program);
-  std::string text = ReadAll(out[0], absl::Now() + kPatience);
+  std::string text = ReadAll(out[0], SteadyNow() + kPatience);
   kill(pid, SIGKILL);
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 #include "server/remote/grpc_endpoint.h"
 
@@ -168,7 +168,7 @@ absl::StatusOr<std::string> HttpClient::Authorization() {
 
 absl::Status HttpClient::SetUp(const HttpRequest& request, const std::string& authorization,
                                absl::Time deadline, Transfer* transfer) {
-  const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+  const int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
   if (left <= 0) return absl::DeadlineExceededError("no time is left to ask");
   CURL* easy = transfer->easy;
   const auto set = [easy](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };

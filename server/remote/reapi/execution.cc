@@ -7,10 +7,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "google/longrunning/operations.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
+#include "lang/clock.h"
 #include "lang/framing.h"
 #include "lang/status_macros.h"
 #include "server/remote/reapi/blob.h"
@@ -137,7 +137,7 @@ absl::StatusOr<bool> Execution::Follow(grpc::ClientReader<Operation>* reader,
 void Execution::Cancel(const std::string& name) {
   const auto channel = server_->channel();
   grpc::ClientContext context;
-  if (!channel.ok() || !server_->Prepare(&context, absl::Now() + kCancelLimit).ok()) return;
+  if (!channel.ok() || !server_->Prepare(&context, SteadyNow() + kCancelLimit).ok()) return;
   google::longrunning::CancelOperationRequest request;
   request.set_name(name);
   google::protobuf::Empty nothing;
@@ -180,7 +180,10 @@ absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Tim
     return status;
   }
   if (operation.has_error()) {
-    return absl::Status(static_cast<absl::StatusCode>(operation.error().code()),
+    // An error that says OK would be taken for a result.
+    const int code = operation.error().code() == 0 ? static_cast<int>(absl::StatusCode::kDataLoss)
+                                                   : operation.error().code();
+    return absl::Status(static_cast<absl::StatusCode>(code),
                         absl::StrCat("Execute: ", operation.error().message()));
   }
   reapi::ExecuteResponse response;
@@ -217,7 +220,7 @@ std::string Execution::ErrorsOf(const reapi::ActionResult& result, absl::Time de
 
 absl::StatusOr<proto::CompileReply> Execution::Compile(const proto::CompileRequest& request,
                                                        const Digest& key, absl::Time deadline) {
-  deadline = std::min(deadline, absl::Now() + limit_);
+  deadline = std::min(deadline, SteadyNow() + limit_);
   ASSIGN_OR_RETURN(const ReapiServer::Abilities abilities, server_->abilities(deadline));
   if (!abilities.execute) return absl::FailedPreconditionError("the server runs no actions");
   ASSIGN_OR_RETURN(const Job job, MakeJob(request));

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
+#include "lang/clock.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
 
@@ -117,7 +118,7 @@ absl::Status ReapiServer::Prepare(grpc::ClientContext* context, absl::Time deadl
 absl::StatusOr<ReapiServer::Abilities> ReapiServer::abilities(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    if (absl::Now() < good_until_) return abilities_;
+    if (SteadyNow() < good_until_) return abilities_;
   }
   // Without the lock: who waits for a server that hangs waits alone.
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, endpoint_->channel());
@@ -132,7 +133,7 @@ absl::StatusOr<ReapiServer::Abilities> ReapiServer::abilities(absl::Time deadlin
   ASSIGN_OR_RETURN(const Abilities made, Understand(reply));
   absl::MutexLock lock(&mutex_);
   abilities_ = made;
-  good_until_ = absl::Now() + kAbilitiesLife;
+  good_until_ = SteadyNow() + kAbilitiesLife;
   return made;
 }
 
@@ -141,7 +142,7 @@ absl::Status WithRetries(absl::Time deadline, const std::function<absl::Status()
     absl::Status status = call();
     if (status.ok() || tries + 1 == kTries) return status;
     const absl::Duration pause = PauseAfter(status, tries);
-    if (absl::Now() + pause >= deadline) return status;
+    if (SteadyNow() + pause >= deadline) return status;
     absl::SleepFor(pause);
   }
 }
