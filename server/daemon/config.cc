@@ -17,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lang/status_macros.h"
+#include "server/daemon/json_text.h"
 
 namespace kiln {
 namespace {
@@ -107,6 +108,7 @@ class Checker {
         message->GetReflection()->GetEnumValue(*message, field) == proto::WRITE_ONLY) {
       return wrong("READ_WRITE or READ_ONLY: clients read the directory themselves");
     }
+    if (!IsText(*message, *field, index)) return wrong("not UTF-8");
     if (field->is_map()) return absl::OkStatus();
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       Message* inner = Inner(message, field, index);
@@ -126,6 +128,22 @@ class Checker {
     }
     if (IsPath(*field)) MakeAbsolute(message, field, index);
     return CheckBound(*message, *field, path, wrong);
+  }
+
+  // Strings, in maps too, that are none could not be handed on.
+  static bool IsText(const Message& message, const FieldDescriptor& field, int index) {
+    const auto* reflection = message.GetReflection();
+    std::string scratch;
+    if (field.is_map()) {
+      const Message& entry = reflection->GetRepeatedMessage(message, &field, index);
+      const auto* kind = field.message_type();
+      return IsText(entry, *kind->FindFieldByNumber(1), -1) &&
+             IsText(entry, *kind->FindFieldByNumber(2), -1);
+    }
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) return true;
+    return IsUtf8(index < 0
+                      ? reflection->GetStringReference(message, &field, &scratch)
+                      : reflection->GetRepeatedStringReference(message, &field, index, &scratch));
   }
 
   template <typename Wrong>

@@ -49,6 +49,9 @@ TEST(ConfigTest, ErrorsNameFileLineColumnAndField) {
   EXPECT_NE(ErrorOf("disk { mode: WRITE_ONLY }").find("1:8: disk.mode: READ_WRITE or READ_ONLY"),
             std::string::npos);
   EXPECT_EQ(ErrorOf("disk { mode: READ_ONLY sync: true }"), "");
+  EXPECT_EQ(ErrorOf("tier { name: \"r\xe9gion\" redis { address: \"h:1\" } }"),
+            "/etc/kiln/kilnd.conf:1:8: tier.name: not UTF-8");
+  EXPECT_NE(ErrorOf("execution { server { address: \"h:1\" } platform { key: \"\\377\" } }"), "");
 }
 
 TEST(ConfigTest, TheFileMustBeReadable) {

@@ -54,6 +54,15 @@ std::string JsonString(absl::string_view text) {
   return out + "\"";
 }
 
+bool IsUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string JsonNumber(double value) {
   return std::isfinite(value) ? absl::StrFormat("%.15g", value) : "null";
 }

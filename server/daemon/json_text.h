@@ -12,6 +12,8 @@ namespace kiln {
 // "&" are escaped too, so that the result may stand in HTML.
 std::string JsonString(absl::string_view text);
 
+bool IsUtf8(absl::string_view text);
+
 // A number that JSON can hold; "null" for what is none.
 std::string JsonNumber(double value);
 

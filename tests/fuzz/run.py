@@ -16,12 +16,13 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+REMOTE_APIS = ROOT / "third_party" / "remote_apis"
 BUILT = ROOT / ".kiln" / "fuzz"
 FLAGS = ["-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address"]
 LIBRARIES = """
 protobuf hogweed nettle absl_status absl_statusor absl_strings absl_strings_internal absl_cord
 absl_time absl_time_zone absl_int128 absl_base absl_raw_logging_internal absl_throw_delegate
-absl_hash absl_raw_hash_set absl_synchronization pthread
+absl_hash absl_str_format_internal absl_raw_hash_set absl_synchronization pthread zstd
 """.split()
 
 
@@ -38,7 +39,11 @@ def build(name):
         for key in ("Sources", "Messages")
     }
     sources = [source, *(ROOT / path for path in listed["Sources"])]
-    protos = [ROOT / "proto" / f"{message}.proto" for message in listed["Messages"]]
+    # Those of other folders are of the Remote Execution API.
+    protos = [
+        (REMOTE_APIS if "/" in message else ROOT / "proto") / f"{message}.proto"
+        for message in listed["Messages"]
+    ]
     state = hashlib.sha256(" ".join(FLAGS).encode())
     for path in [*sources, *protos, *sorted((ROOT / "lang").glob("*.h"))]:
         state.update(path.read_bytes())
@@ -48,7 +53,7 @@ def build(name):
     BUILT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILT) as folder:
         if protos:
-            _call("protoc", f"-I{ROOT}", f"--cpp_out={folder}", *protos)
+            _call("protoc", f"-I{REMOTE_APIS}", f"-I{ROOT}", f"--cpp_out={folder}", *protos)
         generated = sorted(pathlib.Path(folder).rglob("*.pb.cc"))
         table = pathlib.Path(folder) / "lang" / "op_table_data.inc"
         table.parent.mkdir()

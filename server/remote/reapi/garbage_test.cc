@@ -3,14 +3,17 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 
+#include <cstdlib>
 #include <map>
 #include <random>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "google/bytestream/bytestream.pb.h"
+#include "google/longrunning/operations.pb.h"
 #include "gtest/gtest.h"
 #include "server/remote/reapi/blob.h"
+#include "server/remote/reapi/execution.h"
 #include "server/remote/reapi/tier.h"
 #include "server/remote/reapi/zstd.h"
 
@@ -68,9 +71,9 @@ std::string Damaged(std::string bytes, std::mt19937* random) {
 
 class GarbageServer {
  public:
-  // One in `good` answers is what it should be.
-  GarbageServer(std::map<std::string, std::string> answers, int seed)
-      : service_(std::move(answers), seed) {
+  // One in three answers is damaged, unless none is to be.
+  GarbageServer(std::map<std::string, std::string> answers, int seed, bool damage = true)
+      : service_(std::move(answers), seed, damage) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -101,17 +104,19 @@ class GarbageServer {
   };
   class Service final : public grpc::CallbackGenericService {
    public:
-    Service(std::map<std::string, std::string> answers, int seed)
-        : answers_(std::move(answers)), random_(seed) {}
+    Service(std::map<std::string, std::string> answers, int seed, bool damage)
+        : damage_(damage), answers_(std::move(answers)), random_(seed) {}
     grpc::ServerGenericBidiReactor* CreateReactor(
         grpc::GenericCallbackServerContext* context) override {
       const std::string method = context->method().substr(context->method().rfind('/') + 1);
       absl::MutexLock lock(&mutex_);
       const std::string& good = answers_[method];
-      return new Answer(random_() % 3 != 0 ? good : Damaged(good, &random_));
+      const bool as_it_is = !damage_ || random_() % 3 != 0;
+      return new Answer(as_it_is ? good : Damaged(good, &random_));
     }
 
    private:
+    const bool damage_;
     absl::Mutex mutex_;
     std::map<std::string, std::string> answers_;
     std::mt19937 random_;
@@ -148,6 +153,76 @@ TEST_P(GarbageTest, IsAMissOrAStatus) {
   // Both ways were gone, or this shows nothing.
   EXPECT_GT(hits, 100);
   EXPECT_GT(failures, 100);
+}
+
+// The operation that answers Execute.
+google::longrunning::Operation GoodOperation(const Digest& key) {
+  proto::CompileReply reply;
+  reply.set_digest(std::string(key.view()));
+  reply.set_entry(kEntry);
+  const std::string bytes = reply.SerializeAsString();
+  reapi::ExecuteResponse response;
+  reapi::OutputFile* file = response.mutable_result()->add_output_files();
+  file->set_path("reply");
+  *file->mutable_digest() = BlobDigest(bytes);
+  file->set_contents(bytes);
+  google::longrunning::Operation operation;
+  operation.set_name("operations/1");
+  operation.set_done(true);
+  operation.mutable_response()->PackFrom(response);
+  return operation;
+}
+
+std::map<std::string, std::string> AnswersWith(const google::longrunning::Operation& operation) {
+  std::map<std::string, std::string> answers = GoodAnswers(/*inlined=*/false, /*zstd=*/false);
+  reapi::ServerCapabilities all;
+  all.ParseFromString(answers["GetCapabilities"]);
+  all.mutable_execution_capabilities()->set_exec_enabled(true);
+  all.mutable_execution_capabilities()->set_digest_function(reapi::DigestFunction::SHA256);
+  answers["GetCapabilities"] = all.SerializeAsString();
+  answers["Execute"] = answers["WaitExecution"] = operation.SerializeAsString();
+  answers["CancelOperation"] = "";
+  return answers;
+}
+
+std::unique_ptr<Delegate> ClusterAt(const std::string& address) {
+  proto::Execution config;
+  config.mutable_server()->set_address(address);
+  const char* directory = getenv("TEST_SRCDIR");
+  return *MakeExecution(config, absl::StrCat(directory == nullptr ? "." : directory,
+                                             directory == nullptr ? "" : "/kiln",
+                                             "/server/worker/testing/fault-worker"));
+}
+
+TEST(ExecutionGarbageTest, IsTheReplyOrAStatus) {
+  const Digest key = Sha256Of("key");
+  GarbageServer server(AnswersWith(GoodOperation(key)), 11);
+  const std::unique_ptr<Delegate> cluster = ClusterAt(server.address());
+  int replies = 0, failures = 0;
+  for (int round = 0; round < 400; ++round) {
+    const absl::Time start = absl::Now();
+    const auto reply =
+        cluster->Compile(proto::CompileRequest(), key, start + absl::Milliseconds(300));
+    EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+    failures += reply.ok() ? 0 : 1;
+    if (!reply.ok()) continue;
+    ++replies;
+    EXPECT_EQ(reply->entry(), kEntry);
+    EXPECT_EQ(reply->digest(), key.view());
+  }
+  // Both ways were gone, or this shows nothing.
+  EXPECT_GT(replies, 50);
+  EXPECT_GT(failures, 50);
+}
+
+TEST(ExecutionGarbageTest, AnErrorThatSaysOkIsNoResult) {
+  const Digest key = Sha256Of("key");
+  google::longrunning::Operation operation = GoodOperation(key);
+  operation.mutable_error()->set_message("all is well");
+  GarbageServer server(AnswersWith(operation), 11, /*damage=*/false);
+  const auto reply = ClusterAt(server.address())
+                         ->Compile(proto::CompileRequest(), key, absl::Now() + absl::Seconds(5));
+  EXPECT_TRUE(absl::IsDataLoss(reply.status())) << reply.status();
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, GarbageTest, testing::Combine(testing::Bool(), testing::Bool()));
