@@ -282,7 +282,9 @@ TEST_F(RedisTest, KillingRedisInAStormFailsNobody) {
     return Stored();
   }));
   EXPECT_TRUE(absl::StrContains(LogText(0), "tier redis is not used for now")) << LogText(0);
-  EXPECT_TRUE(absl::StrContains(LogText(0), "tier redis is used again")) << LogText(0);
+  // What is stored may be another's lease.
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(LogText(0), "tier redis is used again"); }))
+      << LogText(0);
 }
 
 TEST_F(RedisTest, AHungRedisCostsABoundedTimeOnce) {
@@ -337,7 +339,7 @@ TEST_F(RedisTest, AnUnreachableRedisDelaysNoStart) {
   }
   std::sort(times.begin(), times.end());
   std::printf("start beside an unreachable Redis: %s\n", absl::FormatDuration(times[0]).c_str());
-  EXPECT_LT(times[0], absl::Milliseconds(100));
+  EXPECT_LT(times[0], absl::Milliseconds(kSanitized ? 2000 : 100));
   EXPECT_TRUE(Client(0).Compile("x", 1).ok());
 }
 

@@ -192,5 +192,56 @@ TEST_F(StorageTest, TwoDaemonsShareADirectory) {
   }
 }
 
+// The build id in an ELF file, by which compilers are told apart; null: there is none.
+char* BuildIdOf(std::string* file) {
+  const std::string note("\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0", 16);
+  const size_t at = file->find(note);
+  return at == std::string::npos ? nullptr : &(*file)[at + note.size()];
+}
+
+TEST_F(StorageTest, TwoVersionsShareADirectory) {
+  // The same worker, as the next version of it would look.
+  std::string next = ReadFile(worker_);
+  char* id = BuildIdOf(&next);
+  ASSERT_NE(id, nullptr);
+  *id ^= 1;
+  WriteFile(TempPath("next-worker"), next);
+  fs::permissions(TempPath("next-worker"), fs::perms::owner_all);
+  const Home other = *Home::Find(TempPath("other"));
+  fs::create_directories(other.dir());
+  // So that what is found is found in the directory.
+  const std::string config = "--config=" + TempPath("kilnd.conf");
+  WriteFile(TempPath("kilnd.conf"), "memory { max_bytes: 1 }");
+  ASSERT_EQ(Start({config}), 0);
+  fs::create_directory_symlink(home_->CacheDir(), other.CacheDir());
+  ASSERT_EQ(RunProgram({KilndPath(), "--home=" + other.dir(), "--worker=" + TempPath("next-worker"),
+                        config, "--workers=1", "--daemonize"}),
+            0);
+  TestClient here = Client();
+  absl::StatusOr<TestClient> there = TestClient::Connect(*other.SocketPath());
+  ASSERT_TRUE(there.ok());
+  const auto ours = here.Compile("x", 1), theirs = there->Compile("x", 1);
+  ASSERT_TRUE(ours.ok() && theirs.ok()) << ours.status() << theirs.status();
+  EXPECT_NE(ours->digest(), theirs->digest());
+  EXPECT_EQ(Jobs().size(), 2u);
+  // Each finds its own, and leaves the other's alone.
+  EXPECT_EQ(here.Compile("x", 1)->tier(), "disk");
+  EXPECT_EQ(there->Compile("x", 1)->tier(), "disk");
+  EXPECT_EQ(here.Stats()->entries(), 2u);
+
+  // An entry in a form that this version does not know is none.
+  std::string entry = ReadFile(EntryPath(*ours));
+  const size_t version = entry.size() - kTrailerSize + 56;  // lang/entry.h
+  entry[version] = static_cast<char>(entry[version] + 1);
+  WriteFile(EntryPath(*ours), entry);
+  const auto again = here.Compile("x", 1);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->tier(), "compiled");
+  EXPECT_EQ(ReadFile(EntryPath(*ours)), again->entry());
+  there->Call<proto::ShutdownReply>(FrameType::kShutdown, proto::ShutdownRequest())
+      .status()
+      .IgnoreError();
+}
+
 }  // namespace
 }  // namespace kiln
