@@ -357,6 +357,27 @@ TEST_F(RedisTest, ADeadRemoteIsReplaced) {
   ASSERT_TRUE(Eventually([&] { return Client(1).Lookup(made->digest())->found(); }));
 }
 
+TEST_F(RedisTest, ARemoteKilledWhileManyWaitFailsNobody) {
+  redis_->Start();
+  StartKilnds(2, RedisConfig());
+  std::thread holder([&] { EXPECT_TRUE(Client(0).Compile("sleep 1500", 1).ok()); });
+  AwaitJobs(1);
+  std::atomic<int> good{0};
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < 16; ++i) {
+    waiters.emplace_back([&] { good += Client(1).Compile("sleep 1500", 1).ok(); });
+  }
+  absl::SleepFor(absl::Milliseconds(300));
+  const absl::Time killed = absl::Now();
+  ASSERT_EQ(RunProgram({"/usr/bin/pkill", "-9", "-P", absl::StrCat(Pid(1)), "kilnd-remote"}), 0);
+  for (std::thread& waiter : waiters) waiter.join();
+  EXPECT_LT(absl::Now() - killed, absl::Seconds(5));
+  holder.join();
+  EXPECT_EQ(good, 16);
+  // Its machine compiles by itself, once.
+  EXPECT_EQ(Jobs().size(), 2u);
+}
+
 TEST_F(RedisTest, PasswordsAndDatabases) {
   WriteFile(TempPath("password"), "secret\n");
   redis_->Start({"--requirepass", "secret"});
