@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kStackBytes = size_t{512} << 10;
 // Who rests so long ends.
 constexpr absl::Duration kPatience = absl::Seconds(30);
-// An event that comes within this was there already.
-constexpr absl::Duration kAtOnce = absl::Microseconds(3);
+// An event that comes within this was there already: it had only to be read and decoded.
+constexpr absl::Duration kAtOnce = absl::Microseconds(30);
 // After so many of those another thread joins in.
 constexpr int kManyAtOnce = 16;
 
