@@ -40,6 +40,8 @@ class Calls {
   void Start();
   // What callers who ask after our health hear.
   void SetServing(bool serving) { health_.SetServing(serving); }
+  // Before the server is shut down.
+  void End() { health_.End(); }
 
  private:
   friend class Call;

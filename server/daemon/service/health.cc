@@ -91,6 +91,9 @@ class HealthCall {
   void Look(bool ok, Turn* /*turn*/) {
     if (!ok || over_) return Finish(grpc::Status::CANCELLED);
     const Status now = Now();
+    if (now == said_ && health_->ending_) {
+      return Finish(grpc::Status(grpc::StatusCode::UNAVAILABLE, "kilnd-grpc is ending"));
+    }
     if (now == said_) return Pause(true, nullptr);
     said_ = now;
     stream_.Write(Response(now), &wrote_);

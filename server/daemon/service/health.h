@@ -22,11 +22,17 @@ class Health {
   void Start(grpc::ServerCompletionQueue* queue);
   // It serves at first.
   void SetServing(bool serving) { serving_ = serving; }
+  // It serves no more: who watches is told so and let go.
+  void End() {
+    serving_ = false;
+    ending_ = true;
+  }
 
  private:
   friend class HealthCall;
   grpc::AsyncGenericService service_;
   std::atomic<bool> serving_{true};
+  std::atomic<bool> ending_{false};
 };
 
 }  // namespace kiln

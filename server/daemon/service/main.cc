@@ -155,7 +155,7 @@ int Serve(const Options& options, std::vector<int> sockets) {
   Log("listens on port ", port, options.tls.certificate.empty() ? "" : " (TLS)");
   LookAfter(&calls, &bridge, &callers, &credentials, acceptor, signals);
   acceptor.Stop();
-  calls.SetServing(false);
+  calls.End();
   server->Shutdown(std::chrono::system_clock::now() + kDrainPatience);
   return 0;
 }
