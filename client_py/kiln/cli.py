@@ -100,12 +100,21 @@ def main(argv=None):
     from kiln.commands.options import BadOption, HelpWanted
 
     try:
-        return command.main(argv[1:])
+        status = command.main(argv[1:])
+        sys.stdout.flush()
+        return status
     except HelpWanted:
         print(usage(name))
         return 0
     except BadOption as error:
         return usage_error(error, name)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # who reads has seen enough, as `head` has
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The command line as scripts see it: options, help, the JSON of every command, exit statuses."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -197,9 +198,20 @@ def test_exit_statuses(kiln, program, tmp_path):
     assert status("cache", "import", program) == 1
     assert status("warm", "--require-hit", program) == 0
     assert status("warm", "--require-hit", "--cpu", "x86-64-v2,x86-64-v4", program) == 3
-    assert status("run", program, KILN_SERVER="nonsense") == 1, "ti.init raises"
+    for variable in ("KILN_SERVER", "KILN_CPU", "KILN_CACHE"):
+        for command in ("run", "warm"):
+            assert status(command, program, **{variable: "nonsense"}) == 2, (command, variable)
     assert status("cache", "stats", KILN_SERVER="nonsense") == 2
     program.write_text("import sys; sys.exit(77)")
     assert status("run", program) == 77
+    for command in ("cache path", "cache stats --json", "key list", "doctor --json"):
+        reader, writer = os.pipe()
+        os.close(reader)
+        line = [kiln.root / "kiln", *command.split()]
+        done = subprocess.run(
+            line, stdout=writer, stderr=subprocess.PIPE, env=kiln.environment, timeout=120
+        )
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (141, b""), command
     program.write_text("raise KeyboardInterrupt")
     assert status("run", program) == 130

@@ -15,6 +15,8 @@ def main(argv):
     act, rest = option.action(argv, "cache", _ACTIONS)
     try:
         return act(rest)
+    except BrokenPipeError:
+        raise
     except (RuntimeError, ValueError, OSError) as error:
         return failure(error)
 

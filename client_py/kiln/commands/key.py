@@ -12,6 +12,8 @@ def main(argv):
     act, rest = action(argv, "key", _ACTIONS)
     try:
         return act(rest)
+    except BrokenPipeError:
+        raise
     except (RuntimeError, ValueError, OSError) as error:
         return failure(error)
 

@@ -116,6 +116,14 @@ def cpu_level(text, option="--cpu"):
     return text
 
 
+def cpu_level_of_all():
+    """What $KILN_CPU asks for, "": nothing; BadOption if that is no level."""
+    import os
+
+    level = os.environ.get("KILN_CPU", "")
+    return level and cpu_level(level, "KILN_CPU")
+
+
 def _name(option):
     return option[2:].replace("-", "_")
 

@@ -4,7 +4,7 @@ import os
 import sys
 
 from .common import failure, session
-from .options import BadOption, cpu_level, parse
+from .options import BadOption, cpu_level, cpu_level_of_all, parse
 
 _OPTIONS = {
     "--cpu": "",
@@ -18,8 +18,7 @@ _OPTIONS = {
 
 def main(argv):
     options, argv = parse(argv, _OPTIONS, {"-q": "--quiet"}, stop=True)
-    if options["cpu"]:
-        cpu_level(options["cpu"])
+    cpu_level(options["cpu"]) if options["cpu"] else cpu_level_of_all()
     if options["report"]:
         from .reports import check_paths
 

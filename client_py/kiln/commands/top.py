@@ -27,8 +27,10 @@ def main(argv):
                 return 0
             previous = now
             time.sleep(ROUND_SECONDS)
-    except (KeyboardInterrupt, BrokenPipeError):
+    except KeyboardInterrupt:
         return 0
+    except BrokenPipeError:
+        raise
     except (RuntimeError, ConnectionError, TimeoutError) as error:
         if "nobody listens" in str(error):
             return failure("no daemon runs here; the first program that compiles starts it")

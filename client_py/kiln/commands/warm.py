@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from ..warm import manifest, program
 from . import reports
 from .common import failure, home, print_json, session
-from .options import BadOption, count, cpu_level, parse
+from .options import BadOption, count, cpu_level, cpu_level_of_all, parse
 from .reports import Outcome, Report
 
 _OPTIONS = {
@@ -36,8 +36,7 @@ def main(argv):
     options, rest = _parse(argv)
     jobs = count(options["jobs"], "--jobs") if options["jobs"] else os.cpu_count() or 1
     levels = [cpu_level(level) for level in dict.fromkeys(options["cpu"])]
-    if os.environ.get("KILN_CPU"):
-        cpu_level(os.environ["KILN_CPU"], "KILN_CPU")
+    cpu_level_of_all()
     reports.check_paths(options["report"])
     path = rest[0]
     if session().read_only:
@@ -203,7 +202,7 @@ def plan(wanted, levels):
     """[(unit, level)] of all that a manifest wants compiled. `levels`: for which; none: for what
     the program asked for, else $KILN_CPU as for programs; "": this machine's."""
     work = {}
-    default = os.environ.get("KILN_CPU", "")
+    default = cpu_level_of_all()
     for unit in wanted.units:
         for level in levels or [unit.level if unit.level != "-" else default]:
             name = unit.recorded if unit.recorded != "-" else unit.key
