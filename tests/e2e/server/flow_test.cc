@@ -304,7 +304,9 @@ TEST_F(FlowTest, UnconfinedWorkersAreWarnedOf) {
 
 // Callers, sizes, outcomes and deaths mixed, for a while: nothing is lost and nothing grows.
 TEST_F(FlowTest, MixedStorm) {
-  ASSERT_EQ(Start({"--max-queue=32", "--worker-jobs=50"}), 0);
+  // A memory tier that is full at once: what fills would look like what grows.
+  WriteFile(TempPath("kilnd.conf"), "memory { max_bytes: 1048576 }");
+  ASSERT_EQ(Start({"--max-queue=32", "--worker-jobs=50", "--config=" + TempPath("kilnd.conf")}), 0);
   std::atomic<int> calls{0}, wrong{0};
   const auto storm = [&](absl::Duration length) {
     std::vector<std::thread> clients;
