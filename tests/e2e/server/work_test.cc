@@ -256,9 +256,11 @@ TEST_F(WorkTest, ConnectionsAreBounded) {
 TEST_F(WorkTest, AMissingWorkerIsNamed) {
   worker_ = TempPath("no-such-worker");
   ASSERT_EQ(Start(), 0);
-  absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath());
-  EXPECT_TRUE(absl::IsFailedPrecondition(client.status())) << client.status();
-  EXPECT_TRUE(absl::StrContains(client.status().message(), worker_)) << client.status();
+  TestClient client = Client();
+  EXPECT_TRUE(client.Stats().ok());
+  const absl::Status status = client.Compile("x", 1).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), worker_)) << status;
 }
 
 TEST_F(WorkTest, AWorkerThatVanishesIsNamed) {
