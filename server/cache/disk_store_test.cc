@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -133,7 +134,7 @@ TEST_F(DiskStoreTest, EvictsTheLeastRecentlyUsedByFileTimes) {
 TEST_F(DiskStoreTest, TheBudgetIsNeverExceeded) {
   const uint64_t size = TestEntry(0)->bytes.size();
   options_.max_bytes = 10 * size;
-  bool told = false;
+  std::atomic<bool> told{false};
   options_.over_budget = [&told] { told = true; };
   DiskStore store(*home_, options_);
   for (int i = 0; i < 50; ++i) {
