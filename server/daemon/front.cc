@@ -1,7 +1,6 @@
 #include "server/daemon/front.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@
 #include "lang/status_macros.h"
 #include "server/daemon/leash.h"
 #include "server/daemon/log.h"
+#include "server/daemon/metrics.h"
 #include "server/daemon/worker_process.h"
 
 namespace kiln {
@@ -34,7 +34,14 @@ void Front::Start() {
     absl::MutexLock lock(&mutex_);
     if (listener_.address().empty()) return;
   }
+  Serves(false);
   thread_ = std::thread([this] { Watch(); });
+}
+
+void Front::Serves(bool serves) const {
+  Metrics::Get()
+      .gauge("kiln_front_serves", program_.substr(program_.rfind('/') + 1))
+      ->Set(serves ? 1 : 0);
 }
 
 std::vector<int> Front::Sockets() const {
@@ -119,9 +126,9 @@ std::string Front::RunOnce() {
     pid = pid_;
     leash = leash_;
   }
-  pollfd entry = {leash, 0, 0};  // hung up on by its end, and by LetGo
-  while (poll(&entry, 1, -1) < 0 && errno == EINTR) {
-  }
+  // Hung up on by its end, and by LetGo.
+  while (ReceiveWord(leash).word == Word::kServe) Serves(true);
+  Serves(false);
   absl::MutexLock lock(&mutex_);
   close(std::exchange(leash_, -1));
   if (pid_ < 0) return "was let go";

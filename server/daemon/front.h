@@ -45,6 +45,8 @@ class Front {
 
  private:
   void Watch();
+  // For the metrics: whether the process answers.
+  void Serves(bool serves) const;
   // Runs the process to its end, or until it is let go; says how it ended.
   std::string RunOnce();
   // Starts it, with its end of a new leash.

@@ -15,7 +15,7 @@ namespace kiln {
 inline constexpr int kLeashFd = 3;
 
 enum class Word : char {
-  kServe = 'S',  // with the listening sockets
+  kServe = 'S',  // with the listening sockets; from the front: it serves
   kGoOn = 'G',   // a successor accepts; serve the connections there are to their ends
   kEnded = 0,    // the other side is gone
 };

@@ -76,6 +76,7 @@ constexpr Metrics::Family kFamilies[] = {
     {"kiln_resident_bytes", kGauge, "", "The daemon's resident memory."},
     {"kiln_cpu_seconds_total", kCounter, "", "The daemon's processor time, in seconds."},
     {"kiln_open_files", kGauge, "", "Descriptors that the daemon has open."},
+    {"kiln_front_serves", kGauge, "front", "1 while a front that is to run serves, else 0."},
 };
 
 const Metrics::Family& Find(absl::string_view name, proto::MetricFamily::Kind kind) {

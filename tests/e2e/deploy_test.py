@@ -90,9 +90,8 @@ def test_the_probes_ask_for_what_there_is(tmp_path):
     (container,) = template["spec"]["containers"]
     probes = [container[p]["httpGet"] for p in container if p.endswith("Probe")]
     assert len(probes) == 3 and {p["port"] for p in probes} == {"web"}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    (port,) = free_ports(1)
+    address = f"127.0.0.1:{port}"
     process = subprocess.Popen(
         [BIN / "kilnd", f"--home={tmp_path / 'home'}", f"--bin={BIN}", f"--web={address}"],
         stderr=subprocess.DEVNULL,
@@ -103,6 +102,42 @@ def test_the_probes_ask_for_what_there_is(tmp_path):
     finally:
         process.terminate()
         assert process.wait(timeout=20) == 0
+
+
+def test_a_replica_is_not_ready_while_grpc_does_not_serve(tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("alice-0123456789 alice - read\n")
+    tokens.chmod(0o644)  # refused: everyone can read it
+    web, grpc = (f"127.0.0.1:{port}" for port in free_ports(2))
+    config = tmp_path / "kilnd.conf"
+    config.write_text(
+        f'service {{ listen: "{grpc}" token_file: "tokens" }} web {{ listen: "{web}" }}'
+    )
+    process = subprocess.Popen(
+        [BIN / "kilnd", f"--home={tmp_path / 'home'}", f"--bin={BIN}", f"--config={config}"],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert answer_to(f"http://{web}/healthz") == 200
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"http://{web}/readyz", timeout=30)
+        assert refused.value.code == 503
+        assert "kilnd-grpc does not serve" in refused.value.read().decode()
+        tokens.chmod(0o600)
+        assert answer_to(f"http://{web}/readyz") == 200
+    finally:
+        process.terminate()
+        assert process.wait(timeout=20) == 0
+
+
+def free_ports(count):
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
 
 
 def answer_to(url):

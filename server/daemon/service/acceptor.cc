@@ -25,6 +25,7 @@ Acceptor::Acceptor(std::unique_ptr<Grpc> grpc, std::vector<int> sockets)
 
 void Acceptor::Start() {
   thread_ = std::thread([this] { Work(); });
+  SendWord(kLeashFd, Word::kServe).IgnoreError();
 }
 
 void Acceptor::Stop() {

@@ -93,7 +93,8 @@ absl::Status Callers::Reload() {
   struct stat now;
   std::ifstream in(path);
   if (!in || stat(path.c_str(), &now) != 0 || S_ISDIR(now.st_mode)) {
-    return absl::NotFoundError(absl::StrCat("cannot read the token file ", path));
+    return absl::NotFoundError(absl::StrCat("cannot read the token file ", path, ": ",
+                                            in ? "it is a directory" : strerror(errno)));
   }
   {
     absl::MutexLock lock(&mutex_);

@@ -154,6 +154,7 @@ int Main(int argc, char** argv) {
     servers.push_back(AnswerOn(fd, &front));
     if (servers.back() == nullptr) return Fail("cannot answer on the sockets it was given");
   }
+  SendWord(kLeashFd, Word::kServe).IgnoreError();
   Log("listens on port ", front.port, ": ",
       front.loopback ? "metrics, health and the dashboard" : "metrics and health only");
   if (SampleUntilTold(daemon, &history) != Word::kGoOn) _exit(1);

@@ -200,6 +200,17 @@ WebResponse Site::Ready() const {
   const absl::Status status =
       daemon_->Call(FrameType::kCapabilities, proto::CapabilitiesRequest(), &reply);
   if (!status.ok()) return Failure(503, status.message());
+  proto::MetricsReply metrics;
+  const absl::Status told = daemon_->Call(FrameType::kMetrics, proto::MetricsRequest(), &metrics);
+  if (!told.ok()) return Failure(503, told.message());
+  for (const proto::MetricFamily& family : metrics.families()) {
+    if (family.name() != "kiln_front_serves") continue;
+    for (const proto::MetricSample& front : family.samples()) {
+      const std::string& name = front.labels().begin()->second;
+      if (front.value() != 0 || name == "kilnd-web") continue;  // which answers, as it seems
+      return Failure(503, absl::StrCat(name, " does not serve; kilnd's log says why"));
+    }
+  }
   return {200, "text/plain; charset=utf-8", "ready\n"};
 }
 
