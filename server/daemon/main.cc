@@ -313,7 +313,9 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
     return trust->Admit(place, std::move(bytes), source);
   };
   parts.stop = [&stop] { stop.Raise(); };
-  parts.lives_by_clients = flags.daemonize;
+  // Who answers others too is there to say what is wrong.
+  parts.lives_by_clients = flags.daemonize && flags.config.service().listen().empty() &&
+                           flags.config.web().listen().empty();
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
   Handler handler(std::move(parts));
