@@ -221,7 +221,7 @@ Frame Handler::Handle(const Frame& request, Caller* caller) {
         .counter("kiln_request_errors_total", absl::StatusCodeToString(body.status().code()))
         ->Add();
     CountRefusal(body.status());
-    if (parts_.lives_by_clients && PartOf(body.status()) == "compiler") {
+    if (parts_.lives_by_clients && !has_compiled_ && PartOf(body.status()) == "compiler") {
       Log("no use without a compiler: ", body.status().message());
       parts_.stop();
     }
@@ -302,6 +302,7 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   const std::string place = parts_.name_sources ? SourcePlace(request.source_map()) : "";
   bool joined = false;
   const auto reply = parts_.compiles->Compile(std::move(request), *caller, &joined);
+  if (reply.ok() && (*reply)->tier() == "compiled") has_compiled_ = true;
   record.set_time(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
   record.set_seconds(absl::ToDoubleSeconds(SteadyNow() - start));
   Describe(reply, joined, &record);

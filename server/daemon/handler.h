@@ -15,6 +15,7 @@
 #define KILN_SERVER_DAEMON_HANDLER_H_
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <string>
 
@@ -42,8 +43,8 @@ class Handler {
     WorkerPool* pool;
     Activity* activity;
     std::function<void()> stop;  // asks the daemon to end
-    // A client started it, and another client's may do better: it ends where it cannot run
-    // its compiler (say, as its starter had limits).
+    // A client started it, and another client's may do better: it ends where it has never
+    // been able to run its compiler (say, as its starter had limits).
     bool lives_by_clients = false;
     std::function<bool()> replaced;  // kilnd's file is not what runs any more
     // Checks an entry that another made: its place, its signature. None: others' entries
@@ -99,6 +100,7 @@ class Handler {
 
   const Parts parts_;
   const absl::Time start_;
+  std::atomic<bool> has_compiled_{false};
   std::array<Kind, kLastFrameType + 1> kinds_;
   Counter* const received_ = Metrics::Get().counter("kiln_received_bytes_total");
   Counter* const sent_ = Metrics::Get().counter("kiln_sent_bytes_total");

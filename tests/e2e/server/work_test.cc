@@ -256,11 +256,13 @@ TEST_F(WorkTest, ConnectionsAreBounded) {
 TEST_F(WorkTest, AMissingWorkerIsNamed) {
   worker_ = TempPath("no-such-worker");
   ASSERT_EQ(Start(), 0);
-  TestClient client = Client();
+  const pid_t pid = DaemonPid();
+  TestClient client = Client();  // it can still be looked at and ended
   EXPECT_TRUE(client.Stats().ok());
   const absl::Status status = client.Compile("x", 1).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_TRUE(absl::StrContains(status.message(), worker_)) << status;
+  EXPECT_TRUE(AwaitEnd(pid));  // of no use, so that the next client starts another
 }
 
 TEST_F(WorkTest, AWorkerThatVanishesIsNamed) {
