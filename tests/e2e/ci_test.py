@@ -382,6 +382,7 @@ def test_ir_of_a_kernel_that_ran(kiln, program):
     stages.remove("check")
     first = kiln("ir", "fill", "--stage", stages[0]).stdout
     assert "kiln." in first
+    assert "\tret" in kiln("ir", "fill", "--stage", "codegen").stdout  # assembly
     key = listed[0].split()[-1]
     assert kiln("ir", key[:8], "--stage", stages[0]).stdout == first
     assert kiln("ir", "fill", program, "--stage", stages[0]).stdout == first
