@@ -92,6 +92,8 @@ absl::StatusOr<std::unique_ptr<RemoteTiers::Server>> RemoteTiers::MakeServer(
 }
 
 absl::StatusOr<RemoteTiers::Server*> RemoteTiers::Named(const proto::Upstream& upstream) {
+  // Tiers of other kinds have none either.
+  if (upstream.address().empty()) return absl::InvalidArgumentError("an upstream without address");
   for (const auto& server : servers_) {
     // Configured anyway, with all that it takes to be let in there.
     if (server->upstream == upstream.address()) return server.get();

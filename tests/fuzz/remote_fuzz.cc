@@ -41,11 +41,15 @@ class HalfFull : public RemoteTier {
 // A lease to everybody, so that nobody waits.
 class FreeLeases : public Leases {
  public:
-  absl::StatusOr<std::string> Acquire(const Digest&, absl::Duration) override { return "token"; }
+  absl::StatusOr<Answer> Acquire(const Digest&, absl::Duration) override {
+    return Answer{"token", false};
+  }
   absl::Status Renew(const Digest&, const std::string&, absl::Duration) override {
     return absl::NotFoundError("lost");
   }
-  absl::Status Release(const Digest&, const std::string&) override { return absl::OkStatus(); }
+  absl::Status Release(const Digest&, const std::string&, bool) override {
+    return absl::OkStatus();
+  }
 };
 
 class Answers : public Delegate {
