@@ -18,8 +18,9 @@ namespace kiln {
 // What cannot be meant: half a certificate, files without `enabled`, no name to check.
 absl::Status CheckTls(const proto::Tls& tls, const std::string& address);
 
-// Why a connection in TLS (`enabled`) cannot be had, in more words than other libraries have for it; OK
-// if it can. Refusals of our certificate are waited for, which come after the handshake.
+// Why a connection in TLS (`enabled`) cannot be had, in more words than other libraries have
+// for it; OK if it can. Refusals of our certificate are waited for, which come after the
+// handshake.
 absl::Status TryTls(const std::string& address, const proto::Tls& tls, absl::Time deadline);
 
 // For one thread. A call that fails leaves it unusable.
