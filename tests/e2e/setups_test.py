@@ -167,7 +167,7 @@ def test_ctrl_c_ends_a_long_compilation(kiln, tmp_path, server):
     path.write_text(
         "import kiln as ti\n\nti.init(unrolling_limit=0)\nx = ti.field(ti.f32, shape=10)\n\n\n"
         "@ti.kernel\ndef long(a: ti.f32):\n    for i in x:\n"
-        "        for j in ti.static(range(4000)):\n            x[i] += ti.sin(a * j + x[i])\n\n\n"
+        "        for j in ti.static(range(16000)):\n            x[i] += ti.sin(a * j + x[i])\n\n\n"
         'print("begin", flush=True)\nlong(2.0)\nprint("end")\n'
     )
     process = subprocess.Popen(

@@ -216,10 +216,13 @@ TEST_F(ActivatedTest, WhoComesBetweenTwoDaemonsWaitsForTheNext) {
 
 TEST_F(ActivatedTest, AnotherHomesSocketIsRefusedByName) {
   ASSERT_TRUE(home_->Create().ok());
-  local_ = ListenLocally(TempPath("other.sock"));
+  // Beside ours: paths of sockets must be short.
+  const std::string other = absl::StrCat(SocketPath(), ".other");
+  local_ = ListenLocally(other);
   int status = -1;
   waitpid(Activate({local_}), &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 1);
+  unlink(other.c_str());
 }
 
 }  // namespace

@@ -63,8 +63,8 @@ class WebTest : public DaemonTest {
       const std::string text = absl::StrCat(
           method, " ", path, " HTTP/1.1\r\nHost: ", host, ":", port_, "\r\nConnection: close\r\n",
           method == "POST" ? "Content-Length: 0\r\n" : "", headers, "\r\n");
-      EXPECT_EQ(send(fd, text.data(), text.size(), MSG_NOSIGNAL),
-                static_cast<ssize_t>(text.size()));
+      // To a server that has just ended nothing can be sent: then nothing is read, either.
+      send(fd, text.data(), text.size(), MSG_NOSIGNAL);
       std::string all;
       char buffer[8192];
       ssize_t n;
