@@ -173,6 +173,7 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
 // answer means that it hangs, and not a server.
 void SharedTiers::AskForLife() {
   if (ping_ != 0 || fd_ < 0) return;
+  pinged_ = SteadyNow();
   Outgoing frame;
   frame.id = ping_ = next_id_++;
   frame.type = FrameType::kFetch;
@@ -446,6 +447,8 @@ void SharedTiers::Time() {
       }
       requests_.erase(request);
     }
+    // While one is waited for nobody else may ask.
+    if (!requests_.empty() && now - pinged_ > kSignOfLife) AskForLife();
     if (late.empty()) continue;
     mutex_.Unlock();
     for (auto& done : late) done(absl::DeadlineExceededError("kilnd-remote is too slow"));

@@ -138,7 +138,8 @@ class SharedTiers {
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of entries that are not stored yet
   uint32_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   uint32_t ping_ ABSL_GUARDED_BY(mutex_) = 0;  // the request that asks for a sign of life
-  int fd_ ABSL_GUARDED_BY(mutex_) = -1;        // of a process that has been configured
+  absl::Time pinged_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  int fd_ ABSL_GUARDED_BY(mutex_) = -1;  // of a process that has been configured
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -184,6 +184,21 @@ TEST_F(UpstreamTest, AHungOneCostsABoundedTime) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));
 }
 
+TEST_F(UpstreamTest, AHungRemoteIsNoticedByWhoAsksAlone) {
+  StartUpstream();
+  const int here = AddKilnd(Config());
+  ASSERT_TRUE(Client(here).Compile("x", 1).ok());
+  std::thread client([&] { EXPECT_TRUE(Client(here).Compile("sleep 2000", 2).ok()); });
+  AwaitJobs(2);
+  ASSERT_EQ(RunProgram({"/usr/bin/pkill", "-STOP", "-P", absl::StrCat(Pid(here)), "kilnd-remote"}),
+            0);
+  const absl::Time start = absl::Now();
+  client.join();
+  // Two seconds without a sign of life, and as much to compile it here.
+  EXPECT_LT(absl::Now() - start, absl::Seconds(10));
+  EXPECT_EQ(CompiledAt(here), 1u);
+}
+
 TEST_F(UpstreamTest, AnotherCompilerIsNamedAndNotUsed) {
   // A compiler's identity is made of its build ids: here the file's own is another one.
   const std::string worker = TempPath("other-worker");
