@@ -128,9 +128,7 @@ def rows(flat):
 
 
 def main():
-    docs = "--docs" in sys.argv
-    sys.argv = [a for a in sys.argv if a != "--docs"]
-    options = harness.arguments(__doc__, rounds=3)
+    options = harness.arguments(__doc__, docs=True, rounds=3)
     python = harness.kiln_python()
     with tempfile.TemporaryDirectory(prefix="kiln-bench-") as folder:
         folder = pathlib.Path(folder)
@@ -157,7 +155,7 @@ def main():
     header = ["what", "measured", "goal", ""]
     harness.table(f"{KERNELS:,} kernels carried to another machine", header, found)
     harness.save("bundle", flat, options.json)
-    if docs:
+    if options.docs:
         lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * 4, *found]]
         harness.write_docs("bundle", "\n".join(lines))
 

@@ -10,7 +10,6 @@ others, as the worker counts it. The daemon runs in both cases.
 import json
 import pathlib
 import statistics
-import sys
 import tempfile
 
 import bundle
@@ -34,9 +33,7 @@ def compiled(machine, manifest):
 
 
 def main():
-    docs = "--docs" in sys.argv
-    sys.argv = [a for a in sys.argv if a != "--docs"]
-    options = harness.arguments(__doc__, rounds=5)
+    options = harness.arguments(__doc__, docs=True, rounds=5)
     python = harness.kiln_python()
     with tempfile.TemporaryDirectory(prefix="kiln-bench-") as folder:
         folder = pathlib.Path(folder)
@@ -65,7 +62,7 @@ def main():
     harness.table("Confinement", header, rows)
     flat = {f"{name} {figure}": v for name, found in figures.items() for figure, v in found.items()}
     harness.save("confinement", flat, options.json)
-    if docs:
+    if options.docs:
         lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * 4, *rows]]
         harness.write_docs("confinement", "\n".join(lines))
 

@@ -21,8 +21,9 @@ RESULTS = ROOT / "bench" / "results"
 DOCS = ROOT / "docs" / "performance.md"
 
 
-def arguments(description, **defaults):
-    """Parses the options common to all benchmarks.
+def arguments(description, docs=False, **defaults):
+    """Parses the options common to all benchmarks; `docs`: it has a table in
+    docs/performance.md and takes --docs, too.
 
     Returns a namespace with `rounds`, `taichi_python` (an interpreter that imports
     taichi, or None: that peer is left out and the table says so) and `json`.
@@ -35,6 +36,8 @@ def arguments(description, **defaults):
         help="interpreter that has Taichi 1.7.4 installed (default: $TAICHI_PYTHON)",
     )
     parser.add_argument("--json", default=None, help="where to save the figures")
+    if docs:
+        parser.add_argument("--docs", action="store_true", help=f"write {DOCS.name}")
     return parser.parse_args()
 
 

@@ -10,7 +10,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -115,9 +114,7 @@ def row(figure, figures):
 
 
 def main():
-    docs = "--docs" in sys.argv
-    sys.argv = [a for a in sys.argv if a != "--docs"]
-    options = harness.arguments(__doc__, rounds=3)
+    options = harness.arguments(__doc__, docs=True, rounds=3)
     program, binaries = built()
     with tempfile.TemporaryDirectory(prefix="kiln-bench-") as folder:
         folder = pathlib.Path(folder)
@@ -135,7 +132,7 @@ def main():
     header = ["what", "measured", "goal", ""]
     harness.table("The server", header, rows)
     harness.save("server", flat, options.json)
-    if docs:
+    if options.docs:
         lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * 4, *rows]]
         harness.write_docs("server", "\n".join(lines))
 
