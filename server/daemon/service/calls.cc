@@ -261,7 +261,8 @@ void Calls::Start() {
     for (int i = 0; i < method.waiting; ++i) Call::Await(this, method, queue_.get());
   }
   health_.Start(queue_.get());
-  turns_.emplace(queue_.get(), kMaxCalls);
+  events_.emplace(queue_.get());
+  turns_.emplace(&*events_, kMaxCalls);
   KILN_CHECK(turns_->Start());
 }
 

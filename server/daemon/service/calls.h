@@ -15,12 +15,27 @@
 #include "server/daemon/service/bridge.h"
 #include "server/daemon/service/callers.h"
 #include "server/daemon/service/health.h"
-#include "server/daemon/service/turns.h"
+#include "server/daemon/turns.h"
 
 namespace kiln {
 
 // What a request over gRPC may have, in bytes.
 inline constexpr int kMaxRequestBytes = 16 << 20;
+
+// The events of a completion queue, whose tags are Tags.
+class QueueEvents final : public Events {
+ public:
+  explicit QueueEvents(grpc::CompletionQueue* queue) : queue_(queue) {}
+  bool Next(Tag** tag, bool* ok) override {
+    void* address;
+    if (!queue_->Next(&address, ok)) return false;
+    *tag = static_cast<Tag*>(address);
+    return true;
+  }
+
+ private:
+  grpc::CompletionQueue* const queue_;
+};
 
 class Calls {
  public:
@@ -51,6 +66,7 @@ class Calls {
   RawService service_;
   Health health_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::optional<QueueEvents> events_;
   std::optional<Turns> turns_;
 };
 

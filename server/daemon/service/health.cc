@@ -11,7 +11,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "proto/service.grpc.pb.h"
-#include "server/daemon/service/turns.h"
+#include "server/daemon/turns.h"
 
 namespace kiln {
 namespace {

@@ -1,11 +1,9 @@
-// Threads that take turns at waiting for gRPC's events. As long as calls are quick there is one
-// at work: what it waited for it deals with itself, and nobody has to be woken. A second one
-// joins in where events come faster than that, and one takes over from a thread that must wait
-// for something else.
-#ifndef KILN_SERVER_DAEMON_SERVICE_TURNS_H_
-#define KILN_SERVER_DAEMON_SERVICE_TURNS_H_
-
-#include <grpcpp/completion_queue.h>
+// Threads that take turns at waiting for events. As long as these are quickly dealt with there
+// is one at work: what it waited for it deals with itself, and nobody has to be woken. A second
+// one joins in where events come faster than that, and one takes over from a thread that must
+// wait for something else.
+#ifndef KILN_SERVER_DAEMON_TURNS_H_
+#define KILN_SERVER_DAEMON_TURNS_H_
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -18,8 +16,9 @@ class Turns;
 class Turn {
  public:
   explicit Turn(Turns* owner) : owner_(owner) {}
-  // From now on another thread waits for events, and this one may take its time. False where
-  // there are too many that do.
+  // From now on another thread waits for events, and this one may take its time, until it has
+  // dealt with its event. False where there are too many that do, or none more can be made.
+  // Costs nothing the second time.
   bool HandOver();
 
  private:
@@ -29,7 +28,7 @@ class Turn {
   int at_once_ = 0;    // events in a row that there was no waiting for
 };
 
-// What events are of: the address given to gRPC.
+// What events are of.
 class Tag {
  public:
   virtual void Happened(bool ok, Turn* turn) = 0;
@@ -50,15 +49,25 @@ class Step final : public Tag {
   void (Object::* const next_)(bool ok, Turn* turn);
 };
 
+// Where events come from: gRPC's completion queue, or an epoll. Thread-safe.
+class Events {
+ public:
+  // Waits for the next one. False: there are no more, which everyone who waits is told.
+  virtual bool Next(Tag** tag, bool* ok) = 0;
+
+ protected:
+  ~Events() = default;
+};
+
 // Thread-safe.
 class Turns {
  public:
-  // Not owned; its tags are Tags.
-  Turns(grpc::CompletionQueue* queue, int most) : queue_(queue), most_(most) {}
-  // After the queue was shut down: waits until it is empty.
+  // `events` are not owned; `most` threads at once.
+  Turns(Events* events, int most) : events_(events), most_(most) {}
+  // After the end of the events: waits until all that came are dealt with.
   ~Turns();
 
-  // False where no thread can be made.
+  // False where no thread can be made. At once if it was done before.
   bool Start();
 
  private:
@@ -70,7 +79,7 @@ class Turns {
   // Whether there is a turn for a thread that has none.
   bool Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  grpc::CompletionQueue* const queue_;
+  Events* const events_;
   const int most_;
   absl::Mutex mutex_;
   int threads_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -82,4 +91,4 @@ class Turns {
 
 }  // namespace kiln
 
-#endif  // KILN_SERVER_DAEMON_SERVICE_TURNS_H_
+#endif  // KILN_SERVER_DAEMON_TURNS_H_

@@ -1,4 +1,4 @@
-#include "server/daemon/service/turns.h"
+#include "server/daemon/turns.h"
 
 #include <pthread.h>
 
@@ -29,6 +29,7 @@ int MostWaiting() {
 }  // namespace
 
 bool Turn::HandOver() {
+  if (!waits_) return true;
   absl::MutexLock lock(&owner_->mutex_);
   if (!owner_->Recruit()) return false;
   waits_ = false;
@@ -44,7 +45,7 @@ Turns::~Turns() {
 
 bool Turns::Start() {
   absl::MutexLock lock(&mutex_);
-  return Recruit();
+  return threads_ > 0 || Recruit();
 }
 
 bool Turns::Recruit() {
@@ -92,16 +93,16 @@ void Turns::Work() {
 }
 
 void Turns::WaitForEvent(Turn* turn) {
-  void* tag;
+  Tag* tag;
   bool ok;
   const absl::Time begin = SteadyNow();
-  if (!queue_->Next(&tag, &ok)) {
+  if (!events_->Next(&tag, &ok)) {
     absl::MutexLock lock(&mutex_);
     ending_ = true;
     return;
   }
   turn->at_once_ = SteadyNow() - begin < kAtOnce ? turn->at_once_ + 1 : 0;
-  static_cast<Tag*>(tag)->Happened(ok, turn);
+  tag->Happened(ok, turn);
 }
 
 bool Turns::Rest() {
