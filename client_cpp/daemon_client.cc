@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -66,6 +69,14 @@ pid_t StoppedDaemon(const Home& home) {
   const bool read = std::fscanf(file, "%*d (%15[^)]) %c", name, &state) == 2;
   std::fclose(file);
   return read && name == absl::string_view("kilnd") && (state == 'T' || state == 't') ? pid : 0;
+}
+
+// Whether a client started that process as its daemon. A service is its manager's to end, and
+// what we cannot see is somebody else's.
+bool IsAClients(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/cmdline"), std::ios::binary);
+  const std::string words{std::istreambuf_iterator<char>(file), {}};
+  return absl::StrContains(words, absl::string_view("\0--daemonize\0", 13));
 }
 
 absl::Status Hangs(absl::string_view how) {
@@ -173,7 +184,8 @@ bool DaemonClient::IsOutdated(const Connection& connection) {
   absl::MutexLock lock(&mutex_);
   const Digest wanted = std::exchange(wanted_compiler_, Digest());
   auto id = Digest::FromBytes(connection.peer().compiler());
-  return !wanted.empty() && id.ok() && !id->empty() && *id != wanted;
+  return !wanted.empty() && id.ok() && !id->empty() && *id != wanted &&
+         IsAClients(static_cast<pid_t>(connection.peer().pid()));
 }
 
 void DaemonClient::Dismiss(const std::string& path, std::unique_ptr<Connection> connection) {

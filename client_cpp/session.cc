@@ -157,6 +157,7 @@ class LocalSession : public Session {
   absl::StatusOr<proto::LookupReply> Lookup(State& state, absl::Span<const Digest> keys);
   bool TryDaemon(State& state) const;
   bool GiveUpDaemon(State& state, const absl::Status& why) const;
+  absl::Status WithoutStranger(const absl::Status& refusal, const Digest& its_compiler) const;
   void SayFallback(const std::string& why) const;
   absl::StatusOr<proto::CompileReply> Ask(State& state, const Job& job, Digest* compiler);
   absl::StatusOr<CompileOutcome> Take(State& state, const Job& job, proto::CompileReply reply,
@@ -451,6 +452,17 @@ bool LocalSession::GiveUpDaemon(State& state, const absl::Status& why) const {
   return true;
 }
 
+// A daemon of another build may not understand all that this one writes, and says so as for
+// what nobody understands. Then it is done without; else `refusal` is the answer.
+absl::Status LocalSession::WithoutStranger(const absl::Status& refusal,
+                                           const Digest& its_compiler) const {
+  if (!absl::IsInvalidArgument(refusal)) return refusal;
+  const auto own = AskCompilerId(options_.bin_dir + "/kiln-worker");
+  if (!own.ok() || own->id == its_compiler) return refusal;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the daemon is of another build of Kiln: ", refusal.message(), "; kiln stop ends it"));
+}
+
 // Once: the kilnd that the user named is done without, for this reason.
 void LocalSession::SayFallback(const std::string& why) const {
   if (why.empty() || !NamesUpstream(options_) || warned_of_upstream_.exchange(true)) return;
@@ -476,6 +488,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
     proto::CompileReply reply;
     status = state.daemon.Call(FrameType::kCompile, request, FrameType::kCompileReply, &reply,
                                deadline, compiler);
+    status = WithoutStranger(status, *compiler);
     if (PartOf(status) == "upstream") {
       return absl::UnavailableError(absl::StrCat("KILN_SERVER=", options_.server, ": ",
                                                  status.message(),

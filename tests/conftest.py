@@ -45,6 +45,22 @@ class Kiln:
         return json.loads(self("cache", "stats", "--json").stdout)
 
 
+def native_folder():
+    """Where this checkout's programs are."""
+    code = "import os, kiln._native as n; print(os.path.dirname(n.__file__))"
+    command = [ROOT / "kiln", "python", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return pathlib.Path(done.stdout.strip())
+
+
+def other_build_id(program):
+    """A program's bytes as another build of it would have them: by its build id."""
+    note = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"
+    program = bytearray(program)
+    program[program.index(note) + len(note)] ^= 1
+    return bytes(program)
+
+
 @pytest.fixture
 def kiln(tmp_path):
     """The command, with a fresh home; its daemon is stopped at the end."""

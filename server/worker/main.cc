@@ -2,10 +2,21 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "runtime/abi_digest.h"
 #include "server/compiler/compiler.h"
 #include "server/worker/run_worker.h"
 
 namespace {
+
+// A daemon of one build may be asked by clients of another, whose runtime may lay out
+// differently what our code would read.
+absl::Status CheckRuntime(const kiln::proto::Target& target) {
+  if (target.runtime_abi() == kiln::kRuntimeAbi) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the kernel is for the runtime ", absl::Hex(target.runtime_abi()),
+                   ", this compiler is of ", absl::Hex(kiln::kRuntimeAbi)));
+}
 
 kiln::Engine MakeEngine() {
   auto compiler = std::make_shared<kiln::Compiler>();
@@ -13,6 +24,8 @@ kiln::Engine MakeEngine() {
   engine.warm_up = [compiler] { return compiler->WarmUp(); };
   engine.compile = [compiler](const kiln::proto::CompileRequest& request,
                               const kiln::proto::CompileUnit& unit) {
+    const absl::Status runtime = CheckRuntime(unit.target());
+    if (!runtime.ok()) return absl::StatusOr<kiln::Product>(runtime);
     absl::StatusOr<kiln::Compilation> made = compiler->Compile(unit, request.report());
     if (!made.ok()) return absl::StatusOr<kiln::Product>(made.status());
     return absl::StatusOr<kiln::Product>(

@@ -2,7 +2,6 @@
 them, as docs/operations.md has it set up. Compilations are counted in both homes."""
 
 import os
-import pathlib
 import re
 import signal
 import socket
@@ -11,7 +10,7 @@ import time
 
 import pytest
 
-from tests.conftest import ROOT, Kiln
+from tests.conftest import ROOT, Kiln, native_folder, other_build_id
 
 PROGRAM = """
 import taichi as ti
@@ -276,24 +275,12 @@ def test_stopped(setting):
 
 def test_another_compiler(setting, tmp_path):
     """The upstream's worker is another build: same code, another build id."""
-    plain_worker = pathlib.Path(native_folder()) / "kiln-worker"
-    program = bytearray(plain_worker.read_bytes())
-    note = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"
-    program[program.index(note) + len(note)] ^= 1
     worker = tmp_path / "kiln-worker"
-    worker.write_bytes(program)
+    worker.write_bytes(other_build_id((native_folder() / "kiln-worker").read_bytes()))
     worker.chmod(0o755)
     setting.builder.home.mkdir(mode=0o700)
     setting.serve(f"--listen=127.0.0.1:{setting.port}", f"--worker={worker}")
     expect_fallback(setting, "differs in compiler")
-
-
-def native_folder():
-    code = "import os, kiln._native as n; print(os.path.dirname(n.__file__))"
-    done = subprocess.run(
-        [ROOT / "kiln", "python", "-c", code], capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 def test_settings_that_cannot_be_meant(setting):

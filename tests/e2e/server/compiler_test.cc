@@ -13,13 +13,14 @@
 #include "lang/canonical.h"
 #include "lang/entry.h"
 #include "proto/unit.pb.h"
+#include "runtime/abi_digest.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {
 namespace {
 
 // x[i] = a * sin(i) over a field, with another constant and so another key for each `seed`.
-std::string Unit(int seed) {
+std::string Unit(int seed, uint64_t other_abi = 0) {
   const std::string text = absl::StrCat(R"(
     kernel {
       types {} types { scalar: F32 } types { scalar: I32 }
@@ -48,6 +49,7 @@ std::string Unit(int seed) {
     options { fast_math: true opt_level: 3 default_int: I32 default_float: F32 })");
   proto::CompileUnit unit;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &unit));
+  unit.mutable_target()->set_runtime_abi(kRuntimeAbi + other_abi);
   return CanonicalBytes(unit);
 }
 
@@ -107,6 +109,18 @@ TEST_F(CompilerTest, ABadUnitIsRefusedAndTheWorkerLives) {
       client.Call<proto::CompileReply>(FrameType::kCompile, request).status()));
   EXPECT_TRUE(Compile(&client, 0).ok());
   EXPECT_EQ(client.Stats()->worker_deaths(), 0u);
+}
+
+TEST_F(CompilerTest, CodeForAnotherBuildsRuntimeIsNotMade) {
+  ASSERT_EQ(Start(), 0);
+  TestClient client = Client();
+  proto::CompileRequest request;
+  request.set_unit(Unit(0, /*other_abi=*/1));
+  const absl::Status refused =
+      client.Call<proto::CompileReply>(FrameType::kCompile, request).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_NE(refused.message().find("runtime"), absl::string_view::npos) << refused;
+  EXPECT_TRUE(Compile(&client, 0).ok());
 }
 
 TEST_F(CompilerTest, StagesAreReportedWhenAskedThoughCached) {
