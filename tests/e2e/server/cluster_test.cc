@@ -516,6 +516,61 @@ TEST_F(RedisTest, SignedEntriesAreTakenFromWhoIsTrusted) {
   EXPECT_FALSE(Client(late).Lookup(made->digest())->found());
 }
 
+// As the documentation has it: every list has the new key before anything is signed by it,
+// and the old key's line goes last.
+TEST_F(RedisTest, SigningKeysAreRotated) {
+  redis_->Start();
+  const std::string tier = absl::StrCat("memory { max_bytes: 1 }\ntier { redis { address: \"",
+                                        redis_->socket_path(), "\" } }\n");
+  const absl::StatusOr<SigningKey> old_key = SigningKey::Generate("old");
+  const absl::StatusOr<SigningKey> new_key = SigningKey::Generate("new");
+  ASSERT_TRUE(old_key.ok() && new_key.ok());
+  const auto give_secret = [&](const SigningKey& key) {
+    WriteFile(TempPath("secret"), key.Text() + "\n");
+    ASSERT_EQ(RunProgram({"/bin/chmod", "600", TempPath("secret")}), 0);
+  };
+  const std::string old_line = old_key->public_key().Text() + "\n";
+  const std::string new_line = new_key->public_key().Text() + "\n";
+  give_secret(*old_key);
+  WriteFile(TempPath("trusted"), old_line);
+  const std::string trusts = absl::StrCat("trust { key_file: \"", TempPath("trusted"), "\" ");
+  const int builder =
+      AddKilnd(absl::StrCat(tier, trusts, "signing_key_file: \"", TempPath("secret"), "\" }"));
+  const auto build = [&](uint64_t seed) {
+    const absl::StatusOr<proto::CompileReply> made = Client(builder).Compile("x", seed);
+    EXPECT_TRUE(made.ok()) << made.status();
+    const std::string place = Digest::FromBytes(made->digest())->Hex();
+    EXPECT_TRUE(Eventually([&] {
+      return redis_->Command({"EXISTS", absl::StrCat("kiln:2:e:{", place, "}")}) == ":1\r\n";
+    }));
+  };
+  // Where somebody who has nothing yet gets the kernel from.
+  const auto tier_of = [&](uint64_t seed) {
+    const int user = AddKilnd(absl::StrCat(tier, trusts, "}"));
+    return Client(user).Compile("x", seed)->tier();
+  };
+  build(1);
+  EXPECT_EQ(tier_of(1), "redis");
+
+  WriteFile(TempPath("trusted"), old_line + new_line);
+  StartKilnd(builder, {"--take-over"});
+  EXPECT_EQ(tier_of(1), "redis");
+  give_secret(*new_key);
+  const pid_t before = Pid(builder);
+  StartKilnd(builder, {"--take-over"});
+  ASSERT_TRUE(Eventually([&] { return Pid(builder) != before; }));
+  build(2);
+  EXPECT_EQ(tier_of(1), "redis");
+  EXPECT_EQ(tier_of(2), "redis");
+
+  WriteFile(TempPath("trusted"), new_line);
+  EXPECT_EQ(tier_of(1), "compiled");
+  EXPECT_EQ(tier_of(2), "redis");
+  // One's own directory needs no signature, whoever's it was.
+  StartKilnd(builder, {"--take-over"});
+  EXPECT_EQ(Client(builder).Compile("x", 1)->tier(), "disk");
+}
+
 TEST_F(RedisTest, UnsignedEntriesAreRefusedUnlessAccepted) {
   redis_->Start();
   StartKilnds(1, RedisConfig());

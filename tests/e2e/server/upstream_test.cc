@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -16,6 +17,7 @@
 #include "lang/entry.h"
 #include "lang/error_detail.h"
 #include "tests/e2e/server/cluster_fixture.h"
+#include "tests/e2e/server/test_certificates.h"
 
 namespace kiln {
 namespace {
@@ -302,6 +304,66 @@ TEST_F(UpstreamTest, ALongCompilationIsWaitedFor) {
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(made->fallback(), "");
   EXPECT_EQ(CompiledAt(here), 0u);
+}
+
+// All that TLS stands on is exchanged under load, one file after the other.
+TEST_F(UpstreamTest, CertificatesAndAuthoritiesAreRotated) {
+  const TestAuthority before(dir_, "before"), after(dir_, "after");
+  const auto trust = [&](const std::string& authorities) {
+    WriteFile(TempPath("authorities.new"), authorities);
+    std::filesystem::rename(TempPath("authorities.new"), TempPath("authorities"));
+  };
+  const auto issue = [&](const TestAuthority& authority) {
+    authority.Issue("upstream", "localhost");
+    authority.Issue("host", "host");
+  };
+  const auto config = [&](const std::string& name) {
+    return absl::StrCat("tier { upstream { address: \"", address_,
+                        "\" tls { enabled: true ca_file: \"authorities\" certificate_file: \"",
+                        name, ".pem\" key_file: \"", name, ".key\" } } }\n", kAccept);
+  };
+  trust(ReadFile(before.ca_file()));
+  issue(before);
+  before.Issue("old", "host");
+  const int up = AddKilnd(absl::StrCat(
+      "service { listen: \"", address_, "\" certificate_file: \"upstream.pem\" ",
+      "key_file: \"upstream.key\" client_ca_file: \"authorities\" connection_seconds: 1 }\n"));
+  const int first = AddKilnd(config("host"));
+  std::atomic<uint64_t> seed{100};
+  const auto is_asked = [&] {
+    const uint64_t count = CompiledAt(up);
+    return Eventually(
+        [&] { return Client(first).Compile("x", ++seed).ok() && CompiledAt(up) > count; });
+  };
+  ASSERT_TRUE(is_asked()) << LogText(first);
+
+  std::atomic<bool> stop{false};
+  std::atomic<int> bad{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 2; ++i) {
+    callers.emplace_back([&] {
+      while (!stop) bad += !Client(first).Compile("x", ++seed).ok();
+    });
+  }
+  const uint64_t compiled_here = CompiledAt(first);
+  trust(ReadFile(before.ca_file()) + ReadFile(after.ca_file()));
+  absl::SleepFor(absl::Seconds(4));  // read again, and connections made anew
+  EXPECT_EQ(CompiledAt(first), compiled_here) << LogText(first);
+  issue(after);
+  absl::SleepFor(absl::Seconds(4));
+  EXPECT_TRUE(is_asked()) << LogText(first);
+  const uint64_t compiled_until = CompiledAt(first);
+  trust(ReadFile(after.ca_file()));
+  absl::SleepFor(absl::Seconds(4));
+  EXPECT_TRUE(is_asked()) << LogText(first);
+  EXPECT_EQ(CompiledAt(first), compiled_until) << LogText(first);
+  stop = true;
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(bad, 0);
+  // What the old authority issued counts no more, on either side.
+  const int late = AddKilnd(config("old"));
+  EXPECT_TRUE(Client(late).Compile("x", ++seed).ok());
+  EXPECT_EQ(CompiledAt(late), 1u);
 }
 
 }  // namespace
