@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,14 +83,15 @@ absl::Status ReadAll(int fd, char* out, size_t size, bool may_end, absl::Time de
   return absl::OkStatus();
 }
 
-// Writes some of the two parts in one system call.
-ssize_t WriteSome(int fd, iovec* parts, int count, bool timed) {
+// Writes some of the parts in one system call.
+ssize_t WriteSome(int fd, absl::Span<iovec> parts, bool timed) {
+  parts = parts.subspan(0, IOV_MAX);
   msghdr message = {};
-  message.msg_iov = parts;
-  message.msg_iovlen = count;
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
   const ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | (timed ? MSG_DONTWAIT : 0));
   if (sent >= 0 || errno != ENOTSOCK) return sent;
-  if (!timed) return writev(fd, parts, count);
+  if (!timed) return writev(fd, parts.data(), static_cast<int>(parts.size()));
   // A pipe has no MSG_DONTWAIT; after poll, a page goes in without blocking.
   pollfd entry = {fd, POLLOUT, 0};
   if (poll(&entry, 1, 0) == 0) {
@@ -101,36 +101,45 @@ ssize_t WriteSome(int fd, iovec* parts, int count, bool timed) {
   return write(fd, parts[0].iov_base, std::min<size_t>(parts[0].iov_len, PIPE_BUF));
 }
 
-absl::Status WriteParts(int fd, iovec* parts, int count, absl::Time deadline) {
+// Takes the first `size` bytes off `parts`, and parts that are empty.
+void Advance(size_t size, absl::Span<iovec>* parts) {
+  while (!parts->empty() && size >= parts->front().iov_len) {
+    size -= parts->front().iov_len;
+    parts->remove_prefix(1);
+  }
+  if (size == 0) return;
+  parts->front().iov_base = static_cast<char*>(parts->front().iov_base) + size;
+  parts->front().iov_len -= size;
+}
+
+}  // namespace
+
+absl::Status WriteParts(int fd, absl::Time deadline, absl::Span<iovec>* parts) {
   const bool timed = deadline != absl::InfiniteFuture();
-  while (count > 0) {
-    if (parts->iov_len == 0) {
-      ++parts, --count;
-      continue;
-    }
-    const ssize_t sent = WriteSome(fd, parts, count, timed);
-    if (sent < 0) {
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) {
-        return ErrnoStatus(absl::StatusCode::kUnavailable, "peer is gone", errno);
-      }
+  Advance(0, parts);
+  while (!parts->empty()) {
+    const ssize_t sent = WriteSome(fd, *parts, timed);
+    if (sent >= 0) {
+      Advance(static_cast<size_t>(sent), parts);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       RETURN_IF_ERROR(WaitFor(fd, POLLOUT, deadline));
-      continue;
-    }
-    size_t left = static_cast<size_t>(sent);
-    while (count > 0 && left >= parts->iov_len) {
-      left -= parts->iov_len;
-      ++parts, --count;
-    }
-    if (count > 0) {
-      parts->iov_base = static_cast<char*>(parts->iov_base) + left;
-      parts->iov_len -= left;
+    } else if (errno != EINTR) {
+      return ErrnoStatus(absl::StatusCode::kUnavailable, "peer is gone", errno);
     }
   }
   return absl::OkStatus();
 }
 
-}  // namespace
+absl::Status ReadOn(int fd, size_t size, absl::Time deadline, std::string* bytes) {
+  size_t done = bytes->size();
+  while (done < size) {
+    bytes->resize(std::min(size, std::max(kFirstReserve, 2 * done)));
+    RETURN_IF_ERROR(
+        ReadAll(fd, &(*bytes)[done], bytes->size() - done, /*may_end=*/false, deadline));
+    done = bytes->size();
+  }
+  return absl::OkStatus();
+}
 
 void EncodeFrameHeader(const FrameHeader& header, char out[kFrameHeaderSize]) {
   PutU32(kFrameMagic, out);
@@ -169,7 +178,8 @@ absl::Status WriteFrame(int fd, FrameType type, uint32_t id, absl::string_view b
   char header[kFrameHeaderSize];
   EncodeFrameHeader({type, static_cast<uint32_t>(body.size()), id}, header);
   iovec parts[2] = {{header, sizeof header}, {const_cast<char*>(body.data()), body.size()}};
-  return WriteParts(fd, parts, 2, deadline);
+  absl::Span<iovec> left(parts);
+  return WriteParts(fd, deadline, &left);
 }
 
 absl::Status WriteFrame(int fd, FrameType type, uint32_t id,
@@ -188,13 +198,7 @@ absl::StatusOr<Frame> ReadFrame(int fd, absl::Time deadline, uint32_t max_length
   ASSIGN_OR_RETURN(const FrameHeader header,
                    DecodeFrameHeader({header_bytes, sizeof header_bytes}, max_length));
   Frame frame{header.type, header.id, {}};
-  size_t done = 0;
-  while (done < header.length) {
-    const size_t next = std::min<size_t>(header.length, std::max(kFirstReserve, 2 * done));
-    frame.body.resize(next);
-    RETURN_IF_ERROR(ReadAll(fd, &frame.body[done], next - done, /*may_end=*/false, deadline));
-    done = next;
-  }
+  RETURN_IF_ERROR(ReadOn(fd, header.length, deadline, &frame.body));
   return frame;
 }
 

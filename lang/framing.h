@@ -10,6 +10,8 @@
 #ifndef KILN_LANG_FRAMING_H_
 #define KILN_LANG_FRAMING_H_
 
+#include <sys/uio.h>
+
 #include <cstdint>
 #include <string>
 
@@ -17,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "google/protobuf/message_lite.h"
 #include "proto/service.pb.h"
 
@@ -91,6 +94,14 @@ absl::Status WriteFrame(int fd, FrameType type, uint32_t id,
 // DataLoss inside a frame, InvalidArgument for a bad header, DeadlineExceeded.
 absl::StatusOr<Frame> ReadFrame(int fd, absl::Time deadline = absl::InfiniteFuture(),
                                 uint32_t max_length = kMaxFrameBytes);
+
+// For frames that come and go in parts; failures are those of ReadFrame and WriteFrame.
+//
+// Reads until `bytes` are `size` bytes. Memory grows with what comes, not with what is promised.
+absl::Status ReadOn(int fd, size_t size, absl::Time deadline, std::string* bytes);
+// Writes `parts`, and takes off them what has been written. A deadline that is over: what can
+// be written at once.
+absl::Status WriteParts(int fd, absl::Time deadline, absl::Span<iovec>* parts);
 
 // The reply that carries a failure of ours; ParseReply turns it back.
 proto::ErrorReply ToErrorReply(const absl::Status& status);

@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
@@ -127,6 +129,34 @@ TEST_P(Framing, ClaimedLengthIsNotTrusted) {
   stream.Send(Header(kFrameMagic, 2, kMaxFrameBytes) + "little");
   stream.CloseWriter();
   EXPECT_EQ(ReadFrame(stream.reader).status().code(), StatusCode::kDataLoss);
+}
+
+TEST_P(Framing, GoesOnInParts) {
+  Stream stream(GetParam());
+  std::string text;
+  std::vector<std::string> pieces;
+  for (int i = 0; i < 3000; ++i) pieces.push_back(std::string(i % 7 * 100, static_cast<char>(i)));
+  std::vector<iovec> parts;
+  for (std::string& piece : pieces) {
+    parts.push_back({&piece[0], piece.size()});
+    text += piece;
+  }
+  absl::Span<iovec> left = absl::MakeSpan(parts);
+  // As much as the stream takes; the rest once somebody reads.
+  EXPECT_EQ(WriteParts(stream.writer, absl::InfinitePast(), &left).code(),
+            StatusCode::kDeadlineExceeded);
+  EXPECT_LT(left.size(), parts.size());
+  std::thread writer([&] {
+    EXPECT_TRUE(WriteParts(stream.writer, absl::Now() + absl::Seconds(30), &left).ok());
+    EXPECT_TRUE(left.empty());
+    stream.CloseWriter();
+  });
+  std::string got = "begun ";
+  EXPECT_TRUE(ReadOn(stream.reader, text.size() + 6, absl::InfiniteFuture(), &got).ok());
+  writer.join();
+  EXPECT_TRUE(got == "begun " + text);
+  EXPECT_EQ(ReadOn(stream.reader, text.size() + 7, absl::InfiniteFuture(), &got).code(),
+            StatusCode::kDataLoss);
 }
 
 TEST_P(Framing, DeadlineOfReading) {
