@@ -122,6 +122,39 @@ TEST_F(UpgradeTest, SuccessorsTakeOverWithoutALostCall) {
   EXPECT_GT(calls_, 1000);
 }
 
+// Without a successor: who tries again, as gRPC's callers do, gets what was asked for.
+TEST_F(UpgradeTest, ARestartCostsARetry) {
+  Begin();
+  const auto keep_trying = [this](Stub* stub, const std::string& name, uint64_t seed) {
+    for (int attempt = 0;; ++attempt) {
+      const grpc::Status status = Compile(stub, "", name, seed);  // waits for a connection
+      const bool ends =
+          status.error_code() == grpc::UNAVAILABLE || status.error_code() == grpc::CANCELLED;
+      if (status.ok()) return std::string();
+      if (!ends || attempt == 3) {
+        return absl::StrCat(status.error_code(), " ", status.error_message());
+      }
+    }
+  };
+  for (int i = 0; i < 3; ++i) {
+    std::shared_ptr<Stub> stub = Connect();
+    Keep(1, [=] { return keep_trying(stub.get(), "x", 1); });
+    Keep(1, [=] { return keep_trying(stub.get(), "sleep 30", ++seed_); });
+    Keep(1, [=] { return keep_trying(Connect().get(), "x", 1); });
+  }
+  for (int round = 0; round < 4; ++round) {
+    absl::SleepFor(absl::Milliseconds(500));
+    const absl::Time start = absl::Now();
+    Stop(SIGTERM);
+    EXPECT_LT(absl::Now() - start, absl::Seconds(10));
+    ASSERT_EQ(Start({BinFlag()}), 0);
+  }
+  StopCallers();
+  absl::MutexLock lock(&mutex_);
+  EXPECT_EQ(wrong_, std::vector<std::string>());
+  EXPECT_GT(calls_, 1000);
+}
+
 TEST_F(UpgradeTest, AFrontThatDiesRefusesNobody) {
   Begin();
   ASSERT_TRUE(Compile(Connect().get(), "", "x", 1).ok());
