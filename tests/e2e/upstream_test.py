@@ -205,6 +205,51 @@ def test_tls_token_and_certificate_by_the_configuration(secured):
     assert secured.compiled() == (2, 0)
 
 
+# Only the compiler knows how much room the matrices take. The mistake is two calls deep.
+MISTAKE = """
+import taichi as ti
+
+ti.init(arch=ti.cpu)
+M = ti.types.matrix(256, 256, ti.f64)
+
+
+@ti.func
+def product(m):
+    n = m @ m
+    return n
+
+
+@ti.func
+def power(m):
+    for _ in ti.static(range(12)):
+        m = product(m)
+    return m
+
+
+@ti.kernel
+def fill() -> ti.f64:
+    return power(M(1.0)).sum()
+
+
+fill()
+"""
+
+
+def test_mistakes_come_back_with_their_places(setting):
+    plain(setting)
+    setting.program.write_text(MISTAKE)
+    texts = []
+    for server in (f"127.0.0.1:{setting.port}", "off"):
+        environment = {"KILN_SERVER": server, "KILN_STRICT": "1"}
+        done = setting.user("run", "-q", setting.program, env=environment, check=False)
+        assert done.returncode == 1
+        texts.append(done.stderr)
+    assert texts[0] == texts[1]
+    for line, text in ((23, "fill"), (17, "power"), (10, "product")):
+        assert f'File "{setting.program}", line {line}, in {text}:' in texts[0]
+    assert "^^^^" in texts[0] and "more than 4 MiB of matrices" in texts[0]
+
+
 # --- it does not
 
 
