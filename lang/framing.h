@@ -47,6 +47,8 @@ enum class FrameType : uint32_t {
   kMetricsReply = 19,
   kRecent = 20,
   kRecentReply = 21,
+  kHits = 22,
+  kHitsReply = 23,
   // Between kilnd and kilnd-remote (proto/remote.proto); a reply need not come in order.
   kConfigure = 32,
   kConfigureReply = 33,

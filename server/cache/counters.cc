@@ -30,11 +30,11 @@ absl::Status WriteFile(const std::string& path, const std::string& bytes) {
 
 }  // namespace
 
-void Counters::Hit(absl::string_view tier, double seconds_saved) {
+void Counters::Hit(absl::string_view tier, double seconds_saved, uint64_t count) {
   absl::MutexLock lock(&mutex_);
-  totals_.set_hits(totals_.hits() + 1);
-  totals_.set_seconds_saved(totals_.seconds_saved() + seconds_saved);
-  ++(*totals_.mutable_hits_by_tier())[std::string(tier)];
+  totals_.set_hits(totals_.hits() + count);
+  totals_.set_seconds_saved(totals_.seconds_saved() + seconds_saved * static_cast<double>(count));
+  (*totals_.mutable_hits_by_tier())[std::string(tier)] += count;
   ++version_;
 }
 

@@ -2,7 +2,7 @@
 //
 // hits    requests served without compiling: by tier ("memory", "disk"), by a
 //         compile that was already under way ("joined"), by a client that read
-//         the disk tier itself ("client")
+//         the disk tier itself ("client"), by kilnd-grpc from what it keeps ("front")
 // misses  requests that had to compile
 #ifndef KILN_SERVER_CACHE_COUNTERS_H_
 #define KILN_SERVER_CACHE_COUNTERS_H_
@@ -19,7 +19,7 @@ namespace kiln {
 
 class Counters {
  public:
-  void Hit(absl::string_view tier, double seconds_saved);
+  void Hit(absl::string_view tier, double seconds_saved, uint64_t count = 1);
   void Miss();
   // A compilation that ended with an artifact, or with diagnostics.
   void Compiled(bool with_errors);

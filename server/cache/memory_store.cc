@@ -49,9 +49,14 @@ bool MemoryStore::Contains(const Digest& key) const {
 }
 
 void MemoryStore::Remove(const Digest& key) {
-  Shard& shard = ShardOf(key);
-  absl::MutexLock lock(&shard.mutex);
-  if (auto it = shard.index.find(key); it != shard.index.end()) Erase(&shard, it->second);
+  {
+    Shard& shard = ShardOf(key);
+    absl::MutexLock lock(&shard.mutex);
+    const auto it = shard.index.find(key);
+    if (it == shard.index.end()) return;
+    Erase(&shard, it->second);
+  }
+  taken_back_();
 }
 
 StoreStats MemoryStore::Clear() {
@@ -63,6 +68,7 @@ StoreStats MemoryStore::Clear() {
       ++removed.entries;
     }
   }
+  taken_back_();
   return removed;
 }
 

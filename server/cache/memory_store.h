@@ -8,7 +8,9 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <list>
+#include <utility>
 
 #include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
@@ -20,7 +22,11 @@ namespace kiln {
 
 class MemoryStore : public ArtifactStore {
  public:
-  explicit MemoryStore(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  // `taken_back` is called when an entry was removed or replaced, which one that made room for
+  // others is not.
+  explicit MemoryStore(
+      uint64_t max_bytes, std::function<void()> taken_back = [] {})
+      : max_bytes_(max_bytes), taken_back_(std::move(taken_back)) {}
 
   absl::string_view name() const override { return "memory"; }
   Found Get(const Digest& key) override;
@@ -59,6 +65,7 @@ class MemoryStore : public ArtifactStore {
   bool DropOldest();
 
   const uint64_t max_bytes_;
+  const std::function<void()> taken_back_;
   std::array<Shard, kShards> shards_;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> entries_{0};

@@ -180,6 +180,15 @@ absl::StatusOr<proto::LookupReply> CompileService::Lookup(const proto::LookupReq
   return reply;
 }
 
+absl::Status CompileService::CountHits(const proto::HitsRequest& hits, const Caller& caller) {
+  for (const proto::HitsRequest::Hit& hit : hits.hits()) {
+    ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(hit.digest()));
+    const EntryPtr entry = parts_.tiers->Get(PlaceOf(caller.tenant, key)).entry;
+    parts_.counters->Hit("front", entry == nullptr ? 0 : entry->compile_seconds, hit.count());
+  }
+  return absl::OkStatus();
+}
+
 // Also who asks only for presence has the entries brought here: that they are somewhere is
 // no answer before they are checked, and who asks wants to use them.
 size_t CompileService::FindShared(const std::vector<Digest>& places, absl::Span<const int> missing,

@@ -66,6 +66,9 @@ class CompileService {
 
   absl::StatusOr<proto::LookupReply> Lookup(const proto::LookupRequest& request,
                                             const Caller& caller);
+  // Look-ups that a front answered from what it keeps: counted, and what they found is used
+  // as if it had been found here.
+  absl::Status CountHits(const proto::HitsRequest& hits, const Caller& caller);
   // Shared with whoever asks for the same at the same time; `joined` says whether somebody
   // else had begun.
   absl::StatusOr<std::shared_ptr<const proto::CompileReply>> Compile(proto::CompileRequest request,

@@ -94,6 +94,15 @@ void Front::Watch() {
   }
 }
 
+absl::Status Front::Equip() {
+  if (edition_ != nullptr) {
+    const int fd = edition_->fd();
+    RETURN_IF_ERROR(
+        SendWord(leash_, Word::kEdition, fd < 0 ? std::vector<int>() : std::vector<int>{fd}));
+  }
+  return SendWord(leash_, Word::kServe, listener_.fds());
+}
+
 absl::Status Front::Spawn() {
   RETURN_IF_ERROR(listener_.Open());
   int ends[2];
@@ -109,9 +118,9 @@ absl::Status Front::Spawn() {
     return spawned.status();
   }
   // Who gets no sockets finds the leash's end and ends.
-  if (!SendWord(ends[0], Word::kServe, listener_.fds()).ok()) shutdown(ends[0], SHUT_RDWR);
   pid_ = *spawned;
   leash_ = ends[0];
+  if (!Equip().ok()) shutdown(leash_, SHUT_RDWR);
   return absl::OkStatus();
 }
 

@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "server/daemon/edition.h"
 #include "server/daemon/listener.h"
 
 namespace kiln {
@@ -23,10 +24,13 @@ namespace kiln {
 // Thread-safe.
 class Front {
  public:
-  // `given`: see Listener.
+  // `given`: see Listener. `edition`: for a front that keeps what it was answered; else null.
   Front(std::string program, std::vector<std::string> args, std::string listen,
-        std::vector<int>* given)
-      : program_(std::move(program)), args_(std::move(args)), listener_(std::move(listen), given) {}
+        std::vector<int>* given, const Edition* edition = nullptr)
+      : program_(std::move(program)),
+        args_(std::move(args)),
+        edition_(edition),
+        listener_(std::move(listen), given) {}
   ~Front() { Stop(); }
 
   // Nothing where there is nothing to listen on.
@@ -49,11 +53,14 @@ class Front {
   void Serves(bool serves) const;
   // Runs the process to its end, or until it is let go; says how it ended.
   std::string RunOnce();
+  // Says to it what it is to begin with.
+  absl::Status Equip() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Starts it, with its end of a new leash.
   absl::Status Spawn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string program_;
   const std::vector<std::string> args_;
+  const Edition* const edition_;
   mutable absl::Mutex mutex_;
   Listener listener_ ABSL_GUARDED_BY(mutex_);
   pid_t pid_ ABSL_GUARDED_BY(mutex_) = -1;  // -1: none that is ours

@@ -184,6 +184,7 @@ const Handler::Rule Handler::kRules[] = {
     {FrameType::kStats, "stats", proto::RIGHT_ADMIN, true, &Handler::Stats},
     {FrameType::kMetrics, "metrics", proto::RIGHT_ADMIN, true, &Handler::AllMetrics},
     {FrameType::kRecent, "recent", proto::RIGHT_ADMIN, true, &Handler::Recent},
+    {FrameType::kHits, "hits", proto::RIGHT_READ, false, &Handler::Hits},
     {FrameType::kClear, "clear", proto::RIGHT_ADMIN, true, &Handler::Clear},
     {FrameType::kShutdown, "shutdown", proto::RIGHT_ADMIN, true, &Handler::Shutdown},
 };
@@ -286,6 +287,14 @@ Handler::Body Handler::Lookup(const std::string& body, Caller* caller) {
   ASSIGN_OR_RETURN(const proto::LookupRequest request, Parse<proto::LookupRequest>(body));
   ASSIGN_OR_RETURN(const proto::LookupReply reply, parts_.compiles->Lookup(request, *caller));
   return reply.SerializeAsString();
+}
+
+Handler::Body Handler::Hits(const std::string& body, Caller* caller) {
+  ASSIGN_OR_RETURN(const proto::HitsRequest request, Parse<proto::HitsRequest>(body));
+  RETURN_IF_ERROR(parts_.compiles->CountHits(request, *caller));
+  kinds_[static_cast<size_t>(FrameType::kLookup)].requests->Add(request.requests());
+  if (caller->seat != nullptr) caller->seat->client().requests += request.requests();
+  return proto::HitsReply().SerializeAsString();
 }
 
 Handler::Body Handler::Compile(const std::string& body, Caller* caller) {

@@ -92,6 +92,7 @@ class Handler {
   Body Put(const std::string& body, Caller* caller);
   Body AllMetrics(const std::string& body, Caller* caller);
   Body Recent(const std::string& body, Caller* caller);
+  Body Hits(const std::string& body, Caller* caller);
   Body Stats(const std::string& body, Caller* caller);
   Body Clear(const std::string& body, Caller* caller);
   Body Shutdown(const std::string& body, Caller* caller);

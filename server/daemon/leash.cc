@@ -63,8 +63,9 @@ Message ReceiveWord(int socket) {
   }
   Message received;
   if (got != 1) return received;
-  if (byte == static_cast<char>(Word::kServe)) received.word = Word::kServe;
-  if (byte == static_cast<char>(Word::kGoOn)) received.word = Word::kGoOn;
+  for (const Word word : {Word::kEdition, Word::kServe, Word::kGoOn}) {
+    if (byte == static_cast<char>(word)) received.word = word;
+  }
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;

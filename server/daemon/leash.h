@@ -15,9 +15,10 @@ namespace kiln {
 inline constexpr int kLeashFd = 3;
 
 enum class Word : char {
-  kServe = 'S',  // with the listening sockets; from the front: it serves
-  kGoOn = 'G',   // a successor accepts; serve the connections there are to their ends
-  kEnded = 0,    // the other side is gone
+  kEdition = 'E',  // before kServe: with what Edition (edition.h) is seen by, if anything
+  kServe = 'S',    // with the listening sockets; from the front: it serves
+  kGoOn = 'G',     // a successor accepts; serve the connections there are to their ends
+  kEnded = 0,      // the other side is gone
 };
 
 // Sends `word` and duplicates of `fds` (16 at most) over a unix socket.

@@ -35,6 +35,7 @@
 #include "server/daemon/compiler_identity.h"
 #include "server/daemon/connections.h"
 #include "server/daemon/detach.h"
+#include "server/daemon/edition.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/front.h"
 #include "server/daemon/handler.h"
@@ -61,6 +62,8 @@ constexpr absl::Duration kDrainPatience = absl::Seconds(9);
 constexpr absl::Duration kLastPatience = absl::Seconds(1);
 constexpr absl::Duration kHandOverPatience = absl::Seconds(3);
 constexpr int kFrontPollMs = 10;
+// Of replies, and no more than the memory tier has.
+constexpr uint64_t kMostKeptByFront = uint64_t{16} << 20;
 
 // Many threads and large messages must not leave a large process behind.
 void TameMalloc() {
@@ -216,8 +219,11 @@ void WritePid(const std::string& path) {
 }
 
 // Paths only: secrets are in the files.
-std::vector<std::string> GrpcArguments(const proto::Service& service, const std::string& socket) {
-  std::vector<std::string> arguments = {absl::StrCat("--socket=", socket)};
+std::vector<std::string> GrpcArguments(const Flags& flags, const std::string& socket) {
+  const proto::Service& service = flags.config.service();
+  const uint64_t kept_bytes = std::min(flags.memory_bytes, kMostKeptByFront);
+  std::vector<std::string> arguments = {absl::StrCat("--socket=", socket),
+                                        absl::StrCat("--kept-bytes=", kept_bytes)};
   if (service.connection_seconds() != 0) {
     arguments.push_back(absl::StrCat("--connection-seconds=", service.connection_seconds()));
   }
@@ -262,7 +268,8 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   disk_options.warn = [](const std::string& message) { Log(message); };
   disk_options.over_budget = [&nudged] { nudged->Nudge(); };
   DiskStore disk(home, disk_options);
-  MemoryStore memory(flags.memory_bytes);
+  Edition edition;
+  MemoryStore memory(flags.memory_bytes, [&edition] { edition.Advance(); });
   TieredStore tiers({&memory, &disk});
   Counters counters;
   const uint64_t warm_bytes = disk_options.read_only ? 0 : flags.cache_bytes / kWarmShare;
@@ -324,8 +331,8 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   const auto watch =
       WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity, trust, &shared});
 
-  Front grpc(flags.GrpcFrontPath(), GrpcArguments(flags.config.service(), instance.socket_path),
-             flags.config.service().listen(), &instance.given);
+  Front grpc(flags.GrpcFrontPath(), GrpcArguments(flags, instance.socket_path),
+             flags.config.service().listen(), &instance.given, &edition);
   Front web(flags.WebFrontPath(), {absl::StrCat("--socket=", instance.socket_path)},
             flags.config.web().listen(), &instance.given);
   for (const int fd : instance.given) {
@@ -341,6 +348,7 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   if (!flags.daemonize) NotifyManager("STOPPING=1");
   const absl::Time end = SteadyNow() + kDrainPatience;
   if (how.successor != 0) {
+    edition.End();  // what the successor takes back, it tells its own fronts
     HandOver(how.successor, {&grpc, &web}, &instance, &housekeeper, &connections);
   }
   // Who asks through the front is answered through it: it goes first.

@@ -52,6 +52,14 @@ IdentityPtr MakeIdentity(absl::string_view name, absl::string_view tenant, uint3
   return identity;
 }
 
+IdentityPtr Anonymous(const Callers::Options& options) {
+  uint32_t rights = options.anonymous_rights;
+  if (rights == 0 && options.token_file.empty() && !options.certificates) {
+    rights = proto::RIGHT_READ | proto::RIGHT_COMPILE;
+  }
+  return rights == 0 ? nullptr : MakeIdentity("anonymous", "", rights);
+}
+
 bool Same(const Digest& a, const Digest& b) {
   unsigned difference = 0;
   for (size_t i = 0; i < a.bytes.size(); ++i) difference |= a.bytes[i] ^ b.bytes[i];
@@ -59,6 +67,8 @@ bool Same(const Digest& a, const Digest& b) {
 }
 
 }  // namespace
+
+Callers::Callers(Options options) : options_(std::move(options)), anonymous_(Anonymous(options_)) {}
 
 absl::StatusOr<Callers::Table> Callers::Parse(absl::string_view text) {
   Table table;
@@ -149,11 +159,7 @@ absl::StatusOr<IdentityPtr> Callers::Who(absl::string_view authorization,
     return absl::UnauthenticatedError(
         absl::StrCat("the certificate of ", certificate, " is not listed here"));
   }
-  uint32_t rights = options_.anonymous_rights;
-  if (rights == 0 && options_.token_file.empty() && !options_.certificates) {
-    rights = proto::RIGHT_READ | proto::RIGHT_COMPILE;
-  }
-  if (rights != 0) return MakeIdentity("anonymous", "", rights);
+  if (anonymous_ != nullptr) return anonymous_;
   return absl::UnauthenticatedError("a token is wanted: 'authorization: Bearer TOKEN'");
 }
 

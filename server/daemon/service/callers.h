@@ -42,7 +42,7 @@ class Callers {
     uint32_t anonymous_rights = 0;
   };
 
-  explicit Callers(Options options) : options_(std::move(options)) {}
+  explicit Callers(Options options);
 
   // Reads the file if it changed. A file that is wrong changes nothing; the error names
   // the line, never the token.
@@ -65,6 +65,7 @@ class Callers {
   std::shared_ptr<const Table> table() const;
 
   const Options options_;
+  const IdentityPtr anonymous_;  // null where nobody may be
   mutable absl::Mutex mutex_;
   std::shared_ptr<const Table> table_ ABSL_GUARDED_BY(mutex_) = std::make_shared<Table>();
   struct stat read_ ABSL_GUARDED_BY(mutex_) = {};

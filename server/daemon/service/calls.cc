@@ -180,6 +180,7 @@ class Call {
 
   // Only these take so long that it matters; being told costs every call.
   bool Cancellable() const { return method_.type == FrameType::kCompile; }
+  bool Keepable() const { return method_.type == FrameType::kLookup; }
 
   void Came(bool ok, Turn* turn) {
     if (!ok) {  // the server ends; nobody will tell us more
@@ -194,10 +195,15 @@ class Call {
       Reply(caller.status());
       return;
     }
-    const bool quick = request_.Length() <= kQuickBytes && calls_->bridge_->HasIdle(**caller);
+    caller_ = *std::move(caller);
+    grpc::ByteBuffer kept;
+    if (Keepable() && calls_->replies_->Find(*caller_, request_, &asked_, &kept)) {
+      responder_.Finish(kept, grpc::Status::OK, &sent_);
+      return;
+    }
+    const bool quick = request_.Length() <= kQuickBytes && calls_->bridge_->HasIdle(*caller_);
     std::string suffix = Cancellable() ? CompileSuffix(context_, &request_) : "";
-    exchange_.emplace(calls_->bridge_, *std::move(caller), method_.type, request_,
-                      std::move(suffix));
+    exchange_.emplace(calls_->bridge_, caller_, method_.type, request_, std::move(suffix));
     if (quick && exchange_->Begin(method_.soon)) {
       Reply(exchange_->status());
       return;
@@ -216,6 +222,9 @@ class Call {
   void Reply(const absl::Status& status) {
     if (status.ok()) {
       if (method_.type == FrameType::kCapabilities) StateLimit(exchange_->reply());
+      if (Keepable()) {
+        calls_->replies_->Keep(std::move(asked_), caller_, request_, *exchange_->reply());
+      }
       responder_.Finish(*exchange_->reply(), grpc::Status::OK, &sent_);
       return;
     }
@@ -239,6 +248,8 @@ class Call {
   grpc::ServerCompletionQueue* const queue_;
   grpc::ServerContext context_;
   grpc::ByteBuffer request_;
+  IdentityPtr caller_;
+  Replies::Asked asked_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_{&context_};
   std::optional<Exchange> exchange_;
   std::atomic<bool> gone_{false};

@@ -1,7 +1,8 @@
 // The calls of proto/service.proto's Kiln over gRPC: who calls is found out, and the
 // message passed to the daemon as it is.
 //
-// A call that the daemon answers at once is answered by the thread that waited for it; one
+// A look-up that was answered before is answered from what is kept (replies.h). A call that
+// the daemon answers at once is answered by the thread that waited for it; one
 // that takes longer (a compilation) hands its turn to another thread (turns.h).
 #ifndef KILN_SERVER_DAEMON_SERVICE_CALLS_H_
 #define KILN_SERVER_DAEMON_SERVICE_CALLS_H_
@@ -15,6 +16,7 @@
 #include "server/daemon/service/bridge.h"
 #include "server/daemon/service/callers.h"
 #include "server/daemon/service/health.h"
+#include "server/daemon/service/replies.h"
 #include "server/daemon/turns.h"
 
 namespace kiln {
@@ -45,7 +47,8 @@ class Calls {
               proto::Kiln::WithRawMethod_Metrics<proto::Kiln::Service>>>>>>;
 
   // None is owned.
-  Calls(Bridge* bridge, const Callers* callers) : bridge_(bridge), callers_(callers) {}
+  Calls(Bridge* bridge, const Callers* callers, Replies* replies)
+      : bridge_(bridge), callers_(callers), replies_(replies) {}
   // After the server was shut down.
   ~Calls();
 
@@ -63,6 +66,7 @@ class Calls {
 
   Bridge* const bridge_;
   const Callers* const callers_;
+  Replies* const replies_;
   RawService service_;
   Health health_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;

@@ -74,6 +74,57 @@ TEST_F(GrpcTest, CompilesAndLooksUp) {
   EXPECT_EQ(stats.hits(), 2u);
 }
 
+// Whether the entry is found over `stub`.
+bool Finds(proto::Kiln::Stub* stub, const std::string& digest) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  proto::LookupRequest request;
+  request.add_digests(digest);
+  proto::LookupReply reply;
+  const grpc::Status status = stub->Lookup(&context, request, &reply);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return status.ok() && reply.results(0).found();
+}
+
+TEST_F(GrpcTest, TheSameLookUpIsAnsweredWithoutKilnd) {
+  Begin();
+  proto::CompileReply made;
+  ASSERT_TRUE(Compile("x", 1, &made).ok());
+  EXPECT_TRUE(Finds(stub_.get(), made.digest()));
+  kill(DaemonPid(), SIGSTOP);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(Finds(stub_.get(), made.digest()));
+  kill(DaemonPid(), SIGCONT);
+  // It is told, and counts them.
+  const absl::Time give_up = absl::Now() + absl::Seconds(10);
+  while (Client().Stats()->hits() < 11 && absl::Now() < give_up) {
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  const auto stats = Client().Stats();
+  EXPECT_EQ(stats->hits(), 11u);
+  EXPECT_EQ(stats->hits_by_tier().at("memory"), 1u);
+  EXPECT_EQ(stats->hits_by_tier().at("front"), 10u);
+}
+
+TEST_F(GrpcTest, WhatIsClearedIsNotFoundFromThatMomentOn) {
+  Begin();
+  for (uint64_t round = 1; round <= 20; ++round) {
+    proto::CompileReply made;
+    ASSERT_TRUE(Compile("x", round, &made).ok());
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(Finds(stub_.get(), made.digest()));
+    ASSERT_TRUE(Client().Call<proto::ClearReply>(FrameType::kClear, proto::ClearRequest()).ok());
+    EXPECT_FALSE(Finds(stub_.get(), made.digest())) << round;
+  }
+}
+
+TEST_F(GrpcTest, WithNextToNoMemoryNothingIsKept) {
+  GrpcFixture::Begin("anonymous_rights: 11 } memory { max_bytes: 1000");
+  stub_ = Connect();
+  proto::CompileReply made;
+  ASSERT_TRUE(Compile("x", 1, &made).ok());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(Finds(stub_.get(), made.digest()));
+  EXPECT_EQ(Client().Stats()->hits_by_tier().at("disk"), 3u);
+}
+
 TEST_F(GrpcTest, ManyCallersOneCompile) {
   Begin();
   std::vector<std::thread> callers;

@@ -5,9 +5,10 @@
 //
 //   kilnd-grpc --socket=PATH [--certificate=PEM --key=PEM] [--client-ca=PEM]
 //              [--tokens=FILE] [--anonymous-rights=BITS] [--insecure]
-//              [--connection-seconds=N]
+//              [--connection-seconds=N] [--kept-bytes=N]
 //
-// The sockets that it answers on come over descriptor 3 (server/daemon/leash.h).
+// The sockets that it answers on come over descriptor 3 (server/daemon/leash.h), and before
+// them kilnd's edition.
 #include <fcntl.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -26,7 +27,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "lang/clock.h"
 #include "lang/framing.h"
+#include "server/daemon/edition.h"
 #include "server/daemon/leash.h"
 #include "server/daemon/log.h"
 #include "server/daemon/service/acceptor.h"
@@ -34,6 +37,7 @@
 #include "server/daemon/service/callers.h"
 #include "server/daemon/service/calls.h"
 #include "server/daemon/service/credentials.h"
+#include "server/daemon/service/replies.h"
 
 namespace kiln {
 namespace {
@@ -41,6 +45,7 @@ namespace {
 // Calls that run at the end have so long; kilnd waits a little longer.
 constexpr std::chrono::seconds kDrainPatience{7};
 constexpr time_t kLookAfterSeconds = 1;
+constexpr absl::Duration kTellPatience = absl::Seconds(1);
 constexpr size_t kMemoryForRequests = size_t{512} << 20;
 
 struct Options {
@@ -51,6 +56,7 @@ struct Options {
   // Older connections are made anew: they go to replicas that came later, and from one that
   // was let go to its successor. gRPC tells callers in a way that costs no call.
   int connection_seconds = 300;
+  size_t kept_bytes = 0;  // of replies
 };
 
 bool ParseFlag(absl::string_view arg, Options* options) {
@@ -66,6 +72,9 @@ bool ParseFlag(absl::string_view arg, Options* options) {
   if (arg == "--insecure") return options->insecure = true;
   if (absl::ConsumePrefix(&arg, "--connection-seconds=")) {
     return absl::SimpleAtoi(arg, &options->connection_seconds) && options->connection_seconds > 0;
+  }
+  if (absl::ConsumePrefix(&arg, "--kept-bytes=")) {
+    return absl::SimpleAtoi(arg, &options->kept_bytes);
   }
   return absl::ConsumePrefix(&arg, "--anonymous-rights=") &&
          absl::SimpleAtoi(arg, &options->callers.anonymous_rights) &&
@@ -96,10 +105,22 @@ void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
   for (const auto& [name, value] : arguments) builder->AddChannelArgument(name, value);
 }
 
+// Tells kilnd what was answered without it, for its counts and its order of use.
+void TellHits(Bridge* bridge, Replies* replies) {
+  for (const Replies::Hits& hits : replies->TakeHits()) {
+    const std::string bytes = hits.request.SerializeAsString();
+    const grpc::Slice slice(bytes);
+    Exchange exchange(bridge, hits.caller, FrameType::kHits, grpc::ByteBuffer(&slice, 1), "");
+    if (!exchange.Begin(/*soon=*/true)) {
+      exchange.Finish(SteadyNow() + kTellPatience, [] { return false; });
+    }
+  }
+}
+
 // Waits for a signal to end, or for the end of the last connection once kilnd has let us go;
 // meanwhile says whether the daemon is well, and reads tokens and certificates again.
 void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* credentials,
-               const Acceptor& acceptor, const sigset_t& signals) {
+               Replies* replies, const Acceptor& acceptor, const sigset_t& signals) {
   std::string said;
   bool well = true;
   while (true) {
@@ -115,6 +136,7 @@ void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* cred
     if (answers != well) Log(answers ? "kilnd answers again" : "kilnd does not answer");
     well = answers;
     calls->SetServing(well);
+    if (well) TellHits(bridge, replies);
     if (acceptor.let_go() && (!well || OpenConnections() == 0)) return;
   }
 }
@@ -124,7 +146,7 @@ int Fail(absl::string_view what, int status) {
   return status;
 }
 
-int Serve(const Options& options, std::vector<int> sockets) {
+int Serve(const Options& options, const Edition& edition, std::vector<int> sockets) {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int sig : {SIGTERM, SIGINT}) sigaddset(&signals, sig);
@@ -139,7 +161,8 @@ int Serve(const Options& options, std::vector<int> sockets) {
   }
 
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  Calls calls(&bridge, &callers);
+  Replies replies(options.kept_bytes, &edition);
+  Calls calls(&bridge, &callers, &replies);
   grpc::ServerBuilder builder;
   SetLimits(options, &builder);
   const int port = PortOf(sockets[0]);
@@ -153,10 +176,11 @@ int Serve(const Options& options, std::vector<int> sockets) {
   calls.Start();
   acceptor.Start();
   Log("listens on port ", port, options.tls.certificate.empty() ? "" : " (TLS)");
-  LookAfter(&calls, &bridge, &callers, &credentials, acceptor, signals);
+  LookAfter(&calls, &bridge, &callers, &credentials, &replies, acceptor, signals);
   acceptor.Stop();
   calls.End();
   server->Shutdown(std::chrono::system_clock::now() + kDrainPatience);
+  TellHits(&bridge, &replies);
   return 0;
 }
 
@@ -170,15 +194,18 @@ int Main(int argc, char** argv) {
       return Fail(absl::StrCat("bad argument ", argv[i]), 2);
   }
   options.callers.certificates = !options.tls.client_ca.empty();
-  Message first = ReceiveWord(kLeashFd);
-  if (first.fds.empty()) return Fail("is started by kilnd, which hands over the sockets", 2);
-  const bool local = std::all_of(first.fds.begin(), first.fds.end(), ListensOnLoopback);
+  const Message edition = ReceiveWord(kLeashFd);
+  Message sockets = ReceiveWord(kLeashFd);
+  if (edition.word != Word::kEdition || sockets.fds.empty()) {
+    return Fail("is started by kilnd, which hands over the sockets", 2);
+  }
+  const bool local = std::all_of(sockets.fds.begin(), sockets.fds.end(), ListensOnLoopback);
   if (options.tls.certificate.empty() && !local) {
     if (!options.insecure) return Fail("refuses to listen without TLS", 2);
     Log("WARNING: answers other machines without TLS: whoever is on the way reads and changes "
         "what it says");
   }
-  return Serve(options, std::move(first.fds));
+  return Serve(options, Edition(edition.fds.empty() ? -1 : edition.fds[0]), std::move(sockets.fds));
 }
 
 }  // namespace

@@ -155,6 +155,28 @@ TEST_F(UpgradeTest, ARestartCostsARetry) {
   EXPECT_GT(calls_, 1000);
 }
 
+// The front that stays for old connections asks the successor, who may have cleared what it
+// was told before.
+TEST_F(UpgradeTest, AnOldFrontKeepsNothing) {
+  Begin();
+  const std::unique_ptr<Stub> stub = Connect();
+  proto::CompileReply made;
+  ASSERT_TRUE(Compile(stub.get(), "", "x", 1, &made).ok());
+  const auto finds = [&] {
+    proto::LookupReply reply;
+    const grpc::Status status = Lookup(stub.get(), "", made.digest(), &reply);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return reply.results_size() == 1 && reply.results(0).found();
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(finds());
+  const std::set<pid_t> old = Fronts();
+  ASSERT_EQ(Start({BinFlag(), "--take-over"}), 0);
+  EXPECT_TRUE(finds());
+  ASSERT_TRUE(Client().Call<proto::ClearReply>(FrameType::kClear, proto::ClearRequest()).ok());
+  EXPECT_FALSE(finds());
+  EXPECT_EQ(Fronts().count(*old.begin()), 1u);
+}
+
 TEST_F(UpgradeTest, AFrontThatDiesRefusesNobody) {
   Begin();
   ASSERT_TRUE(Compile(Connect().get(), "", "x", 1).ok());
