@@ -154,6 +154,8 @@ const FlagRow kFlags[] = {
        f->config.mutable_trust()->set_accept_unsigned(true);
        return true;
      }},
+    {"--allow-root", "", "answer other machines as root, too; a user of its own is enough for all",
+     [](absl::string_view, Flags* f) { return f->allow_root = true; }},
     {"--json", "", "the log as a JSON object a line",
      [](absl::string_view, Flags* f) {
        f->config.mutable_log()->set_json(true);
@@ -268,6 +270,20 @@ absl::Status CheckService(const proto::Service& service) {
                    "address (127.0.0.1:PORT, [::1]:PORT)"));
 }
 
+// Who reads what strangers send needs no more rights than a user has. For this machine's own
+// users root goes on with a warning: in containers the first program is often root's.
+absl::Status CheckUser(const Flags& flags) {
+  if (geteuid() != 0 || flags.allow_root || flags.check) return absl::OkStatus();
+  for (const std::string& address :
+       {flags.config.service().listen(), flags.config.web().listen()}) {
+    if (address.empty() || IsLoopback(address)) continue;
+    return absl::PermissionDeniedError(
+        absl::StrCat("refuses to answer other machines (", address,
+                     ") as root: start it as a user of its own, or with --allow-root"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string FlagsHelp() {
@@ -296,6 +312,7 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
     }
   }
   RETURN_IF_ERROR(CheckService(flags.config.service()));
+  RETURN_IF_ERROR(CheckUser(flags));
   // Who listens for other machines is there when they come.
   if (!flags.config.service().listen().empty() && ValueOf("--idle-exit", arguments).empty()) {
     flags.idle_exit = absl::ZeroDuration();

@@ -16,6 +16,7 @@ namespace kiln {
 struct Flags {
   bool daemonize = false;
   bool take_over = false;
+  bool allow_root = false;
   bool check = false;
   bool version = false;
   bool help = false;

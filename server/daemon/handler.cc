@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "lang/clock.h"
+#include "lang/cpu_level.h"
 #include "lang/digest.h"
 #include "lang/entry.h"
 #include "lang/error_detail.h"
@@ -335,8 +336,8 @@ Handler::Body Handler::Capabilities(const std::string& /*body*/, Caller* /*calle
   reply.set_protocol(kProtocolVersion);
   reply.set_build(kVersion);
   reply.set_compiler(std::string(compiler.view()));
-  for (const char* target : {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    reply.add_targets(target);
+  for (int level = proto::X86_64_V1; level <= proto::CpuLevel_MAX; ++level) {
+    reply.add_targets(std::string(CpuLevelName(static_cast<proto::CpuLevel>(level))));
   }
   reply.set_max_message_bytes(kMaxFrameBytes);
   reply.set_workers(parts_.workers);

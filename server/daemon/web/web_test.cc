@@ -43,7 +43,7 @@ class WebTest : public DaemonTest {
     close(fd);
     port_ = ntohs(address.sin_port);
     const std::string kilnd = KilndPath();
-    ASSERT_EQ(Start({absl::StrCat("--web=", host, ":", port_),
+    ASSERT_EQ(Start({absl::StrCat("--web=", host, ":", port_), "--allow-root",
                      "--bin=" + kilnd.substr(0, kilnd.rfind('/')) + "/web"}),
               0);
     for (int i = 0; i < 2000 && Ask("GET", "/healthz").status != 200; ++i) {

@@ -279,6 +279,22 @@ TEST_F(LifeTest, AFullCacheDoesNotDelayTheStart) {
   EXPECT_LT(fastest, absl::Milliseconds(kSanitized ? 2000 : 100));
 }
 
+TEST_F(LifeTest, AsRootItAnswersNoOtherMachines) {
+  if (geteuid() != 0) GTEST_SKIP() << "not root";
+  ASSERT_TRUE(home_->Create().ok());
+  const std::vector<std::string> open = {"--web=0.0.0.0:1", "--bin=" + dir_};
+  for (const char* front : {"/kilnd-web", "/kilnd-grpc"}) {
+    std::filesystem::create_symlink("/bin/false", dir_ + front);
+  }
+  EXPECT_EQ(Start(open), 2);
+  WriteFile(home_->dir() + "/kilnd.conf", "service { listen: \"0.0.0.0:1\" insecure: true }");
+  EXPECT_EQ(Start({open[1]}), 2);
+  // Who looks at a configuration may be root.
+  EXPECT_EQ(RunProgram({KilndPath(), "--home=" + home_->dir(), open[1], "--check"}), 0);
+  EXPECT_EQ(Start({open[1], "--allow-root"}), 0);
+  EXPECT_NE(LogText().find("runs as root"), std::string::npos);
+}
+
 TEST_F(LifeTest, BadFlagsAreNamed) {
   EXPECT_EQ(RunProgram({KilndPath(), "--frobnicate"}), 2);
   EXPECT_EQ(RunProgram({KilndPath(), "--workers=0"}), 2);
