@@ -180,11 +180,13 @@ class BareService final : public proto::Kiln::Service {
 
 class BareServer {
  public:
-  // Before this process has used gRPC: it could not be forked after that.
-  explicit BareServer(const std::string& entry) {
+  using Tls = grpc::SslServerCredentialsOptions;
+  // Before this process has used gRPC: it could not be forked after that. With mutual TLS if
+  // `tls` has certificates.
+  explicit BareServer(const std::string& entry, const Tls& tls = Tls()) {
     if (pipe2(alive_, O_CLOEXEC) != 0 || pipe2(told_, O_CLOEXEC) != 0) std::abort();
     pid_ = fork();
-    if (pid_ == 0) Serve(entry);
+    if (pid_ == 0) Serve(entry, tls);
     close(alive_[0]);
     if (read(told_[0], &port_, sizeof port_) != sizeof port_) std::abort();
   }
@@ -193,14 +195,18 @@ class BareServer {
     waitpid(pid_, nullptr, 0);
   }
   BareServer(const BareServer&) = delete;
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  std::string address() const { return absl::StrCat("localhost:", port_); }
+  pid_t pid() const { return pid_; }
 
  private:
-  [[noreturn]] void Serve(const std::string& entry) {
+  [[noreturn]] void Serve(const std::string& entry, const Tls& tls) {
     close(alive_[1]);
     BareService service(entry);
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.AddListeningPort("127.0.0.1:0",
+                             tls.pem_key_cert_pairs.empty() ? grpc::InsecureServerCredentials()
+                                                            : grpc::SslServerCredentials(tls),
+                             &port_);
     builder.RegisterService(&service);
     const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
     if (write(told_[1], &port_, sizeof port_) != sizeof port_) std::abort();
@@ -244,13 +250,13 @@ class ServerBench : public DaemonTest {
     ASSERT_TRUE(reply.results(0).found());
   }
 
-  // Calls by `threads` at once for two seconds, by the daemon's processor time.
+  // Calls by `threads` at once for two seconds, by the processor time of `server`.
   template <typename MakeCall>
-  void Throughput(const std::string& name, int threads, MakeCall make) {
+  static void Throughput(const std::string& name, pid_t server, int threads, MakeCall make) {
     std::atomic<bool> stop{false};
     std::atomic<uint64_t> calls{0};
     std::vector<std::thread> callers;
-    const double before = UsageOf(DaemonPid()).cpu_seconds;
+    const double before = UsageOf(server).cpu_seconds;
     callers.reserve(threads);
     for (int i = 0; i < threads; ++i) {
       callers.emplace_back([&] {
@@ -264,7 +270,7 @@ class ServerBench : public DaemonTest {
     absl::SleepFor(absl::Seconds(2));
     stop = true;
     for (std::thread& caller : callers) caller.join();
-    const double cpu = UsageOf(DaemonPid()).cpu_seconds - before;
+    const double cpu = UsageOf(server).cpu_seconds - before;
     figures[name + " hits per cpu second"] = static_cast<double>(calls) / cpu;
     figures[name + " hits per second"] = static_cast<double>(calls) / 2;
   }
@@ -285,6 +291,13 @@ class ServerBench : public DaemonTest {
     tls.pem_root_certs = ReadFile(TempPath("ca.pem"));
     tls.pem_private_key = ReadFile(TempPath("own.key"));
     tls.pem_cert_chain = ReadFile(TempPath("own.pem"));
+    return tls;
+  }
+  BareServer::Tls ServerTls() const {
+    const grpc::SslCredentialsOptions own = Tls();
+    BareServer::Tls tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    tls.pem_root_certs = own.pem_root_certs;
+    tls.pem_key_cert_pairs.push_back({own.pem_private_key, own.pem_cert_chain});
     return tls;
   }
 };
@@ -355,12 +368,13 @@ TEST_F(ServerBench, LookUps) {
   request.add_digests(made.digest());
   figures["entry bytes"] = static_cast<double>(made.entry().size());
 
-  const BareServer bare(made.entry());
+  const BareServer bare(made.entry()), bare_tls(made.entry(), ServerTls());
   const OwnTable table(TempPath("process"));
   const std::string path = EntryPath(made);
   Echo echo(kFrameHeaderSize + request.ByteSizeLong(), kFrameHeaderSize + made.entry().size());
   const auto plain = grpc::InsecureChannelCredentials();
   auto bare_stub = Stub(bare.address(), plain);
+  auto bare_tls_stub = Stub(bare_tls.address(), grpc::SslCredentials(Tls()));
   auto stub = Stub(address, plain);
   auto tls_stub = Stub(absl::StrCat("localhost:", tls_port), grpc::SslCredentials(Tls()));
   const auto look_up = [&request](Connection* on) {
@@ -384,18 +398,21 @@ TEST_F(ServerBench, LookUps) {
       {"connect and greet", [&] { ASSERT_TRUE(Connection::Open(SocketPath(), kPatience).ok()); }},
       {"gRPC alone", [&] { Ask(bare_stub.get(), request); }},
       {"gRPC", [&] { Ask(stub.get(), request); }},
+      {"mutual TLS alone", [&] { Ask(bare_tls_stub.get(), request); }},
       {"mutual TLS", [&] { Ask(tls_stub.get(), request); }},
   });
   figures["mutual TLS of gRPC"] = figures["mutual TLS p50"] / figures["gRPC p50"];
-  Throughput("socket", 4, [&] {
+  const auto over_grpc = [&](const std::string& server) {
+    return [mine = std::shared_ptr<proto::Kiln::Stub>(Stub(server, plain)), &request] {
+      Ask(mine.get(), request);
+    };
+  };
+  Throughput("socket", DaemonPid(), 4, [&] {
     return [mine = std::shared_ptr<Connection>(*Connection::Open(SocketPath(), kPatience)),
             &look_up] { look_up(mine.get()); };
   });
-  Throughput("gRPC", 16, [&] {
-    return [mine = std::shared_ptr<proto::Kiln::Stub>(Stub(address, plain)), &request] {
-      Ask(mine.get(), request);
-    };
-  });
+  Throughput("gRPC alone", bare.pid(), 16, [&] { return over_grpc(bare.address()); });
+  Throughput("gRPC", DaemonPid(), 16, [&] { return over_grpc(address); });
   figures["resident MB"] = UsageOf(DaemonPid()).resident_mb;
 }
 

@@ -41,10 +41,16 @@ ROWS = {
     "gRPC alone p99": ("the same, p99", "µs", None),
     "gRPC p50": ("gRPC over TCP, p50", "µs", 250),
     "gRPC p99": ("the same, p99", "µs", 1000),
-    "mutual TLS p50": ("gRPC over mutual TLS, p50", "µs", None),
-    "mutual TLS p99": ("the same, p99", "µs", None),
+    "mutual TLS alone p50": ("gRPC alone over mutual TLS, p50", "µs", None),
+    "mutual TLS p50": ("gRPC over mutual TLS, p50", "µs", 250),
+    "mutual TLS p99": ("the same, p99", "µs", 1000),
     "mutual TLS of gRPC": ("mutual TLS by TCP, p50", "times", 1.5),
     "socket hits per cpu second": ("hits a second of processor time, socket", "", -60000),
+    "gRPC alone hits per cpu second": (
+        "calls a second of processor time, gRPC alone",
+        "",
+        None,
+    ),
     "gRPC hits per cpu second": ("hits a second of processor time, gRPC", "", -20000),
     "socket hits per second": ("hits a second, socket, 4 callers on the same cores", "", None),
     "gRPC hits per second": (
