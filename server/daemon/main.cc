@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lang/clock.h"
@@ -395,6 +396,8 @@ absl::StatusOr<Instance> Claim(const Home& home, bool take_over, const std::vect
 
 int Main(int argc, char** argv) {
   TameMalloc();
+  // A distribution's Abseil may look for deadlocks at each lock: a tenth of a hit's time.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::vector<int> sockets = SocketsOfManager();
   // Before anybody counts processors.
   const bool detaches =
