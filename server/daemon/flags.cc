@@ -273,7 +273,8 @@ absl::Status CheckService(const proto::Service& service) {
 // Who reads what strangers send needs no more rights than a user has. For this machine's own
 // users root goes on with a warning: in containers the first program is often root's.
 absl::Status CheckUser(const Flags& flags) {
-  if (geteuid() != 0 || flags.allow_root || flags.check) return absl::OkStatus();
+  const bool serves = !flags.check && !flags.version;
+  if (geteuid() != 0 || flags.allow_root || !serves) return absl::OkStatus();
   for (const std::string& address :
        {flags.config.service().listen(), flags.config.web().listen()}) {
     if (address.empty() || IsLoopback(address)) continue;
