@@ -15,7 +15,8 @@
 namespace kiln {
 namespace {
 
-constexpr size_t kMaxText = 300;
+// Enough for most trees and programs; entries hold it, and are read in whole.
+constexpr size_t kMaxText = 4000;
 
 proto::KeyPart Part(std::string name, absl::string_view bytes, std::string text) {
   proto::KeyPart part;

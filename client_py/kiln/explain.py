@@ -9,6 +9,9 @@ import os
 
 from . import _native
 
+_SHOWN = 300
+_LEFT_OUT = "..."
+
 
 def nearest(parts, kernel, digest=None, home=None):
     """The entry whose key differs least: (its key or None, [(part, ours, theirs)]).
@@ -35,6 +38,22 @@ def nearest(parts, kernel, digest=None, home=None):
     if best is None or (best[0][0] and len(best[2]) > len(ours) // 2):
         return None, []
     return best[1], best[2]
+
+
+def contrast(ours, theirs):
+    """Two texts of a part, each in one line; long ones are cut to where they first differ."""
+    if max(len(ours), len(theirs)) <= _SHOWN:
+        return ours, theirs
+    at = len(os.path.commonprefix([ours, theirs]))
+    # Back to the beginning of a word, with some of what is before it.
+    start = ours.rfind(" ", 0, max(at - _SHOWN // 3, 0)) + 1 if ours != theirs else 0
+    return _window(ours, start), _window(theirs, start)
+
+
+def _window(text, start):
+    before = _LEFT_OUT if start else ""
+    after = _LEFT_OUT if len(text) > start + _SHOWN else ""
+    return before + text[start : start + _SHOWN] + after
 
 
 def entries(home=None):

@@ -62,7 +62,7 @@ def enforce():
 def explain(missed):
     """{id of the instance: lines that say what about its key differs from the nearest entry's}"""
     from . import runtime
-    from .explain import nearest
+    from .explain import contrast, nearest
 
     # What missed in this run is in the cache by now.
     keys = {instance.digest for _, instance in missed}
@@ -76,7 +76,9 @@ def explain(missed):
         names = ", ".join(part for part, _, _ in rows)
         lines = [f"{names} not as in the nearest entry, {entry[:16]}"]
         for part, ours, theirs in rows:
-            other = "the same in outline" if ours == theirs else theirs or "none"
+            same = ours == theirs
+            ours, theirs = contrast(ours, theirs)
+            other = "the same in outline" if same else theirs or "none"
             lines += [f"{part}: {ours or 'none'}", f"{'there':>{len(part)}}: {other}"]
         why[id(instance)] = lines
     return why

@@ -38,6 +38,40 @@ def test_entries_are_listed_shown_and_explained(kiln, program):
     assert "the same: compiler, target, code" in text
 
 
+# Its code in words is longer than what is shown of it.
+LONG = """
+import taichi as ti
+
+ti.init(arch=ti.cpu, unrolling_limit=0)
+x = ti.field(ti.i32, shape=8)
+
+
+@ti.kernel
+def fill():
+    for i in x:
+        for j in ti.static(range(200)):
+            x[i] += 1000 + j if j != 150 else {constant}
+
+
+fill()
+"""
+
+
+def test_long_values_are_shown_where_they_differ(kiln, program):
+    for constant in (77777, 88888):
+        program.write_text(LONG.format(constant=constant))
+        done = kiln("run", program, check=False, env={"KILN_REQUIRE_HIT": "1"})
+    assert "1149" in done.stderr and "1000" not in done.stderr, done.stderr
+    text = kiln("cache", "explain", "fill").stdout
+    for constant, word in ((88888, "this"), (77777, "nearest")):
+        (line,) = [line for line in text.splitlines() if line.split()[:1] == [word]]
+        assert f" 1149, {constant}, 1151, " in line
+        assert line.split()[1].startswith("...") and line.endswith("...") and len(line) < 350
+    # What programs read is not cut.
+    (code,) = read(kiln, "cache", "explain", "fill")["differing"]
+    assert "88888" in code["this"] and "1000" in code["this"] and "1199" in code["this"]
+
+
 def test_what_clients_note_of_kernels_keeps_to_a_budget(kiln, program):
     kiln("run", "-q", program)
     warm = pathlib.Path(kiln.home, "warm")

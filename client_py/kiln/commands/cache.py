@@ -120,9 +120,10 @@ def explain(argv):
     for part, ours, theirs in rows:
         print(f"\n{part} differs")
         if ours == theirs:
-            print(f"  both     {ours}")
+            print(f"  both     {explaining.contrast(ours, ours)[0]}")
             print("  (the same in outline: what is done in another order, or to other operands)")
             continue
+        ours, theirs = explaining.contrast(ours, theirs)
         print(f"  this     {ours or '(has none)'}\n  nearest  {theirs or '(has none)'}")
     same = [name for name, _, _ in entry["parts"] if name not in {row[0] for row in rows}]
     print(f"\nthe same: {', '.join(same) or 'nothing'}")
