@@ -297,6 +297,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& 
   }
   absl::MutexLock lock(&instance->mutex);
   instance->outcome = outcome;
+  // How it was made is told to who had it made; copying it would be most of a hit.
+  if (outcome.ok()) instance->outcome->stages.clear();
   instance->done = true;
   return outcome;
 }
