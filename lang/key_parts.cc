@@ -15,18 +15,23 @@
 namespace kiln {
 namespace {
 
-// Enough for most trees and programs; entries hold it, and are read in whole.
+// Entries hold the texts, and are read in whole: where all together are long, each is short.
 constexpr size_t kMaxText = 4000;
+constexpr size_t kMaxTexts = 16000;
+constexpr size_t kShortText = 300;
+
+void Cut(size_t size, proto::KeyPart* part) {
+  if (part->text().size() <= size) return;
+  part->mutable_text()->resize(size);
+  part->mutable_text()->append("...");
+}
 
 proto::KeyPart Part(std::string name, absl::string_view bytes, std::string text) {
   proto::KeyPart part;
   part.set_name(std::move(name));
   part.set_digest(GetU64(Sha256Of(bytes).view().data()));
-  if (text.size() > kMaxText) {
-    text.resize(kMaxText);
-    text += "...";
-  }
   part.set_text(std::move(text));
+  Cut(kMaxText, &part);
   return part;
 }
 
@@ -104,6 +109,11 @@ std::vector<proto::KeyPart> KeyParts(const proto::CompileUnit& unit, const Diges
   }
   for (int i = 0; i < unit.trees_size(); ++i) {
     parts.push_back(Part(absl::StrCat("tree ", i), unit.trees(i)));
+  }
+  size_t all = 0;
+  for (const proto::KeyPart& part : parts) all += part.text().size();
+  for (proto::KeyPart& part : parts) {
+    if (all > kMaxTexts) Cut(kShortText, &part);
   }
   return parts;
 }

@@ -76,6 +76,9 @@ TEST(KeyParts, TellWhatTheCodeIsMadeOf) {
 TEST(KeyParts, StaySmall) {
   proto::CompileUnit unit = Unit();
   for (int i = 0; i < 1000; ++i) unit.mutable_storages(0)->mutable_tree()->add_axes(i);
+  for (const proto::KeyPart& part : KeyParts(unit, kCompiler)) EXPECT_LE(part.text().size(), 4003u);
+  // Many long ones are cut further.
+  for (int i = 0; i < 10; ++i) *unit.add_storages() = unit.storages(0);
   for (const proto::KeyPart& part : KeyParts(unit, kCompiler)) EXPECT_LE(part.text().size(), 303u);
 }
 
