@@ -6,6 +6,7 @@
 // library. `inside` says of which lock such a look is part.
 #include <dlfcn.h>
 
+#include "absl/status/status.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -19,6 +20,8 @@ extern "C" const char* __tsan_default_suppressions() {
   return
       // Abseil's table of which lock is held under which, behind a spinlock of its own.
       "called_from_lib:libabsl_graphcycles_internal.so\n"
+      // Abseil's table of time zones, which threads find by an atomic of the library's.
+      "called_from_lib:libabsl_time_zone.so\n"
       // gRPC hands calls and their bytes from thread to thread by atomics and pipes of its own.
       // What runs in its threads is not looked at for that, and its templates in our files.
       "race:libgrpc.so\n"
@@ -27,8 +30,11 @@ extern "C" const char* __tsan_default_suppressions() {
       "race:^grpc::\n"
       "called_from_lib:libgrpc.so\n"
       "called_from_lib:libupb.so\n"
-      // Texts of statuses and cords are shared, and counted by atomics in the library.
+      // So it hands on connections' TLS, and statuses that it copies by itself.
+      "called_from_lib:libssl.so\n"
+      "called_from_lib:libcrypto.so\n"
       "called_from_lib:libabsl_status.so\n"
+      // Texts of cords are shared, and counted by atomics in the library.
       "called_from_lib:libabsl_cord.so\n";
 }
 
@@ -143,6 +149,15 @@ bool Mutex::AwaitWithDeadline(const Condition& condition, absl::Time deadline) {
   const bool is_true = real(this, condition, deadline);
   __tsan_acquire(this);
   return is_true;
+}
+
+// Statuses that are copies of each other count who holds their text. Who drops it last deletes it,
+// after all others dropped it.
+void Status::UnrefNonInlined(uintptr_t rep) {
+  REAL(void(uintptr_t), "6Status15UnrefNonInlinedEm");
+  __tsan_release(RepToPointer(rep));
+  __tsan_acquire(RepToPointer(rep));
+  real(rep);
 }
 
 void Notification::Notify() {

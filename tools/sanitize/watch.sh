@@ -1,0 +1,18 @@
+#!/bin/bash
+# Runs a test of a sanitizer's build (.bazelrc) and fails where anything was found in any of its
+# processes: daemons have no standard error, and nobody looks at how they exit.
+reports=$(mktemp -d "$TEST_TMPDIR/sanitizer-XXXXXX")
+chmod 777 "$reports"  # some tests' processes are another user's
+for sanitizer in ASAN TSAN UBSAN; do
+  options=${sanitizer}_OPTIONS
+  export "$options=${!options:+${!options}:}log_path=$reports/found"
+done
+"$@"
+status=$?
+for report in "$reports"/found.*; do
+  [ -e "$report" ] || break
+  echo "== $(basename "$report")"
+  cat "$report"
+  status=66
+done
+exit $status
