@@ -22,7 +22,7 @@ FLAGS = ["-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address"]
 LIBRARIES = """
 protobuf hogweed nettle absl_status absl_statusor absl_strings absl_strings_internal absl_cord
 absl_time absl_time_zone absl_int128 absl_base absl_raw_logging_internal absl_throw_delegate
-absl_hash absl_str_format_internal absl_raw_hash_set absl_synchronization pthread zstd
+absl_hash absl_str_format_internal absl_raw_hash_set absl_synchronization pthread zstd curl
 """.split()
 
 

@@ -206,7 +206,7 @@ WebResponse Site::Ready() const {
   for (const proto::MetricFamily& family : metrics.families()) {
     if (family.name() != "kiln_front_serves") continue;
     for (const proto::MetricSample& front : family.samples()) {
-      const std::string& name = front.labels().begin()->second;
+      const std::string name = front.labels().empty() ? "" : front.labels().begin()->second;
       if (front.value() != 0 || name == "kilnd-web") continue;  // which answers, as it seems
       return Failure(503, absl::StrCat(name, " does not serve; kilnd's log says why"));
     }
