@@ -1,6 +1,28 @@
 #include "server/cache/tiered_store.h"
 
+#include <cstring>
+
+#include "absl/time/time.h"
+#include "lang/clock.h"
+
 namespace kiln {
+
+Found TieredStore::GetAtOnce(const Digest& key) {
+  Found found = tiers_[0]->Get(key);
+  if (found.entry == nullptr || AskedLately(key)) return found;
+  for (size_t other = 1; other < tiers_.size(); ++other) {
+    if (!tiers_[other]->Contains(key)) return {nullptr, name()};
+  }
+  return found;
+}
+
+bool TieredStore::AskedLately(const Digest& key) {
+  uint64_t mark;
+  std::memcpy(&mark, key.bytes.data(), sizeof mark);
+  const size_t slot = mark % asked_.size();
+  mark ^= static_cast<uint64_t>(absl::ToUnixSeconds(SteadyNow())) << 10;
+  return asked_[slot].exchange(mark, std::memory_order_relaxed) == mark;
+}
 
 Found TieredStore::Get(const Digest& key) {
   for (size_t i = 0; i < tiers_.size(); ++i) {

@@ -3,6 +3,8 @@
 #ifndef KILN_SERVER_CACHE_TIERED_STORE_H_
 #define KILN_SERVER_CACHE_TIERED_STORE_H_
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -17,6 +19,10 @@ class TieredStore : public ArtifactStore {
 
   absl::string_view name() const override { return "tiers"; }
   Found Get(const Digest& key) override;
+  // The same where the nearest tier answers alone, as memory does. A miss otherwise, which
+  // says nothing: also once in a second for an entry that a farther tier has lost, since it is
+  // Get that brings it back there.
+  Found GetAtOnce(const Digest& key);
   // OK if any tier keeps it.
   absl::Status Put(const Digest& key, EntryPtr entry) override;
   bool Contains(const Digest& key) const override;
@@ -25,7 +31,12 @@ class TieredStore : public ArtifactStore {
   StoreStats stats() const override;
 
  private:
+  // Whether farther tiers were asked for `key` in this second; from now on they were.
+  bool AskedLately(const Digest& key);
+
   const std::vector<ArtifactStore*> tiers_;  // not owned
+  // Marks of keys with the second in which farther tiers were asked for them.
+  std::array<std::atomic<uint64_t>, 1024> asked_{};
 };
 
 }  // namespace kiln

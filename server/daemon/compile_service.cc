@@ -34,6 +34,12 @@ const char* StageLabel(const std::string& name) {
   return "passes";
 }
 
+std::string TakeEntry(proto::CompileReply* reply) {
+  std::string entry = std::move(*reply->mutable_entry());
+  reply->clear_entry();
+  return entry;
+}
+
 void ObserveStages(const proto::CompileReply& reply) {
   Metrics& metrics = Metrics::Get();
   metrics.histogram("kiln_compile_seconds")->Observe(absl::Seconds(reply.seconds()));
@@ -137,13 +143,14 @@ class CompileService::Errand {
   std::function<void()> hurry_ ABSL_GUARDED_BY(mutex_);
 };
 
-absl::StatusOr<proto::LookupReply> CompileService::Lookup(const proto::LookupRequest& request,
-                                                          const Caller& caller) {
+absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::LookupRequest& request,
+                                                              const Caller& caller) {
   if (request.digests_size() > kMaxDigests) {
     return absl::InvalidArgumentError(
         absl::StrCat(request.digests_size(), " digests; at most ", kMaxDigests, " at once"));
   }
-  proto::LookupReply reply;
+  Looked looked;
+  proto::LookupReply& reply = looked.reply;
   std::vector<Digest> places;
   size_t size = 0;
   for (const std::string& raw : request.digests()) {
@@ -151,19 +158,25 @@ absl::StatusOr<proto::LookupReply> CompileService::Lookup(const proto::LookupReq
     const Digest place = PlaceOf(caller.tenant, key);
     places.push_back(place);
     proto::LookupReply::Result* result = reply.add_results();
+    EntryPtr& entry = looked.entries.emplace_back();
     if (request.presence()) {
+      RETURN_IF_ERROR(caller.StepAside());  // to the disk
       result->set_found(parts_.tiers->Contains(place));
       continue;
     }
     if (size > kMaxLookupBytes) continue;
-    const Found found = parts_.tiers->Get(place);
+    Found found = parts_.tiers->GetAtOnce(place);
+    if (found.entry == nullptr) {
+      RETURN_IF_ERROR(caller.StepAside());
+      found = parts_.tiers->Get(place);
+    }
     if (found.entry == nullptr) continue;
     size += found.entry->bytes.size();
     if (size > kMaxLookupBytes) continue;
     result->set_found(true);
-    result->set_entry(found.entry->bytes);
     result->set_tier(std::string(found.tier));
     parts_.counters->Hit(found.tier, found.entry->compile_seconds);
+    entry = std::move(found.entry);
   }
   if (parts_.shared->serves(caller.upstream)) {
     std::vector<int> missing;
@@ -173,11 +186,12 @@ absl::StatusOr<proto::LookupReply> CompileService::Lookup(const proto::LookupReq
     const absl::Span<const int> all = missing;
     for (size_t from = 0; from < all.size() && size < kMaxLookupBytes; from += kSharedAtOnce) {
       if (caller.gone && caller.gone()) break;
+      RETURN_IF_ERROR(caller.StepAside());
       size += FindShared(places, all.subspan(from, kSharedAtOnce), request.presence(),
-                         caller.upstream, &reply);
+                         caller.upstream, &looked);
     }
   }
-  return reply;
+  return looked;
 }
 
 absl::Status CompileService::CountHits(const proto::HitsRequest& hits, const Caller& caller) {
@@ -192,23 +206,22 @@ absl::Status CompileService::CountHits(const proto::HitsRequest& hits, const Cal
 // Also who asks only for presence has the entries brought here: that they are somewhere is
 // no answer before they are checked, and who asks wants to use them.
 size_t CompileService::FindShared(const std::vector<Digest>& places, absl::Span<const int> missing,
-                                  bool presence, const std::string& upstream,
-                                  proto::LookupReply* reply) {
+                                  bool presence, const std::string& upstream, Looked* looked) {
   std::vector<Digest> asked;
   asked.reserve(missing.size());
   for (const int i : missing) asked.push_back(places[i]);
   std::vector<SharedTiers::Fetched> found = parts_.shared->Find(asked, upstream);
   size_t size = 0;
   for (size_t i = 0; i < found.size(); ++i) {
-    const EntryPtr entry = Keep(asked[i], std::move(found[i].entry), found[i].tier);
+    EntryPtr entry = Keep(asked[i], std::move(found[i].entry), found[i].tier);
     if (entry == nullptr) continue;
-    proto::LookupReply::Result* result = reply->mutable_results(missing[i]);
+    proto::LookupReply::Result* result = looked->reply.mutable_results(missing[i]);
     result->set_found(true);
     if (presence) continue;
     size += entry->bytes.size();
-    result->set_entry(entry->bytes);
     result->set_tier(found[i].tier);
     parts_.counters->Hit(found[i].tier, entry->compile_seconds);
+    looked->entries[missing[i]] = std::move(entry);
   }
   return size;
 }
@@ -224,20 +237,27 @@ EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std:
   return *std::move(entry);
 }
 
-std::shared_ptr<const proto::CompileReply> CompileService::Find(const Digest& key,
-                                                                const Digest& place) {
-  const Found found = parts_.tiers->Get(place);
+std::shared_ptr<const CompileService::Compiled> CompileService::Find(const Digest& key,
+                                                                     const Digest& place,
+                                                                     bool at_once) {
+  Found found = at_once ? parts_.tiers->GetAtOnce(place) : parts_.tiers->Get(place);
   if (found.entry == nullptr) return nullptr;
-  parts_.counters->Hit(found.tier, found.entry->compile_seconds);
-  auto reply = std::make_shared<proto::CompileReply>();
-  reply->set_digest(std::string(key.view()));
-  reply->set_entry(found.entry->bytes);
-  reply->set_tier(std::string(found.tier));
-  reply->set_seconds(found.entry->compile_seconds);
-  return reply;
+  return Hit(key, std::move(found.entry), found.tier);
 }
 
-absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compile(
+std::shared_ptr<const CompileService::Compiled> CompileService::Hit(const Digest& key,
+                                                                    EntryPtr entry,
+                                                                    absl::string_view tier) {
+  parts_.counters->Hit(tier, entry->compile_seconds);
+  auto hit = std::make_shared<Compiled>();
+  hit->reply.set_digest(std::string(key.view()));
+  hit->reply.set_tier(std::string(tier));
+  hit->reply.set_seconds(entry->compile_seconds);
+  hit->entry = std::move(entry);
+  return hit;
+}
+
+absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::Compile(
     proto::CompileRequest request, const Caller& caller, bool* joined) {
   if (request.unit().empty() || request.unit().size() > kMaxUnitBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a compile unit of ", request.unit().size(),
@@ -246,7 +266,11 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
   const absl::Time deadline =
       SteadyNow() + (request.deadline_ms() == 0 ? parts_.compile_limit
                                                 : absl::Milliseconds(request.deadline_ms()));
-  ASSIGN_OR_RETURN(const Digest compiler, parts_.compiler->Known());
+  Digest compiler = parts_.compiler->Latest();
+  if (compiler.empty()) {
+    RETURN_IF_ERROR(caller.StepAside());
+    ASSIGN_OR_RETURN(compiler, parts_.compiler->Known());
+  }
   // The client's own digest is never asked for: what is stored goes under ours.
   const Digest key = UnitKey(request.unit(), compiler);
   const Digest place = PlaceOf(caller.tenant, key);
@@ -254,14 +278,16 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
   Digest flight = place;
   if (fresh) {
     flight = Sha256Of(absl::StrCat(place.Hex(), " ", ++unshared_));
-  } else if (auto hit = Find(key, place)) {
+  } else if (auto hit = Find(key, place, /*at_once=*/true)) {
     return hit;
   }
+  RETURN_IF_ERROR(caller.StepAside());
+  if (auto hit = fresh ? nullptr : Find(key, place, /*at_once=*/false)) return hit;
 
   if (caller.account != nullptr) RETURN_IF_ERROR(caller.account->CheckCompiles(SteadyNow()));
   auto start = [&](const Flights::Done& done) -> Flights::Control {
     // An earlier flight may have landed since we looked.
-    if (auto hit = fresh ? nullptr : Find(key, place)) {
+    if (auto hit = fresh ? nullptr : Find(key, place, /*at_once=*/false)) {
       done(std::move(hit));
       return {};
     }
@@ -282,8 +308,10 @@ absl::StatusOr<std::shared_ptr<const proto::CompileReply>> CompileService::Compi
   Flights::Outcome outcome = flights_.Do(flight, deadline, caller.gone, start, waits);
   *joined = outcome.joined;
   RETURN_IF_ERROR(outcome.result.status());
-  const proto::CompileReply& reply = **outcome.result;
-  if (outcome.joined && !reply.entry().empty()) parts_.counters->Hit("joined", reply.seconds());
+  const Compiled& compiled = **outcome.result;
+  if (outcome.joined && compiled.entry != nullptr) {
+    parts_.counters->Hit("joined", compiled.reply.seconds());
+  }
   return outcome.result;
 }
 
@@ -301,15 +329,9 @@ void CompileService::AskShared(const ErrandPtr& errand) {
 
 void CompileService::TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found) {
   errand->lease = found.lease;
-  const EntryPtr entry = Keep(errand->what.place, std::move(found.entry), found.tier);
+  EntryPtr entry = Keep(errand->what.place, std::move(found.entry), found.tier);
   if (entry == nullptr) return AskDelegates(errand);
-  parts_.counters->Hit(found.tier, entry->compile_seconds);
-  auto reply = std::make_shared<proto::CompileReply>();
-  reply->set_digest(std::string(errand->what.key.view()));
-  reply->set_entry(entry->bytes);
-  reply->set_tier(found.tier);
-  reply->set_seconds(entry->compile_seconds);
-  errand->End(std::shared_ptr<const proto::CompileReply>(std::move(reply)));
+  errand->End(Hit(errand->what.key, std::move(entry), found.tier));
 }
 
 void CompileService::AskDelegates(const ErrandPtr& errand) {
@@ -324,28 +346,33 @@ void CompileService::AskDelegates(const ErrandPtr& errand) {
   errand->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
 }
 
-absl::StatusOr<EntryPtr> CompileService::Accept(const Errand& errand,
-                                                const absl::StatusOr<proto::DelegateReply>& answer,
-                                                proto::CompileReply* reply) const {
+absl::Status CompileService::Accept(const Errand& errand,
+                                    const absl::StatusOr<proto::DelegateReply>& answer,
+                                    Compiled* compiled) const {
   RETURN_IF_ERROR(answer.status());
   if (answer->reply().empty()) return absl::UnavailableError(answer->upstream_failure());
-  if (!reply->ParseFromString(answer->reply()) || reply->digest() != errand.what.key.view()) {
+  proto::CompileReply& reply = compiled->reply;
+  if (!reply.ParseFromString(answer->reply()) || reply.digest() != errand.what.key.view()) {
     return absl::DataLossError("what it answered is something else than it was asked");
   }
-  if (reply->entry().empty()) return nullptr;
+  if (reply.entry().empty()) return absl::OkStatus();
+  std::string bytes = TakeEntry(&reply);
   // Kept, but not signed: what is signed here our own workers compiled.
-  return answer->trusted()
-             ? CheckEntry(errand.what.place, reply->entry())
-             : parts_.trust->Admit(errand.what.place, reply->entry(), "who compiled it for us");
+  ASSIGN_OR_RETURN(compiled->entry, answer->trusted()
+                                        ? CheckEntry(errand.what.place, std::move(bytes))
+                                        : parts_.trust->Admit(errand.what.place, std::move(bytes),
+                                                              "who compiled it for us"));
+  return absl::OkStatus();
 }
 
 void CompileService::TakeDelegated(const ErrandPtr& errand,
                                    absl::StatusOr<proto::DelegateReply> answer) {
-  auto reply = std::make_shared<proto::CompileReply>();
-  absl::StatusOr<EntryPtr> entry = Accept(*errand, answer, reply.get());
-  if (!entry.ok()) {
+  auto compiled = std::make_shared<Compiled>();
+  proto::CompileReply& reply = compiled->reply;
+  const absl::Status accepted = Accept(*errand, answer, compiled.get());
+  if (!accepted.ok()) {
     if (!errand->what.upstream.empty()) {
-      errand->fallback = std::string(entry.status().message());
+      errand->fallback = std::string(accepted.message());
       if (errand->what.upstream_required && !errand->cancelled()) {
         absl::Status failure = absl::UnavailableError(errand->fallback);
         SetPart(&failure, "upstream");
@@ -355,19 +382,18 @@ void CompileService::TakeDelegated(const ErrandPtr& errand,
     }
     return AskWorker(errand);
   }
-  if (*entry != nullptr) {
-    reply->set_entry((*entry)->bytes);
-    if (reply->tier() == "compiled") {
+  if (compiled->entry != nullptr) {
+    if (reply.tier() == "compiled") {
       parts_.counters->Miss();
     } else {
-      parts_.counters->Hit(reply->tier(), reply->seconds());
+      parts_.counters->Hit(reply.tier(), reply.seconds());
     }
-    KeepResult(*errand, *std::move(entry), reply->tier());
+    KeepResult(*errand, compiled->entry, reply.tier());
   } else {
     parts_.shared->Release(errand->lease, /*fruitless=*/true);
   }
-  reply->set_fallback(answer->upstream_failure());
-  errand->End(std::shared_ptr<const proto::CompileReply>(std::move(reply)));
+  reply.set_fallback(answer->upstream_failure());
+  errand->End(std::shared_ptr<const Compiled>(std::move(compiled)));
 }
 
 void CompileService::AskWorker(const ErrandPtr& errand) {
@@ -396,32 +422,31 @@ void CompileService::KeepResult(const Errand& errand, EntryPtr entry, const std:
 }
 
 void CompileService::TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> frame) {
-  auto reply = std::make_shared<proto::CompileReply>();
+  auto compiled = std::make_shared<Compiled>();
+  proto::CompileReply& reply = compiled->reply;
   absl::Status status =
-      frame.ok() ? ParseReply(*frame, FrameType::kCompileReply, reply.get()) : frame.status();
-  if (status.ok() && reply->digest() != errand->what.key.view()) {
+      frame.ok() ? ParseReply(*frame, FrameType::kCompileReply, &reply) : frame.status();
+  if (status.ok() && reply.digest() != errand->what.key.view()) {
     parts_.compiler->Look().status().IgnoreError();
     parts_.pool->Renew();
     status = absl::UnavailableError("the compiler was replaced while it compiled; try again");
   }
-  EntryPtr made;
-  if (status.ok() && !reply->entry().empty()) {
-    absl::StatusOr<EntryPtr> entry = parts_.trust->Vouch(errand->what.place, reply->entry());
+  if (status.ok() && !reply.entry().empty()) {
+    absl::StatusOr<EntryPtr> entry = parts_.trust->Vouch(errand->what.place, TakeEntry(&reply));
     if (entry.ok()) {
-      made = *std::move(entry);
-      reply->set_entry(made->bytes);
+      compiled->entry = *std::move(entry);
     } else {
       status = absl::InternalError(
           absl::StrCat("the compiler's result is damaged: ", entry.status().message()));
     }
   }
-  if (made != nullptr) {
-    compile_times_.Add(absl::Seconds(reply->seconds()));
-    KeepResult(*errand, std::move(made), /*from=*/"");
+  if (compiled->entry != nullptr) {
+    compile_times_.Add(absl::Seconds(reply.seconds()));
+    KeepResult(*errand, compiled->entry, /*from=*/"");
   } else {
     parts_.shared->Release(errand->lease, /*fruitless=*/!absl::IsCancelled(status));
   }
-  reply->set_fallback(errand->fallback);
+  reply.set_fallback(errand->fallback);
   Metrics& metrics = Metrics::Get();
   if (!status.ok()) {
     metrics.counter("kiln_compiles_total", absl::IsCancelled(status) ? "cancelled" : "error")
@@ -429,17 +454,17 @@ void CompileService::TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> f
     errand->End(std::move(status));
     return;
   }
-  ObserveStages(*reply);
-  if (reply->entry().empty()) {
+  ObserveStages(reply);
+  if (compiled->entry == nullptr) {
     metrics.counter("kiln_compiles_total", "diagnostics")->Add();
   } else {
     metrics.counter("kiln_compiles_total", "artifact")->Add();
-    if (auto view = DecodeEntry(reply->entry()); view.ok()) {
+    if (auto view = DecodeEntry(compiled->entry->bytes); view.ok()) {
       metrics.counter("kiln_cache_misses_total", miss_reasons_.Explain(view->info))->Add();
     }
   }
-  parts_.counters->Compiled(/*with_errors=*/reply->entry().empty());
-  errand->End(std::shared_ptr<const proto::CompileReply>(std::move(reply)));
+  parts_.counters->Compiled(/*with_errors=*/compiled->entry == nullptr);
+  errand->End(std::shared_ptr<const Compiled>(std::move(compiled)));
 }
 
 }  // namespace kiln

@@ -25,6 +25,7 @@
 #include "server/cache/artifact_store.h"
 #include "server/cache/counters.h"
 #include "server/cache/single_flight.h"
+#include "server/cache/tiered_store.h"
 #include "server/cache/trust.h"
 #include "server/daemon/activity.h"
 #include "server/daemon/compile_times.h"
@@ -39,21 +40,26 @@ namespace kiln {
 // What is to be known of who asks.
 struct Caller {
   bool greeted = false;
-  bool local = true;               // our own user, not somebody for whom a front speaks
-  std::string name;                // for quotas, logs and lists: "pid 1234", or what a front says
-  std::string tenant;              // whose entries these are
-  uint32_t rights = 0;             // bits of proto::Right
-  std::function<bool()> gone;      // the client is no longer there
+  bool local = true;           // our own user, not somebody for whom a front speaks
+  std::string name;            // for quotas, logs and lists: "pid 1234", or what a front says
+  std::string tenant;          // whose entries these are
+  uint32_t rights = 0;         // bits of proto::Right
+  std::function<bool()> gone;  // the client is no longer there
+  std::function<absl::Status()> step_aside;  // see StepAside
   std::string upstream;            // a serialised proto::Upstream that it wants asked; "": none
   bool upstream_required = false;  // or else have its requests fail
   std::shared_ptr<Activity::Seat> seat;      // among those connected, once it has a name
   std::shared_ptr<Quotas::Account> account;  // what it may ask for; null: anything
+
+  // Before all that may take its time: this thread no longer serves others meanwhile.
+  // ResourceExhausted: nobody else does.
+  absl::Status StepAside() const { return step_aside ? step_aside() : absl::OkStatus(); }
 };
 
 class CompileService {
  public:
   struct Parts {  // none owned
-    ArtifactStore* tiers;
+    TieredStore* tiers;
     Counters* counters;
     CompilerIdentity* compiler;
     WorkerPool* pool;
@@ -64,25 +70,35 @@ class CompileService {
 
   explicit CompileService(Parts parts) : parts_(parts) {}
 
-  absl::StatusOr<proto::LookupReply> Lookup(const proto::LookupRequest& request,
-                                            const Caller& caller);
+  // Entries are beside the replies, not in them.
+  struct Looked {
+    proto::LookupReply reply;
+    std::vector<EntryPtr> entries;  // of each result; null: none was found, or asked for
+  };
+  struct Compiled {
+    proto::CompileReply reply;
+    EntryPtr entry;  // null: the user's mistakes are in the reply
+  };
+
+  absl::StatusOr<Looked> Lookup(const proto::LookupRequest& request, const Caller& caller);
   // Look-ups that a front answered from what it keeps: counted, and what they found is used
   // as if it had been found here.
   absl::Status CountHits(const proto::HitsRequest& hits, const Caller& caller);
   // Shared with whoever asks for the same at the same time; `joined` says whether somebody
   // else had begun.
-  absl::StatusOr<std::shared_ptr<const proto::CompileReply>> Compile(proto::CompileRequest request,
-                                                                     const Caller& caller,
-                                                                     bool* joined);
+  absl::StatusOr<std::shared_ptr<const Compiled>> Compile(proto::CompileRequest request,
+                                                          const Caller& caller, bool* joined);
 
  private:
-  using Flights = SingleFlight<proto::CompileReply>;
+  using Flights = SingleFlight<Compiled>;
 
-  std::shared_ptr<const proto::CompileReply> Find(const Digest& key, const Digest& place);
+  // What Get or GetAtOnce of the tiers has of it.
+  std::shared_ptr<const Compiled> Find(const Digest& key, const Digest& place, bool at_once);
+  std::shared_ptr<const Compiled> Hit(const Digest& key, EntryPtr entry, absl::string_view tier);
   // What shared tiers have of the `missing` ones among the results; how many bytes of entries
   // that made.
   size_t FindShared(const std::vector<Digest>& places, absl::Span<const int> missing, bool presence,
-                    const std::string& upstream, proto::LookupReply* reply);
+                    const std::string& upstream, Looked* looked);
   // The entry that came from `source`, kept here; null if it is refused.
   EntryPtr Keep(const Digest& place, std::string bytes, const std::string& source);
 
@@ -93,10 +109,9 @@ class CompileService {
   void TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found);
   void AskDelegates(const ErrandPtr& errand);
   void TakeDelegated(const ErrandPtr& errand, absl::StatusOr<proto::DelegateReply> answer);
-  // Reads `answer`; a failure says why it is not to be used. Null: the user's mistakes.
-  absl::StatusOr<EntryPtr> Accept(const Errand& errand,
-                                  const absl::StatusOr<proto::DelegateReply>& answer,
-                                  proto::CompileReply* reply) const;
+  // Reads `answer`; a failure says why it is not to be used.
+  absl::Status Accept(const Errand& errand, const absl::StatusOr<proto::DelegateReply>& answer,
+                      Compiled* compiled) const;
   void AskWorker(const ErrandPtr& errand);
   void TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> frame);
   // Everywhere, but in the tiers behind the one that it came `from`; ends the lease.

@@ -30,11 +30,14 @@ absl::StatusOr<CompilerIdRecord> Ask(const std::string& worker) {
 
 }  // namespace
 
+Digest CompilerIdentity::Latest() const {
+  absl::MutexLock lock(&id_mutex_);
+  return id_;
+}
+
 absl::StatusOr<Digest> CompilerIdentity::Known() {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (!id_.empty()) return id_;
-  }
+  const Digest id = Latest();
+  if (!id.empty()) return id;
   return Look();
 }
 
@@ -44,6 +47,7 @@ absl::StatusOr<Digest> CompilerIdentity::Look() {
   {
     absl::MutexLock lock(&mutex_);
     ASSIGN_OR_RETURN(id, Find());
+    absl::MutexLock id_lock(&id_mutex_);
     changed = !id_.empty() && id != id_;
     id_ = id;
   }
@@ -54,7 +58,7 @@ absl::StatusOr<Digest> CompilerIdentity::Look() {
 absl::StatusOr<Digest> CompilerIdentity::Find() {
   absl::StatusOr<Digest> recorded = ReadCompilerId(record_path_, worker_);
   if (recorded.ok()) return recorded;
-  if (!asked_files_.empty() && StampOf(asked_files_) == asked_stamp_) return id_;
+  if (!asked_files_.empty() && StampOf(asked_files_) == asked_stamp_) return Latest();
   absl::StatusOr<CompilerIdRecord> record = Ask(worker_);
   if (!record.ok()) {
     absl::Status status = record.status();

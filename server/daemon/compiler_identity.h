@@ -24,7 +24,9 @@ class CompilerIdentity {
         worker_(std::move(worker)),
         changed_(std::move(changed)) {}
 
-  // The id as last seen; looks if there is none yet.
+  // The id as last seen, empty if there is none yet. Waits for nobody who looks.
+  Digest Latest() const;
+  // The same, but looks if there is none yet.
   absl::StatusOr<Digest> Known();
   // The id as the files are now. Runs the worker where there is no valid record.
   // A failure names the worker's path.
@@ -36,8 +38,9 @@ class CompilerIdentity {
   const std::string record_path_;
   const std::string worker_;
   const std::function<void()> changed_;
-  absl::Mutex mutex_;
-  Digest id_ ABSL_GUARDED_BY(mutex_);  // empty: not known
+  absl::Mutex mutex_;  // of who looks
+  mutable absl::Mutex id_mutex_ ABSL_ACQUIRED_AFTER(mutex_);
+  Digest id_ ABSL_GUARDED_BY(id_mutex_);  // empty: not known
   // What was asked where the record cannot be kept: files and their stamps.
   std::vector<std::string> asked_files_ ABSL_GUARDED_BY(mutex_);
   std::string asked_stamp_ ABSL_GUARDED_BY(mutex_);

@@ -2,17 +2,15 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "lang/clock.h"
-#include "lang/framing.h"
+#include "absl/types/span.h"
+#include "lang/status_macros.h"
 #include "server/daemon/log.h"
 #include "server/daemon/metrics.h"
 
@@ -23,39 +21,16 @@ namespace {
 constexpr absl::Duration kTransferLimit = absl::Seconds(60);
 // Its header comes in one piece, but from a client that is up to something.
 constexpr absl::Duration kHeaderLimit = absl::Seconds(5);
-constexpr size_t kStackBytes = size_t{512} << 10;
-
-// The next request may be long in coming; false when none will.
-bool AwaitRequest(int fd) {
-  pollfd entry = {fd, POLLIN, 0};
-  while (poll(&entry, 1, -1) < 0) {
-    if (errno != EINTR) return false;
-  }
-  return true;
-}
+// Who is told why it is cut off has so long to take it.
+constexpr absl::Duration kLastWordLimit = absl::Seconds(1);
+// What is read at once of a message.
+constexpr size_t kAtOnce = size_t{64} << 10;
+// Threads beside those that have stepped aside, of which there is one a connection at most.
+constexpr int kMostWaiting = 8;
 
 bool HungUp(int fd) {
   pollfd entry = {fd, POLLRDHUP, 0};
   return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
-// How long the message is that begins to arrive; without taking it from the stream, so
-// that ReadFrame says what is wrong with it. DeadlineExceeded: it does not go on.
-absl::StatusOr<uint64_t> AwaitLength(int fd) {
-  const absl::Time deadline = SteadyNow() + kHeaderLimit;
-  char header[kFrameHeaderSize];
-  while (true) {
-    const ssize_t got = recv(fd, header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
-    if (got == static_cast<ssize_t>(sizeof header)) break;
-    if (got <= 0 && errno != EAGAIN && errno != EINTR) return 0;  // an end: ReadFrame's
-    if (HungUp(fd)) return 0;
-    if (SteadyNow() >= deadline) {
-      return absl::DeadlineExceededError("a message was begun and not gone on with");
-    }
-    absl::SleepFor(absl::Milliseconds(2));
-  }
-  const auto decoded = DecodeFrameHeader({header, sizeof header});
-  return decoded.ok() ? decoded->length : 0;
 }
 
 // A process of this user; what a front says in its greeting comes instead.
@@ -72,14 +47,60 @@ bool IsUse(FrameType type) {
          type != FrameType::kHello;
 }
 
+// Whoever answers these steps aside where it has to.
+bool IsQuick(FrameType type) { return type == FrameType::kLookup || type == FrameType::kCompile; }
+
 constexpr uint32_t kAllRights =
     proto::RIGHT_READ | proto::RIGHT_COMPILE | proto::RIGHT_WRITE | proto::RIGHT_ADMIN;
 
-void Send(int fd, const Frame& frame, absl::Duration limit) {
-  WriteFrame(fd, frame.type, frame.id, frame.body, SteadyNow() + limit).IgnoreError();
+absl::Status NoThreads() { return absl::ResourceExhaustedError("kilnd can start no more threads"); }
+
+absl::Status StepAside(Turn* turn) { return turn->HandOver() ? absl::OkStatus() : NoThreads(); }
+
+// `turn` is null for who need not take its time: what does not go at once is lost.
+absl::Status Send(int fd, const Reply& reply, absl::Duration limit, Turn* turn) {
+  char header[kFrameHeaderSize];
+  EncodeFrameHeader({reply.type, static_cast<uint32_t>(reply.body.size()), reply.id}, header);
+  ReplyBody::Parts parts = {{header, sizeof header}};
+  reply.body.AddTo(&parts);
+  absl::Span<iovec> left = absl::MakeSpan(parts);
+  absl::Status status = WriteParts(fd, absl::InfinitePast(), &left);
+  if (!absl::IsDeadlineExceeded(status) || turn == nullptr) return status;
+  RETURN_IF_ERROR(StepAside(turn));
+  return WriteParts(fd, SteadyNow() + limit, &left);
 }
 
 }  // namespace
+
+// Its members are those of who deals with it, but for `busy`.
+struct Connections::Connection final : Tag {
+  Connection(Connections* owner, int fd) : owner(owner), fd(fd) {
+    caller.name = PeerName(fd);
+    caller.rights = kAllRights;  // it is of our user: CheckPeer
+    caller.gone = [this] { return this->owner->aborting() || HungUp(this->fd); };
+    caller.step_aside = [this] { return StepAside(turn); };
+  }
+  void Happened(bool /*ok*/, Turn* now) override {
+    turn = now;
+    owner->Deal(this);
+  }
+
+  Connections* const owner;
+  const int fd;
+  Caller caller;
+  Turn* turn = nullptr;
+  std::string unread;  // that has been received
+  bool busy = false;   // of `owner`, which has the lock for it
+  List::iterator self;
+};
+
+Connections::Connections(Handler* handler, Quotas* quotas, int limit)
+    : handler_(handler), quotas_(quotas), limit_(limit), turns_(&poller_, limit + kMostWaiting) {}
+
+Connections::~Connections() {
+  Drain(absl::ZeroDuration());
+  poller_.End();
+}
 
 void Connections::Serve(int fd) {
   absl::Status refused;
@@ -90,25 +111,18 @@ void Connections::Serve(int fd) {
     } else if (static_cast<int>(connections_.size()) >= limit_) {
       refused =
           absl::ResourceExhaustedError(absl::StrCat("kilnd already has ", limit_, " connections"));
+    } else if (!turns_.Start()) {
+      refused = NoThreads();
     } else {
-      connections_.push_front(Connection{this, fd});
-      pthread_attr_t attributes;
-      pthread_attr_init(&attributes);
-      pthread_attr_setstacksize(&attributes, kStackBytes);
-      pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-      pthread_t thread;
-      auto* self = new List::iterator(connections_.begin());  // the thread's
-      if (pthread_create(&thread, &attributes, Thread, self) != 0) {
-        delete self;
-        connections_.pop_front();
-        refused = absl::ResourceExhaustedError("kilnd can start no more threads");
-      }
-      pthread_attr_destroy(&attributes);
+      Connection& connection = connections_.emplace_front(this, fd);
+      connection.self = connections_.begin();
+      refused = poller_.Add(fd, &connection);
+      if (!refused.ok()) connections_.pop_front();
     }
   }
   if (refused.ok()) return;
   Metrics::Get().counter("kiln_refused_total", "connections")->Add();
-  Send(fd, Handler::ErrorFrame(0, refused), absl::ZeroDuration());
+  Send(fd, Handler::ErrorFrame(0, refused), absl::ZeroDuration(), /*turn=*/nullptr).IgnoreError();
   close(fd);
 }
 
@@ -120,62 +134,70 @@ absl::Time Connections::last_request() const {
 void Connections::Drain(absl::Duration patience) {
   absl::MutexLock lock(&mutex_);
   draining_ = true;
-  // Idle threads wait for a request: this ends their wait.
+  // Those that wait for a request: this ends their wait.
   for (const Connection& connection : connections_) {
     if (!connection.busy) shutdown(connection.fd, SHUT_RD);
   }
   auto empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return connections_.empty(); };
   mutex_.AwaitWithTimeout(absl::Condition(&empty), patience);
   aborting_ = true;
+  // Those who wait for the rest of a request need not, nor for a reply to be taken.
+  for (const Connection& connection : connections_) shutdown(connection.fd, SHUT_RD);
+  mutex_.AwaitWithTimeout(absl::Condition(&empty), kLastWordLimit);
+  for (const Connection& connection : connections_) shutdown(connection.fd, SHUT_RDWR);
   mutex_.Await(absl::Condition(&empty));
 }
 
-void* Connections::Thread(void* argument) {
-  std::unique_ptr<List::iterator> self(static_cast<List::iterator*>(argument));
-  (*self)->owner->Talk(*self);
-  return nullptr;
-}
-
-void Connections::Talk(List::iterator self) {
-  const int fd = self->fd;
-  Caller caller;
-  caller.name = PeerName(fd);
-  caller.rights = kAllRights;  // it is of our user: CheckPeer
-  caller.gone = [this, fd] { return aborting() || HungUp(fd); };
-  while (AwaitRequest(fd) && Begin(self)) {
+void Connections::Deal(Connection* connection) {
+  bool more = Begin(connection);
+  while (more) {
     bool used = false;
-    const bool more = Exchange(fd, &caller, &used);
-    if (!End(self, used) || !more) break;
+    more = Exchange(connection, &used);
+    more = End(connection, used) && more;
+    if (!more || connection->unread.empty()) break;
+    // Who sends requests without waiting for replies is not to keep all others waiting.
+    connection->turn->HandOver();
+    more = Begin(connection);
   }
-  // What it belongs to may be gone once this connection is.
-  caller.seat.reset();
-  absl::MutexLock lock(&mutex_);
-  close(fd);
-  connections_.erase(self);
+  if (more) {
+    poller_.Arm(connection->fd, connection);
+  } else {
+    Close(connection);
+  }
 }
 
-bool Connections::Exchange(int fd, Caller* caller, bool* used) {
+bool Connections::Exchange(Connection* connection, bool* used) {
+  char buffer[kAtOnce];
+  const std::string unread = std::exchange(connection->unread, std::string());
+  absl::string_view bytes = unread;
+  if (unread.empty()) {
+    const ssize_t got = recv(connection->fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (got <= 0) return false;
+    bytes = {buffer, static_cast<size_t>(got)};
+  }
+  Caller* caller = &connection->caller;
   if (caller->account == nullptr) caller->account = quotas_->Of(caller->name);
   Quotas::Hold hold;
-  const absl::Time deadline = SteadyNow() + kTransferLimit;
-  absl::StatusOr<uint64_t> length = AwaitLength(fd);
-  absl::Status status = length.status();
-  if (status.ok()) status = caller->account->TakeBytes(*length, deadline, caller->gone, &hold);
-  absl::StatusOr<Frame> request = status.ok() ? ReadFrame(fd, deadline) : status;
+  const absl::StatusOr<Frame> request = Receive(connection, bytes, &hold);
   if (!request.ok()) {
-    if (!absl::IsUnavailable(request.status())) {
-      Send(fd, Handler::ErrorFrame(0, request.status()), absl::Seconds(1));
-    }
+    Send(connection->fd, Handler::ErrorFrame(0, request.status()), kLastWordLimit, connection->turn)
+        .IgnoreError();
     return false;
   }
   *used = IsUse(request->type);
-  const uint32_t id = request->id;
   const std::string name = caller->name;
+  absl::Status status = IsQuick(request->type) ? absl::OkStatus() : StepAside(connection->turn);
   // All others are answered at once.
-  if (request->type == FrameType::kCompile) status = caller->account->TakeRun(&hold);
-  const Frame reply =
-      status.ok() ? handler_->Handle(*request, caller) : Handler::Refuse(id, status);
-  Send(fd, reply, kTransferLimit);
+  if (status.ok() && request->type == FrameType::kCompile) status = caller->account->TakeRun(&hold);
+  Reply reply =
+      status.ok() ? handler_->Handle(*request, caller) : Handler::Refuse(request->id, status);
+  if (reply.body.size() > kMaxFrameBytes) {
+    reply = Handler::Refuse(request->id, absl::ResourceExhaustedError(absl::StrCat(
+                                             "a reply of ", reply.body.size(), " bytes; at most ",
+                                             kMaxFrameBytes, " fit")));
+  }
+  if (!Send(connection->fd, reply, kTransferLimit, connection->turn).ok()) return false;
   // A front has said for whom it speaks.
   if (caller->name != name) {
     hold = Quotas::Hold();
@@ -184,20 +206,62 @@ bool Connections::Exchange(int fd, Caller* caller, bool* used) {
   return true;
 }
 
-bool Connections::Begin(List::iterator self) {
+absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_view bytes,
+                                           Quotas::Hold* hold) {
+  const absl::Time begin = SteadyNow();
+  std::string header_bytes;
+  if (bytes.size() < kFrameHeaderSize) {
+    RETURN_IF_ERROR(StepAside(connection->turn));
+    header_bytes = std::string(bytes);
+    const absl::Status read =
+        ReadOn(connection->fd, kFrameHeaderSize, begin + kHeaderLimit, &header_bytes);
+    if (absl::IsDeadlineExceeded(read)) {
+      return absl::DeadlineExceededError("a message was begun and not gone on with");
+    }
+    RETURN_IF_ERROR(read);
+    bytes = header_bytes;
+  }
+  ASSIGN_OR_RETURN(const FrameHeader header, DecodeFrameHeader(bytes));
+  bytes.remove_prefix(kFrameHeaderSize);
+  const bool whole = bytes.size() >= header.length;
+  Caller& caller = connection->caller;
+  const absl::Time deadline = begin + kTransferLimit;
+  if (!whole) RETURN_IF_ERROR(StepAside(connection->turn));
+  if (!caller.account->TryBytes(header.length, hold)) {
+    RETURN_IF_ERROR(StepAside(connection->turn));
+    RETURN_IF_ERROR(caller.account->TakeBytes(header.length, deadline, caller.gone, hold));
+  }
+  Frame frame{header.type, header.id, std::string(bytes.substr(0, header.length))};
+  if (whole) {
+    connection->unread = std::string(bytes.substr(header.length));
+  } else {
+    RETURN_IF_ERROR(ReadOn(connection->fd, header.length, deadline, &frame.body));
+  }
+  return frame;
+}
+
+bool Connections::Begin(Connection* connection) {
   absl::MutexLock lock(&mutex_);
   if (draining_) return false;
-  self->busy = true;
+  connection->busy = true;
   ++busy_;
   return true;
 }
 
-bool Connections::End(List::iterator self, bool used) {
+bool Connections::End(Connection* connection, bool used) {
   absl::MutexLock lock(&mutex_);
-  self->busy = false;
+  connection->busy = false;
   --busy_;
   if (used) last_request_ = SteadyNow();
   return !draining_;
+}
+
+void Connections::Close(Connection* connection) {
+  // What it belongs to may be gone once this connection is.
+  connection->caller.seat.reset();
+  absl::MutexLock lock(&mutex_);
+  close(connection->fd);
+  connections_.erase(connection->self);
 }
 
 Connections::Load Connections::load() const {

@@ -1,31 +1,42 @@
-// The clients on the local socket: a thread each, bounded in number, one
-// request at a time on a connection, replies in order.
+// The clients on the local socket: bounded in number, one request at a time on a connection,
+// replies in order.
+//
+// A thread waits for all of them (turns.h), and answers at once what needs no waiting: hits in
+// memory. It steps aside, and another one waits for the others, before all else: a message or a
+// reply that does not come or go in one piece, a quota that is used up, a file, a compilation. So
+// a connection that is idle costs a descriptor, and a request that lasts a thread.
 //
 // A client that hangs up while its request runs cancels it (shutting down its
 // writing half counts as hanging up). A client that sends what is no frame is
 // told so, with id 0, and cut off; so is one that begins a message and does not go on.
-// A message is not read before its sender's quota has room for it (quotas.h).
+// No more than 64 KiB of a message are read before its sender's quota has room (quotas.h).
 #ifndef KILN_SERVER_DAEMON_CONNECTIONS_H_
 #define KILN_SERVER_DAEMON_CONNECTIONS_H_
 
 #include <list>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "lang/clock.h"
+#include "lang/framing.h"
 #include "server/daemon/handler.h"
+#include "server/daemon/poller.h"
 #include "server/daemon/quotas.h"
+#include "server/daemon/turns.h"
 
 namespace kiln {
 
 class Connections {
  public:
   // `handler` and `quotas` outlive this.
-  Connections(Handler* handler, Quotas* quotas, int limit)
-      : handler_(handler), quotas_(quotas), limit_(limit) {}
+  Connections(Handler* handler, Quotas* quotas, int limit);
   // Drains without patience.
-  ~Connections() { Drain(absl::ZeroDuration()); }
+  ~Connections();
 
   // Serves the client at `fd`, and owns it. Over the limit it is told so.
   void Serve(int fd);
@@ -40,25 +51,25 @@ class Connections {
   Load load() const;
 
   // Lets running requests end for `patience`, then cancels them; closes all
-  // connections and waits for their threads.
+  // connections and waits until nobody deals with them.
   void Drain(absl::Duration patience);
 
  private:
-  struct Connection {
-    Connections* owner;
-    int fd;
-    bool busy = false;
-  };
+  struct Connection;
   using List = std::list<Connection>;
 
-  static void* Thread(void* connection);
-  void Talk(List::iterator self);
+  // An event of `connection`: this thread deals with it until it is armed again, or closed.
+  void Deal(Connection* connection);
   // Reads one request and answers it. False: nothing more is to be read from this client.
-  bool Exchange(int fd, Caller* caller, bool* used);
-  // False: the connection is to end instead.
-  bool Begin(List::iterator self);
   // `used`: the request was one that keeps an idle daemon from ending.
-  bool End(List::iterator self, bool used);
+  bool Exchange(Connection* connection, bool* used);
+  // The request that begins with `bytes`; what comes after it is left in `unread`.
+  absl::StatusOr<Frame> Receive(Connection* connection, absl::string_view bytes,
+                                Quotas::Hold* hold);
+  // False: the connection is to end instead.
+  bool Begin(Connection* connection);
+  bool End(Connection* connection, bool used);
+  void Close(Connection* connection);
   bool aborting() const;
 
   Handler* const handler_;
@@ -70,6 +81,8 @@ class Connections {
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool aborting_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time last_request_ ABSL_GUARDED_BY(mutex_) = SteadyNow();
+  Poller poller_;
+  Turns turns_;  // ends first: its threads use all of the above
 };
 
 }  // namespace kiln

@@ -107,19 +107,20 @@ void CountRefusal(const absl::Status& status) {
 }
 
 // Adds to `record` how a request to compile ended.
-void Describe(const absl::StatusOr<std::shared_ptr<const proto::CompileReply>>& result, bool joined,
-              proto::RequestRecord* record) {
+void Describe(const absl::StatusOr<std::shared_ptr<const CompileService::Compiled>>& result,
+              bool joined, proto::RequestRecord* record) {
   if (!result.ok()) {
     record->set_outcome("error");
     record->set_error(std::string(result.status().message()));
     record->clear_unit();
     return;
   }
-  const proto::CompileReply& reply = **result;
+  const proto::CompileReply& reply = (*result)->reply;
+  const EntryPtr& entry = (*result)->entry;
   record->set_digest(reply.digest());
-  record->set_bytes(reply.entry().size());
+  record->set_bytes(entry == nullptr ? 0 : entry->bytes.size());
   const bool compiled = reply.stages_size() > 0 || reply.tier() == "compiled";
-  record->set_outcome(reply.entry().empty() ? "diagnostics" : joined ? "joined" : reply.tier());
+  record->set_outcome(entry == nullptr ? "diagnostics" : joined ? "joined" : reply.tier());
   if (!compiled || joined) {
     record->clear_unit();
     return;
@@ -163,15 +164,15 @@ LogFields EventFields(const proto::RequestRecord& record, const std::string& par
 
 }  // namespace
 
-Frame Handler::ErrorFrame(uint32_t id, const absl::Status& status) {
+Reply Handler::ErrorFrame(uint32_t id, const absl::Status& status) {
   proto::ErrorReply error = ToErrorReply(status);
   if (absl::IsResourceExhausted(status) && error.retry_after_ms() == 0) {
     error.set_retry_after_ms(kRetryAfterMs);
   }
-  return Frame{FrameType::kError, id, error.SerializeAsString()};
+  return {FrameType::kError, id, error.SerializeAsString()};
 }
 
-Frame Handler::Refuse(uint32_t id, const absl::Status& status) {
+Reply Handler::Refuse(uint32_t id, const absl::Status& status) {
   CountRefusal(status);
   return ErrorFrame(id, status);
 }
@@ -200,7 +201,7 @@ Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(SteadyNow()) {
   }
 }
 
-Frame Handler::Handle(const Frame& request, Caller* caller) {
+Reply Handler::Handle(const Frame& request, Caller* caller) {
   const absl::Time start = SteadyNow();
   Activity::Client* client = nullptr;
   if (caller->seat != nullptr) {
@@ -210,7 +211,7 @@ Frame Handler::Handle(const Frame& request, Caller* caller) {
   }
   received_->Add(kFrameHeaderSize + request.body.size());
   Body body = Answer(request, caller);
-  Frame reply = body.ok() ? Frame{ReplyTypeOf(request.type), request.id, std::move(*body)}
+  Reply reply = body.ok() ? Reply{ReplyTypeOf(request.type), request.id, std::move(*body)}
                           : ErrorFrame(request.id, body.status());
   sent_->Add(kFrameHeaderSize + reply.body.size());
   const Kind& kind = kinds_[std::min<size_t>(static_cast<size_t>(request.type), kLastFrameType)];
@@ -286,8 +287,8 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
 
 Handler::Body Handler::Lookup(const std::string& body, Caller* caller) {
   ASSIGN_OR_RETURN(const proto::LookupRequest request, Parse<proto::LookupRequest>(body));
-  ASSIGN_OR_RETURN(const proto::LookupReply reply, parts_.compiles->Lookup(request, *caller));
-  return reply.SerializeAsString();
+  ASSIGN_OR_RETURN(CompileService::Looked looked, parts_.compiles->Lookup(request, *caller));
+  return ReplyBody::Of(looked.reply, std::move(looked.entries));
 }
 
 Handler::Body Handler::Hits(const std::string& body, Caller* caller) {
@@ -311,18 +312,18 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   record.set_trace(span.trace);
   const std::string place = parts_.name_sources ? SourcePlace(request.source_map()) : "";
   bool joined = false;
-  const auto reply = parts_.compiles->Compile(std::move(request), *caller, &joined);
-  if (reply.ok() && (*reply)->tier() == "compiled") has_compiled_ = true;
+  const auto compiled = parts_.compiles->Compile(std::move(request), *caller, &joined);
+  if (compiled.ok() && (*compiled)->reply.tier() == "compiled") has_compiled_ = true;
   record.set_time(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
   record.set_seconds(absl::ToDoubleSeconds(SteadyNow() - start));
-  Describe(reply, joined, &record);
+  Describe(compiled, joined, &record);
   // Hits are counted, not told one by one.
-  if (LogsEvents() && (!reply.ok() || !record.unit().empty())) {
+  if (LogsEvents() && (!compiled.ok() || !record.unit().empty())) {
     LogEvent("compile", EventFields(record, parent.span, span.span, place));
   }
   parts_.activity->Note(std::move(record));
-  RETURN_IF_ERROR(reply.status());
-  return (*reply)->SerializeAsString();
+  RETURN_IF_ERROR(compiled.status());
+  return ReplyBody::Of((*compiled)->reply, (*compiled)->entry);
 }
 
 Handler::Body Handler::Recent(const std::string& body, Caller* /*caller*/) {

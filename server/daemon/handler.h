@@ -1,4 +1,4 @@
-// What the daemon answers: one request frame in, one reply frame out, whatever
+// What the daemon answers: one request frame in, one reply out, whatever
 // carried it. Both transports end here.
 //
 // A failure of ours is an Error frame; the user's mistakes are diagnostics in a
@@ -29,9 +29,16 @@
 #include "server/daemon/compiler_identity.h"
 #include "server/daemon/housekeeper.h"
 #include "server/daemon/metrics.h"
+#include "server/daemon/reply_body.h"
 #include "server/daemon/worker_pool.h"
 
 namespace kiln {
+
+struct Reply {
+  FrameType type;
+  uint32_t id;
+  ReplyBody body;
+};
 
 class Handler {
  public:
@@ -58,15 +65,15 @@ class Handler {
 
   explicit Handler(Parts parts);
 
-  Frame Handle(const Frame& request, Caller* caller);
+  Reply Handle(const Frame& request, Caller* caller);
 
   // An Error frame for `status`, with a hint when to try again where it may help.
-  static Frame ErrorFrame(uint32_t id, const absl::Status& status);
+  static Reply ErrorFrame(uint32_t id, const absl::Status& status);
   // The same for a request that is not even looked at; counted as refused.
-  static Frame Refuse(uint32_t id, const absl::Status& status);
+  static Reply Refuse(uint32_t id, const absl::Status& status);
 
  private:
-  using Body = absl::StatusOr<std::string>;
+  using Body = absl::StatusOr<ReplyBody>;
 
   // How often requests of a type came, and what they took.
   struct Kind {

@@ -51,12 +51,16 @@ void Quotas::Hold::Release() {
   running_ = 0;
 }
 
-bool Quotas::Account::TryBytes(uint64_t bytes) {
+bool Quotas::Account::TryBytes(uint64_t bytes, Hold* hold) {
   const uint64_t limit = quotas_->options_.bytes_in_flight;
   const uint64_t own = bytes_ += bytes;
   const uint64_t all = quotas_->all_bytes_ += bytes;
   // Who has nothing else in flight goes on, or nothing larger than a limit ever would.
-  if ((own <= limit || own == bytes) && (all <= kAllTogether * limit || all == bytes)) return true;
+  if ((own <= limit || own == bytes) && (all <= kAllTogether * limit || all == bytes)) {
+    hold->account_ = this;
+    hold->bytes_ += bytes;
+    return true;
+  }
   bytes_ -= bytes;
   quotas_->all_bytes_ -= bytes;
   return false;
@@ -64,7 +68,7 @@ bool Quotas::Account::TryBytes(uint64_t bytes) {
 
 absl::Status Quotas::Account::TakeBytes(uint64_t bytes, absl::Time deadline,
                                         const std::function<bool()>& gone, Hold* hold) {
-  while (!TryBytes(bytes)) {
+  while (!TryBytes(bytes, hold)) {
     if (gone()) return absl::CancelledError("the client went away");
     if (SteadyNow() >= deadline) {
       return OverQuota(absl::StrCat("requests of more than ", quotas_->options_.bytes_in_flight,
@@ -73,8 +77,6 @@ absl::Status Quotas::Account::TakeBytes(uint64_t bytes, absl::Time deadline,
     }
     absl::SleepFor(kLookAgain);
   }
-  hold->account_ = this;
-  hold->bytes_ += bytes;
   return absl::OkStatus();
 }
 

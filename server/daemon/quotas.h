@@ -52,8 +52,10 @@ class Quotas {
   // One caller's. ResourceExhausted has part "quota" and says when to come again.
   class Account {
    public:
-    // Waits until the caller (and all together) have room for a request of `bytes`, for no
-    // longer than the deadline and while not `gone`. A single request always has.
+    // Whether the caller, and all together, have room for a request of `bytes`, which it takes.
+    // A single request always has.
+    bool TryBytes(uint64_t bytes, Hold* hold);
+    // Waits until there is, for no longer than the deadline and while not `gone`.
     absl::Status TakeBytes(uint64_t bytes, absl::Time deadline, const std::function<bool()>& gone,
                            Hold* hold);
     // One more request to compile that is being answered.
@@ -66,7 +68,6 @@ class Quotas {
     friend class Quotas;
     friend class Hold;
     explicit Account(Quotas* quotas) : quotas_(quotas) {}
-    bool TryBytes(uint64_t bytes);
     void Refill(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
     Quotas* const quotas_;
