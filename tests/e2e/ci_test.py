@@ -142,6 +142,8 @@ def test_manifests_are_read_with_care(kiln, program, tmp_path):
         "unit": (whole.replace(b"\nunit ", b"\nunit x", 1), "line 4: 'unit KEY"),
         "word": (head + b"\nnonsense 1" + mark + packed, "'nonsense' is not expected here"),
         "bomb": (head + b"\nrecorded 99999999999 3 00\nabc", "may be"),
+        "size": (head + "\nrecorded ² 3 00\nabc".encode(), "'recorded BYTES COMPRESSED SHA256'"),
+        "digits": (head + b"\nrecorded 3 " + b"9" * 5000 + b" 00\nabc", "'recorded BYTES"),
         "empty": (b"kiln-manifest 3\n", "ends before the line 'compiler'"),
     }
     for data, text in cases.values():

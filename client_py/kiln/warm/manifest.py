@@ -23,6 +23,7 @@ Thread safety: functions without state.
 """
 
 import os
+import re
 import zlib
 from collections import namedtuple
 
@@ -156,7 +157,7 @@ def _unit(rest, number):
 
 def _unpack(rest, packed, number):
     words = rest.split(" ")
-    if len(words) != 3 or not (words[0].isdigit() and words[1].isdigit()):
+    if len(words) != 3 or not all(re.fullmatch("[0-9]{1,18}", word) for word in words[:2]):
         raise BadManifest(f"line {number}: 'recorded BYTES COMPRESSED SHA256' expected")
     size = int(words[0])
     if size > MAX_BYTES:
