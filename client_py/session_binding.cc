@@ -12,6 +12,7 @@
 #include "client_cpp/kernel_builder.h"
 #include "client_cpp/manifest.h"
 #include "client_cpp/session.h"
+#include "client_cpp/upstream.h"
 #include "client_py/instance.h"
 #include "client_py/status_error.h"
 #include "client_py/warm_binding.h"
@@ -531,6 +532,12 @@ void BindSession(py::module_& m) {
       .def_property_readonly("read_only",
                              [](const Session& session) { return session.read_only(); })
       .def_property_readonly("home", [](const Session& session) { return session.home(); });
+  m.def("upstream_tier", [](const std::string& server) {
+    proto::Tier tier;
+    tier.set_name("KILN_SERVER");
+    *tier.mutable_upstream() = ValueOrRaise(ParseUpstream(server));
+    return absl::StrCat("tier { ", tier.ShortDebugString(), " }");
+  });
 }
 
 }  // namespace kiln

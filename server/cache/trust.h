@@ -56,6 +56,8 @@ class Trust {
   // What our own worker made: checked, and signed if there is a key.
   absl::StatusOr<EntryPtr> Vouch(const Digest& place, std::string bytes);
 
+  // Whether anything of outside's can be taken.
+  bool admits() const { return options_.accept_unsigned || !keys_.empty(); }
   bool signs() const { return signing_.has_value(); }
 
   // Why entries were refused, and how many were not.

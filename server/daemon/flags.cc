@@ -163,6 +163,8 @@ const FlagRow kFlags[] = {
      }},
     {"--check", "", "say what is wrong with the configuration and the keys, and end",
      [](absl::string_view, Flags* f) { return f->check = true; }},
+    {"--try", "", "ask each shared tier of the configuration once, say what is wrong, and end",
+     [](absl::string_view, Flags* f) { return f->try_servers = true; }},
     {"--version", "", "say it and end",
      [](absl::string_view, Flags* f) { return f->version = true; }},
     {"--help", "", "say this and end", [](absl::string_view, Flags* f) { return f->help = true; }},
@@ -273,7 +275,7 @@ absl::Status CheckService(const proto::Service& service) {
 // Who reads what strangers send needs no more rights than a user has. For this machine's own
 // users root goes on with a warning: in containers the first program is often root's.
 absl::Status CheckUser(const Flags& flags) {
-  const bool serves = !flags.check && !flags.version;
+  const bool serves = !flags.check && !flags.try_servers && !flags.version;
   if (geteuid() != 0 || flags.allow_root || !serves) return absl::OkStatus();
   for (const std::string& address :
        {flags.config.service().listen(), flags.config.web().listen()}) {

@@ -18,6 +18,7 @@ struct Flags {
   bool take_over = false;
   bool allow_root = false;
   bool check = false;
+  bool try_servers = false;
   bool version = false;
   bool help = false;
   std::string home;

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -255,6 +256,15 @@ void WarnOfConfinement(bool unconfined) {
   }
 }
 
+SharedTiers::Options SharedOptions(const Flags& flags, CompilerIdentity* compiler) {
+  SharedTiers::Options options;
+  options.program = flags.RemotePath();
+  options.worker = flags.worker;
+  options.config = flags.config;
+  options.compiler = [compiler] { return compiler->Known(); };
+  return options;
+}
+
 void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) {
   const OwnFile own_file;
   StopSignal stop;
@@ -291,12 +301,7 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   WorkerPool& pool = *pool_owner;
   CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });
 
-  SharedTiers::Options shared_options;
-  shared_options.program = flags.RemotePath();
-  shared_options.worker = flags.worker;
-  shared_options.config = flags.config;
-  shared_options.compiler = [&compiler] { return compiler.Known(); };
-  SharedTiers shared(std::move(shared_options));
+  SharedTiers shared(SharedOptions(flags, &compiler));
 
   CompileService::Parts compile_parts;
   compile_parts.tiers = &tiers;
@@ -387,6 +392,27 @@ absl::Status LoadTrust(const proto::Trust& config, const Home& home, Trust* trus
   return trust->Load(std::move(options));
 }
 
+// Becomes kilnd-remote, which tries what it is told on its standard input.
+int TryServers(const Flags& flags, const Home& home, const Trust& trust) {
+  if (flags.config.tier().empty() && !flags.config.has_execution()) return 0;
+  if (!trust.admits()) {
+    std::printf(
+        "trust\tbad\tno key is trusted: whatever these servers have is refused "
+        "(trust.key_file, kiln key trust)\n");
+    std::fflush(stdout);
+  }
+  CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [] {});
+  const int fd = memfd_create("servers", 0);
+  const proto::Configure to_ask = SharedTiers::ToAsk(SharedOptions(flags, &compiler));
+  const std::string program = flags.RemotePath();
+  if (fd < 0 || !to_ask.SerializeToFileDescriptor(fd) || lseek(fd, 0, SEEK_SET) != 0 ||
+      dup2(fd, STDIN_FILENO) < 0 ||
+      execl(program.c_str(), program.c_str(), "--try", static_cast<char*>(nullptr)) != 0) {
+    Complain(absl::ErrnoToStatus(errno, program));
+  }
+  return 1;
+}
+
 absl::StatusOr<Instance> Claim(const Home& home, bool take_over, const std::vector<int>& sockets) {
   // A home that cannot be written still has a daemon, which keeps nothing.
   const absl::Status made = home.Create();
@@ -427,6 +453,7 @@ int Main(int argc, char** argv) {
     }
   }
   if (flags->check && home.ok()) return 0;
+  if (flags->try_servers && home.ok()) return TryServers(*flags, *home, trust);
   absl::StatusOr<Instance> instance =
       home.ok() ? Claim(*home, flags->take_over, sockets) : home.status();
   if (!instance.ok()) {

@@ -364,16 +364,21 @@ absl::StatusOr<int> SharedTiers::StartProcess() {
   return ends[0];
 }
 
-absl::Status SharedTiers::Configure(int fd) {
+proto::Configure SharedTiers::ToAsk(const Options& options) {
   proto::Configure config;
-  *config.mutable_tiers() = options_.config.tier();
-  if (options_.config.has_execution()) *config.mutable_execution() = options_.config.execution();
+  *config.mutable_tiers() = options.config.tier();
+  if (options.config.has_execution()) *config.mutable_execution() = options.config.execution();
   // Without a compiler of our own there is nothing that an upstream must be equal to.
-  if (absl::StatusOr<Digest> compiler = options_.compiler(); compiler.ok()) {
+  if (absl::StatusOr<Digest> compiler = options.compiler(); compiler.ok()) {
     config.set_compiler(std::string(compiler->view()));
   }
   config.set_build(kVersion);
-  config.set_worker(options_.worker);
+  config.set_worker(options.worker);
+  return config;
+}
+
+absl::Status SharedTiers::Configure(int fd) {
+  const proto::Configure config = ToAsk(options_);
   const absl::Time deadline = SteadyNow() + kStartLimit;
   RETURN_IF_ERROR(WriteFrame(fd, FrameType::kConfigure, 0, config, deadline));
   ASSIGN_OR_RETURN(const Frame frame, ReadFrame(fd, deadline));

@@ -55,6 +55,9 @@ class SharedTiers {
   using OnFetched = std::function<void(Fetched)>;
   using OnDelegated = std::function<void(absl::StatusOr<proto::DelegateReply>)>;
 
+  // What kilnd-remote is told to ask.
+  static proto::Configure ToAsk(const Options& options);
+
   // Starts nothing until there is something to ask; returns at once.
   explicit SharedTiers(Options options);
   ~SharedTiers() { Stop(); }

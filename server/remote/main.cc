@@ -4,17 +4,25 @@
 // anew when it ends.
 //
 //   kilnd-remote --fd=3
+//
+// `kilnd --try` has it read what to ask (proto::Configure) from standard input, ask each server
+// once and print a line for each: NAME, "good", "note" or "bad", and words, with tabs between.
+//
+//   kilnd-remote --try
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "proto/remote.pb.h"
 #include "server/daemon/log.h"
 #include "server/remote/serve.h"
+#include "server/remote/try_servers.h"
 
 namespace kiln {
 namespace {
@@ -23,12 +31,27 @@ namespace {
 // process that does not come to read it.
 void EndSoon(int) { alarm(1); }
 
+int Try() {
+  proto::Configure config;
+  if (!config.ParseFromFileDescriptor(STDIN_FILENO)) {
+    Log("--try needs what to ask on standard input; kilnd --try starts this program");
+    return 2;
+  }
+  for (const TriedServer& server : TryServers(config)) {
+    const char* verdict = !server.status.ok() ? "bad" : server.lacks.empty() ? "good" : "note";
+    const std::string words(server.status.ok() ? server.lacks : server.status.message());
+    std::printf("%s\t%s\t%s\n", server.name.c_str(), verdict, words.c_str());
+  }
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   LogAs("kilnd-remote");
   int fd = -1;
   for (int i = 1; i < argc; ++i) {
     absl::string_view arg = argv[i];
     if (TakeLogFlag(arg)) continue;
+    if (arg == "--try") return Try();
     if (!absl::ConsumePrefix(&arg, "--fd=") || !absl::SimpleAtoi(arg, &fd) || fd < 0) {
       Log("bad argument ", argv[i]);
       return 2;

@@ -180,6 +180,23 @@ def test_doctor_says_what_is_wrong(kiln, tmp_path):
     assert "set back" in findings(kiln)["clock"]["text"]
 
 
+def test_doctor_asks_the_servers_of_the_configuration(kiln):
+    kiln.home.mkdir(mode=0o700)
+    assert findings(kiln)["servers"]["text"] == "none are configured"
+    (kiln.home / "kilnd.conf").write_text(
+        f"""
+        tier {{ name: "near" redis {{ address: "{free_address()}" }} }}
+        tier {{ reapi {{ address: "{free_address()}" }} }}
+        tier {{ http {{ url: "http://{free_address()}/cache" }} }}
+        trust {{ accept_unsigned: true }}
+        """
+    )
+    row = findings(kiln)["servers"]
+    assert row["verdict"] == "bad"
+    for name in ("near", "reapi", "http"):
+        assert re.search(rf"\b{name}: [^;]*connect", row["text"]), row
+
+
 def known_variables():
     import sys
 

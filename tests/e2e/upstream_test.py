@@ -1,6 +1,7 @@
 """KILN_SERVER=HOST:PORT: programs of one home, and a `kiln serve` of another that compiles for
 them, as docs/operations.md has it set up. Compilations are counted in both homes."""
 
+import json
 import os
 import re
 import signal
@@ -326,6 +327,51 @@ def test_another_compiler(setting, tmp_path):
     setting.builder.home.mkdir(mode=0o700)
     setting.serve(f"--listen=127.0.0.1:{setting.port}", f"--worker={worker}")
     expect_fallback(setting, "differs in compiler")
+
+
+# --- kiln doctor asks it, too
+
+
+def servers_of(setting, **environment):
+    """What `kiln doctor` finds of the servers: verdict and words."""
+    done = setting.user("doctor", "--json", check=False, env=environment)
+    (row,) = [r for r in json.loads(done.stdout)["findings"] if r["check"] == "servers"]
+    return row["verdict"], row["text"]
+
+
+def test_doctor_finds_it_well(secured):
+    assert servers_of(secured, **secured.exports) == ("good", "KILN_SERVER answered")
+    secured.configure(secured.user, secured.tier)
+    assert servers_of(secured) == ("good", "upstream answered")
+    # The configuration's settings count where both name it.
+    named = secured.exports["KILN_SERVER"]
+    assert servers_of(secured, KILN_SERVER=named) == ("good", "upstream answered")
+
+
+def test_doctor_says_what_is_wrong_with_it(secured, tmp_path):
+    wrong = secured.etc / "wrong"
+    wrong.write_text("abcdefghijklmnop\n")
+    wrong.chmod(0o600)
+    issue(tmp_path, "ca")
+    named = secured.exports
+    for changed, words in (
+        ({"KILN_SERVER": f"127.0.0.1:{free_port()}"}, "refused"),
+        ({"KILN_SERVER_TOKEN_FILE": str(wrong)}, "token"),
+        ({"KILN_SERVER_CA": str(tmp_path / "ca.crt")}, "certificate"),
+        ({"KILN_SERVER_CA": str(tmp_path / "gone")}, "gone"),
+    ):
+        verdict, text = servers_of(secured, **{**named, **changed})
+        assert verdict == "bad" and words in text and text.startswith("KILN_SERVER: "), text
+    # It lets us read only.
+    tokens = secured.etc / "tokens"
+    tokens.write_text(tokens.read_text().replace("read,compile", "read"))
+    time.sleep(3)  # read again within two seconds
+    verdict, text = servers_of(secured, **named)
+    assert verdict == "note" and "right to compile" in text
+    # Nothing of it would be taken.
+    (secured.user.home / "trusted.keys").unlink()
+    verdict, text = servers_of(secured, **named)
+    assert verdict == "bad" and "no key is trusted" in text
 
 
 def test_settings_that_cannot_be_meant(setting):

@@ -5,6 +5,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 
 from .common import home, print_json, session, size
@@ -12,6 +13,7 @@ from .options import parse, words
 
 LEAST_DISK_BYTES = 500_000_000
 WORKER_SECONDS = 30
+SERVERS_SECONDS = 120
 
 
 def main(argv):
@@ -107,21 +109,59 @@ def check_settings():
 
 def _wrong_configuration():
     """What kilnd has against its configuration file, its variables or its keys; "" if nothing."""
-    program = os.path.join(_bin(), "kilnd")
     try:
-        done = subprocess.run(
-            [program, f"--home={home()}", "--check"],
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-            timeout=WORKER_SECONDS,
-            check=False,
-        )
+        done = _kilnd("--check", timeout=WORKER_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return ""  # the check of the programs tells
-    return (
-        done.stderr.strip().rpartition("\n")[2].removeprefix("kilnd: ") if done.returncode else ""
+    return _last_words(done) if done.returncode else ""
+
+
+def _kilnd(*flags, timeout):
+    return subprocess.run(
+        [os.path.join(_bin(), "kilnd"), f"--home={home()}", *flags],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
     )
+
+
+def _last_words(done):
+    return done.stderr.strip().rpartition("\n")[2].removeprefix("kilnd: ")
+
+
+def check_servers():
+    """Shared tiers, upstreams and the cluster of the configuration, and what KILN_SERVER names."""
+    configuration = os.path.join(home(), "kilnd.conf")
+    text = ""
+    if os.path.exists(configuration):
+        with open(configuration, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    rows = _tried() if text else []
+    named = os.environ.get("KILN_SERVER", "")
+    # What is configured, too, is asked as that says.
+    if named not in ("", "off") and f'"{named}"' not in text:
+        from .. import _native
+
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write(_native.upstream_tier(named))
+            file.flush()
+            rows += [row for row in _tried(f"--config={file.name}") if row not in rows]
+    if not rows:
+        return "good", "none are configured"
+    said = "; ".join(f"{name}: {words}" for name, verdict, words in rows if verdict != "good")
+    well = ", ".join(name for name, verdict, _ in rows if verdict == "good")
+    verdicts = {verdict for _, verdict, _ in rows}
+    worst = next(v for v in ("bad", "note", "good") if v in verdicts)
+    return worst, "; ".join(filter(None, [said, f"{well} answered" if well else ""]))
+
+
+def _tried(*flags):
+    """[(name, verdict, words)] of the servers of a configuration, each asked once."""
+    done = _kilnd("--try", *flags, timeout=SERVERS_SECONDS)
+    if done.returncode:
+        raise RuntimeError(_last_words(done))
+    return [tuple(line.split("\t", 2)) for line in done.stdout.splitlines()]
 
 
 # Every variable that something of Kiln's reads (docs/how_to.md, docs/operations.md), but for
@@ -313,4 +353,5 @@ CHECKS = {
     "memory": check_memory,
     "Python": check_python,
     "trust": check_trust,
+    "servers": check_servers,
 }
