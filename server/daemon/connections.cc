@@ -80,10 +80,7 @@ struct Connections::Connection final : Tag {
     caller.gone = [this] { return this->owner->aborting() || HungUp(this->fd); };
     caller.step_aside = [this] { return StepAside(turn); };
   }
-  void Happened(bool /*ok*/, Turn* now) override {
-    turn = now;
-    owner->Deal(this);
-  }
+  void Happened(bool /*ok*/, Turn* now) override { owner->Deal(this, now); }
 
   Connections* const owner;
   const int fd;
@@ -148,22 +145,17 @@ void Connections::Drain(absl::Duration patience) {
   mutex_.Await(absl::Condition(&empty));
 }
 
-void Connections::Deal(Connection* connection) {
-  bool more = Begin(connection);
-  while (more) {
+void Connections::Deal(Connection* connection, Turn* turn) {
+  while (Begin(connection, turn)) {
     bool used = false;
-    more = Exchange(connection, &used);
-    more = End(connection, used) && more;
-    if (!more || connection->unread.empty()) break;
+    const bool more = Exchange(connection, &used);
+    const bool unread = more && !connection->unread.empty();
+    if (End(connection, used, /*wait=*/more && !unread)) return;
+    if (!unread) break;
     // Who sends requests without waiting for replies is not to keep all others waiting.
-    connection->turn->HandOver();
-    more = Begin(connection);
+    turn->HandOver();
   }
-  if (more) {
-    poller_.Arm(connection->fd, connection);
-  } else {
-    Close(connection);
-  }
+  Close(connection);
 }
 
 bool Connections::Exchange(Connection* connection, bool* used) {
@@ -240,20 +232,23 @@ absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_
   return frame;
 }
 
-bool Connections::Begin(Connection* connection) {
+bool Connections::Begin(Connection* connection, Turn* turn) {
   absl::MutexLock lock(&mutex_);
   if (draining_) return false;
+  connection->turn = turn;
   connection->busy = true;
   ++busy_;
   return true;
 }
 
-bool Connections::End(Connection* connection, bool used) {
+bool Connections::End(Connection* connection, bool used, bool wait) {
   absl::MutexLock lock(&mutex_);
   connection->busy = false;
   --busy_;
   if (used) last_request_ = SteadyNow();
-  return !draining_;
+  if (!wait || draining_) return false;
+  poller_.Arm(connection->fd, connection);
+  return true;
 }
 
 void Connections::Close(Connection* connection) {

@@ -58,17 +58,19 @@ class Connections {
   struct Connection;
   using List = std::list<Connection>;
 
-  // An event of `connection`: this thread deals with it until it is armed again, or closed.
-  void Deal(Connection* connection);
+  // An event of `connection`, which is this thread's until it is waited for again, or closed.
+  void Deal(Connection* connection, Turn* turn);
   // Reads one request and answers it. False: nothing more is to be read from this client.
   // `used`: the request was one that keeps an idle daemon from ending.
   bool Exchange(Connection* connection, bool* used);
   // The request that begins with `bytes`; what comes after it is left in `unread`.
   absl::StatusOr<Frame> Receive(Connection* connection, absl::string_view bytes,
                                 Quotas::Hold* hold);
-  // False: the connection is to end instead.
-  bool Begin(Connection* connection);
-  bool End(Connection* connection, bool used);
+  // The lock that these take also hands all of a connection from one thread to the next.
+  // False: it is to end instead.
+  bool Begin(Connection* connection, Turn* turn);
+  // The end of a request. True: it was the last one for now, and another event is waited for.
+  bool End(Connection* connection, bool used, bool wait);
   void Close(Connection* connection);
   bool aborting() const;
 

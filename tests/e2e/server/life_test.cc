@@ -292,6 +292,7 @@ TEST_F(LifeTest, AsRootItAnswersNoOtherMachines) {
   // Who looks at a configuration may be root.
   EXPECT_EQ(RunProgram({KilndPath(), "--home=" + home_->dir(), open[1], "--check"}), 0);
   EXPECT_EQ(Start({open[1], "--allow-root"}), 0);
+  EXPECT_TRUE(Client().Stats().ok());  // it has begun by now
   EXPECT_NE(LogText().find("runs as root"), std::string::npos);
 }
 
