@@ -8,9 +8,7 @@ their end. The frame time is the median gap between later frames. Goals: the fir
 half of Taichi's time, no frame slower than Taichi's.
 """
 
-import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -46,16 +44,12 @@ def main():
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = harness.parser(__doc__.splitlines()[0], docs=True)
     parser.add_argument("programs", nargs="*")
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--frames", type=int, default=12)
     parser.add_argument(
         "--seconds", type=float, default=30, help="the longest a program's frames may take"
     )
-    parser.add_argument("--json", help="where to save the figures")
-    parser.add_argument("--docs", action="store_true", help=f"write {harness.DOCS.name}")
-    parser.add_argument("--taichi-python", default=os.environ.get("TAICHI_PYTHON"), required=False)
     options = parser.parse_args()
     if not options.taichi_python:
         parser.error("an interpreter that has Taichi is needed: --taichi-python or $TAICHI_PYTHON")

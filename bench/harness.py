@@ -21,11 +21,16 @@ RESULTS = ROOT / "bench" / "results"
 DOCS = ROOT / "docs" / "performance.md"
 
 
-def arguments(description, docs=False, **defaults):
-    """Parses the options common to all benchmarks; `docs`: it has a table in
+def arguments(description, **options):
+    """Parses the options common to all benchmarks: see `parser`."""
+    return parser(description, **options).parse_args()
+
+
+def parser(description, docs=False, **defaults):
+    """Of the options common to all benchmarks; `docs`: it has a table in
     docs/performance.md and takes --docs, too.
 
-    Returns a namespace with `rounds`, `taichi_python` (an interpreter that imports
+    Gives a namespace with `rounds`, `taichi_python` (an interpreter that imports
     taichi, or None: that peer is left out and the table says so) and `json`.
     """
     parser = argparse.ArgumentParser(description=description)
@@ -38,7 +43,7 @@ def arguments(description, docs=False, **defaults):
     parser.add_argument("--json", default=None, help="where to save the figures")
     if docs:
         parser.add_argument("--docs", action="store_true", help=f"write {DOCS.name}")
-    return parser.parse_args()
+    return parser
 
 
 def kiln_python():

@@ -7,7 +7,6 @@ cells are active, a loop takes at most 1.3 times what Kiln takes for that loop o
 The checks, which tell what the rows computed, must agree: a difference fails the run.
 """
 
-import argparse
 import math
 import os
 import sys
@@ -32,8 +31,9 @@ HEADER = ["what", "Kiln", "Taichi", "Quadrants", "× Taichi", "× Quadrants", "o
 def main():
     options = parse()
     programs = {"kiln": harness.kiln_python()}
-    programs |= {side: [getattr(options, side)] for side in PEERS if getattr(options, side)}
-    wheel = harness.examples_folder(options.taichi) if options.taichi else None
+    pythons = {side: getattr(options, f"{side}_python") for side in PEERS}
+    programs |= {side: [python] for side, python in pythons.items() if python}
+    wheel = harness.examples_folder(pythons["taichi"]) if pythons["taichi"] else None
     results = {side: {} for side in programs}
     agree = True
     for group in options.groups or GROUPS:
@@ -54,19 +54,13 @@ def main():
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = harness.parser(__doc__.splitlines()[0], docs=True)
     parser.add_argument("groups", nargs="*", choices=[[], *GROUPS], metavar="GROUP")
-    parser.add_argument("--rounds", type=int, default=3)
-    for side, name in PEERS.items():
-        variable = f"{side.upper()}_PYTHON"
-        parser.add_argument(
-            f"--{side}-python",
-            dest=side,
-            default=os.environ.get(variable),
-            help=f"interpreter that has {name} installed (default: ${variable})",
-        )
-    parser.add_argument("--json", help="where to save the figures")
-    parser.add_argument("--docs", action="store_true", help=f"write {harness.DOCS.name}")
+    parser.add_argument(
+        "--quadrants-python",
+        default=os.environ.get("QUADRANTS_PYTHON"),
+        help="interpreter that has Quadrants installed (default: $QUADRANTS_PYTHON)",
+    )
     return parser.parse_args()
 
 

@@ -359,7 +359,24 @@ class ScalarField(Field):
         return "<ti.field>"
 
 
-class MatrixField(Field):
+class Elements:
+    """What containers of elements that are matrices have in common, in fields and ndarrays."""
+
+    def _get_element(self, indices):
+        from . import matrix  # noqa: F401  (says what class views have)
+
+        return self[indices]
+
+    def _set_element(self, indices, value):
+        for component, number in enumerate(flatten(value, self.element_shape)):
+            self._write(indices, component, number)
+
+    def fill(self, val):
+        """Sets all elements to a number, or to a vector or matrix of the elements' shape."""
+        self._fill(fill_values(val, self.element_shape, self.dtype))
+
+
+class MatrixField(Elements, Field):
     """A field of vectors (ndim 1) or matrices."""
 
     def __init__(self, n, m, dtype, ndim=2, name=""):
@@ -389,19 +406,6 @@ class MatrixField(Field):
             name = f"{self._given_name}[{', '.join(map(str, indices))}]"
             found = self._components[number] = ComponentField(self, number, name)
         return found
-
-    def _get_element(self, indices):
-        from . import matrix  # noqa: F401  (says what class views have)
-
-        return self[indices]
-
-    def _set_element(self, indices, value):
-        for component, number in enumerate(flatten(value, self.element_shape)):
-            self._write(indices, component, number)
-
-    def fill(self, val):
-        """Sets all elements to a number, or to a vector or matrix of the elements' shape."""
-        self._fill(fill_values(val, self.element_shape, self.dtype))
 
     @python_scope
     def to_numpy(self, keep_dims=False, dtype=None):

@@ -4,13 +4,13 @@ from . import _native, runtime
 from . import types as ti_types
 from .diagnostics import say
 from .errors import TaichiRuntimeError
-from .field import Layout, _caller, _numpy_type, check_source, fill_values, flatten
+from .field import Elements, Layout, _caller, _numpy_type, check_source
 from .frontend.active import check_python_scope, python_scope
 from .interop import Exporter, by_scalar
 from .public import Public
 
 
-class Ndarray(_native.FieldBase, Exporter, metaclass=Public):
+class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
     """A C-ordered array of scalars, vectors or matrices."""
 
     _is_array = True
@@ -78,19 +78,6 @@ class Ndarray(_native.FieldBase, Exporter, metaclass=Public):
         )
 
     # --- elements
-
-    def _get_element(self, indices):
-        from . import matrix  # noqa: F401  (says what class views have)
-
-        return self[indices]
-
-    def _set_element(self, indices, value):
-        for component, number in enumerate(flatten(value, self.element_shape)):
-            self._write(indices, component, number)
-
-    def fill(self, val):
-        """Sets all elements."""
-        self._fill(fill_values(val, self.element_shape, self.dtype))
 
     @python_scope
     def to_numpy(self, dtype=None):

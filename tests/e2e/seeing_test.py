@@ -2,7 +2,6 @@
 
 import json
 import os
-import pathlib
 import re
 import shutil
 import socket
@@ -13,35 +12,7 @@ import urllib.request
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-PROGRAM = """
-import kiln as ti
-ti.init(arch=ti.cpu)
-x = ti.field(ti.f32, shape=1000)
-
-@ti.kernel
-def glow(a: ti.f32):
-    for i in x:
-        x[i] = ti.sin(a * i)
-
-@ti.kernel
-def total() -> ti.f32:
-    s = 0.0
-    for i in x:
-        s += x[i]
-    return s
-
-glow(2.0)
-total()
-"""
-
-
-@pytest.fixture
-def program(tmp_path):
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
-    return path
+from tests.conftest import PROGRAM, ROOT
 
 
 def test_top_shows_what_happened(kiln, program):
@@ -49,12 +20,12 @@ def test_top_shows_what_happened(kiln, program):
     seen = json.loads(kiln("top", "--json", "--once").stdout)
     assert seen["compiles"] == {"artifact": 2}
     assert seen["misses"] == {"new": 2}
-    assert [r["kernel"] for r in seen["recent"]] == ["total", "glow"]
+    assert [r["kernel"] for r in seen["recent"]] == ["total", "fill"]
     assert {r["outcome"] for r in seen["recent"]} == {"compiled"}
     assert all(re.fullmatch("[0-9a-f]{32}", r["trace"]) for r in seen["recent"])
     assert sum(seen["recent"][0]["stages"].values()) > 0
     text = kiln("top", "--once").stdout
-    assert "glow" in text and "compiled" in text and "new 2" in text
+    assert "fill" in text and "compiled" in text and "new 2" in text
 
 
 def test_a_process_keeps_the_trace_that_it_was_given(kiln, program):
@@ -78,7 +49,7 @@ def test_one_trace_and_no_source_in_the_logs_of_all_machines(kiln, other, tmp_pa
     )
     program = tmp_path / "secret_name.py"
     program.write_text(
-        PROGRAM.replace("glow(2.0)", "glow(2.0)  # marker-5309").replace(
+        PROGRAM.replace("fill(2.0)", "fill(2.0)  # marker-5309").replace(
             "    for i in x:", "    # marker-5309\n    for i in x:"
         )
     )
@@ -89,7 +60,7 @@ def test_one_trace_and_no_source_in_the_logs_of_all_machines(kiln, other, tmp_pa
     here, there = log_of(kiln), log_of(other)
     asked = {e["kernel"]: e for e in here if e.get("event") == "compile"}
     compiled = {e["kernel"]: e for e in there if e.get("event") == "compile"}
-    assert set(asked) == set(compiled) == {"glow", "total"}
+    assert set(asked) == set(compiled) == {"fill", "total"}
     for kernel, event in asked.items():
         assert event["trace"] == compiled[kernel]["trace"] == trace
         assert compiled[kernel]["parent"] == event["span"]
@@ -105,8 +76,8 @@ def test_one_trace_and_no_source_in_the_logs_of_all_machines(kiln, other, tmp_pa
 def test_logs_name_the_source_when_asked_to(kiln, program):
     configure(kiln.home, "log { json: true sources: true }")
     kiln("run", "-q", program)
-    (glow,) = [e for e in log_of(kiln) if e.get("kernel") == "glow"]
-    assert glow["source"].startswith(f"{program}:")
+    (fill,) = [e for e in log_of(kiln) if e.get("kernel") == "fill"]
+    assert fill["source"].startswith(f"{program}:")
 
 
 def configure(home, text):
@@ -278,7 +249,7 @@ def test_the_dashboard_in_a_browser(web, tmp_path):
         time.sleep(0.1)
     page = browse(tmp_path, web + "/", "--dump-dom")
     assert page.count("<svg") == 2 and "[object" not in page
-    for text in ("glow", "total", "Slowest kernels", "Misses by reason", "codegen"):
+    for text in (">fill<", ">total<", "Slowest kernels", "Misses by reason", "codegen"):
         assert text in page
     assert "NaN" not in page and "undefined" not in page
     # No request leaves for anywhere else: the page's own policy forbids it.
@@ -290,7 +261,7 @@ def test_the_dashboard_in_a_browser(web, tmp_path):
 
 def test_a_kernels_page_shows_its_key_its_ir_and_its_assembly(web, tmp_path):
     overview = json.loads(get(web + "/api/overview"))
-    key = next(r["key"] for r in overview["recent"] if r["kernel"] == "glow")
+    key = next(r["key"] for r in overview["recent"] if r["kernel"] == "fill")
     data = json.loads(get(f"{web}/api/kernel?key={key}"))
     assert {"compiler", "target", "options", "code"} <= {p["name"] for p in data["info"]["parts"]}
     if "assembly" in data:

@@ -186,6 +186,13 @@ std::string DaemonTest::EntryPath(const proto::CompileReply& reply) const {
 
 std::string DaemonTest::LogText() const { return ReadFile(home_->LogPath()); }
 
+int ResidentKilobytes(pid_t pid) {
+  const std::string status = ReadFile(absl::StrCat("/proc/", pid, "/status"));
+  int kilobytes = 0;
+  std::sscanf(status.c_str() + status.find("VmRSS:"), "VmRSS: %d", &kilobytes);
+  return kilobytes;
+}
+
 int RunProgram(const std::vector<std::string>& command) {
   std::vector<char*> argv;
   argv.reserve(command.size() + 1);

@@ -92,6 +92,8 @@ class DaemonTest : public testing::Test {
   std::unique_ptr<Home> home_;
 };
 
+// What a process has in memory.
+int ResidentKilobytes(pid_t pid);
 // Runs a program to its end; its exit status, -1 where a signal ended it.
 int RunProgram(const std::vector<std::string>& command);
 std::string ReadFile(const std::string& path);

@@ -57,12 +57,6 @@ class FlowTest : public DaemonTest {
     }
     ASSERT_EQ(client.Stats()->waiting(), count);
   }
-  int ResidentKilobytes() const {
-    const std::string status = ReadFile(absl::StrCat("/proc/", DaemonPid(), "/status"));
-    int kilobytes = 0;
-    std::sscanf(status.c_str() + status.find("VmRSS:"), "VmRSS: %d", &kilobytes);
-    return kilobytes;
-  }
 };
 
 TEST_F(FlowTest, WhoWaitsComesBeforeWarmingUp) {
@@ -205,7 +199,7 @@ TEST_F(FlowTest, OverloadEndsEveryRequestAndGrowsNothing) {
     for (std::thread& client : clients) client.join();
   };
   wave(0);  // threads' stacks and buffers are there from now on
-  const int before = ResidentKilobytes();
+  const int before = ResidentKilobytes(DaemonPid());
   std::vector<absl::Duration> hits;
   std::thread looker([&] {
     TestClient client = Client();
@@ -226,9 +220,10 @@ TEST_F(FlowTest, OverloadEndsEveryRequestAndGrowsNothing) {
   std::sort(hits.begin(), hits.end());
   const absl::Duration p99 = hits[hits.size() * 99 / 100];
   std::printf("%d served, %d refused; hits p99 %s; resident %d kB, then %d kB\n", served.load(),
-              refused.load(), absl::FormatDuration(p99).c_str(), before, ResidentKilobytes());
+              refused.load(), absl::FormatDuration(p99).c_str(), before,
+              ResidentKilobytes(DaemonPid()));
   if (kSanitized) return;
-  EXPECT_LT(ResidentKilobytes(), before + before / 10 + 2048);
+  EXPECT_LT(ResidentKilobytes(DaemonPid()), before + before / 10 + 2048);
   EXPECT_LT(p99, absl::Milliseconds(100));
 }
 
@@ -252,7 +247,7 @@ TEST_F(FlowTest, WhoDoesNotGoOnIsCutOffAndDelaysNobody) {
 
 TEST_F(FlowTest, AnnouncedBytesAreNotAllocated) {
   ASSERT_EQ(Start(), 0);
-  const int before = ResidentKilobytes();
+  const int before = ResidentKilobytes(DaemonPid());
   std::vector<TestClient> liars;
   for (int i = 0; i < 100; ++i) {
     liars.push_back(Client());
@@ -261,7 +256,7 @@ TEST_F(FlowTest, AnnouncedBytesAreNotAllocated) {
     ASSERT_EQ(send(liars.back().fd(), header, sizeof header, 0), 16);
   }
   absl::SleepFor(absl::Milliseconds(200));
-  EXPECT_LT(ResidentKilobytes(), before + (kSanitized ? 1 << 20 : 16 << 10));
+  EXPECT_LT(ResidentKilobytes(DaemonPid()), before + (kSanitized ? 1 << 20 : 16 << 10));
 }
 
 TEST_F(FlowTest, AWorkerCanDoNothingButCompile) {
@@ -331,12 +326,13 @@ TEST_F(FlowTest, MixedStorm) {
     for (std::thread& client : clients) client.join();
   };
   storm(absl::Seconds(1));
-  const int before = ResidentKilobytes();
+  const int before = ResidentKilobytes(DaemonPid());
   storm(absl::Seconds(3));
-  std::printf("%d calls; resident %d kB, then %d kB\n", calls.load(), before, ResidentKilobytes());
+  std::printf("%d calls; resident %d kB, then %d kB\n", calls.load(), before,
+              ResidentKilobytes(DaemonPid()));
   EXPECT_EQ(wrong, 0);
   if (!kSanitized) {
-    EXPECT_LT(ResidentKilobytes(), before + before / 5 + 4096);
+    EXPECT_LT(ResidentKilobytes(DaemonPid()), before + before / 5 + 4096);
   }
 }
 

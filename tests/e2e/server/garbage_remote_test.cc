@@ -52,12 +52,6 @@ class GarbageRemoteTest : public ClusterTest {
     }
     return 0;
   }
-  int ResidentKilobytes() const {
-    const std::string status = ReadFile(absl::StrCat("/proc/", Pid(0), "/status"));
-    int kilobytes = 0;
-    std::sscanf(status.c_str() + status.find("VmRSS:"), "VmRSS: %d", &kilobytes);
-    return kilobytes;
-  }
 };
 
 TEST_F(GarbageRemoteTest, EveryoneGetsWhatWasCompiledHere) {
@@ -65,7 +59,7 @@ TEST_F(GarbageRemoteTest, EveryoneGetsWhatWasCompiledHere) {
       1, "tier { redis { address: \"nowhere:1\" } get_ms: 100 } trust { accept_unsigned: true }");
   ASSERT_TRUE(Client(0).Compile("first", 1).ok());
   const pid_t pid = Pid(0);
-  const int before = ResidentKilobytes();
+  const int before = ResidentKilobytes(Pid(0));
   constexpr int kThreads = 4, kEach = 60;
   size_t compiled = 1;
   // Until it was asked, has answered, ended and was started again: or nothing is shown.
@@ -84,7 +78,7 @@ TEST_F(GarbageRemoteTest, EveryoneGetsWhatWasCompiledHere) {
   EXPECT_TRUE(shown);
   EXPECT_EQ(Pid(0), pid);
   EXPECT_EQ(Jobs().size(), compiled);
-  EXPECT_LT(ResidentKilobytes(), before + (kSanitized ? 1 << 20 : 48 << 10));
+  EXPECT_LT(ResidentKilobytes(Pid(0)), before + (kSanitized ? 1 << 20 : 48 << 10));
   const auto stats = Client(0).Stats();
   EXPECT_EQ(stats->hits_by_tier().count("noise"), 0u);
 }

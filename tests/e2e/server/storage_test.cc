@@ -28,12 +28,7 @@ namespace fs = std::filesystem;
 
 class StorageTest : public DaemonTest {
  protected:
-  double ResidentMegabytes() const {
-    const std::string status = ReadFile(absl::StrCat("/proc/", DaemonPid(), "/status"));
-    double kilobytes = 0;
-    std::sscanf(status.c_str() + status.find("VmRSS:"), "VmRSS: %lf", &kilobytes);
-    return kilobytes / 1024;
-  }
+  double ResidentMegabytes() const { return ResidentKilobytes(DaemonPid()) / 1024.0; }
   // Kills the daemon; returns when its last thread has let go of the home.
   void Kill() {
     Stop(SIGKILL);

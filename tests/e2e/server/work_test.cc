@@ -302,9 +302,7 @@ TEST_F(WorkTest, StaysSmall) {
     });
   }
   for (std::thread& client : clients) client.join();
-  const std::string status = ReadFile(absl::StrCat("/proc/", DaemonPid(), "/status"));
-  int kilobytes = 0;
-  std::sscanf(status.c_str() + status.find("VmRSS:"), "VmRSS: %d", &kilobytes);
+  const int kilobytes = ResidentKilobytes(DaemonPid());
   std::printf("resident after load: %d kB\n", kilobytes);
   EXPECT_LT(kilobytes, 40 << 10);
 }
