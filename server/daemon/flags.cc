@@ -272,21 +272,6 @@ absl::Status CheckService(const proto::Service& service) {
                    "address (127.0.0.1:PORT, [::1]:PORT)"));
 }
 
-// Who reads what strangers send needs no more rights than a user has. For this machine's own
-// users root goes on with a warning: in containers the first program is often root's.
-absl::Status CheckUser(const Flags& flags) {
-  const bool serves = !flags.check && !flags.try_servers && !flags.version;
-  if (geteuid() != 0 || flags.allow_root || !serves) return absl::OkStatus();
-  for (const std::string& address :
-       {flags.config.service().listen(), flags.config.web().listen()}) {
-    if (address.empty() || IsLoopback(address)) continue;
-    return absl::PermissionDeniedError(
-        absl::StrCat("refuses to answer other machines (", address,
-                     ") as root: start it as a user of its own, or with --allow-root"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 std::string FlagsHelp() {
@@ -315,7 +300,6 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
     }
   }
   RETURN_IF_ERROR(CheckService(flags.config.service()));
-  RETURN_IF_ERROR(CheckUser(flags));
   // Who listens for other machines is there when they come.
   if (!flags.config.service().listen().empty() && ValueOf("--idle-exit", arguments).empty()) {
     flags.idle_exit = absl::ZeroDuration();
@@ -333,6 +317,18 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
   if (flags.worker.empty()) flags.worker = flags.bin + "/kiln-worker";
   if (flags.workers == 0) flags.workers = Cores();
   return flags;
+}
+
+absl::Status CheckUser(const Flags& flags) {
+  if (geteuid() != 0 || flags.allow_root) return absl::OkStatus();
+  for (const std::string& address :
+       {flags.config.service().listen(), flags.config.web().listen()}) {
+    if (address.empty() || IsLoopback(address)) continue;
+    return absl::PermissionDeniedError(
+        absl::StrCat("refuses to answer other machines (", address,
+                     ") as root: start it as a user of its own, or with --allow-root"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace kiln

@@ -48,6 +48,11 @@ std::string FlagsHelp();
 // configuration that is wrong.
 absl::StatusOr<Flags> ParseFlags(int argc, char** argv);
 
+// PermissionDenied: root is not to answer other machines. Who reads what strangers send needs no
+// more rights than a user has. For this machine's own users root goes on with a warning: in
+// containers the first program is often root's.
+absl::Status CheckUser(const Flags& flags);
+
 }  // namespace kiln
 
 #endif  // KILN_SERVER_DAEMON_FLAGS_H_

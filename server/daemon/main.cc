@@ -442,6 +442,9 @@ int Main(int argc, char** argv) {
     std::printf("kilnd %s\n", kVersion);
     return 0;
   }
+  const absl::Status user = CheckUser(*flags);
+  if (!user.ok()) Complain(user);
+  if (!user.ok() && !flags->check && !flags->try_servers) return 2;
   absl::StatusOr<Home> home = Home::Find(flags->home);
   // First what may be wrong: who takes over must not end another for nothing.
   Trust trust;

@@ -151,6 +151,13 @@ def test_doctor_says_what_is_wrong(kiln, tmp_path):
     assert "set back" in findings(kiln)["clock"]["text"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="not root")
+def test_doctor_says_that_root_is_refused(kiln):
+    configure(kiln.home, 'service { listen: "0.0.0.0:1" insecure: true }')
+    row = findings(kiln)["settings"]
+    assert row["verdict"] == "bad" and "as root" in row["text"]
+
+
 def test_doctor_asks_the_servers_of_the_configuration(kiln):
     kiln.home.mkdir(mode=0o700)
     assert findings(kiln)["servers"]["text"] == "none are configured"
