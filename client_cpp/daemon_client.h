@@ -29,8 +29,9 @@ class DaemonClient {
   DaemonClient(Home home, std::string bin_dir, proto::Hello wishes = {})
       : home_(std::move(home)), bin_dir_(std::move(bin_dir)), wishes_(std::move(wishes)) {}
 
-  // A daemon whose compiler is another one than `id`, that of the files beside it, was started
-  // before those were replaced: it is told to go, and the new one started. Once.
+  // A daemon whose compiler is another one than `id`, that of our own files, was started before
+  // those were replaced, or by another build: if a client started it, it is told to go, and the
+  // new one started. Once.
   void SetWantedCompiler(const Digest& id);
 
   // A request to a daemon, started if none runs. Lost connections are made anew
