@@ -119,7 +119,7 @@ TEST_F(UpgradeTest, SuccessorsTakeOverWithoutALostCall) {
   StopCallers();
   absl::MutexLock lock(&mutex_);
   EXPECT_EQ(wrong_, std::vector<std::string>());
-  EXPECT_GT(calls_, 1000);
+  EXPECT_GT(calls_, kSanitized ? 100 : 1000);
 }
 
 // Without a successor: who tries again, as gRPC's callers do, gets what was asked for.
@@ -152,7 +152,7 @@ TEST_F(UpgradeTest, ARestartCostsARetry) {
   StopCallers();
   absl::MutexLock lock(&mutex_);
   EXPECT_EQ(wrong_, std::vector<std::string>());
-  EXPECT_GT(calls_, 1000);
+  EXPECT_GT(calls_, kSanitized ? 100 : 1000);
 }
 
 // The front that stays for old connections asks the successor, who may have cleared what it
