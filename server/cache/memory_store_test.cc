@@ -129,5 +129,26 @@ TEST(TieredStore, ClearsAndCountsTheLastTier) {
   EXPECT_FALSE(tiers.Contains(TestKey(0)));
 }
 
+TEST(TieredStore, AnswersAtOnceWhatTheNearestHas) {
+  MemoryStore near(1 << 20), far(1 << 20);
+  TieredStore tiers({&near, &far});
+  EXPECT_EQ(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
+  ASSERT_TRUE(far.Put(TestKey(1), TestEntry(1)).ok());
+  EXPECT_EQ(tiers.GetAtOnce(TestKey(1)).entry, nullptr) << "the farther one is not to be asked";
+  EXPECT_NE(tiers.Get(TestKey(1)).entry, nullptr);
+  EXPECT_NE(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
+}
+
+TEST(TieredStore, LeavesItToGetToBringBackWhatAFartherOneLost) {
+  MemoryStore near(1 << 20), far(1 << 20);
+  TieredStore tiers({&near, &far});
+  ASSERT_TRUE(tiers.Put(TestKey(1), TestEntry(1)).ok());
+  far.Remove(TestKey(1));
+  EXPECT_EQ(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
+  EXPECT_NE(tiers.Get(TestKey(1)).entry, nullptr);
+  EXPECT_TRUE(far.Contains(TestKey(1)));
+  EXPECT_NE(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
+}
+
 }  // namespace
 }  // namespace kiln
