@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "lang/status_macros.h"
-#include "server/daemon/log.h"
 #include "server/daemon/metrics.h"
 
 namespace kiln {
