@@ -44,6 +44,14 @@ class UpgradeTest : public GrpcFixture {
       });
     }
   }
+  // However busy the machine is.
+  void AwaitCalls() {
+    constexpr int kMore = 200;
+    const int enough = calls_ + kMore;
+    const absl::Time give_up = absl::Now() + absl::Seconds(60);
+    while (calls_ < enough && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(10));
+    EXPECT_GE(calls_, enough);
+  }
   void StopCallers() {
     stop_ = true;
     for (std::thread& caller : callers_) caller.join();
@@ -103,6 +111,7 @@ TEST_F(UpgradeTest, SuccessorsTakeOverWithoutALostCall) {
   ASSERT_TRUE(Compile(stub.get(), "", "x", 1).ok());
   KeepAllKinds();
   for (int round = 0; round < 4; ++round) {
+    AwaitCalls();
     std::thread long_call(
         [&] { EXPECT_EQ(CallOnce(Connect().get(), "sleep 1500", 77000 + round), ""); });
     absl::SleepFor(absl::Milliseconds(500));
@@ -119,7 +128,6 @@ TEST_F(UpgradeTest, SuccessorsTakeOverWithoutALostCall) {
   StopCallers();
   absl::MutexLock lock(&mutex_);
   EXPECT_EQ(wrong_, std::vector<std::string>());
-  EXPECT_GT(calls_, kSanitized ? 100 : 1000);
 }
 
 // Without a successor: who tries again, as gRPC's callers do, gets what was asked for.
@@ -143,7 +151,7 @@ TEST_F(UpgradeTest, ARestartCostsARetry) {
     Keep(1, [=] { return keep_trying(Connect().get(), "x", 1); });
   }
   for (int round = 0; round < 4; ++round) {
-    absl::SleepFor(absl::Milliseconds(500));
+    AwaitCalls();
     const absl::Time start = absl::Now();
     Stop(SIGTERM);
     EXPECT_LT(absl::Now() - start, absl::Seconds(10));
@@ -152,7 +160,6 @@ TEST_F(UpgradeTest, ARestartCostsARetry) {
   StopCallers();
   absl::MutexLock lock(&mutex_);
   EXPECT_EQ(wrong_, std::vector<std::string>());
-  EXPECT_GT(calls_, kSanitized ? 100 : 1000);
 }
 
 // The front that stays for old connections asks the successor, who may have cleared what it
