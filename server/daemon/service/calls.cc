@@ -277,7 +277,7 @@ void Calls::Start() {
   KILN_CHECK(turns_->Start());
 }
 
-Calls::~Calls() {
+void Calls::Drain() {
   queue_->Shutdown();
   turns_.reset();
 }

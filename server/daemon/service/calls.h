@@ -49,9 +49,6 @@ class Calls {
   // None is owned.
   Calls(Bridge* bridge, const Callers* callers, Replies* replies)
       : bridge_(bridge), callers_(callers), replies_(replies) {}
-  // After the server was shut down.
-  ~Calls();
-
   // Before the server is made.
   void Register(grpc::ServerBuilder* builder);
   // After that.
@@ -60,6 +57,9 @@ class Calls {
   void SetServing(bool serving) { health_.SetServing(serving); }
   // Before the server is shut down.
   void End() { health_.End(); }
+  // After it was shut down, and before it is gone: waits until all calls have ended. To be
+  // called by whoever called Start.
+  void Drain();
 
  private:
   friend class Call;

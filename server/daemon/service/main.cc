@@ -181,6 +181,7 @@ int Serve(const Options& options, const Edition& edition, std::vector<int> socke
   acceptor.Stop();
   calls.End();
   server->Shutdown(std::chrono::system_clock::now() + kDrainPatience);
+  calls.Drain();
   TellHits(&bridge, &replies);
   return 0;
 }
