@@ -7,6 +7,8 @@ for sanitizer in ASAN TSAN UBSAN; do
   options=${sanitizer}_OPTIONS
   export "$options=${!options:+${!options}:}log_path=$reports/found"
 done
+known=$(cd "$(dirname "$0")" && pwd)/leaks.txt
+export LSAN_OPTIONS=suppressions=$known:print_suppressions=0
 "$@"
 status=$?
 for report in "$reports"/found.*; do
