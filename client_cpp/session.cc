@@ -85,6 +85,7 @@ struct State {
       : pid(getpid()), daemon(home, options.bin_dir, WishesOf(options)), worker(options.bin_dir) {}
 
   const pid_t pid;
+  const State* parents = nullptr;  // of a forked child: left alone, and not lost
   DaemonClient daemon;
   PrivateWorker worker;
   absl::Mutex mutex;
@@ -181,6 +182,7 @@ State& LocalSession::Current() const {
   if (state->pid == getpid()) return *state;
   // The old one is left alone: other threads of the parent may have held its locks.
   auto* fresh = new State(home_, options_);
+  fresh->parents = state;
   if (state_.compare_exchange_strong(state, fresh)) return *fresh;
   delete fresh;
   return *state;

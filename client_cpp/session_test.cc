@@ -175,7 +175,7 @@ TEST_F(SessionTest, TheManifestOfAProgramIsWrittenAtItsEnd) {
   const pid_t child = fork();
   if (child == 0) {
     setenv("KILN_MANIFEST", path.c_str(), 1);
-    auto session = Make();
+    static auto& session = *new std::shared_ptr<Session>(Make());  // as in a program
     Tier(*session, 1);
     Tier(*session, 2);
     Tier(*Make(), 1);  // another session, the same kernel
