@@ -176,6 +176,8 @@ def test_ctrl_c_ends_a_long_compilation(kiln, tmp_path, server):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell starts what runs in its background, these tests too, with it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout.readline() == "begin\n"
     time.sleep(3)

@@ -49,6 +49,7 @@ class Calls {
   // None is owned.
   Calls(Bridge* bridge, const Callers* callers, Replies* replies)
       : bridge_(bridge), callers_(callers), replies_(replies) {}
+
   // Before the server is made.
   void Register(grpc::ServerBuilder* builder);
   // After that.
