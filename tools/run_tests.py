@@ -261,9 +261,10 @@ def fuzz(_options):
     sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
     import run as fuzzing
 
-    for name in fuzzing.fuzzers():
-        passed, output = fuzzing.run(name, seconds=10)
-        yield Result(f"fuzz {name}", passed, output)
+    names = list(fuzzing.fuzzers())
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, (passed, output) in zip(names, pool.map(fuzzing.run, names)):
+            yield Result(f"fuzz {name}", passed, output)
 
 
 def golden(options):

@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 REMOTE_APIS = ROOT / "third_party" / "remote_apis"
 BUILT = ROOT / ".kiln" / "fuzz"
+SECONDS = 10  # of new inputs
 FLAGS = ["-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address"]
 LIBRARIES = """
 protobuf hogweed nettle absl_status absl_statusor absl_strings absl_strings_internal absl_cord
@@ -67,7 +68,7 @@ def build(name):
     return binary
 
 
-def run(name, seconds):
+def run(name, seconds=SECONDS):
     """Runs the corpus and `seconds` of new inputs: (did all go well, its output)."""
     binary = build(name)
     corpus = HERE / "corpus" / name
@@ -95,7 +96,7 @@ def _call(*command):
 
 
 def main():
-    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     good = True
     for name in sys.argv[2:] or fuzzers():
         passed, output = run(name, seconds)
