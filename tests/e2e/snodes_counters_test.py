@@ -13,7 +13,8 @@ ti.init(arch=ti.cpu, **OPTIONS)
 
 
 def compiled():
-    return [name for name, tier, *_ in events.made if tier == "compiled"]
+    made = events.made.items()
+    return [name for (name, tier), (count, *_) in made if tier == "compiled" for _ in range(count)]
 
 
 def tree_of(node):

@@ -607,3 +607,22 @@ def test_what_else_a_tree_holds_costs_nothing(run):
         "after", beside.format("dense")
     )
     assert run(more) == (["1 3"], 0)
+
+
+def test_objects_end_though_their_kernels_came_from_records(run):
+    text = HEAD + """
+import gc, weakref
+@ti.data_oriented
+class Tool:
+    @ti.kernel
+    def run(self) -> ti.i32: return 1
+tools = [Tool() for _ in range(3)]
+print([tool.run() for tool in tools])
+alive = [weakref.ref(tool) for tool in tools]
+del tools
+gc.collect()
+print([tool() is None for tool in alive])
+"""
+    expected = ["[1, 1, 1]", "[True, True, True]"]
+    assert run(text)[0] == expected
+    assert run(text) == (expected, 0)

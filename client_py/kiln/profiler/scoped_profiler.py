@@ -7,12 +7,12 @@ def print_scoped_profiler_info():
     """Prints, for each kernel made since the last clear, how long its instances took: waiting for
     their code, and compiling it, now or when the cache's entry was made."""
     kernels = {}
-    for name, tier, wait, compiling in events.made:
+    for (name, tier), (count, wait, compiling) in events.made.items():
         row = kernels.setdefault(name, [0, 0.0, 0.0, {}])
-        row[0] += 1
+        row[0] += count
         row[1] += wait
         row[2] += compiling
-        row[3][tier] = row[3].get(tier, 0) + 1
+        row[3][tier] = count
     print("[Scoped Profiler] instances of kernels, milliseconds")
     print("  count       waited   compilation  from")
     for name, (count, wait, compiling, tiers) in sorted(kernels.items(), key=lambda k: -k[1][1]):

@@ -156,15 +156,17 @@ def _trees(fields):
 
 def _relocation(files, objects):
     """Translates positions of a record: its files are numbers, its lines count lines of code."""
+    # The instance keeps the result, so it must not hold the program's own objects: an instance ends
+    # with the object whose method it is.
+    sources = [file if file.__class__ is str else objects[file] for file in files]
 
     def relocate(positions):
         found = []
         for file, line, column, end_line, end_column, function in positions:
-            known = files[int(file)]
-            if known.__class__ is str:  # a part of Kiln, which is as it was
-                found.append((known, line, column, end_line, end_column, function))
+            source = sources[int(file)]
+            if source.__class__ is str:  # a part of Kiln, which is as it was
+                found.append((source, line, column, end_line, end_column, function))
                 continue
-            source = objects[known]
             lines = source.code_lines
             found.append((source.file, lines[line], column, lines[end_line], end_column, function))
         return found
