@@ -610,7 +610,9 @@ def test_what_else_a_tree_holds_costs_nothing(run):
 
 
 def test_objects_end_though_their_kernels_came_from_records(run):
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 import gc, weakref
 @ti.data_oriented
 class Tool:
@@ -623,6 +625,7 @@ del tools
 gc.collect()
 print([tool() is None for tool in alive])
 """
+    )
     expected = ["[1, 1, 1]", "[True, True, True]"]
     assert run(text)[0] == expected
     assert run(text) == (expected, 0)
