@@ -1,13 +1,15 @@
 // The Python module kiln._linalg: sparse matrices and solvers, loaded when a program
 // first uses ti.linalg. Shapes and indices are checked on the Python side, which has
 // the words for what is wrong.
-#include <pybind11/eigen.h>
-#include <pybind11/numpy.h>
+//
+// Vectors come and go as buffers that the caller allocates. pybind11's own support of
+// NumPy (numpy.h, eigen.h) crashes where its release does not know the NumPy in use.
 #include <pybind11/pybind11.h>
 
 #include <memory>
 #include <string>
 
+#include "client_py/linalg/number_buffer.h"
 #include "client_py/linalg/sparse_matrix.h"
 #include "client_py/linalg/sparse_solver.h"
 
@@ -17,10 +19,7 @@ namespace kiln {
 namespace {
 
 using Unlocked = py::call_guard<py::gil_scoped_release>;
-template <typename T>
-using Array = py::array_t<T, py::array::c_style | py::array::forcecast>;
 
-// A class of its own: pybind11/eigen.h would turn Eigen's sparse matrices into SciPy's.
 template <typename T>
 struct Matrix {
   SparseMatrix<T> value;
@@ -35,16 +34,22 @@ MatrixPtr<T> Wrap(const Expression& expression) {
 }
 
 template <typename T>
-MatrixPtr<T> MakeMatrix(int32_t num_rows, int32_t num_columns, const Array<int32_t>& rows,
-                        const Array<int32_t>& columns, const Array<T>& values) {
-  if (rows.size() != values.size() || columns.size() != values.size()) {
-    throw py::value_error("rows, columns and values must be equally many");
-  }
-  const int32_t *row = rows.data(), *column = columns.data();
-  const T* value = values.data();
-  const int64_t count = values.size();
+MatrixPtr<T> MakeMatrix(int32_t num_rows, int32_t num_columns, const py::object& rows,
+                        const py::object& columns, const py::object& values) {
+  const NumberBuffer<const T> value(values, "values");
+  const NumberBuffer<const int32_t> row(rows, "rows", value.size());
+  const NumberBuffer<const int32_t> column(columns, "columns", value.size());
   const py::gil_scoped_release unlocked;
-  return Wrap<T>(FromTriplets(num_rows, num_columns, row, column, value, count));
+  return Wrap<T>(
+      FromTriplets(num_rows, num_columns, row.data(), column.data(), value.data(), value.size()));
+}
+
+template <typename T>
+void MultiplyVector(const Matrix<T>& a, const py::object& x, const py::object& product) {
+  const NumberBuffer<const T> from(x, "x", a.value.cols());
+  const NumberBuffer<T> to(product, "product", a.value.rows());
+  const py::gil_scoped_release unlocked;
+  to.vector() = a.value * from.vector();
 }
 
 template <typename T>
@@ -63,10 +68,7 @@ void BindMatrix(py::module_& m, const char* name) {
           [](const M& a, const M& b) { return Wrap<T>(a.value.cwiseProduct(b.value)); }, Unlocked())
       .def(
           "multiply", [](const M& a, const M& b) { return Wrap<T>(a.value * b.value); }, Unlocked())
-      .def(
-          "multiply_vector",
-          [](const M& a, const DenseVector<T>& x) -> DenseVector<T> { return a.value * x; },
-          Unlocked())
+      .def("multiply_vector", &MultiplyVector<T>)
       .def(
           "transpose", [](const M& a) { return Wrap<T>(a.value.transpose()); }, Unlocked())
       .def("get", [](const M& a, int row, int column) { return a.value.coeff(row, column); })
@@ -78,6 +80,14 @@ void BindMatrix(py::module_& m, const char* name) {
           "to_matrix_market", [](const M& a) { return ToMatrixMarket(a.value); }, Unlocked())
       .def_property_readonly("num_rows", [](const M& a) { return a.value.rows(); })
       .def_property_readonly("num_columns", [](const M& a) { return a.value.cols(); });
+}
+
+template <typename T>
+void Solve(const SparseSolver<T>& solver, const py::object& b, const py::object& x) {
+  const NumberBuffer<const T> from(b, "b");
+  const NumberBuffer<T> to(x, "x", from.size());
+  const py::gil_scoped_release unlocked;
+  to.vector() = solver.Solve(from.vector());
 }
 
 template <typename T>
@@ -97,18 +107,23 @@ void BindSolver(py::module_& m, const char* name) {
       .def(
           "factorize", [](S& s, const Matrix<T>& a) { s.Factorize(a.value); }, Unlocked())
       .def("ok", &S::ok)
-      .def("solve", &S::Solve, Unlocked());
+      .def("solve", &Solve<T>);
 }
 
+// `x` holds the guess, then the solution.
 template <typename T>
-py::tuple ConjugateGradients(const Matrix<T>& a, const DenseVector<T>& b,
-                             const DenseVector<T>& guess, int max_iterations, double tolerance) {
+py::tuple ConjugateGradients(const Matrix<T>& a, const py::object& b, const py::object& x,
+                             int max_iterations, double tolerance) {
+  const NumberBuffer<const T> from(b, "b", a.value.rows());
+  const NumberBuffer<T> to(x, "x", a.value.rows());
   ConjugateGradientResult<T> result;
   {
     const py::gil_scoped_release unlocked;
-    result = SolveByConjugateGradients(a.value, b, guess, max_iterations, tolerance);
+    result = SolveByConjugateGradients<T>(a.value, from.vector(), to.vector(), max_iterations,
+                                          tolerance);
+    to.vector() = result.x;
   }
-  return py::make_tuple(result.x, result.iterations, result.error, result.converged);
+  return py::make_tuple(result.iterations, result.error, result.converged);
 }
 
 }  // namespace

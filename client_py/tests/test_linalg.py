@@ -361,3 +361,54 @@ def test_matrix_free_errors():
     integers = ti.field(ti.i32, 4)
     with pytest.raises(ti.TaichiTypeError, match="Not supported dtype"):
         ti.linalg.MatrixFreeCG(operator, integers, integers)
+
+
+# --- without NumPy: a version of NumPy that the native module does not know must not matter
+
+
+def test_the_native_module_takes_buffers_of_any_library(run_python):
+    printed = run_python(
+        """
+import sys
+sys.modules["numpy"] = None
+from array import array
+import kiln._linalg as native
+
+A = native.MatrixF64(2, 2, array("i", [0, 1, 1]), array("i", [0, 0, 1]), array("d", [2, 1, 4]))
+x = array("d", [0, 0])
+A.multiply_vector(array("d", [1, 2]), x)
+print(x.tolist())
+solver = native.SolverF64(symmetric=False, diagonal=False, colamd=False)
+solver.analyze_pattern(A)
+solver.factorize(A)
+solver.solve(array("d", [2, 9]), x)
+print(x.tolist())
+"""
+    )
+    assert printed == "[2.0, 9.0]\n[1.0, 2.0]\n"
+
+
+def test_the_native_module_refuses_other_buffers():
+    from kiln import _linalg
+
+    indices, one = np.zeros(1, np.int32), np.ones(1, np.float32)
+    A = _linalg.MatrixF32(1, 1, indices, indices, one)
+    two, wide = np.ones(2, np.float32), np.ones(1, np.float64)
+    frozen = one.copy()
+    frozen.flags.writeable = False
+    A.multiply_vector(frozen, one)
+    for wrong, error in (
+        ((two, one), ValueError),
+        ((one, two), ValueError),
+        ((wide, one), TypeError),
+        ((one, wide), TypeError),
+        ((one.reshape(1, 1), one), TypeError),
+        ((one.astype(">f4"), one), TypeError),
+        (([1.0], one), TypeError),
+        ((one, frozen), (ValueError, BufferError)),
+        ((np.ones(2, np.float32)[::2], np.ones(4, np.float32)[::3]), ValueError),
+    ):
+        with pytest.raises(error):
+            A.multiply_vector(*wrong)
+    with pytest.raises(TypeError):
+        _linalg.MatrixF32(1, 1, np.zeros(1, np.int64), indices, one)

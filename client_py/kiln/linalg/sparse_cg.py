@@ -32,9 +32,9 @@ class SparseCG:
         from .. import _linalg
 
         b = self._vector(self.b)
-        x0 = 0 * b if self.x0 is None else self._vector(self.x0)
-        x, iterations, error, converged = _linalg.conjugate_gradients(
-            self.matrix.matrix, b, x0, int(self.max_iter), float(self.atol)
+        x = 0 * b if self.x0 is None else self._vector(self.x0).copy()
+        iterations, error, converged = _linalg.conjugate_gradients(
+            self.matrix.matrix, b, x, int(self.max_iter), float(self.atol)
         )
         print(f"#iterations:     {iterations}\nestimated error: {error:g}")
         return x, converged

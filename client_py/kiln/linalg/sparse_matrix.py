@@ -92,7 +92,7 @@ class SparseMatrix:
             if other.shape[0] != self.m:
                 raise TaichiRuntimeError(self._vector_mismatch(other))
             made = ScalarNdarray(other.dtype, (self.n,))
-            made.from_numpy(self.matrix.multiply_vector(as_vector(other, self.dtype)))
+            made.from_numpy(self._product(other))
             return made
         if not isinstance(other, Field) and type(other).__name__ != "ndarray":
             raise TaichiRuntimeError(
@@ -100,7 +100,7 @@ class SparseMatrix:
                 "now. Supported types are SparseMatrix, ti.field, and numpy ndarray."
             )
         assert len(other.shape) > 0 and other.shape[0] == self.m, self._vector_mismatch(other)
-        return self.matrix.multiply_vector(as_vector(other, self.dtype))
+        return self._product(other)
 
     # --- elements
 
@@ -156,6 +156,12 @@ class SparseMatrix:
             out.write(self.matrix.to_matrix_market())
 
     # --- inside
+
+    def _product(self, vector):
+        """The product with a vector, as a NumPy array."""
+        product = empty_vector(self.n, self.dtype)
+        self.matrix.multiply_vector(as_vector(vector, self.dtype), product)
+        return product
 
     def _same_shape(self, other):
         assert self.n == other.n and self.m == other.m, self._mismatch(other)
@@ -336,7 +342,9 @@ def make_native(dtype, num_rows, num_columns, rows, columns, values):
             f"triplet {first} names element [{rows[first]}, {columns[first]}], outside a sparse "
             f"matrix of shape ({num_rows}, {num_columns})"
         )
-    return native_class("Matrix", dtype)(num_rows, num_columns, rows, columns, values)
+    triplets = [np.ascontiguousarray(indices, np.int32) for indices in (rows, columns)]
+    triplets.append(np.ascontiguousarray(values, dtype.numpy_name))
+    return native_class("Matrix", dtype)(num_rows, num_columns, *triplets)
 
 
 def as_vector(value, dtype):
@@ -347,6 +355,13 @@ def as_vector(value, dtype):
     if array.ndim != 1:
         raise TypeError(f"a vector of numbers is needed, not an array of shape {array.shape}")
     return np.ascontiguousarray(array, dtype.numpy_name)
+
+
+def empty_vector(size, dtype):
+    """A NumPy array for `size` numbers that native code writes."""
+    import numpy as np
+
+    return np.empty(size, dtype.numpy_name)
 
 
 def _check_format(storage_format):

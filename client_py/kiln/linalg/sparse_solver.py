@@ -4,7 +4,7 @@ from .. import types as ti_types
 from ..errors import TaichiRuntimeError
 from ..field import Field
 from ..ndarray import Ndarray, ScalarNdarray
-from .sparse_matrix import SparseMatrix, as_vector, float_dtype, native_class
+from .sparse_matrix import SparseMatrix, as_vector, empty_vector, float_dtype, native_class
 
 _TYPES = ["LLT", "LDLT", "LU"]
 _ORDERINGS = ["AMD", "COLAMD"]
@@ -88,7 +88,8 @@ class SparseSolver:
                 "The matrix is not factorised: factorize() was not called or it failed, as "
                 "info() says; it may be singular, or not positive definite."
             )
-        x = self.solver.solve(as_vector(b, self.dtype))
+        x = empty_vector(self.matrix.n, self.dtype)
+        self.solver.solve(as_vector(b, self.dtype), x)
         if not isinstance(b, Ndarray):
             return x
         made = ScalarNdarray(b.dtype, (self.matrix.m,))
