@@ -29,9 +29,7 @@ class StructType:
         if ctx is not None:
             from .frontend.struct_value import make
 
-            struct = make(ctx, self, values)
-            ctx.struct_types[struct.type.id] = self
-            return struct
+            return make(ctx, self, values)
         entries = {}
         for (name, of), value in zip(self.members.items(), values):
             entries[name] = _python_member(of, value)
@@ -169,15 +167,12 @@ class Struct(metaclass=Public):
                 members[name] = _types.VectorType(info.shape[0], info.dtype)
             else:
                 members[name] = _types.MatrixType(*info.shape, info.dtype)
-        return StructType(**members)
+        return StructType(**members, __struct_methods=self.methods)
 
     def _to_kernel(self, ctx):
         from .frontend.struct_value import make
 
-        struct_type = self._struct_type(ctx)
-        value = make(ctx, struct_type, list(self.entries.values()))
-        ctx.struct_types[value.type.id] = struct_type
-        return value
+        return make(ctx, self._struct_type(ctx), list(self.entries.values()))
 
     def __repr__(self):
         return str(self.to_dict())
@@ -193,8 +188,7 @@ def _bind(method, struct):
 
 def method_of(base, name):
     """A method of a kernel struct's type, bound to the value or address."""
-    struct_type = base.ctx.struct_types.get(base.type.id)
-    method = None if struct_type is None else struct_type.methods.get(name)
+    method = None if base.struct is None else base.struct.methods.get(name)
     if method is None:
         return None
     return bind(method, base)

@@ -8,7 +8,7 @@ from .call import is_static_call
 from .context import MAX_UNROLLED, ArrayArgument, is_large
 from .expr import OPS, Expr, Ref
 from .expression import OPERATORS, bind_target, index_of, python_attribute
-from .struct_value import StructRef
+from .struct_value import StructRef, member
 from .subscript import slice_axis, slice_elements, subscript
 from .tensor import component, swizzle
 from .transformer import HANDLERS, RefDict, RefList, RefTuple
@@ -70,8 +70,7 @@ def _unpacked(t, value):
         if info.shape:
             return [t.ctx.extract(value, i) for i in range(info.shape[0])]
         if info.members:
-            builder, node = t.builder, value.node
-            return [Expr(t.ctx, builder.get_member(node, i)) for i in range(len(info.members))]
+            return [member(value, i) for i in range(len(info.members))]
     elif isinstance(value, (list, tuple)):
         return value
     elif hasattr(value, "_to_kernel"):
@@ -258,9 +257,10 @@ def ann_assign(t, node):
 
 
 def _converted(ctx, value, annotation):
-    if isinstance(annotation, ti_types.MatrixType) or hasattr(annotation, "_member_types"):
+    struct = annotation if hasattr(annotation, "_member_types") else None
+    if struct is not None or isinstance(annotation, ti_types.MatrixType):
         node = ctx.builder.cast(ctx.node(value), ctx.type_id(annotation))
-        return Expr(ctx, node)
+        return Expr(ctx, node, None, struct)
     return ctx.cast(value, ti_types.cook_dtype(annotation))
 
 

@@ -79,7 +79,6 @@ class BuildContext:
         self._outside = {}
         self.current_span = 0
         self._names = {}
-        self.struct_types = {}  # type id -> StructType, for methods
         self.functions = {}  # real functions made: what they are made for -> (number, returns)
         self.function_chain = []  # names of functions being transformed, outermost first
 
@@ -150,16 +149,21 @@ class BuildContext:
 
     def expr(self, value):
         """`value` as a typed value: constants get the default types."""
-        if value.__class__ is Expr:
+        kind = value.__class__
+        if kind is Expr:
             return value
-        if value.__class__ in (list, tuple):
+        if kind is Ref:
+            return self.value(value)
+        if kind in (list, tuple):
             return self.tensor(value)
+        if hasattr(kind, "_to_kernel"):
+            return value._to_kernel(self)
         return Expr(self, self.node(value))
 
     def value(self, x):
         """What reading `x` gives: addresses are loaded, all else is itself."""
         if x.__class__ is Ref:
-            return Expr(self, self.builder.load(x.node))
+            return Expr(self, self.builder.load(x.node), None, x.struct)
         return x
 
     def const_i32(self, value):
@@ -281,12 +285,12 @@ class BuildContext:
 
     def value_argument(self, of):
         """A parameter passed by value: its Expr."""
-        if of.__class__ is not ti_types.DType and not isinstance(of, ti_types.MatrixType):
-            if not hasattr(of, "_member_types"):
-                of = ti_types.cook_dtype(of)
+        struct = of if hasattr(of, "_member_types") else None
+        if struct is None and not isinstance(of, (ti_types.DType, ti_types.MatrixType)):
+            of = ti_types.cook_dtype(of)
         param = self.builder.add_value_param(self.type_id(of))
         self.bindings.append((param, ("value", of)))
-        return Expr(self, self.builder.param(param))
+        return Expr(self, self.builder.param(param), None, struct)
 
     def array_argument(self, storage, dtype, element_shape, ndim, boundary="unsafe"):
         """A parameter passed by reference; `storage` is its serialized descriptor."""

@@ -13,17 +13,19 @@ OPS = _native.OPS
 
 class Expr:
     """A typed value. `parts` are its scalar elements, where they are known one by
-    one: then a static subscript needs no node."""
+    one: then a static subscript needs no node. `struct` is the StructType of a struct: types of
+    equal members are one type of the kernel, and still have methods of their own."""
 
-    __slots__ = ("ctx", "node", "parts")
+    __slots__ = ("ctx", "node", "parts", "struct")
     # NumPy scalars on the left leave the operation to us.
     __array_ufunc__ = None
     __hash__ = object.__hash__
 
-    def __init__(self, ctx, node, parts=None):
+    def __init__(self, ctx, node, parts=None, struct=None):
         self.ctx = ctx
         self.node = node
         self.parts = parts
+        self.struct = struct
 
     @property
     def type(self):
@@ -84,11 +86,12 @@ class Ref(Expr):
     __hash__ = object.__hash__
     GLOBAL = -1
 
-    def __init__(self, ctx, node, level):
+    def __init__(self, ctx, node, level, struct=None):
         self.ctx = ctx
         self.node = node
         self.parts = None
         self.level = level
+        self.struct = struct
 
     @property
     def shared(self):

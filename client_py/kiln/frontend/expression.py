@@ -9,7 +9,7 @@ from ..errors import TaichiTypeError
 from .expr import OPS, Expr, Ref
 from .pack import PackArgument
 from .snode_ops import DYNAMIC_METHODS, dynamic_method, is_in_dynamic, parent_of
-from .struct_value import StructRef
+from .struct_value import StructRef, common_type
 from .subscript import subscript
 from .tensor import attribute, attribute_address
 from .transformer import ADDRESS_HANDLERS, HANDLERS, RefDict, RefList, RefTuple
@@ -80,7 +80,7 @@ def name(t, node):
     value = names[ident] if ident in names else t.lookup(ident)
     kind = value.__class__
     if kind is Ref:
-        return Expr(t.ctx, t.builder.load(value.node))
+        return Expr(t.ctx, t.builder.load(value.node), None, value.struct)
     if kind is RefList or kind is RefTuple or kind is RefDict or kind is StructRef:
         return t.loaded(value)
     return value
@@ -175,14 +175,16 @@ def choose(t, condition, if_true, if_false):
     node = builder.begin_choose(condition.node)
     ctx.depth += 1
     mark = len(t.undo)
-    builder.yield_(ctx.node(if_true()))
+    one = ctx.expr(if_true())
+    builder.yield_(one.node)
     t.leave(mark)
     builder.else_()
-    builder.yield_(ctx.node(if_false()))
+    other = ctx.expr(if_false())
+    builder.yield_(other.node)
     t.leave(mark)
     ctx.depth -= 1
     builder.end()
-    return Expr(ctx, node)
+    return Expr(ctx, node, None, common_type(one, other))
 
 
 def bool_op(t, node):

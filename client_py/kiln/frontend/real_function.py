@@ -58,10 +58,7 @@ def kind_of(annotation):
 
 
 def _result(ctx, node, of):
-    value = Expr(ctx, node)
-    if hasattr(of, "_member_types"):
-        ctx.struct_types[value.type.id] = of
-    return value
+    return Expr(ctx, node, None, of if hasattr(of, "_member_types") else None)
 
 
 # --- arguments: what of them makes another function, and the node that is passed

@@ -10,7 +10,28 @@ def make(ctx, struct_type, values):
         ctx.builder.cast(ctx.node(value), ctx.type_id(of))
         for value, (_, of) in zip(values, struct_type._member_types())
     ]
-    return Expr(ctx, ctx.builder.make_struct(ctx.type_id(struct_type), nodes))
+    node = ctx.builder.make_struct(ctx.type_id(struct_type), nodes)
+    return Expr(ctx, node, None, struct_type)
+
+
+def member(value, position):
+    """Member number `position` of a struct value, or the address of an address's."""
+    ctx, struct = value.ctx, None
+    if value.struct is not None:
+        struct = value.struct._member_types()[position][1]
+        struct = struct if hasattr(struct, "_member_types") else None
+    if value.__class__ is Ref:
+        node = ctx.builder.member_address(value.node, position)
+        return Ref(ctx, node, value.level, struct)
+    return Expr(ctx, ctx.builder.get_member(value.node, position), None, struct)
+
+
+def common_type(*values):
+    """The struct type of a value that is one of `values`; None where they differ."""
+    first = getattr(values[0], "struct", None) if isinstance(values[0], Expr) else None
+    if all(isinstance(v, Expr) and v.struct is first for v in values):
+        return first
+    return None
 
 
 def return_struct(ctx, value, of):
@@ -53,26 +74,21 @@ class StructRef:
 
     def _to_kernel(self, ctx):
         """The struct's value: all members loaded."""
-        struct_type = self.field._type
-        value = make(ctx, struct_type, [self.member(name) for name in self.field._members])
-        ctx.struct_types[value.type.id] = struct_type
-        return value
+        return make(ctx, self.field._type, [self.member(name) for name in self.field._members])
 
     def assign(self, value):
         """Stores every member of a struct value, Python struct or dict."""
         ctx = self.ctx
         if isinstance(value, Expr):
-            names = [name for name, _ in value.type.members]
-            builder = ctx.builder
-            value = {n: Expr(ctx, builder.get_member(value.node, i)) for i, n in enumerate(names)}
+            value = {name: member(value, i) for i, (name, _) in enumerate(value.type.members)}
         elif hasattr(value, "entries"):
             value = value.entries
         if not isinstance(value, dict) or set(value) != set(self.field._members):
             shown = f"a struct of {', '.join(value)}" if isinstance(value, dict) else repr(value)
             raise say.value_cannot_be_assigned_to_struct(value=shown, type=self.field._type)
         for name, item in value.items():
-            member = self.member(name)
-            if member.__class__ is StructRef:
-                member.assign(item)
+            place = self.member(name)
+            if place.__class__ is StructRef:
+                place.assign(item)
             else:
-                ctx.builder.store(member.node, ctx.node(item))
+                ctx.builder.store(place.node, ctx.node(item))

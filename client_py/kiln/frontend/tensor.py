@@ -1,7 +1,8 @@
 """Attributes of kernel values: swizzles, struct members, matrix methods."""
 
 from ..diagnostics import near, say
-from .expr import Expr, Ref
+from .expr import Ref
+from .struct_value import member
 
 GROUPS = ("xyzw", "rgba", "stpq")
 
@@ -51,7 +52,7 @@ def attribute(base, name):
     from ..matrix_ops import METHODS
 
     info = base.type
-    candidates = [*METHODS, "shape"] if info.shape else [member for member, _ in info.members]
+    candidates = [*METHODS, "shape"] if info.shape else [own for own, _ in info.members]
     hint = near(name, candidates)
     raise say.value_type_has_no_attribute(type=info.name, name=name, hint=hint)
 
@@ -101,12 +102,9 @@ def component(base, index):
 
 
 def _member(base, info, name):
-    ctx = base.ctx
-    for i, (member, _) in enumerate(info.members):
-        if member == name:
-            if base.__class__ is Ref:
-                return Ref(ctx, ctx.builder.member_address(base.node, i), base.level)
-            return Expr(ctx, ctx.builder.get_member(base.node, i))
+    for position, (own, _) in enumerate(info.members):
+        if own == name:
+            return member(base, position)
     from ..struct import method_of
 
     return method_of(base, name)

@@ -236,8 +236,6 @@ class Transformer:
             pass
         elif kind is Ref:
             value = ctx.value(value)
-        elif kind is StructRef:
-            value = value._to_kernel(ctx)
         elif kind in (int, float, bool):
             value = Expr(ctx, ctx.node(value))
         elif isinstance(value, list):
@@ -251,6 +249,8 @@ class Transformer:
         elif isinstance(value, dict):
             parts = {k: self.variable(v, mutable) for k, v in value.items()}
             return RefDict(parts) if mutable else parts
+        elif hasattr(kind, "_to_kernel"):
+            value = value._to_kernel(ctx)
         else:
             node = 0
             if value is not None and not isinstance(value, type):
@@ -264,13 +264,13 @@ class Transformer:
             return value
         builder = ctx.builder
         node = builder.local(builder.type_of(value.node), value.node)
-        return Ref(ctx, node, ctx.parallel)
+        return Ref(ctx, node, ctx.parallel, value.struct)
 
     def loaded(self, value):
         """`value` with every variable in it read."""
         kind = value.__class__
         if kind is Ref:
-            return Expr(self.ctx, self.builder.load(value.node))
+            return self.ctx.value(value)
         if kind is StructRef:
             return value._to_kernel(self.ctx)
         if kind is RefList:

@@ -231,7 +231,8 @@ class Describer:
 
     def _struct(self, value):
         entries = value.entries
-        return ("struct", tuple(entries), self.items(list(entries.values())), self(value._type))
+        parts = self.items((*entries.values(), *value.methods.values()))
+        return ("struct", tuple(entries), tuple(value.methods), parts, self(value._type))
 
     def _list(self, value):
         self.containers[id(value)] = value
