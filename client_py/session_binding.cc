@@ -17,6 +17,7 @@
 #include "client_py/status_error.h"
 #include "client_py/warm_binding.h"
 #include "lang/cpu_level.h"
+#include "lang/home.h"
 #include "lang/node_number.h"
 
 namespace kiln {
@@ -532,6 +533,8 @@ void BindSession(py::module_& m) {
       .def_property_readonly("read_only",
                              [](const Session& session) { return session.read_only(); })
       .def_property_readonly("home", [](const Session& session) { return session.home(); });
+  m.def("dashboard_path",
+        [](const std::string& home) { return ValueOrRaise(Home::Find(home)).DashboardPath(); });
   m.def("upstream_tier", [](const std::string& server) {
     proto::Tier tier;
     tier.set_name("KILN_SERVER");

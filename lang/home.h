@@ -42,6 +42,8 @@ class Home {
   absl::StatusOr<std::string> SocketPath() const;
   // Held by the daemon as long as it lives. In the same directory.
   std::string LockPath() const { return PathBesideSocket(".lock"); }
+  // Says where the dashboard is. In the same directory.
+  std::string DashboardPath() const { return PathBesideSocket(".dashboard"); }
 
   // Makes the home and its cache directories, 0700.
   absl::Status Create() const;

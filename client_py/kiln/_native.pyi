@@ -332,6 +332,9 @@ def set_threads(n: int) -> None: ...  # of a launch; 0: all
 def set_seed(seed: int) -> None: ...
 def default_threads() -> int: ...
 def host_cpu_level() -> str: ...
+def dashboard_path(home: str) -> str:
+    """The file that says where the dashboard of the home's daemon is, if it has one."""
+
 def upstream_tier(server: str) -> str:
     """KILN_SERVER=server, with the other KILN_SERVER_ variables, as kilnd's configuration."""
 

@@ -85,6 +85,8 @@ bool ListensOnLoopback(int fd) {
          ntohl(reinterpret_cast<const sockaddr_in*>(&address)->sin_addr.s_addr) >> 24 == 127;
 }
 
+bool IsIpv4(int fd) { return AddressOf(fd).ss_family == AF_INET; }
+
 int PortOf(int fd) {
   const sockaddr_storage address = AddressOf(fd);
   if (address.ss_family == AF_INET6) {

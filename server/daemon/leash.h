@@ -33,6 +33,8 @@ Message ReceiveWord(int socket);
 
 // Whether a listening TCP socket is bound to a loopback address.
 bool ListensOnLoopback(int fd);
+// Whether a socket has an IPv4 address.
+bool IsIpv4(int fd);
 // The port of a TCP socket; 0 if it is none.
 int PortOf(int fd);
 

@@ -339,7 +339,9 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
 
   Front grpc(flags.GrpcFrontPath(), GrpcArguments(flags, instance.socket_path),
              flags.config.service().listen(), &instance.given, &edition);
-  Front web(flags.WebFrontPath(), {absl::StrCat("--socket=", instance.socket_path)},
+  Front web(flags.WebFrontPath(),
+            {absl::StrCat("--socket=", instance.socket_path),
+             absl::StrCat("--address-file=", home.DashboardPath())},
             flags.config.web().listen(), &instance.given);
   for (const int fd : instance.given) {
     Log("nothing is configured for the socket of port ", PortOf(fd), " that was handed over");

@@ -9,6 +9,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from collections import namedtuple
 
 import pytest
 
@@ -199,9 +200,12 @@ def test_doctor_knows_every_variable_that_is_read():
 # ---- the web
 
 
+Web = namedtuple("Web", "origin secret")
+
+
 @pytest.fixture
 def web(kiln, program):
-    """Address of the dashboard of a daemon that compiled the program's kernels."""
+    """The dashboard of a daemon that compiled the program's kernels."""
     address = free_address()
     start(kiln, f"--web={address}")
     kiln("run", "-q", program)
@@ -211,11 +215,16 @@ def web(kiln, program):
                 break
         except urllib.error.URLError:
             time.sleep(0.02)
-    return f"http://{address}"
+    printed = json.loads(kiln("top", "--json", "--once").stdout)["dashboard"]
+    assert printed in kiln("top", "--once").stdout
+    origin, _, secret = printed.partition("/#")
+    assert origin == f"http://{address}"
+    return Web(origin, secret)
 
 
-def get(url):
-    with urllib.request.urlopen(url, timeout=30) as answer:
+def get(url, secret=""):
+    request = urllib.request.Request(url, headers={"X-Kiln": secret})
+    with urllib.request.urlopen(request, timeout=30) as answer:
         return answer.read().decode()
 
 
@@ -251,10 +260,10 @@ def browse(tmp_path, url, *options):
 def test_the_dashboard_in_a_browser(web, tmp_path):
     # A second sample makes the first point of the charts.
     for _ in range(100):
-        if json.loads(get(web + "/api/overview"))["history"]:
+        if json.loads(get(web.origin + "/api/overview", web.secret))["history"]:
             break
         time.sleep(0.1)
-    page = browse(tmp_path, web + "/", "--dump-dom")
+    page = browse(tmp_path, f"{web.origin}/#{web.secret}", "--dump-dom")
     assert page.count("<svg") == 2 and "[object" not in page
     for text in (">fill<", ">total<", "Slowest kernels", "Misses by reason", "codegen"):
         assert text in page
@@ -262,20 +271,22 @@ def test_the_dashboard_in_a_browser(web, tmp_path):
     # No request leaves for anywhere else: the page's own policy forbids it.
     assert "http://" not in re.sub(r"http://www\.w3\.org/2000/svg", "", page)
     picture = tmp_path / "phone.png"
-    browse(tmp_path, web + "/", "--window-size=412,900", f"--screenshot={picture}")
+    browse(
+        tmp_path, f"{web.origin}/#{web.secret}", "--window-size=412,900", f"--screenshot={picture}"
+    )
     assert picture.stat().st_size > 10_000
 
 
 def test_a_kernels_page_shows_its_key_its_ir_and_its_assembly(web, tmp_path):
-    overview = json.loads(get(web + "/api/overview"))
+    overview = json.loads(get(web.origin + "/api/overview", web.secret))
     key = next(r["key"] for r in overview["recent"] if r["kernel"] == "fill")
-    data = json.loads(get(f"{web}/api/kernel?key={key}"))
+    data = json.loads(get(f"{web.origin}/api/kernel?key={key}", web.secret))
     assert {"compiler", "target", "options", "code"} <= {p["name"] for p in data["info"]["parts"]}
     if "assembly" in data:
         assert "ret" in data["assembly"]
     else:
         assert "disassembler" in data["no_assembly"]
-    page = browse(tmp_path, f"{web}/kernel?key={key}#ir", "--dump-dom")
+    page = browse(tmp_path, f"{web.origin}/kernel?key={key}#{web.secret},ir", "--dump-dom")
     for text in ("What its key is made of", "x86-64-v", "kiln.kernel", "offload", "optimize"):
         assert text in page, text
 

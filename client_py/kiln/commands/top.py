@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from .common import failure, print_json, session, size
+from .common import failure, home, print_json, session, size
 from .options import parse, words
 
 ROUND_SECONDS = 1.0
@@ -65,7 +65,21 @@ def look(source):
         "clients": recent["clients"],
         "recent": recent["requests"],
         "slowest": slowest["requests"],
+        "dashboard": _dashboard(metrics),
     }
+
+
+def _dashboard(metrics):
+    """The dashboard's address, with the secret that opens it; "" where the daemon shows none."""
+    from .. import _native
+
+    if not metrics["kiln_front_serves"].get("kilnd-web"):
+        return ""
+    try:
+        with open(_native.dashboard_path(home()), encoding="ascii") as file:
+            return file.read().strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _quantiles(histogram):
@@ -104,6 +118,8 @@ def _lines(now, previous):
         seconds = max(1e-3, now["time"] - previous["time"])
         per_second = f"   {(now['requests'] - previous['requests']) / seconds:.0f} requests/s"
     yield f"kilnd, up {duration(now['uptime_seconds'])}{per_second}"
+    if now["dashboard"]:
+        yield f"dashboard {now['dashboard']}"
     yield ""
     yield f"hit rate {rate}: {_counts(now['hits'])}"
     yield f"misses   {_counts(now['misses'])}"

@@ -2,16 +2,22 @@
 #ifndef KILN_SERVER_DAEMON_WEB_PEER_H_
 #define KILN_SERVER_DAEMON_WEB_PEER_H_
 
-#include <netinet/in.h>
 #include <sys/socket.h>
+
+#include <string>
 
 #include "absl/strings/string_view.h"
 
 namespace kiln {
 
-// Whether the process that holds the other end of a connection runs as this user (or as
-// root): the system's table of connections tells. `peer` is its address, `port` ours.
-bool IsOwnUser(const sockaddr* peer, int port);
+// Whether a process of this user, or of root, holds the other end of the TCP connection `fd`,
+// which must come from this machine. The system's tables of connections tell.
+bool IsOwnUser(int fd);
+
+// Whether a row of /proc/net/tcp or tcp6 is an established connection from `peer` to `own`
+// ("0100007F:1F90") that a process of `uid` or of root holds. Rows that no process holds any more
+// state root as their user: they prove nothing.
+bool IsHeldBy(absl::string_view row, const std::string& peer, const std::string& own, unsigned uid);
 
 // Whether the Host header of a request names this machine's loopback: a page of another
 // site that has its own name point here does not.

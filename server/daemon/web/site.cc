@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/digest.h"
 #include "lang/entry.h"
 #include "lang/status_macros.h"
@@ -22,6 +23,8 @@ namespace {
 
 constexpr char kJson[] = "application/json";
 constexpr absl::Duration kCompilePatience = absl::Seconds(120);
+// Kubernetes' probes wait for a second.
+constexpr absl::Duration kReadyPatience = absl::Milliseconds(800);
 
 WebResponse Failure(int status, absl::string_view message) {
   return {status, "text/plain; charset=utf-8", absl::StrCat(message, "\n")};
@@ -174,7 +177,7 @@ WebResponse Site::Answer(const WebRequest& request) const {
   if (request.path == "/metrics") return Metrics();
   if (request.path == "/healthz") return {200, "text/plain; charset=utf-8", "ok\n"};
   if (request.path == "/readyz") return Ready();
-  if (!request.dashboard) {
+  if (!request.own_user) {
     return Failure(request.path == "/" ? 403 : 404,
                    "the dashboard is for the daemon's own user, on a loopback address; "
                    "/metrics, /healthz and /readyz are here");
@@ -183,6 +186,9 @@ WebResponse Site::Answer(const WebRequest& request) const {
     return {200, "text/html; charset=utf-8", kDashboardPage};
   }
   if (!absl::StartsWith(request.path, "/api/")) return Failure(404, "no such page");
+  if (!request.knows_secret) {
+    return Failure(403, "open the address that `kiln top` prints: it holds the dashboard's secret");
+  }
   absl::StatusOr<std::string> json = Api(request);
   if (!json.ok()) return Failure(HttpStatus(json.status().code()), json.status().message());
   return {200, kJson, *std::move(json)};
@@ -196,22 +202,32 @@ WebResponse Site::Metrics() const {
 }
 
 WebResponse Site::Ready() const {
+  const absl::Status ready = Readiness();
+  if (!ready.ok()) return Failure(503, ready.message());
+  return {200, "text/plain; charset=utf-8", "ready\n"};
+}
+
+absl::Status Site::Readiness() const {
+  const absl::Time give_up = SteadyNow() + kReadyPatience;
+  const auto ask = [&](FrameType type, const google::protobuf::MessageLite& request,
+                       google::protobuf::MessageLite* reply) {
+    absl::Status status = daemon_->Call(type, request, reply, give_up - SteadyNow());
+    if (!absl::IsDeadlineExceeded(status)) return status;
+    return absl::UnavailableError("kilnd does not answer in time");
+  };
   proto::CapabilitiesReply reply;
-  const absl::Status status =
-      daemon_->Call(FrameType::kCapabilities, proto::CapabilitiesRequest(), &reply);
-  if (!status.ok()) return Failure(503, status.message());
+  RETURN_IF_ERROR(ask(FrameType::kCapabilities, proto::CapabilitiesRequest(), &reply));
   proto::MetricsReply metrics;
-  const absl::Status told = daemon_->Call(FrameType::kMetrics, proto::MetricsRequest(), &metrics);
-  if (!told.ok()) return Failure(503, told.message());
+  RETURN_IF_ERROR(ask(FrameType::kMetrics, proto::MetricsRequest(), &metrics));
   for (const proto::MetricFamily& family : metrics.families()) {
     if (family.name() != "kiln_front_serves") continue;
     for (const proto::MetricSample& front : family.samples()) {
       const std::string name = front.labels().empty() ? "" : front.labels().begin()->second;
       if (front.value() != 0 || name == "kilnd-web") continue;  // which answers, as it seems
-      return Failure(503, absl::StrCat(name, " does not serve; kilnd's log says why"));
+      return absl::UnavailableError(absl::StrCat(name, " does not serve; kilnd's log says why"));
     }
   }
-  return {200, "text/plain; charset=utf-8", "ready\n"};
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> Site::Api(const WebRequest& request) const {
@@ -220,9 +236,8 @@ absl::StatusOr<std::string> Site::Api(const WebRequest& request) const {
   if (request.path == "/api/overview") return Overview(request);
   if (request.path == "/api/kernel") return Kernel(text);
   if (request.path == "/api/stages") {
-    // It makes the daemon work: no other site's page may have it done.
-    if (request.method != "POST" || !request.from_page) {
-      return absl::PermissionDeniedError("POST, with the header X-Kiln: 1");
+    if (request.method != "POST") {  // it makes the daemon work
+      return absl::PermissionDeniedError("POST");
     }
     return Stages(text);
   }

@@ -6,8 +6,9 @@
 //   /, /kernel?key=HEX  the dashboard, one page
 //   /api/...            its data, JSON
 //
-// The dashboard shows kernels, so it is for their user only (main.cc sees to it); the
-// first three are for anyone who reaches them. Thread-safe.
+// The dashboard shows kernels, so it is for their user only: the page for programs of that user,
+// the data for those that also know the secret (address_file.h). The first three are for anyone
+// who reaches them. Thread-safe.
 #ifndef KILN_SERVER_DAEMON_WEB_SITE_H_
 #define KILN_SERVER_DAEMON_WEB_SITE_H_
 
@@ -24,8 +25,8 @@ struct WebRequest {
   std::string method;
   std::string path;
   std::map<std::string, std::string> query;
-  bool dashboard = false;  // the one who asks may see it
-  bool from_page = false;  // sent by our page's script, not by another site's
+  bool own_user = false;      // a program of the daemon's own user asks
+  bool knows_secret = false;  // and states the dashboard's secret
 };
 
 struct WebResponse {
@@ -44,6 +45,7 @@ class Site {
  private:
   WebResponse Metrics() const;
   WebResponse Ready() const;
+  absl::Status Readiness() const;
   absl::StatusOr<std::string> Api(const WebRequest& request) const;
   absl::StatusOr<std::string> Overview(const WebRequest& request) const;
   absl::StatusOr<std::string> Kernel(const std::string& key) const;

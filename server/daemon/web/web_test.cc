@@ -1,10 +1,15 @@
 // What kilnd-web answers, end to end: kilnd, its web front, a test worker.
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <map>
 #include <set>
 #include <sstream>
@@ -14,12 +19,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "lang/clock.h"
 #include "lang/entry.h"
 #include "server/daemon/metrics.h"
 #include "server/daemon/web/history.h"
 #include "server/daemon/web/peer.h"
 #include "server/daemon/web/prometheus.h"
+#include "server/daemon/web/visitors.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {
@@ -51,15 +59,22 @@ class WebTest : public DaemonTest {
     }
   }
 
-  Reply Ask(const std::string& method, const std::string& path, const std::string& headers = "",
-            const std::string& host = "127.0.0.1") {
-    Reply reply;
+  int Connect() const {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_port = htons(port_);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+    if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
+    close(fd);
+    return -1;
+  }
+
+  Reply Ask(const std::string& method, const std::string& path, const std::string& headers = "",
+            const std::string& host = "127.0.0.1") {
+    Reply reply;
+    const int fd = Connect();
+    if (fd >= 0) {
       const std::string text = absl::StrCat(
           method, " ", path, " HTTP/1.1\r\nHost: ", host, ":", port_, "\r\nConnection: close\r\n",
           method == "POST" ? "Content-Length: 0\r\n" : "", headers, "\r\n");
@@ -75,9 +90,16 @@ class WebTest : public DaemonTest {
         reply.body = all.substr(split + 4);
         (void)absl::SimpleAtoi(all.substr(9, 3), &reply.status);
       }
+      close(fd);
     }
-    close(fd);
     return reply;
+  }
+
+  // The header that states the dashboard's secret.
+  std::string Secret() const {
+    const std::string address = ReadFile(home_->DashboardPath());
+    return absl::StrCat("X-Kiln: ", absl::StripSuffix(address.substr(address.rfind('#') + 1), "\n"),
+                        "\r\n");
   }
 
   // Samples of the text format by their name and labels.
@@ -165,36 +187,134 @@ TEST_F(WebTest, OverviewAndKernelPageData) {
   TestClient client = Client();
   const absl::StatusOr<proto::CompileReply> made = client.Compile("x <script>", 1);
   ASSERT_TRUE(made.ok());
-  const std::string overview = Ask("GET", "/api/overview").body;
+  const std::string overview = Ask("GET", "/api/overview", Secret()).body;
   EXPECT_TRUE(absl::StrContains(overview, "\"kernel\":\"x \\u003cscript>\"")) << overview;
   EXPECT_TRUE(absl::StrContains(overview, "\"outcome\":\"compiled\""));
   EXPECT_TRUE(absl::StrContains(overview, absl::StrCat("\"name\":\"pid ", getpid(), "\"")));
   const std::string key = Digest::FromBytes(made->digest())->Hex();
-  const std::string kernel = Ask("GET", "/api/kernel?key=" + key).body;
+  const std::string kernel = Ask("GET", "/api/kernel?key=" + key, Secret()).body;
   EXPECT_TRUE(absl::StrContains(kernel, "\"name\":\"target\"")) << kernel;
   EXPECT_TRUE(absl::StrContains(kernel, "\"can_show_ir\":true"));
-  // Compiling again is for our own page alone, and is seen by the worker.
+  // Compiling again is for the own page alone; the worker sees it.
   const size_t jobs = Jobs().size();
-  EXPECT_EQ(Ask("GET", "/api/stages?key=" + key, "X-Kiln: 1\r\n").status, 403);
+  EXPECT_EQ(Ask("GET", "/api/stages?key=" + key, Secret()).status, 403);
   EXPECT_EQ(Ask("POST", "/api/stages?key=" + key).status, 403);
   EXPECT_EQ(Jobs().size(), jobs);
-  EXPECT_EQ(Ask("POST", "/api/stages?key=" + key, "X-Kiln: 1\r\n").status, 200);
+  EXPECT_EQ(Ask("POST", "/api/stages?key=" + key, Secret()).status, 200);
   EXPECT_EQ(Jobs().size(), jobs + 1);
-  EXPECT_EQ(Ask("GET", "/api/kernel?key=" + std::string(64, '0')).status, 404);
-  EXPECT_EQ(Ask("GET", "/api/kernel?key=zz").status, 400);
+  EXPECT_EQ(Ask("GET", "/api/kernel?key=" + std::string(64, '0'), Secret()).status, 404);
+  EXPECT_EQ(Ask("GET", "/api/kernel?key=zz", Secret()).status, 400);
 }
 
 TEST_F(WebTest, OtherSitesAndOtherAddressesGetMetricsOnly) {
   Begin();
   // A page of evil.example that has its name point to this machine.
   EXPECT_EQ(Ask("GET", "/", "", "evil.example").status, 403);
-  EXPECT_EQ(Ask("GET", "/api/overview", "", "evil.example").status, 404);
+  EXPECT_EQ(Ask("GET", "/api/overview", Secret(), "evil.example").status, 404);
   EXPECT_EQ(Ask("GET", "/metrics", "", "evil.example").status, 200);
   Stop();
   Begin("0.0.0.0");
   EXPECT_EQ(Ask("GET", "/").status, 403);
-  EXPECT_EQ(Ask("GET", "/api/overview").status, 404);
+  EXPECT_EQ(Ask("GET", "/api/overview", Secret()).status, 404);
   EXPECT_EQ(Ask("GET", "/metrics").status, 200);
+}
+
+TEST_F(WebTest, TheDashboardsDataIsForThoseWhoKnowItsSecret) {
+  Begin();
+  struct stat info;
+  ASSERT_EQ(stat(home_->DashboardPath().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  const std::string secret = Secret();
+  EXPECT_EQ(secret.size(), std::string("X-Kiln: \r\n").size() + 32);
+  EXPECT_EQ(Ask("GET", "/api/overview", secret).status, 200);
+  for (const char* wrong :
+       {"", "X-Kiln: 1\r\n", "X-Kiln: \r\n", "X-Kiln: 00000000000000000000000000000000\r\n"}) {
+    EXPECT_EQ(Ask("GET", "/api/overview", wrong).status, 403) << wrong;
+  }
+  // A page that is open stays good when the daemon starts anew.
+  Stop();
+  Begin();
+  EXPECT_EQ(Secret(), secret);
+}
+
+TEST_F(WebTest, ASecretThatOthersMayHaveReadIsReplaced) {
+  Begin();
+  const std::string secret = Secret();
+  Stop();
+  ASSERT_EQ(chmod(home_->DashboardPath().c_str(), 0644), 0);
+  Begin();
+  EXPECT_NE(Secret(), secret);
+  EXPECT_EQ(Ask("GET", "/api/overview", secret).status, 403);
+}
+
+// More connections than the front holds, each with half a request that goes on for ever.
+TEST_F(WebTest, ProbesAreAnsweredWhileOthersHoldHalfRequests) {
+  Begin();
+  const auto begin_half = [this] {
+    const int fd = Connect();
+    const std::string half = "GET /metrics HTTP/1.1\r\nHost: x\r\n";
+    send(fd, half.data(), half.size(), MSG_NOSIGNAL);
+    return fd;
+  };
+  std::vector<int> held;
+  for (int i = 0; i < 100; ++i) held.push_back(begin_half());
+  std::atomic<bool> over{false};
+  std::thread attacker([&] {  // goes on with each, and begins those anew that were closed
+    while (!over) {
+      for (int& fd : held) {
+        char byte;
+        send(fd, "A: b\r\n", 6, MSG_NOSIGNAL);
+        if (recv(fd, &byte, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET) {
+          close(fd);
+          fd = begin_half();
+        }
+      }
+      absl::SleepFor(absl::Milliseconds(200));
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Ask("GET", "/healthz").status, 200) << i;
+    EXPECT_EQ(Ask("GET", "/readyz").status, 200) << i;
+    EXPECT_EQ(Ask("GET", "/metrics").status, 200) << i;
+    absl::SleepFor(absl::Milliseconds(50));
+  }
+  over = true;
+  attacker.join();
+  for (const int fd : held) close(fd);
+}
+
+TEST_F(WebTest, ARequestThatTakesTooLongIsCutOff) {
+  Begin();
+  const int fd = Connect();
+  const std::string begin = "GET /healthz HTTP/1.1\r\n";
+  ASSERT_GT(send(fd, begin.data(), begin.size(), MSG_NOSIGNAL), 0);
+  const absl::Time start = absl::Now();
+  char byte;
+  // A line each second restarts no time limit.
+  while (absl::Now() - start < absl::Seconds(30)) {
+    send(fd, "A: b\r\n", 6, MSG_NOSIGNAL);
+    if (recv(fd, &byte, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN) break;
+    absl::SleepFor(absl::Seconds(1));
+  }
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
+  close(fd);
+}
+
+TEST_F(WebTest, ADaemonThatIsStoppedIsSoonNotReady) {
+  Begin();
+  const pid_t daemon = DaemonPid();
+  ASSERT_EQ(kill(daemon, SIGSTOP), 0);
+  const absl::Time start = absl::Now();
+  std::vector<std::thread> others;  // who wait for kilnd delay nobody's probe
+  for (int i = 0; i < 8; ++i) others.emplace_back([this] { Ask("GET", "/metrics"); });
+  EXPECT_EQ(Ask("GET", "/healthz").status, 200);
+  const Reply reply = Ask("GET", "/readyz");
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_TRUE(absl::StrContains(reply.body, "kilnd does not answer")) << reply.body;
+  EXPECT_LT(absl::Now() - start, absl::Seconds(4));
+  kill(daemon, SIGCONT);
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(Ask("GET", "/readyz").status, 200);
 }
 
 TEST_F(WebTest, EndsWithTheDaemon) {
@@ -307,6 +427,75 @@ TEST(History, StepsAreDifferencesAlsoOverAStartAnew) {
       << json;
   EXPECT_TRUE(absl::StrContains(json, "\"requests\":2,\"hits\":2")) << json;
   EXPECT_EQ(history.Json(/*coarse=*/true), "[]");
+}
+
+constexpr char kPeerEnd[] = "0100007F:B813", kOwnEnd[] = "0200007F:126A";
+
+// A row of /proc/net/tcp.
+std::string Row(const std::string& from, const std::string& to, const std::string& state,
+                const std::string& uid, const std::string& inode) {
+  return absl::StrCat("   3: ", from, " ", to, " ", state,
+                      " 00000000:00000000 03:00000B3C 00000000 ", uid, " 0 ", inode,
+                      " 1 0000000000000000 20 4 0 10 -1\n");
+}
+
+TEST(Peer, IsTheProcessThatHoldsTheEstablishedConnection) {
+  EXPECT_TRUE(IsHeldBy(Row(kPeerEnd, kOwnEnd, "01", "1000", "77"), kPeerEnd, kOwnEnd, 1000));
+  EXPECT_TRUE(IsHeldBy(Row(kPeerEnd, kOwnEnd, "01", "0", "77"), kPeerEnd, kOwnEnd, 1000));
+  EXPECT_FALSE(IsHeldBy(Row(kPeerEnd, kOwnEnd, "01", "1001", "77"), kPeerEnd, kOwnEnd, 1000));
+  EXPECT_FALSE(IsHeldBy(Row(kOwnEnd, kPeerEnd, "01", "1000", "77"), kPeerEnd, kOwnEnd, 1000));
+}
+
+TEST(Peer, WhatNoProcessHoldsIsNotRoots) {
+  // TIME_WAIT, SYN_RECV and connections that their process has closed.
+  for (const char* state : {"06", "03", "04", "05"}) {
+    EXPECT_FALSE(IsHeldBy(Row(kPeerEnd, kOwnEnd, state, "0", "0"), kPeerEnd, kOwnEnd, 1000));
+  }
+  EXPECT_FALSE(IsHeldBy(Row(kPeerEnd, kOwnEnd, "01", "0", "0"), kPeerEnd, kOwnEnd, 1000));
+  // The same ports, another of this machine's addresses.
+  const std::string other = "0300007F:126A";
+  EXPECT_FALSE(IsHeldBy(Row(kPeerEnd, other, "01", "0", "77"), kPeerEnd, kOwnEnd, 1000));
+  EXPECT_FALSE(IsHeldBy("  sl  local_address rem_address   st", kPeerEnd, kOwnEnd, 1000));
+}
+
+TEST(Visitors, TheOldestThatWaitsForItsPeerMakesRoom) {
+  sockaddr_in peer = {};
+  peer.sin_family = AF_INET;
+  Visitors visitors({/*connections=*/4, /*of_one_address=*/2, absl::Seconds(5), absl::Seconds(30)});
+  std::vector<std::array<int, 2>> pairs(6);
+  const absl::Time start = SteadyNow();
+  const auto come = [&](size_t i, uint32_t address) {
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pairs[i].data()), 0);
+    peer.sin_addr.s_addr = htonl(address);
+    visitors.Came(pairs[i][0], reinterpret_cast<sockaddr*>(&peer), start + absl::Seconds(i));
+  };
+  const auto is_open = [&](size_t i) {
+    char byte;
+    return recv(pairs[i][1], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  };
+  come(0, 1);
+  visitors.Asked(pairs[0][0]);  // is being answered
+  come(1, 1);
+  come(2, 1);
+  EXPECT_TRUE(is_open(0));
+  EXPECT_FALSE(is_open(1)) << "one address had too many";
+  EXPECT_TRUE(is_open(2));
+  come(3, 2);
+  come(4, 3);
+  come(5, 4);
+  EXPECT_FALSE(is_open(2)) << "there were too many in all";
+  EXPECT_TRUE(is_open(3) && is_open(4) && is_open(5));
+  EXPECT_EQ(visitors.busy(), 1u);
+  visitors.HangUpOnSlow(start + absl::Seconds(9));
+  EXPECT_FALSE(is_open(3));
+  EXPECT_TRUE(is_open(4) && is_open(5));
+  visitors.HangUpOnSlow(start + absl::Minutes(2));
+  EXPECT_TRUE(is_open(0)) << "kilnd's time is not the peer's";
+  for (const auto& pair : pairs) {
+    visitors.Left(pair[0]);
+    close(pair[0]);
+    close(pair[1]);
+  }
 }
 
 TEST(Peer, LoopbackNames) {

@@ -1,5 +1,6 @@
 """Who may talk to the daemon, and what its workers are left with; with the real compiler."""
 
+import json
 import os
 import pathlib
 import re
@@ -93,6 +94,55 @@ def test_other_users_are_refused(kiln, tmp_path):
         path.parent.chmod(folder_mode & 0o777)
         path.chmod(0o600)
     assert hello(path)[:4] == b"KLNF"
+
+
+def ask_dashboard(port, secret, before=None):
+    """The status of a request for the dashboard's data; `before` gets its socket first."""
+    with socket.socket() as client:
+        client.settimeout(10)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if before:
+            before(client)
+        client.connect(("127.0.0.1", port))
+        headers = f"Host: 127.0.0.1:{port}\r\nX-Kiln: {secret}\r\n"
+        client.sendall(f"GET /api/overview HTTP/1.0\r\n{headers}\r\n".encode())
+        return client.recv(12)[9:]
+
+
+def leave_time_wait(port):
+    """Binds a socket to an address from which a connection to `port` of another of this machine's
+    addresses has just ended: in the system's table that is a row without a process, of root."""
+
+    def bind(client):
+        with socket.create_server(("127.0.0.2", port)) as server, socket.socket() as twin:
+            twin.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            twin.bind(("127.0.0.1", 0))
+            twin.connect(("127.0.0.2", port))
+            accepted, address = server.accept()
+            twin.shutdown(socket.SHUT_RDWR)  # who closes first has TIME_WAIT
+            accepted.recv(1)
+            accepted.close()
+        client.bind(address)
+
+    return bind
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_the_dashboard_is_closed_to_other_users_who_know_its_secret(kiln, tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    kiln.home.mkdir(mode=0o700)
+    (kiln.home / "kilnd.conf").write_text(f'web {{ listen: "127.0.0.1:{port}" }}')
+    start(kiln, tmp_path)
+    deadline = time.monotonic() + 20
+    address = ""
+    while not address and time.monotonic() < deadline:  # kilnd-web comes after kilnd
+        address = json.loads(kiln("top", "--json", "--once").stdout)["dashboard"]
+    secret = address.partition("#")[2]
+    assert ask_dashboard(port, secret) == b"200"
+    assert as_nobody(lambda: ask_dashboard(port, secret)) == b"404"
+    assert as_nobody(lambda: ask_dashboard(port, secret, leave_time_wait(port))) == b"404"
 
 
 def test_workers_have_given_up_what_they_do_not_need(kiln, tmp_path):
