@@ -67,6 +67,7 @@ class BuildContext:
         self.parallel = 0
         self.num_parallel = 0
         self.depth = 0
+        self.selected = 0  # branches around us that a Python value selected, not `ti.static`
         self.loop_config = {}  # of the next loop
         self._default_int = config.default_ip
         self._default_float = config.default_fp

@@ -5,6 +5,7 @@ import _ast
 from .. import types as ti_types
 from ..diagnostics import say
 from . import report
+from .call import is_static_call
 from .expr import OPS, Expr
 from .struct_value import return_struct
 from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, RETURNED, Loop
@@ -15,8 +16,12 @@ _NOT = OPS["logical_not"]
 def if_(t, node):
     test = t.visit(node.test)
     if test.__class__ is not Expr:
-        # Known now, `ti.static` or not: one branch takes the statement's place.
+        # Known now: one branch takes the statement's place. Without `ti.static` the loops in it
+        # stay what they are in an `if`, serial.
+        selected = not is_static_call(t, node.test)
+        t.ctx.selected += selected
         t.block(node.body if test else node.orelse)
+        t.ctx.selected -= selected
         return
     if test.type.shape:
         raise say.truth_value_of_tensor_is_ambiguous()

@@ -228,7 +228,10 @@ def _bound(t, value, node):
 
 
 def _take_config(t):
-    config, t.ctx.loop_config = t.ctx.loop_config, {}
+    ctx = t.ctx
+    config, ctx.loop_config = ctx.loop_config, {}
+    if ctx.selected and not ctx.depth:
+        config = {**config, "serialize": True}
     return config
 
 
