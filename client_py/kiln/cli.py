@@ -11,6 +11,7 @@ import sys
 COMMANDS = {
     "run": [
         ("[-q] program.py [arguments]", "run a program; `import taichi` gives Kiln in it"),
+        ("-m MODULE [arguments]", "a module instead, found as `python -m` finds it"),
         ("--require-hit program.py", "end with status 3 if kernels were compiled; say which, why"),
         ("--read-only program.py", "write nothing below KILN_HOME"),
         ("--cpu LEVEL program.py", "compile for a level: x86-64-v2, x86-64-v3, x86-64-v4"),

@@ -9,8 +9,11 @@ ImportError that says so, at the place that uses it.
 import importlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 import types
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # where `import kiln` looks
 
 # taichi.<name> -> the Kiln modules in which its names are found; kiln itself comes last for all.
 _VIEWS = {
@@ -83,6 +86,19 @@ def install():
     sys.meta_path.insert(0, _Finder())
     # Programs reach for `ti._lib.core` without importing it.
     sys.modules[__package__]._lib = _View("taichi._lib")
+
+
+def install_for_children():
+    """Makes `import taichi` give Kiln also in the Pythons that this process starts: subprocesses,
+    and children that multiprocessing and its likes spawn; again is harmless."""
+    signpost = os.path.join(_ROOT, __package__, "as_taichi")
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        dict.fromkeys([signpost, _ROOT, *filter(None, inherited)])
+    )
+    # Spawned children get this process's path. The program's own folder stays first.
+    if signpost not in sys.path:
+        sys.path.insert(1, signpost)
 
 
 def find(view, name):

@@ -69,6 +69,43 @@ if __name__ == "__main__":
         print(pool.map(work, range(8)))
 """
 
+# Says who imports it, and makes children in each way that Python has.
+CHILDREN = """
+import concurrent.futures
+import multiprocessing
+import subprocess
+import sys
+import IMPORTED as ti
+import IMPORTED.math
+
+@ti.kernel
+def double(x: ti.i32) -> ti.i32:
+    return x * 2
+
+def work(n):
+    ti.init(arch=ti.cpu)
+    return double(n)
+
+def put(queue, n):
+    queue.put(work(n))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    with context.Pool(2) as pool:
+        print(pool.map(work, range(4)))
+    queue = context.Queue()
+    process = context.Process(target=put, args=(queue, 21))
+    process.start()
+    print(queue.get(timeout=60))
+    process.join()
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as executor:
+        print(list(executor.map(work, range(2))))
+    code = "import IMPORTED as ti, IMPORTED.math; print(ti.__name__, IMPORTED.math.__name__)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+else:
+    assert __name__ in ("__mp_main__", "PACKAGE.app"), __name__
+"""
+
 INTERRUPTED = """
 import signal
 import kiln as ti
@@ -183,6 +220,36 @@ def test_threads_that_share_kernels(program, server):
 @pytest.mark.parametrize("server", ["", "off"])
 def test_processes_of_multiprocessing(program, how, server):
     assert run(program(PROCESSES), how, server=server) == f"{[2 * n for n in range(8)]}\n"
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("way", ["run", "run -m", "python", "python -m"])
+def test_children_of_programs_that_kiln_starts(kiln, tmp_path, how, way):
+    """They find the language under the name that the program has for it, and pools end."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    text = CHILDREN.replace("IMPORTED", "taichi" if "run" in way else "kiln")
+    (package / "app.py").write_text(text.replace("PACKAGE", "package"))
+    what = "package.app" if "-m" in way else "package/app.py"
+    done = kiln(*way.split(), what, how, cwd=tmp_path)
+    assert done.stdout.splitlines()[:3] == ["[0, 2, 4, 6]", "42", "[0, 2]"], done.stderr
+    assert "kiln kiln.math" in done.stdout and "Traceback" not in done.stderr
+
+
+def test_children_find_kiln_though_taichi_is_installed(kiln, tmp_path):
+    installed = tmp_path / "site" / "taichi"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").write_text("raise RuntimeError('not Kiln')\n")
+    (tmp_path / "app.py").write_text(CHILDREN.replace("IMPORTED", "taichi"))
+    path = {"PYTHONPATH": str(tmp_path / "site")}
+    done = kiln("run", tmp_path / "app.py", "spawn", env=path)
+    assert "kiln kiln.math" in done.stdout, done.stderr
+
+
+def test_a_child_that_the_program_forks_leaves_the_summary_to_its_parent(kiln, tmp_path):
+    (tmp_path / "app.py").write_text("import os\nif os.fork():\n    os.wait()\n")
+    assert kiln("run", tmp_path / "app.py").stderr.count("kernels 0") <= 1
 
 
 @pytest.mark.parametrize("server", ["", "off"])

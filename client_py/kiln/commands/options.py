@@ -10,14 +10,15 @@ class HelpWanted(Exception):
     """--help or -h was among the options."""
 
 
-def parse(argv, defaults, short=(), stop=False):
+def parse(argv, defaults, short=(), stop=False, last=()):
     """(values, rest) of a command line.
 
     defaults: {"--name": what it is when not given}; False: a flag, a string: one value, a list:
     each time one more value, which may also be parted by commas. short: {"-n": "--name"}. stop:
     what follows the first word that is no option is the rest; otherwise options may stand anywhere.
-    `--` ends them. Values are given as `--name=value` or `--name value`. BadOption for an option
-    that is none, lacks its value or has one too many; HelpWanted.
+    `--` ends them, and so does an option of `last` with its value. Values are given as
+    `--name=value` or `--name value`. BadOption for an option that is none, lacks its value or has
+    one too many; HelpWanted.
 
         parse(["-q", "--cpu", "x86-64-v3", "a.py", "-q"], {"--quiet": False, "--cpu": []},
               {"-q": "--quiet"}, stop=True)
@@ -55,6 +56,8 @@ def parse(argv, defaults, short=(), stop=False):
                 values[_name(option)].extend(part for part in value.split(",") if part)
             else:
                 values[_name(option)] = value
+            if option in last:
+                rest.extend(words)
     return values, rest
 
 

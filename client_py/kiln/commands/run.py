@@ -1,4 +1,4 @@
-"""`kiln run`: the program as __main__, with progress on stderr and a summary at its end."""
+"""`kiln run`: a program as __main__, with progress on stderr and a summary at its end."""
 
 import os
 import sys
@@ -9,29 +9,32 @@ from .options import BadOption, cpu_level, cpu_level_of_all, parse
 _OPTIONS = {
     "--cpu": "",
     "--manifest": "",
+    "--module": "",
     "--quiet": False,
     "--read-only": False,
     "--report": [],
     "--require-hit": False,
 }
+_SHORT = {"-m": "--module", "-q": "--quiet"}
 
 
 def main(argv):
-    options, argv = parse(argv, _OPTIONS, {"-q": "--quiet"}, stop=True)
+    options, argv = parse(argv, _OPTIONS, _SHORT, stop=True, last=("--module",))
     cpu_level(options["cpu"]) if options["cpu"] else cpu_level_of_all()
     if options["report"]:
         from .reports import check_paths
 
         check_paths(options["report"])
-    if not argv:
+    if options["module"]:
+        program = _Module(options["module"])
+    elif argv:
+        try:
+            program = _Script(argv.pop(0))
+        except OSError as error:
+            print(f"kiln: {error.filename}: {error.strerror}", file=sys.stderr)
+            return 2
+    else:
         raise BadOption("run which program?")
-    path = argv[0]
-    try:
-        with open(path, "rb") as file:
-            source = file.read()
-    except OSError as error:
-        print(f"kiln: {path}: {error.strerror}", file=sys.stderr)
-        return 2
     _set_environment(options)
     session()  # so that a variable that is wrong ends this here, with status 2
 
@@ -39,18 +42,21 @@ def main(argv):
     from ..progress import Progress
 
     compat.install()
+    compat.install_for_children()
     frames = os.environ.get("KILN_GUI_FRAMES", "")
     total = int(frames) if frames.isdigit() else None
     progress = None if options["quiet"] else Progress(events, total=total)
-    watch = _Watch(path, options)
+    watch = _Watch(program.name, options)
+    process = os.getpid()
     status = 1
     try:
-        status = execute(path, source, argv)
+        status = _execute(program, argv)
     finally:
         _flush(sys.stdout)
-        if progress:
-            progress.summary()
-        status = watch.end(status)
+        if os.getpid() == process:  # not a child that the program forked
+            if progress:
+                progress.summary()
+            status = watch.end(status)
     return status
 
 
@@ -104,20 +110,66 @@ class _Watch:
         return Report("run", self.path, outcomes, self.watch.seconds(), status)
 
 
-def execute(path, source, argv):
-    """Runs a program's source as `python program.py` would; returns the exit status."""
+class _Script:
+    """A file, as `python FILE` runs it. OSError if it cannot be read."""
+
+    def __init__(self, path):
+        self.name = path
+        with open(path, "rb") as file:
+            self._source = file.read()
+
+    def load(self, main):
+        """The code, for the module `main`, which is told what Python tells programs."""
+        main.__file__ = sys.argv[0] = self.name
+        # `python -m` put the current folder first; `python program.py` has the program's there.
+        if not getattr(sys.flags, "safe_path", False):
+            sys.path[0] = os.path.dirname(os.path.abspath(self.name))
+        return compile(self._source, self.name, "exec")
+
+
+class _Module:
+    """A module or package, as `python -m NAME` runs it."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def load(self, main):
+        """As a script's. SystemExit where there is no such module."""
+        from importlib.util import find_spec
+
+        name = self.name
+        spec = self._find(find_spec, name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name = f"{name}.__main__"
+            spec = self._find(find_spec, name)
+        if spec is None or not hasattr(spec.loader, "get_code"):
+            print(f"kiln: there is no module {name} to run", file=sys.stderr)
+            raise SystemExit(2)
+        main.__spec__, main.__loader__, main.__package__ = spec, spec.loader, spec.parent
+        main.__file__ = sys.argv[0] = spec.origin
+        main.__cached__ = spec.cached
+        return spec.loader.get_code(name)
+
+    @staticmethod
+    def _find(find_spec, name):
+        try:
+            return find_spec(name)
+        except ModuleNotFoundError as error:
+            if name.startswith(f"{error.name}."):  # a package that it would lie in
+                return None
+            raise
+
+
+def _execute(program, argv):
+    """Runs a program as Python would; returns the exit status."""
     import types
 
-    program = types.ModuleType("__main__")
-    program.__file__ = path
-    program.__builtins__ = __builtins__
-    program.__spec__ = None
-    sys.modules["__main__"] = program
-    sys.argv = list(argv)
-    # `python -m` put the current folder first; `python program.py` has the program's there.
-    sys.path[0] = os.path.dirname(os.path.abspath(path))
+    main = types.ModuleType("__main__")
+    main.__builtins__ = __builtins__
+    sys.modules["__main__"] = main
+    sys.argv = [program.name, *argv]
     try:
-        exec(compile(source, path, "exec"), program.__dict__)
+        exec(program.load(main), main.__dict__)
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
@@ -128,8 +180,10 @@ def execute(path, source, argv):
     except BaseException:
         _flush(sys.stdout)
         kind, value, trace = sys.exc_info()
-        # The frame of this function is no part of the program.
-        sys.excepthook(kind, value.with_traceback(trace and trace.tb_next), value.__traceback__)
+        # The frames of this file are no part of the program.
+        while trace and trace.tb_frame.f_code.co_filename == __file__:
+            trace = trace.tb_next
+        sys.excepthook(kind, value.with_traceback(trace), value.__traceback__)
         return 1
     return 0
 
