@@ -41,15 +41,16 @@ _files = {}  # path -> (size and time, lines)
 
 
 def _file_lines(path, module_globals):
-    # Programs made on the fly (notebooks, exec) register their text in linecache.
-    cached = "linecache" in sys.modules and sys.modules["linecache"].cache.get(path)
-    if cached and len(cached) > 2:
-        return list(cached[2])
     try:
         stat = os.stat(path)
         stamp = stat.st_size, stat.st_mtime_ns
     except OSError:
         stamp = None
+    # Programs made on the fly (notebooks, exec) register their text in linecache, without a time.
+    # What has one is a file's text as some traceback showed it, and may be old.
+    cached = "linecache" in sys.modules and sys.modules["linecache"].cache.get(path)
+    if cached and len(cached) > 2 and (stamp is None or cached[1] is None):
+        return list(cached[2])
     known, lines = _files.get(path, (None, None))
     if lines is None or known != stamp:  # a module that is loaded again may have been edited
         try:
@@ -62,6 +63,7 @@ def _file_lines(path, module_globals):
         except (OSError, UnicodeDecodeError):
             import linecache
 
+            linecache.checkcache(path)
             lines = linecache.getlines(path, module_globals)
         if lines:
             _files[path] = stamp, lines

@@ -1,12 +1,14 @@
 """Where kernels may be written: files, sessions, notebooks, text at hand; and where not."""
 
 # ruff: noqa: E701, E702
+import importlib.util
 import linecache
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import traceback
 
 from harness import case, ti
 
@@ -49,6 +51,28 @@ def run(text, *options, stdin=False):
 def text_registered_with_linecache(show):
     k = define("@ti.kernel\ndef k(a: ti.i32) -> ti.i32:\n    return a * 3\n")["k"]
     show(k(2))
+
+
+@case()
+def a_module_edited_after_a_traceback(show):
+    """A shown traceback keeps the file's lines; what runs are those of the file."""
+    text = "import traceback\nimport {} as ti\n@ti.kernel\ndef k() -> ti.i32:\n    return {}\n"
+    text += "def fail():\n    raise ValueError\n"
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "edited_module.py"
+        path.write_text(text.format(ti.__name__, 1))
+        loader = importlib.util.spec_from_file_location("edited_module", path)
+        module = importlib.util.module_from_spec(loader)
+        loader.loader.exec_module(module)
+        show(module.k())
+        try:
+            module.fail()
+        except ValueError:
+            show("raise ValueError" in traceback.format_exc())
+        path.write_text(text.format(ti.__name__, 22222))
+        loader.loader.exec_module(module)
+        show(module.k())
 
 
 @case()
