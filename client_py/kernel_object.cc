@@ -472,15 +472,38 @@ PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count
   return result;
 }
 
-PyObject* KernelCall(PyObject* self, PyObject* const* args, size_t flagged_count, PyObject* names) {
-  auto* kernel = reinterpret_cast<KernelObject*>(self);
-  const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
+PyObject* RunOrMake(KernelObject* kernel, PyObject* const* args, Py_ssize_t count,
+                    PyObject* names) {
   if (names == nullptr || PyTuple_GET_SIZE(names) == 0) {
     BoundInstance* bound = Find(kernel, args, count);
     if (bound != nullptr) return Run(kernel, bound, args);
     if (PyErr_Occurred() != nullptr) return nullptr;
   }
   return CallMiss(kernel, args, count, names);
+}
+
+// Drops the traceback of the error that is set where `_hides_frames` says so: what is above the
+// call adds its own frames again.
+void CutTraceback(KernelObject* kernel) {
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  PyObject* hides =
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_hides_frames", "O", error);
+  if (hides == nullptr) PyErr_Clear();
+  if (hides == Py_True) {
+    Py_CLEAR(traceback);
+    PyException_SetTraceback(error, Py_None);
+  }
+  Py_XDECREF(hides);
+  PyErr_Restore(type, error, traceback);
+}
+
+PyObject* KernelCall(PyObject* self, PyObject* const* args, size_t flagged_count, PyObject* names) {
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  PyObject* result = RunOrMake(kernel, args, PyVectorcall_NARGS(flagged_count), names);
+  if (result == nullptr) CutTraceback(kernel);
+  return result;
 }
 
 // --- Python methods -----------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from . import types as ti_types
 from .diagnostics import near, say
+from .errors import TaichiSyntaxError
 from .frontend import active
 from .frontend.source import EMPTY, FunctionSource
 
@@ -32,19 +33,25 @@ class Func:
     def _check_signature(self):
         """What can be said of the signature before anybody calls."""
         for position, parameter in enumerate(self.source.parameters):
-            if parameter.annotation is not EMPTY:
-                if isinstance(parameter.annotation, ti_types.RefType):
-                    self._check_reference(parameter)
-                elif not _is_parameter_type(parameter.annotation):
-                    raise say.invalid_type_annotation_argument_taichi_function(
-                        position=position, annotation=parameter.annotation
-                    )
-            elif self.is_real and not (position == 0 and in_class(self.fn)):
-                raise say.real_func_parameter_must_annotated(
-                    function=self.__name__, name=parameter.name
-                )
+            try:
+                self._check_parameter(position, parameter)
+            except TaichiSyntaxError as error:
+                raise self.source.at_parameter(position, error) from None
         if any(r is Ellipsis for r in return_types(self.source.returns)):
             raise say.ellipsis_not_supported_return_type_annotations()
+
+    def _check_parameter(self, position, parameter):
+        if parameter.annotation is not EMPTY:
+            if isinstance(parameter.annotation, ti_types.RefType):
+                self._check_reference(parameter)
+            elif not _is_parameter_type(parameter.annotation):
+                raise say.invalid_type_annotation_argument_taichi_function(
+                    position=position, annotation=parameter.annotation
+                )
+        elif self.is_real and not (position == 0 and in_class(self.fn)):
+            raise say.real_func_parameter_must_annotated(
+                function=self.__name__, name=parameter.name
+            )
 
     def __get__(self, instance, owner):
         return self if instance is None else BoundFunc(self, instance)
@@ -113,7 +120,7 @@ class Func:
             elif parameter.default is not EMPTY:
                 bound.append(parameter.default)
             else:
-                raise say.func_parameter_missing(parameter=parameter)
+                raise say.func_parameter_missing(parameter=parameter, function=self.__name__)
         for name in kwargs:
             hint = near(name, [p.name for p in parameters])
             raise say.func_unexpected_argument(name=name, hint=hint)

@@ -10,7 +10,7 @@ from _thread import RLock
 
 from . import _native, errors, events, runtime, snode, stat
 from . import types as ti_types
-from .diagnostics import near, say
+from .diagnostics import is_said, near, say
 from .field import Field, flatten
 from .frontend.source import EMPTY, FunctionSource
 from .func import in_class, return_types
@@ -63,9 +63,10 @@ class Kernel(_native.KernelBase):
         source = self.source
         parameters = []
         for position, parameter in enumerate(source.parameters):
-            if parameter.default is not EMPTY:
-                raise say.taichi_kernels_do_not_support_default()
-            parameters.append(_make_parameter(self, position, parameter))
+            try:
+                parameters.append(_make_parameter(self, position, parameter))
+            except errors.TaichiSyntaxError as error:
+                raise source.at_parameter(position, error) from None
         self._returns = return_types(source.returns)
         if any(r is Ellipsis for r in self._returns):
             raise say.ellipsis_not_supported_return_type_annotations()
@@ -82,9 +83,9 @@ class Kernel(_native.KernelBase):
         """All arguments in the order of the parameters."""
         parameters = self.parameters
         if len(args) > len(parameters):
-            expected = ", ".join(map(str, parameters))
-            given = ", ".join(map(str, args))
-            raise say.kernel_too_many_arguments(expected=expected, given=given)
+            raise say.kernel_too_many_arguments(
+                kernel=self.__name__, expected=self._expected(), given=_shown(args)
+            )
         found = list(args) + [EMPTY] * (len(parameters) - len(args))
         names = [p.name for p in parameters]
         for name, value in kwargs.items():
@@ -96,8 +97,14 @@ class Kernel(_native.KernelBase):
             found[position] = value
         for parameter, value in zip(parameters, found):
             if value is EMPTY:
-                raise say.kernel_parameter_missing(parameter=parameter)
+                raise say.kernel_parameter_missing(
+                    parameter=parameter, kernel=self.__name__, expected=self._expected()
+                )
         return tuple(found)
+
+    def _expected(self):
+        """The parameters as errors list them."""
+        return ", ".join(map(str, self.parameters))
 
     # --- calls that no known instance answers
 
@@ -176,6 +183,9 @@ class Kernel(_native.KernelBase):
         snode.materialize()
         from .warm import records
 
+        for position, (parameter, value) in enumerate(zip(self._leaves, args)):
+            if parameter.kind is _Scalar and _annotation_advice(value):
+                self._argument_error(position, value, False)
         specs = [p.specialise(v) for p, v in zip(self._leaves, args)]
         count = sum(spec.source is not None for spec in specs)
         if count > _MOST_ARGUMENTS:
@@ -250,7 +260,7 @@ class Kernel(_native.KernelBase):
         except errors.TaichiCompilationError as error:
             if runtime.cfg.print_full_traceback:
                 raise
-            raise error.with_traceback(None) from None
+            raise error from None
         fields = []
         for _, (kind, bound) in ctx.bindings[num_given:]:
             assert kind == "field", kind
@@ -279,10 +289,7 @@ class Kernel(_native.KernelBase):
             from .frontend.report import raise_diagnostics
 
             diagnostics = failed.args[0] if len(failed.args) == 1 else list(failed.args)
-            try:
-                raise_diagnostics(diagnostics, ctx)
-            except errors.TaichiCompilationError as error:
-                raise error.with_traceback(None) from None
+            raise_diagnostics(diagnostics, ctx)
         if stat.wanted:
             stat.record(instance)
         if cfg.print_ir:
@@ -296,6 +303,8 @@ class Kernel(_native.KernelBase):
         parameter = self._leaves[position]
         if parameter.in_pack:
             position = parameter.name
+        else:
+            position = self.parameters.index(parameter)
         if out_of_range:
             raise say.argument_out_of_range(
                 position=position, kernel=self.__name__, value=value, parameter=parameter
@@ -306,6 +315,7 @@ class Kernel(_native.KernelBase):
             needed=parameter.needed,
             name=parameter.name,
             kernel=self.__name__,
+            advice=_annotation_advice(value),
         )
 
     def _read_only_error(self, position):
@@ -321,6 +331,14 @@ class Kernel(_native.KernelBase):
         from .printing import raise_failure
 
         raise_failure(self, instance, node, text, values)
+
+    def _hides_frames(self, error):
+        """Whether the traceback of what a call raised ends at the call: for mistakes of the
+        program's, which tell their place themselves."""
+        if runtime.cfg.print_full_traceback:
+            return False
+        error_of_ours = (errors.TaichiCompilationError, errors.TaichiRuntimeError)
+        return isinstance(error, error_of_ours) or is_said(error)
 
     # --- what programs ask kernels
 
@@ -540,7 +558,8 @@ class _Array(_Parameter):
         wanted = self.annotation
         shape = getattr(value, "shape", None)
         if shape is None or not hasattr(value, "dtype") or isinstance(value, Field):
-            raise say.field_for_array_argument(name=self.name, value=value)
+            advice = _annotation_advice(value) if isinstance(value, Field) else ""
+            raise say.field_for_array_argument(name=self.name, value=_shown([value]), advice=advice)
         shape = tuple(shape)
         dtype = ti_types.BY_NUMPY.get(str(value.dtype))
         if dtype is None:
@@ -605,6 +624,24 @@ class _Triplets(_Parameter):
             ("array",),
             lambda ctx: triplets_argument(ctx, descriptor, dtype),
         )
+
+
+def _annotation_advice(value):
+    """How to annotate the parameter that a field or array was passed for; empty for the rest."""
+    if getattr(value, "_is_field", False):
+        return say.annotate_as_template()
+    is_array = getattr(value, "_is_array", False) or _is_numpy(value)
+    return say.annotate_as_ndarray() if is_array and value.shape else ""
+
+
+def _shown(arguments):
+    """Arguments as errors list them: what has a long text by its type."""
+    texts = []
+    for value in arguments:
+        is_plain = value is None or isinstance(value, (bool, int, float, str, list, tuple))
+        text = repr(value) if is_plain else ""
+        texts.append(text if 0 < len(text) <= 40 else f"a {type(value).__name__}")
+    return ", ".join(texts)
 
 
 def _matches_element(wanted, got):
@@ -722,10 +759,12 @@ def _leaves_of(parameters):
 def _make_parameter(kernel, position, parameter):
     annotation = parameter.annotation
     name = parameter.name
+    if parameter.default is not EMPTY:
+        raise say.taichi_kernels_do_not_support_default()
     if annotation is EMPTY:
         if position == 0 and in_class(kernel.__wrapped__):
             return _Self(name, ti_types.template())
-        raise say.taichi_kernels_parameters_must_type_annotated()
+        raise say.taichi_kernels_parameters_must_type_annotated(name=name, kernel=kernel.__name__)
     made = _of_annotation(name, annotation)
     if made is None:
         raise say.invalid_type_annotation_argument_taichi_kernel(

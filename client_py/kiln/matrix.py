@@ -315,12 +315,14 @@ class Matrix(metaclass=_MatrixClass):
 
     @classmethod
     def field(cls, n, m, dtype, *args, **kwargs):
+        _types.check_extents("ti.Matrix.field", dtype, n=n, m=m)
         from .field import make_matrix_field
 
         return make_matrix_field(n, m, dtype, *args, **kwargs)
 
     @classmethod
     def ndarray(cls, n, m, dtype, shape):
+        _types.check_extents("ti.Matrix.ndarray", dtype, n=n, m=m)
         from .ndarray import make_matrix_ndarray
 
         return make_matrix_ndarray(n, m, dtype, shape)
@@ -376,12 +378,14 @@ class Vector(Matrix):
 
     @classmethod
     def field(cls, n, dtype, *args, **kwargs):
+        _types.check_extents("ti.Vector.field", dtype, n=n)
         from .field import make_vector_field
 
         return make_vector_field(n, dtype, *args, **kwargs)
 
     @classmethod
     def ndarray(cls, n, dtype, shape):
+        _types.check_extents("ti.Vector.ndarray", dtype, n=n)
         from .ndarray import make_vector_ndarray
 
         return make_vector_ndarray(n, dtype, shape)

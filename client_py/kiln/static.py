@@ -120,7 +120,9 @@ def loop_config(
         raise say.loop_config_outside_of_a_kernel()
     for value in (block_dim, parallelize):
         if value is not None and not isinstance(value, int):
-            raise say.loop_config_of_a_value(kind=type(value))
+            from .frontend.expr import kind_of
+
+            raise say.loop_config_of_a_value(kind=kind_of(value))
     config = {}
     if serialize:
         config["serialize"] = True

@@ -143,7 +143,22 @@ def cook_dtype(dtype):
         return u1
     if dtype is DEFAULT_UNSIGNED:
         return _config().default_up
-    raise say.invalid_data_type(dtype=dtype)
+    raise say.invalid_data_type(dtype=dtype, advice=_dtype_advice(dtype))
+
+
+def _dtype_advice(wrong):
+    """What to write instead of something that is no type."""
+    name = wrong if isinstance(wrong, str) else getattr(wrong, "__name__", "")
+    found = BY_NAME.get(name.rpartition(".")[2]) or BY_NUMPY.get(name.rstrip("_"))
+    return say.did_you_mean_type(name=found.name) if found else say.types_are()
+
+
+def check_extents(what, dtype, **extents):
+    """Raises unless the numbers of components come before their type, as in (3, ti.f32)."""
+    if not all(extent is None or hasattr(extent, "__index__") for extent in extents.values()):
+        given = ", ".join(map(str, [*extents.values(), dtype]))
+        numbers = " and ".join(extents)
+        raise say.components_come_first(what=what, numbers=numbers, given=f"({given})")
 
 
 def cook_element(dtype):
@@ -237,10 +252,12 @@ class VectorType(MatrixType):
 
 
 def vector(n=None, dtype=None):
+    check_extents("ti.types.vector", dtype, n=n)
     return VectorType(n, None if dtype is None else cook_element(dtype))
 
 
 def matrix(n=None, m=None, dtype=None):
+    check_extents("ti.types.matrix", dtype, n=n, m=m)
     return MatrixType(n, m, None if dtype is None else cook_element(dtype))
 
 

@@ -177,7 +177,7 @@ def test_fields_need_init(ti):
         (lambda ti: ti.field(ti.f32, (2, 3), order="jk"), "Invalid axis k"),
         (lambda ti: ti.field(ti.f32, (2, 3), order="jj"), "axes in order must be different"),
         (lambda ti: ti.field(ti.f32, (2, 3), order="i"), "shape and order must be the same"),
-        (lambda ti: ti.field(ti.f32, -1), "should be positive, got -1 in demension 0"),
+        (lambda ti: ti.field(ti.f32, -1), "should be positive, got -1 in dimension 0"),
         (lambda ti: ti.field(ti.f32, (2, 3), offset=(1,)), r"must be the same \(2 != 1\)"),
         (lambda ti: ti.field(ti.f32, offset=1), "shape cannot be None when offset is set"),
         (lambda ti: ti.field(ti.f32, 2.5), "must be an integer"),

@@ -48,7 +48,19 @@ class _Say:
         if row is None:
             raise AttributeError(f"no diagnostic '{id}'")
         kind, template = row
-        return lambda **fields: kind(template.format(**fields))
+        return lambda **fields: _made(kind, template.format(**fields))
+
+
+def _made(kind, text):
+    made = kind(text)
+    if kind is not str:
+        made.from_kiln = True
+    return made
+
+
+def is_said(error):
+    """Whether a row of the table says the error: then it is a mistake of the program's."""
+    return hasattr(error, "from_kiln")
 
 
 say = _Say()

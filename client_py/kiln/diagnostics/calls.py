@@ -23,6 +23,8 @@ ROWS = {
         "Please decorate class {kind} with @ti.data_oriented",
     ),
     "invalid_return_type": (TaichiCompilationError, "Invalid data type {annotation}"),
+    "annotate_as_ndarray": (str, ". To pass an array, annotate the parameter ti.types.ndarray()"),
+    "annotate_as_template": (str, ". To pass a field, annotate the parameter ti.template()"),
     "argpack_has_no_member": (AttributeError, "the argument pack has no member '{name}'.{hint}"),
     "argpack_has_no_member_in_kernel": (
         TaichiCompilationError,
@@ -47,7 +49,7 @@ ROWS = {
     "argpack_without_members": (TaichiSyntaxError, "An argument pack needs at least one member"),
     "argument_is_no_pack": (
         TaichiRuntimeTypeError,
-        "Argument {name} must be a argument pack, got {kind}",
+        "Argument {name} must be an argument pack, got {kind}",
     ),
     "argument_is_other_pack": (
         TaichiRuntimeTypeError,
@@ -98,7 +100,7 @@ ROWS = {
     ),
     "field_for_array_argument": (
         TaichiRuntimeTypeError,
-        "Invalid type for argument {name}, got {value}",
+        "Invalid type for argument {name}, got {value}{advice}",
     ),
     "func_called_from_python": (
         TaichiSyntaxError,
@@ -108,7 +110,10 @@ ROWS = {
         TaichiSyntaxError,
         "Multiple values for argument '{name}'.",
     ),
-    "func_parameter_missing": (TaichiSyntaxError, "Parameter `{parameter}` missing."),
+    "func_parameter_missing": (
+        TaichiSyntaxError,
+        "Parameter `{parameter}` missing in the call of '{function}'.",
+    ),
     "func_too_many_arguments": (
         TaichiSyntaxError,
         "Too many arguments. Expected ({names}), got ({given}).",
@@ -160,10 +165,14 @@ ROWS = {
         TaichiSyntaxError,
         "\nMultiple values for argument '{name}'.",
     ),
-    "kernel_parameter_missing": (TaichiSyntaxError, "\nParameter `{parameter}` missing."),
+    "kernel_parameter_missing": (
+        TaichiSyntaxError,
+        "\nParameter `{parameter}` missing. Kernel '{kernel}' takes ({expected}).",
+    ),
     "kernel_too_many_arguments": (
         TaichiSyntaxError,
-        "\nToo many arguments. Expected ({expected}), got ({given}).",
+        "\nToo many arguments. Expected ({expected}), got ({given}) "
+        "in the call of kernel '{kernel}'.",
     ),
     "launch_failed": (TaichiRuntimeError, "kernel '{kernel}': {reason}"),
     "kernel_unexpected_argument": (TaichiSyntaxError, "\nUnexpected argument '{name}'.{hint}"),
@@ -247,7 +256,7 @@ ROWS = {
     "scalar_argument_of_wrong_type": (
         TaichiRuntimeTypeError,
         "Argument {position} (type={kind}) cannot be converted into required type "
-        "{needed} (parameter '{name}' of kernel '{kernel}')",
+        "{needed} (parameter '{name}' of kernel '{kernel}'){advice}",
     ),
     "struct_argument_of_wrong_type": (
         TaichiRuntimeTypeError,
@@ -259,7 +268,7 @@ ROWS = {
     ),
     "taichi_kernels_parameters_must_type_annotated": (
         TaichiSyntaxError,
-        "Taichi kernels parameters must be type annotated",
+        "Taichi kernels parameters must be type annotated: '{name}' of kernel '{kernel}' is not",
     ),
     "unhashable_type_cannot_template_argument": (
         TypeError,

@@ -31,7 +31,7 @@ ROWS = {
     ),
     "matrix_type_and_element_shape": (
         TypeError,
-        'Cannot specifiy matrix dtype "{dtype}" and element shape or dim at the same time.',
+        'Cannot specify matrix dtype "{dtype}" and element shape or dim at the same time.',
     ),
     "boundary_must_one_unsafe_clamp_got": (
         ValueError,
@@ -112,7 +112,13 @@ ROWS = {
         TaichiTypeError,
         "Invalid constant scalar data type: {kind}",
     ),
-    "invalid_data_type": (ValueError, "Invalid data type {dtype}"),
+    "components_come_first": (
+        ValueError,
+        "{what} takes {numbers} first, and then the type of its elements; got {given}",
+    ),
+    "did_you_mean_type": (str, ": did you mean ti.{name}?"),
+    "types_are": (str, ": expected a type such as ti.f32, ti.i32, float or int"),
+    "invalid_data_type": (ValueError, "Invalid data type {dtype}{advice}"),
     "kernel_calls_kernel": (
         TaichiSyntaxError,
         "Kernels cannot call other kernels. I.e., nested kernels are not allowed. "
@@ -121,11 +127,16 @@ ROWS = {
         "invoke kernels, and please move their invocations to Python-scope.",
     ),
     "no_function_definition": (TaichiSyntaxError, "'{name}' is no function that `def` defines"),
+    "name_bound_in_a_block": (
+        str,
+        " The `{statement}` of line {line} assigns it, but only within its own block. Assign it "
+        "before the `{statement}`.",
+    ),
     "name_not_bound_yet_enclosing_function": (
         TaichiNameError,
         'Name "{name}" is not bound yet in the enclosing function',
     ),
-    "name_not_defined": (TaichiNameError, 'Name "{name}" is not defined{hint}'),
+    "name_not_defined": (TaichiNameError, 'Name "{name}" is not defined.{hint}'),
     "negative_indices_are_not_supported_taichi": (
         TaichiSyntaxError,
         "Negative indices are not supported in Taichi kernels.",
@@ -169,8 +180,8 @@ ROWS = {
     ),
     "source_cannot_read_kernels_and_functions": (
         TaichiSyntaxError,
-        "The source of '{name}' cannot be read: kernels and functions need their "
-        "source text ({file})",
+        "The source of '{name}' cannot be read ({file}). Kernels and Taichi functions are compiled "
+        "from their source text: put them into a file.",
     ),
     "static_assign_cannot_used_on_elements": (
         TaichiSyntaxError,
@@ -193,11 +204,16 @@ ROWS = {
         TaichiTypeError,
         "The truth value of a run-time expression is not known while the kernel is compiled.",
     ),
-    "unsupported_node": (TaichiSyntaxError, 'Unsupported node "{kind}"'),
+    "unsupported_node": (TaichiSyntaxError, "Kernels and Taichi functions cannot contain {what}"),
     "use_the_function_of_ti": (
         str,
-        "\nDid you mean to use `ti.{name}` instead of `{module}.{name}`?",
+        "\nDid you mean to use `{ours}` instead of `{module}.{name}`?",
     ),
+    "numpy_computes_with_arrays": (
+        str,
+        "NumPy computes with its arrays and Python's numbers, not with values of a kernel",
+    ),
+    "called_with_other_arguments": (str, "its parameters are {parameters}"),
     "using_conditional_expression_for_element_wise": (
         TaichiSyntaxError,
         "Using conditional expression for element-wise select operation on Taichi "
@@ -211,7 +227,7 @@ ROWS = {
     "value_type_cannot_called": (TaichiTypeError, "A value of type {type} cannot be called"),
     "value_type_has_no_attribute": (
         TaichiTypeError,
-        "A value of type {type} has no attribute '{name}'{hint}",
+        "A value of type {type} has no attribute '{name}'.{hint}",
     ),
     "value_type_has_no_len": (TaichiTypeError, "A value of type {type} has no len()"),
     "vec_only_has_attributes_got": (

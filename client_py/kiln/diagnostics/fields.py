@@ -93,7 +93,7 @@ ROWS = {
     "every_dimension_taichi_field_should_positive": (
         TaichiRuntimeError,
         "Every dimension of a Taichi field should be positive, got {extent} in "
-        "demension {position}.",
+        "dimension {position}.",
     ),
     "expected_but_provided": (TypeError, "{needed} expected, but {kind} provided"),
     "field_and_numpy_array_shapes_differ": (

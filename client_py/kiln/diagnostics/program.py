@@ -39,7 +39,7 @@ ROWS = {
     "no_such_cpu_level": (ValueError, "{source}={level!r}: one of {levels} expected"),
     "require_version_should_formatted_following_pep_and": (
         Exception,
-        "The require_version should be formatted following PEP 440, and inlucdes "
+        "The require_version should be formatted following PEP 440, and includes "
         "major, minor, and patch number, e.g., major.minor.patch.",
     ),
     "taichi_version_mismatch_required_version_installed": (
@@ -50,6 +50,6 @@ ROWS = {
     "unknown_architecture_name": (TaichiRuntimeError, "Unknown architecture name: {name}"),
     "unrecognized_keyword_argument_s_for_ti": (
         KeyError,
-        "Unrecognized keyword argument(s) for ti.init: {names}{hint}",
+        "Unrecognized keyword argument(s) for ti.init: {names}.{hint}",
     ),
 }

@@ -31,10 +31,12 @@ ROWS = {
     ),
     "cannot_break_outermost_loop": (TaichiSyntaxError, "Cannot break in the outermost loop"),
     "cannot_loop_over_object_taichi_scope": (
-        TypeError,
+        TaichiTypeError,
         "Cannot loop over the object {kind} in Taichi scope. Only Taichi fields (via "
-        "template) or dense arrays (via types.ndarray) are supported.",
+        "template) or dense arrays (via types.ndarray) are supported.{advice}",
     ),
+    "count_with_range": (str, " To count, write range(…)."),
+    "unroll_with_static": (str, " To unroll a loop over its elements, write ti.static(…)."),
     "cannot_unpack_type": (TaichiSyntaxError, "Cannot unpack type: {kind}"),
     "else_clause_for_for_not_supported": (
         TaichiSyntaxError,

@@ -16,7 +16,7 @@ ROWS = {
         TaichiSyntaxError,
         "Incompatible arguments for the custom {what} type: ({shape}), ({count})",
     ),
-    "matrix_and_vector_dimension_dismatch": (ValueError, "Matrix and Vector dimension dismatch"),
+    "matrix_and_vector_dimension_dismatch": (ValueError, "Matrix and Vector dimension mismatch"),
     "matrix_has_one_or_two_dimensions": (ValueError, "A matrix has one or two dimensions"),
     "matrix_vector_can_only_initialized_with": (
         TaichiTypeError,

@@ -6,7 +6,7 @@ from .. import types as ti_types
 from ..diagnostics import say
 from .call import is_static_call
 from .context import MAX_UNROLLED, ArrayArgument, is_large
-from .expr import OPS, Expr, Ref
+from .expr import OPS, Expr, Ref, kind_of
 from .expression import OPERATORS, bind_target, index_of, python_attribute
 from .struct_value import StructRef, member
 from .subscript import slice_axis, slice_elements, subscript
@@ -75,8 +75,7 @@ def _unpacked(t, value):
         return value
     elif hasattr(value, "_to_kernel"):
         return list(value)
-    kind = value.type.name if isinstance(value, Expr) else type(value)
-    raise say.cannot_unpack_type(kind=kind)
+    raise say.cannot_unpack_type(kind=kind_of(value))
 
 
 def _store_name(t, target, value, node):

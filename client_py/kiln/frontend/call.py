@@ -50,6 +50,10 @@ def call(t, node):
         if isinstance(error, TaichiTypeError):
             raise
         raise _wrong_call(func, args, error) from error
+    except ValueError as error:
+        if not _is_library(func) or not any(isinstance(a, Expr) for a in args):
+            raise
+        raise _wrong_call(func, args, error) from error
 
 
 def _checked(special, func, t, node):
@@ -311,8 +315,7 @@ def _warn_foreign(t, node):
 
     name = unparse(node.func).strip()
     text = say.calling_non_taichi_function(name=name)
-    shown = f"\x1b[38;5;226m{text}\x1b[0m"
-    t.ctx.warn(t.source, node.lineno, text, SyntaxWarning, shown)
+    t.ctx.warn(t.source, node.lineno, text, SyntaxWarning)
 
 
 def _unexpected_keyword(reason):
@@ -323,18 +326,80 @@ def _unexpected_keyword(reason):
 
 def _wrong_call(func, args, error):
     name = getattr(func, "__name__", type(func).__name__)
-    reason = str(error).replace("Expr", "Taichi Expression")
+    if _is_library(func) and any(isinstance(a, Expr) for a in args):
+        return _wrong_library_call(name, _library(func), error)
+    reason = _reason(func, error)
     advice = ""
     wrong = _unexpected_keyword(reason)
     if wrong:
         advice = near(wrong, getattr(getattr(func, "__code__", None), "co_varnames", ()))
     module = getattr(func, "__module__", None)
     if module == "kiln.math" and " missing " in reason:  # in the reference these are funcs
-        return say.func_parameter_missing(parameter=reason.split("'")[1])
-    if module in ("math", "numpy") and any(isinstance(a, Expr) for a in args):
-        if name in ops.__all__:
-            advice = say.use_the_function_of_ti(name=name, module=module)
+        return say.func_parameter_missing(parameter=reason.split("'")[1], function=name)
     return say.call_raises_type_error(name=name, reason=reason, advice=advice)
+
+
+def _wrong_library_call(name, library, error):
+    """A function of NumPy or `math` was given a value of the kernel."""
+    if library == "numpy":
+        reason = say.numpy_computes_with_arrays()
+    else:
+        reason = str(error).replace("Expr", "Taichi Expression")
+    ours = _ours(name)
+    advice = say.use_the_function_of_ti(ours=ours, name=name, module=library) if ours else ""
+    return say.call_raises_type_error(name=name, reason=reason, advice=advice)
+
+
+def _is_library(func):
+    return _library(func) in ("math", "numpy")
+
+
+def _library(func):
+    """The module that a function is of: NumPy's ufuncs do not say it themselves."""
+    module = getattr(func, "__module__", None) or type(func).__module__
+    return "numpy" if module.startswith("numpy") else module
+
+
+def _reason(func, error):
+    """The text of Python's TypeError, without names that only Kiln's own code has."""
+    text = str(error)
+    if id(func) in _SPECIAL and text.partition("() ")[2].startswith(("got ", "missing ", "takes ")):
+        return say.called_with_other_arguments(parameters=_parameters(func))
+    return text.replace("Expr", "Taichi Expression")
+
+
+def _parameters(func):
+    from inspect import signature
+
+    try:
+        return str(signature(func))
+    except ValueError:  # a builtin without one
+        return "others"
+
+
+# Functions that NumPy and `math` call otherwise.
+_OTHER_NAMES = {
+    "absolute": "ti.abs",
+    "amax": "ti.max",
+    "amin": "ti.min",
+    "arccos": "ti.acos",
+    "arcsin": "ti.asin",
+    "arctan2": "ti.atan2",
+    "fabs": "ti.abs",
+    "maximum": "ti.max",
+    "minimum": "ti.min",
+    "power": "ti.pow",
+    "where": "ti.select",
+}
+
+
+def _ours(name):
+    """What `ti` calls a function of NumPy or `math`; None if it has none."""
+    from .. import math
+
+    if name in ops.__all__ or name in ti_types.__all__:
+        return f"ti.{name}"
+    return f"ti.math.{name}" if name in math.__all__ else _OTHER_NAMES.get(name)
 
 
 HANDLERS[_ast.Call] = call

@@ -1,11 +1,9 @@
 """What one kernel under construction is made of: the native builder, the
 settings, constants, types, parameters, positions."""
 
-import warnings
-
 from .. import types as ti_types
 from ..diagnostics import say
-from . import active
+from . import active, report
 from .expr import OPS, Expr, Ref
 
 _I32 = ti_types.i32.scalar
@@ -325,13 +323,12 @@ class BuildContext:
 
     # --- what is shown while transforming
 
-    def warn(self, source, line, text, category, shown=None):
-        """A Python warning about a line of a function; `shown` if not as the plain text."""
+    def warn(self, source, line, text, category):
+        """Shows a Python warning about a line of a function."""
         self.emitted_warnings.append((text, source.file, line))
-        shown = shown or text
         if self.trace is not None:
-            self.trace.warned(source, line, shown, category)
-        warnings.warn_explicit(shown, category, source.file, line, module="kiln")
+            self.trace.warned(source, line, text, category)
+        report.show_warning(text, category, source.file, line)
 
     # --- positions
 

@@ -5,7 +5,7 @@ import _ast
 from ..diagnostics import say
 from ..types import f64
 from . import active
-from .expr import Expr
+from .expr import Expr, kind_of
 from .transformer import HANDLERS
 
 # What formats end in: of floats, signed and unsigned integers.
@@ -152,7 +152,7 @@ def print_(t, node):
         raise say.print_has_no_option_kernel(name=next(iter(options)))
     for name, option in (("sep", separator), ("end", end)):
         if option.__class__ is not str:
-            raise say.print_option_is_no_text(name=name, kind=type(option))
+            raise say.print_option_is_no_text(name=name, kind=kind_of(option))
     parts = []
     for i, arg in enumerate(args):
         if i:
@@ -257,7 +257,7 @@ def assert_(t, node):
         elif message.__class__ is str or node.msg.__class__ is _ast.Constant:
             parts = [str(message)]
         else:
-            raise say.assert_info_must_constant_or_formatted(kind=type(message))
+            raise say.assert_info_must_constant_or_formatted(kind=kind_of(message))
     if not getattr(t.ctx.config, "debug", False):
         return
     t.at(node)

@@ -78,6 +78,11 @@ class Expr:
         return f"<Taichi expression of type {self.type.name}>"
 
 
+def kind_of(value):
+    """What errors call the kind of a value: of the kernel's by its type there."""
+    return value.type.name if isinstance(value, Expr) else type(value)
+
+
 class Ref(Expr):
     """An address. `level` says which parallel loop the memory is private to:
     GLOBAL is shared by all threads, 0 belongs to the kernel's serial part."""

@@ -158,7 +158,8 @@ def _struct_for(t, node, field, is_grouped):
     is_snode = not is_array and getattr(field, "_is_snode", False)
     if not (is_array or is_snode or getattr(field, "_is_field", False)):
         kind = f"'{field.type.name}'" if isinstance(field, Expr) else type(field)
-        t.fail(node.iter, say.cannot_loop_over_object_taichi_scope(kind=kind))
+        advice = _loop_advice(field)
+        t.fail(node.iter, say.cannot_loop_over_object_taichi_scope(kind=kind, advice=advice))
     targets = _targets(node)
     _check_loop_variables(t, node)
     ndim = field.ndim if is_array else len(field.shape) if is_snode else field.num_axes
@@ -181,6 +182,13 @@ def _struct_for(t, node, field, is_grouped):
     else:
         loop = t.builder.begin_struct_for(t.ctx.param_of(field), **config)
     _body(t, node, loop, ndim, _bind_vector if is_grouped else _bind_scalars, config, True)
+
+
+def _loop_advice(value):
+    """What to write instead of a loop over something that no kernel loops over."""
+    if isinstance(value, int) or (isinstance(value, Expr) and not value.type.shape):
+        return say.count_with_range()
+    return say.unroll_with_static() if hasattr(value, "__iter__") else ""
 
 
 def _dense_cells(ctx, looped):

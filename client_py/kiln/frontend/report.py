@@ -3,7 +3,7 @@
 from _ast import For, FunctionDef, If, While
 
 from .. import errors
-from ..diagnostics import say
+from ..diagnostics import is_said, say
 from ..errors import TaichiCompilationError, TaichiTypeError
 
 _WIDTH = 100
@@ -60,6 +60,10 @@ def _underlined(line, begin, end):
     return f"{line.rstrip()}\n{' ' * begin}{'^' * max(end - begin, 1)}\n"
 
 
+# What errors of Python's classes are in a kernel.
+_OF_THE_LANGUAGE = {IndexError: errors.TaichiIndexError, TypeError: TaichiTypeError}
+
+
 def located(source, node, error):
     """The error to raise for one that came up at `node`."""
     where = position(source, node)
@@ -69,16 +73,20 @@ def located(source, node, error):
 
     if isinstance(error, _native.BuilderError):
         return TaichiTypeError(where + str(error))
+    if is_said(error):
+        kind = _OF_THE_LANGUAGE.get(type(error), TaichiCompilationError)
+        return kind(where + _users_frames(error) + str(error))
     if isinstance(error, RecursionError):
         from . import active
 
         chain = cycle(active.context().function_chain)
         return TaichiCompilationError(where + str(say.functions_inlined_without_end(chain=chain)))
-    return TaichiCompilationError(where + _foreign(error))
+    text = f"{_users_frames(error)}{type(error).__name__}: {error}"
+    return TaichiCompilationError(where + text)
 
 
-def _foreign(error):
-    """An error of Python code that ran at compile time, with the user's frames."""
+def _users_frames(error):
+    """The frames of the user's Python code that ran at compile time; empty if there are none."""
     frames = []
     trace = error.__traceback__
     here = __file__.rsplit("/", 2)[0]
@@ -87,8 +95,17 @@ def _foreign(error):
         if not code.co_filename.startswith(here):
             frames.append(f'  File "{code.co_filename}", line {trace.tb_lineno}, in {code.co_name}')
         trace = trace.tb_next
-    head = "\n".join(["Traceback (most recent call last):", *frames]) + "\n" if frames else ""
-    return f"{head}{type(error).__name__}: {error}"
+    return "\n".join(["Traceback (most recent call last):", *frames, ""]) if frames else ""
+
+
+def show_warning(text, category, file, line):
+    """Shows a Python warning about a line of the user's; in yellow where a terminal shows it."""
+    import sys
+    import warnings
+
+    if sys.stderr is not None and sys.stderr.isatty():
+        text = f"\x1b[38;5;226m{text}\x1b[0m"
+    warnings.warn_explicit(text, category, file, line, module="kiln")
 
 
 # Numbers of proto DiagnosticKind.

@@ -156,6 +156,16 @@ class FunctionSource:
             }
         return found
 
+    def at_parameter(self, position, error):
+        """The error with the place of a parameter; as it is where there is no source text."""
+        from . import report
+
+        try:
+            node = self.tree.args.args[position]
+        except SyntaxError:  # no text of its own, as a lambda in a line
+            return error
+        return type(error)("\n" + report.position(self, node) + str(error))
+
     # --- names
 
     def _cells(self):
@@ -186,6 +196,10 @@ class FunctionSource:
         return found
 
     def _hint(self, name, local):
+        for node in _blocks_that_bind(self.tree, name):
+            return say.name_bound_in_a_block(
+                statement=_STATEMENTS[node.__class__], line=node.lineno
+            )
         known = [*local, *self.fn.__code__.co_freevars, *self.fn.__globals__, *dir(builtins)]
         return near(name, known)
 
@@ -441,6 +455,24 @@ def target_names(target):
     if target.__class__ is Name:
         return [target.id]
     return [name for element in getattr(target, "elts", ()) for name in target_names(element)]
+
+
+_STATEMENTS = {For: "for", If: "if", While: "while"}
+
+
+def _blocks_that_bind(tree, name):
+    """The innermost statements with a block in which the name is stored to."""
+    pending = [(tree, None)]
+    while pending:
+        node, block = pending.pop()
+        if node.__class__ is Name and node.id == name and node.ctx.__class__ is Store and block:
+            yield block
+        if node.__class__ in _STATEMENTS:
+            block = node
+        children = [getattr(node, field) for field in node._fields]
+        for child in children:
+            items = child if child.__class__ is list else [child]
+            pending.extend((item, block) for item in items if isinstance(item, AST))
 
 
 def _changed_by_store(target, changed):

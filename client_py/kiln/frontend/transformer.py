@@ -45,10 +45,36 @@ class RefDict(dict):
     pass
 
 
+# How programs spell what has no handler, by the name of its class.
+_SPELLINGS = {
+    "AsyncFor": "`async for`",
+    "AsyncFunctionDef": "`async def`",
+    "AsyncWith": "`async with`",
+    "Await": "`await`",
+    "ClassDef": "`class`",
+    "Delete": "`del`",
+    "Global": "`global`",
+    "Import": "`import`",
+    "ImportFrom": "`from … import`",
+    "Lambda": "`lambda`",
+    "Match": "`match`",
+    "Nonlocal": "`nonlocal`",
+    "Raise": "`raise`",
+    "Set": "a set",
+    "SetComp": "a set comprehension",
+    "Try": "`try`",
+    "TryStar": "`try`",
+    "With": "`with`",
+    "Yield": "`yield`",
+    "YieldFrom": "`yield from`",
+}
+
+
 class Handlers(dict):
     def __missing__(self, kind):
         def unsupported(t, node):
-            raise say.unsupported_node(kind=kind.__name__)
+            name = kind.__name__
+            raise say.unsupported_node(what=_SPELLINGS.get(name, name))
 
         return unsupported
 

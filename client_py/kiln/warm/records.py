@@ -182,17 +182,13 @@ def _show_again(events, objects):
             runtime._warn(rest[0])
         else:
             import builtins
-            import warnings
+
+            from ..frontend import report
 
             number, rank, text, category = rest
             source = objects[number]
-            warnings.warn_explicit(
-                text,
-                getattr(builtins, category),
-                source.file,
-                source.code_lines[rank],
-                module=describe.PACKAGE,
-            )
+            line = source.code_lines[rank]
+            report.show_warning(text, getattr(builtins, category), source.file, line)
 
 
 # --- where records lie

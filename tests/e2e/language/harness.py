@@ -233,6 +233,8 @@ def _relative(text, section, first):
         lambda m: f"{m.group(1)}{_file(section).name}:{int(m.group(2)) - first:+d}",
         text,
     )
+    # The block that binds a name.
+    text = re.sub(r"(` of line )(\d+)", lambda m: f"{m.group(1)}{int(m.group(2)) - first:+d}", text)
     return text.replace(str(ROOT) + "/", "")
 
 

@@ -17,6 +17,134 @@ def stderr_of(function, *arguments):
     return out.getvalue().strip()
 
 
+# --- what is meant
+
+
+@case()
+def functions_of_numpy_and_math(show):
+    import math
+
+    import numpy as np
+
+    x = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def root():
+        x[0] = np.sqrt(x[1])
+
+    @ti.kernel
+    def other_name():
+        x[0] = np.arctan2(x[1], x[2])
+
+    @ti.kernel
+    def of_math():
+        x[0] = math.radians(x[1])
+
+    @ti.kernel
+    def cast():
+        x[0] = np.float32(x[1])
+
+    for kernel in (root, other_name, of_math, cast):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            show.error(kernel)
+
+
+@case(differs="mistakes let pass")
+def sum_of_numpy(show):
+    import numpy as np
+
+    x = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def k():
+        x[0] = np.sum(x[1])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        show.error(k)
+
+
+@case()
+def fields_and_arrays_for_scalars(show):
+    import numpy as np
+
+    @ti.kernel
+    def subscripted(a: ti.f32):
+        print(a[0])
+
+    @ti.kernel
+    def used(a: ti.f32):
+        print(a)
+
+    x = ti.field(ti.f32, 4)
+    for kernel in (subscripted, used):
+        show.error(kernel, x)
+    show.error(used, np.ones(3, np.float32))
+    show.error(used, ti.ndarray(ti.f32, 4))
+    show.error(used, ti.types.struct(a=ti.f32).field(shape=3))
+    used(2.0)
+    show.error(used, x)  # of a kernel that has run before
+
+
+@case(differs="calls that trip over Taichi's own code")
+def components_after_their_type(show):
+    show.error(ti.Vector.field, ti.f32, 3)
+    show.error(ti.Matrix.field, ti.f32, 3, 3)
+    show.error(ti.Matrix.field, 3, ti.f32, 3)
+
+
+@case()
+def component_types_after_their_type(show):
+    show.error(ti.Vector.ndarray, ti.f32, 3, 4)
+    show.error(ti.types.vector, ti.f32, 3)
+    show.error(ti.types.matrix, 3, ti.f32, 3)
+
+
+@case()
+def types_by_other_names(show):
+    import numpy as np
+
+    show.error(ti.field, "f32", 4)
+    show.error(ti.field, np.float32, 4)
+    show.error(ti.field, 4, ti.f32)
+
+
+@case()
+def vector_of_several_arguments(show):
+    @ti.kernel
+    def k():
+        print(ti.Vector(1.0, 2.0, 3.0))
+
+    show.error(k)
+
+
+@case()
+def parameter_without_annotation(show):
+    def make():
+        @ti.kernel
+        def k(a: ti.i32, b):
+            print(a, b)
+
+    show.error(make)
+
+
+@case()
+def values_where_constants_are_wanted(show):
+    @ti.kernel
+    def config(a: ti.i32):
+        ti.loop_config(block_dim=a)
+        for i in range(3):
+            pass
+
+    @ti.kernel
+    def assertion(a: ti.i32):
+        assert a > 0, a
+
+    show.error(config, 3)
+    show.error(assertion, 3)
+
+
 # --- warnings
 
 
