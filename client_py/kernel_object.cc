@@ -52,12 +52,49 @@ class InstanceRef {
 
 // --- Matching ------------------------------------------------------------------
 
+// Whether two objects of one type that show their memory, as bytes and NumPy's numbers, are the
+// same.
+bool SameBytes(PyObject* a, PyObject* b) {
+  Py_buffer one, other;
+  if (PyObject_GetBuffer(a, &one, PyBUF_SIMPLE) != 0) return PyErr_Clear(), false;
+  bool same = false;
+  if (PyObject_GetBuffer(b, &other, PyBUF_SIMPLE) == 0) {
+    same = one.len == other.len && std::memcmp(one.buf, other.buf, one.len) == 0;
+    PyBuffer_Release(&other);
+  } else {
+    PyErr_Clear();
+  }
+  PyBuffer_Release(&one);
+  return same;
+}
+
+bool SameDoubles(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+bool EqualTemplates(PyObject* a, PyObject* b);
+
+bool EqualTuples(PyObject* a, PyObject* b) {
+  if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+  if (Py_EnterRecursiveCall(" in a template argument") != 0) return PyErr_Clear(), false;
+  bool equal = true;
+  for (Py_ssize_t i = 0; equal && i < PyTuple_GET_SIZE(a); ++i) {
+    equal = EqualTemplates(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
+  }
+  Py_LeaveRecursiveCall();
+  return equal;
+}
+
+// Whether a kernel makes the same of both. Python's `==` does not say so of numbers: 1, 1.0 and
+// True are constants of different types, 0.0 and -0.0 different constants.
 bool EqualTemplates(PyObject* a, PyObject* b) {
   if (a == b) return true;
-  // A number never equals an array: asking would make an array of answers.
-  if (PyLong_CheckExact(a) && PyLong_CheckExact(b)) {
-    return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_Check(a)) return SameDoubles(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  if (PyTuple_Check(a)) return EqualTuples(a, b);
+  if (PyComplex_Check(a)) {
+    const Py_complex one = PyComplex_AsCComplex(a), other = PyComplex_AsCComplex(b);
+    return SameDoubles(one.real, other.real) && SameDoubles(one.imag, other.imag);
   }
+  if (PyObject_CheckBuffer(a)) return SameBytes(a, b);
   const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
   if (equal < 0) PyErr_Clear();
   return equal == 1;

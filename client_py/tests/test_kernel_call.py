@@ -118,12 +118,37 @@ def test_template_arguments_make_instances(ti):
 
     assert [add(1, 1), add(2, 1), add(1, 5)] == [2, 3, 6]
     assert add.num_instances == 2
-    add(1.0, 1)
-    add(True, 1)
-    assert add.num_instances == 2  # equal values share, as in the reference
     for bad in ([1], {}, np.zeros(3)):
         with pytest.raises(TypeError):
             add(bad, 1)
+
+
+def test_numbers_of_other_types_and_signs_make_instances(ti):
+    @ti.kernel
+    def halved(a: ti.template()) -> ti.f32:
+        return 7 // 2 * ti.static(a[0] if isinstance(a, tuple) else a)
+
+    @ti.kernel
+    def kind(a: ti.template()) -> ti.i32:
+        return ti.static(["int", "float", "bool"].index(type(a).__name__))
+
+    @ti.kernel
+    def sign(a: ti.template(), b: ti.template()) -> ti.f32:
+        return ti.atan2(a, -1.0) + 0 * ti.static(len(b))
+
+    for order in ((1, 1.0, True), (True, 1, 1.0)):
+        assert [kind(a) for a in order] == [(int, float, bool).index(type(a)) for a in order]
+    assert kind.num_instances == 3
+    assert [halved(a) for a in (2.5, (2.5,), 2, (2,))] == [7.5, 7.5, 6, 6]
+    for _ in range(2):
+        assert sign(0.0, ()) > 3 > -3 > sign(-0.0, ())
+        assert sign(np.float32(0), ()) > 3 > -3 > sign(np.float32(-0.0), ())
+        assert sign(0.0, ((1, 2), ("a",))) == sign(0.0, ((1.0, 2), ("a",)))
+    assert sign.num_instances == 6
+    nan = float("nan")
+    for value in (nan, -nan, float("nan"), 1 << 80, 1 << 80, b"ab", b"ab", "ab", "".join("ab")):
+        sign(0.0, (value,))
+    assert sign.num_instances == 11
 
 
 def test_same_field_twice(ti):
