@@ -5,7 +5,7 @@ Symmetric 3x3 matrices are diagonalised by Jacobi rotations, a fixed number of
 sweeps: convergence is quadratic, five sweeps are exact in f32, eight in f64.
 """
 
-from . import ops
+from . import ops, originals
 from . import types as _types
 from .diagnostics import say
 from .func import func
@@ -285,3 +285,5 @@ def solve(A, b, dt=None):
 
 
 __all__ = ["eig", "polar_decompose", "solve", "svd", "sym_eig"]
+
+originals.keep(globals())

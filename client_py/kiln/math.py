@@ -8,6 +8,7 @@ import math as _math
 
 from . import matrix as _matrix
 from . import ops as _ops
+from . import originals as _originals
 from . import types as _types
 from .frontend.expr import Expr as _Expr
 from .matrix_ops import cross, determinant, dot, inverse
@@ -318,3 +319,6 @@ __all__ = [
 
 def __dir__():
     return list(__all__)
+
+
+_originals.keep(globals())

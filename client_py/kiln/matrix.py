@@ -2,7 +2,7 @@
 tensor values. NumPy is imported when the first one is made.
 """
 
-from . import _native
+from . import _native, originals
 from . import types as _types
 from .diagnostics import say
 from .frontend import active
@@ -496,3 +496,5 @@ _add_components()
 _add_methods()
 
 __all__ = ["Matrix", "Vector"]
+
+originals.keep(globals())

@@ -2,7 +2,7 @@
 for matrices in Python: both give their elements one by one.
 """
 
-from . import ops
+from . import ops, originals
 from .diagnostics import say
 from .frontend import active, context
 from .frontend.context import MAX_UNROLLED
@@ -399,3 +399,5 @@ METHODS = {
         transpose,
     )
 }
+
+originals.keep(globals())

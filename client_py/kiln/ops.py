@@ -4,6 +4,7 @@ of a kernel give nodes, matrices give matrices, Python numbers Python numbers.
 
 import math as _math
 
+from . import originals
 from . import types as _types
 from .diagnostics import say
 from .frontend import active
@@ -328,3 +329,5 @@ __all__ = [
     "tanh",
     "zero",
 ]
+
+originals.keep(globals())

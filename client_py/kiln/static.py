@@ -1,5 +1,6 @@
 """What programs steer compilation with: static, grouped, ndrange, loop_config…"""
 
+from . import originals
 from .diagnostics import say
 from .frontend import active
 
@@ -167,3 +168,5 @@ __all__ = [
     "static_assert",
     "static_print",
 ]
+
+originals.keep(globals())

@@ -1,5 +1,6 @@
 """Structs: types with named members, and their values in Python."""
 
+from . import originals
 from . import types as _types
 from .diagnostics import say
 from .frontend import active
@@ -217,3 +218,5 @@ def dataclass(cls):
 
 
 __all__ = ["Struct", "dataclass"]
+
+originals.keep(globals())

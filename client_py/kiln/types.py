@@ -2,6 +2,7 @@
 kernel parameters. This is also the module `ti.types`.
 """
 
+from . import originals
 from .diagnostics import say
 from .frontend import active
 
@@ -414,3 +415,6 @@ def __dir__():
         "texture_type utils vector"
     )
     return [*__all__, *shown.split()]
+
+
+originals.keep(globals())

@@ -11,6 +11,7 @@ they are met. A trace that met something refused is of no use: `refused` says wh
 import builtins
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
+from .. import originals
 from ..func import BoundFunc
 from ..warm import describe, reads
 from ..warm.describe import MISSING, PACKAGE, Describer, Refused
@@ -21,10 +22,6 @@ SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
 # Values made of nothing but themselves: to read from them is to compute.
 _VALUES = frozenset(
     (type(None), bool, int, float, complex, str, bytes, tuple, list, dict, range, slice)
-)
-_VALUE_MODULES = frozenset(
-    f"{PACKAGE}.{name}"
-    for name in "matrix struct static types ops math decompose matrix_ops".split()
 )
 _PURE_C_MODULES = frozenset(("math", "cmath", "_operator"))
 _PURE_BUILTINS = frozenset(
@@ -52,6 +49,8 @@ class Trace:
         self.events = []
         self.refused = None
         self._seen = set()
+        if originals.replaced():
+            self.refuse("functions of Kiln's own that the program replaced")
         describe.learn()
         self.describe.start(source)
         self._note(SOURCE, 0, None, source)
@@ -189,14 +188,14 @@ class Trace:
         if isinstance(func, type):
             if func.__module__ == "builtins":
                 return func.__name__ in _PURE_BUILTINS
-            return func.__module__ in _VALUE_MODULES or _is_numpy_scalar(func)
+            return func.__module__ in originals.MODULES or _is_numpy_scalar(func)
         if kind is MethodType:
             return _is_value(func.__self__) and self._is_pure(func.__func__)
         if kind is FunctionType:
             module = func.__module__ or ""
-            own = module in _VALUE_MODULES or module.startswith(_FRONTEND)
+            own = module in originals.MODULES or module.startswith(_FRONTEND)
             return own and describe.is_own_file(func.__code__.co_filename)
-        return kind.__module__ in _VALUE_MODULES or kind.__module__.startswith(_FRONTEND)
+        return kind.__module__ in originals.MODULES or kind.__module__.startswith(_FRONTEND)
 
     # --- what is shown
 
@@ -255,8 +254,8 @@ def _is_value(value, ident=None):
         return True
     module = kind.__module__
     if module == "numpy":
-        return True
-    if module in _VALUE_MODULES or module.startswith(_FRONTEND):
+        return ident not in _OF_MEMORY
+    if module in originals.MODULES or module.startswith(_FRONTEND):
         return not kind.__name__.endswith("View")
     # Described whole when they were reached; but their classes may say more.
     if kind.__class__.__module__ == "enum":
@@ -267,6 +266,8 @@ def _is_value(value, ident=None):
 
 
 _OF_MEMBERS = ("value", "name", "_value_", "_name_")
+# Of NumPy's arrays: what does not follow from the type, the form and the elements.
+_OF_MEMORY = ("base", "ctypes", "data", "__array_interface__", "__array_struct__")
 
 
 def _redefines(kind, ident):

@@ -317,19 +317,35 @@ def _numpy(value):
     if isinstance(value, numpy.generic):
         if value.dtype.hasobject:
             raise Refused("a NumPy object")
-        return ("number", value.dtype.str, value.tobytes())
+        return ("number", _numpy_type(value.dtype), value.tobytes())
     if value.__class__ is numpy.ndarray:
         if value.dtype.hasobject or value.nbytes > _LARGE:
             raise Refused("an array that is not worth comparing")
         data = value.tobytes()
         if len(data) > 64:
             data = _native.sha256(data)
-        return ("array", value.dtype.str, value.shape, data)
+        form = (value.shape, value.strides, value.flags.num)
+        return ("array", _numpy_type(value.dtype), form, data)
     if isinstance(value, numpy.dtype):
-        return ("dtype", value.str)
+        return ("dtype", _numpy_type(value))
     if value.__class__ is numpy.ufunc:
         return ("ufunc", value.__name__)
     raise Refused(f"a numpy.{value.__class__.__name__}")
+
+
+def _numpy_type(dtype):
+    """A dtype with its members: their types, places and titles."""
+    if dtype.metadata is not None:
+        raise Refused("a NumPy type with metadata")
+    if dtype.subdtype is not None:
+        return ("elements", _numpy_type(dtype.subdtype[0]), dtype.shape)
+    if dtype.names is None:
+        return dtype.str
+    members = []
+    for name in dtype.names:
+        of, offset, *title = dtype.fields[name]
+        members.append((name, _numpy_type(of), offset, *map(str, title)))
+    return ("members", dtype.itemsize, dtype.isalignedstruct, tuple(members))
 
 
 def _refuse_method(describe, value):

@@ -14,7 +14,7 @@ import marshal
 import os
 import sys
 
-from .. import _native, runtime, stat
+from .. import _native, originals, runtime, stat
 from ..kernel import overlapping
 from . import describe, program, reads, units
 from .describe import MISSING, Describer, Refused
@@ -46,7 +46,7 @@ def find(kernel, args, specs):
     is bound to, in order of their parameters. None without one."""
     session = runtime.session()
     path = _path(kernel, session)
-    if path is None:
+    if path is None or originals.replaced():
         return None
     describe.learn()
     program.prefetch(session)
