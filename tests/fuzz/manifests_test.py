@@ -8,7 +8,7 @@ import zlib
 from kiln import _native
 from kiln.warm import manifest
 
-RECORDED = {_native.sha256(blob).hex(): blob for blob in (b"one", b"two" * 40, b"")}
+RECORDED = {_native.sha256(blob).hex(): blob for blob in (b"one", b"two" * 40, b"3")}
 UNITS = tuple(
     manifest.Unit(f"{i:064x}", name, "x86-64-v3" if i else "-", "-", f"kernel {i}")
     for i, name in enumerate(RECORDED)
@@ -41,6 +41,33 @@ def test_any_bytes_are_a_manifest_or_are_refused():
             for unit in found.units:
                 assert again.recorded.get(unit.recorded) == found.recorded.get(unit.recorded), data
     assert read > 1000, "most are refused at once: the changes try nothing"
+
+
+def carrying(raw, *names):
+    """A manifest's bytes with `raw` as its recorded kernels; its units name `names`."""
+    packed = zlib.compress(raw, 9)
+    lines = ["kiln-manifest 3", "compiler " + "ab" * 32]
+    lines += [f"unit {'1' * 64} {name} - - k" for name in names]
+    lines += [f"recorded {len(raw)} {len(packed)} {_native.sha256(packed).hex()}", ""]
+    return "\n".join(lines).encode() + packed
+
+
+def refusal(data):
+    try:
+        manifest.from_bytes(data)
+    except manifest.BadManifest as error:
+        return str(error)
+    return ""
+
+
+def test_a_small_file_does_not_become_millions_of_recorded_kernels():
+    assert "of 0 bytes" in refusal(carrying(bytes(8)))
+    assert "cannot come of" in refusal(carrying(bytes(64 << 20)))
+    name = _native.sha256(b"one").hex()
+    one = len(b"one").to_bytes(8, "little") + b"one"
+    assert refusal(carrying(one, name)) == ""
+    assert "no unit names" in refusal(carrying(one))
+    assert "twice" in refusal(carrying(one * 2, name))
 
 
 def changed(chance, data):

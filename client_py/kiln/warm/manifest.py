@@ -15,9 +15,9 @@ is that which the program asked for (x86-64-v3); `-`: that of the machine. Recor
 (warm/units.py) are named by the SHA-256 of their bytes. In a home (<home>/warm/programs) they lie
 beside the manifest and the file ends with the last unit. A manifest that is carried elsewhere has
 them in itself: after the line `recorded` follows one zlib stream of all of them, each after its
-length (8 bytes, little-endian), in the order in which the units first name them; it names no
-modules, for they lie elsewhere. Equal manifests have equal bytes. C++ programs' are written by
-client_cpp/manifest.cc.
+length (8 bytes, little-endian), in the order in which the units first name them; none is empty, and
+a unit names each. The file names no modules, for they lie elsewhere. Equal manifests have equal
+bytes. C++ programs' are written by client_cpp/manifest.cc.
 
 Thread safety: functions without state.
 """
@@ -33,6 +33,7 @@ from . import units
 HEADER = "kiln-manifest 3"
 MAX_UNITS = 20000
 MAX_BYTES = 1 << 30  # of all recorded kernels of a file
+MAX_RATIO = 256  # of those bytes to the compressed ones, above the first MiB
 
 
 class BadManifest(Exception):
@@ -114,7 +115,8 @@ def from_bytes(data):
         elif word in ("program", "compiler") and word not in words:
             words[word] = rest
         elif word == "recorded":
-            recorded = _unpack(rest, data[at:], number)
+            named = {unit.recorded for unit in found}
+            recorded = _unpack(rest, data[at:], number, named)
             break
         else:
             raise BadManifest(f"line {number}: '{word}' is not expected here")
@@ -155,13 +157,16 @@ def _unit(rest, number):
     return Unit(*words)
 
 
-def _unpack(rest, packed, number):
+def _unpack(rest, packed, number, named):
+    """The recorded kernels, which `named` has the names of, by their names."""
     words = rest.split(" ")
     if len(words) != 3 or not all(re.fullmatch("[0-9]{1,18}", word) for word in words[:2]):
         raise BadManifest(f"line {number}: 'recorded BYTES COMPRESSED SHA256' expected")
     size = int(words[0])
     if size > MAX_BYTES:
         raise BadManifest(f"line {number}: {size} bytes of recorded kernels; {MAX_BYTES} may be")
+    if size > (1 << 20) + MAX_RATIO * len(packed):
+        raise BadManifest(f"line {number}: {size} bytes cannot come of {len(packed)} compressed")
     if len(packed) != int(words[1]) or _native.sha256(packed).hex() != words[2]:
         raise BadManifest("what follows its last line is damaged or cut off")
     try:
@@ -174,10 +179,16 @@ def _unpack(rest, packed, number):
     recorded = {}
     at = 0
     while at < size:
-        end = at + 8 + int.from_bytes(raw[at : at + 8], "little")
+        length = int.from_bytes(raw[at : at + 8], "little")
+        end = at + 8 + length
         if end > size:
             raise BadManifest("a recorded kernel is cut off")
+        if not 0 < length <= units.MAX_BYTES:
+            raise BadManifest(f"a recorded kernel of {length} bytes")
         blob = raw[at + 8 : end]
-        recorded[_native.sha256(blob).hex()] = blob
+        name = _native.sha256(blob).hex()
+        if name not in named or name in recorded:
+            raise BadManifest("a recorded kernel that no unit names, or one that is there twice")
+        recorded[name] = blob
         at = end
     return recorded
