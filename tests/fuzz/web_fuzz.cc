@@ -4,7 +4,7 @@
 // after its length in two bytes.
 // Sources: server/daemon/web/site.cc server/daemon/web/history.cc server/daemon/web/peer.cc
 // Sources: server/daemon/web/prometheus.cc server/daemon/json_text.cc
-// Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc
+// Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc lang/clock.cc
 // Messages: service config artifact target diagnostic options source_map type
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
@@ -33,8 +33,8 @@ std::string TakeAnswer() {
 // As libmicrohttpd takes it apart, but for percent signs.
 WebRequest RequestOf(uint8_t how, absl::string_view target) {
   WebRequest request;
-  request.dashboard = how & 1;
-  request.from_page = how & 2;
+  request.own_user = how & 1;
+  request.knows_secret = how & 2;
   request.method = how & 4 ? "POST" : how & 8 ? "HEAD" : how & 16 ? "PUT" : "GET";
   const std::pair<std::string, std::string> parts = absl::StrSplit(target, absl::MaxSplits('?', 1));
   request.path = parts.first;
