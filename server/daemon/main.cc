@@ -16,10 +16,12 @@
 #include <climits>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
@@ -46,12 +48,12 @@
 #include "server/daemon/leash.h"
 #include "server/daemon/listener.h"
 #include "server/daemon/log.h"
+#include "server/daemon/metrics.h"
 #include "server/daemon/notify.h"
 #include "server/daemon/quotas.h"
 #include "server/daemon/shared_tiers.h"
 #include "server/daemon/watch_rooms.h"
 #include "server/daemon/worker_pool.h"
-#include "server/worker/sandbox.h"
 
 namespace kiln {
 namespace {
@@ -244,17 +246,22 @@ std::vector<std::string> GrpcArguments(const Flags& flags, const std::string& so
   return arguments;
 }
 
-// What stands between a kernel that breaks the compiler and the rest of the machine.
-void WarnOfConfinement(bool unconfined) {
-  if (geteuid() == 0) {
-    Log("warning: kilnd runs as root; a user of its own is enough for all it does");
+// Logs and counts what the workers' confinement lacks, each gap once.
+class Confinement {
+ public:
+  void Note(const proto::HelloReply& worker) {
+    absl::MutexLock lock(&mutex_);
+    for (const proto::HelloReply::Gap& gap : worker.gaps()) {
+      if (!known_.insert(gap.name()).second) continue;
+      Log("warning: workers are confined less than they should be: ", gap.text());
+      Metrics::Get().gauge("kiln_worker_gaps", gap.name())->Set(1);
+    }
   }
-  if (unconfined) {
-    Log("warning: workers are not confined (workers.unconfined)");
-  } else if (const std::string gaps = SandboxGaps(); !gaps.empty()) {
-    Log("warning: workers are confined less than they should be: ", gaps);
-  }
-}
+
+ private:
+  absl::Mutex mutex_;
+  std::set<std::string> known_ ABSL_GUARDED_BY(mutex_);
+};
 
 SharedTiers::Options SharedOptions(const Flags& flags, CompilerIdentity* compiler) {
   SharedTiers::Options options;
@@ -269,6 +276,9 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   const OwnFile own_file;
   StopSignal stop;
   WritePid(home.PidPath());
+  if (geteuid() == 0) {
+    Log("warning: kilnd runs as root; a user of its own is enough for all it does");
+  }
   Log("kilnd ", kVersion, " serves ", home.dir(), " on ", instance.socket_path);
 
   Housekeeper* nudged = nullptr;
@@ -296,7 +306,10 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   pool_options.job_bytes = flags.job_bytes;
   pool_options.max_jobs = flags.worker_jobs;
   pool_options.unconfined = flags.config.workers().unconfined();
-  WarnOfConfinement(pool_options.unconfined);
+  Confinement confinement;
+  pool_options.greeted = [&confinement](const proto::HelloReply& worker) {
+    confinement.Note(worker);
+  };
   auto pool_owner = std::make_unique<WorkerPool>(pool_options);
   WorkerPool& pool = *pool_owner;
   CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });

@@ -67,6 +67,7 @@ constexpr Metrics::Family kFamilies[] = {
     {"kiln_queue_seconds", kHistogram, "", "How long compilations waited for a worker."},
     {"kiln_workers", kGauge, "state", "Workers, busy and idle."},
     {"kiln_worker_deaths_total", kCounter, "", "Workers that died or were killed at a limit."},
+    {"kiln_worker_gaps", kGauge, "gap", "1 for what workers could not give up."},
     {"kiln_poisoned_keys", kGauge, "", "Keys refused for a while, as they killed workers."},
     {"kiln_fallbacks_total", kCounter, "",
      "Compilations that clients ran themselves, as the daemon did not answer."},

@@ -166,6 +166,7 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
   options.unconfined = pool_->options_.unconfined;
   options.wake_fd = wake_fd_;
   options.stopped = [this] { return Stopped(current_); };
+  options.greeted = pool_->options_.greeted;
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
   if (!worker.ok()) {
     // Whoever asked does better without this daemon.

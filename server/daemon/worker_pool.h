@@ -35,9 +35,10 @@ struct PoolOptions {
   size_t max_queue = 128;
   absl::Duration job_limit = absl::Seconds(120);
   uint64_t job_bytes = 0;
-  int max_jobs = 1000;                              // then the worker is replaced
-  uint64_t max_resident_bytes = uint64_t{1} << 30;  // likewise
-  bool unconfined = false;                          // no sandbox around the worker
+  int max_jobs = 1000;                                    // then the worker is replaced
+  uint64_t max_resident_bytes = uint64_t{1} << 30;        // likewise
+  bool unconfined = false;                                // no sandbox around the worker
+  std::function<void(const proto::HelloReply&)> greeted;  // see WorkerProcess::Options
   // Whether there is memory for one more worker to compile.
   std::function<bool()> room = [gauge = MemoryGauge()] { return gauge.Room(); };
 };

@@ -19,7 +19,6 @@
 #include "lang/clock.h"
 #include "lang/status_macros.h"
 #include "lang/version.h"
-#include "proto/service.pb.h"
 
 namespace kiln {
 namespace {
@@ -91,6 +90,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
     return absl::Status(status.code(),
                         absl::StrCat(options.program, " did not start: ", status.message()));
   }
+  if (options.greeted) options.greeted(reply);
   return worker;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lang/framing.h"
+#include "proto/service.pb.h"
 
 namespace kiln {
 
@@ -30,6 +31,8 @@ class WorkerProcess {
     // Readable when `stopped` may have changed.
     int wake_fd = -1;
     std::function<bool()> stopped;
+    // Called with the greeting of a worker that has started; it may be null.
+    std::function<void(const proto::HelloReply&)> greeted;
   };
 
   // Returns once the worker is warm. To be called from a thread that outlives the

@@ -45,7 +45,8 @@ void ConfineProcess(const Limits& limits, int keep) {
 #endif
   if (limits.cpu_seconds != 0) Lower(RLIMIT_CPU, limits.cpu_seconds);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGINT, SIG_IGN);  // Ctrl-C is for the client; its end ends us
+  signal(SIGXFSZ, SIG_IGN);  // too large a file is an error of the job, not the worker's end
+  signal(SIGINT, SIG_IGN);   // Ctrl-C is for the client; its end ends us
 }
 
 }  // namespace kiln

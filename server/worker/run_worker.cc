@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
@@ -28,6 +29,7 @@ constexpr bool kSanitized = false;
 
 struct Flags {
   bool print_compiler_id = false;
+  bool print_gaps = false;
   bool unconfined = kSanitized;
   int fd = -1;
   std::string unit;  // with `out`: one job, from file to file
@@ -41,6 +43,8 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
     bool good = true;
     if (arg == "--print-compiler-id") {
       flags->print_compiler_id = true;
+    } else if (arg == "--print-gaps") {
+      flags->print_gaps = true;
     } else if (arg == "--unconfined") {
       flags->unconfined = true;
     } else if (absl::ConsumePrefix(&arg, "--fd=")) {
@@ -75,11 +79,24 @@ int ClaimStdout() {
   return out;
 }
 
+std::vector<Gap> Confine(const Flags& flags) {
+  if (flags.unconfined) return {{"unconfined", "nothing is given up (workers.unconfined)"}};
+  return LockIn();
+}
+
+int PrintGaps(const Flags& flags) {
+  for (const Gap& gap : Confine(flags)) {
+    std::printf("%s\t%s\n", gap.name.c_str(), gap.text.c_str());
+  }
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
   Flags flags;
   if (!ParseFlags(argc, argv, &flags)) return 2;
+  if (flags.print_gaps) return PrintGaps(flags);
   absl::StatusOr<CompilerIdRecord> self = IdentifySelf();
   if (!self.ok()) {
     std::fprintf(stderr, "%s: %s\n", argv[0], std::string(self.status().message()).c_str());
@@ -99,8 +116,7 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
   Engine engine = make();
   options.warm_up = [&]() -> absl::Status {
     if (engine.warm_up != nullptr) RETURN_IF_ERROR(engine.warm_up());
-    // What is missing in this kernel kilnd has said once, for all its workers.
-    if (!flags.unconfined) LockIn();
+    options.gaps = Confine(flags);
     return absl::OkStatus();
   };
   options.compile = std::move(engine.compile);

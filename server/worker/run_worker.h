@@ -5,6 +5,8 @@
 //       the first job, it locks itself in (sandbox.h) unless --unconfined
 //   kiln-worker --unit=FILE --out=FILE [limits as above]
 //       does one job (run_once.h); the exit status is 0 if the reply was written
+//   kiln-worker --print-gaps
+//       locks itself in, and prints what it could not give up, "NAME\tTEXT" a line
 //   kiln-worker --print-compiler-id
 //       prints the id in hex, then the files it stands for, one absolute path a
 //       line, the worker's own first

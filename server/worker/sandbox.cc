@@ -7,7 +7,6 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -17,11 +16,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 namespace kiln {
 namespace {
@@ -40,14 +40,10 @@ struct PathRule {
 } __attribute__((packed));
 constexpr int kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr uint64_t kReadFile = 1 << 2;
+constexpr int kScopesFrom = 6;  // Linux 6.12
 
 // Where the linker finds the libraries that kernels call.
 constexpr const char* kLibraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
-
-int LandlockVersion() {
-  constexpr unsigned kAskVersion = 1;
-  return static_cast<int>(syscall(kCreateRuleset, nullptr, 0, kAskVersion));
-}
 
 // Everything that version knows is forbidden, but for reading libraries.
 bool ForbidFiles(int version) {
@@ -60,7 +56,7 @@ bool ForbidFiles(int version) {
     ruleset.network = 3;  // bind and connect TCP
     size = offsetof(Ruleset, scopes);
   }
-  if (version >= 6) {
+  if (version >= kScopesFrom) {
     ruleset.scopes = 3;  // abstract sockets and signals of others
     size = sizeof ruleset;
   }
@@ -109,7 +105,15 @@ bool LeaveRoot() {
 
 // ---- system calls: seccomp
 
-enum Condition { kAlways, kOnSelf, kOnZero, kThread, kNotExecutable, kAbsent };
+enum Condition {
+  kAlways,
+  kOnSelf,      // its first argument is this process
+  kOnZero,      // its first argument is 0
+  kDescriptor,  // fcntl that makes a copy or looks: none that sends signals or resizes pipes
+  kPlainPages,  // private, of no file, not executable
+  kNotExecutable,
+  kNoSocket,  // fails as on a descriptor that is no socket
+};
 
 struct SystemCall {
   unsigned number;
@@ -118,18 +122,14 @@ struct SystemCall {
 
 // What a compilation needs. All others fail with EPERM.
 constexpr SystemCall kAllowed[] = {
-    // frames, pipes, memory files, libraries; Landlock says which paths
+    // frames, memory files, libraries; Landlock says which paths
     {SYS_read},
     {SYS_write},
     {SYS_readv},
     {SYS_writev},
     {SYS_pread64},
     {SYS_pwrite64},
-    {SYS_sendmsg},
-    {SYS_recvmsg},
-    {SYS_sendto},
-    {SYS_recvfrom},
-    {SYS_shutdown},
+    {SYS_sendmsg, kNoSocket},  // it could send descriptors; lang/framing then uses writev
     {SYS_poll},
     {SYS_ppoll},
     {SYS_close},
@@ -137,13 +137,11 @@ constexpr SystemCall kAllowed[] = {
     {SYS_dup},
     {SYS_dup2},
     {SYS_dup3},
-    {SYS_fcntl},
+    {SYS_fcntl, kDescriptor},
     {SYS_lseek},
     {SYS_ftruncate},
     {SYS_fadvise64},
     {SYS_memfd_create},
-    {SYS_pipe},
-    {SYS_pipe2},
     {SYS_open},
     {SYS_openat},
     {SYS_stat},
@@ -159,20 +157,16 @@ constexpr SystemCall kAllowed[] = {
     {SYS_readlink},
     {SYS_readlinkat},
     {SYS_getcwd},
-    // memory
+    // memory; a mapped page of a file would keep all of the file's memory, beyond every limit
     {SYS_brk},
-    {SYS_mmap, kNotExecutable},
+    {SYS_mmap, kPlainPages},
     {SYS_mprotect, kNotExecutable},
     {SYS_munmap},
     {SYS_mremap},
     {SYS_madvise},
     {SYS_membarrier},
-    // threads; clone3 hides its flags behind a pointer, so libc is told to use clone
-    {SYS_clone, kThread},
-    {SYS_clone3, kAbsent},
+    // locks
     {SYS_futex},
-    {SYS_set_robust_list},
-    {SYS_rseq},
     {SYS_sched_yield},
     {SYS_sched_getaffinity},
     {SYS_getcpu},
@@ -222,7 +216,7 @@ class Filter {
     Load(offsetof(seccomp_data, nr));
     for (const SystemCall& call : kAllowed) Add(call);
     // Also the 32-bit pointer calls (numbers from 2^30), which are none of these.
-    Return(SECCOMP_RET_ERRNO | EPERM);
+    Return(kRefuse);
   }
 
   bool Install() {
@@ -231,31 +225,58 @@ class Filter {
   }
 
  private:
+  static constexpr uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
+
+  struct Test {
+    int argument;
+    uint16_t comparison;
+    uint32_t value;
+    bool wanted;
+  };
+
   void Add(const SystemCall& call) {
     const uint32_t pid = static_cast<uint32_t>(getpid());
+    const Test not_executable = {2, BPF_JSET, PROT_EXEC, false};
     switch (call.condition) {
       case kAlways:
-      case kAbsent:
-        If(BPF_JEQ, call.number, 0, 1);
-        Return(call.condition == kAlways ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | ENOSYS);
-        return;
+        return AddIfAll(call.number, {});
       case kOnSelf:
-        return AddTest(call.number, 0, BPF_JEQ, pid, true);
+        return AddIfAll(call.number, {{0, BPF_JEQ, pid, true}});
       case kOnZero:
-        return AddTest(call.number, 0, BPF_JEQ, 0, true);
-      case kThread:
-        return AddTest(call.number, 0, BPF_JSET, CLONE_THREAD, true);
+        return AddIfAll(call.number, {{0, BPF_JEQ, 0, true}});
+      case kDescriptor:
+        return AddIfOneOf(call.number, 1, {F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL});
+      case kPlainPages:
+        return AddIfAll(
+            call.number,
+            {not_executable, {3, BPF_JSET, MAP_SHARED, false}, {3, BPF_JSET, MAP_ANONYMOUS, true}});
       case kNotExecutable:
-        return AddTest(call.number, 2, BPF_JSET, PROT_EXEC, false);
+        return AddIfAll(call.number, {not_executable});
+      case kNoSocket:
+        If(BPF_JEQ, call.number, 0, 1);
+        Return(SECCOMP_RET_ERRNO | ENOTSOCK);
+        return;
     }
   }
-  // Allowed if the test of an argument comes out as `wanted`.
-  void AddTest(uint32_t number, int argument, uint16_t test, uint32_t value, bool wanted) {
-    If(BPF_JEQ, number, 0, 4);
-    Load(Argument(argument));
-    If(test, value, wanted ? 0 : 1, wanted ? 1 : 0);
+  // Allowed if every test of its arguments comes out as wanted.
+  void AddIfAll(uint32_t number, const std::vector<Test>& tests) {
+    If(BPF_JEQ, number, 0, static_cast<uint8_t>(3 * tests.size() + 1));
+    for (const Test& test : tests) {
+      Load(Argument(test.argument));
+      If(test.comparison, test.value, test.wanted ? 1 : 0, test.wanted ? 0 : 1);
+      Return(kRefuse);
+    }
     Return(SECCOMP_RET_ALLOW);
-    Return(SECCOMP_RET_ERRNO | EPERM);
+  }
+  // Allowed if an argument is one of `values`.
+  void AddIfOneOf(uint32_t number, int argument, const std::vector<int>& values) {
+    If(BPF_JEQ, number, 0, static_cast<uint8_t>(2 * values.size() + 2));
+    Load(Argument(argument));
+    for (const int value : values) {
+      If(BPF_JEQ, static_cast<uint32_t>(value), 0, 1);
+      Return(SECCOMP_RET_ALLOW);
+    }
+    Return(kRefuse);
   }
   void Load(uint32_t offset) { code_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); }
   void If(uint16_t test, uint32_t value, uint8_t then, uint8_t otherwise) {
@@ -267,35 +288,55 @@ class Filter {
   std::vector<sock_filter> code_;
 };
 
-bool HasSeccomp() {
-  const uint32_t action = SECCOMP_RET_ERRNO;
-  return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+// ---- limits
+
+// Lowers a limit, soft and hard; whether it is now at most `value`.
+bool Lower(__rlimit_resource resource, uint64_t value) {
+  rlimit now;
+  if (getrlimit(resource, &now) != 0) return false;
+  value = std::min<rlim_t>(value, now.rlim_max);
+  now = {value, value};
+  return setrlimit(resource, &now) == 0;
 }
 
-constexpr char kNoLandlock[] = "no Landlock: files are not out of reach";
-constexpr char kNoSeccomp[] = "no seccomp: all system calls are allowed";
+// Of memory files; and of threads, where seccomp does not refuse them.
+bool SetLimits() {
+  const bool files = Lower(RLIMIT_NOFILE, kWorkerDescriptors);
+  return Lower(RLIMIT_FSIZE, kWorkerFileBytes) && Lower(RLIMIT_NPROC, 0) && files;
+}
 
 }  // namespace
 
-std::string LockIn() {
-  std::vector<std::string> gaps;
-  // Descriptors and the size of memory files; paths are Landlock's.
-  const rlimit descriptors = {64, 64}, file_bytes = {uint64_t{1} << 30, uint64_t{1} << 30};
-  setrlimit(RLIMIT_NOFILE, &descriptors);
-  setrlimit(RLIMIT_FSIZE, &file_bytes);
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) gaps.push_back("no no_new_privs");
-  if (!ForbidFiles(LandlockVersion())) gaps.push_back(kNoLandlock);
-  if (!LeaveRoot()) gaps.push_back("still root: no other user id may be taken");
-  if (!DropCapabilities()) gaps.push_back("capabilities are kept");
-  if (!Filter().Install()) gaps.push_back(kNoSeccomp);
-  return absl::StrJoin(gaps, "; ");
+int LandlockVersion() {
+  constexpr unsigned kAskVersion = 1;
+  return static_cast<int>(syscall(kCreateRuleset, nullptr, 0, kAskVersion));
 }
 
-std::string SandboxGaps() {
-  std::vector<std::string> gaps;
-  if (LandlockVersion() < 1) gaps.push_back(kNoLandlock);
-  if (!HasSeccomp()) gaps.push_back(kNoSeccomp);
-  return absl::StrJoin(gaps, "; ");
+std::vector<Gap> LandlockGaps(int version) {
+  if (version < 1) return {{"landlock", "no Landlock: files are not out of reach"}};
+  if (version >= kScopesFrom) return {};
+  return {{"signals", absl::StrCat("Landlock of version ", version, " (signals need ", kScopesFrom,
+                                   ", Linux 6.12): only seccomp keeps other processes from "
+                                   "signals")}};
+}
+
+std::vector<Gap> LockIn() {
+  std::vector<Gap> gaps;
+  const auto give_up = [&gaps](bool done, const char* name, const char* text) {
+    if (!done) gaps.push_back({name, text});
+  };
+  give_up(SetLimits(), "limits", "limits could not be set: memory files and threads are not few");
+  give_up(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "new_privileges",
+          "no no_new_privs: a program it runs may gain rights");
+  const int landlock = LandlockVersion();
+  for (Gap& gap : LandlockGaps(ForbidFiles(landlock) ? landlock : 0)) {
+    gaps.push_back(std::move(gap));
+  }
+  give_up(LeaveRoot(), "root", "still root: no other user id may be taken");
+  give_up(DropCapabilities(), "capabilities", "capabilities are kept");
+  give_up(Filter().Install(), "seccomp",
+          "no seccomp: all system calls are allowed, threads and sockets among them");
+  return gaps;
 }
 
 }  // namespace kiln

@@ -29,6 +29,11 @@ std::string HelloBody(const WorkerOptions& options) {
   reply.set_build(kVersion);
   reply.set_compiler(std::string(options.compiler_id.view()));
   reply.set_pid(getpid());
+  for (const Gap& gap : options.gaps) {
+    proto::HelloReply::Gap* told = reply.add_gaps();
+    told->set_name(gap.name);
+    told->set_text(gap.text);
+  }
   return reply.SerializeAsString();
 }
 

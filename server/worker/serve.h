@@ -18,6 +18,7 @@
 #include "proto/diagnostic.pb.h"
 #include "proto/service.pb.h"
 #include "proto/unit.pb.h"
+#include "server/worker/sandbox.h"
 
 namespace kiln {
 
@@ -39,6 +40,7 @@ struct WorkerOptions {
   int out = 1;
   Digest compiler_id;
   std::function<absl::Status()> warm_up;  // before the answer to Hello or the first job
+  std::vector<Gap> gaps;                  // of the confinement; warm_up fills them in
   CompileFunction compile;
 };
 

@@ -135,6 +135,18 @@ def test_doctor_finds_nothing_where_there_is_nothing(kiln, program):
     assert "serves" in rows["daemon"]["text"]
 
 
+def test_doctor_shows_what_workers_could_not_give_up(kiln, program):
+    gaps = subprocess.run(
+        [ROOT / ".kiln" / "bin" / "kiln-worker", "--print-gaps"], capture_output=True, check=True
+    ).stdout
+    row = findings(kiln)["confinement"]
+    assert row["verdict"] == ("note" if gaps else "good"), row
+    configure(kiln.home, "workers { unconfined: true }")
+    kiln("run", "-q", program)
+    row = findings(kiln)["confinement"]
+    assert row["verdict"] == "note" and "unconfined" in row["text"]
+
+
 def test_doctor_says_what_is_wrong(kiln, tmp_path):
     kiln.home.mkdir()
     kiln.home.chmod(0o777)

@@ -233,6 +233,27 @@ def check_worker():
     return "good", f"compiler {compiler[:16]}, asked in {time.monotonic() - start:.2f} s"
 
 
+def check_confinement():
+    """What a worker cannot give up here, and what the daemon's workers could not."""
+    done = subprocess.run(
+        [os.path.join(_bin(), "kiln-worker"), "--print-gaps"],
+        capture_output=True,
+        text=True,
+        timeout=WORKER_SECONDS,
+        check=True,
+    )
+    gaps = dict(line.split("\t", 1) for line in done.stdout.splitlines())
+    try:
+        theirs = session().daemon_metrics().get("kiln_worker_gaps", {})
+    except (RuntimeError, ConnectionError, TimeoutError):
+        theirs = {}  # the check of the daemon tells
+    for name in theirs:
+        gaps.setdefault(name, f"{name} (of the daemon's workers; see {_log()})")
+    if gaps:
+        return "note", "; ".join(gaps.values())
+    return "good", "workers give up all that they should"
+
+
 def check_daemon():
     try:
         metrics = session().daemon_metrics()
@@ -348,6 +369,7 @@ CHECKS = {
     "settings": check_settings,
     "programs": check_programs,
     "worker": check_worker,
+    "confinement": check_confinement,
     "daemon": check_daemon,
     "processes": check_leftovers,
     "clock": check_clock,

@@ -1,11 +1,13 @@
 #include "server/compiler/codegen/link.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -16,6 +18,7 @@
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/raw_ostream.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -34,6 +37,7 @@ class MemoryFile {
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
+  int fd() const { return fd_; }
   std::string path() const { return absl::StrCat("/proc/self/fd/", fd_); }
 
   absl::Status Write(llvm::ArrayRef<char> bytes) {
@@ -45,40 +49,58 @@ class MemoryFile {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::string> Read() const {
+    struct stat info;
+    if (fstat(fd_, &info) != 0) return absl::ErrnoToStatus(errno, "a memory file");
+    std::string bytes(static_cast<size_t>(info.st_size), '\0');
+    for (size_t done = 0; done < bytes.size();) {
+      const ssize_t n =
+          pread(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+      if (n <= 0) return absl::ErrnoToStatus(errno, "reading a memory file");
+      done += n;
+    }
+    return bytes;
+  }
+
  private:
   int fd_;
 };
 
-// A pipe that LLD writes to by path while a thread reads: for a regular file LLD wants
-// a directory to rename in, which a worker need not have.
-class OutputPipe {
+// While it lives, the process's standard output is `file`. LLD writes to a path only through a
+// second file that it renames, or to a pipe that a thread would have to read; a confined worker
+// has neither directories nor threads.
+class StandardOutput {
  public:
-  OutputPipe() {
-    if (pipe2(ends_, O_CLOEXEC) != 0) return;
-    reader_ = std::thread([this] {
-      char buffer[1 << 16];
-      for (ssize_t n; (n = read(ends_[0], buffer, sizeof(buffer))) > 0;) bytes_.append(buffer, n);
-    });
+  explicit StandardOutput(const MemoryFile& file)
+      : own_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+    llvm::outs().flush();
+    std::fflush(stdout);
+    replaced_ = dup2(file.fd(), STDOUT_FILENO) >= 0;
   }
-  ~OutputPipe() { Take(); }
-  OutputPipe(const OutputPipe&) = delete;
-  OutputPipe& operator=(const OutputPipe&) = delete;
+  ~StandardOutput() { Restore().IgnoreError(); }
+  StandardOutput(const StandardOutput&) = delete;
+  StandardOutput& operator=(const StandardOutput&) = delete;
 
-  std::string path() const { return absl::StrCat("/proc/self/fd/", ends_[1]); }
-
-  // Once all has been written.
-  std::string Take() {
-    if (!reader_.joinable()) return {};
-    close(ends_[1]);
-    reader_.join();
-    close(ends_[0]);
-    return std::move(bytes_);
+  // Says whether all that LLD wrote is in the file.
+  absl::Status Restore() {
+    if (!replaced_) return absl::ResourceExhaustedError("no descriptor for the linker's output");
+    llvm::outs().flush();
+    const std::error_code error = llvm::outs().error();
+    llvm::outs().clear_error();  // which would end the process at its exit
+    replaced_ = false;
+    if (own_ < 0) {
+      close(STDOUT_FILENO);
+    } else {
+      dup2(own_, STDOUT_FILENO);
+      close(own_);
+    }
+    if (!error) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat("the linker's output: ", error.message()));
   }
 
  private:
-  int ends_[2] = {-1, -1};
-  std::string bytes_;
-  std::thread reader_;
+  const int own_;
+  bool replaced_ = false;
 };
 
 enum Library { kLibm, kLibmvec, kLibc };
@@ -148,24 +170,32 @@ bool VersionLess(const std::string& a, const std::string& b) {
 
 absl::StatusOr<std::string> LinkSharedObject(llvm::ArrayRef<char> object) {
   ASSIGN_OR_RETURN(const std::vector<std::string> libraries, LibrariesFor(object));
-  MemoryFile input("object");
-  OutputPipe output;
+  MemoryFile input("object"), output("code");
   RETURN_IF_ERROR(input.Write(object));
-  const std::string in = input.path(), out = output.path();
-  std::vector<const char*> arguments = {
-      "ld.lld",          "-shared",     "-znow",       "--no-undefined", "--hash-style=gnu",
-      "--build-id=none", "--threads=1", "--strip-all", "--as-needed",    "-o",
-      out.c_str(),       in.c_str()};
+  const std::string in = input.path();
+  std::vector<const char*> arguments = {"ld.lld",
+                                        "-shared",
+                                        "-znow",
+                                        "--no-undefined",
+                                        "--hash-style=gnu",
+                                        "--build-id=none",
+                                        "--threads=1",
+                                        "--strip-all",
+                                        "--as-needed",
+                                        "-o",
+                                        "-",
+                                        in.c_str()};
   for (const std::string& path : libraries) arguments.push_back(path.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
+  StandardOutput standard_output(output);
   const bool linked = lld::elf::link(arguments, stream, stream, /*exitEarly=*/false,
                                      /*disableOutput=*/false);
   lld::CommonLinkerContext::destroy();  // LLD keeps its state until told
+  const absl::Status written = standard_output.Restore();
   if (!linked) return absl::InternalError(absl::StrCat("LLD: ", messages));
-  std::string payload = output.Take();
-  if (payload.empty()) return absl::ResourceExhaustedError("no pipe for the linker's output");
-  return payload;
+  RETURN_IF_ERROR(written);
+  return output.Read();
 }
 
 absl::StatusOr<std::map<std::string, std::string>> NeededVersions(const std::string& payload) {

@@ -15,9 +15,11 @@
 //   eat             allocates until the limit
 //   try WHAT [PATH] does what a worker must not; the entry says how it ended: "allowed",
 //                   or the error. WHAT: write, create, read, unlink, socket, exec, fork,
-//                   pages (executable ones), signal (to its parent), trace, root
+//                   pages (executable ones), signal (to its parent), trace, root, thread,
+//                   owner (of a descriptor's signals), map (a memory file), share (pages), pipe
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -79,6 +81,23 @@ long Try(const std::string& what, const std::string& path) {
   if (what == "signal") return kill(getppid(), 0);
   if (what == "trace") return ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr);
   if (what == "root") return geteuid() == 0 ? 0 : (errno = EPERM, -1);
+  if (what == "owner") return fcntl(3, F_SETOWN, getppid());
+  if (what == "thread") {
+    pthread_t thread;
+    errno = pthread_create(&thread, nullptr, [](void*) -> void* { return nullptr; }, nullptr);
+    return errno == 0 ? 0 : -1;
+  }
+  if (what == "map" || what == "share") {
+    const int fd = what == "map" ? memfd_create("file", MFD_CLOEXEC) : -1;
+    const int flags = what == "map" ? MAP_PRIVATE : MAP_SHARED | MAP_ANONYMOUS;
+    if (fd >= 0 && ftruncate(fd, 4096) != 0) return 0;
+    void* page = mmap(nullptr, 4096, PROT_READ, flags, fd, 0);
+    return page == MAP_FAILED ? -1 : 0;
+  }
+  if (what == "pipe") {
+    int ends[2];
+    return pipe2(ends, O_CLOEXEC);
+  }
   if (what == "pages") {
     void* page = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return page == MAP_FAILED ? -1 : 0;

@@ -4,11 +4,15 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import struct
+import subprocess
 import time
 
 import pytest
+
+from tests.conftest import ROOT
 
 PROGRAM = """
 import taichi as ti
@@ -158,6 +162,23 @@ def test_workers_have_given_up_what_they_do_not_need(kiln, tmp_path):
         for capabilities in ("CapEff", "CapPrm", "CapInh"):
             assert int(field(pid, capabilities), 16) == 0
         assert set(field(pid, "Uid").split()) != {"0"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can lose capabilities")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
+def test_the_log_says_that_workers_are_root_still(kiln):
+    """As in a container that drops all capabilities."""
+    binaries = ROOT / ".kiln" / "bin"
+    kiln("python", "-c", "pass")  # builds
+    kiln.home.mkdir(mode=0o700)
+    words = ["setpriv", "--bounding-set=-setuid,-setgid", binaries / "kilnd", "--daemonize"]
+    subprocess.run([*words, f"--home={kiln.home}", f"--bin={binaries}"], check=True, timeout=60)
+    deadline = time.monotonic() + 20
+    log = ""
+    while "less than" not in log and time.monotonic() < deadline:
+        log = (kiln.home / "kilnd.log").read_text()
+        time.sleep(0.05)
+    assert log.count("workers are confined less than they should be: still root") == 1
 
 
 def test_a_private_worker_is_confined_too(kiln, tmp_path):

@@ -276,6 +276,11 @@ TEST_F(FlowTest, AWorkerCanDoNothingButCompile) {
                                           "fork",
                                           "pages",
                                           "signal",
+                                          "owner",
+                                          "thread",
+                                          "map",
+                                          "share",
+                                          "pipe",
                                           "trace"};
   for (const std::string& deed : deeds) {
     const absl::StatusOr<proto::CompileReply> reply = client.Compile("try " + deed, ++seed);
@@ -294,7 +299,12 @@ TEST_F(FlowTest, UnconfinedWorkersAreWarnedOf) {
   const absl::StatusOr<proto::CompileReply> reply = Client().Compile("try socket", 1);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(DecodeEntry(reply->entry())->payload, "allowed");
-  EXPECT_TRUE(absl::StrContains(LogText(), "workers are not confined")) << LogText();
+  EXPECT_TRUE(absl::StrContains(LogText(), "nothing is given up (workers.unconfined)"))
+      << LogText();
+  const auto metrics =
+      Client().Call<proto::MetricsReply>(FrameType::kMetrics, proto::MetricsRequest());
+  ASSERT_TRUE(metrics.ok()) << metrics.status();
+  EXPECT_TRUE(absl::StrContains(metrics->ShortDebugString(), "value: \"unconfined\""));
 }
 
 // Callers, sizes, outcomes and deaths mixed, for a while: nothing is lost and nothing grows.
