@@ -35,5 +35,6 @@ Texture = absent_class("Texture", "from_field from_image from_ndarray to_image")
 texture = absent_class("types.texture")
 rw_texture = absent_class("types.rw_texture")
 mesh_patch_idx = absent_function("mesh_patch_idx")
+make_expr_group = absent_function("lang.expr.make_expr_group")
 
 __all__ = ["Mesh", "MeshInstance", "Texture", "mesh_patch_idx", "rw_texture", "texture"]

@@ -17,8 +17,6 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # where `im
 
 # taichi.<name> -> the Kiln modules in which its names are found; kiln itself comes last for all.
 _VIEWS = {
-    "_funcs": (),
-    "_kernels": (),
     "_lib": ("lang",),
     "_lib.core": ("lang.core",),
     "_lib.utils": (),
@@ -36,15 +34,15 @@ _VIEWS = {
     "lang.any_array": ("ndarray",),
     "lang.argpack": ("argpack",),
     "lang.ast": (),
-    "lang.common_ops": ("ops",),
+    "lang.common_ops": ("frontend.expr", "ops"),
     "lang.cpu": (),
     "lang.cuda": (),
-    "lang.enums": ("field", "types"),
+    "lang.enums": ("field", "misc", "types"),
     "lang.exception": ("errors",),
-    "lang.expr": ("frontend.expr",),
+    "lang.expr": ("frontend.expr", "absent"),
     "lang.field": ("field",),
     "lang.gpu": (),
-    "lang.impl": ("runtime", "static", "field", "snode", "ndarray"),
+    "lang.impl": ("runtime", "static", "field", "snode", "ndarray", "frontend.expr", "absent"),
     "lang.kernel_impl": ("kernel", "func"),
     "lang.matrix": ("matrix", "types", "field"),
     "lang.matrix_ops": ("matrix_ops", "decompose"),
@@ -59,8 +57,8 @@ _VIEWS = {
     "lang.simt.warp": ("simt.warp",),
     "lang.snode": ("snode",),
     "lang.struct": ("struct",),
-    "lang.util": ("types",),
     "math": (),
+    "math.mathimpl": ("math",),
     "sparse": (),
     "types.annotations": ("types",),
     "types.compound_types": ("types",),
@@ -69,8 +67,15 @@ _VIEWS = {
     "types.quant": ("quant",),
     "types.texture_type": ("absent",),
     "types.utils": ("types",),
+    "ui.camera": ("ui",),
+    "ui.canvas": ("ui",),
+    "ui.constants": ("ui",),
     "ui.gui": ("gui",),
+    "ui.imgui": ("ui",),
+    "ui.scene": ("ui",),
     "ui.ui": ("ui",),
+    "ui.utils": ("ui",),
+    "ui.window": ("ui",),
 }
 
 
@@ -116,6 +121,12 @@ def find(view, name):
 def view(name):
     """The module `taichi.<name>` of the table."""
     return importlib.import_module(f"taichi.{name}") if _installed() else _View(f"taichi.{name}")
+
+
+def modules_of(view):
+    """The names of the table's modules right below `view`."""
+    below = [name[len(view) + 1 :] for name in _VIEWS if name.startswith(f"{view}.")]
+    return [name for name in below if "." not in name]
 
 
 def _installed():

@@ -7,7 +7,7 @@ from . import types as _types
 from .diagnostics import say
 from .frontend import active
 from .frontend.context import is_large
-from .frontend.expr import Expr
+from .frontend.expr import Expr, TaichiOperations
 from .frontend.tensor import GROUPS
 
 _numpy = None
@@ -113,7 +113,7 @@ class _MatrixClass(type):
         return [*own, *["".join(w) for ws in words for w in ws]]
 
 
-class Matrix(metaclass=_MatrixClass):
+class Matrix(TaichiOperations, metaclass=_MatrixClass):
     """A matrix, or (ndim 1) a vector, of numbers."""
 
     _is_taichi_class = True

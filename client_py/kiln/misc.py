@@ -37,6 +37,8 @@ Format = _Names(
     "r32u rg32u rgb32u rgba32u r32i rg32i rgb32i rgba32i r32f rg32f rgb32f rgba32f depth16 "
     "depth24stencil8 depth32f",
 )
+AutodiffMode = _Names("AutodiffMode", "NONE VALIDATION FORWARD REVERSE")
+SNodeGradType = _Names("SNodeGradType", "PRIMAL ADJOINT DUAL ADJOINT_CHECKBIT")
 DeviceCapability = _Names("DeviceCapability", "spirv_has_int8 spirv_has_int16 spirv_has_int64")
 
 __all__ = ["DeviceCapability", "Format", "extension", "is_logging_effective", "set_logging_level"]

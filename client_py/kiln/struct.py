@@ -8,7 +8,7 @@ from .frontend.tensor import Method
 from .public import Public
 
 
-class StructType:
+class StructType(_types.CompoundType):
     """The type of structs with these members; calling it makes one."""
 
     def __init__(self, **members):
@@ -56,6 +56,17 @@ class StructType:
         from .ndarray import make_struct_ndarray
 
         return make_struct_ndarray(self, shape)
+
+    def filled_with_scalar(self, value):
+        """A struct all of whose members, those of structs in it too, are `value`."""
+        members = {}
+        for name, of in self.members.items():
+            members[name] = of.filled_with_scalar(value) if isinstance(of, StructType) else value
+        return self(**members)
+
+    def cast(self, struct):
+        """The struct with its members converted to this type's; their names must be the same."""
+        return self(struct)
 
     def __eq__(self, other):
         return isinstance(other, StructType) and self._member_types() == other._member_types()
@@ -136,6 +147,9 @@ class Struct(metaclass=Public):
     @property
     def items(self):
         return self.entries.items()
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.entries, *self.methods]
 
     def __iter__(self):
         return iter(self.entries.values())

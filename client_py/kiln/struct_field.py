@@ -42,6 +42,9 @@ class StructField(metaclass=Public):
             return members[name]
         raise say.struct_field_has_no_member(name=name)
 
+    def __dir__(self):
+        return [*super().__dir__(), *self._members]
+
     def __setattr__(self, name, value):
         raise say.members_struct_field_cannot_replaced()
 

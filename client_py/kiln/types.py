@@ -104,6 +104,10 @@ DEFAULT_UNSIGNED = object()
 
 real_types = [f16, f32, f64, float]
 integer_types = [i8, i16, i32, i64, u8, u16, u32, u64, int]
+all_types = real_types + integer_types
+real_type_ids, integer_type_ids, type_ids = (
+    [id(dtype) for dtype in kinds] for kinds in (real_types, integer_types, all_types)
+)
 
 
 def is_real(dtype):
@@ -167,7 +171,11 @@ def cook_element(dtype):
     return dtype if hasattr(dtype, "layout") and hasattr(dtype, "compute") else cook_dtype(dtype)
 
 
-class MatrixType:
+class CompoundType:
+    """What types of matrices and structs are instances of."""
+
+
+class MatrixType(CompoundType):
     """The type of n x m matrices; VectorType for vectors. Calling it makes a value."""
 
     ndim = 2

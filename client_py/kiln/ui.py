@@ -1,5 +1,7 @@
 """`ti.ui`, the 3-D windows: importing works, using says what to use instead."""
 
+from math import asin, atan2, cos, sin
+
 from .gui import GUI
 
 SHIFT, ALT, CTRL = "Shift", "Alt", "Control"
@@ -51,6 +53,19 @@ def make_camera():
 def check_ggui_availability():
     """Raises: there are no 3-D windows."""
     Window()
+
+
+def euler_to_vec(yaw, pitch):
+    """The unit vector of a view's angles, in radians: x and z span the ground, y is up."""
+    from .matrix import Vector
+
+    return Vector([sin(yaw) * cos(pitch), sin(pitch), cos(yaw) * cos(pitch)])
+
+
+def vec_to_euler(v, eps=1e-6):
+    """(yaw, pitch) of a view along `v`, in radians; `eps` changes nothing."""
+    x, y, z = v.normalized()
+    return atan2(x, z), asin(y)
 
 
 __all__ = [

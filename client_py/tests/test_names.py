@@ -1,6 +1,7 @@
 """`dir()` of the package, its modules and its classes shows what Taichi's shows, and all of it is
 there; what Kiln has no implementation of says so at its use."""
 
+import importlib
 import sys
 
 import kiln
@@ -45,6 +46,81 @@ def test_every_module_is_importable_under_the_references_name(run_python):
     run_python("\n".join(["import kiln.compat", "kiln.compat.install()", *lines]))
 
 
+# Names that programs import from the reference's inside, by module.
+INSIDE = """
+_funcs: field_fill_taichi_scope polar_decompose
+_kernels: fill_field tensor_to_ext_arr ext_arr_to_tensor
+lang.common_ops: TaichiOperations
+lang.enums: AutodiffMode Layout SNodeGradType
+lang.expr: Expr make_expr_group
+lang.impl: Expr current_cfg field get_runtime static
+lang.util: cook_dtype has_pytorch in_python_scope is_matrix_class is_taichi_class to_numpy_type
+lang.util: to_pytorch_type to_taichi_type python_scope taichi_scope warning
+math.mathimpl: vec3 mix dot
+profiler.kernel_profiler: get_default_kernel_profiler
+types.compound_types: CompoundType matrix struct vector
+types.primitive_types: all_types integer_type_ids integer_types real_type_ids real_types
+ui.camera: Camera
+ui.canvas: Canvas
+ui.scene: Scene
+ui.utils: euler_to_vec vec_to_euler
+ui.window: Window
+"""
+
+
+def test_names_of_the_references_inside_can_be_imported(run_python):
+    rows = [line.split(": ") for line in INSIDE.split("\n") if line]
+    lines = [f"from taichi.{module} import {', '.join(names.split())}" for module, names in rows]
+    run_python("\n".join(["import kiln.compat", "kiln.compat.install()", *lines]))
+
+
+def test_names_of_the_references_inside_work(ti):
+    import numpy as np
+    from kiln import _funcs, lang, ui
+    from kiln import types as ti_types
+
+    for dtype in (np.float32, np.dtype("f4"), "float32", ti.f32):
+        assert lang.util.to_taichi_type(dtype) is ti.f32
+    assert lang.util.to_taichi_type(np.bool_) is ti.u1
+    assert [lang.util.to_numpy_type(t) for t in (ti.f16, ti.u1)] == [np.float16, np.bool_]
+    assert lang.util.is_taichi_class(ti.Vector([1])) and not lang.util.is_taichi_class(1)
+    assert isinstance(ti.math.vec3, ti_types.CompoundType)
+    assert isinstance(ti.types.struct(a=ti.i32), ti_types.CompoundType)
+    assert ui.vec_to_euler(ui.euler_to_vec(0.3, 0.2)) == pytest.approx((0.3, 0.2))
+    x = ti.field(ti.i32, 3)
+
+    @ti.kernel
+    def fill():
+        _funcs.field_fill_taichi_scope(x, 3)
+
+    fill()
+    assert x.to_numpy().tolist() == [3, 3, 3]
+
+
+def test_types_of_structs_make_filled_and_converted_ones(ti):
+    inner = ti.types.struct(n=ti.i32, v=ti.math.vec2)
+    outer = ti.types.struct(a=ti.f32, part=inner)
+    assert outer.filled_with_scalar(2).to_dict() == {"a": 2.0, "part": {"n": 2, "v": [2.0, 2.0]}}
+    assert inner.cast(ti.Struct(n=1.5, v=[1, 2])).to_dict() == {"n": 1, "v": [1.0, 2.0]}
+
+
+def test_dir_lists_members_for_completion(ti):
+    @ti.dataclass
+    class Ball:
+        radius: ti.f32
+        center: ti.math.vec3
+
+        @ti.func
+        def area(self):
+            return self.radius**2
+
+    balls = Ball.field(shape=3)
+    assert {"radius", "center", "to_numpy"} <= set(dir(balls))
+    for element in (balls[0], Ball(1.0)):
+        assert {"radius", "center", "area", "to_dict"} <= set(dir(element))
+    assert {"impl", "util", "field", "kernel"} <= set(dir(ti.lang))
+
+
 @pytest.mark.parametrize(
     "use",
     [
@@ -64,6 +140,9 @@ def test_every_module_is_importable_under_the_references_name(run_python):
         lambda ti: ti.types.texture(2),
         lambda ti: ti.types.rw_texture(2),
         lambda ti: ti.mesh_patch_idx(),
+        lambda ti: ti.lang.expr.make_expr_group(),
+        lambda ti: importlib.import_module("kiln._kernels").fill_field(None, 0),
+        lambda ti: ti.profiler.kernel_profiler.get_default_kernel_profiler(),
     ],
 )
 def test_what_is_missing_says_so_at_its_use(use):

@@ -11,7 +11,14 @@ from ..diagnostics import say
 OPS = _native.OPS
 
 
-class Expr:
+class TaichiOperations:
+    """What values are instances of that the language's operators work on: of kernels, and
+    matrices."""
+
+    __slots__ = ()
+
+
+class Expr(TaichiOperations):
     """A typed value. `parts` are its scalar elements, where they are known one by
     one: then a static subscript needs no node. `struct` is the StructType of a struct: types of
     equal members are one type of the kernel, and still have methods of their own."""

@@ -1,11 +1,11 @@
 """The reference's `lang` package: programs reach into it for a few names, which lie elsewhere here.
 
-`impl`, `misc` and `core` are modules of their own; every other name is found by kiln.compat.
+`impl`, `misc`, `util` and `core` are modules of their own; kiln.compat finds every other name.
 """
 
 from importlib import import_module
 
-_MODULES = ("core", "impl", "misc")
+_MODULES = ("core", "impl", "misc", "util")
 
 
 def __getattr__(name):
@@ -14,3 +14,10 @@ def __getattr__(name):
     from ..compat import find
 
     return find("lang", name)
+
+
+def __dir__():
+    from ..compat import modules_of
+
+    package = import_module(__package__.rpartition(".")[0])
+    return sorted({*dir(package), *_MODULES, *modules_of("lang")})

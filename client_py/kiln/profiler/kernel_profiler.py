@@ -7,6 +7,7 @@ nothing is called, and a launch costs what it costs without a profiler.
 import contextlib
 
 from .. import runtime
+from ..absent import absent_function
 from .kernel_metrics import default_cupti_metrics
 
 _launches = []  # (kernel name, milliseconds), in order
@@ -94,6 +95,11 @@ def collect_kernel_profiler_metrics(metric_list=default_cupti_metrics):
     set_kernel_profiler_metrics(metric_list)
     yield
     set_kernel_profiler_metrics()
+
+
+get_default_kernel_profiler = absent_function(
+    "profiler.kernel_profiler.get_default_kernel_profiler"
+)
 
 
 def _is_off():

@@ -1,0 +1,25 @@
+"""`taichi._funcs`: functions for kernels, some of which programs import from there."""
+
+from . import types as ti_types
+from .decompose import eig, polar_decompose, solve, svd, sym_eig
+from .func import func
+from .ops import randn
+from .static import grouped
+
+
+@func
+def field_fill_taichi_scope(F: ti_types.template(), val: ti_types.template()):
+    """Sets all elements of the field `F` to `val`."""
+    for I in grouped(F):  # noqa: E741
+        F[I] = val
+
+
+__all__ = [
+    "eig",
+    "field_fill_taichi_scope",
+    "polar_decompose",
+    "randn",
+    "solve",
+    "svd",
+    "sym_eig",
+]
