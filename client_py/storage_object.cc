@@ -1,5 +1,6 @@
 #include "client_py/storage_object.h"
 
+#include <pthread.h>
 #include <pybind11/stl.h>
 
 #include <utility>
@@ -103,6 +104,8 @@ std::string NdarrayDescriptor(Scalar scalar, absl::Span<const uint32_t> element_
 }
 
 void BindStorage(py::module_& m) {
+  // The threads that run them are not in a child, where memory would never be freed.
+  pthread_atfork(nullptr, nullptr, [] { unlocked_launches = 0; });
   py::class_<FieldStorage, std::shared_ptr<FieldStorage>>(m, "FieldStorage")
       .def_property_readonly("descriptor",
                              [](const FieldStorage& s) { return py::bytes(s.descriptor); })

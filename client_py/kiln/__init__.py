@@ -36,6 +36,7 @@ except ModuleNotFoundError as error:
     ) from None
 
 from .field import field  # noqa: E402
+from .forks import held_off  # noqa: E402
 from .func import func  # noqa: E402
 from .kernel import kernel  # noqa: E402
 from .ndarray import ndarray  # noqa: E402
@@ -124,7 +125,8 @@ def __getattr__(name):
 def _load(module):
     # As importlib.import_module, without the milliseconds of importing importlib.
     full = f"{__name__}.{module}"
-    __import__(full)
+    with held_off:
+        __import__(full)
     return sys.modules[full]
 
 

@@ -8,7 +8,7 @@ says how later calls are recognised and their arguments packed.
 import os
 from _thread import RLock
 
-from . import _native, errors, events, runtime, snode, stat
+from . import _native, errors, events, forks, runtime, snode, stat
 from . import types as ti_types
 from .diagnostics import is_said, near, say
 from .field import Field, flatten
@@ -222,13 +222,15 @@ class Kernel(_native.KernelBase):
 
     def _transform(self, args, specs):
         """Runs the front end and compiles; the instance, and the fields that it is bound to."""
-        from .frontend.context import BuildContext
         from .warm import records
 
         cfg = runtime.cfg
         builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
         runtime.transformed += 1
-        with _build_lock:
+        # The front end's modules are imported as they are needed.
+        with forks.held_off, _build_lock:
+            from .frontend.context import BuildContext
+
             ctx = BuildContext(builder, cfg, self.__name__)
             fields = self._build(ctx, args, specs)
         for text in ctx.warnings:
@@ -328,7 +330,8 @@ class Kernel(_native.KernelBase):
         raise say.launch_failed(kernel=self.__name__, reason=text)
 
     def _failed(self, instance, node, text, values):
-        from .printing import raise_failure
+        with forks.held_off:
+            from .printing import raise_failure
 
         raise_failure(self, instance, node, text, values)
 

@@ -4,7 +4,7 @@ service, made when the first kernel needs it."""
 import os
 import sys
 
-from . import _native, stat
+from . import _native, forks, stat
 from . import types as ti_types
 from .diagnostics import near, say
 from .frontend.active import python_scope
@@ -260,6 +260,8 @@ def init(
 
         kernel_profiler.start()
         _native.set_profiler(kernel_profiler.record)
+    with forks.held_off:
+        from .warm import records  # noqa: F401  (what first calls of kernels need)
     initialized = True
 
 

@@ -4,7 +4,7 @@ A tree is described by SNode objects, checked and laid out by the native side wh
 materialised, and destroyed by `reset` or by its own `destroy`.
 """
 
-from . import _native, runtime
+from . import _native, forks, runtime
 from .diagnostics import say
 from .errors import TaichiRuntimeError
 from .frontend import active
@@ -611,7 +611,7 @@ def materialize():
     """Allocates what has been placed below `ti.root` so far."""
     builder = _root_builder
     if builder is not None and not builder.finalized and not builder.empty:
-        with _lock:
+        with forks.held_off, _lock:
             builder.root._drop_levels_without_fields()
             if not builder.finalized and not builder.empty:
                 builder._finalize()

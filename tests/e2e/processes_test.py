@@ -106,6 +106,61 @@ else:
     assert __name__ in ("__mp_main__", "PACKAGE.app"), __name__
 """
 
+# Forks 20 times while four threads run their first kernels. The number makes the kernels new.
+FORKS = """
+import os, sys, threading, time
+import kiln as ti
+
+ti.init(arch=ti.cpu)
+number = int(sys.argv[1])
+x = ti.field(ti.f32, 100)
+
+def make(n):
+    @ti.kernel
+    def k(a: ti.i32) -> ti.i32:
+        s = 0
+        for i in range(10):
+            s += a + ti.static(n)
+        for i in x:
+            x[i] = ti.math.fract(x[i]) + n
+        return s
+    return k
+
+def outcome(status):
+    return "hangs" if status is None else os.waitstatus_to_exitcode(status)
+
+kernels = [make(4 * number + n) for n in range(4)]
+start = threading.Barrier(5)
+def first(kernel):
+    start.wait()
+    kernel(1)
+for kernel in kernels:
+    threading.Thread(target=first, args=(kernel,), daemon=True).start()
+start.wait()
+children = {}
+for i in range(20):
+    child = os.fork()
+    if child == 0:
+        try:
+            found = [kernel(i) for kernel in kernels]
+            os._exit(0 if found == [10 * (i + 4 * number + n) for n in range(4)] else 3)
+        finally:
+            os._exit(4)
+    children[child] = None
+    time.sleep(0.002 * (number % 4))
+end = time.monotonic() + 60
+while None in children.values() and time.monotonic() < end:
+    time.sleep(0.01)
+    for child in [c for c, status in children.items() if status is None]:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            children[child] = status
+for child in [c for c, status in children.items() if status is None]:
+    os.kill(child, 9)
+print(sorted(map(str, map(outcome, children.values()))), flush=True)
+os._exit(0)
+"""
+
 INTERRUPTED = """
 import signal
 import kiln as ti
@@ -250,6 +305,13 @@ def test_children_find_kiln_though_taichi_is_installed(kiln, tmp_path):
 def test_a_child_that_the_program_forks_leaves_the_summary_to_its_parent(kiln, tmp_path):
     (tmp_path / "app.py").write_text("import os\nif os.fork():\n    os.wait()\n")
     assert kiln("run", tmp_path / "app.py").stderr.count("kernels 0") <= 1
+
+
+@pytest.mark.parametrize("server", ["", "off"])
+def test_forks_while_threads_run_their_first_kernels(program, server):
+    path = program(FORKS)
+    for number in range(5):
+        assert run(path, str(number), server=server) == f"{['0'] * 20}\n"
 
 
 @pytest.mark.parametrize("server", ["", "off"])

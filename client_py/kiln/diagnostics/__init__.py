@@ -15,6 +15,8 @@ for a text outside the table, a use that does not fit its row, a row that nothin
 that no case shows. Texts of the native parts are in lang/diagnostics.h, under the same rules.
 """
 
+from ..forks import held_off
+
 AREAS = (
     "calls",
     "checks",
@@ -33,10 +35,11 @@ _rows = {}
 def rows():
     """{id: (class, template)} of all areas; read when the first error needs it."""
     if not _rows:
-        from importlib import import_module
+        with held_off:
+            from importlib import import_module
 
-        for area in AREAS:
-            _rows.update(import_module(f"{__name__}.{area}").ROWS)
+            for area in AREAS:
+                _rows.update(import_module(f"{__name__}.{area}").ROWS)
     return _rows
 
 
