@@ -97,6 +97,9 @@ build_binaries() {
     chmod 755 "$root/.kiln/bin/$name.new"
     mv -f "$root/.kiln/bin/$name.new" "$root/.kiln/bin/$name"
   done <<<"$binaries"
+  # Which Python the modules are for: its version and its path. ./kiln and import errors read it.
+  "${KILN_PYTHON:-/usr/bin/python3}" -c \
+    'import sys; print("%d.%d" % sys.version_info[:2], sys.executable)' >"$root/.kiln/bin/python"
   # Python may be told not to write bytecode, or not be allowed to: then every start would compile.
   /usr/bin/python3 -m compileall -q "$root/client_py/kiln" || true
 }

@@ -24,16 +24,33 @@ def _add_native_path():
 
 _add_native_path()
 
+
+def _why_not_native():
+    """In words: why this Python cannot import kiln._native; None if the import's error says it."""
+    folders = [path for path in __path__ if os.path.exists(os.path.join(path, "_native.so"))]
+    if not folders:
+        return (
+            "Kiln's native module is not built: run `./kiln build` in the checkout, or say with "
+            "KILN_LIB where it is"
+        )
+    own = "%d.%d" % sys.version_info[:2]
+    try:
+        with open(os.path.join(folders[0], "python")) as file:
+            built_for = file.read().split()[0]
+    except (OSError, IndexError):
+        return None
+    if built_for == own:
+        return None
+    return f"Kiln is built for Python {built_for}, and this is Python {own} ({sys.executable})"
+
+
 try:
     from . import _native  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != f"{__name__}._native":
+except ImportError:
+    _why = _why_not_native()
+    if _why is None:
         raise
-    raise ImportError(
-        "Kiln's native module is not built for this Python "
-        f"({sys.version_info[0]}.{sys.version_info[1]}): run `./kiln build` in the checkout, or "
-        "say with KILN_LIB where it is"
-    ) from None
+    raise ImportError(_why) from None
 
 from .field import field  # noqa: E402
 from .forks import held_off  # noqa: E402

@@ -7,7 +7,7 @@ for ever: a module that it was importing hangs whoever imports it. So such work 
         from .frontend.transformer import build_kernel
 
 Threads inside do not exclude each other. A thread that forks is not held off by its own work. A
-fork waits _PATIENCE seconds at most: the thread inside may itself be waiting for the one that forks.
+fork waits _PATIENCE seconds at most: the thread inside may be waiting for the one that forks.
 """
 
 import os

@@ -327,11 +327,17 @@ def check_memory():
 
 
 def check_python():
+    """Which Python runs programs, and whether it is that of the active environment."""
+    python = f"{sys.version.split()[0]}, {sys.executable}"
+    active = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
+    if active and os.path.realpath(active) != os.path.realpath(sys.prefix):
+        wanted = "%d.%d" % sys.version_info[:2]
+        return "note", f"{python}, and not that of {active}, which has no Python {wanted}"
     try:
         import numpy
     except ImportError:
-        return "note", f"Python {sys.version.split()[0]} without NumPy: no to_numpy, no ndarrays"
-    return "good", f"Python {sys.version.split()[0]}, NumPy {numpy.__version__}"
+        return "note", f"{python}, without NumPy: no to_numpy, no ndarrays"
+    return "good", f"{python}, NumPy {numpy.__version__}"
 
 
 def check_trust():
