@@ -24,6 +24,9 @@ uint64_t instance_epoch = 0;
 // Told (kernel name, seconds) of every launch, when not null. Owned.
 PyObject* profiler = nullptr;
 
+// Whether Python has to look at fields that were declared before the next launch.
+bool fields_to_check = false;
+
 // Threads that a launch may use; 0: all of the pool. Guarded by the GIL.
 int launch_threads = 0;
 
@@ -511,7 +514,7 @@ PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count
 
 PyObject* RunOrMake(KernelObject* kernel, PyObject* const* args, Py_ssize_t count,
                     PyObject* names) {
-  if (names == nullptr || PyTuple_GET_SIZE(names) == 0) {
+  if (!fields_to_check && (names == nullptr || PyTuple_GET_SIZE(names) == 0)) {
     BoundInstance* bound = Find(kernel, args, count);
     if (bound != nullptr) return Run(kernel, bound, args);
     if (PyErr_Occurred() != nullptr) return nullptr;
@@ -628,6 +631,11 @@ PyObject* SetProfiler(PyObject*, PyObject* function) {
   Py_RETURN_NONE;
 }
 
+PyObject* CheckFields(PyObject*, PyObject* wanted) {
+  fields_to_check = wanted == Py_True;
+  Py_RETURN_NONE;
+}
+
 PyObject* SetLaunchThreads(PyObject*, PyObject* threads) {
   const long count = PyLong_AsLong(threads);
   if (count == -1 && PyErr_Occurred() != nullptr) return nullptr;
@@ -704,6 +712,8 @@ PyMethodDef module_functions[] = {
      "All kernels drop their instances (init, reset)."},
     {"set_profiler", SetProfiler, METH_O,
      "A function told (kernel name, seconds) of every launch; None: no one."},
+    {"check_fields", CheckFields, METH_O,
+     "Whether the next launch has to look at fields that were declared."},
     {"set_threads", SetLaunchThreads, METH_O, "Threads that a launch may use; 0: all."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from . import _native, runtime, snode
+from . import _native, declared, runtime, snode
 from . import types as ti_types
 from .diagnostics import say
 from .frontend import active
@@ -173,13 +173,17 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
                 raise say.placed_by_fieldsbuilder_that_has_not(title=self._title())
             if builder._tree is None or not builder._tree.alive:
                 self._stale_error()
-        shapes = list(dict.fromkeys(tuple(p._extents().values()) for p in self._places))
-        if len(shapes) > 1:
-            raise say.components_of_other_shapes(shapes=shapes, title=self._title())
+        self._check_shapes()
         try:
             self._take(self._describe())
         except ValueError as error:
             raise say.field_cannot_lie_so(title=self._title(), reason=error) from None
+
+    def _check_shapes(self):
+        """Raises unless the components' places have one shape."""
+        shapes = list(dict.fromkeys(tuple(p._extents().values()) for p in self._places))
+        if len(shapes) > 1:
+            raise say.components_of_other_shapes(shapes=shapes, title=self._title())
 
     def _param(self, ctx):
         """The kernel parameter for this field, made when it is first met."""
@@ -210,7 +214,8 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
         active.check_python_scope(name)
 
     def _not_placed(self):
-        raise say.these_field_s_are_not_placed(file=self._made_at[0], line=self._made_at[1])
+        file, line = self._made_at
+        raise say.these_field_s_are_not_placed(places=f'  File "{file}", line {line}')
 
     def _stale_error(self):
         raise say.gone_memory_ended_with_ti_reset(title=self._title())
@@ -607,8 +612,9 @@ def _place(made, shape, order, offset, needs_grad, needs_dual, layout):
             raise say.shape_cannot_none_when_offset_set()
         if order is not None:
             raise say.shape_cannot_none_when_order_set()
-        if needs_grad or needs_dual:
-            made._wanted_companions = (needs_grad, needs_dual)
+        kinds = [kind for kind, needed in (("grad", needs_grad), ("dual", needs_dual)) if needed]
+        for one in made._place_members() if hasattr(made, "_place_members") else [made]:
+            declared.add(one, kinds)
         return
     shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
     if offset is not None and not isinstance(offset, (list, tuple)):

@@ -8,7 +8,7 @@ says how later calls are recognised and their arguments packed.
 import os
 from _thread import RLock
 
-from . import _native, errors, events, forks, runtime, snode, stat
+from . import _native, declared, errors, events, forks, runtime, snode, stat
 from . import types as ti_types
 from .diagnostics import is_said, near, say
 from .field import Field, flatten
@@ -109,6 +109,7 @@ class Kernel(_native.KernelBase):
     # --- calls that no known instance answers
 
     def _miss(self, args, kwargs):
+        declared.check()
         if kwargs or len(args) != len(self.parameters):
             args = self._positional(args, kwargs)
         if self._leaves is not self._parameters:

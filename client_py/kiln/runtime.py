@@ -294,7 +294,10 @@ _budget = None  # (generation, budget)
 
 def sync():
     """Waits for all launched kernels. On the CPU launches are finished when they return."""
+    from . import declared
+
     require_init("wait for kernels")
+    declared.check()
 
 
 def require_init(what):

@@ -196,9 +196,11 @@ def make_struct_field(
     layout=None,
 ):
     """A field of `struct_type`; without a shape it has to be placed below ti.root."""
-    from .field import Layout, _place
+    from .field import Layout, _check_dtype, _place
 
     made = _make(struct_type, name)
+    for field in _leaves(made):
+        _check_dtype(field.dtype, needs_grad or needs_dual)
     if shape is None or layout is not Layout.SOA:
         _place(_Placed(made), shape, order, offset, needs_grad, needs_dual, Layout.AOS)
     else:

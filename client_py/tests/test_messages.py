@@ -28,23 +28,19 @@ def test_tracebacks_of_mistakes_end_at_the_call(ti):
     def integer(a: ti.i32) -> ti.i32:
         return a
 
-    unplaced = ti.field(ti.f32)
-
-    @ti.kernel
-    def uses_unplaced():
-        unplaced[0] = 1
-
-    integer(1)
-    for kernel, arguments in (
-        (misspelt, ()),
-        (integer, (1.5,)),
-        (integer, ()),
-        (uses_unplaced, ()),
-    ):
+    def check(kernel, *arguments):
         with pytest.raises(Exception) as raised:
             kernel(*arguments)
         assert set(frames(raised.value)) == {__file__}
         assert raised.value.__cause__ is None
+
+    integer(1)
+    check(misspelt)
+    check(integer, 1.5)
+    check(integer)
+    unplaced = ti.field(ti.f32)
+    check(integer, 1)
+    assert unplaced
 
 
 def test_tracebacks_of_methods_end_at_the_call(ti):

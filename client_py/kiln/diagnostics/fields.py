@@ -40,6 +40,13 @@ ROWS = {
         TaichiRuntimeError,
         "The chunk size of a dynamic SNode must be a positive integer, got {value}",
     ),
+    "companions_are_not_placed": (
+        TaichiRuntimeError,
+        "These field(s) require `needs_{kind}=True`, however their {kind} field(s) are not "
+        "placed:\n"
+        "{places}\n"
+        "(give a shape, or place the {kind} field(s), as ti.root.dense(ti.i, 1).place(x.{kind}))",
+    ),
     "components_of_other_shapes": (
         TaichiRuntimeError,
         "Members of the following field have different shapes {shapes}: {title}",
@@ -317,7 +324,7 @@ ROWS = {
     "these_field_s_are_not_placed": (
         TaichiRuntimeError,
         "These field(s) are not placed:\n"
-        '  File "{file}", line {line}\n'
+        "{places}\n"
         "(give a shape, or place the field below ti.root)",
     ),
     "type_cannot_element_type": (

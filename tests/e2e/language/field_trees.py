@@ -287,7 +287,7 @@ def empty_builders(show):
     show(["Finalizing an empty FieldsBuilder!" in str(w.message) for w in caught])
 
 
-@case(differs="a field that is never placed")
+@case(differs="a field that is not placed")
 def fields_that_are_not_placed(show):
     x = ti.field(ti.i32)
     y = ti.field(ti.i32, shape=2)
@@ -296,7 +296,7 @@ def fields_that_are_not_placed(show):
     show.error(lambda: y[0])
 
 
-@case(differs="a field that is never placed")
+@case(differs="a field that is not placed")
 def kernels_beside_fields_that_are_not_placed(show):
     x = ti.field(ti.i32)
     y = ti.field(ti.i32, shape=2)
@@ -311,6 +311,70 @@ def kernels_beside_fields_that_are_not_placed(show):
 
     show.error(good)
     show.error(bad)
+
+
+@case(differs="a field that is not placed")
+def known_kernels_after_a_declaration(show):
+    y = ti.field(ti.i32, shape=2)
+
+    @ti.kernel
+    def k(a: ti.i32) -> ti.i32:
+        return y[0] + a
+
+    show(k(1))
+    x = ti.field(ti.i32)
+    show.error(k, 1)
+    show.error(lambda: k(a=1))
+    show.error(ti.sync)
+    ti.root.dense(ti.i, 3).place(x)
+    show(k(1), k(a=2))
+
+
+@case(differs="a field that is not placed")
+def members_that_are_not_placed(show):
+    s = ti.types.struct(a=ti.f32, b=ti.f32).field()
+    v = ti.Vector.field(2, ti.f32)
+    ti.root.dense(ti.i, 3).place(s.a, v)
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return 1
+
+    show.error(k)
+    ti.root.dense(ti.i, 3).place(s.b)
+    show(k())
+    w = ti.Vector.field(2, ti.f32)
+    ti.root.dense(ti.i, 3).place(w.get_scalar_field(0))
+    show.error(k)
+    ti.root.dense(ti.i, 4).place(w.get_scalar_field(1))
+    show.error(k)
+
+
+@case(differs="a field that is not placed")
+def gradients_that_are_not_placed(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        return 1
+
+    x = ti.field(ti.f32, needs_grad=True)
+    ti.root.dense(ti.i, 3).place(x)
+    show.error(k)
+    ti.root.dense(ti.i, 3).place(x.grad)
+    show(k())
+    s = ti.types.struct(a=ti.f32, b=ti.f32).field(needs_dual=True)
+    ti.root.dense(ti.i, 3).place(s)
+    show.error(k)
+    ti.root.dense(ti.i, 3).place(s.dual)
+    show(k())
+
+
+@case()
+def gradients_of_integers(show):
+    mixed = ti.types.struct(a=ti.f32, b=ti.i32)
+    show.error(lambda: ti.field(ti.i32, needs_grad=True))
+    show.error(lambda: ti.Vector.field(2, ti.i32, 3, needs_dual=True))
+    show.error(lambda: mixed.field(needs_grad=True))
+    show.error(lambda: mixed.field(shape=3, needs_dual=True))
 
 
 @case()

@@ -1033,7 +1033,7 @@ def globals_are_frozen_per_instance(show):
     show(first, k(0), k(1))
 
 
-@case()
+@case(differs="template arguments that are equal")
 def template_arguments_by_equality(show):
     seen = []
 
