@@ -25,27 +25,44 @@ class StructType(_types.CompoundType):
         return list(self.members.items())
 
     def __call__(self, *args, **kwargs):
-        values = self._arguments(args, kwargs)
-        ctx = active.context()
-        if ctx is not None:
-            from .frontend.struct_value import make
-
-            return make(ctx, self, values)
-        entries = {}
-        for (name, of), value in zip(self.members.items(), values):
-            entries[name] = _python_member(of, value)
-        return Struct(entries, self)
-
-    def _arguments(self, args, kwargs):
-        if len(args) == 1 and isinstance(args[0], (Struct, dict)) and not kwargs:
-            kwargs = args[0].to_dict() if isinstance(args[0], Struct) else args[0]
-            args = ()
+        """A struct of the members' values, in order or by name; the rest is zero. A struct or
+        dictionary of such members as the only argument is copied."""
+        if len(args) == 1 and not kwargs:
+            whole = entries_of(args[0])
+            if whole is not None and not self._is_first_member(whole):
+                if not whole.keys() <= self.members.keys():
+                    raise say.incompatible_struct_members(owner=self, got=", ".join(whole))
+                args, kwargs = (), whole
         if len(args) > len(self.members):
             raise say.too_many_arguments_has_members(owner=self, count=len(self.members))
         values = list(args)
-        for name, of in list(self.members.items())[len(args) :]:
-            values.append(kwargs[name] if name in kwargs else _zero(of))
-        return values
+        for name in list(self.members)[len(args) :]:
+            values.append(kwargs.get(name, 0))
+        return self._make(values)
+
+    def _make(self, values):
+        pairs = list(zip(self.members.values(), values))
+        ctx = active.context()
+        if ctx is None:
+            members = [_python_member(of, value) for of, value in pairs]
+            return Struct(dict(zip(self.members, members)), self)
+        from .frontend.struct_value import make
+
+        return make(ctx, self, [of.cast(v) if isinstance(of, StructType) else v for of, v in pairs])
+
+    def _is_first_member(self, entries):
+        """Whether the entries are those of the first member, a struct."""
+        first = next(iter(self.members.values()), None)
+        return isinstance(first, StructType) and entries.keys() == first.members.keys()
+
+    def cast(self, struct):
+        """A struct of this type with the values of one that has the same members."""
+        entries = entries_of(struct)
+        if entries is None:
+            return self(struct)
+        if entries.keys() != self.members.keys():
+            raise say.incompatible_struct_members(owner=self, got=", ".join(entries))
+        return self._make([entries[name] for name in self.members])
 
     def field(self, shape=None, **kwargs):
         from .struct_field import make_struct_field
@@ -64,10 +81,6 @@ class StructType(_types.CompoundType):
             members[name] = of.filled_with_scalar(value) if isinstance(of, StructType) else value
         return self(**members)
 
-    def cast(self, struct):
-        """The struct with its members converted to this type's; their names must be the same."""
-        return self(struct)
-
     def __eq__(self, other):
         return isinstance(other, StructType) and self._member_types() == other._member_types()
 
@@ -82,18 +95,23 @@ class StructType(_types.CompoundType):
     to_string = __str__
 
 
-def _zero(of):
-    if isinstance(of, _types.MatrixType):
-        return of(0)
-    return of() if isinstance(of, StructType) else 0
+def entries_of(value):
+    """name -> value of a struct's members, in Python or in a kernel; None of all else."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, Struct):
+        return dict(value.entries)
+    if active.context() is None:
+        return None
+    from .frontend.struct_value import members
+
+    return members(value)
 
 
 def _python_member(of, value):
     if isinstance(of, StructType):
-        return value if isinstance(value, Struct) else of(value)
-    if isinstance(of, _types.MatrixType):
-        return of(value)
-    return of.convert(value)
+        return of.cast(value)
+    return of(value) if isinstance(of, _types.MatrixType) else of.convert(value)
 
 
 class Struct(metaclass=Public):
@@ -219,13 +237,15 @@ def bind(method, base):
 
 
 def dataclass(cls):
-    """Decorator: a struct type from a class's annotations and methods."""
+    """Decorator: a struct type from a class's annotations and methods, inherited ones too."""
     fields = dict(getattr(cls, "__annotations__", {}))
     methods = {}
-    for name, attribute in vars(cls).items():
-        if callable(attribute) and not isinstance(attribute, type):
+    for name in dir(cls):
+        attribute = getattr(cls, name)
+        if name in fields:
+            raise say.default_value_in_dataclass(owner=cls.__name__, name=name)
+        if name[:2] != "__" and callable(attribute) and not isinstance(attribute, type):
             methods[name] = attribute
-    methods.pop("__init__", None)
     result = StructType(**fields, __struct_methods=methods)
     result.__name__ = cls.__name__
     return result

@@ -7,6 +7,10 @@ ROWS = {
         TaichiCompilationError,
         "Cross product is only supported between pairs of 2D/3D vectors, got size {n}",
     ),
+    "default_value_in_dataclass": (
+        TaichiSyntaxError,
+        "Default value in @dataclass is not supported: '{name}' of {owner}.",
+    ),
     "expected_a_vector": (TaichiCompilationError, "expected a vector, got {what}"),
     "expected_square_matrix_got_shape": (
         TaichiCompilationError,
@@ -15,6 +19,10 @@ ROWS = {
     "incompatible_arguments_for_custom_type": (
         TaichiSyntaxError,
         "Incompatible arguments for the custom {what} type: ({shape}), ({count})",
+    ),
+    "incompatible_struct_members": (
+        TaichiSyntaxError,
+        "Incompatible arguments for custom struct members! {owner} got {got}",
     ),
     "matrix_and_vector_dimension_dismatch": (ValueError, "Matrix and Vector dimension mismatch"),
     "matrix_has_one_or_two_dimensions": (ValueError, "A matrix has one or two dimensions"),

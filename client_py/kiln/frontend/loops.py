@@ -297,7 +297,8 @@ def field_filler(field):
     def fill(value):
         ctx = active.context()
         builder = ctx.builder
-        value = ctx.node(value)
+        struct = getattr(field, "_type", None)
+        value = ctx.node(value) if struct is None else _struct_of_fill(struct, value)
         ndim = field.num_axes
         if ctx.depth and field.snode._first_sparse() is not None:
             raise say.struct_for_cannot_nested_loop_over()
@@ -311,10 +312,21 @@ def field_filler(field):
         else:
             loop = builder.begin_struct_for(ctx.param_of(field))
         index = [Expr(ctx, builder.loop_index(loop, d)) for d in range(ndim)]
-        builder.store(subscript(ctx, field, tuple(index)).node, value)
+        element = subscript(ctx, field, tuple(index))
+        if struct is None:
+            builder.store(element.node, value)
+        else:
+            element.assign(value)
         builder.end()
 
     return fill
+
+
+def _struct_of_fill(struct, value):
+    from ..struct import entries_of
+
+    whole = entries_of(value) is not None
+    return struct.cast(value) if whole else struct.filled_with_scalar(value)
 
 
 HANDLERS[_ast.For] = for_

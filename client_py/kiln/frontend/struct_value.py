@@ -26,6 +26,16 @@ def member(value, position):
     return Expr(ctx, ctx.builder.get_member(value.node, position), None, struct)
 
 
+def members(value):
+    """name -> member of a struct value, address or element of a struct field; None of all else."""
+    if value.__class__ is StructRef:
+        return {name: value.member(name) for name in value.field._members}
+    if not isinstance(value, Expr):
+        return None
+    found = value.type.members
+    return {name: member(value, i) for i, (name, _) in enumerate(found)} if found else None
+
+
 def common_type(*values):
     """The struct type of a value that is one of `values`; None where they differ."""
     first = getattr(values[0], "struct", None) if isinstance(values[0], Expr) else None
@@ -79,14 +89,13 @@ class StructRef:
     def assign(self, value):
         """Stores every member of a struct value, Python struct or dict."""
         ctx = self.ctx
-        if isinstance(value, Expr):
-            value = {name: member(value, i) for i, (name, _) in enumerate(value.type.members)}
-        elif hasattr(value, "entries"):
-            value = value.entries
-        if not isinstance(value, dict) or set(value) != set(self.field._members):
-            shown = f"a struct of {', '.join(value)}" if isinstance(value, dict) else repr(value)
+        from ..struct import entries_of
+
+        entries = entries_of(value)
+        if entries is None or set(entries) != set(self.field._members):
+            shown = repr(value) if entries is None else f"a struct of {', '.join(entries)}"
             raise say.value_cannot_be_assigned_to_struct(value=shown, type=self.field._type)
-        for name, item in value.items():
+        for name, item in entries.items():
             place = self.member(name)
             if place.__class__ is StructRef:
                 place.assign(item)

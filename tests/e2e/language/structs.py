@@ -86,6 +86,131 @@ def members_that_do_not_exist(show):
     show.error(write)
 
 
+@case()
+def numbers_for_members_that_are_structs(show):
+    point = ti.types.struct(x=ti.i32, v=ti.types.vector(2, ti.f32))
+    body = ti.types.struct(p=point, n=ti.f32)
+    f = body.field(shape=2)
+    show(point(1), body(2), body(p=3, n=4), body.filled_with_scalar(5).p)
+
+    @ti.kernel
+    def one() -> point:
+        return point(1)
+
+    @ti.kernel
+    def nested() -> body:
+        return body(2)
+
+    @ti.kernel
+    def named() -> body:
+        return body(p=3, n=4)
+
+    @ti.kernel
+    def elements():
+        for i in f:
+            f[i] = body(5 + i)
+
+    elements()
+    show(one(), nested(), named(), f.p.x.to_numpy(), f.p.v.to_numpy(), f.n.to_numpy())
+
+
+@case()
+def structs_for_the_first_member(show):
+    point = ti.types.struct(x=ti.i32, v=ti.types.vector(2, ti.f32))
+
+    @ti.dataclass
+    class Body:
+        p: point
+        n: ti.i32
+
+    a = point(x=3, v=[4, 5])
+    show(Body(a), Body(a, 5), Body(p=a), Body({"x": 1, "v": [2, 3]}))
+    show.error(lambda: Body(point))
+    show.error(lambda: Body({"x": 1}))
+    show.error(lambda: Body(p={"x": 1}))
+
+    @ti.kernel
+    def k() -> Body:
+        b = point(3, 5)
+        return Body(b)
+
+    show(k())
+
+
+@case()
+def members_are_copies(show):
+    point = ti.types.struct(x=ti.i32, y=ti.i32)
+    line = ti.types.struct(a=point, b=point)
+    p = point(1, 2)
+    l1 = line(p, p)
+    l1.b = p
+    p.x = 100
+    l1.a.y = 7
+    show(l1, p)
+
+
+@case(differs="forms of structs")
+def structs_made_of_structs(show):
+    point = ti.types.struct(x=ti.i32, y=ti.f32)
+    other = ti.types.struct(y=ti.f32, x=ti.i32)
+    line = ti.types.struct(a=point, b=point)
+
+    @ti.kernel
+    def k() -> point:
+        o = other(1.5, 2)
+        return point(o)
+
+    show(point(other(1.5, 2)), point({"x": 1}), line(line(1, 2)), k())
+    f = line.field(shape=1)
+
+    @ti.kernel
+    def fill(n: ti.i32):
+        f.fill(n)
+
+    fill(3)
+    show(f.to_numpy())
+
+
+@case()
+def default_values_in_dataclasses(show):
+    def annotated():
+        @ti.dataclass
+        class Body:
+            n: ti.i32 = 3
+
+    show.error(annotated)
+
+    @ti.dataclass
+    class Plain:
+        n: ti.i32
+        m = 3
+
+    show(Plain(1))
+
+
+@case()
+def inherited_methods(show):
+    class Shape:
+        @ti.func
+        def twice(self):
+            return self.area() * 2
+
+    @ti.dataclass
+    class Square(Shape):
+        r: ti.f32
+
+        @ti.func
+        def area(self):
+            return self.r * self.r
+
+    @ti.kernel
+    def k() -> ti.f32:
+        s = Square(3.0)
+        return s.twice()
+
+    show(k())
+
+
 @case(differs="more members than a struct has")
 def too_many_members(show):
     particle = ti.types.struct(mass=ti.f32)
