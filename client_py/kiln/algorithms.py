@@ -10,14 +10,16 @@ template = ti_types.template
 
 
 def parallel_sort(keys, values=None):
-    """Sorts a 1-D field in place, in ascending order.
+    """Sorts a field of one axis in place, in ascending order.
 
-    Args:
-        keys: a scalar field, of any type that has an order.
-        values: a field of the same length, whose elements go where their keys go.
+    keys: a field of numbers. values: a field of the same length, whose elements go where their keys
+    go. Batcher's odd-even merge network: every pass compares pairs that are far apart, all at once.
+    The order of equal keys is the network's, the same in each run.
 
-    Batcher's odd-even merge network: every pass compares pairs that are far apart, all at once. The
-    order of equal keys is the network's, the same in each run.
+        keys = ti.field(ti.i32, shape=4)
+        keys.from_numpy(np.array([3, 1, 2, 0], np.int32))
+        ti.algorithms.parallel_sort(keys)
+        print(keys)  # prints: [0 1 2 3]
     """
     length = keys.shape[0]
     block = 1
@@ -88,12 +90,12 @@ _CHUNK = 4096
 class PrefixSumExecutor:
     """Replaces the elements of i32 fields by their inclusive prefix sums.
 
-    Args:
-        length: how many elements, from the first on, are summed.
+    length: how many elements, from the first on, are summed.
 
-    Example::
-
-        ti.algorithms.PrefixSumExecutor(1024).run(counts)
+        x = ti.field(ti.i32, shape=4)
+        x.fill(1)
+        ti.algorithms.PrefixSumExecutor(4).run(x)
+        print(x)  # prints: [1 2 3 4]
     """
 
     def __init__(self, length):
@@ -101,7 +103,10 @@ class PrefixSumExecutor:
         self._sums = field(ti_types.i32, shape=max((length + _CHUNK - 1) // _CHUNK, 1))
 
     def run(self, input_arr):
-        """Sums `input_arr` in place."""
+        """Sums a field in place.
+
+        input_arr: an i32 field of one axis, of at least `length` elements; RuntimeError for others.
+        """
         if input_arr.dtype is not ti_types.i32:
             raise RuntimeError("Only ti.i32 type is supported for prefix sum.")
         if len(input_arr.shape) != 1 or input_arr.shape[0] < self.sorting_length:

@@ -92,8 +92,16 @@ def _property(name):
 
 
 class ArgPack:
-    """A pack of arguments; its type makes it. Members are attributes and items, and may be given
-    other values."""
+    """A pack of arguments; its type, of `ti.types.argpack`, makes it. Members are attributes and
+    items, and may be given other values.
+
+    args, kwargs: none; TaichiSyntaxError says what to call instead.
+
+        Params = ti.types.argpack(dt=ti.f32, n=ti.i32)
+        p = Params(dt=0.5, n=3)
+        p.dt = 0.25
+        print(p)  # prints: {'dt': 0.25, 'n': 3}
+    """
 
     __slots__ = ("_entries", "_type")
 

@@ -6,15 +6,17 @@ from .field import Field
 
 
 class BitpackedFields:
-    """Fields whose elements of equal indices lie in one word.
+    """Fields whose elements of equal indices are in the bits of one word.
 
-    max_num_bits: of the word; 8, 16, 32 or 64. Example:
+    max_num_bits: of the word; 8, 16, 32 or 64.
 
         position = ti.field(ti.types.quant.fixed(bits=20, max_value=2.0))
         color = ti.field(ti.types.quant.int(bits=12, signed=False))
         both = ti.BitpackedFields(max_num_bits=32)
         both.place(position, color)
         ti.root.dense(ti.i, 1024).place(both)
+        color[3] = 100
+        print(color[3])  # prints: 100
     """
 
     def __init__(self, max_num_bits):
@@ -26,8 +28,9 @@ class BitpackedFields:
     def place(self, *args, shared_exponent=False):
         """Takes up fields, in the order of their bits.
 
-        shared_exponent: floats among them have one exponent, that of the largest. Raises where
-        something is no field of a quantised type, or where the bits do not suffice.
+        args: fields of quantised types. shared_exponent: floats among them have one exponent, that
+        of the largest. TaichiTypeError for what is no field, TaichiRuntimeError for other types and
+        where the bits do not suffice.
         """
         leader = None
         if shared_exponent and sum(getattr(f, "_num_components", 1) for f in args) < 2:

@@ -253,31 +253,89 @@ def _prepared(A, dt, what, sizes=(2, 3)):
 
 
 def polar_decompose(A, dt=None):
-    """U, P with A = U P, U orthogonal and P symmetric."""
+    """(U, P) with A = U @ P: U is orthogonal, P symmetric. For kernels.
+
+    A: a 2x2 or 3x3 matrix; ValueError for others. dt: ti.f32 or ti.f64; by default the default
+    float.
+
+        @ti.kernel
+        def k() -> ti.f32:
+            U, P = ti.polar_decompose(ti.Matrix([[0.0, -2.0], [2.0, 0.0]]))
+            return P[0, 0]
+
+        print(k())  # prints: 2.0
+    """
     n, dtype = _prepared(A, dt, "Polar decomposition")
     return _polar2(A, dtype) if n == 2 else _polar3(A, dtype, _sweeps(dtype))
 
 
 def svd(A, dt=None):
-    """U, S, V with A = U S V^T, S diagonal, U and V rotations in 3D."""
+    """(U, S, V) with A = U @ S @ V.transpose(): S is diagonal, U and V are orthogonal. For kernels.
+
+    The elements of S are sorted, the largest first; of a 3x3 matrix, U and V are rotations, and the
+    last element of S has the sign of the determinant. A: a 2x2 or 3x3 matrix; ValueError for
+    others. dt: ti.f32 or ti.f64; by default the default float.
+
+        @ti.kernel
+        def k() -> ti.math.vec2:
+            U, S, V = ti.svd(ti.Matrix([[3.0, 0.0], [0.0, 4.0]]))
+            return ti.Vector([S[0, 0], S[1, 1]])
+
+        print(ti.round(k()))  # prints: [4. 3.]
+    """
     n, dtype = _prepared(A, dt, "SVD")
     return _svd2(A, dtype) if n == 2 else _svd3(A, dtype, _sweeps(dtype))
 
 
 def eig(A, dt=None):
-    """Eigenvalues (rows: real, imaginary) and eigenvectors (columns of such pairs)."""
+    """(values, vectors): the eigenvalues and eigenvectors of a real 2x2 matrix. For kernels.
+
+    values: a row (real part, imaginary part) each. vectors: a column each, of a real and an
+    imaginary part for each element. A: a 2x2 matrix; ValueError for others. dt: ti.f32 or ti.f64;
+    by default the default float.
+
+        @ti.kernel
+        def k() -> ti.f32:
+            values, vectors = ti.eig(ti.Matrix([[2.0, 0.0], [0.0, 1.0]]))
+            return values[0, 0]
+
+        print(k())  # prints: 2.0
+    """
     _, dtype = _prepared(A, dt, "Eigen solver", (2,))
     return _eig2(A, dtype)
 
 
 def sym_eig(A, dt=None):
-    """Eigenvalues and eigenvectors (columns) of a symmetric matrix."""
+    """(values, vectors): the eigenvalues of a symmetric matrix, and its eigenvectors as columns.
+    For kernels.
+
+    The values of a 2x2 matrix are sorted with the largest first, those of a 3x3 matrix with the
+    smallest first. A: a symmetric 2x2 or 3x3 matrix; ValueError for others. dt: ti.f32 or ti.f64;
+    by default the default float.
+
+        @ti.kernel
+        def k() -> ti.math.vec2:
+            values, vectors = ti.sym_eig(ti.Matrix([[1.0, 0.0], [0.0, 2.0]]))
+            return values
+
+        print(k())  # prints: [2. 1.]
+    """
     n, dtype = _prepared(A, dt, "Symmetric eigen solver")
     return _sym_eig2(A, dtype) if n == 2 else _sym_eig3(A, dtype, _sweeps(dtype))
 
 
 def solve(A, b, dt=None):
-    """x with A x = b."""
+    """The vector `x` with A @ x = b. For kernels.
+
+    A: a 2x2 or 3x3 matrix; ValueError for others; in debug mode, a singular one fails an assert. b:
+    a vector of as many elements. dt: ti.f32 or ti.f64; by default the default float.
+
+        @ti.kernel
+        def k() -> ti.math.vec2:
+            return ti.solve(ti.Matrix([[2.0, 0.0], [0.0, 4.0]]), ti.Vector([2.0, 2.0]))
+
+        print(k())  # prints: [1.  0.5]
+    """
     n, dtype = _prepared(A, dt, "Solver")
     if tuple(b.get_shape()) != (n,):
         raise say.matrix_and_vector_dimension_dismatch()

@@ -42,12 +42,20 @@ class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
 
     @staticmethod
     def get(pos, needed, provided):
+        """The error for an argument.
+
+        pos: its position. needed: the type of the parameter. provided: the type of the argument.
+        """
         return TaichiRuntimeTypeError(
             f"Argument {pos} (type={provided}) cannot be converted into required type {needed}"
         )
 
     @staticmethod
     def get_ret(needed, provided):
+        """The error for a result.
+
+        needed: the type that is annotated. provided: the type of what is returned.
+        """
         return TaichiRuntimeTypeError(
             f"Return (type={provided}) cannot be converted into required type {needed}"
         )

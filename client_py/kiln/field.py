@@ -12,7 +12,12 @@ from .public import Public
 
 
 class Layout:
-    """How the components of elements lie: AOS side by side, SOA each in an array of its own."""
+    """How the components of elements are arranged: AOS side by side, SOA each in an array of its
+    own.
+
+        v = ti.Vector.field(3, ti.f32, shape=8, layout=ti.Layout.SOA)
+        print(ti.Layout.SOA)  # prints: Layout.SOA
+    """
 
     __slots__ = ("name", "value")
 
@@ -36,7 +41,14 @@ Layout.NULL = Layout("NULL", 3)
 
 
 class Field(_native.FieldBase, Exporter, metaclass=Public):
-    """What scalar and matrix fields share. Elements are read and written by FieldBase."""
+    """Elements by index, which kernels and Python read and write; `ti.field` makes one.
+
+    Example::
+
+        x = ti.field(ti.f32, shape=(2, 3))
+        x[1, 2] = 5.0
+        print(x.shape, x[1, 2])  # prints: (2, 3) 5.0
+    """
 
     _is_field = True
     _is_companion = False  # a gradient or dual
@@ -85,10 +97,15 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
     _snode = snode
 
     def parent(self, n=1):
+        """The SNode above the field.
+
+        n: how many levels up; None beyond the root.
+        """
         return self.snode.parent(n)
 
     @property
     def shape(self):
+        """The number of indices along each axis, as a tuple; () of a field with one element."""
         shape = self._own_shape()
         ctx = active.context()
         if ctx is not None and ctx.trace is not None:
@@ -257,42 +274,70 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
 
     @python_scope
     def to_torch(self, device=None):
-        """A torch tensor with a copy of the elements."""
+        """A torch tensor with a copy of the elements, of the shape of `to_numpy`.
+
+        device: where it is put, as "cpu".
+        """
         import torch
 
         return torch.from_numpy(self.to_numpy()).to(device)
 
     @python_scope
     def from_torch(self, arr):
-        """Sets all elements from a torch tensor of the field's shape."""
+        """Sets all elements from a torch tensor.
+
+        arr: a tensor of the shape of `to_numpy`; ValueError for others.
+        """
         self.from_numpy(arr.detach().cpu().contiguous().numpy())
 
     # Of each kind of field its own.
 
     def fill(self, val):
+        """Sets all elements.
+
+        val: a number, or of a matrix field a vector or matrix of the elements' shape.
+        """
         raise NotImplementedError
 
     def to_numpy(self, dtype=None):
+        """A NumPy array with a copy of the elements.
+
+        dtype: the type of its elements; by default the field's.
+        """
         raise NotImplementedError
 
     def from_numpy(self, arr):
+        """Sets all elements from an array.
+
+        arr: a NumPy array of the shape of `to_numpy`; ValueError for others.
+        """
         raise NotImplementedError
 
     @python_scope
     def to_paddle(self, place=None):
-        """A paddle tensor with a copy of the elements."""
+        """A paddle tensor with a copy of the elements, of the shape of `to_numpy`.
+
+        place: where it is put.
+        """
         import paddle
 
         return paddle.to_tensor(self.to_numpy(), place=place)
 
     @python_scope
     def from_paddle(self, arr):
-        """Sets all elements from a paddle tensor of the field's shape."""
+        """Sets all elements from a paddle tensor.
+
+        arr: a tensor of the shape of `to_numpy`; ValueError for others.
+        """
         self.from_numpy(arr.numpy())
 
     @python_scope
     def copy_from(self, other):
-        """Copies all elements of a field of the same shape. All of this field become active."""
+        """Copies all elements of another field. All elements of this field become active.
+
+        other: a field of the same shape; TypeError for what is no field, ValueError for another
+        shape.
+        """
         if not isinstance(other, Field):
             raise say.cannot_copy_from_non_field_object()
         if self.shape != other.shape:
@@ -336,22 +381,39 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
 
 
 class ScalarField(Field):
-    """A field of scalars."""
+    """A field of numbers; `ti.field` makes one.
+
+    Example::
+
+        x = ti.field(ti.i32, shape=3)
+        x.fill(7)
+        print(x.to_numpy())  # prints: [7 7 7]
+    """
 
     def __init__(self, dtype, name=""):
         super().__init__(dtype, (), name)
 
     def fill(self, val):
-        """Sets all elements."""
+        """Sets all elements.
+
+        val: a number, converted to the field's type.
+        """
         self._fill(fill_values(val, (), self.dtype))
 
     @python_scope
     def to_numpy(self, dtype=None):
+        """A NumPy array with a copy of the elements, of the field's shape.
+
+        dtype: the type of its elements, as np.float64; by default the field's.
+        """
         return self._all(dtype)
 
     @python_scope
     def from_numpy(self, arr):
-        """Sets all elements from an array of the field's shape."""
+        """Sets all elements from an array.
+
+        arr: a NumPy array of the field's shape; ValueError for others. Its numbers are converted.
+        """
         import numpy as np
 
         check_source(arr)
@@ -377,12 +439,22 @@ class Elements:
             self._write(indices, component, number)
 
     def fill(self, val):
-        """Sets all elements to a number, or to a vector or matrix of the elements' shape."""
+        """Sets all elements.
+
+        val: a number for all components, or a vector or matrix of the elements' shape.
+        """
         self._fill(fill_values(val, self.element_shape, self.dtype))
 
 
 class MatrixField(Elements, Field):
-    """A field of vectors (ndim 1) or matrices."""
+    """A field of vectors or matrices; `ti.field` and `ti.Vector.field` make one.
+
+    Example::
+
+        v = ti.Vector.field(2, ti.f32, shape=3)
+        v[0] = [1, 2]
+        print(v[0].y, v.to_numpy().shape)  # prints: 2.0 (3, 2)
+    """
 
     def __init__(self, n, m, dtype, ndim=2, name=""):
         super().__init__(dtype, (n,) if ndim == 1 else (n, m), name)
@@ -400,7 +472,10 @@ class MatrixField(Elements, Field):
         return len(self.element_shape)
 
     def get_scalar_field(self, *indices):
-        """The field of one component, sharing this field's memory. It may be placed by itself."""
+        """The field of one component, which shares this field's memory. It may be placed by itself.
+
+        indices: of the component: the row, and the column of a matrix.
+        """
         row, column = indices[0], indices[1] if len(indices) > 1 else 0
         return self._component_field(row * self.m + column)
 
@@ -414,8 +489,12 @@ class MatrixField(Elements, Field):
 
     @python_scope
     def to_numpy(self, keep_dims=False, dtype=None):
-        """An array of the field's shape followed by the elements'. A single column is left out
-        unless `keep_dims`."""
+        """A NumPy array with a copy of the elements, of the field's shape followed by the
+        elements'.
+
+        keep_dims: whether a single column counts as an axis. dtype: the type of its elements, as
+        np.float64; by default the field's.
+        """
         array = self._all(dtype)
         if keep_dims:
             return array.reshape((*self.shape, self.n, self.m))
@@ -425,7 +504,10 @@ class MatrixField(Elements, Field):
 
     @python_scope
     def from_numpy(self, arr):
-        """Sets all elements from an array of the field's shape, followed by the elements'."""
+        """Sets all elements from an array.
+
+        arr: a NumPy array of the field's shape followed by the elements'; ValueError for others.
+        """
         import numpy as np
 
         check_source(arr)
@@ -527,13 +609,37 @@ def _caller():
 
 
 @python_scope
-def field(dtype, *args, **kwargs):
-    """A field of scalars, vectors or matrices of type `dtype`.
+def field(
+    dtype,
+    shape=None,
+    order=None,
+    name="",
+    offset=None,
+    needs_grad=False,
+    needs_dual=False,
+    **kwargs,
+):
+    """A field: elements by index, which kernels and Python read and write; zero at first.
 
-    shape: its extents; without it the field has to be placed below ti.root. order: axes from the
-    outermost in memory, "ji" for column-major. offset: the first index of each axis. name: shown in
-    messages. needs_grad, needs_dual: with fields of gradients.
+    dtype: the type of its elements: a scalar type as ti.f32, float, int, a vector, matrix, struct
+    or quantised type. shape: an integer, or one for each axis; () for a single element; without it
+    the field has to be placed below ti.root. order: the axes from the outermost in memory, as "ji"
+    for column-major. name: what messages call the field. offset: the first index of each axis.
+    needs_grad, needs_dual: with fields of gradients; only of floats. kwargs: `layout` of vectors,
+    matrices and structs: ti.Layout.AOS puts the components of an element side by side,
+    ti.Layout.SOA gives each an array of its own.
+
+    TaichiRuntimeError before `ti.init` and for extents that are not positive, TypeError for those
+    that are no integers, ValueError for a type that is none, TaichiSyntaxError for an order or
+    offset that does not fit the shape.
+
+        x = ti.field(ti.f32, shape=(2, 3))
+        v = ti.field(ti.math.vec3, shape=4, offset=-2, layout=ti.Layout.SOA)
+        x[1, 2] = 5.0
+        v[-2] = [1, 2, 3]
+        print(x[1, 2], v[-2].y)  # prints: 5.0 2.0
     """
+    args = shape, order, name, offset, needs_grad, needs_dual
     if isinstance(dtype, ti_types.MatrixType):
         if dtype.ndim == 1:
             return make_vector_field(dtype.n, dtype.dtype, *args, **kwargs)

@@ -190,26 +190,61 @@ def _is_reference(annotation):
 
 
 def func(fn, is_real_function=False):
-    """Decorator: a function for kernels only, inlined where it is called."""
+    """Makes a function for kernels only, whose body takes the place of each call.
+
+    fn: the function. Parameters may be annotated: with ti.template() they are passed by reference.
+    is_real_function: as `ti.real_func`. TaichiSyntaxError for annotations that are none, and for
+    calls from Python.
+
+        @ti.func
+        def square(x):
+            return x * x
+
+        @ti.kernel
+        def k(a: ti.f32) -> ti.f32:
+            return square(a) + 1
+
+        print(k(3.0))  # prints: 10.0
+    """
     return Func(fn, is_real=is_real_function)
 
 
 def pyfunc(fn):
-    """Decorator: a function for kernels and for Python."""
+    """Makes a function for kernels and for Python.
+
+    fn: the function; in kernels its body takes the place of each call.
+
+        @ti.pyfunc
+        def square(x):
+            return x * x
+
+        @ti.kernel
+        def k(a: ti.i32) -> ti.i32:
+            return square(a)
+
+        print(k(3), square(4))  # prints: 9 16
+    """
     return Func(fn, is_pyfunc=True)
 
 
 def real_func(fn):
-    """Decorator: a function of its own in the kernel, called when it runs.
+    """Makes a function of its own in the kernel, which is called when the kernel runs.
 
-    Parameters and results are annotated. It may return anywhere and call itself; its loops are
-    serial; `ti.ref(ti.f32)` takes a variable or an element of a field by reference.
+    fn: the function; its parameters and results are annotated. It may return anywhere and call
+    itself; its loops are serial; `ti.ref(ti.f32)` takes a variable or an element of a field by
+    reference.
 
         @ti.real_func
         def gcd(a: ti.i32, b: ti.i32) -> ti.i32:
             if b == 0:
                 return a
             return gcd(b, a % b)
+
+        @ti.kernel
+        def k() -> ti.i32:
+            return gcd(12, 18)
+
+        print(k())  # prints: 6
     """
     return Func(fn, is_real=True)
 

@@ -4,7 +4,12 @@ from .absent import absent_class, absent_function
 
 
 class ArgKind:
-    """What an argument of a graph is."""
+    """What an argument of a graph is; there are no graphs yet.
+
+    Example::
+
+        print(ti.graph.ArgKind.SCALAR)  # prints: ArgKind.SCALAR
+    """
 
     __slots__ = ("name", "value")
 

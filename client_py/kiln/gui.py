@@ -21,7 +21,18 @@ observers = []
 
 
 class GUI:
-    """A canvas of `res` pixels, origin lower left, positions in [0, 1] x [0, 1]."""
+    """A canvas without a window: it counts frames, and saves them where asked. The origin is at the
+    lower left, positions are in [0, 1] x [0, 1].
+
+    name: the title. res: the width and height in pixels, or one number for both. background_color:
+    0xRRGGBB. show_gui, fullscreen, fast_gui: accepted; there is no window. KILN_GUI_FRAMES says
+    after how many frames the program ends, KILN_GUI_SAVE where they are saved.
+
+        gui = ti.GUI("disc", res=(64, 32), background_color=0x112233)
+        gui.circle((0.5, 0.5), color=0xFFFFFF, radius=10)
+        print(gui.get_image().shape)  # prints: (64, 32, 4)
+        gui.show("disc.png")
+    """
 
     SHIFT, ALT, CTRL, ESCAPE = "Shift", "Alt", "Control", "Escape"
     RETURN, TAB, BACKSPACE, SPACE = "Return", "Tab", "BackSpace", " "
@@ -114,17 +125,27 @@ class GUI:
 
     @staticmethod
     def get_bool_environ(key, default):
-        """An environment variable of 0 or 1; `default` when it is not set."""
+        """An environment variable of 0 or 1.
+
+        key: its name. default: what counts where it is not set.
+        """
         return bool(int(os.environ[key])) if key in os.environ else default
 
     # ---- drawing
 
     def clear(self, color=None):
-        """Makes the canvas one colour, the background's by default."""
+        """Makes the canvas one colour.
+
+        color: 0xRRGGBB; by default the background's.
+        """
         self._start("fill", self.background_color if color is None else color)
 
     def set_image(self, img):
-        """Shows a field or array (width, height[, 1 to 4]): unsigned integers or floats in 0..1."""
+        """Shows an image on the whole canvas.
+
+        img: a field or array (width, height[, 1 to 4]) of the canvas's size: unsigned integers, or
+        floats in 0..1.
+        """
         image = _as_image(img)
         if image.shape[:2] != self.res:
             raise AssertionError(
@@ -134,7 +155,11 @@ class GUI:
         self._start("image", image)
 
     def contour(self, scalar_field, normalize=False):
-        """Shows a 2-D scalar field in colours, scaled to the canvas."""
+        """Shows a field in colours, scaled to the canvas.
+
+        scalar_field: a field or array of two axes. normalize: whether its smallest and largest
+        number get the first and last colour.
+        """
         import numpy as np
 
         from .tools.image import plasma, resize_bilinear
@@ -146,11 +171,18 @@ class GUI:
         self.set_image(plasma(value))
 
     def circle(self, pos, color=0xFFFFFF, radius=1):
-        """One disc of `radius` pixels."""
+        """Draws one disc.
+
+        pos: its centre. color: 0xRRGGBB. radius: in pixels.
+        """
         self._draw("circles", _one_point(pos), radius, color)
 
     def circles(self, pos, radius=1, color=0xFFFFFF, palette=None, palette_indices=None):
-        """Discs at `pos` (n, 2); radius and colour may be arrays (n,), or a palette is indexed."""
+        """Draws discs.
+
+        pos: their centres, (n, 2). radius: in pixels; a number or (n,). color: 0xRRGGBB; a number
+        or (n,). palette: colours, of which `palette_indices` (n,) chooses.
+        """
         pos = _points(pos)
         if palette is not None:
             color = _from_palette(palette, palette_indices, len(pos))
@@ -159,21 +191,34 @@ class GUI:
         self._draw("circles", pos, radius, color)
 
     def triangle(self, a, b, c, color=0xFFFFFF):
-        """One filled triangle."""
+        """Draws one filled triangle.
+
+        a, b, c: its corners. color: 0xRRGGBB.
+        """
         self._draw("triangles", _one_point(a), _one_point(b), _one_point(c), color)
 
     def triangles(self, a, b, c, color=0xFFFFFF):
-        """Filled triangles with corners a, b, c, each (n, 2)."""
+        """Draws filled triangles.
+
+        a, b, c: their corners, each (n, 2). color: 0xRRGGBB; a number or (n,).
+        """
         a, b, c = _points(a), _points(b), _points(c)
         assert a.shape == b.shape == c.shape, "corners must have one shape"
         self._draw("triangles", a, b, c, _per_item(color, "Color", len(a)))
 
     def line(self, begin, end, radius=1, color=0xFFFFFF):
-        """One line of half-width `radius`."""
+        """Draws one line.
+
+        begin, end: its ends. radius: half its width, in pixels. color: 0xRRGGBB.
+        """
         self._draw("lines", _one_point(begin), _one_point(end), radius, color)
 
     def lines(self, begin, end, radius=1, color=0xFFFFFF):
-        """Lines from `begin` to `end`, each (n, 2)."""
+        """Draws lines.
+
+        begin, end: their ends, each (n, 2). radius: half their width, in pixels; a number or (n,).
+        color: 0xRRGGBB; a number or (n,).
+        """
         begin, end = _points(begin), _points(end)
         assert begin.shape == end.shape, "begin and end must have one shape"
         n = len(begin)
@@ -182,17 +227,30 @@ class GUI:
         )
 
     def rect(self, topleft, bottomright, radius=1, color=0xFFFFFF):
-        """The outline of a rectangle."""
+        """Draws the outline of a rectangle.
+
+        topleft, bottomright: two of its corners. radius: half the width of its lines. color:
+        0xRRGGBB.
+        """
         (x0, y0), (x1, y1) = topleft, bottomright
         corners = _points([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
         self._draw("lines", corners, corners[[1, 2, 3, 0]], radius, color)
 
     def arrow(self, orig, direction, radius=1, color=0xFFFFFF, **tip):
-        """One arrow; `tip_scale` and `angle` (degrees) shape its head."""
+        """Draws one arrow.
+
+        orig: where it begins. direction: from there to its end. radius: half the width of its
+        lines. color: 0xRRGGBB. tip: `tip_scale` and `angle` (degrees) shape its head.
+        """
         self.arrows(_one_point(orig), _one_point(direction), radius, color, **tip)
 
     def arrows(self, orig, direction, radius=1, color=0xFFFFFF, tip_scale=0.2, angle=45):
-        """Arrows from `orig` (n, 2) along `direction` (n, 2)."""
+        """Draws arrows.
+
+        orig: where they begin, (n, 2). direction: from there to their ends, (n, 2). radius: half
+        the width of their lines. color: 0xRRGGBB; a number or (n,). tip_scale: the length of a
+        head, as a share of its arrow. angle: of the head, in degrees.
+        """
         import numpy as np
 
         orig, direction = _points(orig), _points(direction)
@@ -204,20 +262,33 @@ class GUI:
             self.lines(end, end + side * tip_scale, radius, color)
 
     def point_field(self, radius, color=0xFFFFFF, bound=0.5):
-        """A grid of discs with the radii of a 2-D array."""
+        """Draws a grid of discs.
+
+        radius: of each disc in pixels, (w, h). color: 0xRRGGBB. bound: how far the grid keeps from
+        the edge, in cells.
+        """
         radius = _to_numpy(radius)
         assert radius.ndim == 2, "radius must be two-dimensional"
         self.circles(_grid(*radius.shape, bound), radius.reshape(-1), color)
 
     def arrow_field(self, direction, radius=1, color=0xFFFFFF, bound=0.5, **tip):
-        """A grid of arrows with the directions of an array (w, h, 2)."""
+        """Draws a grid of arrows.
+
+        direction: of each arrow, (w, h, 2). radius: half the width of the lines. color: 0xRRGGBB.
+        bound: how far the grid keeps from the edge, in cells. tip: `tip_scale` and `angle`
+        (degrees) shape the heads.
+        """
         direction = _to_numpy(direction)
         assert direction.ndim == 3 and direction.shape[2] == 2, "direction must be (w, h, 2)"
         base = _grid(*direction.shape[:2], bound)
         self.arrows(base, direction.reshape(-1, 2), radius, color, **tip)
 
     def vector_field(self, vector_field, arrow_spacing=5, color=0xFFFFFF):
-        """Every `arrow_spacing`th vector of a 2-D field, the longest a tenth of the canvas."""
+        """Draws vectors of a field as arrows, the longest a tenth of the canvas.
+
+        vector_field: a field of vectors with two axes. arrow_spacing: draws one of so many.
+        color: 0xRRGGBB.
+        """
         import numpy as np
 
         v = _to_numpy(vector_field)
@@ -230,13 +301,19 @@ class GUI:
         self.arrows(base, (shown * scale).reshape(-1, 2)[:, :2], radius=1, color=color)
 
     def text(self, content, pos, font_size=15, color=0xFFFFFF):
-        """Text with its upper left corner at `pos`."""
+        """Draws a text.
+
+        content: the text. pos: its upper left corner. font_size: in pixels. color: 0xRRGGBB.
+        """
         self._draw("text", str(content), (float(pos[0]), float(pos[1])), font_size, color)
 
     # ---- frames
 
     def show(self, file=None):
-        """Ends a frame: counts it, saves it where asked, and clears the canvas."""
+        """Ends a frame: counts it, saves it where asked, and clears the canvas.
+
+        file: the path that it is saved to.
+        """
         self.frame += 1
         if file:
             _save(self._rendered(), str(file))
@@ -261,7 +338,10 @@ class GUI:
         return image
 
     def cook_image(self, img):
-        """An array as `set_image` shows it: float32 (width, height, 4)."""
+        """An array as `set_image` shows it: float32 (width, height, 4).
+
+        img: an array (width, height[, 1 to 4]).
+        """
         import numpy as np
 
         image = _as_image(img)
@@ -272,6 +352,7 @@ class GUI:
     # ---- events
 
     def has_key_event(self):
+        """Whether an event waits for `get_key_event`."""
         return self._escape is not None
 
     def get_key_event(self):
@@ -283,7 +364,10 @@ class GUI:
         return event
 
     def get_events(self, *wanted):
-        """The events that match: types, keys or (type, key) pairs; all without arguments."""
+        """The events that match.
+
+        wanted: types, keys or (type, key) pairs; all events without any.
+        """
         match = GUI.EventFilter(*wanted).match if wanted else None
         while self.has_key_event():
             # An Escape that this question does not ask for waits for the one that does.
@@ -292,7 +376,10 @@ class GUI:
             yield self.get_key_event()
 
     def get_event(self, *wanted):
-        """Whether such an event happened; it is then `self.event`."""
+        """Whether an event happened that matches; it is then `self.event`.
+
+        wanted: types, keys or (type, key) pairs; any event without them.
+        """
         for event in self.get_events(*wanted):
             self.event = event
             return True
@@ -308,17 +395,30 @@ class GUI:
         )
 
     def get_cursor_pos(self):
+        """The position of the mouse: (0.0, 0.0), for there is none."""
         return 0.0, 0.0
 
     # ---- widgets
 
     def slider(self, text, minimum, maximum, step=1):
+        """A slider, which nobody moves; its value is `.value`.
+
+        text: beside it. minimum, maximum: its ends; it begins at `minimum`. step: between values.
+        """
         return GUI.WidgetValue(self, float(minimum))
 
     def label(self, text):
+        """A number on show, as `.value`.
+
+        text: beside it.
+        """
         return GUI.WidgetValue(self, 0.0)
 
     def button(self, text, event_name=None):
+        """A button, which nobody presses; answers its event.
+
+        text: on it. event_name: of the event; by default made of `text`.
+        """
         return event_name or f"WidgetButton_{text}"
 
     # ---- inside
@@ -544,7 +644,12 @@ def _grid(w, h, bound):
 
 
 def rgb_to_hex(c):
-    """0xRRGGBB from components in 0..1: numbers, or arrays of them."""
+    """The colour 0xRRGGBB of its components.
+
+    c: red, green and blue in 0..1: numbers, or arrays of them.
+
+        print(hex(ti.rgb_to_hex((1.0, 0.5, 0.0))))  # prints: 0xff7f00
+    """
     import numpy as np
 
     r, g, b = (np.clip(np.int32(np.asarray(c[k]) * 255), 0, 255) for k in range(3))
@@ -552,7 +657,12 @@ def rgb_to_hex(c):
 
 
 def hex_to_rgb(color):
-    """Components in 0..1 from 0xRRGGBB."""
+    """The components of a colour: red, green and blue in 0..1.
+
+    color: 0xRRGGBB.
+
+        print(ti.hex_to_rgb(0xFF0000))  # prints: (1.0, 0.0, 0.0)
+    """
     return tuple(((color >> shift) & 0xFF) / 255 for shift in (16, 8, 0))
 
 

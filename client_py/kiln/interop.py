@@ -6,13 +6,14 @@ from .diagnostics import say
 
 
 def from_dlpack(external, dtype=None):
-    """An ndarray over the memory of `external`, an array or tensor with `__dlpack__` (NumPy, torch,
-    …) on the CPU, contiguous, of a scalar type of the language. Writes go both ways; the memory is
-    kept for as long as the ndarray is. dtype: a vector or matrix type; its axes are the last ones.
+    """An ndarray over the memory of an array or tensor on the CPU. Writes go both ways.
 
-        x = ti.from_dlpack(np.zeros((8, 3), np.float32), dtype=ti.math.vec3)    # shape (8,)
+    external: what has `__dlpack__` (NumPy, torch, …), contiguous and of a scalar type of the
+    language; its memory is kept for as long as the ndarray is. dtype: a vector or matrix type; its
+    axes are the last ones. ValueError says what does not fit.
 
-    ValueError says what does not fit.
+        x = ti.from_dlpack(np.zeros((8, 3), np.float32), dtype=ti.math.vec3)
+        print(x.shape)  # prints: (8,)
     """
     from .ndarray import wrap
 

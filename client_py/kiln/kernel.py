@@ -834,14 +834,47 @@ def overlapping(fields):
 
 
 def kernel(fn):
-    """Marks a function as a kernel: it is compiled when called, for its arguments' types."""
+    """Makes a kernel of a function: Python calls it, and its outermost loops run in parallel.
+
+    fn: the function. Its parameters are annotated: with scalar types, vector, matrix and struct
+    types, ti.template(), ti.types.ndarray(). It is compiled when it is first called, and anew for
+    other types of arrays and other template arguments. TaichiSyntaxError for parameters that
+    kernels cannot have; what is wrong in the body is raised by the first call.
+
+        x = ti.field(ti.f32, shape=4)
+
+        @ti.kernel
+        def fill(value: ti.f32):
+            for i in x:
+                x[i] = value * i
+
+        fill(2.0)
+        print(x)  # prints: [0. 2. 4. 6.]
+    """
     if isinstance(fn, Kernel):
         return fn
     return Kernel(fn)
 
 
 def data_oriented(cls):
-    """Marks a class whose methods are kernels; each object gets instances of its own."""
+    """Decorator of a class whose methods may be kernels; what they read of `self` is compiled in.
+
+    cls: the class.
+
+        @ti.data_oriented
+        class Counter:
+            def __init__(self, n):
+                self.values = ti.field(ti.i32, shape=n)
+
+            @ti.kernel
+            def add(self, amount: ti.i32):
+                for i in self.values:
+                    self.values[i] += amount
+
+        counter = Counter(3)
+        counter.add(5)
+        print(counter.values)  # prints: [5 5 5]
+    """
     cls._data_oriented = True
     return cls
 

@@ -49,11 +49,23 @@ mat2, mat3, mat4 = (_types.MatrixType(n, n, float) for n in (2, 3, 4))
 
 
 def mix(x, y, a):
-    """x * (1 - a) + y * a."""
+    """Blends `x` and `y`: x * (1 - a) + y * a, element by element.
+
+    x, y: numbers, or vectors or matrices of one shape. a: the share of `y`; a number, or of their
+    shape.
+
+        print(ti.math.mix(0.0, 10.0, 0.25))  # prints: 2.5
+    """
     return x * (1.0 - a) + y * a
 
 
 def clamp(x, xmin, xmax):
+    """`x`, but at least `xmin` and at most `xmax`, element by element.
+
+    x, xmin, xmax: numbers, vectors or matrices; a bound may be a number for all elements.
+
+        print(ti.math.clamp(1.5, 0.0, 1.0))  # prints: 1.0
+    """
     return min(xmax, max(xmin, x))
 
 
@@ -64,51 +76,114 @@ def _to_float(x):
 
 
 def step(edge, x):
-    """0 where x < edge, else 1."""
+    """0.0 where x < edge, else 1.0, element by element.
+
+    edge, x: numbers, vectors or matrices.
+
+        print(ti.math.step(0.5, 0.7))  # prints: 1.0
+    """
     return _to_float(_ops.cmp_ge(x, edge))
 
 
 def fract(x):
+    """The part of `x` after the decimal point, x - floor(x): in [0, 1) for negative numbers too.
+
+    x: a float, or a vector or matrix of floats.
+
+        print(ti.math.fract(-0.25))  # prints: 0.75
+    """
     return x - floor(x)
 
 
 def smoothstep(edge0, edge1, x):
+    """0.0 up to `edge0`, 1.0 from `edge1` on, and a smooth curve between, element by element.
+
+    edge0, edge1: where the curve begins and ends; different. x: a number, vector or matrix.
+
+        print(ti.math.smoothstep(0.0, 1.0, 0.5))  # prints: 0.5
+    """
     t = clamp((x - edge0) / (edge1 - edge0), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
 def sign(x):
-    """-1, 0 or 1, as a float."""
+    """-1.0, 0.0 or 1.0, as `x` is below, equal to or above 0, element by element.
+
+    x: a number, vector or matrix.
+
+        print(ti.math.sign(-7.0))  # prints: -1.0
+    """
     return _to_float(_ops.cmp_ge(x, 0.0)) - _to_float(_ops.cmp_le(x, 0.0))
 
 
 def normalize(v):
+    """The vector of length 1 in the direction of `v`; NaNs if its length is 0.
+
+    v: a vector.
+
+        print(ti.math.normalize(ti.math.vec2(0.0, 2.0)))  # prints: [0. 1.]
+    """
     return v / _norm(v)
 
 
 def log2(x):
+    """The logarithm of `x` to base 2, element by element.
+
+    x: a positive number, or a vector or matrix of them.
+
+        print(ti.math.log2(8.0))  # prints: 3.0
+    """
     return log(x) / _math.log(2.0)
 
 
 def reflect(x, n):
-    """Reflection of x off a surface with unit normal n."""
+    """`x` reflected by a surface: x - 2 * dot(x, n) * n.
+
+    x: the vector that arrives. n: the surface's normal, of length 1.
+
+        print(ti.math.reflect(ti.math.vec2(1, -1), ti.math.vec2(0, 1)))  # prints: [1. 1.]
+    """
     return x - 2.0 * dot(x, n) * n
 
 
 def degrees(x):
+    """An angle in degrees, element by element.
+
+    x: the angle in radians; a number, vector or matrix.
+
+        print(ti.math.degrees(ti.math.pi))  # prints: 180.0
+    """
     return x * (180.0 / pi)
 
 
 def radians(x):
+    """An angle in radians, element by element.
+
+    x: the angle in degrees; a number, vector or matrix.
+
+        print(ti.math.radians(180.0) == ti.math.pi)  # prints: True
+    """
     return x * (pi / 180.0)
 
 
 def distance(x, y):
+    """The distance between two points.
+
+    x, y: vectors of one length.
+
+        print(ti.math.distance(ti.math.vec2(0, 0), ti.math.vec2(3, 4)))  # prints: 5.0
+    """
     return _norm(x - y)
 
 
 def refract(x, n, eta):
-    """Refraction of x at a surface with unit normal n; zero for total reflection."""
+    """`x` refracted by a surface; zeros where it is reflected totally.
+
+    x: the direction that arrives, of length 1. n: the surface's normal, of length 1. eta: the index
+    of refraction where `x` comes from over that of the other side.
+
+        print(ti.math.refract(ti.math.vec2(0, -1), ti.math.vec2(0, 1), 1.5))  # prints: [ 0. -1.]
+    """
     cosine = dot(x, n)
     k = 1.0 - eta * eta * (1.0 - cosine * cosine)
     refracted = eta * x - (eta * cosine + sqrt(max(k, 0.0))) * n
@@ -118,10 +193,22 @@ def refract(x, n, eta):
 
 
 def mod(x, y):
+    """The remainder x - y * floor(x / y), which has the sign of `y`, element by element.
+
+    x: a float, or a vector or matrix of floats. y: likewise; not 0.
+
+        print(ti.math.mod(-1.0, 3.0))  # prints: 2.0
+    """
     return x - y * floor(x / y)
 
 
 def translate(dx, dy, dz):
+    """The 4x4 matrix that moves points, of four coordinates with a 1 at the end.
+
+    dx, dy, dz: how far, along each axis.
+
+        print(ti.math.translate(1, 2, 3) @ ti.math.vec4(0, 0, 0, 1))  # prints: [1. 2. 3. 1.]
+    """
     return mat4(
         [
             [1.0, 0.0, 0.0, dx],
@@ -133,6 +220,12 @@ def translate(dx, dy, dz):
 
 
 def scale(sx, sy, sz):
+    """The 4x4 matrix that scales along the axes.
+
+    sx, sy, sz: the factor of each axis.
+
+        print(ti.math.scale(1, 2, 3) @ ti.math.vec4(1, 1, 1, 1))  # prints: [1. 2. 3. 1.]
+    """
     return mat4(
         [
             [sx, 0.0, 0.0, 0.0],
@@ -144,7 +237,13 @@ def scale(sx, sy, sz):
 
 
 def rot_by_axis(axis, ang):
-    """4x4 rotation by an angle about an axis."""
+    """The 4x4 matrix of a rotation about an axis through the origin.
+
+    axis: a vector of three elements, of any length but 0. ang: the angle in radians.
+
+        around_z = ti.math.rot_by_axis(ti.math.vec3(0, 0, 1), ti.math.pi)
+        print(ti.round(around_z @ ti.math.vec4(1, 2, 3, 1)))  # prints: [-1. -2.  3.  1.]
+    """
     c, s = cos(ang), sin(ang)
     axis = normalize(axis)
     t = (1.0 - c) * axis
@@ -160,6 +259,12 @@ def rot_by_axis(axis, ang):
 
 
 def rot_yaw_pitch_roll(yaw, pitch, roll):
+    """The 4x4 matrix of a rotation about y by `yaw`, x by `pitch` and z by `roll`.
+
+    yaw, pitch, roll: angles in radians.
+
+        print(ti.math.rot_yaw_pitch_roll(0.0, 0.0, 0.0)[0, 0])  # prints: 1.0
+    """
     ch, sh = cos(yaw), sin(yaw)
     cp, sp = cos(pitch), sin(pitch)
     cb, sb = cos(roll), sin(roll)
@@ -174,24 +279,53 @@ def rot_yaw_pitch_roll(yaw, pitch, roll):
 
 
 def rotation2d(ang):
+    """The 2x2 matrix of a rotation, counter-clockwise.
+
+    ang: the angle in radians.
+
+        print(ti.round(ti.math.rotation2d(ti.math.pi) @ ti.math.vec2(1, 2)))  # prints: [-1. -2.]
+    """
     c, s = cos(ang), sin(ang)
     return mat2([[c, -s], [s, c]])
 
 
 def rotation3d(ang_x, ang_y, ang_z):
+    """The 4x4 matrix of rotations about the three axes: rot_yaw_pitch_roll(ang_z, ang_x, ang_y).
+
+    ang_x, ang_y, ang_z: angles in radians.
+
+        print(ti.math.rotation3d(0.0, 0.0, 0.0)[1, 1])  # prints: 1.0
+    """
     return rot_yaw_pitch_roll(ang_z, ang_x, ang_y)
 
 
 def eye(n):
+    """The n x n matrix with ones on its diagonal, of the default float type.
+
+    n: its number of rows.
+
+        print(ti.math.eye(2)[0, 0])  # prints: 1.0
+    """
     return _matrix.Matrix.identity(float, n)
 
 
 def length(x):
+    """The Euclidean length of a vector.
+
+    x: a vector.
+
+        print(ti.math.length(ti.math.vec2(3, 4)))  # prints: 5.0
+    """
     return _norm(x)
 
 
 def vdir(ang):
-    """The unit vector of an angle."""
+    """The vector (cos, sin) of an angle: its direction from the x axis.
+
+    ang: the angle in radians.
+
+        print(ti.math.vdir(0.0))  # prints: [1. 0.]
+    """
     return vec2(cos(ang), sin(ang))
 
 
@@ -199,15 +333,33 @@ def vdir(ang):
 
 
 def cconj(z):
+    """The conjugate of a complex number.
+
+    z: a vector (real part, imaginary part).
+
+        print(ti.math.cconj(ti.math.vec2(1, 2)))  # prints: [ 1. -2.]
+    """
     return vec2(z[0], -z[1])
 
 
 def cmul(z1, z2):
+    """The product of two complex numbers.
+
+    z1, z2: vectors (real part, imaginary part).
+
+        print(ti.math.cmul(ti.math.vec2(1, 2), ti.math.vec2(3, 4)))  # prints: [-5. 10.]
+    """
     x1, y1, x2, y2 = z1[0], z1[1], z2[0], z2[1]
     return vec2(x1 * x2 - y1 * y2, x1 * y2 + x2 * y1)
 
 
 def cdiv(z1, z2):
+    """The quotient of two complex numbers.
+
+    z1, z2: vectors (real part, imaginary part); `z2` is not 0.
+
+        print(ti.math.cdiv(ti.math.vec2(-5, 10), ti.math.vec2(3, 4)))  # prints: [1. 2.]
+    """
     x1, y1, x2, y2 = z1[0], z1[1], z2[0], z2[1]
     return vec2(x1 * x2 + y1 * y2, -x1 * y2 + x2 * y1) / dot(z2, z2)
 
@@ -217,17 +369,34 @@ def _polar(radius, angle):
 
 
 def csqrt(z):
-    """The root with positive real part."""
+    """The square root of a complex number that has a real part of at least 0.
+
+    z: a vector (real part, imaginary part).
+
+        print(ti.math.csqrt(ti.math.vec2(4, 0)))  # prints: [2. 0.]
+    """
     r = sqrt(z[0] * z[0] + z[1] * z[1])
     # |z| = 0 has no angle; atan2(0, 0) = 0 gives 0.
     return _polar(sqrt(r), atan2(z[1], z[0]) / 2.0)
 
 
 def cinv(z):
+    """One over a complex number.
+
+    z: a vector (real part, imaginary part); not 0.
+
+        print(ti.math.cinv(ti.math.vec2(0, 2)))  # prints: [ 0.  -0.5]
+    """
     return cconj(z) / dot(z, z)
 
 
 def cpow(z, n):
+    """A complex number to a real power.
+
+    z: a vector (real part, imaginary part). n: the exponent.
+
+        print(ti.math.cpow(ti.math.vec2(2, 0), 3))  # prints: [8. 0.]
+    """
     r2 = dot(z, z)
     angle = atan2(z[1], z[0])
     radius = pow(r2, n / 2.0)
@@ -235,10 +404,22 @@ def cpow(z, n):
 
 
 def cexp(z):
+    """The exponential of a complex number.
+
+    z: a vector (real part, imaginary part).
+
+        print(ti.math.cexp(ti.math.vec2(0, 0)))  # prints: [1. 0.]
+    """
     return _polar(exp(z[0]), z[1])
 
 
 def clog(z):
+    """The logarithm of a complex number whose imaginary part is in (-pi, pi].
+
+    z: a vector (real part, imaginary part); not 0.
+
+        print(ti.math.clog(ti.math.vec2(1, 0)))  # prints: [0. 0.]
+    """
     return vec2(log(dot(z, z)) / 2.0, atan2(z[1], z[0]))
 
 

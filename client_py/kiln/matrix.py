@@ -114,7 +114,17 @@ class _MatrixClass(type):
 
 
 class Matrix(TaichiOperations, metaclass=_MatrixClass):
-    """A matrix, or (ndim 1) a vector, of numbers."""
+    """A matrix of numbers: in kernels a value, in Python around a NumPy array.
+
+    arr: rows of numbers, a NumPy array, or in kernels rows with values of the kernel. dt: the type
+    of the elements; by default the one that holds all. Operators work element by element, `@`
+    multiplies matrices. Further arguments (args, kwargs) of the reference's are accepted and change
+    nothing.
+
+        m = ti.Matrix([[1, 2], [3, 4]])
+        print(m @ ti.Vector([1, 1]))  # prints: [3 7]
+        print(m[1, 0], m.n, m.m)  # prints: 3 2 2
+    """
 
     _is_taichi_class = True
     __array_priority__ = 1000
@@ -159,12 +169,15 @@ class Matrix(TaichiOperations, metaclass=_MatrixClass):
         return self._entries.shape[1] if self._entries.ndim == 2 else 1
 
     def get_shape(self):
+        """The numbers of rows and columns; of a vector, its length alone."""
         return self._entries.shape
 
     def to_numpy(self):
+        """The NumPy array of the elements: the matrix's own, not a copy."""
         return self._entries
 
     def to_list(self):
+        """The elements as a list; of a matrix, a list of rows."""
         return self._entries.tolist()
 
     def _to_kernel(self, ctx):
@@ -280,9 +293,14 @@ class Matrix(TaichiOperations, metaclass=_MatrixClass):
         return _wrap(result) if getattr(result, "ndim", 0) else result
 
     def cast(self, dtype):
+        """The matrix with its elements converted to another type.
+
+        dtype: a scalar type, as ti.i32.
+        """
         return _wrap(self._entries.astype(_types.cook_dtype(dtype).numpy_name))
 
     def fill(self, value):
+        """Sets all elements to `value`."""
         self._entries.fill(value)
 
     def _assign(self, value):
@@ -292,20 +310,37 @@ class Matrix(TaichiOperations, metaclass=_MatrixClass):
 
     @staticmethod
     def zero(dt, n, m=None):
+        """A matrix, or without `m` a vector, of zeros.
+
+        dt: the type of the elements. n: the number of rows. m: of columns.
+        """
         return _filled(0, dt, n, m)
 
     @staticmethod
     def one(dt, n, m=None):
+        """A matrix, or without `m` a vector, of ones.
+
+        dt: the type of the elements. n: the number of rows. m: of columns.
+        """
         return _filled(1, dt, n, m)
 
     @staticmethod
     def unit(n, i, dt=None):
+        """The vector of `n` elements of which element `i` is 1 and the others are 0.
+
+        dt: the type of the elements; by default the default integer. ValueError if `i` is out of
+        range.
+        """
         if not 0 <= i < n:
             raise say.unit_index_out_range(n=n, i=i)
         return _new([1 if j == i else 0 for j in range(n)], (n,), int if dt is None else dt)
 
     @staticmethod
     def identity(dt, n):
+        """The n x n matrix with ones on its diagonal.
+
+        dt: the type of the elements. n: the number of rows.
+        """
         if active.context() is not None:
             from .matrix_ops import diag
 
@@ -315,6 +350,12 @@ class Matrix(TaichiOperations, metaclass=_MatrixClass):
 
     @classmethod
     def field(cls, n, m, dtype, *args, **kwargs):
+        """A field of `n` x `m` matrices.
+
+        dtype: the type of the elements. args, kwargs: as those of `ti.field`, and `layout`:
+        ti.Layout.AOS puts the components of an element side by side, ti.Layout.SOA gives each an
+        array of its own. ValueError where the type comes before the numbers.
+        """
         _types.check_extents("ti.Matrix.field", dtype, n=n, m=m)
         from .field import make_matrix_field
 
@@ -322,6 +363,10 @@ class Matrix(TaichiOperations, metaclass=_MatrixClass):
 
     @classmethod
     def ndarray(cls, n, m, dtype, shape):
+        """An ndarray of `n` x `m` matrices, zeroed.
+
+        dtype: the type of the elements. shape: its extents.
+        """
         _types.check_extents("ti.Matrix.ndarray", dtype, n=n, m=m)
         from .ndarray import make_matrix_ndarray
 
@@ -369,7 +414,16 @@ def _wrap(array):
 
 
 class Vector(Matrix):
-    """A vector of numbers."""
+    """A vector of numbers: in kernels a value, in Python around a NumPy array.
+
+    arr: a list of numbers or a one-dimensional NumPy array. dt: the type of the elements; by
+    default the one that holds all. Elements are `v[0]`, `v.x` and swizzles as `v.xy`, in three
+    spellings: xyzw, rgba and stpq. Further arguments (kwargs) of the reference's are accepted and
+    change nothing.
+
+        v = ti.Vector([1.0, 2.0, 3.0])
+        print(v.zx, v.norm_sqr())  # prints: [3. 1.] 14.0
+    """
 
     def __init__(self, arr, dt=None, **kwargs):
         super().__init__(arr, dt)
@@ -378,6 +432,12 @@ class Vector(Matrix):
 
     @classmethod
     def field(cls, n, dtype, *args, **kwargs):
+        """A field of vectors of `n` elements.
+
+        dtype: the type of the elements. args, kwargs: as those of `ti.field`, and `layout`:
+        ti.Layout.AOS puts the components of an element side by side, ti.Layout.SOA gives each an
+        array of its own. ValueError where the type comes before the number.
+        """
         _types.check_extents("ti.Vector.field", dtype, n=n)
         from .field import make_vector_field
 
@@ -385,6 +445,10 @@ class Vector(Matrix):
 
     @classmethod
     def ndarray(cls, n, dtype, shape):
+        """An ndarray of vectors of `n` elements, zeroed.
+
+        dtype: the type of the elements. shape: its extents.
+        """
         _types.check_extents("ti.Vector.ndarray", dtype, n=n)
         from .ndarray import make_vector_ndarray
 
@@ -419,6 +483,7 @@ class MatrixView(_native.ElementView, Matrix):
         return self._entries.tolist()
 
     def fill(self, value):
+        """Sets all components of the element to `value`."""
         self._assign([value] * self._entries.size)
 
     def _assign(self, value):
@@ -476,7 +541,7 @@ def _component_property(index, letter):
             self._no_component(letter)
         self[index] = value
 
-    return property(read, write)
+    return property(read, write, doc=f"Element {index}.")
 
 
 def _add_methods():

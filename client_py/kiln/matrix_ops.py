@@ -110,18 +110,34 @@ def _fold(x, function, op):
 
 
 def sum(x):
+    """The sum of all elements.
+
+    x: a vector or matrix.
+    """
     return _fold(x, lambda a, b: a + b, _ADD)
 
 
 def max(x):
+    """The largest element.
+
+    x: a vector or matrix.
+    """
     return _fold(x, ops.max, _MAX)
 
 
 def min(x):
+    """The smallest element.
+
+    x: a vector or matrix.
+    """
     return _fold(x, ops.min, _MIN)
 
 
 def any(x):
+    """Whether an element is not 0.
+
+    x: a vector or matrix.
+    """
     _need_tensor(x)
     if isinstance(x, Expr):
         return _fold(x != 0, lambda a, b: a.ctx.binary(_OR, a, b), _OR)
@@ -129,6 +145,10 @@ def any(x):
 
 
 def all(x):
+    """Whether no element is 0.
+
+    x: a vector or matrix.
+    """
     _need_tensor(x)
     if isinstance(x, Expr):
         return _fold(x != 0, lambda a, b: a.ctx.binary(_AND, a, b), _AND)
@@ -136,6 +156,12 @@ def all(x):
 
 
 def dot(x, y):
+    """The dot product of two vectors: the sum of the products of their elements.
+
+    x, y: vectors of one length. TaichiCompilationError for others in kernels, ValueError in Python.
+
+        print(ti.math.dot(ti.Vector([1, 2]), ti.Vector([3, 4])))  # prints: 11
+    """
     x, y = _vector(x), _vector(y)
     _need_vector(x, "lhs", "dot")
     _need_vector(y, "rhs", "dot")
@@ -150,15 +176,27 @@ def _vector(x):
 
 
 def norm_sqr(x):
+    """The sum of the squares of all elements.
+
+    x: a vector or matrix.
+    """
     _need_tensor(x)
     return sum(x * x)
 
 
 def norm(x, eps=0.0):
+    """The square root of the sum of the squares of all elements; of a vector, its length.
+
+    x: a vector or matrix. eps: is added to the sum, so that the root has a derivative at 0.
+    """
     return ops.sqrt(_squared(x, eps)) if isinstance(x, Expr) else _root(_squared(x, eps))
 
 
 def norm_inv(x, eps=0.0):
+    """One over `norm`.
+
+    x: a vector or matrix. eps: is added to the sum of the squares, so that it is not 0.
+    """
     if isinstance(x, Expr):
         return ops.rsqrt(_squared(x, eps))
     root = _root(_squared(x, eps))
@@ -186,12 +224,22 @@ def _is_not_zero(eps):
 
 
 def normalized(x, eps=0.0):
+    """The vector divided by its length.
+
+    x: a vector. eps: is added to the length, so that zeros stay zeros.
+    """
     _need_vector(x)
     length = norm(x)
     return (1.0 / (length + eps if _is_not_zero(eps) else length)) * x
 
 
 def cross(x, y):
+    """The cross product: a vector for two of three elements, a number for two of two.
+
+    x, y: vectors of one length, 2 or 3. TaichiCompilationError for others.
+
+        print(ti.math.cross(ti.Vector([1, 0, 0]), ti.Vector([0, 1, 0])))  # prints: [0 0 1]
+    """
     x, y = _vector(x), _vector(y)
     _need_vector(x, "lhs", "cross")
     _need_vector(y, "rhs", "cross")
@@ -213,6 +261,10 @@ def cross(x, y):
 
 
 def outer_product(x, y):
+    """The matrix of the products x[i] * y[j].
+
+    x, y: vectors; the result has as many rows as `x` elements, and as many columns as `y`.
+    """
     x, y = _vector(x), _vector(y)
     _need_vector(x, "lhs", "outer_product")
     _need_vector(y, "rhs", "outer_product")
@@ -226,6 +278,11 @@ def outer_product(x, y):
 
 
 def transpose(x):
+    """The matrix with rows and columns exchanged.
+
+    x: a matrix. TaichiCompilationError for a vector: write `a.outer_product(b)` for a column times
+    a row.
+    """
     _need_tensor(x)
     shape = shape_of(x)
     if len(shape) == 1:
@@ -238,6 +295,10 @@ def transpose(x):
 
 
 def trace(x):
+    """The sum of the elements of the diagonal.
+
+    x: a matrix with as many rows as columns.
+    """
     _need_square(x)
     if is_large(x):
         n = shape_of(x)[0]
@@ -249,6 +310,12 @@ def trace(x):
 
 
 def determinant(x):
+    """The determinant of a square matrix.
+
+    x: a matrix of at most 4 x 4. TaichiCompilationError for others.
+
+        print(ti.math.determinant(ti.Matrix([[1, 2], [3, 4]])))  # prints: -2
+    """
     _need_square(x, 5)
     n = shape_of(x)[0]
     m = elements(x)
@@ -288,6 +355,12 @@ def _minor(m, row, column):
 
 
 def inverse(x):
+    """The inverse of a square matrix; infinities and NaNs if it has none.
+
+    x: a matrix of at most 4 x 4. TaichiCompilationError for others.
+
+        print(ti.math.inverse(ti.Matrix([[2.0, 0.0], [0.0, 4.0]]))[1, 1])  # prints: 0.25
+    """
     _need_square(x, 5)
     n = shape_of(x)[0]
     m = elements(x)
@@ -351,6 +424,10 @@ def get_shape(x):
 
 
 def diag(dim, val, dtype=None):
+    """The matrix of `dim` rows and columns with `val` on its diagonal, and zeros elsewhere.
+
+    dtype: the type of its elements; by default that of `val`.
+    """
     ctx = active.context()
     if ctx is not None and dim * dim > MAX_UNROLLED:
         # Element (i, j) is element dim - 1 + i - j of a vector with one element that counts.
@@ -363,6 +440,10 @@ def diag(dim, val, dtype=None):
 
 
 def rows(vectors):
+    """The matrix with these vectors as its rows.
+
+    vectors: a list of vectors, or lists, of one length.
+    """
     lists = [to_list(v) if is_tensor(v) else list(v) for v in vectors]
     for row in lists[1:]:
         if len(row) != len(lists[0]):
@@ -371,6 +452,10 @@ def rows(vectors):
 
 
 def cols(vectors):
+    """The matrix with these vectors as its columns.
+
+    vectors: a list of vectors, or lists, of one length.
+    """
     return transpose(rows(vectors))
 
 

@@ -11,7 +11,14 @@ from .public import Public
 
 
 class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
-    """A C-ordered array of scalars, vectors or matrices."""
+    """An array in C order, whose shape is no part of compiled code; `ti.ndarray` makes one.
+
+    Example::
+
+        a = ti.ndarray(ti.f32, shape=(2, 3))
+        a[1, 2] = 5.0
+        print(a.shape, a[1, 2])  # prints: (2, 3) 5.0
+    """
 
     _is_array = True
     layout = Layout.AOS
@@ -38,6 +45,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
         return ti_types.MatrixType(*self.element_shape, self.dtype)
 
     def get_type(self):
+        """The annotation of parameters that take such arrays."""
         return ti_types.NdarrayType(self.element_type, len(self.shape))
 
     def _set_grad(self, grad):
@@ -81,6 +89,11 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
 
     @python_scope
     def to_numpy(self, dtype=None):
+        """A NumPy array with a copy of the elements, of the array's shape followed by the
+        elements'.
+
+        dtype: the type of its elements, as np.float64; by default the array's.
+        """
         import numpy as np
 
         array = np.empty(self.shape + self.element_shape, self.dtype.numpy_name)
@@ -89,6 +102,10 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
 
     @python_scope
     def from_numpy(self, arr):
+        """Sets all elements from an array.
+
+        arr: a NumPy array of the shape of `to_numpy`; ValueError for others.
+        """
         import numpy as np
 
         check_source(arr)
@@ -99,7 +116,10 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
 
     @python_scope
     def copy_from(self, other):
-        """Copies all elements of an ndarray of the same shape and type."""
+        """Copies all elements of another ndarray.
+
+        other: an ndarray of the same shape and element shape; AssertionError for others.
+        """
         if not isinstance(other, Ndarray):
             raise say.cannot_copy_from_non_ndarray_object()
         if self.shape != other.shape or self.element_shape != other.element_shape:
@@ -142,6 +162,15 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
 
 
 class ScalarNdarray(Ndarray):
+    """An ndarray of numbers; `ti.ndarray` makes one.
+
+    Example::
+
+        a = ti.ndarray(ti.i32, shape=3)
+        a.fill(7)
+        print(a.to_numpy())  # prints: [7 7 7]
+    """
+
     def __init__(self, dtype, arr_shape):
         super().__init__(ti_types.cook_dtype(dtype), (), _shape(arr_shape))
 
@@ -150,6 +179,14 @@ class ScalarNdarray(Ndarray):
 
 
 class VectorNdarray(Ndarray):
+    """An ndarray of vectors; `ti.ndarray` of a vector type makes one.
+
+    Example::
+
+        a = ti.ndarray(ti.math.vec2, shape=3)
+        print(a.to_numpy().shape)  # prints: (3, 2)
+    """
+
     def __init__(self, n, dtype, shape):
         super().__init__(ti_types.cook_dtype(dtype), (n,), _shape(shape))
 
@@ -162,6 +199,14 @@ class VectorNdarray(Ndarray):
 
 
 class MatrixNdarray(Ndarray):
+    """An ndarray of matrices; `ti.ndarray` of a matrix type makes one.
+
+    Example::
+
+        a = ti.ndarray(ti.math.mat2, shape=3)
+        print(a.to_numpy().shape)  # prints: (3, 2, 2)
+    """
+
     def __init__(self, n, m, dtype, shape):
         super().__init__(ti_types.cook_dtype(dtype), (n, m), _shape(shape))
 
@@ -193,7 +238,24 @@ def wrap(storage):
 
 @python_scope
 def ndarray(dtype, shape, needs_grad=False):
-    """An array of elements of type `dtype` (a scalar, vector or matrix type), zeroed."""
+    """An array of zeros, whose shape is no part of compiled code: kernels take arrays of any size.
+
+    dtype: the type of the elements: a scalar, vector or matrix type. shape: an integer, or one for
+    each axis. needs_grad: makes an array of gradients, too. TaichiRuntimeError for types and shapes
+    that are none, and before `ti.init`.
+
+        a = ti.ndarray(ti.f32, shape=(2, 3))
+
+        @ti.kernel
+        def fill(a: ti.types.ndarray(), value: ti.f32):
+            for i, j in a:
+                a[i, j] = value + i
+
+        fill(a, 1.0)
+        print(a.to_numpy())
+        # prints: [[1. 1. 1.]
+        # prints:  [2. 2. 2.]]
+    """
     runtime.require_init("create ndarray")
     if isinstance(dtype, ti_types.MatrixType):
         if dtype.ndim == 1:

@@ -17,6 +17,25 @@ def _is_matrix(x):
     return hasattr(x, "_elementwise")
 
 
+_UNARY = """{what}, element by element.
+
+x: {of}, or a vector or matrix of them.
+
+    print({example})  # prints: {shown}
+"""
+_BINARY = """{what}, element by element.
+
+a, b: {of}, or vectors or matrices; a number counts for all elements.
+
+    print({example})  # prints: {shown}
+"""
+
+
+def _document(function, template, what, of, example, shown):
+    function.__doc__ = template.format(what=what, of=of, example=example, shown=shown)
+    return function
+
+
 def _unary(spelling, python, numpy_name=None):
     op = OPS[spelling]
 
@@ -87,24 +106,87 @@ _floor = _unary("floor", lambda x: float(_math.floor(x)), "floor")
 _ceil = _unary("ceil", lambda x: float(_math.ceil(x)), "ceil")
 _round_op = _unary("round", lambda x: float(_round(x)), "round")
 
+_UNARY_TEXTS = (
+    (sin, "The sine of an angle", "a number, in radians", "ti.sin(0.0)", "0.0"),
+    (cos, "The cosine of an angle", "a number, in radians", "ti.cos(0.0)", "1.0"),
+    (tan, "The tangent of an angle", "a number, in radians", "ti.tan(0.0)", "0.0"),
+    (
+        asin,
+        "The angle in [-pi/2, pi/2] with that sine, in radians",
+        "a number in [-1, 1]",
+        "ti.asin(0.0)",
+        "0.0",
+    ),
+    (
+        acos,
+        "The angle in [0, pi] with that cosine, in radians",
+        "a number in [-1, 1]",
+        "ti.acos(1.0)",
+        "0.0",
+    ),
+    (tanh, "The hyperbolic tangent", "a number", "ti.tanh(0.0)", "0.0"),
+    (sqrt, "The square root", "a number of at least 0", "ti.sqrt(4.0)", "2.0"),
+    (rsqrt, "One over the square root", "a number above 0", "ti.rsqrt(4.0)", "0.5"),
+    (exp, "e to the power of `x`", "a number", "ti.exp(0.0)", "1.0"),
+    (log, "The natural logarithm", "a number above 0", "ti.log(1.0)", "0.0"),
+    (abs, "The absolute value", "a number", "ti.abs(-3)", "3"),
+    (popcnt, "The number of bits that are 1", "an integer", "ti.math.popcnt(7)", "3"),
+    (
+        clz,
+        "The number of leading zero bits of a 32-bit integer",
+        "an integer",
+        "ti.math.clz(1)",
+        "31",
+    ),
+    (isnan, "Whether it is a NaN", "a number", "ti.math.isnan(ti.math.nan)", "True"),
+    (isinf, "Whether it is infinite", "a number", "ti.math.isinf(1.0)", "False"),
+)
+for _function, *_texts in _UNARY_TEXTS:
+    _document(_function, _UNARY, *_texts)
+
 
 def floor(x, dtype=None):
+    """The largest integer not above `x`, as a float, element by element.
+
+    x: a number, vector or matrix. dtype: the scalar type to convert the result to, as ti.i32.
+
+        print(ti.floor(-1.5))  # prints: -2.0
+    """
     result = _floor(x)
     return result if dtype is None else cast(result, dtype)
 
 
 def ceil(x, dtype=None):
+    """The smallest integer not below `x`, as a float, element by element.
+
+    x: a number, vector or matrix. dtype: the scalar type to convert the result to, as ti.i32.
+
+        print(ti.ceil(1.2))  # prints: 2.0
+    """
     result = _ceil(x)
     return result if dtype is None else cast(result, dtype)
 
 
 def round(x, dtype=None):
+    """The integer nearest to `x`, as a float, element by element.
+
+    Halves are rounded away from 0 in kernels, and to the even neighbour in Python.
+
+    x: a number, vector or matrix. dtype: the scalar type to convert the result to, as ti.i32.
+
+        print(ti.round(2.6))  # prints: 3.0
+    """
     result = _round_op(x)
     return result if dtype is None else cast(result, dtype)
 
 
 def frexp(x):
-    """(mantissa, exponent) of a float."""
+    """(mantissa, exponent) with x == mantissa * 2**exponent and the mantissa in [0.5, 1).
+
+    x: a float; in kernels, of type f32 or f64.
+
+        print(ti.frexp(6.0))  # prints: (0.75, 3)
+    """
     if isinstance(x, Expr):
         ctx = x.ctx
         return (
@@ -151,6 +233,39 @@ def _logical_shr(a, b):
 
 
 bit_shr = _binary("bit_shr", _logical_shr)
+_BINARY_TEXTS = (
+    (pow, "`a` to the power of `b`", "numbers", "ti.pow(2, 10)", "1024"),
+    (
+        atan2,
+        "The angle of the point (b, a) from the x axis, in radians, in (-pi, pi]",
+        "numbers",
+        "ti.atan2(0.0, 1.0)",
+        "0.0",
+    ),
+    (
+        raw_div,
+        "The quotient; of two integers in kernels rounded towards 0, as in C",
+        "numbers",
+        "ti.raw_div(7, 2)",
+        "3",
+    ),
+    (
+        raw_mod,
+        "The remainder that has the sign of `a`, as in C",
+        "numbers",
+        "ti.raw_mod(-7, 3)",
+        "-1",
+    ),
+    (
+        bit_shr,
+        "`a` shifted right by `b` bits, with zeros from the left",
+        "integers",
+        "ti.bit_shr(-1, 28)",
+        "15",
+    ),
+)
+for _function, *_texts in _BINARY_TEXTS:
+    _document(_function, _BINARY, *_texts)
 cmp_lt = _binary("cmp_lt", lambda a, b: a < b)
 cmp_le = _binary("cmp_le", lambda a, b: a <= b)
 cmp_gt = _binary("cmp_gt", lambda a, b: a > b)
@@ -160,12 +275,25 @@ cmp_ne = _binary("cmp_ne", lambda a, b: a != b)
 
 
 def max(*args):
-    """The largest of its arguments, element by element."""
+    """The largest of its arguments, element by element.
+
+    args: one or more numbers, vectors or matrices; numbers count for all elements. TaichiTypeError
+    without any.
+
+        print(ti.max(1, 5, 3))  # prints: 5
+        print(ti.max(ti.Vector([1, 5]), 3))  # prints: [3 5]
+    """
     return _extreme(args, max_impl, "max")
 
 
 def min(*args):
-    """The smallest of its arguments, element by element."""
+    """The smallest of its arguments, element by element.
+
+    args: one or more numbers, vectors or matrices; numbers count for all elements. TaichiTypeError
+    without any.
+
+        print(ti.min(1, 5, 3))  # prints: 1
+    """
     return _extreme(args, min_impl, "min")
 
 
@@ -179,7 +307,13 @@ def _extreme(args, function, name):
 
 
 def select(cond, x1, x2):
-    """x1 where `cond`, else x2; both are evaluated."""
+    """`x1` where `cond` holds, else `x2`, element by element. Both are evaluated.
+
+    cond: a condition, or a vector or matrix of them; TaichiTypeError for a float. x1, x2: numbers,
+    vectors or matrices.
+
+        print(ti.select(True, 1, 2))  # prints: 1
+    """
     for x in (cond, x1, x2):
         if isinstance(x, Expr):
             if isinstance(cond, Expr) and cond.type.dtype is not None and cond.type.dtype.is_float:
@@ -196,7 +330,14 @@ def ifte(cond, x1, x2):
 
 
 def cast(obj, dtype):
-    """`obj` converted to another scalar type, element-wise."""
+    """`obj` converted to another scalar type, element by element.
+
+    Fractions are cut off; what does not fit an integer type keeps its low bits. obj: a number,
+    vector or matrix. dtype: the type, as ti.i32, or float or int for the default types. ValueError
+    if it is none.
+
+        print(ti.cast(3.9, ti.i32))  # prints: 3
+    """
     dtype = _types.cook_dtype(dtype)
     if isinstance(obj, Expr):
         return obj.ctx.cast(obj, dtype)
@@ -213,7 +354,17 @@ def _is_number(x):
 
 
 def bit_cast(obj, dtype):
-    """The same bits as another type of the same width."""
+    """The bits of `obj` as a value of another type of the same width. Only in kernels.
+
+    obj: a number, vector or matrix. dtype: the type, as wide as that of `obj`; TaichiTypeError for
+    others.
+
+        @ti.kernel
+        def bits(x: ti.f32) -> ti.u32:
+            return ti.bit_cast(x, ti.u32)
+
+        print(hex(bits(1.0)))  # prints: 0x3f800000
+    """
     dtype = _types.cook_dtype(dtype)
     if isinstance(obj, Expr):
         ctx = obj.ctx
@@ -228,7 +379,18 @@ def bit_cast(obj, dtype):
 
 
 def random(dtype=float):
-    """A uniform random number: [0, 1) for floats, any value for integers."""
+    """A random number of uniform distribution: in [0, 1) for floats, any value for integers. Only
+    in kernels.
+
+    dtype: the type, as ti.f32; by default the default float. `ti.init(random_seed=…)` says where
+    the sequence begins.
+
+        @ti.kernel
+        def k() -> ti.f32:
+            return ti.random()
+
+        print(0 <= k() < 1)  # prints: True
+    """
     ctx = active.context()
     if ctx is None:
         raise say.ti_random_can_only_called_inside()
@@ -236,7 +398,16 @@ def random(dtype=float):
 
 
 def randn(dt=None):
-    """A random number of the standard normal distribution (Box-Muller)."""
+    """A random number of the standard normal distribution. Only in kernels.
+
+    dt: a float type; by default the default float.
+
+        @ti.kernel
+        def k() -> ti.f32:
+            return ti.randn()
+
+        print(abs(k()) < 10)  # prints: True
+    """
     ctx = active.context()
     if ctx is None:
         raise say.ti_randn_can_only_called_inside()
@@ -247,20 +418,60 @@ def randn(dt=None):
 
 
 def zero(x):
-    """A zero of the same type and shape."""
+    """A zero of the type, and of the shape, of `x`.
+
+    x: a number, vector or matrix.
+
+        print(ti.zero(3.5))  # prints: 0.0
+    """
     if isinstance(x, Expr) or _is_matrix(x):
         return x * 0
     return type(x)(0)
 
 
 def one(x):
-    """A one of the same type and shape."""
+    """A one of the type, and of the shape, of `x`.
+
+    x: a number, vector or matrix.
+
+        print(ti.one(3.5))  # prints: 1.0
+    """
     return zero(x) + 1
 
 
 def stop_grad(x):
-    """Nothing flows back through what this gives; without gradients, `x` itself."""
+    """`x`, through which no gradient flows back. There are no gradients yet, so it is `x` itself.
+
+    x: a number, vector or matrix.
+
+        print(ti.stop_grad(2.0))  # prints: 2.0
+    """
     return x
+
+
+_ATOMIC_RESULTS = {
+    "add": "x + y",
+    "sub": "x - y",
+    "mul": "x * y",
+    "min": "the smaller of both",
+    "max": "the larger of both",
+    "and": "x & y",
+    "or": "x | y",
+    "xor": "x ^ y",
+}
+_ATOMIC = """Makes `x` {what} in one step that no other thread sees half done; answers the old `x`.
+
+Only in kernels. x: a variable, or an element of a field or array; TaichiSyntaxError for what cannot
+be written to. y: a number, converted to the type of `x`.
+
+    total = ti.field(ti.i32, shape=())
+
+    @ti.kernel
+    def k() -> ti.i32:
+        return ti.atomic_{name}(total[None], 3)
+
+    print(k())  # prints: 0
+"""
 
 
 def _atomic(name):
@@ -275,7 +486,7 @@ def _atomic(name):
         return Expr(ctx, builder.atomic(op, x.node, value))
 
     function.__name__ = function.__qualname__ = f"atomic_{name}"
-    function.__doc__ = f"x = {name}(x, y) in one step; the result is the old value of x."
+    function.__doc__ = _ATOMIC.format(name=name, what=_ATOMIC_RESULTS[name])
     function._kiln_writes = True
     return function
 

@@ -71,9 +71,16 @@ def _make(kind, bits, signed, compute, scale=0.0, exponent_bits=0):
 
 
 def int(bits, signed=True, compute=None):
-    """A type of integers of `bits` bits, 1 to 64, of which stores keep the low ones.
+    """A type of integers of few bits, of which stores keep the low ones.
 
-    compute: default ti.i32, or ti.u32 where not `signed`, as the settings have them.
+    bits: 1 to 64. signed: whether it has negative numbers. compute: the type that kernels compute
+    in; by default the default integer, or the unsigned type as wide. TaichiRuntimeError for what
+    cannot be.
+
+        x = ti.field(ti.types.quant.int(bits=4, signed=False))
+        ti.root.quant_array(ti.i, 8, max_num_bits=32).place(x)
+        x[0] = 17
+        print(x[0])  # prints: 1
     """
     if compute is None:
         compute = ti_types.DEFAULT_UNSIGNED if not signed else type(0)
@@ -84,10 +91,16 @@ def int(bits, signed=True, compute=None):
 
 
 def fixed(bits, signed=True, max_value=1.0, compute=None, scale=None):
-    """A type of multiples of `scale`, by default max_value / 2**(bits - 1), or max_value / 2**bits
-    where not `signed`: `bits` bits of digits, 1 to 32, of which stores keep the low ones.
+    """A type of multiples of a step, of which stores keep the low digits.
 
-    compute: ti.f32 or ti.f64; by default as the settings have it.
+    bits: of digits, 1 to 32. signed: whether it has negative numbers. max_value: the number that
+    the largest digits reach for. scale: the step; by default max_value / 2**(bits - 1), or
+    max_value / 2**bits where not `signed`. compute: ti.f32 or ti.f64; by default the default float.
+
+        x = ti.field(ti.types.quant.fixed(bits=8, max_value=2.0))
+        ti.root.quant_array(ti.i, 4, max_num_bits=32).place(x)
+        x[0] = 0.7
+        print(x[0])  # prints: 0.703125
     """
     compute = ti_types.cook_dtype(type(0.0) if compute is None else compute)
     if compute not in (ti_types.f32, ti_types.f64):
@@ -102,9 +115,17 @@ def fixed(bits, signed=True, max_value=1.0, compute=None, scale=None):
 
 
 def float(exp, frac, signed=True, compute=None):
-    """A type of floats of `exp` bits of exponent, 1 to 8, and `frac` of digits with the sign.
+    """A type of floats of few bits. The leading 1 of the digits is not stored.
 
-    The leading 1 of the digits is not stored. compute: ti.f32.
+    exp: the bits of the exponent, 1 to 8. frac: of the digits, with the sign, 2 to 24. signed:
+    whether it has negative numbers. compute: ti.f32.
+
+        x = ti.field(ti.types.quant.float(exp=6, frac=10))
+        word = ti.BitpackedFields(max_num_bits=16)
+        word.place(x)
+        ti.root.dense(ti.i, 4).place(word)
+        x[0] = 0.5
+        print(x[0])  # prints: 0.5
     """
     compute = ti_types.cook_dtype(type(0.0) if compute is None else compute)
     if compute is not ti_types.f32:

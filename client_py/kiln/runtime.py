@@ -267,7 +267,13 @@ def init(
 
 @python_scope
 def reset():
-    """Destroys all fields and forgets all compiled instances; decorated kernels stay usable."""
+    """Destroys all fields and forgets all compiled kernels and settings; decorated functions stay
+    usable after another `ti.init`.
+
+        x = ti.field(ti.f32, shape=3)
+        ti.reset()
+        print(x[0])  # raises: TaichiRuntimeError: is gone
+    """
     global initialized, generation
     initialized = False
     generation += 1
@@ -293,7 +299,12 @@ _budget = None  # (generation, budget)
 
 
 def sync():
-    """Waits for all launched kernels. On the CPU launches are finished when they return."""
+    """Waits for all launched kernels. On the CPU launches are finished when they return.
+
+    TaichiRuntimeError before `ti.init`.
+
+        ti.sync()
+    """
     from . import declared
 
     require_init("wait for kernels")
@@ -434,14 +445,26 @@ def _level(name):
 
 
 def set_logging_level(level):
-    """Messages below `level` are not shown: ti.TRACE, ti.DEBUG, ti.INFO, ti.WARN, ti.ERROR or
-    ti.CRITICAL. `ti.init` sets it anew, by its option `log_level` or TI_LOG_LEVEL."""
+    """Hides messages below a level. `ti.init` sets it anew, by its option `log_level` or
+    TI_LOG_LEVEL.
+
+    level: ti.TRACE, ti.DEBUG, ti.INFO, ti.WARN, ti.ERROR or ti.CRITICAL; ValueError for others.
+
+        ti.set_logging_level(ti.ERROR)
+        print(ti.is_logging_effective(ti.WARN))  # prints: False
+    """
     global log_level
     log_level = _level(level)
 
 
 def is_logging_effective(level):
-    """Whether messages of that level are shown."""
+    """Whether messages of a level are shown.
+
+    level: as those of `ti.set_logging_level`.
+
+        ti.set_logging_level(ti.INFO)
+        print(ti.is_logging_effective(ti.WARN))  # prints: True
+    """
     return LOG_LEVELS.index(_level(level)) >= LOG_LEVELS.index(log_level)
 
 

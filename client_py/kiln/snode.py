@@ -50,12 +50,25 @@ class Axis:
 
 
 def axes(*numbers):
-    """Axes by number: `axes(0, 2)` is `ti.ik`."""
+    """Axes by their numbers.
+
+    numbers: one or more, from 0: `ti.axes(0, 2)` is `ti.ik`.
+
+        print(ti.axes(0, 2) == ti.ik)  # prints: True
+    """
     return [Axis(n) for n in numbers]
 
 
 class SNode(metaclass=Public):
-    """A node of a tree: `kind`, the axes it divides, and what lies in its cells."""
+    """A node of a tree: its cells hold other nodes, and in the end the elements of fields.
+    `ti.root` is the first; its methods add others.
+
+        x = ti.field(ti.f32)
+        block = ti.root.pointer(ti.ij, 4)
+        block.dense(ti.ij, 8).place(x)
+        x[20, 3] = 1.0
+        print(x.shape, block.shape)  # prints: (32, 32) (4, 4)
+    """
 
     def __init__(self, builder, kind, levels=(), parent=None, chunk_size=0):
         self._builder = builder
@@ -77,19 +90,34 @@ class SNode(metaclass=Public):
     # --- making
 
     def dense(self, axes, dimensions):
-        """Adds an array of cells along `axes`."""
+        """Adds an array of cells, all of which have their memory.
+
+        axes: as ti.ij. dimensions: the number of cells along each, or one for all. The new SNode is
+        the result; TaichiRuntimeError for extents that cannot be.
+        """
         return self._add(_DENSE, axes, dimensions)
 
     def pointer(self, axes, dimensions):
-        """Adds an array of cells that take memory when first written."""
+        """Adds an array of cells that take memory when they are first written to.
+
+        axes: as ti.ij. dimensions: the number of cells along each, or one for all.
+        """
         return self._add(_POINTER, axes, dimensions)
 
     def bitmasked(self, axes, dimensions):
-        """Adds an array of cells that each know whether they are active."""
+        """Adds an array of cells that have their memory, and a bit each that says whether they are
+        active.
+
+        axes: as ti.ij. dimensions: the number of cells along each, or one for all.
+        """
         return self._add(_BITMASKED, axes, dimensions)
 
     def dynamic(self, axis, dimension, chunk_size=None):
-        """Adds a list that grows, up to `dimension`, by `chunk_size` cells at a time."""
+        """Adds a list of cells, which grows.
+
+        axis: one that no level above divides, as ti.k. dimension: the most cells. chunk_size: how
+        many get their memory at a time; by default all.
+        """
         if chunk_size is None:
             chunk_size = dimension
         elif not isinstance(chunk_size, int) or chunk_size <= 0:
@@ -105,8 +133,12 @@ class SNode(metaclass=Public):
         return self._add(_DYNAMIC, axis, dimension, chunk_size)
 
     def quant_array(self, axes, dimensions, max_num_bits):
-        """Adds an array of cells along `axes` in one word of `max_num_bits`: 8, 16, 32 or 64. One
-        field of quantised integers or fixed-point numbers can be placed in it."""
+        """Adds an array of cells in one word, for one field of quantised integers or fixed-point
+        numbers.
+
+        axes: as ti.ij. dimensions: the number of cells along each, or one for all. max_num_bits: of
+        the word: 8, 16, 32 or 64; TaichiRuntimeError for others.
+        """
         check_word_bits(max_num_bits)
         made = self._add(_QUANT_ARRAY, axes, dimensions)
         made._word_bits = max_num_bits
@@ -167,7 +199,11 @@ class SNode(metaclass=Public):
                     raise say.container_of_too_many_cells(cells=cells)
 
     def place(self, *args, offset=None):
-        """Places fields in the cells of this node."""
+        """Places fields in the cells of this node; answers the node.
+
+        args: fields, lists of them, ti.BitpackedFields. offset: the first index along each axis.
+        TaichiRuntimeError for what has a place already, ValueError for what is no field.
+        """
         from .field import Field
 
         self._builder._check_open()
@@ -228,6 +264,7 @@ class SNode(metaclass=Public):
         self._place_companions("grad")
 
     def lazy_dual(self):
+        """Places the dual of every field below, beside the field."""
         self._place_companions("dual")
 
     def _place_companions(self, name):
@@ -241,7 +278,10 @@ class SNode(metaclass=Public):
     # --- looking
 
     def parent(self, n=1):
-        """The n-th node upwards; None beyond the root."""
+        """The node above; None beyond the root.
+
+        n: how many levels up.
+        """
         node = self
         while node is not None and n > 0:
             node = node._parent
@@ -282,6 +322,9 @@ class SNode(metaclass=Public):
 
     @property
     def shape(self):
+        """The number of indices along each axis, from the root to the cells of this node, as a
+        tuple.
+        """
         shape = tuple(self._extents().values())
         ctx = active.context()
         if ctx is not None and ctx.trace is not None:
@@ -414,7 +457,17 @@ class SNode(metaclass=Public):
 
 
 class FieldsBuilder(metaclass=Public):
-    """Builds one tree. `finalize` allocates it and answers an object to destroy it with."""
+    """Builds a tree of its own, which can be destroyed.
+
+    Example::
+
+        x = ti.field(ti.f32)
+        builder = ti.FieldsBuilder()
+        builder.dense(ti.i, 8).place(x)
+        tree = builder.finalize()
+        x[3] = 1.0
+        tree.destroy()
+    """
 
     def __init__(self):
         runtime.require_init("create a FieldsBuilder")
@@ -428,36 +481,68 @@ class FieldsBuilder(metaclass=Public):
         return not self.root._children
 
     def dense(self, indices, dimensions):
+        """Adds an array of cells to the root of the tree; see SNode.dense.
+
+        indices: the axes, as ti.ij. dimensions: the number of cells along each, or one for all.
+        """
         return self.root.dense(indices, dimensions)
 
     def pointer(self, indices, dimensions):
+        """Adds cells that take memory when first written to; see SNode.pointer.
+
+        indices: the axes, as ti.ij. dimensions: the number of cells along each, or one for all.
+        """
         return self.root.pointer(indices, dimensions)
 
     def bitmasked(self, indices, dimensions):
+        """Adds cells with a bit each that says whether they are active; see SNode.bitmasked.
+
+        indices: the axes, as ti.ij. dimensions: the number of cells along each, or one for all.
+        """
         return self.root.bitmasked(indices, dimensions)
 
     def dynamic(self, index, dimension, chunk_size=None):
+        """Adds a list that grows; see SNode.dynamic.
+
+        index: the axis. dimension: the most cells. chunk_size: how many get their memory at a time.
+        """
         return self.root.dynamic(index, dimension, chunk_size)
 
     def quant_array(self, indices, dimensions, max_num_bits):
+        """Adds cells in one word; see SNode.quant_array.
+
+        indices: the axes. dimensions: the number of cells along each. max_num_bits: of the word.
+        """
         return self.root.quant_array(indices, dimensions, max_num_bits)
 
     def place(self, *args, offset=None):
+        """Places fields that have one element each.
+
+        args: the fields. offset: as that of SNode.place.
+        """
         self.root.place(*args, offset=offset)
 
     def lazy_grad(self):
+        """Places the gradient of every field of the tree, beside the field."""
         self.root.lazy_grad()
 
     def lazy_dual(self):
+        """Places the dual of every field of the tree, beside the field."""
         self.root.lazy_dual()
 
     def deactivate_all(self):
+        """Makes all cells of the tree inactive; a warning before `finalize`."""
         if self.finalized and self._tree is not None:
             self.root.deactivate_all()
         else:
             runtime._warn(say.deactivate_all_of_open_builder())
 
     def finalize(self, raise_warning=True):
+        """Allocates the tree: from now on its fields can be used. The result has `destroy()`.
+
+        raise_warning: whether to warn of a tree without nodes. TaichiRuntimeError for a tree that
+        is finalized already, or has levels without fields.
+        """
         self._check_open()
         if self.empty and raise_warning:
             import warnings
@@ -653,7 +738,16 @@ _make_lock()
 
 
 def deactivate_all_snodes():
-    """Makes all cells of all sparse SNodes inactive."""
+    """Makes all cells of all trees inactive; their memory is zeroed and used again.
+
+    Example::
+
+        x = ti.field(ti.f32)
+        ti.root.pointer(ti.i, 8).place(x)
+        x[3] = 1.0
+        ti.deactivate_all_snodes()
+        print(x[3])  # prints: 0.0
+    """
     materialize()
     for builder in list(_live_trees):
         builder.root.deactivate_all()

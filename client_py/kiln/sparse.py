@@ -10,13 +10,14 @@ from .types import f32, template
 
 
 def grid(field_dict, shape):
-    """A field of structs on a bitmasked SNode of two or three dimensions.
+    """A field of structs on a bitmasked SNode of two or three axes.
 
-    field_dict: name -> type of each member. shape: its extents.
+    field_dict: the type of each member by its name. shape: the extents; an Exception for other
+    numbers of them.
 
         grid = ti.sparse.grid({"mass": ti.f32, "velocity": ti.math.vec2}, shape=(64, 64))
         grid[3, 4].mass = 1.0
-        print(ti.sparse.usage(grid))  # 1 / 4096
+        print(ti.sparse.usage(grid) * 4096)  # prints: 1.0
     """
     made = Struct.field(field_dict)
     if len(shape) not in (2, 3):
@@ -27,7 +28,14 @@ def grid(field_dict, shape):
 
 @kernel
 def usage(x: template()) -> f32:
-    """The part of a sparse grid's cells that is active: between 0 and 1."""
+    """The share of a sparse grid's cells that is active: between 0 and 1.
+
+    x: the grid, of `ti.sparse.grid`.
+
+        grid = ti.sparse.grid({"mass": ti.f32}, shape=(4, 4))
+        grid[3, 2].mass = 1.0
+        print(ti.sparse.usage(grid))  # prints: 0.0625
+    """
     count = 0
     for I in grouped(x.parent()):  # noqa: E741
         if is_active(x.parent(), I):

@@ -6,7 +6,20 @@ from .frontend import active
 
 
 def static(x, *xs):
-    """Evaluates at compile time. Several arguments give a list of them."""
+    """Evaluates at compile time: a branch is chosen, a loop unrolled, a name made an alias.
+
+    x: a constant, a Python object, a field, or what a loop runs over; TaichiCompilationError for a
+    value that is known when the kernel runs. xs: further ones; then the result is a list of all.
+
+        @ti.kernel
+        def k() -> ti.i32:
+            total = 0
+            for i in ti.static(range(3)):  # three copies of the body
+                total += i
+            return total
+
+        print(k())  # prints: 3
+    """
     if xs:
         return [static(x), *[static(y) for y in xs]]
     if hasattr(type(x), "parts"):
@@ -15,7 +28,16 @@ def static(x, *xs):
 
 
 def static_print(*args, **kwargs):
-    """Prints while the kernel is compiled."""
+    """Prints while the kernel is compiled, not when it runs.
+
+    args, kwargs: as of Python's `print`. Values of the kernel are shown by their type.
+
+        @ti.kernel
+        def k(a: ti.f32):
+            ti.static_print("compiled for", a.get_shape())
+
+        k(1.0)  # prints: compiled for ()
+    """
     ctx = active.context()
     if ctx is not None and ctx.trace is not None:
         ctx.trace.prints(args, kwargs)
@@ -23,7 +45,17 @@ def static_print(*args, **kwargs):
 
 
 def static_assert(cond, msg=None):
-    """Fails compilation when `cond` is false."""
+    """Ends the compilation of a kernel when a condition does not hold.
+
+    cond: a condition known while the kernel is compiled; TaichiTypeError for others. msg: the text
+    of the AssertionError.
+
+        @ti.kernel
+        def k(n: ti.template()):
+            ti.static_assert(n < 10, "too many")
+
+        k(20)  # raises: TaichiCompilationError: too many
+    """
     if hasattr(cond, "ctx"):
         raise say.static_assert_with_non_static_condition()
     if not cond:
@@ -99,11 +131,38 @@ class Grouped:
 
 
 def ndrange(*args):
+    """What a loop runs over: all combinations of indices in a range for each dimension.
+
+    args: for each dimension the end of its range, which begins at 0, or (begin, end).
+    TaichiSyntaxError or TaichiTypeError for what is no integer.
+
+        @ti.kernel
+        def k() -> ti.i32:
+            total = 0
+            for i, j in ti.ndrange(3, (1, 3)):
+                total += i * j
+            return total
+
+        print(k())  # prints: 9
+    """
     return NDRange(*args)
 
 
 def grouped(x):
-    """Loops over `x` with all indices in one vector."""
+    """Has a loop run with all its indices in one vector.
+
+    x: what the loop runs over: a field, an ndarray or an ndrange.
+
+        x = ti.field(ti.i32, shape=(2, 3))
+
+        @ti.kernel
+        def k():
+            for I in ti.grouped(x):
+                x[I] = I.sum()
+
+        k()
+        print(x[1, 2])  # prints: 3
+    """
     return GroupedNDRange(x) if isinstance(x, NDRange) else Grouped(x)
 
 
@@ -115,7 +174,24 @@ def loop_config(
     block_dim_adaptive=True,
     bit_vectorize=False,
 ):
-    """Directives for the loop that follows in the kernel."""
+    """Options of the loop that follows in the kernel.
+
+    serialize: runs an outermost loop in order, on one thread. parallelize: the number of threads,
+    on the CPU. block_dim: the number of iterations that a thread takes at a time. bit_vectorize:
+    takes a loop over a quant_array a word at a time. block_dim_adaptive: accepted, changes nothing.
+    TaichiTypeError for options that are known only when the kernel runs, TaichiSyntaxError outside
+    of kernels.
+
+        @ti.kernel
+        def k() -> ti.i32:
+            last = 0
+            ti.loop_config(serialize=True)
+            for i in range(100):
+                last = i
+            return last
+
+        print(k())  # prints: 99
+    """
     ctx = active.context()
     if ctx is None:
         raise say.loop_config_outside_of_a_kernel()
@@ -137,7 +213,20 @@ def loop_config(
 
 
 def _hint(*args):
-    """Advice on where data should live; nothing depends on it on the CPU."""
+    """Advice on where data should be kept; nothing depends on it on the CPU.
+
+    args: fields.
+
+        x = ti.field(ti.f32, shape=8)
+
+        @ti.kernel
+        def k():
+            ti.block_local(x)
+            for i in x:
+                x[i] = 1.0
+
+        k()
+    """
 
 
 block_local = _hint
@@ -146,6 +235,16 @@ mesh_local = _hint
 
 
 def assume_in_range(val, base, low, high):
+    """`val`; a promise that base + low <= val < base + high, which nothing depends on on the CPU.
+
+    val, base: integers of a kernel. low, high: constants.
+
+        @ti.kernel
+        def k(i: ti.i32) -> ti.i32:
+            return ti.assume_in_range(i, 0, 0, 8)
+
+        print(k(3))  # prints: 3
+    """
     return val
 
 

@@ -115,7 +115,15 @@ def _python_member(of, value):
 
 
 class Struct(metaclass=Public):
-    """A struct in Python: members are attributes."""
+    """A struct in Python: its members are attributes.
+
+    args: a dictionary of the members, or kwargs: the members by name. Types made by `ti.dataclass`
+    and `ti.types.struct` make structs whose members have types.
+
+        s = ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))
+        s.a = 3
+        print(s.to_dict())  # prints: {'a': 3, 'v': [1.0, 2.0]}
+    """
 
     _is_taichi_class = True
     entries = methods = None  # of each object its own
@@ -160,10 +168,12 @@ class Struct(metaclass=Public):
 
     @property
     def keys(self):
+        """The names of the members, in order."""
         return list(self.entries)
 
     @property
     def items(self):
+        """(name, value) of the members, in order."""
         return self.entries.items()
 
     def __dir__(self):
@@ -176,6 +186,10 @@ class Struct(metaclass=Public):
         return len(self.entries)
 
     def to_dict(self, include_methods=False, include_ndim=False):
+        """The members as a dictionary, structs and matrices in it as dictionaries and lists.
+
+        include_methods, include_ndim: accepted, change nothing.
+        """
         result = {}
         for name, value in self.entries.items():
             if isinstance(value, Struct):
@@ -212,6 +226,11 @@ class Struct(metaclass=Public):
 
     @classmethod
     def field(cls, members, methods=None, **kwargs):
+        """A field of structs.
+
+        members: the type of each member by its name. methods: functions by their names. kwargs: as
+        those of `ti.field`.
+        """
         return StructType(**members, __struct_methods=methods or {}).field(**kwargs)
 
 
@@ -237,7 +256,26 @@ def bind(method, base):
 
 
 def dataclass(cls):
-    """Decorator: a struct type from a class's annotations and methods, inherited ones too."""
+    """Decorator: makes a struct type of a class, its annotations the members, its functions,
+    inherited ones too, the methods.
+
+    cls: the class. Methods that kernels call are decorated with @ti.func. TaichiSyntaxError for a
+    member with a default value.
+
+        @ti.dataclass
+        class Ball:
+            radius: ti.f32
+
+            @ti.func
+            def area(self):
+                return 4 * ti.math.pi * self.radius**2
+
+        @ti.kernel
+        def k() -> ti.f32:
+            return Ball(radius=0.5).area()
+
+        print(round(k(), 4))  # prints: 3.1416
+    """
     fields = dict(getattr(cls, "__annotations__", {}))
     methods = {}
     for name in dir(cls):

@@ -8,7 +8,15 @@ from .struct import Struct, StructType
 
 
 class StructField(metaclass=Public):
-    """A field whose elements are structs. `field.member` is the member's own field."""
+    """A field whose elements are structs; `ti.Struct.field` makes one. `field.member` is the field
+    of one member.
+
+        Ball = ti.types.struct(center=ti.math.vec2, radius=ti.f32)
+        balls = Ball.field(shape=3)
+        balls[1] = Ball(radius=2.0)
+        balls[1].center = [3, 4]
+        print(balls[1].radius, balls.center[1])  # prints: 2.0 [3. 4.]
+    """
 
     _is_field = True
     element_members = True
@@ -23,6 +31,7 @@ class StructField(metaclass=Public):
 
     @property
     def keys(self):
+        """The names of the members, in order."""
         return list(self._members)
 
     @property
@@ -34,6 +43,10 @@ class StructField(metaclass=Public):
         return dict(self._members)
 
     def get_member_field(self, key):
+        """The field of one member.
+
+        key: its name.
+        """
         return self._members[key]
 
     def __getattr__(self, name):
@@ -88,15 +101,21 @@ class StructField(metaclass=Public):
 
     @property
     def shape(self):
+        """The number of indices along each axis, as a tuple."""
         return self._first().shape
 
     @property
     def snode(self):
+        """The SNode of the first member."""
         return self._first().snode
 
     _snode = snode
 
     def parent(self, n=1):
+        """The SNode above the members.
+
+        n: how many levels up; None beyond the root.
+        """
         return self._first().parent(n)
 
     # --- elements
@@ -108,24 +127,41 @@ class StructField(metaclass=Public):
         _assign(self, indices, value)
 
     def fill(self, val):
+        """Sets all elements.
+
+        val: a number for all members, or a struct or dictionary with a value for each.
+        """
         for name, field in self._members.items():
             field.fill(val[name] if isinstance(val, (dict, Struct)) else val)
 
     @python_scope
     def to_numpy(self):
+        """Copies of the members' elements: a dictionary of NumPy arrays by name."""
         return {name: field.to_numpy() for name, field in self._members.items()}
 
     @python_scope
     def from_numpy(self, array_dict):
+        """Sets all elements.
+
+        array_dict: a NumPy array for each member, of its field's shape.
+        """
         for name, field in self._members.items():
             field.from_numpy(array_dict[name])
 
     @python_scope
     def to_torch(self, device=None):
+        """Copies of the members' elements: a dictionary of torch tensors by name.
+
+        device: where they are put, as "cpu".
+        """
         return {name: field.to_torch(device) for name, field in self._members.items()}
 
     @python_scope
     def from_torch(self, array_dict):
+        """Sets all elements.
+
+        array_dict: a torch tensor for each member, of its field's shape.
+        """
         for name, field in self._members.items():
             field.from_torch(array_dict[name])
 
@@ -141,7 +177,10 @@ class StructField(metaclass=Public):
 
     @python_scope
     def copy_from(self, other):
-        """Copies all elements of a struct field of the same members and shape."""
+        """Copies all elements of another struct field.
+
+        other: one of the same members and shape; TypeError for what is no struct field.
+        """
         if not isinstance(other, StructField):
             raise say.cannot_copy_from_non_field_object()
         for name, field in self._members.items():

@@ -111,19 +111,43 @@ real_type_ids, integer_type_ids, type_ids = (
 
 
 def is_real(dtype):
+    """Whether a scalar type is one of floats.
+
+    dtype: the type; ValueError if it is none.
+
+        print(ti.types.is_real(ti.f32))  # prints: True
+    """
     return cook_dtype(dtype).is_float
 
 
 def is_integral(dtype):
+    """Whether a scalar type is one of integers, u1 included.
+
+    dtype: the type; ValueError if it is none.
+
+        print(ti.types.is_integral(ti.u8))  # prints: True
+    """
     dtype = cook_dtype(dtype)
     return dtype.is_int or dtype is u1
 
 
 def is_signed(dtype):
+    """Whether a scalar type has negative numbers.
+
+    dtype: the type; ValueError if it is none.
+
+        print(ti.types.is_signed(ti.u8))  # prints: False
+    """
     return cook_dtype(dtype).is_signed
 
 
 def is_tensor(dtype):
+    """Whether a type is one of vectors or matrices.
+
+    dtype: any type.
+
+        print(ti.types.is_tensor(ti.math.vec3))  # prints: True
+    """
     return isinstance(dtype, MatrixType)
 
 
@@ -261,30 +285,80 @@ class VectorType(MatrixType):
 
 
 def vector(n=None, dtype=None):
+    """The type of vectors: an annotation of parameters, and of fields; called, it makes a vector.
+
+    n: the number of elements. dtype: their type, as ti.f32; by default the default float.
+    ValueError where they are given in the other order.
+
+        vec5 = ti.types.vector(5, ti.i32)
+        print(vec5(1, 2, 3, 4, 5), vec5(0))  # prints: [1 2 3 4 5] [0 0 0 0 0]
+    """
     check_extents("ti.types.vector", dtype, n=n)
     return VectorType(n, None if dtype is None else cook_element(dtype))
 
 
 def matrix(n=None, m=None, dtype=None):
+    """The type of matrices: an annotation of parameters, and of fields; called, it makes a matrix.
+
+    n, m: the numbers of rows and columns. dtype: the type of the elements, as ti.f32; by default
+    the default float. ValueError where they are given in another order.
+
+        mat = ti.types.matrix(2, 2, ti.i32)
+        print(mat(1, 2, 3, 4)[1, 0])  # prints: 3
+    """
     check_extents("ti.types.matrix", dtype, n=n, m=m)
     return MatrixType(n, m, None if dtype is None else cook_element(dtype))
 
 
 def struct(**members):
+    """The type of structs: an annotation of parameters, and of fields; called, it makes a struct.
+
+    members: the type of each member by its name: scalar, vector, matrix and struct types.
+    ValueError for what is none. `ti.dataclass` makes such a type of a class.
+
+        Ball = ti.types.struct(center=ti.math.vec2, radius=ti.f32)
+        print(Ball(radius=2.0).radius)  # prints: 2.0
+        balls = Ball.field(shape=8)
+    """
     from .struct import StructType
 
     return StructType(**members)
 
 
 def argpack(**members):
-    """A type of argument packs with these members: types by name."""
+    """A type of argument packs: many arguments of a kernel under one name.
+
+    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays and
+    other packs. TaichiSyntaxError without any.
+
+        Params = ti.types.argpack(dt=ti.f32, steps=ti.i32)
+
+        @ti.kernel
+        def k(p: Params) -> ti.f32:
+            return p.dt * p.steps
+
+        print(k(Params(dt=0.5, steps=4)))  # prints: 2.0
+    """
     from .argpack import ArgPackType
 
     return ArgPackType(**members)
 
 
 class template:
-    """Annotation: the argument itself takes part in compilation."""
+    """Annotation of parameters that take part in compilation: fields, constants, functions.
+
+    Each new argument compiles the kernel anew; parameters of `ti.func` are passed by reference.
+    tensor, dtype: accepted, change nothing. TypeError for a list or dict, whose content may change.
+
+        @ti.kernel
+        def fill(x: ti.template(), value: ti.f32):
+            for i in x:
+                x[i] = value
+
+        x = ti.field(ti.f32, shape=3)
+        fill(x, 2.0)
+        print(x)  # prints: [2. 2. 2.]
+    """
 
     def __init__(self, tensor=None, dtype=None):
         self.tensor = tensor
@@ -292,7 +366,23 @@ class template:
 
 
 class NdarrayType:
-    """Annotation: a NumPy array, ti.ndarray or torch tensor, by reference."""
+    """Annotation of parameters that take arrays by reference: ti.ndarray, NumPy arrays, tensors.
+
+    dtype: the type of the elements, as ti.f32 or ti.math.vec3; by default that of the argument.
+    ndim: the number of axes; any without it. needs_grad: whether the argument must have a gradient.
+    boundary: "unsafe", or "clamp" for indices that are clamped to the array. element_dim,
+    element_shape: an older way to state the shape of elements. field_dim: the old name of `ndim`, a
+    ValueError.
+
+        @ti.kernel
+        def double(x: ti.types.ndarray(ti.f32, ndim=1)):
+            for i in x:
+                x[i] *= 2
+
+        x = np.ones(3, np.float32)
+        double(x)
+        print(x)  # prints: [2. 2. 2.]
+    """
 
     def __init__(
         self,
@@ -317,6 +407,7 @@ class NdarrayType:
 
     @property
     def layout(self):
+        """Always ti.Layout.AOS."""
         from .field import Layout
 
         return Layout.AOS
@@ -347,7 +438,19 @@ ndarray = NdarrayType
 
 
 class sparse_matrix_builder:
-    """Annotation: a linalg.SparseMatrixBuilder."""
+    """Annotation of parameters that take a ti.linalg.SparseMatrixBuilder.
+
+    dtype: accepted, changes nothing: the builder says its type.
+
+        @ti.kernel
+        def fill(A: ti.types.sparse_matrix_builder()):
+            for i in range(3):
+                A[i, i] += 2.0
+
+        builder = ti.linalg.SparseMatrixBuilder(3, 3, max_num_triplets=10)
+        fill(builder)
+        print(builder.build()[1, 1])  # prints: 2.0
+    """
 
     def __init__(self, dtype=None):
         self.dtype = dtype
@@ -361,6 +464,23 @@ class RefType:
 
 
 def ref(dtype):
+    """Annotation of a real function's parameter that is passed by reference: what the function
+    assigns to it, the caller's variable is.
+
+    dtype: its scalar type.
+
+        @ti.real_func
+        def increase(x: ti.ref(ti.i32)):
+            x += 1
+
+        @ti.kernel
+        def k() -> ti.i32:
+            n = 1
+            increase(n)
+            return n
+
+        print(k())  # prints: 2
+    """
     return RefType(dtype)
 
 

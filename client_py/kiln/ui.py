@@ -40,7 +40,12 @@ class Gui(_Absent):
 
 
 class ProjectionMode:
-    """How a camera projects."""
+    """How a camera projects.
+
+    Example::
+
+        print(ti.ui.ProjectionMode.Perspective)  # prints: 0
+    """
 
     Perspective, Orthogonal = 0, 1
 

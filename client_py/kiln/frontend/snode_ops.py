@@ -19,10 +19,21 @@ DYNAMIC_METHODS = ("append", "deactivate", "length")
 
 
 def activate(node, indices):
-    """In kernels: makes the cell of the SNode `node` at `indices` active, zeroed if it is new.
+    """Makes a cell of an SNode active, zeroed if it is new. Only in kernels.
 
     node: a pointer, bitmasked or dynamic SNode. indices: integers, or a vector of them, in cells of
-    the SNode; of a dynamic SNode those of its container.
+    `node`. Levels above become active, too. TaichiRuntimeError for other SNodes.
+
+        x = ti.field(ti.f32)
+        block = ti.root.pointer(ti.i, 4)
+        block.dense(ti.i, 8).place(x)
+
+        @ti.kernel
+        def k() -> ti.i32:
+            ti.activate(block, 2)
+            return ti.is_active(block, 2)
+
+        print(k())  # prints: 1
     """
     ctx, node = _of_kernel("activate", node)
     if node._kind == _DYNAMIC:
@@ -35,15 +46,44 @@ def activate(node, indices):
 
 
 def deactivate(node, indices):
-    """In kernels: makes the cell of the SNode `node` at `indices` inactive, with all below it; of a
-    dynamic SNode all cells of the container. Its memory is zeroed and used again once the task has
-    ended."""
+    """Makes a cell of an SNode inactive, with all below it. Only in kernels.
+
+    node: a pointer, bitmasked or dynamic SNode. indices: integers, or a vector of them, in cells of
+    `node`; of a dynamic SNode those of its container, all cells of which become inactive. The
+    memory is zeroed and used again once the task has ended.
+
+        x = ti.field(ti.f32)
+        block = ti.root.pointer(ti.i, 4)
+        block.dense(ti.i, 8).place(x)
+        x[3] = 1.0
+
+        @ti.kernel
+        def k():
+            ti.deactivate(block, 0)
+
+        k()
+        print(x[3])  # prints: 0.0
+    """
     ctx, node = _of_kernel("deactivate", node)
     _changing(ctx, "deactivate", node, indices)
 
 
 def is_active(node, indices):
-    """In kernels: 1 where the cell of a pointer or bitmasked SNode is active, else 0."""
+    """1 where the cell of an SNode is active, else 0. Only in kernels.
+
+    node: a pointer or bitmasked SNode. indices: integers, or a vector of them, in cells of `node`.
+
+        x = ti.field(ti.f32)
+        cells = ti.root.bitmasked(ti.i, 4)
+        cells.place(x)
+        x[3] = 1.0
+
+        @ti.kernel
+        def k(i: ti.i32) -> ti.i32:
+            return ti.is_active(cells, i)
+
+        print(k(3), k(2))  # prints: 1 0
+    """
     ctx, node = _of_kernel("is_active", node)
     if node._kind not in (_POINTER, _BITMASKED):
         raise say.is_active_needs_sparse_snode()
@@ -52,8 +92,21 @@ def is_active(node, indices):
 
 
 def length(node, indices):
-    """In kernels: the number of cells in use in a container of a dynamic SNode; `indices` are those
-    above it."""
+    """The number of cells in use in a container of a dynamic SNode. Only in kernels.
+
+    node: the dynamic SNode. indices: those of the levels above it.
+
+        x = ti.field(ti.i32)
+        lists = ti.root.dense(ti.i, 4).dynamic(ti.j, 16)
+        lists.place(x)
+
+        @ti.kernel
+        def k() -> ti.i32:
+            ti.append(lists, 2, 7)
+            return ti.length(lists, 2)
+
+        print(k())  # prints: 1
+    """
     ctx, node = _of_kernel("length", node)
     if node._kind != _DYNAMIC:
         raise say.snode_is_not_dynamic(name="length")
@@ -61,11 +114,22 @@ def length(node, indices):
 
 
 def append(node, indices, val):
-    """In kernels: takes the next cell of a container of a dynamic SNode and writes `val` to the
-    fields in it; the number of the cell, or -1 where the container is full.
+    """Takes the next cell of a container of a dynamic SNode and writes to the fields in it. Only in
+    kernels.
 
-    indices: those above the SNode. val: a number, vector, matrix or struct with as many numbers as
-    the cell holds.
+    node: the dynamic SNode. indices: those of the levels above it. val: a number, vector, matrix or
+    struct, whose numbers go to the fields in order. Answers the number of the cell, or -1 where the
+    container is full: an error in debug mode. TaichiCompilationError where `val` has another size.
+
+        x = ti.field(ti.i32)
+        lists = ti.root.dense(ti.i, 4).dynamic(ti.j, 16)
+        lists.place(x)
+
+        @ti.kernel
+        def k() -> ti.i32:
+            return ti.append(lists, 2, 7)
+
+        print(k(), x[2, 0])  # prints: 0 7
     """
     ctx, node = _of_kernel("append", node)
     if node._kind != _DYNAMIC:
@@ -85,7 +149,18 @@ def append(node, indices, val):
 
 
 def get_addr(f, indices):
-    """In kernels: where the element of a field, or of its SNode, at the indices lies: a u64."""
+    """The address of an element of a field, a u64. Only in kernels.
+
+    f: the field, or its SNode. indices: of the element.
+
+        x = ti.field(ti.f32, shape=4)
+
+        @ti.kernel
+        def k() -> ti.u64:
+            return ti.get_addr(x, [1]) - ti.get_addr(x, [0])
+
+        print(k())  # prints: 4
+    """
     ctx = active.context()
     if ctx is None:
         raise say.only_in_kernels(name="get_addr")
@@ -101,8 +176,23 @@ def get_addr(f, indices):
 
 
 def no_activate(*args):
-    """In kernels: accesses to these fields or SNodes make no cell active: what is written where
-    nothing is active is lost."""
+    """Has accesses to fields or SNodes make no cell active: what is written where nothing is active
+    is lost. Only in kernels.
+
+    args: the fields or SNodes.
+
+        x = ti.field(ti.f32)
+        ti.root.pointer(ti.i, 8).place(x)
+
+        @ti.kernel
+        def k():
+            ti.no_activate(x)
+            for i in range(8):
+                x[i] = 1.0
+
+        k()
+        print(x[3])  # prints: 0.0
+    """
     ctx = active.context()
     if ctx is None:
         raise say.only_in_kernels(name="no_activate")
@@ -116,7 +206,19 @@ def no_activate(*args):
 
 
 def rescale_index(a, b, I):  # noqa: E741, N803
-    """The grouped index `I` of the field or SNode `a`, scaled to the shape of `b`."""
+    """The grouped index `I` of the field or SNode `a`, scaled to the shape of `b`. Only in kernels.
+
+    a, b: fields or SNodes of as many axes; AssertionError for others. I: a vector of integers.
+
+        fine = ti.field(ti.f32, shape=(16, 16))
+        coarse = ti.field(ti.f32, shape=(4, 4))
+
+        @ti.kernel
+        def k() -> ti.math.ivec2:
+            return ti.rescale_index(fine, coarse, ti.Vector([9, 5]))
+
+        print(k())  # prints: [2 1]
+    """
     from ..matrix import Vector
 
     for position, of in enumerate((a, b)):

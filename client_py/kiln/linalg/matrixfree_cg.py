@@ -18,7 +18,22 @@ template = ti_types.template
 
 @data_oriented
 class LinearOperator:
-    """A matrix given by the kernel `matvec_kernel(x, Ax)` that multiplies with it."""
+    """A matrix given by the kernel that multiplies with it.
+
+    matvec_kernel: a kernel `matvec_kernel(x, Ax)` that writes the product with the field `x` to
+    `Ax`.
+
+        @ti.kernel
+        def double(x: ti.template(), Ax: ti.template()):
+            for i in x:
+                Ax[i] = 2 * x[i]
+
+        A = ti.linalg.LinearOperator(double)
+        b, x = ti.field(ti.f32, 4), ti.field(ti.f32, 4)
+        b.fill(6.0)
+        ti.linalg.MatrixFreeCG(A, b, x)
+        print(x)  # prints: [3. 3. 3. 3.]
+    """
 
     def __init__(self, matvec_kernel):
         self._matvec = matvec_kernel
@@ -66,18 +81,20 @@ def _scale_add(y: template(), factor: template(), x: template()):
 
 
 def MatrixFreeCG(A, b, x, tol=1e-6, maxiter=5000, quiet=True):
-    """Solves A x = b for a symmetric positive definite operator.
+    """Solves A x = b for a symmetric positive definite operator; answers whether it converged.
 
-    Args:
-        A: a LinearOperator.
-        b: the right-hand side, a field of f32 or f64.
-        x: the first guess and the result, a field as `b`.
-        tol: stops when |A x - b| < tol.
-        maxiter: the most iterations.
-        quiet: False prints the residual of each iteration.
+    A: a LinearOperator. b: the right-hand side, a field of f32 or f64. x: the first guess, and then
+    the result, a field as `b`. tol: stops when |A x - b| < tol. maxiter: the most iterations.
+    quiet: False prints the residual of each iteration.
 
-    Returns:
-        Whether it converged.
+        @ti.kernel
+        def double(x: ti.template(), Ax: ti.template()):
+            for i in x:
+                Ax[i] = 2 * x[i]
+
+        b, x = ti.field(ti.f32, 4), ti.field(ti.f32, 4)
+        b.fill(6.0)
+        print(ti.linalg.MatrixFreeCG(ti.linalg.LinearOperator(double), b, x))  # prints: True
     """
     with _Vectors("MatrixFreeCG", b, x, "p r Ap", "step") as v:
         v.residual(A, v.r, v.Ap)
@@ -111,9 +128,19 @@ def MatrixFreeCG(A, b, x, tol=1e-6, maxiter=5000, quiet=True):
 
 
 def MatrixFreeBICGSTAB(A, b, x, tol=1e-6, maxiter=5000, quiet=True):
-    """Solves A x = b for any operator, by the stabilised biconjugate gradient method.
+    """Solves A x = b for any operator, by the stabilised biconjugate gradient method; answers
+    whether it converged.
 
-    Arguments and result are those of `MatrixFreeCG`.
+    A, b, x, tol, maxiter, quiet: as those of `MatrixFreeCG`.
+
+        @ti.kernel
+        def double(x: ti.template(), Ax: ti.template()):
+            for i in x:
+                Ax[i] = 2 * x[i]
+
+        b, x = ti.field(ti.f32, 4), ti.field(ti.f32, 4)
+        b.fill(6.0)
+        print(ti.linalg.MatrixFreeBICGSTAB(ti.linalg.LinearOperator(double), b, x))  # prints: True
     """
     with _Vectors("MatrixFreeBICGSTAB", b, x, "p r shadow s t Ap", "step") as v:
         v.residual(A, v.r, v.Ap)

@@ -16,7 +16,17 @@ class SparseCG:
 
     Example::
 
-        x, converged = ti.linalg.SparseCG(A, b, max_iter=100).solve()
+        builder = ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=2)
+
+        @ti.kernel
+        def fill(A: ti.types.sparse_matrix_builder()):
+            for i in range(2):
+                A[i, i] += 2.0
+
+        fill(builder)
+        A = builder.build()
+        b = np.array([2.0, 4.0], np.float32)
+        x, converged = ti.linalg.SparseCG(A, b, max_iter=100).solve()  # prints anything
     """
 
     def __init__(self, A, b, x0=None, max_iter=50, atol=1e-6):

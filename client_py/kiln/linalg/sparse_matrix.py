@@ -47,7 +47,7 @@ class SparseMatrix:
 
     @property
     def shape(self):
-        """(rows, columns)"""
+        """The numbers of rows and columns."""
         return self.n, self.m
 
     # --- arithmetic
@@ -129,10 +129,12 @@ class SparseMatrix:
 
         Example::
 
-            triplets = ti.Vector.ndarray(3, ti.f32, 10)
-            fill(triplets)
-            A = ti.linalg.SparseMatrix(5, 5)
+            triplets = ti.Vector.ndarray(3, ti.f32, 2)
+            triplets[0] = [0, 0, 5.0]
+            triplets[1] = [1, 2, 7.0]
+            A = ti.linalg.SparseMatrix(3, 3)
             A.build_from_ndarray(triplets)
+            print(A[1, 2])  # prints: 7.0
         """
         import numpy as np
 
@@ -151,7 +153,10 @@ class SparseMatrix:
         self.matrix = make_native(self.dtype, self.n, self.m, rows, columns, values)
 
     def mmwrite(self, filename):
-        """Writes the matrix to a file in the Matrix Market format."""
+        """Writes the matrix to a file in the Matrix Market format.
+
+        filename: the file's path.
+        """
         with open(os.fspath(filename), "w", encoding="ascii") as out:
             out.write(self.matrix.to_matrix_market())
 
@@ -249,6 +254,9 @@ class SparseMatrixBuilder(_native.FieldBase):
 
     def build(self, dtype=ti_types.f32, _format="CSR"):
         """The matrix whose elements are the sums of their triplets; empties the builder.
+
+        Args:
+            dtype: the type of the matrix's elements, ti.f32 or ti.f64.
 
         Raises:
             TaichiRuntimeError: more triplets were inserted than fit, or one lies outside the

@@ -20,9 +20,19 @@ class SparseSolver:
 
     Example::
 
+        builder = ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=2)
+
+        @ti.kernel
+        def fill(A: ti.types.sparse_matrix_builder()):
+            for i in range(2):
+                A[i, i] += 2.0
+
+        fill(builder)
+        A = builder.build()
+        b = np.array([2.0, 4.0], np.float32)
         solver = ti.linalg.SparseSolver(solver_type="LLT")
         solver.compute(A)
-        x = solver.solve(b)
+        print(solver.solve(b))  # prints: [1. 2.]
     """
 
     def __init__(self, dtype=ti_types.f32, solver_type="LLT", ordering="AMD"):
@@ -41,19 +51,29 @@ class SparseSolver:
         self._pattern = None  # the shape that was analysed
 
     def compute(self, sparse_matrix):
-        """`analyze_pattern`, then `factorize`."""
+        """Analyses a matrix and factorises it: `analyze_pattern`, then `factorize`.
+
+        sparse_matrix: a SparseMatrix of the solver's type.
+        """
         self.analyze_pattern(sparse_matrix)
         self.factorize(sparse_matrix)
 
     def analyze_pattern(self, sparse_matrix):
-        """Chooses the order of elimination by which elements are stored."""
+        """Chooses the order of elimination, of which matrices with elements at the same places have
+        one.
+
+        sparse_matrix: a SparseMatrix of the solver's type.
+        """
         native = self._check(sparse_matrix)
         self.matrix = sparse_matrix
         self.solver.analyze_pattern(native)
         self._pattern = sparse_matrix.shape
 
     def factorize(self, sparse_matrix):
-        """Factorises a matrix with the pattern that was analysed."""
+        """Factorises a matrix whose pattern has been analysed; `info()` says whether that worked.
+
+        sparse_matrix: a SparseMatrix of the solver's type.
+        """
         native = self._check(sparse_matrix)
         if self._pattern != sparse_matrix.shape:
             raise TaichiRuntimeError(

@@ -4,11 +4,11 @@
 class CuptiMetric:
     """A metric: its name in CUDA's profiler, and how a table shows it.
 
-    Args:
-        name: the profiler's name.
-        header: the column's head.
-        val_format: how a value is written.
-        scale: what values are multiplied with before.
+    name: the profiler's name. header: the column's head. val_format: how a value is written. scale:
+    what values are multiplied with before.
+
+        metric = ti.profiler.CuptiMetric("smsp__inst_executed.sum", header="instructions")
+        print(metric.name)  # prints: smsp__inst_executed.sum
     """
 
     def __init__(self, name="", header="unnamed_header", val_format="     {:8.0f} ", scale=1.0):
@@ -59,7 +59,12 @@ default_cupti_metrics = predefined_cupti_metrics["global_access"][:1]
 
 
 def get_predefined_cupti_metrics(name=""):
-    """The metrics of a suite, a list of CuptiMetric; None, and a warning, for an unknown suite."""
+    """The metrics of a suite, a list of CuptiMetric; None, and a warning, for an unknown one.
+
+    name: of the suite, as "global_access".
+
+        print(len(ti.profiler.get_predefined_cupti_metrics("global_access")) > 0)  # prints: True
+    """
     if name not in predefined_cupti_metrics:
         from .. import runtime
 

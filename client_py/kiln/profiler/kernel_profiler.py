@@ -42,8 +42,7 @@ def print_kernel_profiler_info(mode="count"):
     Example::
 
         ti.init(kernel_profiler=True)
-        …
-        ti.profiler.print_kernel_profiler_info()
+        ti.profiler.print_kernel_profiler_info("count")  # prints anything
     """
     if _is_off():
         return
@@ -56,25 +55,56 @@ def print_kernel_profiler_info(mode="count"):
 
 
 def query_kernel_profiler_info(name):
-    """A kernel's launches since the last clear: a KernelProfilerQueryResult; None when off."""
+    """A kernel's launches since they were last cleared: `counter`, and `min`, `max` and `avg` in
+    milliseconds; None where the profiler is off.
+
+    name: of the kernel.
+
+        ti.init(arch=ti.cpu, kernel_profiler=True)
+
+        @ti.kernel
+        def work():
+            pass
+
+        work()
+        print(ti.profiler.query_kernel_profiler_info("work").counter)  # prints: 1
+    """
     if _is_off():
         return None
     return KernelProfilerQueryResult([time for kernel, time in _launches if kernel == name])
 
 
 def get_kernel_profiler_total_time():
-    """Seconds spent in all recorded launches."""
+    """Seconds spent in all recorded launches.
+
+    Example::
+
+        ti.init(arch=ti.cpu, kernel_profiler=True)
+        print(ti.profiler.get_kernel_profiler_total_time())  # prints: 0.0
+    """
     return 0.0 if _is_off() else sum(time for _, time in _launches) / 1e3
 
 
 def clear_kernel_profiler_info():
-    """Forgets the launches."""
+    """Forgets the recorded launches.
+
+    Example::
+
+        ti.init(arch=ti.cpu, kernel_profiler=True)
+        ti.profiler.clear_kernel_profiler_info()
+    """
     if not _is_off():
         _launches.clear()
 
 
 def set_kernel_profiler_toolkit(toolkit_name="default"):
-    """Whether the toolkit is there: only "default" is, for there is no device with counters."""
+    """Whether the toolkit is there: only "default" is, for there is no device with counters.
+
+    toolkit_name: "default" or "cupti".
+
+        ti.init(arch=ti.cpu, kernel_profiler=True)
+        print(ti.profiler.set_kernel_profiler_toolkit("default"))  # prints: True
+    """
     if _is_off():
         return False
     if toolkit_name != "default":
@@ -85,13 +115,26 @@ def set_kernel_profiler_toolkit(toolkit_name="default"):
 
 
 def set_kernel_profiler_metrics(metric_list=default_cupti_metrics):
-    """Forgets the launches, as choosing metrics does; there is no device that has any."""
+    """Forgets the launches, as choosing metrics does; there is no device that has any.
+
+    metric_list: CuptiMetric objects.
+
+        ti.init(arch=ti.cpu, kernel_profiler=True)
+        ti.profiler.set_kernel_profiler_metrics()
+    """
     clear_kernel_profiler_info()
 
 
 @contextlib.contextmanager
 def collect_kernel_profiler_metrics(metric_list=default_cupti_metrics):
-    """A block with metrics of its own; as `set_kernel_profiler_metrics` at its ends."""
+    """A block with metrics of its own; as `set_kernel_profiler_metrics` at its ends.
+
+    metric_list: CuptiMetric objects.
+
+        ti.init(arch=ti.cpu, kernel_profiler=True)
+        with ti.profiler.collect_kernel_profiler_metrics():
+            pass
+    """
     set_kernel_profiler_metrics(metric_list)
     yield
     set_kernel_profiler_metrics()

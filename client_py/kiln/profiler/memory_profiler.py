@@ -2,7 +2,12 @@
 
 
 def print_memory_profiler_info():
-    """Prints the memory of each tree of fields, and of the whole process."""
+    """Prints the memory of each tree of fields, and of the whole process.
+
+    Example::
+
+        ti.profiler.print_memory_profiler_info()  # prints anything
+    """
     import sys
 
     from .. import runtime

@@ -5,7 +5,10 @@ from .. import events
 
 def print_scoped_profiler_info():
     """Prints, for each kernel made since the last clear, how long its instances took: waiting for
-    their code, and compiling it, now or when the cache's entry was made."""
+    their code, and compiling it, now or when the cache's entry was made.
+
+        ti.profiler.print_scoped_profiler_info()  # prints anything
+    """
     kernels = {}
     for (name, tier), (count, wait, compiling) in events.made.items():
         row = kernels.setdefault(name, [0, 0.0, 0.0, {}])
@@ -21,7 +24,12 @@ def print_scoped_profiler_info():
 
 
 def clear_scoped_profiler_info():
-    """Forgets the instances made so far."""
+    """Forgets the instances made so far.
+
+    Example::
+
+        ti.profiler.clear_scoped_profiler_info()
+    """
     events.made.clear()
 
 

@@ -16,11 +16,22 @@ global_thread_idx = operation("block", "global_thread_idx")
 
 
 def SharedArray(shape, dtype):
-    """Memory of a block: on the CPU, of one iteration; zero at first. Only in kernels.
+    """Memory that the threads of a block share: on the CPU, of one iteration; zero at first. Only
+    in kernels.
 
-    Args:
-        shape: an integer, or a tuple of one or two.
-        dtype: the scalar type of its elements.
+    shape: an integer, or a tuple of one or two. dtype: the scalar type of the elements.
+    TaichiCompilationError for others.
+
+        @ti.kernel
+        def k() -> ti.i32:
+            total = 0
+            for i in range(4):
+                pad = ti.simt.block.SharedArray(2, ti.i32)
+                pad[1] = i
+                total += pad[0] + pad[1]
+            return total
+
+        print(k())  # prints: 6
     """
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not 1 <= len(extents) <= 2 or not all(isinstance(extent, int) for extent in extents):

@@ -2,7 +2,12 @@
 
 
 def memfence():
-    """Orders memory accesses between blocks; on the CPU they are ordered."""
+    """Orders accesses to memory between blocks; on the CPU they are ordered.
+
+    Example::
+
+        ti.simt.grid.memfence()
+    """
 
 
 __all__ = ["memfence"]

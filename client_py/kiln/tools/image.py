@@ -7,7 +7,13 @@ import os
 
 
 def imwrite(img, filename):
-    """Saves a field or array (width, height[, 1, 3 or 4]); integers by range, floats in 0..1."""
+    """Saves an image to a file; the format is the name's ending.
+
+    img: a field or array (width, height[, 1, 3 or 4]), indexed [x, y] from the lower left: unsigned
+    integers by the range of their type, floats in 0..1. filename: the file's path.
+
+        ti.tools.imwrite(np.zeros((8, 4, 3), np.uint8), "black.png")
+    """
     write_rows(_to_rows(img), filename)
 
 
@@ -28,7 +34,15 @@ def _to_rows(img):
 
 
 def imread(filename, channels=0):
-    """The image in a file: uint8 (width, height, components); `channels` 0 keeps the file's."""
+    """The image in a file: a uint8 array (width, height, components), indexed [x, y] from the lower
+    left.
+
+    filename: the file's path. channels: the number of components; 0 keeps the file's. ImportError
+    without Pillow.
+
+        ti.tools.imwrite(np.zeros((8, 4, 3), np.uint8), "black.png")
+        print(ti.tools.imread("black.png").shape)  # prints: (8, 4, 3)
+    """
     import numpy as np
 
     image = _pillow("read").open(filename)
@@ -41,7 +55,13 @@ def imread(filename, channels=0):
 
 
 def imresize(img, w, h=None):
-    """An array of size (w, h) with the nearest pixels of a field or array."""
+    """An array of another size, with the nearest pixels of an image.
+
+    img: a field or array (width, height[, components]). w, h: the new width and height; `h` is `w`
+    without it.
+
+        print(ti.tools.imresize(np.zeros((8, 4)), 2).shape)  # prints: (2, 2)
+    """
     import numpy as np
 
     img = _to_numpy(img)
@@ -56,8 +76,13 @@ def imresize(img, w, h=None):
 
 
 def imshow(img, title="imshow"):
-    """Shows a field or array until its window is closed: headless, for one frame, or as many as
-    KILN_GUI_FRAMES says; KILN_GUI_SAVE keeps it. In a notebook the image is the cell's output."""
+    """Shows an image until its window is closed: without a display, for one frame.
+
+    img: a field or array, as for `imwrite`. title: of the window. KILN_GUI_FRAMES says for how many
+    frames, KILN_GUI_SAVE keeps them. In a notebook the image is the cell's output.
+
+        ti.tools.imshow(np.zeros((8, 4)))
+    """
     import builtins
 
     if hasattr(builtins, "get_ipython"):

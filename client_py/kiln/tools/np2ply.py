@@ -25,7 +25,8 @@ class PLYWriter:
     Example::
 
         writer = ti.tools.PLYWriter(num_vertices=3, num_faces=1)
-        writer.add_vertex_pos(x, y, z)
+        x, y = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
+        writer.add_vertex_pos(x, y, np.zeros(3))
         writer.add_faces(np.array([0, 1, 2]))
         writer.export("triangle.ply")
     """
@@ -47,45 +48,82 @@ class PLYWriter:
     # ---- channels
 
     def add_vertex_channel(self, key, data_type, data):
-        """One number for each vertex, as the PLY type `data_type`; or, of an array (n, m), m
-        channels named `key`_1 to `key`_m. Of an unknown type, only a message is printed."""
+        """Adds numbers of the vertices. Of an unknown type, only a message is printed.
+
+        key: the channel's name. data_type: a PLY type, as "float". data: one number for each
+        vertex; or (n, m) for m channels named `key`_1 to `key`_m.
+        """
         lists = self.vertex_channels, self.vertex_data_type, self.vertex_data
         self._add("vertex", lists, self.num_vertices, key, data_type, data)
         self.num_vertex_channels = len(self.vertex_channels)
 
     def add_face_channel(self, key, data_type, data):
-        """One number for each face; otherwise as `add_vertex_channel`."""
+        """Adds numbers of the faces, as `add_vertex_channel` does.
+
+        key: the channel's name. data_type: a PLY type. data: one number, or more, for each face.
+        """
         lists = self.face_channels, self.face_data_type, self.face_data
         self._add("face", lists, self.num_faces, key, data_type, data)
         self.num_face_channels = len(self.face_channels)
 
     def add_vertex_pos(self, x, y, z):
+        """Adds the positions of the vertices.
+
+        x, y, z: arrays of a number for each vertex.
+        """
         self._add_vertex("float", x=x, y=y, z=z)
 
     def add_vertex_normal(self, nx, ny, nz):
+        """Adds the normals of the vertices.
+
+        nx, ny, nz: arrays of a number for each vertex.
+        """
         self._add_vertex("float", nx=nx, ny=ny, nz=nz)
 
     def add_vertex_vel(self, vx, vy, vz):
+        """Adds the velocities of the vertices.
+
+        vx, vy, vz: arrays of a number for each vertex.
+        """
         self._add_vertex("float", vx=vx, vy=vy, vz=vz)
 
     def add_vertex_color(self, r, g, b):
-        """Components in 0..1."""
+        """Adds the colours of the vertices.
+
+        r, g, b: arrays of a number in 0..1 for each vertex.
+        """
         self._add_vertex("float", red=r, green=g, blue=b)
 
     def add_vertex_alpha(self, alpha):
+        """Adds the opacity of the vertices.
+
+        alpha: an array of a number in 0..1 for each vertex.
+        """
         self._add_vertex("float", Alpha=alpha)
 
     def add_vertex_rgba(self, r, g, b, a):
+        """Adds the colours and opacity of the vertices.
+
+        r, g, b, a: arrays of a number in 0..1 for each vertex.
+        """
         self._add_vertex("float", red=r, green=g, blue=b, Alpha=a)
 
     def add_vertex_id(self):
+        """Adds the numbers of the vertices, from 0."""
         self._add_vertex("int", id=range(self.num_vertices))
 
     def add_vertex_piece(self, piece):
+        """Adds the numbers of the pieces that the vertices belong to.
+
+        piece: an array of a number for each vertex.
+        """
         self._add_vertex("int", piece=piece)
 
     def add_faces(self, indices):
-        """Vertex numbers of all faces, three or four each."""
+        """Adds the faces.
+
+        indices: the numbers of their vertices, three or four each.
+        """
         import numpy as np
 
         indices = np.asarray(indices)
@@ -95,9 +133,14 @@ class PLYWriter:
         self.face_indices = indices.reshape(self.num_faces, self._corners).astype(np.int32)
 
     def add_face_id(self):
+        """Adds the numbers of the faces, from 0."""
         self.add_face_channel("id", "int", range(self.num_faces))
 
     def add_face_piece(self, piece):
+        """Adds the numbers of the pieces that the faces belong to.
+
+        piece: an array of a number for each face.
+        """
         self.add_face_channel("piece", "int", piece)
 
     # ---- files
@@ -115,19 +158,31 @@ class PLYWriter:
             out.write(self._header(_format))
 
     def export(self, path):
-        """Writes a binary file."""
+        """Writes a binary file.
+
+        path: the file's path.
+        """
         self._write(path, f"binary_{sys.byteorder}_endian", lambda table: table.tobytes())
 
     def export_ascii(self, path):
-        """Writes a text file."""
+        """Writes a text file.
+
+        path: the file's path.
+        """
         self._write(path, "ascii", _to_text)
 
     def export_frame(self, series_num, path):
-        """Writes a binary file whose name has the frame's number."""
+        """Writes a binary file for one frame.
+
+        series_num: the frame's number. path: the file's path, to which the number is added.
+        """
         self.export(_frame_path(path, series_num))
 
     def export_frame_ascii(self, series_num, path):
-        """Writes a text file whose name has the frame's number."""
+        """Writes a text file for one frame.
+
+        series_num: the frame's number. path: the file's path, to which the number is added.
+        """
         self.export_ascii(_frame_path(path, series_num))
 
     # ---- inside

@@ -23,10 +23,12 @@ class VideoManager:
 
     Example::
 
-        video = ti.tools.VideoManager("out", framerate=24)
-        for image in images:
-            video.write_frame(image)
-        video.make_video(gif=True, mp4=True)
+        import os
+
+        video = ti.tools.VideoManager("out", framerate=24, automatic_build=False)
+        for brightness in (0, 128, 255):
+            video.write_frame(np.full((16, 16), brightness, np.uint8))
+        print(len(os.listdir(video.get_frame_directory())))  # prints: 3
     """
 
     def __init__(
@@ -53,17 +55,24 @@ class VideoManager:
         self.frame_fns = []
 
     def get_output_filename(self, suffix):
-        """The path of the video with that ending."""
+        """The path of a video.
+
+        suffix: its ending, as ".mp4".
+        """
         name, ending = os.path.splitext(self.video_filename or "video")
         if ending:
             print(f"Warning: file extension {ending} will be disregarded!")
         return os.path.join(self.directory, name + suffix)
 
     def get_frame_directory(self):
+        """The folder of the frames."""
         return self.frame_directory
 
     def write_frame(self, img):
-        """Saves one image, (width, height[, components]); odd sizes lose a row or column."""
+        """Saves one image as the next frame; odd sizes lose a row or column.
+
+        img: a field or array (width, height[, components]).
+        """
         img = img.to_numpy() if hasattr(img, "to_numpy") else img
         if img.shape[0] % 2:
             print("Warning: height is not divisible by 2! Dropping last row")
@@ -84,6 +93,10 @@ class VideoManager:
                 self.make_video()
 
     def write_frames(self, images):
+        """Saves images as the next frames.
+
+        images: fields or arrays, as for `write_frame`.
+        """
         for image in images:
             self.write_frame(image)
 
@@ -95,7 +108,10 @@ class VideoManager:
                 os.remove(path)
 
     def make_video(self, mp4=True, gif=True):
-        """Makes the files asked for from the frames; RuntimeError without ffmpeg."""
+        """Makes videos of the frames; RuntimeError without ffmpeg.
+
+        mp4, gif: which files are made.
+        """
         frames = os.path.join(self.frame_directory, FRAME_FN_TEMPLATE)
         movie = self.get_output_filename(".mp4")
         _encode(self.framerate, frames, self.width, self.height, 1, movie)

@@ -2,7 +2,14 @@
 
 
 def write_vtk(scalar_field, filename):
-    """Saves a 2-D or 3-D scalar field as `filename`.vtr, one value a cell."""
+    """Saves a field as a VTK rectilinear grid, one value a cell.
+
+    scalar_field: a field of numbers with two or three axes. filename: the file's path without its
+    ending, .vtr.
+
+        x = ti.field(ti.f32, shape=(4, 4))
+        ti.tools.write_vtk(x, "grid")
+    """
     import numpy as np
 
     values = scalar_field.to_numpy() if hasattr(scalar_field, "to_numpy") else scalar_field
