@@ -5,13 +5,15 @@ returns the exit status: 0 all is well, 1 what was asked for failed, 2 the comma
 (BadOption of `kiln.commands.options`), 3 a kernel missed that had to be in the cache.
 """
 
+import os
 import sys
 
 # Command → rows of `kiln help`: the command line, what it does.
 COMMANDS = {
     "run": [
-        ("[-q] program.py [arguments]", "run a program; `import taichi` gives Kiln in it"),
+        ("program.py [arguments]", "run a program; `import taichi` gives Kiln in it"),
         ("-m MODULE [arguments]", "a module instead, found as `python -m` finds it"),
+        ("-v program.py", "and say what became of each kernel; -q: say nothing"),
         ("--require-hit program.py", "end with status 3 if kernels were compiled; say which, why"),
         ("--read-only program.py", "write nothing below KILN_HOME"),
         ("--cpu LEVEL program.py", "compile for a level: x86-64-v2, x86-64-v3, x86-64-v4"),
@@ -61,7 +63,7 @@ COMMANDS = {
 
 
 def usage(command=None):
-    """The text of `kiln help`, or of one command's part of it."""
+    """The text of `kiln help`, or the command lines of one command."""
     rows = [
         (f"{name} {arguments}".rstrip(), text)
         for name, lines in COMMANDS.items()
@@ -69,9 +71,19 @@ def usage(command=None):
         if command in (None, name)
     ]
     width = max(len(line) for line, _ in rows)
+    lines = [f"{line:{width}}  {text}" for line, text in rows]
+    if command is None:
+        return "\n".join(["usage: kiln COMMAND", "", *(f"  {line}" for line in lines)])
     return "\n".join(
-        ["usage: kiln <command>", "", *(f"  {line:{width}}  {text}" for line, text in rows)]
+        f"{'' if number else 'usage:':6} kiln {line}" for number, line in enumerate(lines)
     )
+
+
+def version():
+    """Kiln's own version, out of lang/version.h: it is asked for also before anything is built."""
+    checkout = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(os.path.join(checkout, "lang", "version.h"), encoding="utf-8") as header:
+        return header.read().partition('kVersion[] = "')[2].partition('"')[0]
 
 
 def main(argv=None):
@@ -80,13 +92,22 @@ def main(argv=None):
     name = argv[0] if argv else "help"
     if name in ("help", "-h", "--help"):
         print(usage())
-        print("\nkiln COMMAND --help shows a command's part of this;")
+        print("\nkiln COMMAND --help shows a command's part of this; kiln --version, the version.")
         print("docs/operations.md says what JSON it prints and what its exit status means.")
         print("KILN_HOME (~/.cache/kiln) is where everything is kept;")
         print("KILN_SERVER=off does without the daemon.")
         return 0
+    if name in ("--version", "-V"):
+        print(f"kiln {version()}")
+        return 0
     if name not in COMMANDS:
-        print(f"kiln: no command '{name}'\n{usage()}", file=sys.stderr)
+        import difflib
+
+        near = difflib.get_close_matches(name, [*COMMANDS, "help", "--version", "--help"], 1)
+        if os.path.isfile(name):
+            near = [f"run {name}"]
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        print(f"kiln: no command '{name}'.{hint} `kiln help` lists all", file=sys.stderr)
         return 2
     if name == "build":  # ./kiln does it by itself; only what else is said to it comes here
         if argv[1:] in (["-h"], ["--help"]):
@@ -112,8 +133,6 @@ def main(argv=None):
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # who reads has seen enough, as `head` has
-        import os
-
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 

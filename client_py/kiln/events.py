@@ -9,6 +9,7 @@ _kernel_listeners = []
 # (kernel's name, tier) -> [instances made, seconds waited, seconds of compiling], for the profiler.
 # Sums, because a program that makes an object a frame makes an instance a frame.
 made = {}
+_compile_listeners = []
 _frame_listeners = []
 _total_listeners = []
 
@@ -23,6 +24,15 @@ def on_kernel(callback):
     """
     _kernel_listeners.append(callback)
     return lambda: _remove(_kernel_listeners, callback)
+
+
+def on_compile(callback):
+    """Calls `callback(name)` when a thread begins to make a kernel that no warm record gives, and
+    `callback(None)` in that thread when it is made or has failed.
+    Returns a function that ends the subscription.
+    """
+    _compile_listeners.append(callback)
+    return lambda: _remove(_compile_listeners, callback)
 
 
 def on_frame(callback):
@@ -52,6 +62,21 @@ def kernel_ready(name, tier, wait_seconds, compile_seconds=0.0, instance=None):
     sums[2] += compile_seconds
     for callback in tuple(_kernel_listeners):
         callback(name, tier, wait_seconds, compile_seconds, instance)
+
+
+class compiling:
+    """`with events.compiling(name):` around the making of the kernel `name`."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __enter__(self):
+        for callback in tuple(_compile_listeners):
+            callback(self._name)
+
+    def __exit__(self, *_):
+        for callback in tuple(_compile_listeners):
+            callback(None)
 
 
 def is_hit(tier):

@@ -200,7 +200,10 @@ class Kernel(_native.KernelBase):
         found = records.find(self, args, specs)
         if found is not None and records.is_checking():
             records.compare(self, found, self._transform(args, specs))
-        instance, fields = found or self._transform(args, specs)
+        if found is None:
+            with events.compiling(self.__name__):
+                found = self._transform(args, specs)
+        instance, fields = found
         sources = [
             (spec.source[0], position, *spec.source[1:])
             for position, spec in enumerate(specs)

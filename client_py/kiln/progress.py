@@ -1,21 +1,30 @@
-"""What `kiln run` shows on stderr: a line a kernel, a bar over frames, a closing summary."""
+"""What `kiln run` shows on stderr: what takes long, a bar over frames, a closing summary."""
 
 import sys
 import time
+from _thread import get_ident, start_new_thread
 
+_LONG_SECONDS = 3.0  # a compilation is mentioned after this time, and each time that it doubles
+_LOOK_SECONDS = 0.25
 _MAX_LINES = 100  # a program with thousands of instances is not helped by a line for each
 _REDRAW_SECONDS = 0.05
 _LINE_SECONDS = 2.0
 
 
 class Progress:
-    """Listens to the events of one run and prints; `summary` ends it."""
+    """Listens to the events of one run and prints; `summary` ends it.
 
-    def __init__(self, events, out=None, total=None):
+    verbose: a line for each kernel as well; otherwise only for those that take long to compile.
+    """
+
+    def __init__(self, events, out=None, total=None, verbose=False):
         self._events = events
         self._out = out or sys.stderr
         self._tty = self._out.isatty()
         self._total = total
+        self._verbose = verbose
+        self._waiting = {}  # thread -> _Wait
+        self._watching = False  # whether a thread looks at those
         self._kernels = self._hits = self._misses = 0
         self._saved = 0.0
         self._frames = 0
@@ -24,6 +33,7 @@ class Progress:
         self._bar = False
         self._ends = (
             events.on_kernel(self._kernel),
+            events.on_compile(self._compile),
             events.on_frame(self._frame),
             events.on_total(self._expect),
         )
@@ -32,7 +42,10 @@ class Progress:
         """Prints totals and stops listening."""
         for end in self._ends:
             end()
+        self._waiting.clear()
         self._wipe()
+        if not self._kernels and not self._frames:
+            return
         parts = [f"kernels {self._kernels}", f"hits {self._hits}", f"misses {self._misses}"]
         parts.append(f"saved {_duration(self._saved)}")
         if self._frames:
@@ -49,11 +62,30 @@ class Progress:
         else:
             self._misses += 1
             what = "compiled"
-        self._wipe()
-        if self._kernels <= _MAX_LINES:
+        if wait_seconds >= _LONG_SECONDS or (self._verbose and self._kernels <= _MAX_LINES):
             self._print(f"{name}  {what} {_duration(wait_seconds)}")
-        elif self._kernels == _MAX_LINES + 1:
+        elif self._verbose and self._kernels == _MAX_LINES + 1:
             self._print("more kernels follow; the summary counts them")
+
+    def _compile(self, name):
+        if name is None:
+            self._waiting.pop(get_ident(), None)
+            return
+        self._waiting[get_ident()] = _Wait(name)
+        if not self._watching:
+            self._watching = True
+            start_new_thread(self._watch, ())
+
+    def _watch(self):
+        """Mentions what takes long; ends when nothing is compiled any more."""
+        while self._waiting:
+            time.sleep(_LOOK_SECONDS)
+            for wait in list(self._waiting.values()):
+                seconds = time.perf_counter() - wait.start
+                if seconds >= wait.mention:
+                    wait.mention *= 2
+                    self._print(f"{wait.name}  compiling for {seconds:.0f} s")
+        self._watching = False
 
     def _expect(self, total):
         self._total = total
@@ -99,10 +131,20 @@ class Progress:
 
     def _print(self, line):
         try:
+            self._wipe()
             self._out.write(line + "\n")
             self._out.flush()
         except (OSError, ValueError):  # nobody reads it any more: the program goes on
             pass
+
+
+class _Wait:
+    """A thread's compilation that is under way."""
+
+    def __init__(self, name):
+        self.name = name
+        self.start = time.perf_counter()
+        self.mention = _LONG_SECONDS
 
 
 def _duration(seconds):

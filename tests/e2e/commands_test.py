@@ -59,6 +59,8 @@ def test_help_and_the_end_of_options():
     for line in ("-h", "a --help", "--quiet -h"):
         with pytest.raises(HelpWanted):
             parse(line.split(), DEFAULTS, SHORT)
+    found = parse(["-q", "-o", "f", "-q", "a"], DEFAULTS, SHORT, last=("--output",))
+    assert found[0]["output"] == "f" and found[1] == ["-q", "a"]
     found = parse(["-q", "a.py", "-q", "--help", "--", "x"], DEFAULTS, SHORT, stop=True)
     assert found[0]["quiet"] and found[1] == ["a.py", "-q", "--help", "--", "x"]
 
@@ -89,7 +91,7 @@ def test_every_command_has_help(kiln, command):
     if command == "serve":
         assert done.stdout.startswith("usage: kilnd") and "\n  --listen=HOST:PORT " in done.stdout
     elif command != "python":  # which Python answers
-        assert done.stdout.startswith("usage: kiln") and done.stderr == ""
+        assert done.stdout.startswith(f"usage: kiln {command}") and done.stderr == ""
         assert all(text.split(";")[0] in done.stdout for _, text in COMMANDS[command])
 
 
@@ -111,7 +113,7 @@ REPORT = {"command", "subject", "status", "seconds", "hits", "misses", "failed",
 TOP = {
     *("time", "uptime_seconds", "hits", "misses", "hit_rate", "lookup_seconds", "compile_seconds"),
     *("queue", "workers", "compiles", "worker_deaths", "fallbacks", "entries", "bytes"),
-    *("resident_bytes", "requests", "clients", "recent", "slowest"),
+    *("resident_bytes", "requests", "clients", "recent", "slowest", "dashboard"),
 }
 EXPLAINED = {"key", "kernel", "nearest", "differing", "parts"}
 

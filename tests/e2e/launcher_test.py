@@ -39,12 +39,29 @@ def test_runs_from_other_folders_and_through_links(kiln, tmp_path):
 
 
 def test_commands_and_their_absence(kiln):
-    assert "run [-q] program.py" in kiln("help").stdout
-    for wrong in (["dance"], ["run"], ["cache"], ["cache", "stats", "--xml"], ["stop", "it"]):
+    assert "run program.py" in kiln("help").stdout
+    for wrong in (["run"], ["cache"], ["cache", "stats", "--xml"], ["stop", "it"]):
         done = kiln(*wrong, check=False)
         assert done.returncode == 2 and "usage: kiln" in done.stderr
+    for wrong, meant in (
+        ("runn", " Did you mean 'run'?"),
+        ("--versoin", " Did you mean '--version'?"),
+        ("kiln", " Did you mean 'run kiln'?"),
+        ("dance", ""),
+    ):
+        done = kiln(wrong, check=False, cwd=kiln.root)
+        said = f"kiln: no command '{wrong}'.{meant} `kiln help` lists all\n"
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
     done = kiln("run", "missing.py", check=False)
     assert done.returncode == 2 and done.stderr == "kiln: missing.py: No such file or directory\n"
+
+
+def test_the_version_is_the_native_modules(kiln):
+    code = "import kiln._native as n; print('kiln', n.version())"
+    expected = kiln("python", "-c", code).stdout
+    for option in ("--version", "-V"):
+        done = kiln(option)
+        assert (done.stdout, done.stderr) == (expected, "")
 
 
 def test_missing_packages_are_named_with_the_command_to_install_them(kiln, tmp_path):

@@ -71,7 +71,7 @@ def test_two_machines_that_share_a_home_have_a_daemon_each(kiln, program):
     assert '"uptime_seconds"' in there.stdout
     assert time.monotonic() - start < 30
     # Both keep one cache, and the first daemon still serves.
-    assert "cached" in kiln("run", program(2)).stderr
+    assert "misses 0" in kiln("run", program(2)).stderr
     assert kiln("top", "--once").stdout.startswith("kilnd")
 
 
@@ -137,7 +137,7 @@ def test_a_home_that_was_removed_comes_back(kiln, program):
     kiln("run", program(1))
     shutil.rmtree(kiln.home)
     kiln("run", program(2))
-    assert "cached" in kiln("run", program(2)).stderr
+    assert "misses 0" in kiln("run", program(2)).stderr
     assert kiln("doctor").returncode == 0
 
 

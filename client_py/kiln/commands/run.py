@@ -1,4 +1,4 @@
-"""`kiln run`: a program as __main__, with progress on stderr and a summary at its end."""
+"""`kiln run`: a program as __main__, with what takes long and a summary on stderr."""
 
 import os
 import sys
@@ -14,8 +14,9 @@ _OPTIONS = {
     "--read-only": False,
     "--report": [],
     "--require-hit": False,
+    "--verbose": False,
 }
-_SHORT = {"-m": "--module", "-q": "--quiet"}
+_SHORT = {"-m": "--module", "-q": "--quiet", "-v": "--verbose"}
 
 
 def main(argv):
@@ -45,7 +46,9 @@ def main(argv):
     compat.install_for_children()
     frames = os.environ.get("KILN_GUI_FRAMES", "")
     total = int(frames) if frames.isdigit() else None
-    progress = None if options["quiet"] else Progress(events, total=total)
+    progress = None
+    if not options["quiet"]:
+        progress = Progress(events, total=total, verbose=options["verbose"])
     watch = _Watch(program.name, options)
     process = os.getpid()
     status = 1
