@@ -401,7 +401,7 @@ class GUI:
     # ---- widgets
 
     def slider(self, text, minimum, maximum, step=1):
-        """A slider, which nobody moves; its value is `.value`.
+        """A slider, whose value is `.value`; without a window it stays as it begins.
 
         text: beside it. minimum, maximum: its ends; it begins at `minimum`. step: between values.
         """
@@ -415,7 +415,7 @@ class GUI:
         return GUI.WidgetValue(self, 0.0)
 
     def button(self, text, event_name=None):
-        """A button, which nobody presses; answers its event.
+        """A button; answers the event that pressing it would be.
 
         text: on it. event_name: of the event; by default made of `text`.
         """

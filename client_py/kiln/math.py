@@ -47,6 +47,14 @@ ivec2, ivec3, ivec4 = (_types.VectorType(n, int) for n in (2, 3, 4))
 uvec2, uvec3, uvec4 = (_types.VectorType(n, _types.DEFAULT_UNSIGNED) for n in (2, 3, 4))
 mat2, mat3, mat4 = (_types.MatrixType(n, n, float) for n in (2, 3, 4))
 
+for _n, (_vec, _ivec, _uvec, _mat) in enumerate(
+    ((vec2, ivec2, uvec2, mat2), (vec3, ivec3, uvec3, mat3), (vec4, ivec4, uvec4, mat4)), 2
+):
+    _vec.__doc__ = f"Vectors of {_n} default floats. Called with a number, {_n} numbers or vectors."
+    _ivec.__doc__ = f"Vectors of {_n} default integers. Called as vec{_n}."
+    _uvec.__doc__ = f"Vectors of {_n} unsigned integers, as wide as the default one. As vec{_n}."
+    _mat.__doc__ = f"{_n} x {_n} matrices of default floats. Called with a number, numbers or rows."
+
 
 def mix(x, y, a):
     """Blends `x` and `y`: x * (1 - a) + y * a, element by element.

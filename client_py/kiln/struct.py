@@ -9,7 +9,11 @@ from .public import Public
 
 
 class StructType(_types.CompoundType):
-    """The type of structs with these members; calling it makes one."""
+    """The type of structs with these members; `ti.types.struct` and `ti.dataclass` make one.
+
+    members: the type of each member by its name. Calling the type makes a struct, of values in
+    order, by name, or of another struct; members without a value are 0.
+    """
 
     def __init__(self, **members):
         self.methods = members.pop("__struct_methods", {})
@@ -65,6 +69,11 @@ class StructType(_types.CompoundType):
         return self._make([entries[name] for name in self.members])
 
     def field(self, shape=None, **kwargs):
+        """A field of such structs.
+
+        shape: its extents; without it the field has to be placed below ti.root. kwargs: as those of
+        `ti.field`.
+        """
         from .struct_field import make_struct_field
 
         return make_struct_field(self, shape=shape, **kwargs)

@@ -200,7 +200,15 @@ class CompoundType:
 
 
 class MatrixType(CompoundType):
-    """The type of n x m matrices; VectorType for vectors. Calling it makes a value."""
+    """The type of matrices of one shape and type of elements; `ti.types.matrix` makes one.
+
+    n, m: the numbers of rows and columns. dtype: the type of the elements, None for the default
+    float. Calling the type makes a matrix: of one number for all elements, of all elements, of
+    rows.
+
+        mat = ti.types.matrix(2, 3, ti.i32)
+        print(mat(7)[1, 2], mat.shape)  # prints: 7 (2, 3)
+    """
 
     ndim = 2
 
@@ -227,14 +235,23 @@ class MatrixType(CompoundType):
         return matrix.instantiate(self, args)
 
     def cast(self, value):
+        """The matrix `value` as one of this type."""
         return self(value)
 
     def field(self, **kwargs):
+        """A field of such matrices.
+
+        kwargs: as those of `ti.field`.
+        """
         from .matrix import Matrix
 
         return Matrix.field(self.n, self.m, dtype=self.dtype, **kwargs)
 
     def ndarray(self, **kwargs):
+        """An ndarray of such matrices.
+
+        kwargs: `shape`, its extents.
+        """
         from .matrix import Matrix
 
         return Matrix.ndarray(self.n, self.m, dtype=self.dtype, **kwargs)
@@ -259,6 +276,15 @@ class MatrixType(CompoundType):
 
 
 class VectorType(MatrixType):
+    """The type of vectors of one length and type of elements; `ti.types.vector` makes one.
+
+    n: the number of elements. dtype: their type, None for the default float. Calling the type makes
+    a vector: of one number for all elements, of all elements, of shorter vectors and numbers.
+
+        vec = ti.types.vector(3, ti.f32)
+        print(vec(1), vec(vec(1, 2, 3).zy, 0))  # prints: [1. 1. 1.] [3. 2. 0.]
+    """
+
     ndim = 1
 
     def __init__(self, n, dtype):
