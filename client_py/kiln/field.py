@@ -4,7 +4,7 @@ import sys
 
 from . import _native, declared, runtime, snode
 from . import types as ti_types
-from .diagnostics import say
+from .diagnostics import near, say
 from .frontend import active
 from .frontend.active import python_scope
 from .interop import Exporter
@@ -640,6 +640,8 @@ def field(
         print(x[1, 2], v[-2].y)  # prints: 5.0 2.0
     """
     args = shape, order, name, offset, needs_grad, needs_dual
+    is_compound = isinstance(dtype, ti_types.CompoundType)
+    check_options("ti.field", kwargs, ("layout",) if is_compound else ())
     if isinstance(dtype, ti_types.MatrixType):
         if dtype.ndim == 1:
             return make_vector_field(dtype.n, dtype.dtype, *args, **kwargs)
@@ -649,6 +651,22 @@ def field(
 
         return make_struct_field(dtype, *args, **kwargs)
     return _make_scalar_field(dtype, *args, **kwargs)
+
+
+_OPTIONS = ("shape", "order", "name", "offset", "needs_grad", "needs_dual")
+
+
+def check_options(what, given, allowed):
+    """Raises for a keyword argument that a function making fields does not have."""
+    for name in given:
+        if name not in allowed:
+            hint = near(name, (*_OPTIONS, *allowed))
+            raise say.field_has_no_option(what=what, name=name, hint=hint)
+
+
+def check_matrix_options(what, given):
+    """The same for fields of matrices."""
+    check_options(what, given, (*_OPTIONS, "layout", "ndim"))
 
 
 def _make_scalar_field(

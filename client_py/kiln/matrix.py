@@ -357,8 +357,9 @@ class Matrix(TaichiOperations, metaclass=_MatrixClass):
         array of its own. ValueError where the type comes before the numbers.
         """
         _types.check_extents("ti.Matrix.field", dtype, n=n, m=m)
-        from .field import make_matrix_field
+        from .field import check_matrix_options, make_matrix_field
 
+        check_matrix_options("ti.Matrix.field", kwargs)
         return make_matrix_field(n, m, dtype, *args, **kwargs)
 
     @classmethod
@@ -439,8 +440,9 @@ class Vector(Matrix):
         array of its own. ValueError where the type comes before the number.
         """
         _types.check_extents("ti.Vector.field", dtype, n=n)
-        from .field import make_vector_field
+        from .field import check_matrix_options, make_vector_field
 
+        check_matrix_options("ti.Vector.field", kwargs)
         return make_vector_field(n, dtype, *args, **kwargs)
 
     @classmethod

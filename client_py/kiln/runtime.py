@@ -69,7 +69,7 @@ def arch_from_name(name):
     if name == "cpu":
         return cpu
     if name not in _ARCHES:
-        raise say.unknown_architecture_name(name=name)
+        raise say.unknown_architecture_name(name=name, hint=near(name, ("cpu", "gpu", *_ARCHES)))
     return _ARCHES[name]
 
 
@@ -440,7 +440,8 @@ log_level = "info"  # what is below it is not said
 
 def _level(name):
     if name not in LOG_LEVELS:
-        raise say.logging_level_one_got(levels=", ".join(LOG_LEVELS), level=name)
+        levels = ", ".join(LOG_LEVELS)
+        raise say.logging_level_one_got(levels=levels, level=name, hint=near(name, LOG_LEVELS))
     return name
 
 

@@ -2,7 +2,7 @@
 
 from . import originals
 from . import types as _types
-from .diagnostics import say
+from .diagnostics import near, say
 from .frontend import active
 from .frontend.tensor import Method
 from .public import Public
@@ -39,6 +39,9 @@ class StructType(_types.CompoundType):
                 args, kwargs = (), whole
         if len(args) > len(self.members):
             raise say.too_many_arguments_has_members(owner=self, count=len(self.members))
+        for name in kwargs:
+            if name not in self.members:
+                raise say.struct_has_no_member(name=name, hint=near(name, self.members))
         values = list(args)
         for name in list(self.members)[len(args) :]:
             values.append(kwargs.get(name, 0))
@@ -160,11 +163,11 @@ class Struct(metaclass=Public):
         methods = object.__getattribute__(self, "methods")
         if name in methods:
             return _bind(methods[name], self)
-        raise say.struct_has_no_member(name=name)
+        raise say.struct_has_no_member(name=name, hint=near(name, self.entries))
 
     def __setattr__(self, name, value):
         if name not in self.entries:
-            raise say.struct_has_no_member(name=name)
+            raise say.struct_has_no_member(name=name, hint=near(name, self.entries))
         if self._type is not None:
             value = _python_member(self._type.members[name], value)
         self.entries[name] = value

@@ -1,7 +1,7 @@
 """Fields of structs: one field per member, side by side in the same cells."""
 
 from . import types as _types
-from .diagnostics import say
+from .diagnostics import near, say
 from .frontend.active import python_scope
 from .public import Public
 from .struct import Struct, StructType
@@ -53,7 +53,7 @@ class StructField(metaclass=Public):
         members = self.__dict__.get("_members", {})
         if name in members:
             return members[name]
-        raise say.struct_field_has_no_member(name=name)
+        raise say.struct_field_has_no_member(name=name, hint=near(name, members))
 
     def __dir__(self):
         return [*super().__dir__(), *self._members]
@@ -210,7 +210,7 @@ class StructView(Struct):
 
     def __setattr__(self, name, value):
         if name not in self._field._members:
-            raise say.struct_has_no_member(name=name)
+            raise say.struct_has_no_member(name=name, hint=near(name, self._field._members))
         self._field._members[name][self._indices] = value
 
 

@@ -52,6 +52,11 @@ ROWS = {
         TaichiSyntaxError,
         "cannot use a non-writable target as the first operand of 'atomic_{name}'",
     ),
+    "container_needs_a_known_index": (
+        TaichiTypeError,
+        "A Python {kind} is subscripted while the kernel is compiled, so the index must be known "
+        "then. Make it a ti.Vector, or loop over ti.static(range(…)).",
+    ),
     "dimension_mismatch_between_and_for_matrix": (
         TaichiCompilationError,
         "dimension mismatch between {a} and {b} for matrix multiplication",
@@ -187,7 +192,7 @@ ROWS = {
         TaichiSyntaxError,
         "Static assign cannot be used on elements in arrays",
     ),
-    "struct_has_no_member": (AttributeError, "struct has no member '{name}'"),
+    "struct_has_no_member": (AttributeError, "struct has no member '{name}'.{hint}"),
     "taichi_does_not_support_variables_slice": (
         TaichiCompilationError,
         "Taichi does not support variables in slice now, please use constant instead of it.",

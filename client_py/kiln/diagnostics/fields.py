@@ -314,7 +314,11 @@ ROWS = {
     ),
     "snodes_nested_too_deep": (TaichiRuntimeError, "SNodes can be nested {limit} deep at most"),
     "sparse_grid_of_other_dimensions": (Exception, "Only 2D and 3D sparse grids are supported"),
-    "struct_field_has_no_member": (AttributeError, "the struct field has no member '{name}'"),
+    "struct_field_has_no_member": (
+        AttributeError,
+        "the struct field has no member '{name}'.{hint}",
+    ),
+    "field_has_no_option": (TypeError, "{what} has no parameter '{name}'.{hint}"),
     "struct_for_only_available_taichi_scope": (
         NotImplementedError,
         "Struct for is only available in Taichi scope.",

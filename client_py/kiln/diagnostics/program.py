@@ -35,7 +35,10 @@ ROWS = {
         'Environment variable {variable}={text} overridden by ti.init argument "{name}"',
     ),
     "invalid_ti__should_or": (ValueError, "Invalid {name}={text}, should be 32 or 64"),
-    "logging_level_one_got": (ValueError, "a logging level is one of {levels}, got {level!r}"),
+    "logging_level_one_got": (
+        ValueError,
+        "a logging level is one of {levels}; got {level!r}.{hint}",
+    ),
     "no_such_cpu_level": (ValueError, "{source}={level!r}: one of {levels} expected"),
     "require_version_should_formatted_following_pep_and": (
         Exception,
@@ -47,7 +50,7 @@ ROWS = {
         "Taichi version mismatch. Required version >= {major}.{minor}.{patch}, "
         "installed version = {installed}.",
     ),
-    "unknown_architecture_name": (TaichiRuntimeError, "Unknown architecture name: {name}"),
+    "unknown_architecture_name": (TaichiRuntimeError, "Unknown architecture name: {name}.{hint}"),
     "unrecognized_keyword_argument_s_for_ti": (
         KeyError,
         "Unrecognized keyword argument(s) for ti.init: {names}.{hint}",

@@ -1,6 +1,6 @@
 """Struct values of a kernel."""
 
-from ..diagnostics import say
+from ..diagnostics import near, say
 from .expr import Expr, Ref
 
 
@@ -76,7 +76,8 @@ class StructRef:
         if found is None:
             method = self.field._type.methods.get(name)
             if method is None:
-                raise say.struct_has_no_member(name=name)
+                members = self.field._type.members
+                raise say.struct_has_no_member(name=name, hint=near(name, members))
             from ..struct import bind
 
             found = bind(method, self)

@@ -16,6 +16,8 @@ def subscript(ctx, base, index):
         return _field_element(ctx, base, index)
     if hasattr(type(base), "_to_kernel") and _has_expr(index):
         return _tensor_element(ctx, base._to_kernel(ctx), index)
+    if isinstance(base, (list, tuple, dict)) and _has_expr(index):
+        raise say.container_needs_a_known_index(kind=type(base).__name__)
     return base[index]
 
 

@@ -293,7 +293,7 @@ def wrong_struct_members(show):
     show.error(lambda: s[0].b)
 
 
-@case(differs="an unknown member that is assigned")
+@case(differs="an unknown member that is assigned, or given to the type")
 def assigning_unknown_members(show):
     s = ti.Struct.field({"a": ti.i32}, shape=2)
 

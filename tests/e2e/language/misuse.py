@@ -145,6 +145,46 @@ def values_where_constants_are_wanted(show):
     show.error(assertion, 3)
 
 
+@case()
+def containers_subscripted_at_run_time(show):
+    numbers = (1, 2, 3)
+
+    @ti.kernel
+    def of_a_global(i: ti.i32) -> ti.i32:
+        return numbers[i]
+
+    @ti.kernel
+    def of_the_kernel(i: ti.i32) -> ti.i32:
+        own = [1, 2, 3]
+        return own[i]
+
+    show.error(of_a_global, 1)
+    show.error(of_the_kernel, 1)
+
+
+@case()
+def options_that_fields_do_not_have(show):
+    show.error(lambda: ti.field(ti.f32, shap=3))
+    show.error(lambda: ti.field(ti.f32, shape=3, layout=ti.Layout.SOA))
+    show.error(lambda: ti.Vector.field(3, ti.f32, shape=3, ofset=1))
+    show.error(lambda: ti.Matrix.field(3, 3, ti.f32, shape=3, order="i", needs_grads=True))
+
+
+@case(differs="an unknown member that is assigned, or given to the type")
+def misspelt_members_in_python(show):
+    S = ti.types.struct(position=ti.f32)
+    show.error(lambda: S.field(shape=3).postion)
+    show.error(lambda: S(1.0).postion)
+    show.error(lambda: setattr(S(1.0), "postion", 3))
+    show.error(lambda: S(postion=3))
+
+
+@case(differs="a device that is none")
+def misspelt_devices_and_levels(show):
+    show.error(lambda: ti.init(arch="cudda"))
+    show.error(lambda: ti.init(arch=ti.cpu, log_level="wran"))
+
+
 # --- warnings
 
 

@@ -65,7 +65,7 @@ def nested_structs(show):
     show(k(1.5))
 
 
-@case()
+@case(differs="an unknown member that is assigned, or given to the type")
 def members_that_do_not_exist(show):
     particle = ti.types.struct(mass=ti.f32)
     p = particle(mass=1)
