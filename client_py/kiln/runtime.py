@@ -215,13 +215,26 @@ def init(
 ):
     """Starts afresh with the given settings: fields are destroyed, kernels compile anew.
 
-    arch: a device or a list of them, the first that is there is taken; the processor otherwise,
-    with a warning, or RuntimeError if `enable_fallback` is False. default_fp, default_ip: what
-    `float` and `int` mean in kernels and annotations. require_version: the lowest version of the
-    language that will do. options: see docs/language/running.md; an unknown one is a KeyError.
+    arch: a device or a list of them; the first that is there is taken, else the processor with a
+    warning, or RuntimeError if `enable_fallback` is False. default_fp, default_ip: what `float` and
+    `int` mean in kernels and annotations: ti.f32 or ti.f64, ti.i32 or ti.i64. require_version: the
+    lowest version of the language that will do, as "1.7.0"; Exception for a higher one. options: by
+    name, of which these matter most; docs/language/running.md has all.
 
-    Every option is also an environment variable, KILN_<OPTION> or TI_<OPTION>; the argument wins.
-    TI_ARCH wins over `arch`.
+    - debug: checks asserts, indices, overflow and division by zero.
+    - check_out_of_bound: checks indices alone.
+    - fast_math: False computes floats operation by operation, as IEEE 754 has it.
+    - cpu_max_num_threads: of parallel loops; 0 for one for each core.
+    - random_seed: where the sequence of `ti.random` begins.
+    - kernel_profiler: times launches, for `ti.profiler`.
+    - offline_cache: False compiles anew instead of looking into the cache.
+    - log_level: hides messages below it, as "error".
+    - unrolling_limit: turns of a static loop above which a warning is given; 0 for none.
+    - print_full_traceback: shows Kiln's own frames in tracebacks, too.
+    - print_ir: shows the compiler's stages.
+
+    KeyError for an unknown option. Every option is also an environment variable, KILN_<OPTION> or
+    TI_<OPTION>; the argument wins, but TI_ARCH wins over `arch`.
 
         ti.init(arch=ti.cpu, default_fp=ti.f64, debug=True)
     """
