@@ -103,6 +103,12 @@ def test_uses_fit_their_rows():
     assert not found, "\n".join(found)
 
 
+def test_hints_are_sentences_of_their_own():
+    """`near` answers " Did you mean …?", which follows a full stop."""
+    wrong = [id for id, (_, text) in ROWS.items() if "{hint}" in text and ".{hint}" not in text]
+    assert not wrong
+
+
 def test_every_row_is_used():
     assert not set(ROWS) - {id for _, id, _ in _said()}
 
