@@ -35,36 +35,38 @@ bool Breaker::Allow() {
   return true;
 }
 
-bool Breaker::Report(const absl::Status& status) {
+bool Breaker::Report(const absl::Status& status, int kind) {
   absl::MutexLock lock(&mutex_);
   if (IsServersAnswer(status)) {
     if (!why_.ok() && options_.log) options_.log(absl::StrCat(name_, " is used again"));
-    failures_ = 0;
+    failures_[kind] = 0;
     why_ = absl::OkStatus();
     trial_ = false;
-    pause_ = options_.pause;
+    if (kind == opened_by_) pause_ = options_.pause;
     return false;
   }
-  ++failures_;
+  ++failures_[kind];
   if (trial_) {
     trial_ = false;
     why_ = status;
     pause_ = std::min(2 * pause_, options_.max_pause);
     again_ = options_.now() + pause_;
-  } else if (why_.ok() && (failures_ >= options_.failures || absl::IsFailedPrecondition(status))) {
-    Open(status);
+  } else if (why_.ok() &&
+             (failures_[kind] >= options_.failures || absl::IsFailedPrecondition(status))) {
+    Open(status, kind);
   }
   return true;
 }
 
-void Breaker::Open(const absl::Status& status) {
+void Breaker::Open(const absl::Status& status, int kind) {
   why_ = status;
+  opened_by_ = kind;
   trial_ = false;
   again_ = options_.now() + pause_;
   if (options_.log) {
     options_.log(absl::IsFailedPrecondition(status)
                      ? absl::StrCat(name_, " is not used for now: ", status.message())
-                     : absl::StrCat(name_, " is not used for now, after ", failures_,
+                     : absl::StrCat(name_, " is not used for now, after ", failures_[kind],
                                     " failures; the last: ", status.message()));
   }
 }

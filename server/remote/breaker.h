@@ -10,6 +10,7 @@
 #define KILN_SERVER_REMOTE_BREAKER_H_
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -37,21 +38,25 @@ class Breaker {
   // How the request ended. What is the server's own answer is a success, however
   // unwelcome: NotFound, InvalidArgument. FailedPrecondition (it is another than we need)
   // opens at once. Answers whether it was a failure of the server's.
-  bool Report(const absl::Status& status);
+  //
+  // Failures are in a row among requests of one `kind`: a server that answers short questions
+  // in time, and never an entry, is no use.
+  bool Report(const absl::Status& status, int kind = 0);
 
   bool open() const { return !why().ok(); }
   // The failure that opened it; OK while it is closed.
   absl::Status why() const;
 
  private:
-  void Open(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Open(const absl::Status& status, int kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string name_;
   const Options options_;
   mutable absl::Mutex mutex_;
-  int failures_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Status why_ ABSL_GUARDED_BY(mutex_);    // OK: closed
-  bool trial_ ABSL_GUARDED_BY(mutex_) = false;  // one request is under way
+  std::map<int, int> failures_ ABSL_GUARDED_BY(mutex_);  // in a row, by kind
+  int opened_by_ ABSL_GUARDED_BY(mutex_) = 0;            // a kind
+  absl::Status why_ ABSL_GUARDED_BY(mutex_);             // OK: closed
+  bool trial_ ABSL_GUARDED_BY(mutex_) = false;           // one request is under way
   absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
   absl::Time again_ ABSL_GUARDED_BY(mutex_);
 };

@@ -42,6 +42,23 @@ TEST_F(BreakerTest, OpensAfterFailuresInARowOnly) {
   EXPECT_EQ(lines_[0], "redis is not used for now, after 3 failures; the last: gone");
 }
 
+// It lets leases be taken, and never answers with an entry.
+TEST_F(BreakerTest, SuccessOfAnotherKindExcusesNothing) {
+  constexpr int kGet = 1, kLease = 2;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(breaker_->Allow());
+    breaker_->Report(absl::DeadlineExceededError("slow"), kGet);
+    if (i < 2) breaker_->Report(absl::OkStatus(), kLease);
+  }
+  EXPECT_TRUE(breaker_->open());
+  now_ += absl::Seconds(1);
+  EXPECT_TRUE(breaker_->Allow());
+  breaker_->Report(absl::OkStatus(), kLease);
+  EXPECT_TRUE(breaker_->Allow());
+  breaker_->Report(absl::DeadlineExceededError("slow"), kGet);
+  EXPECT_TRUE(breaker_->open()) << "it is on trial still";
+}
+
 TEST_F(BreakerTest, OneRequestAPauseTriesAgain) {
   Fail(3);
   now_ += absl::Seconds(1);

@@ -7,7 +7,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lang/clock.h"
-#include "lang/entry.h"
 #include "lang/status_macros.h"
 #include "server/remote/connect.h"
 #include "server/remote/stream.h"
@@ -18,8 +17,8 @@ namespace {
 constexpr size_t kMaxIdle = 16;
 constexpr absl::Duration kTryLimit = absl::Milliseconds(100);
 constexpr size_t kReadBytes = 64 << 10;
-// A chunk, or an entry that was stored whole, and what frames it.
-constexpr size_t kMaxReplyText = kMaxEntrySize;
+// A chunk, or an entry that was stored whole with its mark: what we store is never larger.
+constexpr size_t kMaxReplyText = kRedisChunk + 1;
 
 // Read for each connection: a password may be changed while we run.
 absl::StatusOr<std::string> ReadSecret(const std::string& path) {
@@ -73,6 +72,8 @@ class RedisConnection {
         replies.push_back(*std::move(value));
       }
       if (replies.size() == commands.size()) break;
+      // A server that never lets us wait is bound by the deadline, too.
+      if (SteadyNow() >= deadline) return absl::DeadlineExceededError("no whole answer in time");
       // Bytes that have been read into TLS's own buffer are not announced again.
       if (got == 0 && left.size() == before) {
         RETURN_IF_ERROR(stream_->Await(/*to_send=*/!left.empty(), deadline));

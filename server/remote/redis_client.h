@@ -20,6 +20,10 @@
 
 namespace kiln {
 
+// No value that we store is larger, but for a byte that says what it is; a larger one that
+// a server answers is DataLoss, found out at its first line.
+inline constexpr size_t kRedisChunk = size_t{512} << 10;
+
 class RedisConnection;
 
 class RedisClient {

@@ -22,8 +22,6 @@
 
 namespace kiln {
 
-inline constexpr size_t kRedisChunk = size_t{512} << 10;
-
 class RedisTier : public RemoteTier {
  public:
   // `client` is shared with the leases. Who only reads renews nothing.

@@ -132,7 +132,7 @@ void RemoteTiers::Note(Server& server, proto::Asked::What what, absl::Time start
   note->set_tier(server.name);
   note->set_what(what);
   note->set_seconds(absl::ToDoubleSeconds(SteadyNow() - start));
-  note->set_failed(server.breaker->Report(status));
+  note->set_failed(server.breaker->Report(status, what));
   note->set_left_alone(server.breaker->open());
 }
 
