@@ -61,6 +61,7 @@ class CompileService::Errand {
     Digest key;
     Digest place;
     std::string name;
+    JobOwner owner;
     std::string job;  // a serialised CompileRequest
     proto::Priority priority;
     std::string upstream;  // of the caller, and what it may ask for
@@ -292,9 +293,11 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
       return {};
     }
     request.set_tenant(caller.tenant);
+    const JobOwner owner = {caller.tenant, caller.name};
     auto errand = std::make_shared<Errand>(
-        Errand::What{key, place, request.name(), request.SerializeAsString(), request.priority(),
-                     caller.upstream, caller.upstream_required, caller.account, deadline},
+        Errand::What{key, place, request.name(), owner, request.SerializeAsString(),
+                     request.priority(), caller.upstream, caller.upstream_required, caller.account,
+                     deadline},
         done);
     // Who wants to see the compiler at work wants it here.
     if (fresh || !parts_.shared->serves(caller.upstream)) {
@@ -401,7 +404,8 @@ void CompileService::AskWorker(const ErrandPtr& errand) {
   if (!errand->cancelled()) {
     const int step = errand->Begin();
     absl::StatusOr<std::shared_ptr<WorkerPool::Job>> submitted = parts_.pool->Submit(
-        {errand->what.job, errand->what.name, errand->what.key, errand->what.priority},
+        {errand->what.job, errand->what.name, errand->what.owner, errand->what.place,
+         errand->what.priority},
         [this, errand](absl::StatusOr<Frame> frame) { TakeResult(errand, std::move(frame)); });
     if (submitted.ok()) {
       parts_.counters->Miss();

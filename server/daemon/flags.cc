@@ -121,7 +121,8 @@ const FlagRow kFlags[] = {
      [](absl::string_view text, Flags* f) {
        return ParseCount(text, 1, &f->workers) && f->workers <= kMaxWorkers;
      }},
-    {"--worker-jobs", "N", "jobs after which a worker is replaced by a fresh one (1000)",
+    {"--worker-jobs", "N",
+     "jobs after which a worker is replaced by a fresh one (1000, or 100 with a signing key)",
      SetCount<&Flags::worker_jobs>},
     {"--job-seconds", "S", "wall clock for one compilation (KILN_JOB_SECONDS, else 120)",
      SetSeconds<&Flags::job_limit>},

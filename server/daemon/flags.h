@@ -31,7 +31,7 @@ struct Flags {
   int workers = 0;  // never 0 after ParseFlags
   int max_queue = 128;
   int max_connections = 512;
-  int worker_jobs = 1000;
+  int worker_jobs = 0;  // 0: 1000, or fewer where the daemon signs
   uint64_t memory_bytes = 8 << 20;
   // The configuration, for what has no member above; `service.listen` is --listen's.
   proto::Config config;

@@ -66,6 +66,10 @@ constexpr absl::Duration kDrainPatience = absl::Seconds(9);
 constexpr absl::Duration kLastPatience = absl::Seconds(1);
 constexpr absl::Duration kHandOverPatience = absl::Seconds(3);
 constexpr int kFrontPollMs = 10;
+// Then a worker is replaced: sooner where others run what it makes because we sign it. A start
+// costs as much as a few compilations.
+constexpr int kUnsignedJobs = 1000;
+constexpr int kSignedJobs = 100;
 // Of replies, and no more than the memory tier has.
 constexpr uint64_t kMostKeptByFront = uint64_t{16} << 20;
 
@@ -304,7 +308,9 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   pool_options.max_queue = flags.max_queue;
   pool_options.job_limit = flags.job_limit;
   pool_options.job_bytes = flags.job_bytes;
-  pool_options.max_jobs = flags.worker_jobs;
+  pool_options.max_jobs = flags.worker_jobs != 0 ? flags.worker_jobs
+                          : trust->signs()       ? kSignedJobs
+                                                 : kUnsignedJobs;
   pool_options.unconfined = flags.config.workers().unconfined();
   Confinement confinement;
   pool_options.greeted = [&confinement](const proto::HelloReply& worker) {

@@ -1,5 +1,7 @@
-// Keys whose compilation killed two workers: refused for a while, so that one kernel that
-// crashes the compiler, asked for again and again, does not keep the workers from others.
+// Kernels whose compilation killed two workers, or took too long: refused for a while, so that
+// one kernel that crashes the compiler, asked for again and again, does not keep the workers
+// from others. They are known by the places of their entries: a tenant's kernels are nothing
+// to another, not even by a refusal.
 //
 // Thread-safe. Remembers the latest thousand.
 #ifndef KILN_SERVER_DAEMON_POISON_LIST_H_
@@ -23,11 +25,11 @@ class PoisonList {
   explicit PoisonList(absl::Duration refused_for = absl::Minutes(10), size_t limit = 1000)
       : refused_for_(refused_for), limit_(limit) {}
 
-  // `why` is what happened to the workers.
-  void Add(const Digest& key, absl::string_view why, absl::Time now);
+  // `why` is what happened to the workers: "took longer than 2m".
+  void Add(const Digest& place, absl::string_view why, absl::Time now);
   // OK, or Internal with part "kernel" and when to come again; the message names the
   // kernel and why.
-  absl::Status Check(const Digest& key, absl::string_view name, absl::Time now);
+  absl::Status Check(const Digest& place, absl::string_view name, absl::Time now);
   size_t size() const;
 
  private:

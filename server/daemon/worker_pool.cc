@@ -18,6 +18,12 @@ namespace {
 constexpr absl::Duration kLookForMemory = absl::Milliseconds(500);
 constexpr absl::Duration kMinRetry = absl::Milliseconds(50);
 constexpr absl::Duration kMaxRetry = absl::Seconds(5);
+// A worker of one tenant's is replaced for another's job after so long of work, rather than at
+// each: a start takes longer than most jobs do.
+constexpr absl::Duration kTurn = absl::Milliseconds(100);
+// One that has nothing to do for so long is, where there are several tenants: it is fresh then
+// for whoever comes next.
+constexpr absl::Duration kIdle = absl::Milliseconds(250);
 
 absl::string_view NameOf(const WorkerPool::Task& task) {
   return task.name.empty() ? "a kernel" : absl::string_view(task.name);
@@ -31,7 +37,9 @@ class WorkerPool::Job {
 
   const Task task;
   const Done done;
+  const bool warm = task.priority == proto::PRIORITY_WARM;
   const absl::Time queued = SteadyNow();
+  absl::Time began;  // of the slot that runs it
   std::atomic<bool> cancelled{false};
 };
 
@@ -54,9 +62,29 @@ class WorkerPool::Slot {
     if (write(wake_fd_, &one, sizeof one) < 0) return;
   }
 
+  // What follows is guarded by the pool's mutex.
+  //
+  // Waits for a job.
+  bool idle() const { return idle_; }
+  // Idle, with a worker that is anybody's.
+  bool ready() const { return idle_ && fresh_; }
+  // How well its worker suits a tenant: less is better.
+  int Distance(const std::string& tenant) const { return tenant_ == tenant ? 0 : fresh_ ? 1 : 2; }
+  // The tenant that its worker has been serving for less than a turn; null: none.
+  const std::string* stay() const {
+    return tenant_.has_value() && turn_ < kTurn ? &*tenant_ : nullptr;
+  }
+
  private:
+  enum class Wait { kJob, kIdle, kStop };
+
   void Work();
   std::shared_ptr<Job> NextJob();
+  // Until there is a job for this slot; or for as long as a worker should not be kept idle
+  // that is one tenant's.
+  Wait AwaitJob();
+  // The next job, if there still is one and room for it.
+  std::shared_ptr<Job> TakeJob(bool room);
   void Finish(Job& job, absl::StatusOr<Frame> result);
   void StartAhead();
   absl::Status EnsureWorker();
@@ -68,6 +96,12 @@ class WorkerPool::Slot {
   WorkerPool* const pool_;
   const int index_;
   const int wake_fd_;
+  // Changed by this thread alone, under the pool's mutex; what they say of the worker holds
+  // while the slot is idle.
+  bool idle_ = false;
+  bool fresh_ = false;                  // it runs, and has had no job
+  absl::optional<std::string> tenant_;  // whose jobs it had
+  absl::Duration turn_;                 // what those jobs took
   std::atomic<const Job*> current_{nullptr};
   std::unique_ptr<WorkerProcess> worker_;  // of this thread only
   uint64_t generation_ = 0;                // of worker_
@@ -77,7 +111,8 @@ class WorkerPool::Slot {
 void WorkerPool::Slot::Work() {
   StartAhead();
   while (std::shared_ptr<Job> job = NextJob()) {
-    Metrics::Get().histogram("kiln_queue_seconds")->Observe(SteadyNow() - job->queued);
+    job->began = SteadyNow();
+    Metrics::Get().histogram("kiln_queue_seconds")->Observe(job->began - job->queued);
     current_ = job.get();
     absl::StatusOr<Frame> result = RunJob(*job);
     current_ = nullptr;
@@ -110,23 +145,16 @@ void WorkerPool::Slot::StartAhead() {
 
 std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::NextJob() {
   while (true) {
-    {
-      absl::MutexLock lock(&pool_->mutex_);
-      auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
-        return pool_->stopping_ || !pool_->queue_.empty();
-      };
-      pool_->mutex_.Await(absl::Condition(&has_work));
-      if (pool_->stopping_) return nullptr;
+    const Wait wait = AwaitJob();
+    if (wait == Wait::kStop) return nullptr;
+    if (wait == Wait::kIdle) {
+      worker_.reset();
+      EnsureWorker().IgnoreError();
+      continue;
     }
     const bool room = pool_->options_.room();  // looks into files: not under the lock
-    {
-      absl::MutexLock lock(&pool_->mutex_);
-      if (pool_->queue_.empty()) continue;
-      if (room || pool_->running_ == 0) {
-        ++pool_->running_;
-        return pool_->queue_.Pop();
-      }
-    }
+    if (std::shared_ptr<Job> job = TakeJob(room)) return job;
+    if (room) continue;
     // Others work: what this worker holds is better used by them.
     worker_.reset();
     absl::MutexLock lock(&pool_->mutex_);
@@ -137,10 +165,64 @@ std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::NextJob() {
   }
 }
 
+WorkerPool::Slot::Wait WorkerPool::Slot::AwaitJob() {
+  const bool has_worker = worker_ != nullptr;
+  const bool fresh = has_worker && worker_->jobs() == 0;
+  absl::MutexLock lock(&pool_->mutex_);
+  if (!has_worker || fresh) tenant_.reset();
+  fresh_ = fresh;
+  idle_ = true;
+  const auto has_jobs = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+    return pool_->stopping_ || !pool_->queue_.empty();
+  };
+  const auto has_job = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+    return pool_->stopping_ || pool_->IsFor(*this);
+  };
+  bool tired = false;
+  while (!has_job() && !tired) {
+    const bool replaces = tenant_.has_value() && pool_->WantsFresh();
+    if (pool_->queue_.empty() && !replaces) {
+      pool_->mutex_.Await(absl::Condition(&has_jobs));
+    } else {
+      // Shares change with time alone.
+      tired = !pool_->mutex_.AwaitWithTimeout(absl::Condition(&has_job), kIdle) && replaces &&
+              pool_->WantsFresh();
+    }
+  }
+  idle_ = false;
+  return pool_->stopping_ ? Wait::kStop : tired ? Wait::kIdle : Wait::kJob;
+}
+
+std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::TakeJob(bool room) {
+  std::shared_ptr<Job> job;
+  bool strange = false;
+  {
+    absl::MutexLock lock(&pool_->mutex_);
+    if (!room && pool_->running_ > 0) return nullptr;
+    const absl::Time now = SteadyNow();
+    const auto may = [&](const JobOwner& owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+      return pool_->shares_.May(owner, now);
+    };
+    job = pool_->queue_.Pop(may, stay()).value_or(nullptr);
+    if (job == nullptr) return nullptr;
+    ++pool_->running_;
+    pool_->shares_.Began(job->task.owner, now);
+    strange = tenant_.has_value() && tenant_ != job->task.owner.tenant;
+    if (strange || !tenant_.has_value()) turn_ = absl::ZeroDuration();
+    tenant_ = job->task.owner.tenant;
+    fresh_ = false;
+  }
+  if (strange) worker_.reset();
+  return job;
+}
+
 void WorkerPool::Slot::Finish(Job& job, absl::StatusOr<Frame> result) {
   {
     absl::MutexLock lock(&pool_->mutex_);
+    const absl::Time now = SteadyNow();
     --pool_->running_;
+    pool_->shares_.Ended(job.task.owner, now);
+    turn_ += now - job.began;
   }
   job.done(std::move(result));
 }
@@ -198,6 +280,7 @@ absl::StatusOr<Frame> WorkerPool::Slot::Attempt(const Job& job) {
 
 absl::StatusOr<Frame> WorkerPool::Slot::RunJob(const Job& job) {
   absl::StatusOr<Frame> frame = absl::CancelledError("cancelled");
+  std::string what;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (Stopped(&job)) return absl::CancelledError("cancelled");
     absl::Status ready = EnsureWorker();
@@ -205,9 +288,12 @@ absl::StatusOr<Frame> WorkerPool::Slot::RunJob(const Job& job) {
     if (!ready.ok()) return ready;
     frame = Attempt(job);
     if (frame.ok() || absl::IsCancelled(frame.status())) return frame;
+    what = std::string(frame.status().message());
+    // It would take as long again.
+    if (absl::IsDeadlineExceeded(frame.status())) break;
+    if (attempt > 0) absl::StrAppend(&what, ", twice");
   }
-  const std::string what = absl::StrCat(frame.status().message(), ", twice");
-  pool_->poisons_.Add(job.task.key, what, SteadyNow());
+  pool_->poisons_.Add(job.task.place, what, SteadyNow());
   absl::Status status(absl::IsDeadlineExceeded(frame.status()) ? absl::StatusCode::kDeadlineExceeded
                                                                : absl::StatusCode::kInternal,
                       absl::StrCat("compiling ", NameOf(job.task), " ", what));
@@ -223,7 +309,9 @@ void WorkerPool::Slot::RetireIfSpent() {
   }
 }
 
-WorkerPool::WorkerPool(const PoolOptions& options) : options_(options) {
+WorkerPool::WorkerPool(const PoolOptions& options) : options_(options), shares_(options.workers) {
+  // A slot looks at all the others.
+  absl::MutexLock lock(&mutex_);
   slots_.reserve(options.workers);
   for (int i = 0; i < options.workers; ++i) slots_.push_back(std::make_unique<Slot>(this, i));
 }
@@ -233,7 +321,8 @@ WorkerPool::~WorkerPool() {
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
-    while (!queue_.empty()) left.push_back(queue_.Pop());
+    const auto all = [](const JobOwner&) { return true; };
+    while (!queue_.empty()) left.push_back(*queue_.Pop(all, nullptr));
   }
   for (const std::shared_ptr<Job>& job : left) job->done(absl::CancelledError("kilnd is stopping"));
   for (std::unique_ptr<Slot>& slot : slots_) slot->Wake();
@@ -241,19 +330,51 @@ WorkerPool::~WorkerPool() {
 }
 
 absl::StatusOr<std::shared_ptr<WorkerPool::Job>> WorkerPool::Submit(Task task, Done done) {
-  if (absl::Status poison = poisons_.Check(task.key, task.name, SteadyNow()); !poison.ok()) {
+  if (absl::Status poison = poisons_.Check(task.place, task.name, SteadyNow()); !poison.ok()) {
     return poison;
   }
-  const bool warm = task.priority == proto::PRIORITY_WARM;
   auto job = std::make_shared<Job>(std::move(task), std::move(done));
-  absl::MutexLock lock(&mutex_);
-  if (stopping_) return absl::UnavailableError("kilnd is stopping");
-  // Those whom nobody waits for leave room for the others.
-  const bool full = queue_.size() >= options_.max_queue ||
-                    (warm && queue_.warm() >= std::max<size_t>(1, options_.max_queue / 2));
-  if (full) return QueueFull();
-  queue_.Push(job, warm);
+  std::shared_ptr<Job> left;
+  absl::Status full;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) return absl::UnavailableError("kilnd is stopping");
+    if (IsFull(job->warm)) {
+      full = QueueFull();
+      left = queue_.MakeRoomFor(job->task.owner, job->warm).value_or(nullptr);
+      if (left == nullptr) return full;
+      shares_.Left(left->task.owner, SteadyNow());
+    }
+    queue_.Push(job, job->task.owner, job->warm);
+    shares_.Came(job->task.owner, SteadyNow());
+  }
+  if (left != nullptr) left->done(full);
   return job;
+}
+
+// Those whom nobody waits for leave room for the others.
+bool WorkerPool::IsFull(bool warm) const {
+  return queue_.size() >= options_.max_queue ||
+         (warm && queue_.warm() >= std::max<size_t>(1, options_.max_queue / 2));
+}
+
+bool WorkerPool::IsFor(const Slot& slot) const {
+  if (queue_.empty()) return false;
+  const absl::Time now = SteadyNow();
+  const auto may = [&](const JobOwner& owner)
+                       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return shares_.May(owner, now); };
+  const JobOwner* owner = queue_.Next(may, slot.stay());
+  if (owner == nullptr) return false;
+  const int distance = slot.Distance(owner->tenant);
+  return std::none_of(slots_.begin(), slots_.end(), [&](const std::unique_ptr<Slot>& other) {
+    return other->idle() && other->Distance(owner->tenant) < distance;
+  });
+}
+
+bool WorkerPool::WantsFresh() const {
+  return shares_.several_tenants(SteadyNow()) &&
+         std::none_of(slots_.begin(), slots_.end(),
+                      [](const std::unique_ptr<Slot>& slot) { return slot->ready(); });
 }
 
 // Comes again when about half of those who wait have been served.
@@ -279,6 +400,7 @@ void WorkerPool::Cancel(const std::shared_ptr<Job>& job) {
     absl::MutexLock lock(&mutex_);
     job->cancelled = true;
     waited = queue_.Remove(job);
+    if (waited) shares_.Left(job->task.owner, SteadyNow());
   }
   if (waited) {
     job->done(absl::CancelledError("cancelled"));

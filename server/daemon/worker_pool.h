@@ -2,9 +2,12 @@
 //
 // Each worker has a thread that starts it ahead of need, gives it jobs, bounds
 // their time, and replaces it when it dies, hangs, grows or gets old. A job
-// whose worker is lost is run once more on a fresh one; one that loses that too is
-// refused for a while (poison_list.h). While memory is short fewer workers run, but
-// always one.
+// whose worker is lost is run once more on a fresh one; one that loses that too, or takes
+// too long, is refused for a while (poison_list.h). While memory is short fewer workers run,
+// but always one.
+//
+// A worker serves one tenant: what a kernel may have made of it stays among those who share
+// their entries anyway. Callers take turns (job_queue.h) and have shares (shares.h).
 #ifndef KILN_SERVER_DAEMON_WORKER_POOL_H_
 #define KILN_SERVER_DAEMON_WORKER_POOL_H_
 
@@ -25,6 +28,7 @@
 #include "server/daemon/job_queue.h"
 #include "server/daemon/memory_gauge.h"
 #include "server/daemon/poison_list.h"
+#include "server/daemon/shares.h"
 #include "server/daemon/worker_process.h"
 
 namespace kiln {
@@ -48,7 +52,7 @@ struct PoolStats {
   uint64_t deaths = 0;
   size_t busy = 0;
   size_t workers = 0;
-  size_t poisoned = 0;  // keys that are refused
+  size_t poisoned = 0;  // kernels that are refused
 };
 
 class WorkerPool {
@@ -60,7 +64,8 @@ class WorkerPool {
   struct Task {
     std::string request;  // a CompileRequest
     std::string name;     // the kernel's, for messages
-    Digest key;
+    JobOwner owner;
+    Digest place;  // of its entry: what one tenant's kernel does is no other's business
     proto::Priority priority = proto::PRIORITY_INTERACTIVE;
   };
 
@@ -68,10 +73,12 @@ class WorkerPool {
   // Stops: jobs that run or wait end as Cancelled.
   ~WorkerPool();
 
-  // `done` is called exactly once, on a worker's thread. With `done` never called:
+  // `done` is called exactly once, on a worker's thread or another caller's of Submit. A
+  // failure says that it never is:
   //   ResourceExhausted, part "queue"   the queue is full (for a job that nobody waits for:
-  //                                     half full); RetryAfterOf says when to come again
-  //   Internal, part "kernel"           the key killed two workers not long ago
+  //                                     half full); RetryAfterOf says when to come again. The
+  //                                     result of a job that made room for another caller's, too
+  //   Internal, part "kernel"           the kernel ended workers not long ago
   absl::StatusOr<std::shared_ptr<Job>> Submit(Task task, Done done);
   // A waiting job is dropped, a running one loses its worker; `done` gets Cancelled.
   void Cancel(const std::shared_ptr<Job>& job);
@@ -87,12 +94,19 @@ class WorkerPool {
   class Slot;
 
   absl::Status QueueFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsFull(bool warm) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether there is a job for `slot` to take: one that may run, and that the worker of no
+  // other idle slot suits better.
+  bool IsFor(const Slot& slot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether there are several tenants, and no worker is ready for whichever comes.
+  bool WantsFresh() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteSeconds(absl::Duration seconds);
 
   const PoolOptions options_;
   PoisonList poisons_;
   mutable absl::Mutex mutex_;
   JobQueue<std::shared_ptr<Job>> queue_ ABSL_GUARDED_BY(mutex_);
+  Shares shares_ ABSL_GUARDED_BY(mutex_);
   int running_ ABSL_GUARDED_BY(mutex_) = 0;  // jobs taken from the queue and not done
   absl::Duration usual_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(100);  // time of a job
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -15,11 +17,13 @@
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "lang/canonical.h"
+#include "lang/entry.h"
 #include "lang/error_detail.h"
 #include "proto/unit.pb.h"
 #include "server/daemon/job_queue.h"
 #include "server/daemon/memory_gauge.h"
 #include "server/daemon/poison_list.h"
+#include "server/daemon/shares.h"
 #include "server/daemon/worker_pool.h"
 
 namespace kiln {
@@ -27,34 +31,128 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const JobOwner kSomebody = {"", "pid 1"};
+bool Anybody(const JobOwner&) { return true; }
+
 TEST(JobQueue, ThoseWhomSomebodyWaitsForComeFirst) {
   JobQueue<int> queue;
-  for (int i = 0; i < 3; ++i) queue.Push(100 + i, /*warm=*/true);
-  for (int i = 0; i < 3; ++i) queue.Push(i, /*warm=*/false);
+  for (int i = 0; i < 3; ++i) queue.Push(100 + i, kSomebody, /*warm=*/true);
+  for (int i = 0; i < 3; ++i) queue.Push(i, kSomebody, /*warm=*/false);
   EXPECT_EQ(queue.size(), 6u);
   std::vector<int> order;
-  while (!queue.empty()) order.push_back(queue.Pop());
+  while (!queue.empty()) order.push_back(*queue.Pop(Anybody, nullptr));
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 100, 101, 102}));
 }
 
 TEST(JobQueue, NobodyStarves) {
   JobQueue<int> queue;
-  queue.Push(-1, /*warm=*/true);
+  queue.Push(-1, kSomebody, /*warm=*/true);
   int served = 0;
   do {
-    queue.Push(served, /*warm=*/false);  // one comes for each that is taken
+    queue.Push(served, kSomebody, /*warm=*/false);  // one comes for each that is taken
     ASSERT_LT(++served, 20);
-  } while (queue.Pop() != -1);
+  } while (*queue.Pop(Anybody, nullptr) != -1);
 }
 
 TEST(JobQueue, RemovesFromBothKinds) {
   JobQueue<int> queue;
-  queue.Push(1, true);
-  queue.Push(2, false);
+  queue.Push(1, kSomebody, true);
+  queue.Push(2, kSomebody, false);
   EXPECT_TRUE(queue.Remove(1));
   EXPECT_FALSE(queue.Remove(1));
   EXPECT_TRUE(queue.Remove(2));
   EXPECT_TRUE(queue.empty());
+}
+
+TEST(JobQueue, TenantsTakeTurnsAndSoDoTheCallersOfEach) {
+  JobQueue<std::string> queue;
+  for (const char* job : {"a1", "a2", "a3", "a4", "a5"}) queue.Push(job, {"a", "alice"}, false);
+  for (const char* job : {"x1", "x2"}) queue.Push(job, {"a", "xaver"}, false);
+  for (const char* job : {"b1", "b2"}) queue.Push(job, {"b", "bob"}, false);
+  std::string order;
+  while (!queue.empty()) order += *queue.Pop(Anybody, nullptr) + " ";
+  EXPECT_EQ(order, "a1 b1 x1 b2 a2 x2 a3 a4 a5 ");
+}
+
+TEST(JobQueue, ATenantThatStaysGoesFirst) {
+  JobQueue<int> queue;
+  queue.Push(1, {"a", ""}, false);
+  queue.Push(2, {"b", ""}, false);
+  const std::string stay = "b";
+  EXPECT_EQ(queue.Next(Anybody, &stay)->tenant, "b");
+  EXPECT_EQ(queue.Pop(Anybody, &stay), 2);
+  EXPECT_EQ(queue.Pop(Anybody, &stay), 1);
+}
+
+TEST(JobQueue, ThoseWhoMayNotAreWalkedPast) {
+  JobQueue<int> queue;
+  queue.Push(1, {"a", ""}, false);
+  queue.Push(2, {"b", ""}, true);
+  const auto only_b = [](const JobOwner& owner) { return owner.tenant == "b"; };
+  EXPECT_EQ(queue.Pop(only_b, nullptr), 2);
+  EXPECT_EQ(queue.Next(only_b, nullptr), nullptr);
+  EXPECT_EQ(queue.Pop(only_b, nullptr), absl::nullopt);
+  EXPECT_EQ(queue.size(), 1u);
+}
+
+TEST(JobQueue, RoomIsMadeByWhoHasMost) {
+  JobQueue<int> queue;
+  for (int i = 0; i < 5; ++i) queue.Push(i, {"a", ""}, false);
+  for (int i = 10; i < 14; ++i) queue.Push(i, {"b", ""}, false);
+  EXPECT_EQ(queue.MakeRoomFor({"b", ""}, false), absl::nullopt) << "it has as many";
+  EXPECT_EQ(queue.MakeRoomFor({"c", ""}, true), absl::nullopt) << "of another kind";
+  EXPECT_EQ(queue.MakeRoomFor({"c", ""}, false), 4);
+  EXPECT_EQ(queue.size(), 8u);
+}
+
+TEST(Shares, WhoIsAloneMayHaveAll) {
+  Shares shares(2);
+  const absl::Time now = absl::Now();
+  const JobOwner one = {"", "pid 1"};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(shares.May(one, now));
+    shares.Came(one, now);
+    shares.Began(one, now);
+  }
+}
+
+TEST(Shares, OneWorkerIsLeftForOthersWhoMayCome) {
+  Shares shares(2);
+  const absl::Time now = absl::Now();
+  const JobOwner a = {"a", "alice"}, b = {"b", "bob"};
+  for (const JobOwner& owner : {a, b}) {
+    shares.Came(owner, now);
+    shares.Began(owner, now);
+  }
+  EXPECT_FALSE(shares.May(a, now));
+  shares.Ended(b, now);
+  EXPECT_FALSE(shares.May(a, now + absl::Seconds(2))) << "b may come again";
+  EXPECT_FALSE(shares.May({"a", "ann"}, now)) << "of the same tenant";
+  EXPECT_TRUE(shares.May(b, now));
+  EXPECT_TRUE(shares.May(a, now + absl::Minutes(1)));
+}
+
+TEST(Shares, CallersOfOneTenantLeaveRoomForEachOther) {
+  Shares shares(3);
+  const absl::Time now = absl::Now();
+  const JobOwner a = {"", "pid 1"}, b = {"", "pid 2"};
+  for (int i = 0; i < 2; ++i) {
+    shares.Came(a, now);
+    shares.Began(a, now);
+  }
+  EXPECT_TRUE(shares.May(a, now));
+  shares.Came(b, now);
+  EXPECT_FALSE(shares.May(a, now));
+  EXPECT_TRUE(shares.May(b, now));
+  shares.Left(b, now);
+  EXPECT_TRUE(shares.May(a, now + absl::Minutes(1)));
+}
+
+TEST(Shares, OfOneWorkerNothingIsLeft) {
+  Shares shares(1);
+  const absl::Time now = absl::Now();
+  shares.Came({"b", ""}, now);
+  EXPECT_TRUE(shares.May({"a", ""}, now));
 }
 
 TEST(PoisonList, RefusesForAWhileByName) {
@@ -143,16 +241,119 @@ class PoolTest : public testing::Test {
     options_.worker = fs::current_path().string() + "/server/worker/testing/fault-worker";
     options_.workers = 2;
   }
-  static WorkerPool::Task Task(const std::string& name, uint64_t seed) {
+  static WorkerPool::Task Task(const std::string& name, uint64_t seed,
+                               const JobOwner& owner = kSomebody) {
     proto::CompileUnit unit;
     unit.mutable_target()->set_runtime_abi(seed);
     proto::CompileRequest request;
     request.set_unit(CanonicalBytes(unit));
     request.set_name(name);
-    return {request.SerializeAsString(), name, Sha256Of(name + std::to_string(seed))};
+    const Digest key = Sha256Of(name + std::to_string(seed));
+    return {request.SerializeAsString(), name, owner, PlaceOf(owner.tenant, key)};
+  }
+  // Runs it to its end.
+  static absl::StatusOr<Frame> Run(WorkerPool* pool, WorkerPool::Task task) {
+    absl::StatusOr<Frame> result;
+    absl::Notification ended;
+    const auto job = pool->Submit(std::move(task), [&](absl::StatusOr<Frame> frame) {
+      result = std::move(frame);
+      ended.Notify();
+    });
+    if (!job.ok()) return job.status();
+    ended.WaitForNotification();
+    return result;
+  }
+  // The process that runs a job.
+  static std::string WorkerOf(WorkerPool* pool, uint64_t seed, const std::string& tenant) {
+    const absl::StatusOr<Frame> frame = Run(pool, Task("pid", seed, {tenant, tenant}));
+    proto::CompileReply reply;
+    EXPECT_TRUE(frame.ok() && reply.ParseFromString(frame->body)) << frame.status();
+    return std::string(DecodeEntry(reply.entry())->payload);
   }
   PoolOptions options_;
 };
+
+TEST_F(PoolTest, AWorkerServesOneTenant) {
+  options_.workers = 2;
+  WorkerPool pool(options_);
+  std::map<std::string, std::string> tenant_of;
+  for (uint64_t i = 0; i < 40; ++i) {
+    // In runs of four, and one by one.
+    const std::string tenant = (i < 20 ? i / 4 : i) % 2 == 0 ? "a" : "b";
+    const std::string worker = WorkerOf(&pool, i, tenant);
+    const auto [at, fresh] = tenant_of.emplace(worker, tenant);
+    EXPECT_EQ(at->second, tenant) << "worker " << worker << ", job " << i;
+  }
+  EXPECT_EQ(pool.stats().deaths, 0u);
+}
+
+TEST_F(PoolTest, ATenantThatIsAloneKeepsItsWorker) {
+  options_.workers = 1;
+  WorkerPool pool(options_);
+  const std::string worker = WorkerOf(&pool, 0, "a");
+  for (uint64_t i = 1; i < 10; ++i) EXPECT_EQ(WorkerOf(&pool, i, "a"), worker);
+}
+
+TEST_F(PoolTest, AQuickKernelDoesNotWaitBehindAllOfAnothersSlowOnes) {
+  constexpr int kSlow = 12;
+  for (const int workers : {1, 2}) {
+    options_.workers = workers;
+    WorkerPool pool(options_);
+    std::atomic<int> slow_done{0};
+    for (int i = 0; i < kSlow; ++i) {
+      ASSERT_TRUE(pool.Submit(Task("sleep 300", i, {"a", "a"}),
+                              [&](const absl::StatusOr<Frame>&) { ++slow_done; })
+                      .ok());
+    }
+    while (pool.stats().busy == 0) absl::SleepFor(absl::Milliseconds(1));
+    ASSERT_TRUE(Run(&pool, Task("sleep 5", 100, {"b", "b"})).ok());
+    EXPECT_LE(slow_done, 2 * workers) << workers << " workers";
+    // While somebody else may come, one worker is left for him.
+    if (workers > 1) {
+      const int before = slow_done;
+      ASSERT_TRUE(Run(&pool, Task("sleep 5", 101, {"b", "b"})).ok());
+      EXPECT_LE(slow_done, before + 1);
+    }
+  }
+}
+
+TEST_F(PoolTest, AFullQueueIsSharedToo) {
+  options_.workers = 1;
+  options_.max_queue = 4;
+  WorkerPool pool(options_);
+  std::atomic<int> refused{0}, served{0};
+  const auto count = [&](const absl::StatusOr<Frame>& frame) {
+    ++(PartOf(frame.status()) == "queue" ? refused : served);
+  };
+  ASSERT_TRUE(pool.Submit(Task("sleep 300", 0, {"a", "a"}), count).ok());
+  while (pool.stats().busy == 0) absl::SleepFor(absl::Milliseconds(1));
+  for (int i = 1; i < 5; ++i) {
+    ASSERT_TRUE(pool.Submit(Task("x", i, {"a", "a"}), count).ok());
+  }
+  EXPECT_EQ(PartOf(pool.Submit(Task("x", 5, {"a", "a"}), count).status()), "queue");
+  EXPECT_TRUE(Run(&pool, Task("x", 6, {"b", "b"})).ok());
+  EXPECT_EQ(refused, 1);
+  while (served < 4) absl::SleepFor(absl::Milliseconds(1));
+}
+
+TEST_F(PoolTest, WhatTakesTooLongIsNotTriedAgain) {
+  options_.job_limit = absl::Milliseconds(300);
+  WorkerPool pool(options_);
+  const absl::Status late = Run(&pool, Task("sleep 60000", 1)).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+  EXPECT_EQ(pool.stats().deaths, 1u);
+  const absl::Status again = Run(&pool, Task("sleep 60000", 1)).status();
+  EXPECT_EQ(PartOf(again), "kernel") << again;
+  EXPECT_TRUE(absl::StrContains(again.message(), "it took longer than 300ms")) << again;
+}
+
+TEST_F(PoolTest, WhatIsRefusedToOneTenantIsNewToAnother) {
+  WorkerPool pool(options_);
+  EXPECT_EQ(PartOf(Run(&pool, Task("die", 1, {"a", "a"})).status()), "kernel");
+  const uint64_t deaths = pool.stats().deaths;
+  EXPECT_EQ(PartOf(Run(&pool, Task("die", 1, {"b", "b"})).status()), "kernel");
+  EXPECT_EQ(pool.stats().deaths, deaths + 2);
+}
 
 TEST_F(PoolTest, WithoutRoomOneJobRunsAtATime) {
   std::atomic<int> looks{0};

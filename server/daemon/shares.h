@@ -1,0 +1,52 @@
+// How many of the workers one caller may have. A caller, or a tenant, that is alone may have
+// all of them. While others are there, or were not long ago, it leaves one free for them: what
+// they ask for need not wait for the end of a job that may take minutes.
+//
+// Of a single worker nothing can be left free: then callers take turns (job_queue.h).
+//
+// Not thread-safe.
+#ifndef KILN_SERVER_DAEMON_SHARES_H_
+#define KILN_SERVER_DAEMON_SHARES_H_
+
+#include <map>
+#include <string>
+
+#include "absl/time/time.h"
+#include "server/daemon/job_queue.h"
+
+namespace kiln {
+
+class Shares {
+ public:
+  explicit Shares(int workers) : most_(workers > 1 ? workers - 1 : 1) {}
+
+  // A job of `owner` waits; waits no more, without having run; runs instead; has ended.
+  void Came(const JobOwner& owner, absl::Time now) { ++Seen(owner, now).waiting; }
+  void Left(const JobOwner& owner, absl::Time now) { --Seen(owner, now).waiting; }
+  void Began(const JobOwner& owner, absl::Time now);
+  void Ended(const JobOwner& owner, absl::Time now) { --Seen(owner, now).running; }
+
+  // Whether one more job of `owner` may run.
+  bool May(const JobOwner& owner, absl::Time now) const;
+  // Whether jobs of several tenants came lately.
+  bool several_tenants(absl::Time now) const;
+
+ private:
+  struct State {
+    int waiting = 0;
+    int running = 0;
+    absl::Time seen = absl::InfinitePast();
+    bool Around(absl::Time now) const;
+  };
+  using Callers = std::map<std::string, State>;
+
+  State& Seen(const JobOwner& owner, absl::Time now);
+  static State Sum(const Callers& callers);
+
+  const int most_;
+  std::map<std::string, Callers> tenants_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_DAEMON_SHARES_H_
