@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -36,6 +37,8 @@ namespace {
 // The server ends a job at its deadline and says so; this much longer we listen.
 constexpr absl::Duration kDeadlineSlack = absl::Seconds(2);
 constexpr absl::Duration kControlTimeout = absl::Seconds(10);
+// What Prefetch keeps at most, more or less.
+constexpr size_t kMaxPrefetchBytes = size_t{64} << 20;
 
 // The span that this process's requests belong to: what started it says so in TRACEPARENT
 // (as W3C Trace Context has it for processes), else it begins a trace of its own.
@@ -378,19 +381,32 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& ke
 int LocalSession::Prefetch(absl::Span<const Digest> keys) {
   State& state = Current();
   if (off()) return 0;
+  absl::flat_hash_set<Digest> seen;
   std::vector<Digest> missing;
   for (const Digest& key : keys) {
-    if (access(home_.EntryPath(key).c_str(), R_OK) != 0) missing.push_back(key);
+    if (seen.insert(key).second && access(home_.EntryPath(key).c_str(), R_OK) != 0) {
+      missing.push_back(key);
+    }
   }
-  if (missing.empty()) return 0;
-  absl::StatusOr<proto::LookupReply> reply = Lookup(state, missing);
-  if (!reply.ok() || reply->results_size() != static_cast<int>(missing.size())) return 0;
   int found = 0;
-  absl::MutexLock lock(&state.mutex);
-  for (int i = 0; i < reply->results_size(); ++i) {
-    if (!reply->results(i).found()) continue;
-    ++found;
-    state.prefetched[missing[i]] = std::move(*reply->mutable_results(i));
+  size_t bytes = 0;
+  // A reply that is full leaves out the rest, which is asked for again.
+  while (!missing.empty() && bytes < kMaxPrefetchBytes) {
+    absl::StatusOr<proto::LookupReply> reply = Lookup(state, missing);
+    if (!reply.ok() || reply->results_size() != static_cast<int>(missing.size())) break;
+    std::vector<Digest> left_out;
+    const int before = found;
+    absl::MutexLock lock(&state.mutex);
+    for (int i = 0; i < reply->results_size(); ++i) {
+      proto::LookupReply::Result& result = *reply->mutable_results(i);
+      if (result.left_out()) left_out.push_back(missing[i]);
+      if (!result.found()) continue;
+      ++found;
+      bytes += result.entry().size();
+      state.prefetched[missing[i]] = std::move(result);
+    }
+    if (found == before) break;
+    missing = std::move(left_out);
   }
   return found;
 }

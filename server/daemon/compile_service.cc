@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "lang/canonical.h"
 #include "lang/clock.h"
@@ -16,8 +17,11 @@ namespace kiln {
 namespace {
 
 constexpr int kMaxDigests = 1 << 16;
-// What one Lookup reply may carry; the rest is not found and asked for again.
-constexpr size_t kMaxLookupBytes = size_t{64} << 20;
+// What entries a Lookup reply may carry; the rest is left out and asked for again.
+constexpr size_t kMaxLookupBytes = size_t{4} << 20;
+// An entry over this is never found by a Lookup; one that is larger than a whole reply is alone
+// in its own.
+constexpr size_t kMaxLookedUpEntry = size_t{64} << 20;
 // Asked of the shared tiers in one go: one round trip to each.
 constexpr size_t kSharedAtOnce = 32;
 
@@ -32,6 +36,28 @@ const char* StageLabel(const std::string& name) {
     if (name == stage) return stage;
   }
   return "passes";
+}
+
+absl::StatusOr<std::vector<Digest>> KeysOf(const proto::LookupRequest& request) {
+  if (request.digests_size() > kMaxDigests) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.digests_size(), " digests; at most ", kMaxDigests, " at once"));
+  }
+  std::vector<Digest> keys;
+  keys.reserve(request.digests_size());
+  for (const std::string& raw : request.digests()) {
+    ASSIGN_OR_RETURN(keys.emplace_back(), Digest::FromBytes(raw));
+  }
+  if (keys.size() < 2) return keys;
+  // A few bytes of a request must not become an entry of a reply each.
+  absl::flat_hash_set<Digest> seen;
+  for (const Digest& key : keys) {
+    if (!seen.insert(key).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the digest ", key.Hex(), " is named twice; a look-up names each once"));
+    }
+  }
+  return keys;
 }
 
 std::string TakeEntry(proto::CompileReply* reply) {
@@ -144,54 +170,81 @@ class CompileService::Errand {
   std::function<void()> hurry_ ABSL_GUARDED_BY(mutex_);
 };
 
+// The entries of one reply to a look-up.
+class CompileService::Gathering {
+ public:
+  explicit Gathering(Looked* looked) : looked_(looked) {}
+
+  // Whether the reply takes no more: the results that are still open are left out.
+  bool full() const { return full_; }
+  // The entry of result `i`, found in `tier`. False: it does not fit.
+  bool Add(int i, EntryPtr entry, absl::string_view tier) {
+    const size_t size = entry->bytes.size();
+    full_ |= size_ > 0 && size_ + size > kMaxLookupBytes;
+    if (full_ || size > kMaxLookedUpEntry) return false;
+    size_ += size;
+    proto::LookupReply::Result* result = looked_->reply.mutable_results(i);
+    result->set_found(true);
+    result->set_tier(std::string(tier));
+    looked_->entries[i] = std::move(entry);
+    return true;
+  }
+  void LeaveOutTheRest() {
+    if (!full_) return;
+    for (proto::LookupReply::Result& result : *looked_->reply.mutable_results()) {
+      result.set_left_out(!result.found());
+    }
+  }
+
+ private:
+  Looked* const looked_;
+  size_t size_ = 0;
+  bool full_ = false;
+};
+
 absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::LookupRequest& request,
                                                               const Caller& caller) {
-  if (request.digests_size() > kMaxDigests) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(request.digests_size(), " digests; at most ", kMaxDigests, " at once"));
-  }
+  ASSIGN_OR_RETURN(const std::vector<Digest> keys, KeysOf(request));
   Looked looked;
-  proto::LookupReply& reply = looked.reply;
+  looked.entries.resize(keys.size());
+  Gathering gathering(&looked);
   std::vector<Digest> places;
-  size_t size = 0;
-  for (const std::string& raw : request.digests()) {
-    ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(raw));
-    const Digest place = PlaceOf(caller.tenant, key);
-    places.push_back(place);
-    proto::LookupReply::Result* result = reply.add_results();
-    EntryPtr& entry = looked.entries.emplace_back();
+  places.reserve(keys.size());
+  for (const Digest& key : keys) {
+    places.push_back(PlaceOf(caller.tenant, key));
+    looked.reply.add_results();
+  }
+  for (int i = 0; i < looked.reply.results_size() && !gathering.full(); ++i) {
     if (request.presence()) {
       RETURN_IF_ERROR(caller.StepAside());  // to the disk
-      result->set_found(parts_.tiers->Contains(place));
+      looked.reply.mutable_results(i)->set_found(parts_.tiers->Contains(places[i]));
       continue;
     }
-    if (size > kMaxLookupBytes) continue;
-    Found found = parts_.tiers->GetAtOnce(place);
+    Found found = parts_.tiers->GetAtOnce(places[i]);
     if (found.entry == nullptr) {
       RETURN_IF_ERROR(caller.StepAside());
-      found = parts_.tiers->Get(place);
+      found = parts_.tiers->Get(places[i]);
     }
     if (found.entry == nullptr) continue;
-    size += found.entry->bytes.size();
-    if (size > kMaxLookupBytes) continue;
-    result->set_found(true);
-    result->set_tier(std::string(found.tier));
-    parts_.counters->Hit(found.tier, found.entry->compile_seconds);
-    entry = std::move(found.entry);
+    const double seconds = found.entry->compile_seconds;
+    if (gathering.Add(i, std::move(found.entry), found.tier)) {
+      parts_.counters->Hit(found.tier, seconds);
+    }
   }
   if (parts_.shared->serves(caller.upstream)) {
     std::vector<int> missing;
-    for (int i = 0; i < reply.results_size(); ++i) {
-      if (!reply.results(i).found()) missing.push_back(i);
+    for (int i = 0; i < looked.reply.results_size(); ++i) {
+      if (!looked.reply.results(i).found()) missing.push_back(i);
     }
     const absl::Span<const int> all = missing;
-    for (size_t from = 0; from < all.size() && size < kMaxLookupBytes; from += kSharedAtOnce) {
+    for (size_t from = 0; from < all.size() && !gathering.full(); from += kSharedAtOnce) {
       if (caller.gone && caller.gone()) break;
       RETURN_IF_ERROR(caller.StepAside());
-      size += FindShared(places, all.subspan(from, kSharedAtOnce), request.presence(),
-                         caller.upstream, &looked);
+      FindShared(places, all.subspan(from, kSharedAtOnce), request.presence(), caller.upstream,
+                 &looked.reply, &gathering);
     }
   }
+  gathering.LeaveOutTheRest();
   return looked;
 }
 
@@ -206,25 +259,25 @@ absl::Status CompileService::CountHits(const proto::HitsRequest& hits, const Cal
 
 // Also who asks only for presence has the entries brought here: that they are somewhere is
 // no answer before they are checked, and who asks wants to use them.
-size_t CompileService::FindShared(const std::vector<Digest>& places, absl::Span<const int> missing,
-                                  bool presence, const std::string& upstream, Looked* looked) {
+void CompileService::FindShared(const std::vector<Digest>& places, absl::Span<const int> missing,
+                                bool presence, const std::string& upstream,
+                                proto::LookupReply* reply, Gathering* gathering) {
   std::vector<Digest> asked;
   asked.reserve(missing.size());
   for (const int i : missing) asked.push_back(places[i]);
   std::vector<SharedTiers::Fetched> found = parts_.shared->Find(asked, upstream);
-  size_t size = 0;
   for (size_t i = 0; i < found.size(); ++i) {
     EntryPtr entry = Keep(asked[i], std::move(found[i].entry), found[i].tier);
     if (entry == nullptr) continue;
-    proto::LookupReply::Result* result = looked->reply.mutable_results(missing[i]);
-    result->set_found(true);
-    if (presence) continue;
-    size += entry->bytes.size();
-    result->set_tier(found[i].tier);
-    parts_.counters->Hit(found[i].tier, entry->compile_seconds);
-    looked->entries[missing[i]] = std::move(entry);
+    if (presence) {
+      reply->mutable_results(missing[i])->set_found(true);
+      continue;
+    }
+    const double seconds = entry->compile_seconds;
+    if (gathering->Add(missing[i], std::move(entry), found[i].tier)) {
+      parts_.counters->Hit(found[i].tier, seconds);
+    }
   }
-  return size;
 }
 
 EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std::string& source) {

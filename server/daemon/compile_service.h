@@ -95,10 +95,10 @@ class CompileService {
   // What Get or GetAtOnce of the tiers has of it.
   std::shared_ptr<const Compiled> Find(const Digest& key, const Digest& place, bool at_once);
   std::shared_ptr<const Compiled> Hit(const Digest& key, EntryPtr entry, absl::string_view tier);
-  // What shared tiers have of the `missing` ones among the results; how many bytes of entries
-  // that made.
-  size_t FindShared(const std::vector<Digest>& places, absl::Span<const int> missing, bool presence,
-                    const std::string& upstream, Looked* looked);
+  class Gathering;
+  // Adds what shared tiers have of the `missing` ones among the results.
+  void FindShared(const std::vector<Digest>& places, absl::Span<const int> missing, bool presence,
+                  const std::string& upstream, proto::LookupReply* reply, Gathering* gathering);
   // The entry that came from `source`, kept here; null if it is refused.
   EntryPtr Keep(const Digest& place, std::string bytes, const std::string& source);
 

@@ -46,8 +46,9 @@ struct Bound {
 constexpr Bound kBounds[] = {
     {"limits.connections", 1 << 16},  {"limits.running", 1 << 20},
     {"service.anonymous_rights", 15}, {"service.connection_seconds", 1 << 20},
-    {"workers.count", 256},           {"workers.job_seconds", 1 << 20},
-    {"workers.max_jobs", 1 << 30},    {"workers.max_queue", 1 << 20},
+    {"service.connections", 1 << 16}, {"workers.count", 256},
+    {"workers.job_seconds", 1 << 20}, {"workers.max_jobs", 1 << 30},
+    {"workers.max_queue", 1 << 20},
 };
 
 bool IsHostAndPort(absl::string_view address) {

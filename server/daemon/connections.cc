@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -84,14 +85,19 @@ struct Connections::Connection final : Tag {
   Connections* const owner;
   const int fd;
   Caller caller;
+  std::shared_ptr<Quotas::Account> replies;  // of the caller
   Turn* turn = nullptr;
   std::string unread;  // that has been received
   bool busy = false;   // of `owner`, which has the lock for it
   List::iterator self;
 };
 
-Connections::Connections(Handler* handler, Quotas* quotas, int limit)
-    : handler_(handler), quotas_(quotas), limit_(limit), turns_(&poller_, limit + kMostWaiting) {}
+Connections::Connections(Handler* handler, Quotas* requests, Quotas* replies, int limit)
+    : handler_(handler),
+      requests_(requests),
+      replies_(replies),
+      limit_(limit),
+      turns_(&poller_, limit + kMostWaiting) {}
 
 Connections::~Connections() {
   Drain(absl::ZeroDuration());
@@ -168,7 +174,7 @@ bool Connections::Exchange(Connection* connection, bool* used) {
     bytes = {buffer, static_cast<size_t>(got)};
   }
   Caller* caller = &connection->caller;
-  if (caller->account == nullptr) caller->account = quotas_->Of(caller->name);
+  if (caller->account == nullptr) caller->account = requests_->Of(caller->name);
   Quotas::Hold hold;
   const absl::StatusOr<Frame> request = Receive(connection, bytes, &hold);
   if (!request.ok()) {
@@ -183,18 +189,31 @@ bool Connections::Exchange(Connection* connection, bool* used) {
   if (status.ok() && request->type == FrameType::kCompile) status = caller->account->TakeRun(&hold);
   Reply reply =
       status.ok() ? handler_->Handle(*request, caller) : Handler::Refuse(request->id, status);
-  if (reply.body.size() > kMaxFrameBytes) {
-    reply = Handler::Refuse(request->id, absl::ResourceExhaustedError(absl::StrCat(
-                                             "a reply of ", reply.body.size(), " bytes; at most ",
-                                             kMaxFrameBytes, " fit")));
-  }
+  Quotas::Hold reply_hold;
+  const absl::Status fits = TakeReply(connection, reply.body.size(), &reply_hold);
+  if (!fits.ok()) reply = Handler::Refuse(request->id, fits);
   if (!Send(connection->fd, reply, kTransferLimit, connection->turn).ok()) return false;
   // A front has said for whom it speaks.
   if (caller->name != name) {
     hold = Quotas::Hold();
+    reply_hold = Quotas::Hold();
     caller->account = nullptr;
+    connection->replies = nullptr;
   }
   return true;
+}
+
+absl::Status Connections::TakeReply(Connection* connection, size_t bytes, Quotas::Hold* hold) {
+  if (bytes > kMaxFrameBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a reply of ", bytes, " bytes; at most ", kMaxFrameBytes, " fit"));
+  }
+  const Caller& caller = connection->caller;
+  std::shared_ptr<Quotas::Account>& account = connection->replies;
+  if (account == nullptr) account = replies_->Of(caller.name);
+  if (account->TryBytes(bytes, hold)) return absl::OkStatus();
+  RETURN_IF_ERROR(StepAside(connection->turn));
+  return account->TakeBytes(bytes, SteadyNow() + kTransferLimit, caller.gone, hold);
 }
 
 absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_view bytes,

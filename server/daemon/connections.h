@@ -33,8 +33,8 @@ namespace kiln {
 
 class Connections {
  public:
-  // `handler` and `quotas` outlive this.
-  Connections(Handler* handler, Quotas* quotas, int limit);
+  // `handler` and the quotas, of what is being read and of what is to be taken, outlive this.
+  Connections(Handler* handler, Quotas* requests, Quotas* replies, int limit);
   // Drains without patience.
   ~Connections();
 
@@ -66,6 +66,8 @@ class Connections {
   // The request that begins with `bytes`; what comes after it is left in `unread`.
   absl::StatusOr<Frame> Receive(Connection* connection, absl::string_view bytes,
                                 Quotas::Hold* hold);
+  // Room for a reply of so many bytes, until it is taken.
+  absl::Status TakeReply(Connection* connection, size_t bytes, Quotas::Hold* hold);
   // The lock that these take also hands all of a connection from one thread to the next.
   // False: it is to end instead.
   bool Begin(Connection* connection, Turn* turn);
@@ -75,7 +77,8 @@ class Connections {
   bool aborting() const;
 
   Handler* const handler_;
-  Quotas* const quotas_;
+  Quotas* const requests_;
+  Quotas* const replies_;
   const int limit_;
   mutable absl::Mutex mutex_;
   List connections_ ABSL_GUARDED_BY(mutex_);

@@ -235,6 +235,9 @@ std::vector<std::string> GrpcArguments(const Flags& flags, const std::string& so
   if (service.connection_seconds() != 0) {
     arguments.push_back(absl::StrCat("--connection-seconds=", service.connection_seconds()));
   }
+  if (service.connections() != 0) {
+    arguments.push_back(absl::StrCat("--connections=", service.connections()));
+  }
   if (service.anonymous_rights() != 0) {
     arguments.push_back(absl::StrCat("--anonymous-rights=", service.anonymous_rights()));
   }
@@ -351,8 +354,10 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
   Handler handler(std::move(parts));
-  Quotas quotas(Quotas::FromConfig(flags.config.limits()));
-  Connections connections(&handler, &quotas, flags.max_connections);
+  // Apart: a request that does not come whole must not keep its caller's other replies back.
+  Quotas requests(Quotas::FromConfig(flags.config.limits()));
+  Quotas replies(Quotas::FromConfig(flags.config.limits()));
+  Connections connections(&handler, &requests, &replies, flags.max_connections);
   const auto watch =
       WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity, trust, &shared});
 

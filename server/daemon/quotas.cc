@@ -71,9 +71,10 @@ absl::Status Quotas::Account::TakeBytes(uint64_t bytes, absl::Time deadline,
   while (!TryBytes(bytes, hold)) {
     if (gone()) return absl::CancelledError("the client went away");
     if (SteadyNow() >= deadline) {
-      return OverQuota(absl::StrCat("requests of more than ", quotas_->options_.bytes_in_flight,
-                                    " bytes at once (limits.bytes_in_flight)"),
-                       kComeAgain);
+      return OverQuota(
+          absl::StrCat("requests or replies of more than ", quotas_->options_.bytes_in_flight,
+                       " bytes at once (limits.bytes_in_flight)"),
+          kComeAgain);
     }
     absl::SleepFor(kLookAgain);
   }

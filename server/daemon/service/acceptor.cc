@@ -1,11 +1,8 @@
 #include "server/daemon/service/acceptor.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,8 +15,9 @@
 
 namespace kiln {
 
-Acceptor::Acceptor(std::unique_ptr<Grpc> grpc, std::vector<int> sockets)
+Acceptor::Acceptor(std::unique_ptr<Grpc> grpc, std::vector<int> sockets, Guests* guests)
     : grpc_(std::move(grpc)),
+      guests_(guests),
       sockets_(std::move(sockets)),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
@@ -64,6 +62,10 @@ void Acceptor::AcceptAll(int socket) {
       if (errno == EMFILE || errno == ENFILE) absl::SleepFor(absl::Milliseconds(20));
       return;
     }
+    if (!guests_->Admit(connection.fd)) {
+      close(connection.fd);
+      continue;
+    }
     const int one = 1;
     setsockopt(connection.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     grpc_->HandleNewConnection(&connection);
@@ -73,23 +75,6 @@ void Acceptor::AcceptAll(int socket) {
 void Acceptor::Close() {
   for (const int fd : sockets_) close(fd);
   sockets_.clear();
-}
-
-int OpenConnections() {
-  DIR* directory = opendir("/proc/self/fd");
-  if (directory == nullptr) return 0;
-  int count = 0;
-  while (const dirent* entry = readdir(directory)) {
-    sockaddr_storage peer = {};
-    socklen_t size = sizeof peer;
-    const int fd = atoi(entry->d_name);
-    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
-        (peer.ss_family == AF_INET || peer.ss_family == AF_INET6)) {
-      ++count;
-    }
-  }
-  closedir(directory);
-  return count;
 }
 
 }  // namespace kiln

@@ -11,15 +11,17 @@
 #include <thread>
 #include <vector>
 
+#include "server/daemon/service/guests.h"
+
 namespace kiln {
 
 class Acceptor {
  public:
   using Grpc = grpc::experimental::ExternalConnectionAcceptor;
 
-  // `sockets` are its own from here on. The process ends when kilnd does, unless kilnd let it
-  // go before.
-  Acceptor(std::unique_ptr<Grpc> grpc, std::vector<int> sockets);
+  // `sockets` are its own from here on; `guests` outlives it and decides who may stay. The process
+  // ends when kilnd does, unless kilnd let it go before.
+  Acceptor(std::unique_ptr<Grpc> grpc, std::vector<int> sockets, Guests* guests);
   ~Acceptor() { Stop(); }
   Acceptor(const Acceptor&) = delete;
 
@@ -36,14 +38,12 @@ class Acceptor {
   void Close();
 
   const std::unique_ptr<Grpc> grpc_;
+  Guests* const guests_;
   std::vector<int> sockets_;  // the thread's, while there is one
   const int wake_fd_;
   std::atomic<bool> let_go_{false};
   std::thread thread_;
 };
-
-// Connections over TCP that this process has open.
-int OpenConnections();
 
 }  // namespace kiln
 

@@ -243,6 +243,7 @@ absl::Status Exchange::ReadReply() {
   const size_t come = std::exchange(header_size_, 0);
   RETURN_IF_ERROR(ReadAll(line_.fd, header_ + come, sizeof header_ - come));
   ASSIGN_OR_RETURN(const FrameHeader header, DecodeFrameHeader({header_, sizeof header_}));
+  RETURN_IF_ERROR(reserve_(header.length));
   grpc_slice slice = grpc_slice_malloc(header.length);
   const grpc::Slice body(slice, grpc::Slice::STEAL_REF);
   RETURN_IF_ERROR(

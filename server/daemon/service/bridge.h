@@ -52,14 +52,18 @@ class Bridge {
 // One request and its reply. Not thread-safe; may be handed from thread to thread.
 class Exchange {
  public:
+  // Asked, before a reply of so many bytes is read, whether there is room for it.
+  using Reserve = std::function<absl::Status(size_t bytes)>;
+
   // `suffix` is added to the message's bytes: fields that come last win.
   Exchange(Bridge* bridge, IdentityPtr caller, FrameType type, const grpc::ByteBuffer& body,
-           std::string suffix)
+           std::string suffix, Reserve reserve)
       : bridge_(bridge),
         caller_(std::move(caller)),
         type_(type),
         body_(body),
-        suffix_(std::move(suffix)) {}
+        suffix_(std::move(suffix)),
+        reserve_(std::move(reserve)) {}
   ~Exchange() { Hangup(); }
   Exchange(const Exchange&) = delete;
 
@@ -89,6 +93,7 @@ class Exchange {
   const FrameType type_;
   grpc::ByteBuffer body_;
   const std::string suffix_;
+  const Reserve reserve_;
   Bridge::Line line_;
   bool again_ = false;  // this is the second attempt
   char header_[kFrameHeaderSize];

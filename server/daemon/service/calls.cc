@@ -173,7 +173,7 @@ class Call {
 
  private:
   Call(Calls* calls, const Method& method, grpc::ServerCompletionQueue* queue)
-      : calls_(calls), method_(method), queue_(queue) {
+      : calls_(calls), method_(method), queue_(queue), letter_(calls->outbox_) {
     if (Cancellable()) context_.AsyncNotifyWhenDone(&done_);
     (calls_->service_.*method.request)(&context_, &request_, &responder_, queue, queue, &came_);
   }
@@ -196,21 +196,26 @@ class Call {
       return;
     }
     caller_ = *std::move(caller);
+    if (calls_->guests_->has_strangers()) calls_->guests_->Know(context_.peer());
     grpc::ByteBuffer kept;
     if (Keepable() && calls_->replies_->Find(*caller_, request_, &asked_, &kept)) {
-      responder_.Finish(kept, grpc::Status::OK, &sent_);
+      const absl::Status reserved = letter_.Reserve(*caller_, kept.Length());
+      reserved.ok() ? Post(kept) : Reply(reserved);
       return;
     }
     const bool quick = request_.Length() <= kQuickBytes && calls_->bridge_->HasIdle(*caller_);
     std::string suffix = Cancellable() ? CompileSuffix(context_, &request_) : "";
-    exchange_.emplace(calls_->bridge_, caller_, method_.type, request_, std::move(suffix));
+    exchange_.emplace(calls_->bridge_, caller_, method_.type, request_, std::move(suffix),
+                      [this](size_t bytes) { return letter_.Reserve(*caller_, bytes); });
     if (quick && exchange_->Begin(method_.soon)) {
       Reply(exchange_->status());
       return;
     }
-    if (!turn->HandOver()) {
+    absl::Status lasts = letter_.Linger(*caller_);
+    if (lasts.ok() && !turn->HandOver()) lasts = Busy();
+    if (!lasts.ok()) {
       exchange_.reset();
-      Reply(Busy());
+      Reply(lasts);
       return;
     }
     if (quick || !exchange_->Begin(method_.soon)) {
@@ -225,7 +230,7 @@ class Call {
       if (Keepable()) {
         calls_->replies_->Keep(std::move(asked_), caller_, request_, *exchange_->reply());
       }
-      responder_.Finish(*exchange_->reply(), grpc::Status::OK, &sent_);
+      Post(*exchange_->reply());
       return;
     }
     // The two libraries number their codes alike.
@@ -234,7 +239,15 @@ class Call {
                                &sent_);
   }
 
-  void Sent(bool /*ok*/, Turn* /*turn*/) { Release(); }
+  void Post(const grpc::ByteBuffer& reply) {
+    letter_.Post(&context_);
+    responder_.Finish(reply, grpc::Status::OK, &sent_);
+  }
+
+  void Sent(bool /*ok*/, Turn* /*turn*/) {
+    letter_.Taken();
+    Release();
+  }
   void Done(bool /*ok*/, Turn* /*turn*/) {
     gone_ = context_.IsCancelled();
     Release();
@@ -251,6 +264,7 @@ class Call {
   IdentityPtr caller_;
   Replies::Asked asked_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_{&context_};
+  Outbox::Letter letter_;
   std::optional<Exchange> exchange_;
   std::atomic<bool> gone_{false};
   std::atomic<int> pending_{1};  // steps that gRPC has yet to end

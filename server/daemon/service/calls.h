@@ -15,7 +15,9 @@
 #include "proto/service.grpc.pb.h"
 #include "server/daemon/service/bridge.h"
 #include "server/daemon/service/callers.h"
+#include "server/daemon/service/guests.h"
 #include "server/daemon/service/health.h"
+#include "server/daemon/service/outbox.h"
 #include "server/daemon/service/replies.h"
 #include "server/daemon/turns.h"
 
@@ -47,8 +49,13 @@ class Calls {
               proto::Kiln::WithRawMethod_Metrics<proto::Kiln::Service>>>>>>;
 
   // None is owned.
-  Calls(Bridge* bridge, const Callers* callers, Replies* replies)
-      : bridge_(bridge), callers_(callers), replies_(replies) {}
+  Calls(Bridge* bridge, const Callers* callers, Replies* replies, Guests* guests, Outbox* outbox)
+      : bridge_(bridge),
+        callers_(callers),
+        replies_(replies),
+        guests_(guests),
+        outbox_(outbox),
+        health_(guests) {}
 
   // Before the server is made.
   void Register(grpc::ServerBuilder* builder);
@@ -68,6 +75,8 @@ class Calls {
   Bridge* const bridge_;
   const Callers* const callers_;
   Replies* const replies_;
+  Guests* const guests_;
+  Outbox* const outbox_;
   RawService service_;
   Health health_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;

@@ -82,7 +82,10 @@ class HealthCall {
       return Finish(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "no HealthCheckRequest"));
     }
     known_ = service.empty() || service == proto::Kiln::service_full_name();
-    if (watch_) return Look(true, nullptr);
+    if (watch_) {
+      health_->guests_->LetWait(context_.peer());
+      return Look(true, nullptr);
+    }
     if (!known_) return Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "unknown service"));
     stream_.WriteAndFinish(Response(Now()), grpc::WriteOptions(), grpc::Status::OK, &end_);
   }

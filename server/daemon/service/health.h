@@ -8,6 +8,8 @@
 
 #include <atomic>
 
+#include "server/daemon/service/guests.h"
+
 namespace kiln {
 
 class HealthCall;
@@ -16,6 +18,9 @@ class HealthCall;
 // of a change within a second. Refuses, as the last service of all, methods that nobody knows.
 class Health {
  public:
+  // `guests` is not owned.
+  explicit Health(Guests* guests) : guests_(guests) {}
+
   // Before the server is made.
   void Register(grpc::ServerBuilder* builder) { builder->RegisterAsyncGenericService(&service_); }
   // After that; the queue's tags are Tags (turns.h).
@@ -30,6 +35,7 @@ class Health {
 
  private:
   friend class HealthCall;
+  Guests* const guests_;
   grpc::AsyncGenericService service_;
   std::atomic<bool> serving_{true};
   std::atomic<bool> ending_{false};

@@ -5,7 +5,7 @@
 //
 //   kilnd-grpc --socket=PATH [--certificate=PEM --key=PEM] [--client-ca=PEM]
 //              [--tokens=FILE] [--anonymous-rights=BITS] [--insecure]
-//              [--connection-seconds=N] [--kept-bytes=N]
+//              [--connection-seconds=N] [--kept-bytes=N] [--connections=N]
 //
 // The sockets that it answers on come over descriptor 3 (server/daemon/leash.h), and before
 // them kilnd's edition.
@@ -15,6 +15,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +39,8 @@
 #include "server/daemon/service/callers.h"
 #include "server/daemon/service/calls.h"
 #include "server/daemon/service/credentials.h"
+#include "server/daemon/service/guests.h"
+#include "server/daemon/service/outbox.h"
 #include "server/daemon/service/replies.h"
 
 namespace kiln {
@@ -48,6 +51,8 @@ constexpr std::chrono::seconds kDrainPatience{7};
 constexpr time_t kLookAfterSeconds = 1;
 constexpr absl::Duration kTellPatience = absl::Seconds(1);
 constexpr size_t kMemoryForRequests = size_t{512} << 20;
+// For the way to kilnd (bridge.h), files that are read again, and what gRPC needs itself.
+constexpr rlim_t kOtherDescriptors = 640;
 
 struct Options {
   std::string socket_path;
@@ -58,6 +63,7 @@ struct Options {
   // was let go to its successor. gRPC tells callers in a way that costs no call.
   int connection_seconds = 300;
   size_t kept_bytes = 0;  // of replies
+  int connections = 512;
 };
 
 bool ParseFlag(absl::string_view arg, Options* options) {
@@ -76,6 +82,9 @@ bool ParseFlag(absl::string_view arg, Options* options) {
   }
   if (absl::ConsumePrefix(&arg, "--kept-bytes=")) {
     return absl::SimpleAtoi(arg, &options->kept_bytes);
+  }
+  if (absl::ConsumePrefix(&arg, "--connections=")) {
+    return absl::SimpleAtoi(arg, &options->connections) && options->connections > 0;
   }
   return absl::ConsumePrefix(&arg, "--anonymous-rights=") &&
          absl::SimpleAtoi(arg, &options->callers.anonymous_rights) &&
@@ -106,12 +115,28 @@ void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
   for (const auto& [name, value] : arguments) builder->AddChannelArgument(name, value);
 }
 
+// As many as are configured, and leave descriptors for all else.
+Guests::Options GuestsOf(const Options& options) {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t room = limit.rlim_cur > 4 * kOtherDescriptors / 3
+                          ? limit.rlim_cur - kOtherDescriptors
+                          : limit.rlim_cur / 4;
+  Guests::Options guests;
+  guests.most = static_cast<int>(std::min<rlim_t>(options.connections, room));
+  return guests;
+}
+
 // Tells kilnd what was answered without it, for its counts and its order of use.
 void TellHits(Bridge* bridge, Replies* replies) {
   for (const Replies::Hits& hits : replies->TakeHits()) {
     const std::string bytes = hits.request.SerializeAsString();
     const grpc::Slice slice(bytes);
-    Exchange exchange(bridge, hits.caller, FrameType::kHits, grpc::ByteBuffer(&slice, 1), "");
+    Exchange exchange(bridge, hits.caller, FrameType::kHits, grpc::ByteBuffer(&slice, 1), "",
+                      [](size_t) { return absl::OkStatus(); });
     if (!exchange.Begin(/*soon=*/true)) {
       exchange.Finish(SteadyNow() + kTellPatience, [] { return false; });
     }
@@ -121,7 +146,8 @@ void TellHits(Bridge* bridge, Replies* replies) {
 // Waits for a signal to end, or for the end of the last connection once kilnd has let us go;
 // meanwhile says whether the daemon is well, and reads tokens and certificates again.
 void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* credentials,
-               Replies* replies, const Acceptor& acceptor, const sigset_t& signals) {
+               Replies* replies, Guests* guests, Outbox* outbox, const Acceptor& acceptor,
+               const sigset_t& signals) {
   std::string said;
   bool well = true;
   while (true) {
@@ -138,7 +164,9 @@ void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* cred
     well = answers;
     calls->SetServing(well);
     if (well) TellHits(bridge, replies);
-    if (acceptor.let_go() && (!well || OpenConnections() == 0)) return;
+    outbox->Sweep();
+    const int connections = guests->Sweep();
+    if (acceptor.let_go() && (!well || connections == 0)) return;
   }
 }
 
@@ -163,21 +191,23 @@ int Serve(const Options& options, const Edition& edition, std::vector<int> socke
 
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   Replies replies(options.kept_bytes, &edition);
-  Calls calls(&bridge, &callers, &replies);
+  Guests guests(GuestsOf(options));
+  Outbox outbox(&guests);
+  Calls calls(&bridge, &callers, &replies, &guests, &outbox);
   grpc::ServerBuilder builder;
   SetLimits(options, &builder);
   const int port = PortOf(sockets[0]);
   Acceptor acceptor(builder.experimental().AddExternalConnectionAcceptor(
                         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
                         credentials.ForServer()),
-                    std::move(sockets));
+                    std::move(sockets), &guests);
   calls.Register(&builder);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) return Fail("gRPC does not start", 1);
   calls.Start();
   acceptor.Start();
   Log("listens on port ", port, options.tls.certificate.empty() ? "" : " (TLS)");
-  LookAfter(&calls, &bridge, &callers, &credentials, &replies, acceptor, signals);
+  LookAfter(&calls, &bridge, &callers, &credentials, &replies, &guests, &outbox, acceptor, signals);
   acceptor.Stop();
   calls.End();
   server->Shutdown(std::chrono::system_clock::now() + kDrainPatience);

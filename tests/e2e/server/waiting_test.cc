@@ -84,7 +84,7 @@ TEST_F(WaitingTest, IdleConnectionsCostNoThreads) {
 }
 
 TEST_F(WaitingTest, WhoTakesTimeDelaysNobody) {
-  StartWith("limits { bytes_in_flight: 4000000 }");
+  StartWith("limits { bytes_in_flight: 5000000 }");
   TestClient hits = Client();
   const std::string big = Client().Compile("big 2000000", 2)->digest();
   const std::string compile = FrameBytes(FrameType::kCompile, 1, RequestFor("sleep 2500", 3));
