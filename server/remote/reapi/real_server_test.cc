@@ -59,18 +59,23 @@ class RealServer {
     waitpid(child_, nullptr, 0);
   }
   const proto::Reapi& config() const { return config_; }  // without an address: there is none
+  // What our own server lacks to run actions, in words.
+  const std::string& lacks() const { return lacks_; }
 
  private:
   RealServer() {
     const char* named = getenv("KILN_TEST_REAPI");
-    const std::string where = named != nullptr ? named : Start();
+    const std::pair<std::string, std::string> said =
+        absl::StrSplit(named != nullptr ? named : Start(), absl::MaxSplits(' ', 1));
+    const std::string& where = said.first;
+    lacks_ = said.second;
     const std::pair<std::string, std::string> parts =
         absl::StrSplit(where, absl::MaxSplits('/', 1));
     config_.set_address(parts.first);
     config_.set_instance(parts.second);
   }
 
-  // HOST:PORT/INSTANCE of a server of our own; empty: there is none to be had.
+  // HOST:PORT/INSTANCE of a server of our own, and what it lacks; empty: there is none to be had.
   std::string Start() {
     const std::string bgd = FindBgd();
     if (bgd.empty()) return "";
@@ -98,6 +103,7 @@ class RealServer {
   }
 
   proto::Reapi config_;
+  std::string lacks_;
   pid_t child_ = -1;
   int keep_alive_ = -1;
 };
@@ -172,7 +178,8 @@ TEST_F(RealServerTest, CompilesThere) {
   const proto::Reapi& config = RealServer::Get().config();
   const auto abilities = (*ReapiServer::Make(config))->abilities(Soon());
   ASSERT_TRUE(abilities.ok()) << abilities.status();
-  if (!abilities->execute) GTEST_SKIP() << "the server runs no actions";
+  if (!abilities->execute)
+    GTEST_SKIP() << "the server runs no actions; " << RealServer::Get().lacks();
   const std::string worker = InRunfiles("server/worker/testing/fault-worker");
   proto::Execution execution;
   *execution.mutable_server() = config;

@@ -5,13 +5,14 @@ worker that runs actions.
 
 For trying Kiln against a Remote Execution API server that others wrote (real_server_test.cc).
 Needs the package buildgrid in the Python that runs it; to run actions, also psycopg2-binary and
-PostgreSQL's programs. Prints "ready HOST:PORT/INSTANCE" when it may be asked, a line for each
-action that was run, and ends with its standard input. BuildGrid brings no worker of its own; this
-one runs commands as they are.
+PostgreSQL's programs. Prints "ready HOST:PORT/INSTANCE" when it may be asked, followed by what it
+lacks to run actions, if anything; then a line for each action that was run, and ends with its
+standard input. BuildGrid brings no worker of its own; this one runs commands as they are.
 """
 
 import contextlib
 import glob
+import importlib.util
 import os
 import pathlib
 import pwd
@@ -99,18 +100,33 @@ def postgres_programs():
     return [os.path.dirname(found) for found in glob.glob("/usr/lib/postgresql/*/bin/initdb")]
 
 
-def start_postgres(folder, port, processes):
+def lacking(folder):
+    """What PostgreSQL cannot be started without, in words; "" if all is there."""
+    if not postgres_programs():
+        return "no PostgreSQL: no /usr/lib/postgresql/*/bin/initdb"
+    if importlib.util.find_spec("psycopg2") is None:
+        return f"no psycopg2 in {sys.executable}"
+    if os.getuid() != 0:
+        return ""
+    try:
+        uid = pwd.getpwnam("postgres").pw_uid
+        os.chown(folder / "cas", uid, -1)
+        os.chown(folder / "cas", 0, -1)
+    except (KeyError, OSError) as error:
+        return f"root cannot become the user postgres here, as it must for PostgreSQL: {error}"
+    return ""
+
+
+def start_postgres(data, port, processes):
     """PostgreSQL on `port`, as a user that is not root (it refuses to be). Returns that user."""
     programs = postgres_programs()
-    data = folder / "postgres"
-    data.mkdir(mode=0o700)
     user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
     who = {"user": user, "cwd": data} if os.getuid() == 0 else {"cwd": data}
     if os.getuid() == 0:
         shutil.chown(data, user)
-    initdb = [f"{programs[-1]}/initdb", "-D", str(data), "-A", "trust", "-U", user]
+    initdb = [f"{programs[-1]}/initdb", "-D", data, "-A", "trust", "-U", user]
     subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, **who)
-    command = [f"{programs[-1]}/postgres", "-D", str(data), "-p", str(port), "-k", str(data)]
+    command = [f"{programs[-1]}/postgres", "-D", data, "-p", str(port), "-k", data]
     processes.append(subprocess.Popen([*command, "-F"], stderr=subprocess.DEVNULL, **who))
     await_port(port)
     return user
@@ -193,16 +209,19 @@ def main():
     folder = pathlib.Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     port = int(sys.argv[2]) if len(sys.argv) > 2 else free_port()
-    executes = bool(postgres_programs())
     processes = []
+    # Not below `folder`, whose parents may be closed to PostgreSQL's user.
+    data = tempfile.mkdtemp(prefix="kiln-postgres-")
     try:
         bgd = pathlib.Path(sys.executable).parent / "bgd"
         (folder / "cas").mkdir()
+        lacks = lacking(folder)
+        executes = not lacks
         log = open(folder / "buildgrid.log", "wb")  # noqa: SIM115 (the processes', to the end)
         scheduler = ""
         if executes:
             sql_port = free_port()
-            user = start_postgres(folder, sql_port, processes)
+            user = start_postgres(data, sql_port, processes)
             database = f"postgresql+psycopg2://{user}@127.0.0.1:{sql_port}/postgres"
             scheduler = SCHEDULER.format(database=database)
             migrate = [bgd, "migrate", "apply", database]
@@ -217,13 +236,14 @@ def main():
         await_port(port)
         if executes:
             threading.Thread(target=serve, args=(Worker(port),), daemon=True).start()
-        print(f"ready 127.0.0.1:{port}/{INSTANCE}", flush=True)
+        print(f"ready 127.0.0.1:{port}/{INSTANCE} {lacks}", flush=True)
         sys.stdin.read()
     finally:
         for process in reversed(processes):
             process.terminate()
         for process in processes:
             process.wait()
+        shutil.rmtree(data, ignore_errors=True)
 
 
 if __name__ == "__main__":
