@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include <random>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -20,6 +18,7 @@
 #include "client_cpp/spawn.h"
 #include "lang/clock.h"
 #include "lang/error_detail.h"
+#include "lang/said.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -95,32 +94,6 @@ absl::Duration Jittered(absl::Duration pause) {
   return pause * std::uniform_real_distribution<double>(0.75, 1.25)(random);
 }
 
-// What a program that does not start says on stderr.
-class Complaints {
- public:
-  Complaints() : fd_(memfd_create("complaints", MFD_CLOEXEC)) {}
-  Complaints(const Complaints&) = delete;
-  Complaints& operator=(const Complaints&) = delete;
-  ~Complaints() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int fd() const { return fd_; }
-  // Its last line, without the program's name.
-  std::string Last() const {
-    std::string text(1024, '\0');
-    const off_t size = fd_ < 0 ? 0 : lseek(fd_, 0, SEEK_END);
-    const ssize_t got = pread(fd_, &text[0], text.size(), std::max<off_t>(0, size - text.size()));
-    text.resize(std::max<ssize_t>(0, got));
-    absl::string_view line = absl::StripTrailingAsciiWhitespace(text);
-    line = line.substr(line.rfind('\n') + 1);
-    absl::ConsumePrefix(&line, "kilnd: ");
-    return std::string(line);
-  }
-
- private:
-  const int fd_;
-};
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::Open(const std::string& path,
@@ -151,10 +124,10 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
   if (bin_dir_.empty()) return absl::UnavailableError("kilnd not found; set KILN_BIN");
   absl::Status created = home_.Create();
   if (!created.ok()) return absl::UnavailableError(created.message());
-  const Complaints complaints;
+  const Said said;
   absl::StatusOr<pid_t> pid =
       Spawn(bin_dir_ + "/kilnd", {"--home=" + home_.dir(), "--bin=" + bin_dir_, "--daemonize"},
-            /*pass=*/-1, complaints.fd());
+            /*pass=*/-1, said.fd());
   if (!pid.ok()) {
     return absl::UnavailableError(
         absl::StrCat("cannot start the daemon: ", pid.status().message()));
@@ -167,9 +140,10 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
     connection = Open(path, kBusyHelloPatience);
     if (!absl::IsNotFound(connection.status())) return connection;
     if (exit_status > 0 || SteadyNow() > give_up) {
-      const std::string said = complaints.Last();
-      return absl::UnavailableError(absl::StrCat(
-          "kilnd did not come up", said.empty() ? "; see " + home_.LogPath() : ": " + said));
+      const std::string line = said.LastLine();
+      return absl::UnavailableError(
+          absl::StrCat("kilnd did not come up", line.empty() ? "; see " : ": ",
+                       line.empty() ? home_.LogPath() : absl::StripPrefix(line, "kilnd: ")));
     }
     absl::SleepFor(pause);
   }

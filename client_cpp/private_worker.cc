@@ -15,6 +15,8 @@ namespace {
 
 // Loading LLVM from a cold disk and the first compilation.
 constexpr absl::Duration kStartPatience = absl::Seconds(60);
+// As kilnd's workers have by default (workers.job_bytes).
+constexpr uint64_t kMemoryBytes = uint64_t{4} << 30;
 
 }  // namespace
 
@@ -32,6 +34,11 @@ void PrivateWorker::Stop() {
   pid_ = 0;
 }
 
+std::string PrivateWorker::LastWords() const {
+  const std::string line = said_ == nullptr ? "" : said_->LastLine();
+  return line.empty() ? "" : absl::StrCat("; it said: ", line);
+}
+
 absl::Status PrivateWorker::Start() {
   if (bin_dir_.empty()) {
     return absl::FailedPreconditionError(
@@ -41,8 +48,11 @@ absl::Status PrivateWorker::Start() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::ErrnoToStatus(errno, "socketpair");
   }
-  absl::StatusOr<pid_t> pid =
-      Spawn(bin_dir_ + "/kiln-worker", {absl::StrCat("--fd=", kPassedDescriptor)}, ends[1]);
+  said_ = std::make_unique<Said>();
+  absl::StatusOr<pid_t> pid = Spawn(
+      bin_dir_ + "/kiln-worker",
+      {absl::StrCat("--fd=", kPassedDescriptor), absl::StrCat("--memory-bytes=", kMemoryBytes)},
+      ends[1], said_->fd());
   close(ends[1]);
   if (!pid.ok()) {
     close(ends[0]);
@@ -54,7 +64,7 @@ absl::Status PrivateWorker::Start() {
   if (!connection.ok()) {
     Stop();
     return absl::UnavailableError(
-        absl::StrCat("kiln-worker does not answer: ", connection.status().message()));
+        absl::StrCat("kiln-worker does not answer: ", connection.status().message(), LastWords()));
   }
   connection_ = *std::move(connection);
   return absl::OkStatus();
@@ -78,8 +88,8 @@ absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileR
       return absl::DeadlineExceededError("compiling took too long; the compiler was stopped");
     }
   }
-  return absl::UnavailableError(
-      absl::StrCat("the compiler died twice over this kernel (", status.message(), ")"));
+  return absl::UnavailableError(absl::StrCat("the compiler died twice over this kernel (",
+                                             status.message(), LastWords(), ")"));
 }
 
 }  // namespace kiln

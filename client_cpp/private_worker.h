@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "client_cpp/connection.h"
 #include "lang/digest.h"
+#include "lang/said.h"
 
 namespace kiln {
 
@@ -34,10 +35,13 @@ class PrivateWorker {
  private:
   absl::Status Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What the last worker said before its end, as the end of a message.
+  std::string LastWords() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string bin_dir_;
   absl::Mutex mutex_;
   std::unique_ptr<Connection> connection_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<Said> said_ ABSL_GUARDED_BY(mutex_);  // the worker's standard error
   pid_t pid_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -13,10 +13,14 @@
 #include "lang/bytes.h"
 #include "lang/clock.h"
 #include "lang/error_detail.h"
+#include "lang/plain_text.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
 namespace {
+
+// Of a failure's text: it travels in the headers of gRPC, which have limits.
+constexpr size_t kMostOfMessage = 4096;
 
 // A length that a peer merely claims must not make us allocate it all.
 constexpr size_t kFirstReserve = 1 << 20;
@@ -205,7 +209,7 @@ absl::StatusOr<Frame> ReadFrame(int fd, absl::Time deadline, uint32_t max_length
 proto::ErrorReply ToErrorReply(const absl::Status& status) {
   proto::ErrorReply reply;
   reply.set_code(static_cast<uint32_t>(status.code()));
-  reply.set_message(std::string(status.message()));
+  reply.set_message(PlainText(status.message(), kMostOfMessage));
   reply.set_part(PartOf(status));
   reply.set_retry_after_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(RetryAfterOf(status))));
   return reply;

@@ -18,6 +18,7 @@
 #include "lang/digest.h"
 #include "lang/entry.h"
 #include "lang/error_detail.h"
+#include "lang/plain_text.h"
 #include "lang/status_macros.h"
 #include "lang/trace_context.h"
 #include "lang/version.h"
@@ -303,7 +304,9 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   const absl::Time start = SteadyNow();
   ASSIGN_OR_RETURN(proto::CompileRequest request, Parse<proto::CompileRequest>(body));
   proto::RequestRecord record;
-  record.set_kernel(request.name().substr(0, kMaxNameBytes));
+  // Here for all who are told the name: workers, logs, messages, other machines.
+  request.set_name(std::string(CutText(request.name(), kMaxNameBytes)));
+  record.set_kernel(request.name());
   record.set_client(caller->name);
   record.set_unit(request.unit());
   const TraceContext parent = ParseTraceparent(request.traceparent());

@@ -3,37 +3,13 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
+#include "lang/plain_text.h"
 
 namespace kiln {
-namespace {
-
-// Length of the UTF-8 sequence at the beginning of `text`; 0 if there is none.
-size_t SequenceLength(absl::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const size_t length = first < 0x80                    ? 1
-                        : first >= 0xc2 && first < 0xe0 ? 2
-                        : first >= 0xe0 && first < 0xf0 ? 3
-                        : first >= 0xf0 && first < 0xf5 ? 4
-                                                        : 0;
-  if (length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, beyond the last character.
-  if (length == 3 && first == 0xe0 && byte(1) < 0xa0) return 0;
-  if (length == 3 && first == 0xed && byte(1) > 0x9f) return 0;
-  if (length == 4 && first == 0xf0 && byte(1) < 0x90) return 0;
-  if (length == 4 && first == 0xf4 && byte(1) > 0x8f) return 0;
-  return length;
-}
-
-}  // namespace
-
 std::string JsonString(absl::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
-    const size_t length = SequenceLength(text);
+    const size_t length = Utf8Length(text);
     const char c = text[0];
     if (length == 0) {
       out += "\\ufffd";
@@ -56,7 +32,7 @@ std::string JsonString(absl::string_view text) {
 
 bool IsUtf8(absl::string_view text) {
   while (!text.empty()) {
-    const size_t length = SequenceLength(text);
+    const size_t length = Utf8Length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }

@@ -12,12 +12,15 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "google/protobuf/stubs/logging.h"
+#include "lang/plain_text.h"
 #include "server/daemon/json_text.h"
 
 namespace kiln {
 namespace {
 
 constexpr off_t kMaxBytes = 1 << 20;
+constexpr size_t kMostOfLine = 8 << 10;  // no peer's text drives others out of the log
 constexpr absl::string_view kFileFlag = "--log-file=";
 constexpr absl::string_view kJsonFlag = "--log-json";
 
@@ -83,7 +86,13 @@ bool TakeLogFlag(absl::string_view arg) {
   return true;
 }
 
-void LogAs(const char* name) { program = name; }
+void LogAs(const char* name) {
+  program = name;
+  google::protobuf::SetLogHandler(
+      [](google::protobuf::LogLevel, const char*, int, const std::string& message) {
+        Log("libprotobuf: ", message);
+      });
+}
 
 void LogAsJson() { as_json = true; }
 
@@ -97,7 +106,8 @@ void LogEvent(const char* event, const LogFields& fields) {
   Write(text + "}\n");
 }
 
-void LogLine(const std::string& line) {
+void LogLine(const std::string& text) {
+  const std::string line = OneLine(text, kMostOfLine);
   if (as_json) {
     Write(absl::StrCat(JsonHead(), ",\"message\":", JsonString(line), "}\n"));
     return;

@@ -27,7 +27,7 @@ void LogAsJson();
 std::vector<std::string> LogFlags();
 // Does what such a flag says; false where it is none.
 bool TakeLogFlag(absl::string_view arg);
-// The program's name in its lines; "kilnd" without.
+// The program's name in its lines, "kilnd" without; what libprotobuf says becomes lines, too.
 void LogAs(const char* program);
 
 // Something that happens often: written to a JSON log only. Values are JSON (json_text.h).
@@ -35,7 +35,9 @@ using LogFields = std::vector<std::pair<const char*, std::string>>;
 bool LogsEvents();
 void LogEvent(const char* event, const LogFields& fields);
 
-void LogLine(const std::string& line);
+// Texts of peers may be in it: control characters and bytes that are no UTF-8 are escaped, and a
+// line that is too long is cut.
+void LogLine(const std::string& text);
 
 template <typename... Parts>
 void Log(const Parts&... parts) {

@@ -448,6 +448,7 @@ absl::StatusOr<Instance> Claim(const Home& home, bool take_over, const std::vect
 
 int Main(int argc, char** argv) {
   TameMalloc();
+  LogAs("kilnd");
   // A distribution's Abseil may look for deadlocks at each lock: a tenth of a hit's time.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::vector<int> sockets = SocketsOfManager();

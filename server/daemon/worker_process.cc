@@ -32,11 +32,12 @@ constexpr int kWorkerFd = 3;
 }  // namespace
 
 absl::StatusOr<pid_t> Spawn(const std::string& program, const std::vector<std::string>& args,
-                            int fd) {
+                            int fd, int errors) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  if (errors >= 0) posix_spawn_file_actions_adddup2(&actions, errors, 2);
   if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, fd, kWorkerFd);
 
   posix_spawnattr_t attributes;
@@ -68,13 +69,14 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
   std::vector<std::string> args = {absl::StrCat("--fd=", kWorkerFd),
                                    absl::StrCat("--memory-bytes=", options.memory_bytes)};
   if (options.unconfined) args.push_back("--unconfined");
-  absl::StatusOr<pid_t> pid = Spawn(options.program, args, ends[1]);
+  auto said = std::make_unique<Said>();
+  absl::StatusOr<pid_t> pid = Spawn(options.program, args, ends[1], said->fd());
   close(ends[1]);
   if (!pid.ok()) {
     close(ends[0]);
     return pid.status();
   }
-  std::unique_ptr<WorkerProcess> worker(new WorkerProcess(options, *pid, ends[0]));
+  std::unique_ptr<WorkerProcess> worker(new WorkerProcess(options, *pid, ends[0], std::move(said)));
   proto::Hello hello;
   hello.set_protocol(kProtocolVersion);
   hello.set_build(kVersion);
@@ -94,8 +96,8 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
   return worker;
 }
 
-WorkerProcess::WorkerProcess(const Options& options, pid_t pid, int fd)
-    : options_(options), pid_(pid), fd_(fd) {}
+WorkerProcess::WorkerProcess(const Options& options, pid_t pid, int fd, std::unique_ptr<Said> said)
+    : options_(options), pid_(pid), fd_(fd), said_(std::move(said)) {}
 
 WorkerProcess::~WorkerProcess() {
   Reap();
@@ -162,11 +164,12 @@ std::string WorkerProcess::Reap() {
   } while (waited < 0 && errno == EINTR);
   pid_ = -1;
   if (waited < 0) return "ended";
-  if (WIFSIGNALED(status)) {
-    const int sig = WTERMSIG(status);
-    return absl::StrCat("killed by signal ", sig, " (", strsignal(sig), ")");
-  }
-  return absl::StrCat("exited with status ", WEXITSTATUS(status));
+  const int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  const std::string end = sig != 0
+                              ? absl::StrCat("killed by signal ", sig, " (", strsignal(sig), ")")
+                              : absl::StrCat("exited with status ", WEXITSTATUS(status));
+  const std::string last = said_->LastLine();
+  return last.empty() ? end : absl::StrCat(end, "; it said: ", last);
 }
 
 }  // namespace kiln

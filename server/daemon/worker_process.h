@@ -12,15 +12,16 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lang/framing.h"
+#include "lang/said.h"
 #include "proto/service.pb.h"
 
 namespace kiln {
 
 // Starts `program` with `args` in a session of its own, default signals, stdin
-// and stdout on /dev/null and `fd`, if there is one, as its descriptor 3.
-// NotFound naming the path when there is no such program.
+// and stdout on /dev/null and `fd`, if there is one, as its descriptor 3. Its standard
+// error is `errors`, or ours. NotFound naming the path when there is no such program.
 absl::StatusOr<pid_t> Spawn(const std::string& program, const std::vector<std::string>& args,
-                            int fd);
+                            int fd, int errors = -1);
 
 class WorkerProcess {
  public:
@@ -54,15 +55,16 @@ class WorkerProcess {
   pid_t pid() const { return pid_; }
 
  private:
-  WorkerProcess(const Options& options, pid_t pid, int fd);
+  WorkerProcess(const Options& options, pid_t pid, int fd, std::unique_ptr<Said> said);
 
   absl::StatusOr<Frame> Exchange(FrameType type, absl::string_view body, absl::Time deadline);
-  // Kills the process if it still runs, and says how it ended.
+  // Kills the process if it still runs, and says how it ended and what it said last.
   std::string Reap();
 
   const Options options_;
   pid_t pid_;
   int fd_;
+  const std::unique_ptr<Said> said_;  // a worker must not hold the log
   int jobs_ = 0;
   uint32_t next_id_ = 1;
 };

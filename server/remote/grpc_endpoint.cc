@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "google/rpc/status.pb.h"
 #include "lang/clock.h"
+#include "lang/plain_text.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -102,7 +103,7 @@ absl::Status FromGrpc(const grpc::Status& status, absl::string_view what) {
   if (status.ok()) return absl::OkStatus();
   // The two libraries number their codes alike.
   absl::Status ours(static_cast<absl::StatusCode>(status.error_code()),
-                    absl::StrCat(what, ": ", status.error_message()));
+                    absl::StrCat(what, ": ", OneLine(status.error_message())));
   google::rpc::Status details;
   if (details.ParseFromString(status.error_details())) {
     for (const google::protobuf::Any& detail : details.details()) {

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lang/clock.h"
+#include "lang/plain_text.h"
 #include "lang/status_macros.h"
 #include "server/remote/connect.h"
 #include "server/remote/stream.h"
@@ -34,7 +35,7 @@ absl::StatusOr<std::string> ReadSecret(const std::string& path) {
 
 absl::Status StatusOf(const RedisValue& value) {
   if (value.kind != RedisValue::kError) return absl::OkStatus();
-  const std::string text = absl::StrCat("Redis answers: ", value.text);
+  const std::string text = absl::StrCat("Redis answers: ", OneLine(value.text));
   for (const char* elsewhere : {"MOVED ", "ASK ", "CLUSTERDOWN"}) {
     if (!absl::StartsWith(value.text, elsewhere)) continue;
     return absl::FailedPreconditionError(

@@ -1,7 +1,7 @@
 // The frame decoder on an arbitrary stream, as daemon, client and worker read it:
 // whole frames come out until the stream ends or is refused; never a hang, a crash
 // or memory for bytes that were only announced.
-// Sources: lang/framing.cc lang/error_detail.cc lang/clock.cc
+// Sources: lang/framing.cc lang/plain_text.cc lang/error_detail.cc lang/clock.cc
 // Messages: service config diagnostic options source_map type
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -3,7 +3,7 @@
 // byte is the frame's type, but for one.
 // Sources: server/remote/serve.cc server/remote/remote_tiers.cc server/remote/breaker.cc
 // Sources: server/remote/held_leases.cc server/remote/crew.cc
-// Sources: lang/framing.cc lang/error_detail.cc lang/digest.cc lang/clock.cc
+// Sources: lang/framing.cc lang/plain_text.cc lang/error_detail.cc lang/digest.cc lang/clock.cc
 // Messages: remote service config diagnostic options source_map type
 #include <sys/socket.h>
 

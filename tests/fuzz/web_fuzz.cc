@@ -3,7 +3,7 @@
 // byte says who asks and how; a line of path and query follows, then the daemon's answers, each
 // after its length in two bytes.
 // Sources: server/daemon/web/site.cc server/daemon/web/history.cc server/daemon/web/peer.cc
-// Sources: server/daemon/web/prometheus.cc server/daemon/json_text.cc
+// Sources: server/daemon/web/prometheus.cc server/daemon/json_text.cc lang/plain_text.cc
 // Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc lang/clock.cc
 // Messages: service config artifact target diagnostic options source_map type
 #include <google/protobuf/struct.pb.h>

@@ -12,6 +12,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "lang/clock.h"
 #include "lang/framing.h"
+#include "lang/plain_text.h"
 #include "lang/status_macros.h"
 #include "server/remote/reapi/blob.h"
 #include "server/remote/reapi/server.h"
@@ -27,7 +28,6 @@ constexpr absl::Duration kCompileLimit = absl::Seconds(60);
 constexpr absl::Duration kCancelLimit = absl::Milliseconds(200);
 constexpr char kUnitPath[] = "unit";
 constexpr char kReplyPath[] = "reply";
-constexpr size_t kShownErrorBytes = 400;
 
 // An action and everything that has to be in the storage for it.
 struct Job {
@@ -184,7 +184,7 @@ absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Tim
     const int code = operation.error().code() == 0 ? static_cast<int>(absl::StatusCode::kDataLoss)
                                                    : operation.error().code();
     return absl::Status(static_cast<absl::StatusCode>(code),
-                        absl::StrCat("Execute: ", operation.error().message()));
+                        absl::StrCat("Execute: ", OneLine(operation.error().message())));
   }
   reapi::ExecuteResponse response;
   if (!operation.response().UnpackTo(&response)) {
@@ -192,7 +192,7 @@ absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Tim
   }
   if (response.status().code() != 0) {
     return absl::Status(static_cast<absl::StatusCode>(response.status().code()),
-                        absl::StrCat("the action failed: ", response.status().message()));
+                        absl::StrCat("the action failed: ", OneLine(response.status().message())));
   }
   return response.result();
 }
@@ -214,8 +214,8 @@ std::string Execution::ErrorsOf(const reapi::ActionResult& result, absl::Time de
     if (blobs[0].ok()) text = *std::move(blobs[0]);
   }
   absl::StripAsciiWhitespace(&text);
-  if (text.size() > kShownErrorBytes) text = text.substr(text.size() - kShownErrorBytes);
-  return text;
+  if (text.size() > kPeerTextBytes) text = text.substr(text.size() - kPeerTextBytes);
+  return OneLine(text);
 }
 
 absl::StatusOr<proto::CompileReply> Execution::Compile(const proto::CompileRequest& request,

@@ -5,6 +5,7 @@
 //   sleep MS        answers after MS milliseconds
 //   die             kills itself
 //   die-once TEXT   kills itself at the first job of this name
+//   abort TEXT      says TEXT on its standard error and ends itself
 //   stop            stops itself (SIGSTOP)
 //   pid             an entry that holds the worker's process id
 //   trace           an entry that holds the request's traceparent
@@ -16,7 +17,8 @@
 //   try WHAT [PATH] does what a worker must not; the entry says how it ended: "allowed",
 //                   or the error. WHAT: write, create, read, unlink, socket, exec, fork,
 //                   pages (executable ones), signal (to its parent), trace, root, thread,
-//                   owner (of a descriptor's signals), map (a memory file), share (pages), pipe
+//                   owner (of a descriptor's signals), map (a memory file), share (pages), pipe,
+//                   truncate (its standard error)
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -81,6 +83,7 @@ long Try(const std::string& what, const std::string& path) {
   if (what == "signal") return kill(getppid(), 0);
   if (what == "trace") return ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr);
   if (what == "root") return geteuid() == 0 ? 0 : (errno = EPERM, -1);
+  if (what == "truncate") return ftruncate(2, 0);
   if (what == "owner") return fcntl(3, F_SETOWN, getppid());
   if (what == "thread") {
     pthread_t thread;
@@ -138,6 +141,8 @@ absl::StatusOr<Product> Act(const proto::CompileRequest& request, const proto::C
     raise(SIGKILL);
   } else if (words[0] == "die-once") {
     if (JobsOf(request.name()) == 1) raise(SIGKILL);
+  } else if (words[0] == "abort") {
+    if (write(2, argument.data(), argument.size()) >= 0) std::abort();
   } else if (words[0] == "stop") {
     raise(SIGSTOP);
   } else if (words[0] == "try") {

@@ -15,9 +15,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "lang/entry.h"
 #include "lang/error_detail.h"
+#include "lang/plain_text.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {
@@ -281,6 +283,7 @@ TEST_F(FlowTest, AWorkerCanDoNothingButCompile) {
                                           "map",
                                           "share",
                                           "pipe",
+                                          "truncate",
                                           "trace"};
   for (const std::string& deed : deeds) {
     const absl::StatusOr<proto::CompileReply> reply = client.Compile("try " + deed, ++seed);
@@ -292,6 +295,48 @@ TEST_F(FlowTest, AWorkerCanDoNothingButCompile) {
   EXPECT_EQ(ReadFile(victim), "untouched");
   EXPECT_FALSE(std::filesystem::exists(TempPath("new")));
   EXPECT_EQ(Jobs().size(), deeds.size()) << "the same worker did them all";
+}
+
+TEST_F(FlowTest, AWorkersLastWordsAreInTheMessageAndNotInTheLogAsTheyAre) {
+  ASSERT_EQ(Start({"--workers=1"}), 0);
+  const absl::StatusOr<proto::CompileReply> reply = Client().Compile("abort LLVM\x1b[31m", 1);
+  EXPECT_TRUE(absl::StrContains(reply.status().message(), "it said: LLVM\\x1b[31m"))
+      << reply.status();
+  EXPECT_FALSE(absl::StrContains(LogText(), "\x1b"));
+}
+
+TEST_F(FlowTest, NamesOfKernelsForgeNoLinesOfTheLog) {
+  ASSERT_EQ(Start({"--workers=1"}), 0);
+  TestClient client = Client();
+  const std::string forged = "2026-01-01 00:00:00.000 kilnd[1] user root logged in";
+  EXPECT_FALSE(client
+                   .Compile("die \n" + forged +
+                                "\x1b[31m\xc2\x9b"
+                                "1m",
+                            1)
+                   .ok());
+  const std::string log = LogText();
+  EXPECT_TRUE(absl::StrContains(log, "\\n" + forged + "\\x1b[31m\\xc2\\x9b")) << log;
+  EXPECT_FALSE(absl::StrContains(log, "\n" + forged));
+}
+
+TEST_F(FlowTest, LongNamesOfKernelsFloodNothing) {
+  ASSERT_EQ(Start({"--workers=1"}), 0);
+  const auto reply = Client().Compile("die " + std::string(10'000'000, 'x'), 1);
+  EXPECT_FALSE(reply.ok());
+  EXPECT_LT(reply.status().message().size(), 1000u);
+  EXPECT_LT(LogText().size(), 10'000u);
+}
+
+TEST_F(FlowTest, NamesThatAreNoUtf8LeaveAJsonLogJson) {
+  ASSERT_EQ(StartWith("log { json: true }", {"--workers=1"}), 0);
+  EXPECT_FALSE(Client().Compile("die \xff\xfe", 1).ok());
+  EXPECT_FALSE(Client().Compile("abort \xff\xfe", 2).ok());
+  EXPECT_FALSE(Client().Compile("die ok", 3).ok());
+  for (const absl::string_view line : absl::StrSplit(LogText(), '\n', absl::SkipEmpty())) {
+    EXPECT_TRUE(absl::StartsWith(line, "{\"time\":\"") && absl::EndsWith(line, "}")) << line;
+    EXPECT_EQ(OneLine(line, line.size()), line);
+  }
 }
 
 TEST_F(FlowTest, UnconfinedWorkersAreWarnedOf) {
