@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,10 @@
 
 namespace kiln {
 namespace {
+
+// What the daemon has open without a client, and for each worker.
+constexpr uint64_t kOwnDescriptors = 32;
+constexpr uint64_t kDescriptorsOfWorker = 4;
 
 constexpr int kMaxWorkers = 256;
 
@@ -318,6 +323,15 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
   if (flags.worker.empty()) flags.worker = flags.bin + "/kiln-worker";
   if (flags.workers == 0) flags.workers = Cores();
   return flags;
+}
+
+absl::Status CheckDescriptors(const Flags& flags) {
+  const uint64_t needed = kOwnDescriptors + kDescriptorsOfWorker * flags.workers;
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("only ", limit.rlim_cur, " files may be open at once (ulimit -n), and ", needed,
+                   " are needed for ", flags.workers, " workers"));
 }
 
 absl::Status CheckUser(const Flags& flags) {

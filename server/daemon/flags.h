@@ -48,6 +48,9 @@ std::string FlagsHelp();
 // configuration that is wrong.
 absl::StatusOr<Flags> ParseFlags(int argc, char** argv);
 
+// ResourceExhausted: so few descriptors may be open that no worker could be started.
+absl::Status CheckDescriptors(const Flags& flags);
+
 // PermissionDenied: root is not to answer other machines. Who reads what strangers send needs no
 // more rights than a user has. For this machine's own users root goes on with a warning: in
 // containers the first program is often root's.

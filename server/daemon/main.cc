@@ -483,6 +483,11 @@ int Main(int argc, char** argv) {
     }
   }
   if (flags->check && home.ok()) return 0;
+  const absl::Status descriptors = CheckDescriptors(*flags);
+  if (!descriptors.ok()) {
+    Complain(descriptors);
+    return 2;
+  }
   if (flags->try_servers && home.ok()) return TryServers(*flags, *home, trust);
   absl::StatusOr<Instance> instance =
       home.ok() ? Claim(*home, flags->take_over, sockets) : home.status();
