@@ -87,6 +87,7 @@ class GUI:
         self._saver = _Saver.from_environment()
         self._drawing = []
         self._canvas = None
+        self._img = None
         self._drawn = 0
         self.clear()
 
@@ -136,8 +137,11 @@ class GUI:
     def clear(self, color=None):
         """Makes the canvas one colour.
 
-        color: 0xRRGGBB; by default the background's.
+        color: 0xRRGGBB; by default the background's. With `fast_gui` the picture of `img` stays.
         """
+        if self.fast_gui:
+            self._start("packed", None)
+            return
         self._start("fill", self.background_color if color is None else color)
 
     def set_image(self, img):
@@ -152,7 +156,12 @@ class GUI:
                 f"Image resolution does not match GUI resolution: {image.shape[:2]}, {self.res}"
             )
         self._tell("image", image=image)
-        self._start("image", image)
+        if self.fast_gui:
+            self.img[:] = _packed(image)
+            self.clear()
+        else:
+            self._img = image
+            self._start("image", image)
 
     def contour(self, scalar_field, normalize=False):
         """Shows a field in colours, scaled to the canvas.
@@ -337,6 +346,27 @@ class GUI:
         image[..., :3] = self._rendered()
         return image
 
+    @property
+    def img(self):
+        """The picture that `set_image` was given last: float32 (width, height, 4).
+
+        With `fast_gui` it is the window's memory, which keeps its picture from frame to frame and
+        may be written to: uint32 (width * height), numbers 0xRRGGBB, the top row first.
+        """
+        import numpy as np
+
+        if self.fast_gui and self._img is None:
+            self._img = np.zeros(self.res[0] * self.res[1], np.uint32)
+        elif self._img is None:
+            self._img = np.zeros(self.res + (4,), np.float32)
+        elif not self.fast_gui and self._img.shape[2] < 4:
+            self._img = self.cook_image(self._img)
+        return self._img
+
+    @img.setter
+    def img(self, value):
+        self._img = value
+
     def cook_image(self, img):
         """An array as `set_image` shows it: float32 (width, height, 4).
 
@@ -435,17 +465,30 @@ class GUI:
     def _draw(self, *command):
         self._drawing.append(command)
 
-    def _rendered(self):
-        """The canvas with all that was recorded on it."""
+    def _record(self):
+        """What was drawn in this frame, as it can still be drawn when `img` has changed."""
+        if self.fast_gui:
+            self._drawing[0] = ("packed", self.img.copy())
+            self._drawn = 0
+        return self._drawing
+
+    def _rendered(self, record=None):
+        """The canvas with all that was recorded on it, or with an earlier frame's record."""
         import numpy as np
 
         from . import raster
 
+        if record is None:
+            self._record()
+        else:
+            self._drawing, self._drawn = record, 0
         if self._canvas is None:
             self._canvas = np.zeros(self.res + (3,), np.float32)
         for kind, *what in self._drawing[self._drawn :]:
             if kind == "fill":
                 self._canvas[:] = raster.rgb(what[0])
+            elif kind == "packed":
+                self._canvas[:] = _unpacked(what[0], self.res)
             elif kind == "image":
                 image = what[0]
                 used = min(image.shape[2], 3)
@@ -532,12 +575,11 @@ class _Saver:
 
             atexit.register(self._finish)
         # Only the record is kept; the frame is drawn if it turns out to be the last.
-        self._last = (gui, gui._drawing)
+        self._last = (gui, gui._record())
 
     def _finish(self):
-        gui, gui._drawing = self._last
-        gui._drawn = 0
-        _save(gui._rendered(), self._where)
+        gui, record = self._last
+        _save(gui._rendered(record), self._where)
 
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp")
@@ -584,6 +626,25 @@ def _as_image(img):
         image = image[..., None]
     assert image.ndim == 3 and 1 <= image.shape[2] <= 4, "Image must be grayscale, RG, RGB or RGBA"
     return image
+
+
+def _packed(image):
+    """An image as `fast_gui` keeps it: see GUI.img."""
+    import numpy as np
+
+    # Cut to 8 bits, not rounded; the small part keeps what was 8 bits before as it was.
+    levels = np.clip(image * 255 + 1e-3, 0, 255).astype(np.uint32)
+    red, green, blue = (levels[..., min(n, image.shape[2] - 1)] for n in range(3))
+    return (red << 16 | green << 8 | blue)[:, ::-1].T.reshape(-1)
+
+
+def _unpacked(pixels, res):
+    """float32 (width, height, 3) of what `_packed` makes."""
+    import numpy as np
+
+    columns = np.asarray(pixels, np.uint32).reshape(res[1], res[0]).T[:, ::-1]
+    channels = [(columns >> shift & 255).astype(np.float32) / 255 for shift in (16, 8, 0)]
+    return np.stack(channels, axis=2)
 
 
 def _one_point(pos):

@@ -225,3 +225,42 @@ def test_keys_and_filters():
         assert GUI.EventFilter(*wanted).match(event) is match
     assert list(gui.get_events()) == [] and gui.get_event(GUI.ESCAPE) is False
     assert gui.get_cursor_pos() == (0.0, 0.0)
+
+
+def test_a_fast_gui_keeps_its_picture_from_frame_to_frame(tmp_path):
+    colors = np.random.default_rng(3).integers(0, 256, (6, 4, 3), np.uint8)
+    plain, fast = GUI(res=(6, 4)), GUI(res=(6, 4), fast_gui=True)
+    assert plain.img.shape == (6, 4, 4) and plain.img.dtype == np.float32
+    assert fast.img.shape == (24,) and fast.img.dtype == np.uint32
+    for gui in (plain, fast):
+        gui.set_image(colors)
+    shown = plain.get_image()
+    np.testing.assert_allclose(plain.img[..., :3], shown[..., :3])
+    np.testing.assert_allclose(fast.get_image(), shown, atol=1e-6)
+    red, green, blue = map(int, colors[0, -1])  # the upper left corner
+    assert fast.img[0] == red << 16 | green << 8 | blue
+    for _ in range(3):
+        fast.show()
+        np.testing.assert_allclose(fast.get_image(), shown, atol=1e-6)
+    fast.img[:] = 0x00FF00
+    fast.show(str(tmp_path / "green.png"))
+    assert fast.get_image()[2, 2].tolist() == [0, 1, 0, 1]
+    pytest.importorskip("PIL")
+    assert image.imread(tmp_path / "green.png")[2, 2].tolist()[:3] == [0, 255, 0]
+
+
+def test_the_last_frame_of_a_fast_gui_is_saved(tmp_path):
+    import os
+
+    program = (
+        "from kiln.gui import GUI\n"
+        "gui = GUI(res=8, fast_gui=True)\n"
+        "gui.img[:] = 0x0000FF\n"
+        "while gui.running:\n    gui.show()\n"
+        "gui.img[:] = 0\n"
+    )
+    file = tmp_path / "last.png"
+    environment = {**os.environ, "KILN_GUI_FRAMES": "2", "KILN_GUI_SAVE": str(file)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    pytest.importorskip("PIL")
+    assert image.imread(file)[4, 4].tolist()[:3] == [0, 0, 255]
