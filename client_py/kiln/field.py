@@ -377,7 +377,14 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
     def __str__(self):
         if any(place is None for place in self._places):
             return "<Field: Definition of this field is incomplete>"
-        return str(self.to_numpy())
+        try:
+            return str(self.to_numpy())
+        except ModuleNotFoundError as error:
+            if error.name != "numpy":
+                raise
+            return (
+                f"{self!r} of shape {self.shape}: its elements are shown where NumPy is installed"
+            )
 
 
 class ScalarField(Field):

@@ -277,3 +277,19 @@ def test_kernels_and_python_agree_on_nested_levels(ti):
     expected = [[i * 100 + j for j in range(columns)] for i in range(rows)]
     assert x.to_numpy().tolist() == expected
     assert y[-2, 5] == -195 and y[1, 16] == 116
+
+
+def test_fields_can_be_printed_without_numpy(run_python):
+    printed = run_python(
+        """
+import sys
+sys.modules["numpy"] = None
+import kiln as ti
+ti.init()
+print(ti.field(ti.f32, (2, 3)), ti.Vector.field(2, ti.f32, 4), sep="\\n")
+"""
+    )
+    shown = ": its elements are shown where NumPy is installed\n"
+    assert printed == (
+        f"<ti.field> of shape (2, 3){shown}<2x1 ti.Matrix.field> of shape (4,){shown}"
+    )
