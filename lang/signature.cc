@@ -1,22 +1,21 @@
 #include "lang/signature.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <nettle/eddsa.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lang/bytes.h"
 #include "lang/digest.h"
+#include "lang/folder.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -24,7 +23,7 @@ namespace {
 
 static_assert(sizeof(Signature) == ED25519_SIGNATURE_SIZE, "RFC 8032");
 
-constexpr off_t kMaxKeyFileBytes = 1 << 20;
+constexpr uint64_t kMaxKeyFileBytes = 1 << 20;
 
 const uint8_t* Raw(absl::string_view bytes) {
   return reinterpret_cast<const uint8_t*>(bytes.data());
@@ -59,26 +58,6 @@ absl::Status ParseLine(absl::string_view line, std::string* name, std::array<uin
 std::string LineOf(const std::string& name, const std::array<uint8_t, 32>& bytes) {
   const absl::string_view raw(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return absl::StrCat(name, ":", absl::Base64Escape(raw));
-}
-
-absl::StatusOr<std::string> ReadKeyFile(const std::string& path, bool secret) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return absl::ErrnoToStatus(errno, path);
-  auto cleanup = absl::MakeCleanup([fd] { close(fd); });
-  struct stat st;
-  if (fstat(fd, &st) != 0) return absl::ErrnoToStatus(errno, path);
-  if (!S_ISREG(st.st_mode) || st.st_size > kMaxKeyFileBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": not a file of keys"));
-  }
-  if (secret && (st.st_mode & 077) != 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": others may read this secret key; chmod 600 it"));
-  }
-  std::string text(st.st_size, '\0');
-  if (pread(fd, &text[0], text.size(), 0) != st.st_size) {
-    return absl::DataLossError(absl::StrCat(path, ": cannot be read whole"));
-  }
-  return text;
 }
 
 bool IsKey(absl::string_view line) {
@@ -125,7 +104,13 @@ absl::StatusOr<SigningKey> SigningKey::Parse(absl::string_view line) {
 }
 
 absl::StatusOr<SigningKey> SigningKey::ReadFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadKeyFile(path, /*secret=*/true));
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return absl::ErrnoToStatus(errno, path);
+  if ((info.st_mode & 077) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": others may read this secret key; chmod 600 it"));
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadOwnFile(path, kMaxKeyFileBytes));
   absl::StatusOr<SigningKey> key = absl::InvalidArgumentError("holds no key");
   int keys = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -151,7 +136,7 @@ void TrustedKeys::Add(PublicKey key) {
 }
 
 absl::Status TrustedKeys::AddFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadKeyFile(path, /*secret=*/false));
+  ASSIGN_OR_RETURN(const std::string text, ReadOwnFile(path, kMaxKeyFileBytes));
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
@@ -164,6 +149,14 @@ absl::Status TrustedKeys::AddFile(const std::string& path) {
     Add(*std::move(key));
   }
   return absl::OkStatus();
+}
+
+std::vector<std::string> TrustedKeys::Lines() const {
+  std::vector<std::string> lines;
+  lines.reserve(keys_.size());
+  for (const auto& [id, key] : keys_) lines.push_back(key.Text());
+  std::sort(lines.begin(), lines.end());
+  return lines;
 }
 
 absl::Status TrustedKeys::Check(absl::string_view message, KeyId signer,

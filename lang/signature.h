@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -53,7 +54,7 @@ class SigningKey {
   // empty or has characters other than letters, digits, '.', '_' and '-'.
   static absl::StatusOr<SigningKey> Generate(const std::string& name);
   static absl::StatusOr<SigningKey> Parse(absl::string_view line);
-  // PermissionDenied when others may read the file.
+  // PermissionDenied when others may read the file, or it is not own (lang/folder.h).
   static absl::StatusOr<SigningKey> ReadFile(const std::string& path);
 
   const PublicKey& public_key() const { return public_key_; }
@@ -70,11 +71,14 @@ class SigningKey {
 class TrustedKeys {
  public:
   void Add(PublicKey key);
-  // Adds every line of a file; an error names the file and the line.
+  // Adds every line of a file; an error names the file and the line. PermissionDenied when it is
+  // not own (lang/folder.h): who can write there decides whose code runs.
   absl::Status AddFile(const std::string& path);
 
   bool empty() const { return keys_.empty(); }
   size_t size() const { return keys_.size(); }
+  // The keys' texts, in an order that depends on them alone.
+  std::vector<std::string> Lines() const;
   // OK, or PermissionDenied: no signature, a key that is not trusted, a signature that
   // does not fit.
   absl::Status Check(absl::string_view message, KeyId signer, const Signature& signature) const;
