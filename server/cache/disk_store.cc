@@ -1,6 +1,5 @@
 #include "server/cache/disk_store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,10 +17,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "lang/clock.h"
 #include "lang/entry.h"
+#include "lang/folder.h"
+#include "lang/status_macros.h"
 
 namespace kiln {
 namespace {
@@ -39,19 +40,6 @@ constexpr uint64_t kLowWater = 96;
 
 absl::Status ErrnoStatus(int error, absl::string_view what) {
   return absl::Status(absl::ErrnoToStatusCode(error), absl::StrCat(what, ": ", strerror(error)));
-}
-
-// Exactly `size` bytes from the file, or an error.
-absl::Status ReadWhole(int fd, char* out, size_t size) {
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t n = pread(fd, out + done, size - done, done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, "read");
-    if (n == 0) return absl::DataLossError("file shorter than its size");
-    done += n;
-  }
-  return absl::OkStatus();
 }
 
 absl::Status WriteWhole(int fd, absl::string_view bytes) {
@@ -84,26 +72,19 @@ absl::Status ReadBack(int fd, const std::string& bytes) {
   return absl::OkStatus();
 }
 
-// Calls `visit` for each name in `dir` but . and ..
-template <typename Visit>
-void ForEachName(const std::string& dir, Visit visit) {
-  DIR* handle = opendir(dir.c_str());
-  if (handle == nullptr) return;
-  while (const dirent* entry = readdir(handle)) {
-    if (entry->d_name[0] != '.') visit(dirfd(handle), entry->d_name);
-  }
-  closedir(handle);
+// Whether `name` is of a file that is being written: by a daemon (16 digits of the key, the
+// daemon's own 16, a number) or by a client (the key, a process, a number).
+bool IsTemporary(absl::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '.');
+  const auto is_digits = [](absl::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
+  };
+  return parts.size() == 3 && (parts[0].size() == 16 || parts[0].size() == 64) &&
+         is_digits(parts[0]) && is_digits(parts[1]) && is_digits(parts[2]);
 }
 
-bool IsShard(absl::string_view name) {
-  return name.size() == 2 && name.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
-}
-
-// The key in an entry's file name; nothing for other files.
-absl::StatusOr<Digest> KeyOfName(absl::string_view name) {
-  if (!absl::ConsumeSuffix(&name, ".so")) return absl::NotFoundError("not an entry");
-  return Digest::FromHex(name);
-}
+// What is in the place of an entry or of its directory is no failure of the disk.
+bool IsInTheWay(const absl::Status& status) { return absl::IsFailedPrecondition(status); }
 
 int64_t NanosOf(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
@@ -116,13 +97,8 @@ std::string RandomName() {
   return absl::StrCat(absl::Hex(number, absl::kZeroPad16));
 }
 
-absl::Status SyncDirectory(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return ErrnoStatus(errno, path);
-  const int failed = fsync(fd);
-  const int error = errno;
-  close(fd);
-  return failed == 0 ? absl::OkStatus() : ErrnoStatus(error, path);
+absl::Status Sync(const Folder& folder) {
+  return fsync(folder.fd()) == 0 ? absl::OkStatus() : ErrnoStatus(errno, folder.path());
 }
 
 }  // namespace
@@ -173,12 +149,15 @@ absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
   {
     absl::MutexLock lock(&mutex_);
     reserved_ -= size;
-    if (!status.ok()) write_again_ = std::chrono::steady_clock::now() + kWritePause;
+    if (!status.ok() && !IsInTheWay(status)) {
+      write_again_ = std::chrono::steady_clock::now() + kWritePause;
+    }
     crowded = bytes_ + reserved_ + size > options_.max_bytes / 100 * kHighWater;
   }
   if (!status.ok()) {
-    Warn("write", absl::StrCat("cannot write to the cache ", home_.CacheDir(),
-                               ", going on without: ", status.message()));
+    const std::string what = IsInTheWay(status) ? key.Hex() : "write";
+    Warn(what, absl::StrCat("cannot write to the cache ", home_.CacheDir(),
+                            ", going on without: ", status.message()));
     return status;
   }
   Note(key, size, entry->compile_seconds);
@@ -187,35 +166,70 @@ absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
 }
 
 bool DiskStore::Contains(const Digest& key) const {
-  return access(home_.EntryPath(key).c_str(), F_OK) == 0;
+  const absl::StatusOr<Folder> shard = OwnShard(key);
+  return shard.ok() && faccessat(shard->fd(), Home::EntryName(key).c_str(), F_OK, 0) == 0;
 }
 
 void DiskStore::Remove(const Digest& key) {
   if (options_.read_only) return;
-  unlink(home_.EntryPath(key).c_str());
+  Unlink(key).IgnoreError();
   absl::MutexLock lock(&mutex_);
   Forget(key);
+}
+
+absl::StatusOr<Folder> DiskStore::OwnCache() const {
+  ASSIGN_OR_RETURN(Folder cache, home_.OpenCache());
+  RETURN_IF_ERROR(cache.own());
+  return cache;
+}
+
+absl::StatusOr<Folder> DiskStore::OwnShard(const Digest& key) const {
+  ASSIGN_OR_RETURN(const Folder cache, OwnCache());
+  ASSIGN_OR_RETURN(Folder shard, cache.Enter(Home::ShardName(key)));
+  RETURN_IF_ERROR(shard.own());
+  return shard;
+}
+
+absl::Status DiskStore::Unlink(const Digest& key) const {
+  ASSIGN_OR_RETURN(const Folder shard, OwnShard(key));
+  const std::string name = Home::EntryName(key);
+  if (unlinkat(shard.fd(), name.c_str(), 0) == 0) return absl::OkStatus();
+  // An empty directory is nobody's work.
+  if (errno == EISDIR && unlinkat(shard.fd(), name.c_str(), AT_REMOVEDIR) == 0) {
+    return absl::OkStatus();
+  }
+  return ErrnoStatus(errno, absl::StrCat(shard.path(), "/", name));
 }
 
 StoreStats DiskStore::Clear() {
   StoreStats removed;
   if (options_.read_only) return removed;
-  ForEachName(home_.CacheDir(), [&](int dir, const char* shard) {
-    if (!IsShard(shard)) return;
-    ForEachName(absl::StrCat(home_.CacheDir(), "/", shard), [&](int shard_dir, const char* file) {
-      struct stat st;
-      if (fstatat(shard_dir, file, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
-      if (unlinkat(shard_dir, file, 0) != 0) return;
-      ++removed.entries;
-      removed.bytes += st.st_size;
+  if (const absl::StatusOr<Folder> cache = OwnCache(); cache.ok()) {
+    cache->ForEachName([&](const char* name) {
+      if (Home::IsShardName(name)) ClearShard(*cache, name, &removed);
     });
-    unlinkat(dir, shard, AT_REMOVEDIR);
-  });
+  }
   absl::MutexLock lock(&mutex_);
   for (Shard& shard : shards_) shard = Shard();
   by_use_.clear();
   bytes_ = 0;
   return removed;
+}
+
+void DiskStore::ClearShard(const Folder& cache, const char* name, StoreStats* removed) {
+  const absl::StatusOr<Folder> shard = cache.Enter(name);
+  if (!shard.ok() || !shard->own().ok()) return;
+  shard->ForEachName([&](const char* file) {
+    struct stat st;
+    if (!Home::KeyOfEntryName(file).ok() ||
+        fstatat(shard->fd(), file, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        unlinkat(shard->fd(), file, 0) != 0) {
+      return;
+    }
+    ++removed->entries;
+    removed->bytes += st.st_size;
+  });
+  unlinkat(cache.fd(), name, AT_REMOVEDIR);
 }
 
 StoreStats DiskStore::stats() const {
@@ -240,26 +254,32 @@ void DiskStore::Scan() {
     whole_scan_ = now;
     if (!options_.read_only) RemoveAbandoned();
   }
-  for (int number = 0; number < 256; ++number) ScanShard(number, whole);
+  const absl::StatusOr<Folder> cache = OwnCache();
+  for (int number = 0; number < 256; ++number) ScanShard(cache, number, whole);
   absl::MutexLock lock(&mutex_);
   state_ = State::kScanned;
 }
 
 void DiskStore::RemoveAbandoned() {
   const int64_t now = absl::ToUnixSeconds(absl::Now());
-  ForEachName(home_.TempDir(), [&](int dir, const char* file) {
+  const absl::StatusOr<Folder> cache = OwnCache();
+  if (!cache.ok()) return;
+  const absl::StatusOr<Folder> temp = cache->Enter("tmp");
+  if (!temp.ok() || !temp->own().ok()) return;
+  temp->ForEachName([&](const char* file) {
     struct stat st;
-    if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-        std::abs(st.st_mtime - now) > kAbandonedSeconds) {
-      unlinkat(dir, file, 0);
+    if (IsTemporary(file) && fstatat(temp->fd(), file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode) && std::abs(st.st_mtime - now) > kAbandonedSeconds) {
+      unlinkat(temp->fd(), file, 0);
     }
   });
 }
 
-void DiskStore::ScanShard(int number, bool whole) {
-  const std::string path = absl::StrCat(home_.CacheDir(), "/", absl::Hex(number, absl::kZeroPad2));
-  struct stat st;
-  const int64_t changed = stat(path.c_str(), &st) == 0 ? NanosOf(st.st_mtim) : 0;
+void DiskStore::ScanShard(const absl::StatusOr<Folder>& cache, int number, bool whole) {
+  absl::StatusOr<Folder> folder =
+      cache.ok() ? cache->Enter(absl::StrCat(absl::Hex(number, absl::kZeroPad2))) : cache.status();
+  if (folder.ok() && !folder->own().ok()) folder = folder->own();
+  const int64_t changed = folder.ok() ? NanosOf(folder->info().st_mtim) : 0;
   int64_t start;
   {
     absl::MutexLock lock(&mutex_);
@@ -270,11 +290,14 @@ void DiskStore::ScanShard(int number, bool whole) {
     shard.changed = settled ? changed : -1;
   }
   std::vector<std::pair<Digest, struct stat>> files;
-  ForEachName(path, [&](int dir, const char* file) {
-    absl::StatusOr<Digest> key = KeyOfName(file);
-    if (!key.ok() || key->bytes[0] != number) return;
-    if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0) files.emplace_back(*key, st);
-  });
+  if (folder.ok()) {
+    folder->ForEachName([&](const char* file) {
+      absl::StatusOr<Digest> key = Home::KeyOfEntryName(file);
+      struct stat st;
+      if (!key.ok() || key->bytes[0] != number) return;
+      if (fstatat(folder->fd(), file, &st, AT_SYMLINK_NOFOLLOW) == 0) files.emplace_back(*key, st);
+    });
+  }
   absl::flat_hash_set<Digest> present;
   absl::MutexLock lock(&mutex_);
   Shard& shard = shards_[number];
@@ -339,7 +362,9 @@ void DiskStore::Maintain() {
   for (const auto& [key, nanos] : touched) {
     const timespec time = {nanos / 1'000'000'000, nanos % 1'000'000'000};
     const timespec times[2] = {time, time};
-    utimensat(AT_FDCWD, home_.EntryPath(key).c_str(), times, AT_SYMLINK_NOFOLLOW);
+    const absl::StatusOr<Folder> shard = OwnShard(key);
+    if (!shard.ok()) continue;
+    utimensat(shard->fd(), Home::EntryName(key).c_str(), times, AT_SYMLINK_NOFOLLOW);
   }
 }
 
@@ -368,84 +393,100 @@ void DiskStore::EvictTo(uint64_t target) {
     }
     // Gone before its room is given to another. A process that has the file mapped keeps it:
     // unlinking takes only the name. What cannot be deleted is found again by the next scan.
-    unlink(home_.EntryPath(key).c_str());
+    Unlink(key).IgnoreError();
     absl::MutexLock lock(&mutex_);
     Forget(key);
     ++evictions_;
   }
 }
 
+// Where files are made before they are renamed into a shard of `cache`; without it nothing can be
+// written at all, so what stands in its way is a failure of the disk.
+absl::StatusOr<Folder> DiskStore::OwnTemp(absl::StatusOr<Folder>* cache) const {
+  const auto enter = [&]() -> absl::StatusOr<Folder> {
+    *cache = OwnCache();
+    RETURN_IF_ERROR(cache->status());
+    return (*cache)->Enter("tmp");
+  };
+  absl::StatusOr<Folder> temp = enter();
+  if (absl::IsNotFound(temp.status())) {  // someone removed the directories
+    const absl::Status made = home_.Create();
+    temp = made.ok() ? enter() : made;
+  }
+  if (temp.ok() && !temp->own().ok()) return temp->own();
+  if (IsInTheWay(temp.status())) return absl::UnavailableError(temp.status().message());
+  return temp;
+}
+
 absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
-  const std::string path = home_.EntryPath(key);
+  absl::StatusOr<Folder> cache = absl::UnknownError("not opened");
+  ASSIGN_OR_RETURN(const Folder temp, OwnTemp(&cache));
   uint64_t sequence;
   {
     absl::MutexLock lock(&mutex_);
     sequence = ++sequence_;
   }
-  const std::string temp =
-      absl::StrCat(home_.TempDir(), "/", key.Hex().substr(0, 16), ".", own_, ".", sequence);
-  const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  int fd = open(temp.c_str(), flags, 0600);
-  if (fd < 0 && errno == ENOENT) {  // someone removed the directories
-    absl::Status made = home_.Create();
-    if (!made.ok()) return made;
-    fd = open(temp.c_str(), flags, 0600);
-  }
-  if (fd < 0) return ErrnoStatus(errno, temp);
-  auto cleanup = absl::MakeCleanup([&] { unlink(temp.c_str()); });
+  const std::string aside = absl::StrCat(key.Hex().substr(0, 16), ".", own_, ".", sequence);
+  ASSIGN_OR_RETURN(FolderFile file, temp.OpenFile(aside, O_RDWR | O_CREAT | O_EXCL));
+  auto cleanup = absl::MakeCleanup([&] { unlinkat(temp.fd(), aside.c_str(), 0); });
 
+  const int fd = file.fd.get();
   absl::Status status = WriteWhole(fd, bytes);
   if (status.ok() && options_.sync && fsync(fd) != 0) status = ErrnoStatus(errno, "fsync");
   if (status.ok()) status = ReadBack(fd, bytes);
-  if (close(fd) != 0) status.Update(ErrnoStatus(errno, "close"));
+  if (close(file.fd.Release()) != 0) status.Update(ErrnoStatus(errno, "close"));
   if (!status.ok()) return status;
 
-  const std::string shard = path.substr(0, path.rfind('/'));
-  if (rename(temp.c_str(), path.c_str()) != 0) {
-    if (errno != ENOENT) return ErrnoStatus(errno, path);
-    if (mkdir(shard.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoStatus(errno, shard);
-    if (options_.sync) status.Update(SyncDirectory(home_.CacheDir()));
-    if (rename(temp.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, path);
+  const std::string shard_name = Home::ShardName(key);
+  absl::StatusOr<Folder> shard = cache->Enter(shard_name);
+  if (absl::IsNotFound(shard.status())) {
+    shard = cache->Make(shard_name);
+    if (options_.sync) status.Update(Sync(*cache));
+  }
+  RETURN_IF_ERROR(shard.status());
+  RETURN_IF_ERROR(shard->own());
+  const std::string name = Home::EntryName(key);
+  if (renameat(temp.fd(), aside.c_str(), shard->fd(), name.c_str()) != 0) {
+    const std::string path = absl::StrCat(shard->path(), "/", name);
+    if (errno != EISDIR) return ErrnoStatus(errno, path);
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is a directory, in the place of an entry; remove it"));
   }
   std::move(cleanup).Cancel();
-  if (options_.sync) status.Update(SyncDirectory(shard));
+  if (options_.sync) status.Update(Sync(*shard));
   return status;
 }
 
 absl::StatusOr<std::string> DiskStore::Read(const Digest& key) const {
-  const std::string path = home_.EntryPath(key);
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return absl::NotFoundError(path);
-    if (errno == ELOOP) return absl::DataLossError("a symbolic link in place of an entry");
-    return ErrnoStatus(errno, path);
-  }
-  auto cleanup = absl::MakeCleanup([fd] { close(fd); });
-  struct stat st;
-  if (fstat(fd, &st) != 0) return ErrnoStatus(errno, path);
-  if (!S_ISREG(st.st_mode)) return absl::DataLossError("not a regular file");
-  if (st.st_uid != geteuid()) return absl::DataLossError("another user's file");
-  if (st.st_size < static_cast<off_t>(kTrailerSize) ||
-      st.st_size > static_cast<off_t>(kMaxEntrySize)) {
+  absl::StatusOr<Folder> shard = OwnShard(key);
+  // No directory where the shard should be: there is no entry.
+  if (absl::IsFailedPrecondition(shard.status())) return absl::NotFoundError(key.Hex());
+  RETURN_IF_ERROR(shard.status());
+  const absl::StatusOr<FolderFile> file = shard->OpenFile(Home::EntryName(key), O_RDONLY);
+  if (absl::IsFailedPrecondition(file.status()))
+    return absl::DataLossError(file.status().message());
+  RETURN_IF_ERROR(file.status());
+  if (!file->own.ok()) return absl::DataLossError(file->own.message());
+  const off_t size = file->info.st_size;
+  if (size < static_cast<off_t>(kTrailerSize) || size > static_cast<off_t>(kMaxEntrySize)) {
     return absl::DataLossError("a size that no entry has");
   }
-  std::string bytes(st.st_size, '\0');
-  absl::Status status = ReadWhole(fd, &bytes[0], bytes.size());
-  if (!status.ok()) return status;
-  return bytes;
+  return ReadWhole(file->fd.get(), static_cast<uint64_t>(size));
 }
 
 void DiskStore::Discard(const Digest& key, const absl::Status& why) {
-  if (!options_.read_only) unlink(home_.EntryPath(key).c_str());
+  const absl::Status deleted =
+      options_.read_only ? absl::PermissionDeniedError("read-only") : Unlink(key);
   {
     absl::MutexLock lock(&mutex_);
     ++corrupt_;
     Forget(key);
   }
-  if (options_.warn) {
-    options_.warn(absl::StrCat(options_.read_only ? "passed by" : "deleted", " the damaged entry ",
-                               key.Hex(), ": ", why.message()));
-  }
+  const std::string text = absl::StrCat(deleted.ok() ? "deleted" : "passed by",
+                                        " the damaged entry ", key.Hex(), ": ", why.message());
+  if (deleted.ok() && options_.warn) options_.warn(text);
+  // It stays, and is found again at each look.
+  if (!deleted.ok()) Warn("damaged " + key.Hex(), text);
 }
 
 void DiskStore::Note(const Digest& key, uint64_t size, double seconds) {
@@ -488,7 +529,7 @@ void DiskStore::Forget(const Digest& key) {
   items.erase(it);
 }
 
-void DiskStore::Warn(const char* kind, const std::string& message) {
+void DiskStore::Warn(const std::string& kind, const std::string& message) {
   {
     absl::MutexLock lock(&mutex_);
     if (!warned_.insert(kind).second) return;

@@ -5,6 +5,9 @@
 // knows it. The index (sizes and last uses, for eviction and statistics) is made
 // by Scan in the background, so opening a store costs nothing however full it is.
 //
+// Directories that others can write to are left alone, links are not followed, and only files that
+// have names of ours are deleted (lang/folder.h).
+//
 // A file is written aside, read back, and renamed. It is not fsync'ed by
 // default: a file torn by a power cut fails its checksum and is a miss, and
 // compiling again is cheaper than a sync of every entry.
@@ -30,6 +33,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "lang/folder.h"
 #include "lang/home.h"
 #include "server/cache/artifact_store.h"
 
@@ -84,6 +88,12 @@ class DiskStore : public ArtifactStore {
   };
   enum class State { kFresh, kScanning, kScanned };
 
+  // Directories that are own; PermissionDenied otherwise.
+  absl::StatusOr<Folder> OwnCache() const;
+  absl::StatusOr<Folder> OwnShard(const Digest& key) const;
+  absl::StatusOr<Folder> OwnTemp(absl::StatusOr<Folder>* cache) const;
+  absl::Status Unlink(const Digest& key) const;
+  static void ClearShard(const Folder& cache, const char* name, StoreStats* removed);
   absl::Status Write(const Digest& key, const std::string& bytes);
   absl::StatusOr<std::string> Read(const Digest& key) const;
   void Discard(const Digest& key, const absl::Status& why);
@@ -93,8 +103,8 @@ class DiskStore : public ArtifactStore {
   void SetUse(const Digest& key, Item* item, int64_t when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetSize(Item* item, uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int64_t Tick() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Warn(const char* kind, const std::string& message);
-  void ScanShard(int number, bool whole);
+  void Warn(const std::string& kind, const std::string& message);
+  void ScanShard(const absl::StatusOr<Folder>& cache, int number, bool whole);
   void RemoveAbandoned();
   // Reserves room for an entry that is about to be written.
   absl::Status MakeRoom(uint64_t size);

@@ -93,19 +93,26 @@ TEST_F(DiskStoreTest, ScanFindsWhatIsThereAndIgnoresTheRest) {
   }
   std::ofstream(home_->CacheDir() + "/README") << "hello";
   std::filesystem::create_directory(home_->CacheDir() + "/zz");
-  std::ofstream(home_->TempDir() + "/fresh") << "being written";
-  std::ofstream(home_->TempDir() + "/old") << "abandoned";
-  std::filesystem::last_write_time(
-      home_->TempDir() + "/old",
-      std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  const std::string fresh = home_->TempDir() + "/0123456789abcdef.0123456789abcdef.1";
+  const std::string old = home_->TempDir() + "/0123456789abcdef.0123456789abcdef.2";
+  const std::string of_a_client = home_->TempDir() + "/" + TestKey(1).Hex() + ".4711.0";
+  const std::string letter = home_->TempDir() + "/letter.txt";
+  for (const std::string& path : {fresh, old, of_a_client, letter}) {
+    std::ofstream(path) << "text";
+    if (path == fresh) continue;
+    std::filesystem::last_write_time(
+        path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  }
   DiskStore store(*home_, options_);
   EXPECT_FALSE(store.AwaitScan(absl::ZeroDuration()));
   store.Scan();
   EXPECT_TRUE(store.AwaitScan(absl::ZeroDuration()));
   EXPECT_EQ(store.stats().entries, 20u);
   EXPECT_EQ(store.stats().bytes, 20 * TestEntry(0)->bytes.size());
-  EXPECT_TRUE(std::filesystem::exists(home_->TempDir() + "/fresh"));
-  EXPECT_FALSE(std::filesystem::exists(home_->TempDir() + "/old"));
+  EXPECT_TRUE(std::filesystem::exists(fresh));
+  EXPECT_FALSE(std::filesystem::exists(old));
+  EXPECT_FALSE(std::filesystem::exists(of_a_client));
+  EXPECT_TRUE(std::filesystem::exists(letter)) << "its name is none that we give";
 }
 
 TEST_F(DiskStoreTest, EvictsTheLeastRecentlyUsedByFileTimes) {
@@ -296,6 +303,75 @@ TEST_F(DiskStoreTest, AFailedWriteIsToldOnceAndPausesWrites) {
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(store.Put(TestKey(i), TestEntry(i)).ok());
   EXPECT_EQ(warnings_.size(), 1u);
   EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
+}
+
+// In the places where others could put links: each leads to a folder with an old file.
+class LinksTest : public DiskStoreTest {
+ protected:
+  // The names of the files are such as are deleted where they belong.
+  std::string Documents(const std::string& file) const {
+    const std::string folder = dir_ + "/documents";
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/" + file) << "precious";
+    std::filesystem::last_write_time(
+        folder + "/" + file, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+    return folder;
+  }
+};
+
+TEST_F(LinksTest, InPlaceOfTheTemporaryFolderIsNotFollowed) {
+  const std::string file = "0123456789abcdef.0123456789abcdef.2";
+  const std::string documents = Documents(file);
+  std::filesystem::remove(home_->TempDir());
+  std::filesystem::create_directory_symlink(documents, home_->TempDir());
+  DiskStore store(*home_, options_);
+  store.Scan();
+  EXPECT_FALSE(store.Put(TestKey(1), TestEntry(1)).ok());
+  EXPECT_TRUE(std::filesystem::exists(documents + "/" + file));
+}
+
+TEST_F(LinksTest, InPlaceOfAShardIsNotFollowed) {
+  const std::string documents = Documents(Home::EntryName(TestKey(1)));
+  std::filesystem::create_directory_symlink(documents,
+                                            home_->CacheDir() + "/" + Home::ShardName(TestKey(1)));
+  DiskStore store(*home_, options_);
+  store.Scan();
+  EXPECT_EQ(store.stats().entries, 0u);
+  EXPECT_FALSE(store.Put(TestKey(1), TestEntry(1)).ok());
+  EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
+  store.Remove(TestKey(1));
+  store.Clear();
+  EXPECT_TRUE(std::filesystem::exists(documents + "/" + Home::EntryName(TestKey(1))));
+}
+
+TEST_F(DiskStoreTest, ACacheThatOthersCanWriteToIsLeftAlone) {
+  DiskStore store(*home_, options_);
+  ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
+  ASSERT_EQ(chmod(home_->CacheDir().c_str(), 0777), 0);
+  EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
+  EXPECT_FALSE(store.Put(TestKey(2), TestEntry(2)).ok());
+  store.Remove(TestKey(1));
+  EXPECT_EQ(store.Clear().entries, 0u);
+  EXPECT_TRUE(std::filesystem::exists(home_->EntryPath(TestKey(1))));
+}
+
+TEST_F(DiskStoreTest, ADirectoryInAnEntrysPlaceIsNoFailureOfTheDisk) {
+  DiskStore store(*home_, options_);
+  const std::string path = home_->EntryPath(TestKey(1));
+  std::filesystem::create_directories(path + "/inner");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
+  ASSERT_EQ(warnings_.size(), 1u) << "it cannot be deleted, which is said once";
+  EXPECT_EQ(warnings_[0].find("passed by the damaged entry"), 0u) << warnings_[0];
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(store.Put(TestKey(1), TestEntry(1)).ok());
+  ASSERT_EQ(warnings_.size(), 2u);
+  EXPECT_NE(warnings_[1].find(path + " is a directory, in the place of an entry; remove it"),
+            std::string::npos)
+      << warnings_[1];
+  EXPECT_TRUE(store.Put(TestKey(2), TestEntry(2)).ok()) << "others are written all the same";
+  std::filesystem::remove(path + "/inner");
+  EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
+  EXPECT_FALSE(std::filesystem::exists(path)) << "an empty one is removed";
+  EXPECT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
 }
 
 TEST_F(DiskStoreTest, ClearRemovesAll) {

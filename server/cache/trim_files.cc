@@ -1,44 +1,64 @@
 #include "server/cache/trim_files.h"
 
-#include <fts.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
+
+#include "absl/strings/string_view.h"
+#include "lang/folder.h"
 
 namespace kiln {
 namespace {
 
 constexpr uint64_t kStatBlock = 512;  // of st_blocks, whatever the file system's is
+constexpr size_t kLeastDigits = 30;   // of a note's name; the rest may name its directory
 
 struct File {
   int64_t used;  // seconds
   uint64_t bytes;
-  std::string path;
+  std::vector<std::string> way;  // directories below the root, then the file
 };
 
-std::vector<File> FilesBelow(const std::string& dir) {
-  std::vector<File> files;
-  std::string root = dir;
-  char* const roots[] = {&root[0], nullptr};
-  FTS* walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, nullptr);
-  if (walk == nullptr) return files;
-  while (const FTSENT* entry = fts_read(walk)) {
-    if (entry->fts_info != FTS_F) continue;
-    const struct stat& st = *entry->fts_statp;
-    files.push_back({std::max(st.st_atime, st.st_mtime), st.st_blocks * kStatBlock,
-                     std::string(entry->fts_path, entry->fts_pathlen)});
-  }
-  fts_close(walk);
-  return files;
+// Whether a client gave a file this name: digits of a digest, and what is added while it is
+// written.
+bool IsNote(absl::string_view name) {
+  const size_t digits = std::min(name.find_first_not_of("0123456789abcdef"), name.size());
+  return digits >= kLeastDigits && (digits == name.size() || name[digits] == '.');
+}
+
+void AddFilesOf(const Folder& folder, std::vector<std::string>* way, std::vector<File>* files) {
+  if (!folder.own().ok()) return;
+  folder.ForEachName([&](const char* name) {
+    struct stat st;
+    if (fstatat(folder.fd(), name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
+    way->push_back(name);
+    if (S_ISREG(st.st_mode) && IsNote(name)) {
+      files->push_back({std::max(st.st_atime, st.st_mtime), st.st_blocks * kStatBlock, *way});
+    } else if (S_ISDIR(st.st_mode)) {
+      const absl::StatusOr<Folder> inner = folder.Enter(name);
+      if (inner.ok()) AddFilesOf(*inner, way, files);
+    }
+    way->pop_back();
+  });
+}
+
+bool Unlink(const std::string& root, const std::vector<std::string>& way) {
+  absl::StatusOr<Folder> folder = Folder::Open(root);
+  for (size_t i = 0; folder.ok() && i + 1 < way.size(); ++i) folder = folder->Enter(way[i]);
+  return folder.ok() && folder->own().ok() && unlinkat(folder->fd(), way.back().c_str(), 0) == 0;
 }
 
 }  // namespace
 
 int TrimFiles(const std::string& dir, uint64_t max_bytes) {
-  std::vector<File> files = FilesBelow(dir);
+  std::vector<File> files;
+  std::vector<std::string> way;
+  if (const absl::StatusOr<Folder> root = Folder::Open(dir); root.ok()) {
+    AddFilesOf(*root, &way, &files);
+  }
   uint64_t bytes = 0;
   for (const File& file : files) bytes += file.bytes;
   if (bytes <= max_bytes) return 0;
@@ -48,7 +68,7 @@ int TrimFiles(const std::string& dir, uint64_t max_bytes) {
   int deleted = 0;
   for (const File& file : files) {
     if (bytes <= target) break;
-    if (unlink(file.path.c_str()) == 0) ++deleted;
+    if (Unlink(dir, file.way)) ++deleted;
     bytes -= file.bytes;
   }
   return deleted;

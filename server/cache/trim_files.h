@@ -11,7 +11,8 @@ namespace kiln {
 // If the files below `dir` take more than `max_bytes` of the disk, deletes those that were
 // read or written longest ago until the rest take nine tenths of it. Returns how many it
 // deleted. Looks at every file: for a background thread. Where the file system keeps no
-// times of reading, writing alone counts. Follows no symbolic links.
+// times of reading, writing alone counts. Follows no symbolic links, looks into no directory that
+// is not own (lang/folder.h), and counts and deletes only files with names as clients give them.
 int TrimFiles(const std::string& dir, uint64_t max_bytes);
 
 }  // namespace kiln

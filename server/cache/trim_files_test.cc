@@ -14,6 +14,9 @@ namespace {
 constexpr uint64_t kFileBytes = 8192;
 
 // A file of two blocks that was read `read` and written `written` seconds after the epoch.
+// A name as clients give their notes.
+std::string Note(char digit) { return "/" + std::string(32, digit); }
+
 std::string MakeFile(const std::string& path, time_t read, time_t written) {
   std::ofstream(path) << std::string(kFileBytes, 'x');
   const timespec times[2] = {{read, 0}, {written, 0}};
@@ -37,26 +40,40 @@ class TrimFilesTest : public testing::Test {
 };
 
 TEST_F(TrimFilesTest, LeavesWhatFits) {
-  const std::string a = MakeFile(dir_ + "/a", 1, 1), b = MakeFile(dir_ + "/sub/b", 2, 2);
+  const std::string a = MakeFile(dir_ + Note('a'), 1, 1),
+                    b = MakeFile(dir_ + "/sub" + Note('b'), 2, 2);
   EXPECT_EQ(TrimFiles(dir_, 4 * kFileBytes), 0);
   EXPECT_TRUE(Exists(a) && Exists(b));
   EXPECT_EQ(TrimFiles(dir_ + "/absent", 0), 0);
 }
 
 TEST_F(TrimFilesTest, DeletesWhatWasUsedLongestAgo) {
-  const std::string read_lately = MakeFile(dir_ + "/sub/a", 100, 1);
-  const std::string oldest = MakeFile(dir_ + "/b", 2, 3);
-  const std::string old = MakeFile(dir_ + "/sub/c", 4, 4);
-  const std::string written_lately = MakeFile(dir_ + "/d", 5, 90);
+  const std::string read_lately = MakeFile(dir_ + "/sub" + Note('a'), 100, 1);
+  const std::string oldest = MakeFile(dir_ + Note('b'), 2, 3);
+  const std::string old = MakeFile(dir_ + "/sub" + Note('c'), 4, 4);
+  const std::string written_lately = MakeFile(dir_ + Note('d'), 5, 90);
   // Room for three, of which a tenth is to stay free.
   EXPECT_EQ(TrimFiles(dir_, 3 * kFileBytes), 2);
   EXPECT_FALSE(Exists(oldest) || Exists(old));
   EXPECT_TRUE(Exists(read_lately) && Exists(written_lately));
 }
 
+TEST_F(TrimFilesTest, DeletesNothingThatClientsDidNotName) {
+  const std::string letter = MakeFile(dir_ + "/letter.txt", 1, 1);
+  EXPECT_EQ(TrimFiles(dir_, 0), 0);
+  EXPECT_TRUE(Exists(letter));
+}
+
+TEST_F(TrimFilesTest, LeavesAloneWhatOthersCanWriteTo) {
+  const std::string note = MakeFile(dir_ + "/sub" + Note('a'), 1, 1);
+  ASSERT_EQ(chmod((dir_ + "/sub").c_str(), 0777), 0);
+  EXPECT_EQ(TrimFiles(dir_, 0), 0);
+  EXPECT_TRUE(Exists(note));
+}
+
 TEST_F(TrimFilesTest, FollowsNoLinks) {
-  const std::string outside = MakeFile(testing::TempDir() + "/outside", 1, 1);
-  ASSERT_EQ(symlink(outside.c_str(), (dir_ + "/link").c_str()), 0);
+  const std::string outside = MakeFile(testing::TempDir() + Note('f'), 1, 1);
+  ASSERT_EQ(symlink(outside.c_str(), (dir_ + Note('a')).c_str()), 0);
   ASSERT_EQ(symlink(testing::TempDir().c_str(), (dir_ + "/folder").c_str()), 0);
   EXPECT_EQ(TrimFiles(dir_, 0), 0);
   EXPECT_TRUE(Exists(outside));
