@@ -7,15 +7,13 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "lang/folder.h"
 #include "lang/status_macros.h"
 #include "server/daemon/json_text.h"
 
@@ -25,6 +23,8 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::TextFormat;
+
+constexpr uint64_t kMaxConfigBytes = 16 << 20;
 
 // What each section must say, if it is there.
 struct Required {
@@ -109,6 +109,7 @@ class Checker {
         message->GetReflection()->GetEnumValue(*message, field) == proto::WRITE_ONLY) {
       return wrong("READ_WRITE or READ_ONLY: clients read the directory themselves");
     }
+    if (path == "tier.upstream.trusted_key") return wrong("give trust.key_file instead");
     if (!IsText(*message, *field, index)) return wrong("not UTF-8");
     if (field->is_map()) return absl::OkStatus();
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
@@ -202,12 +203,7 @@ absl::StatusOr<std::string> Absolute(const std::string& path) {
 
 absl::StatusOr<proto::Config> ReadConfig(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string absolute, Absolute(path));
-  std::ifstream in(absolute);
-  struct stat st;
-  if (!in || stat(absolute.c_str(), &st) != 0 || S_ISDIR(st.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot read ", absolute));
-  }
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  ASSIGN_OR_RETURN(const std::string text, ReadOwnFile(absolute, kMaxConfigBytes));
   return ParseConfig(text, absolute);
 }
 

@@ -11,7 +11,8 @@
 namespace kiln {
 
 // What the file says, nothing filled in; paths of files are made absolute, from the
-// file's directory. NotFound: there is no such file. InvalidArgument:
+// file's directory. NotFound: there is no such file. PermissionDenied: others can write to it
+// (lang/folder.h), and so say what is run and written here. InvalidArgument:
 // "FILE:LINE:COLUMN: FIELD: what is wrong", for text that does not parse, fields that
 // are unknown, that this build does not support, or whose value cannot be.
 absl::StatusOr<proto::Config> ReadConfig(const std::string& path);

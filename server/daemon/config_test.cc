@@ -1,5 +1,7 @@
 #include "server/daemon/config.h"
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <fstream>
 
@@ -51,6 +53,9 @@ TEST(ConfigTest, ErrorsNameFileLineColumnAndField) {
   EXPECT_EQ(ErrorOf("disk { mode: READ_ONLY sync: true }"), "");
   EXPECT_EQ(ErrorOf("tier { name: \"r\xe9gion\" redis { address: \"h:1\" } }"),
             "/etc/kiln/kilnd.conf:1:8: tier.name: not UTF-8");
+  EXPECT_NE(ErrorOf("tier { upstream { address: \"h:1\" trusted_key: \"k:x\" } }")
+                .find("tier.upstream.trusted_key: give trust.key_file instead"),
+            std::string::npos);
   EXPECT_NE(ErrorOf("execution { server { address: \"h:1\" } platform { key: \"\\377\" } }"), "");
 }
 
@@ -62,6 +67,16 @@ TEST(ConfigTest, TheFileMustBeReadable) {
   const absl::StatusOr<proto::Config> config = ReadConfig(path);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->memory().max_bytes(), 5u);
+}
+
+TEST(ConfigTest, AFileThatOthersCanWriteToIsRefused) {
+  const std::string path = testing::TempDir() + "/open.conf";
+  std::ofstream(path) << "memory { max_bytes: 5 }";
+  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  const absl::Status status = ReadConfig(path).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_NE(status.message().find("/open.conf (mode 0666): make it yours alone"), std::string::npos)
+      << status;
 }
 
 TEST(ConfigTest, LoopbackIsAnAddressNotAPrefix) {

@@ -226,7 +226,9 @@ absl::Status ReadFile(const std::vector<Argument>& arguments, Flags* flags) {
   if (named.empty()) {
     const absl::StatusOr<Home> home = Home::Find(ValueOf("--home", arguments));
     if (!home.ok()) return absl::OkStatus();  // said later
-    path = home->dir() + "/kilnd.conf";
+    // Before anything in it is believed.
+    RETURN_IF_ERROR(home->CheckIsOwnWithCache());
+    path = home->ConfigPath();
   }
   if (named.empty() && access(path.c_str(), F_OK) != 0) return absl::OkStatus();
   absl::StatusOr<proto::Config> config = ReadConfig(path);

@@ -28,6 +28,8 @@
 #include "absl/time/time.h"
 #include "lang/clock.h"
 #include "lang/home.h"
+#include "lang/status_macros.h"
+#include "lang/user_keys.h"
 #include "lang/version.h"
 #include "server/cache/counters.h"
 #include "server/cache/disk_store.h"
@@ -406,12 +408,9 @@ void Complain(const absl::Status& status) {
 }
 
 absl::Status LoadTrust(const proto::Trust& config, const Home& home, Trust* trust) {
-  const std::string own_keys = home.dir() + "/trusted.keys";
   TrustOptions options;
   options.key_files.assign(config.key_file().begin(), config.key_file().end());
-  if (options.key_files.empty() && access(own_keys.c_str(), R_OK) == 0) {
-    options.key_files.push_back(own_keys);
-  }
+  if (options.key_files.empty()) options.key_files = UserKeyFiles(home);
   options.signing_key_file = config.signing_key_file();
   options.accept_unsigned = config.accept_unsigned();
   options.warn = [](const std::string& message) { Log(message); };
@@ -443,6 +442,8 @@ absl::StatusOr<Instance> Claim(const Home& home, bool take_over, const std::vect
   // A home that cannot be written still has a daemon, which keeps nothing.
   const absl::Status made = home.Create();
   if (!made.ok()) Complain(made);
+  // Another user may have made it in this moment.
+  RETURN_IF_ERROR(home.CheckIsOwnWithCache());
   return BecomeInstance(home, SteadyNow() + kStartPatience, take_over, sockets);
 }
 
@@ -476,7 +477,8 @@ int Main(int argc, char** argv) {
   // First what may be wrong: who takes over must not end another for nothing.
   Trust trust;
   if (home.ok()) {
-    const absl::Status loaded = LoadTrust(flags->config.trust(), *home, &trust);
+    absl::Status loaded = home->CheckIsOwnWithCache();
+    if (loaded.ok()) loaded = LoadTrust(flags->config.trust(), *home, &trust);
     if (!loaded.ok()) {
       Complain(loaded);
       return 2;

@@ -172,7 +172,7 @@ TEST_F(BadInputTest, ACacheThatCannotBeWritten) {
   ASSERT_TRUE(home_->Create().ok());
   if (geteuid() == 0) {
     // Root may write anywhere but to a read-only file system, or below a file.
-    if (MountCache("size=1m")) {
+    if (MountCache("size=1m,mode=700")) {
       ASSERT_EQ(
           mount("kiln-test", home_->CacheDir().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr),
           0);
@@ -210,7 +210,7 @@ TEST_F(BadInputTest, AHomeThatCannotBeMade) {
 
 TEST_F(BadInputTest, AFullDisk) {
   // Without the right to mount, a limit on file sizes fails writes in the same place.
-  const bool small_disk = MountCache("size=64k");
+  const bool small_disk = MountCache("size=64k,mode=700");
   rlimit before = {};
   if (!small_disk) {
     getrlimit(RLIMIT_FSIZE, &before);
