@@ -50,8 +50,10 @@ class Trust {
 
   // What is outside's: the entry, if it is whole, belongs at `place` and may be trusted.
   // DataLoss or PermissionDenied otherwise, with the reason; counted, and said loudly once.
-  // `source` names where it came from, in messages: "tier redis".
-  absl::StatusOr<EntryPtr> Admit(const Digest& place, std::string bytes, absl::string_view source);
+  // `source` names where it came from, in messages: "tier redis". The keys of `caller`, who asked
+  // for it, count as well.
+  absl::StatusOr<EntryPtr> Admit(const Digest& place, std::string bytes, absl::string_view source,
+                                 const TrustedKeys& caller = {});
 
   // What our own worker made: checked, and signed if there is a key.
   absl::StatusOr<EntryPtr> Vouch(const Digest& place, std::string bytes);

@@ -66,6 +66,18 @@ std::string TakeEntry(proto::CompileReply* reply) {
   return entry;
 }
 
+// The keys of a caller that named the serialised proto::Upstream `upstream`.
+TrustedKeys KeysOf(const std::string& upstream) {
+  TrustedKeys keys;
+  proto::Upstream named;
+  if (upstream.empty() || !named.ParseFromString(upstream)) return keys;
+  for (const std::string& line : named.trusted_key()) {
+    absl::StatusOr<PublicKey> key = PublicKey::Parse(line);
+    if (key.ok()) keys.Add(*std::move(key));
+  }
+  return keys;
+}
+
 void ObserveStages(const proto::CompileReply& reply) {
   Metrics& metrics = Metrics::Get();
   metrics.histogram("kiln_compile_seconds")->Observe(absl::Seconds(reply.seconds()));
@@ -267,7 +279,7 @@ void CompileService::FindShared(const std::vector<Digest>& places, absl::Span<co
   for (const int i : missing) asked.push_back(places[i]);
   std::vector<SharedTiers::Fetched> found = parts_.shared->Find(asked, upstream);
   for (size_t i = 0; i < found.size(); ++i) {
-    EntryPtr entry = Keep(asked[i], std::move(found[i].entry), found[i].tier);
+    EntryPtr entry = Keep(asked[i], std::move(found[i].entry), found[i].tier, upstream);
     if (entry == nullptr) continue;
     if (presence) {
       reply->mutable_results(missing[i])->set_found(true);
@@ -280,10 +292,11 @@ void CompileService::FindShared(const std::vector<Digest>& places, absl::Span<co
   }
 }
 
-EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std::string& source) {
+EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std::string& source,
+                              const std::string& upstream) {
   if (bytes.empty()) return nullptr;
   absl::StatusOr<EntryPtr> entry =
-      parts_.trust->Admit(place, std::move(bytes), absl::StrCat("tier ", source));
+      parts_.trust->Admit(place, std::move(bytes), absl::StrCat("tier ", source), KeysOf(upstream));
   if (!entry.ok()) return nullptr;
   parts_.tiers->Put(place, *entry).IgnoreError();  // the disk tier has warned
   // For the tiers that were asked before it, and had nothing.
@@ -385,7 +398,8 @@ void CompileService::AskShared(const ErrandPtr& errand) {
 
 void CompileService::TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found) {
   errand->lease = found.lease;
-  EntryPtr entry = Keep(errand->what.place, std::move(found.entry), found.tier);
+  EntryPtr entry =
+      Keep(errand->what.place, std::move(found.entry), found.tier, errand->what.upstream);
   if (entry == nullptr) return AskDelegates(errand);
   errand->End(Hit(errand->what.key, std::move(entry), found.tier));
 }
@@ -414,10 +428,19 @@ absl::Status CompileService::Accept(const Errand& errand,
   if (reply.entry().empty()) return absl::OkStatus();
   std::string bytes = TakeEntry(&reply);
   // Kept, but not signed: what is signed here our own workers compiled.
-  ASSIGN_OR_RETURN(compiled->entry, answer->trusted()
-                                        ? CheckEntry(errand.what.place, std::move(bytes))
-                                        : parts_.trust->Admit(errand.what.place, std::move(bytes),
-                                                              "who compiled it for us"));
+  absl::StatusOr<EntryPtr> entry =
+      answer->trusted()
+          ? CheckEntry(errand.what.place, std::move(bytes))
+          : parts_.trust->Admit(errand.what.place, std::move(bytes), "who compiled it for us",
+                                KeysOf(errand.what.upstream));
+  if (absl::IsPermissionDenied(entry.status())) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(entry.status().message(),
+                     " (a server signs with its trust.signing_key_file; kiln key trust has the "
+                     "public key of it count here)"));
+  }
+  RETURN_IF_ERROR(entry.status());
+  compiled->entry = *std::move(entry);
   return absl::OkStatus();
 }
 

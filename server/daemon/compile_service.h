@@ -100,7 +100,8 @@ class CompileService {
   void FindShared(const std::vector<Digest>& places, absl::Span<const int> missing, bool presence,
                   const std::string& upstream, proto::LookupReply* reply, Gathering* gathering);
   // The entry that came from `source`, kept here; null if it is refused.
-  EntryPtr Keep(const Digest& place, std::string bytes, const std::string& source);
+  EntryPtr Keep(const Digest& place, std::string bytes, const std::string& source,
+                const std::string& upstream);
 
   // One flight, step after step until one of them ends it.
   class Errand;
