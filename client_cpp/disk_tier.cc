@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lang/entry.h"
+#include "lang/folder.h"
 #include "lang/status_macros.h"
 
 namespace kiln {
@@ -20,27 +21,23 @@ namespace {
 // Where no daemon ever reads the log, it must not grow for ever.
 constexpr off_t kMaxHitLogBytes = 16 << 20;
 
-// A file's bytes while this lives: mapped, or a copy where somebody else could change the
-// file after it was checked.
+// The file of an entry while this lives: mapped, or a copy where somebody else could change it
+// after it was checked.
 class Mapping {
  public:
-  static absl::StatusOr<Mapping> Of(const std::string& path, const EntryTrust& trust) {
-    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return absl::NotFoundError(absl::StrCat(path, ": ", strerror(errno)));
-    struct stat info;
+  static absl::StatusOr<Mapping> Of(const Home& home, const Digest& key, bool foreign) {
+    ASSIGN_OR_RETURN(const Folder shard, home.OpenShard(key));
+    ASSIGN_OR_RETURN(const FolderFile file, shard.OpenFile(Home::EntryName(key), O_RDONLY));
+    const auto size = static_cast<uint64_t>(file.info.st_size);
     Mapping mapping;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
-        static_cast<uint64_t>(info.st_size) <= kMaxEntrySize) {
-      mapping.foreign_ = trust.IsForeign(info);
-      if (mapping.foreign_) {
-        mapping.copy_.resize(info.st_size);
-        if (pread(fd, &mapping.copy_[0], info.st_size, 0) != info.st_size) mapping.copy_.clear();
-      } else {
-        void* data = mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
-        if (data != MAP_FAILED) mapping.Hold(data, info.st_size);
-      }
+    mapping.foreign_ = foreign || !file.own.ok();
+    if (size == 0 || size > kMaxEntrySize) return mapping;
+    if (mapping.foreign_) {
+      mapping.copy_ = ReadWhole(file.fd.get(), size).value_or("");
+    } else {
+      void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.fd.get(), 0);
+      if (data != MAP_FAILED) mapping.Hold(data, size);
     }
-    close(fd);
     return mapping;
   }
   Mapping() = default;
@@ -75,11 +72,12 @@ class Mapping {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const LoadedKernel>> DiskTier::Load(const Digest& key) const {
-  const std::string path = home_.EntryPath(key);
-  ASSIGN_OR_RETURN(const Mapping mapping, Mapping::Of(path, *trust_));
+  absl::StatusOr<Mapping> found = Mapping::Of(home_, key, mode_.foreign);
+  if (!found.ok()) return absl::NotFoundError(found.status().message());
+  const Mapping& mapping = *found;
   absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
   if (!entry.ok()) {
-    if (!mapping.foreign() && !read_only_) unlink(path.c_str());
+    Remove(key);
     return absl::NotFoundError(entry.status().message());
   }
   if (mapping.foreign() || trust_->required()) {
@@ -87,7 +85,7 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> DiskTier::Load(const Digest&
     if (!trusted.ok()) return absl::NotFoundError(trusted.message());
   }
   auto kernel = mapping.foreign() ? LoadedKernel::FromBytes(entry->payload, entry->info)
-                                  : LoadedKernel::FromFile(path, entry->info);
+                                  : LoadedKernel::FromFile(home_.EntryPath(key), entry->info);
   if (absl::IsUnavailable(kernel.status())) {
     kernel = LoadedKernel::FromBytes(entry->payload, entry->info);
   }
@@ -98,7 +96,9 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> DiskTier::Load(const Digest&
 }
 
 absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Digest& key) const {
-  ASSIGN_OR_RETURN(const Mapping mapping, Mapping::Of(home_.EntryPath(key), *trust_));
+  absl::StatusOr<Mapping> found = Mapping::Of(home_, key, mode_.foreign);
+  if (!found.ok()) return absl::NotFoundError(found.status().message());
+  const Mapping& mapping = *found;
   absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
   if (!entry.ok()) return absl::NotFoundError(entry.status().message());
   if (mapping.foreign() || trust_->required()) {
@@ -108,27 +108,33 @@ absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Digest& key) const {
   return std::move(entry->info);
 }
 
+// What another user's program put there, that user decides about.
+void DiskTier::Remove(const Digest& key) const {
+  if (mode_.read_only || mode_.foreign) return;
+  const absl::StatusOr<Folder> shard = home_.OpenShard(key);
+  if (shard.ok() && shard->own().ok()) unlinkat(shard->fd(), Home::EntryName(key).c_str(), 0);
+}
+
 void DiskTier::Touch(const Digest& key) const {
-  if (read_only_) return;
-  // Where it fails, it is not ours, and somebody else decides what is deleted there.
-  static_cast<void>(utimensat(AT_FDCWD, home_.EntryPath(key).c_str(), nullptr, 0));
+  if (mode_.read_only || mode_.foreign) return;
+  const absl::StatusOr<Folder> shard = home_.OpenShard(key);
+  if (!shard.ok() || !shard->own().ok()) return;
+  utimensat(shard->fd(), Home::EntryName(key).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 void DiskTier::NoteHit(const Digest& key) const {
-  if (read_only_) return;
-  int fd = open(home_.HitLogPath().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return;
-  struct stat info;
-  if (fstat(fd, &info) == 0 && info.st_size < kMaxHitLogBytes) {
-    // One write: hits of several processes never mix. A lost one is a lost count.
-    ssize_t written = write(fd, key.bytes.data(), key.bytes.size());
-    static_cast<void>(written);
-  }
-  close(fd);
+  if (mode_.read_only) return;
+  const absl::StatusOr<Folder> home = home_.Open();
+  if (!home.ok() || !home->own().ok()) return;
+  const absl::StatusOr<FolderFile> log = home->OpenFile("hits.log", O_WRONLY | O_APPEND | O_CREAT);
+  if (!log.ok() || !log->own.ok() || log->info.st_size >= kMaxHitLogBytes) return;
+  // One write: hits of several processes never mix. A lost one is a lost count.
+  const ssize_t written = write(log->fd.get(), key.bytes.data(), key.bytes.size());
+  static_cast<void>(written);
 }
 
 void DiskTier::Store(const Digest& key, absl::string_view entry) const {
-  if (read_only_) return;
+  if (mode_.read_only) return;
   absl::Status status = WriteEntryFile(home_, key, entry);
   static std::atomic<bool> warned{false};
   if (status.ok() || warned.exchange(true)) return;
@@ -138,27 +144,31 @@ void DiskTier::Store(const Digest& key, absl::string_view entry) const {
 
 absl::Status WriteEntryFile(const Home& home, const Digest& place, absl::string_view entry) {
   RETURN_IF_ERROR(home.Create());
+  ASSIGN_OR_RETURN(const Folder cache, home.OpenCache());
+  RETURN_IF_ERROR(cache.own());
+  ASSIGN_OR_RETURN(const Folder temp, cache.Make("tmp"));
+  ASSIGN_OR_RETURN(const Folder shard, cache.Make(Home::ShardName(place)));
+  RETURN_IF_ERROR(temp.own());
+  RETURN_IF_ERROR(shard.own());
   static std::atomic<int> serial{0};
-  const std::string aside =
-      absl::StrCat(home.TempDir(), "/", place.Hex(), ".", getpid(), ".", serial.fetch_add(1));
-  int fd = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", aside));
+  const std::string aside = absl::StrCat(place.Hex(), ".", getpid(), ".", serial.fetch_add(1));
+  absl::StatusOr<FolderFile> file = temp.OpenFile(aside, O_WRONLY | O_CREAT | O_EXCL);
+  RETURN_IF_ERROR(file.status());
   errno = ENOSPC;  // what a short write without error means
-  bool good = write(fd, entry.data(), entry.size()) == static_cast<ssize_t>(entry.size());
+  bool good =
+      write(file->fd.get(), entry.data(), entry.size()) == static_cast<ssize_t>(entry.size());
   int error = errno;
-  if (close(fd) != 0 && good) {
+  if (close(file->fd.Release()) != 0 && good) {
     good = false;
     error = errno;
   }
   if (good) {
-    const std::string path = home.EntryPath(place);
-    const std::string dir = path.substr(0, path.rfind('/'));
-    mkdir(dir.c_str(), 0700);
-    good = rename(aside.c_str(), path.c_str()) == 0;
+    const std::string name = Home::EntryName(place);
+    good = renameat(temp.fd(), aside.c_str(), shard.fd(), name.c_str()) == 0;
     error = errno;
   }
   if (good) return absl::OkStatus();
-  unlink(aside.c_str());
+  unlinkat(temp.fd(), aside.c_str(), 0);
   return absl::ErrnoToStatus(error, absl::StrCat("cannot write to ", home.CacheDir()));
 }
 

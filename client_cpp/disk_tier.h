@@ -20,12 +20,16 @@ namespace kiln {
 
 class DiskTier {
  public:
-  // `trust` is not owned. `read_only`: nothing is deleted, noted or kept.
-  DiskTier(Home home, const EntryTrust* trust, bool read_only = false)
-      : home_(std::move(home)), trust_(trust), read_only_(read_only) {}
+  struct Mode {
+    bool read_only = false;  // nothing is deleted, noted or kept
+    bool foreign = false;    // others can exchange the directory: each entry must be signed
+  };
+  // `trust` is not owned.
+  DiskTier(Home home, const EntryTrust* trust, Mode mode)
+      : home_(std::move(home)), trust_(trust), mode_(mode) {}
 
   // The kernel of `key`, its entry checked in full, and its signature where one is needed;
-  // NotFound otherwise. An entry of ours that is not whole is deleted. A hit is noted in the
+  // NotFound otherwise. An own entry that is not whole is deleted. A hit is noted in the
   // hit log.
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const Digest& key) const;
 
@@ -41,9 +45,10 @@ class DiskTier {
 
  private:
   void NoteHit(const Digest& key) const;
+  void Remove(const Digest& key) const;
   const Home home_;
   const EntryTrust* const trust_;
-  const bool read_only_;
+  const Mode mode_;
 };
 
 // Makes the file of an entry that belongs at `place`: written aside, renamed.

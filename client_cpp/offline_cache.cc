@@ -1,41 +1,55 @@
 #include "client_cpp/offline_cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <string>
 
-#include "absl/strings/match.h"
+#include "absl/functional/function_ref.h"
 #include "lang/entry.h"
+#include "lang/folder.h"
 
 namespace kiln {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string ReadFile(const std::string& path, uint64_t offset = 0) {
-  std::ifstream in(path, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(offset));
-  return {std::istreambuf_iterator<char>(in), {}};
+// Of a home that is not own nothing is read.
+std::string ReadFile(const Home& home, const char* name, uint64_t offset = 0) {
+  const absl::StatusOr<Folder> folder = home.Open();
+  if (!folder.ok()) return "";
+  const absl::StatusOr<FolderFile> file = folder->OpenFile(name, O_RDONLY);
+  if (!file.ok() || !file->own.ok()) return "";
+  std::string bytes = ReadWhole(file->fd.get(), file->info.st_size).value_or("");
+  // Shorter than what was read of it: it has been cut since.
+  return offset <= bytes.size() ? bytes.substr(offset) : bytes;
 }
 
-// Calls `visit(path, size)` for every file two levels below the cache directory.
-void ForEachFile(const Home& home, const std::function<void(const fs::path&, uint64_t)>& visit) {
-  std::error_code error;
-  for (const auto& dir : fs::directory_iterator(home.CacheDir(), error)) {
-    for (const auto& file : fs::directory_iterator(dir.path(), error)) {
-      const uint64_t size = file.file_size(error);
-      if (!error) visit(file.path(), size);
-    }
-  }
+// Calls `visit(shard, name, info)` for the file of each entry.
+void ForEachEntry(const Home& home,
+                  absl::FunctionRef<void(const Folder&, const char*, const struct stat&)> visit) {
+  const absl::StatusOr<Folder> cache = home.OpenCache();
+  if (!cache.ok()) return;
+  cache->ForEachName([&](const char* name) {
+    if (!Home::IsShardName(name)) return;
+    const absl::StatusOr<Folder> shard = cache->Enter(name);
+    if (!shard.ok()) return;
+    shard->ForEachName([&](const char* file) {
+      struct stat info;
+      if (Home::KeyOfEntryName(file).ok() &&
+          fstatat(shard->fd(), file, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+        visit(*shard, file, info);
+      }
+    });
+  });
 }
 
 double SecondsOf(const Home& home, const Digest& key) {
-  const std::string bytes = ReadFile(home.EntryPath(key));
+  const absl::StatusOr<Folder> shard = home.OpenShard(key);
+  if (!shard.ok()) return 0;
+  const absl::StatusOr<FolderFile> file = shard->OpenFile(Home::EntryName(key), O_RDONLY);
+  if (!file.ok() || static_cast<uint64_t>(file->info.st_size) > kMaxEntrySize) return 0;
+  const std::string bytes = ReadWhole(file->fd.get(), file->info.st_size).value_or("");
   auto entry = DecodeEntry(bytes, &key);
   return entry.ok() ? entry->info.compile_seconds() : 0;
 }
@@ -44,13 +58,9 @@ double SecondsOf(const Home& home, const Digest& key) {
 
 proto::StatsReply OfflineStats(const Home& home) {
   proto::SavedStats saved;
-  if (!saved.ParseFromString(ReadFile(home.StatsPath()))) saved.Clear();
+  if (!saved.ParseFromString(ReadFile(home, "stats"))) saved.Clear();
   proto::StatsReply stats = saved.totals();
-  std::error_code error;
-  const uint64_t log_size = fs::file_size(home.HitLogPath(), error);
-  // A log shorter than what was read of it has been cut since.
-  const uint64_t from = !error && log_size >= saved.hit_log_offset() ? saved.hit_log_offset() : 0;
-  const std::string log = ReadFile(home.HitLogPath(), from);
+  const std::string log = ReadFile(home, "hits.log", saved.hit_log_offset());
   std::map<Digest, uint64_t> hits;
   for (size_t at = 0; at + 32 <= log.size(); at += 32) {
     ++hits[*Digest::FromBytes(absl::string_view(log).substr(at, 32))];
@@ -61,10 +71,9 @@ proto::StatsReply OfflineStats(const Home& home) {
     stats.set_seconds_saved(stats.seconds_saved() + count * SecondsOf(home, key));
   }
   uint64_t entries = 0, bytes = 0;
-  ForEachFile(home, [&](const fs::path& path, uint64_t size) {
-    if (path.extension() != ".so") return;
+  ForEachEntry(home, [&](const Folder&, const char*, const struct stat& info) {
     ++entries;
-    bytes += size;
+    bytes += info.st_size;
   });
   stats.set_entries(entries);
   stats.set_bytes(bytes);
@@ -76,10 +85,10 @@ proto::StatsReply OfflineStats(const Home& home) {
 
 proto::ClearReply OfflineClear(const Home& home) {
   proto::ClearReply reply;
-  ForEachFile(home, [&](const fs::path& path, uint64_t size) {
-    if (unlink(path.c_str()) != 0 || path.extension() != ".so") return;
+  ForEachEntry(home, [&](const Folder& shard, const char* name, const struct stat& info) {
+    if (!shard.own().ok() || unlinkat(shard.fd(), name, 0) != 0) return;
     reply.set_entries(reply.entries() + 1);
-    reply.set_bytes(reply.bytes() + size);
+    reply.set_bytes(reply.bytes() + info.st_size);
   });
   return reply;
 }

@@ -30,6 +30,7 @@
 #include "lang/home.h"
 #include "lang/status_macros.h"
 #include "lang/trace_context.h"
+#include "lang/user_keys.h"
 
 namespace kiln {
 namespace {
@@ -73,11 +74,16 @@ bool NamesUpstream(const SessionOptions& options) {
   return !options.server.empty() && options.server != "off";
 }
 
-// What the daemon is told in each greeting.
-proto::Hello WishesOf(const SessionOptions& options) {
+// What the daemon is told in each greeting. It may have been started by another program, with other
+// keys in its environment.
+proto::Hello WishesOf(const Home& home, const SessionOptions& options) {
   proto::Hello hello;
   if (!NamesUpstream(options)) return hello;
   *hello.mutable_upstream() = *ParseUpstream(options.server);  // Create has checked it
+  // What cannot be read is said where a signature is asked for.
+  if (const absl::StatusOr<TrustedKeys> keys = ReadUserKeys(home); keys.ok()) {
+    for (const std::string& line : keys->Lines()) hello.mutable_upstream()->add_trusted_key(line);
+  }
   hello.set_upstream_required(options.strict);
   return hello;
 }
@@ -85,7 +91,9 @@ proto::Hello WishesOf(const SessionOptions& options) {
 // All that does not survive a fork; the child starts with a new one.
 struct State {
   State(const Home& home, const SessionOptions& options)
-      : pid(getpid()), daemon(home, options.bin_dir, WishesOf(options)), worker(options.bin_dir) {}
+      : pid(getpid()),
+        daemon(home, options.bin_dir, WishesOf(home, options)),
+        worker(options.bin_dir) {}
 
   const pid_t pid;
   const State* parents = nullptr;  // of a forked child: left alone, and not lost
@@ -105,9 +113,11 @@ class LocalSession : public Session {
  public:
   LocalSession(Home home, SessionOptions options)
       : home_(std::move(home)),
+        own_home_(home_.CheckIsOwn()),
+        own_cache_(home_.CheckIsOwnWithCache()),
         options_(std::move(options)),
         trust_(home_),
-        disk_(home_, &trust_, options_.read_only),
+        disk_(home_, &trust_, {options_.read_only || !own_home_.ok(), !own_cache_.ok()}),
         manifest_(options_.records_manifest ? Manifest::OfProcess() : nullptr),
         state_(new State(home_, options_)) {}
 
@@ -131,7 +141,8 @@ class LocalSession : public Session {
     return state.stats;
   }
   const std::string& home() const override { return home_.dir(); }
-  bool read_only() const override { return options_.read_only; }
+  bool read_only() const override { return options_.read_only || !own_home_.ok(); }
+  const absl::Status& own_home() const override { return own_home_; }
   absl::StatusOr<proto::StatsReply> DaemonStats() override;
   absl::StatusOr<proto::MetricsReply> DaemonMetrics() override;
   absl::StatusOr<proto::RecentReply> DaemonRecent(const proto::RecentRequest& request) override;
@@ -159,24 +170,33 @@ class LocalSession : public Session {
   absl::StatusOr<CompileOutcome> Obtain(State& state, const Job& job);
   absl::StatusOr<CompileOutcome> Find(State& state, const Digest& key, bool ask);
   absl::StatusOr<proto::LookupReply> Lookup(State& state, absl::Span<const Digest> keys);
+  absl::Status CheckKeeps(absl::string_view what) const;
   bool TryDaemon(State& state) const;
   bool GiveUpDaemon(State& state, const absl::Status& why) const;
   absl::Status WithoutStranger(const absl::Status& refusal, const Digest& its_compiler) const;
+  void SayWhoseHome() const;
   void SayFallback(const std::string& why) const;
   absl::StatusOr<proto::CompileReply> Ask(State& state, const Job& job, Digest* compiler);
   absl::StatusOr<CompileOutcome> Take(State& state, const Job& job, proto::CompileReply reply,
                                       Digest compiler);
   void Count(State& state, const CompileOutcome& outcome) const;
-  // A daemon would write to the home, so a read-only session asks none.
-  bool off() const { return options_.server == "off" || !options_.use_cache || options_.read_only; }
+  // By choice. A daemon would write to the home, so a read-only session asks none.
+  bool wants_none() const {
+    return options_.server == "off" || !options_.use_cache || options_.read_only;
+  }
+  // Nor does one serve a home that others can write to.
+  bool off() const { return wants_none() || !own_cache_.ok(); }
 
   const Home home_;
+  const absl::Status own_home_;
+  const absl::Status own_cache_;  // own_home_, if that is an error
   const SessionOptions options_;
   const EntryTrust trust_;
   const DiskTier disk_;
   Manifest* const manifest_;  // or nullptr
   mutable std::atomic<State*> state_;
   mutable std::atomic<bool> warned_{false};
+  mutable std::atomic<bool> warned_of_home_{false};
   mutable std::atomic<bool> warned_of_upstream_{false};
 };
 
@@ -196,13 +216,15 @@ Digest LocalSession::CompilerId(State& state) const {
     absl::MutexLock lock(&state.mutex);
     if (state.looked_for_compiler) return state.compiler;
   }
+  SayWhoseHome();
   const std::string worker = options_.bin_dir + "/kiln-worker";
-  if (off() && options_.use_cache && !options_.read_only) home_.Create().IgnoreError();
+  if (off() && options_.use_cache && !read_only()) home_.Create().IgnoreError();
   // With a daemon, whoever compiles first says it; running the worker just to ask
   // would make a first start slower.
-  auto id = ReadCompilerId(home_.CompilerIdPath(), worker);
+  absl::StatusOr<Digest> id = own_home_.ok() ? ReadCompilerId(home_.CompilerIdPath(), worker)
+                                             : absl::StatusOr<Digest>(own_home_);
   if (!id.ok() && off() && !options_.bin_dir.empty()) {
-    if (options_.read_only) {
+    if (read_only()) {
       auto asked = AskCompilerId(worker);
       if (asked.ok()) id = asked->id;
     } else {
@@ -416,9 +438,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
   const absl::Time start = SteadyNow();
   State& state = Current();
   const bool wants_report = WantsReport(recorded.report());
-  if (options_.read_only && !wants_report) {
-    return absl::FailedPreconditionError("the cache is read-only: nothing can be added to it");
-  }
+  if (!wants_report) RETURN_IF_ERROR(CheckKeeps("nothing can be added to the cache"));
   ASSIGN_OR_RETURN(proto::CompileUnit unit, ParseCanonical(recorded.unit()));
   unit.mutable_target()->set_cpu(level);
   unit.mutable_target()->set_runtime_abi(RuntimeAbi());
@@ -456,6 +476,15 @@ absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
   return status;
 }
 
+// FailedPrecondition, with `what` and the reason, where the cache is not to be changed.
+absl::Status LocalSession::CheckKeeps(absl::string_view what) const {
+  if (!own_cache_.ok()) {
+    return absl::FailedPreconditionError(absl::StrCat(what, ": ", own_cache_.message()));
+  }
+  if (!options_.read_only) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(what, ": it is read-only"));
+}
+
 bool LocalSession::TryDaemon(State& state) const { return !off() && state.daemon.Usable(); }
 
 // Whether `why` means that there is no daemon to be had: then it is let be until it answers
@@ -481,6 +510,16 @@ absl::Status LocalSession::WithoutStranger(const absl::Status& refusal,
   if (!own.ok() || own->id == its_compiler) return refusal;
   return absl::FailedPreconditionError(absl::StrCat(
       "the daemon is of another build of Kiln: ", refusal.message(), "; kiln stop ends it"));
+}
+
+// Once: what the home is not used for. A read-only session of an own home asked for no more.
+void LocalSession::SayWhoseHome() const {
+  if (own_cache_.ok() || options_.strict || !options_.use_cache) return;
+  if (options_.read_only && own_home_.ok()) return;
+  if (warned_of_home_.exchange(true)) return;
+  std::fprintf(stderr,
+               "kiln: only what a trusted key signed is used of %s, nothing is kept there: %s\n",
+               home_.dir().c_str(), std::string(own_cache_.message()).c_str());
 }
 
 // Once: the kilnd that the user named is done without, for this reason.
@@ -525,13 +564,14 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
     }
   }
   // Without a daemon by choice is no failure of one.
-  if (options_.strict && !off()) {
-    return absl::UnavailableError(absl::StrCat("no daemon, and KILN_STRICT=1: ", status.message()));
+  if (options_.strict && !wants_none()) {
+    const absl::string_view why = own_cache_.ok() ? status.message() : own_cache_.message();
+    return absl::UnavailableError(absl::StrCat("no daemon, and KILN_STRICT=1: ", why));
   }
   if (!off()) disk_.NoteFallback();
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));
   // Where only what is signed counts, nobody would take this from the cache.
-  const bool keeps = options_.use_cache && !options_.read_only && !trust_.required();
+  const bool keeps = options_.use_cache && !read_only() && own_cache_.ok() && !trust_.required();
   if (keeps && !reply.entry().empty()) {
     ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(reply.digest()));
     disk_.Store(key, reply.entry());
@@ -610,9 +650,7 @@ absl::StatusOr<proto::RecentReply> LocalSession::DaemonRecent(const proto::Recen
 }
 
 absl::StatusOr<proto::ClearReply> LocalSession::ClearCache() {
-  if (options_.read_only) {
-    return absl::FailedPreconditionError("the cache is read-only: it cannot be cleared");
-  }
+  RETURN_IF_ERROR(CheckKeeps("the cache cannot be cleared"));
   proto::ClearReply reply;
   absl::Status status =
       Current().daemon.CallIfRunning(FrameType::kClear, proto::ClearRequest(),

@@ -88,6 +88,9 @@ class Session {
   virtual SessionStats stats() const = 0;
   virtual const std::string& home() const = 0;
   virtual bool read_only() const = 0;
+  // OK, or PermissionDenied: others can have written what lies in the home, so that nothing in it
+  // counts but entries that a trusted key signed, and nothing is written to it. Says why.
+  virtual const absl::Status& own_home() const = 0;
 
   // The daemon's statistics / a cleared cache (work with the daemon absent too).
   virtual absl::StatusOr<proto::StatsReply> DaemonStats() = 0;

@@ -20,6 +20,7 @@
 #include "client_cpp/daemon_client.h"
 #include "client_cpp/launcher.h"
 #include "client_cpp/manifest.h"
+#include "client_cpp/notes.h"
 #include "gtest/gtest.h"
 #include "lang/cpu_level.h"
 #include "lang/entry.h"
@@ -249,6 +250,45 @@ TEST_F(ReadOnlyTest, WhatIsThereIsUsedAndNothingIsAdded) {
   shown.mutable_report()->set_print_ir(true);
   EXPECT_TRUE(session->Warm(shown, HostCpuLevel()).ok());
   EXPECT_EQ(Snapshot(), before) << "no daemon either";
+}
+
+TEST_F(ReadOnlyTest, AHomeThatOthersCanWriteToIsLeftAlone) {
+  options_.server = "off";
+  Tier(*Make(), 1);
+  options_.server = "";
+  ASSERT_EQ(chmod(options_.home.c_str(), 0777), 0);
+  const auto before = Snapshot();
+  auto session = Make();
+  EXPECT_TRUE(session->read_only());
+  EXPECT_NE(session->own_home().message().find(options_.home + " (mode 0777): make it yours"),
+            std::string::npos)
+      << session->own_home();
+  EXPECT_EQ(Tier(*session, 1), "compiled") << "nobody signed what is there";
+  EXPECT_TRUE(absl::IsFailedPrecondition(session->Warm(Recorded(4), HostCpuLevel()).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(session->ClearCache().status()));
+  EXPECT_EQ(Snapshot(), before) << "no daemon either";
+  options_.strict = true;
+  const absl::Status refused = Make()->Compile(Unit(1), {}, {}).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_NE(refused.message().find("others may write to"), std::string::npos) << refused;
+}
+
+TEST_F(ReadOnlyTest, NotesOfOthersAreNotRead) {
+  const Home home = *Home::Find(options_.home);
+  ASSERT_TRUE(WriteNote(home, "warm/ab/cd", "text").ok()) << "makes the home, too";
+  EXPECT_EQ(ReadNote(home, "warm/ab/cd").value_or(""), "text");
+  ASSERT_TRUE(WriteNote(home, "warm/ab/cd", "other").ok());
+  EXPECT_EQ(ReadNote(home, "warm/ab/cd").value_or(""), "other");
+  EXPECT_TRUE(absl::IsNotFound(ReadNote(home, "warm/ab/none").status()));
+  const std::string folder = options_.home + "/warm/ab";
+  fs::create_symlink("cd", folder + "/link");
+  EXPECT_FALSE(ReadNote(home, "warm/ab/link").ok());
+  for (const std::string& open : {folder + "/cd", folder, options_.home}) {
+    const fs::perms before = fs::status(open).permissions();
+    ASSERT_EQ(chmod(open.c_str(), 0777), 0);
+    EXPECT_TRUE(absl::IsPermissionDenied(ReadNote(home, "warm/ab/cd").status())) << open;
+    fs::permissions(open, before);
+  }
 }
 
 TEST_F(ReadOnlyTest, TheEnvironmentSaysSo) {

@@ -11,11 +11,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "client_cpp/cache_files.h"
-#include "client_cpp/entry_trust.h"
 #include "client_py/status_error.h"
 #include "lang/cpu_level.h"
 #include "lang/home.h"
 #include "lang/signature.h"
+#include "lang/user_keys.h"
 
 namespace py = pybind11;
 
@@ -62,7 +62,7 @@ TrustedKeys KeysOf(const std::string& home, const std::vector<std::string>& file
   TrustedKeys keys;
   for (const std::string& file : files) RaiseIfError(keys.AddFile(file));
   if (!files.empty()) return keys;
-  absl::StatusOr<TrustedKeys> own = ReadTrustedKeys(ValueOrRaise(Home::Find(home)));
+  absl::StatusOr<TrustedKeys> own = ReadUserKeys(ValueOrRaise(Home::Find(home)));
   if (absl::IsNotFound(own.status())) return keys;
   return ValueOrRaise(std::move(own));
 }
@@ -148,6 +148,19 @@ void BindCache(py::module_& m) {
   // The public line of a secret key's file.
   m.def("public_key", [](const std::string& file) {
     return ValueOrRaise(SigningKey::ReadFile(file)).public_key().Text();
+  });
+  // Where the user's list is changed, and all files that are it.
+  m.def("key_file_to_change", [](const std::string& home) {
+    return ValueOrRaise(UserKeyFileToChange(ValueOrRaise(Home::Find(home))));
+  });
+  m.def("key_files",
+        [](const std::string& home) { return UserKeyFiles(ValueOrRaise(Home::Find(home))); });
+  m.def("count_keys", [](const std::string& home) {
+    return ValueOrRaise(ReadUserKeys(ValueOrRaise(Home::Find(home)))).size();
+  });
+  // What is wrong with a home that others could have written; "" if nothing.
+  m.def("distrust_of", [](const std::string& home) {
+    return std::string(ValueOrRaise(Home::Find(home)).CheckIsOwnWithCache().message());
   });
   // (name, id) of a public key's line.
   m.def("key_id", [](const std::string& line) {

@@ -532,6 +532,8 @@ void BindSession(py::module_& m) {
            [](Session& session) { RaiseIfError(Unlocked([&] { return session.StopDaemon(); })); })
       .def_property_readonly("read_only",
                              [](const Session& session) { return session.read_only(); })
+      .def_property_readonly("own_home",
+                             [](const Session& session) { return session.own_home().ok(); })
       .def_property_readonly("home", [](const Session& session) { return session.home(); });
   m.def("dashboard_path",
         [](const std::string& home) { return ValueOrRaise(Home::Find(home)).DashboardPath(); });

@@ -6,9 +6,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client_cpp/notes.h"
 #include "client_py/python_source.h"
 #include "client_py/status_error.h"
 #include "lang/digest.h"
+#include "lang/home.h"
 #include "proto/warm.pb.h"
 #include "runtime/loaded_kernel.h"
 
@@ -83,9 +85,35 @@ py::object ReadFunction(const py::list& lines, int first_line, bool nested_fstri
                         block->end + 1);
 }
 
+py::object ReadNoteOf(const std::string& home, const std::string& name) {
+  const Home place = ValueOrRaise(Home::Find(home));
+  absl::StatusOr<std::string> bytes = absl::NotFoundError("");
+  {
+    py::gil_scoped_release release;
+    bytes = ReadNote(place, name);
+  }
+  if (!bytes.ok()) return py::none();
+  return py::bytes(*bytes);
+}
+
+void WriteNoteOf(const std::string& home, const std::string& name, const py::bytes& data) {
+  const Home place = ValueOrRaise(Home::Find(home));
+  const std::string bytes = data;
+  absl::Status status;
+  {
+    py::gil_scoped_release release;
+    status = WriteNote(place, name, bytes);
+  }
+  if (status.ok()) return;
+  PyErr_SetString(PyExc_OSError, std::string(status.message()).c_str());
+  throw py::error_already_set();
+}
+
 }  // namespace
 
 void BindWarm(py::module_& m) {
+  m.def("read_note", &ReadNoteOf, py::arg("home"), py::arg("name"));
+  m.def("write_note", &WriteNoteOf, py::arg("home"), py::arg("name"), py::arg("data"));
   m.def("sha256", [](const py::bytes& bytes) {
     return py::bytes(std::string(Sha256Of(std::string(bytes)).view()));
   });

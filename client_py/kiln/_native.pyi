@@ -180,6 +180,7 @@ class Session:
         """Compiles what Instance.take_recorded gave, unless it is there, and loads nothing:
         (digest, tier, seconds waited, seconds of compiling, diagnostics, stages)."""
     read_only: bool  # nothing below the home may be written
+    own_home: bool  # nobody but this user and root can have written what lies in the home
     compiler: bytes  # the compiler's id, part of every key; empty while it is not known
     def stats(self) -> dict[str, Any]: ...  # this process: kernels, hits, misses, seconds_saved
     def daemon_stats(self) -> dict[str, Any]: ...
@@ -364,3 +365,9 @@ def import_bundle(
 def new_key(name: str) -> tuple[str, str]: ...  # (secret line, public line)
 def public_key(file: str) -> str: ...  # the public line of a secret key's file
 def key_id(line: str) -> tuple[str, str]: ...  # (name, id) of a public line
+def key_files(home: str) -> list[str]: ...  # the files with this user's trusted keys
+def key_file_to_change(home: str) -> str: ...  # which of them takes a new one
+def count_keys(home: str) -> int: ...  # RuntimeError, ValueError: a file is wrong
+def distrust_of(home: str) -> str: ...  # why a home is another user's to write to; "" if it is not
+def read_note(home: str, name: str) -> bytes | None: ...  # client_cpp/notes.h
+def write_note(home: str, name: str, data: bytes) -> None: ...  # OSError if it cannot be

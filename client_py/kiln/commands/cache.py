@@ -343,8 +343,12 @@ def _manifest(path):
 
 def _check_writable():
     """ValueError where nothing may be changed."""
+    from .. import _native
+
     if os.environ.get("KILN_CACHE") == "read-only":
         raise ValueError("KILN_CACHE=read-only: nothing is changed")
+    if wrong := _native.distrust_of(home()):
+        raise ValueError(f"nothing is changed: {wrong}")
 
 
 def _verify(files, keys=None):

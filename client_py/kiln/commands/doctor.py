@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -48,14 +47,10 @@ def check_home():
         if not os.access(parent, os.W_OK):
             return "bad", f"{path} is not there and cannot be made: {parent} is not writable"
         return "good", f"{path} will be made by the first program"
-    status = os.stat(path)
-    if status.st_uid != os.geteuid():
-        return (
-            "bad",
-            f"{path} belongs to user {status.st_uid}: set KILN_HOME to a folder of your own",
-        )
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "bad", f"others may write to {path}, and what lies there is run: chmod 700 {path}"
+    from .. import _native
+
+    if wrong := _native.distrust_of(path):
+        return "bad", wrong
     if not os.access(path, os.W_OK | os.X_OK):
         return "bad", f"{path} is not writable: nothing is kept, each process compiles anew"
     return "good", path
@@ -171,9 +166,9 @@ def _tried(*flags):
 KNOWN_VARIABLES = frozenset(
     """
     KILN_BIN KILN_CACHE KILN_CACHE_BYTES KILN_CPU KILN_DISK_CACHE KILN_GUI_FRAMES KILN_GUI_SAVE
-    KILN_HOME KILN_JOBS KILN_JOB_SECONDS KILN_LIB KILN_LOG KILN_MANIFEST KILN_REQUIRE_HIT
-    KILN_REQUIRE_SIGNED KILN_SERVER KILN_SERVER_CA KILN_SERVER_CERTIFICATE KILN_SERVER_KEY
-    KILN_SERVER_TOKEN_FILE KILN_STAT KILN_STRICT KILN_TRUSTED_KEYS KILN_WARM
+    KILN_HOME KILN_JOBS KILN_JOB_SECONDS KILN_LIB KILN_LOG KILN_MANIFEST KILN_OWNER_CHECK
+    KILN_REQUIRE_HIT KILN_REQUIRE_SIGNED KILN_SERVER KILN_SERVER_CA KILN_SERVER_CERTIFICATE
+    KILN_SERVER_KEY KILN_SERVER_TOKEN_FILE KILN_STAT KILN_STRICT KILN_TRUSTED_KEYS KILN_WARM
     """.split()
 )
 
@@ -342,18 +337,19 @@ def check_python():
 
 def check_trust():
     """Whose code this user's programs run."""
-    named = os.environ.get("KILN_TRUSTED_KEYS")
-    path = named or os.path.join(home(), "trusted.keys")
-    if not os.path.exists(path):
-        if named:
-            return "bad", f"KILN_TRUSTED_KEYS names {path}, which is not there"
+    from .. import _native
+
+    files = _native.key_files(home())
+    missing = [path for path in files if not os.path.exists(path)]
+    if missing:
+        return "bad", f"KILN_TRUSTED_KEYS names {missing[0]}, which is not there"
+    if not files:
         return "good", "no trusted keys: only what this user's own daemon made is run"
-    status = os.stat(path)
-    if status.st_uid not in (os.geteuid(), 0) or status.st_mode & stat.S_IWOTH:
-        return "bad", f"{path} can be written by others: they could have their code run here"
-    with open(path, encoding="utf-8", errors="replace") as file:
-        keys = [line for line in file if line.strip() and not line.startswith("#")]
-    return "good", f"{len(keys)} trusted key(s) in {path}"
+    try:
+        count = _native.count_keys(home())
+    except (RuntimeError, ValueError) as error:
+        return "bad", str(error)
+    return "good", f"{count} trusted key(s) in {' and '.join(files)}"
 
 
 def check_leftovers():

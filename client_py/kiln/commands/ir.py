@@ -6,7 +6,7 @@ only where it has left no record, or has changed since.
 
 import os
 
-from ..warm import manifest
+from ..warm import manifest, program
 from .common import failure, home, print_json, session
 from .options import BadOption, cpu_level, parse
 
@@ -112,10 +112,6 @@ def _all_manifests():
         entries = [e for e in os.scandir(folder) if not e.name.endswith(".tmp")]
     except OSError:
         return []
-    found = []
-    for entry in sorted(entries, key=lambda e: e.stat().st_mtime, reverse=True):
-        try:
-            found.append(manifest.read(entry.path))
-        except (OSError, manifest.BadManifest):
-            continue
-    return found
+    entries.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime, reverse=True)
+    found = (program.read(home(), f"warm/programs/{entry.name}") for entry in entries)
+    return [one for one in found if one is not None]

@@ -41,7 +41,7 @@ def public(argv):
 
 
 def trust(argv):
-    """`kiln key trust LINE`: adds a public key to this home's list."""
+    """`kiln key trust LINE`: adds a public key to this user's list."""
     from .. import _native
 
     options, rest = parse(argv, _JSON)
@@ -49,8 +49,10 @@ def trust(argv):
     line = line.strip()
     known = {_native.key_id(other)[1] for other in _lines()}
     if _native.key_id(line)[1] not in known:
-        os.makedirs(os.path.dirname(os.path.abspath(_path())), mode=0o700, exist_ok=True)
-        with open(_path(), "a", encoding="ascii") as file:
+        path = _native.key_file_to_change(home())
+        os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with os.fdopen(os.open(path, flags, 0o600), "a", encoding="ascii") as file:
             file.write(line + "\n")
     return _say(line, options)
 
@@ -68,23 +70,23 @@ def list_keys(argv):
         for name, id in keys:
             print(f"{id}  {name}")
         if not keys:
-            print(f"no trusted keys: {_path()} has none")
+            print(f"no trusted keys: {_native.key_file_to_change(home())} has none")
     return 0
 
 
 _ACTIONS = {"new": new, "public": public, "trust": trust, "list": list_keys}
 
 
-def _path():
-    return os.environ.get("KILN_TRUSTED_KEYS") or os.path.join(home(), "trusted.keys")
-
-
 def _lines():
-    try:
-        with open(_path(), encoding="ascii") as file:
-            lines = [line.strip() for line in file]
-    except FileNotFoundError:
-        return []
+    from .. import _native
+
+    lines = []
+    for path in _native.key_files(home()):
+        try:
+            with open(path, encoding="ascii") as file:
+                lines += [line.strip() for line in file]
+        except FileNotFoundError:
+            continue
     return [line for line in lines if line and not line.startswith("#")]
 
 

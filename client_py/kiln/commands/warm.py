@@ -12,6 +12,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+from .. import _native
 from ..warm import manifest, program
 from . import reports
 from .common import failure, home, print_json, session
@@ -39,6 +40,8 @@ def main(argv):
     cpu_level_of_all()
     reports.check_paths(options["report"])
     path = rest[0]
+    if wrong := _native.distrust_of(home()):
+        return failure(f"nothing can be added to the cache: {wrong}")
     if session().read_only:
         return failure("KILN_CACHE=read-only: nothing can be added to the cache")
     try:
@@ -185,10 +188,7 @@ def record_program(path, arguments, **environment):
 
 
 def _read_home(path):
-    try:
-        return manifest.read(program.path_of(home(), path))
-    except (OSError, manifest.BadManifest):
-        return None
+    return program.read(home(), program.note_of(path))
 
 
 def _is_whole(found):

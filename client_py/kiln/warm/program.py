@@ -8,7 +8,7 @@ import os
 import sys
 
 from .. import _native, runtime
-from . import manifest
+from . import manifest, notes
 
 _MANY = 2000  # units that are asked for at once
 
@@ -20,8 +20,9 @@ class _State:
         self.process = os.getpid()
         self.session = session
         self.file = program_file()
-        self.path = None if self.file is None else path_of(session.home, self.file)
-        self.known = None if self.path is None else _read(self.path)  # of the last run
+        keeps = self.file is not None and session.own_home
+        self.note = note_of(self.file) if keeps else None
+        self.known = None if self.note is None else read(session.home, self.note)  # of the last run
         self.units = {}
 
 
@@ -38,11 +39,10 @@ def prefetch(session):
 
 
 def used(session, digest, record, kernel, recorded):
-    """An instance was made; `record` is the path of its warm records or None, `recorded` the name
-    of what it can be compiled from again."""
+    """An instance was made; `record` is the (home, note) of its warm records or None, `recorded`
+    the name of what it can be compiled from again."""
     prefetch(session)
-    home = _state.session.home
-    record = "-" if record is None else record[len(home) + 1 :]
+    record = "-" if record is None else record[1]
     level = runtime.cfg.cpu_level or "-"
     _state.units[digest] = manifest.Unit(digest, recorded, level, record, kernel)
 
@@ -53,10 +53,10 @@ def program_file():
     return os.path.abspath(file) if file else None
 
 
-def path_of(home, file):
-    """Where the manifest of a program lies: it is named by the program's absolute path."""
+def note_of(file):
+    """The note that is a program's manifest: it is named by the program's absolute path."""
     name = _native.sha256(os.path.abspath(file).encode()).hex()
-    return f"{home}/warm/programs/{name[:32]}"
+    return f"warm/programs/{name[:32]}"
 
 
 def digest_of(file):
@@ -113,10 +113,12 @@ def current():
     )
 
 
-def _read(path):
+def read(home, note):
+    """The manifest that a note is; None without a good one."""
+    data = notes.read(home, note)
     try:
-        return manifest.read(path)
-    except (OSError, manifest.BadManifest):
+        return None if data is None else manifest.from_bytes(data)
+    except manifest.BadManifest:
         return None
 
 
@@ -124,8 +126,6 @@ def _save():
     made = current()
     if made is None:
         return
-    from .records import write
-
     carried = os.environ.get("KILN_MANIFEST")
     if carried:
         data = manifest.to_bytes(manifest.with_recorded(made, _state.session.home))
@@ -134,9 +134,9 @@ def _save():
                 file.write(data)
         except OSError as error:
             print(f"kiln: KILN_MANIFEST={carried}: {error.strerror}", file=sys.stderr)
-    if _state.path is None or made == _state.known:
+    if _state.note is None or made == _state.known:
         return
     try:
-        write(_state.path, manifest.to_bytes(made))
+        notes.write(_state.session.home, _state.note, manifest.to_bytes(made))
     except OSError:
         pass  # a home that cannot be written to has none

@@ -5,18 +5,18 @@ Kiln's own files); its name is a digest of both. Kernels that share a text share
 holds in this process if each of its reads gives the description that it gave when it was made; then
 its artifact is what the front end and the compiler would make here. Any doubt is no record.
 
-Files are written aside and renamed, and carry a checksum: several processes may write, a torn or
-damaged file counts as none and is written anew. A home that cannot be written to is left alone.
+Files are notes (warm/notes.py) and carry a checksum: several processes may write, a torn or
+damaged file counts as none and is written anew. A home that cannot be written to is left alone, and
+one that others can write to is not believed.
 """
 
-import errno
 import marshal
 import os
 import sys
 
 from .. import _native, originals, runtime, stat
 from ..kernel import overlapping
-from . import describe, program, reads, units
+from . import describe, notes, program, reads, units
 from .describe import MISSING, Describer, Refused
 
 SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
@@ -37,8 +37,8 @@ _WITHOUT_EFFECT = frozenset(
     "snode_memory_GB verbose_kernel_launches".split()
 )
 
-_families = {}  # path -> records, as this process knows them
-_unwritten = set()  # paths
+_families = {}  # (home, note) -> records, as this process knows them
+_unwritten = set()  # (home, note)
 
 
 def find(kernel, args, specs):
@@ -195,17 +195,19 @@ def _show_again(events, objects):
 
 
 def _path(kernel, session):
-    """The file of a kernel's records; None where there can be none."""
+    """The (home, note) of a kernel's records; None where there can be none."""
     cfg = runtime.cfg
     if not cfg.offline_cache or cfg.print_ir or stat.wanted or os.environ.get("KILN_WARM") == "off":
         return None
+    if not session.own_home:
+        return None  # whoever wrote them could choose the code
     fingerprint = kernel.source.fingerprint
     environment = _environment(session)
     if fingerprint is None or environment is None:
         return None
     in_class = b"method" if kernel.in_class else b"function"
     name = _native.sha256(environment + fingerprint + in_class).hex()
-    return f"{session.home}/warm/{name[:2]}/{name[2:]}"
+    return session.home, f"warm/{name[:2]}/{name[2:]}"
 
 
 _settings = None  # (the settings, described)
@@ -260,15 +262,14 @@ def _load(path):
 
 
 def _read(path):
+    data = notes.read(*path) or b""
+    start = len(_MAGIC) + 32
+    body = data[start:]
+    if data[: len(_MAGIC)] != _MAGIC or _native.sha256(body) != data[len(_MAGIC) : start]:
+        return []
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-        start = len(_MAGIC) + 32
-        body = data[start:]
-        if data[: len(_MAGIC)] != _MAGIC or _native.sha256(body) != data[len(_MAGIC) : start]:
-            return []
         return marshal.loads(body)
-    except (OSError, ValueError, EOFError, TypeError):
+    except (ValueError, EOFError, TypeError):
         return []
 
 
@@ -303,38 +304,19 @@ def _write(path):
         del records[len(records) // 2 :]
         body = marshal.dumps(records)
     try:
-        write(path, _MAGIC + _native.sha256(body) + body)
+        notes.write(*path, _MAGIC + _native.sha256(body) + body)
     except OSError:
         return
-    if path[-2:] == "00":  # now and then
-        _tidy(os.path.dirname(os.path.dirname(path)))
-
-
-def write(path, data):
-    """Writes a file of the home so that whoever reads it sees all of it or the one before.
-    OSError where it cannot, as in a read-only session."""
-    if runtime.session().read_only:
-        raise PermissionError(errno.EROFS, "KILN_CACHE=read-only")
-    aside = f"{path}.{os.getpid()}.{id(data)}.tmp"
-    try:
-        file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with open(file, "wb") as out:
-            out.write(data)
-        os.rename(aside, path)
-    except OSError:
-        os.unlink(aside)
-        raise
+    home, name = path
+    if name[-2:] == "00":  # now and then
+        _tidy(f"{home}/warm")
 
 
 def _tidy(folder):
     """Of too many files, drops those that were not written for longest."""
     found = []
     for directory, _, names in os.walk(folder):
-        for name in names:
+        for name in filter(notes.is_name, names):
             path = os.path.join(directory, name)
             try:
                 found.append((os.stat(path).st_mtime, path))

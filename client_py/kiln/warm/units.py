@@ -11,6 +11,7 @@ import re
 import zlib
 
 from .. import _native
+from . import notes
 
 MAX_BYTES = 80 << 20  # of one, inflated: kMaxUnitBytes and its source map
 
@@ -20,12 +21,10 @@ def keep(home, recorded):
     if not recorded:
         return "-"
     name = _native.sha256(recorded).hex()
-    path = _path(home, name)
-    if not os.path.exists(path):
-        from .records import write
-
+    note = _note(name)
+    if not os.path.exists(f"{home}/{note}"):
         try:
-            write(path, zlib.compress(recorded))
+            notes.write(home, note, zlib.compress(recorded))
         except OSError:
             return "-"
     return name
@@ -35,10 +34,12 @@ def read(home, name):
     """The bytes of a recorded kernel; None if it is not there or not whole."""
     if not is_name(name):
         return None
+    packed = notes.read(home, _note(name))
+    if packed is None:
+        return None
     try:
-        with open(_path(home, name), "rb") as file:
-            recorded = zlib.decompressobj().decompress(file.read(), MAX_BYTES)
-    except (OSError, zlib.error):
+        recorded = zlib.decompressobj().decompress(packed, MAX_BYTES)
+    except zlib.error:
         return None
     return recorded if _native.sha256(recorded).hex() == name else None
 
@@ -48,5 +49,5 @@ def is_name(text):
     return re.fullmatch("[0-9a-f]{64}", text) is not None
 
 
-def _path(home, name):
-    return f"{home}/warm/units/{name[:2]}/{name[2:]}"
+def _note(name):
+    return f"warm/units/{name[:2]}/{name[2:]}"
