@@ -76,7 +76,7 @@ def test_what_clients_note_of_kernels_keeps_to_a_budget(kiln, program):
     kiln("run", "-q", program)
     warm = pathlib.Path(kiln.home, "warm")
     noted = {path for path in warm.rglob("*") if path.is_file()}
-    old = warm / "00" / "old"
+    old = warm / "00" / ("0" * 62)
     old.parent.mkdir(exist_ok=True)
     old.write_bytes(b"x" * (2 << 20))
     os.utime(old, (1, 1))

@@ -90,7 +90,7 @@ class Runner:
                 shutil.copy(self.store / path, workspace / path)
         known = {
             "github.workspace": str(workspace),
-            "CI_PROJECT_DIR": str(workspace),
+            "CI_JOB_ID": f"{os.getpid()}-{self.jobs}",
             "github.ref == 'refs/heads/main' && '1' || '0'": "1" if on_main else "0",
         }
         if on_main:
@@ -98,7 +98,7 @@ class Runner:
 
         def filled(text):
             text = re.sub(r"\$\{\{ *(.*?) *\}\}", lambda m: known[m[1]], str(text))
-            return re.sub(r"\$(CI_PROJECT_DIR)\b", lambda m: known[m[1]], text)
+            return re.sub(r"\$(CI_JOB_ID)\b", lambda m: known[m[1]], text)
 
         base = {k: v for k, v in os.environ.items() if not k.startswith("KILN_")}
         base["PATH"] = f"{self.bin}:{base['PATH']}"
@@ -122,6 +122,8 @@ class Runner:
                     return done.returncode, said, workspace
         finally:
             subprocess.run([ROOT / "kiln", "stop"], env=base, check=False)
+            if base["KILN_HOME"].startswith("/tmp/kiln-home-"):  # outside of the workspace
+                shutil.rmtree(base["KILN_HOME"], ignore_errors=True)
         for path in saved:
             shutil.copy(workspace / path, self.store / path)
         return 0, said, workspace

@@ -310,6 +310,35 @@ def test_unsigned_entries(setting):
     expect_fallback(setting, "sign")
 
 
+def test_keys_that_the_environment_names(setting):
+    """The daemon takes what its program would, also one that runs already."""
+    plain(setting)
+    keys = setting.etc / "keys of the program"
+    (setting.user.home / "trusted.keys").rename(keys)
+    setting.user("run", "-q", "/dev/null")
+    setting.run(KILN_SERVER="")
+    assert setting.compiled() == (0, 1)
+    # That daemon was started without them.
+    assert setting.run(KILN_TRUSTED_KEYS=str(keys)).stderr == ""
+    setting.user("cache", "clear", "-y")
+    assert setting.run(fresh=False, KILN_TRUSTED_KEYS=str(keys)).stderr == ""
+    assert setting.compiled() == (1, 1)
+    setting.user("stop")
+    assert setting.run(KILN_TRUSTED_KEYS=str(keys), KILN_STRICT="1").stderr == ""
+    assert setting.compiled() == (2, 1)
+
+
+def test_a_key_that_is_not_trusted(setting):
+    plain(setting)
+    (setting.user.home / "trusted.keys").unlink()
+    done = setting.run()
+    assert done.stderr.count("\n") == 1 and SAID in done.stderr
+    assert "which is not trusted here" in done.stderr
+    assert "kiln key trust" in done.stderr
+    strict = setting.run(check=False, KILN_STRICT="1")
+    assert strict.returncode == 1 and "kiln key trust" in strict.stderr
+
+
 def test_stopped(setting):
     plain(setting)
     setting.run()
