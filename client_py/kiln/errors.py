@@ -37,6 +37,10 @@ class TaichiAssertionError(TaichiRuntimeError, AssertionError):
     """An assert failed while the kernel ran."""
 
 
+class TaichiBoundsError(TaichiAssertionError, IndexError):
+    """An index out of bounds in Python, in debug mode: a failed check, as in kernels."""
+
+
 class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
     """An argument or result that cannot be converted."""
 

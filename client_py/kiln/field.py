@@ -5,6 +5,7 @@ import sys
 from . import _native, declared, runtime, snode
 from . import types as ti_types
 from .diagnostics import near, say
+from .errors import TaichiBoundsError
 from .frontend import active
 from .frontend.active import python_scope
 from .interop import Exporter
@@ -249,7 +250,7 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
         offset = self._places[0]._offset or (0,) * len(shape)
         for axis, (index, extent, first) in enumerate(zip(indices, shape, offset)):
             if not first <= index < first + extent:
-                raise say.field_index_out_of_bounds(
+                error = say.field_index_out_of_bounds(
                     index=index,
                     axis=axis,
                     title=self._title(),
@@ -257,6 +258,7 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
                     end=first + extent,
                     shape=shape,
                 )
+                raise out_of_bounds(error)
         raise say.invalid_index_for(key=key, title=self._title())
 
     def _memory_error(self, reason):
@@ -385,6 +387,11 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
             return (
                 f"{self!r} of shape {self.shape}: its elements are shown where NumPy is installed"
             )
+
+
+def out_of_bounds(error):
+    """The IndexError; in debug mode one that is a failed assertion, too."""
+    return TaichiBoundsError(*error.args) if runtime.cfg.debug else error
 
 
 class ScalarField(Field):
@@ -519,8 +526,10 @@ class MatrixField(Elements, Field):
 
         check_source(arr)
         shape = self._bound_shape()
-        fits = {(*shape, self.n, self.m)} | ({(*shape, self.n)} if self.m == 1 else set())
-        if tuple(arr.shape) not in fits:
+        fits = [(self.n, self.m)]
+        if self.n == 1 or self.m == 1:  # as a row, as a column, or plainly
+            fits += [(self.m, self.n), (self.n * self.m,)]
+        if tuple(arr.shape) not in [(*shape, *element) for element in fits]:
             raise say.matrix_field_and_numpy_array_shapes_differ(
                 shape=shape, element_shape=self.element_shape, got=tuple(arr.shape)
             )
@@ -747,9 +756,9 @@ def _place(made, shape, order, offset, needs_grad, needs_dual, layout):
         for one in made._place_members() if hasattr(made, "_place_members") else [made]:
             declared.add(one, kinds)
         return
-    shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
-    if offset is not None and not isinstance(offset, (list, tuple)):
-        offset = (offset,)
+    shape = snode.as_tuple(shape)
+    if offset is not None:
+        offset = snode.as_tuple(offset)
     dim = len(shape)
     if offset is not None and dim != len(offset):
         raise say.dimensionality_shape_and_offset_must_same(dim=dim, got=len(offset))

@@ -4,10 +4,11 @@ from . import _native, runtime
 from . import types as ti_types
 from .diagnostics import say
 from .errors import TaichiRuntimeError
-from .field import Elements, Layout, _caller, _numpy_type, check_source
+from .field import Elements, Layout, _caller, _numpy_type, check_source, out_of_bounds
 from .frontend.active import check_python_scope, python_scope
 from .interop import Exporter, by_scalar
 from .public import Public
+from .snode import as_tuple
 
 
 class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
@@ -75,9 +76,10 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
             if not hasattr(index, "__index__"):
                 raise say.index_ndarray_must_integer_got(index=index)
             if not 0 <= index < extent:
-                raise say.ndarray_index_out_of_bounds(
+                error = say.ndarray_index_out_of_bounds(
                     index=index, axis=axis, title=self._title(), extent=extent, shape=self.shape
                 )
+                raise out_of_bounds(error)
         raise say.invalid_index_for(key=key, title=self._title())
 
     def _value_error(self, value):
@@ -287,7 +289,7 @@ def make_struct_ndarray(struct_type, shape):
 
 
 def _shape(shape):
-    extents = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    extents = as_tuple(shape)
     for extent in extents:
         if not hasattr(extent, "__index__") or not 0 < extent <= 2**31 - 1:
             raise say.not_valid_shape_for_ndarray(extents=extents)

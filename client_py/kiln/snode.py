@@ -59,6 +59,14 @@ def axes(*numbers):
     return [Axis(n) for n in numbers]
 
 
+def as_tuple(numbers):
+    """Extents or offsets, as programs give them: one number, or several in a list, tuple, range,
+    vector or array."""
+    if getattr(numbers, "shape", None) == () or not hasattr(numbers, "__iter__"):
+        return (numbers,)
+    return (numbers,) if isinstance(numbers, str) else tuple(numbers)
+
+
 class SNode(metaclass=Public):
     """A node of a tree: its cells hold other nodes, and in the end the elements of fields.
     `ti.root` is the first; its methods add others.
@@ -151,10 +159,7 @@ class SNode(metaclass=Public):
         if self._word_bits:
             raise say.only_fields_in_words(kind=_NAMES[self._kind])
         axes = _axis_list(axes)
-        if isinstance(dimensions, (list, tuple)):
-            dimensions = list(dimensions)
-        else:
-            dimensions = [dimensions] * len(axes)
+        dimensions = list(as_tuple(dimensions))
         if len(dimensions) == 1:
             dimensions *= len(axes)
         if len(dimensions) != len(axes):
@@ -207,10 +212,7 @@ class SNode(metaclass=Public):
         from .field import Field
 
         self._builder._check_open()
-        if offset is None:
-            offset = ()
-        elif not isinstance(offset, (list, tuple)):
-            offset = (offset,)
+        offset = () if offset is None else as_tuple(offset)
         for arg in args:
             if isinstance(arg, (list, tuple)):
                 self.place(*arg, offset=offset)
@@ -337,6 +339,8 @@ class SNode(metaclass=Public):
 
     @property
     def _name(self):
+        if self._kind == _PLACE and self._field._given_name:
+            return self._field._given_name
         return f"S{max(self._index, 0)}{_NAMES[self._kind]}"
 
     @property

@@ -150,7 +150,10 @@ def _ndrange_for(t, node, ndrange_value, is_grouped):
     if not is_grouped and len(targets) != dimensions:
         t.fail(node.target, say.ndrange_for_loop_with_number_loop())
     bounds = [b for pair in ndrange_value.bounds for b in pair]
-    _loop(t, node, bounds, _bind_vector if is_grouped else _bind_scalars)
+    if bounds:
+        _loop(t, node, bounds, _bind_vector if is_grouped else _bind_scalars)
+    else:  # no ranges have one combination, of nothing
+        _loop(t, node, [0, 1], lambda t, targets, _: _bind_vector(t, targets, []))
 
 
 def _struct_for(t, node, field, is_grouped):

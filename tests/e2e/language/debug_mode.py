@@ -485,3 +485,17 @@ def debug_in_many_types(show):
         return a // b + a % b
 
     show(f(1.5, 2.5), u(17, 5))
+
+
+@case(debug=True)
+def indices_out_of_bounds_in_python(show):
+    x = ti.field(ti.i32, (3, 4))
+
+    def write():
+        x[5, 5] = 1
+
+    for access in (lambda: x[5, 5], lambda: x[-1, 0], write):
+        try:
+            access()
+        except AssertionError:
+            show("an AssertionError")

@@ -494,3 +494,18 @@ def large_offsets_and_extents(show):
         return x[i, j]
 
     show(k(69999, 39999), k(65536, 32768), k(1, 1))
+
+
+@case()
+def snodes_that_fields_lie_in(show):
+    vectors = ti.Vector.field(2, ti.f32, name="vectors")
+    x = ti.field(ti.i32, name="x")
+    pointer = ti.root.pointer(ti.i, 4)
+    dense = pointer.dense(ti.i, 2)
+    dense.place(x)
+    ti.root.dense(ti.i, 3).place(vectors)
+    show(vectors.snode._name, x.snode._name, ti.field(ti.i32, 3, name="shaped").snode._name)
+    show([x.snode.parent(n) == node for n, node in ((1, dense), (2, pointer), (3, ti.root))])
+    show(x.snode.parent(4), x.parent() == dense, x.snode.parent() == pointer)
+    path = [ti.root, pointer, dense, x.snode]
+    show(x.snode._path_from_root() == path, pointer._path_from_root() == path[:2])

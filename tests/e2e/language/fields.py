@@ -755,3 +755,47 @@ def shapes_in_kernels(show):
         return x.shape[0] * 1000 + x.shape[1] * 100 + v.shape[0] * 10 + v.n
 
     show(k())
+
+
+@case()
+def extents_in_arrays(show):
+    pair = ti.types.struct(a=ti.i32)
+    several = [np.array([2, 3]), np.array([2, 3], np.uint8), ti.Vector([2, 3]), range(2, 4), [2, 3]]
+    for shape in (*several, np.array([4]), np.int64(4), (2, np.int32(3))):
+        field = ti.field(ti.i32, shape=shape)
+        vectors = ti.Vector.field(2, ti.f32, shape=shape)
+        arrays = ti.ndarray(ti.i32, shape), ti.Vector.ndarray(2, ti.i32, shape=shape)
+        show(field.shape, vectors.shape, pair.field(shape=shape).shape)
+        show([[int(extent) for extent in array.shape] for array in arrays])
+    for shape in several:
+        dense, pointer = ti.root.dense(ti.ij, shape), ti.root.pointer(ti.ij, shape)
+        x, y = ti.field(ti.i32), ti.field(ti.i32)
+        dense.place(x, offset=np.array([1, -1]))
+        pointer.place(y)
+        x[1, -1] = y[1, 2] = 7
+        show(dense.shape, pointer.shape, x[1, -1], y[1, 2])
+    shifted = ti.field(ti.i32, shape=np.array([2, 3]), offset=np.array([-1, 5]))
+    shifted[-1, 7] = 3
+    show(shifted.to_numpy())
+
+
+@case()
+def extents_in_arrays_of_floats(show):
+    show.error(lambda: ti.field(ti.i32, shape=np.array([2.0, 3.0])))
+    show.error(lambda: ti.root.dense(ti.ij, np.array([2.0, 3.0])))
+
+
+@case(differs="`from_numpy` of another shape")
+def rows_for_columns(show):
+    numbers = np.arange(12, dtype=np.float32)
+    for field in (
+        ti.Vector.field(3, ti.f32, (2, 2)),
+        ti.Matrix.field(3, 1, ti.f32, (2, 2)),
+        ti.Matrix.field(1, 3, ti.f32, (2, 2)),
+    ):
+        for element in ((3,), (3, 1), (1, 3)):
+            field.fill(0)
+            field.from_numpy(numbers.reshape(2, 2, *element))
+            show(field.to_numpy(keep_dims=True).ravel())
+        show.error(field.from_numpy, numbers.reshape(2, 2, 3, 1, 1))
+        show.error(field.from_numpy, numbers.reshape(4, 3))

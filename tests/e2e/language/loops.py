@@ -1443,3 +1443,21 @@ def fields_below_a_branch_that_python_selects(show):
 
     k()
     show(dense.to_numpy(), [sparse[i] for i in range(16)])
+
+
+@case()
+def ndrange_of_nothing(show):
+    @ti.kernel
+    def k() -> ti.i32:
+        n = 0
+        for I in ti.grouped(ti.ndrange()):
+            n += 1
+        return n
+
+    @ti.kernel
+    def plain():
+        for i in ti.ndrange():
+            pass
+
+    show(k())
+    show.error(plain)
