@@ -89,8 +89,9 @@ def install():
             "taichi is imported already: call kiln.compat.install() before the first import of it"
         )
     sys.meta_path.insert(0, _Finder())
-    # Programs reach for `ti._lib.core` without importing it.
+    # Programs reach for `ti._lib.core` and `ti._logging` without importing them.
     sys.modules[__package__]._lib = _View("taichi._lib")
+    sys.modules[__package__]._logging = _View("taichi._logging")
 
 
 def install_for_children():

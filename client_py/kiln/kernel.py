@@ -213,6 +213,7 @@ class Kernel(_native.KernelBase):
         returns = [_return_spec(_cook_return(r)) for r in self._returns]
         if runtime.cfg.debug or runtime.cfg.check_out_of_bound:
             instance.accessed = self._accessed(specs, fields)
+        runtime.instances_made += 1
         self._add_instance(instance, [s.matcher for s in specs], sources, returns)
         events.kernel_ready(
             self.__name__, instance.tier, instance.wait_seconds, instance.compile_seconds, instance

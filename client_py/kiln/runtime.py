@@ -199,6 +199,7 @@ cfg = Config()
 initialized = False
 # Counts init and reset: what was made under an older number is stale.
 generation = 0
+instances_made = 0  # of kernels, since the latest init or reset
 
 _VERSION = (1, 7, 4)  # of the language
 
@@ -287,9 +288,10 @@ def reset():
         ti.reset()
         print(x[0])  # raises: TaichiRuntimeError: is gone
     """
-    global initialized, generation
+    global initialized, generation, instances_made
     initialized = False
     generation += 1
+    instances_made = 0
     snode = sys.modules.get(f"{__package__}.snode")
     if snode is not None:
         snode.reset_trees()

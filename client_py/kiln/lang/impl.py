@@ -20,19 +20,43 @@ class _Runtime:
     def default_fp(self):
         return runtime.cfg.default_fp
 
+    @default_fp.setter
+    def default_fp(self, dtype):
+        runtime.cfg.default_fp = runtime._default_type("default_fp", dtype, {})
+
     @property
     def default_ip(self):
         return runtime.cfg.default_ip
+
+    @default_ip.setter
+    def default_ip(self, dtype):
+        runtime.cfg.default_ip = runtime._default_type("default_ip", dtype, {})
+
+    @property
+    def default_up(self):
+        return runtime.cfg.default_up
+
+    def set_default_fp(self, dtype):
+        """Kernels compiled from now on take `dtype` for numbers with a fraction."""
+        self.default_fp = dtype
+
+    def set_default_ip(self, dtype):
+        """Kernels compiled from now on take `dtype`, ti.i32 or ti.i64, for whole numbers."""
+        self.default_ip = dtype
 
     def config(self):
         return runtime.cfg
 
     def get_num_compiled_functions(self):
-        """How many kernel instances this process has compiled or fetched."""
-        return int(runtime.session_stats()["kernels"])
+        """How many instances of kernels were made since the latest `init`."""
+        return runtime.instances_made
 
     def sync(self):
         runtime.sync()
+
+    def materialize_root_fb(self, is_first_call):
+        """Gives all fields that are placed their memory."""
+        self.materialize()
 
     def materialize(self):
         from .. import snode

@@ -389,3 +389,37 @@ def many_inits(show):
         x = ti.field(ti.i32, shape=4)
         x[1] = n
     show(x[1], sum_to(5))
+
+
+@case()
+def what_the_runtime_counts_and_sets(show):
+    runtime = ti.lang.impl.get_runtime()
+    show(runtime.get_num_compiled_functions())
+
+    @ti.kernel
+    def k(a: ti.template()):
+        pass
+
+    k(1)
+    k(2)
+    k(2)
+    show(runtime.get_num_compiled_functions())
+    runtime.set_default_ip(ti.i64)
+    runtime.set_default_fp(ti.f64)
+
+    @ti.kernel
+    def whole() -> ti.i64:
+        a = 1
+        return a << 40
+
+    @ti.kernel
+    def fraction() -> ti.f64:
+        a = 1e-9
+        return a + 1
+
+    show(whole(), fraction() > 1)
+    show(runtime.default_ip == ti.i64, runtime.default_up == ti.u64, runtime.default_fp == ti.f64)
+    runtime.materialize_root_fb(False)
+    ti.init(arch=ti.cpu)
+    runtime = ti.lang.impl.get_runtime()
+    show(runtime.get_num_compiled_functions(), runtime.default_ip == ti.i32)
