@@ -27,7 +27,7 @@ class Func:
         self.__wrapped__ = fn
         self._references = None
         self._returns = None
-        if not any(isinstance(a, str) for a in fn.__annotations__.values()):
+        if self.source.may_be_read:
             self._check_signature()
 
     def _check_signature(self):

@@ -49,7 +49,7 @@ class Kernel(_native.KernelBase):
         self._parameters = None
         self._leaves = None  # what the native side passes: parameters, packs by member
         self._returns = None
-        if not any(isinstance(a, str) for a in fn.__annotations__.values()):
+        if self.source.may_be_read:
             self._read_signature()
 
     @property
@@ -152,11 +152,11 @@ class Kernel(_native.KernelBase):
         return args if viewed is None else tuple(viewed)
 
     def _copied_arrays(self, args):
-        """Positions of arrays that kernels cannot take by address."""
-        found = []
+        """position -> type of a copy's elements, for arrays that kernels cannot take by address."""
+        found = {}
         for position, (parameter, value) in enumerate(zip(self._leaves, args)):
             if parameter.kind is _Array and _needs_copy(parameter, value):
-                found.append(position)
+                found[position] = _needed_dtype(parameter, value) or value.dtype
         return found
 
     def _run_on_copies(self, args, positions):
@@ -165,17 +165,18 @@ class Kernel(_native.KernelBase):
         args = list(args)
         # An array that is passed twice is copied once: the two stay one.
         copies = {}
-        for position in positions:
+        for position, dtype in positions.items():
             original = args[position]
-            if id(original) not in copies:
-                copied = np.array(original, order="C")
+            key = id(original), dtype
+            if key not in copies:
+                copied = np.array(original, dtype, order="C")
                 copied.flags.writeable = original.flags.writeable
-                copies[id(original)] = (original, copied)
-            args[position] = copies[id(original)][1]
+                copies[key] = (original, copied)
+            args[position] = copies[key][1]
         result = self._run(tuple(args))
         for original, copied in copies.values():
             if original.flags.writeable:
-                np.copyto(original, copied)
+                np.copyto(original, copied, casting="unsafe")
         return result
 
     def _make_instance(self, args):
@@ -661,13 +662,24 @@ def _matches_element(wanted, got):
 
 
 def _needs_copy(parameter, value):
-    """A NumPy array in Fortran order, or misaligned; any other stride is refused."""
+    """A NumPy array in Fortran order, misaligned, or of other numbers than the parameter's vectors
+    or matrices; any other stride is refused."""
     if getattr(value, "_is_array", False) or not _is_numpy(value):
         return False
     flags = value.flags
     if flags.c_contiguous:
-        return not flags.aligned
+        return not flags.aligned or _needed_dtype(parameter, value) is not None
     return flags.f_contiguous
+
+
+def _needed_dtype(parameter, value):
+    """The NumPy type that an array of vectors or matrices is converted to; None if it stays."""
+    element = parameter.annotation.dtype
+    dtype = element.dtype if isinstance(element, ti_types.MatrixType) else None
+    given = str(value.dtype)
+    if dtype is None or dtype.numpy_name == given or given not in ti_types.BY_NUMPY:
+        return None
+    return dtype.numpy_name
 
 
 def _is_numpy(value):

@@ -117,6 +117,10 @@ ROWS = {
         TaichiTypeError,
         "Invalid constant scalar data type: {kind}",
     ),
+    "numpy_array_as_a_scalar": (
+        TaichiTypeError,
+        "Only 0-dimensional numpy array can be used to initialize a scalar expression",
+    ),
     "components_come_first": (
         ValueError,
         "{what} takes {numbers} first, and then the type of its elements; got {given}",

@@ -36,6 +36,7 @@ EMPTY = type("EMPTY", (), {"__repr__": lambda self: "<no default>"})()
 
 # Of code.co_flags.
 _VAR_POSITIONAL, _VAR_KEYWORD = 4, 8
+_FUTURE_ANNOTATIONS = 0x1000000
 
 _files = {}  # path -> (size and time, lines)
 
@@ -146,15 +147,28 @@ class FunctionSource:
         return self.annotations().get("return", EMPTY)
 
     def annotations(self):
-        """Annotations as objects, also under `from __future__ import annotations`."""
+        """Annotations as objects, also under `from __future__ import annotations`. A text that
+        means nothing stays a text."""
         found = self.fn.__annotations__
         if any(isinstance(a, str) for a in found.values()):
             scope = {n: c.cell_contents for n, c in self._cells()}
-            found = {
-                k: eval(a, self.fn.__globals__, scope) if isinstance(a, str) else a
-                for k, a in found.items()
-            }
+            found = {k: self._meaning(a, scope) for k, a in found.items()}
         return found
+
+    def _meaning(self, annotation, scope):
+        if not isinstance(annotation, str):
+            return annotation
+        try:
+            return eval(annotation, self.fn.__globals__, scope)
+        except Exception:  # whatever a wrong text raises: it is no type
+            return annotation
+
+    @property
+    def may_be_read(self):
+        """Whether the annotations mean now what they will: where all are texts, they may name what
+        the module defines later."""
+        texts = any(isinstance(a, str) for a in self.fn.__annotations__.values())
+        return not texts or not self.fn.__code__.co_flags & _FUTURE_ANNOTATIONS
 
     def at_parameter(self, position, error):
         """The error with the place of a parameter; as it is where there is no source text."""

@@ -282,6 +282,8 @@ class Transformer:
             if value is not None and not isinstance(value, type):
                 node = ctx.node_or_none(value)
             if not node:
+                if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+                    raise say.numpy_array_as_a_scalar()
                 if kind in _NEVER_NAMED:
                     raise say.invalid_constant_scalar_data_type(kind=kind)
                 return value

@@ -1175,3 +1175,24 @@ def decorators_on_decorated(show):
 def kernel_of_a_lambda(show):
     k = ti.kernel(lambda: 1)
     show.error(k)
+
+
+@case()
+def texts_that_name_no_type(show):
+    def member():
+        @ti.kernel
+        def k(a: "ti.f23"):
+            pass
+
+    def unknown():
+        @ti.kernel
+        def k(a: ti.i32, b: "no_such_type"):
+            pass
+
+    def no_expression():
+        @ti.func
+        def f(a: "ti.f32()"):
+            pass
+
+    for define in (member, unknown, no_expression):
+        show.error(define)

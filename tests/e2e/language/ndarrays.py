@@ -694,3 +694,19 @@ def an_ndarray_after_init(show):
 def struct_ndarrays(show):
     s = ti.types.struct(a=ti.i32, b=ti.f32)
     show.error(lambda: s.ndarray(shape=3))
+
+
+@case()
+def numbers_of_other_types_in_vectors_and_matrices(show):
+    @ti.kernel
+    def matrices(x: ti.types.ndarray(dtype=ti.types.matrix(2, 2, ti.f32), ndim=1)) -> ti.f32:
+        x[0][0, 0] += 1.75
+        return x[0][0, 1]
+
+    @ti.kernel
+    def vectors(x: ti.types.ndarray(dtype=ti.math.vec3)) -> ti.f32:
+        return x[1].y
+
+    for dtype in (np.int32, np.float64, np.uint8, np.int64, np.float16):
+        m = np.arange(8).reshape(2, 2, 2).astype(dtype)
+        show(matrices(m), m, vectors(np.arange(6).reshape(2, 3).astype(dtype)))

@@ -354,3 +354,31 @@ def structs_and_other_values(show):
         print(p.a)
 
     show.error(number)
+
+
+@case()
+def numpy_arrays_as_variables(show):
+    several, one, none = np.array([1, 2]), np.array([3]), np.array(7)
+
+    @ti.kernel
+    def element() -> ti.i32:
+        return several[1] + one[0] + none
+
+    @ti.kernel
+    def scalar() -> ti.i32:
+        a = none
+        return a
+
+    @ti.kernel
+    def array() -> ti.i32:
+        a = several
+        return a[0]
+
+    @ti.kernel
+    def array_of_one() -> ti.i32:
+        a = one
+        return a[0]
+
+    show(element(), scalar())
+    show.error(array)
+    show.error(array_of_one)
