@@ -46,8 +46,9 @@ class Struct:
 
 
 class StructType:
-    def __init__(self, members):
+    def __init__(self, members, methods=None):
         self.members = members  # name to type
+        self.methods = methods or {}  # name to its tree
 
 
 class MatrixType:
@@ -155,6 +156,9 @@ class Evaluator:
             else:
                 self.globals[node.name] = Function(node, decorator == "ti.real_func")
             return
+        if isinstance(node, ast.ClassDef):
+            self.globals[node.name] = self._dataclass(node)
+            return
         if isinstance(node, ast.Expr):
             self._place(node.value)
             return
@@ -168,6 +172,10 @@ class Evaluator:
             self.math = Arithmetic(**given, loose=self.loose)
         else:
             self.globals[name] = self._global(name, node.value)
+
+    def _dataclass(self, node):
+        members = {n.target.id: self.type(n.annotation) for n in node.body[:-1]}
+        return StructType(members, {node.body[-1].name: node.body[-1]})
 
     def _global(self, name, node):
         if isinstance(node, ast.Call):
@@ -925,6 +933,11 @@ class Evaluator:
     def _method(self, node):
         base, name = self.value(node.func.value), node.func.attr
         arguments = [self.value(x) for x in node.args]
+        if isinstance(base, Struct) and name in base.type.methods:
+            method = base.type.methods[name]
+            values = [base, *(self.math.lift(self.scalar(x)) for x in arguments)]
+            names = [parameter.arg for parameter in method.args.args]
+            return self._body(method, {n: Variable(x) for n, x in zip(names, values)})
         if not isinstance(base, Matrix):
             raise Undecided(f"a method {name}")
         shape, items = base.shape, base.items

@@ -66,7 +66,8 @@ class Expressions:
         if names and choice < 6:
             return self.pick(names)
         if choice < 9:
-            part = self.part(kind)
+            part = self.method_call(kind) if self.chance(0.3) else None
+            part = part or self.part(kind)
             if part:
                 return part
         if names and self.chance(0.5):
@@ -74,6 +75,17 @@ class Expressions:
         if kind == "int":
             return str(self.random.randrange(0, 9))
         return self.pick(["0.5", "1.0", "2.0", "-1.5", "0.1", "3.25", "10.0"])
+
+    def method_call(self, kind):
+        """What a variable that is a struct says, or None."""
+        found = [
+            name
+            for scope in self.scopes
+            for name, its in scope.items()
+            if isinstance(its, str) and self.methods.get(its) == kind
+        ]
+        argument = self.pick("0123") if kind == "int" else self.pick(["0.5", "2.0"])
+        return f"{self.pick(found)}.m({argument})" if found else None
 
     def part(self, kind):
         """A scalar out of something larger: a cell, an element, a member."""

@@ -34,6 +34,7 @@ class Generator(Expressions):
         self.counter = 0
         self.data = []
         self.structs = {}
+        self.methods = {}  # name of a struct -> kind that its method `m` takes and gives
         self.functions = []  # (name, kinds of parameters, kind of result)
         self.scopes = [{}]
         self.fixed = set()  # variables that are not assigned
@@ -53,7 +54,7 @@ class Generator(Expressions):
             ip, fp = self.pick(["i32", "i64"]), self.pick(["f32", "f64"])
             lines.append(f"OPTIONS = dict(default_ip=ti.{ip}, default_fp=ti.{fp})")
         for _ in range(self.random.randrange(0, 2)):
-            lines.append(self.struct_type())
+            lines += self.struct_type()
         for _ in range(self.random.randrange(2, 5)):
             lines.append(self.declaration())
         if self.chance(0.3):
@@ -64,13 +65,28 @@ class Generator(Expressions):
         return "\n".join(lines) + "\n"
 
     def struct_type(self):
-        name, members, texts = self.fresh("S"), {}, []
+        """A type; or two of equal members, each with a method of its own."""
+        members, texts = {}, {}
         for letter in "abc"[: self.random.randrange(2, 4)]:
             kind = self.pick(["int", "float", self.vector_kind()])
             members[letter] = kind
-            texts.append(f"{letter}={self.type_text(kind)}")
-        self.structs[name] = members
-        return f"{name} = ti.types.struct({', '.join(texts)})"
+            texts[letter] = self.type_text(kind)
+        scalars = [letter for letter, kind in members.items() if isinstance(kind, str)]
+        if not scalars or self.chance(0.4):
+            name = self.fresh("S")
+            self.structs[name] = members
+            listed = ", ".join(f"{letter}={text}" for letter, text in texts.items())
+            return [f"{name} = ti.types.struct({listed})"]
+        lines = []
+        for _ in range(2):
+            name, member = self.fresh("S"), self.pick(scalars)
+            self.structs[name] = members
+            self.methods[name] = members[member]
+            listed = [f"    {letter}: {text}" for letter, text in texts.items()]
+            value = f"self.{member} {self.pick('+-*')} n {self.pick('+-')} {self.pick('123')}"
+            method = ["    @ti.func", "    def m(self, n):", f"        return {value}"]
+            lines += ["", "", "@ti.dataclass", f"class {name}:", *listed, "", *method]
+        return [*lines, "", ""]
 
     def type_text(self, kind):
         if isinstance(kind, str):
@@ -409,13 +425,18 @@ class Generator(Expressions):
         return [f"ti.atomic_{use}({text}, {value})"]
 
     def branch(self):
-        # A condition of literals keeps its branch only: what is in it may be outermost.
-        lines = [f"if {self.condition()}:", *self.body(False)]
+        # Loops in it are serial also where the condition is of literals, which Python decides. Not
+        # so in Taichi.
+        nested = not self.loose
+        lines = [f"if {self.test()}:", *self.body(nested)]
         while self.chance(0.2):
-            lines += [f"elif {self.condition()}:", *self.body(False)]
+            lines += [f"elif {self.test()}:", *self.body(nested)]
         if self.chance(0.4):
-            lines += ["else:", *self.body(False)]
+            lines += ["else:", *self.body(nested)]
         return lines
+
+    def test(self):
+        return self.pick(_DECIDED) if self.chance(0.2) else self.condition()
 
     def loop_body(self, scope, leave=True, nested=True):
         self.scopes.append(scope)
@@ -462,8 +483,7 @@ class Generator(Expressions):
 
     def static_loop(self):
         if self.chance(0.3):
-            test = self.pick(["2 > 1", "3 == 4", "not 0"])
-            lines = [f"if ti.static({test}):", *self.body(False)]
+            lines = [f"if ti.static({self.pick(_DECIDED)}):", *self.body(False)]
             return lines + (["else:", *self.body(False)] if self.chance(0.5) else [])
         name = self.fresh("s")
         head = f"for {name} in ti.static(range({self.pick([1, 2, 3])})):"
@@ -530,6 +550,7 @@ class Generator(Expressions):
         return [i], f"for {i} in range({self.cells}):", {1: i}
 
 
+_DECIDED = ["2 > 1", "3 == 4", "not 0"]  # conditions that Python decides
 REAL_FUNCTIONS = 0.3  # share of functions that are real ones
 
 
