@@ -71,15 +71,19 @@ typedef struct KilnContext {
   uint64_t* results;
   uint8_t* temporaries; /* zeroed before the first task, 64-byte aligned */
   const KilnRuntime* runtime;
-  /* Random state, one 64-byte line per thread index: 4 x u32 xorshift128. */
-  uint32_t (*random_states)[16];
+  uint64_t random; /* of this launch: what its random numbers follow from */
   /* Non-zero once something failed: long loops look at it now and then. */
   volatile uint32_t* failed;
   void* launch;                /* the runtime's own */
   const KilnElement* elements; /* struct tasks: the list */
+  uint8_t* partials;           /* tasks with partial results: those of all pieces, in order */
+  uint64_t alone;              /* non-zero: nobody runs atomics beside this task */
 } KilnContext;
 
-typedef void (*KilnTask)(const KilnContext* ctx, int64_t begin, int64_t end, int32_t thread);
+/* Iterations begin ... end - 1. A task with partial results (Task.finish_symbol) runs piece by
+ * piece: these iterations are all of piece number `piece`, whose results the task leaves in
+ * `partials`. The finish takes pieces in place of iterations, in order. Others ignore `piece`. */
+typedef void (*KilnTask)(const KilnContext* ctx, int64_t begin, int64_t end, int32_t piece);
 typedef void (*KilnBounds)(const KilnContext* ctx, int64_t out[2]);
 
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 
 #include "lang/check.h"
@@ -37,12 +38,22 @@ constexpr uint32_t kMaxPatience = 256;
 constexpr int64_t kTriedPart = 8;
 constexpr double kTryPartFrom = kTriedPart * 4.0 * kWakeFrom;
 constexpr uint32_t kMaxTemporariesOnStack = 1024;
+// Pieces that a loop with partial results is cut into, at most.
+constexpr int64_t kMostPieces = 512, kEnoughPieces = 64, kFewIterations = 8;
+constexpr int64_t kPartialsOnStack = 4096;
+
+// How the loop that runs is cut, where it leaves partial results: into `size` iterations each.
+struct Pieces {
+  KilnTask run, alone;
+  int64_t size;
+};
 
 // Lives on the launching thread's stack.
 struct Launched {
   const LaunchHooks* hooks;
   volatile uint32_t failed = 0;
   std::mutex mutex;  // one hook call at a time
+  Pieces pieces = {};
 };
 
 void Print(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t* values) {
@@ -190,7 +201,34 @@ int64_t ChunkSize(int64_t count, int threads, uint32_t cost, int64_t unit) {
   return std::max<int64_t>(chunk, 1);
 }
 
+// Follows from the number of iterations, the code and how the data lies, so that partial results
+// are those of the same iterations whoever runs them.
+int64_t PieceSize(int64_t iterations, int64_t grain, int64_t unit) {
+  int64_t size = std::max(grain, (iterations + kMostPieces - 1) / kMostPieces);
+  // Where iterations may be long: a few at a time, if enough pieces are left to share.
+  size = std::max(size, std::min(kFewIterations, iterations / kEnoughPieces));
+  if (size >= 512) size = (size + 63) / 64 * 64;  // whole cache lines of any element
+  return (size + unit - 1) / unit * unit;
+}
+
+void RunByPiece(KilnTask run, const KilnContext* ctx, int64_t begin, int64_t end) {
+  const int64_t size = static_cast<Launched*>(ctx->launch)->pieces.size;
+  for (int64_t at = begin; at < end && *ctx->failed == 0; at += size) {
+    run(ctx, at, std::min(end, at + size), static_cast<int32_t>(at / size));
+  }
+}
+
 }  // namespace
+
+void LoadedKernel::RunPiece(const KilnContext* ctx, int64_t begin, int64_t end, int32_t) {
+  RunByPiece(static_cast<Launched*>(ctx->launch)->pieces.run, ctx, begin, end);
+}
+
+void LoadedKernel::RunPieceAlone(const KilnContext* ctx, int64_t begin, int64_t end, int32_t) {
+  KilnContext own = *ctx;
+  own.alone = 1;
+  RunByPiece(static_cast<Launched*>(ctx->launch)->pieces.alone, &own, begin, end);
+}
 
 double LoadedKernel::Cost::Estimate(int64_t iterations) const {
   return static_cast<double>(iterations) * value.load(std::memory_order_relaxed) / kCostUnit;
@@ -267,9 +305,34 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
 void LoadedKernel::BoundTask::RunRange(const KilnContext& ctx, int64_t begin, int64_t end,
                                        int limit, int64_t unit) const {
   if (begin >= end) return;
+  if (finish != nullptr) return RunPieces(ctx, end, limit, unit);
+  Run(ctx, begin, end, limit, unit);
+}
+
+// Loops with partial results begin at 0.
+void LoadedKernel::BoundTask::RunPieces(const KilnContext& ctx, int64_t end, int limit,
+                                        int64_t unit) const {
+  Pieces& pieces = static_cast<Launched*>(ctx.launch)->pieces;
+  pieces = {piece, piece_alone, PieceSize(end, grain, unit)};
+  const int64_t count = (end + pieces.size - 1) / pieces.size;
+  const int64_t bytes = count * partial_bytes;
+  alignas(64) uint8_t buffer[kPartialsOnStack];
+  std::unique_ptr<uint64_t[]> allocated;
+  KilnContext with_partials = ctx;
+  with_partials.partials = buffer;
+  if (bytes > kPartialsOnStack) {
+    allocated.reset(new uint64_t[bytes / 8 + 1]);
+    with_partials.partials = reinterpret_cast<uint8_t*>(allocated.get());
+  }
+  Run(with_partials, 0, end, limit, pieces.size);
+  if (*ctx.failed == 0) finish(&with_partials, 0, count, 0);
+}
+
+void LoadedKernel::BoundTask::Run(const KilnContext& ctx, int64_t begin, int64_t end, int limit,
+                                  int64_t unit) const {
   int threads = limit > 0 ? std::min(limit, kMaxPoolThreads) : DefaultThreads();
   if (max_threads > 0) threads = std::min(threads, max_threads);
-  threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
+  threads = static_cast<int>(std::min<int64_t>(threads, (end - begin + unit - 1) / unit));
   if (alone != nullptr) return RunAtomics(ctx, begin, end, threads, unit);
   if (threads == 1) return run(&ctx, begin, end, 0);
   RunShared(ctx, begin, end, threads, unit);
@@ -363,8 +426,9 @@ void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_th
 bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks,
                           int max_threads) const {
   Launched launched{hooks};
-  KilnContext ctx = {arguments,           results,          nullptr,  &kRuntime,
-                     CallerRandomState(), &launched.failed, &launched};
+  KilnContext ctx = {
+      arguments,        results,  nullptr, &kRuntime, draws_ ? NextLaunchRandom() : 0,
+      &launched.failed, &launched};
   std::shared_ptr<const ElementList> list;
   auto run = [&] {
     for (const BoundTask& task : tasks_) {

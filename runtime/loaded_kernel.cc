@@ -7,9 +7,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -146,10 +148,24 @@ uint64_t RuntimeAbi() { return kRuntimeAbi; }
 
 LoadedKernel::~LoadedKernel() { dlclose(handle_); }
 
+absl::Status LoadedKernel::BindFinish(void* handle, const proto::Task& task, BoundTask* bound) {
+  if (task.finish_symbol().empty()) return absl::OkStatus();
+  bound->finish = reinterpret_cast<KilnTask>(dlsym(handle, task.finish_symbol().c_str()));
+  if (bound->finish == nullptr) {
+    return absl::DataLossError(absl::StrCat("the artifact has no '", task.finish_symbol(), "'"));
+  }
+  bound->partial_bytes = task.partial_bytes();
+  bound->grain = static_cast<int64_t>(std::clamp<uint64_t>(task.grain(), 1, kMaxIterations));
+  bound->piece = std::exchange(bound->run, &RunPiece);
+  if (bound->alone != nullptr) bound->piece_alone = std::exchange(bound->alone, &RunPieceAlone);
+  return absl::OkStatus();
+}
+
 Loaded LoadedKernel::Bind(void* handle, const proto::ArtifactInfo& info) {
   std::shared_ptr<LoadedKernel> kernel(new LoadedKernel(handle));
   kernel->info_ = info;
   kernel->temporary_bytes_ = info.temporary_bytes();
+  kernel->draws_ = info.draws();
   kernel->tasks_ = std::vector<BoundTask>(info.tasks_size());
   for (int i = 0; i < info.tasks_size(); ++i) {
     const proto::Task& task = info.tasks(i);
@@ -183,6 +199,7 @@ Loaded LoadedKernel::Bind(void* handle, const proto::ArtifactInfo& info) {
         return absl::DataLossError(absl::StrCat("the artifact has no '", task.alone_symbol(), "'"));
       }
     }
+    if (absl::Status status = BindFinish(handle, task, &bound); !status.ok()) return status;
     if (bound.serial || bound.tree_slot >= 0 || task.constant_bounds()) continue;
     bound.bounds = reinterpret_cast<KilnBounds>(dlsym(handle, task.bounds_symbol().c_str()));
     if (bound.bounds == nullptr) {

@@ -97,8 +97,13 @@ class LoadedKernel {
     int64_t iterations = 0;  // struct tasks: per element of the list
     // `run` with plain reads and writes for atomics; null: it has none.
     KilnTask alone = nullptr;
-    mutable Cost cost;        // of `run`
-    mutable Cost alone_cost;  // of `alone`
+    // Of tasks with partial results, where `run` and `alone` go through pieces one by one: the
+    // code of a piece, and the code that takes in what pieces left. Else null.
+    KilnTask piece = nullptr, piece_alone = nullptr, finish = nullptr;
+    uint32_t partial_bytes = 0;  // of one piece
+    int64_t grain = 1;           // iterations of a piece, at least
+    mutable Cost cost;           // of `run`
+    mutable Cost alone_cost;     // of `alone`
     // Of `run` by all threads, as time passes: threads that do not come count, too.
     mutable Cost together_cost;
     mutable Choice choice;
@@ -107,6 +112,10 @@ class LoadedKernel {
     // multiples of `unit` iterations, where there are enough of those for all.
     void RunRange(const KilnContext& ctx, int64_t begin, int64_t end, int limit,
                   int64_t unit) const;
+    // The same for tasks with partial results, in pieces of multiples of `unit`.
+    void RunPieces(const KilnContext& ctx, int64_t end, int limit, int64_t unit) const;
+    // What follows is for iterations that may be divided anywhere but within a unit.
+    void Run(const KilnContext& ctx, int64_t begin, int64_t end, int limit, int64_t unit) const;
     // The same, or one thread alone without atomics: what was measured to be faster.
     void RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
                     int64_t unit) const;
@@ -129,9 +138,14 @@ class LoadedKernel {
   explicit LoadedKernel(void* handle) : handle_(handle) {}
   static absl::StatusOr<std::shared_ptr<const LoadedKernel>> Bind(void* handle,
                                                                   const proto::ArtifactInfo& info);
+  // KilnTasks for tasks with partial results.
+  static void RunPiece(const KilnContext* ctx, int64_t begin, int64_t end, int32_t);
+  static void RunPieceAlone(const KilnContext* ctx, int64_t begin, int64_t end, int32_t);
+  static absl::Status BindFinish(void* handle, const proto::Task& task, BoundTask* bound);
 
   proto::ArtifactInfo info_;
   uint32_t temporary_bytes_ = 0;
+  bool draws_ = false;
   std::vector<BoundTask> tasks_;
   void* handle_;  // of dlopen; owned
 };

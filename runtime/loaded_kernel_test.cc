@@ -154,6 +154,7 @@ TEST(LoadedKernelTest, LaunchInsideAHook) {
 
 TEST(LoadedKernelTest, SeedsRepeat) {
   proto::ArtifactInfo info = TestInfo();
+  info.set_draws(true);
   AddSerial(&info, "draw");
   auto kernel = Load(info);
   auto draw = [&] {
@@ -169,6 +170,58 @@ TEST(LoadedKernelTest, SeedsRepeat) {
   SetRandomSeed(1);
   EXPECT_EQ(draw(), first);
   EXPECT_EQ(draw(), second);
+}
+
+// Each thread has numbers of its own, which what other threads launch does not change.
+TEST(LoadedKernelTest, ThreadsCountTheirOwnDraws) {
+  proto::ArtifactInfo info = TestInfo();
+  info.set_draws(true);
+  AddSerial(&info, "draw");
+  auto kernel = Load(info);
+  auto draw = [&] {
+    uint64_t result = 0;
+    kernel->Launch(nullptr, &result);
+    return result;
+  };
+  std::set<uint64_t> all;
+  std::vector<std::vector<uint64_t>> rounds;
+  for (int round = 0; round < 2; ++round) {
+    SetRandomSeed(5);
+    std::vector<uint64_t> numbers = {draw()};
+    std::thread([&] { numbers.insert(numbers.end(), {draw(), draw()}); }).join();
+    numbers.push_back(draw());
+    rounds.push_back(numbers);
+    all.insert(numbers.begin(), numbers.end());
+  }
+  EXPECT_EQ(rounds[0], rounds[1]);
+  EXPECT_EQ(all.size(), 4u);
+}
+
+// Bit for bit, whoever runs which part.
+TEST(LoadedKernelTest, PartialResultsDoNotDependOnThreads) {
+  for (const uint64_t grain : {1, 100, 1 << 20}) {
+    proto::ArtifactInfo info = TestInfo();
+    info.set_temporary_bytes(8);
+    proto::Task* task = AddRange(&info, "add_up", 1'000'003, 1);
+    task->set_finish_symbol("add_up_finish");
+    task->set_partial_bytes(8);
+    task->set_grain(grain);
+    AddSerial(&info, "sum_out");
+    auto kernel = Load(info);
+    std::set<uint64_t> results;
+    for (int i = 0; i < 60; ++i) {
+      uint64_t result = 0;
+      EXPECT_TRUE(kernel->Launch(nullptr, &result, nullptr, 1 + i % 5));
+      results.insert(result);
+    }
+    EXPECT_EQ(results.size(), 1u) << grain;
+  }
+}
+
+TEST(LoadedKernelTest, RefusesAMissingFinish) {
+  proto::ArtifactInfo info = TestInfo();
+  AddRange(&info, "add_up", 10, 1)->set_finish_symbol("absent");
+  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
 }
 
 TEST(LoadedKernelTest, ForkedChildLaunches) {

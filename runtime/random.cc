@@ -6,18 +6,17 @@ namespace kiln {
 namespace {
 
 std::atomic<uint64_t> seed{0};
-std::atomic<uint32_t> generation{1};
-std::atomic<uint64_t> callers{0};
+// generation:32 | threads:32. The generation counts seeds; the threads are those that have drawn
+// since.
+std::atomic<uint64_t> callers{uint64_t{1} << 32};
 
-// Streams of callers start here, above those of the pool's threads.
-constexpr uint64_t kFirstCallerStream = 1u << 20;
-
-struct CallerState {
-  alignas(64) RandomState state;
+struct Caller {
   uint32_t generation = 0;
-  uint64_t stream = 0;
+  uint64_t state = 0;
 };
-thread_local CallerState caller;
+thread_local Caller caller;
+
+uint32_t Generation(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 
 uint64_t SplitMix(uint64_t* x) {
   uint64_t z = (*x += 0x9e3779b97f4a7c15u);
@@ -30,33 +29,22 @@ uint64_t SplitMix(uint64_t* x) {
 
 void SetRandomSeed(uint64_t value) {
   seed.store(value, std::memory_order_relaxed);
-  generation.fetch_add(1, std::memory_order_release);
+  uint64_t old = callers.load(std::memory_order_relaxed);
+  while (!callers.compare_exchange_weak(old, uint64_t{Generation(old) + 1} << 32,
+                                        std::memory_order_release, std::memory_order_relaxed)) {
+  }
 }
 
-uint32_t RandomGeneration() { return generation.load(std::memory_order_acquire); }
-
-void SeedRandomState(RandomState& state, uint64_t stream) {
-  uint64_t x = seed.load(std::memory_order_relaxed);
-  // Hashed before the stream is mixed in: neighbouring seeds share no streams.
-  x = SplitMix(&x) ^ (stream * 0xd1342543de82ef95u);
-  for (int i = 0; i < 4; i += 2) {
-    uint64_t word = SplitMix(&x);
-    state[i] = static_cast<uint32_t>(word);
-    state[i + 1] = static_cast<uint32_t>(word >> 32);
+uint64_t NextLaunchRandom() {
+  if (caller.generation != Generation(callers.load(std::memory_order_acquire))) {
+    const uint64_t word = callers.fetch_add(1, std::memory_order_acq_rel);
+    caller.generation = Generation(word);
+    // Hashed before the thread is mixed in: neighbouring seeds share no sequences.
+    uint64_t state = seed.load(std::memory_order_relaxed);
+    caller.state = SplitMix(&state) ^ (static_cast<uint32_t>(word) * 0xd1342543de82ef95u);
+    caller.state = SplitMix(&caller.state);
   }
-  state[0] |= 1;  // xorshift never leaves the all-zero state
-}
-
-RandomState* CallerRandomState() {
-  uint32_t now = RandomGeneration();
-  if (caller.generation != now) {
-    if (caller.stream == 0) {
-      caller.stream = kFirstCallerStream + callers.fetch_add(1, std::memory_order_relaxed);
-    }
-    SeedRandomState(caller.state, caller.stream);
-    caller.generation = now;
-  }
-  return &caller.state;
+  return SplitMix(&caller.state);
 }
 
 }  // namespace kiln

@@ -1,7 +1,11 @@
-// Random state of the threads that run kernels.
+// What the random numbers of a launch follow from.
 //
-// Every thread that launches has a state of its own (serial tasks, and loops too
-// small to share, use it without a lock); the pool's threads have one each.
+// Kernels share no generator: each iteration draws from a stream of its own, which follows from
+// the launch's number and the iteration's index (runtime/device_lib/device_lib.h). So the numbers
+// depend neither on how many threads run a loop nor on which of them runs which part.
+//
+// Each thread of the program counts its own launches. Threads are numbered in the order of their
+// first launch since the seed was set.
 #ifndef KILN_RUNTIME_RANDOM_H_
 #define KILN_RUNTIME_RANDOM_H_
 
@@ -9,21 +13,13 @@
 
 namespace kiln {
 
-// One cache line per thread index; KilnContext.random_states.
-using RandomState = uint32_t[16];
-
-// Restarts every stream from `seed` (0 at process start), each thread at its next
-// launch. One thread with equal seeds draws equal numbers.
+// Restarts all numbers from `seed` (0 at process start): the next launch of each thread counts as
+// its first. Thread-safe.
 void SetRandomSeed(uint64_t seed);
 
-// Counts calls of SetRandomSeed: states of an older generation are stale.
-uint32_t RandomGeneration();
-
-// Fills `state` with stream `stream` of the current seed.
-void SeedRandomState(RandomState& state, uint64_t stream);
-
-// The calling thread's own state, up to date with the seed.
-RandomState* CallerRandomState();
+// KilnContext.random of the calling thread's next launch that draws: well-mixed, and never the
+// same twice but by chance. Takes no lock.
+uint64_t NextLaunchRandom();
 
 }  // namespace kiln
 

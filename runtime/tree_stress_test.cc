@@ -35,8 +35,7 @@ uint8_t* MakeChunk(const KilnContext*, KilnNode* node, uint8_t* container, uint6
   return made == nullptr ? node->dump : made;
 }
 constexpr KilnRuntime kFunctions = {nullptr, nullptr, &MakeCell, &MakeChunk, nullptr};
-constexpr KilnContext kContext = {nullptr, nullptr, nullptr, &kFunctions,
-                                  nullptr, nullptr, nullptr, nullptr};
+constexpr KilnContext kContext = {nullptr, nullptr, nullptr, &kFunctions};
 
 void Add(uint8_t* at, int32_t number) {
   __atomic_fetch_add(reinterpret_cast<int32_t*>(at), number, __ATOMIC_RELAXED);

@@ -123,15 +123,6 @@ void ThreadPool::Start(int threads) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void ThreadPool::SeedStates(int threads) {
-  uint32_t generation = RandomGeneration();
-  if (states_generation_ != generation) states_seeded_ = 0;
-  states_generation_ = generation;
-  for (; states_seeded_ < threads; ++states_seeded_) {
-    SeedRandomState(states_[states_seeded_], states_seeded_);
-  }
-}
-
 bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* caller_iterations,
                         int64_t* caller_nanoseconds) {
   if (busy_.load(std::memory_order_relaxed) || busy_.exchange(true, std::memory_order_acquire)) {
@@ -139,9 +130,7 @@ bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* cal
   }
   const int threads = std::min(range.threads, kMaxPoolThreads);
   if (started_.load(std::memory_order_relaxed) < threads - 1) Start(threads);
-  SeedStates(threads);
   ctx_ = ctx;
-  ctx_.random_states = states_;
   range_ = range;
   range_.threads = threads;
   const int64_t count = range.end - range.begin;

@@ -19,7 +19,6 @@
 #include <cstdint>
 
 #include "runtime/abi.h"
-#include "runtime/random.h"
 
 namespace kiln {
 
@@ -69,7 +68,6 @@ class ThreadPool {
   ThreadPool();
   static void ForgetInChild();
   void Start(int threads);
-  void SeedStates(int threads);
   void Wake(int threads);
   void WorkerLoop(int index, uint32_t seen_epoch);
   // Takes chunks until there are none; the number of iterations run.
@@ -91,11 +89,8 @@ class ThreadPool {
   // is inside; read by workers that entered.
   alignas(64) KilnContext ctx_;
   Range range_;
-  uint32_t states_generation_ = 0;
-  int states_seeded_ = 0;
   alignas(64) Share shares_[kMaxPoolThreads];
   Worker workers_[kMaxPoolThreads];
-  alignas(64) RandomState states_[kMaxPoolThreads];
 };
 
 }  // namespace kiln

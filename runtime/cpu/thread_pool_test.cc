@@ -18,10 +18,6 @@ void CountUp(const KilnContext* ctx, int64_t begin, int64_t end, int32_t) {
   for (int64_t i = begin; i < end; ++i) y[i] += 1;
 }
 
-void TouchRandom(const KilnContext* ctx, int64_t begin, int64_t end, int32_t thread) {
-  ctx->random_states[thread][0] += static_cast<uint32_t>(end - begin);
-}
-
 struct Launch {
   std::vector<int32_t> y;
   uint64_t arguments[1];
@@ -32,7 +28,6 @@ struct Launch {
     arguments[0] = reinterpret_cast<uint64_t>(y.data());
     ctx.arguments = arguments;
     ctx.failed = &failed;
-    ctx.random_states = CallerRandomState();
   }
   bool Run(int threads, int64_t chunk, KilnTask task = &CountUp) {
     ThreadPool::Range range{task, 0, static_cast<int64_t>(y.size()), chunk, threads};
@@ -91,8 +86,6 @@ TEST(ThreadPoolTest, ConcurrentLaunchesAndForks) {
           ++runs;
           ++shared;
         }
-        launch.Run(2, 500, &TouchRandom);
-        if (i % 100 == 0) SetRandomSeed(i);
       }
       wrong += !launch.AllAre(runs);
     });

@@ -23,28 +23,38 @@ F FloatPower(F base, int32_t exponent) {
 
 }  // namespace
 
-uint32_t kiln_random_u32(uint32_t* state) {
-  const uint32_t t = state[0] ^ (state[0] << 11);
-  state[0] = state[1];
-  state[1] = state[2];
-  state[2] = state[3];
-  state[3] = state[3] ^ (state[3] >> 19) ^ t ^ (t >> 8);
-  // The low bits of a xorshift are linear; a multiplication by a prime mixes them.
-  return state[3] * 1000000007u;
+// A number is a hash of a counter, which a constant separates from iteration to iteration, and
+// another one from number to number: SplitMix64 along either. The second is the first times the
+// golden ratio, and of all ratios that one keeps the counters of two iterations apart for longest:
+// of 2^40 iterations with 2^22 numbers each, no two meet. The key makes each launch's hash another
+// one, so that counters of two launches may meet.
+constexpr uint64_t kIterationStep = 0x9e3779b97f4a7c15u;
+constexpr uint64_t kNumberStep = kIterationStep * kIterationStep;
+
+void kiln_random_start(KilnRandom* stream, uint64_t launch, uint64_t task, uint64_t index) {
+  const uint64_t mixed = (launch ^ (task * 0xd1342543de82ef95u)) * 0xff51afd7ed558ccdu;
+  stream->key = mixed ^ (mixed >> 32);
+  stream->counter = stream->key * 0xc4ceb9fe1a85ec53u + index * kIterationStep;
 }
 
-uint64_t kiln_random_u64(uint32_t* state) {
-  const uint64_t high = kiln_random_u32(state);
-  return high << 32 | kiln_random_u32(state);
+uint64_t kiln_random_u64(KilnRandom* stream) {
+  uint64_t z = stream->counter += kNumberStep;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u ^ stream->key;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+uint32_t kiln_random_u32(KilnRandom* stream) {
+  return static_cast<uint32_t>(kiln_random_u64(stream) >> 32);
 }
 
 // As many bits as the mantissa holds: rounding would make 1.0 of the largest.
-float kiln_random_f32(uint32_t* state) {
-  return static_cast<float>(static_cast<int32_t>(kiln_random_u32(state) >> 8)) * 0x1p-24f;
+float kiln_random_f32(KilnRandom* stream) {
+  return static_cast<float>(static_cast<int32_t>(kiln_random_u64(stream) >> 40)) * 0x1p-24f;
 }
 
-double kiln_random_f64(uint32_t* state) {
-  return static_cast<double>(static_cast<int64_t>(kiln_random_u64(state) >> 11)) * 0x1p-53;
+double kiln_random_f64(KilnRandom* stream) {
+  return static_cast<double>(static_cast<int64_t>(kiln_random_u64(stream) >> 11)) * 0x1p-53;
 }
 
 uint32_t kiln_pow_i32(uint32_t base, uint32_t exponent) { return Power(base, exponent); }

@@ -11,13 +11,20 @@
 extern "C" {
 #endif
 
-/* The next number of a xorshift128 generator. `state` is the thread's line of
- * KilnContext.random_states and not all zero. Integers have all bits random,
- * floats are uniform in [0, 1). */
-uint32_t kiln_random_u32(uint32_t* state);
-uint64_t kiln_random_u64(uint32_t* state);
-float kiln_random_f32(uint32_t* state);
-double kiln_random_f64(uint32_t* state);
+/* A stream of random numbers: those of one iteration, or of one serial task. */
+typedef struct KilnRandom {
+  uint64_t counter, key;
+} KilnRandom;
+
+/* The stream of iteration `index` (0 in serial tasks) of task number `task` in the launch whose
+ * KilnContext.random is `launch`. */
+void kiln_random_start(KilnRandom* stream, uint64_t launch, uint64_t task, uint64_t index);
+
+/* The stream's next number. Integers have all bits random, floats are uniform in [0, 1). */
+uint64_t kiln_random_u64(KilnRandom* stream);
+uint32_t kiln_random_u32(KilnRandom* stream);
+float kiln_random_f32(KilnRandom* stream);
+double kiln_random_f64(KilnRandom* stream);
 
 /* base^exponent, wrapping; the exponent counts as unsigned. */
 uint32_t kiln_pow_i32(uint32_t base, uint32_t exponent);

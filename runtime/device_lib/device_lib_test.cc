@@ -3,18 +3,30 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <set>
 #include <thread>
 #include <vector>
 
 namespace {
 
+// The first `count` numbers of stream `index`.
+std::vector<uint64_t> Numbers(uint64_t launch, uint64_t task, uint64_t index, int count) {
+  KilnRandom stream;
+  kiln_random_start(&stream, launch, task, index);
+  std::vector<uint64_t> numbers(count);
+  for (uint64_t& x : numbers) x = kiln_random_u64(&stream);
+  return numbers;
+}
+
 TEST(Random, FloatsAreUniformBelowOne) {
-  uint32_t state[16] = {123456789, 362436069, 521288629, 88675123};
+  KilnRandom stream;
+  kiln_random_start(&stream, 1, 0, 0);
   double sum = 0, sum64 = 0;
   constexpr int kCount = 100000;
   for (int i = 0; i < kCount; ++i) {
-    const float f = kiln_random_f32(state);
-    const double d = kiln_random_f64(state);
+    const float f = kiln_random_f32(&stream);
+    const double d = kiln_random_f64(&stream);
     ASSERT_TRUE(f >= 0 && f < 1);
     ASSERT_TRUE(d >= 0 && d < 1);
     sum += f;
@@ -24,22 +36,66 @@ TEST(Random, FloatsAreUniformBelowOne) {
   EXPECT_NEAR(sum64 / kCount, 0.5, 0.005);
 }
 
-TEST(Random, EveryBitChanges) {
-  uint32_t state[16] = {1, 2, 3, 4};
-  uint64_t ones = 0, zeros = 0;
-  for (int i = 0; i < 200; ++i) {
-    const uint64_t x = kiln_random_u64(state);
-    ones |= x;
-    zeros |= ~x;
+// A table of numbers whose rows are near each other in what they follow from.
+using Row = std::function<uint64_t(uint64_t)>;
+
+// Each pair of bits of neighbouring numbers is equal half the time, as is each bit set.
+void ExpectBitsAreIndependent(const Row& row) {
+  constexpr int kCount = 1 << 16;
+  // Of 64 x 128 counts of a fair coin, none is further off than this.
+  constexpr double kMostOff = 6 * 128;
+  std::vector<int> ones(64), equal(64 * 64);
+  uint64_t last = row(kCount);
+  for (int i = 0; i < kCount; ++i) {
+    const uint64_t x = row(i);
+    for (int b = 0; b < 64; ++b) ones[b] += x >> b & 1;
+    for (int shift = 0; shift < 64; ++shift) {
+      const uint64_t same = ~(x ^ (last << shift | (shift > 0 ? last >> (64 - shift) : 0)));
+      for (int b = 0; b < 64; ++b) equal[64 * shift + b] += same >> b & 1;
+    }
+    last = x;
   }
-  EXPECT_EQ(ones, ~uint64_t{0});
-  EXPECT_EQ(zeros, ~uint64_t{0});
+  for (const int n : ones) EXPECT_NEAR(n, kCount / 2, kMostOff);
+  for (const int n : equal) EXPECT_NEAR(n, kCount / 2, kMostOff);
 }
 
-TEST(Random, TouchesOnlyItsFourWords) {
-  uint32_t state[16] = {1, 2, 3, 4};
-  kiln_random_u64(state);
-  for (int i = 4; i < 16; ++i) EXPECT_EQ(state[i], 0u);
+TEST(Random, NeighboursAreIndependent) {
+  const uint64_t launch = 0x0123456789abcdefu;
+  const std::vector<uint64_t> serial = Numbers(launch, 1, 0, (1 << 16) + 1);
+  ExpectBitsAreIndependent([&](uint64_t i) { return serial[i]; });
+  // Iterations, far ones too; tasks; launches, even of numbers that are not mixed.
+  ExpectBitsAreIndependent([&](uint64_t i) { return Numbers(launch, 1, i, 1)[0]; });
+  ExpectBitsAreIndependent([&](uint64_t i) { return Numbers(launch, 1, i, 3)[2]; });
+  ExpectBitsAreIndependent([&](uint64_t i) { return Numbers(launch, 1, i << 32, 1)[0]; });
+  ExpectBitsAreIndependent([&](uint64_t i) { return Numbers(launch, i, 7, 1)[0]; });
+  ExpectBitsAreIndependent([&](uint64_t i) { return Numbers(i, 1, 7, 1)[0]; });
+}
+
+TEST(Random, NoTwoStreamsMeet) {
+  std::set<uint64_t> seen;
+  int count = 0;
+  for (const uint64_t launch : {1u, 2u, 3u}) {
+    for (uint64_t index = 0; index < 2000; ++index) {
+      for (const uint64_t x : Numbers(launch, 1, index, 20)) seen.insert(x), ++count;
+    }
+  }
+  EXPECT_EQ(seen.size(), count);
+}
+
+TEST(Random, FillsTheUnitSquareEvenly) {
+  constexpr int kSide = 64, kCount = kSide * kSide * 64;
+  std::vector<int> cells(kSide * kSide);
+  for (int i = 0; i < kCount; ++i) {
+    KilnRandom stream;
+    kiln_random_start(&stream, 42, 1, i);
+    const auto x = static_cast<int>(kiln_random_f32(&stream) * kSide);
+    const auto y = static_cast<int>(kiln_random_f32(&stream) * kSide);
+    ++cells[x * kSide + y];
+  }
+  double chi = 0;
+  for (const int n : cells) chi += (n - 64.0) * (n - 64.0) / 64;
+  // 4095 degrees of freedom: five standard deviations of sqrt(2 * 4095).
+  EXPECT_NEAR(chi, 4095, 5 * 90.5);
 }
 
 TEST(Power, WrapsAndCountsExponentsUnsigned) {

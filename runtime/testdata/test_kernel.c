@@ -48,15 +48,20 @@ void fail_from(const KilnContext* c, int64_t begin, int64_t end, int32_t thread)
   }
 }
 
-/* results[0] = the next random number of the running thread. */
+/* results[0] = what the launch's random numbers follow from. */
 void draw(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
-  uint32_t* s = c->random_states[thread];
-  uint32_t t = s[0] ^ (s[0] << 11);
-  s[0] = s[1];
-  s[1] = s[2];
-  s[2] = s[3];
-  s[3] = s[3] ^ (s[3] >> 19) ^ t ^ (t >> 8);
-  c->results[0] = s[3];
+  c->results[0] = c->random;
+}
+
+/* Adds up floats that are far apart, piece by piece, in temporaries. */
+void add_up(const KilnContext* c, int64_t begin, int64_t end, int32_t piece) {
+  float sum = 0;
+  for (int64_t i = begin; i < end; ++i) sum += 1.0f / (float)(i + 1);
+  ((float*)c->partials)[2 * piece] = sum;
+}
+
+void add_up_finish(const KilnContext* c, int64_t begin, int64_t end, int32_t unused) {
+  for (int64_t i = begin; i < end; ++i) *(float*)c->temporaries += ((float*)c->partials)[2 * i];
 }
 
 /* *arguments[0] += 1 for each i: with atomics, and for a caller on its own. */

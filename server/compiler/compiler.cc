@@ -169,6 +169,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   out.info.set_temporary_bytes(kernel.getTemporaryBytes().value_or(0));
   out.info.set_has_effects(code.has_effects);
   out.info.set_can_fail(code.can_fail);
+  out.info.set_draws(code.draws);
   out.info.mutable_needs()->insert(code.needs.begin(), code.needs.end());
   return out;
 }

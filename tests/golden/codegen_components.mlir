@@ -67,7 +67,7 @@ kiln.kernel @k storages [
 // CHECK-NEXT:   %37 = getelementptr inbounds i64, ptr %35, i64 %36
 // CHECK-NEXT:   %38 = bitcast float %34 to i32
 // CHECK-NEXT:   %39 = zext i32 %38 to i64
-// CHECK-NEXT:   store i64 %39, ptr %37, align 8, !alias.scope !12, !noalias !13
+// CHECK-NEXT:   store i64 %39, ptr %37, align 8, !alias.scope !11, !noalias !12
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: return:                                           ; preds = %start
 // CHECK-NEXT:   ret void
@@ -77,13 +77,12 @@ kiln.kernel @k storages [
 // CHECK-NEXT: !1 = !{!2}
 // CHECK-NEXT: !2 = distinct !{!2, !3}
 // CHECK-NEXT: !3 = distinct !{!3}
-// CHECK-NEXT: !4 = !{!5, !6, !7, !8, !9, !10, !11}
+// CHECK-NEXT: !4 = !{!5, !6, !7, !8, !9, !10}
 // CHECK-NEXT: !5 = distinct !{!5, !3}
 // CHECK-NEXT: !6 = distinct !{!6, !3}
 // CHECK-NEXT: !7 = distinct !{!7, !3}
 // CHECK-NEXT: !8 = distinct !{!8, !3}
 // CHECK-NEXT: !9 = distinct !{!9, !3}
 // CHECK-NEXT: !10 = distinct !{!10, !3}
-// CHECK-NEXT: !11 = distinct !{!11, !3}
-// CHECK-NEXT: !12 = !{!6}
-// CHECK-NEXT: !13 = !{!5, !7, !8, !9, !10, !11, !2}
+// CHECK-NEXT: !11 = !{!6}
+// CHECK-NEXT: !12 = !{!5, !7, !8, !9, !10, !2}

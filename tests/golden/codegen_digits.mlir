@@ -38,43 +38,66 @@ kiln.kernel @digits storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 32
 // CHECK-NEXT:   %13 = icmp slt i64 %1, %2
 // CHECK-NEXT:   br i1 %13, label %some, label %return
 // CHECK-NEXT: some:                                             ; preds = %start
-// CHECK-NEXT:   %14 = add nsw i64 %2, 0
-// CHECK-NEXT:   %15 = add nsw i64 %1, 0
+// CHECK-NEXT:   %14 = sub i64 %12, 512
+// CHECK-NEXT:   %15 = call i64 @llvm.smax.i64(i64 %14, i64 0)
+// CHECK-NEXT:   %16 = call i64 @llvm.smin.i64(i64 %1, i64 %15)
+// CHECK-NEXT:   %17 = and i64 %16, -512
+// CHECK-NEXT:   %18 = sub i64 %1, %1
+// CHECK-NEXT:   %19 = add i64 %18, %17
+// CHECK-NEXT:   %20 = icmp eq i64 %1, %12
+// CHECK-NEXT:   %21 = select i1 %20, i64 %1, i64 %19
+// CHECK-NEXT:   %22 = sub i64 %12, 512
+// CHECK-NEXT:   %23 = call i64 @llvm.smax.i64(i64 %22, i64 0)
+// CHECK-NEXT:   %24 = call i64 @llvm.smin.i64(i64 %2, i64 %23)
+// CHECK-NEXT:   %25 = and i64 %24, -512
+// CHECK-NEXT:   %26 = sub i64 %2, %2
+// CHECK-NEXT:   %27 = add i64 %26, %25
+// CHECK-NEXT:   %28 = icmp eq i64 %2, %12
+// CHECK-NEXT:   %29 = select i1 %28, i64 %2, i64 %27
+// CHECK-NEXT:   %30 = icmp slt i64 %21, %29
+// CHECK-NEXT:   br i1 %30, label %left, label %return
+// CHECK-NEXT: left:                                             ; preds = %some
+// CHECK-NEXT:   %31 = add nsw i64 %29, 0
+// CHECK-NEXT:   %32 = add nsw i64 %21, 0
 // CHECK-NEXT:   br label %row
-// CHECK-NEXT: row:                                              ; preds = %next, %some
-// CHECK-NEXT:   %16 = phi i64 [ %15, %some ], [ %19, %next ]
-// CHECK-NEXT:   %17 = icmp slt i64 %16, %14
-// CHECK-NEXT:   br i1 %17, label %iteration, label %row_end
+// CHECK-NEXT: row:                                              ; preds = %next, %left
+// CHECK-NEXT:   %33 = phi i64 [ %32, %left ], [ %36, %next ]
+// CHECK-NEXT:   %34 = icmp slt i64 %33, %31
+// CHECK-NEXT:   br i1 %34, label %iteration, label %row_end
 // CHECK-NEXT: iteration:                                        ; preds = %row
-// CHECK-NEXT:   %18 = trunc i64 %16 to i32
+// CHECK-NEXT:   %35 = trunc i64 %33 to i32
 // CHECK-NEXT:   br label %row1
 // CHECK-NEXT: next:                                             ; preds = %row_end4
-// CHECK-NEXT:   %19 = add nsw i64 %16, 1
+// CHECK-NEXT:   %36 = add nsw i64 %33, 1
 // CHECK-NEXT:   br label %row, !llvm.loop !1
 // CHECK-NEXT: row_end:                                          ; preds = %row
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: row1:                                             ; preds = %next3, %iteration
-// CHECK-NEXT:   %20 = phi i64 [ 0, %iteration ], [ %29, %next3 ]
-// CHECK-NEXT:   %21 = icmp slt i64 %20, 8
-// CHECK-NEXT:   br i1 %21, label %iteration2, label %row_end4
+// CHECK-NEXT:   %37 = phi i64 [ 0, %iteration ], [ %46, %next3 ]
+// CHECK-NEXT:   %38 = icmp slt i64 %37, 8
+// CHECK-NEXT:   br i1 %38, label %iteration2, label %row_end4
 // CHECK-NEXT: iteration2:                                       ; preds = %row1
-// CHECK-NEXT:   %22 = trunc i64 %20 to i32
-// CHECK-NEXT:   %23 = mul i32 %18, 8
-// CHECK-NEXT:   %24 = add i32 %23, %22
-// CHECK-NEXT:   %25 = mul nsw i64 %20, 4
-// CHECK-NEXT:   %26 = mul nsw i64 %16, 32
-// CHECK-NEXT:   %27 = add nsw i64 %25, %26
-// CHECK-NEXT:   %28 = getelementptr inbounds i8, ptr %9, i64 %27
-// CHECK-NEXT:   store i32 %24, ptr %28, align 4, !alias.scope !3, !noalias !6
+// CHECK-NEXT:   %39 = trunc i64 %37 to i32
+// CHECK-NEXT:   %40 = mul i32 %35, 8
+// CHECK-NEXT:   %41 = add i32 %40, %39
+// CHECK-NEXT:   %42 = mul nsw i64 %37, 4
+// CHECK-NEXT:   %43 = mul nsw i64 %33, 32
+// CHECK-NEXT:   %44 = add nsw i64 %42, %43
+// CHECK-NEXT:   %45 = getelementptr inbounds i8, ptr %9, i64 %44
+// CHECK-NEXT:   store i32 %41, ptr %45, align 4, !alias.scope !3, !noalias !6
 // CHECK-NEXT:   br label %next3
 // CHECK-NEXT: next3:                                            ; preds = %iteration2
-// CHECK-NEXT:   %29 = add nsw i64 %20, 1
-// CHECK-NEXT:   br label %row1, !llvm.loop !11
+// CHECK-NEXT:   %46 = add nsw i64 %37, 1
+// CHECK-NEXT:   br label %row1, !llvm.loop !10
 // CHECK-NEXT: row_end4:                                         ; preds = %row1
 // CHECK-NEXT:   br label %next
-// CHECK-NEXT: return:                                           ; preds = %row_end, %start
+// CHECK-NEXT: return:                                           ; preds = %row_end, %some, %start
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
+// CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
+// CHECK-NEXT: declare i64 @llvm.smax.i64(i64, i64) #1
+// CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
+// CHECK-NEXT: declare i64 @llvm.smin.i64(i64, i64) #1
 // CHECK-NEXT: ; Function Attrs: nounwind
 // CHECK-NEXT: define void @task_0_bounds(ptr readonly %0, ptr %1) #0 {
 // CHECK-NEXT: entry:
@@ -96,15 +119,15 @@ kiln.kernel @digits storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 32
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
 // CHECK-NEXT: attributes #0 = { nounwind }
+// CHECK-NEXT: attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 // CHECK-NEXT: !0 = !{}
 // CHECK-NEXT: !1 = distinct !{!1, !2}
 // CHECK-NEXT: !2 = !{!"llvm.loop.mustprogress"}
 // CHECK-NEXT: !3 = !{!4}
 // CHECK-NEXT: !4 = distinct !{!4, !5}
 // CHECK-NEXT: !5 = distinct !{!5}
-// CHECK-NEXT: !6 = !{!7, !8, !9, !10}
+// CHECK-NEXT: !6 = !{!7, !8, !9}
 // CHECK-NEXT: !7 = distinct !{!7, !5}
 // CHECK-NEXT: !8 = distinct !{!8, !5}
 // CHECK-NEXT: !9 = distinct !{!9, !5}
-// CHECK-NEXT: !10 = distinct !{!10, !5}
-// CHECK-NEXT: !11 = distinct !{!11, !2}
+// CHECK-NEXT: !10 = distinct !{!10, !2}

@@ -50,10 +50,10 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   %12 = sext i32 %7 to i64
 // CHECK-NEXT:   %13 = mul nsw i64 %12, 4
 // CHECK-NEXT:   %14 = getelementptr inbounds i8, ptr %9, i64 %13
-// CHECK-NEXT:   %15 = call { i32, i1 } @function_0_alone(ptr %0, i32 %3, i32 %7, ptr %14)
+// CHECK-NEXT:   %15 = call { i32, i1 } @function_0_alone(ptr %0, ptr null, i32 %7, ptr %14)
 // CHECK-NEXT:   %16 = extractvalue { i32, i1 } %15, 0
 // CHECK-NEXT:   %17 = extractvalue { i32, i1 } %15, 1
-// CHECK-NEXT:   call void @function_1(ptr %0, i32 %3, i1 %17)
+// CHECK-NEXT:   call void @function_1(ptr %0, ptr null, i1 %17)
 // CHECK-NEXT:   %18 = load volatile i32, ptr %11, align 4
 // CHECK-NEXT:   %19 = icmp eq i32 %18, 0
 // CHECK-NEXT:   br i1 %19, label %passed, label %fail
@@ -65,7 +65,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
 // CHECK-NEXT: ; Function Attrs: nounwind
-// CHECK-NEXT: define internal { i32, i1 } @function_0_alone(ptr readonly %0, i32 %1, i32 %2, ptr %3) #0 {
+// CHECK-NEXT: define internal { i32, i1 } @function_0_alone(ptr readonly %0, ptr %1, i32 %2, ptr %3) #0 {
 // CHECK-NEXT: entry:
 // CHECK-NEXT:   br label %start
 // CHECK-NEXT: start:                                            ; preds = %entry
@@ -81,7 +81,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   ret { i32, i1 } %9
 // CHECK-NEXT: }
 // CHECK-NEXT: ; Function Attrs: nounwind
-// CHECK-NEXT: define internal void @function_1(ptr readonly %0, i32 %1, i1 %2) #0 {
+// CHECK-NEXT: define internal void @function_1(ptr readonly %0, ptr %1, i1 %2) #0 {
 // CHECK-NEXT: entry:
 // CHECK-NEXT:   %3 = alloca [2 x i64], align 8
 // CHECK-NEXT:   %4 = getelementptr inbounds i8, ptr %0, i64 24
@@ -125,7 +125,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   %13 = trunc i64 %11 to i32
 // CHECK-NEXT:   %14 = mul nsw i64 %11, 4
 // CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %7, i64 %14
-// CHECK-NEXT:   %16 = call { i32, i1 } @function_0(ptr %0, i32 %3, i32 %13, ptr %15)
+// CHECK-NEXT:   %16 = call { i32, i1 } @function_0(ptr %0, ptr null, i32 %13, ptr %15)
 // CHECK-NEXT:   %17 = extractvalue { i32, i1 } %16, 0
 // CHECK-NEXT:   %18 = extractvalue { i32, i1 } %16, 1
 // CHECK-NEXT:   br label %next
@@ -138,7 +138,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
 // CHECK-NEXT: ; Function Attrs: nounwind
-// CHECK-NEXT: define internal { i32, i1 } @function_0(ptr readonly %0, i32 %1, i32 %2, ptr %3) #0 {
+// CHECK-NEXT: define internal { i32, i1 } @function_0(ptr readonly %0, ptr %1, i32 %2, ptr %3) #0 {
 // CHECK-NEXT: entry:
 // CHECK-NEXT:   br label %start
 // CHECK-NEXT: start:                                            ; preds = %entry
@@ -174,7 +174,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   %13 = trunc i64 %11 to i32
 // CHECK-NEXT:   %14 = mul nsw i64 %11, 4
 // CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %7, i64 %14
-// CHECK-NEXT:   %16 = call { i32, i1 } @function_0_alone(ptr %0, i32 %3, i32 %13, ptr %15)
+// CHECK-NEXT:   %16 = call { i32, i1 } @function_0_alone(ptr %0, ptr null, i32 %13, ptr %15)
 // CHECK-NEXT:   %17 = extractvalue { i32, i1 } %16, 0
 // CHECK-NEXT:   %18 = extractvalue { i32, i1 } %16, 1
 // CHECK-NEXT:   br label %next

@@ -60,7 +60,7 @@ kiln.kernel @reports storages [] results [i32] {
 // CHECK-NEXT: passed:                                           ; preds = %start
 // CHECK-NEXT:   %28 = getelementptr inbounds i64, ptr %15, i64 0
 // CHECK-NEXT:   %29 = zext i32 %17 to i64
-// CHECK-NEXT:   store i64 %29, ptr %28, align 8, !alias.scope !8, !noalias !9
+// CHECK-NEXT:   store i64 %29, ptr %28, align 8, !alias.scope !7, !noalias !8
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: return:                                           ; preds = %passed, %fail
 // CHECK-NEXT:   ret void
@@ -71,9 +71,8 @@ kiln.kernel @reports storages [] results [i32] {
 // CHECK-NEXT: !1 = !{!2}
 // CHECK-NEXT: !2 = distinct !{!2, !3}
 // CHECK-NEXT: !3 = distinct !{!3}
-// CHECK-NEXT: !4 = !{!5, !6, !7}
+// CHECK-NEXT: !4 = !{!5, !6}
 // CHECK-NEXT: !5 = distinct !{!5, !3}
 // CHECK-NEXT: !6 = distinct !{!6, !3}
-// CHECK-NEXT: !7 = distinct !{!7, !3}
-// CHECK-NEXT: !8 = !{!5}
-// CHECK-NEXT: !9 = !{!2, !6, !7}
+// CHECK-NEXT: !7 = !{!5}
+// CHECK-NEXT: !8 = !{!2, !6}

@@ -34,53 +34,70 @@ kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 512,
 // CHECK-NEXT:   %8 = icmp slt i64 %1, %2
 // CHECK-NEXT:   br i1 %8, label %some, label %return
 // CHECK-NEXT: some:                                             ; preds = %start
-// CHECK-NEXT:   %9 = udiv i64 %1, 126
-// CHECK-NEXT:   %10 = urem i64 %1, 126
+// CHECK-NEXT:   %9 = urem i64 %1, 126
+// CHECK-NEXT:   %10 = call i64 @llvm.smax.i64(i64 -386, i64 0)
+// CHECK-NEXT:   %11 = call i64 @llvm.smin.i64(i64 %9, i64 %10)
+// CHECK-NEXT:   %12 = and i64 %11, -512
+// CHECK-NEXT:   %13 = sub i64 %1, %9
+// CHECK-NEXT:   %14 = add i64 %13, %12
+// CHECK-NEXT:   %15 = urem i64 %2, 126
+// CHECK-NEXT:   %16 = call i64 @llvm.smax.i64(i64 -386, i64 0)
+// CHECK-NEXT:   %17 = call i64 @llvm.smin.i64(i64 %15, i64 %16)
+// CHECK-NEXT:   %18 = and i64 %17, -512
+// CHECK-NEXT:   %19 = sub i64 %2, %15
+// CHECK-NEXT:   %20 = add i64 %19, %18
+// CHECK-NEXT:   %21 = icmp slt i64 %14, %20
+// CHECK-NEXT:   br i1 %21, label %left, label %return
+// CHECK-NEXT: left:                                             ; preds = %some
+// CHECK-NEXT:   %22 = udiv i64 %14, 126
+// CHECK-NEXT:   %23 = urem i64 %14, 126
 // CHECK-NEXT:   br label %rows
-// CHECK-NEXT: rows:                                             ; preds = %row_end, %some
-// CHECK-NEXT:   %11 = phi i64 [ %1, %some ], [ %36, %row_end ]
-// CHECK-NEXT:   %12 = phi i64 [ %10, %some ], [ 0, %row_end ]
-// CHECK-NEXT:   %13 = phi i64 [ %9, %some ], [ %37, %row_end ]
-// CHECK-NEXT:   %14 = add nsw i64 %13, 1
-// CHECK-NEXT:   %15 = trunc i64 %14 to i32
-// CHECK-NEXT:   %16 = sub nsw i64 126, %12
-// CHECK-NEXT:   %17 = sub i64 %2, %11
-// CHECK-NEXT:   %18 = call i64 @llvm.smin.i64(i64 %17, i64 %16)
-// CHECK-NEXT:   %19 = add nsw i64 %12, 1
-// CHECK-NEXT:   %20 = add nsw i64 %19, %18
+// CHECK-NEXT: rows:                                             ; preds = %row_end, %left
+// CHECK-NEXT:   %24 = phi i64 [ %14, %left ], [ %49, %row_end ]
+// CHECK-NEXT:   %25 = phi i64 [ %23, %left ], [ 0, %row_end ]
+// CHECK-NEXT:   %26 = phi i64 [ %22, %left ], [ %50, %row_end ]
+// CHECK-NEXT:   %27 = add nsw i64 %26, 1
+// CHECK-NEXT:   %28 = trunc i64 %27 to i32
+// CHECK-NEXT:   %29 = sub nsw i64 126, %25
+// CHECK-NEXT:   %30 = sub i64 %20, %24
+// CHECK-NEXT:   %31 = call i64 @llvm.smin.i64(i64 %30, i64 %29)
+// CHECK-NEXT:   %32 = add nsw i64 %25, 1
+// CHECK-NEXT:   %33 = add nsw i64 %32, %31
 // CHECK-NEXT:   br label %row
 // CHECK-NEXT: rows_end:                                         ; preds = %row_end
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: row:                                              ; preds = %next, %rows
-// CHECK-NEXT:   %21 = phi i64 [ %19, %rows ], [ %35, %next ]
-// CHECK-NEXT:   %22 = icmp slt i64 %21, %20
-// CHECK-NEXT:   br i1 %22, label %iteration, label %row_end
+// CHECK-NEXT:   %34 = phi i64 [ %32, %rows ], [ %48, %next ]
+// CHECK-NEXT:   %35 = icmp slt i64 %34, %33
+// CHECK-NEXT:   br i1 %35, label %iteration, label %row_end
 // CHECK-NEXT: iteration:                                        ; preds = %row
-// CHECK-NEXT:   %23 = trunc i64 %21 to i32
-// CHECK-NEXT:   %24 = add i32 %23, 1
-// CHECK-NEXT:   %25 = mul nsw i64 %14, 512
-// CHECK-NEXT:   %26 = mul nsw i64 %21, 4
-// CHECK-NEXT:   %27 = add nsw i64 %25, %26
-// CHECK-NEXT:   %28 = getelementptr inbounds i8, ptr %7, i64 %27
-// CHECK-NEXT:   %29 = getelementptr inbounds i8, ptr %28, i64 4
-// CHECK-NEXT:   %30 = load float, ptr %29, align 4, !alias.scope !1, !noalias !4
-// CHECK-NEXT:   %31 = mul nsw i64 %14, 512
-// CHECK-NEXT:   %32 = mul nsw i64 %21, 4
-// CHECK-NEXT:   %33 = add nsw i64 %31, %32
-// CHECK-NEXT:   %34 = getelementptr inbounds i8, ptr %7, i64 %33
-// CHECK-NEXT:   store float %30, ptr %34, align 4, !alias.scope !1, !noalias !4
+// CHECK-NEXT:   %36 = trunc i64 %34 to i32
+// CHECK-NEXT:   %37 = add i32 %36, 1
+// CHECK-NEXT:   %38 = mul nsw i64 %27, 512
+// CHECK-NEXT:   %39 = mul nsw i64 %34, 4
+// CHECK-NEXT:   %40 = add nsw i64 %38, %39
+// CHECK-NEXT:   %41 = getelementptr inbounds i8, ptr %7, i64 %40
+// CHECK-NEXT:   %42 = getelementptr inbounds i8, ptr %41, i64 4
+// CHECK-NEXT:   %43 = load float, ptr %42, align 4, !alias.scope !1, !noalias !4
+// CHECK-NEXT:   %44 = mul nsw i64 %27, 512
+// CHECK-NEXT:   %45 = mul nsw i64 %34, 4
+// CHECK-NEXT:   %46 = add nsw i64 %44, %45
+// CHECK-NEXT:   %47 = getelementptr inbounds i8, ptr %7, i64 %46
+// CHECK-NEXT:   store float %43, ptr %47, align 4, !alias.scope !1, !noalias !4
 // CHECK-NEXT:   br label %next
 // CHECK-NEXT: next:                                             ; preds = %iteration
-// CHECK-NEXT:   %35 = add nsw i64 %21, 1
-// CHECK-NEXT:   br label %row, !llvm.loop !9
+// CHECK-NEXT:   %48 = add nsw i64 %34, 1
+// CHECK-NEXT:   br label %row, !llvm.loop !8
 // CHECK-NEXT: row_end:                                          ; preds = %row
-// CHECK-NEXT:   %36 = add nsw i64 %11, %18
-// CHECK-NEXT:   %37 = add nsw i64 %13, 1
-// CHECK-NEXT:   %38 = icmp slt i64 %36, %2
-// CHECK-NEXT:   br i1 %38, label %rows, label %rows_end
-// CHECK-NEXT: return:                                           ; preds = %rows_end, %start
+// CHECK-NEXT:   %49 = add nsw i64 %24, %31
+// CHECK-NEXT:   %50 = add nsw i64 %26, 1
+// CHECK-NEXT:   %51 = icmp slt i64 %49, %20
+// CHECK-NEXT:   br i1 %51, label %rows, label %rows_end
+// CHECK-NEXT: return:                                           ; preds = %rows_end, %some, %start
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
+// CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
+// CHECK-NEXT: declare i64 @llvm.smax.i64(i64, i64) #1
 // CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
 // CHECK-NEXT: declare i64 @llvm.smin.i64(i64, i64) #1
 // CHECK-NEXT: attributes #0 = { nounwind }
@@ -89,10 +106,9 @@ kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 512,
 // CHECK-NEXT: !1 = !{!2}
 // CHECK-NEXT: !2 = distinct !{!2, !3}
 // CHECK-NEXT: !3 = distinct !{!3}
-// CHECK-NEXT: !4 = !{!5, !6, !7, !8}
+// CHECK-NEXT: !4 = !{!5, !6, !7}
 // CHECK-NEXT: !5 = distinct !{!5, !3}
 // CHECK-NEXT: !6 = distinct !{!6, !3}
 // CHECK-NEXT: !7 = distinct !{!7, !3}
-// CHECK-NEXT: !8 = distinct !{!8, !3}
-// CHECK-NEXT: !9 = distinct !{!9, !10}
-// CHECK-NEXT: !10 = !{!"llvm.loop.mustprogress"}
+// CHECK-NEXT: !8 = distinct !{!8, !9}
+// CHECK-NEXT: !9 = !{!"llvm.loop.mustprogress"}

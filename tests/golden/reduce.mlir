@@ -30,13 +30,16 @@ kiln.kernel @sums storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa
 // CHECK-NEXT:     } body (%arg0 : i32, %arg1 : f32, %arg2 : f32) {
 // CHECK-NEXT:       %0 = kiln.global 0 component 0[%arg0] : <f32>
 // CHECK-NEXT:       %1 = kiln.load %0 : <f32>
-// CHECK-NEXT:       %2 = arith.minnumf %arg1, %1 fastmath<reassoc> : f32
-// CHECK-NEXT:       %3 = kiln.argument 2 : i1
-// CHECK-NEXT:       kiln.if %3 {
-// CHECK-NEXT:         kiln.continue %2, %arg2 : f32, f32
+// CHECK-NEXT:       %2 = arith.cmpf uno, %1, %1 : f32
+// CHECK-NEXT:       %cst = arith.constant 0x7F800000 : f32
+// CHECK-NEXT:       %3 = arith.select %2, %cst, %1 : f32
+// CHECK-NEXT:       %4 = arith.minnumf %arg1, %3 fastmath<reassoc,nnan,nsz> : f32
+// CHECK-NEXT:       %5 = kiln.argument 2 : i1
+// CHECK-NEXT:       kiln.if %5 {
+// CHECK-NEXT:         kiln.continue %4, %arg2 : f32, f32
 // CHECK-NEXT:       }
-// CHECK-NEXT:       %4 = arith.subf %arg2, %1 fastmath<reassoc> : f32
-// CHECK-NEXT:       kiln.continue %2, %4 : f32, f32
+// CHECK-NEXT:       %6 = arith.subf %arg2, %1 fastmath<reassoc> : f32
+// CHECK-NEXT:       kiln.continue %4, %6 : f32, f32
 // CHECK-NEXT:     } finish (%arg0 = 0x7F800000 : f32, %arg1 = 0.000000e+00 : f32) {
 // CHECK-NEXT:       %0 = kiln.temporary 64 : <f32>
 // CHECK-NEXT:       %1 = kiln.atomic  minf %arg0, %0 : <f32>

@@ -10,6 +10,9 @@ namespace {
 
 using llvm::Value;
 
+// Of KilnContext (runtime/abi.h).
+constexpr int kAloneField = 9;
+
 // A component that two floats in one 8-byte word may hold: where, else nothing.
 struct Half {
   ir::GlobalOp address;
@@ -144,15 +147,37 @@ Value* FunctionEmitter::Update(ir::UpdateOp op) {
 }
 
 Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
-  using Rmw = llvm::AtomicRMWInst;
   const Address address = AddressFor(op.getAddress(), op);
   Value* value = ValueOf(op.getValue());
-  const mlir::Type type = op.getValue().getType();
-  if (!parallel_ || address.memory == kLocal) {
-    Value* old = Load(address, type);
-    Store(address, Combine(op.getKind(), old, value));
-    return old;
+  if (!parallel_ || address.memory == kLocal) return PlainUpdate(address, op, value);
+  if (!asks_at_atomics_) return AtomicUpdate(address, op, value);
+  llvm::BasicBlock* ways[] = {NewBlock("alone"), NewBlock("together")};
+  llvm::BasicBlock* done = NewBlock("done");
+  // Volatile, so that the loop is not made twice: the copies would round differently.
+  Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), function_->getArg(0), kAloneField);
+  Value* alone = b_.CreateLoad(b_.getInt64Ty(), at, /*isVolatile=*/true);
+  b_.CreateCondBr(b_.CreateIsNotNull(alone), ways[0], ways[1]);
+  llvm::PHINode* old =
+      llvm::IRBuilder<>(done).CreatePHI(LlvmType(op.getValue().getType(), b_.getContext()), 2);
+  for (int i = 0; i < 2; ++i) {
+    b_.SetInsertPoint(ways[i]);
+    Value* seen = i == 0 ? PlainUpdate(address, op, value) : AtomicUpdate(address, op, value);
+    old->addIncoming(seen, b_.GetInsertBlock());
+    b_.CreateBr(done);
   }
+  b_.SetInsertPoint(done);
+  return old;
+}
+
+Value* FunctionEmitter::PlainUpdate(const Address& address, ir::AtomicOp op, Value* value) {
+  Value* old = Load(address, op.getValue().getType());
+  Store(address, Combine(op.getKind(), old, value));
+  return old;
+}
+
+Value* FunctionEmitter::AtomicUpdate(const Address& address, ir::AtomicOp op, Value* value) {
+  using Rmw = llvm::AtomicRMWInst;
+  const mlir::Type type = op.getValue().getType();
   std::optional<Rmw::BinOp> operation;
   switch (op.getKind()) {
     case ir::AtomicKind::addi:
@@ -195,7 +220,7 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
 // The components of a vector are mostly added to one after the other, and an exchange
 // of two costs as much as one of a single float.
 ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
-  if (!parallel_) return {};
+  if (!parallel_ || asks_at_atomics_) return {};
   std::optional<Half> half = HalfOfWord(op, state_->kernel, state_->storages);
   if (!half) return {};
   for (mlir::Operation* next = op->getNextNode(); next != nullptr; next = next->getNextNode()) {

@@ -100,6 +100,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
       if (!task.symbol().empty()) exported.push_back(task.symbol());
       if (!task.bounds_symbol().empty()) exported.push_back(task.bounds_symbol());
       if (!task.alone_symbol().empty()) exported.push_back(task.alone_symbol());
+      if (!task.finish_symbol().empty()) exported.push_back(task.finish_symbol());
     }
     RETURN_IF_ERROR(code->LinkDeviceLibrary(*emitted.module, exported));
     code->Optimize(*emitted.module);
@@ -124,6 +125,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
   result.tasks = std::move(emitted.tasks);
   result.has_effects = emitted.has_effects;
   result.can_fail = emitted.can_fail;
+  result.draws = emitted.draws;
   return result;
 }
 

@@ -30,6 +30,7 @@ struct GeneratedCode {
   std::vector<proto::Task> tasks;
   bool has_effects = false;                  // prints
   bool can_fail = false;                     // asserts
+  bool draws = false;                        // random numbers
   std::map<std::string, std::string> needs;  // ArtifactInfo.needs
 };
 

@@ -204,7 +204,7 @@ TEST_P(CodegenTest, NestedDigitsAreBlocked) {
   }
 }
 
-TEST_P(CodegenTest, ReducesPerChunk) {
+TEST_P(CodegenTest, ReducesPieceByPiece) {
   const std::string body = R"(
     %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
     %x = kiln.load %p : !kiln.addr<f32>
@@ -483,7 +483,7 @@ TEST_P(CodegenTest, PrintsAndFailures) {
   EXPECT_EQ(kernel->reports().back().values, (std::vector<uint64_t>{3}));
 }
 
-TEST_P(CodegenTest, RandomNumbersComeFromTheThreadsState) {
+TEST_P(CodegenTest, RandomNumbersFollowFromTheLaunch) {
   std::string body;
   for (const char* type : {"f16", "f32", "f64", "i1", "i8", "i32", "i64"}) {
     absl::StrAppend(&body, "%", type, " = kiln.random : ", type, "\n");

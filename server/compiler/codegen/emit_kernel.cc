@@ -1,12 +1,15 @@
 #include "server/compiler/codegen/emit_kernel.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "llvm/ADT/bit.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/codegen/struct_task.h"
 #include "server/compiler/codegen/task_function.h"
+#include "server/compiler/passes/cost.h"
 
 namespace kiln {
 namespace {
@@ -88,14 +91,18 @@ class RangeEmitter {
         // The dimension whose loop a chunk may begin or end in the middle of.
         row_(static_cast<int>(dimensions_.size()) - FoldedDimensions(dimensions_) - 1) {}
 
-  void Emit(Value* begin, Value* end);
+  void Emit(Value* begin, Value* end, Value* piece);
+  // Cuts chunks where the loop may be cut, by rows of `step` iterations or more.
+  void set_step(int64_t step) { step_ = step; }
 
  private:
   using Accumulators = llvm::SmallVector<Value*, 4>;
 
   Accumulators EmitRows(Value* begin, Value* end, Accumulators start);
-  Accumulators EmitLoop(int dimension, Value* from, Value* to, Accumulators start);
+  // `outer`: the number of the cell among those of the dimensions outside, in row-major order.
+  Accumulators EmitLoop(int dimension, Value* from, Value* to, Value* outer, Accumulators start);
   void MapIndex(int dimension, Value* index);
+  Value* Cut(Value* at);
   mlir::TypeRange AccumulatorTypes() {
     return mlir::ValueRange(task_.getAccumulators()).getTypes();
   }
@@ -105,6 +112,7 @@ class RangeEmitter {
   ir::RangeTaskOp task_;
   std::vector<Dimension> dimensions_;
   int row_;
+  int64_t step_ = 0;  // 0: anywhere
 };
 
 void RangeEmitter::MapIndex(int dimension, Value* index) {
@@ -116,7 +124,7 @@ void RangeEmitter::MapIndex(int dimension, Value* index) {
 
 // One dimension from `from` to `to`, with all that lies within: a counted loop.
 RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Value* to,
-                                                  Accumulators start) {
+                                                  Value* outer, Accumulators start) {
   BasicBlock* header = f_.NewBlock("row");
   BasicBlock* body = f_.NewBlock("iteration");
   BasicBlock* latch = f_.NewBlock("next");
@@ -132,13 +140,19 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
   b_.SetInsertPoint(body);
   // A field without axes has one iteration and no index.
   if (dimension >= 0) MapIndex(dimension, index);
+  Value* number = outer;
+  if (dimension >= 0 && f_.draws()) {
+    const Dimension& d = dimensions_[dimension];
+    number = b_.CreateAdd(b_.CreateMul(outer, d.extent), b_.CreateSub(index, d.lower));
+  }
   const Accumulators values(header_values.begin(), header_values.end());
   if (dimension + 1 < task_.getNumDims()) {
     const Dimension& inner = dimensions_[dimension + 1];
-    f_.BranchTo(
-        latch, latch_values,
-        EmitLoop(dimension + 1, inner.lower, b_.CreateAdd(inner.lower, inner.extent), values));
+    f_.BranchTo(latch, latch_values,
+                EmitLoop(dimension + 1, inner.lower, b_.CreateAdd(inner.lower, inner.extent),
+                         number, values));
   } else {
+    f_.StartRandom(number);
     for (auto [argument, value] : llvm::zip(task_.getAccumulators(), values)) {
       f_.Map(argument, value);
     }
@@ -190,7 +204,8 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accu
   Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, linear),
                                           b_.CreateNSWSub(width, first_column));
   Value* from = b_.CreateNSWAdd(first_column, dimensions_[last].lower);
-  Accumulators after = EmitLoop(last, from, b_.CreateNSWAdd(from, count),
+  Value* number = f_.draws() ? b_.CreateUDiv(linear, width) : b_.getInt64(0);
+  Accumulators after = EmitLoop(last, from, b_.CreateNSWAdd(from, count), number,
                                 Accumulators(accumulators.begin(), accumulators.end()));
 
   BasicBlock* latch = b_.GetInsertBlock();
@@ -213,23 +228,43 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accu
   return after;
 }
 
-void RangeEmitter::Emit(Value* begin, Value* end) {
+// The place at or before `at` where a chunk may end: the end of the loop, the beginning of a row,
+// and multiples of the step in a row that leave a step or more to its end.
+Value* RangeEmitter::Cut(Value* at) {
+  Value* width = dimensions_[row_].extent;
+  // Of the only row, the end is no column.
+  Value* column = row_ > 0 ? b_.CreateURem(at, width) : at;
+  Value* room = b_.CreateSub(width, b_.getInt64(step_));
+  room = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, room, b_.getInt64(0));
+  Value* kept = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, column, room);
+  kept = b_.CreateAnd(kept, b_.getInt64(-step_));
+  Value* cut = b_.CreateAdd(b_.CreateSub(at, column), kept);
+  return row_ > 0 ? cut : b_.CreateSelect(b_.CreateICmpEQ(at, width), at, cut);
+}
+
+void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
   Accumulators start;
   for (mlir::Attribute init : task_.getInits())
     start.push_back(LlvmConstant(init, b_.getContext()));
   BasicBlock* some = f_.NewBlock("some");
   b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
   b_.SetInsertPoint(some);
+  if (step_ > 0 && row_ >= 0) {
+    BasicBlock* left = f_.NewBlock("left");
+    begin = Cut(begin);
+    end = Cut(end);
+    b_.CreateCondBr(b_.CreateICmpSLT(begin, end), left, f_.return_block());
+    b_.SetInsertPoint(left);
+  }
   Accumulators result;
   if (row_ <= 0) {
     Value* lower = dimensions_.empty() ? b_.getInt64(0) : dimensions_[0].lower;
-    result = EmitLoop(row_, b_.CreateNSWAdd(begin, lower), b_.CreateNSWAdd(end, lower), start);
+    result = EmitLoop(row_, b_.CreateNSWAdd(begin, lower), b_.CreateNSWAdd(end, lower),
+                      b_.getInt64(0), start);
   } else {
     result = EmitRows(begin, end, start);
   }
-  mlir::Block& finish = task_.getFinish().front();
-  for (auto [argument, value] : llvm::zip(finish.getArguments(), result)) f_.Map(argument, value);
-  f_.EmitBlock(finish);
+  StorePartials(f_, piece, result);
 }
 
 // The number of iterations, for the runtime; constant bounds need no function.
@@ -239,7 +274,7 @@ void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   FunctionEmitter f(state, function, /*parallel=*/false);
   llvm::IRBuilder<>& b = f.builder();
   const auto [total, cells] = IterationSpace(b, EmitDimensions(f, op));
-  task->set_cost(op.getCost() * static_cast<uint32_t>(cells));
+  SetCost(op, static_cast<uint32_t>(cells), task);
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(total)) {
     function->eraseFromParent();
     task->set_constant_bounds(true);
@@ -253,39 +288,59 @@ void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   task->set_bounds_symbol(name);
 }
 
+// Vector code and the scalar code for what is left at the end of a row may round differently
+// (functions, quotients). So that results do not depend on how the runtime divides a loop, chunks
+// end only where vectors do. Pieces are the same in every run as they are.
+int64_t StepOf(ir::RangeTaskOp op) {
+  constexpr int64_t kMostStep = 512, kLeastStep = 16, kNanoseconds = 2000;
+  if (!op.getInits().empty() || !MayVectorise(op.getBody())) return 0;
+  const int64_t wanted = kNanoseconds / std::max<int64_t>(op.getCost(), 1);
+  return static_cast<int64_t>(
+      llvm::bit_floor(static_cast<uint64_t>(std::clamp(wanted, kLeastStep, kMostStep))));
+}
+
 // The function of a range task. `parallel`: others may run atomics at the same time.
-void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, const std::string& name,
+void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const std::string& name,
                        bool parallel) {
   llvm::Function* function = NewTaskFunction(state->module, name);
   FunctionEmitter f(state, function, parallel);
-  f.set_thread(function->getArg(3));
+  f.DrawFor(number, op.getBody());
+  f.set_asks_at_atomics(AsksAtAtomics(op));
   f.trees().set_effects(EffectsOf(op.getBody(), state->kernel, state->functions));
   std::vector<Dimension> dimensions = EmitDimensions(f, op);
-  RangeEmitter(f, op, std::move(dimensions)).Emit(function->getArg(1), function->getArg(2));
+  RangeEmitter emitter(f, op, std::move(dimensions));
+  emitter.set_step(StepOf(op));
+  emitter.Emit(function->getArg(1), function->getArg(2), function->getArg(3));
   f.Finish();
 }
 
-void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
+void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task) {
   task->set_kind(proto::TASK_RANGE);
   task->set_max_threads(op.getMaxThreads());
   task->set_block_dim(op.getBlockDim());
   const bool parallel = op.getMaxThreads() != 1;
-  EmitRangeFunction(state, op, task->symbol(), parallel);
+  EmitRangeFunction(state, op, number, task->symbol(), parallel);
   if (parallel && HasAtomics(op, state->facts)) {
-    task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
-    EmitRangeFunction(state, op, task->alone_symbol(), /*parallel=*/false);
+    if (AsksAtAtomics(op)) {
+      task->set_alone_symbol(task->symbol());
+    } else {
+      task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
+      EmitRangeFunction(state, op, number, task->alone_symbol(), /*parallel=*/false);
+    }
   }
   EmitBounds(state, op, task);
+  EmitFinish(state, op, task);
 }
 
-void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, proto::Task* task) {
+void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, int number, proto::Task* task) {
   task->set_kind(proto::TASK_SERIAL);
   task->set_constant_bounds(true);
   task->set_end(1);
   task->set_max_threads(1);
   llvm::Function* function = NewTaskFunction(state->module, task->symbol());
   FunctionEmitter f(state, function, /*parallel=*/false);
-  f.set_thread(function->getArg(3));
+  f.DrawFor(number, op.getBody());
+  f.StartRandom(f.builder().getInt64(0));
   f.trees().set_effects(EffectsOf(op.getBody(), state->kernel, state->functions));
   f.EmitBlock(op.getBody().front());
 }
@@ -304,6 +359,7 @@ class TaskEmitter {
 
   KernelState& state_;
   std::vector<proto::Task> tasks_;
+  int number_ = 0;  // of the kernel's own tasks: random numbers follow from it
   // What the launch's list holds: the task that made it.
   std::optional<proto::Task> list_;
 };
@@ -311,7 +367,7 @@ class TaskEmitter {
 // The runtime holds one list, while passes think of one for each node: where another was
 // made in between, or one of the other kind, it is asked for again (and mostly kept).
 void TaskEmitter::EmitStruct(ir::RangeTaskOp op, proto::Task task) {
-  EmitStructTask(&state_, op, &task);
+  EmitStructTask(&state_, op, number_, &task);
   const proto::Task listgen = ListgenFor(task);
   const bool holds = list_ && list_->tree() == listgen.tree() && list_->node() == listgen.node() &&
                      list_->slices() == listgen.slices();
@@ -323,9 +379,10 @@ void TaskEmitter::EmitStruct(ir::RangeTaskOp op, proto::Task task) {
 void TaskEmitter::Emit(mlir::Operation& op) {
   proto::Task task;
   task.set_symbol(absl::StrCat("task_", tasks_.size()));
+  if (llvm::isa<ir::RangeTaskOp, ir::SerialTaskOp>(op)) ++number_;
   if (auto range = llvm::dyn_cast<ir::RangeTaskOp>(op)) {
     if (range.isSparse()) return EmitStruct(range, std::move(task));
-    EmitRangeTask(&state_, range, &task);
+    EmitRangeTask(&state_, range, number_, &task);
   } else if (llvm::isa<ir::ListgenTaskOp>(op)) {
     list_.reset();
     return;
@@ -335,7 +392,7 @@ void TaskEmitter::Emit(mlir::Operation& op) {
     task.set_tree(gc.getTree());
     task.set_node(gc.getNode());
   } else if (auto serial = llvm::dyn_cast<ir::SerialTaskOp>(op)) {
-    EmitSerialTask(&state_, serial, &task);
+    EmitSerialTask(&state_, serial, number_, &task);
   } else {
     state_.unsupported = op.getName().getStringRef().str();
   }
@@ -363,6 +420,7 @@ absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLa
   result.tasks = std::move(tasks.tasks());
   result.has_effects = state.has_effects;
   result.can_fail = state.can_fail;
+  result.draws = state.draws;
   return result;
 }
 

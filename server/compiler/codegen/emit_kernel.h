@@ -23,6 +23,7 @@ struct EmittedKernel {
   std::vector<proto::Task> tasks;
   bool has_effects = false;
   bool can_fail = false;
+  bool draws = false;
 };
 
 // Unimplemented: an op that has no emission,

@@ -16,7 +16,6 @@ constexpr int kRuntimeField = 3;
 constexpr int kRandomField = 4;
 constexpr int kPrintEntry = 0;
 constexpr int kFailEntry = 1;
-constexpr int64_t kRandomLineBytes = 64;
 
 // A scalar as the low bytes of an 8-byte slot.
 Value* ToSlot(llvm::IRBuilder<>& b, Value* value) {
@@ -335,15 +334,32 @@ void FunctionEmitter::EmitAssert(ir::AssertOp op) {
   b_.SetInsertPoint(passed);
 }
 
+void FunctionEmitter::DrawFor(int task, mlir::Region& body) {
+  if (!state_->facts.Draws(body)) return;
+  state_->draws = true;
+  task_ = task;
+  random_ = Alloca(b_.getInt64Ty(), 2);
+}
+
+void FunctionEmitter::StartRandom(Value* index) {
+  if (random_ == nullptr) return;
+  Value* launch = b_.CreatePtrToInt(ContextField(kRandomField), b_.getInt64Ty());
+  CallRandom("kiln_random_start", b_.getVoidTy(), {random_, launch, b_.getInt64(task_), index});
+}
+
+Value* FunctionEmitter::CallRandom(const char* name, llvm::Type* result,
+                                   llvm::ArrayRef<Value*> operands) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (Value* operand : operands) types.push_back(operand->getType());
+  return b_.CreateCall(
+      state_->module->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)),
+      operands);
+}
+
 Value* FunctionEmitter::EmitRandom(ir::RandomOp op) {
   llvm::Type* type = LlvmType(op.getType(), b_.getContext());
-  Value* state = b_.CreateInBoundsGEP(
-      b_.getInt8Ty(), ContextField(kRandomField),
-      b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), b_.getInt64(kRandomLineBytes)));
   const auto call = [&](const char* name, llvm::Type* result) {
-    auto callee = state_->module->getOrInsertFunction(
-        name, llvm::FunctionType::get(result, {b_.getPtrTy()}, false));
-    return b_.CreateCall(callee, {state});
+    return CallRandom(name, result, {random_});
   };
   if (type->isFloatTy()) return call("kiln_random_f32", type);
   if (type->isDoubleTy()) return call("kiln_random_f64", type);

@@ -28,7 +28,7 @@ class AliasScopes {
   AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context);
 
   // Memory kinds that are no storage.
-  enum Other { kTemporaries = -1, kResults = -2, kRandom = -3, kTables = -4 };
+  enum Other { kTemporaries = -1, kResults = -2, kTables = -3 };
   void Tag(llvm::Instruction* access, int memory) const;
   int OfBase(int storage, int base) const { return storages_[storage][base]; }
   // Of a storage in a tree; by component.
@@ -41,7 +41,7 @@ class AliasScopes {
   };
   std::vector<std::vector<int>> storages_;
   std::vector<Tags> tags_;
-  int num_other_ = 4;
+  int num_other_ = 3;
 };
 
 // What all functions of a kernel share.
@@ -55,6 +55,7 @@ struct KernelState {
   FunctionFacts facts;
   bool has_effects = false;
   bool can_fail = false;
+  bool draws = false;
   std::string unsupported;  // name of the first op without an emission
 
   // A function of the kernel, in code that others run at the same time (atomics are
@@ -88,7 +89,15 @@ class FunctionEmitter {
   llvm::Value* ValueOf(mlir::Value value) const { return values_.lookup(value); }
   // Where return and failures go; holds results and `ret`.
   llvm::BasicBlock* return_block() const { return return_block_; }
-  void set_thread(llvm::Value* thread) { thread_ = thread; }
+  // The stream that the function draws from, of its caller's: a KilnRandom.
+  void set_random(llvm::Value* stream) { random_ = stream; }
+  // The code is task number `task`: where it draws, each iteration calls StartRandom with its
+  // index.
+  void DrawFor(int task, mlir::Region& body);
+  bool draws() const { return random_ != nullptr; }
+  // Atomics are plain where KilnContext.alone says so.
+  void set_asks_at_atomics(bool asks) { asks_at_atomics_ = asks; }
+  void StartRandom(llvm::Value* index);
   // The block whose iterations are the task's: what stands in it runs in each of them, as
   // far as nothing before leaves.
   void set_task_body(mlir::Block* body);
@@ -156,6 +165,8 @@ class FunctionEmitter {
   void MakeReturnBlock();
   void EmitCall(ir::CallOp op);
   llvm::Value* EmitRandom(ir::RandomOp op);
+  llvm::Value* CallRandom(const char* name, llvm::Type* result,
+                          llvm::ArrayRef<llvm::Value*> operands);
 
   // memory.cc
   llvm::Value* Argument(int64_t slot, llvm::Type* type);
@@ -185,6 +196,8 @@ class FunctionEmitter {
 
   // atomics.cc
   llvm::Value* Atomic(ir::AtomicOp op);
+  llvm::Value* PlainUpdate(const Address& address, ir::AtomicOp op, llvm::Value* value);
+  llvm::Value* AtomicUpdate(const Address& address, ir::AtomicOp op, llvm::Value* value);
   llvm::Value* Update(ir::UpdateOp op);
   ir::AtomicOp OtherHalf(ir::AtomicOp op) const;
   void AtomicPair(ir::AtomicOp first, ir::AtomicOp second);
@@ -201,7 +214,9 @@ class FunctionEmitter {
   llvm::SmallVector<llvm::PHINode*, 4> return_values_;
   llvm::IRBuilder<> b_;
   llvm::IRBuilder<> entry_builder_;  // loads of arguments and allocas: before all code
-  llvm::Value* thread_ = nullptr;
+  llvm::Value* random_ = nullptr;    // null: the code does not draw
+  int task_ = 0;
+  bool asks_at_atomics_ = false;
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   llvm::DenseMap<mlir::Value, Address> addresses_;
   llvm::DenseMap<std::pair<int64_t, llvm::Type*>, llvm::Value*> arguments_;

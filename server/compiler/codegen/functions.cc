@@ -1,8 +1,8 @@
 // Functions of the kernel: what they look like to LLVM, and calls of them.
 //
-// A function takes the context and the thread's number, then its arguments: scalars, and
-// pointers for addresses. It returns its result, or a struct of several. It is internal
-// and of the C calling convention, so LLVM inlines it where that pays.
+// A function takes the context and the stream of random numbers (null: it draws none), then its
+// arguments: scalars, and pointers for addresses. It returns its result, or a struct of several. It
+// is internal and of the C calling convention, so LLVM inlines it where that pays.
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -28,7 +28,7 @@ llvm::Type* ResultType(mlir::ArrayAttr results, llvm::LLVMContext& context) {
 llvm::Function* NewFunction(ir::FunctionOp op, const std::string& name, llvm::Module* module) {
   llvm::LLVMContext& context = module->getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
-  llvm::SmallVector<llvm::Type*> types = {pointer, llvm::Type::getInt32Ty(context)};
+  llvm::SmallVector<llvm::Type*> types = {pointer, pointer};
   for (mlir::BlockArgument argument : op.getBody().getArguments()) {
     const bool is_address = llvm::isa<ir::AddrType>(argument.getType());
     types.push_back(is_address ? pointer : LlvmType(argument.getType(), context));
@@ -74,7 +74,7 @@ void EmitFunctions(KernelState* state) {
     KernelState::Function function = state->pending.back();
     state->pending.pop_back();
     FunctionEmitter f(state, function.code, function.parallel);
-    f.set_thread(function.code->getArg(1));
+    if (state->facts.Draws(function.op.getBody())) f.set_random(function.code->getArg(1));
     f.trees().set_effects(EffectsOf(function.op.getBody(), state->kernel, state->functions));
     unsigned next = kHiddenArguments;
     ir::FunctionOp op = function.op;
@@ -121,14 +121,16 @@ void FunctionEmitter::ReturnZeros() {
 
 void FunctionEmitter::EmitCall(ir::CallOp op) {
   llvm::Function* callee = state_->FunctionFor(op, parallel_);
-  if (callee == nullptr || thread_ == nullptr) {
+  if (callee == nullptr || (random_ == nullptr && state_->facts.Draws(op))) {
     state_->unsupported = op->getName().getStringRef().str();
     for (mlir::Value result : op.getResults()) {
       Map(result, llvm::PoisonValue::get(LlvmType(result.getType(), b_.getContext())));
     }
     return;
   }
-  llvm::SmallVector<Value*> arguments = {function_->getArg(0), thread_};
+  Value* none = llvm::ConstantPointerNull::get(b_.getPtrTy());
+  llvm::SmallVector<Value*> arguments = {function_->getArg(0),
+                                         state_->facts.Draws(op) ? random_ : none};
   for (mlir::Value argument : op.getArguments()) {
     const bool is_address = llvm::isa<ir::AddrType>(argument.getType());
     arguments.push_back(is_address ? AddressFor(argument, op).pointer : ValueOf(argument));

@@ -223,7 +223,7 @@ class StructEmitter {
     Peel();
   }
 
-  void Emit(Value* begin, Value* end);
+  void Emit(Value* begin, Value* end, Value* piece);
 
  private:
   using Body = llvm::function_ref<Accumulators(Value*, Accumulators)>;
@@ -258,6 +258,7 @@ class StructEmitter {
   // cell of the list's node there.
   Accumulators Iteration(const TreeWalker::Coordinates& index, Value* own,
                          const Accumulators& start);
+  Value* Number(const TreeWalker::Coordinates& index);
   mlir::TypeRange AccumulatorTypes() {
     return mlir::ValueRange(task_.getAccumulators()).getTypes();
   }
@@ -414,6 +415,18 @@ Accumulators StructEmitter::Either(Value* condition, llvm::function_ref<Accumula
   return Accumulators(phis.begin(), phis.end());
 }
 
+// The cell's number among all that the field may have, active or not, in row-major order.
+Value* StructEmitter::Number(const TreeWalker::Coordinates& index) {
+  Value* number = b_.getInt64(0);
+  for (int64_t axis = 0; axis < 12; ++axis) {
+    const int64_t extent = plan_.tree.getAxisExtent(plan_.field.getNode(), axis);
+    if (extent == 1) continue;
+    number = b_.CreateMul(number, b_.getInt64(extent));
+    number = b_.CreateAdd(number, b_.CreateSExt(EmitAffine(b_, index[axis]), b_.getInt64Ty()));
+  }
+  return number;
+}
+
 Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Value* own,
                                       const Accumulators& start) {
   f_.trees().PushScope();
@@ -427,6 +440,7 @@ Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Valu
   }
   DefineIndices(index);
   for (auto [argument, value] : llvm::zip(task_.getAccumulators(), start)) f_.Map(argument, value);
+  if (f_.draws()) f_.StartRandom(Number(index));
   BasicBlock* next = f_.NewBlock("next");
   auto after = f_.Phis(next, AccumulatorTypes());
   f_.PushLoop({next, after, nullptr, {}});
@@ -738,7 +752,7 @@ Accumulators StructEmitter::Words(Value* begin, Value* end, const Accumulators& 
 
 // --- The task --------------------------------------------------------------------------
 
-void StructEmitter::Emit(Value* begin, Value* end) {
+void StructEmitter::Emit(Value* begin, Value* end, Value* piece) {
   Accumulators start;
   for (mlir::Attribute init : task_.getInits())
     start.push_back(LlvmConstant(init, b_.getContext()));
@@ -757,28 +771,26 @@ void StructEmitter::Emit(Value* begin, Value* end) {
              Value* to = b_.CreateBinaryIntrinsic(I::smin, b_.CreateNSWSub(end, first), iterations);
              return Element(number, from, to, values);
            });
-  mlir::Block& finish = task_.getFinish().front();
-  for (auto [argument, value] : llvm::zip(finish.getArguments(), result)) f_.Map(argument, value);
-  f_.set_task_body(nullptr);
-  f_.EmitBlock(finish);
+  StorePartials(f_, piece, result);
 }
 
-void EmitFunction(KernelState* state, ir::RangeTaskOp op, const Plan& plan, const std::string& name,
-                  bool parallel) {
+void EmitFunction(KernelState* state, ir::RangeTaskOp op, const Plan& plan, int number,
+                  const std::string& name, bool parallel) {
   llvm::Function* function = NewTaskFunction(state->module, name);
   FunctionEmitter f(state, function, parallel);
-  f.set_thread(function->getArg(3));
+  f.DrawFor(number, op.getBody());
+  f.set_asks_at_atomics(AsksAtAtomics(op));
   f.set_task_body(&op.getBody().front());
   f.trees().set_effects(
       EffectsOf(op.getBody(), state->kernel, state->functions,
                 [&](const TreeAccess& access) { return IsOwnCell(plan, op, access); }));
-  StructEmitter(f, op, plan).Emit(function->getArg(1), function->getArg(2));
+  StructEmitter(f, op, plan).Emit(function->getArg(1), function->getArg(2), function->getArg(3));
   f.Finish();
 }
 
 }  // namespace
 
-void EmitStructTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
+void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task) {
   const Plan plan = PlanOf(op, state->kernel);
   task->set_kind(proto::TASK_STRUCT);
   task->set_tree(plan.field.getTree());
@@ -787,13 +799,18 @@ void EmitStructTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   task->set_iterations(plan.iterations);
   task->set_max_threads(op.getMaxThreads());
   task->set_block_dim(op.getBlockDim());
-  task->set_cost(op.getCost() * static_cast<uint32_t>(plan.cells));
+  SetCost(op, static_cast<uint32_t>(plan.cells), task);
   const bool parallel = op.getMaxThreads() != 1;
-  EmitFunction(state, op, plan, task->symbol(), parallel);
+  EmitFunction(state, op, plan, number, task->symbol(), parallel);
   if (parallel && HasAtomics(op, state->facts)) {
-    task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
-    EmitFunction(state, op, plan, task->alone_symbol(), /*parallel=*/false);
+    if (AsksAtAtomics(op)) {
+      task->set_alone_symbol(task->symbol());
+    } else {
+      task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
+      EmitFunction(state, op, plan, number, task->alone_symbol(), /*parallel=*/false);
+    }
   }
+  EmitFinish(state, op, task);
 }
 
 proto::Task ListgenFor(const proto::Task& task) {

@@ -16,7 +16,7 @@
 
 namespace kiln {
 
-void EmitStructTask(KernelState* state, ir::RangeTaskOp op, proto::Task* task);
+void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task);
 // The task, of the runtime's own code, that makes the list of a struct task's kind for it.
 proto::Task ListgenFor(const proto::Task& task);
 

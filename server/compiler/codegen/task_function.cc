@@ -1,6 +1,31 @@
 #include "server/compiler/codegen/task_function.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/compiler/passes/cost.h"
+
 namespace kiln {
+namespace {
+
+using llvm::Value;
+
+// Of KilnContext (runtime/abi.h).
+constexpr int kPartialsField = 8;
+constexpr int64_t kPartialBytes = 8;
+// What a piece should take, in the nanoseconds of RegionCost: much beside starting and finishing
+// it, little beside what makes a loop worth sharing.
+constexpr uint64_t kGrainNanoseconds = 16384;
+
+// The place of accumulator `index` of a piece.
+Value* PartialAt(FunctionEmitter& f, Value* piece, size_t count, size_t index) {
+  llvm::IRBuilder<>& b = f.builder();
+  Value* number = b.CreateMul(b.CreateSExt(piece, b.getInt64Ty()), b.getInt64(count));
+  return b.CreateInBoundsGEP(b.getInt64Ty(), f.ContextField(kPartialsField),
+                             b.CreateAdd(number, b.getInt64(index)));
+}
+
+}  // namespace
 
 llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name, bool is_bounds) {
   llvm::LLVMContext& c = module->getContext();
@@ -25,6 +50,62 @@ bool HasAtomics(ir::RangeTaskOp op, const FunctionFacts& facts) {
         return found ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+bool AsksAtAtomics(ir::RangeTaskOp op) {
+  return llvm::any_of(op.getInits(),
+                      [](mlir::Attribute init) { return llvm::isa<mlir::FloatAttr>(init); });
+}
+
+void SetCost(ir::RangeTaskOp op, uint32_t cells, proto::Task* task) {
+  const uint32_t cost = op.getCost() * cells;
+  task->set_cost(cost);
+  if (op.getInits().empty()) return;
+  // Of what cannot be told by looking, every iteration may be long.
+  const bool known = IsCostKnown(op.getBody());
+  task->set_grain(known ? std::max<uint64_t>(kGrainNanoseconds / std::max(cost, 1u), 1) : 1);
+}
+
+void StorePartials(FunctionEmitter& f, Value* piece, llvm::ArrayRef<Value*> values) {
+  llvm::IRBuilder<>& b = f.builder();
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value* value = values[i];
+    if (value->getType()->isIntegerTy(1)) value = b.CreateZExt(value, b.getInt8Ty());
+    b.CreateStore(value, PartialAt(f, piece, values.size(), i));
+  }
+}
+
+void EmitFinish(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
+  mlir::Block& block = op.getFinish().front();
+  const size_t count = block.getNumArguments();
+  if (count == 0) return;
+  task->set_finish_symbol(absl::StrCat(task->symbol(), "_finish"));
+  task->set_partial_bytes(static_cast<uint32_t>(kPartialBytes * count));
+  llvm::Function* function = NewTaskFunction(state->module, task->finish_symbol());
+  FunctionEmitter f(state, function, /*parallel=*/true);
+  f.trees().set_effects(EffectsOf(op.getFinish(), state->kernel, state->functions));
+  llvm::IRBuilder<>& b = f.builder();
+  llvm::BasicBlock* header = f.NewBlock("pieces");
+  llvm::BasicBlock* body = f.NewBlock("piece");
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
+  llvm::PHINode* piece = b.CreatePHI(b.getInt64Ty(), 2);
+  piece->addIncoming(function->getArg(1), before);
+  b.CreateCondBr(b.CreateICmpSLT(piece, function->getArg(2)), body, f.return_block());
+  b.SetInsertPoint(body);
+  f.trees().PushScope();
+  for (size_t i = 0; i < count; ++i) {
+    mlir::Value argument = block.getArgument(i);
+    Value* value =
+        b.CreateLoad(MemoryType(argument.getType(), b.getContext()), PartialAt(f, piece, count, i));
+    if (argument.getType().isInteger(1)) value = b.CreateIsNotNull(value);
+    f.Map(argument, value);
+  }
+  f.EmitBlock(block);
+  f.trees().PopScope();
+  piece->addIncoming(b.CreateNSWAdd(piece, b.getInt64(1)), b.GetInsertBlock());
+  b.CreateBr(header);
 }
 
 }  // namespace kiln

@@ -5,8 +5,9 @@
 #include <string>
 
 #include "llvm/IR/Module.h"
+#include "proto/artifact.pb.h"
+#include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/dialect/dialect.h"
-#include "server/compiler/dialect/function_facts.h"
 
 namespace kiln {
 
@@ -14,10 +15,22 @@ namespace kiln {
 llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name,
                                 bool is_bounds = false);
 
-// An atomic costs many times what a plain addition does, so for a loop that does little
-// else one thread alone beats many. The runtime measures which it is. Atomics of
-// the finish run once a chunk and do not matter.
+// An atomic costs many times what a plain addition does, so for a loop that does little else one
+// thread alone beats many. The runtime measures which it is.
 bool HasAtomics(ir::RangeTaskOp op, const FunctionFacts& facts);
+
+// Whether a task with atomics has one function for both ways, which asks at each atomic: two
+// functions might round the float sums of the task differently.
+bool AsksAtAtomics(ir::RangeTaskOp op);
+
+// What an iteration costs, of `cells` runs of the body; and the grain that follows from it.
+void SetCost(ir::RangeTaskOp op, uint32_t cells, proto::Task* task);
+
+// Leaves a piece's accumulators for the task's finish.
+void StorePartials(FunctionEmitter& f, llvm::Value* piece, llvm::ArrayRef<llvm::Value*> values);
+
+// The function that takes in what pieces left; none for a task without accumulators.
+void EmitFinish(KernelState* state, ir::RangeTaskOp op, proto::Task* task);
 
 }  // namespace kiln
 

@@ -80,10 +80,8 @@ TestKernel::TestKernel() {
   context_.results = results_;
   context_.temporaries = temporaries_;
   context_.runtime = &runtime_;
-  context_.random_states = random_;
   context_.failed = &failed_;
   context_.launch = this;
-  for (auto& line : random_) std::fill(line, line + 4, 0x9e3779b9u + (&line - random_));
 }
 
 TestKernel::~TestKernel() {
@@ -112,6 +110,10 @@ absl::StatusOr<std::unique_ptr<TestKernel>> TestKernel::Compile(const std::strin
         task.bounds_symbol().empty()
             ? nullptr
             : reinterpret_cast<KilnBounds>(dlsym(kernel->library_, task.bounds_symbol().c_str())));
+    kernel->finishes_.push_back(
+        task.finish_symbol().empty()
+            ? nullptr
+            : reinterpret_cast<KilnTask>(dlsym(kernel->library_, task.finish_symbol().c_str())));
   }
   return kernel;
 }
@@ -150,6 +152,7 @@ int64_t TestKernel::Iterations(int task) const {
 
 void TestKernel::Run(const std::vector<uint64_t>& arguments, int64_t chunk) {
   context_.arguments = arguments.data();
+  ++context_.random;
   std::memset(temporaries_, 0, sizeof(temporaries_));
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (code_.tasks[i].symbol().empty()) {
@@ -159,9 +162,13 @@ void TestKernel::Run(const std::vector<uint64_t>& arguments, int64_t chunk) {
     }
     const int64_t end = Iterations(static_cast<int>(i));
     const int64_t step = chunk == 0 ? std::max<int64_t>(end, 1) : chunk;
+    const int64_t pieces = (end + step - 1) / step;
+    partials_.resize(pieces * code_.tasks[i].partial_bytes() / 8);
+    context_.partials = reinterpret_cast<uint8_t*>(partials_.data());
     for (int64_t begin = 0; begin < end; begin += step) {
-      tasks_[i](&context_, begin, std::min(begin + step, end), 0);
+      tasks_[i](&context_, begin, std::min(begin + step, end), static_cast<int32_t>(begin / step));
     }
+    if (finishes_[i] != nullptr) finishes_[i](&context_, 0, pieces, 0);
   }
 }
 

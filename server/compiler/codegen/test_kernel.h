@@ -37,7 +37,8 @@ class TestKernel {
   static absl::StatusOr<std::string> OptimizedText(const std::string& text);
   ~TestKernel();
 
-  // Runs all tasks on this thread, ranges in chunks of `chunk` (0: one).
+  // Runs all tasks on this thread, ranges in chunks or pieces of `chunk` (0: one); each run has
+  // other random numbers.
   void Run(const std::vector<uint64_t>& arguments, int64_t chunk = 0);
   int64_t Iterations(int task) const;
   uint64_t result(int i) const { return results_[i]; }
@@ -60,12 +61,13 @@ class TestKernel {
   void* library_ = nullptr;
   std::vector<KilnTask> tasks_;
   std::vector<KilnBounds> bounds_;
+  std::vector<KilnTask> finishes_;
   KilnContext context_ = {};
   KilnRuntime runtime_ = {};
   uint32_t failed_ = 0;
   uint64_t results_[64] = {};
   alignas(64) uint8_t temporaries_[4096] = {};
-  alignas(64) uint32_t random_[4][16] = {};
+  std::vector<uint64_t> partials_;
   std::vector<Report> reports_;
   std::vector<KilnElement> elements_;
 };

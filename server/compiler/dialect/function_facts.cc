@@ -18,16 +18,17 @@ FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
       }
       if (llvm::isa<ir::AtomicOp, ir::UpdateOp, ir::AppendOp>(op)) facts |= kAtomics;
       if (llvm::isa<ir::AssertOp>(op)) facts |= kAsserts;
+      if (llvm::isa<ir::RandomOp>(op)) facts |= kRandom;
       auto call = llvm::dyn_cast<ir::CallOp>(op);
       if (!call) return;
       if (call.getCallee() < callers.size()) {
         callers[call.getCallee()].push_back(function.getNumber());
       } else {
-        facts = kMemory | kAtomics | kAsserts;
+        facts = kAll;
       }
     });
   }
-  // What a function may do, its callers may. Each gains a fact at most thrice.
+  // What a function may do, its callers may. Each gains a fact at most four times.
   std::vector<uint64_t> pending;
   for (uint64_t number = 0; number < facts_.size(); ++number) pending.push_back(number);
   while (!pending.empty()) {
@@ -39,6 +40,16 @@ FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
       pending.push_back(caller);
     }
   }
+}
+
+bool FunctionFacts::Draws(mlir::Region& region) const {
+  return region
+      .walk([&](mlir::Operation* op) {
+        auto call = llvm::dyn_cast<ir::CallOp>(op);
+        const bool draws = llvm::isa<ir::RandomOp>(op) || (call && Draws(call));
+        return draws ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 }  // namespace kiln

@@ -19,12 +19,16 @@ class FunctionFacts {
   bool HasAtomics(ir::CallOp call) const { return (Of(call) & kAtomics) != 0; }
   // Holds an assert: the call may end because something failed.
   bool CanFail(ir::CallOp call) const { return (Of(call) & kAsserts) != 0; }
+  // Draws random numbers.
+  bool Draws(ir::CallOp call) const { return (Of(call) & kRandom) != 0; }
+  // Whether code in the region draws random numbers, by itself or by a call.
+  bool Draws(mlir::Region& region) const;
 
  private:
-  enum Fact { kMemory = 1, kAtomics = 2, kAsserts = 4 };
+  enum Fact { kMemory = 1, kAtomics = 2, kAsserts = 4, kRandom = 8, kAll = 15 };
   int Of(ir::CallOp call) const {
     const uint64_t callee = call.getCallee();
-    return callee < facts_.size() ? facts_[callee] : kMemory | kAtomics | kAsserts;
+    return callee < facts_.size() ? facts_[callee] : kAll;
   }
 
   std::vector<int> facts_;  // by function number

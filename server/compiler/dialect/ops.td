@@ -416,7 +416,7 @@ def Kiln_UpdateOp : Kiln_Op<"update", [SingleBlock, Kiln_PointeeIs<"old">]> {
 }
 
 def Kiln_RandomOp : Kiln_Op<"random", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "the thread's next random number: floats in [0, 1), integers of all bits";
+  let summary = "the iteration's next random number: floats in [0, 1), integers of all bits";
   let results = (outs Kiln_Scalar:$value);
   let assemblyFormat = "attr-dict `:` type($value)";
 }
@@ -530,8 +530,8 @@ def Kiln_RangeTaskOp : Kiln_CustomOp<"task.range_for", [IsolatedFromAbove]> {
     `bounds` yields lower and upper of each dimension and is safe to run again at any
     time of the task (it reads nothing that the task writes). The linear iteration
     space has the last dimension fastest. `body` takes the indices, then the
-    accumulators, which start at `inits` in every chunk; its continue gives their next
-    values. `finish` runs once a chunk, after its iterations.
+    accumulators, which start at `inits` in every piece of the loop; its continue gives their
+    next values. `finish` runs once a piece, in order, after all iterations.
 
       kiln.task.range_for "k_2" struct_for 2 body (%i : i32, %j : i32) { ... }
     visits the active cells of storage 2, in a tree, by the list that the listgen task before

@@ -1,6 +1,7 @@
 #include "server/compiler/passes/cost.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "mlir/IR/Matchers.h"
 #include "server/compiler/dialect/dialect.h"
@@ -12,15 +13,18 @@ namespace {
 // In quarters of a nanosecond, about a cycle.
 constexpr double kSimple = 1, kMemory = 2, kMath = 20, kAtomic = 20, kCall = 50, kUnknownTrips = 16,
                  kMost = 4e9;
+// Loops of more trips stay loops.
+constexpr double kUnrolled = 64;
 
-double Trips(mlir::Operation& op) {
-  if (llvm::isa<ir::LoopOp>(op)) return kUnknownTrips;
+// How often the op's regions run; none: that is not known.
+std::optional<double> Trips(mlir::Operation& op) {
+  if (llvm::isa<ir::LoopOp>(op)) return {};
   auto loop = llvm::dyn_cast<ir::ForOp>(op);
   if (!loop) return 1;
   llvm::APInt lower, upper;
   if (!matchPattern(loop.getLower(), mlir::m_ConstantInt(&lower)) ||
       !matchPattern(loop.getUpper(), mlir::m_ConstantInt(&upper))) {
-    return kUnknownTrips;
+    return {};
   }
   return std::max<double>(0, static_cast<double>(upper.getSExtValue()) - lower.getSExtValue());
 }
@@ -40,7 +44,7 @@ double OpCost(mlir::Operation& op) {
     double sum = 0;
     for (mlir::Region& region : op.getRegions()) sum += Cycles(region);
     if (llvm::isa<ir::UpdateOp>(op)) sum += kAtomic;
-    return sum * Trips(op);
+    return sum * Trips(op).value_or(kUnknownTrips);
   }
   if (llvm::isa<mlir::arith::ConstantOp>(op)) return 0;
   if (llvm::isa<mlir::math::MathDialect>(op.getDialect())) return kMath;
@@ -50,10 +54,28 @@ double OpCost(mlir::Operation& op) {
   return kSimple;
 }
 
+// Whether the region makes no calls, and the trips of its loops are as wanted.
+bool LoopsAre(mlir::Region& region, llvm::function_ref<bool(std::optional<double>)> wanted) {
+  return !region
+              .walk([&](mlir::Operation* op) {
+                const bool fits = !llvm::isa<ir::CallOp>(op) && wanted(Trips(*op));
+                return fits ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 }  // namespace
 
 uint32_t RegionCost(mlir::Region& region) {
   return static_cast<uint32_t>(std::max(1.0, Cycles(region) / 4));
+}
+
+bool IsCostKnown(mlir::Region& region) {
+  return LoopsAre(region, [](std::optional<double> trips) { return trips.has_value(); });
+}
+
+bool MayVectorise(mlir::Region& region) {
+  return LoopsAre(region, [](std::optional<double> trips) { return trips && *trips <= kUnrolled; });
 }
 
 }  // namespace kiln

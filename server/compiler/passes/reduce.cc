@@ -1,4 +1,4 @@
-// Atomics onto one cell become a sum per chunk and one atomic per chunk.
+// Atomics onto one cell become a sum per piece of the loop and one atomic per piece.
 //
 //   kiln.task.range_for body (%i : i32) {       body (%i : i32, %sum : f32) {
 //     %v = ...                                    %v = ...
@@ -13,8 +13,10 @@
 // iterations (made of constants, arguments and temporaries that the task leaves alone)
 // and that the task does not touch otherwise. The accumulator is a local until
 // promote-locals, which must follow. In a tree a second one says whether there was any: a
-// chunk without makes no cell active. The order of a float sum was open before; so the
-// accumulation may be reassociated even without fast_math, and vectorises.
+// piece without makes no cell active. The order of a float sum was open before; so the
+// accumulation may be reassociated even without fast_math, and vectorises. From then on it is the
+// same in every run: pieces, and the order of their atomics, follow from the loop's bounds. Halves
+// are added up as f32.
 #include <limits>
 #include <vector>
 
@@ -79,10 +81,9 @@ class Reduction {
         functions_(functions) {}
 
   void Run() {
-    bool anywhere = false;  // a call that may touch any memory
     task_.getBody().walk([&](mlir::Operation* op) {
       if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {
-        anywhere |= functions_.TouchesMemory(call);
+        calls_touch_memory_ |= functions_.TouchesMemory(call);
         for (mlir::Value argument : ReferenceArguments(call)) accesses_.push_back({op, argument});
       }
       asks_snodes_ |=
@@ -94,7 +95,6 @@ class Reduction {
         accesses_.push_back({op, address});
       }
     });
-    if (anywhere) return;
     task_.getBody().walk([&](ir::AtomicOp atomic) { Collect(atomic); });
     for (Group& group : groups_) {
       if (IsAlone(group)) Reduce(group);
@@ -122,8 +122,12 @@ class Reduction {
       group.atomics.push_back(atomic);
       return;
     }
-    // More would cost more registers than they save.
-    if (groups_.size() < kMostGroups) groups_.push_back({kind, atomic.getAddress(), {atomic}});
+    // More would cost more registers than they save. Float sums, which repeat only if they are
+    // reduced, are worth that.
+    const bool is_float = llvm::isa<mlir::FloatType>(atomic.getValue().getType());
+    if (groups_.size() < (is_float ? kMostFloatGroups : kMostGroups)) {
+      groups_.push_back({kind, atomic.getAddress(), {atomic}});
+    }
   }
 
   // Made, in every iteration, of the same constants, arguments and temporaries.
@@ -154,6 +158,8 @@ class Reduction {
   }
 
   bool IsAlone(const Group& group) {
+    // Functions reach a temporary only as an argument.
+    if (calls_touch_memory_ && !group.address.getDefiningOp<ir::TemporaryOp>()) return false;
     return llvm::all_of(accesses_, [&](const Access& access) {
       return llvm::is_contained(group.atomics, access.op) ||
              !MayAlias(access.address, group.address);
@@ -163,14 +169,15 @@ class Reduction {
   void Reduce(Group& group) {
     mlir::Location loc = group.atomics.front().getLoc();
     mlir::Type type = group.atomics.front().getValue().getType();
-    mlir::TypedAttr identity = Identity(builder_, group.kind, type);
+    mlir::Type wide = type.isF16() ? builder_.getF32Type() : type;
+    mlir::TypedAttr identity = Identity(builder_, group.kind, wide);
     if (!identity) return;
 
     Accumulator sum = NewAccumulator(loc, identity);
     Accumulator any;
     if (GlobalInTree(group.address)) any = NewAccumulator(loc, builder_.getBoolAttr(false));
 
-    // Once a chunk.
+    // Once a piece.
     builder_.setInsertionPoint(task_.getFinish().front().getTerminator());
     if (any.local) {
       auto branch = builder_.create<ir::IfOp>(loc, mlir::TypeRange(), any.total);
@@ -182,15 +189,16 @@ class Reduction {
     }
     mlir::IRMapping mapping;
     mlir::Value address = CloneValue(group.address, &mapping);
-    builder_.create<ir::AtomicOp>(loc, type, group.kind, sum.total, address);
+    mlir::Value total = sum.total;
+    if (wide != type) total = builder_.create<mlir::arith::TruncFOp>(loc, type, total);
+    builder_.create<ir::AtomicOp>(loc, type, group.kind, total, address);
 
     for (ir::AtomicOp atomic : group.atomics) {
       builder_.setInsertionPoint(atomic);
-      mlir::Value old = builder_.create<ir::LoadOp>(loc, type, sum.local);
-      mlir::Value combined =
-          Combine(builder_, atomic.getLoc(), atomic.getKind(), old, atomic.getValue(),
-                  FastFlags(kernel_) | mlir::arith::FastMathFlags::reassoc);
-      builder_.create<ir::StoreOp>(loc, combined, sum.local);
+      mlir::Value old = builder_.create<ir::LoadOp>(loc, wide, sum.local);
+      mlir::Value value = atomic.getValue();
+      if (wide != type) value = builder_.create<mlir::arith::ExtFOp>(loc, wide, value);
+      builder_.create<ir::StoreOp>(loc, Accumulate(atomic, old, value, identity), sum.local);
       if (any.local) {
         mlir::Value yes = builder_.create<mlir::arith::ConstantOp>(loc, builder_.getBoolAttr(true));
         builder_.create<ir::StoreOp>(loc, yes, any.local);
@@ -198,6 +206,23 @@ class Reduction {
       llvm::erase_if(accesses_, [&](const Access& access) { return access.op == atomic; });
       atomic.erase();
     }
+  }
+
+  // The accumulator is never a NaN of a minimum's: a NaN counts as nothing. Saying so lets the
+  // loop vectorise.
+  mlir::Value Accumulate(ir::AtomicOp atomic, mlir::Value old, mlir::Value value,
+                         mlir::TypedAttr identity) {
+    using mlir::arith::FastMathFlags;
+    mlir::Location loc = atomic.getLoc();
+    FastMathFlags flags = FastFlags(kernel_) | FastMathFlags::reassoc;
+    if (atomic.getKind() == AtomicKind::minf || atomic.getKind() == AtomicKind::maxf) {
+      flags = flags | FastMathFlags::nnan | FastMathFlags::nsz;
+      mlir::Value nan =
+          builder_.create<mlir::arith::CmpFOp>(loc, mlir::arith::CmpFPredicate::UNO, value, value);
+      mlir::Value nothing = builder_.create<mlir::arith::ConstantOp>(loc, identity);
+      value = builder_.create<mlir::arith::SelectOp>(loc, nan, nothing, value);
+    }
+    return Combine(builder_, loc, atomic.getKind(), old, value, flags);
   }
 
   // Lives in a local for the length of an iteration; `total` is its value in the finish.
@@ -238,12 +263,13 @@ class Reduction {
     }
   }
 
-  static constexpr size_t kMostGroups = 16;
+  static constexpr size_t kMostGroups = 16, kMostFloatGroups = 1024;
   ir::RangeTaskOp task_;
   ir::KernelOp kernel_;
   mlir::OpBuilder builder_;
   const FunctionFacts& functions_;
   bool asks_snodes_ = false;
+  bool calls_touch_memory_ = false;
   std::vector<Access> accesses_;
   std::vector<Group> groups_;
 };
