@@ -204,8 +204,15 @@ pow = _binary("pow", _pow)
 floordiv = _binary("floordiv", lambda a, b: a // b)
 truediv = _binary("truediv", lambda a, b: a / b)
 atan2 = _binary("atan2", _math.atan2)
-max_impl = _binary("max", _max)
-min_impl = _binary("min", _min)
+max_impl = _binary("max", lambda a, b: _extreme_of(_max, a, b))
+min_impl = _binary("min", lambda a, b: _extreme_of(_min, a, b))
+
+
+def _extreme_of(function, a, b):
+    """Beside a NaN, the other one."""
+    if a != a:
+        return b
+    return a if b != b else function(a, b)
 
 
 def _raw_div(a, b):

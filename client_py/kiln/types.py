@@ -2,6 +2,8 @@
 kernel parameters. This is also the module `ti.types`.
 """
 
+import math
+
 from . import originals
 from .diagnostics import say
 from .frontend import active
@@ -44,10 +46,21 @@ class DType:
                 return float("inf") if value > 0 else float("-inf")
         if self.bits == 1:
             return bool(value)
+        if not hasattr(value, "__index__"):
+            value = self._whole(float(value))
         value = int(value) & ((1 << self.bits) - 1)
         if self.is_signed and value >> (self.bits - 1):
             value -= 1 << self.bits
         return value
+
+    def _whole(self, value):
+        """The whole number that a float becomes, before it wraps: as in kernels."""
+        width = max(self.bits, 32)
+        least = -(1 << (width - 1))
+        most = 1 << width if self.bits == width and not self.is_signed else -least
+        if math.isfinite(value) and least <= int(value) < most:
+            return int(value)
+        return least
 
     def min(self):
         return -(1 << (self.bits - 1)) if self.is_signed else 0

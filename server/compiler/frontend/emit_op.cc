@@ -59,6 +59,7 @@ class Emitter {
   Value Unary(proto::Op op, Value x);
   Value Binary(proto::Op op, Value x, Value y);
   Value ToInteger(Value x, Scalar to);
+  Value ToUnsigned(Value x, Scalar to);
 
   Value Number(double v) { return EmitNumber(b_, loc_, scalar_, v); }
   Value Truth(Value x) {
@@ -115,6 +116,7 @@ class Emitter {
   Value Power(Value x, Value y);
   Value ExpandPower(Value x, uint64_t exponent);
   Value Shift(proto::Op op, Value x, Value y);
+  Value FloatExtreme(bool min, Value x, Value y);
   Value Compare(proto::Op op, Value x, Value y);
 
   mlir::OpBuilder& b_;
@@ -400,6 +402,18 @@ Value Emitter::Compare(proto::Op op, Value x, Value y) {
   return CmpI(is_signed() ? row.signed_ints : row.unsigned_ints, x, y);
 }
 
+// The other operand of a NaN. Beside a constant that is a single instruction; MLIR's own folds of
+// minima with infinities do not have NaNs in mind.
+Value Emitter::FloatExtreme(bool min, Value x, Value y) {
+  llvm::APFloat constant(0.0);
+  if (mlir::matchPattern(x, mlir::m_ConstantFloat(&constant))) std::swap(x, y);
+  if (mlir::matchPattern(y, mlir::m_ConstantFloat(&constant))) {
+    if (constant.isNaN()) return x;
+    return Select(CmpF(min ? CmpFPredicate::OLT : CmpFPredicate::OGT, x, y), x, y);
+  }
+  return min ? F<arith::MinNumFOp>(x, y) : F<arith::MaxNumFOp>(x, y);
+}
+
 Value Emitter::Binary(proto::Op op, Value x, Value y) {
   switch (op) {
     case proto::OP_ADD:
@@ -419,12 +433,7 @@ Value Emitter::Binary(proto::Op op, Value x, Value y) {
     case proto::OP_MIN:
     case proto::OP_MAX: {
       const bool min = op == proto::OP_MIN;
-      if (is_float()) {
-        // nnan lets these be single instructions and vectorised reductions.
-        const auto flags = options_.fast_math ? fast_ | arith::FastMathFlags::nnan : fast_;
-        return min ? b_.createOrFold<arith::MinNumFOp>(loc_, x, y, flags)
-                   : b_.createOrFold<arith::MaxNumFOp>(loc_, x, y, flags);
-      }
+      if (is_float()) return FloatExtreme(min, x, y);
       if (is_signed()) return min ? I<arith::MinSIOp>(x, y) : I<arith::MaxSIOp>(x, y);
       return min ? I<arith::MinUIOp>(x, y) : I<arith::MaxUIOp>(x, y);
     }
@@ -456,25 +465,28 @@ Value Emitter::Binary(proto::Op op, Value x, Value y) {
   return {};
 }
 
-// This float to a signed integer of 32 or 64 bits: NaN to 0, else saturated.
+// This float to a signed integer of 32 or 64 bits; what does not fit, and NaN, to the lowest one,
+// as x86 does it. Small negative numbers that round to the lowest one end there in either way.
 Value Emitter::ToInteger(Value x, Scalar to) {
   Emitter integer(b_, loc_, to, options_);
-  const double limit = std::ldexp(1.0, static_cast<int>(integer.bits_) - 1);
-  const double below = bits_ == 32
-                           ? static_cast<double>(std::nextafter(static_cast<float>(limit), 0.0f))
-                       : integer.bits_ == 32 ? limit - 1
-                                             : std::nextafter(limit, 0.0);
-  const Value low = Number(-limit), high = Number(below);
-  // A NaN compares false, so that it becomes `low` here and 0 at the end.
-  const Value raised = Select(CmpF(CmpFPredicate::OGT, x, low), x, low);
-  const Value clamped = Select(CmpF(CmpFPredicate::OLT, raised, high), raised, high);
-  Value result = b_.createOrFold<arith::FPToSIOp>(loc_, integer.type_, clamped);
-  // Fast math leaves the largest float below the limit as it is.
-  if (below != limit - 1 && !options_.fast_math) {
-    const uint64_t most = (uint64_t{1} << (integer.bits_ - 1)) - 1;
-    result = Select(CmpF(CmpFPredicate::OGE, x, Number(limit)), integer.Bits(most), result);
-  }
-  return Select(CmpF(CmpFPredicate::UNO, x, x), integer.Number(0), result);
+  const uint64_t lowest = uint64_t{1} << (integer.bits_ - 1);
+  const Value fits =
+      CmpF(CmpFPredicate::OLT, F<math::AbsFOp>(x), Number(std::ldexp(1.0, integer.bits_ - 1)));
+  return integer.Select(fits, b_.createOrFold<arith::FPToSIOp>(loc_, integer.type_, x),
+                        integer.Bits(lowest));
+}
+
+// The same for u32 and u64, whose upper half the signed type does not reach: shifted down and back.
+// All else is that of the signed type.
+Value Emitter::ToUnsigned(Value x, Scalar to) {
+  const Scalar as_signed = to == proto::U32 ? proto::I32 : proto::I64;
+  const Value half = Number(std::ldexp(1.0, ScalarBits(to) - 1));
+  const Value upper = CmpF(CmpFPredicate::OGE, x, half);
+  const Value shifted = b_.createOrFold<arith::SubFOp>(loc_, x, half, arith::FastMathFlags::none);
+  const Value low = ToInteger(Select(upper, shifted, x), as_signed);
+  const Value top = EmitConstant(b_, loc_, to, uint64_t{1} << (ScalarBits(to) - 1));
+  return b_.createOrFold<arith::OrIOp>(loc_, low,
+                                       Select(upper, top, EmitConstant(b_, loc_, to, 0)));
 }
 
 // Ops that halves do themselves; for the rest they are widened to f32, once for
@@ -592,22 +604,8 @@ Value EmitCast(mlir::OpBuilder& b, mlir::Location loc, Scalar from, Scalar to, V
     return EmitCast(b, loc, proto::F32, to, b.createOrFold<arith::ExtFOp>(loc, b.getF32Type(), x),
                     options);
   }
-  if (to == proto::U64) {
-    // i64 does not reach the upper half: shift it down and back.
-    const Value half = e.Number(std::ldexp(1.0, 63));
-    const Value upper = b.createOrFold<arith::CmpFOp>(loc, CmpFPredicate::OGE, x, half);
-    const Value shifted = b.createOrFold<arith::SubFOp>(loc, x, half, arith::FastMathFlags::none);
-    const Value low =
-        e.ToInteger(b.createOrFold<arith::SelectOp>(loc, upper, shifted, x), proto::I64);
-    const Value top = b.createOrFold<arith::SelectOp>(
-        loc, upper, EmitConstant(b, loc, to, uint64_t{1} << 63), EmitConstant(b, loc, to, 0));
-    return b.createOrFold<arith::XOrIOp>(loc, low, top);
-  }
-  // Unsigned integers wrap, through i64. Narrow ones go through i32 under fast
-  // math: that is what vectorises, and only magnitudes above 2^31 tell the difference.
-  const bool through_i64 =
-      to_bits == 64 || to == proto::U32 || (IsUnsignedInt(to) && !options.fast_math);
-  const Scalar through = through_i64 ? proto::I64 : proto::I32;
+  if (to == proto::U32 || to == proto::U64) return e.ToUnsigned(x, to);
+  const Scalar through = to_bits == 64 ? proto::I64 : proto::I32;
   return EmitCast(b, loc, through, to, e.ToInteger(x, through), options);
 }
 

@@ -63,7 +63,7 @@ class Arithmetic:
         raise Undecided(f"a number was expected, not {type(x).__name__}")
 
     def cast(self, x, to):
-        """Conversion of values: to integers toward zero, then wrapped; to bool: whether not 0."""
+        """Conversion of values: floats to integers toward zero; to bool: whether not 0."""
         x = self.lift(x)
         if x.type == to:
             return x
@@ -84,17 +84,22 @@ class Arithmetic:
         return Number(to, value, error)
 
     def _float_to_int(self, x, to):
-        if not math.isfinite(x.value):
+        finite = math.isfinite(x.value)
+        if not finite and self.loose:
             raise Undecided("an integer from a float that is not finite")
-        value = self._decided(x, math.trunc)
-        low, high = bounds("i64" if to[0] == "u" or to in ("i8", "i16") else to)
-        if to in ("i8", "i16", "u8", "u16", "u32") and self.loose:
-            low, high = bounds(to)
-        if to == "u64" and value < 0 and self.loose or not low <= value <= high:
+        value = self._decided(x, math.trunc) if finite else None
+        bits = max(INTS[to], 32)
+        if to in ("u32", "u64") and finite and bounds(to)[0] <= value <= bounds(to)[1]:
+            return value
+        # By way of the signed type, whose lowest number says that there is no answer.
+        low, high = bounds(f"i{bits}")
+        if finite and low <= value <= high:
+            if self.loose and not bounds(to)[0] <= value <= bounds(to)[1]:
+                raise Undecided("an integer from a float out of its range")
+            return wrapped(to, value)
+        if self.loose:
             raise Undecided("an integer from a float out of its range")
-        if to in ("i8", "i16") and not bounds(to)[0] <= value <= bounds(to)[1]:
-            raise Undecided("an integer from a float out of its range")
-        return wrapped(to, value)
+        return wrapped(to, low)
 
     def bit_cast(self, x, to):
         x = self.lift(x)
@@ -173,8 +178,6 @@ class Arithmetic:
 
     def _python(self, op, a, b):
         """Both known to Python: Python computes."""
-        if op in ("min", "max"):
-            return min(a, b) if op == "min" else max(a, b)
         try:
             return _PYTHON[op](a, b)
         except (ArithmeticError, ValueError, TypeError) as error:
@@ -183,7 +186,9 @@ class Arithmetic:
     def _float_binary(self, op, to, a, b):
         if op in ("min", "max"):
             if a.value != a.value or b.value != b.value:
-                raise Undecided(f"{op} of NaN")
+                if self.loose:
+                    raise Undecided(f"{op} of NaN")
+                return b if a.value != a.value else a
             if a.value == b.value == 0 and math.copysign(1, a.value) != math.copysign(1, b.value):
                 raise Undecided(f"{op} of zeros")
             return self._float(to, min if op == "min" else max, a, b)
@@ -458,6 +463,12 @@ def _divide(a, b):
     return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
+def _beside_nan(function, a, b):
+    if a != a:
+        return b
+    return a if b != b else function(a, b)
+
+
 def _round(x):
     # x + 0.5 may round up by itself: 0.49999999999999994.
     whole = math.trunc(x)
@@ -478,8 +489,8 @@ _INTEGER = {
     **_FLOAT,
     "//": lambda a, b: a // b,
     "%": lambda a, b: a % b,
-    "min": min,
-    "max": max,
+    "min": lambda a, b: _beside_nan(min, a, b),
+    "max": lambda a, b: _beside_nan(max, a, b),
 }
 _PYTHON = {
     **_INTEGER,
