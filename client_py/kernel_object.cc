@@ -3,7 +3,9 @@
 #include <time.h>
 
 #include <cstring>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client_py/array_view.h"
@@ -350,19 +352,49 @@ bool FlushPythonStdout() {
   return true;
 }
 
+// What a launch says of overflows: a text for each node and op, made when it is first needed.
+class OverflowTexts {
+ public:
+  OverflowTexts(KernelObject* kernel, BoundInstance* bound) : kernel_(kernel), bound_(bound) {}
+
+  // Called by one thread at a time, without the GIL.
+  const std::string& Of(uint32_t node, uint64_t op) {
+    std::string& text = texts_[{node, op}];
+    if (!text.empty()) return text;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    PyObject* made =
+        PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel_), "_overflow_text", "OIK",
+                            bound_->object, node, static_cast<unsigned long long>(op));
+    const char* utf8 = made == nullptr ? nullptr : PyUnicode_AsUTF8(made);
+    text = utf8 == nullptr ? "Overflow detected\n" : utf8;
+    if (utf8 == nullptr) PyErr_Clear();
+    Py_XDECREF(made);
+    PyGILState_Release(state);
+    return text;
+  }
+
+ private:
+  KernelObject* kernel_;
+  BoundInstance* bound_;
+  std::map<std::pair<uint32_t, uint64_t>, std::string> texts_;
+};
+
 // With prints or checks; the GIL is released.
-bool LaunchWithHooks(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
-                     Failure* failure) {
+bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t* slots,
+                     uint64_t* results, Failure* failure) {
   const Instance& instance = *bound->instance;
   if (bound->prints) FlushPythonStdout();
   const InstanceTexts& texts = instance.texts();  // while we have the GIL
   PrintSink sink;
+  OverflowTexts overflows(kernel, bound);
   LaunchHooks hooks;
   hooks.print = [&](uint32_t node, const uint64_t* values, uint32_t count) {
     const auto& formats = texts.source_map.formats();
     const auto format = formats.find(node);
     if (format != formats.end()) {
       sink.Add(RenderFormat(format->second, texts.types, values, count));
+    } else if (count == 1) {
+      sink.Add(overflows.Of(node, values[0]));
     }
   };
   hooks.fail = [&](uint32_t node, const uint64_t* values, uint32_t count) {
@@ -480,7 +512,7 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   } else {
     Failure failure;
     const bool ok = bound->prints || bound->can_fail
-                        ? LaunchWithHooks(bound, slots, results, &failure)
+                        ? LaunchWithHooks(kernel, bound, slots, results, &failure)
                         : LaunchQuietly(bound, slots, results, &failure);
     if (!ok) return RaiseFailure(kernel, bound, failure);
   }

@@ -165,6 +165,7 @@ void AddNodeParams(const proto::Function& function, uint32_t number,
 struct CompileArguments {
   std::string name;
   bool fast_math, debug, check_bounds, print_ir, timing, statistics;
+  int on_overflow;
   uint32_t opt_level;
   int default_int, default_float;
   std::string cpu_level;
@@ -176,6 +177,7 @@ void SetOptions(const CompileArguments& arguments, proto::CompileUnit* unit) {
   options->set_fast_math(arguments.fast_math);
   options->set_debug(arguments.debug);
   options->set_check_bounds(arguments.check_bounds);
+  options->set_on_overflow(static_cast<proto::OnOverflow>(arguments.on_overflow));
   options->set_opt_level(arguments.opt_level);
   options->set_default_int(static_cast<Scalar>(arguments.default_int));
   options->set_default_float(static_cast<Scalar>(arguments.default_float));
@@ -452,18 +454,18 @@ void BindSession(py::module_& m) {
       .def(
           "compile",
           [](Session& session, KernelBuilder& builder, std::string name, bool fast_math, bool debug,
-             uint32_t opt_level, bool check_bounds, int default_int, int default_float,
-             std::string cpu_level, bool print_ir, bool timing, bool statistics,
+             uint32_t opt_level, bool check_bounds, int on_overflow, int default_int,
+             int default_float, std::string cpu_level, bool print_ir, bool timing, bool statistics,
              std::vector<std::vector<uint32_t>> aliases) {
-            return Compile(
-                session, builder,
-                {std::move(name), fast_math, debug, check_bounds, print_ir, timing, statistics,
-                 opt_level, default_int, default_float, std::move(cpu_level), std::move(aliases)});
+            return Compile(session, builder,
+                           {std::move(name), fast_math, debug, check_bounds, print_ir, timing,
+                            statistics, on_overflow, opt_level, default_int, default_float,
+                            std::move(cpu_level), std::move(aliases)});
           },
           py::arg("builder"), py::arg("name"), py::kw_only(), py::arg("fast_math"),
-          py::arg("debug"), py::arg("opt_level"), py::arg("check_bounds"), py::arg("default_int"),
-          py::arg("default_float"), py::arg("cpu_level") = "", py::arg("print_ir") = false,
-          py::arg("timing") = false, py::arg("statistics") = false,
+          py::arg("debug"), py::arg("opt_level"), py::arg("check_bounds"), py::arg("on_overflow"),
+          py::arg("default_int"), py::arg("default_float"), py::arg("cpu_level") = "",
+          py::arg("print_ir") = false, py::arg("timing") = false, py::arg("statistics") = false,
           py::arg("aliases") = std::vector<std::vector<uint32_t>>())
       .def(
           "fetch",

@@ -30,6 +30,9 @@ absl::Status CheckTarget(const proto::Target& target) {
 // Fills in the types of results that no operand types.
 absl::Status CheckOptions(const proto::CodeOptions& options, DefaultTypes* defaults) {
   if (options.opt_level() > 3) return Bad("options: optimisation level ", options.opt_level());
+  if (!proto::OnOverflow_IsValid(options.on_overflow())) {
+    return Bad("options: ", options.on_overflow(), " on overflow");
+  }
   if (options.default_int() != proto::SCALAR_NONE) {
     if (!IsInt(options.default_int())) return Bad("options: default integer type");
     defaults->int_type = options.default_int();

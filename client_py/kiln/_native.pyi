@@ -161,6 +161,7 @@ class Session:
         debug: bool,
         opt_level: int,
         check_bounds: bool,
+        on_overflow: int,
         default_int: int,
         default_float: int,
         cpu_level: str = "",

@@ -285,6 +285,7 @@ class Kernel(_native.KernelBase):
                 debug=bool(cfg.debug),
                 opt_level=cfg.llvm_opt_level,
                 check_bounds=bool(cfg.debug or cfg.check_out_of_bound),
+                on_overflow=runtime.ON_OVERFLOW[cfg.check_overflow] if cfg.debug else 0,
                 default_int=cfg.default_ip.scalar,
                 default_float=cfg.default_fp.scalar,
                 cpu_level=cfg.cpu_level,
@@ -348,6 +349,12 @@ class Kernel(_native.KernelBase):
             return False
         error_of_ours = (errors.TaichiCompilationError, errors.TaichiRuntimeError)
         return isinstance(error, error_of_ours) or is_said(error)
+
+    def _overflow_text(self, instance, node, op):
+        with forks.held_off:
+            from .printing import overflow_text
+
+        return overflow_text(instance, node, op)
 
     # --- what programs ask kernels
 

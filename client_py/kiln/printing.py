@@ -16,6 +16,16 @@ def raise_failure(kernel, instance, node, text, values):
     raise TaichiAssertionError("\n" + "\n".join(lines))
 
 
+def overflow_text(instance, node, op):
+    """What a kernel says of a node whose result has no room, before it goes on."""
+    what = _OVERFLOWING[_spelling(op)]
+    return f"{what} overflow detected in {_place(instance, node, innermost=True)}\n\n"
+
+
+def _spelling(number):
+    return next(name for name, op in _native.OPS.items() if op == number)
+
+
 def _check_text(kind, values, of, offset):
     """of: " of field 'x'" or nothing; offset: its first index, or None."""
     if kind in (_native.NODES["extract"], _native.NODES["element"]):
@@ -35,8 +45,7 @@ def _check_text(kind, values, of, offset):
         return _bounds_text(_signed(values), of, offset)
     if kind == _native.NODES["binary"]:
         left, right, number = values
-        spelling = next(name for name, op in _native.OPS.items() if op == number)
-        return _FAILED_OPS[spelling](left=left, right=right)
+        return _FAILED_OPS[_spelling(number)](left=left, right=right)
     return say.check_failed(values=_listed(values))
 
 
@@ -81,6 +90,14 @@ _FAILED_OPS = {
 }
 
 
+_OVERFLOWING = {
+    "add": "Addition",
+    "sub": "Subtraction",
+    "mul": "Multiplication",
+    "shl": "Shift left",
+}
+
+
 def _signed(values):
     """Numbers of i32 in the low halves of slots."""
     return [(value + 2**31) % 2**32 - 2**31 for value in values]
@@ -96,7 +113,7 @@ def _accessed(instance, node):
     return f" of {title}", offset
 
 
-def _place(instance, node):
+def _place(instance, node, innermost=False):
     positions = instance.positions(node)
     relocate = getattr(instance, "relocate", None)  # of an instance from a warm record
     if relocate is not None:
@@ -105,6 +122,8 @@ def _place(instance, node):
         return ""
     from .frontend.report import _source_line, _underlined
 
+    if innermost:
+        positions = positions[:1]
     # Outermost call first, as for errors of compilation.
     text = ""
     for file, line, column, end_line, end_column, function in reversed(positions):

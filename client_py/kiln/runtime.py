@@ -154,6 +154,7 @@ _OPTIONS = {
     "dynamic_index": True,
     "packed": True,
     # Ours.
+    "check_overflow": "print",
     "cpu_level": "",
     "snode_memory_GB": 0.0,
 }
@@ -165,6 +166,9 @@ _FRONT_END = (
     "short_circuit_operators",
     "unrolling_limit",
 )
+
+# What `check_overflow` may be, and its number in proto/options.proto.
+ON_OVERFLOW = {"print": 0, "error": 1, "off": 2}
 
 _UNSIGNED = {"i8": "u8", "i16": "u16", "i32": "u32", "i64": "u64"}
 
@@ -261,6 +265,8 @@ def init(
         setattr(cfg, name, value)
     if not _test_mode:
         log_level = _level(str(cfg.log_level).lower())
+    if cfg.check_overflow not in ON_OVERFLOW:
+        raise say.unknown_check_overflow(value=cfg.check_overflow)
     _check_cpu_level("cpu_level" in options, environment)
     cfg.arch = _select_arch(environment.get("arch", ("", arch))[1], enable_fallback)
     if _test_mode:

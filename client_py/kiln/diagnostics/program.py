@@ -39,6 +39,10 @@ ROWS = {
         ValueError,
         "a logging level is one of {levels}; got {level!r}.{hint}",
     ),
+    "unknown_check_overflow": (
+        ValueError,
+        "check_overflow={value!r}: one of 'print', 'error', 'off' expected",
+    ),
     "no_such_cpu_level": (ValueError, "{source}={level!r}: one of {levels} expected"),
     "require_version_should_formatted_following_pep_and": (
         Exception,

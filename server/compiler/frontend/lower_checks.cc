@@ -77,11 +77,15 @@ void Lowering::CheckElement(const Node& node, const std::vector<uint32_t>& shape
   b_.create<ir::AssertOp>(loc_, inside, Number(), values, mlir::DenseI64ArrayAttr());
 }
 
-// Division by zero, negative exponents, shifts by what is no number of bits, signed overflow.
-// Unsigned arithmetic wraps on purpose (hashes, random numbers). The values are the operands, and
-// the op.
+// Division by zero, negative exponents, overflow. The values are the operands, and the op.
 void Lowering::CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y) {
   if (IsFloat(scalar) || ScalarBits(scalar) < 8) return;
+  const bool may_overflow = op == proto::OP_ADD || op == proto::OP_SUB || op == proto::OP_MUL ||
+                            op == proto::OP_SHL || op == proto::OP_SHR || op == proto::OP_BIT_SHR;
+  if (may_overflow && unit_.options().on_overflow() == proto::OVERFLOW_WRAPS) return;
+  if (may_overflow && unit_.options().on_overflow() == proto::OVERFLOW_PRINTS) {
+    return PrintOverflow(op, scalar, x, y);
+  }
   mlir::Value wrong;
   switch (op) {
     case proto::OP_FLOORDIV:
@@ -105,8 +109,9 @@ void Lowering::CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir:
     case proto::OP_ADD:
     case proto::OP_SUB:
     case proto::OP_MUL:
+      // Unsigned arithmetic wraps on purpose (hashes, random numbers).
       if (!IsSignedInt(scalar)) return;
-      wrong = Overflows(op, x, y);
+      wrong = Overflows(op, scalar, x, y);
       break;
     default:
       return;
@@ -124,18 +129,47 @@ mlir::Value Lowering::ToInt64(Scalar scalar, mlir::Value x) {
   return b_.create<arith::ExtUIOp>(loc_, b_.getI64Type(), x);
 }
 
+// Says that the operation overflows, and goes on. The value is the op: the program knows by it, and
+// by the node being no print, what to say.
+void Lowering::PrintOverflow(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y) {
+  mlir::Value wrong;
+  if (op == proto::OP_SHL) {
+    wrong = LosesBits(scalar, x, y);
+  } else if (op != proto::OP_SHR && op != proto::OP_BIT_SHR) {
+    wrong = Overflows(op, scalar, x, y);
+  } else {
+    return;
+  }
+  auto branch = b_.create<ir::IfOp>(loc_, mlir::TypeRange(), wrong);
+  mlir::OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getElseRegion().emplaceBlock());
+  b_.create<ir::YieldOp>(loc_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().emplaceBlock());
+  b_.create<ir::PrintOp>(loc_, Number(), mlir::ValueRange(Int32(op)), mlir::DenseI64ArrayAttr());
+  b_.create<ir::YieldOp>(loc_);
+}
+
+// Whether shifting back gives another number: the sign counts as a bit.
+mlir::Value Lowering::LosesBits(Scalar scalar, mlir::Value x, mlir::Value y) {
+  mlir::Value shifted = EmitBinary(b_, loc_, proto::OP_SHL, scalar, x, y, emit_);
+  mlir::Value back = EmitBinary(b_, loc_, proto::OP_SHR, scalar, shifted, y, emit_);
+  return b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ne, back, x);
+}
+
 // Whether the result of twice the width differs from that of the width itself.
-mlir::Value Lowering::Overflows(proto::Op op, mlir::Value x, mlir::Value y) {
+mlir::Value Lowering::Overflows(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y) {
   mlir::Type type = x.getType();
   mlir::Type wide = b_.getIntegerType(2 * type.getIntOrFloatBitWidth());
-  mlir::Value a = b_.create<arith::ExtSIOp>(loc_, wide, x);
-  mlir::Value b = b_.create<arith::ExtSIOp>(loc_, wide, y);
+  const auto widen = [&](mlir::Value value) -> mlir::Value {
+    if (IsSignedInt(scalar)) return b_.create<arith::ExtSIOp>(loc_, wide, value);
+    return b_.create<arith::ExtUIOp>(loc_, wide, value);
+  };
+  mlir::Value a = widen(x), b = widen(y);
   mlir::Value exact;
   if (op == proto::OP_ADD) exact = b_.create<arith::AddIOp>(loc_, a, b);
   if (op == proto::OP_SUB) exact = b_.create<arith::SubIOp>(loc_, a, b);
   if (op == proto::OP_MUL) exact = b_.create<arith::MulIOp>(loc_, a, b);
-  mlir::Value kept = b_.create<arith::ExtSIOp>(
-      loc_, wide, b_.create<arith::TruncIOp>(loc_, type, exact).getResult());
+  mlir::Value kept = widen(b_.create<arith::TruncIOp>(loc_, type, exact));
   return b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ne, kept, exact);
 }
 

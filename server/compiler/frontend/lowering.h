@@ -252,7 +252,9 @@ class Lowering {
   void CheckElement(const Node& node, const std::vector<uint32_t>& shape);
   void CheckArithmetic(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y);
   mlir::Value ToInt64(Scalar scalar, mlir::Value x);
-  mlir::Value Overflows(proto::Op op, mlir::Value x, mlir::Value y);
+  mlir::Value Overflows(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y);
+  mlir::Value LosesBits(Scalar scalar, mlir::Value x, mlir::Value y);
+  void PrintOverflow(proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y);
 
   // lower_control.cc
   void RangeFor(const Node& node);

@@ -285,7 +285,8 @@ def asserts_that_are_known(show):
     k()
 
 
-def overflow(show, limits):
+def overflow(show, limits, call):
+    """call(function, *arguments) for what overflows."""
     for name, top in limits:
         kind = getattr(ti, name)
 
@@ -303,32 +304,103 @@ def overflow(show, limits):
 
         low = 0 if name[0] == "u" else -top - 1
         show(name, add(top - 1, 1), sub(low + 1, 1), mul(top // 2, 2))
-        show.error(add, top, 1)
-        show.error(sub, low, 1)
-        show.error(mul, top // 2 + 1, 2)
+        call(add, top, 1)
+        call(sub, low, 1)
+        call(mul, top // 2 + 1, 2)
+
+
+SIGNED = (("i8", 127), ("i16", 32767), ("i32", 2**31 - 1), ("i64", 2**63 - 1))
+UNSIGNED = (("u8", 255), ("u16", 65535), ("u32", 2**32 - 1))
+
+
+@case(debug=True)
+def overflow_of_signed_integers_is_printed(show):
+    overflow(show, SIGNED, lambda function, *arguments: show(function(*arguments)))
+
+
+@case(debug=True)
+def overflow_of_unsigned_integers_is_printed(show):
+    overflow(show, UNSIGNED, lambda function, *arguments: show(function(*arguments)))
+
+
+@case(debug=True)
+def overflow_of_shifts_is_printed(show):
+    for kind in (ti.i32, ti.u32, ti.i64, ti.u64):
+
+        @ti.kernel
+        def k(a: kind, b: kind) -> kind:
+            return a << b
+
+        @ti.kernel
+        def down(a: kind, b: kind) -> kind:
+            return a >> b
+
+        show(k(1, 30), k(1, 31), k(3, 31), k(1, 63), down(1, 2))
+
+
+@case(debug=True)
+def overflow_in_functions_names_their_line(show):
+    @ti.func
+    def hashed(i, j):
+        return i * 73856093 ^ j * 19349663
+
+    @ti.kernel
+    def k(i: ti.i32) -> ti.i32:
+        return hashed(i, 3) + hashed(2, 3)
+
+    show(k(40), k(400))
 
 
 @case(debug=True, differs="integer overflow in debug mode")
-def overflow_of_signed_integers(show):
-    overflow(show, (("i8", 127), ("i16", 32767), ("i32", 2**31 - 1), ("i64", 2**63 - 1)))
+def overflow_everywhere_has_a_place(show):
+    x = ti.field(ti.i32, shape=4)
+
+    @ti.real_func
+    def twice(a: ti.i32) -> ti.i32:
+        return a * 2
+
+    @ti.kernel
+    def k(a: ti.i32) -> ti.i32:
+        b = a
+        b += 1
+        v = ti.Vector([a, 1, a])
+        print("between", b, v + v)
+        for i in x:
+            x[i] = a + i
+        return twice(a) + v.sum()
+
+    show(k(2**31 - 1), x.to_numpy().tolist())
 
 
-@case(debug=True, differs="integer overflow in debug mode")
-def overflow_of_unsigned_integers(show):
-    overflow(show, (("u8", 255), ("u16", 65535), ("u32", 2**32 - 1)))
+@case(debug=True, check_overflow="error", differs="integer overflow in debug mode")
+def overflow_as_an_error(show):
+    overflow(show, SIGNED, show.error)
 
 
-@case(debug=True, differs="integer overflow in debug mode")
-def overflow_of_shifts(show):
+@case(debug=True, check_overflow="error", differs="integer overflow in debug mode")
+def overflow_of_unsigned_integers_is_no_error(show):
+    overflow(show, UNSIGNED, lambda function, *arguments: show(function(*arguments)))
+
+
+@case(debug=True, check_overflow="error", differs="integer overflow in debug mode")
+def shifts_as_an_error(show):
     @ti.kernel
     def k(a: ti.i32, b: ti.i32) -> ti.i32:
         return a << b
 
-    show(k(1, 30))
-    show.error(k, 1, 31)
-    show.error(k, 3, 31)
+    show(k(1, 30), k(1, 31), k(3, 31))
     show.error(k, 1, 33)
     show.error(k, 1, -1)
+
+
+@case(debug=True, check_overflow="off", differs="integer overflow in debug mode")
+def overflow_without_a_word(show):
+    overflow(show, SIGNED, lambda function, *arguments: show(function(*arguments)))
+
+
+@case(differs="integer overflow in debug mode")
+def overflow_is_checked_in_one_of_three_ways(show):
+    show.error(ti.init, check_overflow="perhaps")
 
 
 @case(debug=True, differs="`7 // 0`, `7 % 0` on integers")

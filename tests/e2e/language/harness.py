@@ -200,7 +200,7 @@ def outcome(one, section):
             ti.sync()
     # Lines of Taichi's logger are no part of the program's output.
     text = [x for x in printed if not re.match(r"\[(Taichi|[WEIDT] \d)|\x1b\[", x)]
-    return show.lines + [f"prints {line}" for line in text]
+    return show.lines + [f"prints {_relative(line, section, first)}" for line in text]
 
 
 @contextlib.contextmanager
