@@ -73,7 +73,13 @@ bool SameBytes(PyObject* a, PyObject* b) {
   return same;
 }
 
-bool SameDoubles(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+uint64_t Bits(double number) {
+  uint64_t bits;
+  std::memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
+bool SameDoubles(double a, double b) { return Bits(a) == Bits(b); }
 
 bool EqualTemplates(PyObject* a, PyObject* b);
 
