@@ -54,7 +54,8 @@ class SigningKey {
   // empty or has characters other than letters, digits, '.', '_' and '-'.
   static absl::StatusOr<SigningKey> Generate(const std::string& name);
   static absl::StatusOr<SigningKey> Parse(absl::string_view line);
-  // PermissionDenied when others may read the file, or it is not own (lang/folder.h).
+  // PermissionDenied when others may read the file, or it is not own (lang/folder.h). Root's file
+  // may be readable by its group, as a mounted secret is.
   static absl::StatusOr<SigningKey> ReadFile(const std::string& path);
 
   const PublicKey& public_key() const { return public_key_; }

@@ -1,6 +1,7 @@
 #include "lang/signature.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +79,31 @@ TEST(Signature, SecretsAreReadFromPrivateFilesOnly) {
   EXPECT_FALSE(SigningKey::ReadFile(FileWith("", 0600)).ok());
   EXPECT_FALSE(SigningKey::ReadFile(FileWith(text + text, 0600)).ok());
   EXPECT_FALSE(SigningKey::ReadFile("/nowhere/key").ok());
+}
+
+TEST(Signature, MountedSecretsAreReadByTheirGroup) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, which owns mounted secrets";
+  constexpr uid_t kUser = 65534;
+  char folder[] = "/tmp/kiln-secret-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/key";
+  std::ofstream(path) << kSeed << "\n";
+  ASSERT_EQ(chmod(folder, 0755), 0);
+  ASSERT_EQ(chown(path.c_str(), 0, kUser), 0);
+  const auto read_by_user = [&](mode_t mode) {
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    EXPECT_EQ(setegid(kUser), 0);
+    EXPECT_EQ(seteuid(kUser), 0);
+    const absl::Status status = SigningKey::ReadFile(path).status();
+    EXPECT_EQ(seteuid(0), 0);
+    EXPECT_EQ(setegid(0), 0);
+    return status;
+  };
+  EXPECT_TRUE(read_by_user(0440).ok()) << read_by_user(0440);
+  EXPECT_EQ(read_by_user(0444).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(read_by_user(0460).code(), absl::StatusCode::kPermissionDenied);
+  unlink(path.c_str());
+  rmdir(folder);
 }
 
 TEST(TrustedKeys, CountOnlyTheirOwn) {
