@@ -78,7 +78,7 @@ absl::StatusOr<std::string> ReadSocketNote(const Folder& home) {
   ASSIGN_OR_RETURN(const std::string text,
                    ReadWhole(note.fd.get(), std::min<uint64_t>(note.info.st_size, kMaxNoteBytes)));
   absl::string_view name = absl::StripTrailingAsciiWhitespace(text);
-  const std::string path(name);
+  std::string path(name);
   const bool has_form =
       absl::ConsumePrefix(&name, UsualSocketDirectory() + "-") &&
       std::all_of(name.begin(), name.end(), [](char c) { return absl::ascii_isalnum(c); });
@@ -173,7 +173,7 @@ absl::Status Home::CheckIsOwnWithCache() const {
 }
 
 absl::StatusOr<std::string> Home::SocketDirectory() const {
-  const std::string usual = UsualSocketDirectory();
+  std::string usual = UsualSocketDirectory();
   absl::Status status = MakeDirectory(usual);
   // Anyone may have made this name before us; who can write there can pose as
   // the daemon.

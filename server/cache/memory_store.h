@@ -35,6 +35,8 @@ class MemoryStore : public ArtifactStore {
   bool Contains(const Digest& key) const override;
   void Remove(const Digest& key) override;
   StoreStats Clear() override;
+  // Drops all entries and keeps none from now on.
+  void Close();
   StoreStats stats() const override;
 
  private:
@@ -64,7 +66,7 @@ class MemoryStore : public ArtifactStore {
   // False: there is nothing to drop.
   bool DropOldest();
 
-  const uint64_t max_bytes_;
+  std::atomic<uint64_t> max_bytes_;  // 0: closed
   const std::function<void()> taken_back_;
   std::array<Shard, kShards> shards_;
   std::atomic<uint64_t> bytes_{0};

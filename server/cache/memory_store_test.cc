@@ -52,6 +52,15 @@ TEST(MemoryStore, AnEntryThatWouldEmptyItIsNotKept) {
   EXPECT_FALSE(store.Contains(TestKey(1)));
 }
 
+TEST(MemoryStore, KeepsNothingOnceClosed) {
+  MemoryStore store(1000);
+  ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1, 100)).ok());
+  store.Close();
+  EXPECT_FALSE(store.Contains(TestKey(1)));
+  ASSERT_TRUE(store.Put(TestKey(2), TestEntry(2, 100)).ok());
+  EXPECT_FALSE(store.Contains(TestKey(2)));
+}
+
 // The order of uses is one, whatever shard a key is in.
 TEST(MemoryStore, KeepsExactlyWhatOneListWould) {
   constexpr int kKept = 40, kKeys = 200;

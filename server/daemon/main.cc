@@ -382,7 +382,9 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   if (!flags.daemonize) NotifyManager("STOPPING=1");
   const absl::Time end = SteadyNow() + kDrainPatience;
   if (how.successor != 0) {
-    edition.End();  // what the successor takes back, it tells its own fronts
+    // What the successor takes back, it tells its own fronts; on disk it is gone for both.
+    edition.End();
+    memory.Close();
     HandOver(how.successor, {&grpc, &web}, &instance, &housekeeper, &connections);
   }
   // Who asks through the front is answered through it: it goes first.

@@ -2,6 +2,7 @@
 // out the same when written again. Header and checksum are also repaired, or nearly every input
 // would end at the first comparison; so are the checksums of the entries that it holds.
 // Sources: lang/bundle.cc lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc
+// Sources: lang/folder.cc
 // Messages: artifact target
 #include <cstdlib>
 #include <cstring>

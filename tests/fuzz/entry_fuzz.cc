@@ -1,7 +1,7 @@
 // The cache-entry parser on arbitrary bytes: any answer but a crash, and what it
 // accepts must survive being written again. Sizes and checksum are also repaired,
 // or nearly every input would end at the first comparison.
-// Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc
+// Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc lang/folder.cc
 // Messages: artifact target
 #include <cstdlib>
 #include <string>

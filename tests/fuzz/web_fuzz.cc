@@ -5,6 +5,7 @@
 // Sources: server/daemon/web/site.cc server/daemon/web/history.cc server/daemon/web/peer.cc
 // Sources: server/daemon/web/prometheus.cc server/daemon/json_text.cc lang/plain_text.cc
 // Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc lang/clock.cc
+// Sources: lang/folder.cc
 // Messages: service config artifact target diagnostic options source_map type
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>

@@ -68,7 +68,7 @@ absl::StatusOr<std::string> WriteAddress(const std::string& path, const std::str
     if (!made.ok()) return made.status();
     secret = *std::move(made);
   }
-  const absl::Status written = Replace(path, absl::StrCat(origin, "/#", secret, "\n"));
+  absl::Status written = Replace(path, absl::StrCat(origin, "/#", secret, "\n"));
   if (!written.ok()) return written;
   return secret;
 }
