@@ -277,6 +277,7 @@ class Kernel(_native.KernelBase):
 
     def _compile(self, ctx, builder):
         cfg = runtime.cfg
+        diagnostics = None
         try:
             instance = runtime.session().compile(
                 builder,
@@ -295,9 +296,10 @@ class Kernel(_native.KernelBase):
                 aliases=_aliases(ctx.bindings),
             )
         except _native.CompileFailed as failed:
+            diagnostics = failed.args[0] if len(failed.args) == 1 else list(failed.args)
+        if diagnostics is not None:  # raised here, so that no traceback shows CompileFailed
             from .frontend.report import raise_diagnostics
 
-            diagnostics = failed.args[0] if len(failed.args) == 1 else list(failed.args)
             raise_diagnostics(diagnostics, ctx)
         if stat.wanted:
             stat.record(instance)
