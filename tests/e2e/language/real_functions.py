@@ -1066,6 +1066,29 @@ def field_loops_are_the_kernels(show):
 
 
 @case()
+def members_of_a_parameter_are_the_functions_own(show):
+    ray = ti.types.struct(origin=vec3, n=ti.i32)
+
+    @ti.real_func
+    def move(r: ray, count: ti.i32) -> ray:
+        for i in range(count):
+            if i == 2:
+                r.origin = vec3(0)
+                break
+            r.origin += 1.0
+            r.n += i
+        return r
+
+    @ti.kernel
+    def k() -> ray:
+        start = ray(vec3(1), 5)
+        moved = move(start, 2)
+        return ray(moved.origin * 100 + start.origin, moved.n * 100 + start.n)
+
+    show(k())
+
+
+@case()
 def only_in_kernels(show):
     @ti.real_func
     def f(i: ti.i32) -> ti.i32:
