@@ -12,7 +12,7 @@ from mpm88 import make as make_mpm88
 IMPLEMENTATION, REPETITIONS = sys.argv[1], int(sys.argv[2])
 if IMPLEMENTATION == "kiln":
     import kiln as ti
-    from kiln.frontend import transformer
+    from kiln.frontend import build, transformer
 else:
     import taichi as ti
 
@@ -38,7 +38,7 @@ def timed(function):
 def install():
     """Times each transformation from now on."""
     if IMPLEMENTATION == "kiln":
-        transformer.build_kernel = timed(transformer.build_kernel)
+        build.build_kernel = timed(build.build_kernel)
     else:
         from taichi.lang import kernel_impl
 

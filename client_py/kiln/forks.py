@@ -4,7 +4,7 @@ A child has the forking thread only. What another thread was in the middle of st
 for ever: a module that it was importing hangs whoever imports it. So such work is wrapped:
 
     with forks.held_off:
-        from .frontend.transformer import build_kernel
+        from .frontend.build import build_kernel
 
 Threads inside do not exclude each other. A thread that forks is not held off by its own work. A
 fork waits _PATIENCE seconds at most: the thread inside may be waiting for the one that forks.

@@ -66,13 +66,7 @@ class Func:
             if self.is_pyfunc:
                 return self.fn(*args, **kwargs)
             raise say.func_called_from_python()
-        if self.is_real:
-            from .frontend.real_function import call
-
-            return call(ctx, self, self.bind(list(args), kwargs), is_method)
-        from .frontend.transformer import inline
-
-        return inline(ctx, self, self.bind(list(args), kwargs), 0, is_method)
+        return ctx.call_function(ctx, self, self.bind(list(args), kwargs), is_method)
 
     def _check_reference(self, parameter):
         of = parameter.annotation.dtype

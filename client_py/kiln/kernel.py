@@ -249,8 +249,8 @@ class Kernel(_native.KernelBase):
 
     def _build(self, ctx, args, specs):
         """Runs the front end; the fields that the kernel names, in order of their parameters."""
+        from .frontend.build import build_kernel
         from .frontend.trace import Trace
-        from .frontend.transformer import build_kernel
         from .warm import records
 
         ctx.trace = Trace(self.source)

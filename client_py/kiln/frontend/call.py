@@ -90,6 +90,13 @@ def _inline(t, node, func, leading):
     return result
 
 
+def call_function(ctx, func, arguments, is_method):
+    """A call of a Func by plain Python code that runs while a kernel is built: its result."""
+    if func.is_real:
+        return real_function.call(ctx, func, arguments, is_method)
+    return inline(ctx, func, arguments, 0, is_method)
+
+
 def _arguments(t, node):
     args = []
     for arg in node.args:

@@ -80,6 +80,7 @@ class BuildContext:
         self._names = {}
         self.functions = {}  # real functions made: what they are made for -> (number, returns)
         self.function_chain = []  # names of functions being transformed, outermost first
+        self.call_function = None  # how plain Python code calls a Func: build_kernel says it
 
     def keep(self, value):
         """Lets no other object take the value's identity while the kernel is built."""

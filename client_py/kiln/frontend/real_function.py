@@ -14,6 +14,7 @@ from .expr import Expr, Ref
 from .pack import PackArgument
 from .source import EMPTY
 from .struct_value import StructRef
+from .transformer import ENDED, Transformer
 
 # Kinds of parameters.
 TEMPLATE, ARRAY, REFERENCE, VALUE = range(4)
@@ -156,8 +157,6 @@ _PASS = {TEMPLATE: _template, ARRAY: _array, REFERENCE: _reference, VALUE: _valu
 
 
 def _build(ctx, func, key, kinds, arguments):
-    from .transformer import ENDED, Transformer
-
     source = func.source
     returns = [_cook_return(r) for r in func.returns]
     if len(ctx.function_chain) >= report.CHAIN_LIMIT:

@@ -2,7 +2,7 @@
 
 One Transformer per function that is being transformed (a kernel, or a @ti.func
 inlined into it). Handlers are plain functions `handler(t, node)`, one per class
-of node, found in HANDLERS; the modules that define them are imported at the end.
+of node, found in HANDLERS; build.py imports the modules that define them.
 
     t.visit(node)    the value of an expression: a Python object, or an Expr
     t.address(node)  the same, but a variable or element as a Ref where it is one
@@ -16,12 +16,8 @@ from _ast import FunctionDef
 
 from .. import types as ti_types
 from ..diagnostics import say
-from ..errors import (
-    TaichiCompilationError,
-    TaichiRuntimeError,
-    TaichiRuntimeTypeError,
-)
-from . import active, report
+from ..errors import TaichiCompilationError, TaichiRuntimeError
+from . import report
 from .context import ArrayArgument
 from .expr import Expr, Ref
 from .source import EMPTY
@@ -316,36 +312,6 @@ _NEVER_NAMED = frozenset(
 )
 
 
-def build_kernel(ctx, source, arguments, returns):
-    """Transforms the kernel `source` into ctx.builder.
-
-    arguments: what each parameter is bound to, in order: Expr (runtime scalars and
-      tensors), ArrayArgument (ndarrays), or any Python object (templates, self).
-    returns: types of the results: DType, MatrixType or StructType objects.
-    """
-    if returns:
-        ctx.builder.set_return_types([ctx.type_id(r) for r in returns])
-    before = active.enter(ctx)
-    limit = sys.getrecursionlimit()
-    if limit < 20000:
-        sys.setrecursionlimit(20000)
-    try:
-        t = Transformer(ctx, source, True)
-        t.returns = tuple(returns)
-        t.immutable = frozenset(p.name for p in source.parameters)
-        for parameter, argument in zip(source.parameters, arguments):
-            t.create(parameter.name, argument)
-        t.body()
-        if returns and t.status != RETURNED:
-            raise report.located(source, source.tree, say.kernel_returns_nothing())
-    except (TaichiCompilationError, TaichiRuntimeTypeError) as error:
-        cause = error.__cause__
-        raise type(error)("\n" + report.folded(str(error))) from cause
-    finally:
-        sys.setrecursionlimit(limit)
-        active.enter(before)
-
-
 def inline(ctx, func, arguments, inlined_at=0, is_method=False):
     """Transforms a @ti.func in place of its call; `arguments` are values or Refs in
     the order of its parameters. Answers what it returns. The first argument of a
@@ -408,6 +374,3 @@ def _bind(t, parameter, annotation, argument):
         value = ctx.cast(ctx.value(argument), ti_types.cook_dtype(annotation))
         return t.variable(value, mutable)
     return t.variable(argument, mutable)
-
-
-from . import assignment, call, control, display, expression, loops  # noqa: E402, F401
