@@ -206,7 +206,7 @@ def environment_device_wins(show):
         show(str(ti.cfg.arch), ti.cfg.arch.name)
 
 
-@case(differs="a device that is none")
+@case(differs="unknown devices")
 def environment_device_that_is_none(show):
     with environment(TI_ARCH="nonsense"):
         show.error(ti.init, arch=ti.cpu)
@@ -231,7 +231,7 @@ def a_device_that_is_not_there(show):
     show.error(ti.init, arch=[ti.metal, ti.dx11], enable_fallback=False)
 
 
-@case(differs="a device that is none")
+@case(differs="unknown devices")
 def a_device_that_is_none(show):
     show.error(ti.init, arch="metals")
     show.error(ti.init, arch=3)

@@ -179,7 +179,7 @@ def misspelt_members_in_python(show):
     show.error(lambda: S(postion=3))
 
 
-@case(differs="a device that is none")
+@case(differs="unknown devices")
 def misspelt_devices_and_levels(show):
     show.error(lambda: ti.init(arch="cudda"))
     show.error(lambda: ti.init(arch=ti.cpu, log_level="wran"))

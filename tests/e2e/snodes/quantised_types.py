@@ -108,7 +108,7 @@ def exponents_that_cannot_be_shared(show):
     show.error(word, quant.float(5, 10), quant.float(6, 9), shared_exponent=True)
 
 
-@case(differs="quantised types that are none")
+@case(differs="invalid quantised types")
 def types_that_are_none(show):
     show.error(quant.int, 0)
     show.error(quant.int, 65)
@@ -123,7 +123,7 @@ def types_that_are_none(show):
     show.error(quant.float, 5, 10, compute=ti.f64)
 
 
-@case(differs="quantised types that are none")
+@case(differs="invalid quantised types")
 def types_of_values(show):
     of = quant.int(5)
 
