@@ -19,6 +19,7 @@ class Func:
         self.func = fn
         self.is_pyfunc = is_pyfunc
         self.is_real = is_real
+        self.in_class = in_class(fn)
         self.source = FunctionSource(fn)
         self.__name__ = fn.__name__
         self.__qualname__ = fn.__qualname__
@@ -48,7 +49,7 @@ class Func:
                 raise say.invalid_type_annotation_argument_taichi_function(
                     position=position, annotation=parameter.annotation
                 )
-        elif self.is_real and not (position == 0 and in_class(self.fn)):
+        elif self.is_real and not (position == 0 and self.in_class):
             raise say.real_func_parameter_must_annotated(
                 function=self.__name__, name=parameter.name
             )
@@ -132,7 +133,13 @@ class BoundFunc:
         self.instance = instance
 
     def __call__(self, *args, **kwargs):
-        return self.func._call((self.instance, *args), kwargs, True)
+        return self.func._call((self.instance, *args), kwargs, self.is_method)
+
+    @property
+    def is_method(self):
+        """Whether the first parameter is the instance itself. A function from outside of any class
+        that became a struct's method binds it as it binds its other parameters."""
+        return self.func.in_class
 
     def _takes_references(self):
         return self.func._takes_references()

@@ -22,7 +22,7 @@ def call(t, node):
     if kind is Func:
         return _inline(t, node, func, ())
     if kind is BoundFunc:
-        return _inline(t, node, func.func, (func.instance,))
+        return _inline(t, node, func.func, (func.instance,), func.is_method)
     if kind is ti_types.DType:
         return _cast(t, node, func)
     special = _SPECIAL.get(id(func))
@@ -65,7 +65,7 @@ def _checked(special, func, t, node):
         raise _wrong_call(func, (), error) from error
 
 
-def _inline(t, node, func, leading):
+def _inline(t, node, func, leading, is_method=False):
     """The func's body in place of the call, its parameters bound to ours."""
     args = list(leading)
     for arg in node.args:
@@ -84,8 +84,8 @@ def _inline(t, node, func, leading):
     t.at(node)
     arguments = func.bind(args, keywords)
     if func.is_real:
-        return real_function.call(t.ctx, func, arguments, bool(leading))
-    result = inline(t.ctx, func, arguments, t.span(node), bool(leading))
+        return real_function.call(t.ctx, func, arguments, is_method)
+    result = inline(t.ctx, func, arguments, t.span(node), is_method)
     t.at(node)
     return result
 

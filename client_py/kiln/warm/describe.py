@@ -158,7 +158,7 @@ class Describer:
         if known is not None:
             return ("=", known)
         self._meet(source)
-        return ("func", value.is_pyfunc, value.is_real, self.source(source))
+        return ("func", value.is_pyfunc, value.is_real, value.in_class, self.source(source))
 
     def _bound_func(self, value):
         return ("bound", self(value.func), self(value.instance))

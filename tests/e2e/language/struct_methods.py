@@ -208,6 +208,41 @@ def lists_and_constants_of_python(show):
 
 
 @case()
+def functions_from_outside_of_classes(show):
+    class Grower:
+        @ti.func
+        def grow(self, by):
+            self.r += by
+            return self.r
+
+    @ti.func
+    def by_value(self, by):
+        self.r += by
+        return self.r
+
+    @ti.func
+    def by_reference(self: ti.template(), by):
+        self.r += by
+        return self.r
+
+    methods = {"grow": Grower.grow, "by_value": by_value, "by_reference": by_reference}
+    ball = ti.types.struct(r=ti.i32, __struct_methods=methods)
+    f = ball.field(shape=())
+
+    @ti.kernel
+    def k() -> ti.types.vector(5, ti.i32):
+        b = ball(1)
+        value = b.by_value(2)
+        reference = b.by_reference(10)
+        grown = b.grow(100)
+        f[None].by_value(2)
+        f[None].by_reference(10)
+        return ti.Vector([value, reference, grown, b.r, f[None].r])
+
+    show(k())
+
+
+@case()
 def methods_that_call_methods(show):
     @ti.dataclass
     class Lambert:
