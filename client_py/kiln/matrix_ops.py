@@ -6,7 +6,7 @@ from . import ops, originals
 from .diagnostics import say
 from .frontend import active, context
 from .frontend.context import MAX_UNROLLED
-from .frontend.expr import OPS, Expr
+from .frontend.expr import OPS, Expr, Ref
 
 _AND, _OR = OPS["logical_and"], OPS["logical_or"]
 _ADD, _MIN, _MAX = OPS["add"], OPS["min"], OPS["max"]
@@ -401,6 +401,8 @@ def cast(x, dtype):
 def fill(x, value):
     """Every element of a variable or field element becomes `value`."""
     if isinstance(x, Expr):
+        if not isinstance(x, Ref):
+            raise say.fill_of_a_value(type=x.type.name)
         ctx = x.ctx
         value = ctx.expr(ctx.value(value))
         x.ctx.builder.store(x.node, ctx.builder.cast(value.node, x.type.id))

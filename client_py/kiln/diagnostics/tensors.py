@@ -16,6 +16,11 @@ ROWS = {
         TaichiCompilationError,
         "expected a square matrix, got shape {shape}",
     ),
+    "fill_of_a_value": (
+        TaichiSyntaxError,
+        "Only a variable or an element of a field or array can be filled, and not a value of type "
+        "{type}. Assign it to a variable first.",
+    ),
     "incompatible_arguments_for_custom_type": (
         TaichiSyntaxError,
         "Incompatible arguments for the custom {what} type: ({shape}), ({count})",

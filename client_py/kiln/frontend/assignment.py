@@ -8,6 +8,8 @@ from .call import is_static_call
 from .context import MAX_UNROLLED, ArrayArgument, is_large
 from .expr import OPS, Expr, Ref, kind_of
 from .expression import OPERATORS, bind_target, index_of, python_attribute
+from .pack import PackArgument
+from .source import base_name
 from .struct_value import StructRef, member
 from .subscript import slice_axis, slice_elements, subscript
 from .tensor import component, swizzle
@@ -93,10 +95,10 @@ def _store_name(t, target, value, node):
             t.declare(name, value)
         return
     t.at(node)
-    assign_to(t, variable, value, name)
+    _assign(t, variable, value, target)
 
 
-def assign_to(t, variable, value, what):
+def _assign(t, variable, value, target):
     """Writes to an existing variable, element by element where it is a container."""
     kind = variable.__class__
     if kind is Ref:
@@ -108,12 +110,12 @@ def assign_to(t, variable, value, what):
         if len(items) != len(variable):
             raise say.number_targets_not_equal_value_length()
         for element, item in zip(variable, items):
-            assign_to(t, element, item, what)
+            _assign(t, element, item, target)
     elif kind is RefDict:
         for key, element in variable.items():
-            assign_to(t, element, value[key], what)
+            _assign(t, element, value[key], target)
     else:
-        raise say.variable_cannot_assigned_maybe_not_taichi(target=_text(what))
+        _refuse(t, target)
 
 
 def _store_subscript(t, target, value, node):
@@ -128,8 +130,8 @@ def _store_subscript(t, target, value, node):
         not isinstance(base, (Expr, ArrayArgument, RefList, RefTuple, RefDict))
         and not getattr(base, "_is_field", False)
     ):
-        t.fail(target, say.variable_cannot_assigned_maybe_not_taichi(target=_text(target)))
-    assign_to(t, subscript(t.ctx, base, index), value, target)
+        _refuse(t, target)
+    _assign(t, subscript(t.ctx, base, index), value, target)
 
 
 def _store_slice(t, base, items, value):
@@ -219,15 +221,21 @@ def _store_attribute(t, target, value, node):
     elif not isinstance(base, Expr):
         element = python_attribute(t, base, target.attr)
         if element.__class__ in (Ref, StructRef, RefList, RefTuple, RefDict):
-            assign_to(t, element, value, target)
+            _assign(t, element, value, target)
             return
+    _refuse(t, target)
+
+
+def _refuse(t, target):
+    """Fails: the target is neither a variable nor a part of one."""
+    name = base_name(target)
+    if name in t.immutable and t.names.get(name).__class__ in (Expr, PackArgument):
+        t.fail(target, say.argument_is_immutable(name=name))
     t.fail(target, say.variable_cannot_assigned_maybe_not_taichi(target=_text(target)))
 
 
 def _text(node):
     """Source text of a target, for errors only: the `ast` module is slow to import."""
-    if isinstance(node, str):
-        return node
     from ast import unparse
 
     return unparse(node).strip()
@@ -295,7 +303,7 @@ def aug_assign(t, node):
             return
         variable = subscript(t.ctx, base, index)
     if variable.__class__ is not Ref:
-        t.fail(target, say.variable_cannot_assigned_maybe_not_taichi(target=_text(target)))
+        _refuse(t, target)
     _augment(t, node, variable, kind)
 
 

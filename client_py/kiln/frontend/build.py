@@ -32,7 +32,7 @@ def build_kernel(ctx, source, arguments, returns):
         t.returns = tuple(returns)
         t.immutable = frozenset(p.name for p in source.parameters)
         for parameter, argument in zip(source.parameters, arguments):
-            t.create(parameter.name, argument)
+            t.create_parameter(parameter.name, argument)
         t.body()
         if returns and t.status != RETURNED:
             raise report.located(source, source.tree, say.kernel_returns_nothing())

@@ -20,6 +20,10 @@ class PackArgument:
     def __getitem__(self, name):
         return self.member(name)
 
+    def map(self, function):
+        """The pack of what `function` makes of each member."""
+        return PackArgument({name: function(found) for name, found in self._members.items()})
+
     @property
     def members(self):
         return self._members.values()

@@ -186,12 +186,8 @@ def _build(ctx, func, key, kinds, arguments):
             argument = Ref(ctx, builder.reference(position), level)
         elif kind == VALUE:
             argument = _result(ctx, builder.param(position), parameter.annotation)
-            # Members and elements may be assigned; the whole may not.
-            has_parts = argument.type.shape or argument.type.members
-            if has_parts and parameter.name in t.mutable:
-                argument = t.variable(argument)
         position += kind in (REFERENCE, VALUE)
-        t.create(parameter.name, argument)
+        t.create_parameter(parameter.name, argument)
     t.body()
     if returns and t.status != ENDED and not t.result:
         raise say.function_returns_nothing()

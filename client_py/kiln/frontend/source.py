@@ -363,17 +363,17 @@ class FunctionSource:
                 pending.extend(node.ifs)
                 continue
             if kind is AugAssign:
-                changed.add(_base_name(node.target))
+                changed.add(base_name(node.target))
             elif kind is Assign:
                 for target in node.targets:
                     _changed_by_store(target, changed)
             elif kind is Call and self._may_change(node):
                 for arg in node.args:
-                    changed.add(_base_name(arg.value if arg.__class__ is Starred else arg))
+                    changed.add(base_name(arg.value if arg.__class__ is Starred else arg))
                 for keyword in node.keywords:
-                    changed.add(_base_name(keyword.value))
+                    changed.add(base_name(keyword.value))
                 if node.func.__class__ is Attribute:
-                    changed.add(_base_name(node.func.value))
+                    changed.add(base_name(node.func.value))
             for field in node._fields:
                 value = getattr(node, field)
                 if value.__class__ is list:
@@ -458,7 +458,9 @@ def _may_end(line, indent):
     return bool(stripped) and stripped[0] != "#" and _indent(line) <= indent
 
 
-def _base_name(node):
+def base_name(node):
+    """The name that a chain of subscripts and attributes starts from; None if it starts from
+    another expression."""
     while node.__class__ in (Subscript, Attribute):
         node = node.value
     return node.id if node.__class__ is Name else None
@@ -491,7 +493,7 @@ def _blocks_that_bind(tree, name):
 
 def _changed_by_store(target, changed):
     if target.__class__ in (Subscript, Attribute):
-        changed.add(_base_name(target))
+        changed.add(base_name(target))
     elif target.__class__ is Tuple or hasattr(target, "elts"):
         for element in target.elts:
             _changed_by_store(element, changed)

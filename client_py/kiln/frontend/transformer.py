@@ -20,6 +20,7 @@ from ..errors import TaichiCompilationError, TaichiRuntimeError
 from . import report
 from .context import ArrayArgument
 from .expr import Expr, Ref
+from .pack import PackArgument
 from .source import EMPTY
 from .struct_value import StructRef
 
@@ -248,6 +249,17 @@ class Transformer:
     def declare(self, name, value):
         """A new variable with the value; typed by it."""
         self.create(name, self.variable(value, name in self.mutable))
+
+    def create_parameter(self, name, argument):
+        """The name of a parameter of a kernel or real function. It cannot be assigned, but members
+        of a struct can: of a copy, which is the kernel's or function's own."""
+        self.create(name, self._assignable(argument) if name in self.mutable else argument)
+
+    def _assignable(self, argument):
+        if argument.__class__ is PackArgument:
+            return argument.map(self._assignable)
+        is_struct = argument.__class__ is Expr and argument.type.members
+        return self.variable(argument) if is_struct else argument
 
     def variable(self, value, mutable=True):
         """A variable's worth of `value`: memory if it is mutable, containers

@@ -319,6 +319,134 @@ def structs_by_value(show):
     show(r[0].to_dict(), r[1])
 
 
+@case()
+def members_of_parameters_are_the_kernels_own(show):
+    inner = ti.types.struct(x=ti.f64, m=ti.math.mat2)
+
+    @ti.dataclass
+    class outer:
+        a: ti.i32
+        v: ti.math.vec3
+        part: inner
+
+        @ti.func
+        def grow(self, by):
+            self.a += by
+            self.v[0] -= by
+
+    @ti.kernel
+    def k(s: outer, same: outer, i: ti.i32) -> outer:
+        s.a = 4.7
+        s.a += same.a
+        s.v.xy = s.v.yx * 10
+        s.v[2] = 9
+        s.part.m[i, 0] = 50
+        s.part.m[1, :] = [60, 70]
+        s.part.x, same.part.x = same.part.x + 5, s.part.x
+        if s.a > 0:
+            s.grow(same.part.x)
+        return s
+
+    @ti.kernel
+    def whole_members(s: outer) -> outer:
+        before = s
+        s.part = inner(3, ti.math.mat2(before.a))
+        s.v = before.v + 1
+        s.v += 1
+        s.a = s.v.sum() + before.v.sum() * 100
+        return s
+
+    s = outer(1, ti.math.vec3(1, 2, 3), inner(2, ti.math.mat2(4)))
+    show(k(s, s, 0).to_dict())
+    show(whole_members(s).to_dict())
+    show(s.to_dict())
+
+
+@case()
+def members_of_parameters_in_functions_and_loops(show):
+    pair = ti.types.struct(n=ti.i32, v=ti.math.vec3)
+    f = ti.field(ti.f32, 5)
+
+    @ti.func
+    def member(x: ti.template()):
+        x = 8
+
+    @ti.func
+    def whole(p: ti.template()):
+        p = pair(p.n + 1, p.v * 2)
+        p.v.z = 7
+
+    @ti.func
+    def value(p: pair):
+        p.n = 100
+        return p.n
+
+    @ti.real_func
+    def real(x: ti.ref(ti.i32)):
+        x += 30
+
+    @ti.kernel
+    def functions(p: pair) -> pair:
+        member(p.n)
+        whole(p)
+        real(p.n)
+        ti.atomic_add(p.v[1], value(p))
+        return p
+
+    @ti.kernel
+    def loops(p: pair, count: ti.i32) -> ti.i32:
+        p.v[0] += 1
+        for i in f:
+            f[i] = p.v[0] + i
+        for i in range(count):
+            p.n += 1
+        return p.n
+
+    show(functions(pair(1, ti.math.vec3(1, 2, 3))).to_dict())
+    show(loops(pair(5, ti.math.vec3(1)), 100), [f[i] for i in range(5)])
+
+
+@case()
+def whole_parameters_are_immutable(show):
+    pair = ti.types.struct(n=ti.i32, v=ti.math.vec3)
+    some_pair, some_vector = pair(1, ti.math.vec3(1)), ti.math.vec3(1)
+
+    @ti.kernel
+    def assigned(p: pair):
+        p = pair(2, ti.math.vec3(2))
+
+    @ti.kernel
+    def augmented(v: ti.math.vec3):
+        v += 1
+
+    @ti.kernel
+    def in_a_tuple(x: ti.i32):
+        x, y = 1, 2
+
+    @ti.kernel
+    def array(x: ti.types.ndarray()):
+        x = 3
+
+    @ti.kernel
+    def unknown(p: pair):
+        p.z = 3
+
+    @ti.func
+    def by_reference(x: ti.template()):
+        x = 3
+
+    @ti.kernel
+    def in_a_function(x: ti.i32):
+        by_reference(x)
+
+    show.error(assigned, some_pair)
+    show.error(augmented, some_vector)
+    show.error(in_a_tuple, 3)
+    show.error(array, ti.ndarray(ti.i32, 3))
+    show.error(unknown, some_pair)
+    show.error(in_a_function, 3)
+
+
 # ---- argument packs
 
 
@@ -374,6 +502,22 @@ def packs_of_structs(show):
     show(k(p))
     p.v[0] = 100
     show(k(p), k(params(s={"x": 1, "v": [0, 0, 0]}, v=[1, 1, 1])))
+
+
+@case()
+def members_of_structs_in_packs_are_assigned(show):
+    pair = ti.types.struct(x=ti.i32, y=ti.f32)
+    inner = ti.types.argpack(s=pair)
+    params = ti.types.argpack(p=inner, s=pair, n=ti.i32)
+
+    @ti.kernel
+    def k(p: params) -> ti.f32:
+        p.p.s.x = 10 + p.n
+        p.s.y += p.p.s.x
+        return p.s.y * 100 + p.p.s.x + p.s.x
+
+    p = params(p=inner(s=pair(1, 2)), s=pair(3, 4), n=5)
+    show(k(p), k(p), p.s.y)
 
 
 @case()

@@ -546,6 +546,8 @@ def assignment_to_what_is_no_variable(show):
 
 @case(differs="mistakes let pass")
 def elements_of_an_argument(show):
+    pack = ti.types.argpack(v=ti.math.vec2)
+
     @ti.kernel
     def element(v: ti.types.vector(2, ti.i32)) -> ti.i32:
         v[0] = 5
@@ -556,8 +558,36 @@ def elements_of_an_argument(show):
         v.x = 5
         return v.sum()
 
+    @ti.kernel
+    def augmented(m: ti.math.mat2) -> ti.f32:
+        m[0, 1] += 5
+        return m.sum()
+
+    @ti.kernel
+    def filled(v: ti.types.vector(2, ti.i32)) -> ti.i32:
+        v.fill(5)
+        return v.sum()
+
+    @ti.kernel
+    def of_a_pack(p: pack) -> ti.f32:
+        p.v[0] = 5
+        return p.v[0]
+
+    @ti.real_func
+    def real(v: ti.types.vector(2, ti.i32)) -> ti.i32:
+        v[0] = 5
+        return v.sum()
+
+    @ti.kernel
+    def of_a_real_function() -> ti.i32:
+        return real(ti.Vector([1, 2]))
+
     show.error(element, ti.Vector([1, 2]))
     show.error(swizzle, ti.Vector([1, 2]))
+    show.error(augmented, ti.math.mat2(1))
+    show.error(filled, ti.Vector([1, 2]))
+    show.error(of_a_pack, pack(v=[1, 2]))
+    show.error(of_a_real_function)
 
 
 @case()
