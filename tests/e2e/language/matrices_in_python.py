@@ -215,7 +215,7 @@ def methods(show):
     _table(show, locals(), "w.normalized(0.1)", "w.norm_inv()", "m.norm()", "w.xy.cross(w.yz)")
 
 
-@case()
+@case(differs="norms of `f32` vectors in Python scope")
 def methods_of_typed_vectors(show):
     v, i = ti.math.vec3(1, 2, 2.5), ti.math.ivec2(3, 4)
     _table(show, locals(), "v.norm()", "v.norm_sqr()", "v.norm_inv()", "v.normalized()", "v.sum()")
