@@ -1,5 +1,5 @@
-// What the daemon did lately, for people: the last requests to compile, the slowest
-// compilations, who is connected. Nothing here is needed to serve. Thread-safe.
+// The daemon's recent activity, for display: the last requests to compile, the slowest
+// compilations, the connected clients. Serving does not depend on it. Thread-safe.
 #ifndef KILN_SERVER_DAEMON_ACTIVITY_H_
 #define KILN_SERVER_DAEMON_ACTIVITY_H_
 
@@ -27,7 +27,7 @@ class Activity {
     std::atomic<uint64_t> requests{0};
   };
 
-  // One connection of a client; it is gone when the last of them is.
+  // One connection of a client. The client is removed with its last seat.
   class Seat {
    public:
     Seat(Activity* owner, std::shared_ptr<Client> client);
@@ -43,8 +43,8 @@ class Activity {
 
   std::unique_ptr<Seat> Enter(const std::string& name);
 
-  // A request to compile that ended. `record.unit` may hold what was to be compiled: it
-  // is kept for a while, so that it can be compiled again to be looked at.
+  // Records a request to compile that ended. `record.unit` may hold the unit; it is kept for a
+  // while, so that the dashboard can compile it again.
   void Note(proto::RequestRecord record);
 
   proto::RecentReply Recent(const proto::RecentRequest& request) const;
@@ -53,7 +53,7 @@ class Activity {
  private:
   using Records = std::deque<std::shared_ptr<proto::RequestRecord>>;
 
-  // Both lists share their records; the units' bytes are bounded over all.
+  // Both lists share their records. One bound covers the units' bytes of both.
   void Rank(const std::shared_ptr<proto::RequestRecord>& record)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepUnit(const std::shared_ptr<proto::RequestRecord>& record)

@@ -1,12 +1,13 @@
-// Look-ups and compilations: where a request's entry comes from, in order.
+// Look-ups and compilations: the sources of a request's entry, in order.
 //
-//   tiers (memory, disk) → a flight of the same key that is under way → shared tiers, or
-//   the right to compile → who else compiles (an upstream, a cluster) → worker
+//   tiers (memory, disk) → a running flight of the same key → shared tiers, or
+//   the lease → remote compilers (an upstream, a cluster) → worker
 //
-// What a flight finds goes to memory and disk; what it makes, to the shared tiers as
-// well, and lets go of the lease. All that comes from outside passes Trust first.
+// An entry that a flight finds goes to memory and disk. A compiled entry also goes to the shared
+// tiers, and its lease is released. Trust checks every entry from outside first.
 //
-// Thread-safe; calls block while they compile. Failures of ours are Status, the
+// Thread-safe. Calls block while they compile. Our failures are a Status; the user's mistakes are
+// diagnostics in the reply.
 // user's mistakes are diagnostics in the reply.
 #ifndef KILN_SERVER_DAEMON_COMPILE_SERVICE_H_
 #define KILN_SERVER_DAEMON_COMPILE_SERVICE_H_
@@ -37,22 +38,22 @@
 
 namespace kiln {
 
-// What is to be known of who asks.
+// What the service needs to know of a caller.
 struct Caller {
   bool greeted = false;
-  bool local = true;           // our own user, not somebody for whom a front speaks
-  std::string name;            // for quotas, logs and lists: "pid 1234", or what a front says
+  bool local = true;           // our own user, not a caller that a front speaks for
+  std::string name;            // for quotas, logs and lists: "pid 1234", or the front's name for it
   std::string tenant;          // whose entries these are
   uint32_t rights = 0;         // bits of proto::Right
-  std::function<bool()> gone;  // the client is no longer there
+  std::function<bool()> gone;  // whether the client has disconnected
   std::function<absl::Status()> step_aside;  // see StepAside
-  std::string upstream;            // a serialised proto::Upstream that it wants asked; "": none
-  bool upstream_required = false;  // or else have its requests fail
-  std::shared_ptr<Activity::Seat> seat;      // among those connected, once it has a name
-  std::shared_ptr<Quotas::Account> account;  // what it may ask for; null: anything
+  std::string upstream;  // a serialised proto::Upstream that the caller wants asked; "": none
+  bool upstream_required = false;            // requests fail if it is unavailable
+  std::shared_ptr<Activity::Seat> seat;      // among the connected clients, once it has a name
+  std::shared_ptr<Quotas::Account> account;  // its quotas; null: unlimited
 
-  // Before all that may take its time: this thread no longer serves others meanwhile.
-  // ResourceExhausted: nobody else does.
+  // Called before any blocking work: this thread stops serving other clients meanwhile.
+  // ResourceExhausted: no other thread is available.
   absl::Status StepAside() const { return step_aside ? step_aside() : absl::OkStatus(); }
 };
 
@@ -65,57 +66,55 @@ class CompileService {
     WorkerPool* pool;
     SharedTiers* shared;
     Trust* trust;
-    absl::Duration compile_limit;  // for requests that bring no deadline
+    absl::Duration compile_limit;  // for requests without a deadline
   };
 
   explicit CompileService(Parts parts) : parts_(parts) {}
 
-  // Entries are beside the replies, not in them.
+  // Entries are stored beside the replies, not in them.
   struct Looked {
     proto::LookupReply reply;
-    std::vector<EntryPtr> entries;  // of each result; null: none was found, or asked for
+    std::vector<EntryPtr> entries;  // one per result; null: not found, or not requested
   };
   struct Compiled {
     proto::CompileReply reply;
-    EntryPtr entry;  // null: the user's mistakes are in the reply
+    EntryPtr entry;  // null: the reply holds the user's mistakes
   };
 
   absl::StatusOr<Looked> Lookup(const proto::LookupRequest& request, const Caller& caller);
-  // Look-ups that a front answered from what it keeps: counted, and what they found is used
-  // as if it had been found here.
+  // Counts look-ups that a front answered from its cache, and marks their entries as used.
   absl::Status CountHits(const proto::HitsRequest& hits, const Caller& caller);
-  // Shared with whoever asks for the same at the same time; `joined` says whether somebody
-  // else had begun.
+  // Concurrent requests for one key share a flight; `joined` says whether another request began it.
   absl::StatusOr<std::shared_ptr<const Compiled>> Compile(proto::CompileRequest request,
                                                           const Caller& caller, bool* joined);
 
  private:
   using Flights = SingleFlight<Compiled>;
 
-  // What Get or GetAtOnce of the tiers has of it.
+  // The result of the tiers' Get or GetAtOnce.
   std::shared_ptr<const Compiled> Find(const Digest& key, const Digest& place, bool at_once);
   std::shared_ptr<const Compiled> Hit(const Digest& key, EntryPtr entry, absl::string_view tier);
   class Gathering;
-  // Adds what shared tiers have of the `missing` ones among the results.
+  // Adds entries from the shared tiers to the results at the indices `missing`.
   void FindShared(const std::vector<Digest>& places, absl::Span<const int> missing, bool presence,
                   const std::string& upstream, proto::LookupReply* reply, Gathering* gathering);
-  // The entry that came from `source`, kept here; null if it is refused.
+  // Stores the entry that came from `source`; null if it is refused.
   EntryPtr Keep(const Digest& place, std::string bytes, const std::string& source,
                 const std::string& upstream);
 
-  // One flight, step after step until one of them ends it.
+  // Runs one flight, step by step, until a step ends it.
   class Errand;
   using ErrandPtr = std::shared_ptr<Errand>;
   void AskShared(const ErrandPtr& errand);
   void TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found);
   void AskDelegates(const ErrandPtr& errand);
   void TakeDelegated(const ErrandPtr& errand, absl::StatusOr<proto::DelegateReply> answer);
-  // Reads `answer`; a failure says why it is not to be used.
+  // Parses `answer`. A failure says why it cannot be used.
   absl::Status Accept(const Errand& errand, const absl::StatusOr<proto::DelegateReply>& answer,
                       Compiled* compiled) const;
   void AskWorker(const ErrandPtr& errand);
   void TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> frame);
-  // Everywhere, but in the tiers behind the one that it came `from`; ends the lease.
+  // Stores the entry in all tiers, except those behind the tier it came `from`; releases the lease.
   void KeepResult(const Errand& errand, EntryPtr entry, const std::string& from);
 
   const Parts parts_;

@@ -1,5 +1,5 @@
-// How long compiling took lately: what waiting for somebody else's compilation may cost
-// before doing it oneself is better.
+// Recent compile times. They bound how long a daemon waits for another machine's compilation before
+// it compiles itself.
 #ifndef KILN_SERVER_DAEMON_COMPILE_TIMES_H_
 #define KILN_SERVER_DAEMON_COMPILE_TIMES_H_
 
@@ -20,8 +20,8 @@ class CompileTimes {
     last_[count_++ % last_.size()] = time;
   }
 
-  // Twice the longest of the last compilations, as the other machine may be slower or
-  // busier; a guess while there are few.
+  // Twice the longest recent compilation, since the other machine may be slower or busier. A
+  // default while there are few.
   absl::Duration Patience() const {
     absl::MutexLock lock(&mutex_);
     const absl::Duration longest = 2 * *std::max_element(last_.begin(), last_.end());

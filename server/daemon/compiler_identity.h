@@ -1,7 +1,7 @@
-// Which compiler the workers are: the id that every key contains.
+// The identity of the workers' compiler: the id that every key contains.
 //
-// The worker's files are looked at again at every greeting, so a rebuilt worker
-// or an upgraded LLVM is noticed while the daemon runs. Thread-safe.
+// It is checked against the worker's files at every greeting, so the running daemon notices a
+// rebuilt worker or an upgraded LLVM. Thread-safe.
 #ifndef KILN_SERVER_DAEMON_COMPILER_IDENTITY_H_
 #define KILN_SERVER_DAEMON_COMPILER_IDENTITY_H_
 
@@ -18,18 +18,18 @@ namespace kiln {
 
 class CompilerIdentity {
  public:
-  // `changed` is called when the id is not what it was.
+  // Calls `changed` when the id differs from the previous one.
   CompilerIdentity(std::string record_path, std::string worker, std::function<void()> changed)
       : record_path_(std::move(record_path)),
         worker_(std::move(worker)),
         changed_(std::move(changed)) {}
 
-  // The id as last seen, empty if there is none yet. Waits for nobody who looks.
+  // The last known id, empty before the first. Never blocks on a check.
   Digest Latest() const;
-  // The same, but looks if there is none yet.
+  // The last known id; checks if there is none yet.
   absl::StatusOr<Digest> Known();
-  // The id as the files are now. Runs the worker where there is no valid record.
-  // A failure names the worker's path.
+  // Checks the files and returns their id. Runs the worker if there is no valid record. An error
+  // names the worker's path.
   absl::StatusOr<Digest> Look();
 
  private:
@@ -38,10 +38,10 @@ class CompilerIdentity {
   const std::string record_path_;
   const std::string worker_;
   const std::function<void()> changed_;
-  absl::Mutex mutex_;  // of who looks
+  absl::Mutex mutex_;  // held during a check
   mutable absl::Mutex id_mutex_ ABSL_ACQUIRED_AFTER(mutex_);
-  Digest id_ ABSL_GUARDED_BY(id_mutex_);  // empty: not known
-  // What was asked where the record cannot be kept: files and their stamps.
+  Digest id_ ABSL_GUARDED_BY(id_mutex_);  // empty: unknown
+  // The result of a check whose record cannot be stored: files and their stamps.
   std::vector<std::string> asked_files_ ABSL_GUARDED_BY(mutex_);
   std::string asked_stamp_ ABSL_GUARDED_BY(mutex_);
 };

@@ -10,17 +10,16 @@
 
 namespace kiln {
 
-// What the file says, nothing filled in; paths of files are made absolute, from the
-// file's directory. NotFound: there is no such file. PermissionDenied: others can write to it
-// (lang/folder.h), and so say what is run and written here. InvalidArgument:
-// "FILE:LINE:COLUMN: FIELD: what is wrong", for text that does not parse, fields that
-// are unknown, that this build does not support, or whose value cannot be.
+// The content of the file, without defaults. Paths in it become absolute, relative to the file's
+// directory. NotFound: the file does not exist. PermissionDenied: others can write to it
+// (lang/folder.h), and so could choose what runs here. InvalidArgument: "FILE:LINE:COLUMN: FIELD:
+// what is wrong", for text that does not parse, for unknown or unsupported fields, and for invalid
+// values.
 absl::StatusOr<proto::Config> ReadConfig(const std::string& path);
-// The same for `text`, as if it were read from `path`.
+// The same for `text`, as if it came from `path`.
 absl::StatusOr<proto::Config> ParseConfig(const std::string& text, const std::string& path);
 
-// Whether HOST:PORT can be reached from this machine alone. Names other than
-// "localhost" count as not.
+// Whether HOST:PORT is reachable from this machine alone. False for all names but "localhost".
 bool IsLoopback(absl::string_view address);
 
 }  // namespace kiln

@@ -1,15 +1,15 @@
-// The clients on the local socket: bounded in number, one request at a time on a connection,
-// replies in order.
+// Serves the clients on the local socket. Bounds their number; handles one request at a time per
+// connection, and replies in order.
 //
-// A thread waits for all of them (turns.h), and answers at once what needs no waiting: hits in
-// memory. It steps aside, and another one waits for the others, before all else: a message or a
-// reply that does not come or go in one piece, a quota that is used up, a file, a compilation. So
-// a connection that is idle costs a descriptor, and a request that lasts a thread.
+// One thread waits for events on all connections (turns.h) and answers memory hits at once. Before
+// any blocking work it hands the event loop to another thread: a message or reply that does not
+// transfer in one piece, an exhausted quota, a file, a compilation. An idle connection therefore
+// costs a descriptor, and a long request costs a thread.
 //
-// A client that hangs up while its request runs cancels it (shutting down its
-// writing half counts as hanging up). A client that sends what is no frame is
-// told so, with id 0, and cut off; so is one that begins a message and does not go on.
-// No more than 64 KiB of a message are read before its sender's quota has room (quotas.h).
+// A client that hangs up while its request runs cancels it (shutting down its writing half counts
+// as hanging up). A client that sends bytes that are not a frame gets an error with id 0 and is
+// disconnected; so is a client that begins a message and does not complete it. At most 64 KiB of a
+// message are read before its sender's quota has room (quotas.h).
 #ifndef KILN_SERVER_DAEMON_CONNECTIONS_H_
 #define KILN_SERVER_DAEMON_CONNECTIONS_H_
 
@@ -33,12 +33,12 @@ namespace kiln {
 
 class Connections {
  public:
-  // `handler` and the quotas, of what is being read and of what is to be taken, outlive this.
+  // `handler` and the quotas, of requests being read and of undelivered replies, outlive this.
   Connections(Handler* handler, Quotas* requests, Quotas* replies, int limit);
-  // Drains without patience.
+  // Drains without waiting.
   ~Connections();
 
-  // Serves the client at `fd`, and owns it. Over the limit it is told so.
+  // Serves the client at `fd`, and owns it. Above the limit the client gets an error.
   void Serve(int fd);
 
   // When the last request ended that was more than a look at statistics; now if one runs.
@@ -50,28 +50,28 @@ class Connections {
   };
   Load load() const;
 
-  // Lets running requests end for `patience`, then cancels them; closes all
-  // connections and waits until nobody deals with them.
+  // Waits for running requests up to `patience`, then cancels them. Closes all connections and
+  // waits until no thread uses them.
   void Drain(absl::Duration patience);
 
  private:
   struct Connection;
   using List = std::list<Connection>;
 
-  // An event of `connection`, which is this thread's until it is waited for again, or closed.
+  // Handles an event of `connection`. This thread owns it until it is armed again, or closed.
   void Deal(Connection* connection, Turn* turn);
-  // Reads one request and answers it. False: nothing more is to be read from this client.
-  // `used`: the request was one that keeps an idle daemon from ending.
+  // Reads one request and answers it. False: no further request is read from this client. `used`:
+  // the request keeps an idle daemon from exiting.
   bool Exchange(Connection* connection, bool* used);
-  // The request that begins with `bytes`; what comes after it is left in `unread`.
+  // Receives the request that begins with `bytes`; bytes after it stay in `unread`.
   absl::StatusOr<Frame> Receive(Connection* connection, absl::string_view bytes,
                                 Quotas::Hold* hold);
-  // Room for a reply of so many bytes, until it is taken.
+  // Reserves room for a reply of so many bytes, until it is delivered.
   absl::Status TakeReply(Connection* connection, size_t bytes, Quotas::Hold* hold);
-  // The lock that these take also hands all of a connection from one thread to the next.
-  // False: it is to end instead.
+  // The lock that Begin and End take also passes the connection's state from one thread to the
+  // next. False: the connection must close instead.
   bool Begin(Connection* connection, Turn* turn);
-  // The end of a request. True: it was the last one for now, and another event is waited for.
+  // Ends a request. True: it was the last one for now, and the connection waits for another event.
   bool End(Connection* connection, bool used, bool wait);
   void Close(Connection* connection);
   bool aborting() const;

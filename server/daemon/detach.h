@@ -1,4 +1,4 @@
-// Cutting the daemon off from who started it.
+// Detaching the daemon from the process that started it.
 #ifndef KILN_SERVER_DAEMON_DETACH_H_
 #define KILN_SERVER_DAEMON_DETACH_H_
 
@@ -13,9 +13,9 @@ namespace kiln {
 // called before there are threads.
 void Detach(const std::vector<int>& keep);
 
-// Undoes what the starter's shell, batch job or cron had set for its own programs, as far as a
-// process may: soft limits are raised to the hard ones, all processors may be used. A daemon
-// serves every program of its user, whoever came first.
+// Undoes settings of the starter's shell, batch job or cron, as far as a process may: raises soft
+// limits to the hard ones and allows all processors. A daemon serves every program of its user,
+// whichever started it.
 void ForgetStartersLimits();
 
 }  // namespace kiln

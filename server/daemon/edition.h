@@ -1,6 +1,6 @@
-// A number that kilnd's fronts see in memory that they share with it. It changes whenever
-// something that kilnd may have answered is no longer so: an entry was removed or replaced. So
-// a front may answer with what it was told before, and nobody has to tell it to forget.
+// A generation counter in memory that kilnd shares with its fronts. kilnd bumps it whenever it
+// removes or replaces an entry that it may have answered. A front may repeat a cached reply as long
+// as the counter has not changed, without asking kilnd.
 //
 // Thread-safe.
 #ifndef KILN_SERVER_DAEMON_EDITION_H_
@@ -13,24 +13,23 @@ namespace kiln {
 
 class Edition {
  public:
-  // Nothing that was answered holds any more, nor what will be: kilnd has ended, or there is
-  // no memory to share.
+  // No answer is valid any more, now or later: kilnd has exited, or no memory can be shared.
   static constexpr uint64_t kOver = 0;
 
-  // kilnd's.
+  // kilnd's own counter.
   Edition();
-  // A front's view of it; `fd` stays the caller's. -1: over from the start.
+  // A front's view of it; the caller keeps `fd`. -1: kOver from the start.
   explicit Edition(int fd);
   ~Edition();
   Edition(const Edition&) = delete;
   Edition& operator=(const Edition&) = delete;
 
-  // To be given to fronts; -1 where there is none.
+  // To be passed to fronts; -1 if there is none.
   int fd() const { return fd_; }
   uint64_t now() const { return number_ == nullptr ? kOver : number_->load(); }
-  // After the removal, and before anyone is told of it.
+  // To be called after a removal, before any client can learn of it.
   void Advance();
-  // For good.
+  // Sets the counter to kOver for good.
   void End();
 
  private:

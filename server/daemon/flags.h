@@ -1,6 +1,5 @@
-// kilnd's settings: defaults, then the configuration file (server/daemon/config.h), then
-// the environment, then the command line; the later wins.
-// What there is says `kilnd --help`.
+// kilnd's settings, by increasing precedence: defaults, the configuration file
+// (server/daemon/config.h), the environment, the command line. `kilnd --help` lists the flags.
 #ifndef KILN_SERVER_DAEMON_FLAGS_H_
 #define KILN_SERVER_DAEMON_FLAGS_H_
 
@@ -31,9 +30,9 @@ struct Flags {
   int workers = 0;  // never 0 after ParseFlags
   int max_queue = 128;
   int max_connections = 512;
-  int worker_jobs = 0;  // 0: 1000, or fewer where the daemon signs
+  int worker_jobs = 0;  // 0: 1000, or fewer if the daemon signs
   uint64_t memory_bytes = 8 << 20;
-  // The configuration, for what has no member above; `service.listen` is --listen's.
+  // The configuration, for settings without a member above; `service.listen` is --listen's.
   proto::Config config;
 
   std::string GrpcFrontPath() const { return bin + "/kilnd-grpc"; }
@@ -41,19 +40,19 @@ struct Flags {
   std::string RemotePath() const { return bin + "/kilnd-remote"; }
 };
 
-// A line for each flag.
+// One line per flag.
 std::string FlagsHelp();
 
-// InvalidArgument names the argument, the variable, or the line and field of the
-// configuration that is wrong.
+// InvalidArgument names the argument, the variable, or the line and field of the configuration that
+// is wrong.
 absl::StatusOr<Flags> ParseFlags(int argc, char** argv);
 
-// ResourceExhausted: so few descriptors may be open that no worker could be started.
+// ResourceExhausted: the limit on descriptors is too low to start a worker.
 absl::Status CheckDescriptors(const Flags& flags);
 
-// PermissionDenied: root is not to answer other machines. Who reads what strangers send needs no
-// more rights than a user has. For this machine's own users root goes on with a warning: in
-// containers the first program is often root's.
+// PermissionDenied: root would answer other machines. A process that parses strangers' bytes needs
+// no more rights than a user has. For this machine's own users root continues with a warning: in
+// containers the first program often runs as root.
 absl::Status CheckUser(const Flags& flags);
 
 }  // namespace kiln

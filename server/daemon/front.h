@@ -1,7 +1,7 @@
-// A front of the daemon: a process of its own that speaks another protocol (gRPC: service/)
-// and turns what it is asked into frames on the local socket. So its libraries and threads
-// cost the daemon neither start-up time nor memory, its crashes cost no entry and no other
-// client, and there is one handler.
+// A front of the daemon: a process of its own that speaks another protocol (gRPC: service/) and
+// translates requests into frames on the local socket. Its libraries and threads cost the daemon
+// neither start-up time nor memory, its crashes lose no entry and no other client, and all requests
+// share one handler.
 #ifndef KILN_SERVER_DAEMON_FRONT_H_
 #define KILN_SERVER_DAEMON_FRONT_H_
 
@@ -19,12 +19,11 @@
 
 namespace kiln {
 
-// Starts the process, and starts it again, later and later, when it ends by itself. It is
-// given the sockets to answer on over a leash (leash.h), and ends when that does.
-// Thread-safe.
+// Starts the process, and restarts it with growing pauses if it exits by itself. Passes it the
+// listening sockets over a socket pair (leash.h); the process exits when that closes. Thread-safe.
 class Front {
  public:
-  // `given`: see Listener. `edition`: for a front that keeps what it was answered; else null.
+  // `given`: see Listener. `edition`: for a front that caches replies; else null.
   Front(std::string program, std::vector<std::string> args, std::string listen,
         std::vector<int>* given, const Edition* edition = nullptr)
       : program_(std::move(program)),
@@ -33,29 +32,29 @@ class Front {
         listener_(std::move(listen), given) {}
   ~Front() { Stop(); }
 
-  // Nothing where there is nothing to listen on.
+  // Does nothing if there is nothing to listen on.
   void Start();
-  // What it listens on.
+  // The listening sockets.
   std::vector<int> Sockets() const;
-  // A successor answers on the sockets from here on: the process serves the connections that
-  // it has to their ends, by itself.
+  // Called when a successor answers on the sockets: the process continues alone and serves its
+  // connections until they close.
   void LetGo();
-  // Asks it to finish what it does and to take on nothing new (SIGTERM).
+  // Asks it to finish its requests and to accept no new ones (SIGTERM).
   void Drain();
-  // Whether the process is there.
+  // Whether the process runs.
   bool running() const;
-  // Ends it at once; calls that run are cancelled.
+  // Kills it; running calls are cancelled.
   void Stop();
 
  private:
   void Watch();
   // For the metrics: whether the process answers.
   void Serves(bool serves) const;
-  // Runs the process to its end, or until it is let go; says how it ended.
+  // Runs the process until it exits or is handed off; returns how it ended.
   std::string RunOnce();
-  // Says to it what it is to begin with.
+  // Sends it what it needs to begin.
   absl::Status Equip() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Starts it, with its end of a new leash.
+  // Starts it, with one end of a new socket pair.
   absl::Status Spawn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string program_;
@@ -63,7 +62,7 @@ class Front {
   const Edition* const edition_;
   mutable absl::Mutex mutex_;
   Listener listener_ ABSL_GUARDED_BY(mutex_);
-  pid_t pid_ ABSL_GUARDED_BY(mutex_) = -1;  // -1: none that is ours
+  pid_t pid_ ABSL_GUARDED_BY(mutex_) = -1;  // -1: no process of ours
   int leash_ ABSL_GUARDED_BY(mutex_) = -1;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;

@@ -1,16 +1,14 @@
-// What the daemon answers: one request frame in, one reply out, whatever
-// carried it. Both transports end here.
+// Answers the daemon's requests: one request frame in, one reply out, from any transport.
 //
-// A failure of ours is an Error frame; the user's mistakes are diagnostics in a
-// CompileReply. Thread-safe; calls block while they compile.
+// A failure of ours is an Error frame; the user's mistakes are diagnostics in a CompileReply.
+// Thread-safe; calls block while they compile.
 //
-// Order on a connection: Hello first (else FailedPrecondition), then anything that the
-// caller has the right to (else PermissionDenied); the table of rights is in handler.cc.
-// Stats, Clear and Shutdown need no Hello, so that every version can look at and end
-// every other.
-//   Hello refused   FailedPrecondition, part "protocol": no version that both speak
-//   Hello refused   Unavailable: kilnd's file was replaced; it ends, start anew
-//   ResourceExhausted, retry_after_ms set: queue or connections full
+// Order on a connection: Hello first (else FailedPrecondition), then any request that the caller
+// has the right to (else PermissionDenied); handler.cc has the table of rights. Stats, Clear and
+// Shutdown need no Hello, so that every version can inspect and stop every other.
+//   Hello refused   FailedPrecondition, part "protocol": no common version
+//   Hello refused   Unavailable: kilnd's file was replaced; this kilnd exits, start a new one
+//   ResourceExhausted, retry_after_ms set: the queue or the connections are full
 #ifndef KILN_SERVER_DAEMON_HANDLER_H_
 #define KILN_SERVER_DAEMON_HANDLER_H_
 
@@ -49,44 +47,44 @@ class Handler {
     CompilerIdentity* compiler;
     WorkerPool* pool;
     Activity* activity;
-    std::function<void()> stop;  // asks the daemon to end
-    // A client started it, and another client's may do better: it ends where it has never
-    // been able to run its compiler (say, as its starter had limits).
+    std::function<void()> stop;  // asks the daemon to exit
+    // A client started the daemon, and another client's daemon may do better: this one exits if it
+    // has never been able to run its compiler (for example because of its starter's limits).
     bool lives_by_clients = false;
-    std::function<bool()> replaced;  // kilnd's file is not what runs any more
-    // Checks an entry that another made: its place, its signature. None: others' entries
-    // are refused, for want of trusted keys.
+    std::function<bool()> replaced;  // kilnd's file is not the running one any more
+    // Checks the place and signature of an entry that another machine made. None: such entries are
+    // refused, for lack of trusted keys.
     std::function<absl::StatusOr<EntryPtr>(const Digest& place, std::string bytes,
                                            absl::string_view source)>
         admit;
     int workers = 0;
-    bool name_sources = false;  // logs say where kernels stand
+    bool name_sources = false;  // logs name the file and line of kernels
   };
 
   explicit Handler(Parts parts);
 
   Reply Handle(const Frame& request, Caller* caller);
 
-  // An Error frame for `status`, with a hint when to try again where it may help.
+  // An Error frame for `status`, with a hint when to retry if a retry may help.
   static Reply ErrorFrame(uint32_t id, const absl::Status& status);
-  // The same for a request that is not even looked at; counted as refused.
+  // The same for a request that is refused unread; counted as refused.
   static Reply Refuse(uint32_t id, const absl::Status& status);
 
  private:
   using Body = absl::StatusOr<ReplyBody>;
 
-  // How often requests of a type came, and what they took.
+  // Number and duration of requests of each type.
   struct Kind {
     Counter* requests = nullptr;
     Histogram* seconds = nullptr;
   };
 
-  // What each kind of request needs, and who answers it.
+  // The right and the function for each kind of request.
   struct Rule {
     FrameType type;
     const char* name;   // in metrics
     uint32_t right;     // of proto::Right
-    bool before_hello;  // is answered to versions that cannot talk to us
+    bool before_hello;  // also answered to versions without a common protocol
     Body (Handler::*answer)(const std::string& body, Caller* caller);
   };
   static const Rule kRules[];
@@ -103,7 +101,7 @@ class Handler {
   Body Stats(const std::string& body, Caller* caller);
   Body Clear(const std::string& body, Caller* caller);
   Body Shutdown(const std::string& body, Caller* caller);
-  // Keeps one entry that the caller brings.
+  // Stores one entry that the caller sends.
   absl::Status Keep(const std::string& entry, const Caller& caller);
 
   const Parts parts_;

@@ -1,5 +1,5 @@
-// What the daemon does in the background: indexes the disk tier, counts what
-// clients hit, evicts, keeps their records of kernels within a budget, saves the counters.
+// The daemon's background work: indexes the disk tier, counts clients' hits, evicts entries, bounds
+// the clients' records of kernels, saves the counters.
 #ifndef KILN_SERVER_DAEMON_HOUSEKEEPER_H_
 #define KILN_SERVER_DAEMON_HOUSEKEEPER_H_
 
@@ -19,22 +19,22 @@ namespace kiln {
 
 class Housekeeper {
  public:
-  // `tiers` holds `disk`; none is owned. Reads the saved counters. At most `warm_bytes` of
-  // the disk are for <home>/warm; 0: it is left alone.
+  // `tiers` contains `disk`; neither is owned. Reads the saved counters. <home>/warm may take at
+  // most `warm_bytes` of the disk; 0: it is not touched.
   Housekeeper(const Home& home, DiskStore* disk, uint64_t warm_bytes, const ArtifactStore* tiers,
               Counters* counters);
   // Saves the counters a last time.
   ~Housekeeper();
 
-  // Saves the counters, for a successor to go on with, and never again.
+  // Saves the counters for a successor, which continues them; never saves again.
   void Retire();
-  // Begins the background work.
+  // Starts the background work.
   void Start();
-  // There is something to do: asks for a round soon.
+  // Requests a round soon.
   void Nudge();
-  // The totals of all lives, clients' hits up to now included.
+  // The totals since the counters began, including clients' hits up to now.
   proto::StatsReply Totals();
-  // The same without a look at the disk: entries and bytes are left out.
+  // The same without reading the disk: omits entries and bytes.
   proto::StatsReply Counted();
 
  private:

@@ -1,4 +1,4 @@
-// One daemon a home and machine, whoever starts how many.
+// Ensures that at most one daemon serves a home per machine.
 #ifndef KILN_SERVER_DAEMON_INSTANCE_H_
 #define KILN_SERVER_DAEMON_INSTANCE_H_
 
@@ -14,39 +14,37 @@
 
 namespace kiln {
 
-// The right to be the daemon of a home: a locked file and a listening socket,
-// both inherited by a fork and given back by the end of the last holder.
+// The right to be the daemon of a home: a locked file and a listening socket. A fork inherits both;
+// they are released when the last holder exits.
 struct Instance {
   int lock_fd = -1;
   int listen_fd = -1;
   std::string socket_path;
   uint64_t socket_inode = 0;
-  bool managed = false;    // a service manager listens on the socket, too, and keeps it
-  std::vector<int> given;  // TCP sockets that a manager or a predecessor listened on
+  bool managed = false;    // a service manager also listens on the socket, and keeps it
+  std::vector<int> given;  // TCP sockets of a manager or a predecessor
 };
 
-// Becomes the daemon, or AlreadyExists once another one accepts connections.
-// What a dead daemon left (socket, lock file, pid file) is taken over. A daemon
-// that is just ending is waited for, until `deadline`.
+// Becomes the daemon, or returns AlreadyExists once another one accepts connections. Takes over
+// what a dead daemon left (socket, lock file, pid file). Waits until `deadline` for a daemon that
+// is exiting.
 //
-// With `take_over` a daemon that runs is asked (SIGUSR2) to let us be its successor: it
-// lets go of the lock, accepts until our socket has taken the place of its own, and ends
-// when what it has begun is done. At no time does nobody accept. Its TCP sockets are ours,
-// then.
+// With `take_over`, asks a running daemon (SIGUSR2) to hand off: it releases the lock, accepts
+// until our socket has replaced its own, then drains and exits. At every moment one of the two
+// accepts. We receive its TCP sockets.
 //
-// `sockets` are a service manager's (listener.h), our own from here on. A unix socket among
-// them must be the home's.
+// `sockets` are a service manager's (listener.h); this function takes ownership. A unix socket
+// among them must be the home's.
 absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline, bool take_over,
                                         const std::vector<int>& sockets);
 
-// Sends the TCP sockets that we listen on to the process that asked for our place, if it
-// takes them.
+// Sends our listening TCP sockets to the process that takes over, if it accepts them.
 void GiveSockets(const Instance& instance, pid_t successor, const std::vector<int>& fds);
 
-// Whether the socket at the path is (still) the one of `instance`.
+// Whether the socket at the path is (still) that of `instance`.
 bool HasSocket(const Instance& instance);
 
-// PermissionDenied unless the other end of `fd` is a process of our user.
+// PermissionDenied unless a process of our user holds the other end of `fd`.
 absl::Status CheckPeer(int fd);
 
 }  // namespace kiln

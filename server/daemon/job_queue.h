@@ -1,8 +1,8 @@
-// Jobs in the order in which they are to run: those that somebody waits for first, and every
-// eighth one that nobody waits for, if there are any, so that warming up always gets on.
+// Orders jobs: interactive ones, which a client waits for, come first. Every eighth job is a warm
+// one, which no client waits for, so that warming always progresses.
 //
-// Within each kind tenants take turns, a tenant's callers take turns at its turns, and a
-// caller's jobs run as they came. So who sends many waits behind who sends few.
+// Within each kind tenants take turns, and the callers of a tenant share its turns; a caller's jobs
+// run in order of arrival. A caller with many jobs thus waits behind a caller with few.
 //
 // Not thread-safe.
 #ifndef KILN_SERVER_DAEMON_JOB_QUEUE_H_
@@ -21,7 +21,7 @@
 
 namespace kiln {
 
-// Whose a job is.
+// The owner of a job.
 struct JobOwner {
   std::string tenant;
   std::string caller;
@@ -30,7 +30,7 @@ struct JobOwner {
   }
 };
 
-// `Job` is copied, and equal only to itself: a shared pointer.
+// `Job` is copyable and equal only to itself: a shared pointer.
 template <typename Job>
 class JobQueue {
  public:
@@ -41,8 +41,8 @@ class JobQueue {
     (warm ? warm_ : interactive_).Push(std::move(job), owner);
   }
 
-  // Whose job Pop would take; null: there is none that may run. `stay`, if not null, is the
-  // tenant that goes first, whoever's turn it is.
+  // The owner of the job that Pop would take; null if no job may run. `stay`, if not null, is a
+  // tenant that goes first, out of turn.
   const JobOwner* Next(May may, const std::string* stay) const {
     const Choice choice = Choose(may, stay);
     return choice.queue == nullptr ? nullptr : &choice.queue->owner;
@@ -54,20 +54,20 @@ class JobQueue {
     return (choice.warm ? warm_ : interactive_).Take(*choice.queue);
   }
 
-  // Somebody waits for it after all. Nothing, where it is not among the warm ones.
+  // Makes a warm job interactive. Does nothing if the job is not a warm one.
   void Hurry(const Job& job) {
     JobOwner owner;
     if (warm_.Remove(job, &owner)) interactive_.Push(job, owner);
   }
 
-  // Whether it was there.
+  // Returns whether the job was in the queue.
   bool Remove(const Job& job) {
     JobOwner owner;
     return interactive_.Remove(job, &owner) || warm_.Remove(job, &owner);
   }
 
-  // Takes out the last job of whoever has most that are as urgent, if that is at least two more
-  // than `owner` has: it makes room for one of the owner's.
+  // Makes room for a job of `owner`: removes the last job of the caller with most jobs of the same
+  // kind, if it has at least two more than `owner`.
   absl::optional<Job> MakeRoomFor(const JobOwner& owner, bool warm) {
     return (warm ? warm_ : interactive_).MakeRoomFor(owner);
   }
@@ -84,7 +84,7 @@ class JobQueue {
     std::deque<Job> jobs;
   };
 
-  // Jobs of one kind.
+  // The jobs of one kind.
   class Line {
    public:
     void Push(Job job, const JobOwner& owner) {
@@ -115,7 +115,7 @@ class JobQueue {
       return next;
     }
 
-    // The first job of `from`; its caller and its tenant then come after all others.
+    // Takes the first job of `from`; its caller and its tenant then come last.
     Job Take(const Queue& from) {
       const auto tenant = std::find_if(tenants_.begin(), tenants_.end(), [&](const auto& queues) {
         return queues.front().owner.tenant == from.owner.tenant;
@@ -173,7 +173,7 @@ class JobQueue {
       tenants_.remove_if([](const std::list<Queue>& tenant) { return tenant.empty(); });
     }
 
-    std::list<std::list<Queue>> tenants_;  // whose turn it is first; so within each
+    std::list<std::list<Queue>> tenants_;  // in order of their turns; likewise within each
     size_t size_ = 0;
   };
 

@@ -8,13 +8,13 @@
 
 namespace kiln {
 
-// `text` as a JSON string, quotes included. Bytes that are no UTF-8 become U+FFFD; "<" and
-// "&" are escaped too, so that the result may stand in HTML.
+// `text` as a JSON string, with quotes. Invalid UTF-8 becomes U+FFFD. "<" and "&" are escaped too,
+// so that the result is safe in HTML.
 std::string JsonString(absl::string_view text);
 
 bool IsUtf8(absl::string_view text);
 
-// A number that JSON can hold; "null" for what is none.
+// A JSON number; "null" for NaN and infinities.
 std::string JsonNumber(double value);
 
 }  // namespace kiln

@@ -1,7 +1,7 @@
-// The log of the daemon and of the programs that it starts: lines with time, program and pid
-// on stderr, which a detached daemon has pointed at <home>/kilnd.log; plain, or one JSON object
-// a line. No kernel's source is ever written, and where it stands only if the configuration
-// asks for it.
+// The log of the daemon and of the programs that it starts: lines with time, program and pid on
+// stderr, which a detached daemon points at <home>/kilnd.log; plain, or one JSON object per line.
+// It never contains a kernel's source, and a kernel's file and line only if the configuration asks
+// for it.
 #ifndef KILN_SERVER_DAEMON_LOG_H_
 #define KILN_SERVER_DAEMON_LOG_H_
 
@@ -14,29 +14,30 @@
 
 namespace kiln {
 
-// Makes stderr append to `path`; a file over a megabyte becomes `path`.1 and a new one is
-// begun, by whichever of the processes that write to it comes first. Without such a file (a
-// read-only home) lines go nowhere.
+// Redirects stderr to append to `path`. When the file exceeds a megabyte, the first of the
+// processes that notices renames it to `path`.1 and begins a new one. If the file cannot be created
+// (a read-only home), lines are discarded.
 void LogToFile(const std::string& path);
 
-// From here on lines are {"time", "program", "pid", "message"} or, of events, {"time",
-// "program", "pid", "event", fields}.
+// From now on lines are {"time", "program", "pid", "message"} or, for events, {"time", "program",
+// "pid", "event", fields}.
 void LogAsJson();
 
-// What a program is given that kilnd starts, so that it logs as kilnd does.
+// The flag that makes a program started by kilnd log in the same form.
 std::vector<std::string> LogFlags();
-// Does what such a flag says; false where it is none.
+// Applies such a flag; false if `flag` is another.
 bool TakeLogFlag(absl::string_view arg);
-// The program's name in its lines, "kilnd" without; what libprotobuf says becomes lines, too.
+// The program's name in its lines, "kilnd" by default; also turns libprotobuf's messages into
+// lines.
 void LogAs(const char* program);
 
-// Something that happens often: written to a JSON log only. Values are JSON (json_text.h).
+// A frequent event: written to a JSON log only. Values are JSON (json_text.h).
 using LogFields = std::vector<std::pair<const char*, std::string>>;
 bool LogsEvents();
 void LogEvent(const char* event, const LogFields& fields);
 
-// Texts of peers may be in it: control characters and bytes that are no UTF-8 are escaped, and a
-// line that is too long is cut.
+// The text may contain peers' text: control characters and invalid UTF-8 are escaped, and a long
+// line is cut.
 void LogLine(const std::string& text);
 
 template <typename... Parts>

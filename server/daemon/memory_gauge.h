@@ -1,5 +1,4 @@
-// Whether the machine, and the container that the daemon is in, has memory for one more
-// compilation.
+// Whether the machine, and the daemon's container, has memory for one more compilation.
 //
 // Thread-safe: stateless.
 #ifndef KILN_SERVER_DAEMON_MEMORY_GAUGE_H_
@@ -12,16 +11,16 @@ namespace kiln {
 
 class MemoryGauge {
  public:
-  // Other roots than the system's: for tests.
+  // For tests: roots other than the system's.
   explicit MemoryGauge(std::string proc = "/proc", std::string cgroup = "/sys/fs/cgroup")
       : proc_(std::move(proc)), cgroup_(std::move(cgroup)) {}
 
-  // Half a gigabyte to be had (an eighth of all memory where that is less), and programs
-  // not held up by its lack for more than two fifths of the last ten seconds. What the
-  // system does not tell counts as plenty.
+  // True if half a gigabyte is available (an eighth of all memory if that is less), and if
+  // processes were stalled on memory for at most two fifths of the last ten seconds. Values that
+  // the system does not report count as plenty.
   bool Room() const;
 
-  // Bytes to be had without swapping.
+  // Bytes available without swapping.
   uint64_t Available() const;
 
  private:

@@ -1,12 +1,12 @@
-// What the daemon counts, by name: /metrics, `kiln top` and the dashboard show it.
+// The daemon's metrics, by name: /metrics, `kiln top` and the dashboard show them.
 //
-// A family is a row of the table in metrics.cc, a sample one of its label's values.
-// Rooms take the cells that they need once, and count without a lock:
+// A family is a row of the table in metrics.cc; a sample is one value of its label. Components look
+// up their cells once, and count without a lock:
 //
 //   Counter* const deaths = Metrics::Get().counter("kiln_worker_deaths_total", "limit");
 //   deaths->Add();
 //
-// What a room knows anyway (sizes, queues) is written by a Watch when somebody asks.
+// A Watch samples values that a component already keeps (sizes, queues) when metrics are collected.
 // Thread-safe. Cells live as long as the process.
 #ifndef KILN_SERVER_DAEMON_METRICS_H_
 #define KILN_SERVER_DAEMON_METRICS_H_
@@ -31,7 +31,7 @@ namespace kiln {
 class Counter {
  public:
   void Add(uint64_t count = 1) { count_.fetch_add(count, std::memory_order_relaxed); }
-  // For a Watch: what is counted elsewhere, which comes on top.
+  // For a Watch: adds a count that is kept elsewhere.
   void SetElsewhere(double value) { elsewhere_.store(value, std::memory_order_relaxed); }
   double value() const {
     return static_cast<double>(count_.load(std::memory_order_relaxed)) +
@@ -63,7 +63,7 @@ class Histogram {
   void ToProto(proto::MetricSample* sample) const;
 
  private:
-  std::array<std::atomic<uint64_t>, kBounds.size() + 1> counts_{};  // the last: beyond all
+  std::array<std::atomic<uint64_t>, kBounds.size() + 1> counts_{};  // the last: above all bounds
   std::atomic<uint64_t> nanoseconds_{0};
 };
 
@@ -72,19 +72,19 @@ class Metrics {
   struct Family;  // a row of the table
 
   Metrics();
-  // The process's own, as its log.
+  // The metrics of the process; one object, like the log.
   static Metrics& Get();
 
-  // The cell of `family` (a row of the table of that kind, else the process aborts) whose
-  // label has the value `label`. A family has a bounded number of values: those after are "other".
+  // The cell of `family` for a value of its label. Aborts if the table has no such family of that
+  // kind. The number of values is bounded; later ones share "other".
   Counter* counter(absl::string_view family, absl::string_view label = "");
   Gauge* gauge(absl::string_view family, absl::string_view label = "");
   Histogram* histogram(absl::string_view family, absl::string_view label = "");
 
-  // All families of the table, also those without a sample yet.
+  // All families of the table, including those without samples.
   proto::MetricsReply Collect();
 
-  // As long as it lives `write` is called before the metrics are collected.
+  // Calls `write` before each collection, as long as it lives.
   class Watch {
    public:
     explicit Watch(std::function<void()> write, Metrics* metrics = &Get());
@@ -108,7 +108,7 @@ class Metrics {
   absl::Mutex watch_mutex_;  // before mutex_
   std::list<std::function<void()>> watches_ ABSL_GUARDED_BY(watch_mutex_);
   absl::Mutex mutex_;
-  // By family, in the table's order, and by label.
+  // By family, in the order of the table, then by label.
   std::map<int, std::map<std::string, Cell, std::less<>>> cells_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,5 +1,5 @@
-// Why a kernel had to be compiled: how its key differs from those that the kernel had
-// before, in this life of the daemon. Thread-safe.
+// Why a kernel had to be compiled: how its key differs from the kernel's earlier keys since the
+// daemon started. Thread-safe.
 #ifndef KILN_SERVER_DAEMON_MISS_REASONS_H_
 #define KILN_SERVER_DAEMON_MISS_REASONS_H_
 
@@ -18,10 +18,10 @@ namespace kiln {
 
 class MissReasons {
  public:
-  // Notes that the kernel of `info` was compiled, and says why: "new" (nothing of the name
-  // was compiled before), "again" (an equal key was: its entry is gone), else the first
-  // part of the key that differs from the nearest earlier one: "compiler", "target",
-  // "options", "code", "storage", "tree".
+  // Records that the kernel of `info` was compiled, and returns the reason: "new" (no kernel of the
+  // name was compiled before), "again" (an equal key was: its entry is gone), else the first part
+  // of the key that differs from the nearest earlier key: "compiler", "target", "options", "code",
+  // "storage", "tree".
   std::string Explain(const proto::ArtifactInfo& info);
 
  private:

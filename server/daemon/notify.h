@@ -1,4 +1,4 @@
-// Telling a service manager how we are: systemd's protocol, without its library.
+// Notifies a service manager of the daemon's state: systemd's protocol, without its library.
 #ifndef KILN_SERVER_DAEMON_NOTIFY_H_
 #define KILN_SERVER_DAEMON_NOTIFY_H_
 
@@ -6,7 +6,7 @@
 
 namespace kiln {
 
-// Sends `state` ("READY=1") to $NOTIFY_SOCKET; nothing where there is none.
+// Sends `state` ("READY=1") to $NOTIFY_SOCKET; does nothing if that is not set.
 void NotifyManager(absl::string_view state);
 
 }  // namespace kiln

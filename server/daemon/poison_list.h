@@ -1,7 +1,6 @@
-// Kernels whose compilation killed two workers, or took too long: refused for a while, so that
-// one kernel that crashes the compiler, asked for again and again, does not keep the workers
-// from others. They are known by the places of their entries: a tenant's kernels are nothing
-// to another, not even by a refusal.
+// Kernels whose compilation killed two workers, or took too long. They are refused for a while, so
+// that repeated requests for one of them do not occupy the workers. The list is keyed by the
+// entries' places, so a tenant's kernels have no effect on another tenant, not even a refusal.
 //
 // Thread-safe. Remembers the latest thousand.
 #ifndef KILN_SERVER_DAEMON_POISON_LIST_H_
@@ -25,10 +24,10 @@ class PoisonList {
   explicit PoisonList(absl::Duration refused_for = absl::Minutes(10), size_t limit = 1000)
       : refused_for_(refused_for), limit_(limit) {}
 
-  // `why` is what happened to the workers: "took longer than 2m".
+  // `why` says what happened to the workers: "took longer than 2m".
   void Add(const Digest& place, absl::string_view why, absl::Time now);
-  // OK, or Internal with part "kernel" and when to come again; the message names the
-  // kernel and why.
+  // OK, or Internal with part "kernel" and when to retry; the message names the kernel and the
+  // reason.
   absl::Status Check(const Digest& place, absl::string_view name, absl::Time now);
   size_t size() const;
 
@@ -42,7 +41,7 @@ class PoisonList {
   const size_t limit_;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<Digest, Poison> poisons_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Digest> order_ ABSL_GUARDED_BY(mutex_);  // as they were added; each once
+  std::deque<Digest> order_ ABSL_GUARDED_BY(mutex_);  // in order of addition; each once
 };
 
 }  // namespace kiln

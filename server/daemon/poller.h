@@ -1,5 +1,5 @@
-// Sockets that wait for their next message, as events (turns.h). What is told of is not told
-// of again until it is armed: so only one thread deals with a socket.
+// Sockets that wait for their next message, as events (turns.h). A socket's event is reported once
+// until it is armed again, so only one thread handles a socket at a time.
 #ifndef KILN_SERVER_DAEMON_POLLER_H_
 #define KILN_SERVER_DAEMON_POLLER_H_
 
@@ -15,12 +15,12 @@ class Poller final : public Events {
   ~Poller();
   Poller(const Poller&) = delete;
 
-  // Waits for `fd`, too: `tag` happens once there is something to read, or the peer hangs up.
-  // Closing `fd` ends that; to be done by who deals with the event.
+  // Also waits for `fd`: `tag` happens once there is something to read, or the peer hangs up.
+  // Closing `fd` ends that; only the thread that handles the event may close it.
   absl::Status Add(int fd, Tag* tag);
-  // Waits for it again, after it happened. From then on it may happen on another thread.
+  // Waits for it again, after an event. The next event may happen on another thread.
   void Arm(int fd, Tag* tag);
-  // There are no more events.
+  // Ends the stream of events.
   void End();
 
   bool Next(Tag** tag, bool* ok) override;

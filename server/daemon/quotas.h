@@ -1,7 +1,7 @@
-// What one caller may ask of the daemon at once, so that none takes it from the others. A
-// caller is a process of this user, or who a front says that it speaks for.
+// Quotas of each caller, so that none takes the daemon from the others. A caller is a process of
+// this user, or an identity that a front states.
 //
-// Thread-safe; without a lock as long as nobody is near a limit, but for CheckCompiles and
+// Thread-safe. Takes no lock while callers are far from their limits, except in CheckCompiles and
 // CountCompile.
 #ifndef KILN_SERVER_DAEMON_QUOTAS_H_
 #define KILN_SERVER_DAEMON_QUOTAS_H_
@@ -28,11 +28,11 @@ class Quotas {
     uint32_t compiles_per_minute = 0;  // 0: no limit
     uint64_t bytes_in_flight = uint64_t{256} << 20;
   };
-  // With the defaults for what is 0.
+  // Replaces zeros by the defaults.
   static Options FromConfig(const proto::Limits& limits);
 
   class Account;
-  // What a request holds until its end.
+  // What a request holds until it ends.
   class Hold {
    public:
     Hold() = default;
@@ -49,18 +49,18 @@ class Quotas {
     int running_ = 0;
   };
 
-  // One caller's. ResourceExhausted has part "quota" and says when to come again.
+  // One caller's quotas. ResourceExhausted has part "quota" and says when to retry.
   class Account {
    public:
-    // Whether the caller, and all together, have room for a request of `bytes`, which it takes.
-    // A single request always has.
+    // Takes room for a request of `bytes`, if the caller and all callers together have it. A single
+    // request always has room.
     bool TryBytes(uint64_t bytes, Hold* hold);
-    // Waits until there is, for no longer than the deadline and while not `gone`.
+    // Waits for that room until the deadline, or until `gone`.
     absl::Status TakeBytes(uint64_t bytes, absl::Time deadline, const std::function<bool()>& gone,
                            Hold* hold);
-    // One more request to compile that is being answered.
+    // Counts one more request to compile that is being answered.
     absl::Status TakeRun(Hold* hold);
-    // Whether the caller may have one more compilation begun, and that one was.
+    // Whether the caller may begin one more compilation; counts one that began.
     absl::Status CheckCompiles(absl::Time now);
     void CountCompile(absl::Time now);
 
@@ -74,13 +74,13 @@ class Quotas {
     std::atomic<int> running_{0};
     std::atomic<uint64_t> bytes_{0};
     absl::Mutex mutex_;
-    double compiles_ ABSL_GUARDED_BY(mutex_) = 0;  // that may begin now
+    double compiles_ ABSL_GUARDED_BY(mutex_) = 0;  // compilations that may begin now
     absl::Time filled_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   };
 
   explicit Quotas(const Options& options) : options_(options) {}
 
-  // The account of that name; to be used no longer than `this` lives.
+  // The account of that name; usable as long as `this` lives.
   std::shared_ptr<Account> Of(const std::string& caller);
   size_t accounts() const;
 

@@ -1,4 +1,4 @@
-// The bytes of a reply, among them those of entries, which are not copied.
+// The bytes of a reply. Those of entries are referenced, not copied.
 #ifndef KILN_SERVER_DAEMON_REPLY_BODY_H_
 #define KILN_SERVER_DAEMON_REPLY_BODY_H_
 
@@ -23,19 +23,19 @@ class ReplyBody {
   ReplyBody(std::string bytes)  // NOLINT(google-explicit-constructor)
       : bytes_(std::move(bytes)), size_(bytes_.size()) {}
 
-  // `reply`, with entries[i] as the entry of result i, which has none. Null: it has none either.
-  // Requires: as many entries as results.
+  // `reply`, with entries[i] as the entry of result i, which must have none itself. Null: the
+  // result has no entry. Requires: as many entries as results.
   static ReplyBody Of(const proto::LookupReply& reply, std::vector<EntryPtr> entries);
-  // `reply`, which has no entry, with `entry` unless that is null.
+  // `reply`, which must have no entry, with `entry` unless that is null.
   static ReplyBody Of(const proto::CompileReply& reply, EntryPtr entry);
 
   size_t size() const { return size_; }
-  // Where the bytes are, as long as this object is not changed.
+  // The pieces of the body; valid until this object changes.
   void AddTo(Parts* parts) const;
 
  private:
   struct Piece {
-    size_t at;  // before this one of bytes_
+    size_t at;  // in bytes_, before this entry
     EntryPtr entry;
   };
 
@@ -43,7 +43,7 @@ class ReplyBody {
 
   std::string bytes_;
   std::vector<Piece> entries_;
-  size_t size_ = 0;  // of all
+  size_t size_ = 0;  // of all pieces
 };
 
 }  // namespace kiln

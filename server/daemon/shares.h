@@ -1,8 +1,8 @@
-// How many of the workers one caller may have. A caller, or a tenant, that is alone may have
-// all of them. While others are there, or were not long ago, it leaves one free for them: what
-// they ask for need not wait for the end of a job that may take minutes.
+// How many workers one caller may have. A caller, or a tenant, that is alone may have all of them.
+// While others are active, or were recently, it leaves one free, so that their jobs need not wait
+// for a job that may take minutes.
 //
-// Of a single worker nothing can be left free: then callers take turns (job_queue.h).
+// With a single worker, callers take turns instead (job_queue.h).
 //
 // Not thread-safe.
 #ifndef KILN_SERVER_DAEMON_SHARES_H_
@@ -20,7 +20,7 @@ class Shares {
  public:
   explicit Shares(int workers) : most_(workers > 1 ? workers - 1 : 1) {}
 
-  // A job of `owner` waits; waits no more, without having run; runs instead; has ended.
+  // A job of `owner` arrived; left without running; began to run; ended.
   void Came(const JobOwner& owner, absl::Time now) { ++Seen(owner, now).waiting; }
   void Left(const JobOwner& owner, absl::Time now) { --Seen(owner, now).waiting; }
   void Began(const JobOwner& owner, absl::Time now);
@@ -28,7 +28,7 @@ class Shares {
 
   // Whether one more job of `owner` may run.
   bool May(const JobOwner& owner, absl::Time now) const;
-  // Whether jobs of several tenants came lately.
+  // Whether jobs of several tenants arrived recently.
   bool several_tenants(absl::Time now) const;
 
  private:

@@ -1,7 +1,6 @@
-// Threads that take turns at waiting for events. As long as these are quickly dealt with there
-// is one at work: what it waited for it deals with itself, and nobody has to be woken. A second
-// one joins in where events come faster than that, and one takes over from a thread that must
-// wait for something else.
+// A leader/followers thread pool: the thread that receives an event also handles it, so no other
+// thread has to be woken. While events are handled quickly, one thread works. A second one joins if
+// events arrive faster, and another takes over from a thread that must block.
 #ifndef KILN_SERVER_DAEMON_TURNS_H_
 #define KILN_SERVER_DAEMON_TURNS_H_
 
@@ -12,23 +11,23 @@ namespace kiln {
 
 class Turns;
 
-// A thread's, while it deals with an event.
+// A thread's turn while it handles an event.
 class Turn {
  public:
   explicit Turn(Turns* owner) : owner_(owner) {}
-  // From now on another thread waits for events, and this one may take its time, until it has
-  // dealt with its event. False where there are too many that do, or none more can be made.
-  // Costs nothing the second time.
+  // Hands the event loop to another thread, so that this one may block until it has handled its
+  // event. False if too many threads block already, or none can be created. Free after the first
+  // call.
   bool HandOver();
 
  private:
   friend class Turns;
   Turns* const owner_;
   bool waits_ = true;  // for events
-  int at_once_ = 0;    // events in a row that there was no waiting for
+  int at_once_ = 0;    // consecutive events that needed no waiting
 };
 
-// What events are of.
+// The receiver of an event.
 class Tag {
  public:
   virtual void Happened(bool ok, Turn* turn) = 0;
@@ -37,7 +36,7 @@ class Tag {
   ~Tag() = default;
 };
 
-// A step of an object that goes on with `next`.
+// An event that calls `next` of an object.
 template <typename Object>
 class Step final : public Tag {
  public:
@@ -49,10 +48,10 @@ class Step final : public Tag {
   void (Object::* const next_)(bool ok, Turn* turn);
 };
 
-// Where events come from: gRPC's completion queue, or an epoll. Thread-safe.
+// The source of events: gRPC's completion queue, or an epoll. Thread-safe.
 class Events {
  public:
-  // Waits for the next one. False: there are no more, which everyone who waits is told.
+  // Waits for the next one. False, to every waiting thread: there are no more.
   virtual bool Next(Tag** tag, bool* ok) = 0;
 
  protected:
@@ -62,12 +61,12 @@ class Events {
 // Thread-safe.
 class Turns {
  public:
-  // `events` are not owned; `most` threads at once.
+  // `events` is not owned; `most` is the largest number of threads.
   Turns(Events* events, int most) : events_(events), most_(most) {}
-  // After the end of the events: waits until all that came are dealt with.
+  // Call after the end of the events: waits until all of them are handled.
   ~Turns();
 
-  // False where no thread can be made. At once if it was done before.
+  // False if no thread can be created. Idempotent.
   bool Start();
 
  private:
@@ -76,7 +75,7 @@ class Turns {
   void Work();
   bool Recruit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WaitForEvent(Turn* turn);
-  // Whether there is a turn for a thread that has none.
+  // Waits for a turn; returns whether there is one for this thread.
   bool Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Events* const events_;
@@ -84,8 +83,8 @@ class Turns {
   absl::Mutex mutex_;
   int threads_ ABSL_GUARDED_BY(mutex_) = 0;
   int resting_ ABSL_GUARDED_BY(mutex_) = 0;
-  int wanted_ ABSL_GUARDED_BY(mutex_) = 0;   // of those that rest
-  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;  // for events, those that were called for included
+  int wanted_ ABSL_GUARDED_BY(mutex_) = 0;   // of the resting threads
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;  // for events, including threads that were called back
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

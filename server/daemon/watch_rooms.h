@@ -1,4 +1,5 @@
-// Metrics of what the rooms know anyway: sizes, queues, totals of all lives, the process.
+// Gauges sampled from components when metrics are collected: sizes, queues, totals across restarts,
+// the process.
 #ifndef KILN_SERVER_DAEMON_WATCH_ROOMS_H_
 #define KILN_SERVER_DAEMON_WATCH_ROOMS_H_
 

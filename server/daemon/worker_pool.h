@@ -1,13 +1,12 @@
 // The workers and the queue before them.
 //
-// Each worker has a thread that starts it ahead of need, gives it jobs, bounds
-// their time, and replaces it when it dies, hangs, grows or gets old. A job
-// whose worker is lost is run once more on a fresh one; one that loses that too, or takes
-// too long, is refused for a while (poison_list.h). While memory is short fewer workers run,
-// but always one.
+// Each worker has a thread that starts it in advance, gives it jobs, limits their time, and
+// replaces it when it dies, hangs, grows or gets old. A job whose worker dies is retried once on a
+// fresh worker. A job that kills that one too, or takes too long, is refused for a while
+// (poison_list.h). While memory is short fewer workers run, but always one.
 //
-// A worker serves one tenant: what a kernel may have made of it stays among those who share
-// their entries anyway. Callers take turns (job_queue.h) and have shares (shares.h).
+// A worker serves one tenant: the effects of a malicious kernel stay among callers who share
+// entries anyway. Callers take turns (job_queue.h) and have shares (shares.h).
 #ifndef KILN_SERVER_DAEMON_WORKER_POOL_H_
 #define KILN_SERVER_DAEMON_WORKER_POOL_H_
 
@@ -57,7 +56,7 @@ struct PoolStats {
 
 class WorkerPool {
  public:
-  // The worker's frame (CompileReply or Error), or why there is none.
+  // The worker's frame (CompileReply or Error), or the reason why there is none.
   using Done = std::function<void(absl::StatusOr<Frame>)>;
   class Job;
 
@@ -65,24 +64,24 @@ class WorkerPool {
     std::string request;  // a CompileRequest
     std::string name;     // the kernel's, for messages
     JobOwner owner;
-    Digest place;  // of its entry: what one tenant's kernel does is no other's business
+    Digest place;  // of its entry; it names the tenant, so tenants do not affect each other
     proto::Priority priority = proto::PRIORITY_INTERACTIVE;
   };
 
   explicit WorkerPool(const PoolOptions& options);
-  // Stops: jobs that run or wait end as Cancelled.
+  // Stops; running and waiting jobs end as Cancelled.
   ~WorkerPool();
 
-  // `done` is called exactly once, on a worker's thread or another caller's of Submit. A
-  // failure says that it never is:
-  //   ResourceExhausted, part "queue"   the queue is full (for a job that nobody waits for:
-  //                                     half full); RetryAfterOf says when to come again. The
-  //                                     result of a job that made room for another caller's, too
-  //   Internal, part "kernel"           the kernel ended workers not long ago
+  // `done` is called exactly once, on a worker's thread or another caller's of Submit. After a
+  // failure it is never called:
+  //   ResourceExhausted, part "queue"   the queue is full (for a warm job: half full);
+  //                                     RetryAfterOf says when to retry. Also the result of a
+  //                                     job that made room for another caller's
+  //   Internal, part "kernel"           the kernel killed workers recently
   absl::StatusOr<std::shared_ptr<Job>> Submit(Task task, Done done);
-  // A waiting job is dropped, a running one loses its worker; `done` gets Cancelled.
+  // Drops a waiting job, or kills the worker of a running one; `done` gets Cancelled.
   void Cancel(const std::shared_ptr<Job>& job);
-  // Somebody waits for a job that nobody waited for.
+  // Raises a warm job to interactive priority: a client waits for it now.
   void Hurry(const std::shared_ptr<Job>& job);
 
   // Replaces every worker before its next job: the binary changed.
@@ -95,10 +94,9 @@ class WorkerPool {
 
   absl::Status QueueFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsFull(bool warm) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether there is a job for `slot` to take: one that may run, and that the worker of no
-  // other idle slot suits better.
+  // Whether `slot` should take a job: one may run, and no other idle slot's worker suits it better.
   bool IsFor(const Slot& slot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether there are several tenants, and no worker is ready for whichever comes.
+  // Whether there are several tenants, and no worker is fresh enough for any of them.
   bool WantsFresh() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteSeconds(absl::Duration seconds);
 
@@ -107,7 +105,7 @@ class WorkerPool {
   mutable absl::Mutex mutex_;
   JobQueue<std::shared_ptr<Job>> queue_ ABSL_GUARDED_BY(mutex_);
   Shares shares_ ABSL_GUARDED_BY(mutex_);
-  int running_ ABSL_GUARDED_BY(mutex_) = 0;  // jobs taken from the queue and not done
+  int running_ ABSL_GUARDED_BY(mutex_) = 0;  // jobs taken from the queue and not finished
   absl::Duration usual_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(100);  // time of a job
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   int started_ ABSL_GUARDED_BY(mutex_) = 0;  // slots that tried to start a worker

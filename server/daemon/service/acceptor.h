@@ -1,6 +1,5 @@
-// Who comes to the sockets that kilnd handed over (server/daemon/leash.h), given to gRPC: so
-// the sockets outlive this process, and are passed on without a moment at which a caller is
-// refused.
+// Accepts connections on the sockets that kilnd passed (server/daemon/leash.h) and gives them to
+// gRPC. The sockets outlive this process and pass to a successor without refusing a caller.
 #ifndef KILN_SERVER_DAEMON_SERVICE_ACCEPTOR_H_
 #define KILN_SERVER_DAEMON_SERVICE_ACCEPTOR_H_
 
@@ -19,17 +18,17 @@ class Acceptor {
  public:
   using Grpc = grpc::experimental::ExternalConnectionAcceptor;
 
-  // `sockets` are its own from here on; `guests` outlives it and decides who may stay. The process
-  // ends when kilnd does, unless kilnd let it go before.
+  // Takes ownership of `sockets`; `guests` outlives it and decides which connections may stay. The
+  // process exits when kilnd does, unless kilnd handed off before.
   Acceptor(std::unique_ptr<Grpc> grpc, std::vector<int> sockets, Guests* guests);
   ~Acceptor() { Stop(); }
   Acceptor(const Acceptor&) = delete;
 
-  // Once the server was started.
+  // Call after the server was started.
   void Start();
-  // Accepts nobody from here on.
+  // Stops accepting.
   void Stop();
-  // Whether a successor accepts, and what we have is to be served to its end.
+  // Whether a successor accepts, and this process serves its existing connections until they close.
   bool let_go() const { return let_go_; }
 
  private:

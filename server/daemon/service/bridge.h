@@ -1,5 +1,5 @@
-// Calls to the daemon over its local socket, made for callers elsewhere. Messages pass
-// through as the bytes that they came in.
+// Forwards remote callers' calls to the daemon over its local socket. Messages pass through
+// unchanged, as bytes.
 #ifndef KILN_SERVER_DAEMON_SERVICE_BRIDGE_H_
 #define KILN_SERVER_DAEMON_SERVICE_BRIDGE_H_
 
@@ -21,8 +21,8 @@
 
 namespace kiln {
 
-// Connections on which the daemon was told for whom we speak, kept for the next call of the
-// same caller. Thread-safe.
+// Connections on which we have stated a caller's identity to the daemon, kept for the same caller's
+// next call. Thread-safe.
 class Bridge {
  public:
   struct Line {
@@ -32,10 +32,10 @@ class Bridge {
   explicit Bridge(std::string socket_path) : socket_path_(std::move(socket_path)) {}
   ~Bridge();
 
-  // `fresh`: one that was not used before.
+  // `fresh`: a new connection, not a reused one.
   absl::StatusOr<Line> Take(const Identity& caller, bool fresh);
   void GiveBack(const Identity& caller, Line line);
-  // Whether one is there now: to make one takes its time.
+  // Whether a connection is available; making one takes time.
   bool HasIdle(const Identity& caller);
   // Whether the daemon answers.
   bool Answers();
@@ -49,13 +49,13 @@ class Bridge {
   size_t idle_count_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// One request and its reply. Not thread-safe; may be handed from thread to thread.
+// One request and its reply. Not thread-safe; may be passed from thread to thread.
 class Exchange {
  public:
-  // Asked, before a reply of so many bytes is read, whether there is room for it.
+  // Called before a reply of so many bytes is read, to reserve room for it.
   using Reserve = std::function<absl::Status(size_t bytes)>;
 
-  // `suffix` is added to the message's bytes: fields that come last win.
+  // `suffix` is appended to the message's bytes: for repeated fields the last one wins.
   Exchange(Bridge* bridge, IdentityPtr caller, FrameType type, const grpc::ByteBuffer& body,
            std::string suffix, Reserve reserve)
       : bridge_(bridge),
@@ -67,23 +67,23 @@ class Exchange {
   ~Exchange() { Hangup(); }
   Exchange(const Exchange&) = delete;
 
-  // Sends the request and waits a little; true when the call has ended. `soon`: it does in most
-  // cases, and then the wait costs less; else it may last some milliseconds.
+  // Sends the request and waits briefly; true if the call has ended. `soon`: it usually has, and
+  // waiting costs less; else it may take some milliseconds.
   bool Begin(bool soon);
-  // Waits for the call's end. A caller that is gone, or whose deadline passed, is hung up
-  // for: the daemon then cancels what nobody else waits for.
+  // Waits for the call's end. If the caller disconnects or its deadline passes, hangs up: the
+  // daemon then cancels the work if no other request waits for it.
   void Finish(absl::Time deadline, const std::function<bool()>& gone);
 
-  // How it ended; details as in lang/error_detail.h.
+  // The result; details as in lang/error_detail.h.
   const absl::Status& status() const { return status_; }
   grpc::ByteBuffer* reply() { return &reply_; }
 
  private:
   absl::Status Send();
   bool Readable(absl::Duration patience) const;
-  // Waits for the header as long as the line's own limit.
+  // Waits for the header up to the connection's own limit.
   bool HeaderComes();
-  // True when the call has ended, false when it was begun again.
+  // True if the call has ended, false if it was begun again.
   bool Receive();
   absl::Status ReadReply();
   void Hangup();
@@ -97,7 +97,7 @@ class Exchange {
   Bridge::Line line_;
   bool again_ = false;  // this is the second attempt
   char header_[kFrameHeaderSize];
-  size_t header_size_ = 0;  // that has come
+  size_t header_size_ = 0;  // bytes received
   absl::Status status_;
   grpc::ByteBuffer reply_;
 };

@@ -1,5 +1,5 @@
-// Who calls, and what he may: tokens and certificates from a file that is read again when
-// it changes.
+// Identifies callers and their rights: tokens and certificates from a file that is reread when it
+// changes.
 #ifndef KILN_SERVER_DAEMON_SERVICE_CALLERS_H_
 #define KILN_SERVER_DAEMON_SERVICE_CALLERS_H_
 
@@ -22,14 +22,14 @@ namespace kiln {
 
 struct Identity {
   proto::Caller caller;
-  std::string key;  // the same for callers that are the same in all things
+  std::string key;  // equal for callers that are equal in all fields
 };
 using IdentityPtr = std::shared_ptr<const Identity>;
 
-// Lines of a token file: "TOKEN NAME TENANT RIGHT,RIGHT", '#' begins a comment. TENANT "-"
-// is the one with no name; RIGHTs are read, compile, write, admin. A TOKEN
-// "certificate:NAME" stands for who shows a certificate of that common name, and cannot be
-// sent. Others than the owner and the group must not be able to read the file.
+// Lines of a token file: "TOKEN NAME TENANT RIGHT,RIGHT"; '#' begins a comment. TENANT "-" is the
+// tenant without a name; RIGHTs are read, compile, write, admin. A TOKEN "certificate:NAME" denotes
+// callers with a certificate of that common name, and cannot be sent. Only the owner and the group
+// may be able to read the file.
 //
 // Thread-safe.
 class Callers {
@@ -37,26 +37,26 @@ class Callers {
   struct Options {
     std::string token_file;     // "": no tokens
     bool certificates = false;  // callers' certificates are checked
-    // Rights of who has neither; 0: none, but read and compile where nobody could have
-    // either.
+    // Rights of callers with neither. 0: none, or read and compile if no credentials are
+    // configured.
     uint32_t anonymous_rights = 0;
   };
 
   explicit Callers(Options options);
 
-  // Reads the file if it changed. A file that is wrong changes nothing; the error names
-  // the line, never the token.
+  // Reads the file if it changed. A faulty file changes nothing; the error names the line, never
+  // the token.
   absl::Status Reload();
 
-  // `authorization` is the header's value, "" if there is none; `certificate` the common
-  // name of the caller's certificate. Unauthenticated if they are nobody's.
+  // `authorization` is the header's value, "" if there is none; `certificate` the common name of
+  // the caller's certificate. Unauthenticated if they match no line.
   absl::StatusOr<IdentityPtr> Who(absl::string_view authorization,
                                   absl::string_view certificate) const;
 
  private:
   struct Table {
-    // Digests are compared, all of them and in constant time: how long that takes says
-    // nothing about the tokens.
+    // Compares digests, all of them and in constant time, so that the duration reveals nothing
+    // about the tokens.
     std::vector<std::pair<Digest, IdentityPtr>> tokens;
     absl::flat_hash_map<std::string, IdentityPtr> certificates;
   };
@@ -65,7 +65,7 @@ class Callers {
   std::shared_ptr<const Table> table() const;
 
   const Options options_;
-  const IdentityPtr anonymous_;  // null where nobody may be
+  const IdentityPtr anonymous_;  // null: anonymous callers are refused
   mutable absl::Mutex mutex_;
   std::shared_ptr<const Table> table_ ABSL_GUARDED_BY(mutex_) = std::make_shared<Table>();
   struct stat read_ ABSL_GUARDED_BY(mutex_) = {};

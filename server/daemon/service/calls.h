@@ -1,9 +1,9 @@
-// The calls of proto/service.proto's Kiln over gRPC: who calls is found out, and the
-// message passed to the daemon as it is.
+// The calls of proto/service.proto's Kiln over gRPC: identifies the caller and forwards the message
+// to the daemon unchanged.
 //
-// A look-up that was answered before is answered from what is kept (replies.h). A call that
-// the daemon answers at once is answered by the thread that waited for it; one
-// that takes longer (a compilation) hands its turn to another thread (turns.h).
+// A repeated look-up is answered from the cache (replies.h). The thread that receives a call also
+// finishes it if the daemon answers at once. A longer call (a compilation) hands the event loop to
+// another thread (turns.h).
 #ifndef KILN_SERVER_DAEMON_SERVICE_CALLS_H_
 #define KILN_SERVER_DAEMON_SERVICE_CALLS_H_
 
@@ -23,7 +23,7 @@
 
 namespace kiln {
 
-// What a request over gRPC may have, in bytes.
+// Limits of a request over gRPC, in bytes.
 inline constexpr int kMaxRequestBytes = 16 << 20;
 
 // The events of a completion queue, whose tags are Tags.
@@ -57,16 +57,16 @@ class Calls {
         outbox_(outbox),
         health_(guests) {}
 
-  // Before the server is made.
+  // Call before the server is built.
   void Register(grpc::ServerBuilder* builder);
-  // After that.
+  // Call after that.
   void Start();
-  // What callers who ask after our health hear.
+  // The health that callers see.
   void SetServing(bool serving) { health_.SetServing(serving); }
-  // Before the server is shut down.
+  // Call before the server is shut down.
   void End() { health_.End(); }
-  // After it was shut down, and before it is gone: waits until all calls have ended. To be
-  // called by whoever called Start.
+  // Call after it was shut down, and before it is destroyed: waits until all calls have ended. Call
+  // on the thread that called Start.
   void Drain();
 
  private:

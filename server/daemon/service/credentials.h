@@ -17,8 +17,8 @@ struct TlsFiles {
   std::string client_ca;  // callers must show a certificate by it; "": they need none
 };
 
-// What we show and whom we believe: TLS 1.2 at least. gRPC would take files as they are, and
-// refuse every caller where they are wrong; so it gets copies of what was looked at before.
+// Our certificate and the trusted authorities: TLS 1.2 at least. gRPC would accept faulty files and
+// then refuse every caller, so it gets copies of files that were checked before.
 //
 // Not thread-safe.
 class Credentials {
@@ -27,11 +27,10 @@ class Credentials {
   ~Credentials();
   Credentials(const Credentials&) = delete;
 
-  // Reads the files if they changed. What is wrong with them is an error that names the file,
-  // and changes nothing.
+  // Reads the files if they changed. An error names the faulty file, and changes nothing.
   absl::Status Reload();
 
-  // After a Reload that succeeded; follows those to come within a second.
+  // Call after a successful Reload; follows later ones within a second.
   std::shared_ptr<grpc::ServerCredentials> ForServer() const;
 
  private:
@@ -45,8 +44,8 @@ class Credentials {
 
   const TlsFiles files_;
   Texts seen_;
-  absl::Status verdict_;  // on what was seen
-  // Files without names: certificates and key in one, so that no pair is ever half a new one.
+  absl::Status verdict_;  // on the files as last seen
+  // Unlinked files: certificates and key in one, so that a pair is never half replaced.
   int identity_fd_ = -1;
   int client_ca_fd_ = -1;
 };

@@ -1,13 +1,13 @@
-// The connections over TCP: how many there are, of which addresses, and which of them have
-// proved who calls. So callers without credentials can neither use up the descriptors, which
-// the token file and the way to kilnd need, too, nor keep others from connecting.
+// Tracks the TCP connections: their number, their addresses, and which have authenticated. Callers
+// without credentials can therefore neither exhaust the descriptors, which the token file and the
+// connections to kilnd need, nor keep others from connecting.
 //
-// A connection is a stranger's until a call with credentials came over it. Strangers are cut off
-// after a while; and when the connections are at a limit, the oldest stranger of the address
-// that has most of them makes room for a newcomer.
+// A connection is a stranger until a call with credentials arrives on it. Strangers are closed
+// after a while. At the limit of connections, the oldest stranger of the address with most
+// strangers is closed to admit a new connection.
 //
-// gRPC owns the descriptors and does not tell when it closes one: a socket is known by its
-// inode, so that a descriptor's next use is not mistaken for it. Thread-safe.
+// gRPC owns the descriptors and does not report when it closes one. A socket is identified by its
+// inode, so that a reused descriptor is not mistaken for it. Thread-safe.
 #ifndef KILN_SERVER_DAEMON_SERVICE_GUESTS_H_
 #define KILN_SERVER_DAEMON_SERVICE_GUESTS_H_
 
@@ -28,26 +28,25 @@ namespace kiln {
 class Guests {
  public:
   struct Options {
-    int most = 512;  // of an address: half of it
+    int most = 512;  // per address: half of it
     absl::Duration strangers_limit = absl::Seconds(10);
   };
   explicit Guests(const Options& options) : options_(options) {}
 
-  // Whether the connection that was accepted as `fd` may stay. If not, it is the caller's to
-  // close.
+  // Whether the connection that was accepted as `fd` may stay. If not, the caller closes it.
   bool Admit(int fd);
 
-  // `peer` is what gRPC calls the other end, in all of these.
+  // In all of these `peer` is gRPC's name of the other end.
   //
-  // A call with credentials came. Costs next to nothing while there are no strangers.
+  // A call with credentials arrived. Nearly free while there are no strangers.
   bool has_strangers() const { return strangers_ > 0; }
   void Know(absl::string_view peer);
-  // A stranger that lasts by right, as it watches our health: it is only cut off for room.
+  // A stranger that may stay because it watches our health: it is closed only to make room.
   void LetWait(absl::string_view peer);
-  // Ends the connection, with all calls on it and all that is still to be sent.
+  // Closes the connection, with all its calls and unsent bytes.
   void CutOff(absl::string_view peer);
 
-  // Cuts off strangers whose time is over. Returns how many connections are open.
+  // Closes strangers whose time is over. Returns the number of open connections.
   int Sweep();
 
  private:
@@ -55,7 +54,7 @@ class Guests {
     in6_addr address = {};
     in_port_t port = 0;
     bool operator==(const Peer& other) const;
-    // The address; of an IPv6 one its network: whoever has one has all 2^64 of it.
+    // The address; for IPv6 its /64 network, all 2^64 addresses of which belong to one host.
     std::string Host() const;
   };
   enum Standing { kStranger, kKnown, kClosing };
@@ -74,7 +73,7 @@ class Guests {
   Guest* Find(absl::string_view peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsFullFor(const std::string& host) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends a stranger's connection: of `host`, or of the one that has most. False: there is none.
+  // Closes a stranger's connection: of `host`, or of the host with most. False: there is none.
   bool MakeRoom(const std::string* host) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void End(Guest* guest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Become(Standing standing, Guest* guest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -82,7 +81,7 @@ class Guests {
 
   const Options options_;
   absl::Mutex mutex_;
-  std::vector<Guest> guests_ ABSL_GUARDED_BY(mutex_);  // the oldest first
+  std::vector<Guest> guests_ ABSL_GUARDED_BY(mutex_);  // oldest first
   int closing_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<int> strangers_{0};
 };

@@ -1,5 +1,5 @@
-// grpc.health.v1.Health. gRPC has one itself, which brings threads of its own: every call of
-// ours would pass through them.
+// grpc.health.v1.Health. gRPC's own implementation starts threads, through which every call of ours
+// would pass.
 #ifndef KILN_SERVER_DAEMON_SERVICE_HEALTH_H_
 #define KILN_SERVER_DAEMON_SERVICE_HEALTH_H_
 
@@ -14,20 +14,20 @@ namespace kiln {
 
 class HealthCall;
 
-// Answers Check and Watch for the server as a whole ("") and for kiln.proto.Kiln; a Watch hears
-// of a change within a second. Refuses, as the last service of all, methods that nobody knows.
+// Answers Check and Watch for the server as a whole ("") and for kiln.proto.Kiln; a Watch reports a
+// change within a second. As the last registered service it also refuses unknown methods.
 class Health {
  public:
   // `guests` is not owned.
   explicit Health(Guests* guests) : guests_(guests) {}
 
-  // Before the server is made.
+  // Call before the server is built.
   void Register(grpc::ServerBuilder* builder) { builder->RegisterAsyncGenericService(&service_); }
-  // After that; the queue's tags are Tags (turns.h).
+  // Call after that; the queue's tags are Tags (turns.h).
   void Start(grpc::ServerCompletionQueue* queue);
-  // It serves at first.
+  // Sets whether the server serves; initially true.
   void SetServing(bool serving) { serving_ = serving; }
-  // It serves no more: who watches is told so and let go.
+  // Reports that the server stops serving, and ends all Watches.
   void End() {
     serving_ = false;
     ending_ = true;

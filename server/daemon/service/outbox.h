@@ -1,8 +1,7 @@
-// Calls that last, and their replies on the way to callers. A call that does not end at once
-// takes one of our threads, of which a caller may have only so many. gRPC holds a reply until the
-// caller's window lets it go, and a caller that does not read keeps it shut: so what is on its way
-// counts against its caller, all together are bounded, and who has not taken a reply in time is cut
-// off.
+// Long calls and undelivered replies. A call that does not end at once takes one of our threads,
+// whose number per caller is bounded. gRPC holds a reply until the caller's window opens, and a
+// caller that does not read keeps it closed. Undelivered bytes therefore count against their caller
+// and have a common bound; a caller that does not read a reply in time is disconnected.
 //
 // Thread-safe.
 #ifndef KILN_SERVER_DAEMON_SERVICE_OUTBOX_H_
@@ -28,22 +27,22 @@ class Outbox {
   // `guests` is not owned.
   explicit Outbox(Guests* guests) : guests_(guests) {}
 
-  // One call's reply. Not thread-safe; ends before the outbox and the call's context.
+  // One call's reply. Not thread-safe; destroyed before the outbox and the call's context.
   class Letter {
    public:
     explicit Letter(Outbox* outbox) : outbox_(outbox) {}
     ~Letter() { Taken(); }
     Letter(const Letter&) = delete;
 
-    // The call will take a thread for a while. ResourceExhausted, part "quota": its caller has
-    // as many as it may.
+    // Reserves a thread for a long call. ResourceExhausted, part "quota": the caller has as many as
+    // it may.
     absl::Status Linger(const Identity& caller);
-    // Room for a reply of so many bytes. ResourceExhausted, part "quota": its caller has too
-    // much on its way already, or all together have.
+    // Reserves room for a reply of so many bytes. ResourceExhausted, part "quota": too many
+    // undelivered bytes of the caller, or in all.
     absl::Status Reserve(const Identity& caller, size_t bytes);
-    // gRPC is about to get it.
+    // Call just before gRPC gets the reply.
     void Post(grpc::ServerContext* context);
-    // gRPC holds it no more.
+    // Call when gRPC has sent it.
     void Taken();
 
    private:
@@ -53,13 +52,13 @@ class Outbox {
     Outbox* const outbox_;
     std::shared_ptr<Quotas::Account> account_;
     Quotas::Hold hold_;                       // of account_
-    grpc::ServerContext* context_ = nullptr;  // set while it is among the outbox's
+    grpc::ServerContext* context_ = nullptr;  // set while it is in the outbox's list
     absl::Time posted_;
     Letter* before_ = nullptr;
     Letter* after_ = nullptr;
   };
 
-  // Cuts off those who have not taken a reply in time.
+  // Disconnects callers that have not read a reply in time.
   void Sweep();
 
  private:

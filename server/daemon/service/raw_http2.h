@@ -1,4 +1,5 @@
-// A caller over TCP that is no gRPC library: it connects, calls and does not read, as it likes.
+// An HTTP/2 caller without a gRPC library, for tests: it connects, calls and refuses to read at
+// will.
 #ifndef KILN_SERVER_DAEMON_SERVICE_RAW_HTTP2_H_
 #define KILN_SERVER_DAEMON_SERVICE_RAW_HTTP2_H_
 
@@ -29,7 +30,7 @@ class RawHttp2 {
   RawHttp2(const RawHttp2&) = delete;
 
   bool connected() const { return connected_; }
-  // Says HTTP/2, with windows that let the server send all it has.
+  // Begins HTTP/2, with windows that let the server send everything.
   bool Begin() {
     return Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") &&
            SendFrame(kSettings, 0, 0, std::string("\0\4\x7f\xff\xff\xff", 6)) &&
@@ -50,7 +51,7 @@ class RawHttp2 {
     return SendFrame(kHeaders, kEndHeaders, stream, headers) &&
            SendFrame(kData, kEndStream, stream, body + message);
   }
-  // Whether the server has ended the connection; reads what has come.
+  // Whether the server has closed the connection; reads what has arrived.
   bool Ended() const {
     char bytes[4096];
     while (true) {
@@ -59,7 +60,7 @@ class RawHttp2 {
       if (got == 0) return true;
     }
   }
-  // The same, of one that is not to be read from.
+  // The same, without reading.
   bool HungUp() const {
     pollfd entry = {fd_, POLLRDHUP, 0};
     return poll(&entry, 1, 0) > 0;

@@ -1,6 +1,6 @@
-// Replies to look-ups, kept so that the same look-up of the same caller is answered here: to
-// ask kilnd costs about as much as all that gRPC does. They hold as long as kilnd's edition
-// (server/daemon/edition.h) stays, least recently used out first.
+// A cache of replies to look-ups, so that a caller's repeated look-up is answered in this process:
+// asking kilnd costs about as much as all of gRPC's work. Entries are valid while kilnd's
+// generation (server/daemon/edition.h) does not change. Evicts the least recently used first.
 //
 // Thread-safe.
 #ifndef KILN_SERVER_DAEMON_SERVICE_REPLIES_H_
@@ -24,23 +24,23 @@ namespace kiln {
 
 class Replies {
  public:
-  // `edition` is not owned. 0 bytes: keeps nothing.
+  // `edition` is not owned. 0 bytes: caches nothing.
   Replies(size_t max_bytes, const Edition* edition) : max_bytes_(max_bytes), edition_(edition) {}
 
-  // What a look-up was asked by, and at which edition.
+  // The key of a look-up, and the generation at which it was made.
   struct Asked {
     std::string key;
     uint64_t edition = Edition::kOver;
   };
-  // The reply that was given to the same request; else false, and `asked` is for Keep.
+  // Finds the reply to an equal request; else returns false and fills in `asked` for Keep.
   bool Find(const Identity& caller, const grpc::ByteBuffer& request, Asked* asked,
             grpc::ByteBuffer* reply);
-  // Keeps a reply in which everything that was asked for is found; others are kept by nobody,
-  // since they do not stay true.
+  // Caches a reply that found everything requested; other replies are not cached, because a miss
+  // does not stay true.
   void Keep(Asked asked, IdentityPtr caller, const grpc::ByteBuffer& request,
             const grpc::ByteBuffer& reply);
 
-  // What was answered to a caller here, and not taken yet.
+  // Hits answered here that kilnd has not been told of.
   struct Hits {
     IdentityPtr caller;
     proto::HitsRequest request;
@@ -53,11 +53,11 @@ class Replies {
     IdentityPtr caller;
     std::vector<std::string> digests;
     grpc::ByteBuffer reply;
-    uint64_t answered = 0;  // times, not counted yet
+    uint64_t answered = 0;  // hits, not yet counted
   };
   using Order = std::list<Item>;  // most recent first
 
-  // Forgets all when the edition is another.
+  // Drops everything if the generation has changed.
   void Follow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Drop(Order::iterator item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Count(Item* item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -1,5 +1,5 @@
-// The daemon, asked over its local socket. Thread-safe; each call has a connection of its
-// own: there are few, and none outlives its answer.
+// Sends requests to the daemon over its local socket. Thread-safe; each call makes a connection of
+// its own, since calls are rare.
 #ifndef KILN_SERVER_DAEMON_WEB_DAEMON_LINK_H_
 #define KILN_SERVER_DAEMON_WEB_DAEMON_LINK_H_
 
@@ -16,7 +16,8 @@ class DaemonLink {
  public:
   explicit DaemonLink(std::string socket_path) : socket_path_(std::move(socket_path)) {}
 
-  // Greets, asks, and reads the reply. Unavailable: the daemon is not there, or ending.
+  // Greets, sends the request and reads the reply. Unavailable: the daemon does not run, or is
+  // exiting.
   absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
                     google::protobuf::MessageLite* reply,
                     absl::Duration patience = absl::Seconds(5)) const;

@@ -1,4 +1,4 @@
-// The dashboard: one page, made of dashboard.html at build time.
+// The dashboard: one page, generated from dashboard.html at build time.
 #ifndef KILN_SERVER_DAEMON_WEB_DASHBOARD_H_
 #define KILN_SERVER_DAEMON_WEB_DASHBOARD_H_
 

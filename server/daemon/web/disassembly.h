@@ -1,4 +1,4 @@
-// Machine code as text, by llvm-objdump where that is installed.
+// Machine code as text, by llvm-objdump or objdump if installed.
 #ifndef KILN_SERVER_DAEMON_WEB_DISASSEMBLY_H_
 #define KILN_SERVER_DAEMON_WEB_DISASSEMBLY_H_
 

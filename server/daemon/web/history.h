@@ -22,17 +22,17 @@ class History {
 
   void Add(absl::Time time, const proto::MetricsReply& metrics);
 
-  // A JSON list with an object for each step between samples, oldest first: `t` (Unix
-  // seconds), `requests`, `hits`, `misses` (in the step), `seconds` (its length), `p50` and
-  // `p99` (of look-ups and compilations, seconds; null where there were none), `queue`,
-  // `busy`, `bytes`, `resident`. A daemon that started anew in between begins at zero.
+  // A JSON list with one object per step between samples, oldest first: `t` (Unix seconds),
+  // `requests`, `hits`, `misses` (in the step), `seconds` (its length), `p50` and `p99` (of
+  // look-ups and compilations, in seconds; null if there were none), `queue`, `busy`, `bytes`,
+  // `resident`. After a restart of the daemon, counts begin at zero.
   std::string Json(bool coarse) const;
 
  private:
   static constexpr size_t kMaxBuckets = 32;
   struct Sample {
     double time = 0;
-    double started = 0;  // which life of the daemon
+    double started = 0;  // identifies the run of the daemon
     double requests = 0, hits = 0, misses = 0;
     double queue = 0, busy = 0, bytes = 0, resident = 0;
     std::array<uint64_t, kMaxBuckets> latency{};  // by bucket, not cumulative

@@ -1,4 +1,4 @@
-// Who is at the other end of a local TCP connection.
+// Identifies the process at the other end of a local TCP connection.
 #ifndef KILN_SERVER_DAEMON_WEB_PEER_H_
 #define KILN_SERVER_DAEMON_WEB_PEER_H_
 
@@ -10,17 +10,17 @@
 
 namespace kiln {
 
-// Whether a process of this user, or of root, holds the other end of the TCP connection `fd`,
-// which must come from this machine. The system's tables of connections tell.
+// Whether a process of this user, or of root, holds the other end of the TCP connection `fd`, which
+// must come from this machine. Reads the system's tables of connections.
 bool IsOwnUser(int fd);
 
 // Whether a row of /proc/net/tcp or tcp6 is an established connection from `peer` to `own`
-// ("0100007F:1F90") that a process of `uid` or of root holds. Rows that no process holds any more
-// state root as their user: they prove nothing.
+// ("0100007F:1F90") that a process of `uid` or of root holds. Rows of closed sockets state root as
+// their user, so they prove nothing.
 bool IsHeldBy(absl::string_view row, const std::string& peer, const std::string& own, unsigned uid);
 
-// Whether the Host header of a request names this machine's loopback: a page of another
-// site that has its own name point here does not.
+// Whether the Host header of a request names this machine's loopback. A page of another site could
+// resolve its own name to loopback.
 bool IsLoopbackHost(absl::string_view host);
 
 }  // namespace kiln

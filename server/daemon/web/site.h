@@ -1,4 +1,4 @@
-// What the web front answers, apart from HTTP itself.
+// The web front's answers, independent of HTTP itself.
 //
 //   /metrics            Prometheus' text format
 //   /healthz            200 while this process lives
@@ -7,8 +7,8 @@
 //   /api/...            its data, JSON
 //
 // The dashboard shows kernels, so it is for their user only: the page for programs of that user,
-// the data for those that also know the secret (address_file.h). The first three are for anyone
-// who reaches them. Thread-safe.
+// the data for those that also know the secret (address_file.h). The first three paths are public.
+// Thread-safe.
 #ifndef KILN_SERVER_DAEMON_WEB_SITE_H_
 #define KILN_SERVER_DAEMON_WEB_SITE_H_
 
@@ -25,7 +25,7 @@ struct WebRequest {
   std::string method;
   std::string path;
   std::map<std::string, std::string> query;
-  bool own_user = false;      // a program of the daemon's own user asks
+  bool own_user = false;      // the request comes from a program of the daemon's own user
   bool knows_secret = false;  // and states the dashboard's secret
 };
 
@@ -49,7 +49,7 @@ class Site {
   absl::StatusOr<std::string> Api(const WebRequest& request) const;
   absl::StatusOr<std::string> Overview(const WebRequest& request) const;
   absl::StatusOr<std::string> Kernel(const std::string& key) const;
-  // Has the kernel compiled once more and shows the stages.
+  // Has the kernel compiled again and shows the stages.
   absl::StatusOr<std::string> Stages(const std::string& key) const;
 
   const DaemonLink* const daemon_;
