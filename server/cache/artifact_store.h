@@ -1,8 +1,8 @@
-// A place that keeps entries (lang/entry.h) by where they belong (PlaceOf: the key,
-// but for tenants). One behaviour an implementation: memory, disk, tiers put together.
+// A store of entries (lang/entry.h), keyed by place (PlaceOf: the key, except for named tenants).
+// Each implementation has one behaviour: memory, disk, a combination of tiers.
 //
-// No lookup fails: whatever is wrong with what is kept (absent, unreadable,
-// corrupt) is a miss. All methods may be called from any thread.
+// A look-up never fails: an absent, unreadable or corrupt entry is a miss. All methods may be
+// called from any thread.
 #ifndef KILN_SERVER_CACHE_ARTIFACT_STORE_H_
 #define KILN_SERVER_CACHE_ARTIFACT_STORE_H_
 
@@ -18,19 +18,19 @@
 
 namespace kiln {
 
-// A whole entry that passed its check; immutable, shared by its readers.
+// A whole, checked entry; immutable, shared by its readers.
 struct StoredEntry {
   std::string bytes;
-  double compile_seconds = 0;  // what making it cost: saved by every hit
+  double compile_seconds = 0;  // the cost of compiling it: every hit saves it
 };
 using EntryPtr = std::shared_ptr<const StoredEntry>;
 
-// Checks that `bytes` are an entry that belongs at `place`; DataLoss otherwise.
+// Checks that `bytes` are an entry whose place is `place`; DataLoss otherwise.
 absl::StatusOr<EntryPtr> CheckEntry(const Digest& place, std::string bytes);
-// The same for bytes that were checked but for their place; `view` is of them.
+// The same for bytes that were checked except for their place; `view` is of them.
 absl::StatusOr<EntryPtr> EntryAt(const Digest& place, const EntryView& view, std::string bytes);
 
-// What a lookup found. `tier` names the store, for people and statistics.
+// The result of a look-up. `tier` names the store, for people and statistics.
 struct Found {
   EntryPtr entry;  // null: a miss
   absl::string_view tier;
@@ -40,7 +40,7 @@ struct StoreStats {
   uint64_t entries = 0;
   uint64_t bytes = 0;
   uint64_t evictions = 0;
-  uint64_t corrupt = 0;  // failed their check, deleted
+  uint64_t corrupt = 0;  // failed their check and were deleted
 };
 
 class ArtifactStore {
@@ -49,12 +49,12 @@ class ArtifactStore {
 
   virtual absl::string_view name() const = 0;
   virtual Found Get(const Digest& key) = 0;
-  // Keeps `entry`. A failure means only that it is not kept here.
+  // Stores `entry`. A failure means only that this store does not have it.
   virtual absl::Status Put(const Digest& key, EntryPtr entry) = 0;
-  // Cheap and without a check of the bytes: a later Get may still miss.
+  // Cheap, without checking the bytes: a later Get may still miss.
   virtual bool Contains(const Digest& key) const = 0;
   virtual void Remove(const Digest& key) = 0;
-  // Removes everything; says what there was.
+  // Removes everything; returns what was removed.
   virtual StoreStats Clear() = 0;
   virtual StoreStats stats() const = 0;
 };

@@ -1,23 +1,23 @@
-// Entries as files under <home>/cache, the tier that clients read directly and
-// that outlives the daemon. Several processes may use one directory.
+// Entries as files under <home>/cache, the tier that clients read directly and that outlives the
+// daemon. Several processes may use one directory.
 //
-// The directory is the truth: a lookup opens the file, whether or not the index
-// knows it. The index (sizes and last uses, for eviction and statistics) is made
-// by Scan in the background, so opening a store costs nothing however full it is.
+// The directory is authoritative: a look-up opens the file, whether or not the index knows it. Scan
+// builds the index (sizes and last uses, for eviction and statistics) in the background, so opening
+// a store is cheap however full it is.
 //
-// Directories that others can write to are left alone, links are not followed, and only files that
-// have names of ours are deleted (lang/folder.h).
+// The store skips directories that others can write to, follows no links, and deletes only files
+// with names that Kiln generates (lang/folder.h).
 //
-// A file is written aside, read back, and renamed. It is not fsync'ed by
-// default: a file torn by a power cut fails its checksum and is a miss, and
-// compiling again is cheaper than a sync of every entry.
+// A file is written aside, read back, and renamed. By default it is not fsync'ed: a file torn by a
+// power cut fails its checksum and is a miss, and compiling again is cheaper than a sync of every
+// entry.
 //
-// The budget is never exceeded by what this process knows of: a Put makes room
-// before it writes. Normally there is room, because Maintain keeps some free in
-// the background. What other processes write is known after the next Scan.
+// This process's own entries never exceed the budget: a Put evicts before it writes. Usually there
+// is room, because Maintain keeps some free in the background. Other processes' entries count after
+// the next Scan.
 //
-// Last uses are counted by a clock of the store's own, which only goes forward:
-// whatever the system's clock does, what is used now is the youngest.
+// Last uses are timed by the store's own clock, which only advances: whatever the system's clock
+// does, the latest use is the most recent.
 #ifndef KILN_SERVER_CACHE_DISK_STORE_H_
 #define KILN_SERVER_CACHE_DISK_STORE_H_
 
@@ -41,10 +41,10 @@ namespace kiln {
 
 struct DiskOptions {
   uint64_t max_bytes = uint64_t{2} << 30;
-  bool sync = false;                             // what Put has kept survives a power cut
+  bool sync = false;                             // stored entries survive a power cut
   bool read_only = false;                        // nothing is written, deleted or evicted
-  std::function<void(const std::string&)> warn;  // told once per kind of trouble
-  std::function<void()> over_budget;             // told when Maintain has work
+  std::function<void(const std::string&)> warn;  // called once per kind of problem
+  std::function<void()> over_budget;             // called when Maintain has work
 };
 
 class DiskStore : public ArtifactStore {
@@ -59,19 +59,19 @@ class DiskStore : public ArtifactStore {
   StoreStats Clear() override;
   StoreStats stats() const override;
 
-  // Brings the index in line with the directory, which other processes change too,
-  // and removes abandoned temporary files. Slow for a full cache the first time: that one
-  // is for a background thread. Later ones look at what has changed.
+  // Updates the index from the directory, which other processes change too, and removes abandoned
+  // temporary files. The first Scan of a full cache is slow and belongs on a background thread.
+  // Later ones look only at what has changed.
   void Scan();
-  // Blocks until the first Scan has ended, or `timeout`; says which.
+  // Blocks until the first Scan has ended (true), or `timeout` (false).
   bool AwaitScan(absl::Duration timeout) const;
 
-  // Notes that a client used `key`; returns the seconds that compiling it took
-  // (0 when the entry is gone).
+  // Records a client's use of `key`; returns the seconds that compiling it took (0 if the entry is
+  // gone).
   double Touch(const Digest& key);
 
-  // Scans, evicts what is over the part of the budget that is to stay free, and writes last
-  // uses to the files' times, where other processes and the next daemon find them.
+  // Scans, evicts down to the part of the budget that should stay used, and writes last uses to the
+  // files' times for other processes and the next daemon.
   void Maintain();
 
  private:
@@ -84,11 +84,11 @@ class DiskStore : public ArtifactStore {
   // One of the directory's 256 directories, named by the first byte of its keys.
   struct Shard {
     absl::flat_hash_map<Digest, Item> items;
-    int64_t changed = -1;  // its time when it was last scanned; -1: to be scanned
+    int64_t changed = -1;  // its time at the last scan; -1: not scanned
   };
   enum class State { kFresh, kScanning, kScanned };
 
-  // Directories that are own; PermissionDenied otherwise.
+  // The directories that are own; PermissionDenied otherwise.
   absl::StatusOr<Folder> OwnCache() const;
   absl::StatusOr<Folder> OwnShard(const Digest& key) const;
   absl::StatusOr<Folder> OwnTemp(absl::StatusOr<Folder>* cache) const;
@@ -106,14 +106,14 @@ class DiskStore : public ArtifactStore {
   void Warn(const std::string& kind, const std::string& message);
   void ScanShard(const absl::StatusOr<Folder>& cache, int number, bool whole);
   void RemoveAbandoned();
-  // Reserves room for an entry that is about to be written.
+  // Reserves room for an entry before it is written.
   absl::Status MakeRoom(uint64_t size);
-  // Deletes what was used longest ago until all that is kept and reserved is `target` bytes.
+  // Evicts the least recently used until stored and reserved bytes are at most `target`.
   void EvictTo(uint64_t target);
 
   const Home home_;
   const DiskOptions options_;
-  const std::string own_;  // in the names of our temporary files: nobody else's are so named
+  const std::string own_;  // part of the names of our temporary files: no other process uses it
 
   absl::Mutex scan_mutex_;  // one Scan at a time; before mutex_
   absl::Time whole_scan_ ABSL_GUARDED_BY(scan_mutex_) = absl::InfinitePast();

@@ -1,8 +1,8 @@
-// What clients hit without asking the daemon: they append 32-byte digests to
-// one file (O_APPEND, one write a hit), the daemon reads on from where it was.
+// Clients' hits without the daemon: each client appends 32-byte digests to one file (O_APPEND, one
+// write per hit), and the daemon reads on from its last offset.
 //
-// A log over kMaxLogBytes that is read to its end is cut to nothing; a hit
-// appended in that very moment may be lost, which costs one count.
+// A log over kMaxLogBytes is truncated after it was read to its end. A hit appended at that moment
+// may be lost, which costs one count.
 #ifndef KILN_SERVER_CACHE_HIT_LOG_H_
 #define KILN_SERVER_CACHE_HIT_LOG_H_
 
@@ -18,7 +18,7 @@ class HitLog {
  public:
   static constexpr uint64_t kMaxLogBytes = 1 << 20;
 
-  // Starts at `offset`, what an earlier life had read.
+  // Starts at `offset`, which an earlier daemon had reached.
   HitLog(std::string path, uint64_t offset) : path_(std::move(path)), offset_(offset) {}
 
   // The digests appended since the last call; none if the log cannot be read.

@@ -1,8 +1,8 @@
-// Entries kept in this process, least recently used out first.
+// Entries in this process's memory; evicts the least recently used first.
 //
-// Keys are spread over shards, each with a lock and an order of its own, so that look-ups
-// of different keys do not wait for each other. The budget is one for all: who goes over
-// it drops the entry that was used longest ago, whichever shard has it.
+// Keys are distributed over shards, each with its own lock and order, so that look-ups of different
+// keys do not contend. All shards share one budget: an insertion that exceeds it evicts the least
+// recently used entry of all shards.
 #ifndef KILN_SERVER_CACHE_MEMORY_STORE_H_
 #define KILN_SERVER_CACHE_MEMORY_STORE_H_
 
@@ -22,20 +22,19 @@ namespace kiln {
 
 class MemoryStore : public ArtifactStore {
  public:
-  // `taken_back` is called when an entry was removed or replaced, which one that made room for
-  // others is not.
+  // `taken_back` is called when an entry is removed or replaced, but not when it is evicted.
   explicit MemoryStore(
       uint64_t max_bytes, std::function<void()> taken_back = [] {})
       : max_bytes_(max_bytes), taken_back_(std::move(taken_back)) {}
 
   absl::string_view name() const override { return "memory"; }
   Found Get(const Digest& key) override;
-  // An entry over a quarter of the budget is not kept: it would empty the tier.
+  // Does not store an entry over a quarter of the budget: it would evict nearly everything.
   absl::Status Put(const Digest& key, EntryPtr entry) override;
   bool Contains(const Digest& key) const override;
   void Remove(const Digest& key) override;
   StoreStats Clear() override;
-  // Drops all entries and keeps none from now on.
+  // Drops all entries and stores none from now on.
   void Close();
   StoreStats stats() const override;
 
@@ -53,7 +52,7 @@ class MemoryStore : public ArtifactStore {
     mutable absl::Mutex mutex;
     Order order ABSL_GUARDED_BY(mutex);
     absl::flat_hash_map<Digest, Order::iterator> index ABSL_GUARDED_BY(mutex);
-    // When its last item was used: tells without the lock who has the oldest of all.
+    // The last use of its least recently used item; readable without the lock.
     std::atomic<int64_t> oldest{kNever};
   };
   static constexpr int kShards = 32;
@@ -61,9 +60,9 @@ class MemoryStore : public ArtifactStore {
   Shard& ShardOf(const Digest& key) { return shards_[key.bytes[31] % kShards]; }
   const Shard& ShardOf(const Digest& key) const { return shards_[key.bytes[31] % kShards]; }
   void NoteOldest(Shard* shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);
-  // Answers the item's size.
+  // Returns the item's size.
   uint64_t Erase(Shard* shard, Order::iterator item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);
-  // False: there is nothing to drop.
+  // False: there is nothing to evict.
   bool DropOldest();
 
   std::atomic<uint64_t> max_bytes_;  // 0: closed

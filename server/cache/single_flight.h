@@ -1,9 +1,9 @@
-// One piece of work per key, however many ask for it at once.
+// Runs one piece of work per key, however many callers request it at once.
 //
-// The first caller starts the work; those who come while it runs wait for the
-// same result. A caller leaves at its deadline or when it is gone; when the
-// last one leaves, the work is cancelled. Who starts it may say that nobody waits for the
-// result (a warm-up); the first who joins and does wait hurries the work. Thread-safe.
+// The first caller starts the work; callers that come while it runs wait for the same result. A
+// caller leaves at its deadline or when its client disconnects; when the last one leaves, the work
+// is cancelled. A caller may start work without waiting for it (a warm-up); the first caller that
+// joins and waits raises its priority. Thread-safe.
 #ifndef KILN_SERVER_CACHE_SINGLE_FLIGHT_H_
 #define KILN_SERVER_CACHE_SINGLE_FLIGHT_H_
 
@@ -28,21 +28,21 @@ class SingleFlight {
   using Result = absl::StatusOr<std::shared_ptr<const Value>>;
   // Ends the flight; called exactly once, from any thread, perhaps within Start.
   using Done = std::function<void(Result)>;
-  // What can be done to work that runs; both may come after its end, and be null.
+  // Controls of running work; both may be called after its end, and may be null.
   struct Control {
-    std::function<void()> cancel;  // nobody is left who asked for it
-    std::function<void()> hurry;   // somebody waits for it
+    std::function<void()> cancel;  // no caller is left
+    std::function<void()> hurry;   // a caller waits for it now
   };
   // Starts the work and returns at once.
   using Start = std::function<Control(Done)>;
 
   struct Outcome {
     Result result;
-    bool joined;  // someone else had started the work
+    bool joined;  // another caller had started the work
   };
 
-  // `gone`, asked every now and then, tells that the caller is no longer there; `waits`, that
-  // it wants the result soon.
+  // `gone` is polled and returns whether the client has disconnected; `waits`: the caller waits for
+  // the result.
   Outcome Do(const Digest& key, absl::Time deadline, const std::function<bool()>& gone,
              const Start& start, bool waits = true) {
     bool joined = true;
@@ -63,7 +63,7 @@ class SingleFlight {
       Control control = start([this, key, flight](Result r) { Finish(key, flight, std::move(r)); });
       absl::MutexLock lock(&mutex_);
       if (!flight->done) flight->control = std::move(control);
-      // Somebody joined before there was anything to hurry.
+      // A caller joined before there was a Control.
       if (!waits && flight->hurried) hurry = flight->control.hurry;
     }
     if (hurry) hurry();
@@ -86,7 +86,7 @@ class SingleFlight {
 
   static constexpr absl::Duration kAskIfGone = absl::Milliseconds(50);
 
-  // What is to be called for the first who waits, without the lock.
+  // The function to call, without the lock, for the first caller that waits.
   static std::function<void()> Hurry(Flight& flight) {
     if (std::exchange(flight.hurried, true)) return nullptr;
     return flight.control.hurry;
@@ -116,7 +116,7 @@ class SingleFlight {
       --flight->waiters;
       if (flight->done) return flight->result;
       if (flight->waiters > 0) return left;
-      // From here on a newcomer starts afresh.
+      // From here on a new caller starts a new flight.
       Erase(key, flight);
       cancel = std::exchange(flight->control, Control()).cancel;
     }
@@ -125,7 +125,7 @@ class SingleFlight {
   }
 
   void Finish(const Digest& key, const std::shared_ptr<Flight>& flight, Result result) {
-    Control unneeded;  // may hold the work, which holds the flight: this ends the circle
+    Control unneeded;  // may own the work, which owns the flight: destroying it breaks the cycle
     absl::MutexLock lock(&mutex_);
     unneeded = std::exchange(flight->control, Control());
     flight->result = std::move(result);

@@ -1,5 +1,5 @@
-// Stores put together, nearest first: a lookup asks each in turn and leaves
-// what it found in those that lack it; what is stored goes to all.
+// Several stores, nearest first: a look-up asks each in turn and stores what it finds in the nearer
+// ones; Put stores in all.
 #ifndef KILN_SERVER_CACHE_TIERED_STORE_H_
 #define KILN_SERVER_CACHE_TIERED_STORE_H_
 
@@ -14,16 +14,16 @@ namespace kiln {
 
 class TieredStore : public ArtifactStore {
  public:
-  // The last tier is the one whose entries and bytes count: it holds them all.
+  // Statistics count the last tier, which holds all entries.
   explicit TieredStore(std::vector<ArtifactStore*> tiers) : tiers_(std::move(tiers)) {}
 
   absl::string_view name() const override { return "tiers"; }
   Found Get(const Digest& key) override;
-  // The same where the nearest tier answers alone, as memory does. A miss otherwise, which
-  // says nothing: also once in a second for an entry that a farther tier has lost, since it is
-  // Get that brings it back there.
+  // The same for a nearest tier that answers without blocking (memory). A miss is inconclusive: the
+  // entry may be in a farther tier. It also misses, at most once per second, for an entry that a
+  // farther tier has lost, so that Get restores it there.
   Found GetAtOnce(const Digest& key);
-  // OK if any tier keeps it.
+  // OK if any tier stores it.
   absl::Status Put(const Digest& key, EntryPtr entry) override;
   bool Contains(const Digest& key) const override;
   void Remove(const Digest& key) override;
@@ -31,11 +31,11 @@ class TieredStore : public ArtifactStore {
   StoreStats stats() const override;
 
  private:
-  // Whether farther tiers were asked for `key` in this second; from now on they were.
+  // Whether farther tiers were asked for `key` within this second; marks them as asked.
   bool AskedLately(const Digest& key);
 
   const std::vector<ArtifactStore*> tiers_;  // not owned
-  // Marks of keys with the second in which farther tiers were asked for them.
+  // For each key, the second in which farther tiers were last asked.
   std::array<std::atomic<uint64_t>, 1024> asked_{};
 };
 

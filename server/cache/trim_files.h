@@ -1,5 +1,5 @@
-// A budget for files that clients write and nobody indexes: what they know of kernels
-// (<home>/warm). Each client sees its own few only; the daemon sees to the sum.
+// A budget for unindexed files that clients write: their records of kernels (<home>/warm). Each
+// client sees only its own few; the daemon bounds the sum.
 #ifndef KILN_SERVER_CACHE_TRIM_FILES_H_
 #define KILN_SERVER_CACHE_TRIM_FILES_H_
 
@@ -8,11 +8,11 @@
 
 namespace kiln {
 
-// If the files below `dir` take more than `max_bytes` of the disk, deletes those that were
-// read or written longest ago until the rest take nine tenths of it. Returns how many it
-// deleted. Looks at every file: for a background thread. Where the file system keeps no
-// times of reading, writing alone counts. Follows no symbolic links, looks into no directory that
-// is not own (lang/folder.h), and counts and deletes only files with names as clients give them.
+// If the files below `dir` take more than `max_bytes` of the disk, deletes the least recently read
+// or written ones until the rest take nine tenths of it. Returns the number deleted. Reads every
+// file's status: for a background thread. If the file system keeps no times of reading, only
+// writing counts. Follows no symbolic links, skips directories that are not own (lang/folder.h),
+// and counts and deletes only files with clients' names.
 int TrimFiles(const std::string& dir, uint64_t max_bytes);
 
 }  // namespace kiln

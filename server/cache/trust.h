@@ -1,9 +1,9 @@
-// Whose entries this daemon takes, and what it puts its own name to.
+// Decides which entries this daemon accepts, and signs its own.
 //
-// Entries are machine code: whoever can put one here runs code as the user. So whatever comes
-// from outside (a shared tier, an upstream, remote execution, Put, a bundle) needs a signature
-// by a key that is trusted, and is refused without: a refusal is a miss, never an error. What
-// lies in the user's own directory needs none: who can write there is the user.
+// Entries are machine code: whoever can put one here runs code as the user. Every entry from
+// outside (a shared tier, an upstream, remote execution, Put, a bundle) therefore needs a signature
+// by a trusted key. Without one it is refused, and a refusal is a miss, never an error. Entries in
+// the user's own directory need none: only the user can write there.
 //
 // The daemon signs what its own workers compiled, and nothing else.
 //
@@ -33,36 +33,36 @@ namespace kiln {
 struct TrustOptions {
   std::vector<std::string> key_files;            // of TrustedKeys
   std::string signing_key_file;                  // "": nothing is signed
-  bool accept_unsigned = false;                  // takes what it is given, if it is whole
+  bool accept_unsigned = false;                  // accepts any whole entry
   std::function<void(const std::string&)> warn;  // told once per source and reason
 };
 
 class Trust {
  public:
-  // Trusts nobody and signs nothing.
+  // Trusts no key and signs nothing.
   Trust() = default;
   Trust(const Trust&) = delete;
   Trust& operator=(const Trust&) = delete;
 
-  // Reads the key files; an error names the file, and the line where there is one. Before
-  // anything else. What this daemon signs, it trusts.
+  // Reads the key files; an error names the file, and the line if there is one. Call first. The
+  // daemon trusts its own signatures.
   absl::Status Load(TrustOptions options);
 
-  // What is outside's: the entry, if it is whole, belongs at `place` and may be trusted.
-  // DataLoss or PermissionDenied otherwise, with the reason; counted, and said loudly once.
-  // `source` names where it came from, in messages: "tier redis". The keys of `caller`, who asked
-  // for it, count as well.
+  // An entry from outside, if it is whole, its place is `place` and a trusted key signed it.
+  // Otherwise DataLoss or PermissionDenied with the reason; counted, and logged once. `source`
+  // names its origin in messages: "tier redis". The keys of the requesting `caller` are trusted as
+  // well.
   absl::StatusOr<EntryPtr> Admit(const Digest& place, std::string bytes, absl::string_view source,
                                  const TrustedKeys& caller = {});
 
-  // What our own worker made: checked, and signed if there is a key.
+  // An entry that our own worker made: checked, and signed if there is a key.
   absl::StatusOr<EntryPtr> Vouch(const Digest& place, std::string bytes);
 
-  // Whether anything of outside's can be taken.
+  // Whether any entry from outside can be accepted.
   bool admits() const { return options_.accept_unsigned || !keys_.empty(); }
   bool signs() const { return signing_.has_value(); }
 
-  // Why entries were refused, and how many were not.
+  // Results of Admit and Vouch, for statistics.
   enum Outcome { kAdmitted, kDamaged, kUnsigned, kUntrusted, kSigned };
   static constexpr int kOutcomes = 5;
   static const char* NameOf(Outcome outcome);

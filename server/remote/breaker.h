@@ -1,5 +1,5 @@
-// Keeps away from a server that fails: after some failures in a row nothing is asked
-// of it for a while, then one request tries it again.
+// A circuit breaker: after several failures in a row no request goes to a server for a while; then
+// one request tries it.
 //
 //   closed  --failures-->  open  --pause over, one request-->  half open
 //      ^                     ^                                    |
@@ -26,21 +26,21 @@ class Breaker {
     int failures = 3;                                // in a row, until it opens
     absl::Duration pause = absl::Milliseconds(500);  // doubled by each failed trial
     absl::Duration max_pause = absl::Seconds(15);
-    std::function<absl::Time()> now;  // default: a clock that nobody sets
-    // Told once a change, in words: "… is not used: …", "… is used again".
+    std::function<absl::Time()> now;  // default: the steady clock
+    // Called once per change, with text: "… is not used: …", "… is used again".
     std::function<void(const std::string&)> log;
   };
 
   Breaker(std::string name, Options options);
 
-  // Whether to ask now. While open, one caller a pause is let through.
+  // Whether to send a request now. While open, one caller per pause may.
   bool Allow();
-  // How the request ended. What is the server's own answer is a success, however
-  // unwelcome: NotFound, InvalidArgument. FailedPrecondition (it is another than we need)
-  // opens at once. Answers whether it was a failure of the server's.
+  // Reports a request's result. The server's own answers count as successes, even NotFound and
+  // InvalidArgument. FailedPrecondition (an incompatible server) opens at once. Returns whether the
+  // result was a failure of the server.
   //
-  // Failures are in a row among requests of one `kind`: a server that answers short questions
-  // in time, and never an entry, is no use.
+  // Failures count in a row per `kind` of request: a server that answers short requests in time,
+  // but never delivers an entry, is useless.
   bool Report(const absl::Status& status, int kind = 0);
 
   bool open() const { return !why().ok(); }
@@ -54,9 +54,9 @@ class Breaker {
   const Options options_;
   mutable absl::Mutex mutex_;
   std::map<int, int> failures_ ABSL_GUARDED_BY(mutex_);  // in a row, by kind
-  int opened_by_ ABSL_GUARDED_BY(mutex_) = 0;            // a kind
+  int opened_by_ ABSL_GUARDED_BY(mutex_) = 0;            // the kind whose failures opened it
   absl::Status why_ ABSL_GUARDED_BY(mutex_);             // OK: closed
-  bool trial_ ABSL_GUARDED_BY(mutex_) = false;           // one request is under way
+  bool trial_ ABSL_GUARDED_BY(mutex_) = false;           // a trial request is in progress
   absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
   absl::Time again_ ABSL_GUARDED_BY(mutex_);
 };

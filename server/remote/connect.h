@@ -11,13 +11,13 @@
 
 namespace kiln {
 
-// InvalidArgument saying what an address looks like, if `address` is none.
+// InvalidArgument, with the permitted forms, if `address` has none of them.
 absl::Status CheckAddress(const std::string& address);
 
 // The host of HOST:PORT or [V6]:PORT; empty for a path.
 std::string HostOf(const std::string& address);
 
-// A connected, non-blocking descriptor, which the caller owns.
+// A connected, non-blocking descriptor; the caller owns it.
 absl::StatusOr<int> ConnectTo(const std::string& address, absl::Time deadline);
 
 // Waits until `fd` has one of `events` (poll.h); DeadlineExceeded.

@@ -1,4 +1,4 @@
-// Threads for tasks that block: made as needed, up to a number, kept for the next.
+// A thread pool for blocking tasks: creates threads on demand, up to a limit, and reuses them.
 #ifndef KILN_SERVER_REMOTE_CREW_H_
 #define KILN_SERVER_REMOTE_CREW_H_
 
@@ -11,14 +11,13 @@
 
 namespace kiln {
 
-// Thread-safe. Never destroyed: its threads end with the process, whatever they wait
-// for.
+// Thread-safe. Never destroyed: its threads end with the process, whatever blocks them.
 class Crew {
  public:
   Crew(int threads, size_t queue) : max_threads_(threads), max_queue_(queue) {}
   ~Crew() = delete;
 
-  // False, and the task is not done, when all threads are busy and the queue is full.
+  // False, and the task does not run, if all threads are busy and the queue is full.
   bool Do(std::function<void()> task);
 
  private:

@@ -1,4 +1,4 @@
-// A server that is spoken to by gRPC: its channel, our credentials, how its failures read.
+// A gRPC server: its channel, our credentials, and the translation of its errors.
 #ifndef KILN_SERVER_REMOTE_GRPC_ENDPOINT_H_
 #define KILN_SERVER_REMOTE_GRPC_ENDPOINT_H_
 
@@ -27,13 +27,12 @@ class GrpcEndpoint {
     int max_message_bytes = 8 << 20;
   };
 
-  // Connects to nobody yet. InvalidArgument: no address, a certificate without its key, a
-  // token that would travel in the clear to another machine.
+  // Does not connect yet. InvalidArgument: no address, a certificate without its key, or a token
+  // that would travel unencrypted to another machine.
   static absl::StatusOr<std::unique_ptr<GrpcEndpoint>> Make(Options options);
 
   const std::string& address() const { return options_.address; }
-  // The connection; a new one when a certificate's file has changed. Fails for files that
-  // cannot be read.
+  // The connection; a new one when a certificate file has changed. Fails for unreadable files.
   absl::StatusOr<std::shared_ptr<grpc::Channel>> channel();
   // Sets the call's deadline and its token.
   absl::Status Prepare(grpc::ClientContext* context, absl::Time deadline);
@@ -51,11 +50,11 @@ class GrpcEndpoint {
   std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Whether HOST:PORT, HOST or a socket's path means this machine, by name alone.
+// Whether HOST:PORT, HOST or a socket's path denotes this machine, judged by name alone.
 bool IsLocalAddress(absl::string_view address);
 
-// `status` as ours, led by `what`; the details that came with it become payloads by the
-// URL of their type.
+// Converts `status`, prefixed with `what`; its details become payloads keyed by the URL of their
+// type.
 absl::Status FromGrpc(const grpc::Status& status, absl::string_view what);
 
 }  // namespace kiln

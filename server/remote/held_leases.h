@@ -1,4 +1,4 @@
-// The leases that we hold, kept alive as long as we live.
+// The leases that this process holds; renewed as long as it lives.
 #ifndef KILN_SERVER_REMOTE_HELD_LEASES_H_
 #define KILN_SERVER_REMOTE_HELD_LEASES_H_
 
@@ -16,16 +16,16 @@ namespace kiln {
 // Renews each lease three times in its time to live. Thread-safe.
 class HeldLeases {
  public:
-  // No lease is held longer than this, whoever forgot it.
+  // The longest time that a lease is held, even if its holder never releases it.
   static constexpr absl::Duration kLongest = absl::Minutes(10);
 
   HeldLeases(Leases* leases, absl::Duration ttl);  // `leases` is not owned
-  // Lets go of nothing: see ReleaseAll.
+  // Releases nothing: see ReleaseAll.
   ~HeldLeases();
 
-  // `token` is what Leases::Acquire gave.
+  // `token` comes from Leases::Acquire.
   void Hold(const Digest& place, const std::string& token);
-  // Unknown tokens are none of ours any more. `fruitless`: see Leases.
+  // Unknown tokens are leases that ended already. `fruitless`: see Leases.
   void Release(const std::string& token, bool fruitless = false);
   void ReleaseAll();
 

@@ -1,4 +1,4 @@
-// From configuration to what talks to the server it names.
+// Creates the clients of the servers that a configuration names.
 #ifndef KILN_SERVER_REMOTE_MAKE_TIER_H_
 #define KILN_SERVER_REMOTE_MAKE_TIER_H_
 
@@ -11,22 +11,22 @@
 
 namespace kiln {
 
-// What one server can do; null what it cannot.
+// The capabilities of one server; null for those that it lacks.
 struct MadeTier {
   std::unique_ptr<RemoteTier> store;
   std::unique_ptr<Leases> leases;
   std::unique_ptr<Delegate> compiles;
-  bool takes = true;     // its store takes what others made
-  bool trusted = false;  // what it compiles needs no signature
+  bool takes = true;     // its store accepts entries that others made
+  bool trusted = false;  // its compilations need no signature
 };
 
-// "redis", "reapi", "http", "upstream": what a tier is called that has no name.
+// "redis", "reapi", "http", "upstream": the default name of a tier.
 std::string KindOf(const proto::Tier& tier);
 
-// InvalidArgument naming the field that is wrong. Connects to nothing.
+// InvalidArgument names the faulty field. Does not connect.
 absl::StatusOr<MadeTier> MakeTier(const proto::Tier& tier, const proto::Configure& config);
 
-// The cluster of `config.execution`, as one more place that compiles.
+// The cluster of `config.execution`, as another remote compiler.
 absl::StatusOr<MadeTier> MakeExecutor(const proto::Configure& config);
 
 }  // namespace kiln

@@ -1,7 +1,7 @@
-// One Redis server: connections made when needed and kept, commands sent in one go.
+// A client of one Redis server: makes connections on demand, reuses them, and pipelines commands.
 //
-// Every call ends at its deadline, whatever the server does (but for the name service,
-// which the system bounds). Thread-safe: each concurrent call has a connection.
+// Every call ends at its deadline, whatever the server does (except for name resolution, which the
+// system bounds). Thread-safe: each concurrent call has a connection.
 #ifndef KILN_SERVER_REMOTE_REDIS_CLIENT_H_
 #define KILN_SERVER_REMOTE_REDIS_CLIENT_H_
 
@@ -20,8 +20,8 @@
 
 namespace kiln {
 
-// No value that we store is larger, but for a byte that says what it is; a larger one that
-// a server answers is DataLoss, found out at its first line.
+// No stored value is larger, except for a byte with its kind. A larger one is DataLoss, detected at
+// its first line.
 inline constexpr size_t kRedisChunk = size_t{512} << 10;
 
 class RedisConnection;
@@ -30,15 +30,14 @@ class RedisClient {
  public:
   using Command = std::vector<absl::string_view>;
 
-  // InvalidArgument naming the field that cannot be served. Connects to nothing.
+  // InvalidArgument names the unsupported field. Does not connect.
   static absl::StatusOr<std::unique_ptr<RedisClient>> Make(const proto::Redis& config);
   ~RedisClient();
   RedisClient(const RedisClient&) = delete;
   RedisClient& operator=(const RedisClient&) = delete;
 
-  // Sends all `commands` and waits for their replies, in order. An error that the
-  // server answers is a value (kError). Unavailable, DeadlineExceeded, DataLoss:
-  // which of the commands were done is not known.
+  // Sends all `commands` and waits for their replies, in order. An error reply is a value (kError).
+  // After Unavailable, DeadlineExceeded or DataLoss any subset of the commands may have run.
   absl::StatusOr<std::vector<RedisValue>> Run(absl::Span<const Command> commands,
                                               absl::Time deadline);
   // One command, whose error is a Status.
@@ -47,9 +46,9 @@ class RedisClient {
  private:
   explicit RedisClient(const proto::Redis& config);
 
-  // A connection that somebody used before, or null.
+  // An idle connection, or null.
   std::unique_ptr<RedisConnection> TakeIdle();
-  // A new one, which knows password and database.
+  // A new connection, authenticated and with the database selected.
   absl::StatusOr<std::unique_ptr<RedisConnection>> Open(absl::Time deadline);
   void GiveBack(std::unique_ptr<RedisConnection> connection);
 
@@ -58,7 +57,7 @@ class RedisClient {
   std::vector<std::unique_ptr<RedisConnection>> idle_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Of a reply that is an error: PermissionDenied where we may not, else Unavailable.
+// The status of an error reply: PermissionDenied for missing rights, else Unavailable.
 absl::Status StatusOf(const RedisValue& value);
 
 }  // namespace kiln

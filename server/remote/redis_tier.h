@@ -3,13 +3,13 @@
 //   PREFIX:2:e:{HEX}         an entry, at its place: 'E' and its bytes; or, over
 //                            512 KiB, 'C' and "SIZE COUNT ID" of its chunks
 //   PREFIX:2:c:{HEX}:ID:N    chunk N of the entry whose bytes have the digest ID
-//   PREFIX:2:l:{HEX}         who compiles it: a random token; or, for a second, that there is
-//                            nothing to be made of it
+//   PREFIX:2:l:{HEX}         the lease: a random token; or, for a second, a mark that
+//                            compiling gives no entry
 //
-// 2 is the version of the entry's form (lang/entry.h): other versions never meet. The
-// braces keep what belongs together in one slot of a cluster. Chunks are written
-// before what names them, and named by what they are chunks of, so that two writers
-// of a key do not mix; a missing chunk is a miss. All keys expire; a hit renews.
+// 2 is the version of the entry format (lang/entry.h): different versions use different keys. The
+// braces keep an entry's keys in one slot of a cluster. Chunks are written before the value that
+// names them, and their names contain the entry's digest, so two writers of one key do not mix. A
+// missing chunk is a miss. All keys expire; a hit renews them.
 #ifndef KILN_SERVER_REMOTE_REDIS_TIER_H_
 #define KILN_SERVER_REMOTE_REDIS_TIER_H_
 
@@ -24,7 +24,7 @@ namespace kiln {
 
 class RedisTier : public RemoteTier {
  public:
-  // `client` is shared with the leases. Who only reads renews nothing.
+  // `client` is shared with the leases. A read-only tier renews nothing.
   RedisTier(std::shared_ptr<RedisClient> client, const proto::Redis& config, bool read_only);
 
   absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Digest> places,
@@ -32,10 +32,10 @@ class RedisTier : public RemoteTier {
   absl::Status Put(const Digest& place, absl::string_view entry, absl::Time deadline) override;
 
  private:
-  // The value of each key, empty where there is none; their time to live renewed.
+  // The value of each key, empty if it is missing; renews their time to live.
   absl::StatusOr<std::vector<std::string>> GetValues(absl::Span<const std::string> keys,
                                                      absl::Time deadline);
-  // Empty if a chunk is gone, or is not what it should be.
+  // Empty if a chunk is missing or damaged.
   absl::StatusOr<std::string> GetChunks(const Digest& place, absl::string_view index,
                                         absl::Time deadline);
   std::string Key(absl::string_view kind, const Digest& place) const;

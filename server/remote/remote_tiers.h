@@ -1,9 +1,8 @@
-// All that kilnd-remote asks others for, put together: tiers in order, each with its
-// deadline and its breaker; leases; places that compile. The other side's failures
-// end here: every one is a miss.
+// Everything that kilnd-remote asks of other machines: tiers in order, each with its deadline and
+// its breaker; leases; remote compilers. Servers' failures end here: each is a miss.
 //
-// All methods may be called from any thread, and block: Fetch with a lease as long as
-// somebody else compiles, the rest as long as the tiers' deadlines allow.
+// All methods may be called from any thread, and block: Fetch with a lease as long as another
+// machine compiles, the others as long as the tiers' deadlines allow.
 #ifndef KILN_SERVER_REMOTE_REMOTE_TIERS_H_
 #define KILN_SERVER_REMOTE_REMOTE_TIERS_H_
 
@@ -30,8 +29,8 @@ class RemoteTiers {
  public:
   using Log = std::function<void(const std::string&)>;
 
-  // A tier that cannot be made (an address that is none) is said to `log` and left out:
-  // the others serve on.
+  // Reports a tier that cannot be created (such as an invalid address) to `log` and omits it; the
+  // others are used.
   RemoteTiers(const proto::Configure& config, Log log);
   ~RemoteTiers();
 
@@ -39,20 +38,21 @@ class RemoteTiers {
   proto::FetchReply Fetch(const proto::FetchRequest& request);
   proto::StoreReply Store(const proto::StoreRequest& request);
   void Release(const proto::ReleaseRequest& request);
-  // Without a CompileReply: nobody compiled it.
+  // Without a CompileReply if no remote compiler succeeded.
   proto::DelegateReply Delegate(const proto::DelegateRequest& request);
 
-  // Ends waits, and lets go of all leases: others need not wait for them to lapse.
+  // Ends all waits, and releases all leases, so that other machines need not wait for them to
+  // expire.
   void Stop();
 
  private:
-  // One server, with what keeps us from asking it too often or too long.
+  // One server, with the limits on our requests to it.
   struct Server {
     std::string name;
-    std::string upstream;  // its address, if it is one
+    std::string upstream;  // its address, if it is an upstream
     bool configured = false;
     bool reads = true;
-    std::atomic<bool> writes{true};  // until the server says that we may not
+    std::atomic<bool> writes{true};  // until the server refuses our writes
     absl::Duration get_limit;
     absl::Duration put_limit;
     MadeTier made;
@@ -61,13 +61,13 @@ class RemoteTiers {
 
   using AskedList = google::protobuf::RepeatedPtrField<proto::Asked>;
 
-  // A failure to make it was said.
+  // Reports a server that cannot be created.
   absl::StatusOr<std::unique_ptr<Server>> MakeServer(absl::StatusOr<MadeTier> made,
                                                      const proto::Tier& tier, std::string name);
-  // Tells the breaker how a request that began at `start` went, and adds it to `asked`.
+  // Reports the request that began at `start` to the breaker, and adds it to `asked`.
   static void Note(Server& server, proto::Asked::What what, absl::Time start,
                    const absl::Status& status, AskedList* asked);
-  // The entries at `places`; empty where there are none, all empty for a failure.
+  // The entries at `places`; empty if absent, all empty after a failure.
   static std::vector<std::string> Get(Server& server, absl::Span<const Digest> places,
                                       AskedList* asked);
   void Put(Server& server, const Digest& place, absl::string_view entry, AskedList* asked);
@@ -75,25 +75,25 @@ class RemoteTiers {
                                                      const proto::CompileRequest& job,
                                                      const Digest& key, absl::Time deadline,
                                                      AskedList* asked);
-  // Fills those results that are empty still.
+  // Fills in those results that are still empty.
   static void Find(Server& server, absl::Span<const Digest> places, proto::FetchReply* reply);
-  // The upstream that a client named, which may be one of `servers_`; a failure: there are
-  // too many, or it cannot be made.
+  // The upstream that a client named, which may be one of `servers_`. A failure: there are too
+  // many, or it cannot be created.
   absl::StatusOr<Server*> Named(const proto::Upstream& upstream);
-  // Waits until the entry is there or the lease is ours.
+  // Waits until the entry arrives or the lease is ours.
   void WaitOrTake(const Digest& place, absl::Time deadline, proto::FetchReply* reply);
   absl::StatusOr<Leases::Answer> TakeLease(const Digest& place, AskedList* asked);
 
   const Log log_;
   std::vector<std::unique_ptr<Server>> servers_;
-  Server* lease_server_ = nullptr;  // null: none has leases
+  Server* lease_server_ = nullptr;  // null: no server has leases
   absl::Duration lease_ttl_;
   std::unique_ptr<HeldLeases> held_;
   std::atomic<bool> stopping_{false};
 
   const proto::Configure config_;
   absl::Mutex named_mutex_;
-  // By what was asked for.
+  // Keyed by the request.
   std::map<std::string, absl::StatusOr<std::unique_ptr<Server>>> named_
       ABSL_GUARDED_BY(named_mutex_);
 };

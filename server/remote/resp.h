@@ -1,10 +1,10 @@
-// Redis' wire protocol, RESP2, as far as the shared tier needs it: commands are
-// arrays of strings; replies are simple strings, errors, integers and bulk strings.
+// Redis' wire protocol, RESP2, as far as the shared tier needs it: commands are arrays of strings;
+// replies are simple strings, errors, integers and bulk strings.
 //
-// Nothing that a server sends makes more be kept than it sent, and not more than the
-// limit; what is no such reply is DataLoss. This is why it is our own: hiredis 0.14
-// allocates what a reply's first line announces, bounds each read but no call as a whole,
-// and has no TLS.
+// A server cannot make the parser allocate more than it has sent, nor more than the limit. Any
+// other reply is DataLoss. This is the reason for a parser of our own: hiredis 0.14 allocates what
+// a reply's first line announces, limits the time of each read but not of a whole call, and has no
+// TLS.
 #ifndef KILN_SERVER_REMOTE_RESP_H_
 #define KILN_SERVER_REMOTE_RESP_H_
 
@@ -25,22 +25,22 @@ struct RedisValue {
   int64_t integer = 0;
 };
 
-// Appends a command to what is to be sent.
+// Appends the encoded command to `out`.
 void AppendRespCommand(absl::Span<const absl::string_view> words, std::string* out);
 
-// Takes replies out of a stream of bytes, in whatever pieces it comes.
+// Parses replies from a stream of bytes that arrives in any pieces.
 class RespReader {
  public:
   explicit RespReader(size_t max_text) : max_text_(max_text) {}
 
   void Feed(absl::string_view bytes);
-  // The next reply; nullopt while it is not whole. DataLoss: the stream is lost.
+  // The next reply; nullopt while it is incomplete. DataLoss: the stream is unusable.
   absl::StatusOr<absl::optional<RedisValue>> Next();
 
  private:
   const size_t max_text_;
   std::string buffer_;
-  size_t at_ = 0;  // what is before has been taken
+  size_t at_ = 0;  // bytes before it are consumed
 };
 
 }  // namespace kiln

@@ -9,8 +9,8 @@
 
 namespace kiln {
 
-// Answers the frames that come on `fd`, many at a time, until it ends; then lets go of
-// all leases. OK at a clean end. Threads may still run then: end the process.
+// Answers frames on `fd`, many at a time, until it closes; then releases all leases. OK at a clean
+// end. Threads may still run then: exit the process.
 absl::Status ServeRemote(int fd, const std::function<void(const std::string&)>& log);
 
 }  // namespace kiln

@@ -1,8 +1,8 @@
-// Another kilnd, over gRPC: a tier that is read by Lookup, and compiles what it lacks.
-// Nothing is put there: it keeps what it compiled itself.
+// Another kilnd, over gRPC: a tier that is read by Lookup, and a remote compiler for its misses.
+// Entries are never put there: it stores what it compiled itself.
 //
-// Keys mean the same on both sides only if the compilers are the same: this is asked
-// first (Capabilities), and a kilnd with another one, or another protocol, is not used.
+// Keys are comparable only if both compilers are identical. Capabilities is asked first; a kilnd
+// with another compiler or protocol is not used.
 #ifndef KILN_SERVER_REMOTE_UPSTREAM_H_
 #define KILN_SERVER_REMOTE_UPSTREAM_H_
 
@@ -19,7 +19,7 @@
 
 namespace kiln {
 
-// What the two faces below share. Thread-safe.
+// Shared by the two classes below. Thread-safe.
 class UpstreamKilnd {
  public:
   // `compiler` is our own: 32 bytes.
@@ -27,11 +27,11 @@ class UpstreamKilnd {
                                                              std::string compiler);
 
   // Calls `method` with a stub and a context prepared for `deadline`, if the upstream is
-  // one that we may use. FailedPrecondition: it is not, naming what differs.
+  // compatible. FailedPrecondition names the difference.
   absl::Status Call(
       absl::string_view what, absl::Time deadline,
       const std::function<grpc::Status(proto::Kiln::Stub*, grpc::ClientContext*)>& method);
-  // Whether it answers now; a failure is known after two seconds.
+  // Whether it answers now; a failure is detected within two seconds.
   absl::Status GivesSign();
   absl::Duration compile_limit() const { return compile_limit_; }
 

@@ -12,17 +12,17 @@
 
 namespace kiln {
 
-// Thread-safe. With an empty path there is no file, and the content is empty.
+// Thread-safe. With an empty path the content is empty.
 class WatchedFile {
  public:
   explicit WatchedFile(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
-  // The content now, read again when the file is another one or has changed. NotFound and
-  // the like name the path; a file of more than 1 MiB is InvalidArgument.
+  // The current content; rereads the file if it was replaced or has changed. NotFound and similar
+  // errors name the path; a file of more than 1 MiB is InvalidArgument.
   absl::StatusOr<std::string> Read();
-  // As Read, without white space around it; InvalidArgument if nothing is left, or if
-  // there is white space within.
+  // As Read, without surrounding white space. InvalidArgument if the rest is empty or contains
+  // white space.
   absl::StatusOr<std::string> ReadSecret();
 
  private:

@@ -1,4 +1,4 @@
-// What a worker process may use, and whom it outlives: nobody.
+// Resource limits of a worker process, which never outlives its parent.
 #ifndef KILN_SERVER_WORKER_LIMITS_H_
 #define KILN_SERVER_WORKER_LIMITS_H_
 
@@ -11,9 +11,9 @@ struct Limits {
   uint64_t cpu_seconds = 0;   // 0: no limit
 };
 
-// Dies with the process that started it, leaves no core, closes descriptors it
-// was not given (but 0, 1, 2 and `keep`), and sets `limits`. What the system
-// does not allow is left out: limits guard, nothing depends on them.
+// Makes the process die with its parent and write no core, closes all descriptors except 0, 1, 2
+// and `keep`, and sets `limits`. Skips what the system does not allow: the limits are a safeguard
+// that nothing depends on.
 void ConfineProcess(const Limits& limits, int keep);
 
 }  // namespace kiln

@@ -1,14 +1,14 @@
-// The command line that every worker binary has.
+// The command line of every worker binary.
 //
 //   kiln-worker [--fd=N] [--memory-bytes=N] [--cpu-seconds=N] [--unconfined]
 //       serves frames on descriptor N, or on stdin and stdout; once warm, and before
-//       the first job, it locks itself in (sandbox.h) unless --unconfined
+//       the first job, it sandboxes itself (sandbox.h) unless --unconfined
 //   kiln-worker --unit=FILE --out=FILE [limits as above]
 //       does one job (run_once.h); the exit status is 0 if the reply was written
 //   kiln-worker --print-gaps
-//       locks itself in, and prints what it could not give up, "NAME\tTEXT" a line
+//       sandboxes itself, and prints the restrictions that failed, "NAME\tTEXT" a line
 //   kiln-worker --print-compiler-id
-//       prints the id in hex, then the files it stands for, one absolute path a
+//       prints the id in hex, then the files that it covers, one absolute path a
 //       line, the worker's own first
 #ifndef KILN_SERVER_WORKER_RUN_WORKER_H_
 #define KILN_SERVER_WORKER_RUN_WORKER_H_
@@ -25,7 +25,7 @@ struct Engine {
   CompileFunction compile;
 };
 
-// `make` is called only if jobs will be served. Returns the exit status.
+// Calls `make` only if it will serve jobs. Returns the exit status.
 int RunWorker(int argc, char** argv, const std::function<Engine()>& make);
 
 }  // namespace kiln

@@ -1,10 +1,10 @@
-// Giving up what a warm worker does not need, so that a kernel which finds a hole in
-// the compiler gets a process that can do next to nothing.
+// Drops the rights that a warm worker does not need, so that a kernel which exploits the compiler
+// controls a nearly powerless process.
 //
-// What stays: private memory (none of it executable), the descriptors it has, memory files of
-// its own (the linker's, few and of bounded size), and reading the system's libraries (the linker
-// looks up symbols there). What goes: every other file, sockets, threads, other programs, signals
-// to others, other users' rights.
+// The worker keeps private memory (none of it executable), its descriptors, memory files (for the
+// linker, few and of bounded size), and reading the system's libraries (the linker looks up symbols
+// there). It loses every other file, sockets, threads, other programs, signals to other processes,
+// and other users' rights.
 #ifndef KILN_SERVER_WORKER_SANDBOX_H_
 #define KILN_SERVER_WORKER_SANDBOX_H_
 
@@ -14,23 +14,23 @@
 
 namespace kiln {
 
-// At most so much does one of a worker's files hold, and so many descriptors has it: the linker
-// needs two memory files, and its input open once more beside a library.
+// The size limit of a worker's files, and its limit on descriptors. The linker needs two memory
+// files, and opens its input once more beside a library.
 inline constexpr uint64_t kWorkerFileBytes = uint64_t{80} << 20;  // as a reply may have
 inline constexpr uint64_t kWorkerDescriptors = 16;
 
-// Something that the system did not let a process give up.
+// A restriction that the system did not apply.
 struct Gap {
   std::string name;  // one word, for a metric: "landlock"
   std::string text;  // for a log: "no Landlock: files are not out of reach"
 };
 
-// Locks the calling process in, by Landlock, seccomp, limits, an empty set of capabilities and,
-// when it is root's, a user id that nobody else has. For good. To be called when only this thread
-// runs. Returns what could not be given up; empty: everything was.
+// Sandboxes the calling process for good, by Landlock, seccomp, limits, an empty set of
+// capabilities and, for root, a user id that no other process has. Call while this is the only
+// thread. Returns the restrictions that failed.
 std::vector<Gap> LockIn();
 
-// The version of the kernel's Landlock; less than 1: there is none.
+// The version of the kernel's Landlock; less than 1: none.
 int LandlockVersion();
 // What a Landlock of that version lacks; empty: nothing.
 std::vector<Gap> LandlockGaps(int version);

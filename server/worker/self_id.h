@@ -1,5 +1,5 @@
-// The compiler id of the running process: SHA-256 over the GNU build ids of its
-// code objects that can change code (lang/compiler_id.h).
+// The compiler id of the running process: SHA-256 over the GNU build ids of those of its code
+// objects that can change generated code (lang/compiler_id.h).
 #ifndef KILN_SERVER_WORKER_SELF_ID_H_
 #define KILN_SERVER_WORKER_SELF_ID_H_
 
@@ -8,8 +8,8 @@
 
 namespace kiln {
 
-// This executable first, then libLLVM and libMLIR where they are mapped.
-// FailedPrecondition naming the object that has no build id.
+// This executable first, then libLLVM and libMLIR if they are mapped. FailedPrecondition names an
+// object without a build id.
 absl::StatusOr<CompilerIdRecord> IdentifySelf();
 
 }  // namespace kiln

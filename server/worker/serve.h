@@ -1,9 +1,10 @@
-// A worker's life on its pipe: frames in, one job at a time, frames out.
+// Serves a worker's pipe: frames in, one job at a time, frames out.
 //
-//   Hello    → HelloReply: after the warm-up, so it says that the worker is ready
+//   Hello    → HelloReply: after the warm-up, so it means that the worker is ready
 //   Compile  → CompileReply: entry and digest, or the user's diagnostics
 //   others   → Error
-// The end of the stream, or bytes that are no frame, end the worker.
+//
+// The worker ends at the end of the stream, or at bytes that are not a frame.
 #ifndef KILN_SERVER_WORKER_SERVE_H_
 #define KILN_SERVER_WORKER_SERVE_H_
 
@@ -22,8 +23,8 @@
 
 namespace kiln {
 
-// What the compiler gives back (server/compiler/compiler.h has the same fields;
-// this room's own struct keeps MLIR out of it and of its tests).
+// The compiler's result (server/compiler/compiler.h has the same fields; a separate struct keeps
+// MLIR out of this room and its tests).
 struct Product {
   std::string payload;
   proto::ArtifactInfo info;
@@ -31,7 +32,7 @@ struct Product {
   std::vector<proto::StageReport> stages;
 };
 
-// `request` is what came in, for the name; `unit` is its parsed unit.
+// `request` is the parsed request, for the name; `unit` its parsed unit.
 using CompileFunction = std::function<absl::StatusOr<Product>(const proto::CompileRequest& request,
                                                               const proto::CompileUnit& unit)>;
 
@@ -39,8 +40,8 @@ struct WorkerOptions {
   int in = 0;
   int out = 1;
   Digest compiler_id;
-  std::function<absl::Status()> warm_up;  // before the answer to Hello or the first job
-  std::vector<Gap> gaps;                  // of the confinement; warm_up fills them in
+  std::function<absl::Status()> warm_up;  // called before the answer to Hello or the first job
+  std::vector<Gap> gaps;                  // of the sandbox; warm_up fills them in
   CompileFunction compile;
 };
 

@@ -1,4 +1,4 @@
-// Requests to one HTTP server, several at once, over connections that are kept.
+// Requests to one HTTP server, several at once, over persistent connections.
 #ifndef KILN_SERVER_REMOTE_HTTP_CLIENT_H_
 #define KILN_SERVER_REMOTE_HTTP_CLIENT_H_
 
@@ -22,8 +22,8 @@ struct HttpRequest {
 
   Method method = kGet;
   std::string path;        // below the server's URL: "/ac/…"
-  absl::string_view body;  // of kPut; the caller's
-  size_t max_bytes = 0;    // of the answer to kGet: a longer one is DataLoss
+  absl::string_view body;  // of kPut; owned by the caller
+  size_t max_bytes = 0;    // of the reply to kGet: a longer one is DataLoss
 };
 
 struct HttpReply {
@@ -34,13 +34,13 @@ struct HttpReply {
 // Thread-safe.
 class HttpClient {
  public:
-  // Connects to nobody yet. InvalidArgument: a URL that is none of http or https, that
-  // holds a password, or over which a secret would travel in the clear; both kinds of secret.
+  // Does not connect yet. InvalidArgument: a URL that is neither http nor https, that contains a
+  // password, or over which a secret would travel unencrypted; or both kinds of secret.
   static absl::StatusOr<std::unique_ptr<HttpClient>> Make(const proto::Http& config);
   ~HttpClient();
 
-  // The answers in the order asked, whatever their codes: only a request without an
-  // answer has a status, Unavailable or DeadlineExceeded. Follows no redirections.
+  // The replies in the order of the requests, whatever their codes. Only a request without a reply
+  // has a status, Unavailable or DeadlineExceeded. Follows no redirections.
   std::vector<absl::StatusOr<HttpReply>> Run(absl::Span<const HttpRequest> requests,
                                              absl::Time deadline);
 
@@ -48,13 +48,13 @@ class HttpClient {
   struct Transfer;
 
   explicit HttpClient(const proto::Http& config);
-  void* TakeMulti();  // a CURLM with its kept connections
-  // The header that says who we are, read anew; empty where none is configured.
+  void* TakeMulti();  // a CURLM with its open connections
+  // The Authorization header, read anew; empty if no secret is configured.
   absl::StatusOr<std::string> Authorization();
   absl::Status SetUp(const HttpRequest& request, const std::string& authorization,
                      absl::Time deadline, Transfer* transfer);
 
-  const std::string url_;  // without a slash at its end
+  const std::string url_;  // without a trailing slash
   const proto::Tls tls_;
   const std::string user_;  // "": a bearer token
   WatchedFile secret_;

@@ -1,5 +1,5 @@
-// What the Remote Execution API is made of: blobs named by the SHA-256 of their bytes,
-// and the action under which an entry of ours is kept in an action cache.
+// The objects of the Remote Execution API: blobs named by the SHA-256 of their bytes, and the
+// action whose result in an action cache is an entry of ours.
 //
 // Thread safety: pure functions.
 #ifndef KILN_SERVER_REMOTE_REAPI_BLOB_H_
@@ -18,7 +18,7 @@ namespace kiln {
 
 namespace reapi = build::bazel::remote::execution::v2;
 
-// Bytes and their name. The bytes are the caller's.
+// Bytes and their digest. The caller owns the bytes.
 struct BlobView {
   reapi::Digest digest;
   absl::string_view data;
@@ -33,29 +33,29 @@ struct Blob {
 };
 
 reapi::Digest BlobDigest(absl::string_view data);
-// The bytes over which the digest of a message is taken.
+// The serialised bytes that a message's digest covers.
 std::string CanonicalBytes(const google::protobuf::MessageLite& message);
 bool SameDigest(const reapi::Digest& a, const reapi::Digest& b);
-// InvalidArgument unless it is of SHA-256 and of 0 to `max_size` bytes.
+// InvalidArgument unless it is a SHA-256 digest of 0 to `max_size` bytes.
 absl::Status CheckDigest(const reapi::Digest& digest, size_t max_size);
-// DataLoss unless `data` is what `digest` names.
+// DataLoss unless `data` has the digest `digest`.
 absl::Status CheckBlob(const reapi::Digest& digest, absl::string_view data);
 
-// The action that stands for the entry at `place`: made of the place alone, so that who
-// looks an entry up knows its name. Its command is never run; it says what made the
-// result, as the protocol wants. The same over gRPC and HTTP.
+// The action for the entry at `place`. It follows from the place alone, so that a look-up can
+// compute its name. Its command never runs; it documents the origin of the result, as the protocol
+// requires. The same over gRPC and HTTP.
 struct EntryAction {
   reapi::Digest action;
-  std::vector<Blob> inputs;  // what has to be stored before the action's result
+  std::vector<Blob> inputs;  // to be stored before the action's result
 };
 EntryAction EntryActionOf(const Digest& place);
 
 inline constexpr char kEntryPath[] = "entry";  // the action's one output
 
-// The result that says: the entry is `entry`.
+// The result whose output is `entry`.
 reapi::ActionResult EntryResult(const reapi::Digest& entry);
-// The output file `path` of `result`; DataLoss where it has none, failed, or names a
-// digest that is none or of more than `max_size` bytes.
+// The digest of the output file `path` of `result`. DataLoss if the action failed, the file is
+// missing, or its digest is invalid or of more than `max_size` bytes.
 absl::StatusOr<reapi::OutputFile> OutputOf(const reapi::ActionResult& result,
                                            absl::string_view path, size_t max_size);
 

@@ -1,5 +1,5 @@
 // Compilations on a Remote Execution API cluster: each is an action that runs kiln-worker
-// (toolchain.h) on a file with the request, and leaves a file with the reply.
+// (toolchain.h) on a file with the request, and outputs a file with the reply.
 #ifndef KILN_SERVER_REMOTE_REAPI_EXECUTION_H_
 #define KILN_SERVER_REMOTE_REAPI_EXECUTION_H_
 
@@ -12,11 +12,10 @@
 
 namespace kiln {
 
-// Asks the server nothing yet. `worker` is the path of the kiln-worker that is sent there.
-// Of the delegate: the cluster's action cache answers what it has run before; where the
-// stream of an operation breaks, it is taken up again; at the deadline the operation is
-// cancelled. The reply's key is the one asked for, else it is a failure: what the cluster
-// runs is another compiler. Everything else in it is to be checked by who uses it.
+// Does not contact the server yet. `worker` is the path of the kiln-worker to send. The delegate
+// uses the cluster's action cache for earlier actions, resumes an operation's stream that breaks,
+// and cancels the operation at the deadline. A reply with another key than requested is a failure:
+// the cluster runs another compiler. The caller checks the rest of the reply.
 absl::StatusOr<std::unique_ptr<Delegate>> MakeExecution(const proto::Execution& config,
                                                         const std::string& worker);
 

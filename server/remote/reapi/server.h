@@ -1,4 +1,4 @@
-// One Remote Execution API server: what it can do, and the calls that all users of it share.
+// One Remote Execution API server: its capabilities, and the calls that all its users share.
 #ifndef KILN_SERVER_REMOTE_REAPI_SERVER_H_
 #define KILN_SERVER_REMOTE_REAPI_SERVER_H_
 
@@ -20,7 +20,7 @@ namespace kiln {
 // Thread-safe.
 class ReapiServer {
  public:
-  // What the server says of itself, as far as it matters here.
+  // The server's capabilities, as far as they matter here.
   struct Abilities {
     bool update = false;           // takes action results
     bool execute = false;          // runs actions
@@ -30,15 +30,15 @@ class ReapiServer {
     bool zstd_updates = false;     // in batches that are sent
   };
 
-  // InvalidArgument for addresses and instance names that cannot be.
+  // InvalidArgument for invalid addresses and instance names.
   static absl::StatusOr<std::unique_ptr<ReapiServer>> Make(const proto::Reapi& config);
 
   const std::string& instance() const { return instance_; }
   const std::string& address() const { return endpoint_->address(); }
   absl::StatusOr<std::shared_ptr<grpc::Channel>> channel() { return endpoint_->channel(); }
-  // Deadline, token and the name of the tool.
+  // Sets deadline, token and the name of the tool.
   absl::Status Prepare(grpc::ClientContext* context, absl::Time deadline);
-  // Asked once every few minutes. FailedPrecondition: not of version 2, or without SHA-256.
+  // Cached for a few minutes. FailedPrecondition: not of version 2, or without SHA-256.
   absl::StatusOr<Abilities> abilities(absl::Time deadline);
 
  private:
@@ -52,9 +52,9 @@ class ReapiServer {
   absl::Time good_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
-// Calls `call` until it succeeds, fails for good, or the next try would come too late:
-// failures that pass (Unavailable, Aborted, and whatever brings a RetryInfo) are tried
-// again after the pause the server asks for, else after one that grows from 100 ms.
+// Calls `call` until it succeeds, fails for good, or the next attempt would come too late.
+// Transient failures (Unavailable, Aborted, any with a RetryInfo) are retried after the pause that
+// the server requests, else after one that grows from 100 ms.
 absl::Status WithRetries(absl::Time deadline, const std::function<absl::Status()>& call);
 
 }  // namespace kiln

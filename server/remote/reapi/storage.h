@@ -1,6 +1,5 @@
-// The content-addressed storage of a Remote Execution API server: blobs up and down, in
-// batches as long as they are small, as streams where they are not, in zstd where the
-// server takes it.
+// The content-addressed storage of a Remote Execution API server: transfers blobs, small ones in
+// batches and large ones as streams, with zstd if the server accepts it.
 #ifndef KILN_SERVER_REMOTE_REAPI_STORAGE_H_
 #define KILN_SERVER_REMOTE_REAPI_STORAGE_H_
 
@@ -21,14 +20,14 @@ class ReapiStorage {
  public:
   explicit ReapiStorage(ReapiServer* server) : server_(server) {}  // not owned
 
-  // Stores those of `blobs` that the server lacks. All of them are there when it is OK;
-  // else some may be.
+  // Stores those of `blobs` that the server lacks. After OK all are stored; after a failure some
+  // may be.
   absl::Status Upload(absl::Span<const BlobView> blobs, absl::Time deadline);
 
   using Blobs = std::vector<absl::StatusOr<std::string>>;
 
-  // The blobs in the order asked: NotFound where the server lacks one, DataLoss where what
-  // came is not what the digest names. Requires: digests that CheckDigest accepts.
+  // The blobs in the order requested: NotFound if the server lacks one, DataLoss if the bytes do
+  // not match the digest. Requires: digests that CheckDigest accepts.
   Blobs Download(absl::Span<const reapi::Digest> digests, absl::Time deadline);
 
  private:

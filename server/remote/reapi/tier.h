@@ -12,8 +12,8 @@
 
 namespace kiln {
 
-// Asks the server nothing yet. InvalidArgument for what cannot be meant. Of the tier:
-// `Put` on a server that takes no results is PermissionDenied, each time.
+// Does not contact the server yet. InvalidArgument for contradictory settings. `Put` on a server
+// that accepts no results is PermissionDenied, each time.
 absl::StatusOr<std::unique_ptr<RemoteTier>> MakeReapiTier(const proto::Reapi& config);
 
 }  // namespace kiln

@@ -1,6 +1,6 @@
-// What a machine needs to run kiln-worker, as the input of an action: the program, the
-// libraries it is linked to and the loader that brings them together, so that nothing of
-// the other machine's own but its kernel (and what the linker reads of its libm) is used.
+// The files that a machine needs to run kiln-worker, as the input of an action: the program, its
+// shared libraries and its loader. Of the other machine only the kernel (and the libm that the
+// linker reads) is used.
 #ifndef KILN_SERVER_REMOTE_REAPI_TOOLCHAIN_H_
 #define KILN_SERVER_REMOTE_REAPI_TOOLCHAIN_H_
 
@@ -37,7 +37,7 @@ class MappedBlob {
   reapi::Digest digest_;
 };
 
-// The input root but for the job's own files, and the words that start the worker in it.
+// The input root without the job's own files, and the command line that starts the worker in it.
 struct Toolchain {
   std::vector<std::shared_ptr<const MappedBlob>> files;
   std::vector<Blob> directories;  // below the root
@@ -45,13 +45,13 @@ struct Toolchain {
   std::vector<std::string> command;
 };
 
-// Finds and hashes the files once, and again when one of them has changed. Thread-safe.
+// Finds and hashes the files once, and again after one of them changes. Thread-safe.
 class ToolchainFinder {
  public:
   explicit ToolchainFinder(std::string worker) : worker_(std::move(worker)) {}
 
-  // NotFound and the like name the file; FailedPrecondition: a library that the loader
-  // does not find either.
+  // NotFound and similar errors name the file. FailedPrecondition: a library that the loader cannot
+  // find either.
   absl::StatusOr<std::shared_ptr<const Toolchain>> Find();
 
  private:

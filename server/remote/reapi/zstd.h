@@ -1,4 +1,4 @@
-// One blob in zstd, with sizes known beforehand.
+// zstd of single blobs whose sizes are known.
 #ifndef KILN_SERVER_REMOTE_REAPI_ZSTD_H_
 #define KILN_SERVER_REMOTE_REAPI_ZSTD_H_
 
@@ -12,8 +12,8 @@ namespace kiln {
 
 std::string ZstdCompress(absl::string_view data);
 
-// The `size` bytes that `compressed` (one frame or several) stands for. DataLoss if it is
-// damaged or stands for another number of bytes; never makes more than `size` of them.
+// Decompresses `compressed` (one frame or several) to `size` bytes. DataLoss if it is damaged or
+// has another size; never produces more than `size` bytes.
 absl::StatusOr<std::string> ZstdDecompress(absl::string_view compressed, size_t size);
 
 }  // namespace kiln
