@@ -1,9 +1,9 @@
-// Whether the daemon is worth asking. Once it was found to be missing or to hang, nobody
-// waits for it again: a greeting is left at its socket now and then, and the call that finds
-// it answered goes to the daemon once more.
+// A circuit breaker for the daemon. Once the daemon was found missing or hanging, no call waits for
+// it. Now and then a call sends a greeting to its socket without waiting; the call that finds it
+// answered uses the daemon again.
 //
-// Thread-safe. A call of MayCall costs some microseconds; twice a second one of some tens,
-// and that one waits up to two milliseconds if a daemon takes the connection.
+// Thread-safe. MayCall costs some microseconds; twice a second one call costs some tens, and waits
+// up to two milliseconds if a daemon accepts the connection.
 #ifndef KILN_CLIENT_CPP_BREAKER_H_
 #define KILN_CLIENT_CPP_BREAKER_H_
 
@@ -20,11 +20,11 @@ namespace kiln {
 
 class Breaker {
  public:
-  // Whether to call the daemon that listens on `socket_path`. `found` may become a
-  // connection to it, greeted already.
+  // Whether to call the daemon that listens on `socket_path`. `found` may become a greeted
+  // connection to it.
   bool MayCall(const std::string& socket_path, std::unique_ptr<Connection>* found);
-  // The daemon is not to be had, for this reason. `may_start`: a new one could be started
-  // as soon as nobody listens any more.
+  // Marks the daemon as unavailable, for this reason. `may_start`: a new one may be started as soon
+  // as no process listens.
   void Open(const absl::Status& why, bool may_start);
   // Why the daemon is not called; OK while it is.
   absl::Status why() const;
@@ -39,7 +39,7 @@ class Breaker {
   bool may_start_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time opened_ ABSL_GUARDED_BY(mutex_);
   absl::Time next_probe_ ABSL_GUARDED_BY(mutex_);
-  // A greeting without an answer so far.
+  // A connection whose greeting has no answer yet.
   std::unique_ptr<Connection> pending_ ABSL_GUARDED_BY(mutex_);
 };
 

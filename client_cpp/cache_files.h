@@ -1,5 +1,5 @@
-// The cache directory as a person or a script looks at it: single entries, and bundles in and
-// out. Needs no daemon; one that runs learns of changes by itself.
+// The cache directory for people and scripts: single entries, export and import of bundles. Needs
+// no daemon; a running daemon notices the changes.
 //
 // Thread safety: pure functions of the directory, which others may change meanwhile.
 #ifndef KILN_CLIENT_CPP_CACHE_FILES_H_
@@ -25,28 +25,28 @@ struct EntryHead {
   proto::ArtifactInfo info;
 };
 
-// What the file at `path` says that it is. Cheap: its checksum is not looked at.
+// The description in the file at `path`. Cheap: does not verify the checksum.
 absl::StatusOr<EntryHead> ReadEntryHead(const std::string& path);
 
-// OK if the file at `path` is a whole entry whose place is its name, else DataLoss; with
-// `trusted`, also that one of these keys signed it (PermissionDenied).
+// OK if the file at `path` is a whole entry whose place is its name, else DataLoss. With `trusted`,
+// one of these keys must have signed it (else PermissionDenied).
 absl::Status VerifyEntryFile(const std::string& path, const TrustedKeys* trusted);
 
 struct ExportResult {
   uint64_t entries = 0;
   uint64_t bytes = 0;                 // of the bundle
-  std::vector<std::string> left_out;  // files that are no whole entries, with the reason
+  std::vector<std::string> left_out;  // files that are not whole entries, with the reason
 };
 
-// Writes the entries in `files` to a bundle (lang/bundle.h) at `path`, which is replaced when
-// all is written. Signed by `key` unless that is null. The files' order does not matter.
+// Writes the entries in `files` to a bundle (lang/bundle.h) at `path`, which it replaces when all
+// is written. Signs with `key` unless that is null. The files' order does not matter.
 absl::StatusOr<ExportResult> ExportBundle(std::vector<std::string> files, const std::string& path,
                                           const SigningKey* key);
 
 struct ImportOptions {
   const TrustedKeys* trusted;    // not owned
-  bool accept_unsigned = false;  // who can write the file then runs code as this user
-  bool any_target = false;       // also what this machine cannot run
+  bool accept_unsigned = false;  // then whoever can write the file runs code as this user
+  bool any_target = false;       // also entries that this machine cannot run
 };
 
 struct ImportResult {
@@ -58,14 +58,14 @@ struct ImportResult {
   };
   uint64_t entries = 0;   // in the bundle
   uint64_t imported = 0;  // written
-  uint64_t present = 0;   // were there already
+  uint64_t present = 0;   // already in the cache
   uint64_t bytes = 0;     // written
   std::vector<Refusal> refused;
 };
 
-// Puts the bundle's entries into the cache of `home`. Taken are those that a trusted key
-// signed, all of them if one signed the bundle. DataLoss if anything in the bundle is not
-// whole: then nothing is taken.
+// Stores the bundle's entries in the cache of `home`: those that a trusted key signed, or all of
+// them if a trusted key signed the bundle. DataLoss if any part of the bundle is damaged: then
+// nothing is stored.
 absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& path,
                                           const ImportOptions& options);
 

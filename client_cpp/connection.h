@@ -1,4 +1,4 @@
-// One stream of frames to a daemon (or to a worker), request by request.
+// A stream of frames to a daemon (or to a worker): one request at a time.
 //
 // Thread safety: one call at a time.
 #ifndef KILN_CLIENT_CPP_CONNECTION_H_
@@ -17,9 +17,9 @@
 
 namespace kiln {
 
-// While one lives, a signal that ends a wait of this thread for an answer has `check` asked; a
-// status that is not OK ends the call with it. For languages that run their signals' handlers
-// themselves, between two instructions.
+// While one exists, a signal that interrupts this thread's wait for an answer calls `check`; a
+// status that is not OK ends the call. For languages that run signal handlers themselves, between
+// two instructions.
 class InterruptCheck {
  public:
   using Check = absl::Status (*)();
@@ -34,20 +34,19 @@ class InterruptCheck {
 
 class Connection {
  public:
-  // Connects to the unix socket `path` and says hello. NotFound: nobody listens.
-  // DeadlineExceeded: somebody does but has not answered within `patience`.
-  // FailedPrecondition: another protocol; the message names both builds.
-  // `wishes` are fields of the greeting that it sends.
+  // Connects to the unix socket `path` and greets. NotFound: no process listens. DeadlineExceeded:
+  // a process listens but has not answered within `patience`. FailedPrecondition: another protocol;
+  // the message names both builds. `wishes` are fields of the greeting.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
                                                           absl::Duration patience,
                                                           const proto::Hello& wishes = {});
-  // Connects and sends the greeting, and waits for nothing: Greeted() tells the rest. In
-  // some tens of microseconds; DeadlineExceeded: no more connections are taken just now.
+  // Connects and sends the greeting without waiting; Greeted() does the rest. Takes some tens of
+  // microseconds. DeadlineExceeded: the daemon accepts no more connections at the moment.
   static absl::StatusOr<std::unique_ptr<Connection>> Begin(const std::string& path);
-  // Of a connection begun: whether the peer has answered within `wait` from now. True
+  // For Begin's connection: whether the peer has answered within `wait` from now. Returns true
   // once; its errors are Open's.
   absl::StatusOr<bool> Greeted(absl::Duration wait);
-  // Takes over a connected descriptor and says hello on it.
+  // Takes ownership of a connected descriptor and greets on it.
   static absl::StatusOr<std::unique_ptr<Connection>> Adopt(int fd, absl::Time deadline);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -55,15 +54,14 @@ class Connection {
 
   const proto::HelloReply& peer() const { return peer_; }
 
-  // Sends `request` and reads the reply. An error that the peer sent is returned as
-  // it is and leaves the connection usable; any other failure breaks it.
-  // While the reply is awaited `check` is asked after a tenth of a second and then every
-  // second; its error ends the wait.
+  // Sends `request` and reads the reply. An error that the peer sent is returned unchanged, and the
+  // connection stays usable; any other failure breaks it. While it waits, it calls `check` after a
+  // tenth of a second and then every second; an error of `check` ends the wait.
   absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
                     FrameType reply_type, google::protobuf::MessageLite* reply, absl::Time deadline,
                     const std::function<absl::Status()>& check = nullptr);
 
-  // No further calls: the peer is gone, or what it sends is no longer in step.
+  // No further calls are possible: the peer has gone, or the stream is out of step.
   bool broken() const { return broken_; }
 
  private:

@@ -1,6 +1,6 @@
-// The local daemon as a client sees it: started when none runs, connected to when
-// needed, given up (breaker.h) when it does not answer. A stopped daemon is found out in a
-// tenth of a second, one that hangs otherwise in a quarter, on a busy machine in three.
+// The local daemon as a client sees it: starts one when none runs, connects on demand, and stops
+// using it (breaker.h) when it does not answer. Detects a stopped daemon in a tenth of a second,
+// one that hangs otherwise in a quarter, on a busy machine in three seconds.
 //
 // Thread safety: all methods; each concurrent call has a connection of its own.
 #ifndef KILN_CLIENT_CPP_DAEMON_CLIENT_H_
@@ -24,39 +24,37 @@ namespace kiln {
 
 class DaemonClient {
  public:
-  // `wishes` go into each greeting: a kilnd elsewhere that the daemon shall ask before it
-  // compiles.
+  // `wishes` go into each greeting: a remote kilnd that the daemon should ask before it compiles.
   DaemonClient(Home home, std::string bin_dir, proto::Hello wishes = {})
       : home_(std::move(home)), bin_dir_(std::move(bin_dir)), wishes_(std::move(wishes)) {}
 
-  // A daemon whose compiler is another one than `id`, that of our own files, was started before
-  // those were replaced, or by another build: if a client started it, it is told to go, and the
-  // new one started. Once.
+  // A daemon whose compiler differs from `id`, that of our own files, was started before those were
+  // replaced, or by another build. If a client started it, this client stops it and starts a new
+  // one. Once.
   void SetWantedCompiler(const Digest& id);
 
-  // A request to a daemon, started if none runs. Lost connections are made anew
-  // once, and a full queue is waited for, as long as the daemon asks and within `deadline`.
-  // Unavailable: there is no daemon to be had, or it hangs (the message says which).
-  // `compiler` becomes the id of the daemon's compiler.
+  // Sends a request to the daemon; starts one if none runs. Reconnects once after a lost
+  // connection. Waits while the queue is full, as long as the daemon asks and within `deadline`.
+  // Unavailable: no daemon can be reached, or it hangs (the message says which). `compiler` becomes
+  // the id of the daemon's compiler.
   absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
                     FrameType reply_type, google::protobuf::MessageLite* reply, absl::Time deadline,
                     Digest* compiler = nullptr);
 
-  // The same, but NotFound when no daemon runs.
+  // The same, but NotFound if no daemon runs.
   absl::Status CallIfRunning(FrameType type, const google::protobuf::MessageLite& request,
                              FrameType reply_type, google::protobuf::MessageLite* reply,
                              absl::Time deadline);
 
-  // Whether Call is worth its time: not after GiveUp, until a daemon answers again. Costs
-  // some microseconds.
+  // Whether Call is worth its time: false after GiveUp, until a daemon answers again. Costs some
+  // microseconds.
   bool Usable();
-  // The daemon is not to be had: `why`, an error of Call.
+  // Marks the daemon as unavailable: `why` is an error of Call.
   void GiveUp(const absl::Status& why);
-  // Why it is given up; OK while it is not.
+  // Why it is unavailable; OK while it is in use.
   absl::Status given_up() const { return breaker_.why(); }
 
-  // Waits for a daemon that was told to go to have let go of its home: only then may the
-  // home be moved or removed.
+  // Waits until a stopped daemon has released its home: only then may the home be moved or removed.
   void AwaitEnd(absl::Time deadline) const;
 
  private:

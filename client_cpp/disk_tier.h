@@ -1,5 +1,4 @@
-// The cache directory as clients use it: entries mapped and loaded in place, without
-// asking anyone.
+// The cache directory as clients use it: maps and loads entries in place, without the daemon.
 //
 // Thread safety: all methods; several processes may use one directory.
 #ifndef KILN_CLIENT_CPP_DISK_TIER_H_
@@ -21,26 +20,25 @@ namespace kiln {
 class DiskTier {
  public:
   struct Mode {
-    bool read_only = false;  // nothing is deleted, noted or kept
-    bool foreign = false;    // others can exchange the directory: each entry must be signed
+    bool read_only = false;  // deletes, records and stores nothing
+    bool foreign = false;    // others can replace the directory: each entry must be signed
   };
   // `trust` is not owned.
   DiskTier(Home home, const EntryTrust* trust, Mode mode)
       : home_(std::move(home)), trust_(trust), mode_(mode) {}
 
-  // The kernel of `key`, its entry checked in full, and its signature where one is needed;
-  // NotFound otherwise. An own entry that is not whole is deleted. A hit is noted in the
-  // hit log.
+  // The kernel of `key`. Checks its entry in full, and its signature if one is needed; NotFound
+  // otherwise. Deletes an own entry that is damaged. Records a hit in the hit log.
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const Digest& key) const;
 
-  // Tells the daemon, when it is back, that a compilation was run without it.
+  // Records, for the daemon's counters, that a compilation ran without it.
   void NoteFallback() const { NoteHit(FallbackMark()); }
-  // What the whole entry of `key` says of itself, whatever machine it is for; NotFound otherwise.
+  // The description of the whole entry of `key`, whatever machine it is for; NotFound otherwise.
   absl::StatusOr<proto::ArtifactInfo> Check(const Digest& key) const;
-  // The entry of `key` counts as used just now, when it is decided what is deleted.
+  // Marks the entry of `key` as just used, for eviction.
   void Touch(const Digest& key) const;
 
-  // Keeps `entry`: written aside, renamed. A process that cannot says so once.
+  // Stores `entry`: writes aside, then renames. Reports a failure once per process.
   void Store(const Digest& key, absl::string_view entry) const;
 
  private:
@@ -51,7 +49,7 @@ class DiskTier {
   const Mode mode_;
 };
 
-// Makes the file of an entry that belongs at `place`: written aside, renamed.
+// Writes the file of an entry whose place is `place`: writes aside, then renames.
 absl::Status WriteEntryFile(const Home& home, const Digest& place, absl::string_view entry);
 
 }  // namespace kiln

@@ -1,11 +1,12 @@
-// Which entries a client may run: entries are machine code.
+// Decides which entries a client may run: entries are machine code.
 //
-// What is own (lang/folder.h) needs no signature, and what this user's own daemon answers neither.
-// Signed by a trusted key (lang/signature.h) must be:
-//   - files that are not own, and all in a home or cache directory that is not
-//   - with KILN_REQUIRE_SIGNED=1, everything but what this process's own worker compiles
-// Trusted are the user's keys (lang/user_keys.h); they are read when a signature is first asked
-// for.
+// Own files (lang/folder.h) and answers of this user's own daemon need no signature. A trusted key
+// (lang/signature.h) must have signed:
+//   - files that are not own, and all files in a home or cache directory that is not
+//   - with KILN_REQUIRE_SIGNED=1, everything except what this process's own worker compiles
+//
+// The user's keys (lang/user_keys.h) are trusted; they are read when the first signature is
+// checked.
 //
 // Thread safety: all methods.
 #ifndef KILN_CLIENT_CPP_ENTRY_TRUST_H_
@@ -27,10 +28,10 @@ class EntryTrust {
 
   // Whether everything must be signed.
   bool required() const { return required_; }
-  // OK if a trusted key signed `entry`; PermissionDenied otherwise. Says so on stderr, once
-  // in a process.
+  // OK if a trusted key signed `entry`; PermissionDenied otherwise, reported on stderr once per
+  // process.
   absl::Status Check(const EntryView& entry) const;
-  // The same for the bytes of an entry; OK where no signature is required.
+  // The same for the bytes of an entry; OK if no signature is required.
   absl::Status CheckReply(absl::string_view entry) const;
 
  private:

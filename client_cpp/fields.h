@@ -1,5 +1,5 @@
-// Fields and arrays of C++ programs: dense memory, and the descriptors by which
-// kernels know them.
+// Fields and arrays of C++ programs: dense memory, and the descriptors through which kernels access
+// them.
 //
 // Example:
 //   auto x = *Field<float>::Create({1000});
@@ -40,23 +40,23 @@ constexpr proto::Scalar ScalarOf() {
   return proto::SCALAR_NONE;
 }
 
-// A dense field of any element type, zeroed: one tree of one dense level, elements
-// row-major, the elements of a tensor side by side. Immovable memory; thread-safe
-// as its memory is.
+// A dense zeroed field of any element type: one tree of one dense level, elements row-major, the
+// scalars of a tensor adjacent. Its memory does not move; accesses are as thread-safe as plain
+// memory.
 class DenseField {
  public:
-  // InvalidArgument for absurd shapes, ResourceExhausted when memory is refused.
+  // InvalidArgument for impossible shapes, ResourceExhausted if the system refuses memory.
   static absl::StatusOr<std::shared_ptr<DenseField>> Create(
       proto::Scalar scalar, const std::vector<uint64_t>& shape,
       const std::vector<uint32_t>& element_shape = {});
 
   const proto::Storage& storage() const { return storage_; }
   const std::vector<uint64_t>& shape() const { return shape_; }
-  // Scalars in all.
+  // The number of scalars.
   uint64_t size() const { return size_; }
   uint8_t* data() const { return buffer_->data(); }
 
-  // What a launch passes: the address of each base, then the outermost extent.
+  // The slots of a launch: the address of each base, then the outermost extent.
   const std::vector<uint64_t>& bases() const { return bases_; }
   uint64_t outer_extent() const { return outer_extent_; }
 

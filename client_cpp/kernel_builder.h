@@ -1,18 +1,18 @@
-// Builds the kernel message node by node, typed eagerly: every call checks its
-// operands by the rules of lang/type_rules.h and answers the new node's id, whose
-// type is known at once. Nodes are appended to the current block, in call order.
+// Builds the kernel message node by node, typed eagerly: every call checks its operands by the
+// rules of lang/type_rules.h and returns the new node's id, whose type is known at once. Nodes are
+// appended to the current block, in call order.
 //
-// Errors (InvalidArgument; OutOfRange for a constant index outside its tensor) carry
-// the user's text and leave the kernel as it was, so that a front end can add
-// position and go on. Operands are cast to the types that the rules promote to, by
-// nodes of their own (constants at once); a scalar beside a tensor stays one.
+// Errors (InvalidArgument; OutOfRange for a constant index outside its tensor) carry the user's
+// text and leave the kernel unchanged, so that a front end can add the position and continue.
+// Operands are cast to the types that the rules promote to, by nodes of their own (constants at
+// once); a scalar beside a tensor stays a scalar.
 //
-// Code after a break, continue or return in the same block never runs; its nodes get
-// ids but stand in no block.
+// Code after a break, continue or return in the same block never runs; its nodes get ids but belong
+// to no block.
 //
-// A kernel may have functions of its own, which it and they call, recursion included.
-// A function's nodes are of it alone: those of its caller come in as arguments. Storages
-// are the kernel's parameters and may be named in every function.
+// A kernel may have functions, which it and they may call, recursion included. A function's nodes
+// belong to it alone: values of its caller are passed as arguments. Storages are the kernel's
+// parameters and usable in every function.
 //
 // Example: y[i] = a * x[i] + y[i]
 //
@@ -60,20 +60,20 @@ class KernelBuilder {
   // --- Types -------------------------------------------------------------
   TypeTable& types() { return types_; }
   TypeId ScalarType(Scalar s) { return types_.GetScalar(s); }
-  TypeId TypeOf(NodeId node) const;  // value type; for addresses what lies there
+  TypeId TypeOf(NodeId node) const;  // value type; for addresses, of the addressed value
   bool IsAddress(NodeId node) const;
 
   // --- Parameters, results -------------------------------------------------
   // Of the kernel, also while a function is open.
   ParamId AddValueParam(TypeId type);
-  // `storage` as TreeLayout::DescribeDense, DescribeTreeField or an ndarray descriptor
-  // makes it. The value type of GLOBAL nodes is `storage.element()` interned here.
+  // `storage` comes from TreeLayout::DescribeDense, DescribeTreeField or an ndarray descriptor. The
+  // value type of GLOBAL nodes is `storage.element()` interned here.
   ParamId AddStorageParam(const proto::Storage& storage);
   void SetReturnTypes(absl::Span<const TypeId> types);
-  // A whole tree (TreeLayout::DescribeTree), to which storages of the tree form refer by
-  // the answered number.
+  // A whole tree (TreeLayout::DescribeTree); storages of the tree form refer to it by the returned
+  // number.
   uint32_t AddTree(const proto::TreePart& tree);
-  // Number of indices that a storage parameter takes.
+  // The number of indices that a storage parameter takes.
   int NumIndices(ParamId storage) const;
 
   // --- Values --------------------------------------------------------------
@@ -85,14 +85,14 @@ class KernelBuilder {
   absl::StatusOr<NodeId> Unary(proto::Op op, NodeId x);
   absl::StatusOr<NodeId> Binary(proto::Op op, NodeId a, NodeId b);
   absl::StatusOr<NodeId> Ternary(proto::Op op, NodeId c, NodeId a, NodeId b);
-  absl::StatusOr<NodeId> Cast(NodeId x, TypeId to);  // no node when already of the type
+  absl::StatusOr<NodeId> Cast(NodeId x, TypeId to);  // no node if x already has the type
   absl::StatusOr<NodeId> BitCast(NodeId x, TypeId to);
   // Elements are promoted to one scalar type; shape {n} or {n, m}.
   absl::StatusOr<NodeId> MakeTensor(absl::Span<const NodeId> elements,
                                     const std::vector<uint32_t>& shape);
   absl::StatusOr<NodeId> Extract(NodeId tensor, absl::Span<const NodeId> indices);
-  // The tensor of `shape` whose element (i, j) is element first + i * strides[0] + j *
-  // strides[1] of `tensor`, row-major; all of them within it.
+  // The tensor of `shape` whose element (i, j) is element first + i * strides[0] + j * strides[1]
+  // of `tensor`, row-major. Requires: all of these exist.
   absl::StatusOr<NodeId> Pick(NodeId tensor, const std::vector<uint32_t>& shape, uint32_t first,
                               absl::Span<const int32_t> strides);
   // The elements of `tensor` combined by an associative op, in row-major order.
@@ -129,7 +129,7 @@ class KernelBuilder {
   absl::Status Continue();
   absl::Status Return(absl::Span<const NodeId> values);  // cast to the return types
 
-  // 0 when one of the values is none.
+  // Returns 0 if one of the values is 0 (no node).
   NodeId Print(absl::Span<const NodeId> values, const proto::Format& format);
   absl::StatusOr<NodeId> Assert(NodeId condition, absl::Span<const NodeId> values,
                                 const proto::Format& format);
@@ -137,10 +137,10 @@ class KernelBuilder {
   absl::StatusOr<NodeId> Append(proto::Node node);
 
   // --- Functions -----------------------------------------------------------------
-  // Declares a function and opens its body: nodes are made in it until EndFunction, and
-  // those of the function that was open cannot be used meanwhile. It may be called at
-  // once, from within itself, too. Where control reaches its end, its results are zero.
-  // Its loops are serial. Example, n! of the kernel's parameter:
+  // Declares a function and opens its body: new nodes belong to it until EndFunction, and nodes of
+  // the enclosing function are unusable meanwhile. It may be called at once, also from within
+  // itself. If control reaches its end, its results are zero. Its loops are serial. Example, n! of
+  // the kernel's parameter:
   //
   //   FunctionId f = *b.BeginFunction({{i32}}, {i32});
   //   NodeId n = *b.Param(0);
@@ -155,24 +155,25 @@ class KernelBuilder {
                                            absl::Span<const TypeId> returns);
   absl::Status EndFunction();
   absl::StatusOr<NodeId> Reference(ParamId param);  // the address that the caller passed
-  // One argument a parameter: a value, cast to its type, or an address of exactly it. The
-  // node's value is the result, a struct of several (GetMember), no value without any.
+  // One argument per parameter: a value, which is cast to its type, or an address of exactly its
+  // type. The node's value is the result: a struct if there are several (GetMember), no value if
+  // there are none.
   absl::StatusOr<NodeId> Call(FunctionId function, absl::Span<const NodeId> arguments);
 
   // --- Source positions --------------------------------------------------------
   // Indices for Span.file and Span.function.
   uint32_t AddFile(const std::string& path);
   uint32_t AddName(const std::string& function);
-  // Answers 1 + the span's index, the form of Span.inlined_at and SetSpan; 0: none.
+  // Returns 1 + the span's index, the form of Span.inlined_at and SetSpan; 0: none.
   uint32_t AddSpan(const proto::Span& span);
-  // Nodes appended from now on come from `span`.
+  // Nodes appended from now on have this span.
   void SetSpan(uint32_t span) { current_.span = span; }
 
   // --- Result --------------------------------------------------------------------
-  // Fills in the unit's kernel, storages and trees, of which only what storages reach is
-  // left (lang/prune_trees.h; `reached` says what, by the unit's trees); target and options
-  // stay as they are. Blocks and functions left open are FailedPrecondition. Ends the
-  // builder's life.
+  // Fills in the unit's kernel, storages and trees. Of the trees it keeps only the parts that
+  // storages reach (lang/prune_trees.h; `reached` describes them, by the unit's trees). Leaves
+  // target and options unchanged. FailedPrecondition if blocks or functions are open. The builder
+  // is unusable afterwards.
   absl::Status Finish(proto::CompileUnit* unit, proto::SourceMap* source_map,
                       std::vector<ReachedTree>* reached = nullptr);
 
@@ -193,10 +194,10 @@ class KernelBuilder {
     proto::Function* message = nullptr;  // of unit_
     uint32_t number = 0;
     std::vector<OpenBlock> open;
-    std::vector<uint32_t> node_block;  // the block that each node was made in
+    std::vector<uint32_t> node_block;  // the block of each node
     std::vector<bool> block_open;
     google::protobuf::RepeatedField<uint32_t>* spans = nullptr;  // of source_map_, per node
-    uint32_t span = 0;                                           // of nodes to come
+    uint32_t span = 0;                                           // of the next nodes
   };
 
   // Nodes of the open function, by number or by id in it.
@@ -206,7 +207,7 @@ class KernelBuilder {
   proto::Node* mutable_node(NodeId id) {
     return current_.message->mutable_nodes(static_cast<int>(NodeInFunction(id)));
   }
-  // The node of any function; null: there is none.
+  // The node of any function; null if there is none.
   const proto::Node* FindAnyNode(NodeId id) const;
 
   // Makes a node and lists it in the current block.
@@ -215,16 +216,16 @@ class KernelBuilder {
                   absl::Span<const NodeId> operands);
   NodeId Const(uint64_t bits, Scalar type);
 
-  // Known, and made in a block that is still open.
+  // Whether the node exists and its block is still open.
   absl::Status CheckVisible(NodeId id) const;
   absl::Status CheckValue(NodeId id) const;
   absl::Status CheckAddress(NodeId id) const;
   absl::Status CheckType(TypeId type) const;
   absl::Status CheckParam(ParamId param, proto::Param::Kind kind) const;
-  // One integer per dimension of `shape`, constants within it.
+  // One integer per dimension of `shape`; constants must be within it.
   absl::Status CheckTensorIndices(TypeId tensor, absl::Span<const NodeId> indices) const;
   absl::Status CheckIntegers(absl::Span<const NodeId> indices) const;
-  // Indices as operands: bools become integers.
+  // Casts indices: bools become integers.
   std::vector<NodeId> IndexOperands(NodeId first, absl::Span<const NodeId> indices);
 
   NodeId CastUnchecked(NodeId x, TypeId to);
@@ -257,7 +258,7 @@ class KernelBuilder {
   std::vector<Building> suspended_;  // outermost first
   struct ParamInfo {
     proto::Param::Kind kind;
-    TypeId type;  // value, or what lies at one index
+    TypeId type;  // of the value, or of an element
     int num_indices;
   };
   std::vector<ParamInfo> params_;  // the kernel's

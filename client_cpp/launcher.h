@@ -4,8 +4,8 @@
 //   launch.Set(a, 2.0f).Bind(x_param, x).Bind(y_param, y);
 //   RETURN_IF_ERROR(launch.Run());
 //
-// Parameters that are not set again keep their values from run to run. One object is
-// for one thread at a time; kernels may be shared.
+// Parameters keep their values from run to run until they are set again. One object is for one
+// thread at a time; threads may share kernels.
 #ifndef KILN_CLIENT_CPP_LAUNCHER_H_
 #define KILN_CLIENT_CPP_LAUNCHER_H_
 
@@ -48,15 +48,15 @@ class Launcher {
   Launcher& Bind(uint32_t param, const Field<T>& field) {
     return Bind(param, field.dense());
   }
-  // An array in C order, made known to the builder by ArrayStorage.
+  // An array in C order; the builder knows it through ArrayStorage.
   Launcher& Bind(uint32_t param, const void* data, absl::Span<const uint64_t> shape);
 
-  // Tree `tree` of the unit (KernelBuilder::Finish says which it was): the address of the
-  // part's root cell, and its nodes as lang/argument_layout.h says. Both must outlive the runs.
+  // Tree `tree` of the unit (KernelBuilder::Finish returns which): the address of its root cell,
+  // and its nodes in the order of lang/argument_layout.h. Both must outlive the runs.
   Launcher& BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes);
 
-  // FailedPrecondition when a parameter is missing (the first mistake in Set and Bind is
-  // told here), Aborted when a check of the kernel failed.
+  // FailedPrecondition if a parameter is missing (also reports the first mistake in Set and Bind),
+  // Aborted if a check of the kernel failed.
   absl::Status Run(const LaunchHooks* hooks = nullptr, int max_threads = 0);
 
   // Result `index` of the last run; T is the type of that result.
@@ -70,7 +70,7 @@ class Launcher {
  private:
   template <typename T>
   Launcher& SetSlot(uint32_t param, uint32_t element, T value);
-  // Index of a slot, -1 (and an error noted) if the kernel has none such.
+  // The index of a slot; -1, with an error noted, if the kernel has no such slot.
   int Find(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element);
   int Missing(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element);
   Launcher& Put(int slot, uint64_t value);

@@ -1,7 +1,8 @@
-// The manifest of a process: which kernels it used, as `kiln warm` compiles them without the
-// program. client_py/kiln/warm/manifest.py states the format, and writes that of Python programs.
+// The manifest of a process: the kernels that it used, for `kiln warm` to compile without the
+// program. client_py/kiln/warm/manifest.py specifies the format, and writes Python programs'
+// manifests.
 //
-// Thread safety: all of it may be used from any thread.
+// Thread safety: all functions may be used from any thread.
 #ifndef KILN_CLIENT_CPP_MANIFEST_H_
 #define KILN_CLIENT_CPP_MANIFEST_H_
 
@@ -20,32 +21,32 @@
 
 namespace kiln {
 
-// A serialised CompileRequest as Session::Warm takes it: for any target, the same wherever the
-// program lies. `unit` comes back as it was.
+// A serialised CompileRequest for Session::Warm: independent of the target and of the program's
+// path. Leaves `unit` as it was.
 std::string RecordedKernel(proto::CompileUnit* unit, const proto::SourceMap& source_map);
 
 class Manifest {
  public:
   struct Unit {
-    std::string key;       // hex, under which the program got its artifact
+    std::string key;       // hex; the program got its artifact under it
     std::string recorded;  // RecordedKernel's
-    std::string level;     // that the program asked for; "-": the machine's
+    std::string level;     // requested by the program; "-": the machine's
     std::string kernel;
   };
 
-  // The one that KILN_MANIFEST names, written when the process that first asked for it ends by
-  // returning from main or by exit(); nullptr if the variable is not set. Lives for ever.
+  // The manifest that KILN_MANIFEST names; nullptr if the variable is not set. Written when the
+  // process that first called this returns from main or calls exit(). Lives forever.
   static Manifest* OfProcess();
 
   explicit Manifest(std::string path);
   Manifest(const Manifest&) = delete;
   Manifest& operator=(const Manifest&) = delete;
 
-  // The first unit of a key counts. `compiler` may be empty: not known.
+  // Keeps the first unit of each key. `compiler` may be empty: unknown.
   void Add(Unit unit, const Digest& compiler);
-  // The bytes of the file. `program`: what the manifest calls it.
+  // The bytes of the file. `program`: its name in the manifest.
   std::string Bytes(absl::string_view program) const;
-  // Writes the file, if anything was added; says on standard error what went wrong.
+  // Writes the file, if anything was added; reports errors on standard error.
   void Write() const;
 
  private:

@@ -1,6 +1,6 @@
-// Files in which clients note what they know of kernels, below <home>/warm
-// (client_py/kiln/warm says what is in them). They decide which code a kernel's text stands for,
-// and some are read by parsers that trust them: so only own ones are (lang/folder.h).
+// Clients' files about kernels, below <home>/warm (client_py/kiln/warm specifies them). They decide
+// which code a kernel's text stands for, and trusting parsers read some of them. Only own files are
+// read (lang/folder.h).
 //
 // Thread safety: pure functions of the home; several processes may use one.
 #ifndef KILN_CLIENT_CPP_NOTES_H_
@@ -19,8 +19,7 @@ namespace kiln {
 // NotFound, or PermissionDenied if it or a directory on the way is not own.
 absl::StatusOr<std::string> ReadNote(const Home& home, absl::string_view name);
 
-// Replaces the note `name` by `bytes`, written aside and renamed, and makes the directories that
-// it needs.
+// Replaces the note `name` by `bytes`: writes aside, then renames. Creates missing directories.
 absl::Status WriteNote(const Home& home, absl::string_view name, absl::string_view bytes);
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// Statistics and clearing of a cache whose daemon is not running.
+// Statistics and clearing of a cache while no daemon runs.
 #ifndef KILN_CLIENT_CPP_OFFLINE_CACHE_H_
 #define KILN_CLIENT_CPP_OFFLINE_CACHE_H_
 
@@ -7,11 +7,11 @@
 
 namespace kiln {
 
-// The counters that the last daemon left, the hits logged since, and what lies in
-// the cache directory now.
+// The counters that the last daemon saved, the hits logged since, and the present content of the
+// cache directory.
 proto::StatsReply OfflineStats(const Home& home);
 
-// Deletes every entry and every file left half-written.
+// Deletes every entry and every partly written file.
 proto::ClearReply OfflineClear(const Home& home);
 
 }  // namespace kiln

@@ -1,5 +1,5 @@
-// A worker of this process's own: the compiler where there is no daemon, over the
-// same frames that the daemon would use.
+// A worker of this process's own: the compiler when there is no daemon, over the same frames that
+// the daemon would use.
 //
 // Thread safety: all methods; jobs run one after the other.
 #ifndef KILN_CLIENT_CPP_PRIVATE_WORKER_H_
@@ -27,15 +27,15 @@ class PrivateWorker {
   PrivateWorker& operator=(const PrivateWorker&) = delete;
   ~PrivateWorker();
 
-  // Starts the worker if need be. One that dies at a job is started again once;
-  // a second death is Unavailable. `compiler` becomes the id of its compiler.
+  // Starts the worker if necessary. Restarts a worker that dies during a job once; a second death
+  // is Unavailable. `compiler` becomes the id of its compiler.
   absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
                                               absl::Time deadline, Digest* compiler);
 
  private:
   absl::Status Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What the last worker said before its end, as the end of a message.
+  // The last line of the dead worker's output, as the end of a message.
   std::string LastWords() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string bin_dir_;

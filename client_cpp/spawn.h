@@ -12,20 +12,19 @@
 
 namespace kiln {
 
-// The directory of kilnd and kiln-worker: `dir` if given, else $KILN_BIN, else
-// looked for around the file that this code was loaded from. Empty: not found.
+// The directory of kilnd and kiln-worker: `dir` if given, else $KILN_BIN, else searched for near
+// the file that this code was loaded from. Empty: not found.
 std::string FindBinDir(const std::string& dir = "");
 
 inline constexpr int kPassedDescriptor = 3;
 
-// Runs `program` in a process group of its own, with no inherited descriptor but
-// stderr (`errors` if given) and `pass`, if any, as kPassedDescriptor. NotFound when
-// there is no such program.
+// Runs `program` in a process group of its own. It inherits no descriptor except stderr (`errors`
+// if given) and `pass`, if any, as kPassedDescriptor. NotFound if the program does not exist.
 absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string> arguments,
                             int pass = -1, int errors = -1);
 
-// Waits for the end of `pid`; its exit status, or -1 when it cannot be had (a host
-// that ignores SIGCHLD). One that has not ended by the deadline is killed.
+// Waits for the end of `pid`; returns its exit status, or -1 if it is unavailable (the host ignores
+// SIGCHLD). Kills a process that has not ended by the deadline.
 int WaitForExit(pid_t pid, absl::Time deadline = absl::InfiniteFuture());
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// What KILN_SERVER=HOST:PORT and its companions mean.
+// Parses KILN_SERVER=HOST:PORT and its companion variables.
 #ifndef KILN_CLIENT_CPP_UPSTREAM_H_
 #define KILN_CLIENT_CPP_UPSTREAM_H_
 
@@ -9,11 +9,10 @@
 
 namespace kiln {
 
-// The kilnd at `server`. TLS, but to this machine itself (127.0.0.1, [::1], localhost) only
-// where one of its files is named: KILN_SERVER_CA, the authorities that count, or
-// KILN_SERVER_CERTIFICATE and KILN_SERVER_KEY, what to show of ourselves.
-// KILN_SERVER_TOKEN_FILE has the token to send. InvalidArgument: neither HOST:PORT nor
-// [V6]:PORT, or a certificate without its key.
+// The kilnd at `server`. Uses TLS; to this machine itself (127.0.0.1, [::1], localhost) only if one
+// of the TLS files is named: KILN_SERVER_CA, the trusted authorities, or KILN_SERVER_CERTIFICATE
+// and KILN_SERVER_KEY, the client certificate. KILN_SERVER_TOKEN_FILE contains the token to send.
+// InvalidArgument: neither HOST:PORT nor [V6]:PORT, or a certificate without its key.
 absl::StatusOr<proto::Upstream> ParseUpstream(const std::string& server);
 
 }  // namespace kiln

@@ -1,12 +1,11 @@
-// Who may run tasks with atomics at the same time: many that use them, or one
-// thread alone that reads and writes plainly instead.
+// Decides which threads may run tasks with atomics at the same time: many threads that use atomics,
+// or one thread alone that uses plain reads and writes.
 //
-// It orders loops whose bodies hold atomics. Serial code and the sums that a reduction
-// adds once a chunk do not pass it: a program whose threads launch kernels that
-// update the same element at the same time has to order those launches itself.
+// It orders loops whose bodies contain atomics. Serial code, and the sums that a reduction adds
+// once per chunk, do not pass the gate: a program whose threads launch kernels that update the same
+// element concurrently has to order those launches itself.
 //
-// One gate for the process. Thread safety: all functions. fork: the child finds the gate
-// open.
+// One gate for the process. Thread safety: all functions. fork: the child finds the gate open.
 #ifndef KILN_RUNTIME_ATOMICS_GATE_H_
 #define KILN_RUNTIME_ATOMICS_GATE_H_
 
@@ -14,11 +13,10 @@ namespace kiln {
 
 class AtomicsGate {
  public:
-  // True when the caller is now the only one inside; never waits.
+  // True if the caller is now the only thread inside; never waits.
   static bool TryEnterAlone();
   static void LeaveAlone();
-  // Waits while another thread is inside alone. Threads inside may enter again, in
-  // whichever way they are inside.
+  // Waits while another thread is inside alone. A thread inside may enter again, in either mode.
   static void Enter();
   static void Leave();
 };

@@ -1,12 +1,12 @@
-// Memory of the cells of one tree: an arena of mapped memory, and per SNode an allocator of
-// cells of one size.
+// Memory of the cells of one tree: an arena of mapped memory, and per SNode an allocator of cells
+// of one size.
 //
-// Cells handed out are zero. Memory stays with its SNode until the
-// arena goes: who holds the address of a cell that was collected meanwhile reads and writes
-// a cell of the same SNode, or one not in use.
+// Allocated cells are zero. Memory stays with its SNode until the arena is destroyed: a thread that
+// still holds the address of a collected cell reads and writes a cell of the same SNode, or an
+// unused one.
 //
-// Each allocator keeps its free cells in shards, tried from the calling thread's own on, so
-// that threads hardly ever meet and none waits for another.
+// Each allocator keeps its free cells in shards. A thread tries its own shard first, so threads
+// rarely contend and none waits for another.
 //
 // Thread safety: all functions. fork: fork_lock.h.
 #ifndef KILN_RUNTIME_CELL_ALLOCATOR_H_
@@ -25,7 +25,7 @@ namespace kiln {
 
 // The calling thread's shard among `shards`, a power of two.
 int ShardOfThread(int shards);
-// How many shards this process's threads want.
+// The number of shards that suits this process's threads.
 int ShardCount();
 
 class CellArena {
@@ -36,12 +36,12 @@ class CellArena {
   CellArena(const CellArena&) = delete;
   CellArena& operator=(const CellArena&) = delete;
 
-  // Zeroed, 64-byte aligned, up to `bytes` in multiples of `unit`: how many in *got. Null
-  // where budget or system refuse even one unit. `touched`: it will be used from end to end,
-  // so that large pages serve.
+  // Zeroed, 64-byte aligned memory of up to `bytes`, in multiples of `unit`; sets *got to its size.
+  // Null if budget or system refuse even one unit. `touched`: the caller will use all of it, so
+  // large pages help.
   uint8_t* Carve(uint64_t bytes, uint64_t unit, bool touched, uint64_t* got);
 
-  // What was carved.
+  // Bytes handed out.
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   const MemoryBudget* budget() const { return budget_; }
 
@@ -50,7 +50,7 @@ class CellArena {
     uint8_t* start;
     uint64_t size;
   };
-  struct Region {  // what is left of the newest mapping
+  struct Region {  // the rest of the newest mapping
     uint8_t* next = nullptr;
     uint8_t* end = nullptr;
   };
@@ -60,29 +60,29 @@ class CellArena {
   std::atomic<uint64_t> bytes_{0};
   ForkLock lock_;
   Region touched_, sparse_;
-  uint64_t next_size_ = uint64_t{256} << 10;  // mappings double, so that small trees stay small
+  uint64_t next_size_ = uint64_t{256} << 10;  // doubles, so that small trees stay small
   std::vector<Mapping> mappings_;
 };
 
 class CellAllocator {
  public:
-  // Cells of `bytes`, at multiples of 8 and of 64 where `bytes` is one.
+  // Cells of `bytes`, aligned to 8 bytes, or to 64 if `bytes` is a multiple of 64.
   CellAllocator(CellArena* arena, uint64_t bytes);
   ~CellAllocator();
 
-  // Null where memory ends.
+  // A zeroed cell; null if memory is exhausted.
   uint8_t* Take();
-  // A cell that nobody wrote to.
+  // Returns a cell that was never written.
   void GiveBack(uint8_t* cell);
-  // Used cells, for all threads. They hold no addresses that still count. Small ones are
-  // cleared when they are taken, which is when they are wanted in the processor's cache.
+  // Frees used cells, for all threads. They must hold no live addresses. Small cells are cleared
+  // when they are allocated again, since they are then needed in the processor's cache anyway.
   void GiveBack(CellBag&& cells);
-  // Before GiveBack, for each cell: large ones go back to the system.
+  // Call for each cell before GiveBack: returns the memory of large cells to the system.
   void Release(uint8_t* cell) const;
-  bool returns_memory() const;  // Release does something
+  bool returns_memory() const;  // whether Release does anything
 
   uint64_t stride() const { return stride_; }
-  uint64_t taken() const;  // handed out so far, what was given back at once not counted
+  uint64_t taken() const;  // cells handed out so far, except those given back unused
 
  private:
   struct alignas(64) Shard {
@@ -93,10 +93,10 @@ class CellAllocator {
     std::atomic<uint64_t> taken{0};
   };
 
-  // `fresh`: nobody wrote to it since it was mapped.
+  // `fresh`: not written since it was mapped.
   static uint8_t* TakeFrom(Shard* shard, uint64_t stride, bool* fresh);
   bool Refill(Shard* shard);
-  // From any shard, once nothing else is left.
+  // Takes cells from any shard, when all else is exhausted.
   uint8_t* TakeFromOthers(bool* fresh);
 
   CellArena* arena_;
@@ -109,14 +109,14 @@ class CellAllocator {
   std::atomic<bool> depot_filled_{false};
 };
 
-// Cells that were made inactive and wait for the collection.
+// Deactivated cells that wait for the collection.
 class RetiredCells {
  public:
   RetiredCells();
 
   void Add(uint8_t* cell);
   void Add(CellBag&& cells);
-  // All of them; none are left.
+  // Takes all of them.
   CellBag TakeAll();
   bool empty() const;
 

@@ -1,4 +1,4 @@
-// Addresses of cells by the hundred: what is added and handed on, in no particular order.
+// Unordered bags of addresses of cells, in blocks of hundreds.
 #ifndef KILN_RUNTIME_CELL_BAG_H_
 #define KILN_RUNTIME_CELL_BAG_H_
 
@@ -9,8 +9,8 @@
 
 namespace kiln {
 
-// Whole blocks change hands, so that bags are joined at no cost. Outside of the cells: who
-// still writes to one that is not in use any more breaks nothing.
+// Bags are joined by moving whole blocks. Blocks are stored outside of the cells, so a thread that
+// still writes to a freed cell corrupts nothing.
 struct CellBlock {
   CellBlock* next = nullptr;
   uint32_t begin = 0, end = 0;  // of `cells`
@@ -21,7 +21,7 @@ struct CellBlock {
 };
 static_assert(sizeof(CellBlock) == 1016);
 
-// One thread at a time. Destroying it forgets the cells.
+// For one thread at a time. Destroying it drops the addresses.
 class CellBag {
  public:
   CellBag() = default;
@@ -39,10 +39,10 @@ class CellBag {
     first_->cells[first_->end] = cell;
     ++first_->end;
   }
-  // Takes what `other` holds.
+  // Moves all addresses of `other` into this bag.
   void Add(CellBag&& other) {
     if (other.first_ == nullptr) return;
-    // Bags of a few cells each must not become long chains of blocks.
+    // Joins small bags by copying, to avoid long chains of nearly empty blocks.
     if (first_ != nullptr && first_->begin == 0 && other.first_ == other.last_ &&
         first_->end + other.first_->size() <= std::size(first_->cells)) {
       for (uint32_t i = other.first_->begin; i < other.first_->end; ++i) {
@@ -62,7 +62,7 @@ class CellBag {
     if (first_ == nullptr) last_ = block;
     first_ = block;
   }
-  // Null when none is left; the caller owns it.
+  // Takes a block, which the caller then owns; null if none is left.
   CellBlock* TakeBlock() {
     CellBlock* block = first_;
     if (block == nullptr) return nullptr;

@@ -1,4 +1,4 @@
-// Memory of the lists of one tree: what a list gives up serves for the next one.
+// Memory of the lists of one tree: the memory of a freed list is reused for the next.
 #ifndef KILN_RUNTIME_ELEMENT_MEMORY_H_
 #define KILN_RUNTIME_ELEMENT_MEMORY_H_
 
@@ -11,7 +11,7 @@
 
 namespace kiln {
 
-// Thread-safe. Outlives all blocks that were taken.
+// Thread-safe. Outlives all blocks taken from it.
 class ElementMemory {
  public:
   struct Block {
@@ -22,11 +22,11 @@ class ElementMemory {
   ElementMemory() = default;
   ~ElementMemory();
 
-  // Room for `count` elements, of any content; null where the system refuses.
+  // Uninitialised room for `count` elements; null if the system refuses.
   Block Take(uint64_t count);
   void Return(Block block);
 
-  // In use and kept.
+  // Bytes in use and kept for reuse.
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,7 +1,7 @@
-// A lock that a forked child finds open: whoever held it there does not exist.
+// A lock that is open in a forked child: its holder does not exist there.
 //
-// What it guards must be usable whenever it is left half way, or the child's copy is not;
-// so writers publish by one last store. Held briefly, but for TryLock's users.
+// The guarded data must be usable in any intermediate state, or the child must not use its copy.
+// Writers therefore publish by a single last store. Held briefly, except by users of TryLock.
 #ifndef KILN_RUNTIME_FORK_LOCK_H_
 #define KILN_RUNTIME_FORK_LOCK_H_
 
@@ -19,7 +19,7 @@ namespace kiln {
 class ForkGeneration {
  public:
   static uint32_t Get() { return generation_.load(std::memory_order_relaxed); }
-  // Called before the first lock is made.
+  // Call before creating the first lock.
   static void Watch() {
     static std::once_flag once;
     std::call_once(once, [] { pthread_atfork(nullptr, nullptr, &Next); });

@@ -1,4 +1,4 @@
-// How much memory the cells of SNode trees may take: one budget may serve many trees.
+// A limit on the memory of SNode trees' cells; several trees may share one.
 #ifndef KILN_RUNTIME_MEMORY_BUDGET_H_
 #define KILN_RUNTIME_MEMORY_BUDGET_H_
 
@@ -12,7 +12,7 @@ class MemoryBudget {
  public:
   explicit MemoryBudget(uint64_t limit) : limit_(limit) {}
 
-  // False, with nothing taken, where `bytes` more would pass the limit.
+  // False, having taken nothing, if `bytes` more would exceed the limit.
   bool Take(uint64_t bytes) {
     uint64_t used = used_.load(std::memory_order_relaxed);
     do {

@@ -1,10 +1,11 @@
-// What the random numbers of a launch follow from.
+// Seeds of a launch's random numbers.
 //
-// Kernels share no generator: each iteration draws from a stream of its own, which follows from
-// the launch's number and the iteration's index (runtime/device_lib/device_lib.h). So the numbers
-// depend neither on how many threads run a loop nor on which of them runs which part.
+// Kernels share no generator: each iteration draws from a stream of its own, determined by the
+// launch's number and the iteration's index (runtime/device_lib/device_lib.h). The numbers
+// therefore depend neither on the number of threads nor on the thread that runs an iteration.
 //
 // Each thread of the program counts its own launches. Threads are numbered in the order of their
+// first launch since the seed was set.
 // first launch since the seed was set.
 #ifndef KILN_RUNTIME_RANDOM_H_
 #define KILN_RUNTIME_RANDOM_H_
@@ -17,8 +18,8 @@ namespace kiln {
 // its first. Thread-safe.
 void SetRandomSeed(uint64_t seed);
 
-// KilnContext.random of the calling thread's next launch that draws: well-mixed, and never the
-// same twice but by chance. Takes no lock.
+// KilnContext.random for the calling thread's next launch that draws: well mixed, and distinct
+// except by chance. Takes no lock.
 uint64_t NextLaunchRandom();
 
 }  // namespace kiln

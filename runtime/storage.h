@@ -1,4 +1,4 @@
-// Memory of fields: zeroed, aligned, returned to the system when dropped.
+// Memory of fields: zeroed, aligned, returned to the system when destroyed.
 #ifndef KILN_RUNTIME_STORAGE_H_
 #define KILN_RUNTIME_STORAGE_H_
 
@@ -10,12 +10,11 @@
 
 namespace kiln {
 
-// One root container. Movable by pointer only; thread-safe to read the address.
+// One root container. Movable by pointer only; reading the address is thread-safe.
 class RootBuffer {
  public:
-  // `bytes` of zeroes, at least 64-byte aligned (huge-page friendly above 2 MiB), between margins
-  // of zeroes that may be read and written to no effect on anything else.
-  // ResourceExhausted naming the size when the system refuses.
+  // `bytes` of zeros, at least 64-byte aligned (for huge pages above 2 MiB). Zeroed margins around
+  // it absorb stray reads and writes. ResourceExhausted names the size if the system refuses.
   static absl::StatusOr<std::unique_ptr<RootBuffer>> Allocate(uint64_t bytes);
   ~RootBuffer();
   uint8_t* data() const { return data_; }

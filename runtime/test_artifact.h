@@ -31,7 +31,7 @@ inline void AddSerial(proto::ArtifactInfo* info, const char* symbol) {
   task->set_symbol(symbol);
 }
 
-// Constant bounds, or the bounds function's when `bounds` is given.
+// Constant bounds, or those of the bounds function `bounds` if given.
 inline proto::Task* AddRange(proto::ArtifactInfo* info, const char* symbol, int64_t end,
                              uint32_t cost, const char* bounds = nullptr) {
   proto::Task* task = info->add_tasks();
@@ -44,7 +44,7 @@ inline proto::Task* AddRange(proto::ArtifactInfo* info, const char* symbol, int6
   return task;
 }
 
-// Of a pointer SNode, node 1 of tree 0.
+// For a pointer SNode, node 1 of tree 0.
 inline proto::Task* AddTreeTask(proto::ArtifactInfo* info, proto::TaskKind kind,
                                 const char* symbol = "") {
   proto::Task* task = info->add_tasks();
@@ -55,7 +55,7 @@ inline proto::Task* AddTreeTask(proto::ArtifactInfo* info, proto::TaskKind kind,
   return task;
 }
 
-// Of a kernel that takes one tree.
+// For a kernel with one tree.
 inline proto::ArtifactInfo TreeInfo() {
   proto::ArtifactInfo info = TestInfo();
   for (const uint32_t element : {0, 1}) {

@@ -20,7 +20,7 @@ class TestTree {
  public:
   TestTree() { proto_.add_nodes()->set_kind(proto::SNODE_ROOT); }
 
-  // Number of the new node below `parent`. Axes: {axis, extent}.
+  // Returns the number of the new node below `parent`. Axes: {axis, extent}.
   int Add(proto::SNodeKind kind, int parent, std::vector<std::pair<uint32_t, uint64_t>> axes,
           uint32_t chunk_size = 0) {
     const int number = proto_.nodes_size();

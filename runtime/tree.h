@@ -1,18 +1,17 @@
-// The data of one SNode tree with sparse levels: its root container, the cells that hang
-// on it, and the lists that struct-fors run over.
+// The data of one SNode tree with sparse levels: its root container, the cells below it, and the
+// lists that struct-fors run over.
 //
-// Cells are made by whoever writes to them, kernels or Locate, without locks; what is made
-// inactive is out of reach at once, and its memory is used again from the next Collect on
-// (the gc task of the launch, or the caller of Deactivate). Memory goes back to the system
-// when the tree is destroyed.
+// Writers (kernels or Locate) activate cells, without locks. A deactivated cell becomes unreachable
+// at once, and its memory is reusable from the next Collect on (by the launch's gc task, or by the
+// caller of Deactivate). Memory returns to the system when the tree is destroyed.
 //
-// Indices (`at`) are physical, one entry per physical axis up to kMaxIndices, counted in
-// cells of the node that they address; entries of axes that the node does not have are not
-// looked at. Nodes are numbered as in the layout.
+// Indices (`at`) are physical: one entry per physical axis up to kMaxIndices, counted in cells of
+// the node that they address. Entries of axes that the node does not have are ignored. Nodes are
+// numbered as in the layout.
 //
-// Thread safety: all functions may be called from any thread, also while kernels run on
-// the tree. Addresses stay mapped as long as the tree lives; what they hold after the cell was
-// collected belongs to others. A forked child goes on with a copy of its own.
+// Thread safety: all functions may be called from any thread, also while kernels run on the tree.
+// Addresses stay mapped as long as the tree lives; the memory of a collected cell may be reused for
+// others. A forked child continues with its own copy.
 #ifndef KILN_RUNTIME_TREE_H_
 #define KILN_RUNTIME_TREE_H_
 
@@ -32,20 +31,20 @@ namespace kiln {
 struct TreeState;  // tree_node.h
 
 struct TreeOptions {
-  // What messages call the nodes; nodes without a name are called by number and kind.
+  // The nodes' names in messages; nodes without a name appear by number and kind.
   std::vector<std::string> names;
-  // What root and cells may take; null: whatever the system gives.
+  // The limit on root and cells; null: no limit.
   std::shared_ptr<MemoryBudget> budget;
 };
 
 enum class CellAccess {
-  kRead,   // the ambient cell (zeroes, not to be written to) where nothing is active
-  kFind,   // null where nothing is active
-  kWrite,  // makes active what is not
+  kRead,   // inactive: the ambient cell (zeros, read-only)
+  kFind,   // inactive: null
+  kWrite,  // activates inactive cells
 };
 
-// Neighbouring cells of one node: `cell`, `cell` + cell_bytes, ..., whose indices are `at`
-// but for the node's last axis, which counts up from at[axis].
+// Neighbouring cells of one node: `cell`, `cell` + cell_bytes, ... Their indices are `at`, except
+// that the node's last axis counts up from at[axis].
 struct CellRun {
   uint8_t* cell;
   uint64_t count;
@@ -64,25 +63,25 @@ class ElementList {
   int64_t size_ = 0;
 };
 
-// Since the tree was made.
+// Counts since the tree was created.
 struct NodeStats {
   uint64_t cells_made = 0;       // pointer cells, chunks of dynamic SNodes
-  uint64_t cells_collected = 0;  // of these, ready for use again
+  uint64_t cells_collected = 0;  // of these, reusable
   uint64_t cells_peak = 0;       // the most that were made and not collected at one time
 };
 struct TreeStats {
   uint64_t root_bytes = 0;
   uint64_t cell_bytes = 0;  // taken for cells, in use or not
   uint64_t list_bytes = 0;
-  uint64_t lists_made = 0, lists_kept = 0;  // kept: nothing had changed
+  uint64_t lists_made = 0, lists_kept = 0;  // kept: no change since the last one
   uint64_t collections = 0;
 };
 
 class Tree {
  public:
-  // ResourceExhausted, naming the size, where budget or system refuse the root container.
+  // ResourceExhausted names the size if budget or system refuse the root container.
   static absl::StatusOr<std::unique_ptr<Tree>> Make(TreeLayout layout, TreeOptions options);
-  // Nothing may run on the tree any more.
+  // Requires that nothing uses the tree any more.
   ~Tree();
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
@@ -90,46 +89,46 @@ class Tree {
   const TreeLayout& layout() const;
   // The root's cell: the first of a tree's two argument slots.
   uint8_t* root() const;
-  // What the array in the second slot points to; null for nodes that are neither pointer,
-  // bitmasked nor dynamic. Lives as long as the tree.
+  // The array for the second slot; null for nodes that are neither pointer, bitmasked nor dynamic.
+  // Lives as long as the tree.
   KilnNode* node(int node) const;
 
-  // The cell of `node` at `at`; of a place, its value; of a place in a word of bits, the
-  // word. OutOfRange, naming the axis, for indices beyond the node; ResourceExhausted,
-  // naming the SNode, where memory ends.
+  // The cell of `node` at `at`; for a place, its value; for a place in a word of bits, the word.
+  // OutOfRange names the axis of an index beyond the node; ResourceExhausted names the SNode if
+  // memory is exhausted.
   absl::StatusOr<uint8_t*> Locate(int node, const int64_t* at, CellAccess access);
 
-  // Of pointer, bitmasked and dynamic nodes; for others, whether their cell is there.
+  // For pointer, bitmasked and dynamic nodes; for others, whether their cell exists.
   absl::StatusOr<bool> IsActive(int node, const int64_t* at);
-  // Pointer: the cell with all below it goes. Bitmasked: its bit is cleared, its data stays.
-  // Dynamic: all cells of the container go. Others, and what is not active: nothing.
+  // Pointer: removes the cell with all below it. Bitmasked: clears its bit; its data stays.
+  // Dynamic: removes all cells of the container. Does nothing for other nodes and inactive cells.
   absl::Status Deactivate(int node, const int64_t* at);
-  // Every active cell of the node and of all nodes below.
+  // Deactivates every active cell of the node and of all nodes below.
   void DeactivateAll(int node);
-  // Makes the memory of retired cells, with all that hangs on them, usable again: of one
-  // node, or of all. Cost grows with what was retired.
+  // Makes the memory of retired cells, with everything below them, reusable: of one node, or of
+  // all. The cost is proportional to the retired cells.
   void Collect(int node, int max_threads = 0);
   void Collect();
 
-  // Dynamic nodes: cells in the container that holds `at`. Append answers the number of
-  // the cell that it takes, -1 where the container is full.
+  // Dynamic nodes: the number of cells in the container that holds `at`. Append returns the number
+  // of the cell that it takes, -1 if the container is full.
   absl::StatusOr<int32_t> Length(int node, const int64_t* at);
   absl::StatusOr<int32_t> Append(int node, const int64_t* at, uint8_t** cell);
 
-  // Calls `visit` for the active cells of `node` (any but places), in the order of the list.
-  // Cells may be written to. Those of dynamic nodes that memory has ended for are left out.
+  // Calls `visit` for the active cells of `node` (not a place), in the list's order. `visit` may
+  // write to cells. Omits cells of dynamic nodes whose memory could not be allocated.
   void ForEachRun(int node, absl::FunctionRef<void(const CellRun&)> visit);
   uint64_t CountActive(int node);
 
-  // The active cells of a sparse node or the slices of its containers, from the outermost
-  // level's row-major order inwards; made by up to `max_threads` threads (0: any number),
-  // or the last one again when nothing changed. Null where the system has no memory for it.
+  // The list of a sparse node's active cells, or of the slices of its containers, row-major from
+  // the outermost level inwards. Built by up to `max_threads` threads (0: any number), or the last
+  // list again if nothing changed. Null if the system has no memory for it.
   std::shared_ptr<const ElementList> List(int node, bool slices, int max_threads = 0);
 
   TreeStats Stats() const;
   NodeStats Stats(int node) const;
 
-  // What KilnRuntime's functions do with a launch's node: null where memory ends, with the
+  // Implement KilnRuntime's functions for a launch's node: null if memory is exhausted, with the
   // reason in `why`.
   static uint8_t* Activate(KilnNode* node, uint8_t** slot, std::string* why);
   static uint8_t* ActivateChunk(KilnNode* node, uint8_t* container, uint64_t chunk,

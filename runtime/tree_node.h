@@ -1,5 +1,5 @@
-// What the files of Tree share: a tree's sparse nodes with their cells, and how to walk
-// from the cells of one to the containers of the next.
+// Shared by the files of Tree: a tree's sparse nodes with their cells, and the walk from the cells
+// of one to the containers of the next.
 #ifndef KILN_RUNTIME_TREE_NODE_H_
 #define KILN_RUNTIME_TREE_NODE_H_
 
@@ -19,13 +19,13 @@ namespace kiln {
 
 struct TreeState;
 
-// Index of a cell along its node's axes, kept up to date while cell numbers grow: a row at a
-// time, divisions only where far ahead.
+// The index of a cell along its node's axes, updated while cell numbers grow: row by row, with
+// divisions only for long jumps.
 class CellIndex {
  public:
-  // `at`: indices of the container's cell 0, kept current for the cells moved to.
+  // `at`: the indices of the container's cell 0; updated to those of the current cell.
   CellIndex(const std::vector<NodeLayout::Level>& levels, const int32_t* at);
-  // `cell` is not before the one of the last call.
+  // Requires: `cell` is not before that of the last call.
   void MoveTo(uint64_t cell) {
     if (cell >= row_end_) NextRow(cell);
     at_[last_axis_] = first_ + static_cast<int32_t>(cell - row_start_);
@@ -40,12 +40,12 @@ class CellIndex {
   const int32_t* base_;
   int last_axis_;
   int32_t first_;
-  uint64_t row_;  // cells of a row
+  uint64_t row_;  // cells per row
   uint64_t row_start_ = 0, row_end_ = 0;
   int32_t at_[kMaxIndices];
 };
 
-// The containers of a node in one cell of an ancestor, with only dense levels between.
+// The containers of a node in one cell of an ancestor, with only dense levels between them.
 class ContainerPath {
  public:
   ContainerPath() = default;
@@ -53,7 +53,7 @@ class ContainerPath {
   ContainerPath(const TreeLayout& layout, int ancestor, int node);
 
   uint64_t count() const { return count_; }
-  // Container `number`, row-major level by level. `parent_at` and `at` (kMaxIndices entries):
+  // Container `number`, row-major level by level. `parent_at` and `at` (kMaxIndices entries): the
   // indices of the ancestor's cell, and of the container's cell 0 in cells of the node.
   uint8_t* Find(uint8_t* cell, uint64_t number, const int32_t* parent_at, int32_t* at) const;
   uint8_t* Find(uint8_t* cell, uint64_t number) const;
@@ -86,33 +86,34 @@ struct SparseNode {
 
   bool one_chunk() const { return chunk_cells >= cells; }
   uint64_t num_chunks() const { return (cells + chunk_cells - 1) / chunk_cells; }
-  // Whether something of this container's address lies in what stands for cells that are not
-  // there: nothing may be made active in it.
+  // Whether the container is in the dump or ambient cell, which stand in for inactive cells:
+  // nothing may be activated in it.
   bool InParentDump(const void* address) const;
-  // Cells that `container` holds now, at most `cells`.
+  // The number of cells that `container` holds now, at most `cells`.
   uint64_t Length(uint8_t* container) const;
-  // The chunk that holds `cell`; null where there is none.
+  // The chunk that holds `cell`; null if there is none.
   uint8_t* Chunk(uint8_t* container, uint64_t cell) const;
   void SetChanged();
 
-  // Null where memory ends.
+  // Null if memory is exhausted.
   uint8_t* Activate(uint8_t** slot);
   uint8_t* ActivateChunk(uint8_t* container, uint64_t chunk);
-  // Dynamic: at least `length` cells are active from here on.
+  // Dynamic: activates at least the first `length` cells.
   void RaiseLength(uint8_t* container, uint64_t length);
-  // The number of the next cell, and the cell; null where memory ends, -1 where all are taken.
+  // Returns the number of the next cell, and its address; null if memory is exhausted, -1 if the
+  // container is full.
   int32_t Append(uint8_t* container, uint8_t** cell);
   // Of pointer, bitmasked and dynamic nodes.
   bool IsActive(uint8_t* container, uint64_t cell) const;
   // As KilnRuntime's deactivate.
   void Deactivate(uint8_t* container, uint64_t cell);
 
-  // Cells or chunks, those that wait for the collection among them.
+  // Cells or chunks, including those that wait for the collection.
   uint64_t CellsInUse() const;
-  // `count` of them go back to the allocator.
+  // Returns `count` of them to the allocator.
   void NoteCollected(uint64_t count);
 
-  // Makes one cell or directory (`size`) of memory where *slot is null.
+  // Allocates one cell or directory of `size` bytes if *slot is null.
   uint8_t* Fill(uint8_t** slot, CellAllocator* from);
 
   alignas(64) KilnNode shared = {};
@@ -125,14 +126,14 @@ struct SparseNode {
   const uint64_t mask_offset;
   const uint64_t chunk_cells;
   SparseNode* const parent;         // the nearest sparse ancestor
-  const ContainerPath path;         // from its cells, or the root's, to containers of this one
+  const ContainerPath path;         // from its cells, or the root's, to this node's containers
   std::vector<SparseNode*> nested;  // those whose parent is this one
   bool keeps_memory = false;        // this node or one below has cells of its own
-  int memory_index = -1;            // among the nodes that have
+  int memory_index = -1;            // among the nodes with cells of their own
 
   std::unique_ptr<CellAllocator> memory;       // cells or chunks
   std::unique_ptr<CellAllocator> directories;  // of chunks
-  RetiredCells retired;                        // cells, the only chunk or directories: one of these
+  RetiredCells retired;                        // of cells, the only chunk, or directories
   std::atomic<uint64_t> collected{0};          // cells, chunks
   std::atomic<uint64_t> peak{0};               // of CellsInUse, as of the last collection
 
@@ -146,11 +147,11 @@ struct TreeState {
 
   ~TreeState();
 
-  // All of the tree's memory but for the cells.
+  // All of the tree's memory except the cells.
   absl::Status Allocate();
 
   std::string Name(int node) const;
-  // Why memory for a cell of the node could not be had.
+  // Why the node's cell could not be allocated.
   std::string Refusal(const SparseNode& node) const;
 
   Tree* self = nullptr;
@@ -160,8 +161,8 @@ struct TreeState {
   uint64_t budget_bytes = 0;  // of the root
   std::unique_ptr<RootBuffer> root;
   std::unique_ptr<RootBuffer> stand_ins;            // ambient and dump cells
-  std::vector<std::unique_ptr<SparseNode>> sparse;  // by node; null
-  int memory_nodes = 0;                             // how many have cells of their own
+  std::vector<std::unique_ptr<SparseNode>> sparse;  // by node; null for others
+  int memory_nodes = 0;                             // number of nodes with cells of their own
 
   ForkLock list_lock;
   std::shared_ptr<ElementMemory> element_memory = std::make_shared<ElementMemory>();
