@@ -38,7 +38,7 @@
 #include "client_cpp/connection.h"
 #include "client_cpp/kernel_builder.h"
 #include "client_cpp/session.h"
-#include "lang/entry.h"
+#include "common/artifact/entry.h"
 #include "proto/service.grpc.pb.h"
 #include "tests/e2e/server/daemon_fixture.h"
 

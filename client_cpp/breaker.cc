@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "lang/clock.h"
+#include "common/base/clock.h"
 
 namespace kiln {
 namespace {

@@ -14,11 +14,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "client_cpp/disk_tier.h"
-#include "lang/bundle.h"
-#include "lang/bytes.h"
-#include "lang/cpu_level.h"
-#include "lang/entry.h"
-#include "lang/status_macros.h"
+#include "common/artifact/bundle.h"
+#include "common/artifact/cpu_level.h"
+#include "common/artifact/entry.h"
+#include "common/base/bytes.h"
+#include "common/base/status_macros.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {

@@ -11,9 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lang/digest.h"
-#include "lang/home.h"
-#include "lang/signature.h"
+#include "common/artifact/signature.h"
+#include "common/base/digest.h"
+#include "common/home/home.h"
 #include "proto/artifact.pb.h"
 
 namespace kiln {
@@ -38,8 +38,8 @@ struct ExportResult {
   std::vector<std::string> left_out;  // files that are not whole entries, with the reason
 };
 
-// Writes the entries in `files` to a bundle (lang/bundle.h) at `path`, which it replaces when all
-// is written. Signs with `key` unless that is null. The files' order does not matter.
+// Writes the entries in `files` to a bundle (common/artifact/bundle.h) at `path`, which it replaces
+// when all is written. Signs with `key` unless that is null. The files' order does not matter.
 absl::StatusOr<ExportResult> ExportBundle(std::vector<std::string> files, const std::string& path,
                                           const SigningKey* key);
 

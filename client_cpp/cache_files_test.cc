@@ -11,9 +11,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client_cpp/disk_tier.h"
+#include "common/artifact/cpu_level.h"
+#include "common/artifact/entry.h"
 #include "gtest/gtest.h"
-#include "lang/cpu_level.h"
-#include "lang/entry.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {

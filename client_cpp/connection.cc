@@ -18,9 +18,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lang/clock.h"
-#include "lang/status_macros.h"
-#include "lang/version.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
+#include "common/wire/version.h"
 
 namespace kiln {
 namespace {

@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/wire/framing.h"
 #include "google/protobuf/message_lite.h"
-#include "lang/framing.h"
 #include "proto/service.pb.h"
 
 namespace kiln {

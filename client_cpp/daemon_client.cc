@@ -16,10 +16,10 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "client_cpp/spawn.h"
-#include "lang/clock.h"
-#include "lang/error_detail.h"
-#include "lang/said.h"
-#include "lang/status_macros.h"
+#include "common/base/child_stderr.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
+#include "common/wire/error_detail.h"
 
 namespace kiln {
 namespace {
@@ -39,7 +39,7 @@ constexpr size_t kMaxIdle = 4;
 // Between requests that a full queue turned away, where it does not say when to come again.
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(20);
 constexpr absl::Duration kLastRetry = absl::Milliseconds(500);
-// The part (lang/error_detail.h) of our own error when a daemon is there and silent.
+// The part (common/wire/error_detail.h) of our own error when a daemon is there and silent.
 constexpr char kHangs[] = "hangs";
 
 // More than two runnable threads a CPU: a slow answer says nothing.

@@ -17,8 +17,8 @@
 #include "absl/time/time.h"
 #include "client_cpp/breaker.h"
 #include "client_cpp/connection.h"
-#include "lang/digest.h"
-#include "lang/home.h"
+#include "common/base/digest.h"
+#include "common/home/home.h"
 
 namespace kiln {
 

@@ -11,9 +11,9 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "lang/entry.h"
-#include "lang/folder.h"
-#include "lang/status_macros.h"
+#include "common/artifact/entry.h"
+#include "common/base/status_macros.h"
+#include "common/home/folder.h"
 
 namespace kiln {
 namespace {

@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client_cpp/entry_trust.h"
-#include "lang/digest.h"
-#include "lang/hit_mark.h"
-#include "lang/home.h"
+#include "common/artifact/hit_mark.h"
+#include "common/base/digest.h"
+#include "common/home/home.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lang/user_keys.h"
+#include "common/artifact/user_keys.h"
 
 namespace kiln {
 namespace {

@@ -1,12 +1,12 @@
 // Decides which entries a client may run: entries are machine code.
 //
-// Own files (lang/folder.h) and answers of this user's own daemon need no signature. A trusted key
-// (lang/signature.h) must have signed:
+// Own files (common/home/folder.h) and answers of this user's own daemon need no signature. A
+// trusted key (common/artifact/signature.h) must have signed:
 //   - files that are not own, and all files in a home or cache directory that is not
 //   - with KILN_REQUIRE_SIGNED=1, everything except what this process's own worker compiles
 //
-// The user's keys (lang/user_keys.h) are trusted; they are read when the first signature is
-// checked.
+// The user's keys (common/artifact/user_keys.h) are trusted; they are read when the first signature
+// is checked.
 //
 // Thread safety: all methods.
 #ifndef KILN_CLIENT_CPP_ENTRY_TRUST_H_
@@ -16,9 +16,9 @@
 
 #include "absl/base/call_once.h"
 #include "absl/status/status.h"
-#include "lang/entry.h"
-#include "lang/home.h"
-#include "lang/signature.h"
+#include "common/artifact/entry.h"
+#include "common/artifact/signature.h"
+#include "common/home/home.h"
 
 namespace kiln {
 

@@ -1,7 +1,7 @@
 #include "client_cpp/fields.h"
 
-#include "lang/layout.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
+#include "common/layout/layout.h"
 
 namespace kiln {
 namespace {

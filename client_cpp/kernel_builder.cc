@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lang/diagnostics.h"
-#include "lang/op_table.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
+#include "common/language/diagnostics.h"
+#include "common/language/op_table.h"
 
 namespace kiln {
 namespace {

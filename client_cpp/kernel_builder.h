@@ -1,6 +1,6 @@
 // Builds the kernel message node by node, typed eagerly: every call checks its operands by the
-// rules of lang/type_rules.h and returns the new node's id, whose type is known at once. Nodes are
-// appended to the current block, in call order.
+// rules of common/language/type_rules.h and returns the new node's id, whose type is known at once.
+// Nodes are appended to the current block, in call order.
 //
 // Errors (InvalidArgument; OutOfRange for a constant index outside its tensor) carry the user's
 // text and leave the kernel unchanged, so that a front end can add the position and continue.
@@ -35,16 +35,16 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lang/node_number.h"
-#include "lang/prune_trees.h"
-#include "lang/type.h"
-#include "lang/type_rules.h"
+#include "common/language/type.h"
+#include "common/language/type_rules.h"
+#include "common/layout/prune_trees.h"
+#include "common/unit/node_number.h"
 #include "proto/source_map.pb.h"
 #include "proto/unit.pb.h"
 
 namespace kiln {
 
-using NodeId = uint32_t;  // lang/node_number.h: tells functions apart; 0: none
+using NodeId = uint32_t;  // common/unit/node_number.h: tells functions apart; 0: none
 using ParamId = uint32_t;
 using FunctionId = uint32_t;
 
@@ -171,9 +171,9 @@ class KernelBuilder {
 
   // --- Result --------------------------------------------------------------------
   // Fills in the unit's kernel, storages and trees. Of the trees it keeps only the parts that
-  // storages reach (lang/prune_trees.h; `reached` describes them, by the unit's trees). Leaves
-  // target and options unchanged. FailedPrecondition if blocks or functions are open. The builder
-  // is unusable afterwards.
+  // storages reach (common/layout/prune_trees.h; `reached` describes them, by the unit's trees).
+  // Leaves target and options unchanged. FailedPrecondition if blocks or functions are open. The
+  // builder is unusable afterwards.
   absl::Status Finish(proto::CompileUnit* unit, proto::SourceMap* source_map,
                       std::vector<ReachedTree>* reached = nullptr);
 

@@ -1,9 +1,9 @@
 // The part of KernelBuilder that defines functions and calls them.
 #include "absl/strings/str_cat.h"
 #include "client_cpp/kernel_builder.h"
-#include "lang/diagnostics.h"
-#include "lang/op_table.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
+#include "common/language/diagnostics.h"
+#include "common/language/op_table.h"
 
 namespace kiln {
 

@@ -1,10 +1,10 @@
 #include "client_cpp/kernel_builder.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/language/op_table.h"
+#include "common/unit/check_unit.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "lang/check_unit.h"
-#include "lang/op_table.h"
 
 namespace kiln {
 namespace {

@@ -52,7 +52,7 @@ class Launcher {
   Launcher& Bind(uint32_t param, const void* data, absl::Span<const uint64_t> shape);
 
   // Tree `tree` of the unit (KernelBuilder::Finish returns which): the address of its root cell,
-  // and its nodes in the order of lang/argument_layout.h. Both must outlive the runs.
+  // and its nodes in the order of common/unit/argument_layout.h. Both must outlive the runs.
   Launcher& BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes);
 
   // FailedPrecondition if a parameter is missing (also reports the first mistake in Set and Bind),

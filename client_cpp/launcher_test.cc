@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/test_artifact.h"
-#include "runtime/test_tree.h"
+#include "runtime/tree/test_tree.h"
 
 namespace kiln {
 namespace {

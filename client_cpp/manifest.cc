@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "lang/canonical.h"
+#include "common/unit/canonical.h"
 #include "proto/service.pb.h"
 
 namespace kiln {

@@ -15,7 +15,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "lang/digest.h"
+#include "common/base/digest.h"
 #include "proto/source_map.pb.h"
 #include "proto/unit.pb.h"
 

@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lang/folder.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
+#include "common/home/folder.h"
 
 namespace kiln {
 namespace {

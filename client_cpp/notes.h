@@ -1,6 +1,6 @@
 // Clients' files about kernels, below <home>/warm (client_py/kiln/warm specifies them). They decide
 // which code a kernel's text stands for, and trusting parsers read some of them. Only own files are
-// read (lang/folder.h).
+// read (common/home/folder.h).
 //
 // Thread safety: pure functions of the home; several processes may use one.
 #ifndef KILN_CLIENT_CPP_NOTES_H_
@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lang/home.h"
+#include "common/home/home.h"
 
 namespace kiln {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "lang/entry.h"
-#include "lang/folder.h"
+#include "common/artifact/entry.h"
+#include "common/home/folder.h"
 
 namespace kiln {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef KILN_CLIENT_CPP_OFFLINE_CACHE_H_
 #define KILN_CLIENT_CPP_OFFLINE_CACHE_H_
 
-#include "lang/home.h"
+#include "common/home/home.h"
 #include "proto/service.pb.h"
 
 namespace kiln {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client_cpp/spawn.h"
-#include "lang/clock.h"
-#include "lang/status_macros.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
 
 namespace kiln {
 namespace {

@@ -15,8 +15,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client_cpp/connection.h"
-#include "lang/digest.h"
-#include "lang/said.h"
+#include "common/base/child_stderr.h"
+#include "common/base/digest.h"
 
 namespace kiln {
 

@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lang/digest.h"
+#include "common/base/digest.h"
 #include "proto/diagnostic.pb.h"
 #include "proto/service.pb.h"
 #include "proto/source_map.pb.h"

@@ -21,11 +21,11 @@
 #include "client_cpp/launcher.h"
 #include "client_cpp/manifest.h"
 #include "client_cpp/notes.h"
+#include "common/artifact/cpu_level.h"
+#include "common/artifact/entry.h"
+#include "common/artifact/signature.h"
+#include "common/home/home.h"
 #include "gtest/gtest.h"
-#include "lang/cpu_level.h"
-#include "lang/entry.h"
-#include "lang/home.h"
-#include "lang/signature.h"
 
 namespace kiln {
 namespace {

@@ -16,7 +16,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "lang/clock.h"
+#include "common/base/clock.h"
 
 extern char** environ;
 

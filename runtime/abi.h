@@ -67,7 +67,7 @@ typedef struct KilnRuntime {
 
 /* State of one launch; read-only to tasks but for what it points to. */
 typedef struct KilnContext {
-  const uint64_t* arguments; /* lang/argument_layout.h */
+  const uint64_t* arguments; /* common/unit/argument_layout.h */
   uint64_t* results;
   uint8_t* temporaries; /* zeroed before the first task, 64-byte aligned */
   const KilnRuntime* runtime;

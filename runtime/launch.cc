@@ -6,12 +6,12 @@
 #include <memory>
 #include <mutex>
 
-#include "lang/check.h"
+#include "common/base/check.h"
 #include "runtime/atomics_gate.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/random.h"
-#include "runtime/tree.h"
+#include "runtime/tree/tree.h"
 
 namespace kiln {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "lang/cpu_level.h"
+#include "common/artifact/cpu_level.h"
 #include "runtime/abi_digest.h"
 
 namespace kiln {

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "lang/cpu_level.h"
+#include "common/artifact/cpu_level.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {

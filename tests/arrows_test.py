@@ -8,6 +8,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LLVM = "@debian//:llvm + @debian//:lld"
 GRPC = "'@debian//:grpc++'"
+CONTRACT = "//common/language/... + //common/layout/... + //common/unit/... + //common/artifact/..."
+FRONTS = "//server/grpc_front/... + //server/web_front/..."
 
 
 def query(expression):
@@ -30,9 +32,20 @@ def query(expression):
         ("//client_cpp/... + //client_py/...", "//server/..."),
         ("//runtime/...", f"{LLVM} + {GRPC} + //server/..."),
         ("//runtime/...", "//client_cpp/... + //client_py/..."),
-        ("//lang/... + //proto/...", "//runtime/... + //server/... + //client_cpp/..."),
-        ("//lang/...", f"{LLVM} + {GRPC}"),
-        ("//server/cache/...", f"//server/compiler/... + {LLVM} + {GRPC}"),
+        ("//common/... + //proto/...", "//runtime/... + //server/... + //client_cpp/..."),
+        ("//common/...", f"{LLVM} + {GRPC}"),
+        ("//common/base/...", "//common/... except //common/base/... + //proto/..."),
+        ("//common/wire/... + //common/home/...", CONTRACT),
+        ("//common/language/...", "//common/layout/... + //common/unit/..."),
+        ("//common/layout/...", "//common/unit/..."),
+        (CONTRACT, "//common/wire/..."),
+        ("//common/language/... + //common/layout/... + //common/unit/...", "//common/home/..."),
+        ("//common/artifact/...", "//common/unit/... + //common/layout/..."),
+        ("//server/cache/...", f"//server/compiler/... + //server/daemon/... + {LLVM} + {GRPC}"),
+        ("//server/remote/...", "//server/daemon/... + //server/compiler/..."),
+        (FRONTS, f"//server/daemon/... + //server/cache/... + //server/compiler/... + {LLVM}"),
+        ("//server/events/... + //server/observe/...", "//server/daemon/... + //server/front/..."),
+        ("//server/front/...", f"//server/daemon/... + {GRPC} + @debian//:microhttpd"),
         ("//server/compiler/...", f"//server/cache/... + //server/daemon/... + {GRPC}"),
         ("//server/worker/...", f"//server/cache/... + //server/daemon/... + {GRPC}"),
         ("//server/daemon/...", f"//server/compiler/... + {LLVM}"),

@@ -155,19 +155,19 @@ def test_every_row_is_shown_by_a_language_case():
     assert not missing, f"no language case shows these {len(missing)} rows: {missing}"
 
 
-# --- lang/diagnostics.h
+# --- common/language/diagnostics.h
 
 NATIVE = (
     "client_cpp/kernel_builder.cc",
     "client_cpp/kernel_builder_control.cc",
     "client_cpp/kernel_builder_function.cc",
-    "lang/type_rules.cc",
+    "common/language/type_rules.cc",
 )
-NATIVE_TESTS = ("client_cpp/kernel_builder_test.cc", "lang/type_rules_test.cc")
+NATIVE_TESTS = ("client_cpp/kernel_builder_test.cc", "common/language/type_rules_test.cc")
 
 
 def _native_rows():
-    text = (ROOT / "lang" / "diagnostics.h").read_text()
+    text = (ROOT / "common" / "language" / "diagnostics.h").read_text()
     found = re.findall(r'constexpr char (k\w+)\[\] =\s*((?:"(?:[^"\\]|\\.)*"\s*)+);', text)
     return {
         name: "".join(ast.literal_eval(part) for part in parts.split("\n")) for name, parts in found
@@ -189,4 +189,4 @@ def test_every_native_row_is_shown():
         pattern = re.compile(re.sub(r"\\\$\d", ANY, re.escape(text)).removeprefix(ANY))
         if not any(map(pattern.search, shown)):
             missing.append(name)
-    assert not missing, f"nothing shows these rows of lang/diagnostics.h: {missing}"
+    assert not missing, f"nothing shows these rows of common/language/diagnostics.h: {missing}"

@@ -18,7 +18,7 @@ cc_library(
 )
 """)
 
-# Any CPython from 3.9 on: KILN_PYTHON=/usr/bin/python3.12 bazel build //client_py:_native.so
+# Any CPython from 3.9 on: KILN_PYTHON=/usr/bin/python3.12 bazel build //client_py/native:_native.so
 python_headers = repository_rule(
     implementation = _python_headers_impl,
     environ = ["KILN_PYTHON"],

@@ -245,7 +245,7 @@ def python(options):
     with tempfile.TemporaryDirectory(prefix="kiln-test-", ignore_cleanup_errors=True) as home:
         environment = {**os.environ, "KILN_HOME": home, "PYTHONDONTWRITEBYTECODE": "1"}
         run = subprocess.run(
-            [*command, f"--junitxml={report}", *(paths or ["client_py", "tests", "tools"])],
+            [*command, f"--junitxml={report}", *(paths or ["tests", "tools"])],
             cwd=ROOT,
             env=environment,
         )
@@ -318,11 +318,16 @@ SLOW = {"fuzz", "tidy"}
 # compiler, whose libraries are not built with a sanitizer and take an hour to be.
 SANITIZERS = ("address", "undefined", "thread")
 SANITIZED = [
-    "//lang/...",
+    "//common/...",
     "//client_cpp/...",
     "//server/cache/...",
     "//server/daemon/...",
+    "//server/events/...",
+    "//server/front/...",
+    "//server/grpc_front/...",
+    "//server/observe/...",
     "//server/remote/...",
+    "//server/web_front/...",
     "//server/worker/...",
     "//tests/e2e/server/...",
     "-//server/worker:kiln-worker",

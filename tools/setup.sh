@@ -66,12 +66,12 @@ bazel_command() {
 # What runs: Bazel target, file under bazel-bin, name in .kiln/bin.
 binaries='
 //server/daemon:kilnd               server/daemon/kilnd                 kilnd
-//server/daemon/service:kilnd-grpc  server/daemon/service/kilnd-grpc    kilnd-grpc
+//server/grpc_front:kilnd-grpc       server/grpc_front/kilnd-grpc         kilnd-grpc
 //server/remote:kilnd-remote        server/remote/kilnd-remote          kilnd-remote
-//server/daemon/web:kilnd-web       server/daemon/web/kilnd-web         kilnd-web
+//server/web_front:kilnd-web         server/web_front/kilnd-web           kilnd-web
 //server/worker:kiln-worker         server/worker/kiln-worker           kiln-worker
-//client_py:_native.so              client_py/_native.so                _native.so
-//client_py/linalg:_linalg.so       client_py/linalg/_linalg.so         _linalg.so
+//client_py/native:_native.so        client_py/native/_native.so          _native.so
+//client_py/native/linalg:_linalg.so client_py/native/linalg/_linalg.so   _linalg.so
 '
 
 # build_binaries: builds them and copies what changed to .kiln/bin. Copies, because a daemon may be

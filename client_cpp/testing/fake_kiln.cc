@@ -27,11 +27,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "lang/canonical.h"
-#include "lang/entry.h"
-#include "lang/framing.h"
-#include "lang/home.h"
-#include "lang/version.h"
+#include "common/artifact/entry.h"
+#include "common/home/home.h"
+#include "common/unit/canonical.h"
+#include "common/wire/framing.h"
+#include "common/wire/version.h"
 #include "proto/service.pb.h"
 
 namespace kiln {

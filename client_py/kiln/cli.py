@@ -80,9 +80,9 @@ def usage(command=None):
 
 
 def version():
-    """Kiln's own version, out of lang/version.h: it is asked for also before anything is built."""
+    """Kiln's own version, read from common/wire/version.h: `kiln --version` needs no build."""
     checkout = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    with open(os.path.join(checkout, "lang", "version.h"), encoding="utf-8") as header:
+    with open(os.path.join(checkout, "common", "wire", "version.h"), encoding="utf-8") as header:
         return header.read().partition('kVersion[] = "')[2].partition('"')[0]
 
 

@@ -1,7 +1,7 @@
 """Why a kernel was compiled anew: which parts of its key differ from the nearest entry's.
 
 A part is (name, digest, text): "code", "options", "target", "compiler", "storage 0", "tree 0"…
-(lang/key_parts.h). Equal digests stand for equal parts; the text is for people.
+(common/unit/key_parts.h). Equal digests stand for equal parts; the text is for people.
 """
 
 import functools

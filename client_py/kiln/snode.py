@@ -27,7 +27,7 @@ _NAMES = {
 # What a node on the way to a field may be without making it sparse.
 _ALWAYS_ACTIVE = frozenset((_ROOT, _DENSE, _PLACE, _BIT_STRUCT, _QUANT_ARRAY))
 _MAX_AXES = 12
-_MAX_DEPTH = 32  # of levels; kMaxTreeDepth in lang/layout.h, less the place
+_MAX_DEPTH = 32  # of levels; kMaxTreeDepth in common/layout/layout.h, less the place
 _MAX_EXTENT = 2**31 - 1  # of an axis, and cells of a container of a sparse SNode
 
 

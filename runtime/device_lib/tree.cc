@@ -16,7 +16,7 @@
 
 namespace {
 
-// A dynamic SNode's container (lang/layout.h).
+// A dynamic SNode's container (common/layout/layout.h).
 struct DynamicContainer {
   uint32_t length;
   uint32_t nothing;

@@ -2,7 +2,7 @@
  * bitcode, with the numbers that describe the SNode constant; the runtime calls them
  * natively when Python reads and writes fields.
  *
- * Layout of containers: lang/layout.h. Activity only grows while a task runs, but for
+ * Layout of containers: common/layout/layout.h. Activity only grows while a task runs, but for
  * what `deactivate` takes away; a cell found active stays where it is until the launch's
  * gc task. Safe to call from any number of threads at once.
  *

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lang/entry.h"
+#include "common/artifact/entry.h"
 
 namespace kiln {
 

@@ -1,5 +1,5 @@
-// A store of entries (lang/entry.h), keyed by place (PlaceOf: the key, except for named tenants).
-// Each implementation has one behaviour: memory, disk, a combination of tiers.
+// A store of entries (common/artifact/entry.h), keyed by place (PlaceOf: the key, except for named
+// tenants). Each implementation has one behaviour: memory, disk, a combination of tiers.
 //
 // A look-up never fails: an absent, unreadable or corrupt entry is a miss. All methods may be
 // called from any thread.
@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lang/digest.h"
-#include "lang/entry.h"
+#include "common/artifact/entry.h"
+#include "common/base/digest.h"
 
 namespace kiln {
 

@@ -19,10 +19,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "lang/clock.h"
-#include "lang/entry.h"
-#include "lang/folder.h"
-#include "lang/status_macros.h"
+#include "common/artifact/entry.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
+#include "common/home/folder.h"
 
 namespace kiln {
 namespace {

@@ -6,7 +6,7 @@
 // a store is cheap however full it is.
 //
 // The store skips directories that others can write to, follows no links, and deletes only files
-// with names that Kiln generates (lang/folder.h).
+// with names that Kiln generates (common/home/folder.h).
 //
 // A file is written aside, read back, and renamed. By default it is not fsync'ed: a file torn by a
 // power cut fails its checksum and is a miss, and compiling again is cheaper than a sync of every
@@ -33,8 +33,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "lang/folder.h"
-#include "lang/home.h"
+#include "common/home/folder.h"
+#include "common/home/home.h"
 #include "server/cache/artifact_store.h"
 
 namespace kiln {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lang/digest.h"
+#include "common/base/digest.h"
 
 namespace kiln {
 

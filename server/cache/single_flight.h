@@ -17,8 +17,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "lang/clock.h"
-#include "lang/digest.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
 
 namespace kiln {
 

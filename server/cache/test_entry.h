@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "lang/digest.h"
-#include "lang/entry.h"
+#include "common/artifact/entry.h"
+#include "common/base/digest.h"
 #include "server/cache/artifact_store.h"
 
 namespace kiln {

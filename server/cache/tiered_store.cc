@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "absl/time/time.h"
-#include "lang/clock.h"
+#include "common/base/clock.h"
 
 namespace kiln {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "lang/folder.h"
+#include "common/home/folder.h"
 
 namespace kiln {
 namespace {

@@ -11,8 +11,8 @@ namespace kiln {
 // If the files below `dir` take more than `max_bytes` of the disk, deletes the least recently read
 // or written ones until the rest take nine tenths of it. Returns the number deleted. Reads every
 // file's status: for a background thread. If the file system keeps no times of reading, only
-// writing counts. Follows no symbolic links, skips directories that are not own (lang/folder.h),
-// and counts and deletes only files with clients' names.
+// writing counts. Follows no symbolic links, skips directories that are not own
+// (common/home/folder.h), and counts and deletes only files with clients' names.
 int TrimFiles(const std::string& dir, uint64_t max_bytes);
 
 }  // namespace kiln

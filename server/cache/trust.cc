@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lang/entry.h"
-#include "lang/status_macros.h"
+#include "common/artifact/entry.h"
+#include "common/base/status_macros.h"
 
 namespace kiln {
 

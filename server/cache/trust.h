@@ -24,8 +24,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "lang/digest.h"
-#include "lang/signature.h"
+#include "common/artifact/signature.h"
+#include "common/base/digest.h"
 #include "server/cache/artifact_store.h"
 
 namespace kiln {

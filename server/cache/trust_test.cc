@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "common/artifact/entry.h"
 #include "gtest/gtest.h"
-#include "lang/entry.h"
 #include "server/cache/test_entry.h"
 
 namespace kiln {

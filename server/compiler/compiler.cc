@@ -3,18 +3,18 @@
 #include <chrono>
 #include <utility>
 
+#include "common/base/status_macros.h"
+#include "common/unit/argument_layout.h"
+#include "common/unit/check_unit.h"
+#include "common/unit/node_number.h"
 #include "google/protobuf/text_format.h"
-#include "lang/argument_layout.h"
-#include "lang/check_unit.h"
-#include "lang/node_number.h"
-#include "lang/status_macros.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "server/compiler/codegen/codegen.h"
 #include "server/compiler/dialect/dialect.h"
-#include "server/compiler/frontend/lower_unit.h"
+#include "server/compiler/lowering/lower_unit.h"
 #include "server/compiler/passes/passes.h"
 
 namespace kiln {

@@ -13,15 +13,15 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/unit/check_unit.h"
 #include "google/protobuf/text_format.h"
-#include "lang/check_unit.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "server/compiler/codegen/codegen.h"
 #include "server/compiler/dialect/dialect.h"
-#include "server/compiler/frontend/lower_unit.h"
+#include "server/compiler/lowering/lower_unit.h"
 #include "server/compiler/passes/passes.h"
 
 namespace kiln {

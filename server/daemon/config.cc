@@ -13,9 +13,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "lang/folder.h"
-#include "lang/status_macros.h"
-#include "server/daemon/json_text.h"
+#include "common/base/status_macros.h"
+#include "common/home/folder.h"
+#include "server/observe/json_text.h"
 
 namespace kiln {
 namespace {

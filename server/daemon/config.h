@@ -12,9 +12,9 @@ namespace kiln {
 
 // The content of the file, without defaults. Paths in it become absolute, relative to the file's
 // directory. NotFound: the file does not exist. PermissionDenied: others can write to it
-// (lang/folder.h), and so could choose what runs here. InvalidArgument: "FILE:LINE:COLUMN: FIELD:
-// what is wrong", for text that does not parse, for unknown or unsupported fields, and for invalid
-// values.
+// (common/home/folder.h), and so could choose what runs here. InvalidArgument: "FILE:LINE:COLUMN:
+// FIELD: what is wrong", for text that does not parse, for unknown or unsupported fields, and for
+// invalid values.
 absl::StatusOr<proto::Config> ReadConfig(const std::string& path);
 // The same for `text`, as if it came from `path`.
 absl::StatusOr<proto::Config> ParseConfig(const std::string& text, const std::string& path);

@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "lang/home.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
+#include "common/home/home.h"
 #include "server/daemon/config.h"
 
 namespace kiln {

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "absl/time/time.h"
-#include "lang/clock.h"
-#include "lang/hit_mark.h"
+#include "common/artifact/hit_mark.h"
+#include "common/base/clock.h"
 #include "server/cache/trim_files.h"
-#include "server/daemon/metrics.h"
+#include "server/observe/metrics.h"
 
 namespace kiln {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "lang/home.h"
+#include "common/home/home.h"
 #include "proto/service.pb.h"
 #include "server/cache/artifact_store.h"
 #include "server/cache/counters.h"

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "server/daemon/log.h"
+#include "server/observe/log.h"
 
 namespace kiln {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "lang/clock.h"
+#include "common/base/clock.h"
 
 namespace kiln {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "lang/clock.h"
-#include "lang/status_macros.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
 
 namespace kiln {
 namespace {

@@ -5,10 +5,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/clock.h"
+#include "common/base/plain_text.h"
+#include "common/base/status_macros.h"
 #include "google/rpc/status.pb.h"
-#include "lang/clock.h"
-#include "lang/plain_text.h"
-#include "lang/status_macros.h"
 
 namespace kiln {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "lang/clock.h"
+#include "common/base/clock.h"
 
 namespace kiln {
 

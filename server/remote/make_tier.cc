@@ -1,6 +1,6 @@
 #include "server/remote/make_tier.h"
 
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
 #include "server/remote/http/tier.h"
 #include "server/remote/reapi/execution.h"
 #include "server/remote/reapi/tier.h"

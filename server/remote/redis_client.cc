@@ -6,9 +6,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "lang/clock.h"
-#include "lang/plain_text.h"
-#include "lang/status_macros.h"
+#include "common/base/clock.h"
+#include "common/base/plain_text.h"
+#include "common/base/status_macros.h"
 #include "server/remote/connect.h"
 #include "server/remote/stream.h"
 

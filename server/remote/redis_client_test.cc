@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
 #include "gtest/gtest.h"
-#include "lang/clock.h"
 
 namespace kiln {
 namespace {

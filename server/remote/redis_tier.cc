@@ -10,9 +10,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lang/clock.h"
-#include "lang/entry.h"
-#include "lang/status_macros.h"
+#include "common/artifact/entry.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
 
 namespace kiln {
 namespace {

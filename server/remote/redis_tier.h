@@ -6,10 +6,10 @@
 //   PREFIX:2:l:{HEX}         the lease: a random token; or, for a second, a mark that
 //                            compiling gives no entry
 //
-// 2 is the version of the entry format (lang/entry.h): different versions use different keys. The
-// braces keep an entry's keys in one slot of a cluster. Chunks are written before the value that
-// names them, and their names contain the entry's digest, so two writers of one key do not mix. A
-// missing chunk is a miss. All keys expire; a hit renews them.
+// 2 is the version of the entry format (common/artifact/entry.h): different versions use different
+// keys. The braces keep an entry's keys in one slot of a cluster. Chunks are written before the
+// value that names them, and their names contain the entry's digest, so two writers of one key do
+// not mix. A missing chunk is a miss. All keys expire; a hit renews them.
 #ifndef KILN_SERVER_REMOTE_REDIS_TIER_H_
 #define KILN_SERVER_REMOTE_REDIS_TIER_H_
 

@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "lang/digest.h"
+#include "common/base/digest.h"
 #include "proto/service.pb.h"
 
 namespace kiln {

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "lang/clock.h"
-#include "lang/digest.h"
-#include "lang/status_macros.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
+#include "common/base/status_macros.h"
 
 namespace kiln {
 namespace {

@@ -6,10 +6,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "lang/framing.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
+#include "common/wire/framing.h"
 #include "proto/remote.pb.h"
-#include "server/remote/crew.h"
+#include "server/remote/blocking_pool.h"
 #include "server/remote/remote_tiers.h"
 
 namespace kiln {

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
 #include "server/remote/connect.h"
 
 namespace kiln {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "lang/clock.h"
-#include "lang/digest.h"
-#include "lang/status_macros.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
+#include "common/base/status_macros.h"
 #include "server/remote/make_tier.h"
 #include "server/remote/reapi/server.h"
 

@@ -6,10 +6,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "lang/clock.h"
-#include "lang/framing.h"
-#include "lang/status_macros.h"
-#include "lang/version.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
+#include "common/wire/framing.h"
+#include "common/wire/version.h"
 #include "server/remote/stream.h"
 
 namespace kiln {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lang/framing.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
+#include "common/wire/framing.h"
 
 namespace kiln {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
 #include "server/worker/limits.h"
 #include "server/worker/run_once.h"
 #include "server/worker/sandbox.h"

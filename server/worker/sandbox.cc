@@ -129,7 +129,7 @@ constexpr SystemCall kAllowed[] = {
     {SYS_writev},
     {SYS_pread64},
     {SYS_pwrite64},
-    {SYS_sendmsg, kNoSocket},  // it could send descriptors; lang/framing then uses writev
+    {SYS_sendmsg, kNoSocket},  // it could send descriptors; common/wire/framing then uses writev
     {SYS_poll},
     {SYS_ppoll},
     {SYS_close},

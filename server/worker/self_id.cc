@@ -14,7 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "lang/digest.h"
+#include "common/base/digest.h"
 
 namespace kiln {
 namespace {

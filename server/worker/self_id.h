@@ -1,10 +1,10 @@
 // The compiler id of the running process: SHA-256 over the GNU build ids of those of its code
-// objects that can change generated code (lang/compiler_id.h).
+// objects that can change generated code (common/artifact/compiler_id.h).
 #ifndef KILN_SERVER_WORKER_SELF_ID_H_
 #define KILN_SERVER_WORKER_SELF_ID_H_
 
 #include "absl/status/statusor.h"
-#include "lang/compiler_id.h"
+#include "common/artifact/compiler_id.h"
 
 namespace kiln {
 

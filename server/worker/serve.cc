@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "lang/canonical.h"
-#include "lang/clock.h"
-#include "lang/entry.h"
-#include "lang/framing.h"
-#include "lang/key_parts.h"
-#include "lang/status_macros.h"
-#include "lang/version.h"
+#include "common/artifact/entry.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
+#include "common/unit/canonical.h"
+#include "common/unit/key_parts.h"
+#include "common/wire/framing.h"
+#include "common/wire/version.h"
 
 namespace kiln {
 namespace {

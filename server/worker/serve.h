@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lang/digest.h"
+#include "common/base/digest.h"
 #include "proto/artifact.pb.h"
 #include "proto/diagnostic.pb.h"
 #include "proto/service.pb.h"

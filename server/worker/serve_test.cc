@@ -5,11 +5,11 @@
 
 #include <thread>
 
+#include "common/artifact/entry.h"
+#include "common/unit/canonical.h"
+#include "common/wire/framing.h"
+#include "common/wire/version.h"
 #include "gtest/gtest.h"
-#include "lang/canonical.h"
-#include "lang/entry.h"
-#include "lang/framing.h"
-#include "lang/version.h"
 #include "server/worker/self_id.h"
 
 namespace kiln {

@@ -84,7 +84,7 @@ def test_a_touched_source_is_noticed(kiln):
 
     kiln("build", timeout=1800)
     assert is_current()
-    source = kiln.root / "lang" / "version.h"
+    source = kiln.root / "common" / "wire" / "version.h"
     times = source.stat()
     try:
         os.utime(source)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TESTS = ROOT / "client_py" / "tests"
+TESTS = ROOT / "tests" / "client_py"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def newest_numpy():
 
 
 def test_arrays_and_sparse_matrices_work_with_numpy_2(newest_numpy):
-    files = [TESTS / f"test_{name}.py" for name in ("linalg", "interop", "ndarray", "field")]
+    files = [TESTS / f"{name}_test.py" for name in ("linalg", "interop", "ndarray", "field")]
     path = os.pathsep.join([str(newest_numpy), os.environ.get("PYTHONPATH", "")])
     code = "import numpy, pytest, sys; assert numpy.__version__[0] == '2'; sys.exit(pytest.main())"
     done = subprocess.run(

@@ -202,7 +202,7 @@ def known_variables():
 def test_doctor_knows_every_variable_that_is_read():
     pattern = re.compile(r'(?:getenv\(|PathFrom\(|environ(?:\.get\(|\[))\s*"(KILN_[A-Z_]+)"')
     read = set()
-    for folder in ("client_cpp", "client_py", "lang", "server", "runtime"):
+    for folder in ("client_cpp", "client_py", "common", "server", "runtime"):
         for file in (ROOT / folder).rglob("*"):
             if file.suffix in (".cc", ".h", ".py") and "test" not in str(file.relative_to(ROOT)):
                 read |= set(pattern.findall(file.read_text()))

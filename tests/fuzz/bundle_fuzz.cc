@@ -1,15 +1,15 @@
 // The bundle parser on arbitrary bytes: any answer but a crash, and what it accepts must come
 // out the same when written again. Header and checksum are also repaired, or nearly every input
 // would end at the first comparison; so are the checksums of the entries that it holds.
-// Sources: lang/bundle.cc lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc
-// Sources: lang/folder.cc
+// Sources: common/artifact/bundle.cc common/artifact/entry.cc common/base/digest.cc
+// common/base/deterministic.cc common/artifact/signature.cc Sources: common/home/folder.cc
 // Messages: artifact target
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
-#include "lang/bundle.h"
-#include "lang/bytes.h"
+#include "common/artifact/bundle.h"
+#include "common/base/bytes.h"
 
 namespace {
 

@@ -1,13 +1,13 @@
 // The cache-entry parser on arbitrary bytes: any answer but a crash, and what it
 // accepts must survive being written again. Sizes and checksum are also repaired,
 // or nearly every input would end at the first comparison.
-// Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc lang/folder.cc
-// Messages: artifact target
+// Sources: common/artifact/entry.cc common/base/digest.cc common/base/deterministic.cc
+// common/artifact/signature.cc common/home/folder.cc Messages: artifact target
 #include <cstdlib>
 #include <string>
 
-#include "lang/bytes.h"
-#include "lang/entry.h"
+#include "common/artifact/entry.h"
+#include "common/base/bytes.h"
 
 namespace {
 

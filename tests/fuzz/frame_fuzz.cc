@@ -1,8 +1,8 @@
 // The frame decoder on an arbitrary stream, as daemon, client and worker read it:
 // whole frames come out until the stream ends or is refused; never a hang, a crash
 // or memory for bytes that were only announced.
-// Sources: lang/framing.cc lang/plain_text.cc lang/error_detail.cc lang/clock.cc
-// Messages: service config diagnostic options source_map type
+// Sources: common/wire/framing.cc common/base/plain_text.cc common/wire/error_detail.cc
+// common/base/clock.cc Messages: service config diagnostic options source_map type
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "absl/time/clock.h"
-#include "lang/framing.h"
+#include "common/wire/framing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);

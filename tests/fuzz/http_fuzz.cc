@@ -3,10 +3,10 @@
 // result is as given or names the blob that is; the length of the first answer follows in two
 // bytes, then the answers: to a question for a result, and to any other.
 // Sources: server/remote/http/tier.cc server/remote/http/client.cc server/remote/watched_file.cc
-// Sources: server/remote/reapi/blob.cc lang/digest.cc lang/deterministic.cc lang/clock.cc
-// Messages: build/bazel/remote/execution/v2/remote_execution build/bazel/semver/semver
-// Messages: google/longrunning/operations google/rpc/status config artifact target service
-// Messages: diagnostic options source_map type
+// Sources: server/remote/reapi/blob.cc common/base/digest.cc common/base/deterministic.cc
+// common/base/clock.cc Messages: build/bazel/remote/execution/v2/remote_execution
+// build/bazel/semver/semver Messages: google/longrunning/operations google/rpc/status config
+// artifact target service Messages: diagnostic options source_map type
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "lang/clock.h"
+#include "common/base/clock.h"
 #include "server/remote/grpc_endpoint.h"
 #include "server/remote/http/tier.h"
 #include "server/remote/reapi/blob.h"

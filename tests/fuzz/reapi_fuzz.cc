@@ -1,7 +1,7 @@
 // What a Remote Execution API server answers: an action's result, as gRPC and HTTP servers send it,
 // and a blob in zstd. The first byte says which; never more memory than the sizes that we accept.
-// Sources: server/remote/reapi/blob.cc server/remote/reapi/zstd.cc lang/digest.cc
-// Sources: lang/deterministic.cc
+// Sources: server/remote/reapi/blob.cc server/remote/reapi/zstd.cc common/base/digest.cc
+// Sources: common/base/deterministic.cc
 // Messages: build/bazel/remote/execution/v2/remote_execution build/bazel/semver/semver
 // Messages: google/longrunning/operations google/rpc/status artifact target
 #include <cstdlib>

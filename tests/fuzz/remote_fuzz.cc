@@ -2,9 +2,10 @@
 // frame that comes has one answer, whatever is in it, and the next is answered as well. The first
 // byte is the frame's type, but for one.
 // Sources: server/remote/serve.cc server/remote/remote_tiers.cc server/remote/breaker.cc
-// Sources: server/remote/held_leases.cc server/remote/crew.cc
-// Sources: lang/framing.cc lang/plain_text.cc lang/error_detail.cc lang/digest.cc lang/clock.cc
-// Messages: remote service config diagnostic options source_map type
+// Sources: server/remote/held_leases.cc server/remote/blocking_pool.cc
+// Sources: common/wire/framing.cc common/base/plain_text.cc common/wire/error_detail.cc
+// common/base/digest.cc common/base/clock.cc Messages: remote service config diagnostic options
+// source_map type
 #include <sys/socket.h>
 
 #include <cstdlib>
@@ -13,8 +14,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "lang/clock.h"
-#include "lang/framing.h"
+#include "common/base/clock.h"
+#include "common/wire/framing.h"
 #include "proto/remote.pb.h"
 #include "server/remote/make_tier.h"
 #include "server/remote/serve.h"

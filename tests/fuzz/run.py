@@ -46,7 +46,7 @@ def build(name):
         for message in listed["Messages"]
     ]
     state = hashlib.sha256(" ".join(FLAGS).encode())
-    for path in [*sources, *protos, *sorted((ROOT / "lang").glob("*.h"))]:
+    for path in [*sources, *protos, *sorted((ROOT / "common").rglob("*.h"))]:
         state.update(path.read_bytes())
     binary = BUILT / f"{name}-{state.hexdigest()[:16]}"
     if binary.exists():
@@ -56,9 +56,9 @@ def build(name):
         if protos:
             _call("protoc", f"-I{REMOTE_APIS}", f"-I{ROOT}", f"--cpp_out={folder}", *protos)
         generated = sorted(pathlib.Path(folder).rglob("*.pb.cc"))
-        table = pathlib.Path(folder) / "lang" / "op_table_data.inc"
-        table.parent.mkdir()
-        maker = [sys.executable, ROOT / "lang" / "generate_tables.py"]
+        table = pathlib.Path(folder) / "common" / "language" / "op_table_data.inc"
+        table.parent.mkdir(parents=True)
+        maker = [sys.executable, ROOT / "common" / "language" / "generate_tables.py"]
         table.write_bytes(subprocess.run(maker, cwd=ROOT, check=True, stdout=-1).stdout)
         unfinished = pathlib.Path(folder) / name
         includes = [f"-I{ROOT}", f"-I{folder}"]

@@ -1,11 +1,11 @@
 // A tree as clients lay it out: arbitrary ones end in an answer, and what is laid out
 // is described so that units with it pass their checks.
-// Sources: lang/layout.cc lang/dense_field.cc lang/tree_field.cc lang/type.cc
-// Sources: lang/check_storage.cc lang/check_tree.cc lang/check_word.cc lang/op_table.cc
-// Messages: kernel layout type op options
+// Sources: common/layout/layout.cc common/layout/dense_field.cc common/layout/tree_field.cc
+// common/language/type.cc Sources: common/layout/check_storage.cc common/layout/check_tree.cc
+// common/layout/check_word.cc common/language/op_table.cc Messages: kernel layout type op options
 #include <cstdlib>
 
-#include "lang/layout.h"
+#include "common/layout/layout.h"
 
 namespace {
 

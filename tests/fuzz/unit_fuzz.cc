@@ -1,15 +1,16 @@
 // A compile unit off the wire: parsing, checking and laying out arbitrary messages
 // end in an answer, and what is accepted as canonical has one spelling.
-// Sources: lang/canonical.cc lang/digest.cc lang/deterministic.cc lang/op_table.cc
-// Sources: lang/check_unit.cc lang/check_function.cc lang/check_storage.cc lang/check_tree.cc
-// Sources: lang/check_word.cc lang/argument_layout.cc lang/type.cc lang/type_rules.cc
-// Sources: lang/tree_field.cc lang/layout.cc lang/dense_field.cc
-// Messages: unit kernel layout options target type op artifact diagnostic
+// Sources: common/unit/canonical.cc common/base/digest.cc common/base/deterministic.cc
+// common/language/op_table.cc Sources: common/unit/check_unit.cc common/unit/check_function.cc
+// common/layout/check_storage.cc common/layout/check_tree.cc Sources: common/layout/check_word.cc
+// common/unit/argument_layout.cc common/language/type.cc common/language/type_rules.cc Sources:
+// common/layout/tree_field.cc common/layout/layout.cc common/layout/dense_field.cc Messages: unit
+// kernel layout options target type op artifact diagnostic
 #include <cstdlib>
 #include <string>
 
-#include "lang/canonical.h"
-#include "lang/check_unit.h"
+#include "common/unit/canonical.h"
+#include "common/unit/check_unit.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);

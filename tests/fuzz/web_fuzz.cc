@@ -2,11 +2,11 @@
 // response, and what calls itself JSON is JSON, whatever kernels and callers are called. The first
 // byte says who asks and how; a line of path and query follows, then the daemon's answers, each
 // after its length in two bytes.
-// Sources: server/daemon/web/site.cc server/daemon/web/history.cc server/daemon/web/peer.cc
-// Sources: server/daemon/web/prometheus.cc server/daemon/json_text.cc lang/plain_text.cc
-// Sources: lang/entry.cc lang/digest.cc lang/deterministic.cc lang/signature.cc lang/clock.cc
-// Sources: lang/folder.cc
-// Messages: service config artifact target diagnostic options source_map type
+// Sources: server/web_front/site.cc server/web_front/history.cc server/web_front/peer.cc
+// Sources: server/web_front/prometheus.cc server/observe/json_text.cc common/base/plain_text.cc
+// Sources: common/artifact/entry.cc common/base/digest.cc common/base/deterministic.cc
+// common/artifact/signature.cc common/base/clock.cc Sources: common/home/folder.cc Messages:
+// service config artifact target diagnostic options source_map type
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 
@@ -14,10 +14,10 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
-#include "server/daemon/web/dashboard.h"
-#include "server/daemon/web/disassembly.h"
-#include "server/daemon/web/peer.h"
-#include "server/daemon/web/site.h"
+#include "server/web_front/dashboard.h"
+#include "server/web_front/disassembly.h"
+#include "server/web_front/peer.h"
+#include "server/web_front/site.h"
 
 namespace kiln {
 namespace {

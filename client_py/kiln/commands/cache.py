@@ -226,7 +226,7 @@ def clear(argv):
 
 
 def export(argv):
-    """`kiln cache export FILE`: entries in one file; see lang/bundle.h."""
+    """`kiln cache export FILE`: entries in one file; see common/artifact/bundle.h."""
     from .. import _native
 
     options, rest = parse(argv, {**_JSON, "--all": False, "--manifest": "", "--sign": ""})

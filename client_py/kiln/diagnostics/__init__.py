@@ -12,7 +12,8 @@ and is used by its id:
 To add one: a row in the module of its area (calls, checks, expressions, fields, program, simt,
 statements, tensors, triplets), and a language case that shows it. tests/diagnostics_test.py fails
 for a text outside the table, a use that does not fit its row, a row that nothing uses, and a row
-that no case shows. Texts of the native parts are in lang/diagnostics.h, under the same rules.
+that no case shows. Texts of the native parts are in common/language/diagnostics.h, under the same
+rules.
 """
 
 from ..forks import held_off

@@ -7,7 +7,7 @@ from . import active, report
 from .expr import OPS, Expr, Ref
 
 _I32 = ti_types.i32.scalar
-# Tensors of more elements are loops over memory (kMaxScalarised in lang/type.h).
+# Tensors of more elements are loops over memory (kMaxScalarised in common/language/type.h).
 MAX_UNROLLED = 32
 _LOAD_ERROR = "{} is no value that a kernel can compute with"
 

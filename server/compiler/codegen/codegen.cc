@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "lang/status_macros.h"
+#include "common/base/status_macros.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Verifier.h"
 #include "server/compiler/codegen/emit_kernel.h"

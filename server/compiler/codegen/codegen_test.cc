@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "lang/cpu_level.h"
+#include "common/artifact/cpu_level.h"
 #include "server/compiler/codegen/test_kernel.h"
 
 namespace kiln {

@@ -3,8 +3,8 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
-#include "lang/cpu_level.h"
-#include "lang/status_macros.h"
+#include "common/artifact/cpu_level.h"
+#include "common/base/status_macros.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"

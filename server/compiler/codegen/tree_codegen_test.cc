@@ -10,9 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "lang/cpu_level.h"
-#include "lang/layout.h"
-#include "runtime/tree.h"
+#include "common/artifact/cpu_level.h"
+#include "common/layout/layout.h"
+#include "runtime/tree/tree.h"
 #include "server/compiler/codegen/test_kernel.h"
 
 namespace kiln {

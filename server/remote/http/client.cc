@@ -10,8 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "lang/clock.h"
-#include "lang/status_macros.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
 #include "server/remote/grpc_endpoint.h"
 
 namespace kiln {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "lang/entry.h"
-#include "lang/status_macros.h"
+#include "common/artifact/entry.h"
+#include "common/base/status_macros.h"
 #include "server/remote/http/client.h"
 #include "server/remote/reapi/blob.h"
 

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/artifact/entry.h"
+#include "common/base/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "lang/entry.h"
-#include "lang/status_macros.h"
 
 namespace kiln {
 namespace {

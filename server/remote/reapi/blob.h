@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "build/bazel/remote/execution/v2/remote_execution.pb.h"
-#include "lang/digest.h"
+#include "common/base/digest.h"
 
 namespace kiln {
 

@@ -7,10 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/artifact/compiler_id.h"
+#include "common/artifact/entry.h"
+#include "common/unit/canonical.h"
 #include "gtest/gtest.h"
-#include "lang/canonical.h"
-#include "lang/compiler_id.h"
-#include "lang/entry.h"
 #include "proto/unit.pb.h"
 #include "server/remote/reapi/testing/fake_reapi.h"
 

@@ -9,10 +9,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
+#include "common/wire/version.h"
 #include "google/rpc/error_details.pb.h"
-#include "lang/clock.h"
-#include "lang/status_macros.h"
-#include "lang/version.h"
 
 namespace kiln {
 namespace {

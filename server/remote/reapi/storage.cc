@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
+#include "common/base/status_macros.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
-#include "lang/status_macros.h"
 #include "server/remote/reapi/zstd.h"
 
 namespace kiln {

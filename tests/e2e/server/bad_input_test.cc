@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "lang/entry.h"
+#include "common/artifact/entry.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {

@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/wire/error_detail.h"
 #include "gtest/gtest.h"
-#include "lang/error_detail.h"
 #include "tests/e2e/server/cluster_fixture.h"
 
 namespace kiln {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "lang/signature.h"
+#include "common/artifact/signature.h"
 #include "tests/e2e/server/cluster_fixture.h"
 #include "tests/e2e/server/test_certificates.h"
 

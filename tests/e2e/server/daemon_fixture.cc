@@ -20,8 +20,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "lang/canonical.h"
-#include "lang/digest.h"
+#include "common/base/digest.h"
+#include "common/unit/canonical.h"
 
 namespace kiln {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/home/home.h"
+#include "common/wire/framing.h"
+#include "common/wire/version.h"
 #include "gtest/gtest.h"
-#include "lang/framing.h"
-#include "lang/home.h"
-#include "lang/version.h"
 #include "proto/service.pb.h"
 
 namespace kiln {

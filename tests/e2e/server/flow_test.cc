@@ -17,9 +17,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "lang/entry.h"
-#include "lang/error_detail.h"
-#include "lang/plain_text.h"
+#include "common/artifact/entry.h"
+#include "common/base/plain_text.h"
+#include "common/wire/error_detail.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "lang/framing.h"
+#include "common/wire/framing.h"
 #include "proto/remote.pb.h"
 #include "proto/service.pb.h"
 

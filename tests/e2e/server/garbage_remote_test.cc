@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/artifact/entry.h"
 #include "gtest/gtest.h"
-#include "lang/entry.h"
 #include "tests/e2e/server/cluster_fixture.h"
 
 namespace kiln {

@@ -16,7 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "lang/digest.h"
+#include "common/base/digest.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {

@@ -17,8 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "lang/digest.h"
-#include "lang/entry.h"
+#include "common/artifact/entry.h"
+#include "common/base/digest.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {
@@ -226,7 +226,7 @@ TEST_F(StorageTest, TwoVersionsShareADirectory) {
 
   // An entry in a form that this version does not know is none.
   std::string entry = ReadFile(EntryPath(*ours));
-  const size_t version = entry.size() - kTrailerSize + 56;  // lang/entry.h
+  const size_t version = entry.size() - kTrailerSize + 56;  // common/artifact/entry.h
   entry[version] = static_cast<char>(entry[version] + 1);
   WriteFile(EntryPath(*ours), entry);
   const auto again = here.Compile("x", 1);

@@ -14,8 +14,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "lang/entry.h"
-#include "lang/error_detail.h"
+#include "common/artifact/entry.h"
+#include "common/wire/error_detail.h"
 #include "tests/e2e/server/cluster_fixture.h"
 #include "tests/e2e/server/test_certificates.h"
 

@@ -16,7 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "lang/error_detail.h"
+#include "common/wire/error_detail.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {

@@ -1,0 +1,172 @@
+// The cache directory, bundles and keys, for the `kiln cache` and `kiln key` commands.
+#include "client_py/native/cache_binding.h"
+
+#include <pybind11/stl.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client_cpp/cache_files.h"
+#include "client_py/native/status_error.h"
+#include "common/artifact/cpu_level.h"
+#include "common/artifact/signature.h"
+#include "common/artifact/user_keys.h"
+#include "common/home/home.h"
+
+namespace py = pybind11;
+
+namespace kiln {
+namespace {
+
+std::string HexOf(uint64_t number) { return absl::StrCat(absl::Hex(number, absl::kZeroPad16)); }
+
+std::string TargetText(const proto::Target& target) {
+  if (target.has_cuda()) return absl::StrCat("compute_", target.cuda().virtual_arch());
+  return std::string(CpuLevelName(target.cpu()));
+}
+
+py::list PartsOf(const proto::ArtifactInfo& info) {
+  py::list parts;
+  for (const proto::KeyPart& part : info.key_parts()) {
+    parts.append(py::make_tuple(part.name(), HexOf(part.digest()), part.text()));
+  }
+  return parts;
+}
+
+py::dict EntryHeadDict(const std::string& path) {
+  const EntryHead head = ValueOrRaise(ReadEntryHead(path));
+  py::dict entry;
+  entry["key"] = head.key.Hex();
+  entry["kernel"] = head.info.kernel();
+  entry["tenant"] = head.info.tenant();
+  entry["target"] = TargetText(head.info.target());
+  entry["runtime_abi"] = HexOf(head.info.target().runtime_abi());
+  entry["compiler"] = head.info.compiler();
+  entry["compile_seconds"] = head.info.compile_seconds();
+  entry["code_bytes"] = head.payload_bytes;
+  entry["tasks"] = head.info.tasks_size();
+  entry["signer"] = head.signer == 0 ? "" : HexOf(head.signer);
+  entry["parts"] = PartsOf(head.info);
+  py::dict needs;
+  for (const auto& [library, version] : head.info.needs()) needs[py::str(library)] = version;
+  entry["needs"] = needs;
+  return entry;
+}
+
+// The keys of a home, or of `files`; none where there is no file.
+TrustedKeys KeysOf(const std::string& home, const std::vector<std::string>& files) {
+  TrustedKeys keys;
+  for (const std::string& file : files) RaiseIfError(keys.AddFile(file));
+  if (!files.empty()) return keys;
+  absl::StatusOr<TrustedKeys> own = ReadUserKeys(ValueOrRaise(Home::Find(home)));
+  if (absl::IsNotFound(own.status())) return keys;
+  return ValueOrRaise(std::move(own));
+}
+
+std::optional<SigningKey> SecretKey(const std::string& file) {
+  if (file.empty()) return std::nullopt;
+  return ValueOrRaise(SigningKey::ReadFile(file));
+}
+
+// (what is wrong or "", whether that is the signature alone) of each file.
+py::list Verify(const std::string& home, const std::vector<std::string>& files,
+                const std::vector<std::string>& key_files) {
+  const TrustedKeys keys = KeysOf(home, key_files);
+  py::list results;
+  for (const std::string& file : files) {
+    absl::Status status;
+    {
+      py::gil_scoped_release release;
+      status = VerifyEntryFile(file, &keys);
+    }
+    results.append(py::make_tuple(std::string(status.message()), absl::IsPermissionDenied(status)));
+  }
+  return results;
+}
+
+py::dict Export(std::vector<std::string> files, const std::string& path,
+                const std::string& signing_key_file) {
+  const std::optional<SigningKey> key = SecretKey(signing_key_file);
+  absl::StatusOr<ExportResult> result;
+  {
+    py::gil_scoped_release release;
+    result = ExportBundle(std::move(files), path, key.has_value() ? &*key : nullptr);
+  }
+  const ExportResult done = ValueOrRaise(std::move(result));
+  py::dict summary;
+  summary["entries"] = done.entries;
+  summary["bytes"] = done.bytes;
+  summary["left_out"] = done.left_out;
+  return summary;
+}
+
+py::dict Import(const std::string& home, const std::string& path,
+                const std::vector<std::string>& key_files, bool accept_unsigned, bool any_target) {
+  const TrustedKeys keys = KeysOf(home, key_files);
+  const Home place = ValueOrRaise(Home::Find(home));
+  absl::StatusOr<ImportResult> result;
+  {
+    py::gil_scoped_release release;
+    result = ImportBundle(place, path, {&keys, accept_unsigned, any_target});
+  }
+  const ImportResult done = ValueOrRaise(std::move(result));
+  py::dict summary;
+  summary["entries"] = done.entries;
+  summary["imported"] = done.imported;
+  summary["present"] = done.present;
+  summary["bytes"] = done.bytes;
+  py::list refused;
+  for (const ImportResult::Refusal& refusal : done.refused) {
+    py::dict one;
+    one["key"] = refusal.key.Hex();
+    one["kernel"] = refusal.kernel;
+    one["reason"] = refusal.reason;
+    one["text"] = refusal.text;
+    refused.append(one);
+  }
+  summary["refused"] = refused;
+  return summary;
+}
+
+}  // namespace
+
+void BindCache(py::module_& m) {
+  m.def("entry_head", &EntryHeadDict, py::arg("path"));
+  m.def("verify_entries", &Verify, py::arg("home"), py::arg("files"), py::arg("key_files"));
+  m.def("export_bundle", &Export, py::arg("files"), py::arg("path"), py::arg("signing_key_file"));
+  m.def("import_bundle", &Import, py::arg("home"), py::arg("path"), py::arg("key_files"),
+        py::arg("accept_unsigned"), py::arg("any_target"));
+  // (the secret line, the public line)
+  m.def("new_key", [](const std::string& name) {
+    const SigningKey key = ValueOrRaise(SigningKey::Generate(name));
+    return py::make_tuple(key.Text(), key.public_key().Text());
+  });
+  // The public line of a secret key's file.
+  m.def("public_key", [](const std::string& file) {
+    return ValueOrRaise(SigningKey::ReadFile(file)).public_key().Text();
+  });
+  // Where the user's list is changed, and all files that are it.
+  m.def("key_file_to_change", [](const std::string& home) {
+    return ValueOrRaise(UserKeyFileToChange(ValueOrRaise(Home::Find(home))));
+  });
+  m.def("key_files",
+        [](const std::string& home) { return UserKeyFiles(ValueOrRaise(Home::Find(home))); });
+  m.def("count_keys", [](const std::string& home) {
+    return ValueOrRaise(ReadUserKeys(ValueOrRaise(Home::Find(home)))).size();
+  });
+  // What is wrong with a home that others could have written; "" if nothing.
+  m.def("distrust_of", [](const std::string& home) {
+    return std::string(ValueOrRaise(Home::Find(home)).CheckIsOwnWithCache().message());
+  });
+  // (name, id) of a public key's line.
+  m.def("key_id", [](const std::string& line) {
+    const PublicKey key = ValueOrRaise(PublicKey::Parse(line));
+    return py::make_tuple(key.name(), HexOf(key.id()));
+  });
+}
+
+}  // namespace kiln

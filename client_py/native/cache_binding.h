@@ -1,0 +1,13 @@
+#ifndef KILN_CLIENT_PY_NATIVE_CACHE_BINDING_H_
+#define KILN_CLIENT_PY_NATIVE_CACHE_BINDING_H_
+
+#include <pybind11/pybind11.h>
+
+namespace kiln {
+
+// Adds what the commands of the cache and of keys use.
+void BindCache(pybind11::module_& m);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_NATIVE_CACHE_BINDING_H_

@@ -1,0 +1,142 @@
+// Access from the host to the elements of dense storage: the address of one
+// element, and copies and fills of all of them.
+//
+// Built once from the descriptor that kernels get (proto DenseStorage), so that
+// Python and generated code agree by construction. Immutable; safe to share.
+#ifndef KILN_CLIENT_PY_NATIVE_DENSE_ACCESS_H_
+#define KILN_CLIENT_PY_NATIVE_DENSE_ACCESS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "client_py/native/strided_copy.h"
+#include "common/language/type.h"
+#include "common/layout/layout.h"
+#include "common/layout/word_codec.h"
+
+namespace kiln {
+
+class DenseAccess {
+ public:
+  DenseAccess() = default;
+  // Of a field whose tree's root container lies at `root`.
+  static DenseAccess OfField(const TreeLayout::DenseField& field, uint8_t* root, Scalar scalar);
+  // Of a C-ordered array of `shape` whose cells hold `components` scalars.
+  static DenseAccess OfArray(uint8_t* data, Scalar scalar, int components,
+                             const std::vector<int64_t>& shape);
+  // Of a field that lies elsewhere: types and indices only, no addresses.
+  static DenseAccess OfShape(Scalar scalar, int components, const std::vector<int64_t>& shape,
+                             const std::vector<int64_t>& offsets);
+
+  Scalar scalar() const { return scalar_; }
+  int ndim() const { return static_cast<int>(axes_.size()); }
+  int num_components() const { return static_cast<int>(components_.size()); }
+  int64_t extent(int axis) const { return axes_[axis].extent; }
+  int64_t offset(int axis) const { return axes_[axis].offset; }  // first valid index
+  int64_t num_elements() const;
+
+  // The address of a component of the element at `indices`, which count from the
+  // axes' offsets and are in range.
+  uint8_t* Address(const int64_t* indices, int component) const {
+    const Component& at = components_[component];
+    uint8_t* address = at.data;
+    for (size_t a = 0; a < axes_.size(); ++a) {
+      address += AxisOffset(axes_[a], indices[a] / axes_[a].cells, at.base);
+    }
+    return address;
+  }
+
+  // Of quantised storages, whose addresses are those of words; null: others.
+  const WordCodec* codec() const { return codec_.get(); }
+  void SetWord(const proto::Word& word);
+  // How many bits further up in its word than in the first cell of a quant array.
+  uint32_t ShiftOf(const int64_t* indices) const {
+    int64_t bits = 0;
+    for (size_t a = 0; a < axes_.size(); ++a) bits += indices[a] % axes_[a].cells * axes_[a].bits;
+    return static_cast<uint32_t>(bits);
+  }
+  // A component in the word at `at` as a scalar in the low bytes; all of them at once.
+  uint64_t ReadNumber(const uint8_t* at, const int64_t* indices, int component) const;
+  void WriteNumber(uint8_t* at, const int64_t* indices, int component, uint64_t value) const;
+  void WriteNumbers(uint8_t* at, const int64_t* indices, const uint64_t* values) const;
+  // Calls visit(indices, number of the first scalar in C order) for each element.
+  template <typename Visit>
+  void ForEachElement(const Visit& visit) const {
+    int64_t indices[kMaxIndices] = {};
+    const int64_t count = num_elements();
+    for (int64_t element = 0; element < count; ++element) {
+      visit(static_cast<const int64_t*>(indices), element * num_components());
+      for (int a = ndim() - 1; a >= 0; --a) {
+        if (++indices[a] < axes_[a].extent) break;
+        indices[a] = 0;
+      }
+    }
+  }
+
+  // One digit per axis: addresses are linear in the indices.
+  bool IsLinear() const;
+  int64_t LinearStride(int axis) const { return axes_[axis].digits[0].stride[components_[0].base]; }
+  uint8_t* ComponentData(int component) const { return components_[component].data; }
+
+  // Bytes between neighbours along each axis, then along those of an element's shape.
+  // False where they are not regular.
+  bool ElementStrides(const std::vector<uint32_t>& element_shape,
+                      std::vector<int64_t>* strides) const;
+
+  // All elements to or from a C-contiguous array with the components innermost.
+  void CopyTo(void* array) const;
+  void CopyFrom(const void* array) const;
+  // All elements of another storage of the same scalar, shape and components. False,
+  // and nothing done, where the two are not divided into levels alike.
+  bool CopyFrom(const DenseAccess& other) const;
+  // `values` holds one scalar per component, each at a multiple of 8 bytes.
+  void Fill(const uint64_t* values) const;
+
+ private:
+  struct Digit {
+    int64_t extent;
+    std::vector<int64_t> stride;  // per base
+  };
+  struct Axis {
+    int64_t extent = 1;
+    int64_t offset = 0;
+    std::vector<Digit> digits;  // innermost first
+    // Quant arrays: how many cells of the axis a word holds, and bits from one to the next.
+    int64_t cells = 1;
+    int64_t bits = 0;
+  };
+  struct Component {
+    uint8_t* data;
+    int base;
+  };
+
+  static int64_t AxisOffset(const Axis& axis, int64_t index, int base) {
+    if (axis.digits.size() == 1) return index * axis.digits[0].stride[base];
+    int64_t offset = 0;
+    for (const Digit& digit : axis.digits) {
+      offset += index % digit.extent * digit.stride[base];
+      index /= digit.extent;
+    }
+    return offset;
+  }
+  // The loops over all elements for component `c`: strides of this storage (to_stride)
+  // and of a C-ordered array of cells of `cell` bytes (from_stride).
+  std::vector<CopyAxis> AxesOf(int c, int64_t cell) const;
+  // The components of `first`'s base that follow it at a regular distance: how many with
+  // it, and the distance. Their loops differ in nothing else.
+  struct Group {
+    int count;
+    int64_t stride;
+  };
+  Group GroupAt(int first) const;
+
+  Scalar scalar_ = proto::SCALAR_NONE;
+  std::vector<Axis> axes_;
+  std::vector<Component> components_;
+  std::shared_ptr<const WordCodec> codec_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_NATIVE_DENSE_ACCESS_H_

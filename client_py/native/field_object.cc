@@ -1,0 +1,558 @@
+#include "client_py/native/field_object.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "client_py/native/element_view.h"
+#include "client_py/native/scalar_value.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+namespace {
+
+// Texts of errors are made in Python, by methods that raise.
+void RaiseByMethod(FieldObject* field, const char* method, PyObject* argument) {
+  PyObject* result =
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(field), method, "(O)", argument);
+  Py_XDECREF(result);
+  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_IndexError, "invalid index");
+}
+
+void RaiseConversion(FieldObject* field, PyObject* value) {
+  RaiseByMethod(field, "_value_error", value);
+}
+
+void RaiseMemory(FieldObject* field, const absl::Status& status) {
+  const std::string why(status.message());
+  PyObject* text = PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
+  if (text != nullptr) RaiseByMethod(field, "_memory_error", text);
+  Py_XDECREF(text);
+}
+
+inline bool ReadIndex(PyObject* item, int64_t* out) {
+  if (PyLong_CheckExact(item)) {
+    *out = PyLong_AsSsize_t(item);
+    if (*out != -1) return true;
+  } else if (!PyIndex_Check(item)) {
+    return false;
+  } else {
+    *out = PyNumber_AsSsize_t(item, nullptr);  // saturates
+  }
+  if (*out == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
+
+// Zero-based indices of `key`, checked. False with a Python error.
+inline bool ReadKey(FieldObject* field, PyObject* key, int64_t* indices) {
+  PyObject* const* items = &key;
+  Py_ssize_t count = 1;
+  if (PyTuple_Check(key)) {
+    items = &PyTuple_GET_ITEM(key, 0);
+    count = PyTuple_GET_SIZE(key);
+  } else if (key == Py_None) {
+    count = 0;
+  } else if (PyList_Check(key)) {
+    items = &PyList_GET_ITEM(key, 0);
+    count = PyList_GET_SIZE(key);
+  }
+  if (count != field->ndim) {
+    RaiseByMethod(field, "_index_error", key);
+    return false;
+  }
+  for (Py_ssize_t a = 0; a < count; ++a) {
+    int64_t index;
+    if (!ReadIndex(items[a], &index)) {
+      RaiseByMethod(field, "_index_error", key);
+      return false;
+    }
+    indices[a] = index - field->offset[a];
+    if (static_cast<uint64_t>(indices[a]) >= static_cast<uint64_t>(field->extent[a])) {
+      RaiseByMethod(field, "_index_error", key);
+      return false;
+    }
+  }
+  return true;
+}
+
+// Of the first component, to read or to write; null with a Python error.
+inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices, CellAccess access) {
+  if (!field->is_linear) return ComponentAddress(field, indices, 0, access);
+  uint8_t* address = field->data;
+  for (int a = 0; a < field->ndim; ++a) address += indices[a] * field->stride[a];
+  return address;
+}
+
+// Kernels under construction, in all threads. Guarded by the GIL.
+int building = 0;
+
+// Elements are no constants: a plain function that a kernel calls while it is built may not
+// read or write them. False with a Python error.
+bool IsPythonScope(FieldObject* field, const char* method) {
+  PyObject* done =
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(field), "_check_scope", "s", method);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
+inline bool IsReady(FieldObject* field) {
+  return (field->storage != nullptr && field->storage->memory->alive) || EnsureBound(field);
+}
+
+// The key as a tuple, for the Python side of matrix fields.
+PyObject* KeyTuple(PyObject* key) {
+  if (PyTuple_Check(key)) {
+    Py_INCREF(key);
+    return key;
+  }
+  if (key == Py_None) return PyTuple_New(0);
+  if (PyList_Check(key)) return PyList_AsTuple(key);
+  return PyTuple_Pack(1, key);
+}
+
+PyObject* FieldSubscript(PyObject* self, PyObject* key) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  if (building != 0 && !IsPythonScope(field, "__getitem__")) return nullptr;
+  if (!IsReady(field)) return nullptr;
+  int64_t indices[kMaxIndices];
+  if (!ReadKey(field, key, indices)) return nullptr;
+  if (field->is_scalar) {
+    const uint8_t* address = ElementAddress(field, indices, CellAccess::kRead);
+    return address == nullptr ? nullptr : LoadAt(field, indices, 0, address);
+  }
+  static PyObject* const name = PyUnicode_InternFromString("_get_element");
+  PyObject* tuple = KeyTuple(key);
+  if (tuple == nullptr) return nullptr;
+  PyObject* view = MakeElementView(field, tuple, indices);
+  if (view != nullptr || PyErr_Occurred() != nullptr) {
+    Py_DECREF(tuple);
+    return view;
+  }
+  // The first element of all: Python imports its matrices and asks again.
+  PyObject* arguments[] = {self, tuple};
+  PyObject* element =
+      PyObject_VectorcallMethod(name, arguments, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  Py_DECREF(tuple);
+  return element;
+}
+
+// Stores the scalars of a list, tuple or list of lists straight away. Nothing is
+// stored, and false answered without an error, when the value is anything else; false with
+// a Python error where there is no memory for the element.
+bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) {
+  const FieldStorage& storage = *field->storage;
+  const size_t rows = storage.element_shape[0];
+  const size_t columns = storage.element_shape.size() > 1 ? storage.element_shape[1] : 1;
+  const auto is_row = [](PyObject* object, size_t size) {
+    return (PyList_CheckExact(object) || PyTuple_CheckExact(object)) &&
+           static_cast<size_t>(PySequence_Fast_GET_SIZE(object)) == size;
+  };
+  if (!is_row(value, rows) || rows * columns > 64) return false;
+  uint64_t scalars[64] = {};
+  for (size_t i = 0; i < rows; ++i) {
+    PyObject* row = PySequence_Fast_GET_ITEM(value, i);
+    if (storage.element_shape.size() > 1 && !is_row(row, columns)) return false;
+    for (size_t j = 0; j < columns; ++j) {
+      PyObject* item = storage.element_shape.size() > 1 ? PySequence_Fast_GET_ITEM(row, j) : row;
+      if (StoreScalar(item, field->scalar, Fit::kWrap, &scalars[i * columns + j]) !=
+          Conversion::kOk) {
+        return false;
+      }
+    }
+  }
+  if (field->is_quantised) {
+    uint8_t* word = ComponentAddress(field, indices, 0, CellAccess::kWrite);
+    if (word == nullptr) return false;
+    storage.access.WriteNumbers(word, indices, scalars);
+    return true;
+  }
+  for (size_t c = 0; c < rows * columns; ++c) {
+    uint8_t* address = ComponentAddress(field, indices, static_cast<int>(c), CellAccess::kWrite);
+    if (address == nullptr) return false;
+    std::memcpy(address, &scalars[c], ScalarBytes(field->scalar));
+  }
+  return true;
+}
+
+int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  if (value == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "elements of a field cannot be deleted");
+    return -1;
+  }
+  if (building != 0 && !IsPythonScope(field, "__setitem__")) return -1;
+  if (!IsReady(field)) return -1;
+  int64_t indices[kMaxIndices];
+  if (!ReadKey(field, key, indices)) return -1;
+  if (field->is_scalar) {
+    // Converted aside: a failed conversion leaves the element as it was.
+    uint64_t scalar = 0;
+    if (StoreScalar(value, field->scalar, Fit::kWrap, &scalar) != Conversion::kOk) {
+      RaiseConversion(field, value);
+      return -1;
+    }
+    uint8_t* address = ElementAddress(field, indices, CellAccess::kWrite);
+    if (address == nullptr) return -1;
+    StoreAt(field, indices, 0, address, scalar);
+    return 0;
+  }
+  if (StoreSequence(field, indices, value)) return 0;
+  if (PyErr_Occurred() != nullptr) return -1;
+  PyObject* tuple = KeyTuple(key);
+  if (tuple == nullptr) return -1;
+  PyObject* done = PyObject_CallMethod(self, "_set_element", "OO", tuple, value);
+  Py_DECREF(tuple);
+  Py_XDECREF(done);
+  return done == nullptr ? -1 : 0;
+}
+
+// The address of component `component` at `key`; null with a Python error.
+uint8_t* AddressAt(FieldObject* field, PyObject* key, PyObject* component, CellAccess access,
+                   int64_t* indices, int* number) {
+  if (!IsReady(field)) return nullptr;
+  if (!ReadKey(field, key, indices)) return nullptr;
+  const Py_ssize_t index = PyNumber_AsSsize_t(component, PyExc_IndexError);
+  if (index == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  if (index < 0 || index >= field->storage->access.num_components()) {
+    PyErr_Format(PyExc_IndexError, "component %zd of an element with %d", index,
+                 field->storage->access.num_components());
+    return nullptr;
+  }
+  *number = static_cast<int>(index);
+  return ComponentAddress(field, indices, *number, access);
+}
+
+bool CheckCount(Py_ssize_t count, Py_ssize_t expected) {
+  if (count == expected) return true;
+  PyErr_Format(PyExc_TypeError, "%zd arguments expected, got %zd", expected, count);
+  return false;
+}
+
+PyObject* FieldRead(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  if (!CheckCount(count, 2)) return nullptr;
+  int64_t indices[kMaxIndices];
+  int component;
+  const uint8_t* address =
+      AddressAt(field, args[0], args[1], CellAccess::kRead, indices, &component);
+  return address == nullptr ? nullptr : LoadAt(field, indices, component, address);
+}
+
+PyObject* FieldWrite(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  if (!CheckCount(count, 3)) return nullptr;
+  uint64_t scalar = 0;  // converted first: what is refused makes nothing active
+  if (!IsReady(field)) return nullptr;
+  if (StoreScalar(args[2], field->scalar, Fit::kWrap, &scalar) != Conversion::kOk) {
+    RaiseConversion(field, args[2]);
+    return nullptr;
+  }
+  int64_t indices[kMaxIndices];
+  int component;
+  uint8_t* address = AddressAt(field, args[0], args[1], CellAccess::kWrite, indices, &component);
+  if (address == nullptr) return nullptr;
+  StoreAt(field, indices, component, address, scalar);
+  Py_RETURN_NONE;
+}
+
+// All components of one element, in row-major order, as a flat list.
+PyObject* FieldReadAll(PyObject* self, PyObject* key) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  if (!IsReady(field)) return nullptr;
+  int64_t indices[kMaxIndices];
+  if (!ReadKey(field, key, indices)) return nullptr;
+  const int components = field->storage->access.num_components();
+  PyObject* list = PyList_New(components);
+  if (list == nullptr) return nullptr;
+  for (int c = 0; c < components; ++c) {
+    const uint8_t* address = ComponentAddress(field, indices, c, CellAccess::kRead);
+    PyObject* number = address == nullptr ? nullptr : LoadAt(field, indices, c, address);
+    if (number == nullptr) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+    PyList_SET_ITEM(list, c, number);
+  }
+  return list;
+}
+
+PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  FieldStorage* storage = nullptr;
+  try {
+    storage = py::cast<FieldStorage*>(py::handle(storage_object));
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+    return nullptr;
+  }
+  const DenseAccess& access = storage->access;
+  field->ndim = access.ndim();
+  field->scalar = access.scalar();
+  field->is_scalar = storage->element_shape.empty();
+  field->is_quantised = access.codec() != nullptr;
+  field->is_linear = storage->in_trees == nullptr && access.IsLinear();
+  field->data = access.ComponentData(0);
+  for (int a = 0; a < field->ndim; ++a) {
+    field->extent[a] = access.extent(a);
+    field->offset[a] = access.offset(a);
+    field->stride[a] = field->is_linear ? access.LinearStride(a) : 0;
+  }
+  Py_INCREF(storage_object);
+  Py_XSETREF(field->storage_object, storage_object);
+  field->storage = storage;
+  Py_RETURN_NONE;
+}
+
+// Calls copy(data) with the GIL released on the bytes of a C-contiguous array of
+// exactly the field's size.
+template <typename Copy>
+PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  if (!IsReady(field)) return nullptr;
+  Py_buffer view;
+  if (PyObject_GetBuffer(array, &view, flags | PyBUF_C_CONTIGUOUS) != 0) return nullptr;
+  const DenseAccess& access = field->storage->access;
+  const int64_t bytes =
+      access.num_elements() * access.num_components() * ScalarBytes(access.scalar());
+  if (view.len != bytes) {
+    PyBuffer_Release(&view);
+    PyErr_Format(PyExc_ValueError, "an array of %lld bytes expected, got %zd",
+                 static_cast<long long>(bytes), view.len);
+    return nullptr;
+  }
+  PyObject* keep = field->storage_object;  // another thread may rebind the field
+  Py_INCREF(keep);
+  BeginUnlockedLaunch();
+  Py_BEGIN_ALLOW_THREADS;
+  copy(*field->storage, view.buf);
+  Py_END_ALLOW_THREADS;
+  EndUnlockedLaunch();
+  Py_DECREF(keep);
+  PyBuffer_Release(&view);
+  Py_RETURN_NONE;
+}
+
+PyObject* FieldCopyTo(PyObject* self, PyObject* array) {
+  return WithArray(self, array, PyBUF_WRITABLE, [](const FieldStorage& storage, void* data) {
+    if (storage.in_trees != nullptr) {
+      storage.in_trees->CopyTo(data);
+    } else {
+      storage.access.CopyTo(data);
+    }
+  });
+}
+
+PyObject* FieldCopyRead(PyObject* self, PyObject* array) {
+  return WithArray(self, array, PyBUF_WRITABLE, [](const FieldStorage& storage, void* data) {
+    if (storage.in_trees != nullptr) {
+      storage.in_trees->ReadAll(data);
+    } else {
+      storage.access.CopyTo(data);
+    }
+  });
+}
+
+PyObject* FieldCopyFrom(PyObject* self, PyObject* array) {
+  return WithArray(self, array, 0, [](const FieldStorage& storage, void* data) {
+    if (storage.in_trees != nullptr) {
+      storage.in_trees->CopyFrom(data);
+    } else {
+      storage.access.CopyFrom(data);
+    }
+  });
+}
+
+// Makes all elements active, with the values of an array.
+PyObject* FieldWriteAll(PyObject* self, PyObject* array) {
+  absl::Status status;
+  PyObject* done = WithArray(self, array, 0, [&](const FieldStorage& storage, void* data) {
+    if (storage.in_trees != nullptr) {
+      status = storage.in_trees->WriteAll(data);
+    } else {
+      storage.access.CopyFrom(data);
+    }
+  });
+  if (done == nullptr || status.ok()) return done;
+  Py_DECREF(done);
+  RaiseMemory(reinterpret_cast<FieldObject*>(self), status);
+  return nullptr;
+}
+
+// Copies all elements of another field of the same type, shape and components. False where
+// their layouts need a way through an array.
+PyObject* FieldCopyField(PyObject* self, PyObject* source) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  if (!IsField(source)) {
+    PyErr_SetString(PyExc_TypeError, "a field expected");
+    return nullptr;
+  }
+  auto* other = reinterpret_cast<FieldObject*>(source);
+  if (!IsReady(field) || !IsReady(other)) return nullptr;
+  const FieldStorage &to = *field->storage, &from = *other->storage;
+  if (to.in_trees != nullptr || from.in_trees != nullptr || field->scalar != other->scalar ||
+      to.shape != from.shape || to.element_shape != from.element_shape) {
+    Py_RETURN_FALSE;
+  }
+  PyObject *keep = field->storage_object, *keep_other = other->storage_object;
+  Py_INCREF(keep);
+  Py_INCREF(keep_other);
+  bool done;
+  BeginUnlockedLaunch();
+  Py_BEGIN_ALLOW_THREADS;
+  done = to.access.CopyFrom(from.access);
+  Py_END_ALLOW_THREADS;
+  EndUnlockedLaunch();
+  Py_DECREF(keep);
+  Py_DECREF(keep_other);
+  return PyBool_FromLong(done);
+}
+
+PyObject* FieldFill(PyObject* self, PyObject* values) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  if (!IsReady(field)) return nullptr;
+  const DenseAccess& access = field->storage->access;
+  PyObject* items = PySequence_Fast(values, "one value per component expected");
+  if (items == nullptr) return nullptr;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
+  if (!CheckCount(count, access.num_components())) {
+    Py_DECREF(items);
+    return nullptr;
+  }
+  std::vector<uint64_t> scalars(count, 0);
+  for (Py_ssize_t c = 0; c < count; ++c) {
+    PyObject* item = PySequence_Fast_GET_ITEM(items, c);
+    if (StoreScalar(item, field->scalar, Fit::kWrap, &scalars[c]) != Conversion::kOk) {
+      RaiseConversion(field, item);
+      Py_DECREF(items);
+      return nullptr;
+    }
+  }
+  Py_DECREF(items);
+  PyObject* keep = field->storage_object;  // as in WithArray
+  const FieldStorage& storage = *field->storage;
+  Py_INCREF(keep);
+  BeginUnlockedLaunch();
+  Py_BEGIN_ALLOW_THREADS;
+  if (storage.in_trees != nullptr) {
+    storage.in_trees->Fill(scalars.data());
+  } else {
+    storage.access.Fill(scalars.data());
+  }
+  Py_END_ALLOW_THREADS;
+  EndUnlockedLaunch();
+  Py_DECREF(keep);
+  Py_RETURN_NONE;
+}
+
+PyObject* FieldGetStorage(PyObject* self, void*) {
+  PyObject* storage = reinterpret_cast<FieldObject*>(self)->storage_object;
+  if (storage == nullptr) storage = Py_None;
+  Py_INCREF(storage);
+  return storage;
+}
+
+void FieldDealloc(PyObject* self) {
+  // Subclasses made in Python clear their own part first (subtype_dealloc).
+  Py_CLEAR(reinterpret_cast<FieldObject*>(self)->storage_object);
+  Py_TYPE(self)->tp_free(self);
+}
+
+PyObject* AddBuilding(PyObject*, PyObject* change) {
+  const long number = PyLong_AsLong(change);
+  if (number == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  building += static_cast<int>(number);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef module_functions[] = {{"add_building", AddBuilding, METH_O,
+                                   "add_building(n): n more kernels are under construction."},
+                                  {nullptr, nullptr, 0, nullptr}};
+
+PyMethodDef field_methods[] = {
+    {"_bind", FieldBind, METH_O, "Takes a FieldStorage: where the elements lie."},
+    {"_read", reinterpret_cast<PyCFunction>(FieldRead), METH_FASTCALL,
+     "_read(indices, component) -> number"},
+    {"_write", reinterpret_cast<PyCFunction>(FieldWrite), METH_FASTCALL,
+     "_write(indices, component, value)"},
+    {"_read_all", FieldReadAll, METH_O, "_read_all(indices) -> all components, row-major"},
+    {"_copy_to", FieldCopyTo, METH_O, "Copies all elements into a C-contiguous array."},
+    {"_copy_read", FieldCopyRead, METH_O, "The same as kernels read them, active or not."},
+    {"_copy_from", FieldCopyFrom, METH_O, "Copies all elements from a C-contiguous array."},
+    {"_write_all", FieldWriteAll, METH_O,
+     "Sets all elements from a C-contiguous array and makes them active."},
+    {"_copy_field", FieldCopyField, METH_O,
+     "Copies all elements of another field; False where the layouts do not allow it."},
+    {"_fill", FieldFill, METH_O, "Fills with one value per component."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef field_getset[] = {
+    {"_storage", FieldGetStorage, nullptr, "The bound FieldStorage, or None.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMappingMethods field_mapping = {nullptr, FieldSubscript, FieldAssign};
+
+}  // namespace
+
+PyTypeObject FieldBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+PyObject* LoadAt(const FieldObject* field, const int64_t* indices, int component,
+                 const uint8_t* address) {
+  if (!field->is_quantised) return LoadScalar(field->scalar, address);
+  const uint64_t number = field->storage->access.ReadNumber(address, indices, component);
+  return LoadScalar(field->scalar, &number);
+}
+
+void StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
+             uint64_t scalar) {
+  if (field->is_quantised) {
+    field->storage->access.WriteNumber(address, indices, component, scalar);
+  } else {
+    std::memcpy(address, &scalar, ScalarBytes(field->scalar));
+  }
+}
+
+uint8_t* AddressInTrees(FieldObject* field, const int64_t* indices, int component,
+                        CellAccess access) {
+  const absl::StatusOr<uint8_t*> address =
+      field->storage->in_trees->Locate(indices, component, access);
+  if (address.ok()) return *address;
+  RaiseMemory(field, address.status());
+  return nullptr;
+}
+
+bool EnsureBound(FieldObject* field) {
+  PyObject* self = reinterpret_cast<PyObject*>(field);
+  const char* method = field->storage == nullptr ? "_materialize" : "_stale_error";
+  PyObject* done = PyObject_CallMethod(self, method, nullptr);
+  Py_XDECREF(done);
+  if (done == nullptr) return false;
+  if (field->storage == nullptr || !field->storage->memory->alive) {
+    PyErr_SetString(PyExc_RuntimeError, "the field has no memory");
+    return false;
+  }
+  return true;
+}
+
+bool AddFieldType(PyObject* module) {
+  FieldBaseType.tp_name = "kiln._native.FieldBase";
+  FieldBaseType.tp_basicsize = sizeof(FieldObject);
+  FieldBaseType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+  FieldBaseType.tp_doc = "What fields and ndarrays inherit: element access in place.";
+  FieldBaseType.tp_new = PyType_GenericNew;
+  FieldBaseType.tp_dealloc = FieldDealloc;
+  FieldBaseType.tp_methods = field_methods;
+  FieldBaseType.tp_getset = field_getset;
+  FieldBaseType.tp_as_mapping = &field_mapping;
+  if (PyType_Ready(&FieldBaseType) < 0) return false;
+  Py_INCREF(&FieldBaseType);
+  return PyModule_AddObject(module, "FieldBase", reinterpret_cast<PyObject*>(&FieldBaseType)) ==
+             0 &&
+         PyModule_AddFunctions(module, module_functions) == 0;
+}
+
+}  // namespace kiln

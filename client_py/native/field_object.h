@@ -1,0 +1,61 @@
+// The C type that fields and ndarrays inherit from: elements are read and written
+// in place.
+#ifndef KILN_CLIENT_PY_NATIVE_FIELD_OBJECT_H_
+#define KILN_CLIENT_PY_NATIVE_FIELD_OBJECT_H_
+
+#include <Python.h>
+
+#include "client_py/native/storage_object.h"
+#include "client_py/native/tree_access.h"
+#include "common/layout/layout.h"
+
+namespace kiln {
+
+struct FieldObject {
+  PyObject_HEAD PyObject* storage_object;  // FieldStorage; null until bound
+  const FieldStorage* storage;             // of storage_object
+  // Copied here so that an element access touches one object.
+  uint8_t* data;  // component 0
+  int ndim;
+  Scalar scalar;
+  bool is_scalar;  // elements are scalars
+  bool is_quantised;
+  // One digit per axis, all dense: address = data + sum of index * stride.
+  bool is_linear;
+  int64_t extent[kMaxIndices];
+  int64_t offset[kMaxIndices];
+  int64_t stride[kMaxIndices];
+};
+
+extern PyTypeObject FieldBaseType;
+
+// Readies the type and adds it to `module`; false with a Python error.
+bool AddFieldType(PyObject* module);
+
+// The address of a component of the element at `indices` (from zero, in range) of a field
+// whose memory lives; null with a Python error where there is none to make it active.
+uint8_t* AddressInTrees(FieldObject* field, const int64_t* indices, int component,
+                        CellAccess access);
+inline uint8_t* ComponentAddress(FieldObject* field, const int64_t* indices, int component,
+                                 CellAccess access) {
+  const FieldStorage& storage = *field->storage;
+  if (storage.in_trees != nullptr) return AddressInTrees(field, indices, component, access);
+  return storage.access.Address(indices, component);
+}
+
+// The component at an address that ComponentAddress gave for the same indices.
+PyObject* LoadAt(const FieldObject* field, const int64_t* indices, int component,
+                 const uint8_t* address);
+// `scalar` as StoreScalar makes it.
+void StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
+             uint64_t scalar);
+
+inline bool IsField(PyObject* object) { return PyObject_TypeCheck(object, &FieldBaseType); }
+
+// Binds an unbound field by its `_materialize`; false with a Python error, also
+// when the memory is gone.
+bool EnsureBound(FieldObject* field);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_NATIVE_FIELD_OBJECT_H_

@@ -1,0 +1,783 @@
+#include "client_py/native/kernel_object.h"
+
+#include <time.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client_py/native/array_view.h"
+#include "client_py/native/bound_instance.h"
+#include "client_py/native/field_object.h"
+#include "client_py/native/print_format.h"
+#include "client_py/native/scalar_value.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+namespace {
+
+// Moved by forget_instances (reset, init): kernels drop older instances when called.
+uint64_t instance_epoch = 0;
+
+// Told (kernel name, seconds) of every launch, when not null. Owned.
+PyObject* profiler = nullptr;
+
+// Whether Python has to look at fields that were declared before the next launch.
+bool fields_to_check = false;
+
+// Threads that a launch may use; 0: all of the pool. Guarded by the GIL.
+int launch_threads = 0;
+
+struct KernelObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  // Most recently used first.
+  std::vector<BoundInstance*>* instances;
+  uint64_t epoch;
+};
+
+void Unreference(BoundInstance* bound) {
+  if (--bound->references == 0) delete bound;
+}
+
+// Holds an instance while Python code or a launch may drop it from its kernel.
+class InstanceRef {
+ public:
+  explicit InstanceRef(BoundInstance* bound) : bound_(bound) { ++bound_->references; }
+  ~InstanceRef() { Unreference(bound_); }
+  InstanceRef(const InstanceRef&) = delete;
+  InstanceRef& operator=(const InstanceRef&) = delete;
+
+ private:
+  BoundInstance* bound_;
+};
+
+// --- Matching ------------------------------------------------------------------
+
+// Whether two objects of one type that show their memory, as bytes and NumPy's numbers, are the
+// same.
+bool SameBytes(PyObject* a, PyObject* b) {
+  Py_buffer one, other;
+  if (PyObject_GetBuffer(a, &one, PyBUF_SIMPLE) != 0) return PyErr_Clear(), false;
+  bool same = false;
+  if (PyObject_GetBuffer(b, &other, PyBUF_SIMPLE) == 0) {
+    same = one.len == other.len && std::memcmp(one.buf, other.buf, one.len) == 0;
+    PyBuffer_Release(&other);
+  } else {
+    PyErr_Clear();
+  }
+  PyBuffer_Release(&one);
+  return same;
+}
+
+uint64_t Bits(double number) {
+  uint64_t bits;
+  std::memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
+bool SameDoubles(double a, double b) { return Bits(a) == Bits(b); }
+
+bool EqualTemplates(PyObject* a, PyObject* b);
+
+bool EqualTuples(PyObject* a, PyObject* b) {
+  if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+  if (Py_EnterRecursiveCall(" in a template argument") != 0) return PyErr_Clear(), false;
+  bool equal = true;
+  for (Py_ssize_t i = 0; equal && i < PyTuple_GET_SIZE(a); ++i) {
+    equal = EqualTemplates(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
+  }
+  Py_LeaveRecursiveCall();
+  return equal;
+}
+
+// Whether a kernel makes the same of both. Python's `==` does not say so of numbers: 1, 1.0 and
+// True are constants of different types, 0.0 and -0.0 different constants.
+bool EqualTemplates(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_Check(a)) return SameDoubles(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  if (PyTuple_Check(a)) return EqualTuples(a, b);
+  if (PyComplex_Check(a)) {
+    const Py_complex one = PyComplex_AsCComplex(a), other = PyComplex_AsCComplex(b);
+    return SameDoubles(one.real, other.real) && SameDoubles(one.imag, other.imag);
+  }
+  if (PyObject_CheckBuffer(a)) return SameBytes(a, b);
+  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal == 1;
+}
+
+bool MatchesArray(const Matcher& matcher, PyObject* argument) {
+  if (matcher.object != nullptr && reinterpret_cast<PyObject*>(Py_TYPE(argument)) != matcher.object)
+    return false;
+  ArrayView view;
+  if (!ViewArray(argument, &view)) return false;
+  const int element_axes = static_cast<int>(matcher.element_shape.size());
+  if (view.scalar != matcher.scalar || view.ndim != matcher.ndim + element_axes) return false;
+  const int own_axes = view.element_axes >= 0 ? view.element_axes : matcher.numpy_element_axes;
+  if (own_axes != element_axes) return false;
+  for (int a = 0; a < element_axes; ++a) {
+    if (view.extents[matcher.ndim + a] != matcher.element_shape[a]) return false;
+  }
+  return true;
+}
+
+bool Matches(const Matcher& matcher, PyObject* argument) {
+  switch (matcher.kind) {
+    case Matcher::kAny:
+      return true;
+    case Matcher::kIs:
+      return argument == matcher.object;
+    case Matcher::kWeak:
+      return PyWeakref_GET_OBJECT(matcher.object) == argument;
+    case Matcher::kEqual:
+      return EqualTemplates(argument, matcher.object);
+    case Matcher::kArray:
+      return MatchesArray(matcher, argument);
+  }
+  return false;
+}
+
+bool MatchesAll(const BoundInstance& bound, PyObject* const* args, Py_ssize_t count) {
+  if (static_cast<size_t>(count) != bound.matchers.size()) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!Matches(bound.matchers[i], args[i])) return false;
+  }
+  return true;
+}
+
+// Whether all that constant slots point into is still there.
+bool MemoriesAlive(BoundInstance* bound) {
+  if (bound->epoch == memory_epoch) return true;
+  for (const auto& memory : bound->memories) {
+    if (!memory->alive) return false;
+  }
+  bound->epoch = memory_epoch;
+  return true;
+}
+
+void Forget(KernelObject* kernel) {
+  // Emptied first: dropping an instance may run Python code that calls the kernel.
+  std::vector<BoundInstance*> dropped;
+  dropped.swap(*kernel->instances);
+  for (BoundInstance* bound : dropped) Unreference(bound);
+}
+
+// Drops instances whose objects or memory are gone.
+void Prune(KernelObject* kernel) {
+  std::vector<BoundInstance*> live, dropped;
+  for (BoundInstance* bound : *kernel->instances) {
+    bool dead = !MemoriesAlive(bound);
+    for (const Matcher& matcher : bound->matchers) {
+      dead |= matcher.kind == Matcher::kWeak && PyWeakref_GET_OBJECT(matcher.object) == Py_None;
+    }
+    (dead ? dropped : live).push_back(bound);
+  }
+  kernel->instances->swap(live);
+  for (BoundInstance* bound : dropped) Unreference(bound);
+}
+
+BoundInstance* Find(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
+  if (kernel->epoch != instance_epoch) {
+    kernel->epoch = instance_epoch;
+    Forget(kernel);
+    return nullptr;
+  }
+  std::vector<BoundInstance*>& instances = *kernel->instances;
+  for (size_t i = 0; i < instances.size(); ++i) {
+    BoundInstance* bound = instances[i];
+    // `==` of a template argument may run Python code that drops instances.
+    const InstanceRef hold(bound);
+    const bool matches = MatchesAll(*bound, args, count);
+    if (i >= instances.size() || instances[i] != bound) return nullptr;
+    if (!matches) continue;
+    if (!MemoriesAlive(bound)) {
+      Prune(kernel);
+      return nullptr;
+    }
+    if (i > 0) {
+      instances.erase(instances.begin() + i);
+      instances.insert(instances.begin(), bound);
+    }
+    return bound;
+  }
+  return nullptr;
+}
+
+// --- Packing ---------------------------------------------------------------------
+
+bool RaiseArgument(KernelObject* kernel, int argument, PyObject* value, Conversion why) {
+  PyObject* done =
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_argument_error", "iOi", argument,
+                          value, why == Conversion::kOutOfRange ? 1 : 0);
+  Py_XDECREF(done);
+  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_TypeError, "invalid argument");
+  return false;
+}
+
+bool PackTensor(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint64_t* slots) {
+  PyObject* flat;
+  const bool is_flat = fill.scalars.empty() &&
+                       (PyList_CheckExact(value) || PyTuple_CheckExact(value)) &&
+                       PySequence_Fast_GET_SIZE(value) == fill.count && fill.count > 0 &&
+                       (PyFloat_CheckExact(PySequence_Fast_GET_ITEM(value, 0)) ||
+                        PyLong_CheckExact(PySequence_Fast_GET_ITEM(value, 0)));
+  if (is_flat) {
+    Py_INCREF(value);
+    flat = value;
+  } else {
+    PyObject* made = PyObject_CallOneArg(fill.flatten, value);
+    if (made == nullptr) return false;
+    flat = PySequence_Fast(made, "a matrix argument needs a sequence of numbers");
+    Py_DECREF(made);
+    if (flat == nullptr) return false;
+  }
+  if (PySequence_Fast_GET_SIZE(flat) != fill.count) {
+    Py_DECREF(flat);
+    return RaiseArgument(kernel, fill.argument, value, Conversion::kWrongType);
+  }
+  for (int i = 0; i < fill.count; ++i) {
+    slots[fill.slot + i] = 0;
+    const Scalar scalar = fill.scalars.empty() ? fill.scalar : fill.scalars[i];
+    const Conversion done =
+        StoreScalar(PySequence_Fast_GET_ITEM(flat, i), scalar, Fit::kCheck, &slots[fill.slot + i]);
+    if (done != Conversion::kOk) {
+      Py_DECREF(flat);
+      return RaiseArgument(kernel, fill.argument, value, done);
+    }
+  }
+  Py_DECREF(flat);
+  return true;
+}
+
+bool PackSlot(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint64_t* slots) {
+  switch (fill.kind) {
+    case SlotFill::kScalar: {
+      slots[fill.slot] = 0;
+      const Conversion done = StoreScalar(value, fill.scalar, Fit::kCheck, &slots[fill.slot]);
+      return done == Conversion::kOk || RaiseArgument(kernel, fill.argument, value, done);
+    }
+    case SlotFill::kTensor:
+      return PackTensor(kernel, fill, value, slots);
+    case SlotFill::kArrayBase:
+    case SlotFill::kArrayExtent: {
+      ArrayView view;
+      if (!ViewArray(value, &view) ||
+          (fill.kind == SlotFill::kArrayExtent && fill.count >= view.ndim)) {
+        return RaiseArgument(kernel, fill.argument, value, Conversion::kWrongType);
+      }
+      if (fill.kind == SlotFill::kArrayExtent) {
+        slots[fill.slot] = static_cast<uint64_t>(view.extents[fill.count]);
+        return true;
+      }
+      if (fill.needs_writable && !view.writable) {
+        PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel),
+                                             "_read_only_error", "i", fill.argument);
+        Py_XDECREF(done);
+        return false;
+      }
+      slots[fill.slot] = reinterpret_cast<uint64_t>(view.data);
+      return true;
+    }
+  }
+  return false;
+}
+
+// --- Results ----------------------------------------------------------------------
+
+PyObject* MakeResult(const Result& result, const uint64_t* slots) {
+  if (result.make == nullptr) return LoadScalar(result.scalar, slots);
+  PyObject* numbers = PyList_New(result.count);
+  if (numbers == nullptr) return nullptr;
+  for (int i = 0; i < result.count; ++i) {
+    PyObject* number =
+        LoadScalar(result.scalars.empty() ? result.scalar : result.scalars[i], &slots[i]);
+    if (number == nullptr) {
+      Py_DECREF(numbers);
+      return nullptr;
+    }
+    PyList_SET_ITEM(numbers, i, number);
+  }
+  PyObject* value = PyObject_CallOneArg(result.make, numbers);
+  Py_DECREF(numbers);
+  return value;
+}
+
+PyObject* MakeResults(const BoundInstance& bound, const uint64_t* slots) {
+  if (bound.results.empty()) Py_RETURN_NONE;
+  if (bound.results.size() == 1) return MakeResult(bound.results[0], slots);
+  PyObject* list = PyList_New(static_cast<Py_ssize_t>(bound.results.size()));
+  if (list == nullptr) return nullptr;
+  for (size_t i = 0; i < bound.results.size(); ++i) {
+    const Result& result = bound.results[i];
+    PyObject* value = MakeResult(result, slots);
+    if (value == nullptr) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+    PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), value);
+    slots += result.count == 0 ? 1 : result.count;
+  }
+  return list;
+}
+
+// --- Launching ---------------------------------------------------------------------
+
+// A cheap clock to decide about the GIL; its unit only has to be short.
+inline uint64_t Ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+#endif
+}
+
+// Launches that took less keep the GIL: handing it over and back costs more than
+// other threads could use. About 20 us.
+constexpr uint64_t kUnlockTicks = 50'000;
+
+struct Failure {
+  bool happened = false;
+  uint32_t node = 0;
+  std::vector<uint64_t> values;
+  std::string error;  // of the runtime; then no node failed
+};
+
+bool FlushPythonStdout() {
+  PyObject* out = PySys_GetObject("stdout");  // borrowed
+  if (out == nullptr || out == Py_None) return true;
+  PyObject* done = PyObject_CallMethod(out, "flush", nullptr);
+  if (done == nullptr) PyErr_Clear();  // a closed or odd stdout is no reason not to launch
+  Py_XDECREF(done);
+  return true;
+}
+
+// What a launch says of overflows: a text for each node and op, made when it is first needed.
+class OverflowTexts {
+ public:
+  OverflowTexts(KernelObject* kernel, BoundInstance* bound) : kernel_(kernel), bound_(bound) {}
+
+  // Called by one thread at a time, without the GIL.
+  const std::string& Of(uint32_t node, uint64_t op) {
+    std::string& text = texts_[{node, op}];
+    if (!text.empty()) return text;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    PyObject* made =
+        PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel_), "_overflow_text", "OIK",
+                            bound_->object, node, static_cast<unsigned long long>(op));
+    const char* utf8 = made == nullptr ? nullptr : PyUnicode_AsUTF8(made);
+    text = utf8 == nullptr ? "Overflow detected\n" : utf8;
+    if (utf8 == nullptr) PyErr_Clear();
+    Py_XDECREF(made);
+    PyGILState_Release(state);
+    return text;
+  }
+
+ private:
+  KernelObject* kernel_;
+  BoundInstance* bound_;
+  std::map<std::pair<uint32_t, uint64_t>, std::string> texts_;
+};
+
+// With prints or checks; the GIL is released.
+bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t* slots,
+                     uint64_t* results, Failure* failure) {
+  const Instance& instance = *bound->instance;
+  if (bound->prints) FlushPythonStdout();
+  const InstanceTexts& texts = instance.texts();  // while we have the GIL
+  PrintSink sink;
+  OverflowTexts overflows(kernel, bound);
+  LaunchHooks hooks;
+  hooks.print = [&](uint32_t node, const uint64_t* values, uint32_t count) {
+    const auto& formats = texts.source_map.formats();
+    const auto format = formats.find(node);
+    if (format != formats.end()) {
+      sink.Add(RenderFormat(format->second, texts.types, values, count));
+    } else if (count == 1) {
+      sink.Add(overflows.Of(node, values[0]));
+    }
+  };
+  hooks.fail = [&](uint32_t node, const uint64_t* values, uint32_t count) {
+    if (failure->happened) return;
+    failure->happened = true;
+    failure->node = node;
+    failure->values.assign(values, values + count);
+  };
+  hooks.error = [&](absl::string_view text) { failure->error = std::string(text); };
+  BeginUnlockedLaunch();
+  bool ok;
+  Py_BEGIN_ALLOW_THREADS;
+  ok = instance.kernel->Launch(slots, results, &hooks, launch_threads);
+  sink.Flush();
+  Py_END_ALLOW_THREADS;
+  EndUnlockedLaunch();
+  return ok;
+}
+
+bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
+                 const LaunchHooks* hooks) {
+  const LoadedKernel& kernel = *bound->instance->kernel;
+  const uint64_t begin = Ticks();
+  bool ok;
+  if (bound->ticks < kUnlockTicks) {
+    ok = kernel.Launch(slots, results, hooks, launch_threads);
+  } else {
+    BeginUnlockedLaunch();
+    Py_BEGIN_ALLOW_THREADS;
+    ok = kernel.Launch(slots, results, hooks, launch_threads);
+    Py_END_ALLOW_THREADS;
+    EndUnlockedLaunch();
+  }
+  bound->ticks = Ticks() - begin;
+  return ok;
+}
+
+// Of kernels with trees that neither print nor check; false: the runtime failed.
+bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
+                   Failure* failure) {
+  LaunchHooks hooks;
+  hooks.error = [failure](absl::string_view text) { failure->error = std::string(text); };
+  return LaunchPlain(bound, slots, results, &hooks);
+}
+
+double NowSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+bool RecordLaunch(KernelObject* kernel, double seconds) {
+  PyObject* name = PyObject_GetAttrString(reinterpret_cast<PyObject*>(kernel), "__name__");
+  if (name == nullptr) return false;
+  PyObject* done = PyObject_CallFunction(profiler, "Nd", name, seconds);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
+PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure& failure) {
+  if (!failure.happened) {
+    PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_runtime_error", "s",
+                                         failure.error.c_str());
+    Py_XDECREF(done);
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RuntimeError, "the launch failed");
+    return nullptr;
+  }
+  const InstanceTexts& texts = bound->instance->texts();
+  const auto& formats = texts.source_map.formats();
+  const auto format = formats.find(failure.node);
+  std::string text;
+  if (format != formats.end()) {
+    text = RenderFormat(format->second, texts.types, failure.values.data(),
+                        static_cast<uint32_t>(failure.values.size()));
+  }
+  PyObject* values = PyList_New(0);
+  for (uint64_t value : failure.values) {
+    PyObject* number = PyLong_FromLongLong(static_cast<int64_t>(value));
+    PyList_Append(values, number);
+    Py_DECREF(number);
+  }
+  PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_failed", "OIsN",
+                                       bound->object, failure.node, text.c_str(), values);
+  Py_XDECREF(done);
+  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RuntimeError, "a check failed");
+  return nullptr;
+}
+
+PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args) {
+  constexpr size_t kInline = 64;
+  uint64_t inline_slots[kInline], inline_results[kInline];
+  std::vector<uint64_t> heap_slots, heap_results;
+  uint64_t* slots = inline_slots;
+  const size_t num_slots = bound->slots.size();
+  if (num_slots > kInline) {
+    heap_slots.resize(num_slots);
+    slots = heap_slots.data();
+  }
+  uint64_t* results = inline_results;
+  const size_t num_results = bound->instance->kernel->info().results_size();
+  if (num_results > kInline) {
+    heap_results.resize(num_results);
+    results = heap_results.data();
+  }
+  // Converting an argument may run Python code, which may drop the instance.
+  const InstanceRef hold(bound);
+  std::memcpy(slots, bound->slots.data(), num_slots * sizeof(uint64_t));
+  std::memset(results, 0, num_results * sizeof(uint64_t));
+  for (const SlotFill& fill : bound->fills) {
+    if (!PackSlot(kernel, fill, args[fill.argument], slots)) return nullptr;
+  }
+  const double begin = profiler == nullptr ? 0 : NowSeconds();
+  if (!bound->prints && !bound->can_fail && bound->trees.empty()) {
+    LaunchPlain(bound, slots, results, nullptr);
+  } else {
+    Failure failure;
+    const bool ok = bound->prints || bound->can_fail
+                        ? LaunchWithHooks(kernel, bound, slots, results, &failure)
+                        : LaunchQuietly(bound, slots, results, &failure);
+    if (!ok) return RaiseFailure(kernel, bound, failure);
+  }
+  if (profiler != nullptr && !RecordLaunch(kernel, NowSeconds() - begin)) return nullptr;
+  return MakeResults(*bound, results);
+}
+
+PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  PyObject* positional = PyTuple_New(count);
+  if (positional == nullptr) return nullptr;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Py_INCREF(args[i]);
+    PyTuple_SET_ITEM(positional, i, args[i]);
+  }
+  PyObject* keywords = PyDict_New();
+  const Py_ssize_t num_names = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; keywords != nullptr && i < num_names; ++i) {
+    if (PyDict_SetItem(keywords, PyTuple_GET_ITEM(names, i), args[count + i]) < 0) {
+      Py_CLEAR(keywords);
+    }
+  }
+  PyObject* result = nullptr;
+  if (keywords != nullptr) {
+    result = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_miss", "OO", positional,
+                                 keywords);
+  }
+  Py_XDECREF(keywords);
+  Py_DECREF(positional);
+  return result;
+}
+
+PyObject* RunOrMake(KernelObject* kernel, PyObject* const* args, Py_ssize_t count,
+                    PyObject* names) {
+  if (!fields_to_check && (names == nullptr || PyTuple_GET_SIZE(names) == 0)) {
+    BoundInstance* bound = Find(kernel, args, count);
+    if (bound != nullptr) return Run(kernel, bound, args);
+    if (PyErr_Occurred() != nullptr) return nullptr;
+  }
+  return CallMiss(kernel, args, count, names);
+}
+
+// Drops the traceback of the error that is set where `_hides_frames` says so: what is above the
+// call adds its own frames again.
+void CutTraceback(KernelObject* kernel) {
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  PyObject* hides =
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_hides_frames", "O", error);
+  if (hides == nullptr) PyErr_Clear();
+  if (hides == Py_True) {
+    Py_CLEAR(traceback);
+    PyException_SetTraceback(error, Py_None);
+  }
+  Py_XDECREF(hides);
+  PyErr_Restore(type, error, traceback);
+}
+
+PyObject* KernelCall(PyObject* self, PyObject* const* args, size_t flagged_count, PyObject* names) {
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  PyObject* result = RunOrMake(kernel, args, PyVectorcall_NARGS(flagged_count), names);
+  if (result == nullptr) CutTraceback(kernel);
+  return result;
+}
+
+// --- Python methods -----------------------------------------------------------------
+
+PyObject* KernelAddInstance(PyObject* self, PyObject* args) {
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  PyObject *instance, *matchers, *sources, *returns;
+  if (!PyArg_ParseTuple(args, "OOOO", &instance, &matchers, &sources, &returns)) return nullptr;
+  try {
+    std::unique_ptr<BoundInstance> bound = BindInstance(instance, matchers, sources, returns);
+    if (kernel->epoch != instance_epoch) {
+      kernel->epoch = instance_epoch;
+      Forget(kernel);
+    }
+    kernel->instances->insert(kernel->instances->begin(), bound.release());
+  } catch (py::error_already_set& error) {
+    error.restore();
+    return nullptr;
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+// Runs a known instance for the arguments; (False, None) when there is none.
+PyObject* KernelTry(PyObject* self, PyObject* args) {
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  if (!PyTuple_Check(args)) {
+    PyErr_SetString(PyExc_TypeError, "a tuple of arguments expected");
+    return nullptr;
+  }
+  PyObject* const* items = &PyTuple_GET_ITEM(args, 0);
+  BoundInstance* bound = Find(kernel, items, PyTuple_GET_SIZE(args));
+  if (bound == nullptr) return Py_BuildValue("(OO)", Py_False, Py_None);
+  PyObject* result = Run(kernel, bound, items);
+  return result == nullptr ? nullptr : Py_BuildValue("(ON)", Py_True, result);
+}
+
+PyObject* KernelKnows(PyObject* self, PyObject* args) {
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  if (!PyTuple_Check(args)) {
+    PyErr_SetString(PyExc_TypeError, "a tuple of arguments expected");
+    return nullptr;
+  }
+  return PyBool_FromLong(Find(kernel, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args)) !=
+                         nullptr);
+}
+
+PyObject* KernelForget(PyObject* self, PyObject*) {
+  Forget(reinterpret_cast<KernelObject*>(self));
+  Py_RETURN_NONE;
+}
+
+PyObject* KernelPrune(PyObject* self, PyObject*) {
+  Prune(reinterpret_cast<KernelObject*>(self));
+  Py_RETURN_NONE;
+}
+
+PyObject* KernelNumInstances(PyObject* self, void*) {
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  const size_t count = kernel->epoch == instance_epoch ? kernel->instances->size() : 0;
+  return PyLong_FromSize_t(count);
+}
+
+// Subclasses made in Python do not inherit these flags before CPython 3.12. Without
+// them a call makes a tuple, and a method call a bound method.
+PyObject* KernelInitSubclass(PyObject* type, PyObject*) {
+  auto* subclass = reinterpret_cast<PyTypeObject*>(type);
+  subclass->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+  PyType_Modified(subclass);
+  Py_RETURN_NONE;
+}
+
+PyObject* ForgetInstances(PyObject*, PyObject*) {
+  ++instance_epoch;
+  Py_RETURN_NONE;
+}
+
+PyObject* SetProfiler(PyObject*, PyObject* function) {
+  PyObject* before = profiler;
+  profiler = function == Py_None ? nullptr : function;
+  Py_XINCREF(profiler);
+  Py_XDECREF(before);
+  Py_RETURN_NONE;
+}
+
+PyObject* CheckFields(PyObject*, PyObject* wanted) {
+  fields_to_check = wanted == Py_True;
+  Py_RETURN_NONE;
+}
+
+PyObject* SetLaunchThreads(PyObject*, PyObject* threads) {
+  const long count = PyLong_AsLong(threads);
+  if (count == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  launch_threads = count < 0 ? 0 : static_cast<int>(count);
+  Py_RETURN_NONE;
+}
+
+// --- Type ---------------------------------------------------------------------------
+
+PyObject* KernelDescriptorGet(PyObject* self, PyObject* object, PyObject*) {
+  if (object == nullptr || object == Py_None) {
+    Py_INCREF(self);
+    return self;
+  }
+  return PyMethod_New(self, object);
+}
+
+PyObject* KernelNew(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (self == nullptr) return nullptr;
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  kernel->vectorcall = KernelCall;
+  kernel->instances = new std::vector<BoundInstance*>;
+  kernel->epoch = instance_epoch;
+  return self;
+}
+
+int KernelTraverse(PyObject* self, visitproc visit, void* arg) {
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  if (kernel->instances == nullptr) return 0;
+  for (BoundInstance* bound : *kernel->instances) {
+    if (bound->references != 1) continue;  // a running launch owns it too
+    for (Matcher& matcher : bound->matchers) Py_VISIT(matcher.object);
+    for (SlotFill& fill : bound->fills) Py_VISIT(fill.flatten);
+    for (Result& result : bound->results) Py_VISIT(result.make);
+    for (PyObject* kept : bound->keep) Py_VISIT(kept);
+  }
+  return 0;
+}
+
+int KernelClear(PyObject* self) {
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  if (kernel->instances != nullptr) Forget(kernel);
+  return 0;
+}
+
+void KernelDealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  auto* kernel = reinterpret_cast<KernelObject*>(self);
+  KernelClear(self);
+  delete kernel->instances;
+  kernel->instances = nullptr;
+  Py_TYPE(self)->tp_free(self);
+}
+
+PyMethodDef kernel_methods[] = {
+    {"_add_instance", KernelAddInstance, METH_VARARGS,
+     "_add_instance(instance, matchers, sources, returns)"},
+    {"_try", KernelTry, METH_O, "_try(args) -> (ran, result): runs a known instance."},
+    {"_knows", KernelKnows, METH_O, "_knows(args): whether an instance answers."},
+    {"_forget", KernelForget, METH_NOARGS, "Drops all instances."},
+    {"_prune", KernelPrune, METH_NOARGS, "Drops instances whose objects are gone."},
+    {"__init_subclass__", KernelInitSubclass, METH_NOARGS | METH_CLASS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef kernel_getset[] = {
+    {"num_instances", KernelNumInstances, nullptr, "Instances made since the last init.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyTypeObject KernelBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+PyMethodDef module_functions[] = {
+    {"forget_instances", ForgetInstances, METH_NOARGS,
+     "All kernels drop their instances (init, reset)."},
+    {"set_profiler", SetProfiler, METH_O,
+     "A function told (kernel name, seconds) of every launch; None: no one."},
+    {"check_fields", CheckFields, METH_O,
+     "Whether the next launch has to look at fields that were declared."},
+    {"set_threads", SetLaunchThreads, METH_O, "Threads that a launch may use; 0: all."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool AddKernelType(PyObject* module) {
+  KernelBaseType.tp_name = "kiln._native.KernelBase";
+  KernelBaseType.tp_basicsize = sizeof(KernelObject);
+  KernelBaseType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
+                            Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+  KernelBaseType.tp_doc = "What kernels inherit: calls, instances, launches.";
+  KernelBaseType.tp_new = KernelNew;
+  KernelBaseType.tp_dealloc = KernelDealloc;
+  KernelBaseType.tp_traverse = KernelTraverse;
+  KernelBaseType.tp_clear = KernelClear;
+  KernelBaseType.tp_methods = kernel_methods;
+  KernelBaseType.tp_getset = kernel_getset;
+  KernelBaseType.tp_descr_get = KernelDescriptorGet;
+  KernelBaseType.tp_call = PyVectorcall_Call;
+  KernelBaseType.tp_vectorcall_offset = offsetof(KernelObject, vectorcall);
+  if (PyType_Ready(&KernelBaseType) < 0) return false;
+  Py_INCREF(&KernelBaseType);
+  if (PyModule_AddObject(module, "KernelBase", reinterpret_cast<PyObject*>(&KernelBaseType)) != 0) {
+    return false;
+  }
+  return PyModule_AddFunctions(module, module_functions) == 0;
+}
+
+}  // namespace kiln

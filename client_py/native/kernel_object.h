@@ -1,0 +1,16 @@
+// The C type that kernels inherit from: finds the instance for the arguments of a
+// call, packs their slots and launches.
+#ifndef KILN_CLIENT_PY_NATIVE_KERNEL_OBJECT_H_
+#define KILN_CLIENT_PY_NATIVE_KERNEL_OBJECT_H_
+
+#include <Python.h>
+
+namespace kiln {
+
+// Readies KernelBase and adds it and `forget_instances` to `module`; false with a
+// Python error.
+bool AddKernelType(PyObject* module);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_NATIVE_KERNEL_OBJECT_H_

@@ -1,0 +1,140 @@
+// The Python module kiln._linalg: sparse matrices and solvers, loaded when a program
+// first uses ti.linalg. Shapes and indices are checked on the Python side, which has
+// the words for what is wrong.
+//
+// Vectors come and go as buffers that the caller allocates. pybind11's own support of
+// NumPy (numpy.h, eigen.h) crashes where its release does not know the NumPy in use.
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+
+#include "client_py/native/linalg/number_buffer.h"
+#include "client_py/native/linalg/sparse_matrix.h"
+#include "client_py/native/linalg/sparse_solver.h"
+
+namespace py = pybind11;
+
+namespace kiln {
+namespace {
+
+using Unlocked = py::call_guard<py::gil_scoped_release>;
+
+template <typename T>
+struct Matrix {
+  SparseMatrix<T> value;
+};
+
+template <typename T>
+using MatrixPtr = std::unique_ptr<Matrix<T>>;
+
+template <typename T, typename Expression>
+MatrixPtr<T> Wrap(const Expression& expression) {
+  return std::make_unique<Matrix<T>>(Matrix<T>{expression});
+}
+
+template <typename T>
+MatrixPtr<T> MakeMatrix(int32_t num_rows, int32_t num_columns, const py::object& rows,
+                        const py::object& columns, const py::object& values) {
+  const NumberBuffer<const T> value(values, "values");
+  const NumberBuffer<const int32_t> row(rows, "rows", value.size());
+  const NumberBuffer<const int32_t> column(columns, "columns", value.size());
+  const py::gil_scoped_release unlocked;
+  return Wrap<T>(
+      FromTriplets(num_rows, num_columns, row.data(), column.data(), value.data(), value.size()));
+}
+
+template <typename T>
+void MultiplyVector(const Matrix<T>& a, const py::object& x, const py::object& product) {
+  const NumberBuffer<const T> from(x, "x", a.value.cols());
+  const NumberBuffer<T> to(product, "product", a.value.rows());
+  const py::gil_scoped_release unlocked;
+  to.vector() = a.value * from.vector();
+}
+
+template <typename T>
+void BindMatrix(py::module_& m, const char* name) {
+  using M = Matrix<T>;
+  py::class_<M>(m, name)
+      .def(py::init(&MakeMatrix<T>), "Of a shape, from the triplets (rows, columns, values).")
+      .def(
+          "add", [](const M& a, const M& b) { return Wrap<T>(a.value + b.value); }, Unlocked())
+      .def(
+          "subtract", [](const M& a, const M& b) { return Wrap<T>(a.value - b.value); }, Unlocked())
+      .def(
+          "scale", [](const M& a, T factor) { return Wrap<T>(a.value * factor); }, Unlocked())
+      .def(
+          "multiply_elements",
+          [](const M& a, const M& b) { return Wrap<T>(a.value.cwiseProduct(b.value)); }, Unlocked())
+      .def(
+          "multiply", [](const M& a, const M& b) { return Wrap<T>(a.value * b.value); }, Unlocked())
+      .def("multiply_vector", &MultiplyVector<T>)
+      .def(
+          "transpose", [](const M& a) { return Wrap<T>(a.value.transpose()); }, Unlocked())
+      .def("get", [](const M& a, int row, int column) { return a.value.coeff(row, column); })
+      .def("set", [](M& a, int row, int column, T value) { a.value.coeffRef(row, column) = value; })
+      .def("compress", [](M& a) { a.value.makeCompressed(); })
+      .def(
+          "to_text", [](const M& a) { return ToText(a.value); }, Unlocked())
+      .def(
+          "to_matrix_market", [](const M& a) { return ToMatrixMarket(a.value); }, Unlocked())
+      .def_property_readonly("num_rows", [](const M& a) { return a.value.rows(); })
+      .def_property_readonly("num_columns", [](const M& a) { return a.value.cols(); });
+}
+
+template <typename T>
+void Solve(const SparseSolver<T>& solver, const py::object& b, const py::object& x) {
+  const NumberBuffer<const T> from(b, "b");
+  const NumberBuffer<T> to(x, "x", from.size());
+  const py::gil_scoped_release unlocked;
+  to.vector() = solver.Solve(from.vector());
+}
+
+template <typename T>
+void BindSolver(py::module_& m, const char* name) {
+  using S = SparseSolver<T>;
+  py::class_<S>(m, name)
+      .def(py::init([](bool lower, bool diagonal, bool colamd) {
+             const Factorization factorization = !lower     ? Factorization::kLu
+                                                 : diagonal ? Factorization::kLdlt
+                                                            : Factorization::kLlt;
+             return MakeSparseSolver<T>(factorization, colamd ? Ordering::kColamd : Ordering::kAmd);
+           }),
+           py::arg("symmetric"), py::arg("diagonal"), py::arg("colamd"))
+      .def(
+          "analyze_pattern", [](S& s, const Matrix<T>& a) { s.AnalyzePattern(a.value); },
+          Unlocked())
+      .def(
+          "factorize", [](S& s, const Matrix<T>& a) { s.Factorize(a.value); }, Unlocked())
+      .def("ok", &S::ok)
+      .def("solve", &Solve<T>);
+}
+
+// `x` holds the guess, then the solution.
+template <typename T>
+py::tuple ConjugateGradients(const Matrix<T>& a, const py::object& b, const py::object& x,
+                             int max_iterations, double tolerance) {
+  const NumberBuffer<const T> from(b, "b", a.value.rows());
+  const NumberBuffer<T> to(x, "x", a.value.rows());
+  ConjugateGradientResult<T> result;
+  {
+    const py::gil_scoped_release unlocked;
+    result = SolveByConjugateGradients<T>(a.value, from.vector(), to.vector(), max_iterations,
+                                          tolerance);
+    to.vector() = result.x;
+  }
+  return py::make_tuple(result.iterations, result.error, result.converged);
+}
+
+}  // namespace
+}  // namespace kiln
+
+PYBIND11_MODULE(_linalg, m) {
+  m.doc() = "Sparse matrices and solvers over Eigen; see kiln/linalg.";
+  kiln::BindMatrix<float>(m, "MatrixF32");
+  kiln::BindMatrix<double>(m, "MatrixF64");
+  kiln::BindSolver<float>(m, "SolverF32");
+  kiln::BindSolver<double>(m, "SolverF64");
+  m.def("conjugate_gradients", &kiln::ConjugateGradients<float>);
+  m.def("conjugate_gradients", &kiln::ConjugateGradients<double>);
+}

@@ -1,0 +1,70 @@
+// The Python module kiln._native: pybind11 over client_cpp, and the C types of the
+// hot paths. No logic of its own.
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "client_py/native/cache_binding.h"
+#include "client_py/native/element_view.h"
+#include "client_py/native/field_object.h"
+#include "client_py/native/instance.h"
+#include "client_py/native/kernel_object.h"
+#include "client_py/native/storage_object.h"
+#include "client_py/native/tree_object.h"
+#include "client_py/native/warm_binding.h"
+#include "common/artifact/cpu_level.h"
+#include "common/language/op_table.h"
+#include "common/wire/version.h"
+#include "proto/kernel.pb.h"
+#include "proto/op.pb.h"
+#include "runtime/cpu/thread_pool.h"
+#include "runtime/random.h"
+
+namespace py = pybind11;
+
+namespace {
+
+// The numbers behind spellings: ops, node kinds and scalars of the messages.
+void BindTables(py::module_& m) {
+  py::dict ops, nodes, scalars;
+  for (int op = 0; op < kiln::proto::Op_ARRAYSIZE; ++op) {
+    const kiln::OpInfo* info = kiln::FindOp(op);
+    if (info != nullptr && info->spelling[0] != '\0') ops[info->spelling] = op;
+  }
+  for (int kind = 0; kind < kiln::proto::NodeKind_ARRAYSIZE; ++kind) {
+    const kiln::NodeInfo* info = kiln::FindNode(kind);
+    if (info != nullptr && info->spelling[0] != '\0') nodes[info->spelling] = kind;
+  }
+  for (int scalar = kiln::proto::U1; scalar < kiln::proto::Scalar_ARRAYSIZE; ++scalar) {
+    scalars[kiln::ScalarName(static_cast<kiln::Scalar>(scalar))] = scalar;
+  }
+  m.attr("OPS") = ops;
+  m.attr("NODES") = nodes;
+  m.attr("SCALARS") = scalars;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_native, m) {
+  m.doc() = "Native side of kiln; see kiln/_native.pyi.";
+  BindTables(m);
+  kiln::BindBuilder(m);
+  kiln::BindTree(m);
+  kiln::BindStorage(m);
+  kiln::BindSession(m);
+  kiln::BindWarm(m);
+  kiln::BindCache(m);
+  if (!kiln::AddFieldType(m.ptr()) || !kiln::AddElementViewType(m.ptr()) ||
+      !kiln::AddKernelType(m.ptr())) {
+    throw py::error_already_set();
+  }
+  m.def("set_seed", &kiln::SetRandomSeed);
+  py::list levels;  // that the compiler makes code for, the lowest first
+  for (int level = kiln::proto::X86_64_V2; level <= kiln::proto::X86_64_V4; ++level) {
+    levels.append(std::string(kiln::CpuLevelName(static_cast<kiln::proto::CpuLevel>(level))));
+  }
+  m.attr("CPU_LEVELS") = py::tuple(levels);
+  m.def("host_cpu_level", [] { return std::string(kiln::CpuLevelName(kiln::HostCpuLevel())); });
+  m.def("default_threads", &kiln::DefaultThreads);
+  m.def("version", [] { return std::string(kiln::kVersion); });
+}

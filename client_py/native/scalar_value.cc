@@ -1,0 +1,260 @@
+#include "client_py/native/scalar_value.h"
+
+#include <cstring>
+#include <limits>
+
+namespace kiln {
+namespace {
+
+// NumPy's scalars are recognised without importing NumPy: by the module that
+// their type says it comes from.
+bool IsNumpyScalar(PyObject* value) {
+  const char* name = Py_TYPE(value)->tp_name;
+  return std::strncmp(name, "numpy.", 6) == 0;
+}
+
+bool IsNumpyBool(PyObject* value) {
+  return IsNumpyScalar(value) && std::strncmp(Py_TYPE(value)->tp_name + 6, "bool", 4) == 0;
+}
+
+Conversion ToDouble(PyObject* value, double* out) {
+  if (PyFloat_Check(value)) {
+    *out = PyFloat_AS_DOUBLE(value);
+    return Conversion::kOk;
+  }
+  if (PyLong_Check(value)) {
+    *out = PyLong_AsDouble(value);
+    if (*out == -1.0 && PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      return Conversion::kOutOfRange;
+    }
+    return Conversion::kOk;
+  }
+  if (!IsNumpyScalar(value)) return Conversion::kWrongType;
+  PyObject* number = PyNumber_Float(value);
+  if (number == nullptr) {
+    PyErr_Clear();
+    return Conversion::kWrongType;
+  }
+  *out = PyFloat_AS_DOUBLE(number);
+  Py_DECREF(number);
+  return Conversion::kOk;
+}
+
+// A new reference to the int that `value` stands for, or null without an error set.
+PyObject* ToPyInt(PyObject* value, Fit fit) {
+  PyObject* number = nullptr;
+  if (IsNumpyBool(value)) {
+    number = PyLong_FromLong(PyObject_IsTrue(value) == 1);
+  } else if (PyIndex_Check(value)) {
+    number = PyNumber_Index(value);
+  }
+  // The reference takes numpy.float32 for an integer element, but not for an argument.
+  if (number == nullptr && fit == Fit::kWrap && !PyFloat_Check(value) && IsNumpyScalar(value)) {
+    PyErr_Clear();
+    number = PyNumber_Long(value);
+  }
+  if (number == nullptr) PyErr_Clear();
+  return number;
+}
+
+template <typename T>
+Conversion CheckedInt(PyObject* number, T* out) {
+  if constexpr (std::numeric_limits<T>::max() == std::numeric_limits<uint64_t>::max()) {
+    const unsigned long long wide = PyLong_AsUnsignedLongLong(number);
+    if (wide == ~0ull && PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      return Conversion::kOutOfRange;
+    }
+    *out = static_cast<T>(wide);
+  } else {
+    int overflow = 0;
+    const long long wide = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow != 0 || wide < static_cast<long long>(std::numeric_limits<T>::min()) ||
+        wide > static_cast<long long>(std::numeric_limits<T>::max())) {
+      return Conversion::kOutOfRange;
+    }
+    *out = static_cast<T>(wide);
+  }
+  return Conversion::kOk;
+}
+
+// The low 64 bits, of numbers that 64 bits can hold with or without sign.
+Conversion WrappedInt(PyObject* number, uint64_t* out) {
+  int overflow = 0;
+  const long long wide = PyLong_AsLongLongAndOverflow(number, &overflow);
+  *out = static_cast<uint64_t>(wide);
+  if (overflow == 0) return Conversion::kOk;
+  return overflow > 0 ? CheckedInt<uint64_t>(number, out) : Conversion::kOutOfRange;
+}
+
+template <typename T>
+Conversion StoreInt(PyObject* value, Fit fit, void* out) {
+  PyObject* number = value;
+  if (!PyLong_Check(value)) {
+    number = ToPyInt(value, fit);
+    if (number == nullptr) return Conversion::kWrongType;
+  } else {
+    Py_INCREF(number);
+  }
+  T result = 0;
+  Conversion done;
+  if (fit == Fit::kCheck) {
+    done = CheckedInt<T>(number, &result);
+  } else {
+    uint64_t wide = 0;
+    done = WrappedInt(number, &wide);
+    result = static_cast<T>(wide);
+  }
+  Py_DECREF(number);
+  if (done == Conversion::kOk) std::memcpy(out, &result, sizeof(T));
+  return done;
+}
+
+Conversion StoreBool(PyObject* value, Fit fit, void* out) {
+  uint64_t wide = 0;
+  const Conversion done = StoreInt<uint64_t>(value, Fit::kWrap, &wide);
+  if (done == Conversion::kWrongType) return done;
+  if (fit == Fit::kCheck && PyFloat_Check(value)) return Conversion::kWrongType;
+  *static_cast<uint8_t*>(out) = done != Conversion::kOk || wide != 0;
+  return Conversion::kOk;
+}
+
+template <typename T>
+T Read(const void* address) {
+  T value;
+  std::memcpy(&value, address, sizeof(T));
+  return value;
+}
+
+}  // namespace
+
+float HalfToFloat(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
+  const uint32_t exponent = (half >> 10) & 0x1f;
+  uint32_t fraction = half & 0x3ff;
+  uint32_t bits;
+  if (exponent == 0x1f) {
+    bits = sign | 0x7f800000u | (fraction << 13);
+  } else if (exponent != 0) {
+    bits = sign | ((exponent + 112) << 23) | (fraction << 13);
+  } else {
+    const float tiny = static_cast<float>(fraction) * (1.0f / 16777216.0f);  // 2**-24
+    return sign != 0 ? -tiny : tiny;
+  }
+  return Read<float>(&bits);
+}
+
+uint16_t FloatToHalf(float value) {
+  const uint32_t bits = Read<uint32_t>(&value);
+  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
+  const uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return sign | 0x7e00;   // NaN
+  if (magnitude >= 0x47800000) return sign | 0x7c00;  // 65536 and more, infinity
+  if (magnitude < 0x38800000) {                       // subnormal in half
+    // Adding 0.5 puts the half's unit in the last place of the float: the
+    // hardware rounds.
+    const float shifted = Read<float>(&magnitude) + 0.5f;
+    return sign | static_cast<uint16_t>(Read<uint32_t>(&shifted) - 0x3f000000);
+  }
+  const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1) - (112u << 23);
+  return sign | static_cast<uint16_t>(rounded >> 13);  // carries into infinity
+}
+
+Conversion StoreScalar(PyObject* value, Scalar scalar, Fit fit, void* out) {
+  double number = 0;
+  Conversion done;
+  switch (scalar) {
+    case proto::F32: {
+      done = ToDouble(value, &number);
+      const float narrow = static_cast<float>(number);
+      std::memcpy(out, &narrow, sizeof(narrow));
+      return done;
+    }
+    case proto::F64:
+      done = ToDouble(value, &number);
+      std::memcpy(out, &number, sizeof(number));
+      return done;
+    case proto::F16: {
+      done = ToDouble(value, &number);
+      const uint16_t half = FloatToHalf(static_cast<float>(number));
+      std::memcpy(out, &half, sizeof(half));
+      return done;
+    }
+    case proto::U1:
+      return StoreBool(value, fit, out);
+    case proto::I8:
+      return StoreInt<int8_t>(value, fit, out);
+    case proto::I16:
+      return StoreInt<int16_t>(value, fit, out);
+    case proto::I32:
+      return StoreInt<int32_t>(value, fit, out);
+    case proto::I64:
+      return StoreInt<int64_t>(value, fit, out);
+    case proto::U8:
+      return StoreInt<uint8_t>(value, fit, out);
+    case proto::U16:
+      return StoreInt<uint16_t>(value, fit, out);
+    case proto::U32:
+      return StoreInt<uint32_t>(value, fit, out);
+    case proto::U64:
+      return StoreInt<uint64_t>(value, fit, out);
+    default:
+      return Conversion::kWrongType;
+  }
+}
+
+double ScalarToDouble(Scalar scalar, const void* address) {
+  switch (scalar) {
+    case proto::F16:
+      return HalfToFloat(Read<uint16_t>(address));
+    case proto::F32:
+      return Read<float>(address);
+    case proto::F64:
+      return Read<double>(address);
+    case proto::U64:
+      return static_cast<double>(Read<uint64_t>(address));
+    default:
+      return static_cast<double>(ScalarToInt(scalar, address));
+  }
+}
+
+int64_t ScalarToInt(Scalar scalar, const void* address) {
+  switch (scalar) {
+    case proto::U1:
+      return Read<uint8_t>(address) != 0;
+    case proto::I8:
+      return Read<int8_t>(address);
+    case proto::I16:
+      return Read<int16_t>(address);
+    case proto::I32:
+      return Read<int32_t>(address);
+    case proto::I64:
+      return Read<int64_t>(address);
+    case proto::U8:
+      return Read<uint8_t>(address);
+    case proto::U16:
+      return Read<uint16_t>(address);
+    case proto::U32:
+      return Read<uint32_t>(address);
+    case proto::U64:
+      return static_cast<int64_t>(Read<uint64_t>(address));
+    default:
+      return 0;
+  }
+}
+
+PyObject* LoadScalar(Scalar scalar, const void* address) {
+  switch (scalar) {
+    case proto::F16:
+    case proto::F32:
+    case proto::F64:
+      return PyFloat_FromDouble(ScalarToDouble(scalar, address));
+    case proto::U64:
+      return PyLong_FromUnsignedLongLong(Read<uint64_t>(address));
+    default:
+      return PyLong_FromLongLong(ScalarToInt(scalar, address));
+  }
+}
+
+}  // namespace kiln

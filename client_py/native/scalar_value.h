@@ -1,0 +1,37 @@
+// Python numbers to and from the scalars of the language, as they lie in memory.
+//
+// All functions need the GIL. None of them raises: the caller knows the field or
+// parameter that the message has to name.
+#ifndef KILN_CLIENT_PY_NATIVE_SCALAR_VALUE_H_
+#define KILN_CLIENT_PY_NATIVE_SCALAR_VALUE_H_
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "common/language/type.h"
+
+namespace kiln {
+
+enum class Conversion { kOk, kWrongType, kOutOfRange };
+
+// How integers that do not fit are taken: elements written from Python wrap as in
+// the reference, arguments of kernels are refused.
+enum class Fit { kWrap, kCheck };
+
+// Writes ScalarBytes(scalar) bytes at `out`.
+Conversion StoreScalar(PyObject* value, Scalar scalar, Fit fit, void* out);
+
+// A new reference: int, or float. A u1 reads as int, as in the reference.
+PyObject* LoadScalar(Scalar scalar, const void* address);
+
+// `scalar` at `address` as double and as sign- or zero-extended integer; for texts.
+double ScalarToDouble(Scalar scalar, const void* address);
+int64_t ScalarToInt(Scalar scalar, const void* address);
+
+float HalfToFloat(uint16_t half);
+uint16_t FloatToHalf(float value);  // to nearest, ties to even
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_NATIVE_SCALAR_VALUE_H_

@@ -1,0 +1,136 @@
+#include "client_py/native/storage_object.h"
+
+#include <pthread.h>
+#include <pybind11/stl.h>
+
+#include <utility>
+
+#include "client_py/native/dlpack.h"
+#include "client_py/native/status_error.h"
+#include "client_py/native/tree_object.h"
+#include "common/base/deterministic.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+uint64_t memory_epoch = 0;
+
+namespace {
+
+int unlocked_launches = 0;
+
+// Destroyed while a launch was running; freed when none is. Never destroyed:
+// threads may outlive static destructors.
+std::vector<std::shared_ptr<void>>& Graveyard() {
+  static auto* graveyard = new std::vector<std::shared_ptr<void>>;
+  return *graveyard;
+}
+
+std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t>& element_shape,
+                                          const std::vector<int64_t>& shape) {
+  uint64_t components = 1;
+  for (uint32_t extent : element_shape) components *= extent;
+  uint64_t bytes = components * ScalarBytes(static_cast<Scalar>(scalar));
+  for (int64_t extent : shape) {
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
+        bytes > static_cast<uint64_t>(kMaxTreeBytes)) {
+      throw py::value_error("the ndarray is too large");
+    }
+  }
+  auto memory = std::make_shared<Memory>();
+  memory->buffer = ValueOrRaise(RootBuffer::Allocate(bytes == 0 ? 1 : bytes));
+  memory->alive = true;
+  uint8_t* data = memory->buffer->data();
+  return MakeArrayStorage(std::move(memory), data, static_cast<Scalar>(scalar), element_shape,
+                          shape);
+}
+
+}  // namespace
+
+std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, uint8_t* data,
+                                               Scalar scalar,
+                                               const std::vector<uint32_t>& element_shape,
+                                               const std::vector<int64_t>& shape) {
+  int components = 1;
+  for (uint32_t extent : element_shape) components *= static_cast<int>(extent);
+  auto storage = std::make_shared<FieldStorage>();
+  storage->memory = std::move(memory);
+  storage->access = DenseAccess::OfArray(data, scalar, components, shape);
+  storage->descriptor = NdarrayDescriptor(scalar, element_shape, static_cast<int>(shape.size()), 0);
+  storage->bases = {reinterpret_cast<uint64_t>(data)};
+  storage->extents = shape;
+  storage->shape = shape;
+  storage->element_shape = element_shape;
+  storage->full_shape = shape;
+  storage->full_shape.insert(storage->full_shape.end(), element_shape.begin(), element_shape.end());
+  storage->is_ndarray = true;
+  return storage;
+}
+
+void DestroyMemory(Memory* memory) {
+  if (!memory->alive) return;
+  memory->alive = false;
+  ++memory_epoch;
+  for (const std::weak_ptr<Memory>& dependent : memory->dependents) {
+    if (const auto joined = dependent.lock()) joined->alive = false;
+  }
+  if (unlocked_launches > 0) {
+    Graveyard().push_back(std::move(memory->buffer));
+    Graveyard().push_back(std::move(memory->owner));
+  }
+  memory->buffer.reset();
+  memory->owner.reset();
+}
+
+void BeginUnlockedLaunch() { ++unlocked_launches; }
+
+void EndUnlockedLaunch() {
+  if (--unlocked_launches > 0) return;
+  // Emptied first: freeing may run Python code.
+  std::vector<std::shared_ptr<void>> buried;
+  buried.swap(Graveyard());
+}
+
+std::string NdarrayDescriptor(Scalar scalar, absl::Span<const uint32_t> element_shape, int ndim,
+                              int boundary) {
+  proto::Storage storage;
+  storage.mutable_element()->set_scalar(scalar);
+  for (uint32_t extent : element_shape) storage.mutable_element()->add_shape(extent);
+  storage.mutable_ndarray()->set_ndim(ndim);
+  storage.mutable_ndarray()->set_boundary(static_cast<proto::Boundary>(boundary));
+  storage.set_alias_set(1);
+  return DeterministicBytes(storage);
+}
+
+void BindStorage(py::module_& m) {
+  // The threads that run them are not in a child, where memory would never be freed.
+  pthread_atfork(nullptr, nullptr, [] { unlocked_launches = 0; });
+  py::class_<FieldStorage, std::shared_ptr<FieldStorage>>(m, "FieldStorage")
+      .def_property_readonly("descriptor",
+                             [](const FieldStorage& s) { return py::bytes(s.descriptor); })
+      .def_property_readonly("shape",
+                             [](const FieldStorage& s) { return py::tuple(py::cast(s.shape)); })
+      .def_property_readonly(
+          "element_shape",
+          [](const FieldStorage& s) { return py::tuple(py::cast(s.element_shape)); })
+      .def_property_readonly(
+          "scalar", [](const FieldStorage& s) { return static_cast<int>(s.access.scalar()); })
+      .def_property_readonly("bases", [](const FieldStorage& s) { return s.bases; })
+      .def_property_readonly("trees", [](const FieldStorage& s) { return s.trees; })
+      .def_property_readonly("alive", [](const FieldStorage& s) { return s.memory->alive; })
+      .def("to_dlpack", &ToDlpack)
+      .def("destroy", [](FieldStorage& s) { DestroyMemory(s.memory.get()); });
+  m.def("from_dlpack", &FromDlpack, py::arg("capsule"), py::arg("element_axes") = 0);
+  m.def("make_ndarray", &MakeNdarray, py::arg("scalar"), py::arg("element_shape"),
+        py::arg("shape"));
+  m.def(
+      "ndarray_descriptor",
+      [](int scalar, const std::vector<uint32_t>& element_shape, int ndim, int boundary) {
+        return py::bytes(
+            NdarrayDescriptor(static_cast<Scalar>(scalar), element_shape, ndim, boundary));
+      },
+      py::arg("scalar"), py::arg("element_shape"), py::arg("ndim"), py::arg("boundary") = 0);
+}
+
+}  // namespace kiln

@@ -1,0 +1,71 @@
+// Memory, and the storages of fields, SNodes and ndarrays in it.
+#ifndef KILN_CLIENT_PY_NATIVE_STORAGE_OBJECT_H_
+#define KILN_CLIENT_PY_NATIVE_STORAGE_OBJECT_H_
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "client_py/native/dense_access.h"
+#include "common/layout/layout.h"
+#include "runtime/storage.h"
+
+namespace kiln {
+
+// The memory behind a tree or an ndarray. Outlives the tree object while a field
+// still refers to it, so that a stale field is an error and never a wild address.
+struct Memory {
+  std::shared_ptr<RootBuffer> buffer;  // shared with tensors that other libraries hold
+  std::shared_ptr<void> owner;         // of memory that is in no buffer
+  bool alive = false;
+  std::vector<std::weak_ptr<Memory>> dependents;  // of fields in several trees: end with it
+};
+
+// Frees `memory`, or leaves that to the last launch that is running without the
+// GIL. Needs the GIL, as the two below.
+void DestroyMemory(Memory* memory);
+void BeginUnlockedLaunch();
+void EndUnlockedLaunch();
+
+// Counts destroyed memories: kernels check what they bound when it has moved.
+// Guarded by the GIL.
+extern uint64_t memory_epoch;
+
+class TreeAccess;
+class TreeObject;
+
+struct FieldStorage {
+  std::shared_ptr<Memory> memory;
+  DenseAccess access;
+  // Of fields in tree form, where `access` knows no more than types and indices.
+  std::shared_ptr<const TreeAccess> in_trees;
+  // In tree form: the trees that the descriptor numbers.
+  std::vector<std::shared_ptr<TreeObject>> trees;
+  std::string descriptor;        // serialized proto Storage
+  std::vector<uint64_t> bases;   // addresses
+  std::vector<int64_t> extents;  // what the launch passes: outermost, or all of an ndarray
+  std::vector<int64_t> shape;
+  std::vector<uint32_t> element_shape;
+  std::vector<int64_t> full_shape;  // of ndarrays: shape, then element_shape
+  bool is_ndarray = false;
+};
+
+// The storage of a C-ordered array at `data`, which `memory` keeps.
+std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, uint8_t* data,
+                                               Scalar scalar,
+                                               const std::vector<uint32_t>& element_shape,
+                                               const std::vector<int64_t>& shape);
+
+// The descriptor of an ndarray parameter. All ndarrays may overlap one another.
+std::string NdarrayDescriptor(Scalar scalar, absl::Span<const uint32_t> element_shape, int ndim,
+                              int boundary);
+
+void BindStorage(pybind11::module_& m);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_NATIVE_STORAGE_OBJECT_H_

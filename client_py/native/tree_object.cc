@@ -1,0 +1,346 @@
+#include "client_py/native/tree_object.h"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "client_py/native/status_error.h"
+#include "client_py/native/tree_access.h"
+#include "common/base/deterministic.h"
+#include "common/base/digest.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+namespace {
+
+bool IsSparse(proto::SNodeKind kind) {
+  return kind == proto::SNODE_POINTER || kind == proto::SNODE_BITMASKED ||
+         kind == proto::SNODE_DYNAMIC;
+}
+
+void SetQuant(const TreeObject::QuantTuple& given, proto::QuantType* quant) {
+  const auto& [kind, bits, is_signed, scale, exponent_bits] = given;
+  quant->set_kind(static_cast<proto::QuantType::Kind>(kind));
+  quant->set_bits(bits);
+  quant->set_is_signed(is_signed);
+  quant->set_scale(scale);
+  quant->set_exponent_bits(exponent_bits);
+}
+
+proto::Tree MakeTree(const std::vector<TreeObject::NodeTuple>& nodes) {
+  proto::Tree tree;
+  for (const auto& [kind, axes, parent, scalar, chunk_size, virtual_axes, offset, word_bits, quant,
+                    exponent] : nodes) {
+    const uint32_t index = tree.nodes_size();
+    proto::SNode* node = tree.add_nodes();
+    node->set_kind(static_cast<proto::SNodeKind>(kind));
+    for (const auto& [axis, extent] : axes) {
+      proto::Axis* level = node->add_axes();
+      level->set_axis(axis);
+      level->set_extent(extent);
+    }
+    if (scalar != 0) node->mutable_type()->set_scalar(static_cast<Scalar>(scalar));
+    node->set_chunk_size(chunk_size);
+    node->set_physical_bits(word_bits);
+    if (std::get<0>(quant) != 0) SetQuant(quant, node->mutable_type()->mutable_quant());
+    node->set_exponent(exponent);
+    for (int physical : virtual_axes) node->add_virtual_to_physical(physical);
+    for (int64_t first : offset) node->add_index_offset(first);
+    if (index > 0) {
+      if (parent < 0 || parent >= static_cast<int>(index)) {
+        throw py::value_error("a node's parent must come before it");
+      }
+      tree.mutable_nodes(parent)->add_children(index);
+    }
+  }
+  return tree;
+}
+
+using Places = std::vector<std::pair<std::shared_ptr<TreeObject>, int>>;
+
+proto::Type ElementType(int scalar, const std::vector<uint32_t>& shape) {
+  proto::Type element;
+  element.set_scalar(static_cast<Scalar>(scalar));
+  for (uint32_t extent : shape) element.add_shape(extent);
+  return element;
+}
+
+// A field whose components lie side by side in dense levels of one tree.
+std::shared_ptr<FieldStorage> DescribeDense(const TreeObject& tree, const Places& places,
+                                            const proto::Type& element) {
+  std::vector<int> nodes;
+  for (const auto& [_, node] : places) nodes.push_back(node);
+  auto described = tree.layout().DescribeDense(nodes, element);
+  // What is no regular array may still be a field in tree form.
+  if (!described.ok()) return nullptr;
+  const TreeLayout::DenseField& field = *described;
+  auto storage = std::make_shared<FieldStorage>();
+  storage->memory = tree.memory();
+  storage->access = DenseAccess::OfField(field, tree.root(), element.scalar());
+  storage->descriptor = DeterministicBytes(field.storage);
+  for (uint64_t offset : field.base_offsets) {
+    storage->bases.push_back(reinterpret_cast<uint64_t>(tree.root()) + offset);
+  }
+  storage->extents = {static_cast<int64_t>(field.outer_extent)};
+  storage->shape.assign(field.shape.begin(), field.shape.end());
+  storage->element_shape.assign(element.shape().begin(), element.shape().end());
+  return storage;
+}
+
+// The trees of `places` by the numbers that a storage gives them.
+std::vector<std::shared_ptr<TreeObject>> TreesOf(const Places& places) {
+  std::vector<std::shared_ptr<TreeObject>> trees;
+  for (const auto& [tree, _] : places) {
+    if (std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(tree);
+  }
+  return trees;
+}
+
+// Memory that ends with the first of the trees.
+std::shared_ptr<Memory> JoinedMemory(const std::vector<std::shared_ptr<TreeObject>>& trees) {
+  if (trees.size() == 1) return trees[0]->memory();
+  auto joined = std::make_shared<Memory>();
+  joined->alive = true;
+  for (const auto& tree : trees) tree->memory()->dependents.push_back(joined);
+  return joined;
+}
+
+std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto::Type& element) {
+  auto storage = std::make_shared<FieldStorage>();
+  storage->trees = TreesOf(places);
+  std::vector<TreePlace> parts;
+  std::vector<TreeAccess::Component> components;
+  proto::Type scalar;
+  scalar.set_scalar(element.scalar());
+  for (const auto& [tree, node] : places) {
+    const auto number = std::find(storage->trees.begin(), storage->trees.end(), tree);
+    parts.push_back(
+        {&tree->layout(), static_cast<uint32_t>(number - storage->trees.begin()), node});
+    TreeAccess::Component component;
+    component.place = node;
+    component.tree = tree->tree();
+    component.axes = tree->layout().VirtualAxes(node);
+    if (component.tree == nullptr) {
+      component.dense =
+          DenseAccess::OfField(ValueOrRaise(tree->layout().DescribeDense({node}, scalar)),
+                               tree->root(), element.scalar());
+    }
+    components.push_back(std::move(component));
+  }
+  const proto::Storage described = ValueOrRaise(DescribeTreeField(parts, element));
+  const proto::TreeStorage& form = described.tree();
+  const TreeLayout& first = places[0].first->layout();
+  for (const int32_t axis : form.axes()) {
+    storage->shape.push_back(axis < 0 ? 1
+                                      : static_cast<int64_t>(first.AxisExtent(
+                                            places[0].second, static_cast<uint32_t>(axis))));
+  }
+  storage->memory = JoinedMemory(storage->trees);
+  storage->descriptor = DeterministicBytes(described);
+  storage->element_shape.assign(element.shape().begin(), element.shape().end());
+  storage->access =
+      DenseAccess::OfShape(element.scalar(), static_cast<int>(places.size()), storage->shape,
+                           {form.index_offset().begin(), form.index_offset().end()});
+  if (described.has_word()) storage->access.SetWord(described.word());
+  storage->in_trees = std::make_shared<TreeAccess>(element.scalar(), storage->shape,
+                                                   std::move(components), storage->access);
+  return storage;
+}
+
+std::shared_ptr<FieldStorage> DescribeField(const Places& places, int scalar,
+                                            const std::vector<uint32_t>& element_shape) {
+  for (const auto& [tree, _] : places) {
+    if (!tree->alive()) throw std::runtime_error("the tree has no memory");
+  }
+  const proto::Type element = ElementType(scalar, element_shape);
+  const TreeObject& first = *places.at(0).first;
+  const bool dense = std::all_of(places.begin(), places.end(), [&](const auto& place) {
+    return place.first.get() == &first && first.layout().IsAllDense(place.second);
+  });
+  auto storage = dense ? DescribeDense(first, places, element) : nullptr;
+  return storage != nullptr ? storage : DescribeInTrees(places, element);
+}
+
+std::shared_ptr<FieldStorage> DescribeNode(const std::shared_ptr<TreeObject>& tree, int node) {
+  if (node < 0 || node >= tree->layout().tree().nodes_size()) {
+    throw py::index_error("no such node");
+  }
+  auto storage = std::make_shared<FieldStorage>();
+  storage->trees = {tree};
+  storage->memory = tree->memory();
+  const proto::Storage described = tree->layout().DescribeNode(node, 0);
+  storage->descriptor = DeterministicBytes(described);
+  for (const int32_t axis : described.tree().axes()) {
+    storage->shape.push_back(
+        static_cast<int64_t>(tree->layout().AxisExtent(node, static_cast<uint32_t>(axis))));
+  }
+  return storage;
+}
+
+// The storages as a unit has them, after PruneTrees; and the trees that its numbers mean.
+struct Pruned {
+  Storages storages;
+  TreeParts parts;
+  std::vector<ReachedTree> reached;
+  std::vector<std::shared_ptr<TreeObject>> trees;  // by the number before
+};
+
+Pruned Prune(const std::vector<const FieldStorage*>& storages) {
+  Pruned pruned;
+  std::map<const TreeObject*, uint32_t> numbers;
+  for (const FieldStorage* storage : storages) {
+    if (storage->trees.empty()) continue;
+    proto::Storage* made = pruned.storages.Add();
+    if (!made->ParseFromString(storage->descriptor)) throw std::runtime_error("no descriptor");
+    std::vector<uint32_t> renumbered;
+    for (const auto& tree : storage->trees) {
+      const auto [at, is_new] = numbers.emplace(tree.get(), pruned.trees.size());
+      if (is_new) {
+        pruned.trees.push_back(tree);
+        *pruned.parts.Add() = tree->layout().DescribeTree();
+      }
+      renumbered.push_back(at->second);
+    }
+    RenumberTrees(renumbered, made->mutable_tree());
+  }
+  pruned.reached = ValueOrRaise(PruneTrees(&pruned.storages, &pruned.parts));
+  return pruned;
+}
+
+// A digest of what units with these storages have of their trees: equal where the same
+// launch arguments serve the same code.
+py::bytes DigestOfTrees(const std::vector<const FieldStorage*>& storages) {
+  const Pruned pruned = Prune(storages);
+  std::string bytes;
+  for (const proto::Storage& storage : pruned.storages) bytes += DeterministicBytes(storage);
+  for (const proto::TreePart& part : pruned.parts) bytes += DeterministicBytes(part);
+  if (bytes.empty()) return py::bytes();
+  return py::bytes(std::string(Sha256Of(bytes).view()));
+}
+
+py::dict NodeInfo(const TreeObject& tree, int node) {
+  if (node < 0 || node >= tree.layout().tree().nodes_size()) throw py::index_error("no such node");
+  const NodeLayout& at = tree.layout()[node];
+  py::dict info;
+  info["cell_bytes"] = at.cell_bytes;
+  info["container_bytes"] = at.container_bytes;
+  info["offset"] = at.offset;
+  info["num_cells"] = at.num_cells;
+  return info;
+}
+
+Tree& LivingTree(const TreeObject& object) {
+  Tree* tree = object.tree();
+  if (tree == nullptr) throw std::runtime_error("the tree has no sparse SNodes, or no memory");
+  return *tree;
+}
+
+// Makes every cell of the node and of those below inactive; their memory may be used again.
+void DeactivateAll(const TreeObject& object, int node) {
+  Tree& tree = LivingTree(object);
+  py::gil_scoped_release release;
+  tree.DeactivateAll(node);
+  tree.Collect();
+}
+
+py::dict Stats(const TreeObject& object) {
+  const TreeStats stats = LivingTree(object).Stats();
+  py::dict result;
+  result["root_bytes"] = stats.root_bytes;
+  result["cell_bytes"] = stats.cell_bytes;
+  result["list_bytes"] = stats.list_bytes;
+  result["lists_made"] = stats.lists_made;
+  result["lists_kept"] = stats.lists_kept;
+  result["collections"] = stats.collections;
+  return result;
+}
+
+py::dict StatsOfNode(const TreeObject& object, int node) {
+  const NodeStats stats = LivingTree(object).Stats(node);
+  py::dict result;
+  result["cells_made"] = stats.cells_made;
+  result["cells_collected"] = stats.cells_collected;
+  result["cells_peak"] = stats.cells_peak;
+  return result;
+}
+
+}  // namespace
+
+TreeObject::TreeObject(const std::vector<NodeTuple>& nodes)
+    : layout_(ValueOrRaise(TreeLayout::Make(MakeTree(nodes)))),
+      memory_(std::make_shared<Memory>()) {
+  for (const proto::SNode& node : layout_.tree().nodes()) has_sparse_ |= IsSparse(node.kind());
+}
+
+void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<MemoryBudget> budget) {
+  if (memory_->alive) return;
+  if (has_sparse_) {
+    TreeOptions options;
+    options.names = std::move(names);
+    options.budget = std::move(budget);
+    std::shared_ptr<Tree> tree = ValueOrRaise(Tree::Make(layout_, std::move(options)));
+    root_ = tree->root();
+    tree_ = tree;
+    memory_->owner = std::move(tree);
+  } else {
+    memory_->buffer = ValueOrRaise(RootBuffer::Allocate(layout_.root_bytes()));
+    root_ = memory_->buffer->data();
+  }
+  memory_->alive = true;
+}
+
+uint64_t TreeObject::bytes() const {
+  const Tree* tree = this->tree();
+  if (tree == nullptr) return layout_.root_bytes();
+  const TreeStats stats = tree->Stats();
+  return stats.root_bytes + stats.cell_bytes;
+}
+
+std::vector<BoundTree> BindTrees(const std::vector<const FieldStorage*>& storages) {
+  std::vector<BoundTree> bound;
+  const Pruned pruned = Prune(storages);
+  for (const ReachedTree& reached : pruned.reached) {
+    BoundTree made;
+    made.tree = pruned.trees[reached.tree];
+    made.root = reinterpret_cast<uint64_t>(made.tree->root()) + reached.root_offset;
+    const Tree* tree = made.tree->tree();
+    for (const uint32_t node : reached.nodes) {
+      made.nodes.push_back(tree == nullptr ? nullptr : tree->node(static_cast<int>(node)));
+    }
+    bound.push_back(std::move(made));
+  }
+  return bound;
+}
+
+void BindTree(py::module_& m) {
+  py::class_<MemoryBudget, std::shared_ptr<MemoryBudget>>(m, "MemoryBudget")
+      .def(py::init<uint64_t>(), py::arg("limit"))
+      .def_property_readonly("used", &MemoryBudget::used)
+      .def_property_readonly("limit", &MemoryBudget::limit);
+  py::class_<TreeObject, std::shared_ptr<TreeObject>>(m, "Tree")
+      .def(py::init<const std::vector<TreeObject::NodeTuple>&>())
+      .def("allocate", &TreeObject::Allocate, py::arg("names") = std::vector<std::string>(),
+           py::arg("budget") = nullptr)
+      .def("destroy", &TreeObject::Destroy)
+      .def("describe_node", &DescribeNode)
+      .def("node_info", &NodeInfo)
+      .def("deactivate_all", &DeactivateAll)
+      .def("stats", &Stats)
+      .def("node_stats", &StatsOfNode)
+      .def("count_active",
+           [](const TreeObject& object, int node) { return LivingTree(object).CountActive(node); })
+      .def("is_all_dense",
+           [](const TreeObject& tree, int node) { return tree.layout().IsAllDense(node); })
+      .def_property_readonly("has_sparse", &TreeObject::has_sparse)
+      .def_property_readonly("bytes", &TreeObject::bytes)
+      .def_property_readonly("alive", &TreeObject::alive);
+  m.def("describe_field", &DescribeField, py::arg("places"), py::arg("scalar"),
+        py::arg("element_shape"));
+  m.def("digest_of_trees", &DigestOfTrees, py::arg("storages"));
+}
+
+}  // namespace kiln

@@ -1,0 +1,200 @@
+#include "common/artifact/compiler_id.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
+
+extern char** environ;
+
+namespace kiln {
+namespace {
+
+// First start of a worker maps some 200 MB of libraries, from a cold disk too.
+constexpr absl::Duration kAskTimeout = absl::Seconds(30);
+constexpr absl::string_view kRecordTag = "kiln-compiler-id 1";
+
+std::string RealPath(const std::string& path) {
+  char resolved[PATH_MAX];
+  return realpath(path.c_str(), resolved) != nullptr ? std::string(resolved) : path;
+}
+
+// "size mtime-in-ns", or empty when the file is not there.
+std::string FileStamp(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return "";
+  return absl::StrCat(info.st_size, " ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec);
+}
+
+// Reads until the end of the stream or the timeout.
+absl::StatusOr<std::string> ReadToEnd(int fd, absl::Time deadline) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const int64_t left_ms = absl::ToInt64Milliseconds(deadline - SteadyNow());
+    pollfd entry = {fd, POLLIN, 0};
+    const int ready = left_ms <= 0 ? 0 : poll(&entry, 1, static_cast<int>(left_ms));
+    if (ready == 0) return absl::DeadlineExceededError("no answer to --print-compiler-id");
+    if (ready < 0) {
+      if (errno == EINTR) continue;
+      return absl::ErrnoToStatus(errno, "poll");
+    }
+    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (got == 0) return text;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return absl::ErrnoToStatus(errno, "read");
+    text.append(buffer, static_cast<size_t>(got));
+    if (text.size() > (1 << 20)) return absl::InternalError("endless answer");
+  }
+}
+
+// How a worker ended and the last line of what it wrote to stderr.
+std::string HowItEnded(int status, int stderr_fd) {
+  char text[512];
+  const off_t size = lseek(stderr_fd, 0, SEEK_END);
+  const off_t skipped = std::max<off_t>(0, size - static_cast<off_t>(sizeof text));
+  const ssize_t got = pread(stderr_fd, text, sizeof text, skipped);
+  const std::vector<std::string> lines =
+      absl::StrSplit(std::string(text, std::max<ssize_t>(0, got)), '\n', absl::SkipWhitespace());
+  return absl::StrCat(WIFSIGNALED(status) ? "killed by signal " : "exit status ",
+                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                      lines.empty() ? "" : ": ", lines.empty() ? "" : lines.back());
+}
+
+// Output of `path --print-compiler-id`.
+absl::StatusOr<std::string> RunWorker(const std::string& path) {
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 1);
+  const int complaints = memfd_create("stderr", MFD_CLOEXEC);
+  const auto close_complaints = absl::MakeCleanup([complaints] { close(complaints); });
+  if (complaints >= 0) posix_spawn_file_actions_adddup2(&actions, complaints, 2);
+  std::string flag = "--print-compiler-id";
+  std::string program = path;
+  char* argv[] = {program.data(), flag.data(), nullptr};
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, path.c_str(), &actions, nullptr, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(pipe_ends[1]);
+  if (error != 0) {
+    close(pipe_ends[0]);
+    return absl::ErrnoToStatus(error, absl::StrCat("cannot run ", path));
+  }
+  absl::StatusOr<std::string> text = ReadToEnd(pipe_ends[0], SteadyNow() + kAskTimeout);
+  close(pipe_ends[0]);
+  if (!text.ok()) kill(pid, SIGKILL);
+  int status = 0;
+  pid_t waited;
+  do {
+    waited = waitpid(pid, &status, 0);
+  } while (waited < 0 && errno == EINTR);
+  // With SIGCHLD ignored there is no status to get; the text then decides.
+  if (text.ok() && waited == pid && status != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the compiler ", path, " does not run: ", HowItEnded(status, complaints)));
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<Digest> ReadCompilerId(const std::string& record_path,
+                                      const std::string& worker_path) {
+  std::ifstream in(record_path);
+  std::string line;
+  if (!in || !std::getline(in, line) || line != kRecordTag || !std::getline(in, line)) {
+    return absl::NotFoundError("no compiler id recorded");
+  }
+  const absl::StatusOr<Digest> id = Digest::FromHex(line);
+  if (!id.ok()) return absl::NotFoundError("compiler id record is damaged");
+  bool whole = false;
+  for (int i = 0; std::getline(in, line); ++i) {
+    whole = line == "end";
+    if (whole) break;
+    // "size mtime path"; the path may hold spaces.
+    const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(' ', 2));
+    if (fields.size() != 3) return absl::NotFoundError("compiler id record is damaged");
+    if (i == 0 && fields[2] != RealPath(worker_path)) {
+      return absl::NotFoundError("compiler id is of another worker");
+    }
+    if (FileStamp(fields[2]) != absl::StrCat(fields[0], " ", fields[1])) {
+      return absl::NotFoundError(absl::StrCat(fields[2], " has changed"));
+    }
+  }
+  if (!whole) return absl::NotFoundError("compiler id record is damaged");
+  return *id;
+}
+
+absl::Status WriteCompilerId(const std::string& record_path, const CompilerIdRecord& record) {
+  if (record.files.empty()) return absl::InvalidArgumentError("compiler id without files");
+  std::string text = absl::StrCat(kRecordTag, "\n", record.id.Hex(), "\n");
+  for (const std::string& given : record.files) {
+    const std::string file = RealPath(given);
+    const std::string stamp = FileStamp(file);
+    if (stamp.empty() || file.find('\n') != std::string::npos) {
+      return absl::InvalidArgumentError(absl::StrCat("cannot record ", file));
+    }
+    absl::StrAppend(&text, stamp, " ", file, "\n");
+  }
+  text += "end\n";
+
+  static std::atomic<int> serial{0};
+  const std::string aside = absl::StrCat(record_path, ".", getpid(), ".", serial++);
+  std::ofstream out(aside, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out || rename(aside.c_str(), record_path.c_str()) != 0) {
+    const absl::Status status = absl::ErrnoToStatus(errno, "cannot write " + record_path);
+    unlink(aside.c_str());
+    return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CompilerIdRecord> AskCompilerId(const std::string& worker_path) {
+  ASSIGN_OR_RETURN(const std::string text, RunWorker(worker_path));
+  std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
+  if (lines.size() < 2) {
+    return absl::InternalError(absl::StrCat(worker_path, " printed no compiler id"));
+  }
+  CompilerIdRecord record;
+  ASSIGN_OR_RETURN(record.id, Digest::FromHex(lines[0]));
+  record.files.assign(lines.begin() + 1, lines.end());
+  return record;
+}
+
+absl::StatusOr<Digest> GetCompilerId(const std::string& record_path,
+                                     const std::string& worker_path) {
+  absl::StatusOr<Digest> known = ReadCompilerId(record_path, worker_path);
+  if (known.ok()) return known;
+  ASSIGN_OR_RETURN(CompilerIdRecord record, AskCompilerId(worker_path));
+  WriteCompilerId(record_path, record).IgnoreError();
+  return record.id;
+}
+
+}  // namespace kiln

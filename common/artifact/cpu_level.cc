@@ -1,0 +1,94 @@
+#include "common/artifact/cpu_level.h"
+
+#include <cpuid.h>
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+
+namespace kiln {
+namespace {
+
+// The levels of the x86-64 psABI, as the bits that each adds.
+constexpr uint32_t kLeaf1EcxV2 = 1u << 0      // SSE3
+                                 | 1u << 9    // SSSE3
+                                 | 1u << 13   // CMPXCHG16B
+                                 | 1u << 19   // SSE4.1
+                                 | 1u << 20   // SSE4.2
+                                 | 1u << 23;  // POPCNT
+constexpr uint32_t kLeaf1EcxV3 = 1u << 12     // FMA
+                                 | 1u << 22   // MOVBE
+                                 | 1u << 27   // OSXSAVE
+                                 | 1u << 28   // AVX
+                                 | 1u << 29;  // F16C
+constexpr uint32_t kLeaf7EbxV3 = 1u << 3      // BMI1
+                                 | 1u << 5    // AVX2
+                                 | 1u << 8;   // BMI2
+constexpr uint32_t kLeaf7EbxV4 = 1u << 16     // AVX512F
+                                 | 1u << 17   // AVX512DQ
+                                 | 1u << 28   // AVX512CD
+                                 | 1u << 30   // AVX512BW
+                                 | 1u << 31;  // AVX512VL
+constexpr uint32_t kExtendedEcxV2 = 1u << 0;  // LAHF
+constexpr uint32_t kExtendedEcxV3 = 1u << 5;  // LZCNT
+// Registers that the operating system saves: SSE and AVX; opmask and ZMM.
+constexpr uint64_t kSavedAvx = 0x6;
+constexpr uint64_t kSavedAvx512 = 0xe6;
+
+bool Has(uint32_t value, uint32_t bits) { return (value & bits) == bits; }
+
+uint64_t ReadXcr0() {
+  uint32_t low, high;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return uint64_t{high} << 32 | low;
+}
+
+proto::CpuLevel Detect() {
+  uint32_t eax, ebx, ecx1 = 0, edx, ebx7 = 0, ecx7, ecx_extended = 0;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx1, &edx)) return proto::X86_64_V1;
+  __get_cpuid_count(7, 0, &eax, &ebx7, &ecx7, &edx);
+  __get_cpuid(0x80000001, &eax, &ebx, &ecx_extended, &edx);
+
+  if (!Has(ecx1, kLeaf1EcxV2) || !Has(ecx_extended, kExtendedEcxV2)) return proto::X86_64_V1;
+  if (!Has(ecx1, kLeaf1EcxV3) || !Has(ebx7, kLeaf7EbxV3) || !Has(ecx_extended, kExtendedEcxV3)) {
+    return proto::X86_64_V2;
+  }
+  const uint64_t saved = ReadXcr0();
+  if ((saved & kSavedAvx) != kSavedAvx) return proto::X86_64_V2;
+  if (!Has(ebx7, kLeaf7EbxV4) || (saved & kSavedAvx512) != kSavedAvx512) return proto::X86_64_V3;
+  return proto::X86_64_V4;
+}
+
+}  // namespace
+
+proto::CpuLevel HostCpuLevel() {
+  static const proto::CpuLevel level = Detect();
+  return level;
+}
+
+absl::string_view CpuLevelName(proto::CpuLevel level) {
+  switch (level) {
+    case proto::X86_64_V1:
+      return "x86-64";
+    case proto::X86_64_V2:
+      return "x86-64-v2";
+    case proto::X86_64_V3:
+      return "x86-64-v3";
+    case proto::X86_64_V4:
+      return "x86-64-v4";
+    default:
+      return "none";
+  }
+}
+
+absl::StatusOr<proto::CpuLevel> ParseCpuLevel(absl::string_view name) {
+  if (name == "x86-64-v1") return proto::X86_64_V1;
+  for (int level = proto::X86_64_V1; level <= proto::X86_64_V4; ++level) {
+    const auto candidate = static_cast<proto::CpuLevel>(level);
+    if (name == CpuLevelName(candidate)) return candidate;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("CPU level '", name, "' is unknown: x86-64, x86-64-v2, x86-64-v3, x86-64-v4"));
+}
+
+}  // namespace kiln

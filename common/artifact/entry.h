@@ -1,0 +1,89 @@
+// The form in which an artifact is kept and sent: one file that is at once a
+// loadable shared object and a self-describing cache entry.
+//
+//   [ ELF .so | other payload ][ ArtifactInfo bytes ][ trailer ]
+//
+// ELF loaders ignore what follows the sections, so the client maps the cache
+// file itself; nothing is copied. The trailer is fixed-size and last, so a
+// truncated file is never mistaken for a whole one.
+//
+// Trailer, little-endian, kTrailerSize bytes:
+//   0  payload size   u64
+//   8  info size      u64
+//   16 key            32 bytes
+//   48 runtime ABI    u64
+//   56 format version u32
+//   60 magic          u32  "KLNE"
+//   64 signer         u64  who signed (common/artifact/signature.h); 0: nobody
+//   72 signature      64 bytes, over kSignedPrefix and the content digest
+//   136 checksum      SHA-256 of content digest, signer and signature
+// The content digest is the SHA-256 of everything before the signer: payload, info
+// (target and tenant are in it), key, ABI. Signing changes neither.
+//
+// Thread safety: pure functions.
+#ifndef KILN_COMMON_ARTIFACT_ENTRY_H_
+#define KILN_COMMON_ARTIFACT_ENTRY_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/artifact/signature.h"
+#include "common/base/digest.h"
+#include "proto/artifact.pb.h"
+
+namespace kiln {
+
+inline constexpr uint32_t kEntryVersion = 2;
+inline constexpr uint32_t kEntryMagic = 0x454e4c4b;  // "KLNE"
+inline constexpr size_t kTrailerSize = 168;
+inline constexpr char kSignedPrefix[] = "Kiln entry 2\n";
+inline constexpr size_t kMaxEntrySize = size_t{256} << 20;
+
+// A checked view into the bytes of an entry, which it does not own.
+struct EntryView {
+  absl::string_view payload;  // the .so
+  proto::ArtifactInfo info;
+  Digest key;
+  Digest content;  // what a signature is over
+  KeyId signer = 0;
+  Signature signature{};
+};
+
+// Makes the bytes of an entry that nobody has signed.
+std::string EncodeEntry(const Digest& key, absl::string_view payload,
+                        const proto::ArtifactInfo& info);
+
+// The fields of a trailer, as they stand there.
+struct EntryTrailer {
+  uint64_t payload_size = 0;
+  uint64_t info_size = 0;
+  Digest key;
+  KeyId signer = 0;
+};
+
+// Of the last kTrailerSize bytes of an entry. DataLoss for another magic or version; nothing
+// else is checked: for lists, where what is shown need not be proved.
+absl::StatusOr<EntryTrailer> ReadTrailer(absl::string_view trailer);
+
+// Checks and takes apart `bytes`. With `expected`, also that it is the entry of
+// that key. Any doubt (sizes, magic, version, checksum, unparsable info) is
+// DataLoss with the reason; never reads outside `bytes`.
+absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* expected = nullptr);
+
+// Signs the whole entry `bytes` in place, over whatever signature it had.
+// Requires: DecodeEntry accepts them.
+void SignEntry(const SigningKey& key, std::string* bytes);
+
+// OK if one of `trusted` signed the entry; PermissionDenied with the reason otherwise.
+absl::Status CheckSigner(const EntryView& entry, const TrustedKeys& trusted);
+
+// Where an entry of `tenant` is kept: its key for the tenant with no name, else a digest
+// of both, so that tenants never meet. An entry lies at
+// PlaceOf(entry.info.tenant(), entry.key), else it is not whole.
+Digest PlaceOf(absl::string_view tenant, const Digest& key);
+
+}  // namespace kiln
+
+#endif  // KILN_COMMON_ARTIFACT_ENTRY_H_

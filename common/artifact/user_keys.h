@@ -1,0 +1,27 @@
+// Whose signatures count for this user's programs, and for the daemon that they start.
+#ifndef KILN_COMMON_ARTIFACT_USER_KEYS_H_
+#define KILN_COMMON_ARTIFACT_USER_KEYS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/artifact/signature.h"
+#include "common/home/home.h"
+
+namespace kiln {
+
+// The lists of this user: the file that KILN_TRUSTED_KEYS names, whether it is there or not; else
+// those that are there of ~/.config/kiln/trusted.keys and, if the home is own, its trusted.keys.
+std::vector<std::string> UserKeyFiles(const Home& home);
+
+// The keys in them. An error names the file, and the line where there is one.
+absl::StatusOr<TrustedKeys> ReadUserKeys(const Home& home);
+
+// Where `kiln key trust` adds one: the file that KILN_TRUSTED_KEYS names, else the home's list,
+// where that is own, else ~/.config/kiln/trusted.keys.
+absl::StatusOr<std::string> UserKeyFileToChange(const Home& home);
+
+}  // namespace kiln
+
+#endif  // KILN_COMMON_ARTIFACT_USER_KEYS_H_

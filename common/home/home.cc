@@ -1,0 +1,223 @@
+#include "common/home/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/home/user_directory.h"
+
+namespace kiln {
+namespace {
+
+constexpr char kSocketNote[] = "socket-directory";
+constexpr uint64_t kMaxNoteBytes = 256;
+constexpr int kNoteTries = 3;
+
+absl::Status MakeDirectory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot make directory ", path));
+}
+
+// mkdir -p; parents that exist are left as they are.
+absl::Status MakeDirectories(const std::string& path) {
+  for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    const std::string parent = path.substr(0, at);
+    struct stat info;
+    if (stat(parent.c_str(), &info) != 0) RETURN_IF_ERROR(MakeDirectory(parent));
+  }
+  RETURN_IF_ERROR(MakeDirectory(path));
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(path, " is not a directory"));
+}
+
+// Of what is missing, or no directory, nothing can be believed by mistake.
+absl::Status OwnOrAbsent(const absl::StatusOr<Folder>& folder) {
+  if (folder.ok()) return folder->own();
+  const bool absent =
+      absl::IsNotFound(folder.status()) || absl::IsFailedPrecondition(folder.status());
+  return absent ? absl::OkStatus() : folder.status();
+}
+
+absl::Status WithAdvice(const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::PermissionDeniedError(absl::StrCat(status.message(), ": ", kMakeItYours,
+                                                  ", or set KILN_HOME to a directory of your own"));
+}
+
+std::string UsualSocketDirectory() { return absl::StrCat("/tmp/kiln-", getuid()); }
+
+// OK if the directory at `path` is ours alone. Unavailable: another user has that name.
+// PermissionDenied: it is not as it should be, and ours to mend.
+absl::Status CheckPrivate(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return absl::ErrnoToStatus(errno, path);
+  if (info.st_uid != getuid()) {
+    return absl::UnavailableError(absl::StrCat(path, " belongs to user ", info.st_uid));
+  }
+  if (S_ISDIR(info.st_mode) && (info.st_mode & 077) == 0) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(path, " must be a directory of yours with mode 0700; remove it"));
+}
+
+// The directory that a note names, if it has the form of one that we made.
+absl::StatusOr<std::string> ReadSocketNote(const Folder& home) {
+  ASSIGN_OR_RETURN(const FolderFile note, home.OpenFile(kSocketNote, O_RDONLY));
+  RETURN_IF_ERROR(note.own);
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadWhole(note.fd.get(), std::min<uint64_t>(note.info.st_size, kMaxNoteBytes)));
+  absl::string_view name = absl::StripTrailingAsciiWhitespace(text);
+  std::string path(name);
+  const bool has_form =
+      absl::ConsumePrefix(&name, UsualSocketDirectory() + "-") &&
+      std::all_of(name.begin(), name.end(), [](char c) { return absl::ascii_isalnum(c); });
+  if (!has_form) return absl::DataLossError("a note of the socket's directory that is none");
+  RETURN_IF_ERROR(MakeDirectory(path));  // gone since the machine was started again
+  RETURN_IF_ERROR(CheckPrivate(path));
+  return path;
+}
+
+// Makes a directory of a name that nobody could have made before, and a note of it unless there
+// is one by now.
+absl::Status WriteSocketNote(const Folder& home) {
+  std::string path = UsualSocketDirectory() + "-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) return absl::ErrnoToStatus(errno, path);
+  const std::string aside = absl::StrCat(kSocketNote, ".", getpid());
+  ASSIGN_OR_RETURN(const FolderFile file, home.OpenFile(aside, O_WRONLY | O_CREAT | O_TRUNC));
+  const bool written =
+      write(file.fd.get(), path.data(), path.size()) == static_cast<ssize_t>(path.size());
+  const bool linked = written && linkat(home.fd(), aside.c_str(), home.fd(), kSocketNote, 0) == 0;
+  const int error = errno;
+  unlinkat(home.fd(), aside.c_str(), 0);
+  if (linked) return absl::OkStatus();
+  rmdir(path.c_str());
+  if (written && error == EEXIST) return absl::OkStatus();
+  return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", home.path(), "/", kSocketNote));
+}
+
+}  // namespace
+
+absl::StatusOr<Home> Home::Find(const std::string& dir) {
+  std::string path = dir;
+  if (path.empty()) {
+    if (const char* home = std::getenv("KILN_HOME"); home != nullptr) path = home;
+  }
+  if (path.empty()) {
+    ASSIGN_OR_RETURN(path, UserDirectory());
+    path += "/.cache/kiln";
+  }
+  // Links are resolved as far as the path exists: two names of one directory
+  // must give one socket.
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error) {
+    return absl::InvalidArgumentError(absl::StrCat("KILN_HOME ", path, ": ", error.message()));
+  }
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(absolute, error);
+  std::string text = error ? absolute.lexically_normal().string() : canonical.string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return Home(std::move(text), absolute.string());
+}
+
+std::string Home::EntryName(const Digest& key) { return key.Hex() + ".so"; }
+
+std::string Home::ShardName(const Digest& key) { return key.Hex().substr(0, 2); }
+
+bool Home::IsShardName(absl::string_view name) {
+  return name.size() == 2 && name.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
+}
+
+absl::StatusOr<Digest> Home::KeyOfEntryName(absl::string_view name) {
+  if (!absl::ConsumeSuffix(&name, ".so")) return absl::NotFoundError("not an entry");
+  return Digest::FromHex(name);
+}
+
+std::string Home::EntryPath(const Digest& key) const {
+  return absl::StrCat(dir_, "/cache/", ShardName(key), "/", EntryName(key));
+}
+
+absl::StatusOr<Folder> Home::OpenCache() const {
+  ASSIGN_OR_RETURN(const Folder home, Open());
+  return home.Follow("cache");
+}
+
+absl::StatusOr<Folder> Home::OpenShard(const Digest& key) const {
+  ASSIGN_OR_RETURN(const Folder cache, OpenCache());
+  return cache.Enter(ShardName(key));
+}
+
+absl::Status Home::CheckIsOwn() const {
+  absl::Status status = OwnOrAbsent(Open());
+  status.Update(CheckWay(given_));
+  return WithAdvice(status);
+}
+
+absl::Status Home::CheckIsOwnWithCache() const {
+  RETURN_IF_ERROR(CheckIsOwn());
+  const absl::StatusOr<Folder> cache = OpenCache();
+  absl::Status status = OwnOrAbsent(cache);
+  status.Update(CheckWay(CacheDir()));
+  if (cache.ok()) status.Update(OwnOrAbsent(cache->Enter("tmp")));
+  return WithAdvice(status);
+}
+
+absl::StatusOr<std::string> Home::SocketDirectory() const {
+  std::string usual = UsualSocketDirectory();
+  absl::Status status = MakeDirectory(usual);
+  // Anyone may have made this name before us; who can write there can pose as
+  // the daemon.
+  status.Update(CheckPrivate(usual));
+  if (status.ok()) return usual;
+  if (!absl::IsUnavailable(status)) return status;
+  return NotedSocketDirectory();
+}
+
+absl::StatusOr<std::string> Home::NotedSocketDirectory() const {
+  RETURN_IF_ERROR(Create());
+  ASSIGN_OR_RETURN(const Folder home, Open());
+  absl::StatusOr<std::string> noted = ReadSocketNote(home);
+  for (int i = 0; i < kNoteTries && !noted.ok(); ++i) {
+    // Damaged, or its name is another user's by now.
+    if (!absl::IsNotFound(noted.status())) unlinkat(home.fd(), kSocketNote, 0);
+    RETURN_IF_ERROR(WriteSocketNote(home));
+    noted = ReadSocketNote(home);
+  }
+  return noted;
+}
+
+std::string Home::PathIn(const std::string& socket_directory, const char* suffix) const {
+  return absl::StrCat(socket_directory, "/", Sha256Of(dir_).Hex().substr(0, 16), suffix);
+}
+
+absl::StatusOr<std::string> Home::SocketPath() const {
+  ASSIGN_OR_RETURN(const std::string directory, SocketDirectory());
+  return PathIn(directory, ".sock");
+}
+
+std::string Home::PathBesideSocket(const char* suffix) const {
+  return PathIn(SocketDirectory().value_or(UsualSocketDirectory()), suffix);
+}
+
+absl::Status Home::Create() const {
+  RETURN_IF_ERROR(MakeDirectories(dir_));
+  ASSIGN_OR_RETURN(const Folder home, Open());
+  RETURN_IF_ERROR(home.own());
+  absl::StatusOr<Folder> cache = home.Follow("cache");
+  if (absl::IsNotFound(cache.status())) cache = home.Make("cache");
+  RETURN_IF_ERROR(cache.status());
+  RETURN_IF_ERROR(cache->own());
+  return cache->Make("tmp").status();
+}
+
+}  // namespace kiln

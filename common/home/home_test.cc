@@ -1,0 +1,74 @@
+#include "common/home/home.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "gtest/gtest.h"
+
+namespace kiln {
+namespace {
+
+std::string Scratch() {
+  std::string pattern = testing::TempDir() + "/home-XXXXXX";
+  EXPECT_NE(mkdtemp(pattern.data()), nullptr);
+  return pattern;
+}
+
+TEST(Home, TakesArgumentThenEnvironmentThenUserDirectory) {
+  setenv("HOME", "/nowhere", 1);
+  unsetenv("KILN_HOME");
+  EXPECT_EQ(Home::Find()->dir(), "/nowhere/.cache/kiln");
+  setenv("KILN_HOME", "/elsewhere/", 1);
+  EXPECT_EQ(Home::Find()->dir(), "/elsewhere");
+  EXPECT_EQ(Home::Find("/given//x/../y")->dir(), "/given/y");
+  unsetenv("KILN_HOME");
+}
+
+TEST(Home, TwoNamesOfOneDirectoryAreOneHome) {
+  const std::string dir = Scratch();
+  ASSERT_EQ(mkdir((dir + "/real").c_str(), 0700), 0);
+  ASSERT_EQ(symlink("real", (dir + "/link").c_str()), 0);
+  ASSERT_EQ(chdir(dir.c_str()), 0);
+  const Home real = *Home::Find(dir + "/real");
+  for (const std::string& name :
+       {dir + "/link", dir + "/real/", std::string("real"), std::string("./link/../real")}) {
+    EXPECT_EQ(Home::Find(name)->dir(), real.dir()) << name;
+    EXPECT_EQ(*Home::Find(name)->SocketPath(), *real.SocketPath()) << name;
+  }
+}
+
+TEST(Home, PathsLieUnderIt) {
+  const Home home = *Home::Find("/h");
+  const Digest key = Sha256Of("");
+  EXPECT_EQ(home.EntryPath(key), "/h/cache/e3/" + key.Hex() + ".so");
+  EXPECT_EQ(home.TempDir(), "/h/cache/tmp");
+}
+
+TEST(Home, SocketPathFitsAndDiffersByHome) {
+  const std::string deep = "/" + std::string(200, 'd');
+  EXPECT_LT(Home::Find(deep)->SocketPath()->size(), 108u);
+  EXPECT_NE(*Home::Find("/a")->SocketPath(), *Home::Find("/b")->SocketPath());
+}
+
+TEST(Home, CreateMakesPrivateDirectoriesAndMayRunTwice) {
+  const std::string dir = Scratch() + "/deep/er";
+  const Home home = *Home::Find(dir);
+  ASSERT_TRUE(home.Create().ok());
+  ASSERT_TRUE(home.Create().ok());
+  struct stat info;
+  ASSERT_EQ(stat(home.TempDir().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST(Home, CreateSaysWhatIsInTheWay) {
+  const std::string file = Scratch() + "/file";
+  fclose(fopen(file.c_str(), "w"));
+  EXPECT_FALSE(Home::Find(file)->Create().ok());
+  const absl::Status status = Home::Find(file + "/sub")->Create();
+  EXPECT_NE(status.message().find(Home::Find(file)->dir()), std::string::npos) << status;
+}
+
+}  // namespace
+}  // namespace kiln

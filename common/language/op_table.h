@@ -1,0 +1,47 @@
+// The facts of every op and node kind, as constexpr tables generated from
+// proto/op.proto and proto/kernel.proto (common/language/generate_tables.py).
+#ifndef KILN_COMMON_LANGUAGE_OP_TABLE_H_
+#define KILN_COMMON_LANGUAGE_OP_TABLE_H_
+
+#include "absl/strings/string_view.h"
+#include "proto/kernel.pb.h"
+#include "proto/op.pb.h"
+
+namespace kiln {
+
+struct OpInfo {
+  proto::Op op;
+  const char* spelling;
+  proto::OpFamily family;
+  int arity;
+  proto::ResultRule result;
+  proto::OperandKinds operands;
+  bool pure;
+  bool commutative;
+  proto::DerivativeRule derivative;
+  const char* llvm;
+  const char* libdevice;
+  const char* python;
+};
+
+struct NodeInfo {
+  proto::NodeKind kind;
+  const char* spelling;
+  int min_operands;
+  int max_operands;  // -1: any number
+  int blocks;
+  bool has_value;
+  bool is_address;
+  bool is_terminator;
+  const char* operands;  // what they are, in words
+  const char* index;     // what Node.index means; empty: unused
+};
+
+// Null for numbers that are no op / kind (unknown values on the wire).
+const OpInfo* FindOp(int op);
+const OpInfo* FindOpBySpelling(absl::string_view spelling);
+const NodeInfo* FindNode(int kind);
+
+}  // namespace kiln
+
+#endif  // KILN_COMMON_LANGUAGE_OP_TABLE_H_

@@ -1,0 +1,223 @@
+// TreeLayout::DescribeDense: the descriptor of a field all of whose ancestors are
+// dense, from the layout of its tree.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/layout/layout.h"
+
+namespace kiln {
+namespace {
+
+// Digits of the path to one cell and where that cell's array begins.
+struct Chain {
+  int cell;             // the dense (or root) node whose cell holds the places
+  uint64_t offset = 0;  // of the cell at all indices 0, from the root
+  std::vector<proto::Digit> digits;
+};
+
+bool IsWord(proto::SNodeKind kind) {
+  return kind == proto::SNODE_BIT_STRUCT || kind == proto::SNODE_QUANT_ARRAY;
+}
+
+int CellOwner(const TreeLayout& layout, int place) {
+  int node = layout[place].parent;
+  while (IsWord(layout.tree().nodes(node).kind())) node = layout[node].parent;
+  return node;
+}
+
+// Physical axis -> index of the field; -1: the field does not use it.
+std::vector<int> InverseAxes(const std::vector<int32_t>& virtual_axes) {
+  std::vector<int> inverse(kMaxIndices, -1);
+  for (size_t i = 0; i < virtual_axes.size(); ++i) {
+    if (virtual_axes[i] >= 0) inverse[virtual_axes[i]] = static_cast<int>(i);
+  }
+  return inverse;
+}
+
+absl::StatusOr<Chain> DescribeChain(const TreeLayout& layout, int cell,
+                                    const std::vector<int>& index_of_axis) {
+  std::vector<int> path;
+  for (int node = cell; node >= 0; node = layout[node].parent) path.push_back(node);
+  Chain chain;
+  chain.cell = cell;
+  for (auto node = path.rbegin(); node != path.rend(); ++node) {
+    chain.offset += layout[*node].offset;
+    for (const NodeLayout::Level& level : layout[*node].levels) {
+      const int index = index_of_axis[level.axis];
+      if (index < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("axis ", level.axis, " of SNode ", *node, " has no index in the field"));
+      }
+      proto::Digit digit;
+      digit.set_axis(static_cast<uint32_t>(index));
+      digit.set_extent(level.extent);
+      digit.set_stride(level.multiplier * layout[*node].cell_bytes);
+      chain.digits.push_back(digit);
+    }
+  }
+  return chain;
+}
+
+bool SameDigits(const Chain& a, const Chain& b) {
+  return std::equal(a.digits.begin(), a.digits.end(), b.digits.begin(), b.digits.end(),
+                    [](const proto::Digit& x, const proto::Digit& y) {
+                      return x.axis() == y.axis() && x.extent() == y.extent();
+                    });
+}
+
+// Two neighbouring digits of one axis are one where the outer one steps over
+// exactly the inner one's range, in every chain.
+void MergeDigits(std::vector<Chain>* chains) {
+  for (size_t i = chains->front().digits.size(); i-- > 1;) {
+    const bool merge = std::all_of(chains->begin(), chains->end(), [i](const Chain& chain) {
+      const proto::Digit& outer = chain.digits[i - 1];
+      const proto::Digit& inner = chain.digits[i];
+      return outer.axis() == inner.axis() && outer.stride() == inner.extent() * inner.stride();
+    });
+    if (!merge) continue;
+    for (Chain& chain : *chains) {
+      proto::Digit& outer = chain.digits[i - 1];
+      const proto::Digit& inner = chain.digits[i];
+      outer.set_extent(outer.extent() * inner.extent());
+      outer.set_stride(inner.stride());
+      chain.digits.erase(chain.digits.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+bool SameStrides(const Chain& a, const Chain& b) {
+  return std::equal(a.digits.begin(), a.digits.end(), b.digits.begin(), b.digits.end(),
+                    [](const auto& x, const auto& y) { return x.stride() == y.stride(); });
+}
+
+}  // namespace
+
+proto::Word TreeLayout::DescribeWord(const std::vector<int>& places,
+                                     const std::vector<int>& inverse_axes) const {
+  proto::Word word;
+  const int parent = nodes_[places[0]].parent;
+  const proto::SNode& container = tree_.nodes(parent);
+  word.set_bits(container.physical_bits());
+  const auto describe = [&](int place, proto::QuantNumber* number) {
+    *number->mutable_quant() = tree_.nodes(place).type().quant();
+    number->set_bit_offset(nodes_[place].bit_offset);
+    number->set_exponent_offset(nodes_[place].exponent_offset);
+    number->set_shared_exponent(tree_.nodes(place).exponent() > 0);
+  };
+  for (const int place : places) describe(place, word.add_components());
+  for (const uint32_t sibling : container.children()) {
+    const uint32_t exponent = tree_.nodes(static_cast<int>(sibling)).exponent();
+    const bool shares = exponent > 0 && std::any_of(places.begin(), places.end(), [&](int place) {
+                          return tree_.nodes(place).exponent() == exponent;
+                        });
+    if (shares) describe(static_cast<int>(sibling), word.add_sharers());
+  }
+  for (const NodeLayout::Level& level : nodes_[parent].levels) {
+    proto::Digit* digit = word.add_digits();
+    digit->set_axis(static_cast<uint32_t>(inverse_axes[level.axis]));
+    digit->set_extent(level.extent);
+    digit->set_stride(level.multiplier * word.components(0).quant().bits());
+  }
+  return word;
+}
+
+absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vector<int>& places,
+                                                                 const proto::Type& element) const {
+  uint64_t elements = 1;
+  for (const uint32_t extent : element.shape()) elements *= extent;
+  if (places.empty() || places.size() != elements) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an element of ", elements, " scalars takes as many places, not ", places.size()));
+  }
+  for (const int place : places) {
+    if (place <= 0 || place >= tree_.nodes_size() ||
+        tree_.nodes(place).kind() != proto::SNODE_PLACE || !IsAllDense(place)) {
+      return absl::InvalidArgumentError(absl::StrCat("SNode ", place, " is no dense place"));
+    }
+  }
+  const std::vector<int32_t> virtual_axes = VirtualAxes(places[0]);
+
+  // One base per cell array that holds components.
+  std::vector<Chain> chains;
+  std::vector<uint64_t> first_bit;  // of the components in each cell
+  std::vector<std::pair<uint32_t, uint64_t>> components;
+  for (const int place : places) {
+    const int cell = CellOwner(*this, place);
+    auto chain = std::find_if(chains.begin(), chains.end(),
+                              [cell](const Chain& c) { return c.cell == cell; });
+    const auto base = static_cast<uint32_t>(chain - chains.begin());
+    if (chain == chains.end()) {
+      ASSIGN_OR_RETURN(Chain made, DescribeChain(*this, cell, InverseAxes(VirtualAxes(place))));
+      if (!chains.empty() && !SameDigits(chains[0], made)) {
+        return absl::InvalidArgumentError("components of one field lie in arrays of other shapes");
+      }
+      chains.push_back(std::move(made));
+      first_bit.push_back(~uint64_t{0});
+    }
+    uint64_t bit = 0;
+    for (int node = place; node != cell; node = nodes_[node].parent) {
+      bit += 8 * nodes_[node].offset;
+    }
+    components.emplace_back(base, bit);
+    first_bit[base] = std::min(first_bit[base], bit);
+  }
+  MergeDigits(&chains);
+
+  DenseField field;
+  *field.storage.mutable_element() = element;
+  proto::DenseStorage* dense = field.storage.mutable_dense();
+  dense->set_num_axes(static_cast<uint32_t>(virtual_axes.size()));
+  dense->set_num_bases(static_cast<uint32_t>(chains.size()));
+  for (size_t b = 0; b < chains.size(); ++b) {
+    field.base_offsets.push_back(chains[b].offset + first_bit[b] / 8);
+  }
+  dense->mutable_digits()->Assign(chains[0].digits.begin(), chains[0].digits.end());
+  if (!std::all_of(chains.begin(), chains.end(),
+                   [&](const Chain& c) { return SameStrides(c, chains[0]); })) {
+    for (const Chain& chain : chains) {
+      proto::Strides* strides = dense->add_base_strides();
+      for (const proto::Digit& digit : chain.digits) strides->add_stride(digit.stride());
+    }
+  }
+  for (size_t i = 0; i < components.size(); ++i) {
+    const auto& [base, bit] = components[i];
+    proto::Component* component = dense->add_components();
+    component->set_base(base);
+    component->set_bit_offset(bit - first_bit[base]);
+  }
+  if (tree_.nodes(places[0]).type().has_quant()) {
+    const std::vector<int> index_of_axis = InverseAxes(virtual_axes);
+    for (const int place : places) {
+      if (nodes_[place].parent != nodes_[places[0]].parent) {
+        return absl::InvalidArgumentError("components of one quantised field lie in several words");
+      }
+    }
+    for (const NodeLayout::Level& level : nodes_[nodes_[places[0]].parent].levels) {
+      if (index_of_axis[level.axis] < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("axis ", level.axis, " of the quant array has no index in the field"));
+      }
+    }
+    *field.storage.mutable_word() = DescribeWord(places, index_of_axis);
+  }
+  const auto& offsets = tree_.nodes(places[0]).index_offset();
+  if (std::any_of(offsets.begin(), offsets.end(), [](int64_t o) { return o != 0; })) {
+    if (offsets.size() != static_cast<int>(virtual_axes.size())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(offsets.size(), " index offsets for ", virtual_axes.size(), " indices"));
+    }
+    *dense->mutable_index_offset() = offsets;
+  }
+  for (const int32_t axis : virtual_axes) {
+    field.shape.push_back(axis < 0 ? 1 : AxisExtent(places[0], static_cast<uint32_t>(axis)));
+  }
+  field.outer_extent = 1;
+  if (dense->digits_size() > 0) {
+    field.outer_extent = dense->digits(0).extent();
+    dense->mutable_digits(0)->set_extent(0);
+  }
+  return field;
+}
+
+}  // namespace kiln

@@ -1,0 +1,327 @@
+#include "common/layout/layout.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint64_t kPointerBytes = 8;
+
+template <typename... Parts>
+absl::Status Bad(int node, const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat("SNode ", node, ": ", parts...));
+}
+
+uint64_t AlignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+bool HasAxes(proto::SNodeKind kind) {
+  switch (kind) {
+    case proto::SNODE_DENSE:
+    case proto::SNODE_POINTER:
+    case proto::SNODE_BITMASKED:
+    case proto::SNODE_DYNAMIC:
+    case proto::SNODE_QUANT_ARRAY:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsPacked(proto::SNodeKind kind) {
+  return kind == proto::SNODE_BIT_STRUCT || kind == proto::SNODE_QUANT_ARRAY;
+}
+
+// Lays out one tree, depth first; makes what TreeLayout holds.
+class Maker {
+ public:
+  explicit Maker(const proto::Tree& tree) : tree_(tree), nodes_(tree.nodes_size()) {}
+
+  absl::Status Run() {
+    if (tree_.nodes_size() == 0) return absl::InvalidArgumentError("SNode tree without nodes");
+    if (tree_.nodes_size() > kMaxTreeNodes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("SNode tree of ", tree_.nodes_size(), " nodes; at most ", kMaxTreeNodes));
+    }
+    if (node(0).kind() != proto::SNODE_ROOT) return Bad(0, "must be the root");
+    visited_.assign(nodes_.size(), false);
+    RETURN_IF_ERROR(Visit(0, 0));
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      if (!visited_[n]) return Bad(static_cast<int>(n), "hangs on no parent");
+      RETURN_IF_ERROR(CheckIndices(static_cast<int>(n)));
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<NodeLayout> Finish() { return std::move(nodes_); }
+
+ private:
+  const proto::SNode& node(int n) const { return tree_.nodes(n); }
+
+  absl::Status Visit(int n, int depth) {
+    if (depth > kMaxTreeDepth) return Bad(n, "nested over ", kMaxTreeDepth, " deep");
+    visited_[n] = true;
+    RETURN_IF_ERROR(CheckForm(n));
+    RETURN_IF_ERROR(LayOutAxes(n));
+    for (const uint32_t child : node(n).children()) {
+      if (child == 0 || child >= nodes_.size()) return Bad(n, "child ", child, " does not exist");
+      const int c = static_cast<int>(child);
+      if (visited_[c]) return Bad(c, "is a child twice");
+      nodes_[c].parent = n;
+      RETURN_IF_ERROR(CheckNesting(n, c));
+      RETURN_IF_ERROR(Visit(c, depth + 1));
+    }
+    return IsPacked(node(n).kind()) ? LayOutWord(n) : LayOutCells(n);
+  }
+
+  // What a node of this kind must and must not state.
+  absl::Status CheckForm(int n) const {
+    const proto::SNode& s = node(n);
+    if (!proto::SNodeKind_IsValid(s.kind()) || s.kind() == proto::SNODE_NONE) {
+      return Bad(n, "kind ", s.kind(), " is unknown");
+    }
+    if (n != 0 && s.kind() == proto::SNODE_ROOT) return Bad(n, "a second root");
+    if (HasAxes(s.kind()) != (s.axes_size() > 0)) {
+      return Bad(n, HasAxes(s.kind()) ? "has no axes" : "can have no axes");
+    }
+    if (s.kind() == proto::SNODE_DYNAMIC) {
+      if (s.axes_size() != 1) return Bad(n, "a dynamic SNode has one axis, not ", s.axes_size());
+      if (s.chunk_size() == 0) return Bad(n, "chunk size of zero");
+    }
+    if (s.kind() == proto::SNODE_PLACE) {
+      if (s.children_size() > 0) return Bad(n, "a place has no children");
+      const proto::Type& type = s.type();
+      if (!proto::Scalar_IsValid(type.scalar()) || type.scalar() == proto::SCALAR_NONE ||
+          type.shape_size() > 0 || type.members_size() > 0) {
+        return Bad(n, "a place holds one scalar");
+      }
+    } else if (n != 0 && s.children_size() == 0) {
+      return Bad(n, "has no children");
+    }
+    if (IsPacked(s.kind())) {
+      const uint32_t bits = s.physical_bits();
+      if (bits != 8 && bits != 16 && bits != 32 && bits != 64) {
+        return Bad(n, "a word of ", bits, " bits; 8, 16, 32 or 64 are possible");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckNesting(int parent, int child) const {
+    const bool packed = IsPacked(node(parent).kind());
+    const bool place = node(child).kind() == proto::SNODE_PLACE;
+    if (packed && !place) return Bad(child, "only places fit into a word of bits");
+    if (place && packed != node(child).type().has_quant()) {
+      return Bad(child, packed ? "is not quantised but lies in a word of bits"
+                               : "is quantised but lies in no word of bits");
+    }
+    return absl::OkStatus();
+  }
+
+  // Mappings refer to the axes on the path, so they come last.
+  absl::Status CheckIndices(int n) const {
+    const proto::SNode& s = node(n);
+    if (s.virtual_to_physical_size() > kMaxIndices) {
+      return Bad(n, s.virtual_to_physical_size(), " indices; at most ", kMaxIndices);
+    }
+    std::set<int32_t> seen;
+    for (const int32_t axis : s.virtual_to_physical()) {
+      if (axis < -1 || axis >= kMaxIndices) return Bad(n, "physical axis ", axis);
+      if (axis >= 0 && !seen.insert(axis).second) return Bad(n, "physical axis ", axis, " twice");
+    }
+    if (s.index_offset_size() > kMaxIndices) return Bad(n, "too many index offsets");
+    if (s.exponent() > 0 &&
+        (s.exponent() > nodes_.size() ||
+         node(static_cast<int>(s.exponent() - 1)).kind() != proto::SNODE_PLACE)) {
+      return Bad(n, "shared exponent ", s.exponent() - 1, " is no place");
+    }
+    if (s.grad_of() > nodes_.size()) return Bad(n, "gradient of ", s.grad_of() - 1);
+    return absl::OkStatus();
+  }
+
+  absl::Status LayOutAxes(int n) {
+    NodeLayout& layout = nodes_[n];
+    for (const proto::Axis& axis : node(n).axes()) {
+      if (axis.axis() >= kMaxIndices) return Bad(n, "axis ", axis.axis());
+      if (axis.extent() == 0) return Bad(n, "extent of zero");
+      layout.levels.push_back({axis.axis(), axis.extent(), 1});
+    }
+    std::sort(layout.levels.begin(), layout.levels.end(),
+              [](const auto& a, const auto& b) { return a.axis < b.axis; });
+    for (size_t i = layout.levels.size(); i-- > 0;) {
+      if (i > 0 && layout.levels[i].axis == layout.levels[i - 1].axis) {
+        return Bad(n, "axis ", layout.levels[i].axis, " twice");
+      }
+      layout.levels[i].multiplier = layout.num_cells;
+      RETURN_IF_ERROR(Multiply(n, layout.levels[i].extent, &layout.num_cells));
+    }
+    return absl::OkStatus();
+  }
+
+  // Takes the next bits of the word for one place; a float's exponent comes before its digits.
+  absl::Status TakeBits(int word, int place, uint64_t* bits) {
+    const proto::SNode& s = node(place);
+    const proto::QuantType& quant = s.type().quant();
+    RETURN_IF_ERROR(CheckQuant(place, quant));
+    NodeLayout& layout = nodes_[place];
+    const int first = static_cast<int>(s.exponent()) - 1;
+    if (quant.kind() != proto::QuantType::QUANT_FLOAT) {
+      if (first >= 0) return Bad(place, "shares an exponent but has none");
+    } else if (first < 0 || first == place) {
+      layout.exponent_offset = static_cast<uint32_t>(*bits);
+      *bits += quant.exponent_bits();
+    } else {
+      if (nodes_[first].parent != word || first > place || node(first).exponent() != s.exponent() ||
+          node(first).type().quant().exponent_bits() != quant.exponent_bits()) {
+        return Bad(place, "shares an exponent with SNode ", first, ", which has none like it");
+      }
+      layout.exponent_offset = nodes_[first].exponent_offset;
+    }
+    layout.bit_offset = static_cast<uint32_t>(*bits);
+    *bits += quant.bits() * nodes_[word].num_cells;
+    if (*bits <= node(word).physical_bits()) return absl::OkStatus();
+    return Bad(word, "its places do not fit into ", node(word).physical_bits(), " bits");
+  }
+
+  static absl::Status CheckQuant(int place, const proto::QuantType& quant) {
+    if (quant.bits() == 0 || quant.bits() > 64) return Bad(place, quant.bits(), " bits wide");
+    if (quant.kind() != proto::QuantType::QUANT_FLOAT) return absl::OkStatus();
+    if (quant.exponent_bits() == 0 || quant.exponent_bits() > 8) {
+      return Bad(place, "exponent of ", quant.exponent_bits(), " bits");
+    }
+    return absl::OkStatus();
+  }
+
+  // One scalar word that holds all its places.
+  absl::Status LayOutWord(int n) {
+    NodeLayout& layout = nodes_[n];
+    const proto::SNode& s = node(n);
+    if (s.kind() == proto::SNODE_QUANT_ARRAY &&
+        (s.children_size() != 1 || node(static_cast<int>(s.children(0))).type().quant().kind() ==
+                                       proto::QuantType::QUANT_FLOAT)) {
+      return Bad(n, "a quant array holds one place, of integers or fixed-point numbers");
+    }
+    uint64_t bits = 0;
+    for (const uint32_t c : s.children()) {
+      RETURN_IF_ERROR(TakeBits(n, static_cast<int>(c), &bits));
+    }
+    layout.container_bytes = layout.cell_bytes = layout.alignment = s.physical_bits() / 8;
+    return absl::OkStatus();
+  }
+
+  absl::Status LayOutCells(int n) {
+    NodeLayout& layout = nodes_[n];
+    const proto::SNode& s = node(n);
+    uint64_t cell = 0;
+    uint64_t alignment = 1;
+    if (s.kind() == proto::SNODE_PLACE) {
+      cell = alignment = static_cast<uint64_t>(ScalarBytes(s.type().scalar()));
+    }
+    for (const uint32_t c : s.children()) {
+      NodeLayout& child = nodes_[c];
+      child.offset = AlignUp(cell, child.alignment);
+      cell = child.offset + child.container_bytes;
+      alignment = std::max(alignment, child.alignment);
+      RETURN_IF_ERROR(CheckSize(n, cell));
+    }
+    layout.cell_bytes = AlignUp(cell, alignment);
+    layout.alignment = alignment;
+    uint64_t bytes = layout.cell_bytes;
+    switch (s.kind()) {
+      case proto::SNODE_POINTER:
+        bytes = kPointerCellBytes;
+        layout.alignment = kPointerBytes;
+        RETURN_IF_ERROR(Multiply(n, layout.num_cells, &bytes));
+        break;
+      case proto::SNODE_DYNAMIC:
+        bytes = kDynamicBytes;
+        layout.alignment = kPointerBytes;
+        break;
+      case proto::SNODE_BITMASKED:
+        RETURN_IF_ERROR(Multiply(n, layout.num_cells, &bytes));
+        layout.mask_offset = AlignUp(bytes, 4);
+        layout.alignment = std::max<uint64_t>(alignment, 4);
+        bytes = AlignUp(layout.mask_offset + (layout.num_cells + 31) / 32 * 4, layout.alignment);
+        break;
+      default:
+        RETURN_IF_ERROR(Multiply(n, layout.num_cells, &bytes));
+    }
+    layout.container_bytes = bytes;
+    return CheckSize(n, bytes);
+  }
+
+  static absl::Status CheckSize(int n, uint64_t bytes) {
+    if (bytes <= static_cast<uint64_t>(kMaxTreeBytes)) return absl::OkStatus();
+    return Bad(n, "larger than ", kMaxTreeBytes, " bytes");
+  }
+
+  static absl::Status Multiply(int n, uint64_t factor, uint64_t* value) {
+    if (__builtin_mul_overflow(*value, factor, value)) *value = ~uint64_t{0};
+    return CheckSize(n, *value);
+  }
+
+  const proto::Tree& tree_;
+  std::vector<NodeLayout> nodes_;
+  std::vector<bool> visited_;
+};
+
+}  // namespace
+
+absl::StatusOr<TreeLayout> TreeLayout::Make(const proto::Tree& tree) {
+  Maker maker(tree);
+  RETURN_IF_ERROR(maker.Run());
+  TreeLayout layout;
+  layout.tree_ = tree;
+  layout.nodes_ = maker.Finish();
+  return layout;
+}
+
+bool TreeLayout::IsAllDense(int node) const {
+  for (; node >= 0; node = nodes_[node].parent) {
+    switch (tree_.nodes(node).kind()) {
+      case proto::SNODE_ROOT:
+      case proto::SNODE_DENSE:
+      case proto::SNODE_BIT_STRUCT:
+      case proto::SNODE_QUANT_ARRAY:
+      case proto::SNODE_PLACE:
+        break;
+      default:
+        return false;
+    }
+  }
+  return true;
+}
+
+uint64_t TreeLayout::AxisExtent(int node, uint32_t axis) const {
+  uint64_t extent = 1;
+  for (; node >= 0; node = nodes_[node].parent) {
+    for (const NodeLayout::Level& level : nodes_[node].levels) {
+      if (level.axis == axis && __builtin_mul_overflow(extent, level.extent, &extent)) {
+        return ~uint64_t{0};
+      }
+    }
+  }
+  return extent;
+}
+
+std::vector<uint32_t> TreeLayout::PathAxes(int node) const {
+  std::set<uint32_t> axes;
+  for (; node >= 0; node = nodes_[node].parent) {
+    for (const NodeLayout::Level& level : nodes_[node].levels) axes.insert(level.axis);
+  }
+  return {axes.begin(), axes.end()};
+}
+
+std::vector<int32_t> TreeLayout::VirtualAxes(int node) const {
+  const auto& given = tree_.nodes(node).virtual_to_physical();
+  if (!given.empty()) return {given.begin(), given.end()};
+  const std::vector<uint32_t> axes = PathAxes(node);
+  return {axes.begin(), axes.end()};
+}
+
+}  // namespace kiln

@@ -1,0 +1,134 @@
+// Storage layout: sizes, strides and offsets of every kind of SNode, and the
+// descriptors (proto/layout.proto) of the fields placed in a tree.
+//
+// Rules (internal designs, "Data structure organization"; reference section 3.5): a
+// cell is its components in placement order at natural alignment (a place is one
+// scalar; of tensors each element is a place of its own); dense is an
+// array of cells; bitmasked adds one mask bit per cell in 32-bit words after
+// the cells; pointer is n 8-byte cell pointers, null where inactive; dynamic is a 32-bit
+// length, four bytes of nothing and a pointer: to the chunk where one holds all cells, else
+// to an array of pointers to the chunks; null until they are made. bit_struct and
+// quant_array are one word of `physical_bits`: of a float the exponent, then the digits;
+// numbers with a shared exponent follow that of the first. Axes of one level are linearised
+// row-major by axis number. A root's cell starts at 0.
+//
+// Thread safety: a TreeLayout is immutable once made.
+#ifndef KILN_COMMON_LAYOUT_LAYOUT_H_
+#define KILN_COMMON_LAYOUT_LAYOUT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/language/type.h"
+#include "proto/layout.pb.h"
+
+namespace kiln {
+
+inline constexpr int kMaxIndices = 12;
+inline constexpr int kMaxTreeDepth = 32;
+inline constexpr int kMaxTreeNodes = 1 << 16;
+inline constexpr int64_t kMaxTreeBytes = int64_t{1} << 46;
+inline constexpr uint64_t kPointerCellBytes = 8;
+inline constexpr uint64_t kDynamicBytes = 16;
+
+// CompileUnit.trees.
+using TreeParts = google::protobuf::RepeatedPtrField<proto::TreePart>;
+
+struct NodeLayout {
+  int parent = -1;
+  uint64_t num_cells = 1;  // per container
+  uint64_t cell_bytes = 0;
+  uint64_t container_bytes = 0;  // what lies in the parent's cell
+  uint64_t alignment = 1;        // of the container
+  uint64_t offset = 0;           // within the parent's cell
+  uint64_t mask_offset = 0;      // bitmasked: of the mask words in the container
+  uint32_t bit_offset = 0;       // quantised place: of its digits in the word
+  uint32_t exponent_offset = 0;  // quantised float: of its exponent in the word
+  // Extent and index multiplier of each axis this level divides, in axis order.
+  struct Level {
+    uint32_t axis;
+    uint64_t extent;
+    uint64_t multiplier;  // cells
+  };
+  std::vector<Level> levels;
+};
+
+class TreeLayout {
+ public:
+  // Checks the tree (kinds that may nest, axes, depth, duplicate or missing
+  // children, sizes that overflow) and lays it out. InvalidArgument names the node.
+  static absl::StatusOr<TreeLayout> Make(const proto::Tree& tree);
+
+  const proto::Tree& tree() const { return tree_; }
+  const NodeLayout& operator[](int node) const { return nodes_[node]; }
+  uint64_t root_bytes() const { return nodes_[0].container_bytes; }
+  // The node and all its ancestors are root, dense, a word of bits or place.
+  bool IsAllDense(int node) const;
+  // Product of the extents of `axis` (physical) on the path to `node`; 1 if unused.
+  uint64_t AxisExtent(int node, uint32_t axis) const;
+  // Physical axes used on the path to `node`, ascending.
+  std::vector<uint32_t> PathAxes(int node) const;
+  // Physical axis of each index that an access to `node` takes; -1: unused.
+  std::vector<int32_t> VirtualAxes(int node) const;
+
+  // A dense field's descriptor: `places` are its components (element order).
+  // Bases are relative addresses (offsets from the tree's root) for the launch.
+  // What lies beside the field in its cells changes strides only, never offsets;
+  // nested levels of one axis that make one regular array become one digit.
+  struct DenseField {
+    proto::Storage storage;
+    std::vector<uint64_t> base_offsets;  // per base
+    std::vector<uint64_t> shape;         // per virtual index
+    uint64_t outer_extent;               // of digit 0; 1 without digits
+  };
+  absl::StatusOr<DenseField> DescribeDense(const std::vector<int>& places,
+                                           const proto::Type& element) const;
+  // What lies in the words of quantised places, with `inverse_axes` from physical axis to
+  // index of the field (-1: none).
+  proto::Word DescribeWord(const std::vector<int>& places,
+                           const std::vector<int>& inverse_axes) const;
+
+  // The whole tree as units state parts of it, by the same node numbers. Places and words
+  // stand in it as nodes without geometry, which no storage names: PruneTrees
+  // (common/layout/prune_trees.h) leaves them out.
+  proto::TreePart DescribeTree() const;
+  // An SNode itself, as a loop's or an SNode operation's parameter; `tree` is the number
+  // under which the storage names this tree. Indices are in cells of the node.
+  proto::Storage DescribeNode(int node, uint32_t tree) const;
+
+ private:
+  proto::Tree tree_;
+  std::vector<NodeLayout> nodes_;
+};
+
+// A component of a field that lies in some tree: `tree` is the number under which the
+// field's storage names the tree of `layout`.
+struct TreePlace {
+  const TreeLayout* layout;
+  uint32_t tree;
+  int place;
+};
+
+// The descriptor in tree form of a field whose components (element order) may lie in
+// several nodes and several trees, along other axes. InvalidArgument unless all have the
+// shape of the first. Indices count from the first one's offsets, whatever the others have.
+absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& places,
+                                                 const proto::Type& element);
+
+// Structure checks of one storage descriptor off the wire: extents, strides and
+// offsets that overflow, axes out of range, components outside the cell.
+absl::Status CheckStorage(const proto::Storage& storage, const TreeParts& trees);
+// What CheckStorage asks of a quantised storage's word. check_word.cc.
+absl::Status CheckWord(const proto::Storage& storage, uint64_t elements);
+// The same of a tree as units state it, and of a storage in such trees. check_tree.cc.
+absl::Status CheckTree(const proto::TreePart& tree);
+absl::Status CheckTreeStorage(const proto::Storage& storage, uint64_t elements,
+                              const TreeParts& trees);
+// Which of the storage's indices reach the cells of its node's parent, ascending: what
+// SNODE_LENGTH and SNODE_APPEND take.
+std::vector<int> IndicesAbove(const proto::TreePart& tree, const proto::TreeStorage& storage);
+
+}  // namespace kiln
+
+#endif  // KILN_COMMON_LAYOUT_LAYOUT_H_

@@ -1,0 +1,68 @@
+#include "common/unit/canonical.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/deterministic.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/unknown_field_set.h"
+
+namespace kiln {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// Changes whenever the meaning of equal bytes changes, so that old keys miss.
+constexpr absl::string_view kKeyTag("kiln-unit\0v1\0", 13);
+
+// The full name of a message in `message` that holds unknown fields; empty: none.
+// The unit's messages do not nest in themselves, so the depth is fixed.
+std::string FindUnknown(const Message& message) {
+  const Reflection* reflection = message.GetReflection();
+  const auto* descriptor = message.GetDescriptor();
+  if (!reflection->GetUnknownFields(message).empty()) return descriptor->full_name();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (field->is_repeated()) {
+      const int size = reflection->FieldSize(message, field);
+      for (int j = 0; j < size; ++j) {
+        std::string found = FindUnknown(reflection->GetRepeatedMessage(message, field, j));
+        if (!found.empty()) return found;
+      }
+    } else if (reflection->HasField(message, field)) {
+      std::string found = FindUnknown(reflection->GetMessage(message, field));
+      if (!found.empty()) return found;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string CanonicalBytes(const proto::CompileUnit& unit) { return DeterministicBytes(unit); }
+
+absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes) {
+  if (bytes.size() > kMaxUnitBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "compile unit of ", bytes.size(), " bytes; at most ", kMaxUnitBytes, " are accepted"));
+  }
+  proto::CompileUnit unit;
+  if (!unit.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError("compile unit does not parse");
+  }
+  if (std::string message = FindUnknown(unit); !message.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("compile unit holds fields that this build does not know, in ", message));
+  }
+  if (CanonicalBytes(unit) != bytes) {
+    return absl::InvalidArgumentError("compile unit is not in canonical form");
+  }
+  return unit;
+}
+
+Digest UnitKey(absl::string_view canonical, const Digest& compiler_id) {
+  return Sha256().Update(kKeyTag).Update(compiler_id.view()).Update(canonical).Finish();
+}
+
+}  // namespace kiln

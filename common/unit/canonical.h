@@ -1,0 +1,31 @@
+// The one byte string of a compile unit, and the key made from it.
+//
+// Canonical bytes are the deterministic protobuf serialization of the unit
+// (fields in number order, no maps, packed lists). Bytes that do not parse and
+// re-serialize to themselves, or that hold unknown fields, are not canonical
+// and are refused: two byte strings never stand for one unit.
+#ifndef KILN_COMMON_UNIT_CANONICAL_H_
+#define KILN_COMMON_UNIT_CANONICAL_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/digest.h"
+#include "proto/unit.pb.h"
+
+namespace kiln {
+
+inline constexpr size_t kMaxUnitBytes = size_t{64} << 20;
+
+std::string CanonicalBytes(const proto::CompileUnit& unit);
+
+// Parses canonical bytes; InvalidArgument naming what is wrong otherwise.
+absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes);
+
+// SHA-256 over a version tag, the compiler's id and the canonical bytes.
+Digest UnitKey(absl::string_view canonical, const Digest& compiler_id);
+
+}  // namespace kiln
+
+#endif  // KILN_COMMON_UNIT_CANONICAL_H_

@@ -1,0 +1,30 @@
+// Checks of one function's nodes and blocks; part of CheckUnit (common/unit/check_unit.h).
+#ifndef KILN_COMMON_UNIT_CHECK_FUNCTION_H_
+#define KILN_COMMON_UNIT_CHECK_FUNCTION_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/language/type.h"
+#include "common/language/type_rules.h"
+#include "proto/diagnostic.pb.h"
+#include "proto/unit.pb.h"
+
+namespace kiln {
+
+// What the functions of one unit have in common. `types` grows: rules intern results.
+struct UnitFacts {
+  const proto::CompileUnit& unit;
+  TypeTable* types;
+  DefaultTypes defaults;
+  std::vector<int> num_indices;      // per storage
+  std::vector<TypeId> element_type;  // per storage; 0: no value lies there
+};
+
+// `number` 0 is the kernel's body, 1 + i function i.
+absl::Status CheckFunction(const UnitFacts& facts, const proto::Function& function, uint32_t number,
+                           std::vector<proto::Diagnostic>* diagnostics);
+
+}  // namespace kiln
+
+#endif  // KILN_COMMON_UNIT_CHECK_FUNCTION_H_

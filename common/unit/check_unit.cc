@@ -1,0 +1,148 @@
+#include "common/unit/check_unit.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/layout/layout.h"
+#include "common/unit/argument_layout.h"
+#include "common/unit/check_function.h"
+#include "common/unit/node_number.h"
+
+namespace kiln {
+namespace {
+
+constexpr int kMaxStorages = 1 << 12;
+constexpr int kMaxTrees = 1 << 10;
+constexpr int kMaxParams = 1 << 12;
+
+template <typename... Parts>
+absl::Status Bad(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+absl::Status CheckTarget(const proto::Target& target) {
+  if (target.has_cpu() &&
+      (!proto::CpuLevel_IsValid(target.cpu()) || target.cpu() == proto::CPU_LEVEL_NONE)) {
+    return Bad("target: CPU level ", target.cpu(), " is unknown");
+  }
+  return absl::OkStatus();
+}
+
+// Fills in the types of results that no operand types.
+absl::Status CheckOptions(const proto::CodeOptions& options, DefaultTypes* defaults) {
+  if (options.opt_level() > 3) return Bad("options: optimisation level ", options.opt_level());
+  if (!proto::OnOverflow_IsValid(options.on_overflow())) {
+    return Bad("options: ", options.on_overflow(), " on overflow");
+  }
+  if (options.default_int() != proto::SCALAR_NONE) {
+    if (!IsInt(options.default_int())) return Bad("options: default integer type");
+    defaults->int_type = options.default_int();
+  }
+  if (options.default_float() != proto::SCALAR_NONE) {
+    if (!IsFloat(options.default_float())) return Bad("options: default float type");
+    defaults->float_type = options.default_float();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStorages(UnitFacts* facts) {
+  const proto::CompileUnit& unit = facts->unit;
+  const auto count = static_cast<uint32_t>(unit.storages_size());
+  for (uint32_t i = 0; i < count; ++i) {
+    const proto::Storage& storage = unit.storages(static_cast<int>(i));
+    if (absl::Status status = CheckStorage(storage, unit.trees()); !status.ok()) {
+      return Bad("storage ", i, ": ", status.message());
+    }
+    if (storage.grad() > count || storage.dual() > count) return Bad("storage ", i, ": gradient");
+    const proto::Type& element = storage.element();
+    TypeId type = facts->types->GetTensor(
+        element.scalar(), std::vector<uint32_t>(element.shape().begin(), element.shape().end()));
+    int num_indices = static_cast<int>(storage.has_dense() ? storage.dense().num_axes()
+                                                           : storage.ndarray().ndim());
+    if (storage.has_tree()) {
+      num_indices = storage.tree().axes_size();
+      if (storage.tree().components_size() == 0) type = 0;
+    }
+    facts->num_indices.push_back(num_indices);
+    facts->element_type.push_back(type);
+  }
+  return absl::OkStatus();
+}
+
+// What lies at a reference is one scalar: addresses of more have no common form.
+absl::Status CheckReference(const UnitFacts& facts, int index, const proto::Param& param,
+                            size_t num_types) {
+  if (param.type() < num_types && (*facts.types)[param.type()].IsScalar()) return absl::OkStatus();
+  return Bad("parameter ", index, ": a reference to type ", param.type(), ", which is no scalar");
+}
+
+absl::Status CheckSignature(const UnitFacts& facts, const proto::Function& function,
+                            size_t num_types, bool is_body) {
+  if (function.params_size() > kMaxParams) return Bad(function.params_size(), " parameters");
+  for (int i = 0; i < function.params_size(); ++i) {
+    const proto::Param& param = function.params(i);
+    switch (param.kind()) {
+      case proto::Param::PARAM_REFERENCE:
+        if (is_body) return Bad("parameter ", i, ": a kernel takes no references");
+        RETURN_IF_ERROR(CheckReference(facts, i, param, num_types));
+        break;
+      case proto::Param::PARAM_VALUE:
+        if (param.type() == 0 || param.type() >= num_types) {
+          return Bad("parameter ", i, ": type ", param.type(), " does not exist");
+        }
+        break;
+      case proto::Param::PARAM_STORAGE:
+        if (!is_body) return Bad("parameter ", i, ": storages are the kernel's parameters");
+        if (param.storage() >= facts.num_indices.size()) {
+          return Bad("parameter ", i, ": storage ", param.storage(), " does not exist");
+        }
+        break;
+      case proto::Param::PARAM_TRIPLETS:
+        if (!is_body) return Bad("parameter ", i, ": storages are the kernel's parameters");
+        break;
+      default:
+        return Bad("parameter ", i, ": kind ", param.kind(), " is unknown");
+    }
+  }
+  for (const uint32_t type : function.returns()) {
+    if (type == 0 || type >= num_types) return Bad("return type ", type, " does not exist");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckUnit(const proto::CompileUnit& unit,
+                       std::vector<proto::Diagnostic>* diagnostics) {
+  const proto::Kernel& kernel = unit.kernel();
+  RETURN_IF_ERROR(CheckTarget(unit.target()));
+  if (unit.trees_size() > kMaxTrees) return Bad(unit.trees_size(), " trees");
+  if (unit.storages_size() > kMaxStorages) return Bad(unit.storages_size(), " storages");
+  if (static_cast<uint32_t>(kernel.functions_size()) > kMaxFunctions) {
+    return Bad(kernel.functions_size(), " functions");
+  }
+  if (!proto::AutodiffMode_IsValid(kernel.autodiff())) return Bad("unknown autodiff mode");
+
+  ASSIGN_OR_RETURN(TypeTable types, TypeTable::FromProto(kernel.types()));
+  const size_t num_types = types.size();
+  UnitFacts facts{unit, &types, {}, {}, {}};
+  RETURN_IF_ERROR(CheckOptions(unit.options(), &facts.defaults));
+  for (int i = 0; i < unit.trees_size(); ++i) {
+    const absl::Status status = CheckTree(unit.trees(i));
+    if (!status.ok()) return Bad("tree ", i, ": ", status.message());
+  }
+  RETURN_IF_ERROR(CheckStorages(&facts));
+
+  RETURN_IF_ERROR(CheckSignature(facts, kernel.body(), num_types, /*is_body=*/true));
+  for (const proto::Function& function : kernel.functions()) {
+    RETURN_IF_ERROR(CheckSignature(facts, function, num_types, /*is_body=*/false));
+  }
+  RETURN_IF_ERROR(LayoutArguments(unit).status());
+  RETURN_IF_ERROR(CheckFunction(facts, kernel.body(), 0, diagnostics));
+  for (int i = 0; i < kernel.functions_size(); ++i) {
+    RETURN_IF_ERROR(
+        CheckFunction(facts, kernel.functions(i), static_cast<uint32_t>(i + 1), diagnostics));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace kiln

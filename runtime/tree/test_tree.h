@@ -1,0 +1,87 @@
+// Trees for tests, level by level.
+#ifndef KILN_RUNTIME_TREE_TEST_TREE_H_
+#define KILN_RUNTIME_TREE_TEST_TREE_H_
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/tree/tree.h"
+
+namespace kiln {
+
+using At = std::array<int64_t, kMaxIndices>;
+
+class TestTree {
+ public:
+  TestTree() { proto_.add_nodes()->set_kind(proto::SNODE_ROOT); }
+
+  // Returns the number of the new node below `parent`. Axes: {axis, extent}.
+  int Add(proto::SNodeKind kind, int parent, std::vector<std::pair<uint32_t, uint64_t>> axes,
+          uint32_t chunk_size = 0) {
+    const int number = proto_.nodes_size();
+    proto_.mutable_nodes(parent)->add_children(number);
+    proto::SNode* node = proto_.add_nodes();
+    node->set_kind(kind);
+    for (const auto& [axis, extent] : axes) {
+      proto::Axis* added = node->add_axes();
+      added->set_axis(axis);
+      added->set_extent(extent);
+    }
+    if (kind == proto::SNODE_DYNAMIC) node->set_chunk_size(chunk_size);
+    return number;
+  }
+  int Place(int parent, proto::Scalar scalar = proto::I32) {
+    const int number = Add(proto::SNODE_PLACE, parent, {});
+    proto_.mutable_nodes(number)->mutable_type()->set_scalar(scalar);
+    return number;
+  }
+
+  const proto::Tree& proto() const { return proto_; }
+  std::unique_ptr<Tree> Make(std::shared_ptr<MemoryBudget> budget = nullptr,
+                             std::vector<std::string> names = {}) const {
+    auto layout = TreeLayout::Make(proto_);
+    EXPECT_TRUE(layout.ok()) << layout.status();
+    auto tree = Tree::Make(*std::move(layout), {std::move(names), std::move(budget)});
+    EXPECT_TRUE(tree.ok()) << tree.status();
+    return tree.ok() ? *std::move(tree) : nullptr;
+  }
+
+ private:
+  proto::Tree proto_;
+};
+
+inline int32_t ReadI32(Tree& tree, int place, const At& at) {
+  auto address = tree.Locate(place, at.data(), CellAccess::kRead);
+  EXPECT_TRUE(address.ok()) << address.status();
+  return address.ok() ? *reinterpret_cast<int32_t*>(*address) : -1;
+}
+
+inline void WriteI32(Tree& tree, int place, const At& at, int32_t value) {
+  auto address = tree.Locate(place, at.data(), CellAccess::kWrite);
+  ASSERT_TRUE(address.ok()) << address.status();
+  *reinterpret_cast<int32_t*>(*address) = value;
+}
+
+inline bool IsActive(Tree& tree, int node, const At& at) {
+  auto active = tree.IsActive(node, at.data());
+  EXPECT_TRUE(active.ok()) << active.status();
+  return active.ok() && *active;
+}
+
+// The first `axes` indices of every element of a list.
+inline std::vector<std::vector<int>> Indices(const ElementList& list, int axes) {
+  std::vector<std::vector<int>> all;
+  for (int64_t i = 0; i < list.size(); ++i) {
+    all.emplace_back(list.data()[i].at, list.data()[i].at + axes);
+  }
+  return all;
+}
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_TREE_TEST_TREE_H_

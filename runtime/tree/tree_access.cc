@@ -1,0 +1,187 @@
+// Access to single elements and cells from outside of kernels.
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "runtime/device_lib/tree.h"
+#include "runtime/tree/tree_node.h"
+
+namespace kiln {
+namespace {
+
+// One level of the way from the root to a cell.
+struct Level {
+  int node;
+  uint64_t cell;  // in its container
+};
+
+// The way to the cell of one node, outermost level first.
+class Way {
+ public:
+  // OutOfRange for indices beyond the node.
+  static absl::StatusOr<Way> To(const TreeState& tree, int node, const int64_t* at) {
+    Way way;
+    std::array<uint64_t, kMaxIndices> rest = {};
+    uint32_t axes = 0;
+    way.begin_ = kMaxTreeDepth + 1;
+    for (int n = node; n > 0; n = tree.layout[n].parent) {
+      uint64_t cell = 0;
+      for (const NodeLayout::Level& level : tree.layout[n].levels) {
+        if ((axes >> level.axis & 1) == 0) {
+          axes |= uint32_t{1} << level.axis;
+          if (at[level.axis] < 0) return way.Beyond(tree, node, level.axis, at);
+          rest[level.axis] = static_cast<uint64_t>(at[level.axis]);
+        }
+        cell += rest[level.axis] % level.extent * level.multiplier;
+        rest[level.axis] /= level.extent;
+      }
+      way.levels_[--way.begin_] = {n, cell};
+    }
+    for (uint32_t axis = 0; axis < kMaxIndices; ++axis) {
+      if (rest[axis] != 0) return way.Beyond(tree, node, axis, at);
+    }
+    return way;
+  }
+
+  const Level* begin() const { return levels_.data() + begin_; }
+  const Level* end() const { return levels_.data() + levels_.size(); }
+
+ private:
+  static absl::Status Beyond(const TreeState& tree, int node, uint32_t axis, const int64_t* at) {
+    return absl::OutOfRangeError(absl::StrCat("index ", at[axis], " along axis ", axis,
+                                              " of SNode ", tree.Name(node), ", which has ",
+                                              tree.layout.AxisExtent(node, axis), " cells there"));
+  }
+
+  std::array<Level, kMaxTreeDepth + 1> levels_;
+  int begin_;
+};
+
+// The cell of a sparse node's container; null: memory ends, or (kFind) it is not active.
+uint8_t* SparseCell(SparseNode* node, uint8_t* container, uint64_t cell, CellAccess access) {
+  const bool write = access == CellAccess::kWrite;
+  uint8_t* absent = access == CellAccess::kRead ? node->shared.ambient : nullptr;
+  switch (node->kind) {
+    case proto::SNODE_POINTER: {
+      uint8_t** slot = reinterpret_cast<uint8_t**>(container) + cell;
+      uint8_t* found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+      if (found != nullptr) return found;
+      return write ? node->Activate(slot) : absent;
+    }
+    case proto::SNODE_BITMASKED:
+      // The cell is there whether its bit is set or not.
+      if (write) {
+        kiln_bitmasked_activate(&node->shared, container + node->mask_offset, cell);
+      } else if (access == CellAccess::kFind &&
+                 kiln_bitmasked_is_active(container + node->mask_offset, cell) == 0) {
+        return nullptr;
+      }
+      return container + cell * node->cell_bytes;
+    default: {
+      if (!write && cell >= node->Length(container)) return absent;
+      uint8_t* chunk = node->Chunk(container, cell);
+      if (chunk == nullptr && write) {
+        chunk = node->ActivateChunk(container, node->one_chunk() ? 0 : cell / node->chunk_cells);
+      }
+      if (chunk == nullptr) return absent;
+      if (write) node->RaiseLength(container, cell + 1);
+      return chunk + (node->one_chunk() ? cell : cell % node->chunk_cells) * node->cell_bytes;
+    }
+  }
+}
+
+// The container at the end of `way` without its last level; null as SparseCell.
+absl::StatusOr<uint8_t*> Walk(TreeState& tree, const Level* begin, const Level* end,
+                              CellAccess access) {
+  uint8_t* cell = tree.root->data();
+  for (const Level* level = begin; level != end; ++level) {
+    const NodeLayout& layout = tree.layout[level->node];
+    uint8_t* container = cell + layout.offset;
+    SparseNode* sparse = tree.sparse[level->node].get();
+    if (sparse == nullptr) {
+      // The cells of a quantised array are bits of its word.
+      const bool word = tree.layout.tree().nodes(level->node).kind() == proto::SNODE_QUANT_ARRAY;
+      cell = container + (word ? 0 : level->cell * layout.cell_bytes);
+      continue;
+    }
+    cell = SparseCell(sparse, container, level->cell, access);
+    if (cell != nullptr) continue;
+    if (access == CellAccess::kWrite) {
+      return absl::ResourceExhaustedError(tree.Refusal(*sparse));
+    }
+    return nullptr;
+  }
+  return cell;
+}
+
+}  // namespace
+
+absl::StatusOr<uint8_t*> Tree::Locate(int node, const int64_t* at, CellAccess access) {
+  ASSIGN_OR_RETURN(const Way way, Way::To(*state_, node, at));
+  return Walk(*state_, way.begin(), way.end(), access);
+}
+
+// As kernels do, the ways of these read: what lies below a cell whose bit was cleared counts.
+absl::StatusOr<bool> Tree::IsActive(int node, const int64_t* at) {
+  ASSIGN_OR_RETURN(const Way way, Way::To(*state_, node, at));
+  const SparseNode* sparse = state_->sparse[node].get();
+  if (sparse == nullptr) {
+    ASSIGN_OR_RETURN(const uint8_t* found,
+                     Walk(*state_, way.begin(), way.end(), CellAccess::kFind));
+    return found != nullptr;
+  }
+  const Level* last = way.end() - 1;
+  ASSIGN_OR_RETURN(uint8_t* const cell, Walk(*state_, way.begin(), last, CellAccess::kRead));
+  return sparse->IsActive(cell + sparse->layout.offset, last->cell);
+}
+
+absl::Status Tree::Deactivate(int node, const int64_t* at) {
+  SparseNode* sparse = state_->sparse[node].get();
+  ASSIGN_OR_RETURN(const Way way, Way::To(*state_, node, at));
+  if (sparse == nullptr) return absl::OkStatus();
+  const Level* last = way.end() - 1;
+  ASSIGN_OR_RETURN(uint8_t* const cell, Walk(*state_, way.begin(), last, CellAccess::kRead));
+  sparse->Deactivate(cell + sparse->layout.offset, last->cell);
+  return absl::OkStatus();
+}
+
+namespace {
+
+absl::Status CheckDynamic(const TreeState& tree, int node) {
+  if (tree.layout.tree().nodes(node).kind() == proto::SNODE_DYNAMIC) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("SNode ", tree.Name(node), " is not dynamic"));
+}
+
+// Of the container that holds the cells: the index along the dynamic axis is not looked at.
+absl::StatusOr<Way> ToContainer(const TreeState& tree, int node, const int64_t* at) {
+  RETURN_IF_ERROR(CheckDynamic(tree, node));
+  std::array<int64_t, kMaxIndices> first;
+  std::copy_n(at, kMaxIndices, first.begin());
+  const NodeLayout::Level& own = tree.layout[node].levels[0];
+  if (tree.layout.AxisExtent(tree.layout[node].parent, own.axis) == 1) first[own.axis] = 0;
+  return Way::To(tree, node, first.data());
+}
+
+}  // namespace
+
+absl::StatusOr<int32_t> Tree::Length(int node, const int64_t* at) {
+  ASSIGN_OR_RETURN(const Way way, ToContainer(*state_, node, at));
+  ASSIGN_OR_RETURN(uint8_t* const cell,
+                   Walk(*state_, way.begin(), way.end() - 1, CellAccess::kRead));
+  const SparseNode& sparse = *state_->sparse[node];
+  return static_cast<int32_t>(sparse.Length(cell + sparse.layout.offset));
+}
+
+absl::StatusOr<int32_t> Tree::Append(int node, const int64_t* at, uint8_t** cell) {
+  ASSIGN_OR_RETURN(const Way way, ToContainer(*state_, node, at));
+  ASSIGN_OR_RETURN(uint8_t* const parent,
+                   Walk(*state_, way.begin(), way.end() - 1, CellAccess::kWrite));
+  SparseNode& sparse = *state_->sparse[node];
+  const int32_t number = sparse.Append(parent + sparse.layout.offset, cell);
+  if (number >= 0 && *cell == nullptr) {
+    return absl::ResourceExhaustedError(state_->Refusal(sparse));
+  }
+  return number;
+}
+
+}  // namespace kiln

@@ -1,0 +1,178 @@
+// Retired cells become usable again, with all that hangs on them.
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/cpu/parallel_for.h"
+#include "runtime/tree/tree_node.h"
+
+namespace kiln {
+namespace {
+
+// What one thread looks at at a time: some ten microseconds.
+constexpr uint64_t kBytesOfPiece = uint64_t{128} << 10;
+
+// Cells to collect, by memory_index of the node: its own, and what other nodes' cells lead to.
+struct Found {
+  explicit Found(const TreeState& tree) : cells(tree.memory_nodes), chunks(tree.memory_nodes) {}
+  void Add(Found&& other) {
+    for (size_t n = 0; n < cells.size(); ++n) {
+      cells[n].Add(std::move(other.cells[n]));
+      chunks[n].Add(std::move(other.chunks[n]));
+    }
+  }
+  // What RetiredCells holds: pointer cells, only chunks, directories.
+  std::vector<CellBag> cells;
+  // Chunks that directories led to.
+  std::vector<CellBag> chunks;
+};
+
+// Nothing leads to it from here any more: who still holds the cell around it, and makes
+// something in it inactive, does so once.
+uint8_t* TakeAway(uint8_t** slot) {
+  if (__atomic_load_n(slot, __ATOMIC_RELAXED) == nullptr) return nullptr;
+  return __atomic_exchange_n(slot, nullptr, __ATOMIC_ACQ_REL);
+}
+
+// What hangs on the containers of `node` in `cell`.
+void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
+  if (!node->keeps_memory) return;
+  for (uint64_t c = 0; c < node->path.count(); ++c) {
+    uint8_t* container = node->path.Find(cell, c);
+    switch (node->kind) {
+      case proto::SNODE_POINTER: {
+        auto** slots = reinterpret_cast<uint8_t**>(container);
+        for (uint64_t i = 0; i < node->cells; ++i) {
+          if (uint8_t* below = TakeAway(slots + i)) found->cells[node->memory_index].Add(below);
+        }
+        break;
+      }
+      case proto::SNODE_BITMASKED:
+        // Set or not: cells keep their data when their bit is cleared.
+        for (uint64_t i = 0; i < node->cells; ++i) {
+          for (SparseNode* nested : node->nested) {
+            FindBelow(nested, container + i * node->cell_bytes, found);
+          }
+        }
+        break;
+      default: {
+        auto* dynamic = reinterpret_cast<DynamicContainer*>(container);
+        if (uint8_t* memory = TakeAway(&dynamic->memory)) {
+          found->cells[node->memory_index].Add(memory);
+        }
+      }
+    }
+  }
+}
+
+// Calls visit(cell, Found to add to) for all cells, on several threads where they take many
+// bytes.
+template <typename Visit>
+void ForEachCell(const TreeState& tree, const CellBag& cells, uint64_t bytes, int max_threads,
+                 Found* found, const Visit& visit) {
+  const std::vector<const CellBlock*> blocks = cells.blocks();
+  auto visit_block = [&](const CellBlock& block, Found* to) {
+    for (uint32_t i = block.begin; i < block.end; ++i) visit(block.cells[i], to);
+  };
+  const uint64_t of_block = std::size(CellBlock().cells) * bytes;
+  const uint64_t piece = std::max<uint64_t>(1, kBytesOfPiece / std::max<uint64_t>(of_block, 1));
+  const uint64_t pieces = (blocks.size() + piece - 1) / piece;
+  if (pieces <= 1) {
+    for (const CellBlock* block : blocks) visit_block(*block, found);
+    return;
+  }
+  std::vector<std::unique_ptr<Found>> parts(pieces);
+  ParallelFor(static_cast<int64_t>(pieces), max_threads, [&](int64_t p) {
+    parts[p] = std::make_unique<Found>(tree);
+    const uint64_t end = std::min<uint64_t>(blocks.size(), (p + 1) * piece);
+    for (uint64_t b = p * piece; b < end; ++b) visit_block(*blocks[b], parts[p].get());
+  });
+  for (const auto& part : parts) found->Add(std::move(*part));
+}
+
+class Collector {
+ public:
+  Collector(TreeState* tree, int max_threads)
+      : tree_(*tree), max_threads_(max_threads), found_(*tree) {}
+
+  void Collect(SparseNode* node) {
+    found_.cells[node->memory_index] = node->retired.TakeAll();
+    FreeFrom(node);
+  }
+
+ private:
+  // Level by level: many cells of one node at a time, so that threads share them however
+  // unequal the cells above are.
+  void FreeFrom(SparseNode* node) {
+    if (node->memory_index >= 0) FreeOwn(node);
+    for (SparseNode* nested : node->nested) {
+      if (nested->keeps_memory) FreeFrom(nested);
+    }
+  }
+
+  void FreeOwn(SparseNode* node) {
+    CellBag cells = std::move(found_.cells[node->memory_index]);
+    if (node->directories != nullptr) {
+      if (!cells.empty()) FreeDirectories(node, std::move(cells));
+      cells = std::move(found_.chunks[node->memory_index]);
+    }
+    if (!cells.empty()) Free(node, std::move(cells));
+  }
+
+  // Cells of the node (pointer) or chunks: what hangs on them is noted, they are free.
+  void Free(SparseNode* node, CellBag cells) {
+    const CellAllocator& memory = *node->memory;
+    const uint64_t count =
+        node->kind == proto::SNODE_POINTER ? 1 : std::min(node->cells, node->chunk_cells);
+    std::vector<SparseNode*> below;
+    for (SparseNode* nested : node->nested) {
+      if (nested->keeps_memory) below.push_back(nested);
+    }
+    if (!below.empty() || memory.returns_memory()) {
+      ForEachCell(tree_, cells, memory.stride(), max_threads_, &found_,
+                  [&](uint8_t* cell, Found* found) {
+                    for (SparseNode* nested : below) {
+                      for (uint64_t i = 0; i < count; ++i) {
+                        FindBelow(nested, cell + i * node->cell_bytes, found);
+                      }
+                    }
+                    memory.Release(cell);
+                  });
+    }
+    node->NoteCollected(cells.size());
+    node->memory->GiveBack(std::move(cells));
+  }
+
+  void FreeDirectories(SparseNode* node, CellBag directories) {
+    const CellAllocator& memory = *node->directories;
+    ForEachCell(tree_, directories, memory.stride(), max_threads_, &found_,
+                [&](uint8_t* directory, Found* found) {
+                  auto** chunks = reinterpret_cast<uint8_t**>(directory);
+                  for (uint64_t i = 0; i < node->num_chunks(); ++i) {
+                    if (uint8_t* chunk = TakeAway(chunks + i)) {
+                      found->chunks[node->memory_index].Add(chunk);
+                    }
+                  }
+                  memory.Release(directory);
+                });
+    node->directories->GiveBack(std::move(directories));
+  }
+
+  TreeState& tree_;
+  const int max_threads_;
+  Found found_;
+};
+
+}  // namespace
+
+void Tree::Collect(int node, int max_threads) {
+  SparseNode* sparse = state_->sparse[node].get();
+  if (sparse == nullptr || sparse->memory == nullptr || sparse->retired.empty()) return;
+  Collector(state_.get(), max_threads).Collect(sparse);
+  state_->collections.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Tree::Collect() {
+  for (size_t n = 0; n < state_->sparse.size(); ++n) Collect(static_cast<int>(n));
+}
+
+}  // namespace kiln

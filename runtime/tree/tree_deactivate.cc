@@ -1,0 +1,180 @@
+// All cells of a node, and of those below it, become inactive: whole containers at a time.
+#include <algorithm>
+
+#include "runtime/cpu/parallel_for.h"
+#include "runtime/tree/tree_node.h"
+
+namespace kiln {
+namespace {
+
+// Slots, words or lists that one thread takes at a time: some ten microseconds.
+constexpr uint64_t kPiece = 4096;
+// Pieces that are noted before they are worked on.
+constexpr uint64_t kBatch = 1024;
+
+// Part of one container, or all of it.
+struct Part {
+  SparseNode* node;
+  uint8_t* container;
+  uint64_t begin, end;  // cells
+};
+
+// Which nodes sparse ones lie below, themselves included.
+std::vector<bool> SparseBelow(const TreeState& tree) {
+  std::vector<bool> below(tree.sparse.size());
+  for (const auto& sparse : tree.sparse) {
+    if (sparse == nullptr) continue;
+    for (int n = sparse->number; n > 0 && !below[n]; n = tree.layout[n].parent) below[n] = true;
+  }
+  return below;
+}
+
+class Deactivation {
+ public:
+  explicit Deactivation(const TreeState& tree) : tree_(tree), sparse_below_(SparseBelow(tree)) {}
+
+  // Notes the containers of `node` in one cell of its parent; if it is not sparse, those of the
+  // next sparse nodes below.
+  void Add(int node, uint8_t* cell) {
+    ForEachContainer(node, cell, [this](SparseNode* sparse, uint8_t* container) {
+      const bool lists = sparse->kind == proto::SNODE_DYNAMIC;
+      const uint64_t in_one = sparse->kind == proto::SNODE_BITMASKED ? 32 : 1;
+      const uint64_t most = lists ? sparse->cells : kPiece * in_one;
+      for (uint64_t begin = 0; begin < sparse->cells; begin += most) {
+        const uint64_t end = std::min(begin + most, sparse->cells);
+        AddPart({sparse, container, begin, end}, lists ? 1 : (end - begin) / in_one + 1);
+      }
+    });
+  }
+
+  // Makes inactive what is noted.
+  void Finish() {
+    piece_ends_.push_back(parts_.size());
+    ParallelFor(static_cast<int64_t>(piece_ends_.size()), 0, [this](int64_t p) {
+      std::vector<CellBag> taken(tree_.memory_nodes);
+      for (size_t i = p == 0 ? 0 : piece_ends_[p - 1]; i < piece_ends_[p]; ++i) {
+        Take(parts_[i], &taken);
+      }
+      for (const auto& node : tree_.sparse) {
+        if (node == nullptr || node->memory == nullptr) continue;
+        node->retired.Add(std::move(taken[node->memory_index]));
+      }
+    });
+    parts_.clear();
+    piece_ends_.clear();
+    weight_ = 0;
+  }
+
+ private:
+  void AddPart(const Part& part, uint64_t weight) {
+    parts_.push_back(part);
+    weight_ += weight;
+    if (weight_ < kPiece) return;
+    weight_ = 0;
+    piece_ends_.push_back(parts_.size());
+    if (piece_ends_.size() >= kBatch) Finish();
+  }
+
+  template <typename Each>
+  void ForEachContainer(int node, uint8_t* cell, const Each& each) const {
+    if (!sparse_below_[node]) return;
+    const NodeLayout& layout = tree_.layout[node];
+    uint8_t* container = cell + layout.offset;
+    if (SparseNode* sparse = tree_.sparse[node].get()) return each(sparse, container);
+    for (uint64_t i = 0; i < layout.num_cells; ++i) {
+      ForEachChild(node, container + i * layout.cell_bytes, each);
+    }
+  }
+
+  template <typename Each>
+  void ForEachChild(int node, uint8_t* cell, const Each& each) const {
+    for (const uint32_t child : tree_.layout.tree().nodes(node).children()) {
+      ForEachContainer(static_cast<int>(child), cell, each);
+    }
+  }
+
+  void Take(const Part& part, std::vector<CellBag>* taken) const {
+    SparseNode* node = part.node;
+    bool any;
+    switch (node->kind) {
+      case proto::SNODE_POINTER:
+        any = TakePointers(part, &(*taken)[node->memory_index]);
+        break;
+      case proto::SNODE_BITMASKED:
+        any = TakeBits(part, taken);
+        break;
+      default:
+        any = TakeList(part.container, &(*taken)[node->memory_index]);
+    }
+    if (any) node->SetChanged();
+  }
+
+  // What hangs on the cells goes with them.
+  static bool TakePointers(const Part& part, CellBag* taken) {
+    auto** slots = reinterpret_cast<uint8_t**>(part.container);
+    bool any = false;
+    for (uint64_t i = part.begin; i < part.end; ++i) any |= TakeSlot(slots + i, taken);
+    return any;
+  }
+
+  static bool TakeList(uint8_t* container, CellBag* taken) {
+    auto* dynamic = reinterpret_cast<DynamicContainer*>(container);
+    const bool any = __atomic_load_n(&dynamic->length, __ATOMIC_RELAXED) != 0;
+    if (any) __atomic_store_n(&dynamic->length, 0, __ATOMIC_RELEASE);
+    return TakeSlot(&dynamic->memory, taken) || any;
+  }
+
+  static bool TakeSlot(uint8_t** slot, CellBag* taken) {
+    if (__atomic_load_n(slot, __ATOMIC_RELAXED) == nullptr) return false;
+    uint8_t* old = __atomic_exchange_n(slot, nullptr, __ATOMIC_ACQ_REL);
+    if (old != nullptr) taken->Add(old);
+    return old != nullptr;
+  }
+
+  // Cells stay where they are, so what lies below active ones goes first.
+  bool TakeBits(const Part& part, std::vector<CellBag>* taken) const {
+    const SparseNode& node = *part.node;
+    auto* words = reinterpret_cast<uint32_t*>(part.container + node.mask_offset);
+    bool any = false;
+    for (uint64_t w = part.begin / 32; w * 32 < part.end; ++w) {
+      const uint32_t set = __atomic_load_n(words + w, __ATOMIC_ACQUIRE);
+      if (set == 0) continue;
+      any = true;
+      for (uint32_t bits = node.nested.empty() ? 0 : set; bits != 0; bits &= bits - 1) {
+        const uint64_t i = w * 32 + __builtin_ctz(bits);
+        ForEachChild(node.number, part.container + i * node.cell_bytes,
+                     [&](SparseNode* nested, uint8_t* container) {
+                       Take({nested, container, 0, nested->cells}, taken);
+                     });
+      }
+      __atomic_fetch_and(words + w, ~set, __ATOMIC_ACQ_REL);
+    }
+    return any;
+  }
+
+  const TreeState& tree_;
+  const std::vector<bool> sparse_below_;
+  std::vector<Part> parts_;
+  std::vector<size_t> piece_ends_;  // of parts_
+  uint64_t weight_ = 0;             // of the last piece so far
+};
+
+}  // namespace
+
+void Tree::DeactivateAll(int node) {
+  Deactivation all(*state_);
+  if (node == 0) {
+    for (const uint32_t child : layout().tree().nodes(0).children()) {
+      all.Add(static_cast<int>(child), root());
+    }
+    return all.Finish();
+  }
+  const int above = layout()[node].parent;
+  const uint64_t stride = layout()[above].cell_bytes;
+  ForEachRun(above, [&](const CellRun& run) {
+    for (uint64_t i = 0; i < run.count; ++i) all.Add(node, run.cell + i * stride);
+  });
+  all.Finish();
+}
+
+}  // namespace kiln

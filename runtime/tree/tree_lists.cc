@@ -1,0 +1,345 @@
+// Lists of active cells and of slices: made level by level, each from the list of cells
+// of the sparse node above, by all threads, and kept while nothing changed.
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+
+#include "common/base/check.h"
+#include "runtime/cpu/parallel_for.h"
+#include "runtime/tree/tree_node.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint64_t kMaxSlice = 1024;
+constexpr uint64_t kMinSlice = 32;
+// As many slices as this, where cells allow, for few threads to share evenly.
+constexpr uint64_t kWantedSlices = 64;
+// Slots that are looked at by one thread at a time, and from which on threads share.
+constexpr uint64_t kPiece = 16384;
+constexpr uint64_t kShareFrom = 65536;
+// Elements that are more than a core's cache holds: 2 MiB.
+constexpr uint64_t kStreamFrom = 32768;
+
+// A list with the memory it lies in. Immutable once it is given out.
+class Elements final : public ElementList {
+ public:
+  Elements(std::shared_ptr<ElementMemory> memory, ElementMemory::Block block, uint64_t size)
+      : memory_(std::move(memory)), block_(block) {
+    data_ = block.elements;
+    size_ = static_cast<int64_t>(size);
+  }
+  ~Elements() override { memory_->Return(block_); }
+
+  KilnElement* elements() { return data_; }
+  void Shrink(uint64_t size) { size_ = static_cast<int64_t>(size); }
+
+ private:
+  std::shared_ptr<ElementMemory> memory_;
+  ElementMemory::Block block_;
+};
+
+// Where elements go: counted first, then written.
+class Counter {
+ public:
+  void AddCell(uint8_t*, const int32_t*) { ++count_; }
+  void AddSlice(uint8_t*, uint64_t, uint64_t, const int32_t*) { ++count_; }
+  void Add(uint64_t count) { count_ += count; }
+  static constexpr bool kWrites = false;
+  uint64_t count() const { return count_; }
+
+ private:
+  uint64_t count_ = 0;
+};
+
+class Writer {
+ public:
+  // `streaming`: past the caches, which the list would only sweep.
+  Writer(KilnElement* begin, KilnElement* end, bool streaming)
+      : begin_(begin), next_(begin), end_(end), streaming_(streaming) {}
+  ~Writer() {
+    if (streaming_) _mm_sfence();
+  }
+  void AddCell(uint8_t* cell, const int32_t* at) { AddSlice(cell, 0, 0, at); }
+  void AddSlice(uint8_t* cell, uint64_t begin, uint64_t count, const int32_t* at) {
+    // What was made active since it was counted does not fit; the next list has it.
+    if (next_ == end_) return;
+    const __m128i first =
+        _mm_set_epi32(static_cast<int32_t>(count), static_cast<int32_t>(begin),
+                      static_cast<int32_t>(reinterpret_cast<uintptr_t>(cell) >> 32),
+                      static_cast<int32_t>(reinterpret_cast<uintptr_t>(cell)));
+    auto* to = reinterpret_cast<__m128i*>(next_++);
+    const auto* from = reinterpret_cast<const __m128i*>(at);
+    if (streaming_) {
+      _mm_stream_si128(to, first);
+      for (int i = 0; i < 3; ++i) _mm_stream_si128(to + 1 + i, _mm_loadu_si128(from + i));
+    } else {
+      _mm_store_si128(to, first);
+      for (int i = 0; i < 3; ++i) _mm_store_si128(to + 1 + i, _mm_loadu_si128(from + i));
+    }
+  }
+  static constexpr bool kWrites = true;
+  uint64_t count() const { return next_ - begin_; }
+
+ private:
+  KilnElement *begin_, *next_, *end_;
+  const bool streaming_;
+};
+static_assert(sizeof(KilnElement) == 4 * sizeof(__m128i) && offsetof(KilnElement, at) == 16);
+
+bool AnySlot(uint8_t* container, uint64_t begin, uint64_t end) {
+  auto** slots = reinterpret_cast<uint8_t**>(container);
+  for (uint64_t i = begin; i < end; ++i) {
+    if (__atomic_load_n(slots + i, __ATOMIC_RELAXED) != nullptr) return true;
+  }
+  return false;
+}
+
+bool AnyBit(const uint32_t* words, uint64_t begin, uint64_t end) {
+  for (uint64_t w = begin / 32; w * 32 < end; ++w) {
+    if (__atomic_load_n(words + w, __ATOMIC_RELAXED) != 0) return true;
+  }
+  return false;
+}
+
+// Makes one list: the scan is cut into units, parts of containers of `unit_` cells at most,
+// whose numbers in row-major order say which thread looks at them, and nothing of the result.
+class Scan {
+ public:
+  Scan(SparseNode* node, const KilnElement* parents, uint64_t num_parents, bool slices,
+       int max_threads)
+      : node_(*node),
+        parents_(parents),
+        slices_(slices),
+        max_threads_(max_threads),
+        containers_(num_parents * node->path.count()) {
+    chunk_ = std::min(node->chunk_cells, node->cells);
+    // The units of a dynamic container are not known before its length: all in one.
+    const bool dynamic = node->kind == proto::SNODE_DYNAMIC;
+    unit_ = dynamic ? node->cells : std::min<uint64_t>(node->cells, kPiece);
+    units_of_container_ = (node->cells + unit_ - 1) / unit_;
+    units_ = containers_ * units_of_container_;
+    const uint64_t total = dynamic ? TotalLength() : containers_ * node->cells;
+    slice_ = std::clamp((total / kWantedSlices + 31) / 32 * 32, kMinSlice, kMaxSlice);
+    work_ = std::max(total, containers_);
+  }
+
+  // Null where the system refuses memory.
+  std::shared_ptr<Elements> Run(const std::shared_ptr<ElementMemory>& memory) {
+    const bool share = work_ >= kShareFrom && max_threads_ != 1;
+    const uint64_t pieces = share ? std::clamp<uint64_t>(work_ / kPiece, 1, units_) : 1;
+    std::vector<uint64_t> first(pieces + 1);
+    auto begin_of = [&](uint64_t piece) {
+      return units_ / pieces * piece + std::min(piece, units_ % pieces);
+    };
+    ParallelFor(static_cast<int64_t>(pieces), share ? max_threads_ : 1, [&](int64_t p) {
+      Counter counter;
+      Units(begin_of(p), begin_of(p + 1), &counter);
+      first[p + 1] = counter.count();
+    });
+    for (uint64_t p = 0; p < pieces; ++p) first[p + 1] += first[p];
+    const ElementMemory::Block block = memory->Take(first[pieces]);
+    if (block.elements == nullptr) return nullptr;
+    auto list = std::make_shared<Elements>(memory, block, first[pieces]);
+    std::vector<uint64_t> written(pieces);
+    const bool streaming = first[pieces] >= kStreamFrom;
+    ParallelFor(static_cast<int64_t>(pieces), share ? max_threads_ : 1, [&](int64_t p) {
+      Writer writer(list->elements() + first[p], list->elements() + first[p + 1], streaming);
+      Units(begin_of(p), begin_of(p + 1), &writer);
+      written[p] = writer.count();
+    });
+    CloseGaps(first, written, list.get());
+    return list;
+  }
+
+ private:
+  // What another thread made inactive between the two looks.
+  static void CloseGaps(const std::vector<uint64_t>& first, const std::vector<uint64_t>& written,
+                        Elements* list) {
+    uint64_t end = 0;
+    for (size_t p = 0; p < written.size(); ++p) {
+      if (end != first[p]) {
+        std::memmove(list->elements() + end, list->elements() + first[p],
+                     written[p] * sizeof(KilnElement));
+      }
+      end += written[p];
+    }
+    list->Shrink(static_cast<int64_t>(end));
+  }
+
+  uint64_t TotalLength() const {
+    const uint64_t pieces = (containers_ + kPiece - 1) / kPiece;
+    std::vector<uint64_t> lengths(pieces);
+    ParallelFor(static_cast<int64_t>(pieces), max_threads_, [&](int64_t p) {
+      int32_t at[kMaxIndices];
+      const uint64_t end = std::min(containers_, (p + 1) * kPiece);
+      for (uint64_t c = p * kPiece; c < end; ++c) lengths[p] += node_.Length(Container(c, at));
+    });
+    return std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
+  }
+
+  uint8_t* Container(uint64_t number, int32_t* at) const {
+    const uint64_t count = node_.path.count();
+    const KilnElement& parent = parents_[number / count];
+    return node_.path.Find(parent.cell, number % count, parent.at, at);
+  }
+
+  template <typename To>
+  void Units(uint64_t begin, uint64_t end, To* to) {
+    int32_t at[kMaxIndices];
+    for (uint64_t unit = begin; unit < end; ++unit) {
+      uint8_t* container = Container(unit / units_of_container_, at);
+      const uint64_t first = unit % units_of_container_ * unit_;
+      const uint64_t last = std::min(first + unit_, node_.cells);
+      if (slices_) {
+        Slices(container, at, first, last, to);
+      } else {
+        Cells(container, at, first, last, to);
+      }
+    }
+  }
+
+  template <typename To>
+  void Slices(uint8_t* container, const int32_t* at, uint64_t first, uint64_t last, To* to) {
+    if (node_.kind == proto::SNODE_DYNAMIC) return DynamicSlices(container, at, to);
+    const auto* words = reinterpret_cast<const uint32_t*>(container + node_.mask_offset);
+    for (uint64_t begin = first; begin < last; begin += slice_) {
+      const uint64_t end = std::min(begin + slice_, last);
+      const bool any = node_.kind == proto::SNODE_POINTER ? AnySlot(container, begin, end)
+                                                          : AnyBit(words, begin, end);
+      if (any) to->AddSlice(container, begin, end - begin, at);
+    }
+  }
+
+  template <typename To>
+  void DynamicSlices(uint8_t* container, const int32_t* at, To* to) {
+    ForEachChunk(container, to, [&](uint8_t* chunk, uint64_t first, uint64_t count) {
+      for (uint64_t begin = 0; begin < count; begin += slice_) {
+        to->AddSlice(chunk + begin * node_.cell_bytes, first + begin,
+                     std::min(slice_, count - begin), at);
+      }
+    });
+  }
+
+  template <typename To>
+  void Cells(uint8_t* container, const int32_t* at, uint64_t first, uint64_t last, To* to) {
+    if constexpr (!To::kWrites) {
+      if (node_.kind == proto::SNODE_BITMASKED) return CountBits(container, first, last, to);
+    }
+    CellIndex index(node_.layout.levels, at);
+    auto add = [&](uint64_t number, uint8_t* cell) {
+      if constexpr (To::kWrites) index.MoveTo(number);
+      to->AddCell(cell, index.at());
+    };
+    switch (node_.kind) {
+      case proto::SNODE_POINTER: {
+        auto** slots = reinterpret_cast<uint8_t**>(container);
+        for (uint64_t i = first; i < last; ++i) {
+          uint8_t* cell = __atomic_load_n(slots + i, __ATOMIC_ACQUIRE);
+          if (cell != nullptr) add(i, cell);
+        }
+        return;
+      }
+      case proto::SNODE_BITMASKED: {
+        const auto* words = reinterpret_cast<const uint32_t*>(container + node_.mask_offset);
+        for (uint64_t w = first / 32; w * 32 < last; ++w) {
+          for (uint32_t bits = __atomic_load_n(words + w, __ATOMIC_ACQUIRE); bits != 0;
+               bits &= bits - 1) {
+            const uint64_t i = w * 32 + __builtin_ctz(bits);
+            add(i, container + i * node_.cell_bytes);
+          }
+        }
+        return;
+      }
+      default:
+        ForEachChunk(container, to, [&](uint8_t* chunk, uint64_t number, uint64_t count) {
+          for (uint64_t i = 0; i < count; ++i) add(number + i, chunk + i * node_.cell_bytes);
+        });
+    }
+  }
+
+  void CountBits(uint8_t* container, uint64_t first, uint64_t last, Counter* to) {
+    const auto* words = reinterpret_cast<const uint32_t*>(container + node_.mask_offset);
+    for (uint64_t w = first / 32; w * 32 < last; ++w) {
+      to->Add(__builtin_popcount(__atomic_load_n(words + w, __ATOMIC_RELAXED)));
+    }
+  }
+
+  // visit(chunk, number of its first cell, active cells). All cells below the length are
+  // active, so loops may write to them: chunks that nobody wrote to yet are made now, and
+  // passed over where memory has ended.
+  template <typename To, typename Visit>
+  void ForEachChunk(uint8_t* container, To*, const Visit& visit) {
+    const uint64_t length = node_.Length(container);
+    for (uint64_t first = 0; first < length; first += chunk_) {
+      uint8_t* chunk = node_.Chunk(container, first);
+      if (chunk == nullptr) chunk = node_.ActivateChunk(container, first / chunk_);
+      if (chunk != nullptr) visit(chunk, first, std::min(chunk_, length - first));
+    }
+  }
+
+  SparseNode& node_;
+  const KilnElement* parents_;
+  const bool slices_;
+  const int max_threads_;
+  const uint64_t containers_;
+  uint64_t chunk_, unit_, units_of_container_, units_, slice_, work_;
+};
+
+class Lists {
+ public:
+  Lists(TreeState* tree, int max_threads) : tree_(*tree), max_threads_(max_threads) {}
+
+  std::shared_ptr<const ElementList> Get(SparseNode* node, bool slices) {
+    ForkLockGuard guard(tree_.list_lock);
+    for (SparseNode* n = node; n != nullptr; n = n->parent) {
+      // Looked at first, as by those who set it.
+      if (__atomic_load_n(&n->shared.changed, __ATOMIC_RELAXED) != 0 &&
+          __atomic_exchange_n(&n->shared.changed, 0, __ATOMIC_ACQ_REL) != 0) {
+        ++n->version;
+      }
+    }
+    return UpToDate(node, slices, /*step=*/false);
+  }
+
+ private:
+  // `step`: made on the way to another list.
+  std::shared_ptr<const ElementList> UpToDate(SparseNode* node, bool slices, bool step) {
+    CachedList& cached = node->lists[slices ? 1 : 0];
+    std::vector<uint64_t> versions;
+    for (SparseNode* n = node; n != nullptr; n = n->parent) versions.push_back(n->version);
+    if (cached.list != nullptr && cached.versions == versions) {
+      if (!step) tree_.lists_kept.fetch_add(1, std::memory_order_relaxed);
+      return cached.list;
+    }
+    KilnElement root = {tree_.root->data(), 0, 0, {}};
+    std::shared_ptr<const ElementList> parents;
+    if (node->parent != nullptr) {
+      parents = UpToDate(node->parent, /*slices=*/false, /*step=*/true);
+      if (parents == nullptr) return nullptr;
+    }
+    cached.list.reset();  // its memory serves for the new one
+    Scan scan(node, parents == nullptr ? &root : parents->data(),
+              parents == nullptr ? 1 : parents->size(), slices, max_threads_);
+    cached.list = scan.Run(tree_.element_memory);
+    tree_.lists_made.fetch_add(1, std::memory_order_relaxed);
+    cached.versions = std::move(versions);
+    return cached.list;
+  }
+
+  TreeState& tree_;
+  const int max_threads_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ElementList> Tree::List(int node, bool slices, int max_threads) {
+  SparseNode* sparse = state_->sparse[node].get();
+  KILN_CHECK(sparse != nullptr) << "a list of SNode " << node;
+  return Lists(state_.get(), max_threads).Get(sparse, slices);
+}
+
+}  // namespace kiln

@@ -1,0 +1,127 @@
+// All active cells of a node.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/tree/tree_node.h"
+
+namespace kiln {
+namespace {
+
+using Visit = absl::FunctionRef<void(const CellRun&)>;
+
+// Calls visit(first cell's number, address, count) for runs of active neighbours in a
+// container, in order. All cells below a dynamic node's length are active: chunks that nobody
+// wrote to yet are made (`make`; where memory has ended they are passed over) or have no address.
+template <typename Each>
+void ForEachActive(SparseNode& node, uint8_t* container, bool make, const Each& visit) {
+  switch (node.kind) {
+    case proto::SNODE_POINTER: {
+      auto** slots = reinterpret_cast<uint8_t**>(container);
+      for (uint64_t i = 0; i < node.cells; ++i) {
+        uint8_t* cell = __atomic_load_n(slots + i, __ATOMIC_ACQUIRE);
+        if (cell != nullptr) visit(i, cell, 1);
+      }
+      return;
+    }
+    case proto::SNODE_BITMASKED: {
+      const auto* words = reinterpret_cast<const uint32_t*>(container + node.mask_offset);
+      for (uint64_t w = 0; w * 32 < node.cells; ++w) {
+        uint32_t bits = __atomic_load_n(words + w, __ATOMIC_ACQUIRE);
+        while (bits != 0) {
+          const int first = __builtin_ctz(bits);
+          const uint32_t above = ~(bits >> first);
+          const int count = above == 0 ? 32 - first : __builtin_ctz(above);
+          visit(w * 32 + first, container + (w * 32 + first) * node.cell_bytes, count);
+          bits &= ~(((uint64_t{1} << count) - 1) << first);
+        }
+      }
+      return;
+    }
+    default: {
+      const uint64_t length = node.Length(container);
+      const uint64_t chunk_cells = std::min(node.chunk_cells, node.cells);
+      for (uint64_t first = 0; first < length; first += chunk_cells) {
+        uint8_t* chunk = node.Chunk(container, first);
+        if (chunk == nullptr && make) {
+          chunk = node.ActivateChunk(container, first / chunk_cells);
+          if (chunk == nullptr) continue;
+        }
+        visit(first, chunk, std::min(chunk_cells, length - first));
+      }
+    }
+  }
+}
+
+class Walker {
+ public:
+  Walker(const TreeState& tree, int node, bool make, Visit visit)
+      : tree_(tree), make_(make), visit_(visit) {
+    for (int n = node; n > 0; n = tree.layout[n].parent) way_.insert(way_.begin(), n);
+  }
+
+  void Run() {
+    const int32_t at[kMaxIndices] = {};
+    if (way_.empty()) return visit_({tree_.root->data(), 1, at});
+    Level(0, tree_.root->data(), at);
+  }
+
+ private:
+  // The cells of way_[depth] in `cell`, whose index is `parent_at`.
+  void Level(size_t depth, uint8_t* cell, const int32_t* parent_at) {
+    const NodeLayout& layout = tree_.layout[way_[depth]];
+    uint8_t* container = cell + layout.offset;
+    int32_t first[kMaxIndices];
+    std::memcpy(first, parent_at, sizeof first);
+    for (const NodeLayout::Level& level : layout.levels) {
+      first[level.axis] = static_cast<int32_t>(first[level.axis] * level.extent);
+    }
+    if (layout.levels.empty()) return Cells(depth, container, 1, first);  // a word of bits
+    CellIndex index(layout.levels, first);
+    auto run = [&](uint64_t number, uint8_t* at, uint64_t count) {
+      while (count > 0) {
+        index.MoveTo(number);
+        const uint64_t in_row = std::min(count, index.row_end() - number);
+        Cells(depth, at, in_row, index.at());
+        number += in_row;
+        at += in_row * layout.cell_bytes;
+        count -= in_row;
+      }
+    };
+    SparseNode* sparse = tree_.sparse[way_[depth]].get();
+    if (sparse == nullptr) {
+      run(0, container, layout.num_cells);
+    } else {
+      ForEachActive(*sparse, container, make_, run);
+    }
+  }
+
+  void Cells(size_t depth, uint8_t* cell, uint64_t count, const int32_t* at) {
+    if (depth + 1 == way_.size()) return visit_({cell, count, at});
+    if (cell == nullptr) return;
+    const NodeLayout& layout = tree_.layout[way_[depth]];
+    int32_t own[kMaxIndices];
+    std::memcpy(own, at, sizeof own);
+    for (uint64_t i = 0; i < count; ++i) {
+      Level(depth + 1, cell + i * layout.cell_bytes, own);
+      if (!layout.levels.empty()) ++own[layout.levels.back().axis];
+    }
+  }
+
+  const TreeState& tree_;
+  std::vector<int> way_;  // below the root
+  const bool make_;
+  Visit visit_;
+};
+
+}  // namespace
+
+void Tree::ForEachRun(int node, Visit visit) { Walker(*state_, node, /*make=*/true, visit).Run(); }
+
+uint64_t Tree::CountActive(int node) {
+  uint64_t count = 0;
+  auto add = [&](const CellRun& run) { count += run.count; };
+  Walker(*state_, node, /*make=*/false, add).Run();
+  return count;
+}
+
+}  // namespace kiln

@@ -1,0 +1,550 @@
+#include "server/daemon/compiling/compile_service.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "common/artifact/entry.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
+#include "common/unit/canonical.h"
+#include "common/wire/error_detail.h"
+#include "server/observe/metrics.h"
+
+namespace kiln {
+namespace {
+
+constexpr int kMaxDigests = 1 << 16;
+// What entries a Lookup reply may carry; the rest is left out and asked for again.
+constexpr size_t kMaxLookupBytes = size_t{4} << 20;
+// An entry over this is never found by a Lookup; one that is larger than a whole reply is alone
+// in its own.
+constexpr size_t kMaxLookedUpEntry = size_t{64} << 20;
+// Asked of the shared tiers in one go: one round trip to each.
+constexpr size_t kSharedAtOnce = 32;
+
+// Who wants to see the stages wants them run.
+bool WantsStages(const proto::ReportOptions& report) {
+  return report.print_ir() || report.timing() || report.statistics();
+}
+
+// The compiler's own passes are one stage here: there are a dozen.
+const char* StageLabel(const std::string& name) {
+  for (const char* stage : {"check", "lower", "emit", "optimize", "codegen", "link"}) {
+    if (name == stage) return stage;
+  }
+  return "passes";
+}
+
+absl::StatusOr<std::vector<Digest>> KeysOf(const proto::LookupRequest& request) {
+  if (request.digests_size() > kMaxDigests) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.digests_size(), " digests; at most ", kMaxDigests, " at once"));
+  }
+  std::vector<Digest> keys;
+  keys.reserve(request.digests_size());
+  for (const std::string& raw : request.digests()) {
+    ASSIGN_OR_RETURN(keys.emplace_back(), Digest::FromBytes(raw));
+  }
+  if (keys.size() < 2) return keys;
+  // A few bytes of a request must not become an entry of a reply each.
+  absl::flat_hash_set<Digest> seen;
+  for (const Digest& key : keys) {
+    if (!seen.insert(key).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the digest ", key.Hex(), " is named twice; a look-up names each once"));
+    }
+  }
+  return keys;
+}
+
+std::string TakeEntry(proto::CompileReply* reply) {
+  std::string entry = std::move(*reply->mutable_entry());
+  reply->clear_entry();
+  return entry;
+}
+
+// The keys of a caller that named the serialised proto::Upstream `upstream`.
+TrustedKeys KeysOf(const std::string& upstream) {
+  TrustedKeys keys;
+  proto::Upstream named;
+  if (upstream.empty() || !named.ParseFromString(upstream)) return keys;
+  for (const std::string& line : named.trusted_key()) {
+    absl::StatusOr<PublicKey> key = PublicKey::Parse(line);
+    if (key.ok()) keys.Add(*std::move(key));
+  }
+  return keys;
+}
+
+void ObserveStages(const proto::CompileReply& reply) {
+  Metrics& metrics = Metrics::Get();
+  metrics.histogram("kiln_compile_seconds")->Observe(absl::Seconds(reply.seconds()));
+  std::map<absl::string_view, double> seconds;
+  for (const proto::StageReport& stage : reply.stages()) {
+    seconds[StageLabel(stage.name())] += stage.seconds();
+  }
+  for (const auto& [stage, sum] : seconds) {
+    metrics.histogram("kiln_compile_stage_seconds", stage)->Observe(absl::Seconds(sum));
+  }
+}
+
+}  // namespace
+
+// One flight. Whoever waits for it may leave at any time, whatever step it is at.
+class CompileService::Errand {
+ public:
+  struct What {
+    Digest key;
+    Digest place;
+    std::string name;
+    JobOwner owner;
+    std::string job;  // a serialised CompileRequest
+    proto::Priority priority;
+    std::string upstream;  // of the caller, and what it may ask for
+    bool upstream_required;
+    std::shared_ptr<Quotas::Account> account;
+    absl::Time deadline;
+  };
+  Errand(What what, Flights::Done done) : what(std::move(what)), done_(std::move(done)) {}
+
+  const What what;
+  std::string lease;     // of the step that runs: our right to compile
+  std::string fallback;  // why the upstream did not compile it
+
+  // A step begins. What it asked for may be answered before this call's caller has learnt
+  // how to stop it: so steps are numbered.
+  int Begin() {
+    absl::MutexLock lock(&mutex_);
+    stop_ = hurry_ = nullptr;
+    return ++step_;
+  }
+  // `stop` ends `step`, unless another has begun.
+  void StopsWith(int step, std::function<void()> stop) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (step != step_) return;
+      if (!cancelled_) {
+        stop_ = std::move(stop);
+        return;
+      }
+    }
+    stop();
+  }
+  bool cancelled() const {
+    absl::MutexLock lock(&mutex_);
+    return cancelled_;
+  }
+  void Cancel() {
+    std::function<void()> stop;
+    {
+      absl::MutexLock lock(&mutex_);
+      cancelled_ = true;
+      stop = std::exchange(stop_, nullptr);
+    }
+    if (stop) stop();
+  }
+  // Of a job that has been handed to the workers: what makes them hurry.
+  void HurriesWith(int step, std::function<void()> hurry) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (step != step_) return;
+      if (!hurried_) {
+        hurry_ = std::move(hurry);
+        return;
+      }
+    }
+    hurry();
+  }
+  void Hurry() {
+    std::function<void()> hurry;
+    {
+      absl::MutexLock lock(&mutex_);
+      hurried_ = true;
+      hurry = std::exchange(hurry_, nullptr);
+    }
+    if (hurry) hurry();
+  }
+  // Once.
+  void End(Flights::Result result) {
+    Begin();
+    done_(std::move(result));
+  }
+
+ private:
+  const Flights::Done done_;
+  mutable absl::Mutex mutex_;
+  int step_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool hurried_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> stop_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> hurry_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The entries of one reply to a look-up.
+class CompileService::Gathering {
+ public:
+  explicit Gathering(Looked* looked) : looked_(looked) {}
+
+  // Whether the reply takes no more: the results that are still open are left out.
+  bool full() const { return full_; }
+  // The entry of result `i`, found in `tier`. False: it does not fit.
+  bool Add(int i, EntryPtr entry, absl::string_view tier) {
+    const size_t size = entry->bytes.size();
+    full_ |= size_ > 0 && size_ + size > kMaxLookupBytes;
+    if (full_ || size > kMaxLookedUpEntry) return false;
+    size_ += size;
+    proto::LookupReply::Result* result = looked_->reply.mutable_results(i);
+    result->set_found(true);
+    result->set_tier(std::string(tier));
+    looked_->entries[i] = std::move(entry);
+    return true;
+  }
+  void LeaveOutTheRest() {
+    if (!full_) return;
+    for (proto::LookupReply::Result& result : *looked_->reply.mutable_results()) {
+      result.set_left_out(!result.found());
+    }
+  }
+
+ private:
+  Looked* const looked_;
+  size_t size_ = 0;
+  bool full_ = false;
+};
+
+absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::LookupRequest& request,
+                                                              const Caller& caller) {
+  ASSIGN_OR_RETURN(const std::vector<Digest> keys, KeysOf(request));
+  Looked looked;
+  looked.entries.resize(keys.size());
+  Gathering gathering(&looked);
+  std::vector<Digest> places;
+  places.reserve(keys.size());
+  for (const Digest& key : keys) {
+    places.push_back(PlaceOf(caller.tenant, key));
+    looked.reply.add_results();
+  }
+  for (int i = 0; i < looked.reply.results_size() && !gathering.full(); ++i) {
+    if (request.presence()) {
+      RETURN_IF_ERROR(caller.StepAside());  // to the disk
+      looked.reply.mutable_results(i)->set_found(parts_.tiers->Contains(places[i]));
+      continue;
+    }
+    Found found = parts_.tiers->GetAtOnce(places[i]);
+    if (found.entry == nullptr) {
+      RETURN_IF_ERROR(caller.StepAside());
+      found = parts_.tiers->Get(places[i]);
+    }
+    if (found.entry == nullptr) continue;
+    const double seconds = found.entry->compile_seconds;
+    if (gathering.Add(i, std::move(found.entry), found.tier)) {
+      parts_.counters->Hit(found.tier, seconds);
+    }
+  }
+  if (parts_.shared->serves(caller.upstream)) {
+    std::vector<int> missing;
+    for (int i = 0; i < looked.reply.results_size(); ++i) {
+      if (!looked.reply.results(i).found()) missing.push_back(i);
+    }
+    const absl::Span<const int> all = missing;
+    for (size_t from = 0; from < all.size() && !gathering.full(); from += kSharedAtOnce) {
+      if (caller.gone && caller.gone()) break;
+      RETURN_IF_ERROR(caller.StepAside());
+      FindShared(places, all.subspan(from, kSharedAtOnce), request.presence(), caller.upstream,
+                 &looked.reply, &gathering);
+    }
+  }
+  gathering.LeaveOutTheRest();
+  return looked;
+}
+
+absl::Status CompileService::CountHits(const proto::HitsRequest& hits, const Caller& caller) {
+  for (const proto::HitsRequest::Hit& hit : hits.hits()) {
+    ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(hit.digest()));
+    const EntryPtr entry = parts_.tiers->Get(PlaceOf(caller.tenant, key)).entry;
+    parts_.counters->Hit("front", entry == nullptr ? 0 : entry->compile_seconds, hit.count());
+  }
+  return absl::OkStatus();
+}
+
+// Also who asks only for presence has the entries brought here: that they are somewhere is
+// no answer before they are checked, and who asks wants to use them.
+void CompileService::FindShared(const std::vector<Digest>& places, absl::Span<const int> missing,
+                                bool presence, const std::string& upstream,
+                                proto::LookupReply* reply, Gathering* gathering) {
+  std::vector<Digest> asked;
+  asked.reserve(missing.size());
+  for (const int i : missing) asked.push_back(places[i]);
+  std::vector<SharedTiers::Fetched> found = parts_.shared->Find(asked, upstream);
+  for (size_t i = 0; i < found.size(); ++i) {
+    EntryPtr entry = Keep(asked[i], std::move(found[i].entry), found[i].tier, upstream);
+    if (entry == nullptr) continue;
+    if (presence) {
+      reply->mutable_results(missing[i])->set_found(true);
+      continue;
+    }
+    const double seconds = entry->compile_seconds;
+    if (gathering->Add(missing[i], std::move(entry), found[i].tier)) {
+      parts_.counters->Hit(found[i].tier, seconds);
+    }
+  }
+}
+
+EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std::string& source,
+                              const std::string& upstream) {
+  if (bytes.empty()) return nullptr;
+  absl::StatusOr<EntryPtr> entry =
+      parts_.trust->Admit(place, std::move(bytes), absl::StrCat("tier ", source), KeysOf(upstream));
+  if (!entry.ok()) return nullptr;
+  parts_.tiers->Put(place, *entry).IgnoreError();  // the disk tier has warned
+  // For the tiers that were asked before it, and had nothing.
+  parts_.shared->Store(place, *entry, /*lease=*/"", /*from=*/source);
+  return *std::move(entry);
+}
+
+std::shared_ptr<const CompileService::Compiled> CompileService::Find(const Digest& key,
+                                                                     const Digest& place,
+                                                                     bool at_once) {
+  Found found = at_once ? parts_.tiers->GetAtOnce(place) : parts_.tiers->Get(place);
+  if (found.entry == nullptr) return nullptr;
+  return Hit(key, std::move(found.entry), found.tier);
+}
+
+std::shared_ptr<const CompileService::Compiled> CompileService::Hit(const Digest& key,
+                                                                    EntryPtr entry,
+                                                                    absl::string_view tier) {
+  parts_.counters->Hit(tier, entry->compile_seconds);
+  auto hit = std::make_shared<Compiled>();
+  hit->reply.set_digest(std::string(key.view()));
+  hit->reply.set_tier(std::string(tier));
+  hit->reply.set_seconds(entry->compile_seconds);
+  hit->entry = std::move(entry);
+  return hit;
+}
+
+absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::Compile(
+    proto::CompileRequest request, const Caller& caller, bool* joined) {
+  if (request.unit().empty() || request.unit().size() > kMaxUnitBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a compile unit of ", request.unit().size(),
+                                                   " bytes; 1 to ", kMaxUnitBytes, " may be"));
+  }
+  const absl::Time deadline =
+      SteadyNow() + (request.deadline_ms() == 0 ? parts_.compile_limit
+                                                : absl::Milliseconds(request.deadline_ms()));
+  Digest compiler = parts_.compiler->Latest();
+  if (compiler.empty()) {
+    RETURN_IF_ERROR(caller.StepAside());
+    ASSIGN_OR_RETURN(compiler, parts_.compiler->Known());
+  }
+  // The client's own digest is never asked for: what is stored goes under ours.
+  const Digest key = UnitKey(request.unit(), compiler);
+  const Digest place = PlaceOf(caller.tenant, key);
+  const bool fresh = WantsStages(request.report());
+  Digest flight = place;
+  if (fresh) {
+    flight = Sha256Of(absl::StrCat(place.Hex(), " ", ++unshared_));
+  } else if (auto hit = Find(key, place, /*at_once=*/true)) {
+    return hit;
+  }
+  RETURN_IF_ERROR(caller.StepAside());
+  if (auto hit = fresh ? nullptr : Find(key, place, /*at_once=*/false)) return hit;
+
+  if (caller.account != nullptr) RETURN_IF_ERROR(caller.account->CheckCompiles(SteadyNow()));
+  auto start = [&](const Flights::Done& done) -> Flights::Control {
+    // An earlier flight may have landed since we looked.
+    if (auto hit = fresh ? nullptr : Find(key, place, /*at_once=*/false)) {
+      done(std::move(hit));
+      return {};
+    }
+    request.set_tenant(caller.tenant);
+    const JobOwner owner = {caller.tenant, caller.name};
+    auto errand = std::make_shared<Errand>(
+        Errand::What{key, place, request.name(), owner, request.SerializeAsString(),
+                     request.priority(), caller.upstream, caller.upstream_required, caller.account,
+                     deadline},
+        done);
+    // Who wants to see the compiler at work wants it here.
+    if (fresh || !parts_.shared->serves(caller.upstream)) {
+      AskWorker(errand);
+    } else {
+      AskShared(errand);
+    }
+    return {[errand] { errand->Cancel(); }, [errand] { errand->Hurry(); }};
+  };
+  const bool waits = request.priority() != proto::PRIORITY_WARM;
+  Flights::Outcome outcome = flights_.Do(flight, deadline, caller.gone, start, waits);
+  *joined = outcome.joined;
+  RETURN_IF_ERROR(outcome.result.status());
+  const Compiled& compiled = **outcome.result;
+  if (outcome.joined && compiled.entry != nullptr) {
+    parts_.counters->Hit("joined", compiled.reply.seconds());
+  }
+  return outcome.result;
+}
+
+void CompileService::AskShared(const ErrandPtr& errand) {
+  // Who has the lease is waited for as long as compiling takes: then we compile too. The
+  // time in which the lease of a holder that died lapses comes on top.
+  const absl::Duration wait = std::clamp(errand->what.deadline - SteadyNow(), absl::ZeroDuration(),
+                                         parts_.shared->lease_ttl() + compile_times_.Patience());
+  const int step = errand->Begin();
+  const uint64_t request = parts_.shared->Fetch(
+      errand->what.place, errand->what.upstream, wait,
+      [this, errand](SharedTiers::Fetched found) { TakeShared(errand, std::move(found)); });
+  errand->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
+}
+
+void CompileService::TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found) {
+  errand->lease = found.lease;
+  EntryPtr entry =
+      Keep(errand->what.place, std::move(found.entry), found.tier, errand->what.upstream);
+  if (entry == nullptr) return AskDelegates(errand);
+  errand->End(Hit(errand->what.key, std::move(entry), found.tier));
+}
+
+void CompileService::AskDelegates(const ErrandPtr& errand) {
+  if (!parts_.shared->delegates(errand->what.upstream)) return AskWorker(errand);
+  const absl::Duration wait = std::max(errand->what.deadline - SteadyNow(), absl::ZeroDuration());
+  const int step = errand->Begin();
+  const uint64_t request =
+      parts_.shared->Delegate(errand->what.job, errand->what.key, errand->what.upstream, wait,
+                              [this, errand](absl::StatusOr<proto::DelegateReply> answer) {
+                                TakeDelegated(errand, std::move(answer));
+                              });
+  errand->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
+}
+
+absl::Status CompileService::Accept(const Errand& errand,
+                                    const absl::StatusOr<proto::DelegateReply>& answer,
+                                    Compiled* compiled) const {
+  RETURN_IF_ERROR(answer.status());
+  if (answer->reply().empty()) return absl::UnavailableError(answer->upstream_failure());
+  proto::CompileReply& reply = compiled->reply;
+  if (!reply.ParseFromString(answer->reply()) || reply.digest() != errand.what.key.view()) {
+    return absl::DataLossError("what it answered is something else than it was asked");
+  }
+  if (reply.entry().empty()) return absl::OkStatus();
+  std::string bytes = TakeEntry(&reply);
+  // Kept, but not signed: what is signed here our own workers compiled.
+  absl::StatusOr<EntryPtr> entry =
+      answer->trusted()
+          ? CheckEntry(errand.what.place, std::move(bytes))
+          : parts_.trust->Admit(errand.what.place, std::move(bytes), "who compiled it for us",
+                                KeysOf(errand.what.upstream));
+  if (absl::IsPermissionDenied(entry.status())) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(entry.status().message(),
+                     " (a server signs with its trust.signing_key_file; kiln key trust has the "
+                     "public key of it count here)"));
+  }
+  RETURN_IF_ERROR(entry.status());
+  compiled->entry = *std::move(entry);
+  return absl::OkStatus();
+}
+
+void CompileService::TakeDelegated(const ErrandPtr& errand,
+                                   absl::StatusOr<proto::DelegateReply> answer) {
+  auto compiled = std::make_shared<Compiled>();
+  proto::CompileReply& reply = compiled->reply;
+  const absl::Status accepted = Accept(*errand, answer, compiled.get());
+  if (!accepted.ok()) {
+    if (!errand->what.upstream.empty()) {
+      errand->fallback = std::string(accepted.message());
+      if (errand->what.upstream_required && !errand->cancelled()) {
+        absl::Status failure = absl::UnavailableError(errand->fallback);
+        SetPart(&failure, "upstream");
+        parts_.shared->Release(errand->lease);
+        return errand->End(std::move(failure));
+      }
+    }
+    return AskWorker(errand);
+  }
+  if (compiled->entry != nullptr) {
+    if (reply.tier() == "compiled") {
+      parts_.counters->Miss();
+    } else {
+      parts_.counters->Hit(reply.tier(), reply.seconds());
+    }
+    KeepResult(*errand, compiled->entry, reply.tier());
+  } else {
+    parts_.shared->Release(errand->lease, /*fruitless=*/true);
+  }
+  reply.set_fallback(answer->upstream_failure());
+  errand->End(std::shared_ptr<const Compiled>(std::move(compiled)));
+}
+
+void CompileService::AskWorker(const ErrandPtr& errand) {
+  absl::Status status = absl::CancelledError("cancelled");
+  if (!errand->cancelled()) {
+    const int step = errand->Begin();
+    absl::StatusOr<std::shared_ptr<WorkerPool::Job>> submitted = parts_.pool->Submit(
+        {errand->what.job, errand->what.name, errand->what.owner, errand->what.place,
+         errand->what.priority},
+        [this, errand](absl::StatusOr<Frame> frame) { TakeResult(errand, std::move(frame)); });
+    if (submitted.ok()) {
+      parts_.counters->Miss();
+      if (errand->what.account != nullptr) errand->what.account->CountCompile(SteadyNow());
+      errand->StopsWith(step, [pool = parts_.pool, job = *submitted] { pool->Cancel(job); });
+      errand->HurriesWith(step, [pool = parts_.pool, job = *submitted] { pool->Hurry(job); });
+      return;
+    }
+    status = submitted.status();
+  }
+  parts_.shared->Release(errand->lease);
+  errand->End(std::move(status));
+}
+
+void CompileService::KeepResult(const Errand& errand, EntryPtr entry, const std::string& from) {
+  parts_.tiers->Put(errand.what.place, entry).IgnoreError();  // the disk tier has warned
+  parts_.shared->Store(errand.what.place, std::move(entry), errand.lease, from);
+}
+
+void CompileService::TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> frame) {
+  auto compiled = std::make_shared<Compiled>();
+  proto::CompileReply& reply = compiled->reply;
+  absl::Status status =
+      frame.ok() ? ParseReply(*frame, FrameType::kCompileReply, &reply) : frame.status();
+  if (status.ok() && reply.digest() != errand->what.key.view()) {
+    parts_.compiler->Look().status().IgnoreError();
+    parts_.pool->Renew();
+    status = absl::UnavailableError("the compiler was replaced while it compiled; try again");
+  }
+  if (status.ok() && !reply.entry().empty()) {
+    absl::StatusOr<EntryPtr> entry = parts_.trust->Vouch(errand->what.place, TakeEntry(&reply));
+    if (entry.ok()) {
+      compiled->entry = *std::move(entry);
+    } else {
+      status = absl::InternalError(
+          absl::StrCat("the compiler's result is damaged: ", entry.status().message()));
+    }
+  }
+  if (compiled->entry != nullptr) {
+    compile_times_.Add(absl::Seconds(reply.seconds()));
+    KeepResult(*errand, compiled->entry, /*from=*/"");
+  } else {
+    parts_.shared->Release(errand->lease, /*fruitless=*/!absl::IsCancelled(status));
+  }
+  reply.set_fallback(errand->fallback);
+  Metrics& metrics = Metrics::Get();
+  if (!status.ok()) {
+    metrics.counter("kiln_compiles_total", absl::IsCancelled(status) ? "cancelled" : "error")
+        ->Add();
+    errand->End(std::move(status));
+    return;
+  }
+  ObserveStages(reply);
+  if (compiled->entry == nullptr) {
+    metrics.counter("kiln_compiles_total", "diagnostics")->Add();
+  } else {
+    metrics.counter("kiln_compiles_total", "artifact")->Add();
+    if (auto view = DecodeEntry(compiled->entry->bytes); view.ok()) {
+      metrics.counter("kiln_cache_misses_total", miss_reasons_.Explain(view->info))->Add();
+    }
+  }
+  parts_.counters->Compiled(/*with_errors=*/compiled->entry == nullptr);
+  errand->End(std::shared_ptr<const Compiled>(std::move(compiled)));
+}
+
+}  // namespace kiln

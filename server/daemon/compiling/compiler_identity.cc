@@ -1,0 +1,74 @@
+#include "server/daemon/compiling/compiler_identity.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/artifact/compiler_id.h"
+#include "common/base/status_macros.h"
+#include "common/wire/error_detail.h"
+
+namespace kiln {
+namespace {
+
+std::string StampOf(const std::vector<std::string>& files) {
+  std::string stamp;
+  for (const std::string& file : files) {
+    struct stat st = {};
+    stat(file.c_str(), &st);
+    absl::StrAppend(&stamp, st.st_ino, " ", st.st_size, " ", st.st_mtim.tv_sec, ".",
+                    st.st_mtim.tv_nsec, "\n");
+  }
+  return stamp;
+}
+
+absl::StatusOr<CompilerIdRecord> Ask(const std::string& worker) {
+  if (access(worker.c_str(), X_OK) == 0) return AskCompilerId(worker);
+  return absl::FailedPreconditionError(
+      absl::StrCat("the compiler is missing: ", worker, " cannot be run"));
+}
+
+}  // namespace
+
+Digest CompilerIdentity::Latest() const {
+  absl::MutexLock lock(&id_mutex_);
+  return id_;
+}
+
+absl::StatusOr<Digest> CompilerIdentity::Known() {
+  const Digest id = Latest();
+  if (!id.empty()) return id;
+  return Look();
+}
+
+absl::StatusOr<Digest> CompilerIdentity::Look() {
+  bool changed;
+  Digest id;
+  {
+    absl::MutexLock lock(&mutex_);
+    ASSIGN_OR_RETURN(id, Find());
+    absl::MutexLock id_lock(&id_mutex_);
+    changed = !id_.empty() && id != id_;
+    id_ = id;
+  }
+  if (changed && changed_) changed_();
+  return id;
+}
+
+absl::StatusOr<Digest> CompilerIdentity::Find() {
+  absl::StatusOr<Digest> recorded = ReadCompilerId(record_path_, worker_);
+  if (recorded.ok()) return recorded;
+  if (!asked_files_.empty() && StampOf(asked_files_) == asked_stamp_) return Latest();
+  absl::StatusOr<CompilerIdRecord> record = Ask(worker_);
+  if (!record.ok()) {
+    absl::Status status = record.status();
+    SetPart(&status, "compiler");
+    return status;
+  }
+  asked_stamp_ = StampOf(record->files);
+  asked_files_ = record->files;
+  WriteCompilerId(record_path_, *record).IgnoreError();
+  return record->id;
+}
+
+}  // namespace kiln

@@ -1,0 +1,530 @@
+#include "server/daemon/compiling/shared_tiers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/time/clock.h"
+#include "common/base/clock.h"
+#include "common/base/status_macros.h"
+#include "common/wire/version.h"
+#include "server/daemon/workers/worker_process.h"
+#include "server/observe/log.h"
+#include "server/observe/metrics.h"
+
+namespace kiln {
+namespace {
+
+constexpr int kRemoteFd = 3;
+constexpr absl::Duration kStartLimit = absl::Seconds(10);
+constexpr absl::Duration kTransferLimit = absl::Seconds(2);
+// A process that runs answers at once; a machine may be busy.
+constexpr absl::Duration kSignOfLife = absl::Seconds(1);
+constexpr absl::Duration kTick = absl::Milliseconds(50);
+constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
+constexpr absl::Duration kLastBackoff = absl::Seconds(10);
+// A life that lasted so long was none of a series of failures.
+constexpr absl::Duration kGoodLife = absl::Seconds(5);
+constexpr absl::Duration kDefaultGet = absl::Milliseconds(250);
+constexpr absl::Duration kDefaultLease = absl::Seconds(2);
+// kilnd-remote's own limits come first.
+constexpr absl::Duration kSlack = absl::Milliseconds(250);
+constexpr size_t kMaxQueuedBytes = size_t{64} << 20;
+constexpr absl::Duration kFlushLimit = absl::Seconds(2);
+constexpr absl::Duration kEndLimit = absl::Milliseconds(700);
+
+absl::Duration GetLimitOf(const proto::Config& config) {
+  absl::Duration sum = kSlack;
+  for (const proto::Tier& tier : config.tier()) {
+    sum += tier.get_ms() == 0 ? kDefaultGet : absl::Milliseconds(tier.get_ms());
+  }
+  return sum;
+}
+
+absl::Duration LeaseTtlOf(const proto::Config& config) {
+  for (const proto::Tier& tier : config.tier()) {
+    if (tier.redis().lease_ms() != 0) return absl::Milliseconds(tier.redis().lease_ms());
+  }
+  return kDefaultLease;
+}
+
+// The next frame may be long in coming.
+absl::Status AwaitFrame(int fd) {
+  pollfd entry = {fd, POLLIN, 0};
+  while (poll(&entry, 1, -1) < 0) {
+    if (errno != EINTR) return absl::ErrnoToStatus(errno, "poll");
+  }
+  return absl::OkStatus();
+}
+
+// What one label says: a histogram each, as one may be slow where the others are not.
+const char* SecondsOf(proto::Asked::What what) {
+  switch (what) {
+    case proto::Asked::PUT:
+      return "kiln_shared_put_seconds";
+    case proto::Asked::COMPILE:
+      return "kiln_shared_compile_seconds";
+    case proto::Asked::LEASE:
+      return "kiln_shared_lease_seconds";
+    default:
+      return "kiln_shared_get_seconds";
+  }
+}
+
+template <typename Reply>
+void Observe(const Reply& reply) {
+  Metrics& metrics = Metrics::Get();
+  for (const proto::Asked& asked : reply.asked()) {
+    metrics.histogram(SecondsOf(asked.what()), asked.tier())
+        ->Observe(absl::Seconds(asked.seconds()));
+    if (asked.failed()) metrics.counter("kiln_shared_failures_total", asked.tier())->Add();
+    metrics.gauge("kiln_shared_left_alone", asked.tier())->Set(asked.left_alone() ? 1 : 0);
+  }
+}
+
+SharedTiers::Fetched Move(proto::FetchReply* reply, int i) {
+  SharedTiers::Fetched out;
+  out.entry = std::move(*reply->mutable_results(i)->mutable_entry());
+  out.tier = reply->results(i).tier();
+  out.lease = reply->lease();
+  out.waited = reply->waited();
+  return out;
+}
+
+}  // namespace
+
+SharedTiers::SharedTiers(Options options)
+    : options_(std::move(options)),
+      configured_(options_.config.tier_size() > 0 || options_.config.has_execution()),
+      get_limit_(kDefaultGet + GetLimitOf(options_.config)),
+      lease_ttl_(LeaseTtlOf(options_.config)) {
+  absl::MutexLock lock(&mutex_);
+  if (configured_) Start();
+}
+
+void SharedTiers::Start() {
+  started_ = true;
+  supervisor_ = std::thread([this] { Supervise(); });
+  writer_ = std::thread([this] { Write(); });
+  timer_ = std::thread([this] { Time(); });
+}
+
+void SharedTiers::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) return;
+    auto flushed = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return fd_ < 0 || (queue_.empty() && !writing_ && requests_.empty());
+    };
+    mutex_.AwaitWithTimeout(absl::Condition(&flushed), kFlushLimit);
+    stopping_ = true;
+    if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
+    if (!started_) return;
+  }
+  writer_.join();
+  supervisor_.join();
+  timer_.join();
+}
+
+bool SharedTiers::delegates(const std::string& upstream) const {
+  absl::MutexLock lock(&mutex_);
+  return delegates_ || !upstream.empty();
+}
+
+SharedTiers::Stats SharedTiers::stats() const {
+  absl::MutexLock lock(&mutex_);
+  Stats stats = stats_;
+  stats.queued_bytes = queued_bytes_;
+  return stats;
+}
+
+uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit,
+                          std::function<void(absl::StatusOr<Frame>)> done) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!down_ && !stopping_) {
+      if (!started_) Start();
+      AskForLife();
+      Outgoing frame;
+      frame.id = next_id_++;
+      frame.type = type;
+      frame.body = std::move(body);
+      const uint32_t id = frame.id;
+      requests_[id] = Request{SteadyNow() + limit, /*ping=*/false, std::move(done)};
+      queue_.push_back(std::move(frame));
+      return id;
+    }
+  }
+  done(absl::UnavailableError("there is no kilnd-remote"));
+  return 0;
+}
+
+// A Fetch of nothing, which kilnd-remote answers at once whatever it waits for: no
+// answer means that it hangs, and not a server.
+void SharedTiers::AskForLife() {
+  if (ping_ != 0 || fd_ < 0) return;
+  pinged_ = SteadyNow();
+  Outgoing frame;
+  frame.id = ping_ = next_id_++;
+  frame.type = FrameType::kFetch;
+  requests_[ping_] = Request{SteadyNow() + kSignOfLife, /*ping=*/true, nullptr};
+  queue_.push_back(std::move(frame));
+}
+
+uint64_t SharedTiers::Fetch(const Digest& place, const std::string& upstream, absl::Duration wait,
+                            OnFetched done) {
+  proto::FetchRequest request;
+  request.add_places(std::string(place.view()));
+  request.set_lease(true);
+  if (!upstream.empty()) request.mutable_upstream()->ParseFromString(upstream);
+  request.set_wait_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(wait)));
+  auto take = [this, done = std::move(done)](absl::StatusOr<Frame> frame) {
+    proto::FetchReply reply;
+    if (!frame.ok() || !ParseReply(*frame, FrameType::kFetchReply, &reply).ok() ||
+        reply.results_size() != 1) {
+      return done(Fetched());
+    }
+    Observe(reply);
+    if (reply.waited()) {
+      absl::MutexLock lock(&mutex_);
+      ++stats_.waits;
+    }
+    done(Move(&reply, 0));
+  };
+  return Ask(FrameType::kFetch, request.SerializeAsString(), get_limit_ + wait, std::move(take));
+}
+
+std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Digest> places,
+                                                    const std::string& upstream) {
+  std::vector<Fetched> found(places.size());
+  if (!serves(upstream) || places.empty()) return found;
+  proto::FetchRequest request;
+  if (!upstream.empty()) request.mutable_upstream()->ParseFromString(upstream);
+  for (const Digest& place : places) request.add_places(std::string(place.view()));
+  absl::BlockingCounter answered(1);
+  Ask(FrameType::kFetch, request.SerializeAsString(), get_limit_, [&](absl::StatusOr<Frame> frame) {
+    proto::FetchReply reply;
+    if (frame.ok() && ParseReply(*frame, FrameType::kFetchReply, &reply).ok() &&
+        reply.results_size() == static_cast<int>(found.size())) {
+      Observe(reply);
+      for (size_t i = 0; i < found.size(); ++i) {
+        found[i] = Move(&reply, static_cast<int>(i));
+      }
+    }
+    answered.DecrementCount();
+  });
+  answered.Wait();
+  return found;
+}
+
+uint64_t SharedTiers::Delegate(std::string request, const Digest& key, const std::string& upstream,
+                               absl::Duration wait, OnDelegated done) {
+  proto::DelegateRequest delegate;
+  if (!upstream.empty()) delegate.mutable_upstream()->ParseFromString(upstream);
+  delegate.set_request(std::move(request));
+  delegate.set_key(std::string(key.view()));
+  delegate.set_wait_ms(
+      static_cast<uint32_t>(std::min<int64_t>(absl::ToInt64Milliseconds(wait), INT32_MAX)));
+  auto take = [done = std::move(done)](absl::StatusOr<Frame> frame) {
+    proto::DelegateReply reply;
+    const absl::Status status =
+        frame.ok() ? ParseReply(*frame, FrameType::kDelegateReply, &reply) : frame.status();
+    if (!status.ok()) return done(status);
+    Observe(reply);
+    done(std::move(reply));
+  };
+  return Ask(FrameType::kDelegate, delegate.SerializeAsString(), wait + kSlack, std::move(take));
+}
+
+void SharedTiers::Cancel(uint64_t request) {
+  std::function<void(absl::StatusOr<Frame>)> done;
+  {
+    absl::MutexLock lock(&mutex_);
+    auto at = requests_.find(static_cast<uint32_t>(request));
+    if (at == requests_.end()) return;
+    done = std::move(at->second.done);
+    requests_.erase(at);
+  }
+  done(absl::CancelledError("cancelled"));
+}
+
+void SharedTiers::Store(const Digest& place, EntryPtr entry, const std::string& lease,
+                        const std::string& from) {
+  absl::MutexLock lock(&mutex_);
+  if (!started_ || stopping_) return;
+  Outgoing frame;
+  frame.id = next_id_++;
+  // Full, or nobody there to take it: what is lost is a hit of somebody else's.
+  if (down_ || queued_bytes_ + entry->bytes.size() > kMaxQueuedBytes) {
+    ++stats_.dropped;
+    if (lease.empty()) return;
+    proto::ReleaseRequest release;
+    release.set_lease(lease);
+    frame.type = FrameType::kRelease;
+    frame.body = release.SerializeAsString();
+  } else {
+    // Until it is stored, not only sent: what waits is bounded on both sides of the pipe.
+    Request request{absl::InfiniteFuture(), /*ping=*/false, nullptr, entry->bytes.size()};
+    queued_bytes_ += request.stores;
+    requests_[frame.id] = std::move(request);
+    frame.type = FrameType::kStore;
+    frame.place = place;
+    frame.entry = std::move(entry);
+    frame.lease = lease;
+    frame.from = from;
+  }
+  queue_.push_back(std::move(frame));
+}
+
+void SharedTiers::Release(const std::string& lease, bool fruitless) {
+  if (lease.empty()) return;
+  proto::ReleaseRequest release;
+  release.set_lease(lease);
+  release.set_fruitless(fruitless);
+  absl::MutexLock lock(&mutex_);
+  if (!started_ || stopping_ || down_) return;
+  Outgoing frame;
+  frame.id = next_id_++;
+  frame.type = FrameType::kRelease;
+  frame.body = release.SerializeAsString();
+  queue_.push_back(std::move(frame));
+}
+
+void SharedTiers::Supervise() {
+  absl::Duration backoff = kFirstBackoff;
+  absl::Status said;
+  while (true) {
+    const absl::Time start = SteadyNow();
+    const absl::Status end = Live();
+    {
+      absl::MutexLock lock(&mutex_);
+      down_ = true;
+    }
+    FailAll(end);
+    EndProcess();
+    if (SteadyNow() - start > kGoodLife) backoff = kFirstBackoff;
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) break;
+    // Once a reason: a program that is missing is missing at every trial.
+    if (end != said) Log("shared tiers: ", end.message(), "; started again as often as needed");
+    said = end;
+    PauseUnless(stopping_, backoff, &mutex_);
+    if (stopping_) break;
+    down_ = false;
+    backoff = std::min(2 * backoff, kLastBackoff);
+  }
+}
+
+absl::Status SharedTiers::Live() {
+  ASSIGN_OR_RETURN(const int fd, StartProcess());
+  absl::Status status = Configure(fd);
+  if (status.ok()) {
+    {
+      absl::MutexLock lock(&mutex_);
+      fd_ = fd;
+    }
+    status = Read(fd);
+    absl::MutexLock lock(&mutex_);
+    fd_ = -1;
+    // The writer may be in the middle of a frame: this ends it.
+    shutdown(fd, SHUT_RDWR);
+    auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !writing_; };
+    mutex_.Await(absl::Condition(&idle));
+  }
+  close(fd);
+  return status;
+}
+
+absl::StatusOr<int> SharedTiers::StartProcess() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::ErrnoToStatus(errno, "socketpair");
+  }
+  std::vector<std::string> args = LogFlags();
+  args.push_back(absl::StrCat("--fd=", kRemoteFd));
+  absl::StatusOr<pid_t> pid = Spawn(options_.program, args, ends[1]);
+  close(ends[1]);
+  if (!pid.ok()) {
+    close(ends[0]);
+    return pid.status();
+  }
+  pid_ = *pid;
+  absl::MutexLock lock(&mutex_);
+  ++stats_.starts;
+  return ends[0];
+}
+
+proto::Configure SharedTiers::ToAsk(const Options& options) {
+  proto::Configure config;
+  *config.mutable_tiers() = options.config.tier();
+  if (options.config.has_execution()) *config.mutable_execution() = options.config.execution();
+  // Without a compiler of our own there is nothing that an upstream must be equal to.
+  if (absl::StatusOr<Digest> compiler = options.compiler(); compiler.ok()) {
+    config.set_compiler(std::string(compiler->view()));
+  }
+  config.set_build(kVersion);
+  config.set_worker(options.worker);
+  return config;
+}
+
+absl::Status SharedTiers::Configure(int fd) {
+  const proto::Configure config = ToAsk(options_);
+  const absl::Time deadline = SteadyNow() + kStartLimit;
+  RETURN_IF_ERROR(WriteFrame(fd, FrameType::kConfigure, 0, config, deadline));
+  ASSIGN_OR_RETURN(const Frame frame, ReadFrame(fd, deadline));
+  proto::ConfigureReply reply;
+  RETURN_IF_ERROR(ParseReply(frame, FrameType::kConfigureReply, &reply));
+  // It begins with trust in all.
+  for (const std::string& tier : reply.tiers()) {
+    Metrics::Get().gauge("kiln_shared_left_alone", tier)->Set(0);
+  }
+  absl::MutexLock lock(&mutex_);
+  delegates_ = reply.delegates();
+  return absl::OkStatus();
+}
+
+absl::Status SharedTiers::Read(int fd) {
+  while (true) {
+    RETURN_IF_ERROR(AwaitFrame(fd));
+    absl::StatusOr<Frame> frame = ReadFrame(fd, SteadyNow() + kTransferLimit);
+    if (!frame.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("kilnd-remote ended (", frame.status().message(), ")"));
+    }
+    Take(*std::move(frame));
+  }
+}
+
+void SharedTiers::Take(Frame frame) {
+  std::function<void(absl::StatusOr<Frame>)> done;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (frame.id == ping_) ping_ = 0;
+    auto at = requests_.find(frame.id);
+    if (at != requests_.end()) {
+      done = std::move(at->second.done);
+      queued_bytes_ -= at->second.stores;
+      requests_.erase(at);
+    }
+  }
+  if (done != nullptr) return done(std::move(frame));
+  proto::StoreReply stored;
+  proto::FetchReply late;
+  if (frame.type == FrameType::kStoreReply && stored.ParseFromString(frame.body)) {
+    Observe(stored);
+  } else if (frame.type == FrameType::kFetchReply && late.ParseFromString(frame.body)) {
+    // Nobody waits any more; a lease must not be kept for nobody.
+    Observe(late);
+    Release(late.lease());
+  }
+}
+
+void SharedTiers::Time() {
+  std::vector<std::function<void(absl::StatusOr<Frame>)>> late;
+  auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !requests_.empty();
+  };
+  absl::MutexLock lock(&mutex_);
+  while (!stopping_) {
+    mutex_.Await(absl::Condition(&has_work));
+    // Coarse, so that nobody need wake this thread for the next request.
+    PauseUnless(stopping_, kTick, &mutex_);
+    const absl::Time now = SteadyNow();
+    for (auto at = requests_.begin(); at != requests_.end();) {
+      auto request = at++;
+      if (request->second.deadline > now) continue;
+      if (request->second.ping) {
+        Log("shared tiers: kilnd-remote does not answer");
+        if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
+      } else {
+        late.push_back(std::move(request->second.done));
+        ++stats_.timeouts;
+      }
+      requests_.erase(request);
+    }
+    // While one is waited for nobody else may ask.
+    if (!requests_.empty() && now - pinged_ > kSignOfLife) AskForLife();
+    if (late.empty()) continue;
+    mutex_.Unlock();
+    for (auto& done : late) done(absl::DeadlineExceededError("kilnd-remote is too slow"));
+    late.clear();
+    mutex_.Lock();
+  }
+}
+
+void SharedTiers::FailAll(const absl::Status& why) {
+  absl::flat_hash_map<uint32_t, Request> failed;
+  {
+    absl::MutexLock lock(&mutex_);
+    failed.swap(requests_);
+    for (const auto& [id, request] : failed) stats_.dropped += request.stores > 0 ? 1 : 0;
+    queue_.clear();
+    queued_bytes_ = 0;
+    delegates_ = false;
+    ping_ = 0;
+  }
+  for (auto& [id, request] : failed) {
+    if (request.done != nullptr) request.done(why);
+  }
+}
+
+// Gives it time to let go of its leases: its stream has ended.
+void SharedTiers::EndProcess() {
+  if (pid_ <= 0) return;
+  const absl::Time give_up = SteadyNow() + kEndLimit;
+  while (waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (SteadyNow() > give_up) {
+      kill(pid_, SIGKILL);
+      while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+      }
+      break;
+    }
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  pid_ = -1;
+}
+
+void SharedTiers::Write() {
+  while (true) {
+    Outgoing out;
+    int fd;
+    {
+      absl::MutexLock lock(&mutex_);
+      auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || (fd_ >= 0 && !queue_.empty());
+      };
+      mutex_.Await(absl::Condition(&has_work));
+      if (stopping_) return;
+      out = std::move(queue_.front());
+      queue_.pop_front();
+      fd = fd_;
+      writing_ = true;
+    }
+    if (out.entry != nullptr) {
+      proto::StoreRequest store;
+      store.set_place(std::string(out.place.view()));
+      store.set_entry(out.entry->bytes);
+      store.set_lease(out.lease);
+      store.set_from(out.from);
+      out.body = store.SerializeAsString();
+    }
+    const absl::Status sent =
+        WriteFrame(fd, out.type, out.id, out.body, SteadyNow() + kTransferLimit);
+    // In the middle of a frame there is no going on; the reader sees the end.
+    if (!sent.ok()) shutdown(fd, SHUT_RDWR);
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+  }
+}
+
+}  // namespace kiln

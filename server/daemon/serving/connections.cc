@@ -1,0 +1,290 @@
+#include "server/daemon/serving/connections.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/base/status_macros.h"
+#include "server/observe/metrics.h"
+
+namespace kiln {
+namespace {
+
+// A request once begun arrives, and a reply is taken, within this.
+constexpr absl::Duration kTransferLimit = absl::Seconds(60);
+// Its header comes in one piece, but from a client that is up to something.
+constexpr absl::Duration kHeaderLimit = absl::Seconds(5);
+// Who is told why it is cut off has so long to take it.
+constexpr absl::Duration kLastWordLimit = absl::Seconds(1);
+// What is read at once of a message.
+constexpr size_t kAtOnce = size_t{64} << 10;
+// Threads beside those that have stepped aside, of which there is one a connection at most.
+constexpr int kMostWaiting = 8;
+
+bool HungUp(int fd) {
+  pollfd entry = {fd, POLLRDHUP, 0};
+  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+// A process of this user; what a front says in its greeting comes instead.
+std::string PeerName(int fd) {
+  ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return "unknown";
+  return absl::StrCat("pid ", peer.pid);
+}
+
+// Looking on is no use of the daemon: it ends when idle all the same.
+bool IsUse(FrameType type) {
+  return type != FrameType::kMetrics && type != FrameType::kRecent && type != FrameType::kStats &&
+         type != FrameType::kHello;
+}
+
+// Whoever answers these steps aside where it has to.
+bool IsQuick(FrameType type) { return type == FrameType::kLookup || type == FrameType::kCompile; }
+
+constexpr uint32_t kAllRights =
+    proto::RIGHT_READ | proto::RIGHT_COMPILE | proto::RIGHT_WRITE | proto::RIGHT_ADMIN;
+
+absl::Status NoThreads() { return absl::ResourceExhaustedError("kilnd can start no more threads"); }
+
+absl::Status StepAside(Turn* turn) { return turn->HandOver() ? absl::OkStatus() : NoThreads(); }
+
+// `turn` is null for who need not take its time: what does not go at once is lost.
+absl::Status Send(int fd, const Reply& reply, absl::Duration limit, Turn* turn) {
+  char header[kFrameHeaderSize];
+  EncodeFrameHeader({reply.type, static_cast<uint32_t>(reply.body.size()), reply.id}, header);
+  ReplyBody::Parts parts = {{header, sizeof header}};
+  reply.body.AddTo(&parts);
+  absl::Span<iovec> left = absl::MakeSpan(parts);
+  absl::Status status = WriteParts(fd, absl::InfinitePast(), &left);
+  if (!absl::IsDeadlineExceeded(status) || turn == nullptr) return status;
+  RETURN_IF_ERROR(StepAside(turn));
+  return WriteParts(fd, SteadyNow() + limit, &left);
+}
+
+}  // namespace
+
+// Its members are those of who deals with it, but for `busy`.
+struct Connections::Connection final : Tag {
+  Connection(Connections* owner, int fd) : owner(owner), fd(fd) {
+    caller.name = PeerName(fd);
+    caller.rights = kAllRights;  // it is of our user: CheckPeer
+    caller.gone = [this] { return this->owner->aborting() || HungUp(this->fd); };
+    caller.step_aside = [this] { return StepAside(turn); };
+  }
+  void Happened(bool /*ok*/, Turn* now) override { owner->Deal(this, now); }
+
+  Connections* const owner;
+  const int fd;
+  Caller caller;
+  std::shared_ptr<Quotas::Account> replies;  // of the caller
+  Turn* turn = nullptr;
+  std::string unread;  // that has been received
+  bool busy = false;   // of `owner`, which has the lock for it
+  List::iterator self;
+};
+
+Connections::Connections(Handler* handler, Quotas* requests, Quotas* replies, int limit)
+    : handler_(handler),
+      requests_(requests),
+      replies_(replies),
+      limit_(limit),
+      turns_(&poller_, limit + kMostWaiting) {}
+
+Connections::~Connections() {
+  Drain(absl::ZeroDuration());
+  poller_.End();
+}
+
+void Connections::Serve(int fd) {
+  absl::Status refused;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (draining_) {
+      refused = absl::UnavailableError("kilnd is ending");
+    } else if (static_cast<int>(connections_.size()) >= limit_) {
+      refused =
+          absl::ResourceExhaustedError(absl::StrCat("kilnd already has ", limit_, " connections"));
+    } else if (!turns_.Start()) {
+      refused = NoThreads();
+    } else {
+      Connection& connection = connections_.emplace_front(this, fd);
+      connection.self = connections_.begin();
+      refused = poller_.Add(fd, &connection);
+      if (!refused.ok()) connections_.pop_front();
+    }
+  }
+  if (refused.ok()) return;
+  Metrics::Get().counter("kiln_refused_total", "connections")->Add();
+  Send(fd, Handler::ErrorFrame(0, refused), absl::ZeroDuration(), /*turn=*/nullptr).IgnoreError();
+  close(fd);
+}
+
+absl::Time Connections::last_request() const {
+  absl::MutexLock lock(&mutex_);
+  return busy_ > 0 ? SteadyNow() : last_request_;
+}
+
+void Connections::Drain(absl::Duration patience) {
+  absl::MutexLock lock(&mutex_);
+  draining_ = true;
+  // Those that wait for a request: this ends their wait.
+  for (const Connection& connection : connections_) {
+    if (!connection.busy) shutdown(connection.fd, SHUT_RD);
+  }
+  auto empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return connections_.empty(); };
+  mutex_.AwaitWithTimeout(absl::Condition(&empty), patience);
+  aborting_ = true;
+  // Those who wait for the rest of a request need not, nor for a reply to be taken.
+  for (const Connection& connection : connections_) shutdown(connection.fd, SHUT_RD);
+  mutex_.AwaitWithTimeout(absl::Condition(&empty), kLastWordLimit);
+  for (const Connection& connection : connections_) shutdown(connection.fd, SHUT_RDWR);
+  mutex_.Await(absl::Condition(&empty));
+}
+
+void Connections::Deal(Connection* connection, Turn* turn) {
+  while (Begin(connection, turn)) {
+    bool used = false;
+    const bool more = Exchange(connection, &used);
+    const bool unread = more && !connection->unread.empty();
+    if (End(connection, used, /*wait=*/more && !unread)) return;
+    if (!unread) break;
+    // Who sends requests without waiting for replies is not to keep all others waiting.
+    turn->HandOver();
+  }
+  Close(connection);
+}
+
+bool Connections::Exchange(Connection* connection, bool* used) {
+  char buffer[kAtOnce];
+  const std::string unread = std::exchange(connection->unread, std::string());
+  absl::string_view bytes = unread;
+  if (unread.empty()) {
+    const ssize_t got = recv(connection->fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (got <= 0) return false;
+    bytes = {buffer, static_cast<size_t>(got)};
+  }
+  Caller* caller = &connection->caller;
+  if (caller->account == nullptr) caller->account = requests_->Of(caller->name);
+  Quotas::Hold hold;
+  const absl::StatusOr<Frame> request = Receive(connection, bytes, &hold);
+  if (!request.ok()) {
+    Send(connection->fd, Handler::ErrorFrame(0, request.status()), kLastWordLimit, connection->turn)
+        .IgnoreError();
+    return false;
+  }
+  *used = IsUse(request->type);
+  const std::string name = caller->name;
+  absl::Status status = IsQuick(request->type) ? absl::OkStatus() : StepAside(connection->turn);
+  // All others are answered at once.
+  if (status.ok() && request->type == FrameType::kCompile) status = caller->account->TakeRun(&hold);
+  Reply reply =
+      status.ok() ? handler_->Handle(*request, caller) : Handler::Refuse(request->id, status);
+  Quotas::Hold reply_hold;
+  const absl::Status fits = TakeReply(connection, reply.body.size(), &reply_hold);
+  if (!fits.ok()) reply = Handler::Refuse(request->id, fits);
+  if (!Send(connection->fd, reply, kTransferLimit, connection->turn).ok()) return false;
+  // A front has said for whom it speaks.
+  if (caller->name != name) {
+    hold = Quotas::Hold();
+    reply_hold = Quotas::Hold();
+    caller->account = nullptr;
+    connection->replies = nullptr;
+  }
+  return true;
+}
+
+absl::Status Connections::TakeReply(Connection* connection, size_t bytes, Quotas::Hold* hold) {
+  if (bytes > kMaxFrameBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a reply of ", bytes, " bytes; at most ", kMaxFrameBytes, " fit"));
+  }
+  const Caller& caller = connection->caller;
+  std::shared_ptr<Quotas::Account>& account = connection->replies;
+  if (account == nullptr) account = replies_->Of(caller.name);
+  if (account->TryBytes(bytes, hold)) return absl::OkStatus();
+  RETURN_IF_ERROR(StepAside(connection->turn));
+  return account->TakeBytes(bytes, SteadyNow() + kTransferLimit, caller.gone, hold);
+}
+
+absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_view bytes,
+                                           Quotas::Hold* hold) {
+  const absl::Time begin = SteadyNow();
+  std::string header_bytes;
+  if (bytes.size() < kFrameHeaderSize) {
+    RETURN_IF_ERROR(StepAside(connection->turn));
+    header_bytes = std::string(bytes);
+    const absl::Status read =
+        ReadOn(connection->fd, kFrameHeaderSize, begin + kHeaderLimit, &header_bytes);
+    if (absl::IsDeadlineExceeded(read)) {
+      return absl::DeadlineExceededError("a message was begun and not gone on with");
+    }
+    RETURN_IF_ERROR(read);
+    bytes = header_bytes;
+  }
+  ASSIGN_OR_RETURN(const FrameHeader header, DecodeFrameHeader(bytes));
+  bytes.remove_prefix(kFrameHeaderSize);
+  const bool whole = bytes.size() >= header.length;
+  Caller& caller = connection->caller;
+  const absl::Time deadline = begin + kTransferLimit;
+  if (!whole) RETURN_IF_ERROR(StepAside(connection->turn));
+  if (!caller.account->TryBytes(header.length, hold)) {
+    RETURN_IF_ERROR(StepAside(connection->turn));
+    RETURN_IF_ERROR(caller.account->TakeBytes(header.length, deadline, caller.gone, hold));
+  }
+  Frame frame{header.type, header.id, std::string(bytes.substr(0, header.length))};
+  if (whole) {
+    connection->unread = std::string(bytes.substr(header.length));
+  } else {
+    RETURN_IF_ERROR(ReadOn(connection->fd, header.length, deadline, &frame.body));
+  }
+  return frame;
+}
+
+bool Connections::Begin(Connection* connection, Turn* turn) {
+  absl::MutexLock lock(&mutex_);
+  if (draining_) return false;
+  connection->turn = turn;
+  connection->busy = true;
+  ++busy_;
+  return true;
+}
+
+bool Connections::End(Connection* connection, bool used, bool wait) {
+  absl::MutexLock lock(&mutex_);
+  connection->busy = false;
+  --busy_;
+  if (used) last_request_ = SteadyNow();
+  if (!wait || draining_) return false;
+  poller_.Arm(connection->fd, connection);
+  return true;
+}
+
+void Connections::Close(Connection* connection) {
+  // What it belongs to may be gone once this connection is.
+  connection->caller.seat.reset();
+  absl::MutexLock lock(&mutex_);
+  close(connection->fd);
+  connections_.erase(connection->self);
+}
+
+Connections::Load Connections::load() const {
+  absl::MutexLock lock(&mutex_);
+  return {connections_.size(), static_cast<size_t>(busy_)};
+}
+
+bool Connections::aborting() const {
+  absl::MutexLock lock(&mutex_);
+  return aborting_;
+}
+
+}  // namespace kiln

@@ -1,0 +1,408 @@
+#include "server/daemon/serving/handler.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "common/artifact/cpu_level.h"
+#include "common/artifact/entry.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
+#include "common/base/plain_text.h"
+#include "common/base/status_macros.h"
+#include "common/wire/error_detail.h"
+#include "common/wire/trace_context.h"
+#include "common/wire/version.h"
+#include "server/observe/json_text.h"
+#include "server/observe/log.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint32_t kRetryAfterMs = 250;
+constexpr size_t kMaxNameBytes = 200;
+constexpr size_t kMaxCallerName = 128;
+constexpr size_t kMaxTenantName = 64;
+
+template <typename Message>
+absl::StatusOr<Message> Parse(const std::string& body) {
+  Message message;
+  if (!message.ParseFromString(body)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a ", message.GetTypeName(), " that does not parse"));
+  }
+  return message;
+}
+
+absl::Status About(absl::string_view part, absl::Status status) {
+  SetPart(&status, part);
+  return status;
+}
+
+struct RightName {
+  uint32_t right;
+  const char* name;
+};
+constexpr RightName kRightNames[] = {
+    {proto::RIGHT_READ, "read"},
+    {proto::RIGHT_COMPILE, "compile"},
+    {proto::RIGHT_WRITE, "write"},
+    {proto::RIGHT_ADMIN, "admin"},
+};
+
+std::string NamesOf(uint32_t rights) {
+  std::vector<std::string> names;
+  for (const RightName& right : kRightNames) {
+    if ((rights & right.right) != 0) names.push_back(right.name);
+  }
+  return names.empty() ? "none" : absl::StrJoin(names, ", ");
+}
+
+absl::Status Forbidden(const Caller& caller, uint32_t right) {
+  return About("rights", absl::PermissionDeniedError(absl::StrCat(
+                             "this needs the right to ", NamesOf(right), "; rights of ",
+                             caller.name, ": ", NamesOf(caller.rights))));
+}
+
+std::string Range(uint32_t oldest, uint32_t newest) {
+  return oldest == 0 || oldest == newest ? absl::StrCat(newest)
+                                         : absl::StrCat(oldest, " to ", newest);
+}
+
+// Names go into logs and keys: nothing that could be mistaken for something else there.
+bool IsName(absl::string_view name, size_t longest) {
+  return name.size() <= longest && absl::c_all_of(name, [](char c) {
+           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-' || c == '@' ||
+                  c == ':';
+         });
+}
+
+// From now on `caller` is whom the front named; it has no more rights than before.
+absl::Status SpeakFor(const proto::Caller& stated, Caller* caller) {
+  if (!IsName(stated.name(), kMaxCallerName) || !IsName(stated.tenant(), kMaxTenantName)) {
+    return absl::InvalidArgumentError("a caller's name or tenant that is none");
+  }
+  caller->local = false;
+  caller->name = stated.name();
+  caller->tenant = stated.tenant();
+  caller->rights &= stated.rights();
+  return absl::OkStatus();
+}
+
+FrameType ReplyTypeOf(FrameType request) {
+  return static_cast<FrameType>(static_cast<uint32_t>(request) + 1);
+}
+
+void CountRefusal(const absl::Status& status) {
+  const std::string part = PartOf(status);
+  if (!part.empty()) Metrics::Get().counter("kiln_refused_total", part)->Add();
+}
+
+// Adds to `record` how a request to compile ended.
+void Describe(const absl::StatusOr<std::shared_ptr<const CompileService::Compiled>>& result,
+              bool joined, proto::RequestRecord* record) {
+  if (!result.ok()) {
+    record->set_outcome("error");
+    record->set_error(std::string(result.status().message()));
+    record->clear_unit();
+    return;
+  }
+  const proto::CompileReply& reply = (*result)->reply;
+  const EntryPtr& entry = (*result)->entry;
+  record->set_digest(reply.digest());
+  record->set_bytes(entry == nullptr ? 0 : entry->bytes.size());
+  const bool compiled = reply.stages_size() > 0 || reply.tier() == "compiled";
+  record->set_outcome(entry == nullptr ? "diagnostics" : joined ? "joined" : reply.tier());
+  if (!compiled || joined) {
+    record->clear_unit();
+    return;
+  }
+  record->set_queue_seconds(std::max(0.0, record->seconds() - reply.seconds()));
+  for (const proto::StageReport& stage : reply.stages()) {
+    proto::StageReport* out = record->add_stages();
+    out->set_name(stage.name());
+    out->set_seconds(stage.seconds());
+  }
+}
+
+// "file:line" of the kernel.
+std::string SourcePlace(const proto::SourceMap& map) {
+  for (const proto::Span& span : map.spans()) {
+    if (span.inlined_at() != 0 || span.file() >= static_cast<uint32_t>(map.files_size())) continue;
+    return absl::StrCat(map.files(static_cast<int>(span.file())), ":", span.line());
+  }
+  return "";
+}
+
+LogFields EventFields(const proto::RequestRecord& record, const std::string& parent,
+                      const std::string& span, const std::string& place) {
+  const absl::StatusOr<Digest> key = Digest::FromBytes(record.digest());
+  LogFields fields = {{"kernel", JsonString(record.kernel())},
+                      {"outcome", JsonString(record.outcome())},
+                      {"seconds", JsonNumber(record.seconds())},
+                      {"queue_seconds", JsonNumber(record.queue_seconds())},
+                      {"client", JsonString(record.client())},
+                      {"trace", JsonString(record.trace())},
+                      {"span", JsonString(span)}};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) fields.emplace_back(name, JsonString(value));
+  };
+  add("parent", parent);
+  add("key", key.ok() && !key->empty() ? key->Hex() : "");
+  add("error", record.error());
+  add("source", place);
+  return fields;
+}
+
+}  // namespace
+
+Reply Handler::ErrorFrame(uint32_t id, const absl::Status& status) {
+  proto::ErrorReply error = ToErrorReply(status);
+  if (absl::IsResourceExhausted(status) && error.retry_after_ms() == 0) {
+    error.set_retry_after_ms(kRetryAfterMs);
+  }
+  return {FrameType::kError, id, error.SerializeAsString()};
+}
+
+Reply Handler::Refuse(uint32_t id, const absl::Status& status) {
+  CountRefusal(status);
+  return ErrorFrame(id, status);
+}
+
+const Handler::Rule Handler::kRules[] = {
+    {FrameType::kHello, "hello", proto::RIGHT_NONE, true, &Handler::Hello},
+    {FrameType::kLookup, "lookup", proto::RIGHT_READ, false, &Handler::Lookup},
+    {FrameType::kCompile, "compile", proto::RIGHT_COMPILE, false, &Handler::Compile},
+    {FrameType::kCapabilities, "capabilities", proto::RIGHT_NONE, false, &Handler::Capabilities},
+    {FrameType::kPut, "put", proto::RIGHT_WRITE, false, &Handler::Put},
+    {FrameType::kStats, "stats", proto::RIGHT_ADMIN, true, &Handler::Stats},
+    {FrameType::kMetrics, "metrics", proto::RIGHT_ADMIN, true, &Handler::AllMetrics},
+    {FrameType::kRecent, "recent", proto::RIGHT_ADMIN, true, &Handler::Recent},
+    {FrameType::kHits, "hits", proto::RIGHT_READ, false, &Handler::Hits},
+    {FrameType::kClear, "clear", proto::RIGHT_ADMIN, true, &Handler::Clear},
+    {FrameType::kShutdown, "shutdown", proto::RIGHT_ADMIN, true, &Handler::Shutdown},
+};
+
+Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(SteadyNow()) {
+  Metrics& metrics = Metrics::Get();
+  metrics.gauge("kiln_build_info", kVersion)->Set(1);
+  metrics.gauge("kiln_start_time_seconds")->Set(absl::ToDoubleSeconds(start_ - absl::UnixEpoch()));
+  for (const Rule& rule : kRules) {
+    kinds_[static_cast<size_t>(rule.type)] = {metrics.counter("kiln_requests_total", rule.name),
+                                              metrics.histogram("kiln_request_seconds", rule.name)};
+  }
+}
+
+Reply Handler::Handle(const Frame& request, Caller* caller) {
+  const absl::Time start = SteadyNow();
+  Activity::Client* client = nullptr;
+  if (caller->seat != nullptr) {
+    client = &caller->seat->client();
+    ++client->running;
+    ++client->requests;
+  }
+  received_->Add(kFrameHeaderSize + request.body.size());
+  Body body = Answer(request, caller);
+  Reply reply = body.ok() ? Reply{ReplyTypeOf(request.type), request.id, std::move(*body)}
+                          : ErrorFrame(request.id, body.status());
+  sent_->Add(kFrameHeaderSize + reply.body.size());
+  const Kind& kind = kinds_[std::min<size_t>(static_cast<size_t>(request.type), kLastFrameType)];
+  if (kind.requests != nullptr) {
+    kind.requests->Add();
+    kind.seconds->Observe(SteadyNow() - start);
+  }
+  if (!body.ok()) {
+    Metrics::Get()
+        .counter("kiln_request_errors_total", absl::StatusCodeToString(body.status().code()))
+        ->Add();
+    CountRefusal(body.status());
+    if (parts_.lives_by_clients && !has_compiled_ && PartOf(body.status()) == "compiler") {
+      Log("no use without a compiler: ", body.status().message());
+      parts_.stop();
+    }
+  }
+  if (client != nullptr) --client->running;
+  // A front states its caller with the greeting.
+  if (request.type == FrameType::kHello && caller->greeted) {
+    caller->seat = parts_.activity->Enter(caller->name);
+  }
+  return reply;
+}
+
+Handler::Body Handler::Answer(const Frame& request, Caller* caller) {
+  for (const Rule& rule : kRules) {
+    if (rule.type != request.type) continue;
+    if (!rule.before_hello && !caller->greeted) {
+      return absl::FailedPreconditionError("the first message must be Hello");
+    }
+    if ((caller->rights & rule.right) != rule.right) return Forbidden(*caller, rule.right);
+    return (this->*rule.answer)(request.body, caller);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("a message of type ", static_cast<uint32_t>(request.type), " is no request"));
+}
+
+Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
+  ASSIGN_OR_RETURN(const proto::Hello hello, Parse<proto::Hello>(body));
+  // First of all: the newer build may speak what this one does not.
+  if (parts_.replaced && parts_.replaced()) {
+    parts_.stop();
+    return absl::UnavailableError("kilnd was replaced by a newer build and is ending");
+  }
+  const uint32_t oldest = hello.oldest_protocol();
+  const uint32_t common =
+      CommonProtocol({}, {hello.protocol(), oldest == 0 ? hello.protocol() : oldest});
+  if (common == 0) {
+    return About(
+        "protocol",
+        absl::FailedPreconditionError(absl::StrCat(
+            "kilnd ", kVersion, " (protocol ", Range(kOldestProtocolVersion, kProtocolVersion),
+            ", process ", getpid(), ") does not serve Kiln ", hello.build(), " (protocol ",
+            Range(oldest, hello.protocol()), "): they have no version of the protocol in common")));
+  }
+  if (hello.has_caller()) {
+    RETURN_IF_ERROR(SpeakFor(hello.caller(), caller));
+  } else if (hello.has_upstream()) {
+    caller->upstream = hello.upstream().SerializeAsString();
+    caller->upstream_required = hello.upstream_required();
+  }
+  // Without one there is still what can be seen and ended; compiling then fails by itself.
+  const Digest compiler = parts_.compiler->Look().value_or(Digest());
+  caller->greeted = true;
+  proto::HelloReply reply;
+  reply.set_protocol(common);
+  reply.set_build(kVersion);
+  if (!compiler.empty()) reply.set_compiler(std::string(compiler.view()));
+  reply.set_pid(getpid());
+  return reply.SerializeAsString();
+}
+
+Handler::Body Handler::Lookup(const std::string& body, Caller* caller) {
+  ASSIGN_OR_RETURN(const proto::LookupRequest request, Parse<proto::LookupRequest>(body));
+  ASSIGN_OR_RETURN(CompileService::Looked looked, parts_.compiles->Lookup(request, *caller));
+  return ReplyBody::Of(looked.reply, std::move(looked.entries));
+}
+
+Handler::Body Handler::Hits(const std::string& body, Caller* caller) {
+  ASSIGN_OR_RETURN(const proto::HitsRequest request, Parse<proto::HitsRequest>(body));
+  RETURN_IF_ERROR(parts_.compiles->CountHits(request, *caller));
+  kinds_[static_cast<size_t>(FrameType::kLookup)].requests->Add(request.requests());
+  if (caller->seat != nullptr) caller->seat->client().requests += request.requests();
+  return proto::HitsReply().SerializeAsString();
+}
+
+Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
+  const absl::Time start = SteadyNow();
+  ASSIGN_OR_RETURN(proto::CompileRequest request, Parse<proto::CompileRequest>(body));
+  proto::RequestRecord record;
+  // Here for all who are told the name: workers, logs, messages, other machines.
+  request.set_name(std::string(CutText(request.name(), kMaxNameBytes)));
+  record.set_kernel(request.name());
+  record.set_client(caller->name);
+  record.set_unit(request.unit());
+  const TraceContext parent = ParseTraceparent(request.traceparent());
+  request.set_traceparent(NewSpan(request.traceparent()));
+  const TraceContext span = ParseTraceparent(request.traceparent());
+  record.set_trace(span.trace);
+  const std::string place = parts_.name_sources ? SourcePlace(request.source_map()) : "";
+  bool joined = false;
+  const auto compiled = parts_.compiles->Compile(std::move(request), *caller, &joined);
+  if (compiled.ok() && (*compiled)->reply.tier() == "compiled") has_compiled_ = true;
+  record.set_time(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  record.set_seconds(absl::ToDoubleSeconds(SteadyNow() - start));
+  Describe(compiled, joined, &record);
+  // Hits are counted, not told one by one.
+  if (LogsEvents() && (!compiled.ok() || !record.unit().empty())) {
+    LogEvent("compile", EventFields(record, parent.span, span.span, place));
+  }
+  parts_.activity->Note(std::move(record));
+  RETURN_IF_ERROR(compiled.status());
+  return ReplyBody::Of((*compiled)->reply, (*compiled)->entry);
+}
+
+Handler::Body Handler::Recent(const std::string& body, Caller* /*caller*/) {
+  ASSIGN_OR_RETURN(const proto::RecentRequest request, Parse<proto::RecentRequest>(body));
+  return parts_.activity->Recent(request).SerializeAsString();
+}
+
+Handler::Body Handler::Capabilities(const std::string& /*body*/, Caller* /*caller*/) {
+  ASSIGN_OR_RETURN(const Digest compiler, parts_.compiler->Known());
+  proto::CapabilitiesReply reply;
+  reply.set_protocol(kProtocolVersion);
+  reply.set_build(kVersion);
+  reply.set_compiler(std::string(compiler.view()));
+  for (int level = proto::X86_64_V1; level <= proto::CpuLevel_MAX; ++level) {
+    reply.add_targets(std::string(CpuLevelName(static_cast<proto::CpuLevel>(level))));
+  }
+  reply.set_max_message_bytes(kMaxFrameBytes);
+  reply.set_workers(parts_.workers);
+  return reply.SerializeAsString();
+}
+
+// What a caller brings is of its tenant, and anyone but our own user proves by a signature
+// that a trusted compiler made it.
+absl::Status Handler::Keep(const std::string& bytes, const Caller& caller) {
+  ASSIGN_OR_RETURN(const EntryView view, DecodeEntry(bytes));
+  if (view.info.tenant() != caller.tenant) {
+    return absl::PermissionDeniedError("it was made for another tenant");
+  }
+  const Digest place = PlaceOf(caller.tenant, view.key);
+  if (!caller.local && !parts_.admit) {
+    return absl::PermissionDeniedError("this kilnd trusts no keys");
+  }
+  absl::StatusOr<EntryPtr> entry =
+      caller.local ? CheckEntry(place, bytes) : parts_.admit(place, bytes, caller.name);
+  RETURN_IF_ERROR(entry.status());
+  return parts_.tiers->Put(place, *std::move(entry));
+}
+
+Handler::Body Handler::Put(const std::string& body, Caller* caller) {
+  ASSIGN_OR_RETURN(const proto::PutRequest request, Parse<proto::PutRequest>(body));
+  proto::PutReply reply;
+  for (const std::string& entry : request.entries()) {
+    const absl::Status kept = Keep(entry, *caller);
+    proto::PutReply::Result* result = reply.add_results();
+    result->set_kept(kept.ok());
+    result->set_refused(std::string(kept.message()));
+  }
+  return reply.SerializeAsString();
+}
+
+Handler::Body Handler::Shutdown(const std::string& /*body*/, Caller* /*caller*/) {
+  parts_.stop();
+  return proto::ShutdownReply().SerializeAsString();
+}
+
+Handler::Body Handler::AllMetrics(const std::string& /*body*/, Caller* /*caller*/) {
+  return Metrics::Get().Collect().SerializeAsString();
+}
+
+Handler::Body Handler::Stats(const std::string& /*body*/, Caller* /*caller*/) {
+  proto::StatsReply reply = parts_.housekeeper->Totals();
+  const PoolStats pool = parts_.pool->stats();
+  reply.set_worker_deaths(pool.deaths);
+  reply.set_waiting(pool.waiting);
+  reply.set_uptime_seconds(absl::ToDoubleSeconds(SteadyNow() - start_));
+  reply.set_pid(getpid());
+  return reply.SerializeAsString();
+}
+
+Handler::Body Handler::Clear(const std::string& /*body*/, Caller* /*caller*/) {
+  const StoreStats removed = parts_.tiers->Clear();
+  Log("cleared the cache: ", removed.entries, " entries");
+  proto::ClearReply reply;
+  reply.set_entries(removed.entries);
+  reply.set_bytes(removed.bytes);
+  return reply.SerializeAsString();
+}
+
+}  // namespace kiln

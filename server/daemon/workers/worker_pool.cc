@@ -1,0 +1,430 @@
+#include "server/daemon/workers/worker_pool.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/wire/error_detail.h"
+#include "server/observe/log.h"
+#include "server/observe/metrics.h"
+
+namespace kiln {
+namespace {
+
+constexpr absl::Duration kLookForMemory = absl::Milliseconds(500);
+constexpr absl::Duration kMinRetry = absl::Milliseconds(50);
+constexpr absl::Duration kMaxRetry = absl::Seconds(5);
+// A worker of one tenant's is replaced for another's job after so long of work, rather than at
+// each: a start takes longer than most jobs do.
+constexpr absl::Duration kTurn = absl::Milliseconds(100);
+// One that has nothing to do for so long is, where there are several tenants: it is fresh then
+// for whoever comes next.
+constexpr absl::Duration kIdle = absl::Milliseconds(250);
+
+absl::string_view NameOf(const WorkerPool::Task& task) {
+  return task.name.empty() ? "a kernel" : absl::string_view(task.name);
+}
+
+}  // namespace
+
+class WorkerPool::Job {
+ public:
+  Job(Task task, Done done) : task(std::move(task)), done(std::move(done)) {}
+
+  const Task task;
+  const Done done;
+  const bool warm = task.priority == proto::PRIORITY_WARM;
+  const absl::Time queued = SteadyNow();
+  absl::Time began;  // of the slot that runs it
+  std::atomic<bool> cancelled{false};
+};
+
+// One worker and its thread.
+class WorkerPool::Slot {
+ public:
+  Slot(WorkerPool* pool, int index)
+      : pool_(pool), index_(index), wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    thread_ = std::thread([this] { Work(); });
+  }
+  ~Slot() {
+    Wake();
+    thread_.join();
+    close(wake_fd_);
+  }
+
+  void Wake() {
+    const uint64_t one = 1;
+    // A full counter is a wake-up that is still to be read.
+    if (write(wake_fd_, &one, sizeof one) < 0) return;
+  }
+
+  // What follows is guarded by the pool's mutex.
+  //
+  // Waits for a job.
+  bool idle() const { return idle_; }
+  // Idle, with a worker that is anybody's.
+  bool ready() const { return idle_ && fresh_; }
+  // How well its worker suits a tenant: less is better.
+  int Distance(const std::string& tenant) const { return tenant_ == tenant ? 0 : fresh_ ? 1 : 2; }
+  // The tenant that its worker has been serving for less than a turn; null: none.
+  const std::string* stay() const {
+    return tenant_.has_value() && turn_ < kTurn ? &*tenant_ : nullptr;
+  }
+
+ private:
+  enum class Wait { kJob, kIdle, kStop };
+
+  void Work();
+  std::shared_ptr<Job> NextJob();
+  // Until there is a job for this slot; or for as long as a worker should not be kept idle
+  // that is one tenant's.
+  Wait AwaitJob();
+  // The next job, if there still is one and room for it.
+  std::shared_ptr<Job> TakeJob(bool room);
+  void Finish(Job& job, absl::StatusOr<Frame> result);
+  void StartAhead();
+  absl::Status EnsureWorker();
+  absl::StatusOr<Frame> Attempt(const Job& job);
+  absl::StatusOr<Frame> RunJob(const Job& job);
+  void RetireIfSpent();
+  bool Stopped(const Job* job) const;
+
+  WorkerPool* const pool_;
+  const int index_;
+  const int wake_fd_;
+  // Changed by this thread alone, under the pool's mutex; what they say of the worker holds
+  // while the slot is idle.
+  bool idle_ = false;
+  bool fresh_ = false;                  // it runs, and has had no job
+  absl::optional<std::string> tenant_;  // whose jobs it had
+  absl::Duration turn_;                 // what those jobs took
+  std::atomic<const Job*> current_{nullptr};
+  std::unique_ptr<WorkerProcess> worker_;  // of this thread only
+  uint64_t generation_ = 0;                // of worker_
+  std::thread thread_;
+};
+
+void WorkerPool::Slot::Work() {
+  StartAhead();
+  while (std::shared_ptr<Job> job = NextJob()) {
+    job->began = SteadyNow();
+    Metrics::Get().histogram("kiln_queue_seconds")->Observe(job->began - job->queued);
+    current_ = job.get();
+    absl::StatusOr<Frame> result = RunJob(*job);
+    current_ = nullptr;
+    RetireIfSpent();
+    Finish(*job, std::move(result));
+    job.reset();
+    // Ready again before the next job, rather than at it.
+    if (worker_ == nullptr) EnsureWorker().IgnoreError();
+  }
+  worker_.reset();
+}
+
+// The workers start one after the other, so that the first is ready soonest,
+// unless jobs are waiting for them.
+void WorkerPool::Slot::StartAhead() {
+  {
+    absl::MutexLock lock(&pool_->mutex_);
+    auto may_start = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+      return pool_->stopping_ || pool_->started_ >= index_ || !pool_->queue_.empty();
+    };
+    pool_->mutex_.Await(absl::Condition(&may_start));
+    if (pool_->stopping_) return;
+  }
+  const absl::Status status =
+      index_ == 0 || pool_->options_.room() ? EnsureWorker() : absl::CancelledError();
+  if (!status.ok() && !absl::IsCancelled(status)) Log("worker ", index_, ": ", status.message());
+  absl::MutexLock lock(&pool_->mutex_);
+  ++pool_->started_;
+}
+
+std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::NextJob() {
+  while (true) {
+    const Wait wait = AwaitJob();
+    if (wait == Wait::kStop) return nullptr;
+    if (wait == Wait::kIdle) {
+      worker_.reset();
+      EnsureWorker().IgnoreError();
+      continue;
+    }
+    const bool room = pool_->options_.room();  // looks into files: not under the lock
+    if (std::shared_ptr<Job> job = TakeJob(room)) return job;
+    if (room) continue;
+    // Others work: what this worker holds is better used by them.
+    worker_.reset();
+    absl::MutexLock lock(&pool_->mutex_);
+    auto alone = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+      return pool_->stopping_ || pool_->running_ == 0;
+    };
+    pool_->mutex_.AwaitWithTimeout(absl::Condition(&alone), kLookForMemory);
+  }
+}
+
+WorkerPool::Slot::Wait WorkerPool::Slot::AwaitJob() {
+  const bool has_worker = worker_ != nullptr;
+  const bool fresh = has_worker && worker_->jobs() == 0;
+  absl::MutexLock lock(&pool_->mutex_);
+  if (!has_worker || fresh) tenant_.reset();
+  fresh_ = fresh;
+  idle_ = true;
+  const auto has_jobs = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+    return pool_->stopping_ || !pool_->queue_.empty();
+  };
+  const auto has_job = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+    return pool_->stopping_ || pool_->IsFor(*this);
+  };
+  bool tired = false;
+  while (!has_job() && !tired) {
+    const bool replaces = tenant_.has_value() && pool_->WantsFresh();
+    if (pool_->queue_.empty() && !replaces) {
+      pool_->mutex_.Await(absl::Condition(&has_jobs));
+    } else {
+      // Shares change with time alone.
+      tired = !pool_->mutex_.AwaitWithTimeout(absl::Condition(&has_job), kIdle) && replaces &&
+              pool_->WantsFresh();
+    }
+  }
+  idle_ = false;
+  return pool_->stopping_ ? Wait::kStop : tired ? Wait::kIdle : Wait::kJob;
+}
+
+std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::TakeJob(bool room) {
+  std::shared_ptr<Job> job;
+  bool strange = false;
+  {
+    absl::MutexLock lock(&pool_->mutex_);
+    if (!room && pool_->running_ > 0) return nullptr;
+    const absl::Time now = SteadyNow();
+    const auto may = [&](const JobOwner& owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
+      return pool_->shares_.May(owner, now);
+    };
+    job = pool_->queue_.Pop(may, stay()).value_or(nullptr);
+    if (job == nullptr) return nullptr;
+    ++pool_->running_;
+    pool_->shares_.Began(job->task.owner, now);
+    strange = tenant_.has_value() && tenant_ != job->task.owner.tenant;
+    if (strange || !tenant_.has_value()) turn_ = absl::ZeroDuration();
+    tenant_ = job->task.owner.tenant;
+    fresh_ = false;
+  }
+  if (strange) worker_.reset();
+  return job;
+}
+
+void WorkerPool::Slot::Finish(Job& job, absl::StatusOr<Frame> result) {
+  {
+    absl::MutexLock lock(&pool_->mutex_);
+    const absl::Time now = SteadyNow();
+    --pool_->running_;
+    pool_->shares_.Ended(job.task.owner, now);
+    turn_ += now - job.began;
+  }
+  job.done(std::move(result));
+}
+
+bool WorkerPool::Slot::Stopped(const Job* job) const {
+  if (job != nullptr && job->cancelled) return true;
+  absl::MutexLock lock(&pool_->mutex_);
+  return pool_->stopping_;
+}
+
+absl::Status WorkerPool::Slot::EnsureWorker() {
+  if (worker_ != nullptr && !worker_->Alive()) {
+    ++pool_->deaths_;
+    Log("worker ", index_, " ended between jobs");
+    worker_.reset();
+  }
+  const uint64_t generation = pool_->generation_;
+  if (worker_ != nullptr && generation_ != generation) worker_.reset();
+  if (worker_ != nullptr) return absl::OkStatus();
+  WorkerProcess::Options options;
+  options.program = pool_->options_.worker;
+  options.memory_bytes = pool_->options_.job_bytes;
+  options.unconfined = pool_->options_.unconfined;
+  options.wake_fd = wake_fd_;
+  options.stopped = [this] { return Stopped(current_); };
+  options.greeted = pool_->options_.greeted;
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
+  if (!worker.ok()) {
+    // Whoever asked does better without this daemon.
+    absl::Status status = absl::FailedPreconditionError(worker.status().message());
+    SetPart(&status, "compiler");
+    return absl::IsCancelled(worker.status()) ? worker.status() : status;
+  }
+  worker_ = *std::move(worker);
+  generation_ = generation;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Frame> WorkerPool::Slot::Attempt(const Job& job) {
+  const absl::Time start = SteadyNow();
+  absl::StatusOr<Frame> frame = worker_->Run(job.task.request, start + pool_->options_.job_limit);
+  if (!absl::IsCancelled(frame.status())) pool_->NoteSeconds(SteadyNow() - start);
+  if (frame.ok()) return frame;
+  worker_.reset();
+  if (absl::IsCancelled(frame.status())) return frame;
+  ++pool_->deaths_;
+  std::string what =
+      absl::IsDeadlineExceeded(frame.status())
+          ? absl::StrCat("took longer than ", absl::FormatDuration(pool_->options_.job_limit),
+                         " (KILN_JOB_SECONDS)")
+          : absl::StrCat("lost its worker: ", frame.status().message());
+  Log("worker ", index_, ": compiling ", job.task.name, " ", what);
+  return absl::Status(frame.status().code(), what);
+}
+
+absl::StatusOr<Frame> WorkerPool::Slot::RunJob(const Job& job) {
+  absl::StatusOr<Frame> frame = absl::CancelledError("cancelled");
+  std::string what;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (Stopped(&job)) return absl::CancelledError("cancelled");
+    absl::Status ready = EnsureWorker();
+    // One that cannot even start is not tried twice.
+    if (!ready.ok()) return ready;
+    frame = Attempt(job);
+    if (frame.ok() || absl::IsCancelled(frame.status())) return frame;
+    what = std::string(frame.status().message());
+    // It would take as long again.
+    if (absl::IsDeadlineExceeded(frame.status())) break;
+    if (attempt > 0) absl::StrAppend(&what, ", twice");
+  }
+  pool_->poisons_.Add(job.task.place, what, SteadyNow());
+  absl::Status status(absl::IsDeadlineExceeded(frame.status()) ? absl::StatusCode::kDeadlineExceeded
+                                                               : absl::StatusCode::kInternal,
+                      absl::StrCat("compiling ", NameOf(job.task), " ", what));
+  SetPart(&status, "kernel");
+  return status;
+}
+
+void WorkerPool::Slot::RetireIfSpent() {
+  if (worker_ == nullptr) return;
+  if (worker_->jobs() >= pool_->options_.max_jobs ||
+      worker_->ResidentBytes() > pool_->options_.max_resident_bytes) {
+    worker_.reset();
+  }
+}
+
+WorkerPool::WorkerPool(const PoolOptions& options) : options_(options), shares_(options.workers) {
+  // A slot looks at all the others.
+  absl::MutexLock lock(&mutex_);
+  slots_.reserve(options.workers);
+  for (int i = 0; i < options.workers; ++i) slots_.push_back(std::make_unique<Slot>(this, i));
+}
+
+WorkerPool::~WorkerPool() {
+  std::vector<std::shared_ptr<Job>> left;
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    const auto all = [](const JobOwner&) { return true; };
+    while (!queue_.empty()) left.push_back(*queue_.Pop(all, nullptr));
+  }
+  for (const std::shared_ptr<Job>& job : left) job->done(absl::CancelledError("kilnd is stopping"));
+  for (std::unique_ptr<Slot>& slot : slots_) slot->Wake();
+  slots_.clear();
+}
+
+absl::StatusOr<std::shared_ptr<WorkerPool::Job>> WorkerPool::Submit(Task task, Done done) {
+  if (absl::Status poison = poisons_.Check(task.place, task.name, SteadyNow()); !poison.ok()) {
+    return poison;
+  }
+  auto job = std::make_shared<Job>(std::move(task), std::move(done));
+  std::shared_ptr<Job> left;
+  absl::Status full;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) return absl::UnavailableError("kilnd is stopping");
+    if (IsFull(job->warm)) {
+      full = QueueFull();
+      left = queue_.MakeRoomFor(job->task.owner, job->warm).value_or(nullptr);
+      if (left == nullptr) return full;
+      shares_.Left(left->task.owner, SteadyNow());
+    }
+    queue_.Push(job, job->task.owner, job->warm);
+    shares_.Came(job->task.owner, SteadyNow());
+  }
+  if (left != nullptr) left->done(full);
+  return job;
+}
+
+// Those whom nobody waits for leave room for the others.
+bool WorkerPool::IsFull(bool warm) const {
+  return queue_.size() >= options_.max_queue ||
+         (warm && queue_.warm() >= std::max<size_t>(1, options_.max_queue / 2));
+}
+
+bool WorkerPool::IsFor(const Slot& slot) const {
+  if (queue_.empty()) return false;
+  const absl::Time now = SteadyNow();
+  const auto may = [&](const JobOwner& owner)
+                       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return shares_.May(owner, now); };
+  const JobOwner* owner = queue_.Next(may, slot.stay());
+  if (owner == nullptr) return false;
+  const int distance = slot.Distance(owner->tenant);
+  return std::none_of(slots_.begin(), slots_.end(), [&](const std::unique_ptr<Slot>& other) {
+    return other->idle() && other->Distance(owner->tenant) < distance;
+  });
+}
+
+bool WorkerPool::WantsFresh() const {
+  return shares_.several_tenants(SteadyNow()) &&
+         std::none_of(slots_.begin(), slots_.end(),
+                      [](const std::unique_ptr<Slot>& slot) { return slot->ready(); });
+}
+
+// Comes again when about half of those who wait have been served.
+absl::Status WorkerPool::QueueFull() const {
+  absl::Status full = absl::ResourceExhaustedError(
+      absl::StrCat("the compile queue is full (", queue_.size(), " jobs wait)"));
+  SetPart(&full, "queue");
+  const absl::Duration wait =
+      usual_ * static_cast<double>(queue_.size()) / (2.0 * std::max(1, options_.workers));
+  SetRetryAfter(&full, std::clamp(wait, kMinRetry, kMaxRetry));
+  return full;
+}
+
+// The mean of the latest jobs, more or less.
+void WorkerPool::NoteSeconds(absl::Duration seconds) {
+  absl::MutexLock lock(&mutex_);
+  usual_ = usual_ * 0.875 + seconds * 0.125;
+}
+
+void WorkerPool::Cancel(const std::shared_ptr<Job>& job) {
+  bool waited = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    job->cancelled = true;
+    waited = queue_.Remove(job);
+    if (waited) shares_.Left(job->task.owner, SteadyNow());
+  }
+  if (waited) {
+    job->done(absl::CancelledError("cancelled"));
+  } else {
+    for (std::unique_ptr<Slot>& slot : slots_) slot->Wake();
+  }
+}
+
+void WorkerPool::Hurry(const std::shared_ptr<Job>& job) {
+  absl::MutexLock lock(&mutex_);
+  queue_.Hurry(job);
+}
+
+void WorkerPool::Renew() { ++generation_; }
+
+PoolStats WorkerPool::stats() const {
+  PoolStats stats;
+  stats.deaths = deaths_;
+  stats.workers = slots_.size();
+  stats.poisoned = poisons_.size();
+  absl::MutexLock lock(&mutex_);
+  stats.busy = running_;
+  stats.waiting = queue_.size();
+  return stats;
+}
+
+}  // namespace kiln

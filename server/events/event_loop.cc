@@ -1,0 +1,118 @@
+#include "server/events/event_loop.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+
+namespace kiln {
+namespace {
+
+constexpr size_t kStackBytes = size_t{512} << 10;
+// Who rests so long ends.
+constexpr absl::Duration kPatience = absl::Seconds(30);
+// An event that comes within this was there already: it had only to be read and decoded.
+constexpr absl::Duration kAtOnce = absl::Microseconds(30);
+// After so many of those another thread joins in.
+constexpr int kManyAtOnce = 16;
+
+// Of few cores one is better used by one thread than two by several.
+int MostWaiting() {
+  static const int most =
+      std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 4, 1, 8);
+  return most;
+}
+
+}  // namespace
+
+bool Turn::HandOver() {
+  if (!waits_) return true;
+  absl::MutexLock lock(&owner_->mutex_);
+  if (!owner_->Recruit()) return false;
+  waits_ = false;
+  --owner_->waiting_;
+  return true;
+}
+
+Turns::~Turns() {
+  absl::MutexLock lock(&mutex_);
+  auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return threads_ == 0; };
+  mutex_.Await(absl::Condition(&done));
+}
+
+bool Turns::Start() {
+  absl::MutexLock lock(&mutex_);
+  return threads_ > 0 || Recruit();
+}
+
+bool Turns::Recruit() {
+  if (resting_ > wanted_) {
+    ++wanted_;
+    ++waiting_;
+    return true;
+  }
+  if (threads_ >= most_) return false;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  const int error = pthread_create(&thread, &attributes, Thread, this);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) return false;
+  ++threads_;
+  ++waiting_;
+  return true;
+}
+
+void* Turns::Thread(void* self) {
+  static_cast<Turns*>(self)->Work();
+  return nullptr;
+}
+
+void Turns::Work() {
+  Turn turn(this);
+  absl::MutexLock lock(&mutex_);
+  while (!ending_ && (turn.waits_ || (turn.waits_ = Rest()))) {
+    mutex_.Unlock();
+    WaitForEvent(&turn);
+    mutex_.Lock();
+    if (!turn.waits_) continue;
+    if (turn.at_once_ == 0 && waiting_ > 1) {
+      turn.waits_ = false;
+      --waiting_;
+    } else if (turn.at_once_ >= kManyAtOnce && waiting_ < MostWaiting()) {
+      turn.at_once_ = 0;
+      Recruit();
+    }
+  }
+  --threads_;
+}
+
+void Turns::WaitForEvent(Turn* turn) {
+  Tag* tag;
+  bool ok;
+  const absl::Time begin = SteadyNow();
+  if (!events_->Next(&tag, &ok)) {
+    absl::MutexLock lock(&mutex_);
+    ending_ = true;
+    return;
+  }
+  turn->at_once_ = SteadyNow() - begin < kAtOnce ? turn->at_once_ + 1 : 0;
+  tag->Happened(ok, turn);
+}
+
+bool Turns::Rest() {
+  auto called = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return wanted_ > 0 || ending_; };
+  ++resting_;
+  mutex_.AwaitWithTimeout(absl::Condition(&called), kPatience);
+  --resting_;
+  if (wanted_ == 0) return false;
+  --wanted_;
+  return true;
+}
+
+}  // namespace kiln

@@ -1,0 +1,299 @@
+#include "server/grpc_front/calls.h"
+
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/check.h"
+#include "common/wire/error_detail.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/wire_format_lite.h"
+
+namespace kiln {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+
+// Requests over this take their time to be sent.
+constexpr size_t kQuickBytes = 64 << 10;
+constexpr int kMaxCalls = 256;
+constexpr uint32_t kBusyRetryMs = 250;
+constexpr size_t kTraceparentBytes = 55;
+
+struct Method {
+  FrameType type;
+  void (Calls::RawService::*request)(grpc::ServerContext*, grpc::ByteBuffer*,
+                                     grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*,
+                                     grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
+  int waiting;  // calls that the queue can take before the next one is made ready
+  bool soon;    // most are answered at once
+};
+constexpr Method kMethods[] = {
+    {FrameType::kLookup, &Calls::RawService::RequestLookup, 32, true},
+    {FrameType::kCompile, &Calls::RawService::RequestCompile, 32, false},
+    {FrameType::kCapabilities, &Calls::RawService::RequestCapabilities, 1, false},
+    {FrameType::kPut, &Calls::RawService::RequestPut, 1, false},
+    {FrameType::kStats, &Calls::RawService::RequestStats, 1, false},
+    {FrameType::kMetrics, &Calls::RawService::RequestMetrics, 1, false},
+};
+
+absl::string_view ValueOf(const grpc::ServerContext& context, const char* key) {
+  const auto& metadata = context.client_metadata();
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) return {};
+  return {found->second.data(), found->second.size()};
+}
+
+std::string CertificateName(const grpc::ServerContext& context) {
+  const auto auth = context.auth_context();
+  if (auth == nullptr || !auth->IsPeerAuthenticated()) return "";
+  const auto names = auth->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
+  return names.empty() ? "" : std::string(names[0].data(), names[0].size());
+}
+
+// The number in field `number` of a message, 0 if it has none.
+uint64_t NumberIn(grpc::ByteBuffer* message, int number) {
+  grpc::ProtoBufferReader reader(message);
+  google::protobuf::io::CodedInputStream in(&reader);
+  uint64_t value = 0;
+  while (const uint32_t tag = in.ReadTag()) {
+    if (WireFormatLite::GetTagFieldNumber(tag) == number &&
+        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_VARINT) {
+      if (!in.ReadVarint64(&value)) return 0;
+    } else if (!WireFormatLite::SkipField(&in, tag)) {
+      return 0;
+    }
+  }
+  return value;
+}
+
+// Bytes of a message made of what `write` writes.
+std::string Encode(const std::function<void(google::protobuf::io::CodedOutputStream*)>& write) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    write(&out);
+  }
+  return bytes;
+}
+
+// What the caller says in gRPC's own ways, as fields of the request.
+std::string CompileSuffix(const grpc::ServerContext& context, grpc::ByteBuffer* request) {
+  const int64_t left =
+      absl::ToInt64Milliseconds(absl::FromChrono(context.deadline()) - absl::Now());
+  const uint64_t asked = NumberIn(request, proto::CompileRequest::kDeadlineMsFieldNumber);
+  const absl::string_view trace = ValueOf(context, "traceparent");
+  return Encode([&](google::protobuf::io::CodedOutputStream* out) {
+    if (left < INT32_MAX &&
+        (asked == 0 || static_cast<uint64_t>(std::max<int64_t>(left, 1)) < asked)) {
+      WireFormatLite::WriteUInt32(proto::CompileRequest::kDeadlineMsFieldNumber,
+                                  static_cast<uint32_t>(std::max<int64_t>(left, 1)), out);
+    }
+    if (trace.size() == kTraceparentBytes) {
+      WireFormatLite::WriteString(proto::CompileRequest::kTraceparentFieldNumber,
+                                  std::string(trace), out);
+    }
+  });
+}
+
+// google.rpc.Status with RetryInfo and ErrorInfo, which clients' libraries understand; the
+// messages are not worth a dependency.
+std::string Details(const absl::Status& status) {
+  const std::string part = PartOf(status);
+  const absl::Duration retry = RetryAfterOf(status);
+  if (part.empty() && retry <= absl::ZeroDuration()) return "";
+  using Out = google::protobuf::io::CodedOutputStream;
+  auto any = [](const char* type, const std::string& value) {
+    return Encode([&](Out* out) {
+      WireFormatLite::WriteString(1, absl::StrCat("type.googleapis.com/google.rpc.", type), out);
+      WireFormatLite::WriteBytes(2, value, out);
+    });
+  };
+  return Encode([&](Out* out) {
+    WireFormatLite::WriteInt32(1, static_cast<int>(status.code()), out);
+    WireFormatLite::WriteString(2, std::string(status.message()), out);
+    if (retry > absl::ZeroDuration()) {
+      const int64_t nanos = absl::ToInt64Nanoseconds(retry);
+      const std::string duration = Encode([&](Out* inner) {
+        WireFormatLite::WriteInt64(1, nanos / 1000000000, inner);
+        WireFormatLite::WriteInt32(2, static_cast<int>(nanos % 1000000000), inner);
+      });
+      WireFormatLite::WriteBytes(
+          3, any("RetryInfo", Encode([&](Out* o) { WireFormatLite::WriteBytes(1, duration, o); })),
+          out);
+    }
+    if (!part.empty()) {
+      const std::string info = Encode([&](Out* o) {
+        WireFormatLite::WriteString(1, part, o);
+        WireFormatLite::WriteString(2, "kiln", o);
+      });
+      WireFormatLite::WriteBytes(3, any("ErrorInfo", info), out);
+    }
+  });
+}
+
+// Over gRPC less fits than over the socket, and callers should know.
+void StateLimit(grpc::ByteBuffer* capabilities) {
+  const std::string suffix = Encode([](google::protobuf::io::CodedOutputStream* out) {
+    WireFormatLite::WriteUInt32(proto::CapabilitiesReply::kMaxMessageBytesFieldNumber,
+                                kMaxRequestBytes, out);
+  });
+  std::vector<grpc::Slice> slices;
+  if (!capabilities->Dump(&slices).ok()) return;
+  slices.emplace_back(suffix);
+  *capabilities = grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+absl::Status Busy() {
+  absl::Status busy = absl::ResourceExhaustedError(
+      absl::StrCat("kilnd-grpc already has ", kMaxCalls, " calls under way"));
+  SetRetryAfter(&busy, absl::Milliseconds(kBusyRetryMs));
+  SetPart(&busy, "queue");
+  return busy;
+}
+
+}  // namespace
+
+// One call, from the wait for it to its end. Belongs to gRPC and ends itself.
+class Call {
+ public:
+  static void Await(Calls* calls, const Method& method, grpc::ServerCompletionQueue* queue) {
+    new Call(calls, method, queue);
+  }
+
+ private:
+  Call(Calls* calls, const Method& method, grpc::ServerCompletionQueue* queue)
+      : calls_(calls), method_(method), queue_(queue), letter_(calls->outbox_) {
+    if (Cancellable()) context_.AsyncNotifyWhenDone(&done_);
+    (calls_->service_.*method.request)(&context_, &request_, &responder_, queue, queue, &came_);
+  }
+
+  // Only these take so long that it matters; being told costs every call.
+  bool Cancellable() const { return method_.type == FrameType::kCompile; }
+  bool Keepable() const { return method_.type == FrameType::kLookup; }
+
+  void Came(bool ok, Turn* turn) {
+    if (!ok) {  // the server ends; nobody will tell us more
+      delete this;
+      return;
+    }
+    Await(calls_, method_, queue_);
+    if (Cancellable()) ++pending_;
+    absl::StatusOr<IdentityPtr> caller =
+        calls_->callers_->Who(ValueOf(context_, "authorization"), CertificateName(context_));
+    if (!caller.ok()) {
+      Reply(caller.status());
+      return;
+    }
+    caller_ = *std::move(caller);
+    if (calls_->guests_->has_strangers()) calls_->guests_->Know(context_.peer());
+    grpc::ByteBuffer kept;
+    if (Keepable() && calls_->replies_->Find(*caller_, request_, &asked_, &kept)) {
+      const absl::Status reserved = letter_.Reserve(*caller_, kept.Length());
+      reserved.ok() ? Post(kept) : Reply(reserved);
+      return;
+    }
+    const bool quick = request_.Length() <= kQuickBytes && calls_->bridge_->HasIdle(*caller_);
+    std::string suffix = Cancellable() ? CompileSuffix(context_, &request_) : "";
+    exchange_.emplace(calls_->bridge_, caller_, method_.type, request_, std::move(suffix),
+                      [this](size_t bytes) { return letter_.Reserve(*caller_, bytes); });
+    if (quick && exchange_->Begin(method_.soon)) {
+      Reply(exchange_->status());
+      return;
+    }
+    absl::Status lasts = letter_.Linger(*caller_);
+    if (lasts.ok() && !turn->HandOver()) lasts = Busy();
+    if (!lasts.ok()) {
+      exchange_.reset();
+      Reply(lasts);
+      return;
+    }
+    if (quick || !exchange_->Begin(method_.soon)) {
+      exchange_->Finish(absl::FromChrono(context_.deadline()), [this] { return gone_.load(); });
+    }
+    Reply(exchange_->status());
+  }
+
+  void Reply(const absl::Status& status) {
+    if (status.ok()) {
+      if (method_.type == FrameType::kCapabilities) StateLimit(exchange_->reply());
+      if (Keepable()) {
+        calls_->replies_->Keep(std::move(asked_), caller_, request_, *exchange_->reply());
+      }
+      Post(*exchange_->reply());
+      return;
+    }
+    // The two libraries number their codes alike.
+    responder_.FinishWithError(grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                                            std::string(status.message()), Details(status)),
+                               &sent_);
+  }
+
+  void Post(const grpc::ByteBuffer& reply) {
+    letter_.Post(&context_);
+    responder_.Finish(reply, grpc::Status::OK, &sent_);
+  }
+
+  void Sent(bool /*ok*/, Turn* /*turn*/) {
+    letter_.Taken();
+    Release();
+  }
+  void Done(bool /*ok*/, Turn* /*turn*/) {
+    gone_ = context_.IsCancelled();
+    Release();
+  }
+  void Release() {
+    if (--pending_ == 0) delete this;
+  }
+
+  Calls* const calls_;
+  const Method& method_;
+  grpc::ServerCompletionQueue* const queue_;
+  grpc::ServerContext context_;
+  grpc::ByteBuffer request_;
+  IdentityPtr caller_;
+  Replies::Asked asked_;
+  grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_{&context_};
+  Outbox::Letter letter_;
+  std::optional<Exchange> exchange_;
+  std::atomic<bool> gone_{false};
+  std::atomic<int> pending_{1};  // steps that gRPC has yet to end
+  Step<Call> came_{this, &Call::Came};
+  Step<Call> sent_{this, &Call::Sent};
+  Step<Call> done_{this, &Call::Done};
+
+  friend class Calls;
+};
+
+void Calls::Register(grpc::ServerBuilder* builder) {
+  builder->RegisterService(&service_);
+  health_.Register(builder);
+  queue_ = builder->AddCompletionQueue();
+}
+
+void Calls::Start() {
+  for (const Method& method : kMethods) {
+    for (int i = 0; i < method.waiting; ++i) Call::Await(this, method, queue_.get());
+  }
+  health_.Start(queue_.get());
+  events_.emplace(queue_.get());
+  turns_.emplace(&*events_, kMaxCalls);
+  KILN_CHECK(turns_->Start());
+}
+
+void Calls::Drain() {
+  queue_->Shutdown();
+  turns_.reset();
+}
+
+}  // namespace kiln

@@ -1,0 +1,248 @@
+// kilnd-grpc: the daemon's public API over TCP (proto/service.proto), a process that kilnd
+// starts when `service.listen` is set and that ends with it. It authenticates callers and
+// holds no other state: each call becomes a frame on the local socket, so both transports
+// have one handler.
+//
+//   kilnd-grpc --socket=PATH [--certificate=PEM --key=PEM] [--client-ca=PEM]
+//              [--tokens=FILE] [--anonymous-rights=BITS] [--insecure]
+//              [--connection-seconds=N] [--kept-bytes=N] [--connections=N]
+//
+// The sockets that it answers on come over descriptor 3 (server/front/front_channel.h), and before
+// them kilnd's edition.
+#include <fcntl.h>
+#include <grpc/support/log.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "common/base/clock.h"
+#include "common/wire/framing.h"
+#include "server/front/front_channel.h"
+#include "server/front/generation.h"
+#include "server/grpc_front/acceptor.h"
+#include "server/grpc_front/bridge.h"
+#include "server/grpc_front/callers.h"
+#include "server/grpc_front/calls.h"
+#include "server/grpc_front/credentials.h"
+#include "server/grpc_front/guests.h"
+#include "server/grpc_front/outbox.h"
+#include "server/grpc_front/replies.h"
+#include "server/observe/log.h"
+
+namespace kiln {
+namespace {
+
+// Calls that run at the end have so long; kilnd waits a little longer.
+constexpr std::chrono::seconds kDrainPatience{7};
+constexpr time_t kLookAfterSeconds = 1;
+constexpr absl::Duration kTellPatience = absl::Seconds(1);
+constexpr size_t kMemoryForRequests = size_t{512} << 20;
+// For the way to kilnd (bridge.h), files that are read again, and what gRPC needs itself.
+constexpr rlim_t kOtherDescriptors = 640;
+
+struct Options {
+  std::string socket_path;
+  TlsFiles tls;
+  Callers::Options callers;
+  bool insecure = false;
+  // Older connections are made anew: they go to replicas that came later, and from one that
+  // was let go to its successor. gRPC tells callers in a way that costs no call.
+  int connection_seconds = 300;
+  size_t kept_bytes = 0;  // of replies
+  int connections = 512;
+};
+
+bool ParseFlag(absl::string_view arg, Options* options) {
+  const std::pair<const char*, std::string*> texts[] = {
+      {"--socket=", &options->socket_path},
+      {"--key=", &options->tls.key},
+      {"--certificate=", &options->tls.certificate},
+      {"--client-ca=", &options->tls.client_ca},
+      {"--tokens=", &options->callers.token_file}};
+  for (const auto& [flag, value] : texts) {
+    if (absl::ConsumePrefix(&arg, flag)) return !(*value = std::string(arg)).empty();
+  }
+  if (arg == "--insecure") return options->insecure = true;
+  if (absl::ConsumePrefix(&arg, "--connection-seconds=")) {
+    return absl::SimpleAtoi(arg, &options->connection_seconds) && options->connection_seconds > 0;
+  }
+  if (absl::ConsumePrefix(&arg, "--kept-bytes=")) {
+    return absl::SimpleAtoi(arg, &options->kept_bytes);
+  }
+  if (absl::ConsumePrefix(&arg, "--connections=")) {
+    return absl::SimpleAtoi(arg, &options->connections) && options->connections > 0;
+  }
+  return absl::ConsumePrefix(&arg, "--anonymous-rights=") &&
+         absl::SimpleAtoi(arg, &options->callers.anonymous_rights) &&
+         options->callers.anonymous_rights <= 15;
+}
+
+// gRPC's own complaints, in our form.
+void LogOfGrpc(gpr_log_func_args* args) { Log("gRPC: ", args->message); }
+
+// Limits on what a caller can make us hold.
+void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(kMaxRequestBytes);
+  builder->SetMaxSendMessageSize(static_cast<int>(kMaxFrameBytes));
+  builder->SetResourceQuota(grpc::ResourceQuota("kilnd-grpc").Resize(kMemoryForRequests));
+  const std::pair<const char*, int> arguments[] = {
+      {GRPC_ARG_MAX_CONCURRENT_STREAMS, 256},
+      {GRPC_ARG_MAX_METADATA_SIZE, 16 << 10},
+      {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000},
+      // Who is silent is asked for a sign of life; who asks too often is cut off.
+      {GRPC_ARG_KEEPALIVE_TIME_MS, 60000},
+      {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000},
+      {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1},
+      {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10000},
+      {GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2},
+      {GRPC_ARG_ENABLE_CHANNELZ, 0},  // counts each call for a service that is not offered
+      {GRPC_ARG_MAX_CONNECTION_AGE_MS, options.connection_seconds * 1000},
+  };
+  for (const auto& [name, value] : arguments) builder->AddChannelArgument(name, value);
+}
+
+// As many as are configured, and leave descriptors for all else.
+Guests::Options GuestsOf(const Options& options) {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t room = limit.rlim_cur > 4 * kOtherDescriptors / 3
+                          ? limit.rlim_cur - kOtherDescriptors
+                          : limit.rlim_cur / 4;
+  Guests::Options guests;
+  guests.most = static_cast<int>(std::min<rlim_t>(options.connections, room));
+  return guests;
+}
+
+// Tells kilnd what was answered without it, for its counts and its order of use.
+void TellHits(Bridge* bridge, Replies* replies) {
+  for (const Replies::Hits& hits : replies->TakeHits()) {
+    const std::string bytes = hits.request.SerializeAsString();
+    const grpc::Slice slice(bytes);
+    Exchange exchange(bridge, hits.caller, FrameType::kHits, grpc::ByteBuffer(&slice, 1), "",
+                      [](size_t) { return absl::OkStatus(); });
+    if (!exchange.Begin(/*soon=*/true)) {
+      exchange.Finish(SteadyNow() + kTellPatience, [] { return false; });
+    }
+  }
+}
+
+// Waits for a signal to end, or for the end of the last connection once kilnd has let us go;
+// meanwhile says whether the daemon is well, and reads tokens and certificates again.
+void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* credentials,
+               Replies* replies, Guests* guests, Outbox* outbox, const Acceptor& acceptor,
+               const sigset_t& signals) {
+  std::string said;
+  bool well = true;
+  while (true) {
+    const timespec pause = {kLookAfterSeconds, 0};
+    if (sigtimedwait(&signals, nullptr, &pause) > 0) return;
+    std::string wrong;
+    for (const absl::Status& read : {callers->Reload(), credentials->Reload()}) {
+      if (!read.ok()) absl::StrAppend(&wrong, wrong.empty() ? "" : "; ", read.message());
+    }
+    if (!wrong.empty() && wrong != said) Log("goes on with what it has: ", wrong);
+    said = wrong;
+    const bool answers = bridge->Answers();
+    if (answers != well) Log(answers ? "kilnd answers again" : "kilnd does not answer");
+    well = answers;
+    calls->SetServing(well);
+    if (well) TellHits(bridge, replies);
+    outbox->Sweep();
+    const int connections = guests->Sweep();
+    if (acceptor.let_go() && (!well || connections == 0)) return;
+  }
+}
+
+int Fail(absl::string_view what, int status) {
+  Log(what);
+  return status;
+}
+
+int Serve(const Options& options, const Edition& edition, std::vector<int> sockets) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int sig : {SIGTERM, SIGINT}) sigaddset(&signals, sig);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  Bridge bridge(options.socket_path);
+  Callers callers(options.callers);
+  Credentials credentials(options.tls);
+  for (const absl::Status& read : {callers.Reload(), credentials.Reload()}) {
+    if (!read.ok()) return Fail(read.message(), 2);
+  }
+
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  Replies replies(options.kept_bytes, &edition);
+  Guests guests(GuestsOf(options));
+  Outbox outbox(&guests);
+  Calls calls(&bridge, &callers, &replies, &guests, &outbox);
+  grpc::ServerBuilder builder;
+  SetLimits(options, &builder);
+  const int port = PortOf(sockets[0]);
+  Acceptor acceptor(builder.experimental().AddExternalConnectionAcceptor(
+                        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+                        credentials.ForServer()),
+                    std::move(sockets), &guests);
+  calls.Register(&builder);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr) return Fail("gRPC does not start", 1);
+  calls.Start();
+  acceptor.Start();
+  Log("listens on port ", port, options.tls.certificate.empty() ? "" : " (TLS)");
+  LookAfter(&calls, &bridge, &callers, &credentials, &replies, &guests, &outbox, acceptor, signals);
+  acceptor.Stop();
+  calls.End();
+  server->Shutdown(std::chrono::system_clock::now() + kDrainPatience);
+  calls.Drain();
+  TellHits(&bridge, &replies);
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  LogAs("kilnd-grpc");
+  // A distribution's Abseil may look for deadlocks at each lock: a tenth of a hit's time.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  gpr_set_log_function(LogOfGrpc);
+  fcntl(kLeashFd, F_SETFD, FD_CLOEXEC);
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    if (!TakeLogFlag(argv[i]) && !ParseFlag(argv[i], &options))
+      return Fail(absl::StrCat("bad argument ", argv[i]), 2);
+  }
+  options.callers.certificates = !options.tls.client_ca.empty();
+  const Message edition = ReceiveWord(kLeashFd);
+  Message sockets = ReceiveWord(kLeashFd);
+  if (edition.word != Word::kEdition || sockets.fds.empty()) {
+    return Fail("is started by kilnd, which hands over the sockets", 2);
+  }
+  const bool local = std::all_of(sockets.fds.begin(), sockets.fds.end(), ListensOnLoopback);
+  if (options.tls.certificate.empty() && !local) {
+    if (!options.insecure) return Fail("refuses to listen without TLS", 2);
+    Log("WARNING: answers other machines without TLS: whoever is on the way reads and changes "
+        "what it says");
+  }
+  return Serve(options, Edition(edition.fds.empty() ? -1 : edition.fds[0]), std::move(sockets.fds));
+}
+
+}  // namespace
+}  // namespace kiln
+
+int main(int argc, char** argv) { return kiln::Main(argc, argv); }

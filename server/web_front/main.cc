@@ -1,0 +1,243 @@
+// kilnd-web: the daemon's metrics, health and dashboard over HTTP, a process that kilnd
+// starts with --web and that ends with it. It asks the daemon over the local socket.
+//
+//   kilnd-web --socket=PATH --address-file=PATH
+//
+// The sockets that it answers on come over descriptor 3 (server/front/front_channel.h). On loopback
+// addresses it shows the dashboard to programs of its own user that state the secret in the address
+// file. On any other address, and to everyone else, only /metrics, /healthz and /readyz.
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "server/front/front_channel.h"
+#include "server/observe/log.h"
+#include "server/web_front/address_file.h"
+#include "server/web_front/daemon_link.h"
+#include "server/web_front/history.h"
+#include "server/web_front/peer.h"
+#include "server/web_front/site.h"
+#include "server/web_front/visitors.h"
+
+namespace kiln {
+namespace {
+
+// Above what Visitors lets be: where it were reached, nobody would be accepted.
+constexpr unsigned kMaxConnections = 256;
+constexpr size_t kConnectionBytes = 32 << 10;
+constexpr size_t kStackBytes = 1 << 20;
+constexpr absl::Duration kLookForSlow = absl::Milliseconds(500);
+constexpr absl::Duration kEndPatience = absl::Seconds(5);
+
+constexpr std::pair<const char*, const char*> kHeaders[] = {
+    {"Content-Security-Policy",
+     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+     "frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cache-Control", "no-store"},
+};
+
+struct Front {
+  const Site* site;
+  Visitors* visitors;
+  bool loopback;       // what it listens on
+  std::string secret;  // of the dashboard; "": nobody sees it
+};
+
+int DescriptorOf(MHD_Connection* connection) {
+  return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+MHD_Result AddArgument(void* query, MHD_ValueKind, const char* name, const char* value) {
+  (*static_cast<std::map<std::string, std::string>*>(query))[name] = value == nullptr ? "" : value;
+  return MHD_YES;
+}
+
+// "": the request has no such header.
+absl::string_view HeaderOf(MHD_Connection* connection, const char* name) {
+  const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+  return value == nullptr ? "" : value;
+}
+
+bool IsOfOwnUser(const Front& front, MHD_Connection* connection) {
+  return front.loopback && IsLoopbackHost(HeaderOf(connection, "Host")) &&
+         IsOwnUser(DescriptorOf(connection));
+}
+
+MHD_Result Send(MHD_Connection* connection, const WebResponse& answer) {
+  MHD_Response* response = MHD_create_response_from_buffer(
+      answer.body.size(), const_cast<char*>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
+  if (response == nullptr) return MHD_NO;
+  MHD_add_response_header(response, "Content-Type", answer.type.c_str());
+  for (const auto& [name, value] : kHeaders) MHD_add_response_header(response, name, value);
+  const MHD_Result queued =
+      MHD_queue_response(connection, static_cast<unsigned>(answer.status), response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+MHD_Result Handle(void* argument, MHD_Connection* connection, const char* url, const char* method,
+                  const char* /*version*/, const char* /*upload*/, size_t* upload_size,
+                  void** state) {
+  static char begun;
+  if (*state == nullptr) {  // headers only: what follows them is not looked at
+    *state = &begun;
+    return MHD_YES;
+  }
+  if (*upload_size > 0) {
+    *upload_size = 0;
+    return MHD_YES;
+  }
+  const auto& front = *static_cast<const Front*>(argument);
+  front.visitors->Asked(DescriptorOf(connection));
+  WebRequest request;
+  request.method = method;
+  request.path = url;
+  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, AddArgument, &request.query);
+  // A page of another site cannot send this header.
+  request.knows_secret = SameSecret(HeaderOf(connection, "X-Kiln"), front.secret);
+  request.own_user = IsOfOwnUser(front, connection);
+  const MHD_Result sent = Send(connection, front.site->Answer(request));
+  front.visitors->Answered(DescriptorOf(connection));
+  return sent;
+}
+
+void NoteConnection(void* argument, MHD_Connection* connection, void** /*socket_state*/,
+                    MHD_ConnectionNotificationCode what) {
+  const auto& front = *static_cast<const Front*>(argument);
+  const int fd = DescriptorOf(connection);
+  if (what == MHD_CONNECTION_NOTIFY_CLOSED) return front.visitors->Left(fd);
+  front.visitors->Came(
+      fd, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+}
+
+void NoteEnd(void* argument, MHD_Connection* connection, void** /*state*/,
+             MHD_RequestTerminationCode /*how*/) {
+  static_cast<const Front*>(argument)->visitors->Served(DescriptorOf(connection));
+}
+
+// A thread for each connection: one that waits for kilnd delays nobody else's probe.
+MHD_Daemon* AnswerOn(int socket, Front* front) {
+  return MHD_start_daemon(
+      MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC,
+      0, nullptr, nullptr, Handle, front, MHD_OPTION_LISTEN_SOCKET, socket,
+      MHD_OPTION_CONNECTION_LIMIT, kMaxConnections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      kConnectionBytes, MHD_OPTION_THREAD_STACK_SIZE, kStackBytes, MHD_OPTION_NOTIFY_CONNECTION,
+      NoteConnection, front, MHD_OPTION_NOTIFY_COMPLETED, NoteEnd, front, MHD_OPTION_END);
+}
+
+// Hangs up on slow peers for as long as it lives.
+class Watchdog {
+ public:
+  explicit Watchdog(Visitors* visitors)
+      : thread_([this, visitors] {
+          while (!end_.WaitForNotificationWithTimeout(kLookForSlow)) visitors->HangUpOnSlow();
+        }) {}
+  ~Watchdog() {
+    end_.Notify();
+    thread_.join();
+  }
+
+ private:
+  absl::Notification end_;
+  std::thread thread_;
+};
+
+// Accepts nobody any more, and answers what was asked.
+void End(const std::vector<MHD_Daemon*>& servers, const Visitors& visitors) {
+  for (MHD_Daemon* server : servers) MHD_quiesce_daemon(server);
+  const absl::Time give_up = SteadyNow() + kEndPatience;
+  while (visitors.busy() > 0 && SteadyNow() < give_up) absl::SleepFor(absl::Milliseconds(10));
+  for (MHD_Daemon* server : servers) MHD_stop_daemon(server);
+}
+
+// Where a browser finds the dashboard.
+std::string OriginOf(const std::vector<int>& sockets) {
+  const bool v4 = std::any_of(sockets.begin(), sockets.end(), IsIpv4);
+  return absl::StrCat("http://", v4 ? "127.0.0.1" : "[::1]", ":", PortOf(sockets[0]));
+}
+
+// Until kilnd ends, or a successor's kilnd-web answers.
+Word SampleUntilTold(const DaemonLink& daemon, History* history) {
+  while (true) {
+    proto::MetricsReply metrics;
+    if (daemon.Call(FrameType::kMetrics, proto::MetricsRequest(), &metrics).ok()) {
+      history->Add(absl::Now(), metrics);
+    }
+    pollfd leash = {kLeashFd, POLLIN, 0};
+    if (poll(&leash, 1, static_cast<int>(absl::ToInt64Milliseconds(History::kFine))) > 0) {
+      return ReceiveWord(kLeashFd).word;
+    }
+  }
+}
+
+int Fail(absl::string_view what) {
+  Log(what);
+  return 2;
+}
+
+int Main(int argc, char** argv) {
+  LogAs("kilnd-web");
+  fcntl(kLeashFd, F_SETFD, FD_CLOEXEC);
+  signal(SIGPIPE, SIG_IGN);
+  std::string socket_path, address_file;
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view arg = argv[i];
+    if (TakeLogFlag(arg)) continue;
+    if (absl::ConsumePrefix(&arg, "--socket=")) {
+      socket_path = std::string(arg);
+    } else if (absl::ConsumePrefix(&arg, "--address-file=")) {
+      address_file = std::string(arg);
+    } else {
+      return Fail(absl::StrCat("bad argument ", argv[i]));
+    }
+  }
+  const Message first = ReceiveWord(kLeashFd);
+  if (first.fds.empty()) return Fail("is started by kilnd, which hands over the sockets");
+  const DaemonLink daemon(socket_path);
+  History history;
+  const Site site(&daemon, &history);
+  Visitors visitors;
+  Front front = {&site, &visitors,
+                 std::all_of(first.fds.begin(), first.fds.end(), ListensOnLoopback), ""};
+  if (front.loopback) {
+    absl::StatusOr<std::string> secret = WriteAddress(address_file, OriginOf(first.fds));
+    if (!secret.ok()) Log("shows no dashboard: ", secret.status().message());
+    front.secret = std::move(secret).value_or("");
+  }
+  const Watchdog watchdog(&visitors);
+  std::vector<MHD_Daemon*> servers;
+  for (const int fd : first.fds) {
+    servers.push_back(AnswerOn(fd, &front));
+    if (servers.back() == nullptr) return Fail("cannot answer on the sockets it was given");
+  }
+  SendWord(kLeashFd, Word::kServe).IgnoreError();
+  Log("listens on port ", PortOf(first.fds[0]), ": ",
+      front.secret.empty() ? "metrics and health only" : "metrics, health and the dashboard");
+  if (SampleUntilTold(daemon, &history) != Word::kGoOn) _exit(1);
+  End(servers, visitors);
+  return 0;
+}
+
+}  // namespace
+}  // namespace kiln
+
+int main(int argc, char** argv) { return kiln::Main(argc, argv); }

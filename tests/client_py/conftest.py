@@ -1,0 +1,64 @@
+"""Kiln in this process, with a home, and so a daemon, of its own."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+TESTS = pathlib.Path(__file__).resolve().parent
+CLIENT = TESTS.parent.parent / "client_py"
+_home = None
+
+
+def pytest_configure(config):
+    # Set before kiln is imported by any test.
+    global _home
+    _home = tempfile.mkdtemp(prefix="kiln-test-")
+    os.environ["KILN_HOME"] = _home
+    # kiln itself, and the tables of cases beside the tests.
+    for path in (str(CLIENT), str(TESTS)):
+        if path not in sys.path:
+            sys.path.insert(0, path)
+
+
+def pytest_unconfigure(config):
+    runtime = sys.modules.get("kiln.runtime")
+    if runtime is not None and runtime._sessions:
+        next(iter(runtime._sessions.values())).stop_daemon()
+    shutil.rmtree(_home, ignore_errors=True)
+
+
+@pytest.fixture
+def ti():
+    """Kiln after a fresh `init`."""
+    import kiln
+
+    kiln.init(kiln.cpu)
+    yield kiln
+    kiln.reset()
+
+
+@pytest.fixture
+def run_python(tmp_path):
+    """Runs a program in a fresh interpreter; its standard output."""
+
+    def run(program, name="program.py", check=True, **environment):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(program)
+        done = subprocess.run(
+            [sys.executable, str(path)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, "PYTHONPATH": str(CLIENT), **environment},
+        )
+        if check and done.returncode != 0:
+            raise AssertionError(f"{path} ended with {done.returncode}:\n{done.stderr}")
+        return done.stdout if check else done
+
+    return run
