@@ -124,7 +124,7 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
   if (bin_dir_.empty()) return absl::UnavailableError("kilnd not found; set KILN_BIN");
   absl::Status created = home_.Create();
   if (!created.ok()) return absl::UnavailableError(created.message());
-  const Said said;
+  const ChildStderr said;
   absl::StatusOr<pid_t> pid =
       Spawn(bin_dir_ + "/kilnd", {"--home=" + home_.dir(), "--bin=" + bin_dir_, "--daemonize"},
             /*pass=*/-1, said.fd());

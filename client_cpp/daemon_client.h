@@ -1,6 +1,6 @@
 // The local daemon as a client sees it: starts one when none runs, connects on demand, and stops
-// using it (breaker.h) when it does not answer. Detects a stopped daemon in a tenth of a second,
-// one that hangs otherwise in a quarter, on a busy machine in three seconds.
+// using it (daemon_breaker.h) when it does not answer. Detects a stopped daemon in a tenth of a
+// second, one that hangs otherwise in a quarter, on a busy machine in three seconds.
 //
 // Thread safety: all methods; each concurrent call has a connection of its own.
 #ifndef KILN_CLIENT_CPP_DAEMON_CLIENT_H_
@@ -15,8 +15,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "client_cpp/breaker.h"
 #include "client_cpp/connection.h"
+#include "client_cpp/daemon_breaker.h"
 #include "common/base/digest.h"
 #include "common/home/home.h"
 
@@ -71,7 +71,7 @@ class DaemonClient {
   const Home home_;
   const std::string bin_dir_;
   const proto::Hello wishes_;
-  Breaker breaker_;
+  DaemonBreaker breaker_;
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_ ABSL_GUARDED_BY(mutex_);
   Digest wanted_compiler_ ABSL_GUARDED_BY(mutex_);  // empty: any, from now on

@@ -48,7 +48,7 @@ absl::Status PrivateWorker::Start() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::ErrnoToStatus(errno, "socketpair");
   }
-  said_ = std::make_unique<Said>();
+  said_ = std::make_unique<ChildStderr>();
   absl::StatusOr<pid_t> pid = Spawn(
       bin_dir_ + "/kiln-worker",
       {absl::StrCat("--fd=", kPassedDescriptor), absl::StrCat("--memory-bytes=", kMemoryBytes)},

@@ -41,7 +41,7 @@ class PrivateWorker {
   const std::string bin_dir_;
   absl::Mutex mutex_;
   std::unique_ptr<Connection> connection_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<Said> said_ ABSL_GUARDED_BY(mutex_);  // the worker's standard error
+  std::unique_ptr<ChildStderr> said_ ABSL_GUARDED_BY(mutex_);  // the worker's standard error
   pid_t pid_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

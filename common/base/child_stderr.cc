@@ -27,13 +27,13 @@ int NewFile() {
 
 }  // namespace
 
-Said::Said() : fd_(NewFile()) {}
+ChildStderr::ChildStderr() : fd_(NewFile()) {}
 
-Said::~Said() {
+ChildStderr::~ChildStderr() {
   if (fd_ >= 0) close(fd_);
 }
 
-std::string Said::LastLine() const {
+std::string ChildStderr::LastLine() const {
   std::string bytes(kBytes, '\0');
   const ssize_t size = fd_ < 0 ? 0 : pread(fd_, bytes.data(), bytes.size(), 0);
   absl::string_view text(bytes.data(), static_cast<size_t>(std::max<ssize_t>(size, 0)));

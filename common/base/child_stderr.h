@@ -1,6 +1,5 @@
-// What a child process says on its standard error, kept for the one who started it: a small file
-// in memory that cannot grow, so the child neither waits for a reader nor writes to anything of
-// its starter's.
+// A child process's standard error, kept for its parent: a small file in memory that cannot grow.
+// So the child never waits for a reader, and writes to none of its parent's files.
 #ifndef KILN_COMMON_BASE_CHILD_STDERR_H_
 #define KILN_COMMON_BASE_CHILD_STDERR_H_
 
@@ -8,16 +7,17 @@
 
 namespace kiln {
 
-class Said {
+class ChildStderr {
  public:
-  Said();
-  ~Said();
-  Said(const Said&) = delete;
-  Said& operator=(const Said&) = delete;
+  ChildStderr();
+  ~ChildStderr();
+  ChildStderr(const ChildStderr&) = delete;
+  ChildStderr& operator=(const ChildStderr&) = delete;
 
-  // To become the child's standard error; closed on exec. Without memory for it: /dev/null.
+  // The descriptor to install as the child's standard error; closed on exec. /dev/null if there is
+  // no memory for the file.
   int fd() const { return fd_; }
-  // The last line, as a part of a line (plain_text.h); empty if nothing was said.
+  // The last line, fit to be part of a line (plain_text.h); empty if the child wrote nothing.
   std::string LastLine() const;
 
  private:

@@ -11,16 +11,16 @@
 namespace kiln {
 namespace {
 
-TEST(Said, IsTheLastLine) {
-  const Said said;
+TEST(ChildStderr, IsTheLastLine) {
+  const ChildStderr said;
   EXPECT_EQ(said.LastLine(), "");
   const std::string text = "first\nLLVM ERROR: \x1b[1mno\n";
   ASSERT_EQ(write(said.fd(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   EXPECT_EQ(said.LastLine(), "LLVM ERROR: \\x1b[1mno");
 }
 
-TEST(Said, DoesNotGrow) {
-  const Said said;
+TEST(ChildStderr, DoesNotGrow) {
+  const ChildStderr said;
   const std::string much(1 << 20, 'x');
   while (write(said.fd(), much.data(), much.size()) > 0) {
   }

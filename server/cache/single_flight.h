@@ -30,8 +30,8 @@ class SingleFlight {
   using Done = std::function<void(Result)>;
   // Controls of running work; both may be called after its end, and may be null.
   struct Control {
-    std::function<void()> cancel;  // no caller is left
-    std::function<void()> hurry;   // a caller waits for it now
+    std::function<void()> cancel;          // no caller is left
+    std::function<void()> raise_priority;  // a caller waits for it now
   };
   // Starts the work and returns at once.
   using Start = std::function<Control(Done)>;
@@ -47,7 +47,7 @@ class SingleFlight {
              const Start& start, bool waits = true) {
     bool joined = true;
     std::shared_ptr<Flight> flight;
-    std::function<void()> hurry;
+    std::function<void()> raise_priority;
     {
       absl::MutexLock lock(&mutex_);
       std::shared_ptr<Flight>& slot = flights_[key];
@@ -57,16 +57,16 @@ class SingleFlight {
       }
       flight = slot;
       ++flight->waiters;
-      if (waits) hurry = Hurry(*flight);
+      if (waits) raise_priority = RaisePriority(*flight);
     }
     if (!joined) {
       Control control = start([this, key, flight](Result r) { Finish(key, flight, std::move(r)); });
       absl::MutexLock lock(&mutex_);
       if (!flight->done) flight->control = std::move(control);
       // A caller joined before there was a Control.
-      if (!waits && flight->hurried) hurry = flight->control.hurry;
+      if (!waits && flight->raised) raise_priority = flight->control.raise_priority;
     }
-    if (hurry) hurry();
+    if (raise_priority) raise_priority();
     return {Wait(key, flight, deadline, gone), joined};
   }
 
@@ -79,7 +79,7 @@ class SingleFlight {
   struct Flight {
     int waiters = 0;
     bool done = false;
-    bool hurried = false;
+    bool raised = false;
     Result result = absl::UnknownError("not finished");
     Control control;
   };
@@ -87,9 +87,9 @@ class SingleFlight {
   static constexpr absl::Duration kAskIfGone = absl::Milliseconds(50);
 
   // The function to call, without the lock, for the first caller that waits.
-  static std::function<void()> Hurry(Flight& flight) {
-    if (std::exchange(flight.hurried, true)) return nullptr;
-    return flight.control.hurry;
+  static std::function<void()> RaisePriority(Flight& flight) {
+    if (std::exchange(flight.raised, true)) return nullptr;
+    return flight.control.raise_priority;
   }
 
   Result Wait(const Digest& key, const std::shared_ptr<Flight>& flight, absl::Time deadline,

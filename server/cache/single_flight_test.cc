@@ -103,11 +103,11 @@ TEST(SingleFlight, ANewcomerAfterACancelStartsAfresh) {
 
 TEST(SingleFlight, TheFirstWhoWaitsHurriesAWarmUp) {
   Flights flights;
-  std::atomic<int> hurried{0};
+  std::atomic<int> raised{0};
   Flights::Done done;
   auto start = [&](Flights::Done d) -> Flights::Control {
     done = std::move(d);
-    return {nullptr, [&] { ++hurried; }};
+    return {nullptr, [&] { ++raised; }};
   };
   const auto ask = [&](bool waits) {
     return std::thread([&, waits] {
@@ -118,12 +118,12 @@ TEST(SingleFlight, TheFirstWhoWaitsHurriesAWarmUp) {
   while (flights.size() == 0) absl::SleepFor(absl::Milliseconds(1));
   std::thread another = ask(false);
   absl::SleepFor(absl::Milliseconds(50));
-  EXPECT_EQ(hurried, 0);
+  EXPECT_EQ(raised, 0);
   std::thread waits = ask(true);
-  while (hurried == 0) absl::SleepFor(absl::Milliseconds(1));
+  while (raised == 0) absl::SleepFor(absl::Milliseconds(1));
   std::thread later = ask(true);
   absl::SleepFor(absl::Milliseconds(50));
-  EXPECT_EQ(hurried, 1);
+  EXPECT_EQ(raised, 1);
   done(Value("x"));
   for (std::thread* thread : {&warm, &another, &waits, &later}) thread->join();
 }

@@ -37,7 +37,7 @@ double OpenFiles() {
   return count;
 }
 
-void WriteCache(const WatchedRooms& rooms) {
+void WriteCache(const WatchedComponents& rooms) {
   Metrics& metrics = Metrics::Get();
   for (const ArtifactStore* tier : rooms.tiers) {
     const StoreStats stats = tier->stats();
@@ -55,7 +55,7 @@ void WriteCache(const WatchedRooms& rooms) {
   metrics.counter("kiln_cache_saved_seconds_total")->SetElsewhere(totals.seconds_saved());
 }
 
-void WriteWork(const WatchedRooms& rooms) {
+void WriteWork(const WatchedComponents& rooms) {
   Metrics& metrics = Metrics::Get();
   const PoolStats pool = rooms.pool->stats();
   metrics.gauge("kiln_queue_jobs")->Set(static_cast<double>(pool.waiting));
@@ -69,7 +69,7 @@ void WriteWork(const WatchedRooms& rooms) {
   metrics.gauge("kiln_clients")->Set(rooms.activity->clients());
 }
 
-void WriteOutside(const WatchedRooms& rooms) {
+void WriteOutside(const WatchedComponents& rooms) {
   Metrics& metrics = Metrics::Get();
   for (int i = 0; i < Trust::kOutcomes; ++i) {
     const auto outcome = static_cast<Trust::Outcome>(i);
@@ -96,7 +96,7 @@ void WriteProcess() {
 
 }  // namespace
 
-std::unique_ptr<Metrics::Watch> WatchRooms(const WatchedRooms& rooms) {
+std::unique_ptr<Metrics::Watch> WatchComponents(const WatchedComponents& rooms) {
   return std::make_unique<Metrics::Watch>([rooms] {
     WriteCache(rooms);
     WriteWork(rooms);

@@ -17,7 +17,7 @@
 
 namespace kiln {
 
-struct WatchedRooms {  // none owned; all outlive the watch
+struct WatchedComponents {  // none owned; all outlive the watch
   std::vector<const ArtifactStore*> tiers;
   Housekeeper* housekeeper;
   const WorkerPool* pool;
@@ -27,7 +27,7 @@ struct WatchedRooms {  // none owned; all outlive the watch
   const SharedTiers* shared;
 };
 
-std::unique_ptr<Metrics::Watch> WatchRooms(const WatchedRooms& rooms);
+std::unique_ptr<Metrics::Watch> WatchComponents(const WatchedComponents& rooms);
 
 }  // namespace kiln
 

@@ -186,7 +186,7 @@ End ServeUntilStopped(int listen_fd, const StopSignal& stop, absl::Duration idle
 }
 
 // Lets a successor have the sockets of the fronts and the lock, and accepts until it accepts.
-void HandOver(pid_t successor, const std::vector<Front*>& fronts, Instance* instance,
+void HandOver(pid_t successor, const std::vector<Front*>& fronts, SingleInstance* instance,
               Housekeeper* housekeeper, Connections* connections) {
   std::vector<int> sockets;
   for (const Front* front : fronts) {
@@ -215,7 +215,7 @@ bool NamesUs(const std::string& pid_path) {
 }
 
 // What is a successor's by now, or another machine's, is left alone.
-void RemoveNames(const Instance& instance, const std::string& pid_path) {
+void RemoveNames(const SingleInstance& instance, const std::string& pid_path) {
   if (HasSocket(instance) && !instance.managed) unlink(instance.socket_path.c_str());
   if (instance.lock_fd >= 0 && NamesUs(pid_path)) unlink(pid_path.c_str());
 }
@@ -281,7 +281,7 @@ SharedTiers::Options SharedOptions(const Flags& flags, CompilerIdentity* compile
   return options;
 }
 
-void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) {
+void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* trust) {
   const OwnFile own_file;
   StopSignal stop;
   WritePid(home.PidPath());
@@ -298,8 +298,8 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   disk_options.warn = [](const std::string& message) { Log(message); };
   disk_options.over_budget = [&nudged] { nudged->Nudge(); };
   DiskStore disk(home, disk_options);
-  Edition edition;
-  MemoryStore memory(flags.memory_bytes, [&edition] { edition.Advance(); });
+  Generation generation;
+  MemoryStore memory(flags.memory_bytes, [&generation] { generation.Advance(); });
   TieredStore tiers({&memory, &disk});
   Counters counters;
   const uint64_t warm_bytes = disk_options.read_only ? 0 : flags.cache_bytes / kWarmShare;
@@ -360,11 +360,11 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   Quotas requests(Quotas::FromConfig(flags.config.limits()));
   Quotas replies(Quotas::FromConfig(flags.config.limits()));
   Connections connections(&handler, &requests, &replies, flags.max_connections);
-  const auto watch =
-      WatchRooms({{&memory, &disk}, &housekeeper, &pool, &connections, &activity, trust, &shared});
+  const auto watch = WatchComponents(
+      {{&memory, &disk}, &housekeeper, &pool, &connections, &activity, trust, &shared});
 
   Front grpc(flags.GrpcFrontPath(), GrpcArguments(flags, instance.socket_path),
-             flags.config.service().listen(), &instance.given, &edition);
+             flags.config.service().listen(), &instance.given, &generation);
   Front web(flags.WebFrontPath(),
             {absl::StrCat("--socket=", instance.socket_path),
              absl::StrCat("--address-file=", home.DashboardPath())},
@@ -383,7 +383,7 @@ void Run(const Flags& flags, const Home& home, Instance instance, Trust* trust) 
   const absl::Time end = SteadyNow() + kDrainPatience;
   if (how.successor != 0) {
     // What the successor takes back, it tells its own fronts; on disk it is gone for both.
-    edition.End();
+    generation.End();
     memory.Close();
     HandOver(how.successor, {&grpc, &web}, &instance, &housekeeper, &connections);
   }
@@ -440,7 +440,8 @@ int TryServers(const Flags& flags, const Home& home, const Trust& trust) {
   return 1;
 }
 
-absl::StatusOr<Instance> Claim(const Home& home, bool take_over, const std::vector<int>& sockets) {
+absl::StatusOr<SingleInstance> Claim(const Home& home, bool take_over,
+                                     const std::vector<int>& sockets) {
   // A home that cannot be written still has a daemon, which keeps nothing.
   const absl::Status made = home.Create();
   if (!made.ok()) Complain(made);
@@ -493,7 +494,7 @@ int Main(int argc, char** argv) {
     return 2;
   }
   if (flags->try_servers && home.ok()) return TryServers(*flags, *home, trust);
-  absl::StatusOr<Instance> instance =
+  absl::StatusOr<SingleInstance> instance =
       home.ok() ? Claim(*home, flags->take_over, sockets) : home.status();
   if (!instance.ok()) {
     // For who wants a daemon, another's is as good.

@@ -107,7 +107,7 @@ uint64_t InodeOf(const std::string& path) {
 }
 
 // The unix socket among `sockets` is the instance's, the others are given to its fronts.
-absl::Status TakeSockets(const std::vector<int>& sockets, Instance* instance) {
+absl::Status TakeSockets(const std::vector<int>& sockets, SingleInstance* instance) {
   for (const int fd : sockets) {
     sockaddr_un address = {};
     socklen_t size = sizeof address - 1;
@@ -129,7 +129,7 @@ absl::Status TakeSockets(const std::vector<int>& sockets, Instance* instance) {
 }
 
 // What the predecessor sent (GiveSockets) before it let go of the lock.
-void ReceiveSockets(Instance* instance) {
+void ReceiveSockets(SingleInstance* instance) {
   int fd;
   while ((fd = accept4(instance->listen_fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0) {
     if (CheckPeer(fd).ok()) {
@@ -142,7 +142,7 @@ void ReceiveSockets(Instance* instance) {
 
 // Waits for the lock.
 absl::Status Lock(const Home& home, const sockaddr_un& address, absl::Time deadline, bool take_over,
-                  const Instance& instance) {
+                  const SingleInstance& instance) {
   pid_t asked = 0;
   while (flock(instance.lock_fd, LOCK_EX | LOCK_NB) != 0) {
     const bool held = errno == EWOULDBLOCK;
@@ -164,7 +164,8 @@ absl::Status Lock(const Home& home, const sockaddr_un& address, absl::Time deadl
 }
 
 // Makes us the daemon of `instance`, whose descriptors are closed by the caller otherwise.
-absl::Status Become(const Home& home, absl::Time deadline, bool take_over, Instance* instance) {
+absl::Status Become(const Home& home, absl::Time deadline, bool take_over,
+                    SingleInstance* instance) {
   const std::string& path = instance->socket_path;
   ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
   ASSIGN_OR_RETURN(instance->lock_fd, OpenLock(home.LockPath()));
@@ -189,9 +190,9 @@ absl::Status Become(const Home& home, absl::Time deadline, bool take_over, Insta
 
 }  // namespace
 
-absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline, bool take_over,
-                                        const std::vector<int>& sockets) {
-  Instance instance;
+absl::StatusOr<SingleInstance> BecomeInstance(const Home& home, absl::Time deadline, bool take_over,
+                                              const std::vector<int>& sockets) {
+  SingleInstance instance;
   ASSIGN_OR_RETURN(instance.socket_path, home.SocketPath());
   RETURN_IF_ERROR(TakeSockets(sockets, &instance));
   absl::Status became = Become(home, deadline, take_over, &instance);
@@ -206,7 +207,7 @@ absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline, b
   return instance;
 }
 
-void GiveSockets(const Instance& instance, pid_t successor, const std::vector<int>& fds) {
+void GiveSockets(const SingleInstance& instance, pid_t successor, const std::vector<int>& fds) {
   const absl::StatusOr<sockaddr_un> address = AddressOf(AsidePath(instance.socket_path, successor));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return;
@@ -219,7 +220,7 @@ void GiveSockets(const Instance& instance, pid_t successor, const std::vector<in
   close(fd);
 }
 
-bool HasSocket(const Instance& instance) {
+bool HasSocket(const SingleInstance& instance) {
   return InodeOf(instance.socket_path) == instance.socket_inode;
 }
 

@@ -16,7 +16,7 @@ namespace kiln {
 
 // The right to be the daemon of a home: a locked file and a listening socket. A fork inherits both;
 // they are released when the last holder exits.
-struct Instance {
+struct SingleInstance {
   int lock_fd = -1;
   int listen_fd = -1;
   std::string socket_path;
@@ -35,14 +35,14 @@ struct Instance {
 //
 // `sockets` are a service manager's (listener.h); this function takes ownership. A unix socket
 // among them must be the home's.
-absl::StatusOr<Instance> BecomeInstance(const Home& home, absl::Time deadline, bool take_over,
-                                        const std::vector<int>& sockets);
+absl::StatusOr<SingleInstance> BecomeInstance(const Home& home, absl::Time deadline, bool take_over,
+                                              const std::vector<int>& sockets);
 
 // Sends our listening TCP sockets to the process that takes over, if it accepts them.
-void GiveSockets(const Instance& instance, pid_t successor, const std::vector<int>& fds);
+void GiveSockets(const SingleInstance& instance, pid_t successor, const std::vector<int>& fds);
 
 // Whether the socket at the path is (still) that of `instance`.
-bool HasSocket(const Instance& instance);
+bool HasSocket(const SingleInstance& instance);
 
 // PermissionDenied unless a process of our user holds the other end of `fd`.
 absl::Status CheckPeer(int fd);

@@ -28,7 +28,7 @@ int MostWaiting() {
 
 }  // namespace
 
-bool Turn::HandOver() {
+bool LoopThread::HandOver() {
   if (!waits_) return true;
   absl::MutexLock lock(&owner_->mutex_);
   if (!owner_->Recruit()) return false;
@@ -37,18 +37,18 @@ bool Turn::HandOver() {
   return true;
 }
 
-Turns::~Turns() {
+EventLoop::~EventLoop() {
   absl::MutexLock lock(&mutex_);
   auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return threads_ == 0; };
   mutex_.Await(absl::Condition(&done));
 }
 
-bool Turns::Start() {
+bool EventLoop::Start() {
   absl::MutexLock lock(&mutex_);
   return threads_ > 0 || Recruit();
 }
 
-bool Turns::Recruit() {
+bool EventLoop::Recruit() {
   if (resting_ > wanted_) {
     ++wanted_;
     ++waiting_;
@@ -68,31 +68,31 @@ bool Turns::Recruit() {
   return true;
 }
 
-void* Turns::Thread(void* self) {
-  static_cast<Turns*>(self)->Work();
+void* EventLoop::Thread(void* self) {
+  static_cast<EventLoop*>(self)->Work();
   return nullptr;
 }
 
-void Turns::Work() {
-  Turn turn(this);
+void EventLoop::Work() {
+  LoopThread thread(this);
   absl::MutexLock lock(&mutex_);
-  while (!ending_ && (turn.waits_ || (turn.waits_ = Rest()))) {
+  while (!ending_ && (thread.waits_ || (thread.waits_ = Rest()))) {
     mutex_.Unlock();
-    WaitForEvent(&turn);
+    WaitForEvent(&thread);
     mutex_.Lock();
-    if (!turn.waits_) continue;
-    if (turn.at_once_ == 0 && waiting_ > 1) {
-      turn.waits_ = false;
+    if (!thread.waits_) continue;
+    if (thread.at_once_ == 0 && waiting_ > 1) {
+      thread.waits_ = false;
       --waiting_;
-    } else if (turn.at_once_ >= kManyAtOnce && waiting_ < MostWaiting()) {
-      turn.at_once_ = 0;
+    } else if (thread.at_once_ >= kManyAtOnce && waiting_ < MostWaiting()) {
+      thread.at_once_ = 0;
       Recruit();
     }
   }
   --threads_;
 }
 
-void Turns::WaitForEvent(Turn* turn) {
+void EventLoop::WaitForEvent(LoopThread* thread) {
   Tag* tag;
   bool ok;
   const absl::Time begin = SteadyNow();
@@ -101,11 +101,11 @@ void Turns::WaitForEvent(Turn* turn) {
     ending_ = true;
     return;
   }
-  turn->at_once_ = SteadyNow() - begin < kAtOnce ? turn->at_once_ + 1 : 0;
-  tag->Happened(ok, turn);
+  thread->at_once_ = SteadyNow() - begin < kAtOnce ? thread->at_once_ + 1 : 0;
+  tag->Happened(ok, thread);
 }
 
-bool Turns::Rest() {
+bool EventLoop::Rest() {
   auto called = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return wanted_ > 0 || ending_; };
   ++resting_;
   mutex_.AwaitWithTimeout(absl::Condition(&called), kPatience);

@@ -1,6 +1,7 @@
-// A leader/followers thread pool: the thread that receives an event also handles it, so no other
-// thread has to be woken. While events are handled quickly, one thread works. A second one joins if
-// events arrive faster, and another takes over from a thread that must block.
+// An event loop with several threads, as leader and followers: the thread that receives an event
+// also handles it, so no other thread has to be woken. While events are handled quickly, one thread
+// works. A second one joins if events arrive faster, and another takes over from a thread that must
+// block.
 #ifndef KILN_SERVER_EVENTS_EVENT_LOOP_H_
 #define KILN_SERVER_EVENTS_EVENT_LOOP_H_
 
@@ -9,20 +10,20 @@
 
 namespace kiln {
 
-class Turns;
+class EventLoop;
 
-// A thread's turn while it handles an event.
-class Turn {
+// A thread of the loop, while it handles an event.
+class LoopThread {
  public:
-  explicit Turn(Turns* owner) : owner_(owner) {}
+  explicit LoopThread(EventLoop* owner) : owner_(owner) {}
   // Hands the event loop to another thread, so that this one may block until it has handled its
   // event. False if too many threads block already, or none can be created. Free after the first
   // call.
   bool HandOver();
 
  private:
-  friend class Turns;
-  Turns* const owner_;
+  friend class EventLoop;
+  EventLoop* const owner_;
   bool waits_ = true;  // for events
   int at_once_ = 0;    // consecutive events that needed no waiting
 };
@@ -30,7 +31,7 @@ class Turn {
 // The receiver of an event.
 class Tag {
  public:
-  virtual void Happened(bool ok, Turn* turn) = 0;
+  virtual void Happened(bool ok, LoopThread* thread) = 0;
 
  protected:
   ~Tag() = default;
@@ -40,12 +41,13 @@ class Tag {
 template <typename Object>
 class Step final : public Tag {
  public:
-  Step(Object* object, void (Object::*next)(bool ok, Turn* turn)) : object_(object), next_(next) {}
-  void Happened(bool ok, Turn* turn) override { (object_->*next_)(ok, turn); }
+  Step(Object* object, void (Object::*next)(bool ok, LoopThread* thread))
+      : object_(object), next_(next) {}
+  void Happened(bool ok, LoopThread* thread) override { (object_->*next_)(ok, thread); }
 
  private:
   Object* const object_;
-  void (Object::* const next_)(bool ok, Turn* turn);
+  void (Object::* const next_)(bool ok, LoopThread* thread);
 };
 
 // The source of events: gRPC's completion queue, or an epoll. Thread-safe.
@@ -59,23 +61,23 @@ class Events {
 };
 
 // Thread-safe.
-class Turns {
+class EventLoop {
  public:
   // `events` is not owned; `most` is the largest number of threads.
-  Turns(Events* events, int most) : events_(events), most_(most) {}
+  EventLoop(Events* events, int most) : events_(events), most_(most) {}
   // Call after the end of the events: waits until all of them are handled.
-  ~Turns();
+  ~EventLoop();
 
   // False if no thread can be created. Idempotent.
   bool Start();
 
  private:
-  friend class Turn;
+  friend class LoopThread;
   static void* Thread(void* self);
   void Work();
   bool Recruit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void WaitForEvent(Turn* turn);
-  // Waits for a turn; returns whether there is one for this thread.
+  void WaitForEvent(LoopThread* thread);
+  // Waits outside of the loop. True if the loop needs this thread again, false at its end.
   bool Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Events* const events_;

@@ -17,7 +17,7 @@ namespace {
 // What is to be done, in the order given.
 class Tasks final : public Events {
  public:
-  using Task = std::function<void(Turn*)>;
+  using Task = std::function<void(LoopThread*)>;
   void Add(Task task) {
     absl::MutexLock lock(&mutex_);
     tags_.push_back(std::make_unique<OneTask>(std::move(task)));
@@ -42,7 +42,7 @@ class Tasks final : public Events {
  private:
   struct OneTask final : Tag {
     explicit OneTask(Task task) : task(std::move(task)) {}
-    void Happened(bool /*ok*/, Turn* turn) override { task(turn); }
+    void Happened(bool /*ok*/, LoopThread* thread) override { task(thread); }
     const Task task;
   };
 
@@ -57,18 +57,18 @@ class TurnsTest : public testing::Test {
   // Whether something quick that comes now is dealt with.
   bool Answers() {
     auto done = std::make_shared<absl::Notification>();
-    tasks_.Add([done](Turn*) { done->Notify(); });
+    tasks_.Add([done](LoopThread*) { done->Notify(); });
     return done->WaitForNotificationWithTimeout(absl::Milliseconds(500));
   }
-  // Something that hands its turn over, if it can, and lasts until `release_`.
+  // Something that leaves the loop, if it can, and lasts until `release_`.
   void AddSlow(std::atomic<int>* handed, std::atomic<int>* refused) {
-    tasks_.Add([this, handed, refused](Turn* turn) {
-      if (!turn->HandOver()) {
+    tasks_.Add([this, handed, refused](LoopThread* thread) {
+      if (!thread->HandOver()) {
         ++*refused;
         return;
       }
       ++*handed;
-      EXPECT_TRUE(turn->HandOver()) << "the second time it is nothing";
+      EXPECT_TRUE(thread->HandOver()) << "the second time it is nothing";
       release_.WaitForNotification();
     });
   }
@@ -80,11 +80,11 @@ class TurnsTest : public testing::Test {
 TEST_F(TurnsTest, OneThreadDealsWithWhatIsQuick) {
   std::set<std::thread::id> threads;  // of one thread at a time, so without a lock
   {
-    Turns turns(&tasks_, 8);
-    ASSERT_TRUE(turns.Start());
-    ASSERT_TRUE(turns.Start()) << "it had been";
+    EventLoop loop(&tasks_, 8);
+    ASSERT_TRUE(loop.Start());
+    ASSERT_TRUE(loop.Start()) << "it had been";
     for (int i = 0; i < 8; ++i) {
-      tasks_.Add([&](Turn*) { threads.insert(std::this_thread::get_id()); });
+      tasks_.Add([&](LoopThread*) { threads.insert(std::this_thread::get_id()); });
       ASSERT_TRUE(Answers());
     }
     tasks_.End();
@@ -94,8 +94,8 @@ TEST_F(TurnsTest, OneThreadDealsWithWhatIsQuick) {
 
 TEST_F(TurnsTest, WhoTakesTimeDelaysNobody) {
   std::atomic<int> handed{0}, refused{0};
-  Turns turns(&tasks_, 8);
-  ASSERT_TRUE(turns.Start());
+  EventLoop loop(&tasks_, 8);
+  ASSERT_TRUE(loop.Start());
   for (int i = 0; i < 7; ++i) {
     AddSlow(&handed, &refused);
     EXPECT_TRUE(Answers());
@@ -113,11 +113,11 @@ TEST_F(TurnsTest, WhoTakesTimeDelaysNobody) {
 TEST_F(TurnsTest, ThreadsThatAreDoneAreUsedAgain) {
   std::set<std::thread::id> threads;
   absl::Mutex mutex;
-  Turns turns(&tasks_, 100);
-  ASSERT_TRUE(turns.Start());
+  EventLoop loop(&tasks_, 100);
+  ASSERT_TRUE(loop.Start());
   for (int i = 0; i < 50; ++i) {
-    tasks_.Add([&](Turn* turn) {
-      EXPECT_TRUE(turn->HandOver());
+    tasks_.Add([&](LoopThread* thread) {
+      EXPECT_TRUE(thread->HandOver());
       absl::MutexLock lock(&mutex);
       threads.insert(std::this_thread::get_id());
     });
@@ -132,10 +132,10 @@ TEST_F(TurnsTest, ThreadsThatAreDoneAreUsedAgain) {
 TEST_F(TurnsTest, TheEndWaitsForThoseWhoAreAtWork) {
   std::atomic<bool> done{false};
   {
-    Turns turns(&tasks_, 8);
-    ASSERT_TRUE(turns.Start());
-    tasks_.Add([&](Turn* turn) {
-      EXPECT_TRUE(turn->HandOver());
+    EventLoop loop(&tasks_, 8);
+    ASSERT_TRUE(loop.Start());
+    tasks_.Add([&](LoopThread* thread) {
+      EXPECT_TRUE(thread->HandOver());
       absl::SleepFor(absl::Milliseconds(100));
       done = true;
     });

@@ -1,5 +1,5 @@
-// Sockets that wait for their next message, as events (turns.h). A socket's event is reported once
-// until it is armed again, so only one thread handles a socket at a time.
+// Sockets that wait for their next message, as events (event_loop.h). A socket's event is reported
+// once until it is armed again, so only one thread handles a socket at a time.
 #ifndef KILN_SERVER_EVENTS_POLLER_H_
 #define KILN_SERVER_EVENTS_POLLER_H_
 

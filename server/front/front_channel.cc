@@ -63,7 +63,7 @@ Message ReceiveWord(int socket) {
   }
   Message received;
   if (got != 1) return received;
-  for (const Word word : {Word::kEdition, Word::kServe, Word::kGoOn}) {
+  for (const Word word : {Word::kGeneration, Word::kServe, Word::kDrain}) {
     if (byte == static_cast<char>(word)) received.word = word;
   }
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;

@@ -12,13 +12,13 @@
 namespace kiln {
 
 // The front's descriptor of the channel.
-inline constexpr int kLeashFd = 3;
+inline constexpr int kFrontChannelFd = 3;
 
 enum class Word : char {
-  kEdition = 'E',  // before kServe: with the descriptor of the Edition (edition.h), if any
-  kServe = 'S',    // with the listening sockets; from the front: it serves
-  kGoOn = 'G',     // a successor accepts; serve existing connections until they close
-  kEnded = 0,      // the other side has closed
+  kGeneration = 'E',  // before kServe: with the descriptor of the Generation (generation.h), if any
+  kServe = 'S',       // with the listening sockets; from the front: it serves
+  kDrain = 'G',       // a successor accepts; serve existing connections until they close
+  kEnded = 0,         // the other side has closed
 };
 
 // Sends `word` and duplicates of `fds` (16 at most) over a unix socket.

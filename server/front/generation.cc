@@ -21,7 +21,7 @@ void* Map(int fd, int protection) {
 
 }  // namespace
 
-Edition::Edition() : fd_(memfd_create("kilnd-edition", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+Generation::Generation() : fd_(memfd_create("kilnd-generation", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (fd_ < 0 || ftruncate(fd_, kBytes) != 0) return;
   // Who has it cannot pull the memory away.
   fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
@@ -30,13 +30,13 @@ Edition::Edition() : fd_(memfd_create("kilnd-edition", MFD_CLOEXEC | MFD_ALLOW_S
   }
 }
 
-Edition::Edition(int fd) {
+Generation::Generation(int fd) {
   struct stat info;
   if (fd < 0 || fstat(fd, &info) != 0 || info.st_size < static_cast<off_t>(kBytes)) return;
   number_ = static_cast<std::atomic<uint64_t>*>(Map(fd, PROT_READ));
 }
 
-Edition::~Edition() {
+Generation::~Generation() {
   if (fd_ >= 0) {
     End();
     close(fd_);
@@ -44,14 +44,14 @@ Edition::~Edition() {
   if (number_ != nullptr) munmap(number_, kBytes);
 }
 
-void Edition::Advance() {
+void Generation::Advance() {
   if (number_ == nullptr) return;
   uint64_t number = number_->load();
   while (number != kOver && !number_->compare_exchange_weak(number, number + 1)) {
   }
 }
 
-void Edition::End() {
+void Generation::End() {
   if (number_ != nullptr) number_->store(kOver);
 }
 

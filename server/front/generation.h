@@ -11,18 +11,18 @@
 
 namespace kiln {
 
-class Edition {
+class Generation {
  public:
   // No answer is valid any more, now or later: kilnd has exited, or no memory can be shared.
   static constexpr uint64_t kOver = 0;
 
   // kilnd's own counter.
-  Edition();
+  Generation();
   // A front's view of it; the caller keeps `fd`. -1: kOver from the start.
-  explicit Edition(int fd);
-  ~Edition();
-  Edition(const Edition&) = delete;
-  Edition& operator=(const Edition&) = delete;
+  explicit Generation(int fd);
+  ~Generation();
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
 
   // To be passed to fronts; -1 if there is none.
   int fd() const { return fd_; }

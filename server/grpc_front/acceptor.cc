@@ -23,7 +23,7 @@ Acceptor::Acceptor(std::unique_ptr<Grpc> grpc, std::vector<int> sockets, Guests*
 
 void Acceptor::Start() {
   thread_ = std::thread([this] { Work(); });
-  SendWord(kLeashFd, Word::kServe).IgnoreError();
+  SendWord(kFrontChannelFd, Word::kServe).IgnoreError();
 }
 
 void Acceptor::Stop() {
@@ -34,14 +34,14 @@ void Acceptor::Stop() {
 }
 
 void Acceptor::Work() {
-  std::vector<pollfd> entries = {{wake_fd_, POLLIN, 0}, {kLeashFd, POLLIN, 0}};
+  std::vector<pollfd> entries = {{wake_fd_, POLLIN, 0}, {kFrontChannelFd, POLLIN, 0}};
   for (const int fd : sockets_) entries.push_back({fd, POLLIN, 0});
   while (!let_go_) {
     if (poll(entries.data(), entries.size(), -1) < 0) continue;
     if (entries[0].revents != 0) break;
     if (entries[1].revents != 0) {
       // There is nobody to serve anyone for, and others may want our port.
-      if (ReceiveWord(kLeashFd).word != Word::kGoOn) _exit(1);
+      if (ReceiveWord(kFrontChannelFd).word != Word::kDrain) _exit(1);
       let_go_ = true;
     }
     for (size_t i = 2; i < entries.size(); ++i) {

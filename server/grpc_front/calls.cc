@@ -182,7 +182,7 @@ class Call {
   bool Cancellable() const { return method_.type == FrameType::kCompile; }
   bool Keepable() const { return method_.type == FrameType::kLookup; }
 
-  void Came(bool ok, Turn* turn) {
+  void Came(bool ok, LoopThread* thread) {
     if (!ok) {  // the server ends; nobody will tell us more
       delete this;
       return;
@@ -212,7 +212,7 @@ class Call {
       return;
     }
     absl::Status lasts = letter_.Linger(*caller_);
-    if (lasts.ok() && !turn->HandOver()) lasts = Busy();
+    if (lasts.ok() && !thread->HandOver()) lasts = Busy();
     if (!lasts.ok()) {
       exchange_.reset();
       Reply(lasts);
@@ -244,11 +244,11 @@ class Call {
     responder_.Finish(reply, grpc::Status::OK, &sent_);
   }
 
-  void Sent(bool /*ok*/, Turn* /*turn*/) {
+  void Sent(bool /*ok*/, LoopThread* /*thread*/) {
     letter_.Taken();
     Release();
   }
-  void Done(bool /*ok*/, Turn* /*turn*/) {
+  void Done(bool /*ok*/, LoopThread* /*thread*/) {
     gone_ = context_.IsCancelled();
     Release();
   }
@@ -287,13 +287,13 @@ void Calls::Start() {
   }
   health_.Start(queue_.get());
   events_.emplace(queue_.get());
-  turns_.emplace(&*events_, kMaxCalls);
-  KILN_CHECK(turns_->Start());
+  loop_.emplace(&*events_, kMaxCalls);
+  KILN_CHECK(loop_->Start());
 }
 
 void Calls::Drain() {
   queue_->Shutdown();
-  turns_.reset();
+  loop_.reset();
 }
 
 }  // namespace kiln

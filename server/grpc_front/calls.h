@@ -3,7 +3,7 @@
 //
 // A repeated look-up is answered from the cache (replies.h). The thread that receives a call also
 // finishes it if the daemon answers at once. A longer call (a compilation) hands the event loop to
-// another thread (turns.h).
+// another thread (event_loop.h).
 #ifndef KILN_SERVER_GRPC_FRONT_CALLS_H_
 #define KILN_SERVER_GRPC_FRONT_CALLS_H_
 
@@ -81,7 +81,7 @@ class Calls {
   Health health_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::optional<QueueEvents> events_;
-  std::optional<Turns> turns_;
+  std::optional<EventLoop> loop_;
 };
 
 }  // namespace kiln

@@ -65,7 +65,7 @@ class HealthCall {
     health->service_.RequestCall(&context_, &stream_, queue, queue, &came_);
   }
 
-  void Came(bool ok, Turn* /*turn*/) {
+  void Came(bool ok, LoopThread* /*thread*/) {
     if (!ok) {  // the server ends; nobody will tell us more
       delete this;
       return;
@@ -76,7 +76,7 @@ class HealthCall {
     Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
   }
 
-  void Read(bool ok, Turn* /*turn*/) {
+  void Read(bool ok, LoopThread* /*thread*/) {
     std::string service;
     if (!ok || !ServiceIn(message_, &service)) {
       return Finish(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "no HealthCheckRequest"));
@@ -91,7 +91,7 @@ class HealthCall {
   }
 
   // Of a Watch: says what has changed, and waits for more.
-  void Look(bool ok, Turn* /*turn*/) {
+  void Look(bool ok, LoopThread* /*thread*/) {
     if (!ok || over_) return Finish(grpc::Status::CANCELLED);
     const Status now = Now();
     if (now == said_ && health_->ending_) {
@@ -101,17 +101,17 @@ class HealthCall {
     said_ = now;
     stream_.Write(Response(now), &wrote_);
   }
-  void Pause(bool ok, Turn* /*turn*/) {
+  void Pause(bool ok, LoopThread* /*thread*/) {
     if (!ok) return Finish(grpc::Status::CANCELLED);
     alarm_.Set(queue_, std::chrono::system_clock::now() + kLookAgain, &look_);
   }
 
   void Finish(const grpc::Status& status) { stream_.Finish(status, &end_); }
-  void Done(bool /*ok*/, Turn* /*turn*/) {
+  void Done(bool /*ok*/, LoopThread* /*thread*/) {
     over_ = true;
     Release();
   }
-  void End(bool /*ok*/, Turn* /*turn*/) { Release(); }
+  void End(bool /*ok*/, LoopThread* /*thread*/) { Release(); }
   void Release() {
     if (--pending_ == 0) delete this;
   }

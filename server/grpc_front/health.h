@@ -23,7 +23,7 @@ class Health {
 
   // Call before the server is built.
   void Register(grpc::ServerBuilder* builder) { builder->RegisterAsyncGenericService(&service_); }
-  // Call after that; the queue's tags are Tags (turns.h).
+  // Call after that; the queue's tags are Tags (event_loop.h).
   void Start(grpc::ServerCompletionQueue* queue);
   // Sets whether the server serves; initially true.
   void SetServing(bool serving) { serving_ = serving; }

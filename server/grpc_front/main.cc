@@ -8,7 +8,7 @@
 //              [--connection-seconds=N] [--kept-bytes=N] [--connections=N]
 //
 // The sockets that it answers on come over descriptor 3 (server/front/front_channel.h), and before
-// them kilnd's edition.
+// them kilnd's generation.
 #include <fcntl.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -175,7 +175,7 @@ int Fail(absl::string_view what, int status) {
   return status;
 }
 
-int Serve(const Options& options, const Edition& edition, std::vector<int> sockets) {
+int Serve(const Options& options, const Generation& generation, std::vector<int> sockets) {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int sig : {SIGTERM, SIGINT}) sigaddset(&signals, sig);
@@ -190,7 +190,7 @@ int Serve(const Options& options, const Edition& edition, std::vector<int> socke
   }
 
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  Replies replies(options.kept_bytes, &edition);
+  Replies replies(options.kept_bytes, &generation);
   Guests guests(GuestsOf(options));
   Outbox outbox(&guests);
   Calls calls(&bridge, &callers, &replies, &guests, &outbox);
@@ -221,16 +221,16 @@ int Main(int argc, char** argv) {
   // A distribution's Abseil may look for deadlocks at each lock: a tenth of a hit's time.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   gpr_set_log_function(LogOfGrpc);
-  fcntl(kLeashFd, F_SETFD, FD_CLOEXEC);
+  fcntl(kFrontChannelFd, F_SETFD, FD_CLOEXEC);
   Options options;
   for (int i = 1; i < argc; ++i) {
     if (!TakeLogFlag(argv[i]) && !ParseFlag(argv[i], &options))
       return Fail(absl::StrCat("bad argument ", argv[i]), 2);
   }
   options.callers.certificates = !options.tls.client_ca.empty();
-  const Message edition = ReceiveWord(kLeashFd);
-  Message sockets = ReceiveWord(kLeashFd);
-  if (edition.word != Word::kEdition || sockets.fds.empty()) {
+  const Message generation = ReceiveWord(kFrontChannelFd);
+  Message sockets = ReceiveWord(kFrontChannelFd);
+  if (generation.word != Word::kGeneration || sockets.fds.empty()) {
     return Fail("is started by kilnd, which hands over the sockets", 2);
   }
   const bool local = std::all_of(sockets.fds.begin(), sockets.fds.end(), ListensOnLoopback);
@@ -239,7 +239,8 @@ int Main(int argc, char** argv) {
     Log("WARNING: answers other machines without TLS: whoever is on the way reads and changes "
         "what it says");
   }
-  return Serve(options, Edition(edition.fds.empty() ? -1 : edition.fds[0]), std::move(sockets.fds));
+  return Serve(options, Generation(generation.fds.empty() ? -1 : generation.fds[0]),
+               std::move(sockets.fds));
 }
 
 }  // namespace

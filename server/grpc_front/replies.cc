@@ -50,7 +50,7 @@ bool Replies::Find(const Identity& caller, const grpc::ByteBuffer& request, Aske
   if (!AppendTo(&asked->key, request)) return false;
   absl::MutexLock lock(&mutex_);
   Follow();
-  asked->edition = kept_of_;
+  asked->generation = kept_of_;
   const auto found = index_.find(asked->key);
   if (found == index_.end()) return false;
   Item& item = *found->second;
@@ -63,7 +63,7 @@ bool Replies::Find(const Identity& caller, const grpc::ByteBuffer& request, Aske
 void Replies::Keep(Asked asked, IdentityPtr caller, const grpc::ByteBuffer& request,
                    const grpc::ByteBuffer& reply) {
   const size_t size = SizeOf(asked.key, reply);
-  if (asked.edition == Edition::kOver || size > max_bytes_ / kShareOfReply) return;
+  if (asked.generation == Generation::kOver || size > max_bytes_ / kShareOfReply) return;
   proto::LookupRequest question;
   proto::LookupReply answer;
   if (!Parse(request, &question) || !Parse(reply, &answer) ||
@@ -73,7 +73,7 @@ void Replies::Keep(Asked asked, IdentityPtr caller, const grpc::ByteBuffer& requ
   absl::MutexLock lock(&mutex_);
   Follow();
   // What kilnd has taken back since it was asked is not to be found here.
-  if (asked.edition != kept_of_ || index_.contains(asked.key)) return;
+  if (asked.generation != kept_of_ || index_.contains(asked.key)) return;
   while (!order_.empty() && bytes_ + size > max_bytes_) Drop(std::prev(order_.end()));
   bytes_ += size;
   order_.push_front({std::move(asked.key),
@@ -94,7 +94,7 @@ std::vector<Replies::Hits> Replies::TakeHits() {
 }
 
 void Replies::Follow() {
-  const uint64_t now = edition_->now();
+  const uint64_t now = generation_->now();
   if (now == kept_of_) return;
   kept_of_ = now;
   while (!order_.empty()) Drop(order_.begin());

@@ -24,13 +24,14 @@ namespace kiln {
 
 class Replies {
  public:
-  // `edition` is not owned. 0 bytes: caches nothing.
-  Replies(size_t max_bytes, const Edition* edition) : max_bytes_(max_bytes), edition_(edition) {}
+  // `generation` is not owned. 0 bytes: caches nothing.
+  Replies(size_t max_bytes, const Generation* generation)
+      : max_bytes_(max_bytes), generation_(generation) {}
 
   // The key of a look-up, and the generation at which it was made.
   struct Asked {
     std::string key;
-    uint64_t edition = Edition::kOver;
+    uint64_t generation = Generation::kOver;
   };
   // Finds the reply to an equal request; else returns false and fills in `asked` for Keep.
   bool Find(const Identity& caller, const grpc::ByteBuffer& request, Asked* asked,
@@ -63,9 +64,9 @@ class Replies {
   void Count(Item* item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_bytes_;
-  const Edition* const edition_;
+  const Generation* const generation_;
   absl::Mutex mutex_;
-  uint64_t kept_of_ ABSL_GUARDED_BY(mutex_) = Edition::kOver;
+  uint64_t kept_of_ ABSL_GUARDED_BY(mutex_) = Generation::kOver;
   Order order_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Order::iterator> index_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -60,8 +60,8 @@ class RepliesTest : public testing::Test {
     return false;
   }
 
-  Edition edition_;
-  Replies replies_{kBudget, &edition_};
+  Generation generation_;
+  Replies replies_{kBudget, &generation_};
 };
 
 TEST_F(RepliesTest, AnswersTheSameRequestOfTheSameCaller) {
@@ -88,7 +88,7 @@ TEST_F(RepliesTest, KeepsNothingThatMayChange) {
 
 TEST_F(RepliesTest, ForgetsWhatKilndTookBack) {
   EXPECT_FALSE(Ask(Question({"a"}), Answer({"A"})));
-  edition_.Advance();
+  generation_.Advance();
   EXPECT_FALSE(Ask(Question({"a"}), Answer({"A2"})));
   EXPECT_TRUE(Ask(Question({"a"}), Answer({"A2"})));
 
@@ -98,11 +98,11 @@ TEST_F(RepliesTest, ForgetsWhatKilndTookBack) {
   const IdentityPtr caller = Caller("ann");
   const grpc::ByteBuffer request = Bytes(Question({"b"}));
   EXPECT_FALSE(replies_.Find(*caller, request, &asked, &found));
-  edition_.Advance();
+  generation_.Advance();
   replies_.Keep(std::move(asked), caller, request, Bytes(Answer({"B"})));
   EXPECT_FALSE(replies_.Find(*caller, request, &asked, &found));
 
-  edition_.End();
+  generation_.End();
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(Ask(Question({"a"}), Answer({"A"})));
 }
 
@@ -129,7 +129,7 @@ TEST_F(RepliesTest, StaysWithinItsBudgetAndKeepsWhatIsUsed) {
 
 TEST_F(RepliesTest, CountsWhatItAnswered) {
   for (int i = 0; i < 4; ++i) Ask(Question({"a", "b"}), Answer({"A", "B"}));
-  edition_.Advance();  // what was dropped counts too
+  generation_.Advance();  // what was dropped counts too
   for (int i = 0; i < 3; ++i) Ask(Question({"a"}), Answer({"A"}));
   for (int i = 0; i < 2; ++i) Ask(Question({"a"}), Answer({"A"}), Caller("bob"));
   for (const Replies::Hits& hits : replies_.TakeHits()) {
@@ -148,17 +148,17 @@ TEST_F(RepliesTest, CountsWhatItAnswered) {
 }
 
 TEST(EditionTest, IsSeenByAnother) {
-  Edition own;
-  Edition seen(own.fd());
-  EXPECT_NE(own.now(), Edition::kOver);
+  Generation own;
+  Generation seen(own.fd());
+  EXPECT_NE(own.now(), Generation::kOver);
   EXPECT_EQ(seen.now(), own.now());
   own.Advance();
   EXPECT_EQ(seen.now(), own.now());
   own.End();
-  EXPECT_EQ(seen.now(), Edition::kOver);
+  EXPECT_EQ(seen.now(), Generation::kOver);
   own.Advance();
-  EXPECT_EQ(seen.now(), Edition::kOver);
-  EXPECT_EQ(Edition(-1).now(), Edition::kOver);
+  EXPECT_EQ(seen.now(), Generation::kOver);
+  EXPECT_EQ(Generation(-1).now(), Generation::kOver);
 }
 
 }  // namespace

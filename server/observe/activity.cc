@@ -19,20 +19,20 @@ double CompileSeconds(const proto::RequestRecord& record) {
 
 }  // namespace
 
-Activity::Seat::Seat(Activity* owner, std::shared_ptr<Client> client)
+Activity::Session::Session(Activity* owner, std::shared_ptr<Client> client)
     : owner_(owner), client_(std::move(client)) {}
 
-Activity::Seat::~Seat() {
+Activity::Session::~Session() {
   absl::MutexLock lock(&owner_->mutex_);
   if (--client_->connections == 0) owner_->clients_.erase(client_->name);
 }
 
-std::unique_ptr<Activity::Seat> Activity::Enter(const std::string& name) {
+std::unique_ptr<Activity::Session> Activity::Enter(const std::string& name) {
   absl::MutexLock lock(&mutex_);
   std::shared_ptr<Client>& client = clients_[name];
   if (client == nullptr) client = std::make_shared<Client>(name);
   ++client->connections;
-  return std::make_unique<Seat>(this, client);
+  return std::make_unique<Session>(this, client);
 }
 
 void Activity::Note(proto::RequestRecord record) {

@@ -27,13 +27,13 @@ class Activity {
     std::atomic<uint64_t> requests{0};
   };
 
-  // One connection of a client. The client is removed with its last seat.
-  class Seat {
+  // One connection of a client. The client is removed with its last session.
+  class Session {
    public:
-    Seat(Activity* owner, std::shared_ptr<Client> client);
-    ~Seat();
-    Seat(const Seat&) = delete;
-    Seat& operator=(const Seat&) = delete;
+    Session(Activity* owner, std::shared_ptr<Client> client);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
     Client& client() { return *client_; }
 
    private:
@@ -41,7 +41,7 @@ class Activity {
     const std::shared_ptr<Client> client_;
   };
 
-  std::unique_ptr<Seat> Enter(const std::string& name);
+  std::unique_ptr<Session> Enter(const std::string& name);
 
   // Records a request to compile that ended. `record.unit` may hold the unit; it is kept for a
   // while, so that the dashboard can compile it again.

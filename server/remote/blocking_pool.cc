@@ -11,7 +11,7 @@ constexpr size_t kStackBytes = size_t{512} << 10;
 
 }  // namespace
 
-bool Crew::Do(std::function<void()> task) {
+bool BlockingPool::Do(std::function<void()> task) {
   absl::MutexLock lock(&mutex_);
   if (idle_ <= queue_.size() && threads_ < max_threads_) {
     pthread_attr_t attributes;
@@ -27,12 +27,12 @@ bool Crew::Do(std::function<void()> task) {
   return true;
 }
 
-void* Crew::Thread(void* crew) {
-  static_cast<Crew*>(crew)->Work();
+void* BlockingPool::Thread(void* pool) {
+  static_cast<BlockingPool*>(pool)->Work();
   return nullptr;
 }
 
-void Crew::Work() {
+void BlockingPool::Work() {
   auto has_task = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !queue_.empty(); };
   while (true) {
     std::function<void()> task;

@@ -12,16 +12,16 @@
 namespace kiln {
 
 // Thread-safe. Never destroyed: its threads end with the process, whatever blocks them.
-class Crew {
+class BlockingPool {
  public:
-  Crew(int threads, size_t queue) : max_threads_(threads), max_queue_(queue) {}
-  ~Crew() = delete;
+  BlockingPool(int threads, size_t queue) : max_threads_(threads), max_queue_(queue) {}
+  ~BlockingPool() = delete;
 
   // False, and the task does not run, if all threads are busy and the queue is full.
   bool Do(std::function<void()> task);
 
  private:
-  static void* Thread(void* crew);
+  static void* Thread(void* pool);
   void Work();
 
   const int max_threads_;

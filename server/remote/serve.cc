@@ -15,9 +15,8 @@
 namespace kiln {
 namespace {
 
-// Who waits for another's compilation must not keep from a thread who stores one, nor
-// who stores keep who looks something up: they are of crews apart. Each thread waits for a network,
-// so there are many.
+// Three pools, so that waiting for another machine's compilation takes no thread from stores, and
+// stores take none from look-ups. The threads block on the network, so there are many.
 constexpr int kWaiters = 128;
 constexpr int kMovers = 32;
 constexpr size_t kMaxQueue = 4096;
@@ -27,9 +26,9 @@ class Conversation {
   Conversation(int fd, std::unique_ptr<RemoteTiers> tiers)
       : fd_(fd),
         tiers_(std::move(tiers)),
-        waiters_(new Crew(kWaiters, 0)),
-        finders_(new Crew(kMovers, kMaxQueue)),
-        movers_(new Crew(kMovers, kMaxQueue)) {}
+        waiters_(new BlockingPool(kWaiters, 0)),
+        finders_(new BlockingPool(kMovers, kMaxQueue)),
+        movers_(new BlockingPool(kMovers, kMaxQueue)) {}
 
   RemoteTiers& tiers() { return *tiers_; }
 
@@ -114,9 +113,9 @@ class Conversation {
 
   const int fd_;
   const std::unique_ptr<RemoteTiers> tiers_;
-  Crew* const waiters_;
-  Crew* const finders_;
-  Crew* const movers_;
+  BlockingPool* const waiters_;
+  BlockingPool* const finders_;
+  BlockingPool* const movers_;
   absl::Mutex write_;
 };
 

@@ -182,9 +182,9 @@ Word SampleUntilTold(const DaemonLink& daemon, History* history) {
     if (daemon.Call(FrameType::kMetrics, proto::MetricsRequest(), &metrics).ok()) {
       history->Add(absl::Now(), metrics);
     }
-    pollfd leash = {kLeashFd, POLLIN, 0};
-    if (poll(&leash, 1, static_cast<int>(absl::ToInt64Milliseconds(History::kFine))) > 0) {
-      return ReceiveWord(kLeashFd).word;
+    pollfd channel = {kFrontChannelFd, POLLIN, 0};
+    if (poll(&channel, 1, static_cast<int>(absl::ToInt64Milliseconds(History::kFine))) > 0) {
+      return ReceiveWord(kFrontChannelFd).word;
     }
   }
 }
@@ -196,7 +196,7 @@ int Fail(absl::string_view what) {
 
 int Main(int argc, char** argv) {
   LogAs("kilnd-web");
-  fcntl(kLeashFd, F_SETFD, FD_CLOEXEC);
+  fcntl(kFrontChannelFd, F_SETFD, FD_CLOEXEC);
   signal(SIGPIPE, SIG_IGN);
   std::string socket_path, address_file;
   for (int i = 1; i < argc; ++i) {
@@ -210,7 +210,7 @@ int Main(int argc, char** argv) {
       return Fail(absl::StrCat("bad argument ", argv[i]));
     }
   }
-  const Message first = ReceiveWord(kLeashFd);
+  const Message first = ReceiveWord(kFrontChannelFd);
   if (first.fds.empty()) return Fail("is started by kilnd, which hands over the sockets");
   const DaemonLink daemon(socket_path);
   History history;
@@ -229,10 +229,10 @@ int Main(int argc, char** argv) {
     servers.push_back(AnswerOn(fd, &front));
     if (servers.back() == nullptr) return Fail("cannot answer on the sockets it was given");
   }
-  SendWord(kLeashFd, Word::kServe).IgnoreError();
+  SendWord(kFrontChannelFd, Word::kServe).IgnoreError();
   Log("listens on port ", PortOf(first.fds[0]), ": ",
       front.secret.empty() ? "metrics and health only" : "metrics, health and the dashboard");
-  if (SampleUntilTold(daemon, &history) != Word::kGoOn) _exit(1);
+  if (SampleUntilTold(daemon, &history) != Word::kDrain) _exit(1);
   End(servers, visitors);
   return 0;
 }

@@ -93,7 +93,7 @@ void ObserveStages(const proto::CompileReply& reply) {
 }  // namespace
 
 // One flight. Whoever waits for it may leave at any time, whatever step it is at.
-class CompileService::Errand {
+class CompileService::CompileState {
  public:
   struct What {
     Digest key;
@@ -107,7 +107,7 @@ class CompileService::Errand {
     std::shared_ptr<Quotas::Account> account;
     absl::Time deadline;
   };
-  Errand(What what, Flights::Done done) : what(std::move(what)), done_(std::move(done)) {}
+  CompileState(What what, Flights::Done done) : what(std::move(what)), done_(std::move(done)) {}
 
   const What what;
   std::string lease;     // of the step that runs: our right to compile
@@ -117,7 +117,7 @@ class CompileService::Errand {
   // how to stop it: so steps are numbered.
   int Begin() {
     absl::MutexLock lock(&mutex_);
-    stop_ = hurry_ = nullptr;
+    stop_ = raise_priority_ = nullptr;
     return ++step_;
   }
   // `stop` ends `step`, unless another has begun.
@@ -145,26 +145,26 @@ class CompileService::Errand {
     }
     if (stop) stop();
   }
-  // Of a job that has been handed to the workers: what makes them hurry.
-  void HurriesWith(int step, std::function<void()> hurry) {
+  // How to raise the priority of a job that the workers have.
+  void RaisesPriorityWith(int step, std::function<void()> raise_priority) {
     {
       absl::MutexLock lock(&mutex_);
       if (step != step_) return;
       if (!hurried_) {
-        hurry_ = std::move(hurry);
+        raise_priority_ = std::move(raise_priority);
         return;
       }
     }
-    hurry();
+    raise_priority();
   }
-  void Hurry() {
-    std::function<void()> hurry;
+  void RaisePriority() {
+    std::function<void()> raise_priority;
     {
       absl::MutexLock lock(&mutex_);
       hurried_ = true;
-      hurry = std::exchange(hurry_, nullptr);
+      raise_priority = std::exchange(raise_priority_, nullptr);
     }
-    if (hurry) hurry();
+    if (raise_priority) raise_priority();
   }
   // Once.
   void End(Flights::Result result) {
@@ -179,7 +179,7 @@ class CompileService::Errand {
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool hurried_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> stop_ ABSL_GUARDED_BY(mutex_);
-  std::function<void()> hurry_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> raise_priority_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The entries of one reply to a look-up.
@@ -228,13 +228,13 @@ absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::Looku
   }
   for (int i = 0; i < looked.reply.results_size() && !gathering.full(); ++i) {
     if (request.presence()) {
-      RETURN_IF_ERROR(caller.StepAside());  // to the disk
+      RETURN_IF_ERROR(caller.LeaveLoop());  // to the disk
       looked.reply.mutable_results(i)->set_found(parts_.tiers->Contains(places[i]));
       continue;
     }
     Found found = parts_.tiers->GetAtOnce(places[i]);
     if (found.entry == nullptr) {
-      RETURN_IF_ERROR(caller.StepAside());
+      RETURN_IF_ERROR(caller.LeaveLoop());
       found = parts_.tiers->Get(places[i]);
     }
     if (found.entry == nullptr) continue;
@@ -251,7 +251,7 @@ absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::Looku
     const absl::Span<const int> all = missing;
     for (size_t from = 0; from < all.size() && !gathering.full(); from += kSharedAtOnce) {
       if (caller.gone && caller.gone()) break;
-      RETURN_IF_ERROR(caller.StepAside());
+      RETURN_IF_ERROR(caller.LeaveLoop());
       FindShared(places, all.subspan(from, kSharedAtOnce), request.presence(), caller.upstream,
                  &looked.reply, &gathering);
     }
@@ -335,7 +335,7 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
                                                 : absl::Milliseconds(request.deadline_ms()));
   Digest compiler = parts_.compiler->Latest();
   if (compiler.empty()) {
-    RETURN_IF_ERROR(caller.StepAside());
+    RETURN_IF_ERROR(caller.LeaveLoop());
     ASSIGN_OR_RETURN(compiler, parts_.compiler->Known());
   }
   // The client's own digest is never asked for: what is stored goes under ours.
@@ -348,7 +348,7 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
   } else if (auto hit = Find(key, place, /*at_once=*/true)) {
     return hit;
   }
-  RETURN_IF_ERROR(caller.StepAside());
+  RETURN_IF_ERROR(caller.LeaveLoop());
   if (auto hit = fresh ? nullptr : Find(key, place, /*at_once=*/false)) return hit;
 
   if (caller.account != nullptr) RETURN_IF_ERROR(caller.account->CheckCompiles(SteadyNow()));
@@ -360,18 +360,18 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
     }
     request.set_tenant(caller.tenant);
     const JobOwner owner = {caller.tenant, caller.name};
-    auto errand = std::make_shared<Errand>(
-        Errand::What{key, place, request.name(), owner, request.SerializeAsString(),
-                     request.priority(), caller.upstream, caller.upstream_required, caller.account,
-                     deadline},
+    auto state = std::make_shared<CompileState>(
+        CompileState::What{key, place, request.name(), owner, request.SerializeAsString(),
+                           request.priority(), caller.upstream, caller.upstream_required,
+                           caller.account, deadline},
         done);
     // Who wants to see the compiler at work wants it here.
     if (fresh || !parts_.shared->serves(caller.upstream)) {
-      AskWorker(errand);
+      AskWorker(state);
     } else {
-      AskShared(errand);
+      AskShared(state);
     }
-    return {[errand] { errand->Cancel(); }, [errand] { errand->Hurry(); }};
+    return {[state] { state->Cancel(); }, [state] { state->RaisePriority(); }};
   };
   const bool waits = request.priority() != proto::PRIORITY_WARM;
   Flights::Outcome outcome = flights_.Do(flight, deadline, caller.gone, start, waits);
@@ -384,45 +384,45 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
   return outcome.result;
 }
 
-void CompileService::AskShared(const ErrandPtr& errand) {
+void CompileService::AskShared(const CompileStatePtr& state) {
   // Who has the lease is waited for as long as compiling takes: then we compile too. The
   // time in which the lease of a holder that died lapses comes on top.
-  const absl::Duration wait = std::clamp(errand->what.deadline - SteadyNow(), absl::ZeroDuration(),
+  const absl::Duration wait = std::clamp(state->what.deadline - SteadyNow(), absl::ZeroDuration(),
                                          parts_.shared->lease_ttl() + compile_times_.Patience());
-  const int step = errand->Begin();
+  const int step = state->Begin();
   const uint64_t request = parts_.shared->Fetch(
-      errand->what.place, errand->what.upstream, wait,
-      [this, errand](SharedTiers::Fetched found) { TakeShared(errand, std::move(found)); });
-  errand->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
+      state->what.place, state->what.upstream, wait,
+      [this, state](SharedTiers::Fetched found) { TakeShared(state, std::move(found)); });
+  state->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
 }
 
-void CompileService::TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found) {
-  errand->lease = found.lease;
+void CompileService::TakeShared(const CompileStatePtr& state, SharedTiers::Fetched found) {
+  state->lease = found.lease;
   EntryPtr entry =
-      Keep(errand->what.place, std::move(found.entry), found.tier, errand->what.upstream);
-  if (entry == nullptr) return AskDelegates(errand);
-  errand->End(Hit(errand->what.key, std::move(entry), found.tier));
+      Keep(state->what.place, std::move(found.entry), found.tier, state->what.upstream);
+  if (entry == nullptr) return AskDelegates(state);
+  state->End(Hit(state->what.key, std::move(entry), found.tier));
 }
 
-void CompileService::AskDelegates(const ErrandPtr& errand) {
-  if (!parts_.shared->delegates(errand->what.upstream)) return AskWorker(errand);
-  const absl::Duration wait = std::max(errand->what.deadline - SteadyNow(), absl::ZeroDuration());
-  const int step = errand->Begin();
+void CompileService::AskDelegates(const CompileStatePtr& state) {
+  if (!parts_.shared->delegates(state->what.upstream)) return AskWorker(state);
+  const absl::Duration wait = std::max(state->what.deadline - SteadyNow(), absl::ZeroDuration());
+  const int step = state->Begin();
   const uint64_t request =
-      parts_.shared->Delegate(errand->what.job, errand->what.key, errand->what.upstream, wait,
-                              [this, errand](absl::StatusOr<proto::DelegateReply> answer) {
-                                TakeDelegated(errand, std::move(answer));
+      parts_.shared->Delegate(state->what.job, state->what.key, state->what.upstream, wait,
+                              [this, state](absl::StatusOr<proto::DelegateReply> answer) {
+                                TakeDelegated(state, std::move(answer));
                               });
-  errand->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
+  state->StopsWith(step, [shared = parts_.shared, request] { shared->Cancel(request); });
 }
 
-absl::Status CompileService::Accept(const Errand& errand,
+absl::Status CompileService::Accept(const CompileState& state,
                                     const absl::StatusOr<proto::DelegateReply>& answer,
                                     Compiled* compiled) const {
   RETURN_IF_ERROR(answer.status());
   if (answer->reply().empty()) return absl::UnavailableError(answer->upstream_failure());
   proto::CompileReply& reply = compiled->reply;
-  if (!reply.ParseFromString(answer->reply()) || reply.digest() != errand.what.key.view()) {
+  if (!reply.ParseFromString(answer->reply()) || reply.digest() != state.what.key.view()) {
     return absl::DataLossError("what it answered is something else than it was asked");
   }
   if (reply.entry().empty()) return absl::OkStatus();
@@ -430,9 +430,9 @@ absl::Status CompileService::Accept(const Errand& errand,
   // Kept, but not signed: what is signed here our own workers compiled.
   absl::StatusOr<EntryPtr> entry =
       answer->trusted()
-          ? CheckEntry(errand.what.place, std::move(bytes))
-          : parts_.trust->Admit(errand.what.place, std::move(bytes), "who compiled it for us",
-                                KeysOf(errand.what.upstream));
+          ? CheckEntry(state.what.place, std::move(bytes))
+          : parts_.trust->Admit(state.what.place, std::move(bytes), "who compiled it for us",
+                                KeysOf(state.what.upstream));
   if (absl::IsPermissionDenied(entry.status())) {
     return absl::PermissionDeniedError(
         absl::StrCat(entry.status().message(),
@@ -444,22 +444,22 @@ absl::Status CompileService::Accept(const Errand& errand,
   return absl::OkStatus();
 }
 
-void CompileService::TakeDelegated(const ErrandPtr& errand,
+void CompileService::TakeDelegated(const CompileStatePtr& state,
                                    absl::StatusOr<proto::DelegateReply> answer) {
   auto compiled = std::make_shared<Compiled>();
   proto::CompileReply& reply = compiled->reply;
-  const absl::Status accepted = Accept(*errand, answer, compiled.get());
+  const absl::Status accepted = Accept(*state, answer, compiled.get());
   if (!accepted.ok()) {
-    if (!errand->what.upstream.empty()) {
-      errand->fallback = std::string(accepted.message());
-      if (errand->what.upstream_required && !errand->cancelled()) {
-        absl::Status failure = absl::UnavailableError(errand->fallback);
+    if (!state->what.upstream.empty()) {
+      state->fallback = std::string(accepted.message());
+      if (state->what.upstream_required && !state->cancelled()) {
+        absl::Status failure = absl::UnavailableError(state->fallback);
         SetPart(&failure, "upstream");
-        parts_.shared->Release(errand->lease);
-        return errand->End(std::move(failure));
+        parts_.shared->Release(state->lease);
+        return state->End(std::move(failure));
       }
     }
-    return AskWorker(errand);
+    return AskWorker(state);
   }
   if (compiled->entry != nullptr) {
     if (reply.tier() == "compiled") {
@@ -467,52 +467,54 @@ void CompileService::TakeDelegated(const ErrandPtr& errand,
     } else {
       parts_.counters->Hit(reply.tier(), reply.seconds());
     }
-    KeepResult(*errand, compiled->entry, reply.tier());
+    KeepResult(*state, compiled->entry, reply.tier());
   } else {
-    parts_.shared->Release(errand->lease, /*fruitless=*/true);
+    parts_.shared->Release(state->lease, /*fruitless=*/true);
   }
   reply.set_fallback(answer->upstream_failure());
-  errand->End(std::shared_ptr<const Compiled>(std::move(compiled)));
+  state->End(std::shared_ptr<const Compiled>(std::move(compiled)));
 }
 
-void CompileService::AskWorker(const ErrandPtr& errand) {
+void CompileService::AskWorker(const CompileStatePtr& state) {
   absl::Status status = absl::CancelledError("cancelled");
-  if (!errand->cancelled()) {
-    const int step = errand->Begin();
+  if (!state->cancelled()) {
+    const int step = state->Begin();
     absl::StatusOr<std::shared_ptr<WorkerPool::Job>> submitted = parts_.pool->Submit(
-        {errand->what.job, errand->what.name, errand->what.owner, errand->what.place,
-         errand->what.priority},
-        [this, errand](absl::StatusOr<Frame> frame) { TakeResult(errand, std::move(frame)); });
+        {state->what.job, state->what.name, state->what.owner, state->what.place,
+         state->what.priority},
+        [this, state](absl::StatusOr<Frame> frame) { TakeResult(state, std::move(frame)); });
     if (submitted.ok()) {
       parts_.counters->Miss();
-      if (errand->what.account != nullptr) errand->what.account->CountCompile(SteadyNow());
-      errand->StopsWith(step, [pool = parts_.pool, job = *submitted] { pool->Cancel(job); });
-      errand->HurriesWith(step, [pool = parts_.pool, job = *submitted] { pool->Hurry(job); });
+      if (state->what.account != nullptr) state->what.account->CountCompile(SteadyNow());
+      state->StopsWith(step, [pool = parts_.pool, job = *submitted] { pool->Cancel(job); });
+      state->RaisesPriorityWith(
+          step, [pool = parts_.pool, job = *submitted] { pool->RaisePriority(job); });
       return;
     }
     status = submitted.status();
   }
-  parts_.shared->Release(errand->lease);
-  errand->End(std::move(status));
+  parts_.shared->Release(state->lease);
+  state->End(std::move(status));
 }
 
-void CompileService::KeepResult(const Errand& errand, EntryPtr entry, const std::string& from) {
-  parts_.tiers->Put(errand.what.place, entry).IgnoreError();  // the disk tier has warned
-  parts_.shared->Store(errand.what.place, std::move(entry), errand.lease, from);
+void CompileService::KeepResult(const CompileState& state, EntryPtr entry,
+                                const std::string& from) {
+  parts_.tiers->Put(state.what.place, entry).IgnoreError();  // the disk tier has warned
+  parts_.shared->Store(state.what.place, std::move(entry), state.lease, from);
 }
 
-void CompileService::TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> frame) {
+void CompileService::TakeResult(const CompileStatePtr& state, absl::StatusOr<Frame> frame) {
   auto compiled = std::make_shared<Compiled>();
   proto::CompileReply& reply = compiled->reply;
   absl::Status status =
       frame.ok() ? ParseReply(*frame, FrameType::kCompileReply, &reply) : frame.status();
-  if (status.ok() && reply.digest() != errand->what.key.view()) {
+  if (status.ok() && reply.digest() != state->what.key.view()) {
     parts_.compiler->Look().status().IgnoreError();
     parts_.pool->Renew();
     status = absl::UnavailableError("the compiler was replaced while it compiled; try again");
   }
   if (status.ok() && !reply.entry().empty()) {
-    absl::StatusOr<EntryPtr> entry = parts_.trust->Vouch(errand->what.place, TakeEntry(&reply));
+    absl::StatusOr<EntryPtr> entry = parts_.trust->Vouch(state->what.place, TakeEntry(&reply));
     if (entry.ok()) {
       compiled->entry = *std::move(entry);
     } else {
@@ -522,16 +524,16 @@ void CompileService::TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> f
   }
   if (compiled->entry != nullptr) {
     compile_times_.Add(absl::Seconds(reply.seconds()));
-    KeepResult(*errand, compiled->entry, /*from=*/"");
+    KeepResult(*state, compiled->entry, /*from=*/"");
   } else {
-    parts_.shared->Release(errand->lease, /*fruitless=*/!absl::IsCancelled(status));
+    parts_.shared->Release(state->lease, /*fruitless=*/!absl::IsCancelled(status));
   }
-  reply.set_fallback(errand->fallback);
+  reply.set_fallback(state->fallback);
   Metrics& metrics = Metrics::Get();
   if (!status.ok()) {
     metrics.counter("kiln_compiles_total", absl::IsCancelled(status) ? "cancelled" : "error")
         ->Add();
-    errand->End(std::move(status));
+    state->End(std::move(status));
     return;
   }
   ObserveStages(reply);
@@ -544,7 +546,7 @@ void CompileService::TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> f
     }
   }
   parts_.counters->Compiled(/*with_errors=*/compiled->entry == nullptr);
-  errand->End(std::shared_ptr<const Compiled>(std::move(compiled)));
+  state->End(std::shared_ptr<const Compiled>(std::move(compiled)));
 }
 
 }  // namespace kiln

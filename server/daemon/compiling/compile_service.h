@@ -46,15 +46,15 @@ struct Caller {
   std::string tenant;          // whose entries these are
   uint32_t rights = 0;         // bits of proto::Right
   std::function<bool()> gone;  // whether the client has disconnected
-  std::function<absl::Status()> step_aside;  // see StepAside
+  std::function<absl::Status()> leave_loop;  // see LeaveLoop
   std::string upstream;  // a serialised proto::Upstream that the caller wants asked; "": none
-  bool upstream_required = false;            // requests fail if it is unavailable
-  std::shared_ptr<Activity::Seat> seat;      // among the connected clients, once it has a name
-  std::shared_ptr<Quotas::Account> account;  // its quotas; null: unlimited
+  bool upstream_required = false;              // requests fail if it is unavailable
+  std::shared_ptr<Activity::Session> session;  // among the connected clients, once it has a name
+  std::shared_ptr<Quotas::Account> account;    // its quotas; null: unlimited
 
   // Called before any blocking work: this thread stops serving other clients meanwhile.
   // ResourceExhausted: no other thread is available.
-  absl::Status StepAside() const { return step_aside ? step_aside() : absl::OkStatus(); }
+  absl::Status LeaveLoop() const { return leave_loop ? leave_loop() : absl::OkStatus(); }
 };
 
 class CompileService {
@@ -103,19 +103,19 @@ class CompileService {
                 const std::string& upstream);
 
   // Runs one flight, step by step, until a step ends it.
-  class Errand;
-  using ErrandPtr = std::shared_ptr<Errand>;
-  void AskShared(const ErrandPtr& errand);
-  void TakeShared(const ErrandPtr& errand, SharedTiers::Fetched found);
-  void AskDelegates(const ErrandPtr& errand);
-  void TakeDelegated(const ErrandPtr& errand, absl::StatusOr<proto::DelegateReply> answer);
+  class CompileState;
+  using CompileStatePtr = std::shared_ptr<CompileState>;
+  void AskShared(const CompileStatePtr& state);
+  void TakeShared(const CompileStatePtr& state, SharedTiers::Fetched found);
+  void AskDelegates(const CompileStatePtr& state);
+  void TakeDelegated(const CompileStatePtr& state, absl::StatusOr<proto::DelegateReply> answer);
   // Parses `answer`. A failure says why it cannot be used.
-  absl::Status Accept(const Errand& errand, const absl::StatusOr<proto::DelegateReply>& answer,
+  absl::Status Accept(const CompileState& state, const absl::StatusOr<proto::DelegateReply>& answer,
                       Compiled* compiled) const;
-  void AskWorker(const ErrandPtr& errand);
-  void TakeResult(const ErrandPtr& errand, absl::StatusOr<Frame> frame);
+  void AskWorker(const CompileStatePtr& state);
+  void TakeResult(const CompileStatePtr& state, absl::StatusOr<Frame> frame);
   // Stores the entry in all tiers, except those behind the tier it came `from`; releases the lease.
-  void KeepResult(const Errand& errand, EntryPtr entry, const std::string& from);
+  void KeepResult(const CompileState& state, EntryPtr entry, const std::string& from);
 
   const Parts parts_;
   Flights flights_;

@@ -53,10 +53,10 @@ void Front::LetGo() {
   absl::MutexLock lock(&mutex_);
   stopping_ = true;
   if (pid_ < 0) return;
-  SendWord(leash_, Word::kGoOn).IgnoreError();
+  SendWord(channel_, Word::kDrain).IgnoreError();
   pid_ = -1;
   // What was sent is still read at the other end; RunOnce wakes.
-  shutdown(leash_, SHUT_RDWR);
+  shutdown(channel_, SHUT_RDWR);
 }
 
 void Front::Drain() {
@@ -95,12 +95,12 @@ void Front::Watch() {
 }
 
 absl::Status Front::Equip() {
-  if (edition_ != nullptr) {
-    const int fd = edition_->fd();
+  if (generation_ != nullptr) {
+    const int fd = generation_->fd();
     RETURN_IF_ERROR(
-        SendWord(leash_, Word::kEdition, fd < 0 ? std::vector<int>() : std::vector<int>{fd}));
+        SendWord(channel_, Word::kGeneration, fd < 0 ? std::vector<int>() : std::vector<int>{fd}));
   }
-  return SendWord(leash_, Word::kServe, listener_.fds());
+  return SendWord(channel_, Word::kServe, listener_.fds());
 }
 
 absl::Status Front::Spawn() {
@@ -117,31 +117,31 @@ absl::Status Front::Spawn() {
     close(ends[0]);
     return spawned.status();
   }
-  // Who gets no sockets finds the leash's end and ends.
+  // A front that gets no sockets sees the end of the channel, and exits.
   pid_ = *spawned;
-  leash_ = ends[0];
-  if (!Equip().ok()) shutdown(leash_, SHUT_RDWR);
+  channel_ = ends[0];
+  if (!Equip().ok()) shutdown(channel_, SHUT_RDWR);
   return absl::OkStatus();
 }
 
 std::string Front::RunOnce() {
   pid_t pid;
-  int leash;
+  int channel;
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) return "ended";
     const absl::Status spawned = Spawn();
     if (!spawned.ok()) return absl::StrCat("does not start: ", spawned.message());
     pid = pid_;
-    leash = leash_;
+    channel = channel_;
   }
   // Hung up on by its end, and by LetGo.
-  while (ReceiveWord(leash).word == Word::kServe) Serves(true);
+  while (ReceiveWord(channel).word == Word::kServe) Serves(true);
   Serves(false);
   absl::MutexLock lock(&mutex_);
-  close(std::exchange(leash_, -1));
+  close(std::exchange(channel_, -1));
   if (pid_ < 0) return "was let go";
-  // Who has closed the leash is as good as gone.
+  // A front that has closed its channel serves nothing any more.
   kill(pid, SIGKILL);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -20,15 +20,16 @@
 namespace kiln {
 
 // Starts the process, and restarts it with growing pauses if it exits by itself. Passes it the
-// listening sockets over a socket pair (leash.h); the process exits when that closes. Thread-safe.
+// listening sockets over a socket pair (front_channel.h); the process exits when that closes.
+// Thread-safe.
 class Front {
  public:
-  // `given`: see Listener. `edition`: for a front that caches replies; else null.
+  // `given`: see Listener. `generation`: for a front that caches replies; else null.
   Front(std::string program, std::vector<std::string> args, std::string listen,
-        std::vector<int>* given, const Edition* edition = nullptr)
+        std::vector<int>* given, const Generation* generation = nullptr)
       : program_(std::move(program)),
         args_(std::move(args)),
-        edition_(edition),
+        generation_(generation),
         listener_(std::move(listen), given) {}
   ~Front() { Stop(); }
 
@@ -59,11 +60,11 @@ class Front {
 
   const std::string program_;
   const std::vector<std::string> args_;
-  const Edition* const edition_;
+  const Generation* const generation_;
   mutable absl::Mutex mutex_;
   Listener listener_ ABSL_GUARDED_BY(mutex_);
   pid_t pid_ ABSL_GUARDED_BY(mutex_) = -1;  // -1: no process of ours
-  int leash_ ABSL_GUARDED_BY(mutex_) = -1;
+  int channel_ ABSL_GUARDED_BY(mutex_) = -1;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

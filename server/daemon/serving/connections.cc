@@ -55,18 +55,20 @@ constexpr uint32_t kAllRights =
 
 absl::Status NoThreads() { return absl::ResourceExhaustedError("kilnd can start no more threads"); }
 
-absl::Status StepAside(Turn* turn) { return turn->HandOver() ? absl::OkStatus() : NoThreads(); }
+absl::Status LeaveLoop(LoopThread* thread) {
+  return thread->HandOver() ? absl::OkStatus() : NoThreads();
+}
 
-// `turn` is null for who need not take its time: what does not go at once is lost.
-absl::Status Send(int fd, const Reply& reply, absl::Duration limit, Turn* turn) {
+// Null `thread`: the caller must not block. What cannot be sent at once is lost.
+absl::Status Send(int fd, const Reply& reply, absl::Duration limit, LoopThread* thread) {
   char header[kFrameHeaderSize];
   EncodeFrameHeader({reply.type, static_cast<uint32_t>(reply.body.size()), reply.id}, header);
   ReplyBody::Parts parts = {{header, sizeof header}};
   reply.body.AddTo(&parts);
   absl::Span<iovec> left = absl::MakeSpan(parts);
   absl::Status status = WriteParts(fd, absl::InfinitePast(), &left);
-  if (!absl::IsDeadlineExceeded(status) || turn == nullptr) return status;
-  RETURN_IF_ERROR(StepAside(turn));
+  if (!absl::IsDeadlineExceeded(status) || thread == nullptr) return status;
+  RETURN_IF_ERROR(LeaveLoop(thread));
   return WriteParts(fd, SteadyNow() + limit, &left);
 }
 
@@ -78,15 +80,15 @@ struct Connections::Connection final : Tag {
     caller.name = PeerName(fd);
     caller.rights = kAllRights;  // it is of our user: CheckPeer
     caller.gone = [this] { return this->owner->aborting() || HungUp(this->fd); };
-    caller.step_aside = [this] { return StepAside(turn); };
+    caller.leave_loop = [this] { return LeaveLoop(thread); };
   }
-  void Happened(bool /*ok*/, Turn* now) override { owner->Deal(this, now); }
+  void Happened(bool /*ok*/, LoopThread* now) override { owner->Deal(this, now); }
 
   Connections* const owner;
   const int fd;
   Caller caller;
   std::shared_ptr<Quotas::Account> replies;  // of the caller
-  Turn* turn = nullptr;
+  LoopThread* thread = nullptr;
   std::string unread;  // that has been received
   bool busy = false;   // of `owner`, which has the lock for it
   List::iterator self;
@@ -97,7 +99,7 @@ Connections::Connections(Handler* handler, Quotas* requests, Quotas* replies, in
       requests_(requests),
       replies_(replies),
       limit_(limit),
-      turns_(&poller_, limit + kMostWaiting) {}
+      loop_(&poller_, limit + kMostWaiting) {}
 
 Connections::~Connections() {
   Drain(absl::ZeroDuration());
@@ -113,7 +115,7 @@ void Connections::Serve(int fd) {
     } else if (static_cast<int>(connections_.size()) >= limit_) {
       refused =
           absl::ResourceExhaustedError(absl::StrCat("kilnd already has ", limit_, " connections"));
-    } else if (!turns_.Start()) {
+    } else if (!loop_.Start()) {
       refused = NoThreads();
     } else {
       Connection& connection = connections_.emplace_front(this, fd);
@@ -124,7 +126,7 @@ void Connections::Serve(int fd) {
   }
   if (refused.ok()) return;
   Metrics::Get().counter("kiln_refused_total", "connections")->Add();
-  Send(fd, Handler::ErrorFrame(0, refused), absl::ZeroDuration(), /*turn=*/nullptr).IgnoreError();
+  Send(fd, Handler::ErrorFrame(0, refused), absl::ZeroDuration(), /*thread=*/nullptr).IgnoreError();
   close(fd);
 }
 
@@ -150,15 +152,15 @@ void Connections::Drain(absl::Duration patience) {
   mutex_.Await(absl::Condition(&empty));
 }
 
-void Connections::Deal(Connection* connection, Turn* turn) {
-  while (Begin(connection, turn)) {
+void Connections::Deal(Connection* connection, LoopThread* thread) {
+  while (Begin(connection, thread)) {
     bool used = false;
     const bool more = Exchange(connection, &used);
     const bool unread = more && !connection->unread.empty();
     if (End(connection, used, /*wait=*/more && !unread)) return;
     if (!unread) break;
     // Who sends requests without waiting for replies is not to keep all others waiting.
-    turn->HandOver();
+    thread->HandOver();
   }
   Close(connection);
 }
@@ -178,13 +180,14 @@ bool Connections::Exchange(Connection* connection, bool* used) {
   Quotas::Hold hold;
   const absl::StatusOr<Frame> request = Receive(connection, bytes, &hold);
   if (!request.ok()) {
-    Send(connection->fd, Handler::ErrorFrame(0, request.status()), kLastWordLimit, connection->turn)
+    Send(connection->fd, Handler::ErrorFrame(0, request.status()), kLastWordLimit,
+         connection->thread)
         .IgnoreError();
     return false;
   }
   *used = IsUse(request->type);
   const std::string name = caller->name;
-  absl::Status status = IsQuick(request->type) ? absl::OkStatus() : StepAside(connection->turn);
+  absl::Status status = IsQuick(request->type) ? absl::OkStatus() : LeaveLoop(connection->thread);
   // All others are answered at once.
   if (status.ok() && request->type == FrameType::kCompile) status = caller->account->TakeRun(&hold);
   Reply reply =
@@ -192,7 +195,7 @@ bool Connections::Exchange(Connection* connection, bool* used) {
   Quotas::Hold reply_hold;
   const absl::Status fits = TakeReply(connection, reply.body.size(), &reply_hold);
   if (!fits.ok()) reply = Handler::Refuse(request->id, fits);
-  if (!Send(connection->fd, reply, kTransferLimit, connection->turn).ok()) return false;
+  if (!Send(connection->fd, reply, kTransferLimit, connection->thread).ok()) return false;
   // A front has said for whom it speaks.
   if (caller->name != name) {
     hold = Quotas::Hold();
@@ -212,7 +215,7 @@ absl::Status Connections::TakeReply(Connection* connection, size_t bytes, Quotas
   std::shared_ptr<Quotas::Account>& account = connection->replies;
   if (account == nullptr) account = replies_->Of(caller.name);
   if (account->TryBytes(bytes, hold)) return absl::OkStatus();
-  RETURN_IF_ERROR(StepAside(connection->turn));
+  RETURN_IF_ERROR(LeaveLoop(connection->thread));
   return account->TakeBytes(bytes, SteadyNow() + kTransferLimit, caller.gone, hold);
 }
 
@@ -221,7 +224,7 @@ absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_
   const absl::Time begin = SteadyNow();
   std::string header_bytes;
   if (bytes.size() < kFrameHeaderSize) {
-    RETURN_IF_ERROR(StepAside(connection->turn));
+    RETURN_IF_ERROR(LeaveLoop(connection->thread));
     header_bytes = std::string(bytes);
     const absl::Status read =
         ReadOn(connection->fd, kFrameHeaderSize, begin + kHeaderLimit, &header_bytes);
@@ -236,9 +239,9 @@ absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_
   const bool whole = bytes.size() >= header.length;
   Caller& caller = connection->caller;
   const absl::Time deadline = begin + kTransferLimit;
-  if (!whole) RETURN_IF_ERROR(StepAside(connection->turn));
+  if (!whole) RETURN_IF_ERROR(LeaveLoop(connection->thread));
   if (!caller.account->TryBytes(header.length, hold)) {
-    RETURN_IF_ERROR(StepAside(connection->turn));
+    RETURN_IF_ERROR(LeaveLoop(connection->thread));
     RETURN_IF_ERROR(caller.account->TakeBytes(header.length, deadline, caller.gone, hold));
   }
   Frame frame{header.type, header.id, std::string(bytes.substr(0, header.length))};
@@ -250,10 +253,10 @@ absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_
   return frame;
 }
 
-bool Connections::Begin(Connection* connection, Turn* turn) {
+bool Connections::Begin(Connection* connection, LoopThread* thread) {
   absl::MutexLock lock(&mutex_);
   if (draining_) return false;
-  connection->turn = turn;
+  connection->thread = thread;
   connection->busy = true;
   ++busy_;
   return true;
@@ -271,7 +274,7 @@ bool Connections::End(Connection* connection, bool used, bool wait) {
 
 void Connections::Close(Connection* connection) {
   // What it belongs to may be gone once this connection is.
-  connection->caller.seat.reset();
+  connection->caller.session.reset();
   absl::MutexLock lock(&mutex_);
   close(connection->fd);
   connections_.erase(connection->self);

@@ -1,10 +1,10 @@
 // Serves the clients on the local socket. Bounds their number; handles one request at a time per
 // connection, and replies in order.
 //
-// One thread waits for events on all connections (turns.h) and answers memory hits at once. Before
-// any blocking work it hands the event loop to another thread: a message or reply that does not
-// transfer in one piece, an exhausted quota, a file, a compilation. An idle connection therefore
-// costs a descriptor, and a long request costs a thread.
+// One thread waits for events on all connections (event_loop.h) and answers memory hits at once.
+// Before any blocking work it hands the event loop to another thread: a message or reply that does
+// not transfer in one piece, an exhausted quota, a file, a compilation. An idle connection
+// therefore costs a descriptor, and a long request costs a thread.
 //
 // A client that hangs up while its request runs cancels it (shutting down its writing half counts
 // as hanging up). A client that sends bytes that are not a frame gets an error with id 0 and is
@@ -59,7 +59,7 @@ class Connections {
   using List = std::list<Connection>;
 
   // Handles an event of `connection`. This thread owns it until it is armed again, or closed.
-  void Deal(Connection* connection, Turn* turn);
+  void Deal(Connection* connection, LoopThread* thread);
   // Reads one request and answers it. False: no further request is read from this client. `used`:
   // the request keeps an idle daemon from exiting.
   bool Exchange(Connection* connection, bool* used);
@@ -70,7 +70,7 @@ class Connections {
   absl::Status TakeReply(Connection* connection, size_t bytes, Quotas::Hold* hold);
   // The lock that Begin and End take also passes the connection's state from one thread to the
   // next. False: the connection must close instead.
-  bool Begin(Connection* connection, Turn* turn);
+  bool Begin(Connection* connection, LoopThread* thread);
   // Ends a request. True: it was the last one for now, and the connection waits for another event.
   bool End(Connection* connection, bool used, bool wait);
   void Close(Connection* connection);
@@ -87,7 +87,7 @@ class Connections {
   bool aborting_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time last_request_ ABSL_GUARDED_BY(mutex_) = SteadyNow();
   Poller poller_;
-  Turns turns_;  // ends first: its threads use all of the above
+  EventLoop loop_;  // ends first: its threads use all of the above
 };
 
 }  // namespace kiln

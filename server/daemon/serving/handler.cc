@@ -205,8 +205,8 @@ Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(SteadyNow()) {
 Reply Handler::Handle(const Frame& request, Caller* caller) {
   const absl::Time start = SteadyNow();
   Activity::Client* client = nullptr;
-  if (caller->seat != nullptr) {
-    client = &caller->seat->client();
+  if (caller->session != nullptr) {
+    client = &caller->session->client();
     ++client->running;
     ++client->requests;
   }
@@ -233,7 +233,7 @@ Reply Handler::Handle(const Frame& request, Caller* caller) {
   if (client != nullptr) --client->running;
   // A front states its caller with the greeting.
   if (request.type == FrameType::kHello && caller->greeted) {
-    caller->seat = parts_.activity->Enter(caller->name);
+    caller->session = parts_.activity->Enter(caller->name);
   }
   return reply;
 }
@@ -296,7 +296,7 @@ Handler::Body Handler::Hits(const std::string& body, Caller* caller) {
   ASSIGN_OR_RETURN(const proto::HitsRequest request, Parse<proto::HitsRequest>(body));
   RETURN_IF_ERROR(parts_.compiles->CountHits(request, *caller));
   kinds_[static_cast<size_t>(FrameType::kLookup)].requests->Add(request.requests());
-  if (caller->seat != nullptr) caller->seat->client().requests += request.requests();
+  if (caller->session != nullptr) caller->session->client().requests += request.requests();
   return proto::HitsReply().SerializeAsString();
 }
 

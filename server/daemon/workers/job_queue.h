@@ -55,7 +55,7 @@ class JobQueue {
   }
 
   // Makes a warm job interactive. Does nothing if the job is not a warm one.
-  void Hurry(const Job& job) {
+  void RaisePriority(const Job& job) {
     JobOwner owner;
     if (warm_.Remove(job, &owner)) interactive_.Push(job, owner);
   }

@@ -409,9 +409,9 @@ void WorkerPool::Cancel(const std::shared_ptr<Job>& job) {
   }
 }
 
-void WorkerPool::Hurry(const std::shared_ptr<Job>& job) {
+void WorkerPool::RaisePriority(const std::shared_ptr<Job>& job) {
   absl::MutexLock lock(&mutex_);
-  queue_.Hurry(job);
+  queue_.RaisePriority(job);
 }
 
 void WorkerPool::Renew() { ++generation_; }

@@ -82,7 +82,7 @@ class WorkerPool {
   // Drops a waiting job, or kills the worker of a running one; `done` gets Cancelled.
   void Cancel(const std::shared_ptr<Job>& job);
   // Raises a warm job to interactive priority: a client waits for it now.
-  void Hurry(const std::shared_ptr<Job>& job);
+  void RaisePriority(const std::shared_ptr<Job>& job);
 
   // Replaces every worker before its next job: the binary changed.
   void Renew();

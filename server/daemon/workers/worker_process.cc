@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
   std::vector<std::string> args = {absl::StrCat("--fd=", kWorkerFd),
                                    absl::StrCat("--memory-bytes=", options.memory_bytes)};
   if (options.unconfined) args.push_back("--unconfined");
-  auto said = std::make_unique<Said>();
+  auto said = std::make_unique<ChildStderr>();
   absl::StatusOr<pid_t> pid = Spawn(options.program, args, ends[1], said->fd());
   close(ends[1]);
   if (!pid.ok()) {
@@ -96,7 +96,8 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
   return worker;
 }
 
-WorkerProcess::WorkerProcess(const Options& options, pid_t pid, int fd, std::unique_ptr<Said> said)
+WorkerProcess::WorkerProcess(const Options& options, pid_t pid, int fd,
+                             std::unique_ptr<ChildStderr> said)
     : options_(options), pid_(pid), fd_(fd), said_(std::move(said)) {}
 
 WorkerProcess::~WorkerProcess() {

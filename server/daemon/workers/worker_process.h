@@ -54,7 +54,7 @@ class WorkerProcess {
   pid_t pid() const { return pid_; }
 
  private:
-  WorkerProcess(const Options& options, pid_t pid, int fd, std::unique_ptr<Said> said);
+  WorkerProcess(const Options& options, pid_t pid, int fd, std::unique_ptr<ChildStderr> said);
 
   absl::StatusOr<Frame> Exchange(FrameType type, absl::string_view body, absl::Time deadline);
   // Kills the process if it still runs; returns how it ended and its last line of output.
@@ -63,7 +63,7 @@ class WorkerProcess {
   const Options options_;
   pid_t pid_;
   int fd_;
-  const std::unique_ptr<Said> said_;  // a worker must not write to the log
+  const std::unique_ptr<ChildStderr> said_;  // a worker must not write to the log
   int jobs_ = 0;
   uint32_t next_id_ = 1;
 };

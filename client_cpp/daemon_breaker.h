@@ -4,8 +4,8 @@
 //
 // Thread-safe. MayCall costs some microseconds; twice a second one call costs some tens, and waits
 // up to two milliseconds if a daemon accepts the connection.
-#ifndef KILN_CLIENT_CPP_BREAKER_H_
-#define KILN_CLIENT_CPP_BREAKER_H_
+#ifndef KILN_CLIENT_CPP_DAEMON_BREAKER_H_
+#define KILN_CLIENT_CPP_DAEMON_BREAKER_H_
 
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@
 
 namespace kiln {
 
-class Breaker {
+class DaemonBreaker {
  public:
   // Whether to call the daemon that listens on `socket_path`. `found` may become a greeted
   // connection to it.
@@ -45,4 +45,4 @@ class Breaker {
 
 }  // namespace kiln
 
-#endif  // KILN_CLIENT_CPP_BREAKER_H_
+#endif  // KILN_CLIENT_CPP_DAEMON_BREAKER_H_

@@ -1,4 +1,4 @@
-#include "client_cpp/breaker.h"
+#include "client_cpp/daemon_breaker.h"
 
 #include <utility>
 
@@ -14,7 +14,7 @@ constexpr absl::Duration kStartAgain = absl::Seconds(30);
 
 }  // namespace
 
-void Breaker::Open(const absl::Status& why, bool may_start) {
+void DaemonBreaker::Open(const absl::Status& why, bool may_start) {
   absl::MutexLock lock(&mutex_);
   why_ = why;
   may_start_ = may_start;
@@ -23,24 +23,24 @@ void Breaker::Open(const absl::Status& why, bool may_start) {
   pending_.reset();
 }
 
-absl::Status Breaker::why() const {
+absl::Status DaemonBreaker::why() const {
   absl::MutexLock lock(&mutex_);
   return why_;
 }
 
-bool Breaker::Close() {
+bool DaemonBreaker::Close() {
   why_ = absl::OkStatus();
   pending_.reset();
   return true;
 }
 
-bool Breaker::MayCall(const std::string& socket_path, std::unique_ptr<Connection>* found) {
+bool DaemonBreaker::MayCall(const std::string& socket_path, std::unique_ptr<Connection>* found) {
   absl::MutexLock lock(&mutex_);
   if (why_.ok()) return true;
   return Probe(socket_path, found);
 }
 
-bool Breaker::Probe(const std::string& socket_path, std::unique_ptr<Connection>* found) {
+bool DaemonBreaker::Probe(const std::string& socket_path, std::unique_ptr<Connection>* found) {
   absl::Duration wait = absl::ZeroDuration();
   if (pending_ == nullptr) {
     const absl::Time now = SteadyNow();
