@@ -52,10 +52,11 @@ except ImportError:
         raise
     raise ImportError(_why) from None
 
-from .field import field  # noqa: E402
+from . import provided  # noqa: E402
 from .forks import held_off  # noqa: E402
 from .func import func  # noqa: E402
 from .kernel import kernel  # noqa: E402
+from .making import field  # noqa: E402
 from .ndarray import ndarray  # noqa: E402
 from .static import static  # noqa: E402
 
@@ -75,16 +76,15 @@ _offer("decompose", "eig polar_decompose solve svd sym_eig")
 _offer("errors", "TaichiAssertionError TaichiCompilationError TaichiNameError TaichiRuntimeError")
 _offer("errors", "TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError")
 _offer("bitpacked", "BitpackedFields")
-_offer("field", "Field Layout MatrixField ScalarField")
+_offer("field", "Field MatrixField ScalarField")
 _offer("func", "pyfunc real_func")
 _offer("gui", "GUI hex_to_rgb rgb_to_hex")
-_offer("interop", "from_dlpack")
 _offer("argpack", "ArgPack")
 _offer("kernel", "data_oriented")
 _offer("matrix", "Matrix Vector")
 _offer("misc", "CRITICAL DEBUG DeviceCapability ERROR Format INFO TRACE WARN extension")
 _offer("misc", "is_logging_effective set_logging_level")
-_offer("ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray")
+_offer("ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray from_dlpack")
 _offer(
     "ops", "abs acos asin atan2 atomic_add atomic_and atomic_max atomic_min atomic_mul atomic_or"
 )
@@ -94,10 +94,8 @@ _offer(
 _offer(
     "ops", "pow randn random raw_div raw_mod round rsqrt select sin sqrt stop_grad tan tanh zero"
 )
-_offer(
-    "runtime", "amdgpu arm64 cfg cpu cuda dx11 dx12 gles gpu init metal opengl reset sync vulkan"
-)
-_offer("runtime", "x64 x86_64")
+_offer("arch", "amdgpu arm64 cpu cuda dx11 dx12 gles gpu metal opengl vulkan x64 x86_64")
+_offer("runtime", "cfg init reset sync")
 _offer("simt.block", "global_thread_idx")
 _offer("snode", "FieldsBuilder SNode axes i ij ijk ijkl ijl ik ikl il j jk jkl jl k kl l root")
 _offer("snode", "deactivate_all_snodes")
@@ -109,7 +107,10 @@ _offer(
 _offer("static", "static_assert static_print")
 _offer("struct", "Struct dataclass")
 _offer("struct_field", "StructField")
-_offer("types", "f16 f32 f64 float16 float32 float64 i16 i32 i64 i8 int16 int32 int64 int8 u1 u16")
+_offer(
+    "types",
+    "Layout f16 f32 f64 float16 float32 float64 i16 i32 i64 i8 int16 int32 int64 int8 u1 u16",
+)
 _offer("types", "u32 u64 u8 uint1 uint16 uint32 uint64 uint8 template ref sparse_matrix_builder")
 
 # Modules that are names of the package themselves.
@@ -145,6 +146,33 @@ def _load(module):
     with held_off:
         __import__(full)
     return sys.modules[full]
+
+
+# What rooms provide to those below them (provided.py): name -> module.
+provided.by(
+    _load,
+    {
+        "ArgPack": "argpack",
+        "Matrix": "matrix",
+        "MatrixView": "matrix",
+        "SparseMatrixBuilder": "linalg.sparse_matrix",
+        "Struct": "struct",
+        "Vector": "matrix",
+        "check_matrix_options": "making",
+        "enforce_hits": "misses",
+        "entries_of": "frontend.struct_value",
+        "instantiate": "matrix",
+        "make_argpack": "argpack",
+        "make_instance": "instance",
+        "make_matrix_field": "making",
+        "make_matrix_ndarray": "ndarray",
+        "make_struct_field": "struct_field",
+        "make_struct_ndarray": "ndarray",
+        "make_vector_field": "making",
+        "make_vector_ndarray": "ndarray",
+        "start_profiler": "profiler.kernel_profiler",
+    },
+)
 
 
 def _submodule(name):

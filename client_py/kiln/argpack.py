@@ -19,68 +19,6 @@ from .diagnostics import near, say
 from .struct import Struct
 
 
-class ArgPackType:
-    """The type of packs with these members: scalars, vectors, matrices, structs, ndarrays and other
-    packs. Calling it makes one, of values in order or by name."""
-
-    _is_argpack = True
-
-    def __init__(self, **members):
-        if not members:
-            raise say.argpack_without_members()
-        self.members = {}
-        for name, of in members.items():
-            if of is ti_types.NdarrayType:
-                of = ti_types.NdarrayType()
-            if not isinstance(of, _MEMBER_TYPES) and not hasattr(of, "_member_types"):
-                of = ti_types.cook_dtype(of)
-            self.members[name] = of
-        properties = {name: _property(name) for name in self.members}
-        self._class = type("ArgPack", (ArgPack,), {"__slots__": (), **properties})
-
-    def __call__(self, *args, **kwargs):
-        names = list(self.members)
-        if len(args) > len(names):
-            raise say.argpack_too_many_values(count=len(names), got=len(args))
-        values = dict(zip(names, args))
-        for name, value in kwargs.items():
-            if name not in self.members:
-                raise say.argpack_has_no_member(name=name, hint=near(name, names))
-            if name in values:
-                raise say.func_multiple_values_for_argument(name=name)
-            values[name] = value
-        entries = {}
-        for name, of in self.members.items():
-            if name not in values:
-                raise say.argpack_member_missing(name=name, of=_shown(of))
-            entries[name] = _member(name, of, values[name])
-        return self._class._make(self, entries)
-
-    def cast(self, pack):
-        """The pack with its members converted to this type's."""
-        return self(**dict(pack.items))
-
-    def __instancecheck__(self, instance):
-        if not isinstance(instance, ArgPack):
-            return False
-        theirs = instance._type.members
-        return list(theirs) == list(self.members) and all(
-            isinstance(instance[name], of) if isinstance(of, ArgPackType) else theirs[name] == of
-            for name, of in self.members.items()
-        )
-
-    def __str__(self):
-        items = ", ".join(f"{name}={_shown(of)}" for name, of in self.members.items())
-        return f"<ti.ArgPackType {items}>"
-
-    __repr__ = to_string = __str__
-
-
-def _shown(of):
-    to_string = getattr(of, "to_string", None)
-    return to_string() if to_string is not None else str(of)
-
-
 def _property(name):
     def get(pack):
         return pack[name]
@@ -162,13 +100,13 @@ def _member(name, of, value):
     """The value as a member of that type keeps it."""
     if isinstance(of, ti_types.NdarrayType):
         return value
-    if isinstance(of, ArgPackType):
+    if isinstance(of, ti_types.ArgPackType):
         if not isinstance(value, ArgPack):
             raise say.argpack_member_of_wrong_type(name=name, kind=type(value), needed=of)
         return value
     if isinstance(of, ti_types.MatrixType):
         return of(value)
-    if hasattr(of, "_member_types"):
+    if isinstance(of, ti_types.StructType):
         if not isinstance(value, (Struct, dict)):
             raise say.argpack_member_of_wrong_type(name=name, kind=type(value), needed=of)
         return of(value)
@@ -180,12 +118,13 @@ def _member(name, of, value):
     return float(value) if of.is_float else value
 
 
-_MEMBER_TYPES = (ArgPackType, ti_types.MatrixType, ti_types.NdarrayType)
-
-
-def argpack(**members):
-    """A type of argument packs with these members."""
-    return ArgPackType(**members)
+def make_argpack(of, values):
+    """A pack of the ArgPackType `of`, of a value for each of its members by name."""
+    if of._class is None:
+        properties = {name: _property(name) for name in of.members}
+        of._class = type("ArgPack", (ArgPack,), {"__slots__": (), **properties})
+    entries = {name: _member(name, kind, values[name]) for name, kind in of.members.items()}
+    return of._class._make(of, entries)
 
 
 __all__ = ["ArgPack"]

@@ -5,7 +5,7 @@ from .diagnostics import say
 from .field import Field
 
 
-class BitpackedFields:
+class BitpackedFields(snode.Placeable):
     """Fields whose elements of equal indices are in the bits of one word.
 
     max_num_bits: of the word; 8, 16, 32 or 64.
@@ -64,8 +64,10 @@ class BitpackedFields:
         self._used = used
         self._members.append((field, component, leader))
 
-    def _place_word(self, parent, offset):
+    def _place_in(self, parent, offset):
         """Makes the SNodes of the word below `parent`."""
+        if parent._kind == snode._PLACE or parent._word_bits:
+            raise say.only_fields_in_words(kind=parent._kind_name)
         if not self._members:
             raise say.nothing_is_bitpacked()
         word = snode.SNode(parent._builder, snode._BIT_STRUCT, (), parent)

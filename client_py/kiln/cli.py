@@ -118,7 +118,6 @@ def main(argv=None):
     import importlib
 
     command = importlib.import_module(f"kiln.commands.{name}")
-    from kiln.commands.common import usage_error
     from kiln.commands.options import BadOption, HelpWanted
 
     try:
@@ -129,7 +128,8 @@ def main(argv=None):
         print(usage(name))
         return 0
     except BadOption as error:
-        return usage_error(error, name)
+        print(f"kiln: {error}\n{usage(name)}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # who reads has seen enough, as `head` has

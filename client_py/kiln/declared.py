@@ -1,7 +1,7 @@
 """Fields that were declared without a shape. They have to be placed before the next kernel runs:
 a field that was forgotten is an error there, whichever kernel it is."""
 
-from . import _native, runtime
+from . import _native
 from .diagnostics import say
 
 _fields = {}  # id of a field -> (the field, kinds of companions asked for)
@@ -13,10 +13,10 @@ def add(field, kinds):
     _native.check_fields(True)
 
 
-def check():
-    """Raises where such a field, or its gradient, has no place. Kernels call it when a field was
-    declared since the last time."""
-    fields = [row for row in _fields.values() if row[0]._generation == runtime.generation]
+def check(generation):
+    """Raises where such a field, or its gradient, has no place; those made before `generation`, the
+    runtime's, are gone. Kernels call it when a field was declared since the last time."""
+    fields = [row for row in _fields.values() if row[0]._generation == generation]
     missing = [field for field, _ in fields if None in field._places]
     if missing:
         raise say.these_field_s_are_not_placed(places=_lines(missing))

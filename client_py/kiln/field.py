@@ -2,46 +2,21 @@
 
 import sys
 
-from . import _native, declared, runtime, snode
+from . import _native, active, provided, runtime, snode
 from . import types as ti_types
-from .diagnostics import near, say
+from .active import python_scope
+from .diagnostics import say
 from .errors import TaichiBoundsError
-from .frontend import active
-from .frontend.active import python_scope
 from .interop import Exporter
+from .own_files import is_own
 from .public import Public
 
 
-class Layout:
-    """How the components of elements are arranged: AOS side by side, SOA each in an array of its
-    own.
-
-        v = ti.Vector.field(3, ti.f32, shape=8, layout=ti.Layout.SOA)
-        print(ti.Layout.SOA)  # prints: Layout.SOA
-    """
-
-    __slots__ = ("name", "value")
-
-    def __init__(self, name, value):
-        self.name = name
-        self.value = value
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def __repr__(self):
-        return f"<Layout.{self.name}: {self.value}>"
-
-    def __str__(self):
-        return f"Layout.{self.name}"
+class AnyField(snode.Placeable):
+    """A field, of numbers, matrices or structs."""
 
 
-Layout.AOS = Layout("AOS", 1)
-Layout.SOA = Layout("SOA", 2)
-Layout.NULL = Layout("NULL", 3)
-
-
-class Field(_native.FieldBase, Exporter, metaclass=Public):
+class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     """Elements by index, which kernels and Python read and write; `ti.field` makes one.
 
     Example::
@@ -51,7 +26,6 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
         print(x.shape, x[1, 2])  # prints: (2, 3) 5.0
     """
 
-    _is_field = True
     _is_companion = False  # a gradient or dual
     element_members = None
     dtype = None  # of each object its own
@@ -145,6 +119,10 @@ class Field(_native.FieldBase, Exporter, metaclass=Public):
             found._is_companion = True
             self._companions[kind] = found
         return found
+
+    def _place_in(self, node, offset):
+        for component in range(self._num_components):
+            node._place_component(self, component, offset)
 
     def _placed(self, component, place):
         """Takes the place of a component."""
@@ -444,8 +422,7 @@ class Elements:
     """What containers of elements that are matrices have in common, in fields and ndarrays."""
 
     def _get_element(self, indices):
-        from . import matrix  # noqa: F401  (says what class views have)
-
+        provided.load("MatrixView")  # its module says what class views have
         return self[indices]
 
     def _set_element(self, indices, value):
@@ -615,187 +592,17 @@ def _numpy_type(dtype):
 def _caller():
     """File and line of the first caller outside of this package."""
     frame = sys._getframe(1)
-    here = __file__.rsplit("/", 1)[0]
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+    while frame.f_back is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 
 
-# --- Making fields ------------------------------------------------------------------------------
+def overlapping(fields):
+    """Of pairs (number, field): the numbers of fields that share memory, in groups."""
+    groups = {}
+    for number, field in fields:
+        groups.setdefault(id(getattr(field, "_memory", field)), []).append(number)
+    return [numbers for numbers in groups.values() if len(numbers) > 1]
 
 
-@python_scope
-def field(
-    dtype,
-    shape=None,
-    order=None,
-    name="",
-    offset=None,
-    needs_grad=False,
-    needs_dual=False,
-    **kwargs,
-):
-    """A field: elements by index, which kernels and Python read and write; zero at first.
-
-    dtype: the type of its elements: a scalar type as ti.f32, float, int, a vector, matrix, struct
-    or quantised type. shape: an integer, or one for each axis; () for a single element; without it
-    the field has to be placed below ti.root. order: the axes from the outermost in memory, as "ji"
-    for column-major. name: what messages call the field. offset: the first index of each axis.
-    needs_grad, needs_dual: with fields of gradients; only of floats. kwargs: `layout` of vectors,
-    matrices and structs: ti.Layout.AOS puts the components of an element side by side,
-    ti.Layout.SOA gives each an array of its own.
-
-    TaichiRuntimeError before `ti.init` and for extents that are not positive, TypeError for those
-    that are no integers, ValueError for a type that is none, TaichiSyntaxError for an order or
-    offset that does not fit the shape.
-
-        x = ti.field(ti.f32, shape=(2, 3))
-        v = ti.field(ti.math.vec3, shape=4, offset=-2, layout=ti.Layout.SOA)
-        x[1, 2] = 5.0
-        v[-2] = [1, 2, 3]
-        print(x[1, 2], v[-2].y)  # prints: 5.0 2.0
-    """
-    args = shape, order, name, offset, needs_grad, needs_dual
-    is_compound = isinstance(dtype, ti_types.CompoundType)
-    check_options("ti.field", kwargs, ("layout",) if is_compound else ())
-    if isinstance(dtype, ti_types.MatrixType):
-        if dtype.ndim == 1:
-            return make_vector_field(dtype.n, dtype.dtype, *args, **kwargs)
-        return make_matrix_field(dtype.n, dtype.m, dtype.dtype, *args, **kwargs)
-    if hasattr(dtype, "_member_types"):
-        from .struct_field import make_struct_field
-
-        return make_struct_field(dtype, *args, **kwargs)
-    return _make_scalar_field(dtype, *args, **kwargs)
-
-
-_OPTIONS = ("shape", "order", "name", "offset", "needs_grad", "needs_dual")
-
-
-def check_options(what, given, allowed):
-    """Raises for a keyword argument that a function making fields does not have."""
-    for name in given:
-        if name not in allowed:
-            hint = near(name, (*_OPTIONS, *allowed))
-            raise say.field_has_no_option(what=what, name=name, hint=hint)
-
-
-def check_matrix_options(what, given):
-    """The same for fields of matrices."""
-    check_options(what, given, (*_OPTIONS, "layout", "ndim"))
-
-
-def _make_scalar_field(
-    dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False
-):
-    dtype = _check_dtype(dtype, needs_grad or needs_dual)
-    made = ScalarField(dtype, name)
-    _place(made, shape, order, offset, needs_grad, needs_dual, Layout.AOS)
-    return made
-
-
-def make_vector_field(n, dtype, *args, **kwargs):
-    return make_matrix_field(n, 1, dtype, *args, ndim=1, **kwargs)
-
-
-@python_scope
-def make_matrix_field(
-    n,
-    m,
-    dtype,
-    shape=None,
-    order=None,
-    name="",
-    offset=None,
-    needs_grad=False,
-    needs_dual=False,
-    layout=Layout.AOS,
-    ndim=2,
-):
-    if isinstance(dtype, (list, tuple)):
-        kinds = {
-            ti_types.cook_element(t)
-            for row in dtype
-            for t in (row if isinstance(row, (list, tuple)) else [row])
-        }
-        if len(kinds) == 1:
-            dtype = kinds.pop()
-        elif any(kind.__class__ is ti_types.DType for kind in kinds) or (
-            len({kind.scalar for kind in kinds}) != 1
-        ):
-            raise say.matrix_fields_with_components_several_types()
-    types = None
-    if isinstance(dtype, (list, tuple)):
-        rows = [row if isinstance(row, (list, tuple)) else [row] for row in dtype]
-        types = [kind for row in rows for kind in row]
-        if len(types) != n * m:
-            raise say.types_of_other_number(got=len(types), count=n * m)
-        dtype = types[0]
-    dtype = _check_dtype(dtype, needs_grad or needs_dual)
-    made = MatrixField(n, m, dtype, ndim, name)
-    made._component_types = types
-    _place(made, shape, order, offset, needs_grad, needs_dual, layout)
-    return made
-
-
-def _check_dtype(dtype, needs_companion):
-    runtime.require_init("create field")
-    dtype = ti_types.cook_element(dtype)
-    if needs_companion and not dtype.is_float:
-        raise say.not_supported_for_field_with_needs_grad(dtype=dtype)
-    return dtype
-
-
-def _place(made, shape, order, offset, needs_grad, needs_dual, layout):
-    if shape is None:
-        if offset is not None:
-            raise say.shape_cannot_none_when_offset_set()
-        if order is not None:
-            raise say.shape_cannot_none_when_order_set()
-        kinds = [kind for kind, needed in (("grad", needs_grad), ("dual", needs_dual)) if needed]
-        for one in made._place_members() if hasattr(made, "_place_members") else [made]:
-            declared.add(one, kinds)
-        return
-    shape = snode.as_tuple(shape)
-    if offset is not None:
-        offset = snode.as_tuple(offset)
-    dim = len(shape)
-    if offset is not None and dim != len(offset):
-        raise say.dimensionality_shape_and_offset_must_same(dim=dim, got=len(offset))
-    axes = list(range(dim))
-    if order is not None:
-        axes = _axes_of_order(order, dim)
-    fields = [made]
-    fields += [made.grad] if needs_grad else []
-    fields += [made.dual] if needs_dual else []
-    for one in fields:
-        if layout is Layout.SOA:
-            for component in range(one._num_components):
-                _parent_for(axes, shape, order)._place_component(one, component, offset or ())
-        else:
-            _parent_for(axes, shape, order).place(one, offset=offset)
-
-
-def _parent_for(axes, shape, order):
-    """A fresh node of `shape` below ti.root; one level per axis where the order is given."""
-    node = snode._current_root().root
-    if order is None:
-        return node.dense(axes, [shape[a] for a in axes]) if axes else node
-    for axis in axes:
-        node = node.dense([axis], [shape[axis]])
-    return node
-
-
-def _axes_of_order(order, dim):
-    if len(order) != dim:
-        raise say.dimensionality_shape_and_order_must_same(dim=dim, got=len(order))
-    if len(set(order)) != dim:
-        raise say.axes_order_must_different()
-    axes = [ord(letter) - ord("i") for letter in order]
-    for letter, axis in zip(order, axes):
-        if not 0 <= axis < dim:
-            raise say.invalid_axis(letter=letter)
-    return axes
-
-
-__all__ = ["Field", "Layout", "MatrixField", "ScalarField", "field"]
+__all__ = ["Field", "MatrixField", "ScalarField"]

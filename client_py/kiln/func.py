@@ -1,9 +1,9 @@
 """@ti.func, @ti.pyfunc and @ti.real_func: functions that kernels call."""
 
+from . import active
 from . import types as ti_types
 from .diagnostics import near, say
 from .errors import TaichiSyntaxError
-from .frontend import active
 from .frontend.source import EMPTY, FunctionSource
 
 
@@ -71,7 +71,7 @@ class Func:
 
     def _check_reference(self, parameter):
         of = parameter.annotation.dtype
-        if isinstance(of, ti_types.MatrixType) or hasattr(of, "_member_types"):
+        if isinstance(of, ti_types.CompoundType):
             raise say.reference_to_no_scalar(name=parameter.name, of=of)
 
     @property
@@ -168,16 +168,14 @@ def return_types(annotation):
 
 
 def _is_parameter_type(annotation):
-    return (
-        annotation in (ti_types.template, ti_types.NdarrayType, int, float, bool)
-        or isinstance(annotation, _PARAMETER_TYPES)
-        or hasattr(annotation, "_member_types")
+    return annotation in (ti_types.template, ti_types.NdarrayType, int, float, bool) or isinstance(
+        annotation, _PARAMETER_TYPES
     )
 
 
 _PARAMETER_TYPES = (
+    ti_types.CompoundType,
     ti_types.DType,
-    ti_types.MatrixType,
     ti_types.NdarrayType,
     ti_types.RefType,
     ti_types.template,

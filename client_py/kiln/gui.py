@@ -171,7 +171,7 @@ class GUI:
         """
         import numpy as np
 
-        from .tools.image import plasma, resize_bilinear
+        from .picture import plasma, resize_bilinear
 
         value = resize_bilinear(np.asarray(_to_numpy(scalar_field), np.float32), *self.res)
         if normalize:
@@ -597,7 +597,7 @@ def _frames_wanted():
 
 def _save(canvas, file):
     from . import raster
-    from .tools.image import write_rows
+    from .picture import write_rows
 
     write_rows(raster.to_rows(canvas), file)
 

@@ -1,31 +1,8 @@
 """Arrays of other libraries without a copy: DLPack both ways, and torch tensors."""
 
-from . import _native, runtime
+from . import _native
 from . import types as ti_types
 from .diagnostics import say
-
-
-def from_dlpack(external, dtype=None):
-    """An ndarray over the memory of an array or tensor on the CPU. Writes go both ways.
-
-    external: what has `__dlpack__` (NumPy, torch, …), contiguous and of a scalar type of the
-    language; its memory is kept for as long as the ndarray is. dtype: a vector or matrix type; its
-    axes are the last ones. ValueError says what does not fit.
-
-        x = ti.from_dlpack(np.zeros((8, 3), np.float32), dtype=ti.math.vec3)
-        print(x.shape)  # prints: (8,)
-    """
-    from .ndarray import wrap
-
-    runtime.require_init("create ndarray")
-    axes = dtype.ndim if isinstance(dtype, ti_types.MatrixType) else 0
-    storage = _native.from_dlpack(external.__dlpack__(), axes)
-    made = wrap(storage)
-    if dtype is not None:
-        wanted = dtype.dtype if axes else ti_types.cook_dtype(dtype)
-        if (axes and made.element_shape != dtype.shape) or wanted not in (None, made.dtype):
-            raise say.tensor_of_other_type(wanted=dtype, got=made.element_type)
-    return made
 
 
 def is_external(value):

@@ -2,13 +2,12 @@
 tensor values. NumPy is imported when the first one is made.
 """
 
-from . import _native, originals
+from . import _native, active, matrix_ops, originals, provided
 from . import types as _types
 from .diagnostics import say
-from .frontend import active
-from .frontend.context import is_large
-from .frontend.expr import Expr, TaichiOperations
+from .frontend.expr import Convertible, Expr, TaichiOperations, is_large
 from .frontend.tensor import GROUPS
+from .matrix_ops import elements, is_tensor
 
 _numpy = None
 
@@ -38,8 +37,6 @@ def kernel_matrix(ctx, arr, dt=None):
 
 def instantiate(matrix_type, args):
     """vec3(…), mat2(…) and what types.vector and types.matrix give."""
-    from .matrix_ops import elements, is_tensor
-
     if not args:
         raise say.type_needs_an_argument(kind=type(matrix_type).__name__)
     ctx = active.context()
@@ -89,8 +86,6 @@ def _converted(ctx, value, matrix_type):
 
 
 def _flatten(value, flat):
-    from .matrix_ops import elements, is_tensor
-
     if is_tensor(value):
         flat.extend(elements(value))
     elif hasattr(value, "tolist"):
@@ -113,7 +108,7 @@ class _MatrixClass(type):
         return [*own, *["".join(w) for ws in words for w in ws]]
 
 
-class Matrix(TaichiOperations, metaclass=_MatrixClass):
+class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
     """A matrix of numbers: in kernels a value, in Python around a NumPy array.
 
     arr: rows of numbers, a NumPy array, or in kernels rows with values of the kernel. dt: the type
@@ -342,9 +337,7 @@ class Matrix(TaichiOperations, metaclass=_MatrixClass):
         dt: the type of the elements. n: the number of rows.
         """
         if active.context() is not None:
-            from .matrix_ops import diag
-
-            return diag(n, 1, _types.cook_dtype(dt))
+            return matrix_ops.diag(n, 1, _types.cook_dtype(dt))
         flat = [1 if i == j else 0 for i in range(n) for j in range(n)]
         return _new(flat, (n, n), dt)
 
@@ -357,10 +350,8 @@ class Matrix(TaichiOperations, metaclass=_MatrixClass):
         array of its own. ValueError where the type comes before the numbers.
         """
         _types.check_extents("ti.Matrix.field", dtype, n=n, m=m)
-        from .field import check_matrix_options, make_matrix_field
-
-        check_matrix_options("ti.Matrix.field", kwargs)
-        return make_matrix_field(n, m, dtype, *args, **kwargs)
+        provided.check_matrix_options("ti.Matrix.field", kwargs)
+        return provided.make_matrix_field(n, m, dtype, *args, **kwargs)
 
     @classmethod
     def ndarray(cls, n, m, dtype, shape):
@@ -369,9 +360,7 @@ class Matrix(TaichiOperations, metaclass=_MatrixClass):
         dtype: the type of the elements. shape: its extents.
         """
         _types.check_extents("ti.Matrix.ndarray", dtype, n=n, m=m)
-        from .ndarray import make_matrix_ndarray
-
-        return make_matrix_ndarray(n, m, dtype, shape)
+        return provided.make_matrix_ndarray(n, m, dtype, shape)
 
 
 def _swizzle(name):
@@ -440,10 +429,8 @@ class Vector(Matrix):
         array of its own. ValueError where the type comes before the number.
         """
         _types.check_extents("ti.Vector.field", dtype, n=n)
-        from .field import check_matrix_options, make_vector_field
-
-        check_matrix_options("ti.Vector.field", kwargs)
-        return make_vector_field(n, dtype, *args, **kwargs)
+        provided.check_matrix_options("ti.Vector.field", kwargs)
+        return provided.make_vector_field(n, dtype, *args, **kwargs)
 
     @classmethod
     def ndarray(cls, n, dtype, shape):
@@ -452,9 +439,7 @@ class Vector(Matrix):
         dtype: the type of the elements. shape: its extents.
         """
         _types.check_extents("ti.Vector.ndarray", dtype, n=n)
-        from .ndarray import make_vector_ndarray
-
-        return make_vector_ndarray(n, dtype, shape)
+        return provided.make_vector_ndarray(n, dtype, shape)
 
 
 class MatrixView(_native.ElementView, Matrix):
@@ -547,8 +532,6 @@ def _component_property(index, letter):
 
 
 def _add_methods():
-    from . import matrix_ops
-
     for name in (
         "all any cross determinant dot inverse max min norm norm_inv norm_sqr normalized "
         "outer_product sum trace transpose"

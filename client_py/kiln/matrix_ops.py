@@ -2,11 +2,10 @@
 for matrices in Python: both give their elements one by one.
 """
 
-from . import ops, originals
+from . import active, ops, originals, provided
 from .diagnostics import say
-from .frontend import active, context
-from .frontend.context import MAX_UNROLLED
-from .frontend.expr import OPS, Expr, Ref
+from .frontend.expr import MAX_UNROLLED, OPS, Convertible, Expr, Ref
+from .frontend.expr import is_large as _is_large
 
 _AND, _OR = OPS["logical_and"], OPS["logical_or"]
 _ADD, _MIN, _MAX = OPS["add"], OPS["min"], OPS["max"]
@@ -15,12 +14,12 @@ _ADD, _MIN, _MAX = OPS["add"], OPS["min"], OPS["max"]
 def is_tensor(x):
     if isinstance(x, Expr):
         return bool(x.type.shape)
-    return hasattr(type(x), "_to_kernel") and hasattr(x, "to_list")
+    return isinstance(x, Convertible) and hasattr(x, "to_list")
 
 
 def is_large(x):
     """Whether `x` is a value of a kernel that is computed in loops, not by element."""
-    return isinstance(x, Expr) and context.is_large(x)
+    return isinstance(x, Expr) and _is_large(x)
 
 
 def shape_of(x):
@@ -58,12 +57,12 @@ def build(flat, shape, dtype=None):
     for value in flat:
         if isinstance(value, Expr):
             return value.ctx.tensor_of(list(flat), tuple(shape), dtype)
-    from .matrix import Matrix, Vector
-
     if len(shape) == 1:
-        return Vector(list(flat), dtype)
+        return provided.Vector(list(flat), dtype)
     columns = shape[1]
-    return Matrix([list(flat[i * columns : (i + 1) * columns]) for i in range(shape[0])], dtype)
+    return provided.Matrix(
+        [list(flat[i * columns : (i + 1) * columns]) for i in range(shape[0])], dtype
+    )
 
 
 def _need_tensor(x):
@@ -214,9 +213,9 @@ def _squared(x, eps):
 
 
 def _root(squared):
-    from .matrix import _np
+    import numpy as np
 
-    return _np().sqrt(squared)
+    return np.sqrt(squared)
 
 
 def _is_not_zero(eps):
@@ -486,5 +485,25 @@ METHODS = {
         transpose,
     )
 }
+
+
+def _matmul(ctx, left, right):
+    """Two vectors give their dot product; a vector on the left counts as a row."""
+    left, right = ctx.expr(ctx.value(left)), ctx.expr(ctx.value(right))
+    a, b = left.type.shape, right.type.shape
+    if not a or not b:
+        side, operand = ("left", left) if not a else ("right", right)
+        raise say.hand_side_not_matrix(side=side, type=operand.type.name)
+    if len(a) == 1 and len(b) == 1:
+        return dot(left, right)
+    if len(a) == 1:
+        left, right, a, b = transpose(right), left, (b[1], b[0]), a
+    if a[1] != b[0]:
+        raise say.dimension_mismatch_between_and_for_matrix(a=a, b=b)
+    return Expr(ctx, ctx.builder.binary(OPS["matmul"], left.node, right.node))
+
+
+Expr.__matmul__ = lambda self, other: _matmul(self.ctx, self, other)
+Expr.__rmatmul__ = lambda self, other: _matmul(self.ctx, other, self)
 
 originals.keep(globals())

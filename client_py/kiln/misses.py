@@ -48,7 +48,7 @@ def watch():
     return _watch
 
 
-def enforce():
+def enforce_hits():
     """Of a process that nobody watches, if the environment asks for it: watches it, and ends it
     with STATUS if it missed."""
     if _watch is not None or not are_refused():

@@ -2,10 +2,10 @@
 
 from . import _native, runtime
 from . import types as ti_types
+from .active import check_python_scope, python_scope
 from .diagnostics import say
 from .errors import TaichiRuntimeError
-from .field import Elements, Layout, _caller, _numpy_type, check_source, out_of_bounds
-from .frontend.active import check_python_scope, python_scope
+from .field import Elements, _caller, _numpy_type, check_source, out_of_bounds
 from .interop import Exporter, by_scalar
 from .public import Public
 from .snode import as_tuple
@@ -21,8 +21,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
         print(a.shape, a[1, 2])  # prints: (2, 3) 5.0
     """
 
-    _is_array = True
-    layout = Layout.AOS
+    layout = ti_types.Layout.AOS
     element_shape = None  # of each object its own
 
     def __init__(self, dtype, element_shape, shape):
@@ -273,6 +272,27 @@ def ndarray(dtype, shape, needs_grad=False):
         if not made.dtype.is_float:
             raise say.not_supported_for_ndarray_with_needs_grad(dtype=made.dtype)
         made._set_grad(ndarray(dtype, shape))
+    return made
+
+
+def from_dlpack(external, dtype=None):
+    """An ndarray over the memory of an array or tensor on the CPU. Writes go both ways.
+
+    external: what has `__dlpack__` (NumPy, torch, …), contiguous and of a scalar type of the
+    language; its memory is kept for as long as the ndarray is. dtype: a vector or matrix type; its
+    axes are the last ones. ValueError says what does not fit.
+
+        x = ti.from_dlpack(np.zeros((8, 3), np.float32), dtype=ti.math.vec3)
+        print(x.shape)  # prints: (8,)
+    """
+    runtime.require_init("create ndarray")
+    axes = dtype.ndim if isinstance(dtype, ti_types.MatrixType) else 0
+    storage = _native.from_dlpack(external.__dlpack__(), axes)
+    made = wrap(storage)
+    if dtype is not None:
+        wanted = dtype.dtype if axes else ti_types.cook_dtype(dtype)
+        if (axes and made.element_shape != dtype.shape) or wanted not in (None, made.dtype):
+            raise say.tensor_of_other_type(wanted=dtype, got=made.element_type)
     return made
 
 

@@ -4,10 +4,9 @@ of a kernel give nodes, matrices give matrices, Python numbers Python numbers.
 
 import math as _math
 
-from . import originals
+from . import active, originals
 from . import types as _types
 from .diagnostics import say
-from .frontend import active
 from .frontend.expr import OPS, Expr, Ref
 
 _min, _max, _abs, _pow, _round = min, max, abs, pow, round

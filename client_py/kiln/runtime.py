@@ -4,202 +4,13 @@ service, made when the first kernel needs it."""
 import os
 import sys
 
-from . import _native, forks, stat
+from . import _native, declared, provided, stat
 from . import types as ti_types
+from .active import python_scope
+from .arch import Arch, arch_from_name, cpu, is_arch_supported
 from .diagnostics import near, say
-from .frontend.active import python_scope
+from .settings import FRONT_END, ON_OVERFLOW, OPTIONS, cfg
 
-
-class Arch:
-    """A kind of device. Equal by name, so copies serve as well."""
-
-    __slots__ = ("name", "value")
-
-    def __init__(self, name, value):
-        self.name = name
-        self.value = value
-
-    def __eq__(self, other):
-        return isinstance(other, Arch) and other.name == self.name
-
-    def __hash__(self):
-        return hash(self.name)
-
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def __reduce__(self):
-        return (arch_from_name, (self.name,))
-
-    def __int__(self):
-        return self.value
-
-    def __repr__(self):
-        return f"<Arch.{self.name}: {self.value}>"
-
-    def __str__(self):
-        return f"Arch.{self.name}"
-
-
-_ARCHES = {
-    name: Arch(name, value)
-    for value, name in enumerate(
-        ("x64", "arm64", "cuda", "metal", "opengl", "dx11", "dx12", "vulkan", "amdgpu", "gles")
-    )
-}
-x64 = x86_64 = _ARCHES["x64"]
-arm64 = _ARCHES["arm64"]
-cuda = _ARCHES["cuda"]
-metal = _ARCHES["metal"]
-opengl = _ARCHES["opengl"]
-gles = _ARCHES["gles"]
-dx11 = _ARCHES["dx11"]
-dx12 = _ARCHES["dx12"]
-vulkan = _ARCHES["vulkan"]
-amdgpu = _ARCHES["amdgpu"]
-cpu = arm64 if os.uname().machine in ("aarch64", "arm64") else x64
-gpu = [cuda, metal, vulkan, opengl, dx11, dx12, gles, amdgpu]
-_SUPPORTED = (cpu,)
-
-
-def arch_from_name(name):
-    if name == "cpu":
-        return cpu
-    if name not in _ARCHES:
-        raise say.unknown_architecture_name(name=name, hint=near(name, ("cpu", "gpu", *_ARCHES)))
-    return _ARCHES[name]
-
-
-def is_arch_supported(arch, use_gles=False):
-    return arch in _SUPPORTED
-
-
-# What `init` takes, with its defaults. The names are the reference's; what steers nothing here is
-# accepted and kept.
-_OPTIONS = {
-    "ad_stack_size": 0,
-    "advanced_optimization": True,
-    "allow_nv_shader_extension": True,
-    "auto_mesh_local_default_occupacy": 4,
-    "cache_loop_invariant_global_vars": True,
-    "cfg_optimization": True,
-    "check_out_of_bound": False,
-    "cpu_block_dim_adaptive": True,
-    "cpu_max_num_threads": 0,
-    "cuda_stack_limit": 0,
-    "debug": False,
-    "default_cpu_block_dim": 32,
-    "default_gpu_block_dim": 128,
-    "demote_dense_struct_fors": True,
-    "demote_no_access_mesh_fors": True,
-    "detect_read_only": True,
-    "device_memory_GB": 1.0,
-    "device_memory_fraction": 0.0,
-    "experimental_auto_mesh_local": False,
-    "fast_math": True,
-    "flatten_if": False,
-    "force_scalarize_matrix": False,
-    "gpu_max_reg": 0,
-    "half2_vectorization": False,
-    "kernel_profiler": False,
-    "lower_access": True,
-    "make_block_local": True,
-    "make_cpu_multithreading_loop": True,
-    "make_mesh_block_local": True,
-    "make_thread_local": True,
-    "max_block_dim": 1024,
-    "mesh_localize_all_attr_mappings": False,
-    "mesh_localize_from_end_mapping": False,
-    "mesh_localize_to_end_mapping": True,
-    "move_loop_invariant_outside_if": False,
-    "num_compile_threads": 4,
-    "offline_cache": True,
-    "offline_cache_cleaning_factor": 0.25,
-    "offline_cache_cleaning_policy": "lru",
-    "offline_cache_file_path": "",
-    "offline_cache_max_size_of_files": 104857600,
-    "opt_level": 1,
-    "optimize_mesh_reordered_mapping": True,
-    "print_accessor_ir": False,
-    "print_ir": False,
-    "print_ir_dbg_info": False,
-    "print_kernel_amdgcn": False,
-    "print_kernel_asm": False,
-    "print_kernel_llvm_ir": False,
-    "print_kernel_llvm_ir_optimized": False,
-    "print_preprocessed_ir": False,
-    "print_struct_llvm_ir": False,
-    "quant_opt_atomic_demotion": True,
-    "quant_opt_store_fusion": True,
-    "random_seed": 0,
-    "real_matrix_scalarize": True,
-    "saturating_grid_dim": 0,
-    "simplify_after_lower_access": True,
-    "simplify_before_lower_access": True,
-    "timeline": False,
-    "use_llvm": True,
-    "verbose": True,
-    "verbose_kernel_launches": False,
-    "vk_api_version": "",
-    # Options of the front end.
-    "gdb_trigger": False,
-    "log_level": "info",
-    "print_full_traceback": False,
-    "short_circuit_operators": True,
-    "unrolling_limit": 32,
-    # Removed from the reference; old programs still pass them.
-    "dynamic_index": True,
-    "packed": True,
-    # Ours.
-    "check_overflow": "print",
-    "cpu_level": "",
-    "snode_memory_GB": 0.0,
-}
-
-_FRONT_END = (
-    "gdb_trigger",
-    "log_level",
-    "print_full_traceback",
-    "short_circuit_operators",
-    "unrolling_limit",
-)
-
-# What `check_overflow` may be, and its number in proto/options.proto.
-ON_OVERFLOW = {"print": 0, "error": 1, "off": 2}
-
-_UNSIGNED = {"i8": "u8", "i16": "u16", "i32": "u32", "i64": "u64"}
-
-
-class Config:
-    """The settings in force. One object for the life of the process: `init` changes it in place."""
-
-    def __init__(self):
-        self._set_defaults()
-
-    def _set_defaults(self):
-        self.__dict__.update(_OPTIONS)
-        self.arch = cpu
-        self.default_fp = ti_types.f32
-        self.default_ip = ti_types.i32
-
-    def __dir__(self):
-        hidden = ("cpu_level", "snode_memory_GB", "dynamic_index", "packed", *_FRONT_END)
-        names = ("arch", "default_fp", "default_ip", "default_up", *_OPTIONS)
-        return sorted(set(names).difference(hidden))
-
-    @property
-    def default_up(self):
-        return ti_types.BY_NAME[_UNSIGNED.get(self.default_ip.name, self.default_ip.name)]
-
-    @property
-    def llvm_opt_level(self):
-        return 0 if self.opt_level == 0 else 3 if self.advanced_optimization else 1
-
-
-cfg = Config()
 initialized = False
 # Counts init and reset: what was made under an older number is stale.
 generation = 0
@@ -248,9 +59,9 @@ def init(
         _check_version(require_version)
     if "default_up" in options:
         raise say.default_up_always_unsigned_type_default_ip_please()
-    unknown = [name for name in options if name not in _OPTIONS]
+    unknown = [name for name in options if name not in OPTIONS]
     if unknown:
-        hint = near(unknown[0], ("arch", "default_fp", "default_ip", *_OPTIONS))
+        hint = near(unknown[0], ("arch", "default_fp", "default_ip", *OPTIONS))
         raise say.unrecognized_keyword_argument_s_for_ti(names=", ".join(unknown), hint=hint)
     reset()
     environment = _environment()
@@ -259,7 +70,7 @@ def init(
     for name, (variable, text) in environment.items():
         if name in options:
             _warn(say.environment_overridden(variable=variable, text=text, name=name))
-        elif name in _OPTIONS:
+        elif name in OPTIONS:
             setattr(cfg, name, _parse_option(name, variable, text))
     for name, value in options.items():
         setattr(cfg, name, value)
@@ -276,12 +87,8 @@ def init(
     if cfg.cpu_max_num_threads == 0:
         cfg.cpu_max_num_threads = _native.default_threads()
     if cfg.kernel_profiler:
-        from .profiler import kernel_profiler
-
-        kernel_profiler.start()
-        _native.set_profiler(kernel_profiler.record)
-    with forks.held_off:
-        from .warm import records  # noqa: F401  (what first calls of kernels need)
+        provided.start_profiler()
+    provided.load("make_instance")  # what the first calls of kernels need
     initialized = True
 
 
@@ -298,12 +105,19 @@ def reset():
     initialized = False
     generation += 1
     instances_made = 0
-    snode = sys.modules.get(f"{__package__}.snode")
-    if snode is not None:
-        snode.reset_trees()
+    for forget in _at_reset:
+        forget()
     _native.forget_instances()
     _native.set_profiler(None)
-    cfg._set_defaults()
+    cfg.set_defaults()
+
+
+_at_reset = []
+
+
+def at_reset(forget):
+    """Has `reset` call `forget()`, before the settings change."""
+    _at_reset.append(forget)
 
 
 def tree_budget():
@@ -326,10 +140,8 @@ def sync():
 
         ti.sync()
     """
-    from . import declared
-
     require_init("wait for kernels")
-    declared.check()
+    declared.check(generation)
 
 
 def require_init(what):
@@ -341,13 +153,13 @@ class _FrontEndOptions:
     """The options that are no settings of the compiler, as `_test_mode` answers them."""
 
     def __init__(self):
-        for name in _FRONT_END:
+        for name in FRONT_END:
             setattr(self, name, getattr(cfg, name))
 
 
 def option_variables():
     """The variables of Kiln's own by which options of `init` can be set."""
-    return {f"KILN_{name.upper()}" for name in ("arch", *_DEFAULT_TYPES, *_OPTIONS)}
+    return {f"KILN_{name.upper()}" for name in ("arch", *_DEFAULT_TYPES, *OPTIONS)}
 
 
 def _environment():
@@ -365,7 +177,7 @@ def _environment():
 
 
 def _parse_option(name, variable, text):
-    kind = type(_OPTIONS[name])
+    kind = type(OPTIONS[name])
     try:
         return bool(int(text)) if kind is bool else kind(text)
     except ValueError:
@@ -516,9 +328,7 @@ def session():
         # Two threads may both make one; both work, and one is kept.
         found = _sessions.setdefault(key, _native.Session(*key))
         if os.environ.get("KILN_REQUIRE_HIT", "") not in ("", "0"):
-            from . import misses
-
-            misses.enforce()
+            provided.enforce_hits()
     return found
 
 
@@ -532,21 +342,4 @@ def session_stats():
     return total
 
 
-__all__ = [
-    "amdgpu",
-    "arm64",
-    "cpu",
-    "cuda",
-    "dx11",
-    "dx12",
-    "gles",
-    "gpu",
-    "init",
-    "metal",
-    "opengl",
-    "reset",
-    "sync",
-    "vulkan",
-    "x64",
-    "x86_64",
-]
+__all__ = ["init", "reset", "sync"]

@@ -4,10 +4,12 @@ A tree is described by SNode objects, checked and laid out by the native side wh
 materialised, and destroyed by `reset` or by its own `destroy`.
 """
 
-from . import _native, forks, runtime
+import os
+from _thread import RLock
+
+from . import _native, active, forks, runtime
 from .diagnostics import say
 from .errors import TaichiRuntimeError
-from .frontend import active
 from .public import Public
 
 # Numbers of proto SNodeKind.
@@ -67,7 +69,19 @@ def as_tuple(numbers):
     return (numbers,) if isinstance(numbers, str) else tuple(numbers)
 
 
-class SNode(metaclass=Public):
+class Placeable:
+    """What an SNode's `place` takes: a field, or several that lie together."""
+
+    def _place_in(self, node, offset):
+        """Places it in the cells of `node`; offset: the first index along each axis, or ()."""
+        raise NotImplementedError
+
+
+class AnySNode:
+    """An SNode, or `ti.root`."""
+
+
+class SNode(AnySNode, metaclass=Public):
     """A node of a tree: its cells hold other nodes, and in the end the elements of fields.
     `ti.root` is the first; its methods add others.
 
@@ -209,23 +223,13 @@ class SNode(metaclass=Public):
         args: fields, lists of them, ti.BitpackedFields. offset: the first index along each axis.
         TaichiRuntimeError for what has a place already, ValueError for what is no field.
         """
-        from .field import Field
-
         self._builder._check_open()
         offset = () if offset is None else as_tuple(offset)
         for arg in args:
             if isinstance(arg, (list, tuple)):
                 self.place(*arg, offset=offset)
-            elif hasattr(arg, "_place_word"):
-                if self._kind == _PLACE or self._word_bits:
-                    raise say.only_fields_in_words(kind=_NAMES[self._kind])
-                arg._place_word(self, offset)
-            elif hasattr(arg, "_place_members"):
-                for member in arg._place_members():
-                    self.place(member, offset=offset)
-            elif isinstance(arg, Field):
-                for component in range(arg._num_components):
-                    self._place_component(arg, component, offset)
+            elif isinstance(arg, Placeable):
+                arg._place_in(self, offset)
             else:
                 raise say.value_cannot_be_placed(arg=arg)
         return self
@@ -451,8 +455,6 @@ class SNode(metaclass=Public):
         """As `_title`, for a check of kernels; and the first index, which is zero."""
         return f"SNode {self._title()}", None
 
-    _is_snode = True
-
     def __repr__(self):
         return f"<ti.SNode of type {_NAMES[self._kind]}>"
 
@@ -645,11 +647,9 @@ class SNodeTree:
         return _live_trees.index(self._builder) if self._builder in _live_trees else -1
 
 
-class _Root:
+class _Root(AnySNode):
     """`ti.root`: the tree that fields are placed in by default; a new one after each
     materialisation."""
-
-    _is_snode = True
 
     def __getattr__(self, name):
         if name[:2] == "__":
@@ -714,6 +714,9 @@ def reset_trees():
     _root_builder = None
 
 
+runtime.at_reset(reset_trees)
+
+
 def tree_sizes():
     """(names of its fields, bytes) of each tree."""
     for builder in _live_trees:
@@ -732,13 +735,13 @@ def _axis_list(axes):
 
 
 def _make_lock():
+    """In a forked child no thread is left that could open a lock that another thread held."""
     global _lock
-    from _thread import RLock
-
     _lock = RLock()
 
 
 _make_lock()
+os.register_at_fork(after_in_child=_make_lock)
 
 
 def deactivate_all_snodes():

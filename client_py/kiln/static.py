@@ -1,8 +1,7 @@
 """What programs steer compilation with: static, grouped, ndrange, loop_config…"""
 
-from . import originals
+from . import active, originals
 from .diagnostics import say
-from .frontend import active
 
 
 def static(x, *xs):

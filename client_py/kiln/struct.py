@@ -1,132 +1,14 @@
-"""Structs: types with named members, and their values in Python."""
+"""Structs in Python, and `ti.dataclass`."""
 
 from . import originals
-from . import types as _types
 from .diagnostics import near, say
-from .frontend import active
-from .frontend.tensor import Method
+from .frontend.struct_value import PythonStruct, make
 from .public import Public
+from .types import MatrixType, StructType, VectorType
+from .types.struct_type import python_member
 
 
-class StructType(_types.CompoundType):
-    """The type of structs with these members; `ti.types.struct` and `ti.dataclass` make one.
-
-    members: the type of each member by its name. Calling the type makes a struct, of values in
-    order, by name, or of another struct; members without a value are 0.
-    """
-
-    def __init__(self, **members):
-        self.methods = members.pop("__struct_methods", {})
-        self.members = {}
-        for name, dtype in members.items():
-            if isinstance(dtype, (StructType, _types.MatrixType)):
-                self.members[name] = dtype
-            else:
-                self.members[name] = _types.cook_dtype(dtype)
-        self.__name__ = "StructType"
-
-    def _member_types(self):
-        return list(self.members.items())
-
-    def __call__(self, *args, **kwargs):
-        """A struct of the members' values, in order or by name; the rest is zero. A struct or
-        dictionary of such members as the only argument is copied."""
-        if len(args) == 1 and not kwargs:
-            whole = entries_of(args[0])
-            if whole is not None and not self._is_first_member(whole):
-                if not whole.keys() <= self.members.keys():
-                    raise say.incompatible_struct_members(owner=self, got=", ".join(whole))
-                args, kwargs = (), whole
-        if len(args) > len(self.members):
-            raise say.too_many_arguments_has_members(owner=self, count=len(self.members))
-        for name in kwargs:
-            if name not in self.members:
-                raise say.struct_has_no_member(name=name, hint=near(name, self.members))
-        values = list(args)
-        for name in list(self.members)[len(args) :]:
-            values.append(kwargs.get(name, 0))
-        return self._make(values)
-
-    def _make(self, values):
-        pairs = list(zip(self.members.values(), values))
-        ctx = active.context()
-        if ctx is None:
-            members = [_python_member(of, value) for of, value in pairs]
-            return Struct(dict(zip(self.members, members)), self)
-        from .frontend.struct_value import make
-
-        return make(ctx, self, [of.cast(v) if isinstance(of, StructType) else v for of, v in pairs])
-
-    def _is_first_member(self, entries):
-        """Whether the entries are those of the first member, a struct."""
-        first = next(iter(self.members.values()), None)
-        return isinstance(first, StructType) and entries.keys() == first.members.keys()
-
-    def cast(self, struct):
-        """A struct of this type with the values of one that has the same members."""
-        entries = entries_of(struct)
-        if entries is None:
-            return self(struct)
-        if entries.keys() != self.members.keys():
-            raise say.incompatible_struct_members(owner=self, got=", ".join(entries))
-        return self._make([entries[name] for name in self.members])
-
-    def field(self, shape=None, **kwargs):
-        """A field of such structs.
-
-        shape: its extents; without it the field has to be placed below ti.root. kwargs: as those of
-        `ti.field`.
-        """
-        from .struct_field import make_struct_field
-
-        return make_struct_field(self, shape=shape, **kwargs)
-
-    def ndarray(self, shape):
-        from .ndarray import make_struct_ndarray
-
-        return make_struct_ndarray(self, shape)
-
-    def filled_with_scalar(self, value):
-        """A struct all of whose members, those of structs in it too, are `value`."""
-        members = {}
-        for name, of in self.members.items():
-            members[name] = of.filled_with_scalar(value) if isinstance(of, StructType) else value
-        return self(**members)
-
-    def __eq__(self, other):
-        return isinstance(other, StructType) and self._member_types() == other._member_types()
-
-    def __hash__(self):
-        return hash(tuple(self._member_types()))
-
-    def __str__(self):
-        items = ", ".join(f"{k}={v}" for k, v in self.members.items())
-        return f"<ti.StructType {items}>"
-
-    __repr__ = __str__
-    to_string = __str__
-
-
-def entries_of(value):
-    """name -> value of a struct's members, in Python or in a kernel; None of all else."""
-    if isinstance(value, dict):
-        return value
-    if isinstance(value, Struct):
-        return dict(value.entries)
-    if active.context() is None:
-        return None
-    from .frontend.struct_value import members
-
-    return members(value)
-
-
-def _python_member(of, value):
-    if isinstance(of, StructType):
-        return of.cast(value)
-    return of(value) if isinstance(of, _types.MatrixType) else of.convert(value)
-
-
-class Struct(metaclass=Public):
+class Struct(PythonStruct, metaclass=Public):
     """A struct in Python: its members are attributes.
 
     args: a dictionary of the members, or kwargs: the members by name. Types made by `ti.dataclass`
@@ -138,7 +20,7 @@ class Struct(metaclass=Public):
     """
 
     _is_taichi_class = True
-    entries = methods = None  # of each object its own
+    methods = None  # of each object its own
 
     def __init__(self, *args, **kwargs):
         struct_type = None
@@ -169,7 +51,7 @@ class Struct(metaclass=Public):
         if name not in self.entries:
             raise say.struct_has_no_member(name=name, hint=near(name, self.entries))
         if self._type is not None:
-            value = _python_member(self._type.members[name], value)
+            value = python_member(self._type.members[name], value)
         self.entries[name] = value
 
     def __getitem__(self, name):
@@ -223,14 +105,12 @@ class Struct(metaclass=Public):
             if not info.shape:
                 members[name] = info.dtype
             elif len(info.shape) == 1:
-                members[name] = _types.VectorType(info.shape[0], info.dtype)
+                members[name] = VectorType(info.shape[0], info.dtype)
             else:
-                members[name] = _types.MatrixType(*info.shape, info.dtype)
+                members[name] = MatrixType(*info.shape, info.dtype)
         return StructType(**members, __struct_methods=self.methods)
 
     def _to_kernel(self, ctx):
-        from .frontend.struct_value import make
-
         return make(ctx, self._struct_type(ctx), list(self.entries.values()))
 
     def __repr__(self):
@@ -248,23 +128,6 @@ class Struct(metaclass=Public):
 
 def _bind(method, struct):
     return method.__get__(struct, type(struct)) if hasattr(method, "__get__") else method
-
-
-def method_of(base, name):
-    """A method of a kernel struct's type, bound to the value or address."""
-    method = None if base.struct is None else base.struct.methods.get(name)
-    if method is None:
-        return None
-    return bind(method, base)
-
-
-def bind(method, base):
-    """A struct's method with `base`, a kernel value or address, as self."""
-    if hasattr(method, "by_reference"):  # @ti.func: inlined
-        from .func import BoundFunc
-
-        return BoundFunc(method, base)
-    return Method(method, base)
 
 
 def dataclass(cls):

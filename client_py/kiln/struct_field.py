@@ -1,13 +1,15 @@
 """Fields of structs: one field per member, side by side in the same cells."""
 
-from . import types as _types
+from . import making
+from .active import python_scope
 from .diagnostics import near, say
-from .frontend.active import python_scope
+from .field import AnyField
 from .public import Public
-from .struct import Struct, StructType
+from .struct import Struct
+from .types import Layout, StructType
 
 
-class StructField(metaclass=Public):
+class StructField(AnyField, metaclass=Public):
     """A field whose elements are structs; `ti.Struct.field` makes one. `field.member` is the field
     of one member.
 
@@ -18,7 +20,6 @@ class StructField(metaclass=Public):
         print(balls[1].radius, balls.center[1])  # prints: 2.0 [3. 4.]
     """
 
-    _is_field = True
     element_members = True
 
     def __init__(self, struct_type, members):
@@ -84,8 +85,8 @@ class StructField(metaclass=Public):
         first = self._first()
         return first._first_leaf() if isinstance(first, StructField) else first
 
-    def _place_members(self):
-        return list(self._members.values())
+    def _place_in(self, node, offset):
+        node.place(*self._members.values(), offset=offset)
 
     def _param(self, ctx):
         return self._first()._param(ctx)
@@ -223,6 +224,13 @@ def _assign(field, indices, value):
         member[indices] = value[name] if isinstance(value, dict) else value
 
 
+def leaves(field):
+    """The fields without members that a field is made of, in order."""
+    if not isinstance(field, StructField):
+        return [field]
+    return [leaf for member in field.members for leaf in leaves(member)]
+
+
 @python_scope
 def make_struct_field(
     struct_type,
@@ -235,53 +243,25 @@ def make_struct_field(
     layout=None,
 ):
     """A field of `struct_type`; without a shape it has to be placed below ti.root."""
-    from .field import Layout, _check_dtype, _place
-
-    made = _make(struct_type, name)
-    for field in _leaves(made):
-        _check_dtype(field.dtype, needs_grad or needs_dual)
+    made = _members_of(struct_type, name)
+    for leaf in leaves(made):
+        making.check_dtype(leaf.dtype, needs_grad or needs_dual)
     if shape is None or layout is not Layout.SOA:
-        _place(_Placed(made), shape, order, offset, needs_grad, needs_dual, Layout.AOS)
+        making.place(
+            making.Together(leaves(made)), shape, order, offset, needs_grad, needs_dual, Layout.AOS
+        )
     else:
-        for field in _leaves(made):
-            _place(field, shape, order, offset, needs_grad, needs_dual, layout)
+        for leaf in leaves(made):
+            making.place(leaf, shape, order, offset, needs_grad, needs_dual, layout)
     return made
 
 
-class _Placed:
-    """All leaves as one thing to place: the same cells hold them."""
-
-    def __init__(self, field):
-        self._field = field
-
-    def _place_members(self):
-        return _leaves(self._field)
-
-    @property
-    def grad(self):
-        return [f.grad for f in _leaves(self._field) if f.grad is not None]
-
-    @property
-    def dual(self):
-        return [f.dual for f in _leaves(self._field) if f.dual is not None]
-
-
-def _leaves(field):
-    if not isinstance(field, StructField):
-        return [field]
-    return [leaf for member in field.members for leaf in _leaves(member)]
-
-
-def _make(struct_type, name):
-    from .field import field
-
+def _members_of(struct_type, name):
     members = {}
     for member, of in struct_type._member_types():
         full = f"{name}.{member}" if name else member
         if isinstance(of, StructType):
-            members[member] = _make(of, full)
-        elif isinstance(of, _types.MatrixType):
-            members[member] = field(of, name=full)
+            members[member] = _members_of(of, full)
         else:
-            members[member] = field(of, name=full)
+            members[member] = making.field(of, name=full)
     return StructField(struct_type, members)

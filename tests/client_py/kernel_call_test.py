@@ -354,14 +354,14 @@ def test_fork(ti):
 def digests(run_python, name, **environment):
     program = """
 import kiln as ti
-from kiln.kernel import Kernel
+from kiln import instance as making
 made = []
-original = Kernel._compile
-def record(self, ctx, builder):
-    instance = original(self, ctx, builder)
-    made.append((self.__name__, instance.digest))
+original = making._compile
+def record(kernel, ctx, builder):
+    instance = original(kernel, ctx, builder)
+    made.append((kernel.__name__, instance.digest))
     return instance
-Kernel._compile = record
+making._compile = record
 ti.init(ti.cpu)
 spare = ti.field(ti.f64, 3)
 x, y = ti.field(ti.f32, 8), ti.field(ti.f32, 8)

@@ -25,14 +25,6 @@ def session():
         raise SystemExit(2) from None
 
 
-def usage_error(message, command=None):
-    """Says what is wrong with a command line, and how it should be; the exit status."""
-    from .. import cli
-
-    print(f"kiln: {message}\n{cli.usage(command)}", file=sys.stderr)
-    return 2
-
-
 def failure(message):
     """Says why what was asked for failed; the exit status."""
     print(f"kiln: {message}", file=sys.stderr)

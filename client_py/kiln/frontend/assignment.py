@@ -4,9 +4,10 @@ import _ast
 
 from .. import types as ti_types
 from ..diagnostics import say
+from ..field import AnyField
 from .call import is_static_call
-from .context import MAX_UNROLLED, ArrayArgument, is_large
-from .expr import OPS, Expr, Ref, kind_of
+from .context import ArrayArgument
+from .expr import MAX_UNROLLED, OPS, Convertible, Expr, Ref, is_large, kind_of
 from .expression import OPERATORS, bind_target, index_of, python_attribute
 from .pack import PackArgument
 from .source import base_name
@@ -75,7 +76,7 @@ def _unpacked(t, value):
             return [member(value, i) for i in range(len(info.members))]
     elif isinstance(value, (list, tuple)):
         return value
-    elif hasattr(value, "_to_kernel"):
+    elif isinstance(value, Convertible):
         return list(value)
     raise say.cannot_unpack_type(kind=kind_of(value))
 
@@ -86,7 +87,7 @@ def _store_name(t, target, value, node):
         t.fail(target, say.argument_is_immutable(name=name))
     variable = t.names.get(name)
     if variable is None:
-        if value.__class__ is ArrayArgument or getattr(value, "_is_field", False):
+        if value.__class__ is ArrayArgument or isinstance(value, AnyField):
             raise say.invalid_constant_scalar_data_type(kind=type(value))
         t.at(node)
         if name in t.names:  # `a = None` before: the type comes now
@@ -128,7 +129,7 @@ def _store_subscript(t, target, value, node):
         return
     if base.__class__ in (list, dict) or (
         not isinstance(base, (Expr, ArrayArgument, RefList, RefTuple, RefDict))
-        and not getattr(base, "_is_field", False)
+        and not isinstance(base, AnyField)
     ):
         _refuse(t, target)
     _assign(t, subscript(t.ctx, base, index), value, target)
@@ -264,7 +265,7 @@ def ann_assign(t, node):
 
 
 def _converted(ctx, value, annotation):
-    struct = annotation if hasattr(annotation, "_member_types") else None
+    struct = annotation if isinstance(annotation, ti_types.StructType) else None
     if struct is not None or isinstance(annotation, ti_types.MatrixType):
         node = ctx.builder.cast(ctx.node(value), ctx.type_id(annotation))
         return Expr(ctx, node, None, struct)

@@ -2,13 +2,14 @@
 
 import sys
 
+from .. import active
 from ..diagnostics import say
 from ..errors import TaichiCompilationError, TaichiRuntimeTypeError
-from . import active, report
 from . import assignment as _assignment  # noqa: F401  (registers its handlers, as do those below)
 from . import control as _control  # noqa: F401
 from . import expression as _expression  # noqa: F401
 from . import loops as _loops  # noqa: F401
+from . import report
 from .call import call_function
 from .transformer import RETURNED, Transformer
 

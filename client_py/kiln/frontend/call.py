@@ -3,12 +3,13 @@
 import _ast
 import builtins
 
-from .. import _native, matrix, ops
+from .. import _native, matrix, matrix_ops, ops
 from .. import types as ti_types
 from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from ..func import BoundFunc, Func
 from ..static import static, static_assert
+from ..struct import Struct
 from . import display, real_function
 from .context import ArrayArgument
 from .expr import Expr, Ref
@@ -33,7 +34,7 @@ def call(t, node):
         if base.__class__ is str:
             args, keywords = _arguments(t, node)
             return display.from_format(base, args, keywords)
-    if isinstance(func, _native.KernelBase) or hasattr(func, "_is_wrapped_kernel"):
+    if isinstance(func, _native.KernelBase):
         raise say.kernel_calls_kernel()
     args, keywords = _arguments(t, node)
     if kind is Ref or kind is Expr:
@@ -215,8 +216,6 @@ def _isinstance(ctx, value, classinfo):
     if info.shape:
         wanted = [matrix.Matrix, *([matrix.Vector] if len(info.shape) == 1 else [])]
     elif info.members:
-        from ..struct import Struct
-
         wanted = [Struct]
     return any(c in wanted or c is Expr for c in classes)
 
@@ -235,8 +234,6 @@ def _reduce_or(function):
 
 
 def _all_any(name):
-    from .. import matrix_ops
-
     python = getattr(builtins, name)
 
     def apply(ctx, values):

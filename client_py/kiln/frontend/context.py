@@ -3,12 +3,12 @@ settings, constants, types, parameters, positions."""
 
 from .. import types as ti_types
 from ..diagnostics import say
-from . import active, report
-from .expr import OPS, Expr, Ref
+from ..types import StructType
+from . import report
+from .expr import MAX_UNROLLED, Convertible, Expr, Ref
+from .struct_value import make
 
 _I32 = ti_types.i32.scalar
-# Tensors of more elements are loops over memory (kMaxScalarised in common/language/type.h).
-MAX_UNROLLED = 32
 _LOAD_ERROR = "{} is no value that a kernel can compute with"
 
 
@@ -113,7 +113,7 @@ class BuildContext:
                     found = builder.scalar_type(of.scalar)
             elif isinstance(of, ti_types.MatrixType):
                 found = builder.tensor_type((of.dtype or self._default_float).scalar, of.shape)
-            elif hasattr(of, "_member_types"):
+            elif isinstance(of, StructType):
                 members = [(k, self.type_id(t)) for k, t in of._member_types()]
                 found = builder.struct_type(members)
             else:
@@ -156,7 +156,7 @@ class BuildContext:
             return self.value(value)
         if kind in (list, tuple):
             return self.tensor(value)
-        if hasattr(kind, "_to_kernel"):
+        if isinstance(value, Convertible):
             return value._to_kernel(self)
         return Expr(self, self.node(value))
 
@@ -246,6 +246,10 @@ class BuildContext:
         first = type_of(parts[0].node)
         return all(type_of(p.node) == first for p in parts[1:])
 
+    def struct(self, of, values):
+        """A struct of the StructType `of`, from one value per member, in order."""
+        return make(self, of, values)
+
     def extract(self, x, *index):
         """Element of a tensor value at static indices."""
         if x.parts is not None:
@@ -285,7 +289,7 @@ class BuildContext:
 
     def value_argument(self, of):
         """A parameter passed by value: its Expr."""
-        struct = of if hasattr(of, "_member_types") else None
+        struct = of if isinstance(of, StructType) else None
         if struct is None and not isinstance(of, (ti_types.DType, ti_types.MatrixType)):
             of = ti_types.cook_dtype(of)
         param = self.builder.add_value_param(self.type_id(of))
@@ -366,14 +370,6 @@ class BuildContext:
         return found
 
 
-def is_large(x):
-    """Whether a value or address is a tensor that kernels handle as a whole, in loops."""
-    n = 1
-    for extent in x.type.shape:
-        n *= extent
-    return n > MAX_UNROLLED
-
-
 def _all_equal(flat):
     first = flat[0]
     kind = first.__class__
@@ -437,7 +433,7 @@ def _convert_other(ctx, value):
         if kind == "b":
             return ctx.builder.const_bool(bool(value))
         return 0
-    if hasattr(type(value), "_to_kernel"):
+    if isinstance(value, Convertible):
         return value._to_kernel(ctx).node
     if isinstance(value, (list, tuple)):
         return _sequence(ctx, value)
@@ -450,4 +446,4 @@ def _convert_other(ctx, value):
     return 0
 
 
-__all__ = ["OPS", "ArrayArgument", "BuildContext", "TypeInfo", "active"]
+__all__ = ["ArrayArgument", "BuildContext", "TypeInfo"]

@@ -2,9 +2,10 @@
 
 import _ast
 
+from .. import active
 from ..diagnostics import say
+from ..field import AnyField
 from ..types import f64
-from . import active
 from .expr import Expr, kind_of
 from .transformer import HANDLERS
 
@@ -181,7 +182,7 @@ def _append_printed(t, parts, value):
             _append_printed(t, parts, item)
         parts.append("]")
     else:
-        if getattr(value, "_is_field", False):
+        if isinstance(value, AnyField):
             raise say.invalid_constant_scalar_data_type(kind=type(value))
         node = ctx.node_or_none(value)
         if not node and value is not None:

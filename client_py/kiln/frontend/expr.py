@@ -3,12 +3,17 @@
 `Expr` is a value, `Ref` an address (a variable, an element of a field). Both
 carry the id of their node and the context that it lives in; Python's operators
 on them append nodes. A Ref is loaded when it is consumed by an operator.
+
+What is said in terms of other operations is added to Expr where it is defined: attributes
+(tensor.py), subscripts (subscript.py), `@` (matrix_ops.py).
 """
 
 from .. import _native
 from ..diagnostics import say
 
 OPS = _native.OPS
+# Tensors of more elements are loops over memory (kMaxScalarised in common/language/type.h).
+MAX_UNROLLED = 32
 
 
 class TaichiOperations:
@@ -16,6 +21,17 @@ class TaichiOperations:
     matrices."""
 
     __slots__ = ()
+
+
+class Convertible:
+    """What kernels take as a value though it is none yet: matrices and structs of Python, elements
+    of struct fields."""
+
+    __slots__ = ()
+
+    def _to_kernel(self, ctx):
+        """The value in the kernel under construction, an Expr."""
+        raise NotImplementedError
 
 
 class Expr(TaichiOperations):
@@ -42,21 +58,6 @@ class Expr(TaichiOperations):
     def get_shape(self):
         return self.type.shape
 
-    def __getattr__(self, name):
-        if name[:2] == "__":
-            raise AttributeError(name)
-        from .tensor import find_attribute
-
-        found = find_attribute(self, name)
-        if found is None:
-            raise AttributeError(name)
-        return found
-
-    def __getitem__(self, index):
-        from .subscript import subscript
-
-        return self.ctx.value(subscript(self.ctx, self, index))
-
     def __len__(self):
         shape = self.type.shape
         if not shape:
@@ -71,12 +72,6 @@ class Expr(TaichiOperations):
 
     def __bool__(self):
         raise say.truth_value_run_time_expression_not()
-
-    def __matmul__(self, other):
-        return _matmul(self.ctx, self, other)
-
-    def __rmatmul__(self, other):
-        return _matmul(self.ctx, other, self)
 
     def __pos__(self):
         return self
@@ -111,22 +106,12 @@ class Ref(Expr):
         return self.level != self.ctx.parallel
 
 
-def _matmul(ctx, left, right):
-    """Two vectors give their dot product; a vector on the left counts as a row."""
-    from .. import matrix_ops
-
-    left, right = ctx.expr(ctx.value(left)), ctx.expr(ctx.value(right))
-    a, b = left.type.shape, right.type.shape
-    if not a or not b:
-        side, operand = ("left", left) if not a else ("right", right)
-        raise say.hand_side_not_matrix(side=side, type=operand.type.name)
-    if len(a) == 1 and len(b) == 1:
-        return matrix_ops.dot(left, right)
-    if len(a) == 1:
-        left, right, a, b = matrix_ops.transpose(right), left, (b[1], b[0]), a
-    if a[1] != b[0]:
-        raise say.dimension_mismatch_between_and_for_matrix(a=a, b=b)
-    return Expr(ctx, ctx.builder.binary(OPS["matmul"], left.node, right.node))
+def is_large(x):
+    """Whether a value or address is a tensor that kernels handle as a whole, in loops."""
+    n = 1
+    for extent in x.type.shape:
+        n *= extent
+    return n > MAX_UNROLLED
 
 
 def _binary(op):

@@ -6,7 +6,11 @@ import operator
 from .. import types as ti_types
 from ..diagnostics import near, say
 from ..errors import TaichiTypeError
-from .expr import OPS, Expr, Ref
+from ..field import AnyField
+from ..snode import AnySNode
+from .display import from_percent
+from .expr import OPS, Convertible, Expr, Ref
+from .loops import field_filler
 from .pack import PackArgument
 from .snode_ops import DYNAMIC_METHODS, dynamic_method, is_in_dynamic, parent_of
 from .struct_value import StructRef, common_type
@@ -124,8 +128,6 @@ def _reason(error, *operands):
 
 
 def percent_format(t, text, values):
-    from .display import from_percent
-
     if any(v.__class__ is Expr for v in (values if isinstance(values, tuple) else (values,))):
         return from_percent(text, values if isinstance(values, tuple) else (values,))
     return text % values
@@ -137,7 +139,7 @@ def unary_op(t, node):
     if kind is _ast.Not:
         if operand.__class__ is Expr:
             return Expr(t.ctx, t.builder.unary(_NOT, operand.node))
-        if hasattr(type(operand), "_to_kernel"):
+        if isinstance(operand, Convertible):
             return t.ctx.unary(_NOT, operand)
         return not operand
     if kind is _ast.USub:
@@ -316,13 +318,9 @@ def _is_dotted(node):
 
 def python_attribute(t, base, attr):
     """base.attr of a Python object, which a trace notes."""
-    if attr == "parent" and (
-        getattr(base, "_is_field", False) or getattr(base, "_is_snode", False)
-    ):
+    if attr == "parent" and isinstance(base, (AnyField, AnySNode)):
         return parent_of(t.ctx, base)
-    if attr == "fill" and getattr(base, "_is_field", False):
-        from .loops import field_filler
-
+    if attr == "fill" and isinstance(base, AnyField):
         return field_filler(base)
     if base.__class__ is PackArgument:
         return base.member(attr)

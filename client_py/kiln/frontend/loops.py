@@ -2,11 +2,18 @@
 
 import _ast
 
+from .. import active
 from ..diagnostics import say
+from ..field import AnyField
+from ..snode import AnySNode
 from ..static import Grouped, GroupedNDRange, NDRange, grouped, ndrange, static
+from ..struct_field import StructField
+from ..types import i32
 from .context import ArrayArgument
 from .expr import Expr
 from .source import target_names
+from .struct_value import entries_of
+from .subscript import subscript
 from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NORMAL, Loop
 
 _PLACE = 6  # of proto SNodeKind
@@ -158,8 +165,8 @@ def _ndrange_for(t, node, ndrange_value, is_grouped):
 
 def _struct_for(t, node, field, is_grouped):
     is_array = field.__class__ is ArrayArgument
-    is_snode = not is_array and getattr(field, "_is_snode", False)
-    if not (is_array or is_snode or getattr(field, "_is_field", False)):
+    is_snode = not is_array and isinstance(field, AnySNode)
+    if not (is_array or is_snode or isinstance(field, AnyField)):
         kind = f"'{field.type.name}'" if isinstance(field, Expr) else type(field)
         advice = _loop_advice(field)
         t.fail(node.iter, say.cannot_loop_over_object_taichi_scope(kind=kind, advice=advice))
@@ -198,11 +205,11 @@ def _dense_cells(ctx, looped):
     """Bounds of a loop over all cells of an SNode or elements of a field; None for those that have
     a loop of their own: dense fields and what is sparse."""
     first = ()
-    if getattr(looped, "_is_snode", False):
+    if isinstance(looped, AnySNode):
         if looped._first_sparse() is not None:
             return None
     else:
-        field = looped._first_leaf() if hasattr(looped, "_members") else looped
+        field = looped._first_leaf() if isinstance(looped, StructField) else looped
         ctx.param_of(field)
         if not field._loops_densely():
             return None
@@ -233,8 +240,6 @@ def _bound(t, value, node):
     if info.dtype.name not in _I32_TYPES:
         text = say.loop_bound_is_cast(type=info.dtype)
         ctx.warn(t.source, node.lineno, text, Warning)
-    from ..types import i32
-
     return ctx.cast(expr, i32).node
 
 
@@ -294,8 +299,6 @@ def _check_loop_variables(t, node):
 
 def field_filler(field):
     """What `field.fill` is inside a kernel: a loop over the field."""
-    from . import active
-    from .subscript import subscript
 
     def fill(value):
         ctx = active.context()
@@ -326,8 +329,6 @@ def field_filler(field):
 
 
 def _struct_of_fill(struct, value):
-    from ..struct import entries_of
-
     whole = entries_of(value) is not None
     return struct.cast(value) if whole else struct.filled_with_scalar(value)
 

@@ -10,7 +10,7 @@ from .. import types as ti_types
 from ..diagnostics import say
 from . import report
 from .context import ArrayArgument
-from .expr import Expr, Ref
+from .expr import Convertible, Expr, Ref
 from .pack import PackArgument
 from .source import EMPTY
 from .struct_value import StructRef
@@ -59,7 +59,7 @@ def kind_of(annotation):
 
 
 def _result(ctx, node, of):
-    return Expr(ctx, node, None, of if hasattr(of, "_member_types") else None)
+    return Expr(ctx, node, None, of if isinstance(of, ti_types.StructType) else None)
 
 
 # --- arguments: what of them makes another function, and the node that is passed
@@ -113,7 +113,7 @@ def _reference(ctx, parameter, argument):
 def _value(ctx, parameter, argument):
     of = parameter.annotation
     argument = ctx.value(argument)
-    if hasattr(of, "_member_types"):
+    if isinstance(of, ti_types.StructType):
         return None, _struct(ctx, parameter, argument, of)
     value = ctx.expr(argument)
     info = value.type
@@ -133,7 +133,7 @@ def _struct(ctx, parameter, argument, of):
     node = 0
     if argument.__class__ is Expr:
         node = argument.node
-    elif hasattr(type(argument), "_to_kernel"):
+    elif isinstance(argument, Convertible):
         node = argument._to_kernel(ctx).node
     if not node or ctx.builder.type_of(node) != ctx.type_id(of):
         raise say.real_func_argument_of_other_type(
@@ -197,6 +197,6 @@ def _build(ctx, func, key, kinds, arguments):
 
 
 def _cook_return(annotation):
-    if isinstance(annotation, ti_types.MatrixType) or hasattr(annotation, "_member_types"):
+    if isinstance(annotation, ti_types.CompoundType):
         return annotation
     return ti_types.cook_dtype(annotation)

@@ -2,9 +2,11 @@
 
 from _ast import For, FunctionDef, If, While
 
-from .. import errors
+from .. import _native, active, errors
 from ..diagnostics import is_said, say
 from ..errors import TaichiCompilationError, TaichiTypeError
+from ..own_files import is_own
+from .text import file_lines
 
 _WIDTH = 100
 # As many functions deep a call of one more is taken for recursion without end.
@@ -69,16 +71,12 @@ def located(source, node, error):
     where = position(source, node)
     if isinstance(error, (TaichiCompilationError, errors.TaichiRuntimeError)):
         return type(error)(where + str(error))
-    from .. import _native
-
     if isinstance(error, _native.BuilderError):
         return TaichiTypeError(where + str(error))
     if is_said(error):
         kind = _OF_THE_LANGUAGE.get(type(error), TaichiCompilationError)
         return kind(where + _users_frames(error) + str(error))
     if isinstance(error, RecursionError):
-        from . import active
-
         chain = cycle(active.context().function_chain)
         return TaichiCompilationError(where + str(say.functions_inlined_without_end(chain=chain)))
     text = f"{_users_frames(error)}{type(error).__name__}: {error}"
@@ -89,10 +87,9 @@ def _users_frames(error):
     """The frames of the user's Python code that ran at compile time; empty if there are none."""
     frames = []
     trace = error.__traceback__
-    here = __file__.rsplit("/", 2)[0]
     while trace is not None:
         code = trace.tb_frame.f_code
-        if not code.co_filename.startswith(here):
+        if not is_own(code.co_filename):
             frames.append(f'  File "{code.co_filename}", line {trace.tb_lineno}, in {code.co_name}')
         trace = trace.tb_next
     return "\n".join(["Traceback (most recent call last):", *frames, ""]) if frames else ""
@@ -139,7 +136,5 @@ def _kind_name(kind):
 
 
 def _source_line(file, number):
-    from .source import _file_lines
-
-    lines = _file_lines(file, None) or []
+    lines = file_lines(file) or []
     return lines[number - 1].rstrip("\r\n") if 0 < number <= len(lines) else ""

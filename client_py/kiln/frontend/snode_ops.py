@@ -5,10 +5,13 @@ Indices count cells of the SNode itself: fewer than a field's below it, where de
 (`rescale_index` helps).
 """
 
-from .. import _native
+from .. import _native, active
 from .. import types as ti_types
 from ..diagnostics import say
-from . import active
+from ..field import AnyField
+from ..matrix import Vector
+from ..snode import AnySNode
+from ..struct_field import StructField, leaves
 from .context import ArrayArgument
 from .expr import Expr
 from .subscript import index_nodes
@@ -164,8 +167,8 @@ def get_addr(f, indices):
     ctx = active.context()
     if ctx is None:
         raise say.only_in_kernels(name="get_addr")
-    place = f._field if getattr(f, "_is_snode", False) and f._kind == _PLACE else f
-    if not getattr(place, "_is_field", False):
+    place = f._field if isinstance(f, AnySNode) and f._kind == _PLACE else f
+    if not isinstance(place, AnyField):
         raise say.get_addr_of_snode(node=f)
     nodes = []
     index_nodes(ctx, indices, nodes)
@@ -197,10 +200,10 @@ def no_activate(*args):
     if ctx is None:
         raise say.only_in_kernels(name="no_activate")
     for arg in args:
-        if not (getattr(arg, "_is_field", False) or getattr(arg, "_is_snode", False)):
+        if not isinstance(arg, (AnyField, AnySNode)):
             raise say.no_snode(name="no_activate", value=repr(arg))
-        for one in _leaves(arg):
-            node = one if getattr(one, "_is_snode", False) else one.snode
+        for one in [arg] if isinstance(arg, AnySNode) else leaves(arg):
+            node = one if isinstance(one, AnySNode) else one.snode
             if node._first_sparse() is not None:
                 ctx.builder.append(_native.NODES["no_activate"], 0, 0, [], ctx.param_of(one), [])
 
@@ -219,10 +222,8 @@ def rescale_index(a, b, I):  # noqa: E741, N803
 
         print(k())  # prints: [2 1]
     """
-    from ..matrix import Vector
-
     for position, of in enumerate((a, b)):
-        if not (getattr(of, "_is_field", False) or getattr(of, "_is_snode", False)):
+        if not isinstance(of, (AnyField, AnySNode)):
             raise say.rescale_index_of_no_field(which=("first", "second")[position])
     index = list(I)
     for axis, (wide, narrow) in enumerate(zip(a.shape[: len(index)], b.shape)):
@@ -241,9 +242,9 @@ def _of_kernel(name, node):
     ctx = active.context()
     if ctx is None:
         raise say.only_in_kernels(name=name)
-    if getattr(node, "_is_field", False):
+    if isinstance(node, AnyField):
         return ctx, node.snode
-    if not getattr(node, "_is_snode", False):
+    if not isinstance(node, AnySNode):
         shown = repr(node)
         if isinstance(node, ArrayArgument):
             shown = "an array"
@@ -304,13 +305,6 @@ def _append(ctx, name, node, nodes, dtype):
     type_id = ctx.type_id(dtype)
     kind = _native.NODES[name]
     return Expr(ctx, ctx.builder.append(kind, type_id, 0, nodes, ctx.param_of(node), []))
-
-
-def _leaves(field):
-    members = getattr(field, "_members", None)
-    if members is None:
-        return [field]
-    return [leaf for member in members.values() for leaf in _leaves(member)]
 
 
 # --- appending
@@ -397,9 +391,9 @@ def parent_of(ctx, base):
 
 def is_in_dynamic(base):
     """Whether it is a field whose elements are the cells of a dynamic SNode."""
-    if not getattr(base, "_is_field", False):
+    if not isinstance(base, AnyField):
         return False
-    leaf = base._first_leaf() if hasattr(base, "_members") else base
+    leaf = base._first_leaf() if isinstance(base, StructField) else base
     place = leaf._places[0]
     return place is not None and place._parent._kind == _DYNAMIC
 

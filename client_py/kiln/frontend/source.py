@@ -2,7 +2,6 @@
 when it is first used, with what its names mean outside of it."""
 
 import builtins
-import os
 import sys
 from _ast import (
     AST,
@@ -27,48 +26,17 @@ from _ast import (
 from .. import _native
 from ..diagnostics import near, say
 from ..errors import TaichiNameError
+from ..own_files import FOLDER, is_own
+from .text import file_lines
 
 # What a read gives that finds nothing.
 MISSING = type("MISSING", (), {"__repr__": lambda self: "<missing>"})()
-_HERE = __file__.rsplit("/", 2)[0] + "/"
 _NESTED_FSTRINGS = sys.version_info >= (3, 12)
 EMPTY = type("EMPTY", (), {"__repr__": lambda self: "<no default>"})()
 
 # Of code.co_flags.
 _VAR_POSITIONAL, _VAR_KEYWORD = 4, 8
 _FUTURE_ANNOTATIONS = 0x1000000
-
-_files = {}  # path -> (size and time, lines)
-
-
-def _file_lines(path, module_globals):
-    try:
-        stat = os.stat(path)
-        stamp = stat.st_size, stat.st_mtime_ns
-    except OSError:
-        stamp = None
-    # Programs made on the fly (notebooks, exec) register their text in linecache, without a time.
-    # What has one is a file's text as some traceback showed it, and may be old.
-    cached = "linecache" in sys.modules and sys.modules["linecache"].cache.get(path)
-    if cached and len(cached) > 2 and (stamp is None or cached[1] is None):
-        return list(cached[2])
-    known, lines = _files.get(path, (None, None))
-    if lines is None or known != stamp:  # a module that is loaded again may have been edited
-        try:
-            with open(path, "rb") as file:
-                raw = file.read()
-            text = raw.decode("utf-8-sig" if raw[:3] == b"\xef\xbb\xbf" else "utf-8")
-            # Lines as Python counts them: no other character ends one.
-            lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-            lines = [line + "\n" for line in lines]
-        except (OSError, UnicodeDecodeError):
-            import linecache
-
-            linecache.checkcache(path)
-            lines = linecache.getlines(path, module_globals)
-        if lines:
-            _files[path] = stamp, lines
-    return lines
 
 
 class Parameter:
@@ -104,7 +72,7 @@ class FunctionSource:
         code = fn.__code__
         self.file = code.co_filename
         self.first_line = code.co_firstlineno
-        self._lines = _file_lines(self.file, fn.__globals__)
+        self._lines = file_lines(self.file, fn.__globals__)
         if not self._lines:
             from .history import typed_lines
 
@@ -116,7 +84,7 @@ class FunctionSource:
         self._mutable = None
         self._asked = []  # what `_mutable` depends on: (node, its value)
         self._ctx = None  # while that is found out
-        self.is_own = self.file.startswith(_HERE)  # a part of Kiln
+        self.is_own = is_own(self.file)  # a part of Kiln
         self._parameters = None
 
     # --- signature
@@ -225,7 +193,7 @@ class FunctionSource:
         there is no text."""
         if self.is_own:
             # As the package is, so is the text.
-            place = f"{self.file[len(_HERE) :]}:{self.first_line}:{self.name}"
+            place = f"{self.file[len(FOLDER) :]}:{self.first_line}:{self.name}"
             return place.encode()
         block = self._read_block()
         return block and block[0]

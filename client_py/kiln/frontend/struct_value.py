@@ -1,7 +1,17 @@
 """Struct values of a kernel."""
 
+from .. import active
 from ..diagnostics import near, say
-from .expr import Expr, Ref
+from ..field import Field
+from ..types import StructType
+from .expr import Convertible, Expr, Ref
+from .methods import bind
+
+
+class PythonStruct(Convertible):
+    """A struct of Python's; `entries` are the values of its members, by name."""
+
+    entries = None  # of each object its own
 
 
 def make(ctx, struct_type, values):
@@ -19,7 +29,7 @@ def member(value, position):
     ctx, struct = value.ctx, None
     if value.struct is not None:
         struct = value.struct._member_types()[position][1]
-        struct = struct if hasattr(struct, "_member_types") else None
+        struct = struct if isinstance(struct, StructType) else None
     if value.__class__ is Ref:
         node = ctx.builder.member_address(value.node, position)
         return Ref(ctx, node, value.level, struct)
@@ -34,6 +44,15 @@ def members(value):
         return None
     found = value.type.members
     return {name: member(value, i) for i, (name, _) in enumerate(found)} if found else None
+
+
+def entries_of(value):
+    """name -> value of a struct's members, in Python or in a kernel; None of all else."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, PythonStruct):
+        return dict(value.entries)
+    return None if active.context() is None else members(value)
 
 
 def common_type(*values):
@@ -51,7 +70,7 @@ def return_struct(ctx, value, of):
     return value.node
 
 
-class StructRef:
+class StructRef(Convertible):
     """An element of a struct field: a Ref per member, made when it is named."""
 
     __slots__ = ("ctx", "field", "nodes")
@@ -67,7 +86,7 @@ class StructRef:
         if found is None:
             return None
         ctx = self.ctx
-        if hasattr(found, "_members"):
+        if not isinstance(found, Field):
             return StructRef(ctx, found, self.nodes)
         return Ref(ctx, ctx.builder.global_(ctx.param_of(found), self.nodes), Ref.GLOBAL)
 
@@ -78,8 +97,6 @@ class StructRef:
             if method is None:
                 members = self.field._type.members
                 raise say.struct_has_no_member(name=name, hint=near(name, members))
-            from ..struct import bind
-
             found = bind(method, self)
         return found
 
@@ -90,8 +107,6 @@ class StructRef:
     def assign(self, value):
         """Stores every member of a struct value, Python struct or dict."""
         ctx = self.ctx
-        from ..struct import entries_of
-
         entries = entries_of(value)
         if entries is None or set(entries) != set(self.field._members):
             shown = repr(value) if entries is None else f"a struct of {', '.join(entries)}"

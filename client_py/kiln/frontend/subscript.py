@@ -2,8 +2,10 @@
 Python containers that are known while the kernel is compiled."""
 
 from ..diagnostics import say
-from .context import ArrayArgument, is_large
-from .expr import Expr, Ref
+from ..field import AnyField
+from ..struct_field import StructField
+from .context import ArrayArgument
+from .expr import Convertible, Expr, Ref, is_large
 from .struct_value import StructRef
 
 
@@ -12,9 +14,9 @@ def subscript(ctx, base, index):
     kind = base.__class__
     if kind is Ref or kind is Expr:
         return _tensor_element(ctx, base, index)
-    if kind is ArrayArgument or getattr(base, "_is_field", False):
+    if kind is ArrayArgument or isinstance(base, AnyField):
         return _field_element(ctx, base, index)
-    if hasattr(type(base), "_to_kernel") and _has_expr(index):
+    if isinstance(base, Convertible) and _has_expr(index):
         return _tensor_element(ctx, base._to_kernel(ctx), index)
     if isinstance(base, (list, tuple, dict)) and _has_expr(index):
         raise say.container_needs_a_known_index(kind=type(base).__name__)
@@ -62,7 +64,7 @@ def _field_element(ctx, field, index):
     ndim = field.ndim if is_array else field.num_axes
     if len(nodes) != ndim:
         raise say.field_with_dim_accessed_with_indices(ndim=ndim, got=len(nodes))
-    if hasattr(field, "_members"):
+    if isinstance(field, StructField):
         return StructRef(ctx, field, nodes)
     return Ref(ctx, ctx.builder.global_(ctx.param_of(field), nodes), Ref.GLOBAL)
 
@@ -167,3 +169,6 @@ def slice_axis(index, extent):
             raise say.negative_indices_are_not_supported_taichi()
     stop = extent if index.stop is None else min(index.stop, extent)
     return list(range(index.start or 0, stop, index.step or 1))
+
+
+Expr.__getitem__ = lambda self, index: self.ctx.value(subscript(self.ctx, self, index))

@@ -1,24 +1,12 @@
 """Attributes of kernel values: swizzles, struct members, matrix methods."""
 
 from ..diagnostics import near, say
-from .expr import Ref
+from ..matrix_ops import METHODS
+from .expr import Expr, Ref
+from .methods import Method, method_of
 from .struct_value import member
 
 GROUPS = ("xyzw", "rgba", "stpq")
-
-
-class Method:
-    """A method of a matrix, bound to a value or (fill) to an address."""
-
-    __slots__ = ("base", "function")
-    _kiln_pure = True
-
-    def __init__(self, function, base):
-        self.function = function
-        self.base = base
-
-    def __call__(self, *args, **kwargs):
-        return self.function(self.base, *args, **kwargs)
 
 
 _swizzles = {}  # (name, extent) -> indices, or None
@@ -49,8 +37,6 @@ def attribute(base, name):
     found = find_attribute(base, name)
     if found is not None:
         return found
-    from ..matrix_ops import METHODS
-
     info = base.type
     candidates = [*METHODS, "shape"] if info.shape else [own for own, _ in info.members]
     hint = near(name, candidates)
@@ -78,8 +64,6 @@ def find_attribute(base, name):
             return ctx.tensor_of([ctx.extract(base, i) for i in indices], (len(indices),))
     elif len(info.shape) == 2 and len(name) == 1 and any(name in group for group in GROUPS):
         raise say.expected_indices_got(count=2, got=1)
-    from ..matrix_ops import METHODS
-
     function = METHODS.get(name)
     if function is not None:
         return Method(function, base if name == "fill" else ctx.value(base))
@@ -105,6 +89,16 @@ def _member(base, info, name):
     for position, (own, _) in enumerate(info.members):
         if own == name:
             return member(base, position)
-    from ..struct import method_of
-
     return method_of(base, name)
+
+
+def _expr_attribute(value, name):
+    if name[:2] == "__":
+        raise AttributeError(name)
+    found = find_attribute(value, name)
+    if found is None:
+        raise AttributeError(name)
+    return found
+
+
+Expr.__getattr__ = _expr_attribute

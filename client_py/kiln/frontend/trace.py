@@ -12,7 +12,9 @@ import builtins
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from .. import originals
+from ..field import AnyField
 from ..func import BoundFunc
+from ..own_files import is_own
 from ..warm import describe, reads
 from ..warm.describe import MISSING, PACKAGE, Describer, Refused
 
@@ -160,7 +162,7 @@ class Trace:
         if self.describe.number(value) is not None:
             if not isinstance(value, (ModuleType, type)):
                 self.refuse(f"what a {type(value).__qualname__} equals or looks like")
-        elif not _is_value(value) and not getattr(type(value), "_is_field", False):
+        elif not _is_value(value) and not isinstance(value, AnyField):
             for one in type(value).__mro__:
                 if one.__module__ == "enum" or one in _VALUES or one is object:
                     return
@@ -194,7 +196,7 @@ class Trace:
         if kind is FunctionType:
             module = func.__module__ or ""
             own = module in originals.MODULES or module.startswith(_FRONTEND)
-            return own and describe.is_own_file(func.__code__.co_filename)
+            return own and is_own(func.__code__.co_filename)
         return kind.__module__ in originals.MODULES or kind.__module__.startswith(_FRONTEND)
 
     # --- what is shown

@@ -17,9 +17,10 @@ from _ast import FunctionDef
 from .. import types as ti_types
 from ..diagnostics import say
 from ..errors import TaichiCompilationError, TaichiRuntimeError
+from ..ndarray import Ndarray
 from . import report
 from .context import ArrayArgument
-from .expr import Expr, Ref
+from .expr import Convertible, Expr, Ref
 from .pack import PackArgument
 from .source import EMPTY
 from .struct_value import StructRef
@@ -242,7 +243,7 @@ class Transformer:
             found = self.outside.get(name, _MISSING)
             if found is _MISSING:
                 found = self.ctx.resolve(self.source, name, self.names)
-            if hasattr(type(found), "_to_kernel"):  # a Matrix of Python scope is a constant
+            if isinstance(found, Convertible):  # a Matrix of Python scope is a constant
                 return found._to_kernel(self.ctx)
         return found
 
@@ -283,7 +284,7 @@ class Transformer:
         elif isinstance(value, dict):
             parts = {k: self.variable(v, mutable) for k, v in value.items()}
             return RefDict(parts) if mutable else parts
-        elif hasattr(kind, "_to_kernel"):
+        elif isinstance(value, Convertible):
             value = value._to_kernel(ctx)
         else:
             node = 0
@@ -363,7 +364,7 @@ def _bind(t, parameter, annotation, argument):
     if annotation is ti_types.template or isinstance(annotation, ti_types.template):
         return argument  # by reference
     if isinstance(annotation, ti_types.NdarrayType) or annotation is ti_types.NdarrayType:
-        if argument.__class__ is not ArrayArgument and not hasattr(argument, "_is_array"):
+        if argument.__class__ is not ArrayArgument and not isinstance(argument, Ndarray):
             raise say.func_annotation_not_recognized(name=parameter.name, annotation=annotation)
         return argument
     mutable = parameter.name in t.mutable

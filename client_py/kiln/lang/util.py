@@ -2,8 +2,8 @@
 
 import functools
 
+from ..active import context, python_scope
 from ..diagnostics import say
-from ..frontend.active import context, python_scope
 from ..types import BY_NAME, BY_NUMPY, DType, cook_dtype
 
 

@@ -8,8 +8,8 @@ from math import sqrt
 
 from .. import types as ti_types
 from ..errors import TaichiRuntimeError, TaichiTypeError
-from ..field import field
 from ..kernel import data_oriented, kernel
+from ..making import field
 from ..snode import FieldsBuilder, axes
 from ..static import grouped
 

@@ -6,7 +6,7 @@ nothing is called, and a launch costs what it costs without a profiler.
 
 import contextlib
 
-from .. import runtime
+from .. import _native, runtime
 from ..absent import absent_function
 from .kernel_metrics import default_cupti_metrics
 
@@ -27,9 +27,10 @@ def record(name, seconds):
     _launches.append((name, seconds * 1e3))
 
 
-def start():
-    """Begins a profile: what was recorded before is forgotten."""
+def start_profiler():
+    """Begins a profile: forgets earlier launches, and records those from now on."""
     _launches.clear()
+    _native.set_profiler(record)
 
 
 def print_kernel_profiler_info(mode="count"):

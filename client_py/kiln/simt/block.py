@@ -1,8 +1,8 @@
 """Threads of a block: memory that they share, barriers."""
 
+from .. import active
 from .. import types as ti_types
 from ..diagnostics import say
-from ..frontend import active
 from ..frontend.expr import Ref
 from .absent import operation
 

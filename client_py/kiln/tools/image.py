@@ -3,7 +3,7 @@
 PNG files are written without an image library; reading, and other formats, need Pillow.
 """
 
-import os
+from ..picture import pillow, squeezed, write_rows
 
 
 def imwrite(img, filename):
@@ -45,7 +45,7 @@ def imread(filename, channels=0):
     """
     import numpy as np
 
-    image = _pillow("read").open(filename)
+    image = pillow("read").open(filename)
     mode = {0: None, 1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}[channels]
     if mode is None and image.mode not in ("L", "LA", "RGB", "RGBA"):
         mode = "RGBA" if "transparency" in image.info else "RGB"
@@ -88,7 +88,7 @@ def imshow(img, title="imshow"):
     if hasattr(builtins, "get_ipython"):
         import IPython.display
 
-        IPython.display.display(_pillow("show").fromarray(_squeezed(_to_rows(img))))
+        IPython.display.display(pillow("show").fromarray(squeezed(_to_rows(img))))
         return
     from ..gui import GUI
 
@@ -103,78 +103,10 @@ def imshow(img, title="imshow"):
             break
 
 
-def write_rows(rows, filename):
-    """Writes uint8 rows, top one first; the folder is made, the format is the name's ending."""
-    filename = os.fspath(filename)
-    os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
-    if os.path.splitext(filename)[1].lower() not in ("", ".png"):
-        image = _pillow("write").fromarray(_squeezed(rows))
-        without_alpha = filename.lower().endswith((".jpg", ".jpeg"))
-        (image.convert("RGB") if without_alpha else image).save(filename)
-        return
-    from .. import png
-
-    data = png.encode(rows)
-    with open(filename, "wb") as out:
-        out.write(data)
-
-
-def _squeezed(rows):
-    return rows[..., 0] if rows.shape[2] == 1 else rows
-
-
-def resize_bilinear(image, width, height):
-    """A 2-D array of another size, interpolated between its corners."""
-    import numpy as np
-
-    if image.shape == (width, height):
-        return image
-    x, y = (np.linspace(0, n - 1, m) for n, m in zip(image.shape, (width, height)))
-    x0, y0 = x.astype(int), y.astype(int)
-    x1, y1 = np.minimum(x0 + 1, image.shape[0] - 1), np.minimum(y0 + 1, image.shape[1] - 1)
-    fx, fy = (x - x0)[:, None], (y - y0)[None, :]
-    low = image[x0[:, None], y0] * (1 - fy) + image[x0[:, None], y1] * fy
-    high = image[x1[:, None], y0] * (1 - fy) + image[x1[:, None], y1] * fy
-    return low * (1 - fx) + high * fx
-
-
-def plasma(value):
-    """Numbers in 0..1 as colours from dark blue over red to yellow: float32 (..., 3)."""
-    import numpy as np
-
-    stops = np.linspace(0, 1, len(_PLASMA))
-    value = np.nan_to_num(value)
-    return np.stack([np.interp(value, stops, c) for c in zip(*_PLASMA)], axis=-1).astype(np.float32)
-
-
-# Nine colours along matplotlib's "plasma"; between them, straight lines are near enough.
-_PLASMA = (
-    (0.05, 0.03, 0.53),
-    (0.30, 0.01, 0.63),
-    (0.49, 0.01, 0.66),
-    (0.66, 0.13, 0.59),
-    (0.80, 0.28, 0.47),
-    (0.90, 0.42, 0.36),
-    (0.97, 0.58, 0.25),
-    (0.99, 0.77, 0.15),
-    (0.94, 0.98, 0.13),
-)
-
-
 def _to_numpy(value):
     import numpy as np
 
     return value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
-
-
-def _pillow(verb):
-    try:
-        from PIL import Image
-    except ImportError:
-        raise ImportError(
-            f"to {verb} this image file, install Pillow: apt-get install python3-pil"
-        ) from None
-    return Image
 
 
 __all__ = ["imread", "imresize", "imshow", "imwrite"]

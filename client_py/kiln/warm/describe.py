@@ -22,11 +22,13 @@ from types import (
 
 from .. import _native
 from .. import types as ti_types
+from ..arch import Arch
 from ..field import ComponentField, Field, MatrixField, ScalarField
 from ..frontend.source import EMPTY, MISSING, FunctionSource
 from ..func import BoundFunc, Func
 from ..kernel import Kernel
-from ..runtime import Arch, Config
+from ..own_files import is_own
+from ..settings import Config
 from ..snode import SNode
 from ..static import NDRange
 
@@ -142,7 +144,7 @@ class Describer:
         code = value.__code__
         if value.__module__ and value.__module__.partition(".")[0] == PACKAGE:
             # Not what a program put in its place.
-            if is_own_file(code.co_filename):
+            if is_own(code.co_filename):
                 return _own_name(value)
         return self._meet(value) or ("function", value.__qualname__)
 
@@ -262,13 +264,6 @@ def _own_name(value):
     if found is not value:
         raise Refused(f"{value.__qualname__}, which its module does not have")
     return ("own", value.__module__, value.__qualname__)
-
-
-def is_own_file(path):
-    return path.startswith(_HERE)
-
-
-_HERE = __file__.rsplit("/", 2)[0] + "/"
 
 
 _ENUM_END = "enum"
@@ -403,6 +398,8 @@ _TABLE = {
     ti_types.NdarrayType: _attributes,
     ti_types.RefType: _attributes,
     ti_types.sparse_matrix_builder: _attributes,
+    ti_types.StructType: Describer._struct_type,
+    ti_types.ArgPackType: Describer._argpack_type,
     NDRange: lambda d, v: ("ndrange", d.items(v.bounds)),
 }
 
@@ -423,8 +420,6 @@ def learn():
             ("matrix", "Matrix", Describer._matrix),
             ("matrix", "Vector", Describer._matrix),
             ("struct", "Struct", Describer._struct),
-            ("struct", "StructType", Describer._struct_type),
-            ("argpack", "ArgPackType", Describer._argpack_type),
             ("struct_field", "StructField", Describer._struct_field),
         )
     )

@@ -11,9 +11,10 @@ from types import (
     ModuleType,
 )
 
+from ..field import AnyField
 from ..func import BoundFunc, Func
 from ..kernel import Kernel
-from ..runtime import Config
+from ..settings import Config
 from ..snode import SNode
 from .describe import MISSING, PACKAGE, Field, Refused, is_plain
 
@@ -41,7 +42,7 @@ def attribute(base, ident):
     kind = base.__class__
     if issubclass(kind, ModuleType):
         return _of_module(base, ident)
-    if ident[:7] == "parent:" and (hasattr(kind, "_is_field") or kind is SNode):
+    if ident[:7] == "parent:" and isinstance(base, (AnyField, SNode)):
         return base.parent(int(ident[7:]))
     if kind is SNode:
         return _of_snode(base, ident)
@@ -53,7 +54,7 @@ def attribute(base, ident):
         return getattr(base, ident, MISSING)
     if kind is Config:
         return base.__dict__.get(ident, MISSING) if ident != "default_up" else base.default_up
-    if hasattr(kind, "_members") or "_members" in getattr(base, "__dict__", ()):
+    if isinstance(base, AnyField):
         return _of_struct_field(base, ident)
     if not is_plain(kind):
         raise Refused(f"an object of type {kind.__qualname__}")

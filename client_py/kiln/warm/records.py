@@ -14,8 +14,8 @@ import marshal
 import os
 import sys
 
-from .. import _native, originals, runtime, stat
-from ..kernel import overlapping
+from .. import _native, originals, own_files, runtime, stat
+from ..field import overlapping
 from . import describe, notes, program, reads, units
 from .describe import MISSING, Describer, Refused
 
@@ -238,7 +238,7 @@ def _environment(session):
 def _own_files():
     """Kiln's own files, each with size and time: other files, other records."""
     found = []
-    pending = [os.path.dirname(os.path.dirname(__file__))]
+    pending = [own_files.FOLDER[:-1]]
     root = len(pending[0])
     while pending:
         with os.scandir(pending.pop()) as entries:

@@ -7,8 +7,8 @@ everything else takes the context from its operands.
 
 from _thread import _local
 
-from .. import _native
-from ..diagnostics import say
+from . import _native
+from .diagnostics import say
 
 _state = _local()
 

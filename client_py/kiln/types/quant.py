@@ -4,8 +4,8 @@ Kernels compute with a type's `compute` type: loads widen, stores keep what fits
 types are placed by ti.BitpackedFields, or below a quant_array.
 """
 
-from . import types as ti_types
-from .diagnostics import say
+from ..diagnostics import say
+from . import scalar
 
 _KINDS = {"int": 1, "fixed": 2, "float": 3}  # numbers of proto QuantType.Kind
 
@@ -83,8 +83,8 @@ def int(bits, signed=True, compute=None):
         print(x[0])  # prints: 1
     """
     if compute is None:
-        compute = ti_types.DEFAULT_UNSIGNED if not signed else type(0)
-    compute = ti_types.cook_dtype(compute)
+        compute = scalar.DEFAULT_UNSIGNED if not signed else type(0)
+    compute = scalar.cook_dtype(compute)
     if compute.is_float:
         raise say.quantised_integers_in_floats(compute=compute)
     return _make("int", _bits("bits", bits, 64), bool(signed), compute)
@@ -102,8 +102,8 @@ def fixed(bits, signed=True, max_value=1.0, compute=None, scale=None):
         x[0] = 0.7
         print(x[0])  # prints: 0.703125
     """
-    compute = ti_types.cook_dtype(type(0.0) if compute is None else compute)
-    if compute not in (ti_types.f32, ti_types.f64):
+    compute = scalar.cook_dtype(type(0.0) if compute is None else compute)
+    if compute not in (scalar.f32, scalar.f64):
         raise say.fixed_point_computed_in(compute=compute)
     bits = _bits("bits", bits, 32)
     if scale is None:
@@ -127,8 +127,8 @@ def float(exp, frac, signed=True, compute=None):
         x[0] = 0.5
         print(x[0])  # prints: 0.5
     """
-    compute = ti_types.cook_dtype(type(0.0) if compute is None else compute)
-    if compute is not ti_types.f32:
+    compute = scalar.cook_dtype(type(0.0) if compute is None else compute)
+    if compute is not scalar.f32:
         raise say.floats_of_few_bits_computed_in(compute=compute)
     sign = 1 if signed else 0
     exp = _bits("exp", exp, 8)

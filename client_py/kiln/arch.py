@@ -1,0 +1,89 @@
+"""Kinds of devices, by the names that programs use: `ti.cpu`, `ti.cuda`."""
+
+import os
+
+from .diagnostics import near, say
+
+
+class Arch:
+    """A kind of device. Equal by name, so copies serve as well."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name, value):
+        self.name = name
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, Arch) and other.name == self.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return (arch_from_name, (self.name,))
+
+    def __int__(self):
+        return self.value
+
+    def __repr__(self):
+        return f"<Arch.{self.name}: {self.value}>"
+
+    def __str__(self):
+        return f"Arch.{self.name}"
+
+
+_ARCHES = {
+    name: Arch(name, value)
+    for value, name in enumerate(
+        ("x64", "arm64", "cuda", "metal", "opengl", "dx11", "dx12", "vulkan", "amdgpu", "gles")
+    )
+}
+x64 = x86_64 = _ARCHES["x64"]
+arm64 = _ARCHES["arm64"]
+cuda = _ARCHES["cuda"]
+metal = _ARCHES["metal"]
+opengl = _ARCHES["opengl"]
+gles = _ARCHES["gles"]
+dx11 = _ARCHES["dx11"]
+dx12 = _ARCHES["dx12"]
+vulkan = _ARCHES["vulkan"]
+amdgpu = _ARCHES["amdgpu"]
+cpu = arm64 if os.uname().machine in ("aarch64", "arm64") else x64
+gpu = [cuda, metal, vulkan, opengl, dx11, dx12, gles, amdgpu]
+_SUPPORTED = (cpu,)
+
+
+def arch_from_name(name):
+    if name == "cpu":
+        return cpu
+    if name not in _ARCHES:
+        raise say.unknown_architecture_name(name=name, hint=near(name, ("cpu", "gpu", *_ARCHES)))
+    return _ARCHES[name]
+
+
+def is_arch_supported(arch, use_gles=False):
+    return arch in _SUPPORTED
+
+
+__all__ = [
+    "amdgpu",
+    "arm64",
+    "cpu",
+    "cuda",
+    "dx11",
+    "dx12",
+    "gles",
+    "gpu",
+    "metal",
+    "opengl",
+    "vulkan",
+    "x64",
+    "x86_64",
+]

@@ -1,0 +1,168 @@
+"""Instances of kernels: each is a kernel's code for arguments of certain kinds.
+
+A warm record that holds gives the instance without the front end; else the front end builds the
+kernel and the session compiles it, or fetches it from the cache.
+"""
+
+import os
+from _thread import RLock
+
+from . import _native, errors, events, forks, runtime, snode, stat
+from .arguments import (
+    FLAT,
+    MOST_ARGUMENTS,
+    ScalarParameter,
+    annotation_advice,
+    cook_return,
+    return_spec,
+)
+from .diagnostics import say
+from .field import overlapping
+from .settings import ON_OVERFLOW
+from .warm import records
+
+_MANY_INSTANCES = 64
+# One instance is built at a time; waiting for the compiler does not hold it.
+_build_lock = RLock()
+
+
+def _make_lock():
+    """In a forked child no thread is left that could open a lock that another thread held."""
+    global _build_lock
+    _build_lock = RLock()
+
+
+os.register_at_fork(after_in_child=_make_lock)
+
+
+def make_instance(kernel, args):
+    """Makes the instance of a kernel for the arguments of its leaves, and adds it to the kernel."""
+    runtime.require_init(f"run kernel '{kernel.__name__}'")
+    kernel._prune()
+    snode.materialize()
+    for position, (parameter, value) in enumerate(zip(kernel._leaves, args)):
+        if parameter.kind is ScalarParameter and annotation_advice(value):
+            kernel._argument_error(position, value, False)
+    specs = [p.specialise(v) for p, v in zip(kernel._leaves, args)]
+    count = sum(spec.source is not None for spec in specs)
+    if count > MOST_ARGUMENTS:
+        raise say.kernel_has_too_many_arguments(
+            kernel=kernel.__name__, count=count, most=MOST_ARGUMENTS
+        )
+    if kernel.num_instances == _MANY_INSTANCES:
+        runtime._warn(say.kernel_has_many_instances(kernel=kernel.__name__, count=_MANY_INSTANCES))
+    found = records.find(kernel, args, specs)
+    if found is not None and records.is_checking():
+        records.compare(kernel, found, _transform(kernel, args, specs))
+    if found is None:
+        with events.compiling(kernel.__name__):
+            found = _transform(kernel, args, specs)
+    instance, fields = found
+    sources = [
+        (spec.source[0], position, *spec.source[1:])
+        for position, spec in enumerate(specs)
+        if spec.source is not None
+    ]
+    sources += [("field", getattr(f, "_bound_storage", f)) for f in fields]
+    returns = [return_spec(cook_return(r)) for r in kernel._returns]
+    if runtime.cfg.debug or runtime.cfg.check_out_of_bound:
+        instance.accessed = _accessed(kernel, specs, fields)
+    runtime.instances_made += 1
+    kernel._add_instance(instance, [s.matcher for s in specs], sources, returns)
+    events.kernel_ready(
+        kernel.__name__, instance.tier, instance.wait_seconds, instance.compile_seconds, instance
+    )
+
+
+def _accessed(kernel, specs, fields):
+    """By the instance's parameters: (what messages call it, its first index or None)."""
+    taken = zip(kernel._leaves, specs)
+    found = [(f"argument '{leaf.name}'", None) for leaf, spec in taken if spec.source]
+    return found + [field._accessed() for field in fields]
+
+
+def _transform(kernel, args, specs):
+    """Runs the front end and compiles; the instance, and the fields that it is bound to."""
+    cfg = runtime.cfg
+    builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
+    runtime.transformed += 1
+    # The front end's modules are imported as they are needed.
+    with forks.held_off, _build_lock:
+        from .frontend.context import BuildContext
+
+        ctx = BuildContext(builder, cfg, kernel.__name__)
+        fields = _build(kernel, ctx, args, specs)
+    for text in ctx.warnings:
+        runtime._warn(text)
+        if ctx.trace is not None:
+            ctx.trace.said(text)
+    instance = _compile(kernel, ctx, builder)
+    records.keep(kernel, ctx.trace, fields, ctx.sources, instance)
+    return instance, fields
+
+
+def _build(kernel, ctx, args, specs):
+    """Runs the front end; the fields that the kernel names, in order of their parameters."""
+    from .frontend.build import build_kernel
+    from .frontend.trace import Trace
+
+    ctx.trace = Trace(kernel.source)
+    arguments = []
+    for position, spec in enumerate(specs):
+        arguments.append(spec.bind(ctx))
+        if args[position] is not FLAT:
+            ctx.trace.parameter(position, records.template_of(args[position], spec))
+    if kernel._leaves is not kernel._parameters:
+        bound = iter(arguments[1:])
+        arguments = [parameter.bind(bound) for parameter in kernel._parameters]
+    num_given = len(ctx.bindings)
+    try:
+        build_kernel(ctx, kernel.source, arguments, [cook_return(r) for r in kernel._returns])
+    except errors.TaichiCompilationError as error:
+        if runtime.cfg.print_full_traceback:
+            raise
+        raise error from None
+    fields = []
+    for _, (kind, bound) in ctx.bindings[num_given:]:
+        assert kind == "field", kind
+        fields.append(bound)
+    return fields
+
+
+def _compile(kernel, ctx, builder):
+    cfg = runtime.cfg
+    diagnostics = None
+    try:
+        instance = runtime.session().compile(
+            builder,
+            kernel.__name__,
+            fast_math=bool(cfg.fast_math),
+            debug=bool(cfg.debug),
+            opt_level=cfg.llvm_opt_level,
+            check_bounds=bool(cfg.debug or cfg.check_out_of_bound),
+            on_overflow=ON_OVERFLOW[cfg.check_overflow] if cfg.debug else 0,
+            default_int=cfg.default_ip.scalar,
+            default_float=cfg.default_fp.scalar,
+            cpu_level=cfg.cpu_level,
+            print_ir=bool(cfg.print_ir),
+            timing=bool(cfg.print_ir),
+            statistics=stat.wanted,
+            aliases=_aliases(ctx.bindings),
+        )
+    except _native.CompileFailed as failed:
+        diagnostics = failed.args[0] if len(failed.args) == 1 else list(failed.args)
+    if diagnostics is not None:  # raised here, so that no traceback shows CompileFailed
+        from .frontend.report import raise_diagnostics
+
+        raise_diagnostics(diagnostics, ctx)
+    if stat.wanted:
+        stat.record(instance)
+    if cfg.print_ir:
+        for name, seconds, ir, _ in instance.stages:
+            print(f"[Kiln] {kernel.__name__}: {name} ({seconds * 1e3:.1f} ms):\n{ir}")
+    return instance
+
+
+def _aliases(bindings):
+    """Groups of parameters whose fields share memory: a component's own field and its matrix."""
+    return overlapping([(param, bound) for param, (kind, bound) in bindings if kind == "field"])

@@ -1,0 +1,135 @@
+"""The settings in force: what `ti.init` takes, and what `ti.cfg` shows.
+
+A leaf of the package: scalar types read it, so it imports none of them.
+"""
+
+from . import arch
+
+# What `init` takes, with its defaults. The names are the reference's; what steers nothing here is
+# accepted and kept.
+OPTIONS = {
+    "ad_stack_size": 0,
+    "advanced_optimization": True,
+    "allow_nv_shader_extension": True,
+    "auto_mesh_local_default_occupacy": 4,
+    "cache_loop_invariant_global_vars": True,
+    "cfg_optimization": True,
+    "check_out_of_bound": False,
+    "cpu_block_dim_adaptive": True,
+    "cpu_max_num_threads": 0,
+    "cuda_stack_limit": 0,
+    "debug": False,
+    "default_cpu_block_dim": 32,
+    "default_gpu_block_dim": 128,
+    "demote_dense_struct_fors": True,
+    "demote_no_access_mesh_fors": True,
+    "detect_read_only": True,
+    "device_memory_GB": 1.0,
+    "device_memory_fraction": 0.0,
+    "experimental_auto_mesh_local": False,
+    "fast_math": True,
+    "flatten_if": False,
+    "force_scalarize_matrix": False,
+    "gpu_max_reg": 0,
+    "half2_vectorization": False,
+    "kernel_profiler": False,
+    "lower_access": True,
+    "make_block_local": True,
+    "make_cpu_multithreading_loop": True,
+    "make_mesh_block_local": True,
+    "make_thread_local": True,
+    "max_block_dim": 1024,
+    "mesh_localize_all_attr_mappings": False,
+    "mesh_localize_from_end_mapping": False,
+    "mesh_localize_to_end_mapping": True,
+    "move_loop_invariant_outside_if": False,
+    "num_compile_threads": 4,
+    "offline_cache": True,
+    "offline_cache_cleaning_factor": 0.25,
+    "offline_cache_cleaning_policy": "lru",
+    "offline_cache_file_path": "",
+    "offline_cache_max_size_of_files": 104857600,
+    "opt_level": 1,
+    "optimize_mesh_reordered_mapping": True,
+    "print_accessor_ir": False,
+    "print_ir": False,
+    "print_ir_dbg_info": False,
+    "print_kernel_amdgcn": False,
+    "print_kernel_asm": False,
+    "print_kernel_llvm_ir": False,
+    "print_kernel_llvm_ir_optimized": False,
+    "print_preprocessed_ir": False,
+    "print_struct_llvm_ir": False,
+    "quant_opt_atomic_demotion": True,
+    "quant_opt_store_fusion": True,
+    "random_seed": 0,
+    "real_matrix_scalarize": True,
+    "saturating_grid_dim": 0,
+    "simplify_after_lower_access": True,
+    "simplify_before_lower_access": True,
+    "timeline": False,
+    "use_llvm": True,
+    "verbose": True,
+    "verbose_kernel_launches": False,
+    "vk_api_version": "",
+    # Options of the front end.
+    "gdb_trigger": False,
+    "log_level": "info",
+    "print_full_traceback": False,
+    "short_circuit_operators": True,
+    "unrolling_limit": 32,
+    # Removed from the reference; old programs still pass them.
+    "dynamic_index": True,
+    "packed": True,
+    # Ours.
+    "check_overflow": "print",
+    "cpu_level": "",
+    "snode_memory_GB": 0.0,
+}
+
+FRONT_END = (
+    "gdb_trigger",
+    "log_level",
+    "print_full_traceback",
+    "short_circuit_operators",
+    "unrolling_limit",
+)
+
+# What `check_overflow` may be, and its number in proto/options.proto.
+ON_OVERFLOW = {"print": 0, "error": 1, "off": 2}
+
+# The types that `float` and `int` mean until `init` says otherwise, by the names of its options.
+_default_types = {}
+
+
+class Config:
+    """The settings in force. One object for the life of the process: `init` changes it in place."""
+
+    def __init__(self):
+        self.set_defaults()
+
+    def set_defaults(self):
+        self.__dict__.update(OPTIONS)
+        self.arch = arch.cpu
+        self.__dict__.update(_default_types)
+
+    def know_types(self, default_fp, default_ip):
+        """Called once, by the scalar types: settings name types and types follow settings."""
+        _default_types.update(default_fp=default_fp, default_ip=default_ip)
+        self.__dict__.update(_default_types)
+
+    def __dir__(self):
+        hidden = ("cpu_level", "snode_memory_GB", "dynamic_index", "packed", *FRONT_END)
+        names = ("arch", "default_fp", "default_ip", "default_up", *OPTIONS)
+        return sorted(set(names).difference(hidden))
+
+    @property
+    def default_up(self):
+        return self.default_ip.unsigned
+
+    @property
+    def llvm_opt_level(self):
+        return 0 if self.opt_level == 0 else 3 if self.advanced_optimization else 1
+
+
+cfg = Config()

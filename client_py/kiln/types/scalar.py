@@ -1,0 +1,190 @@
+"""Scalar types, and what annotations of scalars mean."""
+
+import math
+
+from .. import active, originals
+from ..diagnostics import say
+from ..settings import cfg
+
+
+class DType:
+    """A scalar type. Calling it casts: a node in a kernel, a Python number outside."""
+
+    __slots__ = ("bits", "is_float", "is_int", "is_signed", "name", "numpy_name", "scalar")
+
+    def __init__(self, name, scalar, bits, numpy_name):
+        self.name = name
+        self.scalar = scalar  # the number of proto Scalar
+        self.bits = bits
+        self.is_float = name[0] == "f"
+        self.is_int = not self.is_float and bits > 1
+        self.is_signed = name[0] in "fi"
+        self.numpy_name = numpy_name
+
+    def __call__(self, value):
+        ctx = active.context()
+        if ctx is not None:
+            return ctx.literal(value, self)
+        if hasattr(value, "cast"):
+            raise say.primitive_type_cannot_decorate_expression_with()
+        return self.convert(value)
+
+    def convert(self, value):
+        """The Python number that a variable of this type holds after `= value`."""
+        if self.is_float:
+            value = float(value)
+            if self.bits == 64:
+                return value
+            import struct
+
+            code = "e" if self.bits == 16 else "f"
+            try:
+                return struct.unpack(code, struct.pack(code, value))[0]
+            except OverflowError:
+                return float("inf") if value > 0 else float("-inf")
+        if self.bits == 1:
+            return bool(value)
+        if not hasattr(value, "__index__"):
+            value = self._whole(float(value))
+        value = int(value) & ((1 << self.bits) - 1)
+        if self.is_signed and value >> (self.bits - 1):
+            value -= 1 << self.bits
+        return value
+
+    def _whole(self, value):
+        """The whole number that a float becomes, before it wraps: as in kernels."""
+        width = max(self.bits, 32)
+        least = -(1 << (width - 1))
+        most = 1 << width if self.bits == width and not self.is_signed else -least
+        if math.isfinite(value) and least <= int(value) < most:
+            return int(value)
+        return least
+
+    def min(self):
+        return -(1 << (self.bits - 1)) if self.is_signed else 0
+
+    def max(self):
+        return (1 << (self.bits - self.is_signed)) - 1
+
+    @property
+    def unsigned(self):
+        """The type of integers as wide that are never negative."""
+        return BY_NAME[f"u{self.bits}"] if self.is_int else self
+
+    def to_string(self):
+        return self.name
+
+    def __repr__(self):
+        return self.name
+
+    # One object per type, also after copying and unpickling.
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return (_by_name, (self.name,))
+
+
+def _by_name(name):
+    return BY_NAME[name]
+
+
+u1 = DType("u1", 1, 1, "bool")
+i8 = DType("i8", 2, 8, "int8")
+i16 = DType("i16", 3, 16, "int16")
+i32 = DType("i32", 4, 32, "int32")
+i64 = DType("i64", 5, 64, "int64")
+u8 = DType("u8", 6, 8, "uint8")
+u16 = DType("u16", 7, 16, "uint16")
+u32 = DType("u32", 8, 32, "uint32")
+u64 = DType("u64", 9, 64, "uint64")
+f16 = DType("f16", 10, 16, "float16")
+f32 = DType("f32", 11, 32, "float32")
+f64 = DType("f64", 12, 64, "float64")
+
+uint1 = u1
+int8, int16, int32, int64 = i8, i16, i32, i64
+uint8, uint16, uint32, uint64 = u8, u16, u32, u64
+float16, float32, float64 = f16, f32, f64
+
+ALL = (u1, i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64)
+BY_SCALAR = {t.scalar: t for t in ALL}
+BY_NAME = {t.name: t for t in ALL}
+BY_NUMPY = {t.numpy_name: t for t in ALL}
+
+# Like `int` and `float` of the moment of use: the unsigned type as wide as the default integer.
+DEFAULT_UNSIGNED = object()
+
+real_types = [f16, f32, f64, float]
+integer_types = [i8, i16, i32, i64, u8, u16, u32, u64, int]
+all_types = real_types + integer_types
+real_type_ids, integer_type_ids, type_ids = (
+    [id(dtype) for dtype in kinds] for kinds in (real_types, integer_types, all_types)
+)
+
+
+def is_real(dtype):
+    """Whether a scalar type is one of floats.
+
+    dtype: the type; ValueError if it is none.
+
+        print(ti.types.is_real(ti.f32))  # prints: True
+    """
+    return cook_dtype(dtype).is_float
+
+
+def is_integral(dtype):
+    """Whether a scalar type is one of integers, u1 included.
+
+    dtype: the type; ValueError if it is none.
+
+        print(ti.types.is_integral(ti.u8))  # prints: True
+    """
+    dtype = cook_dtype(dtype)
+    return dtype.is_int or dtype is u1
+
+
+def is_signed(dtype):
+    """Whether a scalar type has negative numbers.
+
+    dtype: the type; ValueError if it is none.
+
+        print(ti.types.is_signed(ti.u8))  # prints: False
+    """
+    return cook_dtype(dtype).is_signed
+
+
+def _config():
+    ctx = active.context()
+    return cfg if ctx is None else ctx.config
+
+
+def cook_dtype(dtype):
+    """The scalar type that an annotation names: ti.f32; `float` and `int` follow the settings."""
+    if dtype.__class__ is DType:
+        return dtype
+    if dtype is float:
+        return _config().default_fp
+    if dtype is int:
+        return _config().default_ip
+    if dtype is bool:
+        return u1
+    if dtype is DEFAULT_UNSIGNED:
+        return _config().default_up
+    raise say.invalid_data_type(dtype=dtype, advice=_dtype_advice(dtype))
+
+
+def _dtype_advice(wrong):
+    """What to write instead of something that is no type."""
+    name = wrong if isinstance(wrong, str) else getattr(wrong, "__name__", "")
+    found = BY_NAME.get(name.rpartition(".")[2]) or BY_NUMPY.get(name.rstrip("_"))
+    return say.did_you_mean_type(name=found.name) if found else say.types_are()
+
+
+cfg.know_types(f32, i32)
+
+
+originals.keep(globals())

@@ -1,0 +1,175 @@
+"""Types of vectors and matrices."""
+
+from .. import originals, provided
+from ..diagnostics import say
+from .quant import QuantType
+from .scalar import cook_dtype
+
+
+def check_extents(what, dtype, **extents):
+    """Raises unless the numbers of components come before their type, as in (3, ti.f32)."""
+    if not all(extent is None or hasattr(extent, "__index__") for extent in extents.values()):
+        given = ", ".join(map(str, [*extents.values(), dtype]))
+        numbers = " and ".join(extents)
+        raise say.components_come_first(what=what, numbers=numbers, given=f"({given})")
+
+
+def cook_element(dtype):
+    """The type of a field's elements, as `cook_dtype` gives it; they may be quantised."""
+    return dtype if isinstance(dtype, QuantType) else cook_dtype(dtype)
+
+
+class CompoundType:
+    """What types of matrices and structs are instances of."""
+
+
+class MatrixType(CompoundType):
+    """The type of matrices of one shape and type of elements; `ti.types.matrix` makes one.
+
+    n, m: the numbers of rows and columns. dtype: the type of the elements, None for the default
+    float. Calling the type makes a matrix: of one number for all elements, of all elements, of
+    rows.
+
+        mat = ti.types.matrix(2, 3, ti.i32)
+        print(mat(7)[1, 2], mat.shape)  # prints: 7 (2, 3)
+    """
+
+    ndim = 2
+
+    def __init__(self, n, m, dtype):
+        self.n = n
+        self.m = m
+        # `float` and `int` are kept where they must follow the current defaults.
+        self._dtype = dtype
+
+    @property
+    def dtype(self):
+        return None if self._dtype is None else cook_element(self._dtype)
+
+    @property
+    def shape(self):
+        return (self.n, self.m)
+
+    def get_shape(self):
+        return self.shape
+
+    def __call__(self, *args):
+        return provided.instantiate(self, args)
+
+    def cast(self, value):
+        """The matrix `value` as one of this type."""
+        return self(value)
+
+    def field(self, **kwargs):
+        """A field of such matrices.
+
+        kwargs: as those of `ti.field`.
+        """
+        return provided.Matrix.field(self.n, self.m, dtype=self.dtype, **kwargs)
+
+    def ndarray(self, **kwargs):
+        """An ndarray of such matrices.
+
+        kwargs: `shape`, its extents.
+        """
+        return provided.Matrix.ndarray(self.n, self.m, dtype=self.dtype, **kwargs)
+
+    def to_string(self):
+        return f"MatrixType[{self.n},{self.m}, {self.dtype}]"
+
+    __repr__ = to_string
+
+    def __eq__(self, other):
+        return (
+            isinstance(other, MatrixType)
+            and self.shape == other.shape
+            and self.dtype is other.dtype
+        )
+
+    def __hash__(self):
+        return hash((self.shape, self.dtype))
+
+    def check_matched(self, other):
+        return self == other
+
+
+class VectorType(MatrixType):
+    """The type of vectors of one length and type of elements; `ti.types.vector` makes one.
+
+    n: the number of elements. dtype: their type, None for the default float. Calling the type makes
+    a vector: of one number for all elements, of all elements, of shorter vectors and numbers.
+
+        vec = ti.types.vector(3, ti.f32)
+        print(vec(1), vec(vec(1, 2, 3).zy, 0))  # prints: [1. 1. 1.] [3. 2. 0.]
+    """
+
+    ndim = 1
+
+    def __init__(self, n, dtype):
+        super().__init__(n, 1, dtype)
+
+    @property
+    def shape(self):
+        return (self.n,)
+
+    def field(self, **kwargs):
+        return provided.Vector.field(self.n, dtype=self.dtype, **kwargs)
+
+    def ndarray(self, **kwargs):
+        return provided.Vector.ndarray(self.n, dtype=self.dtype, **kwargs)
+
+    def to_string(self):
+        return f"VectorType[{self.n}, {self.dtype}]"
+
+    __repr__ = to_string
+
+
+def vector(n=None, dtype=None):
+    """The type of vectors: an annotation of parameters, and of fields; called, it makes a vector.
+
+    n: the number of elements. dtype: their type, as ti.f32; by default the default float.
+    ValueError where they are given in the other order.
+
+        vec5 = ti.types.vector(5, ti.i32)
+        print(vec5(1, 2, 3, 4, 5), vec5(0))  # prints: [1 2 3 4 5] [0 0 0 0 0]
+    """
+    check_extents("ti.types.vector", dtype, n=n)
+    return VectorType(n, None if dtype is None else cook_element(dtype))
+
+
+def matrix(n=None, m=None, dtype=None):
+    """The type of matrices: an annotation of parameters, and of fields; called, it makes a matrix.
+
+    n, m: the numbers of rows and columns. dtype: the type of the elements, as ti.f32; by default
+    the default float. ValueError where they are given in another order.
+
+        mat = ti.types.matrix(2, 2, ti.i32)
+        print(mat(1, 2, 3, 4)[1, 0])  # prints: 3
+    """
+    check_extents("ti.types.matrix", dtype, n=n, m=m)
+    return MatrixType(n, m, None if dtype is None else cook_element(dtype))
+
+
+def is_tensor(dtype):
+    """Whether a type is one of vectors or matrices.
+
+    dtype: any type.
+
+        print(ti.types.is_tensor(ti.math.vec3))  # prints: True
+    """
+    return isinstance(dtype, MatrixType)
+
+
+def check_return_shape(expected, got):
+    """Raises unless a value of shape `got` can be returned as `expected`."""
+    if len(expected.shape) != len(got):
+        raise say.return_matrix_ndim_mismatch_expecting_got(
+            expected=len(expected.shape), got=len(got)
+        )
+    if expected.shape != tuple(got):
+        raise say.return_matrix_shape_mismatch_expecting_got(
+            expected=expected.shape, got=tuple(got)
+        )
+
+
+originals.keep(globals())
