@@ -53,9 +53,9 @@ absl::StatusOr<int> Connect(const std::string& path, absl::Time deadline) {
       continue;
     }
     close(fd);
-    if (error == EAGAIN) return absl::DeadlineExceededError("the daemon takes no connections");
+    if (error == EAGAIN) return absl::DeadlineExceededError("the daemon accepts no connections");
     if (error == ENOENT || error == ECONNREFUSED) {
-      return absl::NotFoundError(absl::StrCat("nobody listens on ", path));
+      return absl::NotFoundError(absl::StrCat("no daemon listens on ", path));
     }
     return absl::ErrnoToStatus(error, absl::StrCat("cannot connect to ", path));
   }

@@ -138,7 +138,7 @@ void DiskTier::Store(const Digest& key, absl::string_view entry) const {
   absl::Status status = WriteEntryFile(home_, key, entry);
   static std::atomic<bool> warned{false};
   if (status.ok() || warned.exchange(true)) return;
-  std::fprintf(stderr, "kiln: compiled kernels are not kept: %s\n",
+  std::fprintf(stderr, "kiln: compiled kernels are not cached: %s\n",
                std::string(status.message()).c_str());
 }
 

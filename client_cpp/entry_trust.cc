@@ -30,7 +30,7 @@ absl::Status EntryTrust::Check(const EntryView& entry) const {
       keys_status_.ok()
           ? CheckSigner(entry, keys_)
           : absl::PermissionDeniedError(absl::StrCat(
-                "must be signed, and whose keys count is not known: ", keys_status_.message()));
+                "must be signed, but the trusted keys are unknown: ", keys_status_.message()));
   if (!status.ok() && !warned_.exchange(true)) {
     std::fprintf(stderr, "kiln: not used: kernel %s, which %s\n", entry.key.Hex().c_str(),
                  std::string(status.message()).c_str());

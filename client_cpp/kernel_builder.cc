@@ -118,14 +118,14 @@ absl::Status KernelBuilder::CheckVisible(NodeId id) const {
 absl::Status KernelBuilder::CheckValue(NodeId id) const {
   RETURN_IF_ERROR(CheckVisible(id));
   if (node(id).type() != 0 && FindNode(node(id).kind())->has_value) return absl::OkStatus();
-  return Misuse("node ", id, " (", FindNode(node(id).kind())->spelling, ") is no value");
+  return Misuse("node ", id, " (", FindNode(node(id).kind())->spelling, ") is not a value");
 }
 
 absl::Status KernelBuilder::CheckAddress(NodeId id) const {
   RETURN_IF_ERROR(CheckVisible(id));
   const NodeInfo* info = FindNode(node(id).kind());
   if (info->is_address && node(id).type() != 0) return absl::OkStatus();
-  return Misuse("node ", id, " (", info->spelling, ") is no address");
+  return Misuse("node ", id, " (", info->spelling, ") is not an address");
 }
 
 absl::Status KernelBuilder::CheckType(TypeId type) const {
@@ -396,7 +396,7 @@ absl::StatusOr<NodeId> KernelBuilder::Pick(NodeId tensor, const std::vector<uint
   uint64_t elements = 1;
   int64_t lowest = first, last = first;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 0) return Misuse("a dimension of no element");
+    if (shape[d] == 0) return Misuse("a dimension of extent 0");
     elements *= shape[d];
     const int64_t span = int64_t{strides[d]} * (int64_t{shape[d]} - 1);
     (span < 0 ? lowest : last) += span;

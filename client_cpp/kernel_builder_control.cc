@@ -93,7 +93,7 @@ absl::StatusOr<NodeId> KernelBuilder::LoopIndex(NodeId loop, int dimension) {
     dimensions = params_[node(loop).index()].num_indices;
   }
   if (dimension < 0 || dimension >= dimensions) {
-    return Misuse("node ", loop, " is no enclosing loop with a dimension ", dimension);
+    return Misuse("node ", loop, " is not an enclosing loop with a dimension ", dimension);
   }
   const NodeId id = Append(proto::LOOP_INDEX, types_.GetScalar(proto::I32), {loop});
   mutable_node(id)->set_index(static_cast<uint64_t>(dimension));
@@ -130,7 +130,7 @@ absl::Status KernelBuilder::Yield(NodeId value) {
   if (current.kind != proto::CHOOSE) {
     return Misuse("a value is yielded outside a choice");
   }
-  if (current.terminated) return Misuse("this choice has its value already");
+  if (current.terminated) return Misuse("this choice already has a value");
   RETURN_IF_ERROR(CheckValue(value));
   // The node itself follows in EndChoose, when the common type is known.
   current.yields[current.second] = value;

@@ -227,10 +227,10 @@ TEST_F(Builder, ErrorsAreTheUsersTextAndAddNothing) {
   } cases[] = {
       {b_.Binary(proto::OP_BIT_AND, f, i).status(),
        "unsupported operand type(s) for '&': 'f32' and 'i32'"},
-      {b_.Binary(proto::OP_ADD, f, local).status(), "node 6 (local) is no value"},
+      {b_.Binary(proto::OP_ADD, f, local).status(), "node 6 (local) is not a value"},
       {b_.Binary(proto::OP_ADD, f, 0).status(), "node 0 does not exist here"},
       {b_.Binary(proto::OP_ADD, f, 999).status(), "node 999 does not exist here"},
-      {b_.Load(f).status(), "node 2 (load) is no address"},
+      {b_.Load(f).status(), "node 2 (load) is not an address"},
       {b_.Store(*b_.Global(x_, {i}), vec), "cannot assign 'vec3 of f32' to 'f32'"},
       {b_.Atomic(proto::OP_ATOMIC_ADD, *b_.Global(x_, {i}), vec).status(),
        "unsupported operand type(s) for 'atomic_add': 'f32' and 'vec3 of f32'"},
@@ -363,7 +363,7 @@ TEST_F(Builder, FunctionsTakeReferencesAndStorages) {
   ASSERT_TRUE(b_.Break().ok());
   ASSERT_TRUE(b_.End().ok());
   const NodeId print = b_.Print({x}, {});
-  EXPECT_EQ(print, 0u) << "an address is no value";
+  EXPECT_EQ(print, 0u) << "an address is not a value";
   const NodeId printed = b_.Print({at, I32(1)}, {});
   EXPECT_EQ(printed, 0u);
   const NodeId shown = b_.Print({I32(1)}, {});

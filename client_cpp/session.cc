@@ -517,8 +517,7 @@ void LocalSession::SayWhoseHome() const {
   if (own_cache_.ok() || options_.strict || !options_.use_cache) return;
   if (options_.read_only && own_home_.ok()) return;
   if (warned_of_home_.exchange(true)) return;
-  std::fprintf(stderr,
-               "kiln: only what a trusted key signed is used of %s, nothing is kept there: %s\n",
+  std::fprintf(stderr, "kiln: using only signed entries of %s, storing nothing there: %s\n",
                home_.dir().c_str(), std::string(own_cache_.message()).c_str());
 }
 
@@ -682,7 +681,7 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(const SessionOptions& g
   }
   if (const char* strict = std::getenv("KILN_STRICT"); strict != nullptr && *strict != '\0') {
     if (strict != absl::string_view("0") && strict != absl::string_view("1")) {
-      return absl::InvalidArgumentError(absl::StrCat("KILN_STRICT=", strict, ": 0 or 1 expected"));
+      return absl::InvalidArgumentError(absl::StrCat("KILN_STRICT=", strict, ": expected 0 or 1"));
     }
     options.strict = *strict == '1';
   }
@@ -690,7 +689,7 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(const SessionOptions& g
     const absl::string_view mode = cache;
     if (mode != "read-only" && mode != "read-write") {
       return absl::InvalidArgumentError(
-          absl::StrCat("KILN_CACHE=", mode, ": read-only or read-write expected"));
+          absl::StrCat("KILN_CACHE=", mode, ": expected read-only or read-write"));
     }
     options.read_only |= mode == "read-only";
   }

@@ -82,7 +82,7 @@ absl::StatusOr<std::string> ReadSocketNote(const Folder& home) {
   const bool has_form =
       absl::ConsumePrefix(&name, UsualSocketDirectory() + "-") &&
       std::all_of(name.begin(), name.end(), [](char c) { return absl::ascii_isalnum(c); });
-  if (!has_form) return absl::DataLossError("a note of the socket's directory that is none");
+  if (!has_form) return absl::DataLossError("socket-directory: not a socket directory's path");
   RETURN_IF_ERROR(MakeDirectory(path));  // gone since the machine was started again
   RETURN_IF_ERROR(CheckPrivate(path));
   return path;

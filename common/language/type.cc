@@ -157,7 +157,7 @@ absl::StatusOr<TypeTable> TypeTable::FromProto(
     const google::protobuf::RepeatedPtrField<proto::Type>& types) {
   TypeTable table;
   if (types.empty()) return table;
-  if (types[0].ByteSizeLong() != 0) return Bad(0, "must be empty, it stands for \"none\"");
+  if (types[0].ByteSizeLong() != 0) return Bad(0, "must be empty: it represents \"none\"");
   std::vector<uint32_t> depth(types.size(), 1);
   for (int id = 1; id < types.size(); ++id) {
     const proto::Type& message = types[id];

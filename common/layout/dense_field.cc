@@ -133,7 +133,7 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
   for (const int place : places) {
     if (place <= 0 || place >= tree_.nodes_size() ||
         tree_.nodes(place).kind() != proto::SNODE_PLACE || !IsAllDense(place)) {
-      return absl::InvalidArgumentError(absl::StrCat("SNode ", place, " is no dense place"));
+      return absl::InvalidArgumentError(absl::StrCat("SNode ", place, " is not a dense place"));
     }
   }
   const std::vector<int32_t> virtual_axes = VirtualAxes(places[0]);
@@ -150,7 +150,8 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
     if (chain == chains.end()) {
       ASSIGN_OR_RETURN(Chain made, DescribeChain(*this, cell, InverseAxes(VirtualAxes(place))));
       if (!chains.empty() && !SameDigits(chains[0], made)) {
-        return absl::InvalidArgumentError("components of one field lie in arrays of other shapes");
+        return absl::InvalidArgumentError(
+            "components of one field are in arrays of different shapes");
       }
       chains.push_back(std::move(made));
       first_bit.push_back(~uint64_t{0});
@@ -190,7 +191,7 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
     const std::vector<int> index_of_axis = InverseAxes(virtual_axes);
     for (const int place : places) {
       if (nodes_[place].parent != nodes_[places[0]].parent) {
-        return absl::InvalidArgumentError("components of one quantised field lie in several words");
+        return absl::InvalidArgumentError("components of one quantised field are in several words");
       }
     }
     for (const NodeLayout::Level& level : nodes_[nodes_[places[0]].parent].levels) {

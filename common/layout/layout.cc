@@ -52,7 +52,7 @@ class Maker {
     visited_.assign(nodes_.size(), false);
     RETURN_IF_ERROR(Visit(0, 0));
     for (size_t n = 0; n < nodes_.size(); ++n) {
-      if (!visited_[n]) return Bad(static_cast<int>(n), "hangs on no parent");
+      if (!visited_[n]) return Bad(static_cast<int>(n), "has no parent");
       RETURN_IF_ERROR(CheckIndices(static_cast<int>(n)));
     }
     return absl::OkStatus();
@@ -117,8 +117,8 @@ class Maker {
     const bool place = node(child).kind() == proto::SNODE_PLACE;
     if (packed && !place) return Bad(child, "only places fit into a word of bits");
     if (place && packed != node(child).type().has_quant()) {
-      return Bad(child, packed ? "is not quantised but lies in a word of bits"
-                               : "is quantised but lies in no word of bits");
+      return Bad(child, packed ? "is not quantised but is in a word of bits"
+                               : "is quantised but is not in a word of bits");
     }
     return absl::OkStatus();
   }
@@ -138,7 +138,7 @@ class Maker {
     if (s.exponent() > 0 &&
         (s.exponent() > nodes_.size() ||
          node(static_cast<int>(s.exponent() - 1)).kind() != proto::SNODE_PLACE)) {
-      return Bad(n, "shared exponent ", s.exponent() - 1, " is no place");
+      return Bad(n, "shared exponent ", s.exponent() - 1, " is not a place");
     }
     if (s.grad_of() > nodes_.size()) return Bad(n, "gradient of ", s.grad_of() - 1);
     return absl::OkStatus();
@@ -178,7 +178,7 @@ class Maker {
     } else {
       if (nodes_[first].parent != word || first > place || node(first).exponent() != s.exponent() ||
           node(first).type().quant().exponent_bits() != quant.exponent_bits()) {
-        return Bad(place, "shares an exponent with SNode ", first, ", which has none like it");
+        return Bad(place, "shares an exponent with SNode ", first, ", whose exponent differs");
       }
       layout.exponent_offset = nodes_[first].exponent_offset;
     }

@@ -147,7 +147,7 @@ TEST(TreeLayout, Refuses) {
        Root({1}) + Node("QUANT_ARRAY", {{0, 9}}, {2}, "physical_bits: 32") + Quant(4)},
       {"mapping to axis 12", Root({1}) + Place("F32", "virtual_to_physical: 12")},
       {"mapping twice", Root({1}) + Place("F32", "virtual_to_physical: [1, 1]")},
-      {"exponent that is no place", Root({1}) + Place("F32", "exponent: 1")},
+      {"exponent that is not a place", Root({1}) + Place("F32", "exponent: 1")},
       {"integer that shares an exponent",
        Root({1}) + Node("BIT_STRUCT", {}, {2}, "physical_bits: 8") + Quant(4, "exponent: 3")},
       {"float without exponent",

@@ -221,9 +221,9 @@ TEST(DescribeTreeField, RefusesComponentsOfOtherShapes) {
   proto::Type vector = F32();
   vector.add_shape(2);
   EXPECT_EQ(DescribeTreeField({{&layout, 0, x}, {&layout, 0, y}}, vector).status().message(),
-            "components of one field lie in arrays of other shapes");
+            "components of one field are in arrays of different shapes");
   EXPECT_EQ(DescribeTreeField({{&layout, 0, x}, {&layout, 0, z}}, vector).status().message(),
-            "components of one field lie in arrays of other shapes");
+            "components of one field are in arrays of different shapes");
   EXPECT_EQ(DescribeTreeField({{&layout, 0, x}}, vector).status().message(),
             "an element of 2 scalars takes as many places, not 1");
 }

@@ -45,7 +45,7 @@ absl::Status AddWord(const std::vector<TreePlace>& places, const std::vector<int
     const TreePlace& first = places[0];
     if (at.layout != first.layout ||
         (*at.layout)[at.place].parent != (*first.layout)[first.place].parent) {
-      return absl::InvalidArgumentError("components of one quantised field lie in several words");
+      return absl::InvalidArgumentError("components of one quantised field are in several words");
     }
     numbers.push_back(at.place);
   }
@@ -110,10 +110,11 @@ absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& p
     const proto::Tree& of = at.layout->tree();
     if (at.place <= 0 || at.place >= of.nodes_size() ||
         of.nodes(at.place).kind() != proto::SNODE_PLACE) {
-      return absl::InvalidArgumentError(absl::StrCat("SNode ", at.place, " is no place"));
+      return absl::InvalidArgumentError(absl::StrCat("SNode ", at.place, " is not a place"));
     }
     if (ShapeOf(at) != shape) {
-      return absl::InvalidArgumentError("components of one field lie in arrays of other shapes");
+      return absl::InvalidArgumentError(
+          "components of one field are in arrays of different shapes");
     }
     proto::TreeComponent* component = tree->add_components();
     *component = Locate(at);

@@ -51,7 +51,7 @@ class Builder {
   // Before flattening: a type may be far larger than the limit.
   absl::Status CheckValue(TypeId type) const {
     if (type == 0 || type >= types_.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("type ", type, " is no value type"));
+      return absl::InvalidArgumentError(absl::StrCat("type ", type, " is not a value type"));
     }
     return types_.NumScalars(type) <= kMaxArgumentSlots ? absl::OkStatus() : TooMany("a value");
   }

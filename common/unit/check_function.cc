@@ -91,7 +91,7 @@ class Checker {
   absl::Status CheckValueAt(uint32_t id, int i) const {
     const uint32_t value = operand(id, i);
     if (FindNode(node(value).kind())->has_value && type_of(value) != 0) return absl::OkStatus();
-    return Bad(id, "operand ", i, " is no value");
+    return Bad(id, "operand ", i, " is not a value");
   }
 
   absl::Status CheckValuesFrom(uint32_t id, int first) const {
@@ -104,7 +104,7 @@ class Checker {
     if (FindNode(node(address).kind())->is_address && type_of(address) != 0) {
       return absl::OkStatus();
     }
-    return Bad(id, "operand ", i, " is no address");
+    return Bad(id, "operand ", i, " is not an address");
   }
 
   // Operand `i` is a value of exactly `type`.
@@ -124,7 +124,7 @@ class Checker {
   absl::Status CheckIntegers(uint32_t id, int first, int end) const {
     for (int i = first; i < end; ++i) {
       RETURN_IF_ERROR(CheckValueAt(id, i));
-      if (!IsInteger(type_of(operand(id, i)))) return Bad(id, "operand ", i, " is no integer");
+      if (!IsInteger(type_of(operand(id, i)))) return Bad(id, "operand ", i, " is not an integer");
     }
     return absl::OkStatus();
   }
@@ -191,14 +191,14 @@ class Checker {
       return Malformed(absl::StrCat("blocks nested over ", kMaxBlockDepth, " deep"));
     }
     if (block >= entered_.size() || entered_[block]) {
-      return Malformed(absl::StrCat("block ", block, " does not exist or stands in two places"));
+      return Malformed(absl::StrCat("block ", block, " does not exist or is used twice"));
     }
     entered_[block] = true;
     const auto& ids = function_.blocks(static_cast<int>(block)).nodes();
     for (int i = 0; i < ids.size(); ++i) {
       const uint32_t id = ids.Get(i);
       if (id == 0 || id >= listed_.size() || listed_[id]) {
-        return Malformed(absl::StrCat("node ", id, " does not exist or stands in two places"));
+        return Malformed(absl::StrCat("node ", id, " does not exist or is used twice"));
       }
       listed_[id] = true;
       RETURN_IF_ERROR(CheckShape(id));
@@ -319,7 +319,7 @@ class Checker {
         RETURN_IF_ERROR(CheckAddressAt(id, 0));
         return CheckMember(id);
       case proto::RANDOM:
-        return types_[type_of(id)].IsScalar() ? absl::OkStatus() : Bad(id, "is no scalar");
+        return types_[type_of(id)].IsScalar() ? absl::OkStatus() : Bad(id, "is not a scalar");
       case proto::LOOP_INDEX:
         return CheckLoopIndex(id);
       case proto::SHAPE:
@@ -383,11 +383,11 @@ class Checker {
         return CheckResult(id, ScalarId(proto::I32));
       case proto::BASE_POINTER:
         RETURN_IF_ERROR(CheckStorageParam(id));
-        return IsInteger(type_of(id)) ? absl::OkStatus() : Bad(id, "is no integer");
+        return IsInteger(type_of(id)) ? absl::OkStatus() : Bad(id, "is not an integer");
       case proto::SNODE_ADDRESS:
         RETURN_IF_ERROR(CheckIndices(id));
         if (facts_.element_type[StorageOf(node(id).index())] == 0) {
-          return Bad(id, "nothing lies in the cells of an SNode itself");
+          return Bad(id, "an SNode itself has no elements");
         }
         return CheckResult(id, ScalarId(proto::U64));
       case proto::SNODE_ACTIVATE:
@@ -413,7 +413,7 @@ class Checker {
 
   absl::Status CheckConst(uint32_t id) const {
     const Type& type = types_[type_of(id)];
-    if (!type.IsScalar()) return Bad(id, "is no scalar");
+    if (!type.IsScalar()) return Bad(id, "is not a scalar");
     const int bits = ScalarBits(type.scalar);
     if (bits < 64 && node(id).index() >> bits != 0) return Bad(id, "has bits beyond its type");
     return absl::OkStatus();
@@ -451,7 +451,7 @@ class Checker {
     } else if (node(id).op() == proto::OP_BIT_CAST) {
       status = CheckBitCast(from, type_of(id), types_);
     } else {
-      return Bad(id, "op ", node(id).op(), " is no cast");
+      return Bad(id, "op ", node(id).op(), " is not a cast");
     }
     return status.ok() ? status : Bad(id, status.message());
   }
@@ -535,7 +535,7 @@ class Checker {
     const uint32_t loop = operand(id, 0);
     const bool encloses = std::any_of(scopes_.begin(), scopes_.end(),
                                       [loop](const Scope& s) { return s.owner == loop; });
-    if (!encloses) return Bad(id, "node ", loop, " is no loop around it");
+    if (!encloses) return Bad(id, "node ", loop, " is not a loop around it");
     uint64_t dimensions = 0;
     if (node(loop).kind() == proto::RANGE_FOR) {
       dimensions = static_cast<uint64_t>(node(loop).operands_size()) / 2;

@@ -72,7 +72,8 @@ absl::Status CheckStorages(UnitFacts* facts) {
 absl::Status CheckReference(const UnitFacts& facts, int index, const proto::Param& param,
                             size_t num_types) {
   if (param.type() < num_types && (*facts.types)[param.type()].IsScalar()) return absl::OkStatus();
-  return Bad("parameter ", index, ": a reference to type ", param.type(), ", which is no scalar");
+  return Bad("parameter ", index, ": a reference to type ", param.type(),
+             ", which is not a scalar");
 }
 
 absl::Status CheckSignature(const UnitFacts& facts, const proto::Function& function,

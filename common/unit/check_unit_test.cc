@@ -141,7 +141,7 @@ TEST(CheckUnit, RefusesOneNode) {
       {{"kind: NODE_NONE"}, "of kind 0"},
       {{"kind: 999"}, "of kind 999"},
       {{"kind: CONST type: 99"}, "type 99"},
-      {{"kind: CONST type: 4"}, "no scalar"},
+      {{"kind: CONST type: 4"}, "not a scalar"},
       {{"kind: CONST type: 3 index: 2"}, "bits beyond"},
       {{"kind: CONST type: 1 index: 4294967296"}, "bits beyond"},
       {{kInt, "kind: UNARY op: OP_NEG type: 1 operands: 2"}, "not made before"},
@@ -156,8 +156,8 @@ TEST(CheckUnit, RefusesOneNode) {
       {{kInt, "kind: UNARY op: OP_NEG type: 1 operands: [1, 1]"}, "2 operands"},
       {{kInt, kFloat, "kind: BINARY op: OP_ADD type: 2 operands: [1, 2]"}, "cast to f32"},
       {{kFloat, "kind: BINARY op: OP_SHL type: 2 operands: [1, 1]"}, "unsupported operand"},
-      {{kLocal, "kind: UNARY op: OP_NEG type: 2 operands: 1"}, "no value"},
-      {{kInt, "kind: CAST_TO op: OP_NEG type: 2 operands: 1"}, "no cast"},
+      {{kLocal, "kind: UNARY op: OP_NEG type: 2 operands: 1"}, "not a value"},
+      {{kInt, "kind: CAST_TO op: OP_NEG type: 2 operands: 1"}, "not a cast"},
       {{kInt, "kind: CAST_TO op: OP_CAST operands: 1"}, "no type"},
       {{kInt, "kind: CAST_TO op: OP_BIT_CAST type: 3 operands: 1"}, "equal width"},
       {{kFloat, "kind: CAST_TO op: OP_CAST type: 5 operands: 1"}, "cannot cast"},
@@ -165,7 +165,7 @@ TEST(CheckUnit, RefusesOneNode) {
       {{kFloat, kInt, "kind: MAKE_TENSOR type: 4 operands: [1, 1, 2]"}, "not 'f32'"},
       {{kFloat, "kind: MAKE_TENSOR type: 2 operands: 1"}, "1 elements"},
       {{kFloat, kInt, "kind: EXTRACT type: 2 operands: [1, 2]"}, "indices for 'f32'"},
-      {{kLocalVec, kFloat, "kind: ELEMENT type: 2 operands: [1, 2]"}, "no integer"},
+      {{kLocalVec, kFloat, "kind: ELEMENT type: 2 operands: [1, 2]"}, "not an integer"},
       {{kLocalVec, kInt, "kind: ELEMENT type: 1 operands: [1, 2]"}, "not 'f32'"},
       {{kLocalVec, kInt, "kind: ELEMENT type: 2 operands: [1, 2, 2]"}, "2 indices"},
       {{kFloat, "kind: PICK type: 4 operands: 1 attributes: [0, 0]"}, "from 'f32'"},
@@ -203,20 +203,20 @@ TEST(CheckUnit, RefusesOneNode) {
       {{"kind: PARAM type: 1 index: 1"}, "another kind"},
       {{"kind: PARAM type: 1 index: 18446744073709551615"}, "does not exist"},
       {{"kind: REFERENCE type: 1 index: 0"}, "another kind"},
-      {{"kind: RANDOM type: 4"}, "no scalar"},
+      {{"kind: RANDOM type: 4"}, "not a scalar"},
       {{"kind: SHAPE type: 1 index: 1"}, "no such axis"},
       {{"kind: SHAPE type: 1 index: 1 attributes: 1"}, "no such axis"},
       {{"kind: SHAPE type: 1 index: 1 attributes: -1"}, "no such axis"},
       {{"kind: SHAPE type: 2 index: 1 attributes: 0"}, "not 'i32'"},
       {{"kind: GLOBAL type: 2 index: 1"}, "0 indices"},
       {{kInt, "kind: GLOBAL type: 2 operands: [1, 1] index: 1"}, "2 indices"},
-      {{kFloat, "kind: GLOBAL type: 2 operands: 1 index: 1"}, "no integer"},
+      {{kFloat, "kind: GLOBAL type: 2 operands: 1 index: 1"}, "not an integer"},
       {{kInt, "kind: GLOBAL type: 1 operands: 1 index: 1"}, "not 'f32'"},
       {{kInt, "kind: GLOBAL type: 2 operands: 1 index: 3"}, "not 'none'"},
-      {{kInt, "kind: LOAD type: 1 operands: 1"}, "no address"},
+      {{kInt, "kind: LOAD type: 1 operands: 1"}, "not an address"},
       {{kLocal, "kind: LOAD type: 1 operands: 1"}, "not 'f32'"},
       {{kLocal, kInt, "kind: STORE operands: [1, 2]"}, "not 'f32'"},
-      {{kFloat, "kind: STORE operands: [1, 1]"}, "no address"},
+      {{kFloat, "kind: STORE operands: [1, 1]"}, "not an address"},
       {{kLocal, kFloat, "kind: ATOMIC op: OP_ADD type: 2 operands: [1, 2]"}, "not atomic"},
       {{kLocal, kFloat, "kind: ATOMIC op: OP_ATOMIC_AND type: 2 operands: [1, 2]"}, "integral"},
       {{kInt, "kind: RANGE_FOR operands: [1, 1]"}, "0 blocks"},
@@ -226,10 +226,10 @@ TEST(CheckUnit, RefusesOneNode) {
       {{kInt, "kind: RETURN operands: 1"}, "1 values, not 0"},
       {{"kind: RETURN", "kind: PRINT"}, "nodes follow"},
       {{kInt, "kind: ASSERT operands: 1"}, "not 'u1'"},
-      {{kLocal, "kind: PRINT operands: 1"}, "no value"},
-      {{kInt, "kind: LOOP_INDEX type: 1 operands: 1"}, "no loop around"},
-      {{kInt, "kind: LOOP_INDEX type: 1 operands: 2"}, "no loop around"},
-      {{"kind: LOOP_INDEX type: 1 operands: 4294967295"}, "no loop around"},
+      {{kLocal, "kind: PRINT operands: 1"}, "not a value"},
+      {{kInt, "kind: LOOP_INDEX type: 1 operands: 1"}, "not a loop around"},
+      {{kInt, "kind: LOOP_INDEX type: 1 operands: 2"}, "not a loop around"},
+      {{"kind: LOOP_INDEX type: 1 operands: 4294967295"}, "not a loop around"},
       {{"kind: CALL index: 0"}, "function 0"},
       {{"kind: INTERNAL_CALL index: 0"}, "internal function"},
       {{"kind: INTERNAL_CALL index: 1000"}, "internal function"},
@@ -237,7 +237,7 @@ TEST(CheckUnit, RefusesOneNode) {
       {{"kind: BLOCK_LOCAL attributes: 9"}, "does not exist"},
       {{"kind: BLOCK_LOCAL attributes: -1"}, "does not exist"},
       {{kInt, "kind: ASSUME_IN_RANGE type: 1 operands: [1, 1]"}, "two attributes"},
-      {{kFloat, "kind: SNODE_ACTIVATE operands: 1 index: 3"}, "no integer"},
+      {{kFloat, "kind: SNODE_ACTIVATE operands: 1 index: 3"}, "not an integer"},
       {{"kind: SNODE_ACTIVATE index: 0"}, "another kind"},
       {{"kind: SNODE_ACTIVATE index: 1"}, "no SNode"},
       {{"kind: SNODE_ACTIVATE index: 3"}, "0 indices, not 1"},
@@ -262,7 +262,7 @@ TEST(CheckUnit, RefusesBlocks) {
     std::vector<std::string> nodes, blocks;
     const char* says;
   } cases[] = {
-      {{kInt}, {"1, 1"}, "two places"},
+      {{kInt}, {"1, 1"}, "used twice"},
       {{kInt}, {"2"}, "does not exist"},
       {{kInt}, {"0"}, "does not exist"},
       {{kTrue, if_node}, {"1, 2", ""}, "block 2"},
@@ -354,7 +354,7 @@ TEST(CheckUnit, CallsFitTheFunction) {
   ExpectBad(Flat({kLocal, kInt, "kind: CALL type: 1 operands: [1, 2]"}, callee), "not 'f32'");
   ExpectBad(Flat({kLocal, kFloat, "kind: CALL type: 2 operands: [1, 2]"}, callee), "not 'i32'");
   ExpectBad(Flat({kLocalVec, kInt, "kind: CALL type: 2 operands: [1, 2]"}, callee), "another type");
-  ExpectBad(Flat({kFloat, kInt, "kind: CALL type: 2 operands: [1, 2]"}, callee), "no address");
+  ExpectBad(Flat({kFloat, kInt, "kind: CALL type: 2 operands: [1, 2]"}, callee), "not an address");
 }
 
 TEST(CheckUnit, FunctionsAreChecked) {
@@ -375,9 +375,9 @@ TEST(CheckUnit, FunctionsAreChecked) {
     std::string text;
     const char* says;
   } cases[] = {
-      {function("params { kind: PARAM_REFERENCE type: 4 }", {}), "no scalar"},
-      {function("params { kind: PARAM_REFERENCE type: 99 }", {}), "no scalar"},
-      {function("params { kind: PARAM_REFERENCE }", {}), "no scalar"},
+      {function("params { kind: PARAM_REFERENCE type: 4 }", {}), "not a scalar"},
+      {function("params { kind: PARAM_REFERENCE type: 99 }", {}), "not a scalar"},
+      {function("params { kind: PARAM_REFERENCE }", {}), "not a scalar"},
       {function("params { kind: PARAM_STORAGE }", {}), "storages are the kernel's"},
       {function("params { kind: PARAM_TRIPLETS }", {}), "storages are the kernel's"},
       {function("params { type: 99 }", {}), "type 99"},

@@ -157,7 +157,7 @@ absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
   if (!status.ok()) {
     const std::string what = IsInTheWay(status) ? key.Hex() : "write";
     Warn(what, absl::StrCat("cannot write to the cache ", home_.CacheDir(),
-                            ", going on without: ", status.message()));
+                            ", continuing without it: ", status.message()));
     return status;
   }
   Note(key, size, entry->compile_seconds);
@@ -469,7 +469,7 @@ absl::StatusOr<std::string> DiskStore::Read(const Digest& key) const {
   if (!file->own.ok()) return absl::DataLossError(file->own.message());
   const off_t size = file->info.st_size;
   if (size < static_cast<off_t>(kTrailerSize) || size > static_cast<off_t>(kMaxEntrySize)) {
-    return absl::DataLossError("a size that no entry has");
+    return absl::DataLossError("impossible size of an entry");
   }
   return ReadWhole(file->fd.get(), static_cast<uint64_t>(size));
 }

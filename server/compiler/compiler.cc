@@ -177,7 +177,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
 absl::Status Compiler::WarmUp() {
   proto::CompileUnit unit;
   if (!google::protobuf::TextFormat::ParseFromString(kWarmUpUnit, &unit)) {
-    return absl::InternalError("the warm-up unit is no unit");
+    return absl::InternalError("the warm-up unit does not parse");
   }
   return Compile(unit).status();
 }

@@ -126,7 +126,7 @@ class Checker {
     }
     if (field->name() == "listen" &&
         !IsHostAndPort(message->GetReflection()->GetString(*message, field))) {
-      return wrong("HOST:PORT is wanted");
+      return wrong("expected HOST:PORT");
     }
     if (IsPath(*field)) MakeAbsolute(message, field, index);
     return CheckBound(*message, *field, path, wrong);

@@ -43,7 +43,7 @@ TEST(ConfigTest, ErrorsNameFileLineColumnAndField) {
   EXPECT_EQ(ErrorOf("workers { count: 257 }"),
             "/etc/kiln/kilnd.conf:1:11: workers.count: at most 256");
   EXPECT_EQ(ErrorOf("\n service { listen: \"4711\" }"),
-            "/etc/kiln/kilnd.conf:2:12: service.listen: HOST:PORT is wanted");
+            "/etc/kiln/kilnd.conf:2:12: service.listen: expected HOST:PORT");
   EXPECT_EQ(ErrorOf("service { insecure: true }"),
             "/etc/kiln/kilnd.conf:1:1: service: needs a field listen");
   EXPECT_NE(ErrorOf("disk { max_bytes: 1 max_bytes: 2 }").find("1:30: "), std::string::npos);

@@ -87,39 +87,37 @@ bool SetSeconds(absl::string_view text, Flags* flags) {
 
 // In the order of the help.
 const FlagRow kFlags[] = {
-    {"--config", "FILE", "the configuration; default: <home>/kilnd.conf, if there is one",
+    {"--config", "FILE", "the configuration; default: <home>/kilnd.conf, if it exists",
      [](absl::string_view, Flags*) { return true; }},  // read already
     {"--foreground", "",
-     "stay, log to standard error (the default); a service manager at $NOTIFY_SOCKET is told "
-     "when it is ready and when it ends",
+     "stay in the foreground, log to standard error (default); notify a service manager at "
+     "$NOTIFY_SOCKET of readiness and shutdown",
      [](absl::string_view, Flags* f) { return !(f->daemonize = false); }},
     {"--daemonize", "",
      "return once the socket accepts connections (status 0, also when another daemon of this "
-     "home already does); the daemon goes on by itself, detached from everything",
+     "home already does); the daemon continues, detached from the terminal",
      [](absl::string_view, Flags* f) { return f->daemonize = true; }},
-    {"--take-over", "",
-     "a daemon of this home that runs hands over, and ends when it has done what it has begun",
+    {"--take-over", "", "a running daemon of this home hands off to this one, drains and exits",
      [](absl::string_view, Flags* f) { return f->take_over = true; }},
     {"--home", "DIR", "KILN_HOME; default: environment, else ~/.cache/kiln", SetText<&Flags::home>},
-    {"--bin", "DIR",
-     "where kiln-worker and the fronts are; default: KILN_BIN, else where kilnd itself is",
+    {"--bin", "DIR", "directory of kiln-worker and the fronts; default: KILN_BIN, else kilnd's own",
      SetText<&Flags::bin>},
     {"--worker", "PATH", "another worker binary", SetText<&Flags::worker>},
     {"--listen", "HOST:PORT",
-     "answer gRPC there too; other than loopback addresses need certificates (`service` of the "
+     "also answer gRPC there; addresses other than loopback need certificates (`service` of the "
      "configuration)",
      [](absl::string_view text, Flags* f) {
        f->config.mutable_service()->set_listen(std::string(text));
        return true;
      }},
     {"--web", "HOST:PORT",
-     "metrics, health and, on loopback addresses, the dashboard over HTTP there",
+     "serve metrics, health and, on loopback addresses, the dashboard over HTTP there",
      [](absl::string_view text, Flags* f) {
        f->config.mutable_web()->set_listen(std::string(text));
        return true;
      }},
     {"--idle-exit", "SECONDS",
-     "end after so long without a request (1800, or 0 where it listens for other machines; 0: "
+     "exit after this time without a request (1800, or 0 if it listens for other machines; 0: "
      "never)",
      SetSeconds<&Flags::idle_exit>},
     {"--workers", "N", "compiler processes (default: cores)",
@@ -127,7 +125,7 @@ const FlagRow kFlags[] = {
        return ParseCount(text, 1, &f->workers) && f->workers <= kMaxWorkers;
      }},
     {"--worker-jobs", "N",
-     "jobs after which a worker is replaced by a fresh one (1000, or 100 with a signing key)",
+     "jobs after which a worker is replaced (1000, or 100 with a signing key)",
      SetCount<&Flags::worker_jobs>},
     {"--job-seconds", "S", "wall clock for one compilation (KILN_JOB_SECONDS, else 120)",
      SetSeconds<&Flags::job_limit>},
@@ -138,7 +136,7 @@ const FlagRow kFlags[] = {
     {"--max-connections", "N", "clients at once (512)", SetCount<&Flags::max_connections>},
     {"--cache-bytes", "N", "disk tier budget (KILN_CACHE_BYTES, else 2 GiB)",
      SetBytes<&Flags::cache_bytes>},
-    {"--sync", "", "what is kept on disk survives a power cut",
+    {"--sync", "", "entries on disk survive a power cut",
      [](absl::string_view, Flags* f) {
        f->config.mutable_disk()->set_sync(true);
        return true;
@@ -148,32 +146,33 @@ const FlagRow kFlags[] = {
        f->config.mutable_trust()->set_signing_key_file(std::string(text));
        return true;
      }},
-    {"--trusted-keys", "FILE", "whose signatures count; may be given several times",
+    {"--trusted-keys", "FILE", "public keys whose signatures are trusted; repeatable",
      [](absl::string_view text, Flags* f) {
        f->config.mutable_trust()->add_key_file(std::string(text));
        return true;
      }},
     {"--accept-unsigned", "",
-     "take entries from outside without a signature: who can write to a shared tier then runs "
+     "accept unsigned entries from outside: whoever can write to a shared tier can then run "
      "code here",
      [](absl::string_view, Flags* f) {
        f->config.mutable_trust()->set_accept_unsigned(true);
        return true;
      }},
-    {"--allow-root", "", "answer other machines as root, too; a user of its own is enough for all",
+    {"--allow-root", "", "answer other machines even as root; kilnd never needs root",
      [](absl::string_view, Flags* f) { return f->allow_root = true; }},
-    {"--json", "", "the log as a JSON object a line",
+    {"--json", "", "log one JSON object per line",
      [](absl::string_view, Flags* f) {
        f->config.mutable_log()->set_json(true);
        return true;
      }},
-    {"--check", "", "say what is wrong with the configuration and the keys, and end",
+    {"--check", "", "check the configuration and the keys, and exit",
      [](absl::string_view, Flags* f) { return f->check = true; }},
-    {"--try", "", "ask each shared tier of the configuration once, say what is wrong, and end",
+    {"--try", "", "contact each shared tier of the configuration once, report problems, and exit",
      [](absl::string_view, Flags* f) { return f->try_servers = true; }},
-    {"--version", "", "say it and end",
+    {"--version", "", "print the version and exit",
      [](absl::string_view, Flags* f) { return f->version = true; }},
-    {"--help", "", "say this and end", [](absl::string_view, Flags* f) { return f->help = true; }},
+    {"--help", "", "print this help and exit",
+     [](absl::string_view, Flags* f) { return f->help = true; }},
 };
 
 struct Argument {
@@ -249,12 +248,12 @@ absl::Status ReadFile(const std::vector<Argument>& arguments, Flags* flags) {
 absl::Status ReadEnvironment(Flags* flags) {
   if (const char* text = getenv("KILN_CACHE_BYTES")) {
     if (!absl::SimpleAtoi(text, &flags->cache_bytes)) {
-      return Bad(absl::StrCat("KILN_CACHE_BYTES=", text, ": a number of bytes expected"));
+      return Bad(absl::StrCat("KILN_CACHE_BYTES=", text, ": expected a number of bytes"));
     }
   }
   if (const char* text = getenv("KILN_JOB_SECONDS")) {
     if (!ParseSeconds(text, &flags->job_limit)) {
-      return Bad(absl::StrCat("KILN_JOB_SECONDS=", text, ": a number of seconds expected"));
+      return Bad(absl::StrCat("KILN_JOB_SECONDS=", text, ": expected a number of seconds"));
     }
   }
   if (const char* text = getenv("KILN_BIN")) flags->bin = text;

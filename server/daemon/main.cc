@@ -286,7 +286,7 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
   StopSignal stop;
   WritePid(home.PidPath());
   if (geteuid() == 0) {
-    Log("warning: kilnd runs as root; a user of its own is enough for all it does");
+    Log("warning: kilnd runs as root, which it never needs");
   }
   Log("kilnd ", kVersion, " serves ", home.dir(), " on ", instance.socket_path);
 
@@ -424,7 +424,7 @@ int TryServers(const Flags& flags, const Home& home, const Trust& trust) {
   if (flags.config.tier().empty() && !flags.config.has_execution()) return 0;
   if (!trust.admits()) {
     std::printf(
-        "trust\tbad\tno key is trusted: whatever these servers have is refused "
+        "trust\tbad\tno key is trusted: all entries of these servers are refused "
         "(trust.key_file, kiln key trust)\n");
     std::fflush(stdout);
   }

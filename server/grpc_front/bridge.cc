@@ -178,7 +178,7 @@ void Exchange::Finish(absl::Time deadline, const std::function<bool()>& gone) {
     if (Readable(kAskIfGone)) {
       if (Receive()) return;
     } else if (gone()) {
-      status_ = absl::CancelledError("the caller went away");
+      status_ = absl::CancelledError("the caller disconnected");
       break;
     } else if (SteadyNow() > deadline) {
       status_ = absl::DeadlineExceededError("the call's deadline passed");

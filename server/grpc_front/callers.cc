@@ -37,7 +37,7 @@ absl::StatusOr<uint32_t> ParseRights(absl::string_view text) {
     }
     if (!known) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", word, "' is none of read, compile, write, admin"));
+          absl::StrCat("'", word, "': expected read, compile, write or admin"));
     }
   }
   return rights;
@@ -81,7 +81,7 @@ absl::StatusOr<Callers::Table> Callers::Parse(absl::string_view text) {
     auto wrong = [number](absl::string_view what) {
       return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", what));
     };
-    if (words.size() != 4) return wrong("TOKEN NAME TENANT RIGHT,RIGHT is wanted");
+    if (words.size() != 4) return wrong("expected TOKEN NAME TENANT RIGHT,RIGHT");
     const absl::StatusOr<uint32_t> rights = ParseRights(words[3]);
     if (!rights.ok()) return wrong(rights.status().message());
     IdentityPtr identity = MakeIdentity(words[1], words[2] == "-" ? "" : words[2], *rights);
@@ -146,7 +146,7 @@ absl::StatusOr<IdentityPtr> Callers::Who(absl::string_view authorization,
         if (Same(token, digest)) found = identity;
       }
     }
-    if (found == nullptr) return absl::UnauthenticatedError("the token is not known here");
+    if (found == nullptr) return absl::UnauthenticatedError("the token is unknown");
     return found;
   }
   if (!certificate.empty()) {
@@ -160,7 +160,7 @@ absl::StatusOr<IdentityPtr> Callers::Who(absl::string_view authorization,
         absl::StrCat("the certificate of ", certificate, " is not listed here"));
   }
   if (anonymous_ != nullptr) return anonymous_;
-  return absl::UnauthenticatedError("a token is wanted: 'authorization: Bearer TOKEN'");
+  return absl::UnauthenticatedError("expected a token: 'authorization: Bearer TOKEN'");
 }
 
 }  // namespace kiln

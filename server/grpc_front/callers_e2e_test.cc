@@ -139,7 +139,7 @@ TEST_F(CallersE2eTest, TokensAreReadAgainWithoutARestart) {
   WriteTokens("nonsense\n");
   absl::SleepFor(absl::Seconds(2));
   EXPECT_EQ(CompileCode("new-alice-0123456789"), grpc::OK);
-  EXPECT_NE(LogText().find("line 1: TOKEN NAME TENANT RIGHT,RIGHT is wanted"), std::string::npos);
+  EXPECT_NE(LogText().find("line 1: expected TOKEN NAME TENANT RIGHT,RIGHT"), std::string::npos);
 }
 
 TEST_F(CallersE2eTest, TheLogHoldsNoTokens) {

@@ -89,9 +89,9 @@ TEST_F(CallersTest, IsReadAgainAndKeepsWhatItHasWhenTheFileIsWrong) {
 
 TEST_F(CallersTest, ErrorsNameTheLineAndNoToken) {
   EXPECT_EQ(ErrorOf("\n0123456789abcdef alice -\n"),
-            path_ + ": line 2: TOKEN NAME TENANT RIGHT,RIGHT is wanted");
+            path_ + ": line 2: expected TOKEN NAME TENANT RIGHT,RIGHT");
   EXPECT_EQ(ErrorOf("0123456789abcdef alice - read,rite\n"),
-            path_ + ": line 1: 'rite' is none of read, compile, write, admin");
+            path_ + ": line 1: 'rite': expected read, compile, write or admin");
   EXPECT_EQ(ErrorOf("hunter2 alice - read\n"),
             path_ + ": line 1: the token is shorter than 16 characters");
   Write("0123456789abcdef alice - read\n", 0644);

@@ -156,7 +156,7 @@ void StateLimit(grpc::ByteBuffer* capabilities) {
 
 absl::Status Busy() {
   absl::Status busy = absl::ResourceExhaustedError(
-      absl::StrCat("kilnd-grpc already has ", kMaxCalls, " calls under way"));
+      absl::StrCat("kilnd-grpc already has ", kMaxCalls, " calls in progress"));
   SetRetryAfter(&busy, absl::Milliseconds(kBusyRetryMs));
   SetPart(&busy, "queue");
   return busy;

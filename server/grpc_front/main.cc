@@ -157,7 +157,7 @@ void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* cred
     for (const absl::Status& read : {callers->Reload(), credentials->Reload()}) {
       if (!read.ok()) absl::StrAppend(&wrong, wrong.empty() ? "" : "; ", read.message());
     }
-    if (!wrong.empty() && wrong != said) Log("goes on with what it has: ", wrong);
+    if (!wrong.empty() && wrong != said) Log("continues with the previous files: ", wrong);
     said = wrong;
     const bool answers = bridge->Answers();
     if (answers != well) Log(answers ? "kilnd answers again" : "kilnd does not answer");

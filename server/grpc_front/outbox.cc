@@ -46,8 +46,7 @@ absl::Status Outbox::Letter::Linger(const Identity& caller) {
 
 absl::Status Outbox::Letter::Reserve(const Identity& caller, size_t bytes) {
   if (AccountOf(caller).TryBytes(bytes + kCallBytes, &hold_)) return absl::OkStatus();
-  return OverQuota(
-      absl::StrCat("replies of more than ", kMostOfCaller, " bytes are on their way already"));
+  return OverQuota(absl::StrCat("replies of more than ", kMostOfCaller, " bytes are undelivered"));
 }
 
 void Outbox::Letter::Post(grpc::ServerContext* context) {

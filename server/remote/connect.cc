@@ -83,7 +83,7 @@ absl::Status CheckAddress(const std::string& address) {
   }
   if (Split(address, &parts)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "'", address, "' is no address: HOST:PORT, [V6]:PORT or the absolute path of a socket"));
+      "'", address, "': expected HOST:PORT, [V6]:PORT or the absolute path of a socket"));
 }
 
 std::string HostOf(const std::string& address) {

@@ -47,7 +47,7 @@ bool IsLocalAddress(absl::string_view address) {
 
 absl::StatusOr<std::unique_ptr<GrpcEndpoint>> GrpcEndpoint::Make(Options options) {
   if (options.address.empty()) {
-    return absl::InvalidArgumentError("address: HOST:PORT of the server was expected");
+    return absl::InvalidArgumentError("address: expected HOST:PORT of the server");
   }
   const proto::Tls& tls = options.tls;
   if (tls.certificate_file().empty() != tls.key_file().empty()) {

@@ -74,13 +74,13 @@ class RedisConnection {
       }
       if (replies.size() == commands.size()) break;
       // A server that never lets us wait is bound by the deadline, too.
-      if (SteadyNow() >= deadline) return absl::DeadlineExceededError("no whole answer in time");
+      if (SteadyNow() >= deadline) return absl::DeadlineExceededError("no complete answer in time");
       // Bytes that have been read into TLS's own buffer are not announced again.
       if (got == 0 && left.size() == before) {
         RETURN_IF_ERROR(stream_->Await(/*to_send=*/!left.empty(), deadline));
       }
     }
-    if (!left.empty()) return absl::DataLossError("Redis answered more than it was asked");
+    if (!left.empty()) return absl::DataLossError("Redis sent more than it was asked for");
     return replies;
   }
 

@@ -33,7 +33,8 @@ absl::StatusOr<absl::optional<RedisValue>> RespReader::Next() {
     if (rest.size() > kMaxLine) return absl::DataLossError("a reply's first line is too long");
     return absl::nullopt;
   }
-  if (end == 0 || end > kMaxLine) return absl::DataLossError("what came is no reply of Redis");
+  if (end == 0 || end > kMaxLine)
+    return absl::DataLossError("expected a Redis reply, got other bytes");
   const absl::string_view line = rest.substr(1, end - 1);
   const size_t head = end + 2;
   RedisValue value;
@@ -46,13 +47,13 @@ absl::StatusOr<absl::optional<RedisValue>> RespReader::Next() {
     case ':':
       value.kind = RedisValue::kInteger;
       if (!absl::SimpleAtoi(line, &value.integer)) {
-        return absl::DataLossError("a reply's integer is none");
+        return absl::DataLossError("reply: expected an integer");
       }
       break;
     case '$': {
       int64_t size = 0;
       if (!absl::SimpleAtoi(line, &size) || size < -1) {
-        return absl::DataLossError("a reply's length is none");
+        return absl::DataLossError("reply: expected a length");
       }
       if (size == -1) break;
       if (static_cast<uint64_t>(size) > max_text_) {
@@ -61,7 +62,7 @@ absl::StatusOr<absl::optional<RedisValue>> RespReader::Next() {
       }
       if (rest.size() < head + size + 2) return absl::nullopt;
       if (rest.substr(head + size, 2) != "\r\n") {
-        return absl::DataLossError("a reply does not end where it says");
+        return absl::DataLossError("a reply does not end at its stated length");
       }
       value.kind = RedisValue::kText;
       value.text = std::string(rest.substr(head, size));
@@ -69,7 +70,7 @@ absl::StatusOr<absl::optional<RedisValue>> RespReader::Next() {
       return absl::optional<RedisValue>(std::move(value));
     }
     default:
-      return absl::DataLossError("what came is no reply of Redis");
+      return absl::DataLossError("expected a Redis reply, got other bytes");
   }
   at_ += head;
   return absl::optional<RedisValue>(std::move(value));

@@ -25,7 +25,7 @@ std::string TlsWords() {
   const unsigned long code = ERR_get_error();  // NOLINT(google-runtime-int): the library's
   ERR_clear_error();
   const char* reason = ERR_reason_error_string(code);
-  return reason == nullptr ? "it is broken off" : reason;
+  return reason == nullptr ? "the connection broke" : reason;
 }
 
 absl::Status BadFile(const std::string& path) {
@@ -75,7 +75,7 @@ absl::Status CheckTls(const proto::Tls& tls, const std::string& address) {
     return absl::InvalidArgumentError("tls: files or a name, but enabled is not true");
   }
   if (tls.enabled() && tls.server_name().empty() && HostOf(address).empty()) {
-    return absl::InvalidArgumentError("tls: a socket's path is no name; server_name is missing");
+    return absl::InvalidArgumentError("tls: server_name is missing; a socket's path is not a name");
   }
   return absl::OkStatus();
 }

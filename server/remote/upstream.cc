@@ -124,7 +124,7 @@ absl::StatusOr<std::vector<std::string>> UpstreamTier::Get(absl::Span<const Dige
   }));
   std::vector<std::string> entries(places.size());
   if (reply.results_size() != static_cast<int>(places.size())) {
-    return absl::DataLossError("the upstream answered something else than it was asked");
+    return absl::DataLossError("the upstream's reply does not match the request");
   }
   for (size_t i = 0; i < entries.size(); ++i) {
     entries[i] = std::move(*reply.mutable_results(static_cast<int>(i))->mutable_entry());
@@ -164,7 +164,7 @@ absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::Compi
     return status;
   }));
   if (reply.digest() != key.view()) {
-    return absl::FailedPreconditionError("the upstream made another key of the same unit");
+    return absl::FailedPreconditionError("the upstream computed another key for the same unit");
   }
   return reply;
 }

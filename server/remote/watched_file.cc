@@ -63,7 +63,7 @@ absl::StatusOr<std::string> WatchedFile::ReadSecret() {
   for (const char c : secret) {
     if (!absl::ascii_isgraph(static_cast<unsigned char>(c))) {
       return absl::InvalidArgumentError(
-          absl::StrCat(path_, ": one secret in printable characters was expected"));
+          absl::StrCat(path_, ": expected one secret of printable characters"));
     }
   }
   return secret;

@@ -313,7 +313,7 @@ int LandlockVersion() {
 }
 
 std::vector<Gap> LandlockGaps(int version) {
-  if (version < 1) return {{"landlock", "no Landlock: files are not out of reach"}};
+  if (version < 1) return {{"landlock", "no Landlock: files stay accessible"}};
   if (version >= kScopesFrom) return {};
   return {{"signals", absl::StrCat("Landlock of version ", version, " (signals need ", kScopesFrom,
                                    ", Linux 6.12): only seccomp keeps other processes from "
@@ -325,7 +325,7 @@ std::vector<Gap> LockIn() {
   const auto give_up = [&gaps](bool done, const char* name, const char* text) {
     if (!done) gaps.push_back({name, text});
   };
-  give_up(SetLimits(), "limits", "limits could not be set: memory files and threads are not few");
+  give_up(SetLimits(), "limits", "limits could not be set: memory files and threads are unlimited");
   give_up(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "new_privileges",
           "no no_new_privs: a program it runs may gain rights");
   const int landlock = LandlockVersion();

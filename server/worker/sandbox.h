@@ -22,7 +22,7 @@ inline constexpr uint64_t kWorkerDescriptors = 16;
 // A restriction that the system did not apply.
 struct Gap {
   std::string name;  // one word, for a metric: "landlock"
-  std::string text;  // for a log: "no Landlock: files are not out of reach"
+  std::string text;  // for a log: "no Landlock: files stay accessible"
 };
 
 // Sandboxes the calling process for good, by Landlock, seccomp, limits, an empty set of

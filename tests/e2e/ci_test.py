@@ -270,7 +270,7 @@ def test_a_read_only_home_takes_nothing(kiln, program, tmp_path):
         assert "Traceback" not in done.stderr
     assert (snapshot(kiln.home / "cache"), snapshot(kiln.home / "warm")) == before
     done = kiln("run", program, env={"KILN_CACHE": "readonly"}, check=False)
-    assert "KILN_CACHE=readonly: read-only or read-write expected" in done.stderr
+    assert "KILN_CACHE=readonly: expected read-only or read-write" in done.stderr
 
 
 # --- reports

@@ -34,7 +34,7 @@ def sub(a: ti.i32) -> ti.i32:
 print(add(3), sub(3))
 """
 RIGHT = "4 -997\n"
-REFUSED = "only what a trusted key signed is used of "
+REFUSED = "using only signed entries of "
 
 
 class User:

@@ -106,7 +106,7 @@ def test_a_mistake_in_the_configuration_is_named_and_fails_no_program(kiln, prog
     assert doctor.returncode == 1 and said in doctor.stdout
     conf.unlink()
     done = kiln("run", program(1), env={"KILN_CACHE_BYTES": "1G"})
-    assert "KILN_CACHE_BYTES=1G: a number of bytes expected" in done.stderr
+    assert "KILN_CACHE_BYTES=1G: expected a number of bytes" in done.stderr
     doctor = kiln("doctor", check=False, env={"KILN_CACHE_BYTES": "1G"})
     assert "KILN_CACHE_BYTES=1G" in doctor.stdout
     strict = kiln("run", program(2), check=False, env={"KILN_JOB_SECONDS": "x", "KILN_STRICT": "1"})

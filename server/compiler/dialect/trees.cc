@@ -111,7 +111,7 @@ static TreeFieldAttr FieldOf(mlir::Operation* op, int64_t storage) {
   if (kernel && storage >= 0 && storage < static_cast<int64_t>(kernel.getStorages().size())) {
     if (TreeFieldAttr field = kernel.getTreeField(storage)) return field;
   }
-  op->emitOpError("names storage ") << storage << ", which is none in a tree";
+  op->emitOpError("names storage ") << storage << ", which is not in a tree";
   return {};
 }
 
@@ -168,7 +168,7 @@ static LogicalResult VerifyTask(Op op) {
   if (IsNode(kernel, tree, node) && kernel.getTree(tree).getNode(node).isSparse()) {
     return mlir::success();
   }
-  return op.emitOpError("is of no sparse node");
+  return op.emitOpError("is not of a sparse node");
 }
 
 LogicalResult ListgenTaskOp::verify() { return VerifyTask(*this); }

@@ -423,16 +423,15 @@ absl::Status CompileService::Accept(const CompileState& state,
   if (answer->reply().empty()) return absl::UnavailableError(answer->upstream_failure());
   proto::CompileReply& reply = compiled->reply;
   if (!reply.ParseFromString(answer->reply()) || reply.digest() != state.what.key.view()) {
-    return absl::DataLossError("what it answered is something else than it was asked");
+    return absl::DataLossError("the reply is for another key");
   }
   if (reply.entry().empty()) return absl::OkStatus();
   std::string bytes = TakeEntry(&reply);
   // Kept, but not signed: what is signed here our own workers compiled.
   absl::StatusOr<EntryPtr> entry =
-      answer->trusted()
-          ? CheckEntry(state.what.place, std::move(bytes))
-          : parts_.trust->Admit(state.what.place, std::move(bytes), "who compiled it for us",
-                                KeysOf(state.what.upstream));
+      answer->trusted() ? CheckEntry(state.what.place, std::move(bytes))
+                        : parts_.trust->Admit(state.what.place, std::move(bytes),
+                                              "a remote compiler", KeysOf(state.what.upstream));
   if (absl::IsPermissionDenied(entry.status())) {
     return absl::PermissionDeniedError(
         absl::StrCat(entry.status().message(),

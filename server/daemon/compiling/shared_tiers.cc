@@ -165,7 +165,7 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
       return id;
     }
   }
-  done(absl::UnavailableError("there is no kilnd-remote"));
+  done(absl::UnavailableError("kilnd-remote does not run"));
   return 0;
 }
 
@@ -316,7 +316,7 @@ void SharedTiers::Supervise() {
     absl::MutexLock lock(&mutex_);
     if (stopping_) break;
     // Once a reason: a program that is missing is missing at every trial.
-    if (end != said) Log("shared tiers: ", end.message(), "; started again as often as needed");
+    if (end != said) Log("shared tiers: ", end.message(), "; it is restarted as often as needed");
     said = end;
     PauseUnless(stopping_, backoff, &mutex_);
     if (stopping_) break;

@@ -87,7 +87,7 @@ void Front::Watch() {
     absl::MutexLock lock(&mutex_);
     if (stopping_) return;
     if (SteadyNow() - start > kHealthy) pause = kMinPause;
-    Log(program_, " ", end, "; it is started again in ", absl::FormatDuration(pause));
+    Log(program_, " ", end, "; restarting it in ", absl::FormatDuration(pause));
     PauseUnless(stopping_, pause, &mutex_);
     if (stopping_) return;
     pause = std::min(2 * pause, kMaxPause);
@@ -140,7 +140,7 @@ std::string Front::RunOnce() {
   Serves(false);
   absl::MutexLock lock(&mutex_);
   close(std::exchange(channel_, -1));
-  if (pid_ < 0) return "was let go";
+  if (pid_ < 0) return "was handed off";
   // A front that has closed its channel serves nothing any more.
   kill(pid, SIGKILL);
   int status = 0;

@@ -229,7 +229,7 @@ absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_
     const absl::Status read =
         ReadOn(connection->fd, kFrameHeaderSize, begin + kHeaderLimit, &header_bytes);
     if (absl::IsDeadlineExceeded(read)) {
-      return absl::DeadlineExceededError("a message was begun and not gone on with");
+      return absl::DeadlineExceededError("a message was begun but not completed in time");
     }
     RETURN_IF_ERROR(read);
     bytes = header_bytes;

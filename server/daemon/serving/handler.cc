@@ -89,7 +89,7 @@ bool IsName(absl::string_view name, size_t longest) {
 // From now on `caller` is whom the front named; it has no more rights than before.
 absl::Status SpeakFor(const proto::Caller& stated, Caller* caller) {
   if (!IsName(stated.name(), kMaxCallerName) || !IsName(stated.tenant(), kMaxTenantName)) {
-    return absl::InvalidArgumentError("a caller's name or tenant that is none");
+    return absl::InvalidArgumentError("caller: invalid name or tenant");
   }
   caller->local = false;
   caller->name = stated.name();
@@ -226,7 +226,7 @@ Reply Handler::Handle(const Frame& request, Caller* caller) {
         ->Add();
     CountRefusal(body.status());
     if (parts_.lives_by_clients && !has_compiled_ && PartOf(body.status()) == "compiler") {
-      Log("no use without a compiler: ", body.status().message());
+      Log("cannot serve without a compiler: ", body.status().message());
       parts_.stop();
     }
   }
@@ -248,7 +248,7 @@ Handler::Body Handler::Answer(const Frame& request, Caller* caller) {
     return (this->*rule.answer)(request.body, caller);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("a message of type ", static_cast<uint32_t>(request.type), " is no request"));
+      absl::StrCat("a message of type ", static_cast<uint32_t>(request.type), " is not a request"));
 }
 
 Handler::Body Handler::Hello(const std::string& body, Caller* caller) {

@@ -33,7 +33,7 @@ absl::Status CheckUrl(const proto::Http& config) {
   const bool https = absl::StartsWith(url, "https://");
   if ((!https && !absl::StartsWith(url, "http://")) || HostOf(url).empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("url: \"", url, "\": http://HOST/… or https://HOST/… was expected"));
+        absl::StrCat("url: \"", url, "\": expected http://HOST/… or https://HOST/…"));
   }
   if (absl::StrContains(HostOf(url), '@')) {
     return absl::InvalidArgumentError(
@@ -44,13 +44,13 @@ absl::Status CheckUrl(const proto::Http& config) {
   }
   if (!https && config.has_tls() && config.tls().enabled()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("url: \"", url, "\" and tls { enabled: true }: https:// was expected"));
+        absl::StrCat("url: \"", url, "\" and tls { enabled: true }: expected https://"));
   }
   if (config.user().empty() != config.password_file().empty()) {
     return absl::InvalidArgumentError("user and password_file belong together, and one is missing");
   }
   if (absl::StrContains(config.user(), ':')) {
-    return absl::InvalidArgumentError("user: a name without a colon was expected");
+    return absl::InvalidArgumentError("user: expected a name without a colon");
   }
   if (!config.user().empty() && !config.token_file().empty()) {
     return absl::InvalidArgumentError("token_file, or user and password_file: not both");
@@ -59,7 +59,7 @@ absl::Status CheckUrl(const proto::Http& config) {
   if (secret && !https && !IsLocalAddress(HostOf(url))) {
     return absl::InvalidArgumentError(absl::StrCat(
         config.user().empty() ? "token_file: the token" : "password_file: the password",
-        " would travel in the clear to ", HostOf(url), "; https:// was expected"));
+        " would travel in the clear to ", HostOf(url), "; use https://"));
   }
   if (config.tls().certificate_file().empty() != config.tls().key_file().empty()) {
     return absl::InvalidArgumentError(
@@ -76,7 +76,7 @@ absl::Status Failure(CURLcode code, const char* words) {
   const std::string text(words[0] != '\0' ? words : curl_easy_strerror(code));
   if (code == CURLE_OPERATION_TIMEDOUT) return absl::DeadlineExceededError(text);
   if (code == CURLE_FILESIZE_EXCEEDED || code == CURLE_WRITE_ERROR) {
-    return absl::DataLossError("an answer of more bytes than there can be");
+    return absl::DataLossError("the answer is larger than any entry");
   }
   return absl::UnavailableError(text);
 }
@@ -169,7 +169,7 @@ absl::StatusOr<std::string> HttpClient::Authorization() {
 absl::Status HttpClient::SetUp(const HttpRequest& request, const std::string& authorization,
                                absl::Time deadline, Transfer* transfer) {
   const int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
-  if (left <= 0) return absl::DeadlineExceededError("no time is left to ask");
+  if (left <= 0) return absl::DeadlineExceededError("the deadline has passed");
   CURL* easy = transfer->easy;
   const auto set = [easy](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };
   set(CURLOPT_URL, absl::StrCat(url_, request.path).c_str());

@@ -226,14 +226,13 @@ TEST(MakeHttpTierTest, SaysWhatIsWrong) {
     return std::string(MakeHttpTier(config).status().message());
   };
   EXPECT_EQ(refusal("cache.example", ""),
-            "url: \"cache.example\": http://HOST/… or https://HOST/… was expected");
+            "url: \"cache.example\": expected http://HOST/… or https://HOST/…");
   EXPECT_EQ(refusal("file:///etc", ""),
-            "url: \"file:///etc\": http://HOST/… or https://HOST/… was expected");
+            "url: \"file:///etc\": expected http://HOST/… or https://HOST/…");
   EXPECT_EQ(refusal("https://me:secret@cache.example/x", ""),
             "url: holds a user's name or password; user and password_file are for them");
   EXPECT_EQ(refusal("http://cache.example/x", "/token"),
-            "token_file: the token would travel in the clear to cache.example; https:// was "
-            "expected");
+            "token_file: the token would travel in the clear to cache.example; use https://");
   EXPECT_EQ(refusal("https://cache.example/x", "/token"), "");
   proto::Http config;
   config.set_url("http://cache.example/x");
@@ -242,8 +241,7 @@ TEST(MakeHttpTierTest, SaysWhatIsWrong) {
             "user and password_file belong together, and one is missing");
   config.set_password_file("/password");
   EXPECT_EQ(MakeHttpTier(config).status().message(),
-            "password_file: the password would travel in the clear to cache.example; https:// was "
-            "expected");
+            "password_file: the password would travel in the clear to cache.example; use https://");
   EXPECT_EQ(refusal("http://localhost:8080/x", "/token"), "");
 }
 

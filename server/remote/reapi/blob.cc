@@ -43,7 +43,7 @@ bool SameDigest(const reapi::Digest& a, const reapi::Digest& b) {
 absl::Status CheckDigest(const reapi::Digest& digest, size_t max_size) {
   const bool good = digest.hash().size() == 64 &&
                     digest.hash().find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!good) return absl::InvalidArgumentError("a digest that is none of SHA-256");
+  if (!good) return absl::InvalidArgumentError("expected a SHA-256 digest, got another");
   if (digest.size_bytes() < 0 || static_cast<uint64_t>(digest.size_bytes()) > max_size) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a blob of ", digest.size_bytes(), " bytes, and at most ", max_size, " were expected"));

@@ -188,7 +188,7 @@ absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Tim
   }
   reapi::ExecuteResponse response;
   if (!operation.response().UnpackTo(&response)) {
-    return absl::DataLossError("an operation that ended without the response of an execution");
+    return absl::DataLossError("the operation ended without an execution's response");
   }
   if (response.status().code() != 0) {
     return absl::Status(static_cast<absl::StatusCode>(response.status().code()),
@@ -236,11 +236,11 @@ absl::StatusOr<proto::CompileReply> Execution::Compile(const proto::CompileReque
   RETURN_IF_ERROR(CheckBlob(file.digest(), *bytes));
   proto::CompileReply reply;
   if (!reply.ParseFromString(*bytes)) {
-    return absl::DataLossError("the action's output is no reply of a worker");
+    return absl::DataLossError("the action's output is not a worker's reply");
   }
   if (reply.digest() != key.view()) {
     return absl::FailedPreconditionError(
-        "the cluster compiled another key than was asked for: its kiln-worker is not ours");
+        "the cluster compiled another key than requested: its kiln-worker differs from ours");
   }
   return reply;
 }
@@ -250,7 +250,7 @@ absl::StatusOr<proto::CompileReply> Execution::Compile(const proto::CompileReque
 absl::StatusOr<std::unique_ptr<Delegate>> MakeExecution(const proto::Execution& config,
                                                         const std::string& worker) {
   if (!config.has_server()) {
-    return absl::InvalidArgumentError("execution: server { address: … } was expected");
+    return absl::InvalidArgumentError("execution: expected server { address: … }");
   }
   ASSIGN_OR_RETURN(std::unique_ptr<ReapiServer> server, ReapiServer::Make(config.server()));
   return std::make_unique<Execution>(config, worker, std::move(server));

@@ -49,12 +49,12 @@ absl::StatusOr<ReapiServer::Abilities> Understand(const reapi::ServerCapabilitie
   if (all.has_low_api_version() && all.low_api_version().major() > 2) {
     return absl::FailedPreconditionError(
         absl::StrCat("the server speaks version ", all.low_api_version().major(),
-                     " of the Remote Execution API at least; 2 was expected"));
+                     " of the Remote Execution API at least; expected 2"));
   }
   if (all.has_high_api_version() && all.high_api_version().major() < 2) {
     return absl::FailedPreconditionError(
         absl::StrCat("the server speaks version ", all.high_api_version().major(),
-                     " of the Remote Execution API at most; 2 was expected"));
+                     " of the Remote Execution API at most; expected 2"));
   }
   const reapi::CacheCapabilities& cache = all.cache_capabilities();
   if (!Has(cache.digest_functions(), reapi::DigestFunction::SHA256)) {

@@ -80,7 +80,7 @@ absl::StatusOr<std::string> BlobIn(const reapi::BatchReadBlobsResponse::Response
       return Checked(digest, std::move(data));
     }
     default:
-      return absl::InternalError("BatchReadBlobs: a blob in a compression nobody asked for");
+      return absl::InternalError("BatchReadBlobs: a blob in a compression that was not requested");
   }
 }
 
@@ -183,7 +183,7 @@ absl::Status ReapiStorage::SendBatch(absl::Span<const BlobView> blobs, const Abi
   for (const BlobView& blob : blobs) {
     if (!stored.contains(blob.digest.hash())) {
       return absl::InternalError(
-          absl::StrCat("BatchUpdateBlobs: no word of blob ", blob.digest.hash()));
+          absl::StrCat("BatchUpdateBlobs: no status of blob ", blob.digest.hash()));
     }
   }
   return absl::OkStatus();

@@ -205,7 +205,7 @@ TEST_F(ReapiTierTest, ServersThatDoNotFitAreRefusedInWords) {
   manner_.api_major = 3;
   fake_.Behave(manner_);
   EXPECT_EQ(Get(1).status().message(),
-            "the server speaks version 3 of the Remote Execution API at least; 2 was expected");
+            "the server speaks version 3 of the Remote Execution API at least; expected 2");
   manner_.api_major = 2;
   manner_.blob_bytes = 1000;
   fake_.Behave(manner_);
@@ -271,7 +271,7 @@ TEST(MakeReapiTierTest, SaysWhatIsWrong) {
     if (tls) config.mutable_tls()->set_enabled(true);
     return std::string(MakeReapiTier(config).status().message());
   };
-  EXPECT_EQ(refusal("", "", "", false), "address: HOST:PORT of the server was expected");
+  EXPECT_EQ(refusal("", "", "", false), "address: expected HOST:PORT of the server");
   EXPECT_EQ(refusal("cache.example:9092", "", "/token", false),
             "token_file: the token would travel in the clear to cache.example:9092; add tls { "
             "enabled: true }");

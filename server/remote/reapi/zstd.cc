@@ -39,7 +39,7 @@ absl::StatusOr<std::string> ZstdDecompress(absl::string_view compressed, size_t 
     const size_t to_before = to.pos;
     more = ZSTD_decompressStream(context.get(), &to, &from);
     if (ZSTD_isError(more)) {
-      return absl::DataLossError(absl::StrCat("bytes that are no zstd: ", ZSTD_getErrorName(more)));
+      return absl::DataLossError(absl::StrCat("invalid zstd data: ", ZSTD_getErrorName(more)));
     }
     // Room is full, and yet there is more to come.
     if (from.pos == from_before && to.pos == to_before) break;

@@ -338,7 +338,7 @@ TEST_F(RedisTest, ADeadRemoteIsReplaced) {
   ASSERT_TRUE(Client(0).Compile("x", 1).ok());
   ASSERT_EQ(RunProgram({"/usr/bin/pkill", "-9", "-P", absl::StrCat(Pid(0)), "kilnd-remote"}), 0);
   EXPECT_TRUE(Client(0).Compile("x", 2).ok());
-  ASSERT_TRUE(Eventually([&] { return absl::StrContains(LogText(0), "started again"); }));
+  ASSERT_TRUE(Eventually([&] { return absl::StrContains(LogText(0), "restarted"); }));
   // Which stores again.
   absl::SleepFor(absl::Milliseconds(300));
   absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", 3);

@@ -480,10 +480,10 @@ class Evaluator:
         x = self.scalar(x)
         if isinstance(x, Number):
             if x.type not in INTS:
-                raise Undecided("an index that is no integer")
+                raise Undecided("an index that is not an integer")
             return self.math.cast(x, "i32").value
         if not isinstance(x, int):
-            raise Undecided("an index that is no integer")
+            raise Undecided("an index that is not an integer")
         return x
 
     def value(self, node, statement=False):

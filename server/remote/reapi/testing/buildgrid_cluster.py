@@ -93,7 +93,7 @@ def await_port(port, seconds=60):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
         time.sleep(0.1)
-    raise RuntimeError(f"nobody listens on port {port}")
+    raise RuntimeError(f"no daemon listens on port {port}")
 
 
 def postgres_programs():

@@ -65,7 +65,7 @@ class FakeReapi {
   void Forget(const std::string& hash);
   std::vector<std::string> resources();  // names that ByteStream was asked for
   int executed();                        // commands that were run
-  // Ends; calls under way fail.
+  // Ends; calls in progress fail.
   void Stop();
 
  private:
