@@ -29,7 +29,7 @@ constexpr absl::Duration kFirstCheck = absl::Milliseconds(100);
 constexpr absl::Duration kCheckEvery = absl::Seconds(1);
 // Between the first byte of an answer and its last.
 constexpr absl::Duration kAnswerLimit = absl::Milliseconds(100);
-// A hit comes within this, and a processor that slept meanwhile takes as long again to wake.
+// A hit takes less than this, and waking a sleeping processor takes as long again.
 constexpr std::chrono::microseconds kStayAwake{100};
 
 thread_local InterruptCheck::Check interrupt_check = nullptr;

@@ -52,8 +52,8 @@ bool MachineIsBusy() {
   return read && running > 2 * sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-// The daemon's process if it was stopped (SIGSTOP, a debugger); 0 otherwise. The number may be
-// of another machine, or of what came after: a process of another name is none of ours.
+// The daemon's process if it was stopped (SIGSTOP, a debugger); 0 otherwise. The recorded number
+// may belong to another machine or to a later process, so the process's name is checked.
 pid_t StoppedDaemon(const Home& home) {
   int pid = 0;
   if (std::FILE* file = std::fopen(home.PidPath().c_str(), "re"); file != nullptr) {
@@ -70,8 +70,8 @@ pid_t StoppedDaemon(const Home& home) {
   return read && name == absl::string_view("kilnd") && (state == 'T' || state == 't') ? pid : 0;
 }
 
-// Whether a client started that process as its daemon. A service is its manager's to end, and
-// what we cannot see is somebody else's.
+// Whether a client started that process as its daemon. A service belongs to its manager, and a
+// process that we cannot inspect may belong to others.
 bool IsAClients(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/cmdline"), std::ios::binary);
   const std::string words{std::istreambuf_iterator<char>(file), {}};
@@ -87,7 +87,7 @@ absl::Status Hangs(absl::string_view how) {
 
 absl::Status Stopped(pid_t pid) { return Hangs(absl::StrCat("process ", pid, " is stopped")); }
 
-// So that those who were turned away together do not come back together.
+// Spreads retries, so that callers that were refused together do not return together.
 absl::Duration Jittered(absl::Duration pause) {
   thread_local std::minstd_rand random(
       static_cast<unsigned>(absl::GetCurrentTimeNanos() ^ (int64_t{getpid()} << 16)));
@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::OpenPatiently(
     connection = Open(path, MachineIsBusy() ? kBusyHelloPatience : kHelloPatience);
     if (absl::IsDeadlineExceeded(connection.status())) return Hangs(connection.status().message());
   }
-  // It is ending (its file was replaced, or someone stopped it): as good as gone.
+  // It is exiting (its file was replaced, or it was stopped): it counts as absent.
   if (absl::IsUnavailable(connection.status())) {
     return absl::NotFoundError(connection.status().message());
   }
@@ -132,8 +132,8 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
     return absl::UnavailableError(
         absl::StrCat("cannot start the daemon: ", pid.status().message()));
   }
-  // The one that was started may find that another process's is there already: what
-  // counts is that somebody listens.
+  // The new daemon may find that another process started one first; any daemon that listens will
+  // do.
   const absl::Time give_up = SteadyNow() + (MachineIsBusy() ? kBusyStartPatience : kStartPatience);
   const int exit_status = WaitForExit(*pid, give_up);
   for (absl::Duration pause = kMinBackoff;; pause = std::min(2 * pause, kMaxBackoff)) {
@@ -254,7 +254,7 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
             PartOf(status) == kHangs) {
           return status;
         }
-        // A connection kept from earlier may be to a daemon that has gone since.
+        // The daemon of a reused connection may have exited since.
         if (reused || ++lost < 2) continue;
         return absl::UnavailableError(absl::StrCat("lost the daemon: ", status.message()));
       }

@@ -21,8 +21,8 @@ namespace {
 // Where no daemon ever reads the log, it must not grow for ever.
 constexpr off_t kMaxHitLogBytes = 16 << 20;
 
-// The file of an entry while this lives: mapped, or a copy where somebody else could change it
-// after it was checked.
+// The bytes of an entry's file as long as this lives: mapped, or a copy if others could change the
+// file after the check.
 class Mapping {
  public:
   static absl::StatusOr<Mapping> Of(const Home& home, const Digest& key, bool foreign) {
@@ -89,7 +89,7 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> DiskTier::Load(const Digest&
   if (absl::IsUnavailable(kernel.status())) {
     kernel = LoadedKernel::FromBytes(entry->payload, entry->info);
   }
-  // Whole, but of no use here: compiling anew is always right.
+  // The entry is whole but unusable here; compiling again is always correct.
   if (!kernel.ok()) return absl::NotFoundError(kernel.status().message());
   NoteHit(key);
   return kernel;

@@ -104,7 +104,7 @@ struct State {
   // Entries that Prefetch got, until they are used.
   absl::flat_hash_map<Digest, proto::LookupReply::Result> prefetched ABSL_GUARDED_BY(mutex);
   SessionStats stats ABSL_GUARDED_BY(mutex);
-  // Empty until known: from the home's record, or from who compiled first.
+  // Empty until known: from the home's record, or from the first compilation.
   Digest compiler ABSL_GUARDED_BY(mutex);
   bool looked_for_compiler ABSL_GUARDED_BY(mutex) = false;
 };
@@ -219,8 +219,8 @@ Digest LocalSession::CompilerId(State& state) const {
   SayWhoseHome();
   const std::string worker = options_.bin_dir + "/kiln-worker";
   if (off() && options_.use_cache && !read_only()) home_.Create().IgnoreError();
-  // With a daemon, whoever compiles first says it; running the worker just to ask
-  // would make a first start slower.
+  // Otherwise the daemon's first compilation reports it; running the worker just to ask would slow
+  // down the first start.
   absl::StatusOr<Digest> id = own_home_.ok() ? ReadCompilerId(home_.CompilerIdPath(), worker)
                                              : absl::StatusOr<Digest>(own_home_);
   if (!id.ok() && off() && !options_.bin_dir.empty()) {
@@ -283,7 +283,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Get(proto::CompileUnit unit,
   return Shared(state, job.key, [&] { return Obtain(state, job); });
 }
 
-// What somebody else obtained, or is obtaining.
+// Waits for the result of another thread, which has it or is working on it.
 absl::StatusOr<CompileOutcome> LocalSession::Await(Instance& instance, absl::Time start) {
   absl::MutexLock lock(&instance.mutex);
   instance.mutex.Await(absl::Condition(&instance.done));
@@ -318,13 +318,14 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& 
     absl::MutexLock lock(&state.mutex);
     state.instances.erase(key);
   } else if (auto made = Digest::FromHex(outcome->digest); made.ok() && *made != key) {
-    // The compiler's id became known, or another, meanwhile: next time that is the key.
+    // Meanwhile the compiler's id became known or changed: the next key contains the new id.
     absl::MutexLock lock(&state.mutex);
     state.instances.emplace(*made, instance);
   }
   absl::MutexLock lock(&instance->mutex);
   instance->outcome = outcome;
-  // How it was made is told to who had it made; copying it would be most of a hit.
+  // Only the caller that compiled gets the stage reports; copying them would be most of a hit's
+  // cost.
   if (outcome.ok()) instance->outcome->stages.clear();
   instance->done = true;
   return outcome;
@@ -332,7 +333,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& 
 
 absl::StatusOr<CompileOutcome> LocalSession::Obtain(State& state, const Job& job) {
   if (options_.use_cache && !job.compiler.empty() && !WantsReport(job.report)) {
-    // The whole unit travels only when nobody has the entry.
+    // Sends the whole unit only if no cache has the entry.
     absl::StatusOr<CompileOutcome> found = Find(state, job.key, /*ask=*/!off());
     if (found.ok() || absl::IsCancelled(found.status())) return found;
   }
@@ -352,8 +353,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
     if (at != state.instances.end()) instance = at->second;
   }
   if (instance != nullptr) return Await(*instance, start);
-  // Not announced in the table before it is found: who compiles waits for nobody who may
-  // come back with nothing.
+  // Not published in the table until it is found: a compiling thread must not wait for a look-up
+  // that may miss.
   ASSIGN_OR_RETURN(CompileOutcome outcome, Find(state, key, /*ask=*/!off()));
   outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   Count(state, outcome);
@@ -487,8 +488,8 @@ absl::Status LocalSession::CheckKeeps(absl::string_view what) const {
 
 bool LocalSession::TryDaemon(State& state) const { return !off() && state.daemon.Usable(); }
 
-// Whether `why` means that there is no daemon to be had: then it is let be until it answers
-// again, and the first time this is said.
+// Returns whether `why` means that the daemon is unavailable. If so, opens the breaker, and warns
+// the first time.
 bool LocalSession::GiveUpDaemon(State& state, const absl::Status& why) const {
   const bool absent =
       absl::IsUnavailable(why) || absl::IsFailedPrecondition(why) || absl::IsPermissionDenied(why);
@@ -501,8 +502,8 @@ bool LocalSession::GiveUpDaemon(State& state, const absl::Status& why) const {
   return true;
 }
 
-// A daemon of another build may not understand all that this one writes, and says so as for
-// what nobody understands. Then it is done without; else `refusal` is the answer.
+// A daemon of another build may not understand this build's messages, and refuse them as unknown.
+// Then this process continues without a daemon; otherwise returns `refusal`.
 absl::Status LocalSession::WithoutStranger(const absl::Status& refusal,
                                            const Digest& its_compiler) const {
   if (!absl::IsInvalidArgument(refusal)) return refusal;
@@ -512,7 +513,7 @@ absl::Status LocalSession::WithoutStranger(const absl::Status& refusal,
       "the daemon is of another build of Kiln: ", refusal.message(), "; kiln stop ends it"));
 }
 
-// Once: what the home is not used for. A read-only session of an own home asked for no more.
+// Reports once that the home is not own. A read-only session of an own home needs no report.
 void LocalSession::SayWhoseHome() const {
   if (own_cache_.ok() || options_.strict || !options_.use_cache) return;
   if (options_.read_only && own_home_.ok()) return;
@@ -569,7 +570,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   }
   if (!off()) disk_.NoteFallback();
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));
-  // Where only what is signed counts, nobody would take this from the cache.
+  // If signatures are required, no process would accept this entry from the cache.
   const bool keeps = options_.use_cache && !read_only() && own_cache_.ok() && !trust_.required();
   if (keeps && !reply.entry().empty()) {
     ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(reply.digest()));

@@ -80,8 +80,8 @@ bool IsNoExec(const std::string& path) {
   return statvfs(path.c_str(), &fs) == 0 && (fs.f_flag & ST_NOEXEC) != 0;
 }
 
-// Where anonymous files may not be executed (vm.memfd_noexec): a file that is
-// gone as soon as it is mapped. `handle` null: no directory would do.
+// For systems on which anonymous files may not be executed (vm.memfd_noexec): a file that is
+// deleted once it is mapped. `handle` null: no directory was usable.
 absl::StatusOr<void*> OpenByTempFile(absl::string_view payload) {
   const char* runtime_dir = std::getenv("XDG_RUNTIME_DIR");
   const char* tmp_dir = std::getenv("TMPDIR");
@@ -130,7 +130,7 @@ bool NeedsTree(const proto::Task& task) {
          (task.kind() == proto::TASK_STRUCT && task.iterations() > 0);
 }
 
-// The argument slot with the nodes of a tree; -1: there is none.
+// The argument slot with the nodes of a tree; -1 if there is none.
 int TreeSlot(const proto::ArtifactInfo& info, uint32_t tree) {
   for (int i = 0; i < info.arguments_size(); ++i) {
     const proto::ArgumentSlot& slot = info.arguments(i);

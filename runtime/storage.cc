@@ -19,10 +19,9 @@ constexpr uint64_t kAlignment = 64;
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-// Zeroed memory on either side that stray accesses meet first: programs read one row beyond a
-// field's border, and where nobody checks bounds that must neither end the process nor read what
-// malloc keeps there. An eighth covers a row of any field that has eight; of mapped memory it
-// costs addresses, not pages.
+// Zeroed memory on either side that absorbs stray accesses: programs read one row beyond a field's
+// border. Without bounds checks that must neither end the process nor read malloc's data. An eighth
+// covers a row of any field of at least eight rows; of mapped memory it costs addresses, not pages.
 uint64_t MarginOf(uint64_t bytes) {
   if (bytes < kMapFrom) return RoundUp(std::min<uint64_t>(bytes, 4096), kAlignment);
   const uint64_t margin = std::clamp(bytes / 8, kMapFrom, uint64_t{64} << 20);

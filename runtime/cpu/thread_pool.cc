@@ -111,7 +111,7 @@ void ThreadPool::Start(int threads) {
       copy.pool->WorkerLoop(copy.index, copy.epoch);
       return nullptr;
     };
-    // Too many threads for the system: go on with those there are.
+    // The system refuses more threads: continue with the existing ones.
     if (pthread_create(&thread, nullptr, entry, birth) != 0) {
       delete birth;
       break;

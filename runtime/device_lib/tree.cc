@@ -43,7 +43,7 @@ KILN_INLINE void SetChanged(KilnNode* node) {
   }
 }
 
-// The chunk that holds `cell`; null where there is none yet.
+// The chunk that holds `cell`; null if it has not been allocated.
 KILN_INLINE uint8_t* ChunkOf(uint8_t* container, uint64_t cell, uint64_t cells,
                              uint64_t chunk_cells) {
   uint8_t* memory = Load(&Dynamic(container)->memory);

@@ -121,7 +121,7 @@ absl::StatusOr<uint8_t*> Tree::Locate(int node, const int64_t* at, CellAccess ac
   return Walk(*state_, way.begin(), way.end(), access);
 }
 
-// As kernels do, the ways of these read: what lies below a cell whose bit was cleared counts.
+// Like kernels, this walk reads through cells whose bit was cleared: the cells below them count.
 absl::StatusOr<bool> Tree::IsActive(int node, const int64_t* at) {
   ASSIGN_OR_RETURN(const Way way, Way::To(*state_, node, at));
   const SparseNode* sparse = state_->sparse[node].get();

@@ -1,4 +1,4 @@
-// Retired cells become usable again, with all that hangs on them.
+// Collection: makes retired cells, with everything below them, reusable.
 #include <algorithm>
 #include <iterator>
 
@@ -26,14 +26,14 @@ struct Found {
   std::vector<CellBag> chunks;
 };
 
-// Nothing leads to it from here any more: who still holds the cell around it, and makes
-// something in it inactive, does so once.
+// No path leads to it from here any more: of several threads that still hold the surrounding cell
+// and deactivate its parts, one succeeds.
 uint8_t* TakeAway(uint8_t** slot) {
   if (__atomic_load_n(slot, __ATOMIC_RELAXED) == nullptr) return nullptr;
   return __atomic_exchange_n(slot, nullptr, __ATOMIC_ACQ_REL);
 }
 
-// What hangs on the containers of `node` in `cell`.
+// Finds the memory below the containers of `node` in `cell`.
 void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
   if (!node->keeps_memory) return;
   for (uint64_t c = 0; c < node->path.count(); ++c) {
@@ -118,7 +118,7 @@ class Collector {
     if (!cells.empty()) Free(node, std::move(cells));
   }
 
-  // Cells of the node (pointer) or chunks: what hangs on them is noted, they are free.
+  // Frees cells of the node (pointer) or chunks, whose contents were recorded before.
   void Free(SparseNode* node, CellBag cells) {
     const CellAllocator& memory = *node->memory;
     const uint64_t count =

@@ -109,7 +109,7 @@ class Deactivation {
     if (any) node->SetChanged();
   }
 
-  // What hangs on the cells goes with them.
+  // Removes everything below the cells, too.
   static bool TakePointers(const Part& part, CellBag* taken) {
     auto** slots = reinterpret_cast<uint8_t**>(part.container);
     bool any = false;
@@ -131,7 +131,7 @@ class Deactivation {
     return old != nullptr;
   }
 
-  // Cells stay where they are, so what lies below active ones goes first.
+  // The cells stay in place, so the contents of active ones are removed first.
   bool TakeBits(const Part& part, std::vector<CellBag>* taken) const {
     const SparseNode& node = *part.node;
     auto* words = reinterpret_cast<uint32_t*>(part.container + node.mask_offset);

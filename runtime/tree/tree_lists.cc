@@ -24,7 +24,7 @@ constexpr uint64_t kShareFrom = 65536;
 // Elements that are more than a core's cache holds: 2 MiB.
 constexpr uint64_t kStreamFrom = 32768;
 
-// A list with the memory it lies in. Immutable once it is given out.
+// A list and its memory. Immutable once published.
 class Elements final : public ElementList {
  public:
   Elements(std::shared_ptr<ElementMemory> memory, ElementMemory::Block block, uint64_t size)
@@ -268,9 +268,9 @@ class Scan {
     }
   }
 
-  // visit(chunk, number of its first cell, active cells). All cells below the length are
-  // active, so loops may write to them: chunks that nobody wrote to yet are made now, and
-  // passed over where memory has ended.
+  // Calls visit(chunk, number of its first cell, active cells). All cells below the length are
+  // active, so loops may write to them: missing chunks are allocated now, and skipped if memory is
+  // exhausted.
   template <typename To, typename Visit>
   void ForEachChunk(uint8_t* container, To*, const Visit& visit) {
     const uint64_t length = node_.Length(container);
@@ -296,7 +296,7 @@ class Lists {
   std::shared_ptr<const ElementList> Get(SparseNode* node, bool slices) {
     ForkLockGuard guard(tree_.list_lock);
     for (SparseNode* n = node; n != nullptr; n = n->parent) {
-      // Looked at first, as by those who set it.
+      // Tests before the exchange, as the writers do, so that the cache line stays shared.
       if (__atomic_load_n(&n->shared.changed, __ATOMIC_RELAXED) != 0 &&
           __atomic_exchange_n(&n->shared.changed, 0, __ATOMIC_ACQ_REL) != 0) {
         ++n->version;

@@ -192,8 +192,8 @@ void SparseNode::RaiseLength(uint8_t* container, uint64_t length) {
 int32_t SparseNode::Append(uint8_t* container, uint8_t** cell) {
   auto* dynamic = reinterpret_cast<DynamicContainer*>(container);
   uint32_t number = __atomic_load_n(&dynamic->length, __ATOMIC_RELAXED);
-  // Chunk first: where it is refused, nothing has happened. Whoever takes the number
-  // meanwhile leaves the next one.
+  // Allocates the chunk first, so that a failure has no effect. A thread that takes the number in
+  // between leaves the next one for us.
   for (;;) {
     *cell = nullptr;
     if (number >= cells) return -1;

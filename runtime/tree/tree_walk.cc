@@ -9,9 +9,9 @@ namespace {
 
 using Visit = absl::FunctionRef<void(const CellRun&)>;
 
-// Calls visit(first cell's number, address, count) for runs of active neighbours in a
-// container, in order. All cells below a dynamic node's length are active: chunks that nobody
-// wrote to yet are made (`make`; where memory has ended they are passed over) or have no address.
+// Calls visit(first cell's number, address, count) for runs of active neighbours in a container, in
+// order. All cells below a dynamic node's length are active. Missing chunks are allocated (`make`;
+// skipped if memory is exhausted) or have no address.
 template <typename Each>
 void ForEachActive(SparseNode& node, uint8_t* container, bool make, const Each& visit) {
   switch (node.kind) {

@@ -136,7 +136,7 @@ absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
     if (std::chrono::steady_clock::now() < write_again_) {
       return absl::UnavailableError("the disk tier refused a write a moment ago");
     }
-    // Only who knows what there is keeps within a budget; a look-up never waits for it.
+    // Staying within a budget requires the index; a look-up never waits for it.
     auto known = [this]()
                      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return state_ != State::kScanning; };
     mutex_.AwaitWithTimeout(absl::Condition(&known), kScanPatience);
@@ -194,7 +194,7 @@ absl::Status DiskStore::Unlink(const Digest& key) const {
   ASSIGN_OR_RETURN(const Folder shard, OwnShard(key));
   const std::string name = Home::EntryName(key);
   if (unlinkat(shard.fd(), name.c_str(), 0) == 0) return absl::OkStatus();
-  // An empty directory is nobody's work.
+  // An empty directory in an entry's place contains no data and may be removed.
   if (errno == EISDIR && unlinkat(shard.fd(), name.c_str(), AT_REMOVEDIR) == 0) {
     return absl::OkStatus();
   }
@@ -306,7 +306,7 @@ void DiskStore::ScanShard(const absl::StatusOr<Folder>& cache, int number, bool 
     // A time that is yet to come is of a clock that was wrong: now, at the latest.
     const int64_t used = std::min(NanosOf(info.st_mtim), start);
     auto [it, is_new] = shard.items.try_emplace(key);
-    // What we wrote or used meanwhile, we know better.
+    // The index has newer information about our own writes and uses.
     if (!is_new && it->second.last_use >= start) continue;
     SetSize(&it->second, info.st_size);
     if (is_new || used > it->second.last_use) SetUse(key, &it->second, used);
@@ -400,8 +400,8 @@ void DiskStore::EvictTo(uint64_t target) {
   }
 }
 
-// Where files are made before they are renamed into a shard of `cache`; without it nothing can be
-// written at all, so what stands in its way is a failure of the disk.
+// The directory in which files are made before they are renamed into a shard of `cache`. Without it
+// nothing can be written, so an obstacle counts as a failure of the disk.
 absl::StatusOr<Folder> DiskStore::OwnTemp(absl::StatusOr<Folder>* cache) const {
   const auto enter = [&]() -> absl::StatusOr<Folder> {
     *cache = OwnCache();

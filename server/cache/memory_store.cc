@@ -97,7 +97,7 @@ bool MemoryStore::DropOldest() {
   }
   if (oldest == nullptr) return false;
   absl::MutexLock lock(&oldest->mutex);
-  // Others may have used it meanwhile, or emptied the shard: the next round sees that.
+  // Another thread may have used it since, or emptied the shard: the next round sees that.
   if (oldest->order.empty()) return true;
   Erase(oldest, std::prev(oldest->order.end()));
   ++evictions_;

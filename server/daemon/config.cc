@@ -132,7 +132,7 @@ class Checker {
     return CheckBound(*message, *field, path, wrong);
   }
 
-  // Strings, in maps too, that are none could not be handed on.
+  // Invalid UTF-8 in strings, also in maps, could not be forwarded in messages.
   static bool IsText(const Message& message, const FieldDescriptor& field, int index) {
     const auto* reflection = message.GetReflection();
     std::string scratch;

@@ -31,7 +31,7 @@ void CloseAllBut(std::vector<int> keep) {
 void CleanEnvironment() {
   std::vector<std::string> kept;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    // The last three: where a sanitizer's build writes what it finds.
+    // The last three: the output files of a sanitizer's build.
     for (const char* prefix :
          {"KILN_", "HOME=", "PATH=", "ASAN_OPTIONS=", "TSAN_OPTIONS=", "UBSAN_OPTIONS="}) {
       if (strncmp(*entry, prefix, strlen(prefix)) == 0) kept.emplace_back(*entry);

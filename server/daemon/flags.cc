@@ -59,9 +59,9 @@ using SetFlag = bool (*)(absl::string_view text, Flags* flags);
 
 struct FlagRow {
   absl::string_view name;
-  absl::string_view value;  // what the help calls it; "": the flag stands alone
+  absl::string_view value;  // its name in the help; "": the flag takes no value
   absl::string_view help;
-  SetFlag set;  // false for a value that is none
+  SetFlag set;  // false for an invalid value
 };
 
 template <std::string Flags::* member>
@@ -260,7 +260,7 @@ absl::Status ReadEnvironment(Flags* flags) {
   return absl::OkStatus();
 }
 
-// Nothing leaves this machine unencrypted, unless somebody insists.
+// No unencrypted traffic leaves this machine, unless the configuration insists.
 absl::Status CheckService(const proto::Service& service) {
   if (service.certificate_file().empty() != service.key_file().empty()) {
     return absl::InvalidArgumentError("service: certificate_file and key_file go together");

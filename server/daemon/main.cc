@@ -68,11 +68,11 @@ constexpr absl::Duration kDrainPatience = absl::Seconds(9);
 constexpr absl::Duration kLastPatience = absl::Seconds(1);
 constexpr absl::Duration kHandOverPatience = absl::Seconds(3);
 constexpr int kFrontPollMs = 10;
-// Then a worker is replaced: sooner where others run what it makes because we sign it. A start
-// costs as much as a few compilations.
+// Compilations before a worker is replaced: fewer if our signature makes others run its code. A
+// start costs as much as a few compilations.
 constexpr int kUnsignedJobs = 1000;
 constexpr int kSignedJobs = 100;
-// Of replies, and no more than the memory tier has.
+// The front's cache of replies; at most as large as the memory tier.
 constexpr uint64_t kMostKeptByFront = uint64_t{16} << 20;
 
 // Many threads and large messages must not leave a large process behind.
@@ -144,7 +144,7 @@ void AcceptAll(int listen_fd, Connections* connections) {
     const int fd = accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      // No descriptors left: those who wait wait until some are closed.
+      // No descriptors left: new connections wait until others close.
       if (errno == EMFILE || errno == ENFILE) absl::SleepFor(absl::Milliseconds(20));
       return;
     }
@@ -158,7 +158,8 @@ void AcceptAll(int listen_fd, Connections* connections) {
   }
 }
 
-// Serves until told to stop or idle; says why it ended, and who is to come instead.
+// Serves until a stop request or the idle timeout; returns why it ended, and the successor if there
+// is one.
 struct End {
   const char* why;
   pid_t successor = 0;
@@ -382,25 +383,25 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
   if (!flags.daemonize) NotifyManager("STOPPING=1");
   const absl::Time end = SteadyNow() + kDrainPatience;
   if (how.successor != 0) {
-    // What the successor takes back, it tells its own fronts; on disk it is gone for both.
+    // Invalidates our fronts' caches: the successor announces removals to its own fronts only.
     generation.End();
     memory.Close();
     HandOver(how.successor, {&grpc, &web}, &instance, &housekeeper, &connections);
   }
-  // Who asks through the front is answered through it: it goes first.
+  // Drain the front first: replies to its callers pass through it.
   grpc.Drain();
   while (grpc.running() && SteadyNow() < end - kLastPatience) {
     pollfd entry = {instance.listen_fd, POLLIN, 0};
     if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance.listen_fd, &connections);
   }
   grpc.Stop();
-  // Then the name: who comes now finds no socket, and starts a daemon that waits for our
-  // lock. Who is connected but not accepted yet is still served, but by our successor where
-  // the socket outlives us.
+  // Then remove the name: a new client finds no socket, and starts a daemon that waits for our
+  // lock. Connections that are not accepted yet are still served, by our successor if the socket
+  // outlives us.
   RemoveNames(instance, home.PidPath());
   if (!instance.managed) AcceptAll(instance.listen_fd, &connections);
   connections.Drain(end - SteadyNow());
-  // What is under way for nobody ends while all that it uses is still there.
+  // Ends work that no client waits for while the objects that it uses still exist.
   shared.Stop();
   pool_owner.reset();
 }
@@ -419,7 +420,7 @@ absl::Status LoadTrust(const proto::Trust& config, const Home& home, Trust* trus
   return trust->Load(std::move(options));
 }
 
-// Becomes kilnd-remote, which tries what it is told on its standard input.
+// Executes kilnd-remote, which tries the servers named on its standard input.
 int TryServers(const Flags& flags, const Home& home, const Trust& trust) {
   if (flags.config.tier().empty() && !flags.config.has_execution()) return 0;
   if (!trust.admits()) {
@@ -456,7 +457,7 @@ int Main(int argc, char** argv) {
   // A distribution's Abseil may look for deadlocks at each lock: a tenth of a hit's time.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::vector<int> sockets = SocketsOfManager();
-  // Before anybody counts processors.
+  // Before any code counts processors.
   const bool detaches =
       std::any_of(argv, argv + argc, [](absl::string_view arg) { return arg == "--daemonize"; });
   if (detaches) ForgetStartersLimits();
@@ -477,7 +478,7 @@ int Main(int argc, char** argv) {
   if (!user.ok()) Complain(user);
   if (!user.ok() && !flags->check && !flags->try_servers) return 2;
   absl::StatusOr<Home> home = Home::Find(flags->home);
-  // First what may be wrong: who takes over must not end another for nothing.
+  // Check everything that may fail first: a take-over must not stop a daemon in vain.
   Trust trust;
   if (home.ok()) {
     absl::Status loaded = home->CheckIsOwnWithCache();
@@ -497,7 +498,7 @@ int Main(int argc, char** argv) {
   absl::StatusOr<SingleInstance> instance =
       home.ok() ? Claim(*home, flags->take_over, sockets) : home.status();
   if (!instance.ok()) {
-    // For who wants a daemon, another's is as good.
+    // Another process's daemon serves equally well.
     if (flags->daemonize && absl::IsAlreadyExists(instance.status())) return 0;
     Complain(instance.status());
     return 1;

@@ -16,7 +16,7 @@ void NotifyManager(absl::string_view state) {
   const char* path = getenv("NOTIFY_SOCKET");
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  // '@' stands for the zero byte of a name that is no file.
+  // '@' denotes the leading zero byte of an abstract socket's name.
   if (path == nullptr || (path[0] != '/' && path[0] != '@')) return;
   const size_t length = strlen(path);
   if (length >= sizeof address.sun_path) return;

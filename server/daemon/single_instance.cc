@@ -59,8 +59,8 @@ bool Accepts(const sockaddr_un& address) {
   return accepts;
 }
 
-// Asks the daemon that listens at `address` to hand over, once each process. Its id comes
-// from itself: the socket knows only who began to listen, which may have been its starter.
+// Asks the daemon that listens at `address` to hand off, once per process. The daemon itself states
+// its pid: the socket knows only the process that called listen, which may have been its starter.
 void AskToHandOver(const sockaddr_un& address, pid_t* asked) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
@@ -128,7 +128,7 @@ absl::Status TakeSockets(const std::vector<int>& sockets, SingleInstance* instan
   return absl::OkStatus();
 }
 
-// What the predecessor sent (GiveSockets) before it let go of the lock.
+// Receives the sockets that the predecessor sent (GiveSockets) before it released the lock.
 void ReceiveSockets(SingleInstance* instance) {
   int fd;
   while ((fd = accept4(instance->listen_fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0) {
@@ -169,7 +169,7 @@ absl::Status Become(const Home& home, absl::Time deadline, bool take_over,
   const std::string& path = instance->socket_path;
   ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
   ASSIGN_OR_RETURN(instance->lock_fd, OpenLock(home.LockPath()));
-  // The predecessor sends its sockets there before it lets go of the lock.
+  // The predecessor sends its sockets there before it releases the lock.
   if (take_over && !instance->managed) {
     ASSIGN_OR_RETURN(instance->listen_fd, ListenAside(path));
   }
@@ -180,8 +180,8 @@ absl::Status Become(const Home& home, absl::Time deadline, bool take_over,
   } else {
     ASSIGN_OR_RETURN(instance->listen_fd, ListenAside(path));
   }
-  // Renamed, so that at `path` there is always a socket that accepts. We hold the lock: what
-  // lies there is stale, or a predecessor's who waits for this.
+  // Renames, so that the socket at `path` accepts at every moment. We hold the lock: an existing
+  // socket there is stale, or belongs to a predecessor that waits for this.
   if (rename(AsidePath(path, getpid()).c_str(), path.c_str()) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot listen on ", path));
   }

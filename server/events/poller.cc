@@ -21,7 +21,7 @@ epoll_event EventOf(Tag* tag) {
 
 Poller::Poller() : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)), end_fd_(eventfd(0, EFD_CLOEXEC)) {
   KILN_CHECK(epoll_fd_ >= 0 && end_fd_ >= 0);
-  epoll_event end = {};  // without a tag; all who wait hear of it
+  epoll_event end = {};  // without a tag; wakes all waiting threads
   end.events = EPOLLIN;
   KILN_CHECK(epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, end_fd_, &end) == 0);
 }

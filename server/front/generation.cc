@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kBytes = sizeof(std::atomic<uint64_t>);
 static_assert(std::atomic<uint64_t>::is_always_lock_free, "it is shared by processes");
 
-// Of a front, who only looks, too: an atomic's load wants no more.
+// A front maps it read-only: an atomic load needs no more.
 void* Map(int fd, int protection) {
   void* memory = mmap(nullptr, kBytes, protection, MAP_SHARED, fd, 0);
   return memory == MAP_FAILED ? nullptr : memory;

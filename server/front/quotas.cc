@@ -55,7 +55,8 @@ bool Quotas::Account::TryBytes(uint64_t bytes, Hold* hold) {
   const uint64_t limit = quotas_->options_.bytes_in_flight;
   const uint64_t own = bytes_ += bytes;
   const uint64_t all = quotas_->all_bytes_ += bytes;
-  // Who has nothing else in flight goes on, or nothing larger than a limit ever would.
+  // A caller with nothing else in flight may continue; otherwise a request above the limit never
+  // could.
   if ((own <= limit || own == bytes) && (all <= kAllTogether * limit || all == bytes)) {
     hold->account_ = this;
     hold->bytes_ += bytes;
@@ -123,7 +124,8 @@ void Quotas::Account::CountCompile(absl::Time now) {
 std::shared_ptr<Quotas::Account> Quotas::Of(const std::string& caller) {
   absl::MutexLock lock(&mutex_);
   if (accounts_.size() >= sweep_at_) {
-    // Those who left are forgotten, unless they would begin anew with a full minute.
+    // Forgets accounts of callers that left, unless that would give them a full minute's quota
+    // again.
     const absl::Time old = SteadyNow() - absl::Minutes(1);
     for (auto at = accounts_.begin(); at != accounts_.end();) {
       bool idle = at->second.use_count() == 1;

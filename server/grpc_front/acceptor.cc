@@ -40,7 +40,7 @@ void Acceptor::Work() {
     if (poll(entries.data(), entries.size(), -1) < 0) continue;
     if (entries[0].revents != 0) break;
     if (entries[1].revents != 0) {
-      // There is nobody to serve anyone for, and others may want our port.
+      // kilnd has exited: there is no daemon to serve for, and another may need our port.
       if (ReceiveWord(kFrontChannelFd).word != Word::kDrain) _exit(1);
       let_go_ = true;
     }
@@ -58,7 +58,7 @@ void Acceptor::AcceptAll(int socket) {
     connection.fd = accept4(socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection.fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      // No descriptors left: those who wait wait until some are closed.
+      // No descriptors left: new connections wait until others close.
       if (errno == EMFILE || errno == ENFILE) absl::SleepFor(absl::Milliseconds(20));
       return;
     }

@@ -137,7 +137,7 @@ std::shared_ptr<const Callers::Table> Callers::table() const {
 absl::StatusOr<IdentityPtr> Callers::Who(absl::string_view authorization,
                                          absl::string_view certificate) const {
   const std::shared_ptr<const Table> table = this->table();
-  // Who states a token is that token's, or nobody.
+  // A call with a token has the identity of that token, or none.
   if (!authorization.empty()) {
     IdentityPtr found;
     if (absl::StartsWithIgnoreCase(authorization, "bearer ")) {

@@ -103,7 +103,7 @@ bool Guests::Admit(int fd) {
   absl::MutexLock lock(&mutex_);
   if (IsFull() || IsFullFor(host)) {
     ForgetClosed();
-    // First for its own host: it takes a place from nobody else.
+    // First within its own host, so that other hosts lose no connection.
     if (IsFullFor(host) ? !MakeRoom(&host) : IsFull() && !MakeRoom(nullptr)) return false;
   }
   guests_.push_back({fd, InodeOf(fd), peer, SteadyNow()});

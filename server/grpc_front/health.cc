@@ -30,7 +30,7 @@ grpc::ByteBuffer Response(Status status) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-// HealthCheckRequest.service, false where the message is none.
+// Parses HealthCheckRequest.service; false for an invalid message.
 bool ServiceIn(const grpc::ByteBuffer& request, std::string* service) {
   std::vector<grpc::Slice> slices;
   if (!request.Dump(&slices).ok()) return false;
@@ -51,8 +51,8 @@ bool ServiceIn(const grpc::ByteBuffer& request, std::string* service) {
 
 }  // namespace
 
-// One call of a method that is none of Kiln's, from the wait for it to its end. Belongs to
-// gRPC and ends itself; one step is under way at a time, beside the wait for the call's end.
+// One call of a method outside of Kiln's service, from the wait for it to its end. Owned by gRPC's
+// events; deletes itself. One step is in progress at a time, beside the wait for the call's end.
 class HealthCall {
  public:
   static void Await(Health* health, grpc::ServerCompletionQueue* queue) {

@@ -59,8 +59,8 @@ struct Options {
   TlsFiles tls;
   Callers::Options callers;
   bool insecure = false;
-  // Older connections are made anew: they go to replicas that came later, and from one that
-  // was let go to its successor. gRPC tells callers in a way that costs no call.
+  // Callers reconnect after this time. They reach new replicas, and the successor of one that
+  // handed off. gRPC tells callers in a way that costs no call.
   int connection_seconds = 300;
   size_t kept_bytes = 0;  // of replies
   int connections = 512;
@@ -103,7 +103,7 @@ void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
       {GRPC_ARG_MAX_CONCURRENT_STREAMS, 256},
       {GRPC_ARG_MAX_METADATA_SIZE, 16 << 10},
       {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000},
-      // Who is silent is asked for a sign of life; who asks too often is cut off.
+      // Silent clients get keepalive pings; clients that ping too often are disconnected.
       {GRPC_ARG_KEEPALIVE_TIME_MS, 60000},
       {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000},
       {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1},
@@ -143,8 +143,8 @@ void TellHits(Bridge* bridge, Replies* replies) {
   }
 }
 
-// Waits for a signal to end, or for the end of the last connection once kilnd has let us go;
-// meanwhile says whether the daemon is well, and reads tokens and certificates again.
+// Waits for a signal to end, or, after a hand-off, for the end of the last connection. Meanwhile
+// monitors the daemon's health and rereads tokens and certificates.
 void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* credentials,
                Replies* replies, Guests* guests, Outbox* outbox, const Acceptor& acceptor,
                const sigset_t& signals) {

@@ -44,7 +44,7 @@ void BlockingPool::Work() {
       queue_.pop_front();
     }
     task();
-    task = nullptr;  // with what it holds, before the next wait
+    task = nullptr;  // releases what it owns before the next wait
     absl::MutexLock lock(&mutex_);
     ++idle_;
   }

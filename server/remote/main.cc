@@ -27,8 +27,8 @@
 namespace kiln {
 namespace {
 
-// kilnd's end is the end of the stream, upon which leases are let go. This is for a
-// process that does not come to read it.
+// kilnd's exit closes the stream, and we release all leases. This alarm is for a process that
+// cannot read the stream.
 void EndSoon(int) { alarm(1); }
 
 int Try() {

@@ -15,7 +15,7 @@ absl::StatusOr<MadeTier> MakeRedis(const proto::Tier& tier) {
   const bool read_only = tier.mode() == proto::READ_ONLY;
   MadeTier made;
   made.store = std::make_unique<RedisTier>(client, tier.redis(), read_only);
-  // A lease is for who stores the result there, where the others look for it.
+  // Leases need a writable tier: the holder stores the result where the others look for it.
   if (tier.mode() == proto::READ_WRITE) {
     made.leases = std::make_unique<RedisLeases>(client, tier.redis());
   }

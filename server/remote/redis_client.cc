@@ -41,7 +41,7 @@ absl::Status StatusOf(const RedisValue& value) {
     return absl::FailedPreconditionError(
         absl::StrCat("Redis Cluster is not supported (", text, "): name one server, or a proxy"));
   }
-  // Of a replica, or to a user who may not: no fault of the server's.
+  // Refusals of a replica, or for missing rights, are not failures of the server.
   for (const char* refusal : {"NOPERM", "READONLY"}) {
     if (absl::StartsWith(value.text, refusal)) return absl::PermissionDeniedError(text);
   }
@@ -154,8 +154,8 @@ absl::StatusOr<std::vector<RedisValue>> RedisClient::Run(absl::Span<const Comman
   if (replies.ok()) {
     GiveBack(std::move(connection));
   } else if (config_.tls().enabled() && absl::IsUnavailable(replies.status())) {
-    // A server that does not like our certificate says so after the handshake, and what it
-    // says is lost where we have sent more by then.
+    // A server rejects our certificate only after the handshake, and its message is lost if we have
+    // sent more by then.
     RETURN_IF_ERROR(TryTls(config_.address(), config_.tls(), SteadyNow() + kTryLimit));
   }
   return replies;

@@ -24,7 +24,7 @@ constexpr size_t kChunksAtOnce = 16;
 // For what is said about leases: short words to a server that was just there.
 constexpr absl::Duration kLeaseLimit = absl::Milliseconds(500);
 
-// Only who holds the token may change the lease.
+// Only the holder of the token may change the lease.
 constexpr absl::string_view kRenewScript =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) "
     "else return 0 end";
@@ -34,7 +34,7 @@ constexpr absl::string_view kReleaseScript =
 constexpr absl::string_view kFruitlessScript =
     "if redis.call('get',KEYS[1])==ARGV[1] then "
     "return redis.call('set',KEYS[1],ARGV[2],'PX',ARGV[3]) else return 0 end";
-// In a lease's place, for long enough that all who wait see it.
+// Replaces the lease, long enough for all waiting machines to see it.
 constexpr absl::string_view kFruitless = "fruitless";
 constexpr absl::string_view kFruitlessMs = "1000";
 
@@ -47,7 +47,7 @@ std::string MakeToken() {
   if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) return "";
   char host[64] = "";
   gethostname(host, sizeof host - 1);
-  // The rest of the token is for people who look into Redis.
+  // The rest of the token is for people who inspect Redis.
   return absl::StrCat(absl::BytesToHexString(absl::string_view(bytes, sizeof bytes)), " ", host,
                       " ", getpid());
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr absl::Duration kGetLimit = absl::Milliseconds(250);
 constexpr absl::Duration kPutLimit = absl::Seconds(10);
 constexpr absl::Duration kLeaseTtl = absl::Seconds(2);
-// While somebody else compiles: how often we look whether it is done.
+// How often we look for the entry while another machine compiles it.
 constexpr absl::Duration kFirstPoll = absl::Milliseconds(20);
 constexpr absl::Duration kLastPoll = absl::Milliseconds(200);
 // Upstreams that clients name, in all of a life.
@@ -28,7 +28,7 @@ absl::Duration OrDefault(uint32_t milliseconds, absl::Duration otherwise) {
   return milliseconds == 0 ? otherwise : absl::Milliseconds(milliseconds);
 }
 
-// So that those who wait for one key do not ask all at once.
+// Spreads the polls of machines that wait for one key.
 absl::Duration Jittered(absl::Duration pause) {
   thread_local std::minstd_rand random(std::random_device{}());
   return pause * std::uniform_real_distribution<>(0.75, 1.25)(random);
@@ -237,7 +237,8 @@ void RemoteTiers::WaitOrTake(const Digest& place, absl::Time deadline, proto::Fe
     if (!answer.ok() || answer->fruitless) return;
     const std::string& token = answer->token;
     if (!token.empty()) held_->Hold(place, token);
-    // Also with the lease: who had it before may have stored and let go since we looked.
+    // Look again after taking the lease: its previous holder may have stored the entry and released
+    // the lease since.
     std::string entry = Get(*lease_server_, {place}, reply->mutable_asked())[0];
     if (!entry.empty()) {
       held_->Release(token);

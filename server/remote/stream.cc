@@ -86,7 +86,7 @@ absl::Status TryTls(const std::string& address, const proto::Tls& tls, absl::Tim
   while (true) {
     const absl::StatusOr<size_t> got = stream->Receive(&byte, 1);
     if (!got.ok()) {
-      // Some say what they do not like, others hang up.
+      // Some servers state a reason, others hang up.
       return absl::UnavailableError(
           absl::StrCat("TLS with ", address, ": ", got.status().message(),
                        stream->OwnCertificateExpired()

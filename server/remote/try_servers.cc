@@ -29,7 +29,7 @@ absl::StatusOr<std::string> WhatClusterLacks(const proto::Execution& config) {
   return "";
 }
 
-// A request that is none: it is refused for that only where compiling is allowed.
+// An invalid request: the server reports it as invalid only if the caller may compile.
 std::string WhatUpstreamLacks(Delegate* compiles) {
   const absl::Status refused =
       compiles->Compile(proto::CompileRequest(), SomeKey(), SteadyNow() + kPatience).status();

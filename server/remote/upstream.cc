@@ -15,7 +15,8 @@
 namespace kiln {
 namespace {
 
-// An upstream may be replaced by another build: it is asked anew so often.
+// An upstream may be replaced by another build, so its capabilities are asked again after this
+// time.
 constexpr absl::Duration kFitsFor = absl::Minutes(1);
 constexpr absl::Duration kAskLimit = absl::Seconds(1);
 constexpr absl::Duration kTryLimit = absl::Milliseconds(300);
@@ -97,7 +98,7 @@ absl::Status UpstreamKilnd::Call(
   const absl::Status status =
       FromGrpc(method(stub.get(), &context), absl::StrCat(what, " at ", endpoint_->address()));
   if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
-    // It may be gone, or hang: found out by a short question, before a kernel travels.
+    // The upstream may be gone, or hang: a short request detects that before a kernel is sent.
     absl::MutexLock lock(&mutex_);
     ask_again_ = absl::InfinitePast();
   }

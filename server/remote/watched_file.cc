@@ -33,7 +33,7 @@ absl::StatusOr<std::string> WatchedFile::Read() {
 
   const int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return Failure(path_, "opened");
-  // What is read belongs to what is open, whoever replaced the file meanwhile.
+  // Stat the open file: the path may have been replaced meanwhile.
   if (fstat(fd, &now) != 0 || now.st_size > kMaxBytes) {
     close(fd);
     return absl::InvalidArgumentError(absl::StrCat(path_, ": more than 1 MiB"));

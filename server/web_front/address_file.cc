@@ -20,7 +20,7 @@ constexpr size_t kMostBytes = 512;  // of the file
 
 absl::Status Failure(const std::string& path) { return absl::ErrnoToStatus(errno, path); }
 
-// The secret in a file that only this user could have read or written; "": there is none.
+// The secret in a file that only this user can have read or written; "" if there is none.
 std::string SecretIn(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return "";

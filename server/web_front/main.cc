@@ -38,7 +38,7 @@
 namespace kiln {
 namespace {
 
-// Above what Visitors lets be: where it were reached, nobody would be accepted.
+// Above Visitors' limit: at this limit libmicrohttpd would accept no connection.
 constexpr unsigned kMaxConnections = 256;
 constexpr size_t kConnectionBytes = 32 << 10;
 constexpr size_t kStackBytes = 1 << 20;
@@ -58,8 +58,8 @@ constexpr std::pair<const char*, const char*> kHeaders[] = {
 struct Front {
   const Site* site;
   Visitors* visitors;
-  bool loopback;       // what it listens on
-  std::string secret;  // of the dashboard; "": nobody sees it
+  bool loopback;       // whether it listens on loopback
+  std::string secret;  // of the dashboard; "": no dashboard
 };
 
 int DescriptorOf(MHD_Connection* connection) {
@@ -134,7 +134,7 @@ void NoteEnd(void* argument, MHD_Connection* connection, void** /*state*/,
   static_cast<const Front*>(argument)->visitors->Served(DescriptorOf(connection));
 }
 
-// A thread for each connection: one that waits for kilnd delays nobody else's probe.
+// A thread per connection: one that waits for kilnd delays no other probe.
 MHD_Daemon* AnswerOn(int socket, Front* front) {
   return MHD_start_daemon(
       MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC,
@@ -161,7 +161,7 @@ class Watchdog {
   std::thread thread_;
 };
 
-// Accepts nobody any more, and answers what was asked.
+// Stops accepting, and answers pending requests.
 void End(const std::vector<MHD_Daemon*>& servers, const Visitors& visitors) {
   for (MHD_Daemon* server : servers) MHD_quiesce_daemon(server);
   const absl::Time give_up = SteadyNow() + kEndPatience;

@@ -21,7 +21,7 @@ std::string Number(double value) {
 // A bound as people write it: 0.005, not 0.0050000000000000001.
 std::string Bound(double value) { return absl::StrFormat("%.6g", value); }
 
-// {name="value",…}, `more` being the last of them; "" where there are none.
+// {name="value",…}, with `more` as the last; "" if there are none.
 std::string LabelText(const proto::MetricSample& sample, const std::string& more = "") {
   const std::map<std::string, std::string> sorted(sample.labels().begin(), sample.labels().end());
   std::string text;

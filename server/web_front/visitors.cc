@@ -7,7 +7,7 @@
 namespace kiln {
 namespace {
 
-// What counts as one address: whoever has one of IPv6 has all of its network.
+// The unit of the per-address limit: for IPv6 the whole /64 network, which belongs to one host.
 std::string AddressOf(const sockaddr* peer) {
   const auto bytes = [](const void* data, size_t size) {
     return std::string(static_cast<const char*>(data), size);

@@ -85,8 +85,8 @@ bool DropCapabilities() {
 // Root becomes a user of no files and no other processes.
 bool LeaveRoot() {
   if (geteuid() != 0) return true;
-  // Far above what systems give to people and services; the process's own, so that not
-  // even another worker may trace it. A container may know fewer: then nobody.
+  // Far above the ids that systems assign to people and services, and unique to the process, so
+  // that not even another worker may trace it. A container may have fewer ids: then "nobody".
   const uid_t own = 0x70000000u + static_cast<uid_t>(getpid());
   bool left = false, others = false;
   for (const uid_t id : {own, uid_t{65534}}) {
@@ -99,7 +99,7 @@ bool LeaveRoot() {
   // is the process's own only if it is dumpable.
   prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  // Where there is no other user, root is the name of the one who made the namespace.
+  // If no other user id exists, root is the user that created the namespace.
   return left || !others;
 }
 
@@ -215,7 +215,7 @@ class Filter {
     Return(SECCOMP_RET_ERRNO | ENOSYS);
     Load(offsetof(seccomp_data, nr));
     for (const SystemCall& call : kAllowed) Add(call);
-    // Also the 32-bit pointer calls (numbers from 2^30), which are none of these.
+    // Also refuses the x32 calls (numbers from 2^30), which match none of these.
     Return(kRefuse);
   }
 

@@ -102,7 +102,7 @@ class CompileService::CompileState {
     JobOwner owner;
     std::string job;  // a serialised CompileRequest
     proto::Priority priority;
-    std::string upstream;  // of the caller, and what it may ask for
+    std::string upstream;  // of the caller, with its quotas
     bool upstream_required;
     std::shared_ptr<Quotas::Account> account;
     absl::Time deadline;
@@ -187,7 +187,7 @@ class CompileService::Gathering {
  public:
   explicit Gathering(Looked* looked) : looked_(looked) {}
 
-  // Whether the reply takes no more: the results that are still open are left out.
+  // Whether the reply has no room left: the remaining results are left out.
   bool full() const { return full_; }
   // The entry of result `i`, found in `tier`. False: it does not fit.
   bool Add(int i, EntryPtr entry, absl::string_view tier) {
@@ -269,8 +269,8 @@ absl::Status CompileService::CountHits(const proto::HitsRequest& hits, const Cal
   return absl::OkStatus();
 }
 
-// Also who asks only for presence has the entries brought here: that they are somewhere is
-// no answer before they are checked, and who asks wants to use them.
+// Fetches entries also for requests that ask for presence only: an entry counts as present only
+// after its check, and the caller is about to use it.
 void CompileService::FindShared(const std::vector<Digest>& places, absl::Span<const int> missing,
                                 bool presence, const std::string& upstream,
                                 proto::LookupReply* reply, Gathering* gathering) {

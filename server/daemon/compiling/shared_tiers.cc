@@ -169,8 +169,8 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
   return 0;
 }
 
-// A Fetch of nothing, which kilnd-remote answers at once whatever it waits for: no
-// answer means that it hangs, and not a server.
+// An empty Fetch, which kilnd-remote answers at once whatever it waits for: no answer means that
+// kilnd-remote hangs, not a server.
 void SharedTiers::AskForLife() {
   if (ping_ != 0 || fd_ < 0) return;
   pinged_ = SteadyNow();
@@ -264,7 +264,7 @@ void SharedTiers::Store(const Digest& place, EntryPtr entry, const std::string& 
   if (!started_ || stopping_) return;
   Outgoing frame;
   frame.id = next_id_++;
-  // Full, or nobody there to take it: what is lost is a hit of somebody else's.
+  // The queue is full or kilnd-remote is down: dropping the entry costs another machine a hit.
   if (down_ || queued_bytes_ + entry->bytes.size() > kMaxQueuedBytes) {
     ++stats_.dropped;
     if (lease.empty()) return;
@@ -423,7 +423,7 @@ void SharedTiers::Take(Frame frame) {
   if (frame.type == FrameType::kStoreReply && stored.ParseFromString(frame.body)) {
     Observe(stored);
   } else if (frame.type == FrameType::kFetchReply && late.ParseFromString(frame.body)) {
-    // Nobody waits any more; a lease must not be kept for nobody.
+    // No request waits for this reply any more; release the lease that it may carry.
     Observe(late);
     Release(late.lease());
   }
@@ -437,7 +437,7 @@ void SharedTiers::Time() {
   absl::MutexLock lock(&mutex_);
   while (!stopping_) {
     mutex_.Await(absl::Condition(&has_work));
-    // Coarse, so that nobody need wake this thread for the next request.
+    // A coarse tick, so that new requests need not wake this thread.
     PauseUnless(stopping_, kTick, &mutex_);
     const absl::Time now = SteadyNow();
     for (auto at = requests_.begin(); at != requests_.end();) {
@@ -452,7 +452,7 @@ void SharedTiers::Time() {
       }
       requests_.erase(request);
     }
-    // While one is waited for nobody else may ask.
+    // At most one liveness check at a time.
     if (!requests_.empty() && now - pinged_ > kSignOfLife) AskForLife();
     if (late.empty()) continue;
     mutex_.Unlock();
@@ -478,7 +478,7 @@ void SharedTiers::FailAll(const absl::Status& why) {
   }
 }
 
-// Gives it time to let go of its leases: its stream has ended.
+// Gives it time to release its leases: its stream has ended.
 void SharedTiers::EndProcess() {
   if (pid_ <= 0) return;
   const absl::Time give_up = SteadyNow() + kEndLimit;

@@ -29,7 +29,7 @@ int ListenOn(const addrinfo& address) {
   if (fd < 0) return -1;
   const int one = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  // A name that stands for addresses of both kinds has a socket for each.
+  // A name with addresses of both families has a socket for each.
   if (address.ai_family == AF_INET6 && address.ai_next != nullptr) {
     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
   }
@@ -78,7 +78,7 @@ absl::Status Listener::Open() {
       why = errno;
     }
   }
-  // An address that the machine has not (::1, often) is none that anybody comes by.
+  // Clients cannot use an address that the machine lacks (often ::1), so it needs no socket.
   if (!fds_.empty() && why != EADDRINUSE) return absl::OkStatus();
   for (const int fd : fds_) close(fd);
   fds_.clear();

@@ -74,7 +74,7 @@ absl::Status Send(int fd, const Reply& reply, absl::Duration limit, LoopThread* 
 
 }  // namespace
 
-// Its members are those of who deals with it, but for `busy`.
+// The thread that handles its event owns its members, except `busy`.
 struct Connections::Connection final : Tag {
   Connection(Connections* owner, int fd) : owner(owner), fd(fd) {
     caller.name = PeerName(fd);
@@ -145,7 +145,7 @@ void Connections::Drain(absl::Duration patience) {
   auto empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return connections_.empty(); };
   mutex_.AwaitWithTimeout(absl::Condition(&empty), patience);
   aborting_ = true;
-  // Those who wait for the rest of a request need not, nor for a reply to be taken.
+  // Wakes threads that wait for the rest of a request, or for a reply to be delivered.
   for (const Connection& connection : connections_) shutdown(connection.fd, SHUT_RD);
   mutex_.AwaitWithTimeout(absl::Condition(&empty), kLastWordLimit);
   for (const Connection& connection : connections_) shutdown(connection.fd, SHUT_RDWR);
@@ -196,7 +196,7 @@ bool Connections::Exchange(Connection* connection, bool* used) {
   const absl::Status fits = TakeReply(connection, reply.body.size(), &reply_hold);
   if (!fits.ok()) reply = Handler::Refuse(request->id, fits);
   if (!Send(connection->fd, reply, kTransferLimit, connection->thread).ok()) return false;
-  // A front has said for whom it speaks.
+  // A front has stated its caller.
   if (caller->name != name) {
     hold = Quotas::Hold();
     reply_hold = Quotas::Hold();
@@ -273,7 +273,7 @@ bool Connections::End(Connection* connection, bool used, bool wait) {
 }
 
 void Connections::Close(Connection* connection) {
-  // What it belongs to may be gone once this connection is.
+  // The seat's owner may be destroyed once this connection is closed.
   connection->caller.session.reset();
   absl::MutexLock lock(&mutex_);
   close(connection->fd);

@@ -86,7 +86,7 @@ bool IsName(absl::string_view name, size_t longest) {
          });
 }
 
-// From now on `caller` is whom the front named; it has no more rights than before.
+// From now on `caller` is the one that the front named; it gets no more rights than before.
 absl::Status SpeakFor(const proto::Caller& stated, Caller* caller) {
   if (!IsName(stated.name(), kMaxCallerName) || !IsName(stated.tenant(), kMaxTenantName)) {
     return absl::InvalidArgumentError("caller: invalid name or tenant");
@@ -304,7 +304,7 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   const absl::Time start = SteadyNow();
   ASSIGN_OR_RETURN(proto::CompileRequest request, Parse<proto::CompileRequest>(body));
   proto::RequestRecord record;
-  // Here for all who are told the name: workers, logs, messages, other machines.
+  // Cut here for all receivers of the name: workers, logs, messages, other machines.
   request.set_name(std::string(CutText(request.name(), kMaxNameBytes)));
   record.set_kernel(request.name());
   record.set_client(caller->name);

@@ -60,7 +60,7 @@ ReplyBody ReplyBody::Of(const proto::CompileReply& reply, EntryPtr entry) {
 
 void ReplyBody::AddTo(Parts* parts) const {
   const auto add = [parts](const char* bytes, size_t size) {
-    parts->push_back({const_cast<char*>(bytes), size});  // nobody writes to them
+    parts->push_back({const_cast<char*>(bytes), size});  // writev does not modify them
   };
   size_t done = 0;
   for (const Piece& piece : entries_) {

@@ -62,7 +62,7 @@ uint64_t MemoryGauge::Available() const {
   uint64_t limit = 0, used = 0;
   if (absl::SimpleAtoi(absl::StripAsciiWhitespace(Read(cgroup_ + "/memory.max")), &limit) &&
       absl::SimpleAtoi(absl::StripAsciiWhitespace(Read(cgroup_ + "/memory.current")), &used)) {
-    // Files that nobody has used lately are given back when memory is wanted.
+    // The kernel drops cached pages of unused files when memory is needed.
     const uint64_t old_files = NumberAfter(Read(cgroup_ + "/memory.stat"), "inactive_file ");
     if (old_files != kPlenty) used -= std::min(used, old_files);
     available = std::min(available, limit - std::min(limit, used));

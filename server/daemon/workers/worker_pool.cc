@@ -21,8 +21,8 @@ constexpr absl::Duration kMaxRetry = absl::Seconds(5);
 // A worker of one tenant's is replaced for another's job after so long of work, rather than at
 // each: a start takes longer than most jobs do.
 constexpr absl::Duration kTurn = absl::Milliseconds(100);
-// One that has nothing to do for so long is, where there are several tenants: it is fresh then
-// for whoever comes next.
+// With several tenants, a worker that was idle for this time is replaced, so that it is fresh for
+// the next tenant.
 constexpr absl::Duration kIdle = absl::Milliseconds(250);
 
 absl::string_view NameOf(const WorkerPool::Task& task) {
@@ -66,7 +66,7 @@ class WorkerPool::Slot {
   //
   // Waits for a job.
   bool idle() const { return idle_; }
-  // Idle, with a worker that is anybody's.
+  // Idle, with a worker that any tenant may use.
   bool ready() const { return idle_ && fresh_; }
   // How well its worker suits a tenant: less is better.
   int Distance(const std::string& tenant) const { return tenant_ == tenant ? 0 : fresh_ ? 1 : 2; }
@@ -352,7 +352,7 @@ absl::StatusOr<std::shared_ptr<WorkerPool::Job>> WorkerPool::Submit(Task task, D
   return job;
 }
 
-// Those whom nobody waits for leave room for the others.
+// Warm jobs leave room for interactive ones.
 bool WorkerPool::IsFull(bool warm) const {
   return queue_.size() >= options_.max_queue ||
          (warm && queue_.warm() >= std::max<size_t>(1, options_.max_queue / 2));
@@ -377,7 +377,7 @@ bool WorkerPool::WantsFresh() const {
                       [](const std::unique_ptr<Slot>& slot) { return slot->ready(); });
 }
 
-// Comes again when about half of those who wait have been served.
+// The hint lets callers retry when about half of the queue has been served.
 absl::Status WorkerPool::QueueFull() const {
   absl::Status full = absl::ResourceExhaustedError(
       absl::StrCat("the compile queue is full (", queue_.size(), " jobs wait)"));

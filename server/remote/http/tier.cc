@@ -12,7 +12,7 @@
 namespace kiln {
 namespace {
 
-// A result that names one file; servers may add who made it.
+// A result names one file; servers may add metadata.
 constexpr size_t kMaxResultBytes = 64 << 10;
 // A server may put small files into the result itself.
 constexpr size_t kMaxInlineBytes = 4 << 20;
@@ -54,7 +54,7 @@ absl::Status CodeFailure(int code, absl::string_view path) {
   }
 }
 
-// The body of an answer, NotFound where there is none to have.
+// The body of a reply; NotFound if the server has none.
 absl::StatusOr<std::string> BodyOf(absl::StatusOr<HttpReply> reply, absl::string_view path) {
   RETURN_IF_ERROR(reply.status());
   if (reply->code == 404) return absl::NotFoundError("");

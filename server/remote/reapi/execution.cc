@@ -60,7 +60,7 @@ class Execution final : public Delegate {
  private:
   absl::StatusOr<Job> MakeJob(const proto::CompileRequest& request);
   void SetPlatform(reapi::Platform* platform) const;
-  // Stores the inputs and runs; once more if the server lost some of them meanwhile.
+  // Stores the inputs and runs the action; repeats once if the server lost inputs meanwhile.
   absl::StatusOr<reapi::ActionResult> RunJob(const Job& job, absl::Time deadline);
   absl::StatusOr<reapi::ActionResult> Execute(const Job& job, absl::Time deadline);
   // Reads a stream of operations to its end. True: `*operation` is done.
@@ -87,7 +87,7 @@ void Execution::SetPlatform(reapi::Platform* platform) const {
 absl::StatusOr<Job> Execution::MakeJob(const proto::CompileRequest& request) {
   Job job;
   ASSIGN_OR_RETURN(job.toolchain, toolchains_.Find());
-  // What is of this call alone would keep the cluster from knowing what it has run.
+  // Fields of this call alone would keep the action cache from recognising the request.
   proto::CompileRequest lasting = request;
   lasting.clear_deadline_ms();
   lasting.clear_priority();
@@ -159,7 +159,7 @@ absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Tim
       *request.mutable_action_digest() = job.action;
       request.set_digest_function(reapi::DigestFunction::SHA256);
       reader = stub->Execute(&context, request);
-    } else {  // the stream broke; the work goes on
+    } else {  // the stream broke; the action continues
       reapi::WaitExecutionRequest request;
       request.set_name(operation.name());
       reader = stub->WaitExecution(&context, request);

@@ -86,7 +86,7 @@ absl::Duration PauseAfter(const absl::Status& failure, int tries) {
     }
   }
   if (!absl::IsUnavailable(failure) && !absl::IsAborted(failure)) return absl::InfiniteDuration();
-  // Spread out, so that all who were refused together do not come again together.
+  // Random, so that callers that were refused together do not return together.
   thread_local std::minstd_rand random(std::random_device{}());
   return std::min(kFirstPause * (1 << tries), kLongestPause) *
          std::uniform_real_distribution<double>(0.5, 1.0)(random);
@@ -120,7 +120,7 @@ absl::StatusOr<ReapiServer::Abilities> ReapiServer::abilities(absl::Time deadlin
     absl::MutexLock lock(&mutex_);
     if (SteadyNow() < good_until_) return abilities_;
   }
-  // Without the lock: who waits for a server that hangs waits alone.
+  // Without the lock: a server that hangs blocks only this caller.
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, endpoint_->channel());
   grpc::ClientContext context;
   RETURN_IF_ERROR(Prepare(&context, deadline));

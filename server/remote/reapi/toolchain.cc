@@ -161,7 +161,7 @@ bool MappedBlob::current() const {
 }
 
 absl::StatusOr<std::shared_ptr<const Toolchain>> ToolchainFinder::Find() {
-  // Under the lock: hashing 200 MB once is enough, and who comes meanwhile needs it, too.
+  // Under the lock: hashing 200 MB once is enough, and concurrent callers need it, too.
   absl::MutexLock lock(&mutex_);
   bool current = found_ != nullptr;
   for (size_t i = 0; current && i < found_->files.size(); ++i) {
