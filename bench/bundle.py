@@ -65,7 +65,7 @@ class Machine:
         return json.loads(report.read_text())
 
     def files(self):
-        """Path -> what changes when somebody writes to it."""
+        """Path -> values that change when the file is written to."""
         infos = {path: path.lstat() for path in self.home.rglob("*")}
         return {p: (i.st_mode, i.st_size, i.st_mtime_ns, i.st_ctime_ns) for p, i in infos.items()}
 

@@ -66,7 +66,7 @@ def running():
 
 
 def run_taichi(options, path):
-    # TI_ARCH: the search for a GPU may crash where there is none.
+    # TI_ARCH: Taichi's search for a GPU may crash on machines without one.
     return run([options.taichi_python], "taichi", options, path, {"TI_ARCH": "x64"})
 
 

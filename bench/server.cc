@@ -217,7 +217,7 @@ class BareServer {
     _exit(read(alive_[0], &end, 1) == 0 ? 0 : 1);
   }
 
-  int alive_[2] = {-1, -1};  // written by nobody: its end is ours
+  int alive_[2] = {-1, -1};  // never written to: it closes when this process ends
   int told_[2] = {-1, -1};
   int port_ = 0;
   pid_t pid_ = -1;

@@ -153,7 +153,7 @@ def run(side, program, folder, options, attempts=3):
     environment = {**os.environ, "KILN_GUI_FRAMES": str(options.frames), "TI_GUI_SHOW": "0"}
     # A program that makes videos does so with an ffmpeg that only makes the files.
     environment["PATH"] = f"{ROOT / 'tools' / 'stand_ins'}:{environment['PATH']}"
-    # Taichi's search for a GPU may crash where there is none; programs that ask for one get this.
+    # Taichi's search for a GPU may crash where there is none; programs that request one get this.
     environment.update({} if side == "kiln" else {"TI_ARCH": "x64"})
     made = pathlib.Path(folder) / f"{side}_files"  # what the program writes
     shutil.rmtree(made, ignore_errors=True)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Flags of GCC that clang does not know, and outputs that nobody wants written.
+# GCC flags that clang does not know, and unwanted outputs.
 _DROP = {"-fno-canonical-system-headers", "-Wunused-but-set-parameter", "-Wno-free-nonheap-object"}
 _DROP_WITH_VALUE = {"-o", "-MF"}
 

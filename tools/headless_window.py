@@ -83,7 +83,7 @@ class _Ignored:
 
 
 class _Widgets:
-    """Sliders and boxes that nobody moves."""
+    """Sliders and boxes that never move."""
 
     @contextlib.contextmanager
     def sub_window(self, *_args, **_options):

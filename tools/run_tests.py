@@ -187,7 +187,7 @@ def unit(options):
     command += ["--", *targets]
     run = subprocess.run(command, cwd=ROOT)
     yield from bazel_results(events)
-    # 3: some tests failed, which the results say; 4: there are none.
+    # 3: some tests failed, as the results show; 4: there are no tests.
     yield Result("bazel build " + " ".join(targets), run.returncode in (0, 3, 4), "see above")
 
 

@@ -177,7 +177,7 @@ def test_what_others_put_in_the_cache_is_refused(runner, tmp_path):
     status, said, _ = runner("test")
     assert status == 3 and "checksum" in said and "hits 0  misses 1" in said, said
     assert runner("test", on_main=False)[0] == 0
-    # Signed, but by nobody whom the repository trusts.
+    # Signed, but by a key that the repository does not trust.
     bundle.write_bytes(whole)
     stranger = tmp_path / "stranger"
     line = runner._kiln("key", "new", "stranger", stranger).stdout

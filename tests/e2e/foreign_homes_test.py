@@ -74,7 +74,7 @@ class User:
 
 
 def show(folder):
-    """Everybody may read what lies in a folder."""
+    """Makes a folder's files readable by everybody."""
     for path in [folder, *folder.rglob("*")]:
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() else 0o644)
@@ -165,7 +165,7 @@ def test_a_foreign_home_does_not_say_whose_signatures_count(scene):
     scene.victim(scene.home, "key", "trust", public.stdout.strip())
     assert (scene.victim.folder / ".config/kiln/trusted.keys").read_text() == public.stdout
     assert "hits 2" in scene.run()
-    # A list that others can write to is none, wherever it is.
+    # A list that others can write to is ignored, wherever it is.
     (scene.victim.folder / ".config/kiln/trusted.keys").chmod(0o666)
     said = scene.run()
     assert "hits 0" in said and "trusted.keys (mode 0666): make it yours alone" in said, said
@@ -244,7 +244,7 @@ def test_warm_records_of_a_foreign_home_do_not_choose_the_code(scene):
     keys = scene.victim.folder / "keys"
     keys.write_text(scene.victim(scene.home, "key", "new", "good", secret).stdout)
     scene.victim.give(keys)
-    # What lies there is signed by a key that the victim trusts.
+    # The entries there are signed by a key that the victim trusts.
     conf = scene.victim.folder / "kilnd.conf"
     conf.write_text(f'trust {{ signing_key_file: "{secret}" }}')
     scene.victim.give(conf)
@@ -312,7 +312,7 @@ def test_who_makes_the_sockets_folder_first_denies_nobody_a_daemon(scene):
     assert "without a daemon" not in said
     pid = (own / "kilnd.pid").read_text()
     assert "serves" in scene.victim(own, "doctor", check=False).stdout
-    # Other programs of this user find the same one, and an attacker who saw its name no other.
+    # Other programs of this user find the same directory, also after an attacker saw its name.
     scene.run(own, KILN_STRICT="1", KILN_WARM="off")
     assert (own / "kilnd.pid").read_text() == pid
     scene.victim(own, "stop")

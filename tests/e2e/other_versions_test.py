@@ -59,7 +59,7 @@ class _OtherDaemon:
             threading.Thread(target=self._talk, args=(peer,), daemon=True).start()
 
     def _talk(self, peer):
-        # Who hangs up is gone.
+        # A client that hangs up is gone.
         with peer, contextlib.suppress(ConnectionError):
             while header := peer.recv(_HEADER.size, socket.MSG_WAITALL):
                 magic, kind, length, number = _HEADER.unpack(header)

@@ -69,7 +69,7 @@ if __name__ == "__main__":
         print(pool.map(work, range(8)))
 """
 
-# Says who imports it, and makes children in each way that Python has.
+# Prints the process that imports it, and makes children by every start method of Python.
 CHILDREN = """
 import concurrent.futures
 import multiprocessing

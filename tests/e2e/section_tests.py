@@ -38,7 +38,7 @@ class Outcomes:
 
 
 def tests_of(suite):
-    """The test functions of a folder, by name, for the test file that stands for it."""
+    """The test functions of a folder, by name, for the folder's test file."""
 
     @pytest.fixture(scope="module")
     def outcomes(tmp_path_factory):

@@ -100,7 +100,7 @@ def free_address():
 
 
 def connect(address):
-    """Waits until kilnd-grpc is there: it says its settings to who comes."""
+    """Waits until kilnd-grpc answers: it sends its settings on connection."""
     host, _, port = address.rpartition(":")
     for _ in range(500):
         try:

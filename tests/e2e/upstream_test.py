@@ -44,7 +44,7 @@ def documented_blocks():
 
 
 class Setting:
-    """The two machines: what the documentation puts in /etc/kiln lies in one folder of both."""
+    """The two machines: both share one folder with the documentation's /etc/kiln."""
 
     def __init__(self, folder):
         self.port = free_port()
@@ -81,7 +81,7 @@ class Setting:
         raise AssertionError("the upstream does not listen")
 
     def run(self, check=True, fresh=True, **environment):
-        """Runs a program that nobody has compiled before; what it said."""
+        """Runs a program that was never compiled; returns its output."""
         self.constants += fresh
         self.program.write_text(PROGRAM.format(constant=self.constants))
         environment = {"KILN_SERVER": f"127.0.0.1:{self.port}", **environment}
@@ -176,7 +176,7 @@ def test_plain_on_this_machine(setting):
     plain(setting)
     done = setting.run()
     assert setting.compiled() == (1, 0) and done.stderr == ""
-    # From now on it is here: nobody need be asked.
+    # From now on it is in this home: no upstream is asked.
     setting.server.terminate()
     setting.server.wait(30)
     assert setting.run(fresh=False, KILN_STRICT="1").stderr == ""

@@ -58,7 +58,7 @@ void AnswerOne(int fd) {
   close(fd);
 }
 
-// The address of a server that goes on as long as the process.
+// The address of a server that runs as long as the process.
 std::string Serve() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
@@ -88,7 +88,7 @@ RemoteTier* Tier() {
 
 }  // namespace
 
-// In the place of grpc_endpoint.cc: there is no secret that could travel.
+// Replaces grpc_endpoint.cc: the fuzzer sends no secrets.
 bool IsLocalAddress(absl::string_view) { return true; }
 
 }  // namespace kiln

@@ -25,7 +25,7 @@ class Machine:
         subprocess.run([ROOT / "kiln", "python", "-c", ""], capture_output=True)
 
     def run(self, programs, options, environment=None, package="kiln", timeout=300):
-        """{name: [what each run left]} of programs {name: text}. A process that dies or hangs
+        """{name: [result of each run]} of programs {name: text}. A process that dies or hangs
         counts against the program that it was running; the others run in a new one."""
         found = collections.defaultdict(lambda: [None] * len(options))
         rest = dict(programs)

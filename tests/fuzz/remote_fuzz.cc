@@ -39,7 +39,7 @@ class HalfFull : public RemoteTier {
   }
 };
 
-// A lease to everybody, so that nobody waits.
+// Grants every lease, so that no request waits.
 class FreeLeases : public Leases {
  public:
   absl::StatusOr<Answer> Acquire(const Digest&, absl::Duration) override {
@@ -64,7 +64,7 @@ class Answers : public Delegate {
   }
 };
 
-// The other end of a conversation that goes on as long as the process.
+// The other end of a stream that stays open as long as the process.
 int Conversation() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::abort();

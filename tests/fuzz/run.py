@@ -33,7 +33,7 @@ def fuzzers():
 
 
 def build(name):
-    """The fuzzer's binary, made anew when its sources changed; raises with the compiler's words."""
+    """The fuzzer's binary, rebuilt when its sources changed; raises with the compiler's output."""
     source = fuzzers()[name]
     listed = {
         key: " ".join(re.findall(rf"^// {key}: (.*)$", source.read_text(), re.M)).split()

@@ -1,6 +1,6 @@
-// What browsers may ask of kilnd-web, and what the daemon may answer it: every request has a
-// response, and what calls itself JSON is JSON, whatever kernels and callers are called. The first
-// byte says who asks and how; a line of path and query follows, then the daemon's answers, each
+// Arbitrary requests to kilnd-web with arbitrary answers of the daemon: every request gets a
+// response, and a JSON response is valid JSON, whatever the names of kernels and callers. The first
+// byte selects caller and method; a line of path and query follows, then the daemon's answers, each
 // after its length in two bytes.
 // Sources: server/web_front/site.cc server/web_front/history.cc server/web_front/peer.cc
 // Sources: server/web_front/prometheus.cc server/observe/json_text.cc common/base/plain_text.cc

@@ -1,9 +1,9 @@
 // ThreadSanitizer does not see that Abseil's locks order anything: the system's Abseil is
-// not built with it, and locks by system calls of its own. These come before the library's
-// functions of the same names, call them, and say what they did.
+// not built with it, and locks by system calls of its own. The functions below
+// override the library's of the same names, call them, and report their effect.
 //
-// A condition that somebody waits for is looked at by others too: by whoever unlocks, inside the
-// library. `inside` says of which lock such a look is part.
+// Other threads evaluate a waiter's condition too: any thread that unlocks, inside the library.
+// `inside` names the lock that such an evaluation belongs to.
 #include <dlfcn.h>
 
 #include "absl/status/status.h"
@@ -60,7 +60,7 @@ class Inside {
 
 }  // namespace
 
-// The function that the library's `name` stands for, looked up once.
+// The library's function `name`, looked up once.
 #define REAL(function_type, name) \
   static auto* const real = Real<function_type>("_ZN4absl7debian3" name)
 #define REAL_CONST(function_type, name) \
@@ -114,7 +114,7 @@ void Mutex::ReaderUnlock() {
   real(this);
 }
 
-// While it waits the lock is somebody else's.
+// While it waits, other threads may hold the lock.
 void Mutex::Await(const Condition& condition) {
   REAL(void(Mutex*, const Condition&), "5Mutex5AwaitERKNS0_9ConditionE");
   const Inside call(this);
@@ -151,8 +151,8 @@ bool Mutex::AwaitWithDeadline(const Condition& condition, absl::Time deadline) {
   return is_true;
 }
 
-// Statuses that are copies of each other count who holds their text. Who drops it last deletes it,
-// after all others dropped it.
+// Copies of a status share a reference-counted text. The last one to drop it deletes it, after all
+// others dropped it.
 void Status::UnrefNonInlined(uintptr_t rep) {
   REAL(void(uintptr_t), "6Status15UnrefNonInlinedEm");
   __tsan_release(RepToPointer(rep));

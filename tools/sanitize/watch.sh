@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs a test of a sanitizer's build (.bazelrc) and fails where anything was found in any of its
-# processes: daemons have no standard error, and nobody looks at how they exit.
+# Runs a test of a sanitizer's build (.bazelrc) and fails if the sanitizer reports an error in any of
+# its processes: daemons have no standard error, and their exit status is not checked.
 reports=$(mktemp -d "$TEST_TMPDIR/sanitizer-XXXXXX")
 chmod 777 "$reports"  # some tests' processes are another user's
 for sanitizer in ASAN TSAN UBSAN; do

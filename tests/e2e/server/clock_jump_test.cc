@@ -63,7 +63,7 @@ TEST_F(ClockJumpTest, CompilationsGoOn) {
   StartShifted(1, "");
   uint64_t seed = 0;
   for (const absl::Duration by : {kDay, -kDay, absl::ZeroDuration()}) {
-    // One compiles, one waits for it, one stands in the queue.
+    // One compiles, one waits for it, one is in the queue.
     std::vector<std::thread> threads;
     const size_t before = Jobs().size();
     ++seed;

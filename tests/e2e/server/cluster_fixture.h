@@ -21,7 +21,7 @@ class RedisServer {
   RedisServer();
   ~RedisServer();
 
-  // Where there is no redis-server the tests that need it cannot run.
+  // Tests that need redis-server cannot run without it.
   static bool Installed();
 
   void Start(const std::vector<std::string>& flags = {});
@@ -68,7 +68,7 @@ class ClusterTest : public testing::Test {
   std::unique_ptr<RedisServer> redis_;
 };
 
-// An address of this machine at which nobody listens.
+// An address of this machine without a listener.
 std::string FreeAddress();
 
 // Waits until `done` holds, ten seconds at most; says whether it does.

@@ -38,7 +38,7 @@ class RedisTest : public ClusterTest {
     for (std::thread& thread : threads) thread.join();
     return good;
   }
-  // A sample's value, of a histogram its count; -1: there is none.
+  // A sample's value, for a histogram its count; -1 if there is none.
   double Metric(int kilnd, const std::string& name, const std::string& label = "") const {
     auto reply =
         Client(kilnd).Call<proto::MetricsReply>(FrameType::kMetrics, proto::MetricsRequest());
@@ -120,7 +120,7 @@ TEST_F(RedisTest, LargeEntriesGoInChunks) {
   EXPECT_EQ(found->tier(), "redis");
   EXPECT_EQ(found->entry(), made->entry());
 
-  // A chunk that Redis has dropped: a miss, stored anew.
+  // A chunk that Redis has dropped: a miss, stored again.
   const std::string all = redis_->Command({"KEYS", "kiln:2:c:*:3"});
   const std::vector<std::string> lines = absl::StrSplit(all, "\r\n");
   ASSERT_GE(lines.size(), 3u) << all;
@@ -544,7 +544,7 @@ TEST_F(RedisTest, SigningKeysAreRotated) {
       return redis_->Command({"EXISTS", absl::StrCat("kiln:2:e:{", place, "}")}) == ":1\r\n";
     }));
   };
-  // Where somebody who has nothing yet gets the kernel from.
+  // The tier from which a new machine gets the kernel.
   const auto tier_of = [&](uint64_t seed) {
     const int user = AddKilnd(absl::StrCat(tier, trusts, "}"));
     return Client(user).Compile("x", seed)->tier();
@@ -566,7 +566,7 @@ TEST_F(RedisTest, SigningKeysAreRotated) {
   WriteFile(TempPath("trusted"), new_line);
   EXPECT_EQ(tier_of(1), "compiled");
   EXPECT_EQ(tier_of(2), "redis");
-  // One's own directory needs no signature, whoever's it was.
+  // An own directory needs no signature, whichever daemon wrote to it.
   StartKilnd(builder, {"--take-over"});
   EXPECT_EQ(Client(builder).Compile("x", 1)->tier(), "disk");
 }

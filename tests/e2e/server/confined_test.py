@@ -89,7 +89,7 @@ def test_other_users_are_refused(kiln, tmp_path):
     assert hello(path)[:4] == b"KLNF"
     assert as_nobody(lambda: hello(path)) == b"PermissionError", "the socket's folder is ours"
     folder_mode = path.parent.stat().st_mode
-    try:  # were it not, the daemon asks who it is
+    try:  # otherwise the daemon asks for its identity
         path.parent.chmod(0o755)
         path.chmod(0o666)
         answer = as_nobody(lambda: hello(path))
@@ -123,7 +123,7 @@ def leave_time_wait(port):
             twin.bind(("127.0.0.1", 0))
             twin.connect(("127.0.0.2", port))
             accepted, address = server.accept()
-            twin.shutdown(socket.SHUT_RDWR)  # who closes first has TIME_WAIT
+            twin.shutdown(socket.SHUT_RDWR)  # the side that closes first gets TIME_WAIT
             accepted.recv(1)
             accepted.close()
         client.bind(address)

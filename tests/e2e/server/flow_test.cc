@@ -90,7 +90,7 @@ TEST_F(FlowTest, WhoJoinsAWarmUpMakesItComeSooner) {
   }
   clients.push_back(Ask("user", 20));
   AwaitWaiting(5);
-  clients.push_back(Ask("warm2", 12));  // somebody wants what is being warmed up
+  clients.push_back(Ask("warm2", 12));  // a client requests a kernel that is being warmed up
   absl::SleepFor(absl::Milliseconds(100));
   for (TestClient& client : clients) EXPECT_TRUE(Answer(client).ok());
   EXPECT_EQ(Jobs(),

@@ -1,6 +1,6 @@
-// In the place of kilnd-remote, for kilnd to ask: answers as it should, with damaged messages, for
-// others than asked, in half frames; now and then it ends or hangs. (One answer only that never
-// comes, from a process that shows signs of life, is a compilation elsewhere, and waited for.)
+// Replaces kilnd-remote in tests: sends correct answers, damaged messages, answers to other
+// requests, and half frames; occasionally it exits or hangs. (A single missing answer from a live
+// process counts as a remote compilation, which kilnd waits for.)
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>

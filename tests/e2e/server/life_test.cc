@@ -111,7 +111,7 @@ TEST_F(LifeTest, SigtermLetsRunningRequestsEnd) {
   while (Jobs().empty()) absl::SleepFor(absl::Milliseconds(5));
   kill(pid, SIGTERM);
   absl::SleepFor(absl::Milliseconds(50));
-  EXPECT_FALSE(TestClient::Connect(SocketPath()).ok());  // nobody new
+  EXPECT_FALSE(TestClient::Connect(SocketPath()).ok());  // no new client
   caller.join();
   EXPECT_TRUE(reply.ok()) << reply.status();
   EXPECT_TRUE(AwaitEnd(pid));
@@ -149,7 +149,7 @@ TEST_F(LifeTest, WorkKeepsItFromBeingIdle) {
   EXPECT_TRUE(Client().Compile("sleep 700", 1).ok());
 }
 
-// A request as the client library makes it: a connection that was lost is made anew once.
+// A request as the client library makes it: a lost connection is re-established once.
 bool CompilesPatiently(const std::string& socket_path, const std::string& name, uint64_t seed) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     absl::StatusOr<TestClient> client = TestClient::Connect(socket_path);

@@ -1,6 +1,6 @@
-// Preloaded into a process, sets its time of day ahead or back by the nanoseconds that are in the
-// file KILN_TEST_CLOCK (eight bytes), whenever they change: as if somebody had set the machine's
-// clock. The monotonic clock goes on.
+// Preloaded into a process, shifts its time of day by the nanoseconds in the file KILN_TEST_CLOCK
+// (eight bytes), whenever they change, as if the machine's clock had been set. The monotonic clock
+// is unaffected.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 class StorageTest : public DaemonTest {
  protected:
   double ResidentMegabytes() const { return ResidentKilobytes(DaemonPid()) / 1024.0; }
-  // Kills the daemon; returns when its last thread has let go of the home.
+  // Kills the daemon; returns when its last thread has released the home.
   void Kill() {
     Stop(SIGKILL);
     const int fd = open(home_->LockPath().c_str(), O_RDWR | O_CLOEXEC);
@@ -187,7 +187,7 @@ TEST_F(StorageTest, TwoDaemonsShareADirectory) {
   }
 }
 
-// The build id in an ELF file, by which compilers are told apart; null: there is none.
+// The build id in an ELF file, which distinguishes compilers; null if there is none.
 char* BuildIdOf(std::string* file) {
   const std::string note("\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0", 16);
   const size_t at = file->find(note);
@@ -224,7 +224,7 @@ TEST_F(StorageTest, TwoVersionsShareADirectory) {
   EXPECT_EQ(there->Compile("x", 1)->tier(), "disk");
   EXPECT_EQ(here.Stats()->entries(), 2u);
 
-  // An entry in a form that this version does not know is none.
+  // An entry in an unknown format is a miss.
   std::string entry = ReadFile(EntryPath(*ours));
   const size_t version = entry.size() - kTrailerSize + 56;  // common/artifact/entry.h
   entry[version] = static_cast<char>(entry[version] + 1);

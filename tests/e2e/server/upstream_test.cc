@@ -231,14 +231,14 @@ TEST_F(UpstreamTest, UnsignedResultsAreRefusedAndCompiledHere) {
 TEST_F(UpstreamTest, AClientMayNameOne) {
   const int up = StartUpstream();
   const int here = AddKilnd(kAccept);
-  // Without a tier in its configuration the daemon asks for who wants it, and only them.
+  // Without a tier in its configuration the daemon asks only for clients that name the upstream.
   absl::StatusOr<proto::CompileReply> reply = ClientThatAsks(here).Compile("x", 1);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(CompiledAt(here), 0u);
   EXPECT_TRUE(Client(here).Compile("x", 2).ok());
   EXPECT_EQ(CompiledAt(here), 1u);
   EXPECT_EQ(Client(up).Stats()->compiles(), 1u);
-  // Which is known by key to others of this home, and by key to who asks there.
+  // Others of this home and clients of the upstream now find the entry by key.
   ASSERT_TRUE(Client(up).Compile("x", 3).ok());
   auto found = ClientThatAsks(here).Compile("x", 3);
   EXPECT_EQ(found->tier(), absl::StrCat("upstream ", address_));
@@ -264,7 +264,7 @@ TEST_F(UpstreamTest, WhoNamedOneIsToldWhyItIsDoneWithout) {
   EXPECT_EQ(CompiledAt(here), 6u);
   // Who did not name one hears nothing of it.
   EXPECT_EQ(Client(here).Compile("x", 50)->fallback(), "");
-  // What is here already needs nobody.
+  // An entry that is here already needs no upstream.
   EXPECT_TRUE(ClientThatAsks(here, /*strictly=*/true).Compile("x", 1).ok());
 }
 
@@ -306,7 +306,7 @@ TEST_F(UpstreamTest, ALongCompilationIsWaitedFor) {
   EXPECT_EQ(CompiledAt(here), 0u);
 }
 
-// All that TLS stands on is exchanged under load, one file after the other.
+// Replaces all TLS files under load, one after the other.
 TEST_F(UpstreamTest, CertificatesAndAuthoritiesAreRotated) {
   const TestAuthority before(dir_, "before"), after(dir_, "after");
   const auto trust = [&](const std::string& authorities) {
@@ -347,7 +347,7 @@ TEST_F(UpstreamTest, CertificatesAndAuthoritiesAreRotated) {
   }
   const uint64_t compiled_here = CompiledAt(first);
   trust(ReadFile(before.ca_file()) + ReadFile(after.ca_file()));
-  absl::SleepFor(absl::Seconds(4));  // read again, and connections made anew
+  absl::SleepFor(absl::Seconds(4));  // files are reread, and connections re-established
   EXPECT_EQ(CompiledAt(first), compiled_here) << LogText(first);
   issue(after);
   absl::SleepFor(absl::Seconds(4));

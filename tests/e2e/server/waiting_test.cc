@@ -110,7 +110,7 @@ TEST_F(WaitingTest, WhoTakesTimeDelaysNobody) {
     slow.push_back(Saying(one.bytes));
     EXPECT_LT(SlowestHit(hits), absl::Milliseconds(kSanitized ? 2000 : 400)) << one.what;
   }
-  // Those who took their time get what they asked for.
+  // Slow clients get their replies.
   absl::StatusOr<Frame> frame = ReadFrame(slow[0].fd(), absl::Now() + absl::Seconds(30));
   ASSERT_TRUE(frame.ok()) << frame.status();
   EXPECT_EQ(frame->type, FrameType::kCompileReply);
@@ -179,7 +179,7 @@ TEST_F(WaitingTest, WithoutMoreThreadsItSaysSoAndGoesOn) {
   std::vector<TestClient> others;
   for (int i = 0; i < 16; ++i) others.push_back(Client());
   WriteFile(none_left, "");
-  // Those that there are take their time with a compilation; who comes then hears that.
+  // The existing threads are busy with compilations; a further client is told so.
   absl::Status refused;
   for (uint64_t i = 0; refused.ok() && i < others.size(); ++i) {
     Send(others[i], FrameBytes(FrameType::kCompile, 1, RequestFor("sleep 1000", 10 + i)));
