@@ -26,7 +26,7 @@ using google::protobuf::TextFormat;
 
 constexpr uint64_t kMaxConfigBytes = 16 << 20;
 
-// What each section must say, if it is there.
+// The fields that a section must have if it is present.
 struct Required {
   const char* section;
   const char* field;
@@ -38,7 +38,7 @@ constexpr Required kRequired[] = {
     {"tier.upstream", "address"}, {"web", "listen"},
 };
 
-// The largest value of a number, where it has one of its own.
+// The largest permitted value of a number, for fields with a limit.
 struct Bound {
   const char* path;
   uint64_t most;
@@ -63,7 +63,7 @@ bool IsPath(const FieldDescriptor& field) {
          (field.name() == "file" || absl::EndsWith(field.name(), "_file"));
 }
 
-// The first error of the parser; lines and columns count from 0 there.
+// The parser's first error; the parser counts lines and columns from 0.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -75,7 +75,7 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string text_;
 };
 
-// Looks at every field that the file sets.
+// Checks every field that the file sets.
 class Checker {
  public:
   explicit Checker(const std::string& file)
@@ -192,7 +192,7 @@ class Checker {
   const std::string directory_;
 };
 
-// The daemon changes its directory; the path must not change its meaning by that.
+// Makes paths absolute, since the daemon changes its directory.
 absl::StatusOr<std::string> Absolute(const std::string& path) {
   char resolved[PATH_MAX];
   if (realpath(path.c_str(), resolved) == nullptr) return absl::ErrnoToStatus(errno, path);

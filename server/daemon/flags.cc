@@ -22,7 +22,7 @@
 namespace kiln {
 namespace {
 
-// What the daemon has open without a client, and for each worker.
+// Descriptors of the daemon itself, and per worker.
 constexpr uint64_t kOwnDescriptors = 32;
 constexpr uint64_t kDescriptorsOfWorker = 4;
 
@@ -88,7 +88,7 @@ bool SetSeconds(absl::string_view text, Flags* flags) {
 // In the order of the help.
 const FlagRow kFlags[] = {
     {"--config", "FILE", "the configuration; default: <home>/kilnd.conf, if it exists",
-     [](absl::string_view, Flags*) { return true; }},  // read already
+     [](absl::string_view, Flags*) { return true; }},  // already read
     {"--foreground", "",
      "stay in the foreground, log to standard error (default); notify a service manager at "
      "$NOTIFY_SOCKET of readiness and shutdown",
@@ -204,7 +204,7 @@ absl::StatusOr<std::vector<Argument>> Split(int argc, char** argv) {
   return arguments;
 }
 
-// The value of a flag, the last one that is given.
+// The value of a flag; the last occurrence counts.
 std::string ValueOf(absl::string_view name, const std::vector<Argument>& arguments) {
   std::string value;
   for (const Argument& argument : arguments) {
@@ -218,14 +218,14 @@ void TakeUnlessZero(Number number, Member* member) {
   if (number != 0) *member = static_cast<Member>(number);
 }
 
-// The file that is named must be there; that of the home need not.
+// A named file must exist; the home's file is optional.
 absl::Status ReadFile(const std::vector<Argument>& arguments, Flags* flags) {
   const std::string named = ValueOf("--config", arguments);
   std::string path = named;
   if (named.empty()) {
     const absl::StatusOr<Home> home = Home::Find(ValueOf("--home", arguments));
-    if (!home.ok()) return absl::OkStatus();  // said later
-    // Before anything in it is believed.
+    if (!home.ok()) return absl::OkStatus();  // reported later
+    // Checks the ownership before it reads anything.
     RETURN_IF_ERROR(home->CheckIsOwnWithCache());
     path = home->ConfigPath();
   }
@@ -307,7 +307,7 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
     }
   }
   RETURN_IF_ERROR(CheckService(flags.config.service()));
-  // Who listens for other machines is there when they come.
+  // A network server never exits on idle by default.
   if (!flags.config.service().listen().empty() && ValueOf("--idle-exit", arguments).empty()) {
     flags.idle_exit = absl::ZeroDuration();
   }

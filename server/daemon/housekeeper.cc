@@ -56,7 +56,7 @@ proto::StatsReply Housekeeper::Totals() {
   const bool indexed = disk_->AwaitScan(kScanPatience);
   absl::MutexLock lock(&round_mutex_);
   CountClientHits();
-  // Clients without a daemon write to the cache too.
+  // Clients without a daemon write to the cache, too.
   if (indexed && SteadyNow() - scanned_ > kScanAge) {
     disk_->Scan();
     scanned_ = SteadyNow();
@@ -65,7 +65,7 @@ proto::StatsReply Housekeeper::Totals() {
 }
 
 proto::StatsReply Housekeeper::Counted() {
-  // A round may take a while; what clients hit is counted by it then.
+  // A round may take a while; it counts clients' hits itself.
   if (round_mutex_.TryLock()) {
     CountClientHits();
     round_mutex_.Unlock();
@@ -93,7 +93,7 @@ void Housekeeper::Work() {
 
 void Housekeeper::Round() {
   absl::MutexLock lock(&round_mutex_);
-  // Before eviction: what clients used lately must not look old.
+  // Before eviction, so that entries that clients used recently count as recent.
   CountClientHits();
   disk_->Maintain();
   const uint64_t version = counters_->version();
@@ -119,7 +119,7 @@ proto::StatsReply Housekeeper::TotalsNow() const {
   const StoreStats cache = tiers_->stats();
   totals.set_entries(cache.entries);
   totals.set_bytes(cache.bytes);
-  // The counters hold what earlier lives saved.
+  // The counters contain the totals of earlier daemons.
   totals.set_evictions(totals.evictions() + cache.evictions);
   totals.set_corrupt(totals.corrupt() + cache.corrupt);
   return totals;

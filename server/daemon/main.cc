@@ -1,5 +1,5 @@
-// kilnd: the composition root. Everything that is made is made here, in the
-// order in which it is needed, and unmade in the reverse.
+// kilnd: the composition root. It creates all components in the order of their dependencies, and
+// destroys them in reverse.
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -60,10 +60,10 @@
 namespace kiln {
 namespace {
 
-// What clients note of kernels may take this part of what entries may, on top of it.
+// Clients' records of kernels may take this fraction of the entries' budget, in addition to it.
 constexpr uint64_t kWarmShare = 8;
 constexpr absl::Duration kStartPatience = absl::Seconds(15);
-// From the signal to the end; the last part of it is for clients on the local socket.
+// From the signal to the end; the last part is for clients on the local socket.
 constexpr absl::Duration kDrainPatience = absl::Seconds(9);
 constexpr absl::Duration kLastPatience = absl::Seconds(1);
 constexpr absl::Duration kHandOverPatience = absl::Seconds(3);
@@ -75,7 +75,7 @@ constexpr int kSignedJobs = 100;
 // The front's cache of replies; at most as large as the memory tier.
 constexpr uint64_t kMostKeptByFront = uint64_t{16} << 20;
 
-// Many threads and large messages must not leave a large process behind.
+// Keeps malloc's memory small in spite of many threads and large messages.
 void TameMalloc() {
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_MMAP_THRESHOLD, 64 << 10);
@@ -91,7 +91,7 @@ class OwnFile {
     path_.assign(path, n > 0 ? n : 0);
     if (stat(path_.c_str(), &started_) != 0) path_.clear();
   }
-  // A file that is missing is being written: the old one serves on.
+  // A missing file is being replaced: the old daemon continues.
   bool Replaced() const {
     struct stat now;
     return !path_.empty() && stat(path_.c_str(), &now) == 0 &&
@@ -123,8 +123,8 @@ class StopSignal {
     const uint64_t one = 1;
     if (write(event_fd_, &one, sizeof one) < 0) return;
   }
-  // Once the signal's descriptor is readable: the process that wants our place, 0 if it was
-  // another signal.
+  // Call when the signal's descriptor is readable. Returns the process that wants to take over, 0
+  // for another signal.
   pid_t Successor() const {
     signalfd_siginfo info;
     const bool asked =
@@ -186,7 +186,8 @@ End ServeUntilStopped(int listen_fd, const StopSignal& stop, absl::Duration idle
   }
 }
 
-// Lets a successor have the sockets of the fronts and the lock, and accepts until it accepts.
+// Gives a successor the fronts' sockets and the lock, and accepts connections until the successor
+// does.
 void HandOver(pid_t successor, const std::vector<Front*>& fronts, SingleInstance* instance,
               Housekeeper* housekeeper, Connections* connections) {
   std::vector<int> sockets;
@@ -215,7 +216,7 @@ bool NamesUs(const std::string& pid_path) {
   return read && pid == getpid();
 }
 
-// What is a successor's by now, or another machine's, is left alone.
+// Keeps files that belong to a successor by now, or to another machine.
 void RemoveNames(const SingleInstance& instance, const std::string& pid_path) {
   if (HasSocket(instance) && !instance.managed) unlink(instance.socket_path.c_str());
   if (instance.lock_fd >= 0 && NamesUs(pid_path)) unlink(pid_path.c_str());
@@ -229,7 +230,7 @@ void WritePid(const std::string& path) {
   close(fd);
 }
 
-// Paths only: secrets are in the files.
+// Arguments contain paths only: secrets are in the files.
 std::vector<std::string> GrpcArguments(const Flags& flags, const std::string& socket) {
   const proto::Service& service = flags.config.service();
   const uint64_t kept_bytes = std::min(flags.memory_bytes, kMostKeptByFront);
@@ -256,7 +257,7 @@ std::vector<std::string> GrpcArguments(const Flags& flags, const std::string& so
   return arguments;
 }
 
-// Logs and counts what the workers' confinement lacks, each gap once.
+// Logs and counts the gaps in the workers' sandbox, each once.
 class Confinement {
  public:
   void Note(const proto::HelloReply& worker) {
@@ -351,13 +352,13 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
     return trust->Admit(place, std::move(bytes), source);
   };
   parts.stop = [&stop] { stop.Raise(); };
-  // Who answers others too is there to say what is wrong.
+  // A daemon that also serves other machines stays, to report the problem.
   parts.lives_by_clients = flags.daemonize && flags.config.service().listen().empty() &&
                            flags.config.web().listen().empty();
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
   Handler handler(std::move(parts));
-  // Apart: a request that does not come whole must not keep its caller's other replies back.
+  // Separate quotas: an incomplete request must not hold back its caller's other replies.
   Quotas requests(Quotas::FromConfig(flags.config.limits()));
   Quotas replies(Quotas::FromConfig(flags.config.limits()));
   Connections connections(&handler, &requests, &replies, flags.max_connections);
@@ -446,7 +447,7 @@ absl::StatusOr<SingleInstance> Claim(const Home& home, bool take_over,
   // A home that cannot be written still has a daemon, which keeps nothing.
   const absl::Status made = home.Create();
   if (!made.ok()) Complain(made);
-  // Another user may have made it in this moment.
+  // Another user may have created it just now.
   RETURN_IF_ERROR(home.CheckIsOwnWithCache());
   return BecomeInstance(home, SteadyNow() + kStartPatience, take_over, sockets);
 }
@@ -454,7 +455,7 @@ absl::StatusOr<SingleInstance> Claim(const Home& home, bool take_over,
 int Main(int argc, char** argv) {
   TameMalloc();
   LogAs("kilnd");
-  // A distribution's Abseil may look for deadlocks at each lock: a tenth of a hit's time.
+  // Abseil's deadlock detection, on in some distributions, costs a tenth of a hit's time.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::vector<int> sockets = SocketsOfManager();
   // Before any code counts processors.
@@ -503,7 +504,7 @@ int Main(int argc, char** argv) {
     Complain(instance.status());
     return 1;
   }
-  // The socket accepts from here on, so the starter may go before we serve it.
+  // The socket accepts from here on, so the starter may exit before we serve it.
   if (flags->daemonize) {
     std::vector<int> keep = {instance->lock_fd, instance->listen_fd};
     keep.insert(keep.end(), instance->given.begin(), instance->given.end());

@@ -45,13 +45,13 @@ absl::StatusOr<int> OpenLock(const std::string& path) {
   return fd;
 }
 
-// Whether a daemon is there. One that was killed may still hold its socket while its threads
-// end: it then drops the connection soon.
+// Whether a daemon runs. A killed one may still hold its socket while its threads end; it then
+// drops the connection soon.
 bool Accepts(const sockaddr_un& address) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return false;
   const int result = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  // EAGAIN: its backlog is full, so there is someone.
+  // EAGAIN: its backlog is full, so a daemon listens.
   bool accepts = result == 0 || errno == EAGAIN;
   pollfd dropped = {fd, POLLIN, 0};
   if (result == 0 && poll(&dropped, 1, kDropMs) > 0) accepts = false;
@@ -78,7 +78,7 @@ void AskToHandOver(const sockaddr_un& address, pid_t* asked) {
   close(fd);
 }
 
-// Where the process `pid` makes the socket that is to be at `path`.
+// The path at which the process `pid` creates the socket, before it renames it to `path`.
 std::string AsidePath(const std::string& path, pid_t pid) { return absl::StrCat(path, ".", pid); }
 
 absl::StatusOr<int> ListenAside(const std::string& path) {
@@ -106,7 +106,7 @@ uint64_t InodeOf(const std::string& path) {
   return stat(path.c_str(), &st) == 0 ? st.st_ino : 0;
 }
 
-// The unix socket among `sockets` is the instance's, the others are given to its fronts.
+// The unix socket among `sockets` becomes the instance's; the fronts get the others.
 absl::Status TakeSockets(const std::vector<int>& sockets, SingleInstance* instance) {
   for (const int fd : sockets) {
     sockaddr_un address = {};
@@ -147,7 +147,7 @@ absl::Status Lock(const Home& home, const sockaddr_un& address, absl::Time deadl
   while (flock(instance.lock_fd, LOCK_EX | LOCK_NB) != 0) {
     const bool held = errno == EWOULDBLOCK;
     if (!held) return absl::ErrnoToStatus(errno, "flock");
-    // What a service manager listens on accepts at all times, and says nothing of daemons.
+    // A service manager's socket accepts at all times, so it does not prove that a daemon runs.
     const bool accepts = !instance.managed && Accepts(address);
     if (accepts && !take_over) {
       return absl::AlreadyExistsError("a daemon of this home is running");
@@ -211,7 +211,7 @@ void GiveSockets(const SingleInstance& instance, pid_t successor, const std::vec
   const absl::StatusOr<sockaddr_un> address = AddressOf(AsidePath(instance.socket_path, successor));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return;
-  // One that does not listen there knows nothing of this, and binds its own.
+  // A daemon that does not listen there ignores this, and binds its own.
   if (address.ok() &&
       connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0 &&
       CheckPeer(fd).ok()) {

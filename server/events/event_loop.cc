@@ -12,9 +12,9 @@ namespace kiln {
 namespace {
 
 constexpr size_t kStackBytes = size_t{512} << 10;
-// Who rests so long ends.
+// A thread that rests for this time exits.
 constexpr absl::Duration kPatience = absl::Seconds(30);
-// An event that comes within this was there already: it had only to be read and decoded.
+// An event that arrives within this time was already pending: it only had to be read and decoded.
 constexpr absl::Duration kAtOnce = absl::Microseconds(30);
 // After so many of those another thread joins in.
 constexpr int kManyAtOnce = 16;

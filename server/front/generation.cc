@@ -23,7 +23,7 @@ void* Map(int fd, int protection) {
 
 Generation::Generation() : fd_(memfd_create("kilnd-generation", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (fd_ < 0 || ftruncate(fd_, kBytes) != 0) return;
-  // Who has it cannot pull the memory away.
+  // Seals the size: a front must not truncate the memory.
   fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   if (void* memory = Map(fd_, PROT_READ | PROT_WRITE)) {
     number_ = new (memory) std::atomic<uint64_t>(kOver + 1);

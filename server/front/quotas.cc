@@ -11,7 +11,7 @@
 namespace kiln {
 namespace {
 
-// All callers together may have so many times one's bytes in flight.
+// All callers together may have this multiple of one caller's bytes in flight.
 constexpr uint64_t kAllTogether = 4;
 constexpr absl::Duration kLookAgain = absl::Milliseconds(5);
 constexpr absl::Duration kComeAgain = absl::Milliseconds(250);
@@ -94,7 +94,7 @@ absl::Status Quotas::Account::TakeRun(Hold* hold) {
   return absl::OkStatus();
 }
 
-// A minute's worth may begin at once; then they come as they grow back.
+// A burst may use a minute's quota; it then refills at a constant rate.
 void Quotas::Account::Refill(absl::Time now) {
   const double limit = quotas_->options_.compiles_per_minute;
   const double minutes = absl::ToDoubleMinutes(now - filled_);

@@ -28,7 +28,7 @@ constexpr absl::Duration kProbePatience = absl::Seconds(1);
 constexpr absl::Duration kShortly = absl::Microseconds(300);
 constexpr absl::Duration kSoon = absl::Milliseconds(2);
 constexpr int kTransferSeconds = 60;
-constexpr size_t kMaxParts = 64;  // of one system call
+constexpr size_t kMaxParts = 64;  // per system call
 constexpr size_t kMaxIdle = 256;
 constexpr size_t kMaxIdleOfCaller = 64;
 
@@ -41,7 +41,7 @@ absl::StatusOr<int> Connect(const std::string& path) {
   memcpy(address.sun_path, path.data(), path.size());
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
-  // A daemon that stopped in the middle of a message is given up.
+  // Gives up on a daemon that stops in the middle of a message.
   const timeval limit = {kTransferSeconds, 0};
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   const timeval soon = absl::ToTimeval(kSoon);
@@ -155,7 +155,7 @@ absl::StatusOr<int> Bridge::Greet(const proto::Caller& caller, absl::Duration pa
   const absl::Time deadline = SteadyNow() + patience;
   proto::HelloReply reply;
   absl::Status status = WriteFrame(fd, FrameType::kHello, 1, hello, deadline);
-  // A daemon that refuses us says so even where it reads nothing.
+  // A daemon that refuses us states the reason even if it reads nothing.
   absl::StatusOr<Frame> frame = ReadFrame(fd, deadline);
   if (frame.ok()) {
     status = ParseReply(*frame, FrameType::kHelloReply, &reply);
@@ -216,8 +216,8 @@ bool Exchange::Readable(absl::Duration patience) const {
   return ppoll(&entry, 1, &limit, nullptr) > 0;
 }
 
-// A socket's own limit is a timer of the kernel's coarse kind. poll sets a precise one, which
-// costs a virtual machine as much as all else here.
+// A socket's own time limit is a coarse kernel timer. poll uses a precise one, whose cost on a
+// virtual machine equals everything else here.
 bool Exchange::HeaderComes() {
   const ssize_t got = recv(line_.fd, header_, sizeof header_, MSG_WAITALL);
   if (got > 0) header_size_ = static_cast<size_t>(got);
@@ -226,8 +226,8 @@ bool Exchange::HeaderComes() {
 
 bool Exchange::Receive() {
   status_ = ReadReply();
-  // A daemon that ends closes connections that are idle, also those that it has just greeted;
-  // its successor is asked. Asking twice costs nothing but time.
+  // An exiting daemon closes idle connections, even those that it has just greeted. Retries once,
+  // with its successor; a repeated request is harmless.
   if (line_.fd >= 0 && absl::IsUnavailable(status_) && !again_) {
     Hangup();
     again_ = true;
@@ -238,7 +238,7 @@ bool Exchange::Receive() {
   return true;
 }
 
-// Leaves `line_` open if nothing was read from it, or not all.
+// Leaves `line_` open if the reply was not read completely.
 absl::Status Exchange::ReadReply() {
   const size_t come = std::exchange(header_size_, 0);
   RETURN_IF_ERROR(ReadAll(line_.fd, header_ + come, sizeof header_ - come));

@@ -152,7 +152,7 @@ absl::StatusOr<IdentityPtr> Callers::Who(absl::string_view authorization,
   if (!certificate.empty()) {
     const auto found = table->certificates.find(certificate);
     if (found != table->certificates.end()) return found->second;
-    // With no list of names, the authority's word is enough.
+    // Without a token file, any certificate by the authority suffices.
     if (options_.token_file.empty()) {
       return MakeIdentity(certificate, "", proto::RIGHT_READ | proto::RIGHT_COMPILE);
     }

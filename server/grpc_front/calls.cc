@@ -23,7 +23,7 @@ namespace {
 
 using google::protobuf::internal::WireFormatLite;
 
-// Requests over this take their time to be sent.
+// Sending larger requests may block.
 constexpr size_t kQuickBytes = 64 << 10;
 constexpr int kMaxCalls = 256;
 constexpr uint32_t kBusyRetryMs = 250;
@@ -34,8 +34,8 @@ struct Method {
   void (Calls::RawService::*request)(grpc::ServerContext*, grpc::ByteBuffer*,
                                      grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*,
                                      grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
-  int waiting;  // calls that the queue can take before the next one is made ready
-  bool soon;    // most are answered at once
+  int waiting;  // calls that the queue can accept before the next one is prepared
+  bool soon;    // most end at once
 };
 constexpr Method kMethods[] = {
     {FrameType::kLookup, &Calls::RawService::RequestLookup, 32, true},
@@ -76,7 +76,7 @@ uint64_t NumberIn(grpc::ByteBuffer* message, int number) {
   return value;
 }
 
-// Bytes of a message made of what `write` writes.
+// The message that `write` serialises.
 std::string Encode(const std::function<void(google::protobuf::io::CodedOutputStream*)>& write) {
   std::string bytes;
   {
@@ -87,7 +87,7 @@ std::string Encode(const std::function<void(google::protobuf::io::CodedOutputStr
   return bytes;
 }
 
-// What the caller says in gRPC's own ways, as fields of the request.
+// The caller's deadline and trace from gRPC's metadata, as fields of the request.
 std::string CompileSuffix(const grpc::ServerContext& context, grpc::ByteBuffer* request) {
   const int64_t left =
       absl::ToInt64Milliseconds(absl::FromChrono(context.deadline()) - absl::Now());
@@ -106,8 +106,8 @@ std::string CompileSuffix(const grpc::ServerContext& context, grpc::ByteBuffer* 
   });
 }
 
-// google.rpc.Status with RetryInfo and ErrorInfo, which clients' libraries understand; the
-// messages are not worth a dependency.
+// google.rpc.Status with RetryInfo and ErrorInfo, for clients' libraries. Hand-written, since two
+// messages do not justify a dependency.
 std::string Details(const absl::Status& status) {
   const std::string part = PartOf(status);
   const absl::Duration retry = RetryAfterOf(status);
@@ -142,7 +142,7 @@ std::string Details(const absl::Status& status) {
   });
 }
 
-// Over gRPC less fits than over the socket, and callers should know.
+// gRPC requests have a lower size limit than the socket; replies state it.
 void StateLimit(grpc::ByteBuffer* capabilities) {
   const std::string suffix = Encode([](google::protobuf::io::CodedOutputStream* out) {
     WireFormatLite::WriteUInt32(proto::CapabilitiesReply::kMaxMessageBytesFieldNumber,
@@ -164,7 +164,7 @@ absl::Status Busy() {
 
 }  // namespace
 
-// One call, from the wait for it to its end. Belongs to gRPC and ends itself.
+// One call, from the wait for it to its end. Owned by gRPC's events; deletes itself.
 class Call {
  public:
   static void Await(Calls* calls, const Method& method, grpc::ServerCompletionQueue* queue) {
@@ -178,7 +178,7 @@ class Call {
     (calls_->service_.*method.request)(&context_, &request_, &responder_, queue, queue, &came_);
   }
 
-  // Only these take so long that it matters; being told costs every call.
+  // Only long calls watch for cancellation, since watching costs time at every call.
   bool Cancellable() const { return method_.type == FrameType::kCompile; }
   bool Keepable() const { return method_.type == FrameType::kLookup; }
 
@@ -233,7 +233,7 @@ class Call {
       Post(*exchange_->reply());
       return;
     }
-    // The two libraries number their codes alike.
+    // gRPC and Abseil use the same numbers for codes.
     responder_.FinishWithError(grpc::Status(static_cast<grpc::StatusCode>(status.code()),
                                             std::string(status.message()), Details(status)),
                                &sent_);
@@ -267,7 +267,7 @@ class Call {
   Outbox::Letter letter_;
   std::optional<Exchange> exchange_;
   std::atomic<bool> gone_{false};
-  std::atomic<int> pending_{1};  // steps that gRPC has yet to end
+  std::atomic<int> pending_{1};  // events that gRPC still owes us
   Step<Call> came_{this, &Call::Came};
   Step<Call> sent_{this, &Call::Sent};
   Step<Call> done_{this, &Call::Done};

@@ -18,9 +18,9 @@
 namespace kiln {
 namespace {
 
-constexpr size_t kNetworkBytes = 8;  // of an IPv6 address
-constexpr size_t kMappedBytes = 12;  // before an IPv4 one in an IPv6 one
-// Of connections that were ended here, and that gRPC has not closed yet.
+constexpr size_t kNetworkBytes = 8;  // the network part of an IPv6 address
+constexpr size_t kMappedBytes = 12;  // the prefix of an IPv4-mapped IPv6 address
+// Connections that we have shut down, but gRPC has not closed yet.
 constexpr int kMostClosing = 64;
 
 in6_addr Mapped(const in_addr& address) {
@@ -30,7 +30,7 @@ in6_addr Mapped(const in_addr& address) {
   return mapped;
 }
 
-// The socket's inode; 0 where the descriptor is of something else, or of nothing.
+// The socket's inode; 0 if the descriptor is closed or not a socket.
 ino_t InodeOf(int fd) {
   struct stat info;
   return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
@@ -62,7 +62,7 @@ Guests::Peer Guests::PeerOf(int fd) {
   return peer;
 }
 
-// "ipv4:127.0.0.1:80", "ipv6:[::1%eth0]:80", the brackets perhaps escaped as in a URI.
+// "ipv4:127.0.0.1:80", "ipv6:[::1%eth0]:80"; the brackets may be escaped as in a URI.
 bool Guests::Parse(absl::string_view text, Peer* peer) {
   const size_t colon = text.rfind(':');
   int port = 0;
@@ -83,13 +83,12 @@ bool Guests::Parse(absl::string_view text, Peer* peer) {
   return inet_pton(AF_INET6, plain.substr(0, plain.find('%')).c_str(), &peer->address) == 1;
 }
 
-// By a descriptor of our own: gRPC may close its own at any time, and another connection get
-// the number.
+// Uses a duplicate descriptor: gRPC may close its own at any time, and its number may be reused.
 void Guests::Shut(const Guest& guest) {
   const int fd = fcntl(guest.fd, F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return;
   if (InodeOf(fd) == guest.inode) {
-    // What it has not read the system need not keep for it.
+    // Discards unsent bytes.
     const linger now = {1, 0};
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     shutdown(fd, SHUT_RDWR);
@@ -121,7 +120,8 @@ bool Guests::IsFullFor(const std::string& host) const {
 }
 
 bool Guests::MakeRoom(const std::string* host) {
-  // gRPC closes what we end at its leisure; until then it has a descriptor.
+  // gRPC closes connections that we shut down at some later time; until then they hold a
+  // descriptor.
   if (closing_ >= kMostClosing) return false;
   absl::flat_hash_map<std::string, int> strangers;
   int most = 0;
@@ -161,7 +161,7 @@ void Guests::ForgetClosed() {
 Guests::Guest* Guests::Find(absl::string_view peer) {
   Peer wanted;
   if (!Parse(peer, &wanted)) return nullptr;
-  // The latest: an earlier one of the same port has ended.
+  // Searches backwards: an earlier connection from the same port has ended.
   const auto found = std::find_if(guests_.rbegin(), guests_.rend(),
                                   [&](const Guest& guest) { return guest.peer == wanted; });
   return found == guests_.rend() ? nullptr : &*found;

@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kLookAgain{1};
 // HealthCheckResponse.ServingStatus.
 enum Status : char { kNone = 0, kServing = 1, kNotServing = 2, kUnknown = 3 };
 
-// HealthCheckResponse: its one field, a number.
+// A HealthCheckResponse: its only field is a number.
 grpc::ByteBuffer Response(Status status) {
   const char bytes[] = {'\x08', static_cast<char>(status)};
   const grpc::Slice slice(bytes, sizeof bytes);
@@ -90,7 +90,7 @@ class HealthCall {
     stream_.WriteAndFinish(Response(Now()), grpc::WriteOptions(), grpc::Status::OK, &end_);
   }
 
-  // Of a Watch: says what has changed, and waits for more.
+  // For a Watch: reports a change, and waits for the next.
   void Look(bool ok, LoopThread* /*thread*/) {
     if (!ok || over_) return Finish(grpc::Status::CANCELLED);
     const Status now = Now();
@@ -127,7 +127,7 @@ class HealthCall {
   bool watch_ = false;
   bool known_ = false;
   Status said_ = kNone;
-  std::atomic<bool> over_{false};  // the caller hears nothing more
+  std::atomic<bool> over_{false};  // the call has ended
   std::atomic<int> pending_{2};    // the last step, and the call's end
   Step<HealthCall> came_{this, &HealthCall::Came};
   Step<HealthCall> read_{this, &HealthCall::Read};

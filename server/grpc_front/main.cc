@@ -46,12 +46,12 @@
 namespace kiln {
 namespace {
 
-// Calls that run at the end have so long; kilnd waits a little longer.
+// The time limit of running calls at shutdown; kilnd waits a little longer.
 constexpr std::chrono::seconds kDrainPatience{7};
 constexpr time_t kLookAfterSeconds = 1;
 constexpr absl::Duration kTellPatience = absl::Seconds(1);
 constexpr size_t kMemoryForRequests = size_t{512} << 20;
-// For the way to kilnd (bridge.h), files that are read again, and what gRPC needs itself.
+// For connections to kilnd (bridge.h), files that are reread, and gRPC itself.
 constexpr rlim_t kOtherDescriptors = 640;
 
 struct Options {
@@ -91,10 +91,10 @@ bool ParseFlag(absl::string_view arg, Options* options) {
          options->callers.anonymous_rights <= 15;
 }
 
-// gRPC's own complaints, in our form.
+// gRPC's own messages, in our format.
 void LogOfGrpc(gpr_log_func_args* args) { Log("gRPC: ", args->message); }
 
-// Limits on what a caller can make us hold.
+// Limits what a caller can make us allocate.
 void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxRequestBytes);
   builder->SetMaxSendMessageSize(static_cast<int>(kMaxFrameBytes));
@@ -115,7 +115,7 @@ void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
   for (const auto& [name, value] : arguments) builder->AddChannelArgument(name, value);
 }
 
-// As many as are configured, and leave descriptors for all else.
+// The configured number of connections, as far as descriptors suffice.
 Guests::Options GuestsOf(const Options& options) {
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -130,7 +130,7 @@ Guests::Options GuestsOf(const Options& options) {
   return guests;
 }
 
-// Tells kilnd what was answered without it, for its counts and its order of use.
+// Reports cached hits to kilnd, for its counters and its eviction order.
 void TellHits(Bridge* bridge, Replies* replies) {
   for (const Replies::Hits& hits : replies->TakeHits()) {
     const std::string bytes = hits.request.SerializeAsString();
@@ -218,7 +218,7 @@ int Serve(const Options& options, const Generation& generation, std::vector<int>
 
 int Main(int argc, char** argv) {
   LogAs("kilnd-grpc");
-  // A distribution's Abseil may look for deadlocks at each lock: a tenth of a hit's time.
+  // Abseil's deadlock detection, on in some distributions, costs a tenth of a hit's time.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   gpr_set_log_function(LogOfGrpc);
   fcntl(kFrontChannelFd, F_SETFD, FD_CLOEXEC);

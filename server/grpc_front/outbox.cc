@@ -9,11 +9,11 @@
 namespace kiln {
 namespace {
 
-// Of one caller; all together have four times as much (quotas.h).
+// Per caller; all together have four times as much (quotas.h).
 constexpr size_t kMostOfCaller = size_t{32} << 20;
-// What gRPC has of a call besides its reply, more or less.
+// gRPC's approximate memory per call, besides the reply.
 constexpr size_t kCallBytes = size_t{16} << 10;
-// Of one caller, of those that last.
+// Long calls per caller.
 constexpr int kMostCalls = 128;
 constexpr absl::Duration kTakeLimit = absl::Seconds(30);
 constexpr absl::Duration kComeAgain = absl::Milliseconds(250);
@@ -73,7 +73,7 @@ void Outbox::Sweep() {
   absl::MutexLock lock(&mutex_);
   for (Letter* letter = first_; letter != nullptr && letter->posted_ < old;
        letter = letter->after_) {
-    // With its connection: what that has begun to send takes memory, too.
+    // Closes the connection too: its partly sent bytes take memory.
     guests_->CutOff(letter->context_->peer());
     letter->context_->TryCancel();
   }

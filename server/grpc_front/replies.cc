@@ -8,11 +8,11 @@
 namespace kiln {
 namespace {
 
-// Requests and replies over these are rare, and cost more than the way to kilnd.
+// Larger requests and replies are rare, and cost more than asking kilnd.
 constexpr size_t kMostRequestBytes = 4096;
-constexpr size_t kShareOfReply = 4;  // of the budget, its part that one may take
+constexpr size_t kShareOfReply = 4;  // the part of the budget that one reply may take
 
-// With what an item takes beside its texts.
+// Includes the memory that an item takes besides its texts.
 size_t SizeOf(const std::string& key, const grpc::ByteBuffer& reply) {
   constexpr size_t kRest = 512;
   return 2 * key.size() + reply.Length() + kRest;
@@ -46,7 +46,7 @@ bool Replies::Find(const Identity& caller, const grpc::ByteBuffer& request, Aske
                    grpc::ByteBuffer* reply) {
   if (request.Length() > kMostRequestBytes || max_bytes_ == 0) return false;
   asked->key = caller.key;
-  asked->key.push_back('\0');  // is in no name
+  asked->key.push_back('\0');  // does not occur in names
   if (!AppendTo(&asked->key, request)) return false;
   absl::MutexLock lock(&mutex_);
   Follow();
@@ -72,7 +72,7 @@ void Replies::Keep(Asked asked, IdentityPtr caller, const grpc::ByteBuffer& requ
   }
   absl::MutexLock lock(&mutex_);
   Follow();
-  // What kilnd has taken back since it was asked is not to be found here.
+  // Drops a reply if kilnd has removed an entry since the request.
   if (asked.generation != kept_of_ || index_.contains(asked.key)) return;
   while (!order_.empty() && bytes_ + size > max_bytes_) Drop(std::prev(order_.end()));
   bytes_ += size;

@@ -50,7 +50,8 @@ void Activity::KeepUnit(const std::shared_ptr<proto::RequestRecord>& record) {
     record->clear_unit();
     return;
   }
-  // Records that neither list holds any more are only here: a small unit must not keep them.
+  // Drops records that neither list holds any more; a record with a small unit would otherwise
+  // stay.
   if (with_unit_.size() > 2 * (kMaxRecent + kMaxSlowest)) {
     uint64_t freed = 0;
     const auto dropped =
@@ -97,7 +98,7 @@ proto::RecentReply Activity::Recent(const proto::RecentRequest& request) const {
     }
   };
   if (!request.slowest()) take(recent_);
-  // A kernel that was asked for by its key may be among either.
+  // A kernel that is requested by key may be in either list.
   if (request.slowest() || !request.digest().empty()) take(slowest_);
   for (const auto& [name, client] : clients_) {
     proto::ClientRecord* out = reply.add_clients();

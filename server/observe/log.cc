@@ -20,7 +20,7 @@ namespace kiln {
 namespace {
 
 constexpr off_t kMaxBytes = 1 << 20;
-constexpr size_t kMostOfLine = 8 << 10;  // no peer's text drives others out of the log
+constexpr size_t kMostOfLine = 8 << 10;  // limits the space that a peer's text takes in the log
 constexpr absl::string_view kFileFlag = "--log-file=";
 constexpr absl::string_view kJsonFlag = "--log-json";
 
@@ -50,7 +50,7 @@ void RotateIfFull() {
 void Write(const std::string& text) {
   absl::MutexLock lock(&mutex);
   RotateIfFull();
-  // A full disk takes the log, not the daemon.
+  // A full disk costs log lines, not the daemon.
   if (write(2, text.data(), text.size()) < 0) return;
 }
 

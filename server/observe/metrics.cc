@@ -20,7 +20,7 @@ constexpr auto kCounter = proto::MetricFamily::COUNTER;
 constexpr auto kGauge = proto::MetricFamily::GAUGE;
 constexpr auto kHistogram = proto::MetricFamily::HISTOGRAM;
 
-// What a peer can name must not make a label for each of its names.
+// Limits the labels that peers can cause.
 constexpr size_t kMaxLabels = 64;
 
 // docs/operations.md explains each; a test compares.
@@ -35,7 +35,7 @@ constexpr Metrics::Family kFamilies[] = {
     {"kiln_received_bytes_total", kCounter, "", "Bytes of requests."},
     {"kiln_sent_bytes_total", kCounter, "", "Bytes of replies."},
     {"kiln_refused_total", kCounter, "why", "Connections and requests refused."},
-    // The cache. Hits and what they saved are kept between the daemon's lives.
+    // The cache. Hits and the time that they saved are kept across restarts.
     {"kiln_cache_hits_total", kCounter, "tier",
      "Requests served without compiling; \"client\": read from disk by clients themselves."},
     {"kiln_cache_misses_total", kCounter, "reason",
@@ -45,7 +45,7 @@ constexpr Metrics::Family kFamilies[] = {
     {"kiln_cache_bytes", kGauge, "tier", "Bytes that a tier holds."},
     {"kiln_cache_evictions_total", kCounter, "tier", "Entries evicted to stay within the budget."},
     {"kiln_cache_corrupt_total", kCounter, "tier", "Entries that failed their check."},
-    // What comes from elsewhere.
+    // Entries from outside.
     {"kiln_entries_checked_total", kCounter, "outcome",
      "Entries from outside, admitted or refused, by reason; \"signed\": signed here."},
     {"kiln_shared_events_total", kCounter, "event",
@@ -115,7 +115,7 @@ Metrics& Metrics::Get() {
   return *metrics;
 }
 
-// What has one sample is there from the start, at zero.
+// Families without a label have a sample, zero, from the start.
 Metrics::Metrics() {
   for (const Family& family : kFamilies) {
     if (*family.label == '\0') FindCell(family, "");

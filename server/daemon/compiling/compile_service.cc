@@ -17,20 +17,19 @@ namespace kiln {
 namespace {
 
 constexpr int kMaxDigests = 1 << 16;
-// What entries a Lookup reply may carry; the rest is left out and asked for again.
+// The bytes of entries in a Lookup reply; the caller requests omitted ones again.
 constexpr size_t kMaxLookupBytes = size_t{4} << 20;
-// An entry over this is never found by a Lookup; one that is larger than a whole reply is alone
-// in its own.
+// Lookup never returns a larger entry. An entry that is larger than a whole reply is sent alone.
 constexpr size_t kMaxLookedUpEntry = size_t{64} << 20;
-// Asked of the shared tiers in one go: one round trip to each.
+// Keys per request to the shared tiers: one round trip to each tier.
 constexpr size_t kSharedAtOnce = 32;
 
-// Who wants to see the stages wants them run.
+// Stages can be shown only by running them.
 bool WantsStages(const proto::ReportOptions& report) {
   return report.print_ir() || report.timing() || report.statistics();
 }
 
-// The compiler's own passes are one stage here: there are a dozen.
+// The dozen passes of the compiler count as one stage here.
 const char* StageLabel(const std::string& name) {
   for (const char* stage : {"check", "lower", "emit", "optimize", "codegen", "link"}) {
     if (name == stage) return stage;
@@ -49,7 +48,7 @@ absl::StatusOr<std::vector<Digest>> KeysOf(const proto::LookupRequest& request) 
     ASSIGN_OR_RETURN(keys.emplace_back(), Digest::FromBytes(raw));
   }
   if (keys.size() < 2) return keys;
-  // A few bytes of a request must not become an entry of a reply each.
+  // Rejects duplicates: a few bytes of a request must not cause many copies of an entry.
   absl::flat_hash_set<Digest> seen;
   for (const Digest& key : keys) {
     if (!seen.insert(key).second) {
@@ -92,7 +91,7 @@ void ObserveStages(const proto::CompileReply& reply) {
 
 }  // namespace
 
-// One flight. Whoever waits for it may leave at any time, whatever step it is at.
+// One flight. Each waiting caller may leave at any time, at any step.
 class CompileService::CompileState {
  public:
   struct What {
@@ -110,17 +109,17 @@ class CompileService::CompileState {
   CompileState(What what, Flights::Done done) : what(std::move(what)), done_(std::move(done)) {}
 
   const What what;
-  std::string lease;     // of the step that runs: our right to compile
+  std::string lease;     // of the current step: our right to compile
   std::string fallback;  // why the upstream did not compile it
 
-  // A step begins. What it asked for may be answered before this call's caller has learnt
-  // how to stop it: so steps are numbered.
+  // Begins a step. Its answer may arrive before the caller of Begin knows how to stop it, so steps
+  // are numbered.
   int Begin() {
     absl::MutexLock lock(&mutex_);
     stop_ = raise_priority_ = nullptr;
     return ++step_;
   }
-  // `stop` ends `step`, unless another has begun.
+  // `stop` ends `step`, unless another step has begun.
   void StopsWith(int step, std::function<void()> stop) {
     {
       absl::MutexLock lock(&mutex_);
@@ -166,7 +165,7 @@ class CompileService::CompileState {
     }
     if (raise_priority) raise_priority();
   }
-  // Once.
+  // Called once.
   void End(Flights::Result result) {
     Begin();
     done_(std::move(result));
@@ -299,7 +298,7 @@ EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std:
       parts_.trust->Admit(place, std::move(bytes), absl::StrCat("tier ", source), KeysOf(upstream));
   if (!entry.ok()) return nullptr;
   parts_.tiers->Put(place, *entry).IgnoreError();  // the disk tier has warned
-  // For the tiers that were asked before it, and had nothing.
+  // Stores it in the tiers before the one that had it.
   parts_.shared->Store(place, *entry, /*lease=*/"", /*from=*/source);
   return *std::move(entry);
 }
@@ -338,7 +337,7 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
     RETURN_IF_ERROR(caller.LeaveLoop());
     ASSIGN_OR_RETURN(compiler, parts_.compiler->Known());
   }
-  // The client's own digest is never asked for: what is stored goes under ours.
+  // Computes the key from the unit: entries are never stored under a client's key.
   const Digest key = UnitKey(request.unit(), compiler);
   const Digest place = PlaceOf(caller.tenant, key);
   const bool fresh = WantsStages(request.report());
@@ -353,7 +352,7 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
 
   if (caller.account != nullptr) RETURN_IF_ERROR(caller.account->CheckCompiles(SteadyNow()));
   auto start = [&](const Flights::Done& done) -> Flights::Control {
-    // An earlier flight may have landed since we looked.
+    // An earlier flight may have ended since the look-up.
     if (auto hit = fresh ? nullptr : Find(key, place, /*at_once=*/false)) {
       done(std::move(hit));
       return {};
@@ -365,7 +364,7 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
                            request.priority(), caller.upstream, caller.upstream_required,
                            caller.account, deadline},
         done);
-    // Who wants to see the compiler at work wants it here.
+    // Requested stages must run in a local worker.
     if (fresh || !parts_.shared->serves(caller.upstream)) {
       AskWorker(state);
     } else {
@@ -385,8 +384,8 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
 }
 
 void CompileService::AskShared(const CompileStatePtr& state) {
-  // Who has the lease is waited for as long as compiling takes: then we compile too. The
-  // time in which the lease of a holder that died lapses comes on top.
+  // Waits for the lease's holder as long as compiling takes, then compiles too. A dead holder's
+  // lease needs additional time to expire.
   const absl::Duration wait = std::clamp(state->what.deadline - SteadyNow(), absl::ZeroDuration(),
                                          parts_.shared->lease_ttl() + compile_times_.Patience());
   const int step = state->Begin();
@@ -427,7 +426,7 @@ absl::Status CompileService::Accept(const CompileState& state,
   }
   if (reply.entry().empty()) return absl::OkStatus();
   std::string bytes = TakeEntry(&reply);
-  // Kept, but not signed: what is signed here our own workers compiled.
+  // Stored, but not signed: the daemon signs only what its own workers compiled.
   absl::StatusOr<EntryPtr> entry =
       answer->trusted() ? CheckEntry(state.what.place, std::move(bytes))
                         : parts_.trust->Admit(state.what.place, std::move(bytes),

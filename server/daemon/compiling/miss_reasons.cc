@@ -21,7 +21,7 @@ std::string MissReasons::Explain(const proto::ArtifactInfo& info) {
     parts.emplace_back(part.name(), part.digest());
 
   absl::MutexLock lock(&mutex_);
-  // Forgetting costs a word in a statistic.
+  // Forgetting only makes a reason less precise.
   if (earlier_.size() > kMaxKernels) earlier_.clear();
   std::deque<Parts>& versions = earlier_[info.kernel()];
   std::string reason = "new";

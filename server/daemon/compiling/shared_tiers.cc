@@ -28,16 +28,16 @@ namespace {
 constexpr int kRemoteFd = 3;
 constexpr absl::Duration kStartLimit = absl::Seconds(10);
 constexpr absl::Duration kTransferLimit = absl::Seconds(2);
-// A process that runs answers at once; a machine may be busy.
+// A live process answers at once; this allows for a busy machine.
 constexpr absl::Duration kSignOfLife = absl::Seconds(1);
 constexpr absl::Duration kTick = absl::Milliseconds(50);
 constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
 constexpr absl::Duration kLastBackoff = absl::Seconds(10);
-// A life that lasted so long was none of a series of failures.
+// A process that ran for this time resets the back-off.
 constexpr absl::Duration kGoodLife = absl::Seconds(5);
 constexpr absl::Duration kDefaultGet = absl::Milliseconds(250);
 constexpr absl::Duration kDefaultLease = absl::Seconds(2);
-// kilnd-remote's own limits come first.
+// kilnd-remote's own limits expire first.
 constexpr absl::Duration kSlack = absl::Milliseconds(250);
 constexpr size_t kMaxQueuedBytes = size_t{64} << 20;
 constexpr absl::Duration kFlushLimit = absl::Seconds(2);
@@ -58,7 +58,7 @@ absl::Duration LeaseTtlOf(const proto::Config& config) {
   return kDefaultLease;
 }
 
-// The next frame may be long in coming.
+// Waits without limit for the next frame.
 absl::Status AwaitFrame(int fd) {
   pollfd entry = {fd, POLLIN, 0};
   while (poll(&entry, 1, -1) < 0) {
@@ -67,7 +67,7 @@ absl::Status AwaitFrame(int fd) {
   return absl::OkStatus();
 }
 
-// What one label says: a histogram each, as one may be slow where the others are not.
+// The metric of each kind of request: a histogram each, since their speeds differ.
 const char* SecondsOf(proto::Asked::What what) {
   switch (what) {
     case proto::Asked::PUT:
@@ -273,7 +273,7 @@ void SharedTiers::Store(const Digest& place, EntryPtr entry, const std::string& 
     frame.type = FrameType::kRelease;
     frame.body = release.SerializeAsString();
   } else {
-    // Until it is stored, not only sent: what waits is bounded on both sides of the pipe.
+    // Counts until it is stored, not only sent: this bounds both sides of the pipe.
     Request request{absl::InfiniteFuture(), /*ping=*/false, nullptr, entry->bytes.size()};
     queued_bytes_ += request.stores;
     requests_[frame.id] = std::move(request);
@@ -315,7 +315,7 @@ void SharedTiers::Supervise() {
     if (SteadyNow() - start > kGoodLife) backoff = kFirstBackoff;
     absl::MutexLock lock(&mutex_);
     if (stopping_) break;
-    // Once a reason: a program that is missing is missing at every trial.
+    // Logs each reason once: a missing program is missing at every attempt.
     if (end != said) Log("shared tiers: ", end.message(), "; it is restarted as often as needed");
     said = end;
     PauseUnless(stopping_, backoff, &mutex_);
@@ -336,7 +336,7 @@ absl::Status SharedTiers::Live() {
     status = Read(fd);
     absl::MutexLock lock(&mutex_);
     fd_ = -1;
-    // The writer may be in the middle of a frame: this ends it.
+    // Stops the writer in the middle of a frame.
     shutdown(fd, SHUT_RDWR);
     auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !writing_; };
     mutex_.Await(absl::Condition(&idle));
@@ -368,7 +368,7 @@ proto::Configure SharedTiers::ToAsk(const Options& options) {
   proto::Configure config;
   *config.mutable_tiers() = options.config.tier();
   if (options.config.has_execution()) *config.mutable_execution() = options.config.execution();
-  // Without a compiler of our own there is nothing that an upstream must be equal to.
+  // Without a compiler of our own, no upstream can be compatible.
   if (absl::StatusOr<Digest> compiler = options.compiler(); compiler.ok()) {
     config.set_compiler(std::string(compiler->view()));
   }
@@ -384,7 +384,7 @@ absl::Status SharedTiers::Configure(int fd) {
   ASSIGN_OR_RETURN(const Frame frame, ReadFrame(fd, deadline));
   proto::ConfigureReply reply;
   RETURN_IF_ERROR(ParseReply(frame, FrameType::kConfigureReply, &reply));
-  // It begins with trust in all.
+  // Initially all tiers count as working.
   for (const std::string& tier : reply.tiers()) {
     Metrics::Get().gauge("kiln_shared_left_alone", tier)->Set(0);
   }
@@ -520,7 +520,7 @@ void SharedTiers::Write() {
     }
     const absl::Status sent =
         WriteFrame(fd, out.type, out.id, out.body, SteadyNow() + kTransferLimit);
-    // In the middle of a frame there is no going on; the reader sees the end.
+    // A partly sent frame makes the stream unusable; the reader sees the end.
     if (!sent.ok()) shutdown(fd, SHUT_RDWR);
     absl::MutexLock lock(&mutex_);
     writing_ = false;

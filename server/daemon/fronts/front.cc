@@ -24,7 +24,7 @@ namespace {
 
 constexpr absl::Duration kMinPause = absl::Milliseconds(100);
 constexpr absl::Duration kMaxPause = absl::Seconds(10);
-// Who ran for so long starts again at once.
+// A process that ran for this time restarts at once.
 constexpr absl::Duration kHealthy = absl::Minutes(1);
 
 }  // namespace
@@ -55,7 +55,7 @@ void Front::LetGo() {
   if (pid_ < 0) return;
   SendWord(channel_, Word::kDrain).IgnoreError();
   pid_ = -1;
-  // What was sent is still read at the other end; RunOnce wakes.
+  // The other end still reads what was sent; RunOnce wakes up.
   shutdown(channel_, SHUT_RDWR);
 }
 
@@ -135,7 +135,7 @@ std::string Front::RunOnce() {
     pid = pid_;
     channel = channel_;
   }
-  // Hung up on by its end, and by LetGo.
+  // Ends when the front closes the channel, or LetGo shuts it down.
   while (ReceiveWord(channel).word == Word::kServe) Serves(true);
   Serves(false);
   absl::MutexLock lock(&mutex_);

@@ -17,15 +17,15 @@
 namespace kiln {
 namespace {
 
-// A request once begun arrives, and a reply is taken, within this.
+// The time limit for the rest of a request, and for delivering a reply.
 constexpr absl::Duration kTransferLimit = absl::Seconds(60);
-// Its header comes in one piece, but from a client that is up to something.
+// The header arrives in one piece, except from a malicious client.
 constexpr absl::Duration kHeaderLimit = absl::Seconds(5);
-// Who is told why it is cut off has so long to take it.
+// The time that a disconnected client has to read the reason.
 constexpr absl::Duration kLastWordLimit = absl::Seconds(1);
-// What is read at once of a message.
+// The bytes read at once of a message.
 constexpr size_t kAtOnce = size_t{64} << 10;
-// Threads beside those that have stepped aside, of which there is one a connection at most.
+// The limit on event threads. Blocked threads, at most one per connection, come on top.
 constexpr int kMostWaiting = 8;
 
 bool HungUp(int fd) {
@@ -33,7 +33,7 @@ bool HungUp(int fd) {
   return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-// A process of this user; what a front says in its greeting comes instead.
+// Names a process of this user; a front's greeting overrides it.
 std::string PeerName(int fd) {
   ucred peer;
   socklen_t size = sizeof peer;
@@ -41,13 +41,13 @@ std::string PeerName(int fd) {
   return absl::StrCat("pid ", peer.pid);
 }
 
-// Looking on is no use of the daemon: it ends when idle all the same.
+// Requests that only look at the daemon do not keep it from exiting.
 bool IsUse(FrameType type) {
   return type != FrameType::kMetrics && type != FrameType::kRecent && type != FrameType::kStats &&
          type != FrameType::kHello;
 }
 
-// Whoever answers these steps aside where it has to.
+// The handler of these hands off the event loop itself if it has to block.
 bool IsQuick(FrameType type) { return type == FrameType::kLookup || type == FrameType::kCompile; }
 
 constexpr uint32_t kAllRights =
@@ -138,7 +138,7 @@ absl::Time Connections::last_request() const {
 void Connections::Drain(absl::Duration patience) {
   absl::MutexLock lock(&mutex_);
   draining_ = true;
-  // Those that wait for a request: this ends their wait.
+  // Wakes connections that wait for a request.
   for (const Connection& connection : connections_) {
     if (!connection.busy) shutdown(connection.fd, SHUT_RD);
   }
@@ -159,7 +159,7 @@ void Connections::Deal(Connection* connection, LoopThread* thread) {
     const bool unread = more && !connection->unread.empty();
     if (End(connection, used, /*wait=*/more && !unread)) return;
     if (!unread) break;
-    // Who sends requests without waiting for replies is not to keep all others waiting.
+    // A client that pipelines requests must not delay all other clients.
     thread->HandOver();
   }
   Close(connection);
@@ -188,7 +188,7 @@ bool Connections::Exchange(Connection* connection, bool* used) {
   *used = IsUse(request->type);
   const std::string name = caller->name;
   absl::Status status = IsQuick(request->type) ? absl::OkStatus() : LeaveLoop(connection->thread);
-  // All others are answered at once.
+  // All other requests are answered without blocking.
   if (status.ok() && request->type == FrameType::kCompile) status = caller->account->TakeRun(&hold);
   Reply reply =
       status.ok() ? handler_->Handle(*request, caller) : Handler::Refuse(request->id, status);

@@ -78,7 +78,7 @@ std::string Range(uint32_t oldest, uint32_t newest) {
                                          : absl::StrCat(oldest, " to ", newest);
 }
 
-// Names go into logs and keys: nothing that could be mistaken for something else there.
+// Names appear in logs and keys: only unambiguous characters.
 bool IsName(absl::string_view name, size_t longest) {
   return name.size() <= longest && absl::c_all_of(name, [](char c) {
            return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-' || c == '@' ||
@@ -107,7 +107,7 @@ void CountRefusal(const absl::Status& status) {
   if (!part.empty()) Metrics::Get().counter("kiln_refused_total", part)->Add();
 }
 
-// Adds to `record` how a request to compile ended.
+// Adds the result of a request to compile to `record`.
 void Describe(const absl::StatusOr<std::shared_ptr<const CompileService::Compiled>>& result,
               bool joined, proto::RequestRecord* record) {
   if (!result.ok()) {
@@ -253,7 +253,7 @@ Handler::Body Handler::Answer(const Frame& request, Caller* caller) {
 
 Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
   ASSIGN_OR_RETURN(const proto::Hello hello, Parse<proto::Hello>(body));
-  // First of all: the newer build may speak what this one does not.
+  // Checked first: the newer build may speak other protocol versions.
   if (parts_.replaced && parts_.replaced()) {
     parts_.stop();
     return absl::UnavailableError("kilnd was replaced by a newer build and is ending");
@@ -275,7 +275,7 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
     caller->upstream = hello.upstream().SerializeAsString();
     caller->upstream_required = hello.upstream_required();
   }
-  // Without one there is still what can be seen and ended; compiling then fails by itself.
+  // Without a compiler, statistics and shutdown still work; compiling fails by itself.
   const Digest compiler = parts_.compiler->Look().value_or(Digest());
   caller->greeted = true;
   proto::HelloReply reply;
@@ -320,7 +320,7 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   record.set_time(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
   record.set_seconds(absl::ToDoubleSeconds(SteadyNow() - start));
   Describe(compiled, joined, &record);
-  // Hits are counted, not told one by one.
+  // Hits are counted, not logged one by one.
   if (LogsEvents() && (!compiled.ok() || !record.unit().empty())) {
     LogEvent("compile", EventFields(record, parent.span, span.span, place));
   }
@@ -348,8 +348,8 @@ Handler::Body Handler::Capabilities(const std::string& /*body*/, Caller* /*calle
   return reply.SerializeAsString();
 }
 
-// What a caller brings is of its tenant, and anyone but our own user proves by a signature
-// that a trusted compiler made it.
+// A caller's entry belongs to its tenant. All callers but our own user need a signature of a
+// trusted compiler.
 absl::Status Handler::Keep(const std::string& bytes, const Caller& caller) {
   ASSIGN_OR_RETURN(const EntryView view, DecodeEntry(bytes));
   if (view.info.tenant() != caller.tenant) {

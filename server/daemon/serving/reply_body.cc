@@ -7,7 +7,7 @@
 namespace kiln {
 namespace {
 
-// Of a field of bytes or a message: its number, and wire type 2.
+// The tag of a bytes or message field: its number, and wire type 2.
 constexpr char FieldTag(int field) { return static_cast<char>(field << 3 | 2); }
 
 void AppendVarint(uint64_t value, std::string* out) {

@@ -29,7 +29,7 @@ std::string Read(const std::string& path) {
   return std::string(text, size < 0 ? 0 : size);
 }
 
-// The number that follows `name` in a text of lines; kPlenty without one.
+// The number after `name` in a text of lines; kPlenty if there is none.
 uint64_t NumberAfter(absl::string_view text, absl::string_view name) {
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     if (!absl::ConsumePrefix(&line, name)) continue;
@@ -45,7 +45,7 @@ uint64_t Kilobytes(absl::string_view meminfo, absl::string_view name) {
   return number == kPlenty ? kPlenty : number << 10;
 }
 
-// Of a file of pressure: how much of the last ten seconds something had to wait.
+// From a pressure file: the share of the last ten seconds in which a process stalled.
 double HeldUp(const std::string& path) {
   const std::string text = Read(path);
   for (absl::string_view word : absl::StrSplit(text.substr(0, text.find('\n')), ' ')) {

@@ -6,7 +6,7 @@
 namespace kiln {
 namespace {
 
-// Who compiled so long ago may come again: a program's next kernel.
+// How long after its last job a caller counts as active: a program's next kernel may follow.
 constexpr absl::Duration kMayCome = absl::Seconds(5);
 
 }  // namespace
@@ -18,7 +18,7 @@ bool Shares::State::Around(absl::Time now) const {
 Shares::State& Shares::Seen(const JobOwner& owner, absl::Time now) {
   const auto found = tenants_.find(owner.tenant);
   if (found == tenants_.end() || found->second.find(owner.caller) == found->second.end()) {
-    // Newcomers are rare enough to forget the others at.
+    // Removes inactive callers when a new one arrives, which is rare enough.
     for (auto tenant = tenants_.begin(); tenant != tenants_.end();) {
       Callers& callers = tenant->second;
       for (auto caller = callers.begin(); caller != callers.end();) {
