@@ -28,7 +28,7 @@ absl::Status Errno(absl::string_view what) { return absl::ErrnoToStatus(errno, w
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// A file open for reading, and how long it is.
+// An open file and its length.
 struct OpenFile {
   explicit OpenFile(int descriptor) : fd(descriptor) {}
   OpenFile(OpenFile&& other) noexcept : fd(std::exchange(other.fd, -1)), size(other.size) {}
@@ -184,7 +184,7 @@ absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& p
     if (!vouched.ok()) {
       const absl::Status trusted = CheckSigner(record.entry, *options.trusted);
       if (!trusted.ok()) {
-        // Of two signatures that do not count, the entry's own says more.
+        // If neither signature is trusted, the message names the entry's own.
         const bool has_own = record.entry.signer != 0 || bundle.signer == 0;
         const bool has_none = record.entry.signer == 0 && bundle.signer == 0;
         refuse(has_none ? "unsigned" : "untrusted",

@@ -27,7 +27,7 @@ namespace {
 
 constexpr absl::Duration kFirstCheck = absl::Milliseconds(100);
 constexpr absl::Duration kCheckEvery = absl::Seconds(1);
-// Between the first byte of an answer and its last.
+// The time limit from the first byte of an answer to the last.
 constexpr absl::Duration kAnswerLimit = absl::Milliseconds(100);
 // A hit takes less than this, and waking a sleeping processor takes as long again.
 constexpr std::chrono::microseconds kStayAwake{100};
@@ -61,7 +61,7 @@ absl::StatusOr<int> Connect(const std::string& path, absl::Time deadline) {
   }
 }
 
-// The socket's directory is ours alone; this guards against a mistake there.
+// The socket's directory should be ours alone; this detects mistakes there.
 absl::Status CheckPeerIsUs(int fd) {
   ucred peer;
   socklen_t size = sizeof peer;
@@ -72,10 +72,11 @@ absl::Status CheckPeerIsUs(int fd) {
   return absl::PermissionDeniedError(absl::StrCat("the daemon runs as user ", peer.uid));
 }
 
-// Whether fewer threads want to run on this machine, us included, than it has processors.
+// Whether fewer threads are runnable on this machine, this one included, than it has processors.
 bool HasIdleProcessor() {
   static const unsigned processors = std::thread::hardware_concurrency();
-  // "0.20 0.18 0.12 1/80 11206": the fourth is what runs now, of all threads.
+  // "0.20 0.18 0.12 1/80 11206": the fourth field is the number of runnable threads, of all
+  // threads.
   static const int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
   char text[128];
   const ssize_t size = pread(fd, text, sizeof text, 0);
@@ -86,7 +87,7 @@ bool HasIdleProcessor() {
   return words.size() > 3 && absl::SimpleAtoi(words[3], &running) && running < processors;
 }
 
-// Waits a little for `fd` without falling asleep.
+// Polls `fd` briefly without sleeping.
 bool ReadableSoon(int fd) {
   const auto end = std::chrono::steady_clock::now() + kStayAwake;
   pollfd entry = {fd, POLLIN, 0};
@@ -135,7 +136,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Begin(const std::string&
   ASSIGN_OR_RETURN(int fd, Connect(path, now));
   std::unique_ptr<Connection> connection(new Connection(fd));
   RETURN_IF_ERROR(CheckPeerIsUs(fd));
-  connection->broken_ = true;  // until it is greeted
+  connection->broken_ = true;  // until the greeting has ended
   RETURN_IF_ERROR(
       WriteFrame(fd, FrameType::kHello, connection->next_id_++, OwnHello(), now + kAnswerLimit));
   return connection;
@@ -188,7 +189,7 @@ absl::Status Connection::Call(FrameType type, const google::protobuf::MessageLit
                               FrameType reply_type, google::protobuf::MessageLite* reply,
                               absl::Time deadline, const std::function<absl::Status()>& check) {
   const uint32_t id = next_id_++;
-  broken_ = true;  // until the reply is whole
+  broken_ = true;  // until the reply is complete
   const bool stay_awake = HasIdleProcessor();
   RETURN_IF_ERROR(WriteFrame(fd_, type, id, request, deadline));
   if (!stay_awake || !ReadableSoon(fd_)) RETURN_IF_ERROR(AwaitReadable(deadline, check));

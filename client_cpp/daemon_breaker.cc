@@ -9,7 +9,7 @@ namespace {
 
 constexpr absl::Duration kProbeEvery = absl::Milliseconds(500);
 constexpr absl::Duration kAnswersWithin = absl::Milliseconds(2);
-// A daemon that could not be started is tried again after so long.
+// How soon to retry starting a daemon.
 constexpr absl::Duration kStartAgain = absl::Seconds(30);
 
 }  // namespace
@@ -55,7 +55,7 @@ bool DaemonBreaker::Probe(const std::string& socket_path, std::unique_ptr<Connec
   }
   const absl::StatusOr<bool> greeted = pending_->Greeted(wait);
   if (!greeted.ok()) {
-    // It ended, or refuses us: another look will tell.
+    // It has exited, or refuses us: a call will find out.
     pending_.reset();
     return false;
   }

@@ -24,25 +24,25 @@
 namespace kiln {
 namespace {
 
-// A running daemon answers in well under a millisecond. One that does not within the first
-// look may be stopped, which can be seen; if it is not it gets some more, and on machines
-// with a long run queue much more.
+// A running daemon answers in well under a millisecond. If it does not answer within the first
+// limit, it may be stopped, which /proc shows. Otherwise it gets more time, and on machines with a
+// long run queue much more.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(100);
 constexpr absl::Duration kHelloPatience = absl::Milliseconds(150);
 constexpr absl::Duration kBusyHelloPatience = absl::Seconds(3);
-// From exec to listening; on a machine where many start at once.
+// From exec to listening, on a machine where many processes start at once.
 constexpr absl::Duration kStartPatience = absl::Seconds(3);
 constexpr absl::Duration kBusyStartPatience = absl::Seconds(10);
 constexpr absl::Duration kMinBackoff = absl::Milliseconds(1);
 constexpr absl::Duration kMaxBackoff = absl::Milliseconds(20);
 constexpr size_t kMaxIdle = 4;
-// Between requests that a full queue turned away, where it does not say when to come again.
+// The pause after a refusal for a full queue without a hint when to retry.
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(20);
 constexpr absl::Duration kLastRetry = absl::Milliseconds(500);
 // The part (common/wire/error_detail.h) of our own error when a daemon is there and silent.
 constexpr char kHangs[] = "hangs";
 
-// More than two runnable threads a CPU: a slow answer says nothing.
+// More than two runnable threads per CPU: a slow answer proves nothing.
 bool MachineIsBusy() {
   std::FILE* file = std::fopen("/proc/loadavg", "re");
   if (file == nullptr) return false;
@@ -200,13 +200,13 @@ void DaemonClient::GiveBack(std::unique_ptr<Connection> connection) {
   if (idle_.size() < kMaxIdle) idle_.push_back(std::move(connection));
 }
 
-// While one request takes its time, another connection tells whether anyone is there.
+// While one request runs, checks over another connection that the daemon answers.
 absl::Status DaemonClient::CheckAlive() {
   if (const pid_t pid = StoppedDaemon(home_); pid > 0) return Stopped(pid);
   ASSIGN_OR_RETURN(const std::string path, home_.SocketPath());
   const absl::Status status =
       Connection::Open(path, MachineIsBusy() ? kBusyHelloPatience : kHelloPatience).status();
-  // Whoever refuses us is there.
+  // A daemon that refuses us is alive.
   return absl::IsDeadlineExceeded(status) ? Hangs(status.message()) : absl::OkStatus();
 }
 
@@ -216,7 +216,7 @@ bool DaemonClient::Usable() {
   if (!path.ok()) return false;
   std::unique_ptr<Connection> found;
   const bool usable = breaker_.MayCall(*path, &found);
-  // That one was greeted without a word of the upstream.
+  // That connection's greeting did not name the upstream.
   if (wishes_.has_upstream()) found.reset();
   if (found != nullptr) GiveBack(std::move(found));
   return usable;
@@ -283,7 +283,7 @@ absl::Status DaemonClient::CallIfRunning(FrameType type,
 }
 
 void DaemonClient::AwaitEnd(absl::Time deadline) const {
-  // The daemon has this lock as long as it lives.
+  // The daemon holds this lock as long as it lives.
   const int fd = open(home_.LockPath().c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   while (flock(fd, LOCK_SH | LOCK_NB) != 0 && SteadyNow() < deadline) {

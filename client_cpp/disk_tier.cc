@@ -18,7 +18,7 @@
 namespace kiln {
 namespace {
 
-// Where no daemon ever reads the log, it must not grow for ever.
+// Bounds the log if no daemon ever reads it.
 constexpr off_t kMaxHitLogBytes = 16 << 20;
 
 // The bytes of an entry's file as long as this lives: mapped, or a copy if others could change the
@@ -108,7 +108,7 @@ absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Digest& key) const {
   return std::move(entry->info);
 }
 
-// What another user's program put there, that user decides about.
+// Files of another user's program are that user's to delete.
 void DiskTier::Remove(const Digest& key) const {
   if (mode_.read_only || mode_.foreign) return;
   const absl::StatusOr<Folder> shard = home_.OpenShard(key);
@@ -128,7 +128,7 @@ void DiskTier::NoteHit(const Digest& key) const {
   if (!home.ok() || !home->own().ok()) return;
   const absl::StatusOr<FolderFile> log = home->OpenFile("hits.log", O_WRONLY | O_APPEND | O_CREAT);
   if (!log.ok() || !log->own.ok() || log->info.st_size >= kMaxHitLogBytes) return;
-  // One write: hits of several processes never mix. A lost one is a lost count.
+  // One write: hits of several processes never mix. A lost write is a lost count.
   const ssize_t written = write(log->fd.get(), key.bytes.data(), key.bytes.size());
   static_cast<void>(written);
 }

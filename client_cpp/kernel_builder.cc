@@ -45,13 +45,13 @@ double FloatOf(uint64_t bits, Scalar type) {
   return value;
 }
 
-// The low bits of `value` that `type` has.
+// Truncates `value` to the width of `type`.
 uint64_t WrapInt(uint64_t value, Scalar type) {
   const int bits = ScalarBits(type);
   return bits >= 64 ? value : value & ((uint64_t{1} << bits) - 1);
 }
 
-// The value of an integer constant, sign extended to 64 bits where signed.
+// The value of an integer constant, sign-extended to 64 bits if its type is signed.
 int64_t SignedOf(uint64_t bits, Scalar type) {
   const int unused = 64 - ScalarBits(type);
   return IsSignedInt(type) ? static_cast<int64_t>(bits << unused) >> unused
@@ -198,7 +198,7 @@ NodeId KernelBuilder::Append(proto::NodeKind kind, TypeId type, absl::Span<const
 // --- Parameters ------------------------------------------------------------------
 
 ParamId KernelBuilder::AddValueParam(TypeId type) {
-  if (!CheckType(type).ok()) type = 0;  // its uses then say so
+  if (!CheckType(type).ok()) type = 0;  // its uses then report it
   proto::Param* param = unit_.mutable_kernel()->mutable_body()->add_params();
   param->set_kind(proto::Param::PARAM_VALUE);
   param->set_type(type);
@@ -208,7 +208,7 @@ ParamId KernelBuilder::AddValueParam(TypeId type) {
 
 ParamId KernelBuilder::AddStorageParam(const proto::Storage& storage) {
   const proto::Type& element = storage.element();
-  TypeId type = 0;  // of an SNode itself
+  TypeId type = 0;  // for an SNode itself
   if (element.scalar() != proto::SCALAR_NONE) {
     type = types_.GetTensor(element.scalar(), {element.shape().begin(), element.shape().end()});
   }
@@ -276,7 +276,7 @@ NodeId KernelBuilder::FoldedCast(NodeId constant, Scalar to) {
   if (from == proto::F16 || to == proto::F16) return 0;
   if (IsFloat(from)) return IsFloat(to) ? ConstFloat(FloatOf(bits, from), to) : 0;
   const int64_t value = SignedOf(bits, from);
-  // Beyond 53 bits the way over double would round twice.
+  // Beyond 53 bits a conversion by way of double would round twice.
   if (IsFloat(to) && (value > kExactInDouble || value < -kExactInDouble)) return 0;
   if (from == proto::U64) return ConstUInt(bits, to);
   return ConstInt(value, to);

@@ -132,7 +132,7 @@ absl::Status KernelBuilder::Yield(NodeId value) {
   }
   if (current.terminated) return Misuse("this choice already has a value");
   RETURN_IF_ERROR(CheckValue(value));
-  // The node itself follows in EndChoose, when the common type is known.
+  // EndChoose makes the node, when the common type is known.
   current.yields[current.second] = value;
   current.terminated = true;
   return absl::OkStatus();
@@ -173,7 +173,7 @@ absl::Status KernelBuilder::End() {
   return absl::OkStatus();
 }
 
-// Listed directly in the kernel's body, and not serialized.
+// Whether the loop is directly in the kernel's body, and not serialised.
 bool KernelBuilder::IsParallel(size_t open_index) const {
   const OpenBlock& block = current_.open[open_index];
   if (current_.number != 0 || open_index != 1 || block.kind == proto::WHILE) return false;

@@ -58,7 +58,7 @@ absl::StatusOr<NodeId> KernelBuilder::Reference(ParamId param) {
   return id;
 }
 
-// An argument as the parameter takes it: an address of its type, or a value cast to it.
+// Converts an argument for its parameter: an address of its type, or a value cast to it.
 absl::StatusOr<NodeId> KernelBuilder::Argument(const proto::Param& param, size_t position,
                                                NodeId given) {
   if (param.kind() == proto::Param::PARAM_VALUE) {
@@ -77,7 +77,7 @@ absl::StatusOr<NodeId> KernelBuilder::Argument(const proto::Param& param, size_t
                 "', the parameter of '", types_.Name(param.type()), "'");
 }
 
-// Of several results: a struct of members "0", "1", ….
+// For several results: a struct of members "0", "1", ….
 TypeId KernelBuilder::ResultType(const proto::Function& function) {
   if (function.returns_size() == 0) return 0;
   if (function.returns_size() == 1) return function.returns(0);

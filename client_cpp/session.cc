@@ -522,7 +522,7 @@ void LocalSession::SayWhoseHome() const {
                home_.dir().c_str(), std::string(own_cache_.message()).c_str());
 }
 
-// Once: the kilnd that the user named is done without, for this reason.
+// Reports once why the kilnd that the user named is not used.
 void LocalSession::SayFallback(const std::string& why) const {
   if (why.empty() || !NamesUpstream(options_) || warned_of_upstream_.exchange(true)) return;
   std::fprintf(stderr, "kiln: KILN_SERVER=%s: %s; compiling without it for now\n",
@@ -555,15 +555,15 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
     }
     if (!status.ok() && !GiveUpDaemon(state, status)) return status;
     SayFallback(reply.fallback());
-    // What may not be run is compiled here, by this process's own worker.
+    // A refused entry is compiled here, by this process's own worker.
     if (status.ok()) status = trust_.CheckReply(reply.entry());
     if (status.ok()) return reply;
-    // Nobody else is there to leave the record by which later processes find entries.
+    // Without a daemon, this process writes the record through which later processes find entries.
     if (job.compiler.empty() && !options_.bin_dir.empty()) {
       GetCompilerId(home_.CompilerIdPath(), options_.bin_dir + "/kiln-worker").IgnoreError();
     }
   }
-  // Without a daemon by choice is no failure of one.
+  // A deliberate choice of no daemon is not a failure of one.
   if (options_.strict && !wants_none()) {
     const absl::string_view why = own_cache_.ok() ? status.message() : own_cache_.message();
     return absl::UnavailableError(absl::StrCat("no daemon, and KILN_STRICT=1: ", why));
@@ -598,8 +598,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
     return absl::InternalError(
         absl::StrCat("the compiler's reply is damaged: ", entry.status().message()));
   }
-  // The compiler's files may have been replaced since its id was asked for: the entry
-  // names the one that made it. Its key must follow from that and from what was asked.
+  // The compiler's files may have been replaced since its id was read: the entry names the compiler
+  // that made it. Its key must follow from that compiler and the requested unit.
   if (auto id = Digest::FromHex(entry->info.compiler()); id.ok()) compiler = *id;
   if (entry->key != UnitKey(job.canonical, compiler)) {
     return absl::InternalError("the compiler's reply is for another kernel");

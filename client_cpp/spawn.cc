@@ -43,7 +43,7 @@ std::string OwnDirectory() {
 
 void AwaitOrKill(pid_t pid, absl::Time deadline) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) return;  // an old kernel: waited for as long as it takes
+  if (fd < 0) return;  // an old kernel: waits without a limit
   pollfd entry = {fd, POLLIN, 0};
   int ready;
   do {
@@ -89,7 +89,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string>
   sigfillset(&defaults);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  // Ctrl-C at the terminal is for the user's program.
+  // Ctrl-C at the terminal should reach the user's program only.
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);

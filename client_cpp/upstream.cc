@@ -22,7 +22,7 @@ bool IsHostAndPort(absl::string_view text, absl::string_view* host) {
   return host->find_first_of(":/ ") == absl::string_view::npos;
 }
 
-// The daemon that reads the file has another working directory.
+// Makes the path absolute: the daemon that reads the file has another working directory.
 std::string PathFrom(const char* variable) {
   const char* path = std::getenv(variable);
   if (path == nullptr || *path == '\0') return "";

@@ -11,10 +11,9 @@ namespace {
 
 constexpr int kAlone = -1;
 
-// Launches inside, or kAlone.
+// The number of launches inside, or kAlone.
 std::atomic<int> inside{0};
-// A launch within a launch (a print hook may run a kernel) must not wait for its own
-// thread.
+// A nested launch (a print hook may run a kernel) must not wait for its own thread.
 thread_local int alone_depth = 0;
 
 void OpenInChild() { inside.store(0, std::memory_order_relaxed); }

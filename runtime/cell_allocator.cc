@@ -14,11 +14,12 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kLastMapping = uint64_t{64} << 20;
-// What a shard takes at once: from a page to a large page, so that threads touch each
-// their own.
+// What a shard allocates at once: from a page to a large page, so that each thread first touches
+// its own pages.
 constexpr uint64_t kFirstSpan = kPage;
 constexpr uint64_t kLastSpan = kHugePage;
-// Cells from here on are mostly used in parts: no large pages, and clearing gives back.
+// Cells of at least this size are mostly used in parts: they get no large pages, and clearing
+// returns memory.
 constexpr uint64_t kLargeCell = uint64_t{256} << 10;
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
@@ -74,7 +75,7 @@ bool CellArena::Map(uint64_t bytes, bool touched, Region* region) {
 }
 
 uint8_t* CellArena::Carve(uint64_t bytes, uint64_t unit, bool touched, uint64_t* got) {
-  // Less than asked where the budget is nearly spent.
+  // Less than requested if the budget is nearly exhausted.
   bytes = std::max(bytes / unit, uint64_t{1}) * unit;
   while (budget_ != nullptr && !budget_->Take(bytes)) {
     if (bytes == unit) return nullptr;
@@ -140,7 +141,7 @@ bool CellAllocator::Refill(Shard* shard) {
   uint64_t span = next_span_.load(std::memory_order_relaxed);
   if (span < kLastSpan) next_span_.store(span * 2, std::memory_order_relaxed);
   const bool large = stride_ >= kLargeCell;
-  if (large) span = stride_;  // one at a time: none of the budget is set aside
+  if (large) span = stride_;  // one at a time: reserves no budget ahead
   uint64_t got;
   uint8_t* start = arena_->Carve(span, stride_, /*touched=*/!large, &got);
   if (start == nullptr) return false;

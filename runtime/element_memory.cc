@@ -22,7 +22,7 @@ ElementMemory::Block ElementMemory::Take(uint64_t count) {
   {
     ForkLockGuard guard(lock_);
     for (Block& block : kept_) {
-      // A much longer list's memory would never go.
+      // Reusing a much longer list's memory would keep it allocated forever.
       if (block.bytes < bytes || block.bytes > 4 * bytes + 65536) continue;
       const Block found = block;
       block = kept_.back();
@@ -30,7 +30,7 @@ ElementMemory::Block ElementMemory::Take(uint64_t count) {
       return found;
     }
   }
-  bytes += bytes / 4;  // the next list often is a little longer
+  bytes += bytes / 4;  // the next list is often a little longer
   const uint64_t alignment = bytes >= 2 * kHugePage ? kHugePage : 64;
   bytes = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, bytes);

@@ -21,7 +21,8 @@
 namespace kiln {
 namespace {
 
-constexpr uint64_t kMaxIterations = uint64_t{1} << 40;  // per element: times 2^22 elements
+constexpr uint64_t kMaxIterations = uint64_t{1}
+                                    << 40;  // per element: multiplied by up to 2^22 elements
 
 using Loaded = absl::StatusOr<std::shared_ptr<const LoadedKernel>>;
 
@@ -42,9 +43,9 @@ absl::Status CheckTarget(const proto::Target& target) {
   return absl::OkStatus();
 }
 
-// A path to descriptor `fd` that was never used before: the loader takes equal
-// strings for the same library, and numbers of closed descriptors come again.
-// Counted in slashes, since "//" and "/./" lead nowhere else.
+// A path to descriptor `fd` that was never used before: the loader identifies libraries by path,
+// and numbers of closed descriptors are reused. Encodes a counter in slashes, since "//" and "/./"
+// do not change a path's meaning.
 std::string UniquePath(int fd) {
   static std::atomic<uint64_t> counter{0};
   std::string path = "/proc/self/fd";
@@ -94,7 +95,7 @@ absl::StatusOr<void*> OpenByTempFile(absl::string_view payload) {
     if (file.fd < 0) continue;
     file.path = path;
     absl::Status written = WriteAll(file.fd, payload);
-    // The name is unlinked only now, so the loader never sees it used twice.
+    // Unlinks only now, so that the loader never sees the name used twice.
     void* handle = written.ok() ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
     if (handle != nullptr) return handle;
     why = written.ok() ? dlerror() : std::string(written.message());
@@ -124,7 +125,7 @@ bool IsKnown(proto::TaskKind kind) {
   }
 }
 
-// Loops over dense structures are ranges of cells.
+// Loops over dense structures need no tree: they are ranges of cells.
 bool NeedsTree(const proto::Task& task) {
   return task.kind() == proto::TASK_LISTGEN || task.kind() == proto::TASK_GC ||
          (task.kind() == proto::TASK_STRUCT && task.iterations() > 0);

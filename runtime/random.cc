@@ -6,7 +6,7 @@ namespace kiln {
 namespace {
 
 std::atomic<uint64_t> seed{0};
-// generation:32 | threads:32. The generation counts seeds; the threads are those that have drawn
+// generation:32 | threads:32. The generation counts seeds; threads counts those that have drawn
 // since.
 std::atomic<uint64_t> callers{uint64_t{1} << 32};
 
@@ -39,7 +39,7 @@ uint64_t NextLaunchRandom() {
   if (caller.generation != Generation(callers.load(std::memory_order_acquire))) {
     const uint64_t word = callers.fetch_add(1, std::memory_order_acq_rel);
     caller.generation = Generation(word);
-    // Hashed before the thread is mixed in: neighbouring seeds share no sequences.
+    // Hashed before the thread is mixed in, so that neighbouring seeds share no sequences.
     uint64_t state = seed.load(std::memory_order_relaxed);
     caller.state = SplitMix(&state) ^ (static_cast<uint32_t>(word) * 0xd1342543de82ef95u);
     caller.state = SplitMix(&caller.state);

@@ -13,7 +13,7 @@ namespace kiln {
 namespace {
 
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
-// From here on memory comes from the system page by page, zeroed and returnable.
+// Allocations of at least this size come from the system in pages, zeroed and returnable.
 constexpr uint64_t kMapFrom = uint64_t{64} << 10;
 constexpr uint64_t kAlignment = 64;
 
@@ -33,7 +33,7 @@ absl::Status Refused(uint64_t bytes) {
       absl::StrCat("cannot allocate ", bytes, " bytes (", bytes >> 20, " MiB) for fields"));
 }
 
-// Maps `size` bytes at a multiple of `alignment`, null when refused.
+// Maps `size` bytes at a multiple of `alignment`; null if refused.
 uint8_t* Map(uint64_t size, uint64_t alignment) {
   const uint64_t whole = size + (alignment > 4096 ? alignment : 0);
   void* raw = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes)
   const uint64_t margin = MarginOf(bytes);
   uint8_t* start = nullptr;
   if (bytes < kMapFrom) {
-    // One line more than asked: vector loads of the last elements stay inside.
+    // One line more than requested: vector loads of the last elements stay inside.
     const uint64_t size = RoundUp(bytes, kAlignment) + kAlignment + 2 * margin;
     start = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, size));
     if (start == nullptr) return Refused(bytes);

@@ -22,10 +22,10 @@ constexpr uint64_t kOpen = uint64_t{1} << 19;
 constexpr int kThreadsShift = 20;
 constexpr int kEpochShift = 32;
 
-// How long a thread without work stays awake. Longer than the pause between
-// launches of a program that does little else; short against a time slice.
+// How long a thread without work spins. Longer than the pause between the launches of a program
+// that does little else, but short compared with a time slice.
 constexpr int64_t kSpinNanoseconds = 150'000;
-// A gap between two looks at the clock that only preemption explains.
+// A gap between two readings of the clock that only preemption explains.
 constexpr int64_t kPreemptedNanoseconds = 300'000;
 constexpr int64_t kNoSpinNanoseconds = 20'000'000;
 // How long the caller spins for threads that are finishing their last chunk.
@@ -35,7 +35,7 @@ constexpr int kPausesPerLook = 8;
 uint32_t Epoch(uint64_t gate) { return static_cast<uint32_t>(gate >> kEpochShift); }
 int Threads(uint64_t gate) { return static_cast<int>((gate >> kThreadsShift) & 0xfff); }
 
-// The futex words are halves of atomics that are only ever accessed whole.
+// The futex words are halves of atomics that are otherwise accessed whole.
 void FutexWait(const void* word, uint32_t expected) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
@@ -66,8 +66,8 @@ int64_t NowNanoseconds() {
 
 ThreadPool::ThreadPool() : cpus_(DefaultThreads()), ctx_(), range_() {}
 
-// The child has none of the threads, and the pool may have been in use: it is
-// left as it is, and a new one is made when needed.
+// The child has none of the threads, and the pool may have been in use. The child abandons it and
+// creates a new one on demand.
 void ThreadPool::ForgetInChild() { process_pool.store(nullptr, std::memory_order_relaxed); }
 
 ThreadPool& ThreadPool::Get() {
@@ -96,7 +96,7 @@ void ThreadPool::Start(int threads) {
     int index;
     uint32_t epoch;
   };
-  // Signals are the program's own threads' business.
+  // Blocks signals in the pool's threads: they belong to the program's own threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -144,7 +144,8 @@ bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* cal
     shares_[t].end = at;
   }
   const uint32_t epoch = Epoch(gate_.load(std::memory_order_relaxed)) + 1;
-  // seq_cst, as is the count of parked threads: one of the two sides sees the other.
+  // seq_cst, as is the count of parked threads: at least one of the two sides sees the other's
+  // write.
   gate_.store(
       uint64_t{epoch} << kEpochShift | static_cast<uint64_t>(threads) << kThreadsShift | kOpen,
       std::memory_order_seq_cst);
@@ -212,7 +213,7 @@ void ThreadPool::WorkerLoop(int index, uint32_t seen) {
     uint64_t gate = gate_.load(std::memory_order_acquire);
     seen = Epoch(gate);
     if (index >= Threads(gate)) {
-      // Launches of fewer threads do not keep this one awake.
+      // Launches of fewer threads do not keep this one spinning.
       no_spin_before = std::max(no_spin_before, NowNanoseconds() + kSpinNanoseconds);
       continue;
     }
@@ -247,7 +248,7 @@ void ThreadPool::AwaitEpoch(int index, uint32_t seen, int64_t* no_spin_before) {
   while (Epoch(gate_.load(std::memory_order_seq_cst)) == seen) {
     parked.store(1, std::memory_order_relaxed);
     parked_.fetch_add(1, std::memory_order_seq_cst);
-    // A launch of fewer threads leaves this one parked: it sees the epoch later.
+    // A launch of fewer threads leaves this one parked: it reads the epoch later.
     if (Epoch(gate_.load(std::memory_order_seq_cst)) == seen) {
       while (parked.load(std::memory_order_acquire) != 0) FutexWait(&parked, 1);
     }

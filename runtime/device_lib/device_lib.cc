@@ -48,7 +48,7 @@ uint32_t kiln_random_u32(KilnRandom* stream) {
   return static_cast<uint32_t>(kiln_random_u64(stream) >> 32);
 }
 
-// As many bits as the mantissa holds: rounding would make 1.0 of the largest.
+// Uses as many bits as the mantissa holds: rounding could turn the largest into 1.0.
 float kiln_random_f32(KilnRandom* stream) {
   return static_cast<float>(static_cast<int32_t>(kiln_random_u64(stream) >> 40)) * 0x1p-24f;
 }
@@ -71,8 +71,8 @@ void kiln_atomic_add_f32(float* address, float number) {
 }
 
 #ifdef KILN_BITCODE
-// What LLVM calls for f16 on CPUs without F16C. Native programs have them from
-// their compiler's runtime; artifacts must not depend on one.
+// LLVM calls these for f16 on CPUs without F16C. Native programs get them from their compiler's
+// runtime; artifacts must not depend on one.
 namespace {
 
 template <typename To, typename From>
@@ -89,7 +89,7 @@ uint16_t RoundToHalf(uint32_t bits) {
   if (magnitude >= 0x47800000) return sign | 0x7c00;  // 2^16 and above
   const int exponent = static_cast<int>(magnitude >> 23) - 112;
   uint32_t mantissa = (magnitude & 0x7fffff) | (magnitude >= 0x800000 ? 0x800000 : 0);
-  // Denormal halves shift further; below half of the smallest all is lost.
+  // Denormal halves shift further; below half of the smallest the result is zero.
   const int shift = exponent > 0 ? 13 : 14 - exponent;
   if (shift > 25) return sign;
   const uint32_t kept = mantissa >> shift;
@@ -121,7 +121,7 @@ _Float16 __truncsfhf2(float number) {
 
 _Float16 __truncdfhf2(double number) {
   const uint64_t bits = BitCast<uint64_t>(number);
-  // Round to odd first: then the second rounding is the only one that counts.
+  // Rounds to odd first, so that only the second rounding takes effect.
   const float narrow = static_cast<float>(number);
   uint32_t narrow_bits = BitCast<uint32_t>(narrow);
   const double back = static_cast<double>(narrow);

@@ -1,11 +1,11 @@
 #include "runtime/device_lib/tree.h"
 
-// What generated code inlines is the way on which the cell is already there; making one is
-// the runtime's work, behind a call.
+// Generated code inlines the path on which the cell is already active; activating one is a call
+// into the runtime.
 #ifdef KILN_BITCODE
 #define KILN_INLINE __attribute__((always_inline))
-// On x86-64 a load through a pointer sees what was written before the pointer was: nothing
-// else has to be ordered, and LLVM may move what is around it.
+// On x86-64 a load through a pointer sees everything written before the pointer was. No other
+// ordering is needed, and LLVM may move surrounding accesses.
 #define KILN_LOAD __ATOMIC_RELAXED
 #else
 #define KILN_INLINE
@@ -36,7 +36,7 @@ KILN_INLINE DynamicContainer* Dynamic(uint8_t* container) {
   return reinterpret_cast<DynamicContainer*>(container);
 }
 
-// Looked at first: threads that write the same value to one line would take it from each other.
+// Tests first: threads that write the same value to one cache line would contend for it.
 KILN_INLINE void SetChanged(KilnNode* node) {
   if (__atomic_load_n(&node->changed, __ATOMIC_RELAXED) == 0) {
     __atomic_store_n(&node->changed, 1, __ATOMIC_RELAXED);
@@ -56,7 +56,7 @@ KILN_INLINE uint64_t InChunk(uint64_t cell, uint64_t cells, uint64_t chunk_cells
   return (chunk_cells >= cells ? cell : cell % chunk_cells) * cell_bytes;
 }
 
-// The address of a cell whose chunk is made if need be; the dump where that is refused.
+// The address of a cell, whose chunk is allocated if necessary; the dump if that fails.
 KILN_INLINE uint8_t* MakeCell(const KilnContext* ctx, KilnNode* node, uint8_t* container,
                               uint64_t cell, uint64_t cells, uint64_t chunk_cells,
                               uint64_t cell_bytes) {
@@ -69,8 +69,8 @@ KILN_INLINE uint8_t* MakeCell(const KilnContext* ctx, KilnNode* node, uint8_t* c
   return chunk + InChunk(cell, cells, chunk_cells, cell_bytes);
 }
 
-// Lengths above `cells` are those of appends that found the container full and have not
-// taken their count back yet. Not by subtraction: a deactivation may have come between.
+// Lengths above `cells` come from appends that found the container full and have not undone their
+// increment yet. Not a subtraction: a deactivation may have come between.
 void TakeBack(uint32_t* length, uint32_t to) {
   uint32_t now = Load(length);
   while (now > to && !__atomic_compare_exchange_n(length, &now, to, /*weak=*/true, __ATOMIC_RELAXED,
@@ -115,7 +115,7 @@ KILN_INLINE int32_t kiln_bitmasked_is_active(uint8_t* mask, uint64_t cell) {
   return static_cast<int32_t>(__atomic_load_n(word, __ATOMIC_RELAXED) >> (cell % 32) & 1);
 }
 
-// Cells beyond the length are zero wherever their chunk is there: as the ambient cell.
+// Cells beyond the length are zero if their chunk exists, like the ambient cell.
 KILN_INLINE uint8_t* kiln_dynamic_read(const KilnNode* node, uint8_t* container, uint64_t cell,
                                        uint64_t cells, uint64_t chunk_cells, uint64_t cell_bytes) {
   uint8_t* chunk = ChunkOf(container, cell, cells, chunk_cells);

@@ -50,7 +50,7 @@ TreeState::TreeState(TreeLayout layout, TreeOptions options)
     : layout(std::move(layout)), options(std::move(options)), arena(this->options.budget.get()) {
   const int nodes = this->layout.tree().nodes_size();
   sparse.resize(nodes);
-  // Parents first, whatever the numbers are.
+  // Parents first, whatever their numbers.
   std::vector<std::pair<int, SparseNode*>> open = {{0, nullptr}};
   while (!open.empty()) {
     auto [node, parent] = open.back();

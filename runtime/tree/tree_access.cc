@@ -9,13 +9,13 @@
 namespace kiln {
 namespace {
 
-// One level of the way from the root to a cell.
+// One level of the path from the root to a cell.
 struct Level {
   int node;
   uint64_t cell;  // in its container
 };
 
-// The way to the cell of one node, outermost level first.
+// The path to the cell of one node, outermost level first.
 class Way {
  public:
   // OutOfRange for indices beyond the node.
@@ -57,7 +57,8 @@ class Way {
   int begin_;
 };
 
-// The cell of a sparse node's container; null: memory ends, or (kFind) it is not active.
+// The cell of a sparse node's container; null if memory is exhausted or, for kFind, if it is
+// inactive.
 uint8_t* SparseCell(SparseNode* node, uint8_t* container, uint64_t cell, CellAccess access) {
   const bool write = access == CellAccess::kWrite;
   uint8_t* absent = access == CellAccess::kRead ? node->shared.ambient : nullptr;
@@ -69,7 +70,7 @@ uint8_t* SparseCell(SparseNode* node, uint8_t* container, uint64_t cell, CellAcc
       return write ? node->Activate(slot) : absent;
     }
     case proto::SNODE_BITMASKED:
-      // The cell is there whether its bit is set or not.
+      // The cell exists whether its bit is set or not.
       if (write) {
         kiln_bitmasked_activate(&node->shared, container + node->mask_offset, cell);
       } else if (access == CellAccess::kFind &&
@@ -90,7 +91,7 @@ uint8_t* SparseCell(SparseNode* node, uint8_t* container, uint64_t cell, CellAcc
   }
 }
 
-// The container at the end of `way` without its last level; null as SparseCell.
+// The container at the end of `way` without its last level; null as in SparseCell.
 absl::StatusOr<uint8_t*> Walk(TreeState& tree, const Level* begin, const Level* end,
                               CellAccess access) {
   uint8_t* cell = tree.root->data();
@@ -152,7 +153,7 @@ absl::Status CheckDynamic(const TreeState& tree, int node) {
   return absl::InvalidArgumentError(absl::StrCat("SNode ", tree.Name(node), " is not dynamic"));
 }
 
-// Of the container that holds the cells: the index along the dynamic axis is not looked at.
+// The path to the container of the cells; ignores the index along the dynamic axis.
 absl::StatusOr<Way> ToContainer(const TreeState& tree, int node, const int64_t* at) {
   RETURN_IF_ERROR(CheckDynamic(tree, node));
   std::array<int64_t, kMaxIndices> first;

@@ -8,10 +8,11 @@
 namespace kiln {
 namespace {
 
-// What one thread looks at at a time: some ten microseconds.
+// The bytes that one thread processes at a time: some ten microseconds.
 constexpr uint64_t kBytesOfPiece = uint64_t{128} << 10;
 
-// Cells to collect, by memory_index of the node: its own, and what other nodes' cells lead to.
+// Cells to collect, by memory_index of the node: retired ones, and those found below other nodes'
+// cells.
 struct Found {
   explicit Found(const TreeState& tree) : cells(tree.memory_nodes), chunks(tree.memory_nodes) {}
   void Add(Found&& other) {
@@ -20,9 +21,9 @@ struct Found {
       chunks[n].Add(std::move(other.chunks[n]));
     }
   }
-  // What RetiredCells holds: pointer cells, only chunks, directories.
+  // As in RetiredCells: pointer cells, only chunks, directories.
   std::vector<CellBag> cells;
-  // Chunks that directories led to.
+  // Chunks of directories.
   std::vector<CellBag> chunks;
 };
 
@@ -47,7 +48,7 @@ void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
         break;
       }
       case proto::SNODE_BITMASKED:
-        // Set or not: cells keep their data when their bit is cleared.
+        // Regardless of the bit: cells keep their data when their bit is cleared.
         for (uint64_t i = 0; i < node->cells; ++i) {
           for (SparseNode* nested : node->nested) {
             FindBelow(nested, container + i * node->cell_bytes, found);
@@ -64,8 +65,7 @@ void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
   }
 }
 
-// Calls visit(cell, Found to add to) for all cells, on several threads where they take many
-// bytes.
+// Calls visit(cell, Found to add to) for all cells, on several threads if they take many bytes.
 template <typename Visit>
 void ForEachCell(const TreeState& tree, const CellBag& cells, uint64_t bytes, int max_threads,
                  Found* found, const Visit& visit) {
@@ -100,8 +100,8 @@ class Collector {
   }
 
  private:
-  // Level by level: many cells of one node at a time, so that threads share them however
-  // unequal the cells above are.
+  // Proceeds level by level: many cells of one node at a time, so that threads share the work
+  // evenly however unequal the cells above are.
   void FreeFrom(SparseNode* node) {
     if (node->memory_index >= 0) FreeOwn(node);
     for (SparseNode* nested : node->nested) {

@@ -1,4 +1,4 @@
-// All cells of a node, and of those below it, become inactive: whole containers at a time.
+// Deactivates all cells of a node, and of those below it: whole containers at a time.
 #include <algorithm>
 
 #include "runtime/cpu/parallel_for.h"
@@ -9,7 +9,7 @@ namespace {
 
 // Slots, words or lists that one thread takes at a time: some ten microseconds.
 constexpr uint64_t kPiece = 4096;
-// Pieces that are noted before they are worked on.
+// Pieces that are recorded before they are processed.
 constexpr uint64_t kBatch = 1024;
 
 // Part of one container, or all of it.
@@ -19,7 +19,7 @@ struct Part {
   uint64_t begin, end;  // cells
 };
 
-// Which nodes sparse ones lie below, themselves included.
+// The nodes that are sparse or have sparse nodes below.
 std::vector<bool> SparseBelow(const TreeState& tree) {
   std::vector<bool> below(tree.sparse.size());
   for (const auto& sparse : tree.sparse) {
@@ -33,7 +33,7 @@ class Deactivation {
  public:
   explicit Deactivation(const TreeState& tree) : tree_(tree), sparse_below_(SparseBelow(tree)) {}
 
-  // Notes the containers of `node` in one cell of its parent; if it is not sparse, those of the
+  // Records the containers of `node` in one cell of its parent; if it is not sparse, those of the
   // next sparse nodes below.
   void Add(int node, uint8_t* cell) {
     ForEachContainer(node, cell, [this](SparseNode* sparse, uint8_t* container) {
@@ -47,7 +47,7 @@ class Deactivation {
     });
   }
 
-  // Makes inactive what is noted.
+  // Deactivates the recorded containers.
   void Finish() {
     piece_ends_.push_back(parts_.size());
     ParallelFor(static_cast<int64_t>(piece_ends_.size()), 0, [this](int64_t p) {

@@ -1,5 +1,5 @@
-// Lists of active cells and of slices: made level by level, each from the list of cells
-// of the sparse node above, by all threads, and kept while nothing changed.
+// Lists of active cells and of slices. All threads build them level by level, each from the list of
+// cells of the sparse node above. A list is kept until a cell changes.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace {
 
 constexpr uint64_t kMaxSlice = 1024;
 constexpr uint64_t kMinSlice = 32;
-// As many slices as this, where cells allow, for few threads to share evenly.
+// As many slices as this, if there are enough cells, so that few threads share them evenly.
 constexpr uint64_t kWantedSlices = 64;
-// Slots that are looked at by one thread at a time, and from which on threads share.
+// Slots that one thread scans at a time; above this number threads share the scan.
 constexpr uint64_t kPiece = 16384;
 constexpr uint64_t kShareFrom = 65536;
-// Elements that are more than a core's cache holds: 2 MiB.
+// The number of elements that exceeds a core's cache: 2 MiB.
 constexpr uint64_t kStreamFrom = 32768;
 
 // A list and its memory. Immutable once published.
@@ -42,7 +42,7 @@ class Elements final : public ElementList {
   ElementMemory::Block block_;
 };
 
-// Where elements go: counted first, then written.
+// The elements' sink: a first scan counts, a second writes.
 class Counter {
  public:
   void AddCell(uint8_t*, const int32_t*) { ++count_; }
@@ -57,7 +57,7 @@ class Counter {
 
 class Writer {
  public:
-  // `streaming`: past the caches, which the list would only sweep.
+  // `streaming`: bypasses the caches, which the list would only flush.
   Writer(KilnElement* begin, KilnElement* end, bool streaming)
       : begin_(begin), next_(begin), end_(end), streaming_(streaming) {}
   ~Writer() {
@@ -65,7 +65,7 @@ class Writer {
   }
   void AddCell(uint8_t* cell, const int32_t* at) { AddSlice(cell, 0, 0, at); }
   void AddSlice(uint8_t* cell, uint64_t begin, uint64_t count, const int32_t* at) {
-    // What was made active since it was counted does not fit; the next list has it.
+    // Cells activated since the count do not fit; the next list has them.
     if (next_ == end_) return;
     const __m128i first =
         _mm_set_epi32(static_cast<int32_t>(count), static_cast<int32_t>(begin),
@@ -105,8 +105,8 @@ bool AnyBit(const uint32_t* words, uint64_t begin, uint64_t end) {
   return false;
 }
 
-// Makes one list: the scan is cut into units, parts of containers of `unit_` cells at most,
-// whose numbers in row-major order say which thread looks at them, and nothing of the result.
+// Builds one list. The scan is cut into units, parts of containers of at most `unit_` cells. Their
+// row-major numbers determine the thread that scans them, but not the result.
 class Scan {
  public:
   Scan(SparseNode* node, const KilnElement* parents, uint64_t num_parents, bool slices,
@@ -117,7 +117,7 @@ class Scan {
         max_threads_(max_threads),
         containers_(num_parents * node->path.count()) {
     chunk_ = std::min(node->chunk_cells, node->cells);
-    // The units of a dynamic container are not known before its length: all in one.
+    // The units of a dynamic container depend on its length, so it is one unit.
     const bool dynamic = node->kind == proto::SNODE_DYNAMIC;
     unit_ = dynamic ? node->cells : std::min<uint64_t>(node->cells, kPiece);
     units_of_container_ = (node->cells + unit_ - 1) / unit_;
@@ -127,7 +127,7 @@ class Scan {
     work_ = std::max(total, containers_);
   }
 
-  // Null where the system refuses memory.
+  // Null if the system refuses memory.
   std::shared_ptr<Elements> Run(const std::shared_ptr<ElementMemory>& memory) {
     const bool share = work_ >= kShareFrom && max_threads_ != 1;
     const uint64_t pieces = share ? std::clamp<uint64_t>(work_ / kPiece, 1, units_) : 1;
@@ -156,7 +156,7 @@ class Scan {
   }
 
  private:
-  // What another thread made inactive between the two looks.
+  // Removes the gaps left by cells that another thread deactivated between the two scans.
   static void CloseGaps(const std::vector<uint64_t>& first, const std::vector<uint64_t>& written,
                         Elements* list) {
     uint64_t end = 0;
@@ -306,7 +306,7 @@ class Lists {
   }
 
  private:
-  // `step`: made on the way to another list.
+  // `step`: built on the way to another list.
   std::shared_ptr<const ElementList> UpToDate(SparseNode* node, bool slices, bool step) {
     CachedList& cached = node->lists[slices ? 1 : 0];
     std::vector<uint64_t> versions;
@@ -321,7 +321,7 @@ class Lists {
       parents = UpToDate(node->parent, /*slices=*/false, /*step=*/true);
       if (parents == nullptr) return nullptr;
     }
-    cached.list.reset();  // its memory serves for the new one
+    cached.list.reset();  // frees its memory for the new one
     Scan scan(node, parents == nullptr ? &root : parents->data(),
               parents == nullptr ? 1 : parents->size(), slices, max_threads_);
     cached.list = scan.Run(tree_.element_memory);

@@ -123,7 +123,7 @@ uint8_t* SparseNode::Chunk(uint8_t* container, uint64_t cell) const {
                          __ATOMIC_ACQUIRE);
 }
 
-// Looked at first, as by the device library.
+// Tests first, as the device library does.
 void SparseNode::SetChanged() {
   if (__atomic_load_n(&shared.changed, __ATOMIC_RELAXED) == 0) {
     __atomic_store_n(&shared.changed, 1, __ATOMIC_RELAXED);
@@ -135,7 +135,7 @@ uint64_t SparseNode::CellsInUse() const {
   return std::max(memory->taken(), gone) - gone;
 }
 
-// They only become fewer here: the peak is what there was before.
+// The number only decreases here: the peak is the value before.
 void SparseNode::NoteCollected(uint64_t count) {
   const uint64_t now = CellsInUse();
   uint64_t most = peak.load(std::memory_order_relaxed);

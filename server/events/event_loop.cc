@@ -16,10 +16,10 @@ constexpr size_t kStackBytes = size_t{512} << 10;
 constexpr absl::Duration kPatience = absl::Seconds(30);
 // An event that arrives within this time was already pending: it only had to be read and decoded.
 constexpr absl::Duration kAtOnce = absl::Microseconds(30);
-// After so many of those another thread joins in.
+// After this number of pending events in a row another thread joins.
 constexpr int kManyAtOnce = 16;
 
-// Of few cores one is better used by one thread than two by several.
+// With few cores, one core is used better by one thread than two by several.
 int MostWaiting() {
   static const int most =
       std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 4, 1, 8);

@@ -50,7 +50,7 @@ absl::StatusOr<std::string> NewSecret() {
 
 absl::Status Replace(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
-  unlink(fresh.c_str());  // one that ended halfway left it
+  unlink(fresh.c_str());  // left by a process that died while writing
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return Failure(fresh);
   const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());

@@ -24,7 +24,7 @@ constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr const char* kPrograms[] = {"/usr/bin/llvm-objdump-19", "/usr/bin/llvm-objdump",
                                      "/usr/bin/objdump"};
 
-// A file without a name that holds `bytes`.
+// An anonymous file that contains `bytes`.
 absl::StatusOr<int> MemoryFile(absl::string_view bytes) {
   const int fd = memfd_create("kernel", 0);  // the child inherits it
   if (fd < 0) return absl::ErrnoToStatus(errno, "memfd_create");

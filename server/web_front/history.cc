@@ -30,7 +30,7 @@ double ValueOf(const proto::MetricFamily& family, absl::string_view label) {
   return 0;
 }
 
-// Within a bucket observations are taken to be spread evenly.
+// Assumes that observations are spread evenly within a bucket.
 template <typename Counts>
 double Percentile(const Counts& counts, uint64_t total, double fraction) {
   if (total == 0) return std::numeric_limits<double>::quiet_NaN();
@@ -93,7 +93,7 @@ void History::Add(absl::Time time, const proto::MetricsReply& metrics) {
 }
 
 std::string History::StepJson(const Sample& from, const Sample& to) {
-  // Counters of another life of the daemon say nothing about this one.
+  // Counters of an earlier run of the daemon do not apply to this one.
   const Sample base = from.started == to.started ? from : Sample();
   const bool anew = from.started != to.started;
   std::array<uint64_t, kMaxBuckets> counts{};
@@ -102,7 +102,7 @@ std::string History::StepJson(const Sample& from, const Sample& to) {
     counts[i] = to.latency[i] - std::min(base.latency[i], to.latency[i]);
     total += counts[i];
   }
-  // Hits are kept between lives: their difference always counts.
+  // Hits are kept across restarts: their difference always counts.
   const double hits = std::max(0.0, to.hits - from.hits);
   std::string json = absl::StrCat("{\"t\":", JsonNumber(to.time),
                                   ",\"seconds\":", JsonNumber(to.time - from.time));

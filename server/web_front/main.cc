@@ -98,7 +98,7 @@ MHD_Result Handle(void* argument, MHD_Connection* connection, const char* url, c
                   const char* /*version*/, const char* /*upload*/, size_t* upload_size,
                   void** state) {
   static char begun;
-  if (*state == nullptr) {  // headers only: what follows them is not looked at
+  if (*state == nullptr) {  // called with the headers only; ignores a body
     *state = &begun;
     return MHD_YES;
   }
@@ -144,7 +144,7 @@ MHD_Daemon* AnswerOn(int socket, Front* front) {
       NoteConnection, front, MHD_OPTION_NOTIFY_COMPLETED, NoteEnd, front, MHD_OPTION_END);
 }
 
-// Hangs up on slow peers for as long as it lives.
+// Disconnects slow peers as long as it lives.
 class Watchdog {
  public:
   explicit Watchdog(Visitors* visitors)
@@ -169,13 +169,13 @@ void End(const std::vector<MHD_Daemon*>& servers, const Visitors& visitors) {
   for (MHD_Daemon* server : servers) MHD_stop_daemon(server);
 }
 
-// Where a browser finds the dashboard.
+// The dashboard's origin, for browsers.
 std::string OriginOf(const std::vector<int>& sockets) {
   const bool v4 = std::any_of(sockets.begin(), sockets.end(), IsIpv4);
   return absl::StrCat("http://", v4 ? "127.0.0.1" : "[::1]", ":", PortOf(sockets[0]));
 }
 
-// Until kilnd ends, or a successor's kilnd-web answers.
+// Samples metrics until kilnd exits, or a successor's kilnd-web answers.
 Word SampleUntilTold(const DaemonLink& daemon, History* history) {
   while (true) {
     proto::MetricsReply metrics;

@@ -27,7 +27,7 @@ std::string Words(const void* bytes, size_t count) {
   return text;
 }
 
-// An end of a connection: as tcp6 writes it and, where it has an IPv4 address, as tcp does.
+// An end of a connection: in tcp6's form and, if it has an IPv4 address, in tcp's.
 struct End {
   std::string v4, v6;
 };

@@ -13,12 +13,12 @@ namespace {
 std::string Number(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  // Counts are whole up to 2^53.
+  // Integers are exact up to 2^53.
   if (value == std::floor(value) && std::abs(value) < 9e15) return absl::StrFormat("%.0f", value);
   return absl::StrFormat("%.17g", value);
 }
 
-// A bound as people write it: 0.005, not 0.0050000000000000001.
+// A bound in short form: 0.005, not 0.0050000000000000001.
 std::string Bound(double value) { return absl::StrFormat("%.6g", value); }
 
 // {name="value",…}, with `more` as the last; "" if there are none.

@@ -23,7 +23,7 @@ namespace {
 
 constexpr char kJson[] = "application/json";
 constexpr absl::Duration kCompilePatience = absl::Seconds(120);
-// Kubernetes' probes wait for a second.
+// Kubernetes' probes wait for one second.
 constexpr absl::Duration kReadyPatience = absl::Milliseconds(800);
 
 WebResponse Failure(int status, absl::string_view message) {
@@ -43,7 +43,7 @@ int HttpStatus(absl::StatusCode code) {
   }
 }
 
-// {"name": value, …} of what is JSON already.
+// {"name": value, …} for values that are JSON already.
 std::string Object(const std::vector<std::pair<std::string, std::string>>& members) {
   return absl::StrCat("{",
                       absl::StrJoin(members, ",",
@@ -159,7 +159,7 @@ absl::StatusOr<proto::RequestRecord> LastRequest(const DaemonLink& daemon, const
   request.set_limit(512);
   proto::RecentReply reply;
   RETURN_IF_ERROR(daemon.Call(FrameType::kRecent, request, &reply));
-  // The one that compiled says most.
+  // Prefers the record of a compilation, which has the most detail.
   for (const proto::RequestRecord& record : reply.requests()) {
     if (!record.unit().empty()) return record;
   }
@@ -223,7 +223,7 @@ absl::Status Site::Readiness() const {
     if (family.name() != "kiln_front_serves") continue;
     for (const proto::MetricSample& front : family.samples()) {
       const std::string name = front.labels().empty() ? "" : front.labels().begin()->second;
-      if (front.value() != 0 || name == "kilnd-web") continue;  // which answers, as it seems
+      if (front.value() != 0 || name == "kilnd-web") continue;  // which evidently answers
       return absl::UnavailableError(absl::StrCat(name, " does not serve; kilnd's log says why"));
     }
   }
@@ -236,7 +236,7 @@ absl::StatusOr<std::string> Site::Api(const WebRequest& request) const {
   if (request.path == "/api/overview") return Overview(request);
   if (request.path == "/api/kernel") return Kernel(text);
   if (request.path == "/api/stages") {
-    if (request.method != "POST") {  // it makes the daemon work
+    if (request.method != "POST") {  // it causes work in the daemon
       return absl::PermissionDeniedError("POST");
     }
     return Stages(text);

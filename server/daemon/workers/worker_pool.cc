@@ -18,8 +18,8 @@ namespace {
 constexpr absl::Duration kLookForMemory = absl::Milliseconds(500);
 constexpr absl::Duration kMinRetry = absl::Milliseconds(50);
 constexpr absl::Duration kMaxRetry = absl::Seconds(5);
-// A worker of one tenant's is replaced for another's job after so long of work, rather than at
-// each: a start takes longer than most jobs do.
+// A worker's turn with one tenant. Replacing it for each job of another tenant would cost more: a
+// start takes longer than most jobs.
 constexpr absl::Duration kTurn = absl::Milliseconds(100);
 // With several tenants, a worker that was idle for this time is replaced, so that it is fresh for
 // the next tenant.
@@ -58,19 +58,19 @@ class WorkerPool::Slot {
 
   void Wake() {
     const uint64_t one = 1;
-    // A full counter is a wake-up that is still to be read.
+    // A full counter means an unread wake-up.
     if (write(wake_fd_, &one, sizeof one) < 0) return;
   }
 
-  // What follows is guarded by the pool's mutex.
+  // The members below are guarded by the pool's mutex.
   //
-  // Waits for a job.
+  // Whether the slot waits for a job.
   bool idle() const { return idle_; }
   // Idle, with a worker that any tenant may use.
   bool ready() const { return idle_ && fresh_; }
-  // How well its worker suits a tenant: less is better.
+  // How well its worker suits a tenant: lower is better.
   int Distance(const std::string& tenant) const { return tenant_ == tenant ? 0 : fresh_ ? 1 : 2; }
-  // The tenant that its worker has been serving for less than a turn; null: none.
+  // The tenant that its worker has served for less than a turn; null if there is none.
   const std::string* stay() const {
     return tenant_.has_value() && turn_ < kTurn ? &*tenant_ : nullptr;
   }
@@ -80,10 +80,10 @@ class WorkerPool::Slot {
 
   void Work();
   std::shared_ptr<Job> NextJob();
-  // Until there is a job for this slot; or for as long as a worker should not be kept idle
-  // that is one tenant's.
+  // Waits for a job for this slot, or until a worker that belongs to one tenant has been idle too
+  // long.
   Wait AwaitJob();
-  // The next job, if there still is one and room for it.
+  // The next job, if it is still queued and memory allows.
   std::shared_ptr<Job> TakeJob(bool room);
   void Finish(Job& job, absl::StatusOr<Frame> result);
   void StartAhead();
@@ -96,14 +96,14 @@ class WorkerPool::Slot {
   WorkerPool* const pool_;
   const int index_;
   const int wake_fd_;
-  // Changed by this thread alone, under the pool's mutex; what they say of the worker holds
-  // while the slot is idle.
+  // Changed by this thread alone, under the pool's mutex. They describe the worker correctly while
+  // the slot is idle.
   bool idle_ = false;
-  bool fresh_ = false;                  // it runs, and has had no job
-  absl::optional<std::string> tenant_;  // whose jobs it had
-  absl::Duration turn_;                 // what those jobs took
+  bool fresh_ = false;                  // the worker runs, and has had no job
+  absl::optional<std::string> tenant_;  // the owner of its jobs
+  absl::Duration turn_;                 // the duration of those jobs
   std::atomic<const Job*> current_{nullptr};
-  std::unique_ptr<WorkerProcess> worker_;  // of this thread only
+  std::unique_ptr<WorkerProcess> worker_;  // used by this thread only
   uint64_t generation_ = 0;                // of worker_
   std::thread thread_;
 };
@@ -119,14 +119,13 @@ void WorkerPool::Slot::Work() {
     RetireIfSpent();
     Finish(*job, std::move(result));
     job.reset();
-    // Ready again before the next job, rather than at it.
+    // Starts a worker before the next job arrives.
     if (worker_ == nullptr) EnsureWorker().IgnoreError();
   }
   worker_.reset();
 }
 
-// The workers start one after the other, so that the first is ready soonest,
-// unless jobs are waiting for them.
+// The workers start one after the other, so that the first is ready early, unless jobs are waiting.
 void WorkerPool::Slot::StartAhead() {
   {
     absl::MutexLock lock(&pool_->mutex_);
@@ -152,10 +151,10 @@ std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::NextJob() {
       EnsureWorker().IgnoreError();
       continue;
     }
-    const bool room = pool_->options_.room();  // looks into files: not under the lock
+    const bool room = pool_->options_.room();  // reads files, so not under the lock
     if (std::shared_ptr<Job> job = TakeJob(room)) return job;
     if (room) continue;
-    // Others work: what this worker holds is better used by them.
+    // Other workers are busy: frees this worker's memory for them.
     worker_.reset();
     absl::MutexLock lock(&pool_->mutex_);
     auto alone = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
@@ -184,7 +183,7 @@ WorkerPool::Slot::Wait WorkerPool::Slot::AwaitJob() {
     if (pool_->queue_.empty() && !replaces) {
       pool_->mutex_.Await(absl::Condition(&has_jobs));
     } else {
-      // Shares change with time alone.
+      // Shares also change with time, so the wait has a limit.
       tired = !pool_->mutex_.AwaitWithTimeout(absl::Condition(&has_job), kIdle) && replaces &&
               pool_->WantsFresh();
     }
@@ -251,7 +250,7 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
   options.greeted = pool_->options_.greeted;
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
   if (!worker.ok()) {
-    // Whoever asked does better without this daemon.
+    // The client is better off without this daemon.
     absl::Status status = absl::FailedPreconditionError(worker.status().message());
     SetPart(&status, "compiler");
     return absl::IsCancelled(worker.status()) ? worker.status() : status;
@@ -284,12 +283,12 @@ absl::StatusOr<Frame> WorkerPool::Slot::RunJob(const Job& job) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (Stopped(&job)) return absl::CancelledError("cancelled");
     absl::Status ready = EnsureWorker();
-    // One that cannot even start is not tried twice.
+    // A worker that cannot start is not retried.
     if (!ready.ok()) return ready;
     frame = Attempt(job);
     if (frame.ok() || absl::IsCancelled(frame.status())) return frame;
     what = std::string(frame.status().message());
-    // It would take as long again.
+    // A retry would take as long again.
     if (absl::IsDeadlineExceeded(frame.status())) break;
     if (attempt > 0) absl::StrAppend(&what, ", twice");
   }
@@ -310,7 +309,7 @@ void WorkerPool::Slot::RetireIfSpent() {
 }
 
 WorkerPool::WorkerPool(const PoolOptions& options) : options_(options), shares_(options.workers) {
-  // A slot looks at all the others.
+  // Under the lock, because slots inspect each other.
   absl::MutexLock lock(&mutex_);
   slots_.reserve(options.workers);
   for (int i = 0; i < options.workers; ++i) slots_.push_back(std::make_unique<Slot>(this, i));
@@ -388,7 +387,7 @@ absl::Status WorkerPool::QueueFull() const {
   return full;
 }
 
-// The mean of the latest jobs, more or less.
+// An approximate mean of the latest jobs.
 void WorkerPool::NoteSeconds(absl::Duration seconds) {
   absl::MutexLock lock(&mutex_);
   usual_ = usual_ * 0.875 + seconds * 0.125;

@@ -24,9 +24,9 @@ namespace kiln {
 namespace {
 
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
-// A worker that waits for a job reads it at once, and sends its answer in one go.
+// A worker that waits for a job reads it at once, and writes its answer at once.
 constexpr absl::Duration kTransferLimit = absl::Seconds(15);
-// The descriptor that a worker is given.
+// The worker's descriptor of the channel.
 constexpr int kWorkerFd = 3;
 
 }  // namespace
@@ -142,7 +142,7 @@ absl::StatusOr<Frame> WorkerProcess::Exchange(FrameType type, absl::string_view 
 
 bool WorkerProcess::Alive() const {
   pollfd entry = {fd_, POLLIN, 0};
-  // Between jobs a worker says nothing: readable means ended or out of step.
+  // Between jobs a worker sends nothing: readable means that it exited or is out of step.
   return pid_ > 0 && poll(&entry, 1, 0) == 0;
 }
 
