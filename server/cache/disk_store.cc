@@ -29,12 +29,12 @@ namespace {
 
 constexpr std::chrono::seconds kWritePause(30);
 constexpr int64_t kAbandonedSeconds = 3600;
-// Times of files change without their directory's: now and then all are looked at.
+// A file's times change without its directory's, so occasionally a scan reads all files.
 constexpr absl::Duration kWholeScanAge = absl::Minutes(5);
-// A directory that changed so lately may have changed again at the same time.
+// A directory that changed this recently may change again with the same time stamp.
 constexpr int64_t kSettledNanos = 2'000'000'000;
 constexpr absl::Duration kScanPatience = absl::Seconds(2);
-// Of the budget, in percent: where eviction in the background begins, and ends.
+// In percent of the budget: where background eviction begins, and ends.
 constexpr uint64_t kHighWater = 98;
 constexpr uint64_t kLowWater = 96;
 
@@ -52,8 +52,8 @@ absl::Status WriteWhole(int fd, absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-// What is on disk is what was meant: quotas and odd file systems may cut writes
-// short without saying so.
+// Checks that the disk has the bytes written: quotas and unusual file systems may cut writes short
+// silently.
 absl::Status ReadBack(int fd, const std::string& bytes) {
   std::string block(std::min(bytes.size(), size_t{64} << 10), '\0');
   struct stat st;
@@ -72,8 +72,8 @@ absl::Status ReadBack(int fd, const std::string& bytes) {
   return absl::OkStatus();
 }
 
-// Whether `name` is of a file that is being written: by a daemon (16 digits of the key, the
-// daemon's own 16, a number) or by a client (the key, a process, a number).
+// Whether `name` is of a partly written file: a daemon's (16 digits of the key, the daemon's own
+// 16, a number) or a client's (the key, a process, a number).
 bool IsTemporary(absl::string_view name) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, '.');
   const auto is_digits = [](absl::string_view text) {
@@ -83,12 +83,12 @@ bool IsTemporary(absl::string_view name) {
          is_digits(parts[0]) && is_digits(parts[1]) && is_digits(parts[2]);
 }
 
-// What is in the place of an entry or of its directory is no failure of the disk.
+// A foreign object in the place of an entry or its directory is not a failure of the disk.
 bool IsInTheWay(const absl::Status& status) { return absl::IsFailedPrecondition(status); }
 
 int64_t NanosOf(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
-// Differs between processes, also of other machines and of other lives.
+// Unique among processes, also of other machines and earlier runs.
 std::string RandomName() {
   uint64_t number = 0;
   if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
@@ -303,7 +303,7 @@ void DiskStore::ScanShard(const absl::StatusOr<Folder>& cache, int number, bool 
   Shard& shard = shards_[number];
   for (const auto& [key, info] : files) {
     present.insert(key);
-    // A time that is yet to come is of a clock that was wrong: now, at the latest.
+    // A time in the future comes from a wrong clock: clamp it to now.
     const int64_t used = std::min(NanosOf(info.st_mtim), start);
     auto [it, is_new] = shard.items.try_emplace(key);
     // The index has newer information about our own writes and uses.
@@ -311,7 +311,7 @@ void DiskStore::ScanShard(const absl::StatusOr<Folder>& cache, int number, bool 
     SetSize(&it->second, info.st_size);
     if (is_new || used > it->second.last_use) SetUse(key, &it->second, used);
   }
-  // What others deleted; what came while we looked is spared.
+  // Drops entries that other processes deleted; keeps those written during the scan.
   std::vector<Digest> gone;
   for (const auto& [key, item] : shard.items) {
     if (item.last_use < start && !present.contains(key)) gone.push_back(key);
@@ -334,7 +334,7 @@ double DiskStore::Touch(const Digest& key) {
       return item->seconds;
     }
   }
-  // The first hit of this life: its cost is in the file.
+  // The first hit in this run: reads the compile time from the file.
   const Found found = Get(key);
   return found.entry == nullptr ? 0 : found.entry->compile_seconds;
 }
@@ -391,8 +391,8 @@ void DiskStore::EvictTo(uint64_t target) {
       if (bytes_ + reserved_ <= target || by_use_.empty()) return;
       key = by_use_.begin()->second;
     }
-    // Gone before its room is given to another. A process that has the file mapped keeps it:
-    // unlinking takes only the name. What cannot be deleted is found again by the next scan.
+    // Unlinks the file before its room is reused. Processes that have mapped it keep their mapping.
+    // If unlinking fails, the next scan finds the file again.
     Unlink(key).IgnoreError();
     absl::MutexLock lock(&mutex_);
     Forget(key);
@@ -409,7 +409,7 @@ absl::StatusOr<Folder> DiskStore::OwnTemp(absl::StatusOr<Folder>* cache) const {
     return (*cache)->Enter("tmp");
   };
   absl::StatusOr<Folder> temp = enter();
-  if (absl::IsNotFound(temp.status())) {  // someone removed the directories
+  if (absl::IsNotFound(temp.status())) {  // another process removed the directories
     const absl::Status made = home_.Create();
     temp = made.ok() ? enter() : made;
   }
@@ -459,7 +459,7 @@ absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
 
 absl::StatusOr<std::string> DiskStore::Read(const Digest& key) const {
   absl::StatusOr<Folder> shard = OwnShard(key);
-  // No directory where the shard should be: there is no entry.
+  // The shard's place holds no directory: there is no entry.
   if (absl::IsFailedPrecondition(shard.status())) return absl::NotFoundError(key.Hex());
   RETURN_IF_ERROR(shard.status());
   const absl::StatusOr<FolderFile> file = shard->OpenFile(Home::EntryName(key), O_RDONLY);
@@ -485,7 +485,7 @@ void DiskStore::Discard(const Digest& key, const absl::Status& why) {
   const std::string text = absl::StrCat(deleted.ok() ? "deleted" : "passed by",
                                         " the damaged entry ", key.Hex(), ": ", why.message());
   if (deleted.ok() && options_.warn) options_.warn(text);
-  // It stays, and is found again at each look.
+  // The file stays, and each look-up finds it again.
   if (!deleted.ok()) Warn("damaged " + key.Hex(), text);
 }
 

@@ -17,7 +17,8 @@ std::vector<Digest> HitLog::ReadNew() {
   struct stat st;
   if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return hits;
   const uint64_t size = st.st_size;
-  if (size < offset_ || offset_ % kRecord != 0) offset_ = 0;  // cut, or not of our making
+  if (size < offset_ || offset_ % kRecord != 0)
+    offset_ = 0;  // truncated, or not written by clients
   std::string block(size_t{64} << 10, '\0');
   while (offset_ + kRecord <= size) {
     const ssize_t n = pread(fd, &block[0], block.size(), offset_);

@@ -28,7 +28,7 @@ absl::Status MemoryStore::Put(const Digest& key, EntryPtr entry) {
   const uint64_t size = entry->bytes.size();
   if (size > max_bytes_ / 4) return absl::OkStatus();
   Remove(key);
-  // Its room is taken first: several that come at once must not share one.
+  // Reserves room first: concurrent insertions must not use the same room.
   bytes_ += size;
   while (bytes_ > max_bytes_ && DropOldest()) {
   }

@@ -28,7 +28,7 @@ Found TieredStore::Get(const Digest& key) {
   for (size_t i = 0; i < tiers_.size(); ++i) {
     Found found = tiers_[i]->Get(key);
     if (found.entry == nullptr) continue;
-    // Farther tiers too: a file deleted by a client that found it damaged comes back.
+    // Also stores in farther tiers: restores a file that a client deleted as damaged.
     for (size_t other = 0; other < tiers_.size(); ++other) {
       if (other < i || (other > i && !tiers_[other]->Contains(key))) {
         tiers_[other]->Put(key, found.entry).IgnoreError();

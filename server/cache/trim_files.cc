@@ -13,8 +13,8 @@
 namespace kiln {
 namespace {
 
-constexpr uint64_t kStatBlock = 512;  // of st_blocks, whatever the file system's is
-constexpr size_t kLeastDigits = 30;   // of a note's name; the rest may name its directory
+constexpr uint64_t kStatBlock = 512;  // the unit of st_blocks on every file system
+constexpr size_t kLeastDigits = 30;   // of a note's name; its directory may hold the rest
 
 struct File {
   int64_t used;  // seconds
@@ -22,7 +22,7 @@ struct File {
   std::vector<std::string> way;  // directories below the root, then the file
 };
 
-// Whether a client gave a file this name: digits of a digest, and what is added while it is
+// Whether a client generates such names: digits of a digest, and a suffix while it is being
 // written.
 bool IsNote(absl::string_view name) {
   const size_t digits = std::min(name.find_first_not_of("0123456789abcdef"), name.size());

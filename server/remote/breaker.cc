@@ -27,7 +27,7 @@ Breaker::Breaker(std::string name, Options options)
 bool Breaker::Allow() {
   absl::MutexLock lock(&mutex_);
   if (why_.ok()) return true;
-  // A trial that never reports (its thread was cut off) must not keep it open for good.
+  // A trial that never reports (its thread was cancelled) must not keep the breaker open.
   const absl::Time now = options_.now();
   if (now < again_) return false;
   trial_ = true;

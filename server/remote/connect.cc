@@ -40,7 +40,7 @@ bool Split(const std::string& address, HostPort* out) {
     out->host = out->host.substr(1, out->host.size() - 2);
     return true;
   }
-  return out->host.find(':') == std::string::npos;  // an IPv6 address needs its brackets
+  return out->host.find(':') == std::string::npos;  // IPv6 addresses need brackets
 }
 
 absl::Status Unreachable(const std::string& address, const char* why) {

@@ -13,8 +13,7 @@
 namespace kiln {
 namespace {
 
-// A server that was away is asked again soon: the breaker decides how often, not gRPC,
-// whose own pauses grow to two minutes.
+// Reconnects soon: the breaker decides how often, not gRPC, whose own pauses grow to two minutes.
 constexpr int kFirstPauseMs = 100;
 constexpr int kLongestPauseMs = 2000;
 
@@ -40,7 +39,7 @@ bool IsLocalAddress(absl::string_view address) {
   if (absl::StartsWith(address, "[::1]") || address == "::1") return true;
   const absl::string_view host = address.substr(0, address.rfind(':'));
   if (host == "localhost") return true;
-  // A name may begin with "127.", too; only digits and dots are an address.
+  // A host name may begin with "127.", too; only digits and dots are an address.
   return absl::StartsWith(host, "127.") &&
          host.find_first_not_of("0123456789.") == absl::string_view::npos;
 }
@@ -101,7 +100,7 @@ absl::Status GrpcEndpoint::Prepare(grpc::ClientContext* context, absl::Time dead
 
 absl::Status FromGrpc(const grpc::Status& status, absl::string_view what) {
   if (status.ok()) return absl::OkStatus();
-  // The two libraries number their codes alike.
+  // gRPC and Abseil use the same numbers for codes.
   absl::Status ours(static_cast<absl::StatusCode>(status.error_code()),
                     absl::StrCat(what, ": ", OneLine(status.error_message())));
   google::rpc::Status details;

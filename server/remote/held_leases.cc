@@ -33,7 +33,7 @@ void HeldLeases::Release(const std::string& token, bool fruitless) {
     place = at->second.place;
     held_.erase(at);
   }
-  // A failure means that it lapses by itself.
+  // After a failure the lease expires by itself.
   leases_->Release(place, token, fruitless).IgnoreError();
 }
 

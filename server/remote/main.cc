@@ -66,7 +66,7 @@ int Main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   const absl::Status status = ServeRemote(fd, [](const std::string& line) { Log(line); });
   if (!status.ok()) Log(status.message());
-  // Without destructors: threads may wait for servers that do not answer.
+  // Skips destructors: threads may wait for servers that do not answer.
   _exit(status.ok() ? 0 : 1);
 }
 

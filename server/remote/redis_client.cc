@@ -18,10 +18,10 @@ namespace {
 constexpr size_t kMaxIdle = 16;
 constexpr absl::Duration kTryLimit = absl::Milliseconds(100);
 constexpr size_t kReadBytes = 64 << 10;
-// A chunk, or an entry that was stored whole with its mark: what we store is never larger.
+// The largest stored value: a chunk, or a small entry, with its mark.
 constexpr size_t kMaxReplyText = kRedisChunk + 1;
 
-// Read for each connection: a password may be changed while we run.
+// Read for each connection: the password may change while we run.
 absl::StatusOr<std::string> ReadSecret(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -48,7 +48,7 @@ absl::Status StatusOf(const RedisValue& value) {
   return absl::UnavailableError(text);
 }
 
-// One stream. A call that fails leaves it unusable.
+// One stream. Unusable after a call that fails.
 class RedisConnection {
  public:
   explicit RedisConnection(std::unique_ptr<Stream> stream)
@@ -62,7 +62,7 @@ class RedisConnection {
     replies.reserve(commands.size());
     absl::string_view left = out;
     while (true) {
-      // A server may answer before it has read all: neither side waits for the other.
+      // A server may answer before it has read everything: sends and receives alternate.
       const size_t before = left.size();
       RETURN_IF_ERROR(stream_->Send(&left));
       ASSIGN_OR_RETURN(const size_t got, stream_->Receive(buffer_.data(), buffer_.size()));
@@ -73,9 +73,9 @@ class RedisConnection {
         replies.push_back(*std::move(value));
       }
       if (replies.size() == commands.size()) break;
-      // A server that never lets us wait is bound by the deadline, too.
+      // Bounds a server whose data never makes us wait, too.
       if (SteadyNow() >= deadline) return absl::DeadlineExceededError("no complete answer in time");
-      // Bytes that have been read into TLS's own buffer are not announced again.
+      // Poll does not report bytes in TLS's own buffer.
       if (got == 0 && left.size() == before) {
         RETURN_IF_ERROR(stream_->Await(/*to_send=*/!left.empty(), deadline));
       }

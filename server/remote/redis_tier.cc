@@ -19,9 +19,9 @@ namespace {
 
 constexpr uint32_t kDefaultTtlSeconds = 30 * 24 * 3600;
 constexpr size_t kMaxChunks = (kMaxEntrySize + kRedisChunk - 1) / kRedisChunk;
-// Commands sent in one go: bounds what is in memory at once.
+// Chunks per pipelined call: bounds the memory in use.
 constexpr size_t kChunksAtOnce = 16;
-// For what is said about leases: short words to a server that was just there.
+// The time limit of lease commands: short commands to a server that has just answered.
 constexpr absl::Duration kLeaseLimit = absl::Milliseconds(500);
 
 // Only the holder of the token may change the lease.

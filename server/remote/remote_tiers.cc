@@ -19,9 +19,9 @@ constexpr absl::Duration kLeaseTtl = absl::Seconds(2);
 // How often we look for the entry while another machine compiles it.
 constexpr absl::Duration kFirstPoll = absl::Milliseconds(20);
 constexpr absl::Duration kLastPoll = absl::Milliseconds(200);
-// Upstreams that clients name, in all of a life.
+// The number of upstreams that clients may name during a run.
 constexpr size_t kMaxNamed = 32;
-// What one reply may carry: the rest is not found.
+// The limit of one reply; further entries count as not found.
 constexpr size_t kMaxReplyBytes = size_t{64} << 20;
 
 absl::Duration OrDefault(uint32_t milliseconds, absl::Duration otherwise) {
@@ -46,7 +46,7 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log)
     : log_(std::move(log)), config_(config) {
   for (const proto::Tier& tier : config.tiers()) {
     std::string name = tier.name().empty() ? KindOf(tier) : tier.name();
-    // Two of a kind are told apart.
+    // Makes the names of tiers of one kind unique.
     const auto same = [&](const auto& server) { return server->name == name; };
     if (std::any_of(servers_.begin(), servers_.end(), same)) {
       absl::StrAppend(&name, "-", servers_.size() + 1);
@@ -92,10 +92,10 @@ absl::StatusOr<std::unique_ptr<RemoteTiers::Server>> RemoteTiers::MakeServer(
 }
 
 absl::StatusOr<RemoteTiers::Server*> RemoteTiers::Named(const proto::Upstream& upstream) {
-  // Tiers of other kinds have none either.
+  // Tiers of other kinds have no address either.
   if (upstream.address().empty()) return absl::InvalidArgumentError("an upstream without address");
   for (const auto& server : servers_) {
-    // Configured anyway, with all that it takes to be let in there.
+    // The configured upstream has the credentials needed there.
     if (server->upstream == upstream.address()) return server.get();
   }
   absl::MutexLock lock(&named_mutex_);
@@ -152,7 +152,7 @@ void RemoteTiers::Put(Server& server, const Digest& place, absl::string_view ent
   if (!server.writes || server.made.store == nullptr || !server.breaker->Allow()) return;
   const absl::Time start = SteadyNow();
   absl::Status status = server.made.store->Put(place, entry, start + server.put_limit);
-  // A server that lets us read only is in order, and is not asked again.
+  // A server that refuses our writes works, but is not asked to store again.
   if (absl::IsPermissionDenied(status)) {
     if (server.writes.exchange(false)) {
       log_(absl::StrCat("tier ", server.name, " is only read: ", status.message()));
@@ -169,7 +169,7 @@ absl::StatusOr<proto::CompileReply> RemoteTiers::Compile(Server& server,
   if (!server.breaker->Allow()) return server.breaker->why();
   const absl::Time start = SteadyNow();
   absl::StatusOr<proto::CompileReply> reply = server.made.compiles->Compile(job, key, deadline);
-  // Trouble with this unit, or too much work, says nothing of the server.
+  // A problem of this unit, or overload, is not the server's failure.
   const bool blameless =
       absl::IsInternal(reply.status()) || absl::IsResourceExhausted(reply.status());
   Note(server, proto::Asked::COMPILE, start, blameless ? absl::OkStatus() : reply.status(), asked);
@@ -209,7 +209,7 @@ proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
   }
   for (const auto& server : servers_) Find(*server, places, &reply);
   if (request.has_upstream()) {
-    // If it is one of the tiers, it was asked: what is open still it does not have.
+    // If the upstream is one of the tiers, it was asked already and lacks the remaining entries.
     if (auto named = Named(request.upstream()); named.ok() && !(*named)->configured) {
       Find(**named, places, &reply);
     }
@@ -233,7 +233,7 @@ void RemoteTiers::WaitOrTake(const Digest& place, absl::Time deadline, proto::Fe
   if (lease_server_ == nullptr) return;
   for (absl::Duration pause = kFirstPoll;; pause = std::min(pause * 1.5, kLastPoll)) {
     absl::StatusOr<Leases::Answer> answer = TakeLease(place, reply->mutable_asked());
-    // Nobody to agree with, or nothing to be made: everyone compiles for himself.
+    // No server has leases, or compiling gives no entry: every machine compiles for itself.
     if (!answer.ok() || answer->fruitless) return;
     const std::string& token = answer->token;
     if (!token.empty()) held_->Hold(place, token);
@@ -261,7 +261,7 @@ proto::StoreReply RemoteTiers::Store(const proto::StoreRequest& request) {
   Digest place;
   if (Parse(request.place(), &place)) {
     for (const auto& server : servers_) {
-      // Those behind the one that had it have not been asked.
+      // The tiers behind the one that had it were not asked.
       if (!request.from().empty() && server->name == request.from()) break;
       Put(*server, place, request.entry(), reply.mutable_asked());
     }
@@ -300,7 +300,7 @@ proto::DelegateReply RemoteTiers::Delegate(const proto::DelegateRequest& request
       if (server == wanted) out.set_upstream_failure(std::string(reply.status().message()));
       continue;
     }
-    // What was made for us is no hit.
+    // A compilation on our behalf is not a hit.
     if (reply->tier() != "compiled") reply->set_tier(server->name);
     out.set_reply(reply->SerializeAsString());
     out.set_trusted(server->made.trusted);

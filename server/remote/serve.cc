@@ -55,7 +55,7 @@ class Conversation {
 
   void Reply(FrameType type, uint32_t id, const google::protobuf::MessageLite& message) {
     absl::MutexLock lock(&write_);
-    // Who cannot be told any more has ended; the reading side notices.
+    // If the reply cannot be written, the stream has ended; the reader notices.
     WriteFrame(fd_, type, id, message).IgnoreError();
   }
 
@@ -67,7 +67,7 @@ class Conversation {
   void Fetch(const Frame& frame) {
     proto::FetchRequest request;
     if (!request.ParseFromString(frame.body)) return Malformed(frame);
-    // Asks for a sign of life.
+    // A liveness check.
     if (request.places().empty()) {
       return Reply(FrameType::kFetchReply, frame.id, proto::FetchReply());
     }
@@ -75,7 +75,7 @@ class Conversation {
     auto task = [this, id = frame.id, request = std::move(request)] {
       Reply(FrameType::kFetchReply, id, tiers_->Fetch(request));
     };
-    // More waits than threads: an empty reply, and kilnd compiles.
+    // More waiting requests than threads: sends an empty reply, and kilnd compiles.
     if (!(waits ? waiters_ : finders_)->Do(std::move(task))) {
       Reply(FrameType::kFetchReply, frame.id, proto::FetchReply());
     }
@@ -127,7 +127,7 @@ absl::Status ServeRemote(int fd, const std::function<void(const std::string&)>& 
   if (first.type != FrameType::kConfigure || !config.ParseFromString(first.body)) {
     return absl::InvalidArgumentError("the first message must be Configure");
   }
-  // Not deleted: threads that use it may wait for a network that does not answer.
+  // Never deleted: threads that use it may wait for a network that does not answer.
   auto* conversation = new Conversation(fd, std::make_unique<RemoteTiers>(config, log));
   conversation->Reply(FrameType::kConfigureReply, first.id, conversation->tiers().Describe());
   while (true) {

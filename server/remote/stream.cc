@@ -20,7 +20,7 @@ absl::Status Lost(const char* why) {
   return absl::UnavailableError(absl::StrCat("the connection is lost: ", why));
 }
 
-// The first of the library's errors, in words.
+// The text of the library's first error.
 std::string TlsWords() {
   const unsigned long code = ERR_get_error();  // NOLINT(google-runtime-int): the library's
   ERR_clear_error();

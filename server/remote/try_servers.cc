@@ -13,7 +13,7 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
-// Of no kernel.
+// A key that no kernel has.
 Digest SomeKey() { return Sha256Of("kiln doctor"); }
 
 absl::StatusOr<std::string> WhatCacheLacks(const proto::Reapi& config, proto::Mode mode) {

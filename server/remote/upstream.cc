@@ -20,8 +20,7 @@ namespace {
 constexpr absl::Duration kFitsFor = absl::Minutes(1);
 constexpr absl::Duration kAskLimit = absl::Seconds(1);
 constexpr absl::Duration kTryLimit = absl::Milliseconds(300);
-// While it compiles: how often it is asked whether it is there still. A busy machine takes
-// its time to say so.
+// The interval of liveness checks during a compilation. A busy machine answers them late.
 constexpr absl::Duration kFirstSign = absl::Milliseconds(300);
 constexpr absl::Duration kNextSign = absl::Seconds(1);
 constexpr absl::Duration kSignLimit = absl::Seconds(2);
@@ -64,8 +63,8 @@ absl::Status UpstreamKilnd::CheckEqual(proto::Kiln::Stub* stub, absl::Time deadl
   const absl::Status asked =
       FromGrpc(stub->Capabilities(&context, proto::CapabilitiesRequest(), &theirs),
                absl::StrCat("the upstream ", endpoint_->address()));
-  // A failure to ask is no answer: the next call asks again. gRPC says of a handshake only
-  // that it failed.
+  // A failed request has no result to cache: the next call asks again. Of a handshake gRPC says
+  // only that it failed.
   if (absl::IsUnavailable(asked) && tls_.enabled()) {
     RETURN_IF_ERROR(TryTls(endpoint_->address(), tls_, SteadyNow() + kTryLimit));
   }
@@ -142,7 +141,7 @@ absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::Compi
                                                               absl::Time deadline) {
   deadline = std::min(deadline, SteadyNow() + kilnd_->compile_limit());
   proto::CompileRequest theirs = request;
-  theirs.clear_tenant();  // which is the upstream's to say
+  theirs.clear_tenant();  // the upstream determines the tenant
   theirs.set_deadline_ms(static_cast<uint32_t>(
       std::clamp<int64_t>(absl::ToInt64Milliseconds(deadline - SteadyNow()), 1, INT32_MAX)));
   proto::CompileReply reply;

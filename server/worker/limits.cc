@@ -30,7 +30,7 @@ void CloseRange(unsigned first, unsigned last) {
 void ConfineProcess(const Limits& limits, int keep) {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // A parent that died before that call sends nothing.
+  // A parent that died before that call causes no signal.
   if (getppid() != parent) _exit(1);
 
   if (keep > 2) {
@@ -45,8 +45,8 @@ void ConfineProcess(const Limits& limits, int keep) {
 #endif
   if (limits.cpu_seconds != 0) Lower(RLIMIT_CPU, limits.cpu_seconds);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // too large a file is an error of the job, not the worker's end
-  signal(SIGINT, SIG_IGN);   // Ctrl-C is for the client; its end ends us
+  signal(SIGXFSZ, SIG_IGN);  // a too large file fails the job, not the worker
+  signal(SIGINT, SIG_IGN);   // Ctrl-C is for the client; when it exits, so do we
 }
 
 }  // namespace kiln

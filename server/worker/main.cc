@@ -9,8 +9,8 @@
 
 namespace {
 
-// A daemon of one build may be asked by clients of another, whose runtime may lay out
-// differently what our code would read.
+// Clients of another build may use this build's daemon. Their runtime may lay out data differently
+// from what our code reads.
 absl::Status CheckRuntime(const kiln::proto::Target& target) {
   if (target.runtime_abi() == kiln::kRuntimeAbi) return absl::OkStatus();
   return absl::InvalidArgumentError(

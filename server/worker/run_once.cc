@@ -12,7 +12,7 @@
 namespace kiln {
 namespace {
 
-// Closes what it holds.
+// Closes its descriptor.
 struct Descriptor {
   ~Descriptor() {
     if (fd >= 0) close(fd);

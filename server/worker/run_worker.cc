@@ -20,7 +20,7 @@
 namespace kiln {
 namespace {
 
-// A sanitizer reads and starts what the sandbox forbids.
+// The sandbox forbids what sanitizers need.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else
@@ -72,7 +72,7 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
   return true;
 }
 
-// Frames own the output: a stray print of a library must not tear the stream.
+// Reserves the output for frames: a library's stray print must not corrupt the stream.
 int ClaimStdout() {
   const int out = fcntl(1, F_DUPFD_CLOEXEC, 3);
   dup2(2, 1);

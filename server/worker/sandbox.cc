@@ -28,7 +28,7 @@ namespace {
 
 // ---- files: Landlock
 
-// Of linux/landlock.h, whose newer parts our headers lack.
+// From linux/landlock.h, whose newer parts our headers lack.
 struct Ruleset {
   uint64_t files = 0;
   uint64_t network = 0;  // from version 4
@@ -45,10 +45,11 @@ constexpr int kScopesFrom = 6;  // Linux 6.12
 // Where the linker finds the libraries that kernels call.
 constexpr const char* kLibraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
 
-// Everything that version knows is forbidden, but for reading libraries.
+// Forbids everything that the version knows, except reading libraries.
 bool ForbidFiles(int version) {
   if (version < 1) return false;
-  constexpr int kRights[] = {13, 14, 15, 15, 16};  // bits by version; then as the last
+  constexpr int kRights[] = {13, 14, 15, 15,
+                             16};  // number of bits by version; later versions have the last
   Ruleset ruleset;
   ruleset.files = (uint64_t{1} << kRights[version < 5 ? version - 1 : 4]) - 1;
   size_t size = sizeof ruleset.files;
@@ -57,7 +58,7 @@ bool ForbidFiles(int version) {
     size = offsetof(Ruleset, scopes);
   }
   if (version >= kScopesFrom) {
-    ruleset.scopes = 3;  // abstract sockets and signals of others
+    ruleset.scopes = 3;  // abstract sockets and signals of other processes
     size = sizeof ruleset;
   }
   const int fd = static_cast<int>(syscall(kCreateRuleset, &ruleset, size, 0));
@@ -82,7 +83,7 @@ bool DropCapabilities() {
   return syscall(SYS_capset, &header, none) == 0;
 }
 
-// Root becomes a user of no files and no other processes.
+// Makes root a user without files and without other processes.
 bool LeaveRoot() {
   if (geteuid() != 0) return true;
   // Far above the ids that systems assign to people and services, and unique to the process, so
@@ -95,8 +96,8 @@ bool LeaveRoot() {
     if (left) break;
     others = others || errno != EINVAL;
   }
-  // Changing users took these back. The linker opens its own pipes below /proc/self, which
-  // is the process's own only if it is dumpable.
+  // The change of user reset these. The linker opens its own pipes below /proc/self, which belongs
+  // to the process only if it is dumpable.
   prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   // If no other user id exists, root is the user that created the namespace.
@@ -109,10 +110,10 @@ enum Condition {
   kAlways,
   kOnSelf,      // its first argument is this process
   kOnZero,      // its first argument is 0
-  kDescriptor,  // fcntl that makes a copy or looks: none that sends signals or resizes pipes
-  kPlainPages,  // private, of no file, not executable
+  kDescriptor,  // fcntl that duplicates or queries; not one that sends signals or resizes pipes
+  kPlainPages,  // private, anonymous, not executable
   kNotExecutable,
-  kNoSocket,  // fails as on a descriptor that is no socket
+  kNoSocket,  // fails as on a descriptor that is not a socket
 };
 
 struct SystemCall {
@@ -120,7 +121,7 @@ struct SystemCall {
   Condition condition = kAlways;
 };
 
-// What a compilation needs. All others fail with EPERM.
+// The calls that a compilation needs. All others fail with EPERM.
 constexpr SystemCall kAllowed[] = {
     // frames, memory files, libraries; Landlock says which paths
     {SYS_read},
@@ -157,7 +158,7 @@ constexpr SystemCall kAllowed[] = {
     {SYS_readlink},
     {SYS_readlinkat},
     {SYS_getcwd},
-    // memory; a mapped page of a file would keep all of the file's memory, beyond every limit
+    // memory; a mapped page of a file would keep all of the file's memory alive, beyond every limit
     {SYS_brk},
     {SYS_mmap, kPlainPages},
     {SYS_mprotect, kNotExecutable},
@@ -203,7 +204,7 @@ constexpr SystemCall kAllowed[] = {
     {SYS_time},
 };
 
-constexpr uint32_t Argument(int index) {  // the low half; none of ours has a high one
+constexpr uint32_t Argument(int index) {  // the low half; the high halves of our values are zero
   return offsetof(seccomp_data, args) + 8 * index;
 }
 
@@ -258,7 +259,7 @@ class Filter {
         return;
     }
   }
-  // Allowed if every test of its arguments comes out as wanted.
+  // Allows the call if every test of its arguments succeeds.
   void AddIfAll(uint32_t number, const std::vector<Test>& tests) {
     If(BPF_JEQ, number, 0, static_cast<uint8_t>(3 * tests.size() + 1));
     for (const Test& test : tests) {
@@ -268,7 +269,7 @@ class Filter {
     }
     Return(SECCOMP_RET_ALLOW);
   }
-  // Allowed if an argument is one of `values`.
+  // Allows the call if an argument is one of `values`.
   void AddIfOneOf(uint32_t number, int argument, const std::vector<int>& values) {
     If(BPF_JEQ, number, 0, static_cast<uint8_t>(2 * values.size() + 2));
     Load(Argument(argument));
@@ -299,7 +300,7 @@ bool Lower(__rlimit_resource resource, uint64_t value) {
   return setrlimit(resource, &now) == 0;
 }
 
-// Of memory files; and of threads, where seccomp does not refuse them.
+// Limits memory files; and threads, if seccomp does not refuse them.
 bool SetLimits() {
   const bool files = Lower(RLIMIT_NOFILE, kWorkerDescriptors);
   return Lower(RLIMIT_FSIZE, kWorkerFileBytes) && Lower(RLIMIT_NPROC, 0) && files;

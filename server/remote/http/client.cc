@@ -17,11 +17,11 @@
 namespace kiln {
 namespace {
 
-constexpr long kConnections = 8;    // at once, of one caller
-constexpr size_t kIdleMultis = 16;  // kept, each with its connections
+constexpr long kConnections = 8;    // at once, per caller
+constexpr size_t kIdleMultis = 16;  // kept, with their connections
 constexpr int kPollMs = 100;
 
-// "HOST:PORT" of a URL that has been checked.
+// "HOST:PORT" of a valid URL.
 absl::string_view HostOf(absl::string_view url) {
   absl::ConsumePrefix(&url, "http://");
   absl::ConsumePrefix(&url, "https://");
@@ -83,7 +83,7 @@ absl::Status Failure(CURLcode code, const char* words) {
 
 }  // namespace
 
-// One request on its way.
+// One request in progress.
 struct HttpClient::Transfer {
   Transfer() : easy(curl_easy_init()) {}
   Transfer(const Transfer&) = delete;
@@ -106,7 +106,7 @@ struct HttpClient::Transfer {
     transfer->to_send.remove_prefix(n);
     return n;
   }
-  // A connection that was kept turns out to be dead after the body was begun.
+  // Called when a reused connection turns out to be dead after the body was begun.
   static int Rewind(void* self, curl_off_t offset, int origin) {
     auto* transfer = static_cast<Transfer*>(self);
     if (origin != SEEK_SET || offset < 0 || static_cast<size_t>(offset) > transfer->body.size()) {
@@ -179,7 +179,7 @@ absl::Status HttpClient::SetUp(const HttpRequest& request, const std::string& au
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(std::min<int64_t>(left, INT32_MAX)));
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_USERAGENT, "kiln");
-  // The files are read by each new connection, so certificates may be replaced.
+  // Each new connection reads the files, so certificates may be replaced.
   if (!tls_.ca_file().empty()) set(CURLOPT_CAINFO, tls_.ca_file().c_str());
   if (!tls_.certificate_file().empty()) {
     set(CURLOPT_SSLCERT, tls_.certificate_file().c_str());
@@ -194,14 +194,14 @@ absl::Status HttpClient::SetUp(const HttpRequest& request, const std::string& au
   if (request.method == HttpRequest::kHead) set(CURLOPT_NOBODY, 1L);
   if (request.method == HttpRequest::kPut) {
     transfer->body = transfer->to_send = request.body;
-    transfer->max_bytes = 64 << 10;  // what a server has to say about it
+    transfer->max_bytes = 64 << 10;  // for the server's error text
     set(CURLOPT_UPLOAD, 1L);
     set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     set(CURLOPT_READFUNCTION, &Transfer::Give);
     set(CURLOPT_READDATA, static_cast<void*>(transfer));
     set(CURLOPT_SEEKFUNCTION, &Transfer::Rewind);
     set(CURLOPT_SEEKDATA, static_cast<void*>(transfer));
-    // Servers that do not know "Expect" would cost a second each.
+    // Disables "Expect": servers that do not know it would cost a second each.
     transfer->headers = curl_slist_append(transfer->headers, "Expect:");
     transfer->headers =
         curl_slist_append(transfer->headers, "Content-Type: application/octet-stream");

@@ -14,7 +14,7 @@ namespace {
 
 // A result names one file; servers may add metadata.
 constexpr size_t kMaxResultBytes = 64 << 10;
-// A server may put small files into the result itself.
+// A server may inline small files in the result.
 constexpr size_t kMaxInlineBytes = 4 << 20;
 
 class HttpTier final : public RemoteTier {
@@ -27,20 +27,20 @@ class HttpTier final : public RemoteTier {
 
  private:
   absl::Status PutOne(std::string path, absl::string_view body, absl::Time deadline);
-  // Whether the server has the blob; false in doubt.
+  // Whether the server has the blob; false if unknown.
   bool Has(const std::string& path, absl::Time deadline);
 
   const std::unique_ptr<HttpClient> client_;
 };
 
-// What a code that is neither a hit nor a miss means for us.
+// The status of a code that is neither a hit nor a miss.
 absl::Status CodeFailure(int code, absl::string_view path) {
   const std::string text = absl::StrCat(path, ": the server answered with ", code);
   switch (code) {
     case 401:
       return absl::UnauthenticatedError(text);
     case 403:
-    case 405:  // how read-only servers say it
+    case 405:  // the code of read-only servers
       return absl::PermissionDeniedError(text);
     case 413:
     case 507:
@@ -62,7 +62,7 @@ absl::StatusOr<std::string> BodyOf(absl::StatusOr<HttpReply> reply, absl::string
   return std::move(reply->body);
 }
 
-// What /ac/ holds, as the file it names.
+// The output file that the result in /ac/ names.
 absl::StatusOr<reapi::OutputFile> FileOf(absl::StatusOr<HttpReply> reply, absl::string_view path) {
   ASSIGN_OR_RETURN(const std::string body, BodyOf(std::move(reply), path));
   reapi::ActionResult result;
@@ -72,8 +72,8 @@ absl::StatusOr<reapi::OutputFile> FileOf(absl::StatusOr<HttpReply> reply, absl::
   return OutputOf(result, kEntryPath, kMaxEntrySize);
 }
 
-// As with the Remote Execution API: what is wrong spoils its own place only, and it is the
-// server's failure if nothing came of the whole.
+// As with the Remote Execution API, a faulty entry affects only its own place. It counts as the
+// server's failure only if no entry arrived at all.
 absl::StatusOr<std::vector<std::string>> HttpTier::Get(absl::Span<const Digest> places,
                                                        absl::Time deadline) {
   std::vector<HttpRequest> requests(places.size());
@@ -145,7 +145,7 @@ bool HttpTier::Has(const std::string& path, absl::Time deadline) {
 absl::Status HttpTier::Put(const Digest& place, absl::string_view entry, absl::Time deadline) {
   const EntryAction action = EntryActionOf(place);
   const reapi::Digest digest = BlobDigest(entry);
-  // Blobs first: a result must not name what is not there.
+  // Blobs first: a result must not name a missing blob.
   const std::string path = absl::StrCat("/cas/", digest.hash());
   if (!Has(path, deadline)) RETURN_IF_ERROR(PutOne(path, entry, deadline));
   return PutOne(absl::StrCat("/ac/", action.action.hash()), CanonicalBytes(EntryResult(digest)),

@@ -11,7 +11,7 @@
 namespace kiln {
 namespace {
 
-// Part of each action's digest: entries of another form are other results.
+// Part of each action's digest: entries of another format get other actions.
 std::string Salt() { return absl::StrCat("kiln entry ", kEntryVersion); }
 
 }  // namespace
@@ -97,7 +97,7 @@ reapi::ActionResult EntryResult(const reapi::Digest& entry) {
   reapi::OutputFile* file = result.add_output_files();
   file->set_path(kEntryPath);
   *file->mutable_digest() = entry;
-  // Servers take a result for damaged that says nothing of where it was made.
+  // Servers treat a result without the name of its worker as damaged.
   result.mutable_execution_metadata()->set_worker("kiln");
   return result;
 }

@@ -29,7 +29,7 @@ constexpr absl::Duration kCancelLimit = absl::Milliseconds(200);
 constexpr char kUnitPath[] = "unit";
 constexpr char kReplyPath[] = "reply";
 
-// An action and everything that has to be in the storage for it.
+// An action and all blobs that the storage needs for it.
 struct Job {
   std::shared_ptr<const Toolchain> toolchain;
   std::vector<Blob> own;
@@ -66,11 +66,11 @@ class Execution final : public Delegate {
   // Reads a stream of operations to its end. True: `*operation` is done.
   absl::StatusOr<bool> Follow(grpc::ClientReader<Operation>* reader, Operation* operation);
   void Cancel(const std::string& name);
-  // What the worker wrote of why it failed.
+  // The worker's error output.
   std::string ErrorsOf(const reapi::ActionResult& result, absl::Time deadline);
 
   const absl::Duration limit_;
-  const std::map<std::string, std::string> platform_;  // sorted, as the protocol wants
+  const std::map<std::string, std::string> platform_;  // sorted, as the protocol requires
   const std::unique_ptr<ReapiServer> server_;
   ReapiStorage storage_;
   ToolchainFinder toolchains_;
@@ -94,7 +94,7 @@ absl::StatusOr<Job> Execution::MakeJob(const proto::CompileRequest& request) {
   lasting.clear_traceparent();
   Blob unit(CanonicalBytes(lasting));
   reapi::Directory root = job.toolchain->root;
-  reapi::FileNode* file = root.add_files();  // its name is the last in order
+  reapi::FileNode* file = root.add_files();  // its name sorts last
   file->set_name(kUnitPath);
   *file->mutable_digest() = unit.digest;
   Blob directory(CanonicalBytes(root));
@@ -141,7 +141,7 @@ void Execution::Cancel(const std::string& name) {
   google::longrunning::CancelOperationRequest request;
   request.set_name(name);
   google::protobuf::Empty nothing;
-  // A server that cannot has lost nothing but a slot, until the action's own timeout.
+  // If the server cannot cancel, it loses only a slot, until the action's own timeout.
   google::longrunning::Operations::NewStub(*channel)->CancelOperation(&context, request, &nothing);
 }
 
@@ -169,7 +169,7 @@ absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Tim
       context.TryCancel();
       return absl::OkStatus();
     }
-    if (absl::IsNotFound(done.status())) operation.Clear();  // forgotten: begin again
+    if (absl::IsNotFound(done.status())) operation.Clear();  // the server forgot it: begin again
     if (done.ok() || absl::IsNotFound(done.status())) {
       return absl::UnavailableError("the stream of an operation ended before the operation");
     }
@@ -180,7 +180,7 @@ absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Tim
     return status;
   }
   if (operation.has_error()) {
-    // An error that says OK would be taken for a result.
+    // An error with code OK must not pass for a result.
     const int code = operation.error().code() == 0 ? static_cast<int>(absl::StatusCode::kDataLoss)
                                                    : operation.error().code();
     return absl::Status(static_cast<absl::StatusCode>(code),
@@ -202,7 +202,7 @@ absl::StatusOr<reapi::ActionResult> Execution::RunJob(const Job& job, absl::Time
   for (int tries = 0;; ++tries) {
     RETURN_IF_ERROR(storage_.Upload(inputs, deadline));
     absl::StatusOr<reapi::ActionResult> result = Execute(job, deadline);
-    // Blobs may be evicted between the question whether they are there and the run.
+    // The server may evict blobs between the check for them and the run.
     if (!absl::IsFailedPrecondition(result.status()) || tries > 0) return result;
   }
 }

@@ -18,7 +18,7 @@ namespace kiln {
 namespace {
 
 constexpr absl::Duration kAbilitiesLife = absl::Minutes(5);
-// gRPC takes messages of 4 MiB unless told otherwise, whatever a server allows beyond.
+// gRPC accepts messages of 4 MiB by default, even if a server allows more.
 constexpr size_t kBatchBytes = (4 << 20) - (1 << 10);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
@@ -29,7 +29,7 @@ bool Has(const List& list, int value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// Resource names are paths: these words would end the instance's part of one.
+// Resource names are paths: these words would end the path's instance part.
 absl::Status CheckInstance(const std::string& instance) {
   if (instance.empty()) return absl::OkStatus();
   for (const absl::string_view part : absl::StrSplit(instance, '/')) {
@@ -45,7 +45,7 @@ absl::Status CheckInstance(const std::string& instance) {
 }
 
 absl::StatusOr<ReapiServer::Abilities> Understand(const reapi::ServerCapabilities& all) {
-  // A server that names no versions is of the first.
+  // A server that names no versions has the first.
   if (all.has_low_api_version() && all.low_api_version().major() > 2) {
     return absl::FailedPreconditionError(
         absl::StrCat("the server speaks version ", all.low_api_version().major(),

@@ -22,11 +22,12 @@ namespace {
 using Cas = reapi::ContentAddressableStorage;
 using google::bytestream::ByteStream;
 
-constexpr size_t kChunk = 1 << 20;      // of a stream
+constexpr size_t kChunk = 1 << 20;      // per message of a stream
 constexpr int kDigestsInCall = 4000;    // as other clients do
 constexpr size_t kBlobOverhead = 256;   // digest, status and tags around a blob in a batch
-constexpr size_t kWorthPacking = 1024;  // smaller blobs travel as they are
-constexpr int64_t kPresent = -1;        // committed size: "I had that", of compressed uploads
+constexpr size_t kWorthPacking = 1024;  // smaller blobs are sent uncompressed
+constexpr int64_t kPresent =
+    -1;  // committed size for a compressed upload that the server already has
 
 std::string RandomUuid() {
   thread_local std::mt19937_64 random((uint64_t{std::random_device{}()} << 32) |
@@ -37,7 +38,7 @@ std::string RandomUuid() {
                          high & 0xfff, (low >> 48 & 0x3fff) | 0x8000, low & 0xffffffffffff);
 }
 
-// Groups of indices whose sizes fit one call together.
+// Groups of indices whose blobs fit one call together.
 std::vector<std::vector<size_t>> Batches(absl::Span<const size_t> sizes, size_t limit) {
   std::vector<std::vector<size_t>> groups;
   size_t full = limit + 1;
@@ -57,7 +58,7 @@ bool FitsBatch(int64_t size, const ReapiServer::Abilities& abilities) {
   return static_cast<uint64_t>(size) + kBlobOverhead <= abilities.batch_bytes;
 }
 
-// A server may say nothing of why; our own words name the blob.
+// The server's message may be empty; ours names the blob.
 absl::Status BlobFailure(const google::rpc::Status& status, const reapi::Digest& digest) {
   return absl::Status(static_cast<absl::StatusCode>(status.code()),
                       absl::StrCat("blob ", digest.hash(), ": ", status.message()));
@@ -68,7 +69,7 @@ absl::StatusOr<std::string> Checked(const reapi::Digest& digest, std::string dat
   return data;
 }
 
-// What one answer of a batch holds.
+// The blob in one response of a batch.
 absl::StatusOr<std::string> BlobIn(const reapi::BatchReadBlobsResponse::Response& one,
                                    const reapi::Digest& digest) {
   if (one.status().code() != 0) return BlobFailure(one.status(), digest);
@@ -275,7 +276,7 @@ absl::Status ReapiStorage::ReadBatch(absl::Span<const reapi::Digest> digests,
   for (const auto& one : reply.responses()) answers[one.digest().hash()] = &one;
   for (const size_t i : which) {
     const auto found = answers.find(digests[i].hash());
-    // What is not answered is not there.
+    // A blob without a response counts as missing.
     if (found != answers.end()) (*out)[i] = BlobIn(*found->second, digests[i]);
   }
   return absl::OkStatus();

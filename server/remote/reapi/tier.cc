@@ -16,7 +16,7 @@
 namespace kiln {
 namespace {
 
-// One look-up on its way: gRPC writes into it until it is done.
+// One look-up in progress: gRPC writes into it until it is done.
 struct LookUp {
   grpc::ClientContext context;
   reapi::GetActionResultRequest request;
@@ -24,7 +24,7 @@ struct LookUp {
   grpc::Status status;
 };
 
-// Look-ups of many places under way at once: there is no call for several of them.
+// Concurrent look-ups: the protocol has no call for several places.
 constexpr int kWidth = 32;
 
 class ReapiTier final : public RemoteTier {
@@ -78,8 +78,8 @@ absl::StatusOr<std::deque<LookUp>> ReapiTier::AskAll(absl::Span<const Digest> pl
   return all;
 }
 
-// A blob that is wrong, or a call that failed, spoils its own place and no other's; it is
-// the tier's failure if nothing at all came of the whole.
+// A faulty blob or failed call affects only its own place. It counts as the tier's failure only if
+// no entry arrived at all.
 absl::StatusOr<std::vector<std::string>> ReapiTier::Get(absl::Span<const Digest> places,
                                                         absl::Time deadline) {
   RETURN_IF_ERROR(server_->abilities(deadline).status());
@@ -134,7 +134,7 @@ absl::Status ReapiTier::Put(const Digest& place, absl::string_view entry, absl::
   for (const Blob& blob : action.inputs) blobs.push_back(blob.view());
   blobs.push_back({BlobDigest(entry), entry});
   const reapi::Digest digest = blobs.back().digest;
-  // Blobs first: a result must not name what is not there.
+  // Blobs first: a result must not name a missing blob.
   RETURN_IF_ERROR(storage_.Upload(blobs, deadline));
   return WithRetries(deadline, [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, server_->channel());

@@ -31,7 +31,7 @@ void Stamp(const struct stat& info, int64_t out[4]) {
   out[3] = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
-// What the loader prints of a program instead of running it.
+// The loader's list of a program's libraries; the program does not run.
 absl::StatusOr<std::string> ListLibraries(const std::string& program) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Failure("pipe");
@@ -110,7 +110,7 @@ absl::StatusOr<std::shared_ptr<const Toolchain>> MakeToolchain(const std::string
   const std::string loader = linked.loader.substr(linked.loader.rfind('/') + 1);
   linked.libraries[loader] = linked.loader;
   reapi::Directory libraries;
-  for (const auto& [name, path] : linked.libraries) {  // sorted, as the protocol wants
+  for (const auto& [name, path] : linked.libraries) {  // sorted, as the protocol requires
     ASSIGN_OR_RETURN(std::shared_ptr<const MappedBlob> blob, MappedBlob::Make(path));
     AddFile(name, *blob, /*executable=*/true, &libraries);
     made->files.push_back(std::move(blob));
@@ -122,7 +122,7 @@ absl::StatusOr<std::shared_ptr<const Toolchain>> MakeToolchain(const std::string
   ASSIGN_OR_RETURN(std::shared_ptr<const MappedBlob> blob, MappedBlob::Make(worker));
   AddFile(kWorker, *blob, /*executable=*/true, &made->root);
   made->files.push_back(std::move(blob));
-  // The loader as a program: the path of its own that is written in the worker need not exist.
+  // Runs the loader explicitly: the loader's path in the worker need not exist there.
   made->command = {absl::StrCat(kLibraries, "/", loader), "--library-path", kLibraries,
                    absl::StrCat("./", kWorker)};
   return made;

@@ -11,7 +11,7 @@
 namespace kiln {
 namespace {
 
-// Machine code shrinks to a third at any level; a network is not worth a higher one.
+// Machine code shrinks to a third at any level; a higher one does not pay on a network.
 constexpr int kLevel = 1;
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr int kLevel = 1;
 std::string ZstdCompress(absl::string_view data) {
   std::string out(ZSTD_compressBound(data.size()), '\0');
   const size_t size = ZSTD_compress(&out[0], out.size(), data.data(), data.size(), kLevel);
-  if (ZSTD_isError(size)) {  // only for want of memory
+  if (ZSTD_isError(size)) {  // only if memory is exhausted
     std::fprintf(stderr, "zstd: %s\n", ZSTD_getErrorName(size));
     std::abort();
   }
@@ -41,7 +41,7 @@ absl::StatusOr<std::string> ZstdDecompress(absl::string_view compressed, size_t 
     if (ZSTD_isError(more)) {
       return absl::DataLossError(absl::StrCat("invalid zstd data: ", ZSTD_getErrorName(more)));
     }
-    // Room is full, and yet there is more to come.
+    // The output is full, but the input is not finished.
     if (from.pos == from_before && to.pos == to_before) break;
   }
   if (more != 0 || from.pos != from.size || to.pos != size) {
