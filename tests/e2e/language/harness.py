@@ -298,12 +298,15 @@ def run_kiln(section, environment=None, reasons=None):
 
 
 def run_reference(section, python):
-    environment = {
-        "KILN_TEST_REFERENCE": "1",
-        "TI_ENABLE_CUDA": "0",  # Taichi's search for a GPU may crash where there is none.
-        "TI_OFFLINE_CACHE": "0",  # It answers with the line numbers of earlier versions of a case.
-    }
-    return run_section(section, [python], environment)
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            "KILN_TEST_REFERENCE": "1",
+            # Taichi's search for a GPU may crash where there is none.
+            "TI_ENABLE_CUDA": "0",
+            # Its usual cache answers with the line numbers of earlier versions of a case.
+            "TI_OFFLINE_CACHE_FILE_PATH": folder,
+        }
+        return run_section(section, [python], environment)
 
 
 def expected(section):
