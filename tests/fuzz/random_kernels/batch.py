@@ -77,10 +77,9 @@ def fill(name, value):
     if not isinstance(now, dict):
         value.from_numpy(array(now, following))
         return
-    cells = value.shape
-    arrays = {n: numpy.array(a) for n, a in now.items()}
-    for cell in numpy.ndindex(*cells):
-        for array_ in arrays.values():
+    arrays = copied(now)
+    for cell in numpy.ndindex(*value.shape):
+        for array_ in leaves(arrays):
             part = array_[cell]
             if getattr(part, "shape", ()):
                 for k in numpy.ndindex(*part.shape):
@@ -88,6 +87,17 @@ def fill(name, value):
             else:
                 array_[cell] = following(type_name(array_.dtype))
     value.from_numpy(arrays)
+
+
+def copied(arrays):
+    """Arrays by member, those of structs in the struct too."""
+    return {n: copied(a) if isinstance(a, dict) else numpy.array(a) for n, a in arrays.items()}
+
+
+def leaves(arrays):
+    """The arrays themselves, in the order of the members."""
+    for one in arrays.values():
+        yield from leaves(one) if isinstance(one, dict) else [one]
 
 
 def array(now, following):
@@ -103,7 +113,7 @@ def read(value):
     now = value.to_numpy()
     if not isinstance(now, dict):
         return plain(now.reshape(-1))
-    rows = [plain_rows(a, value.shape) for a in now.values()]
+    rows = [plain_rows(a, value.shape) for a in leaves(now)]
     return [x for parts in zip(*rows) for part in parts for x in part]
 
 
@@ -120,6 +130,10 @@ def plain(array_):
 def flat(result):
     if isinstance(result, (list, tuple)):
         return [x for part in result for x in flat(part)]
+    if hasattr(result, "to_dict"):
+        return flat(list(result.to_dict().values()))
+    if isinstance(result, dict):  # a struct in a struct
+        return flat(list(result.values()))
     if hasattr(result, "to_numpy"):
         return plain(numpy.asarray(result.to_numpy()).reshape(-1))
     if hasattr(result, "reshape"):

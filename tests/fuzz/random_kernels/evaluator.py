@@ -174,8 +174,11 @@ class Evaluator:
             self.globals[name] = self._global(name, node.value)
 
     def _dataclass(self, node):
-        members = {n.target.id: self.type(n.annotation) for n in node.body[:-1]}
-        return StructType(members, {node.body[-1].name: node.body[-1]})
+        members = {
+            n.target.id: self.type(n.annotation) for n in node.body if isinstance(n, ast.AnnAssign)
+        }
+        methods = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+        return StructType(members, methods)
 
     def _global(self, name, node):
         if isinstance(node, ast.Call):
@@ -246,7 +249,8 @@ class Evaluator:
             value = ast.literal_eval(argument)
             to = self.type(parameter.annotation)
             value = self._from_python(value, to)
-            scope[parameter.arg] = Variable(value, True)
+            # Members of a struct may be assigned. The generator never assigns the whole.
+            scope[parameter.arg] = Variable(value, not isinstance(value, Struct))
         try:
             result = self._body(self.kernel, scope)
         except RecursionError:
@@ -271,6 +275,8 @@ class Evaluator:
         return seen
 
     def _from_python(self, value, to):
+        if isinstance(to, StructType):
+            return Struct(to, {n: self._from_python(value[n], t) for n, t in to.members.items()})
         if isinstance(to, MatrixType):
             flat = value if len(to.shape) == 1 else [x for row in value for x in row]
             return Matrix(to.shape, [self._from_python(x, to.type) for x in flat])
@@ -812,14 +818,38 @@ class Evaluator:
         return Matrix(shape, items)
 
     def _struct(self, type, node):
+        if len(node.args) > len(type.members):
+            raise Undecided("more members than there are")
         given = dict(zip(type.members, (self.value(x) for x in node.args)))
         given.update((k.arg, self.value(k.value)) for k in node.keywords)
-        members = {}
-        for name, to in type.members.items():
-            if name not in given:
-                raise Undecided("a member without a value")
-            members[name] = self.convert(given[name], to)
-        return Struct(type, members)
+        return self._made(type, given)
+
+    def _made(self, type, given):
+        """From some members; what is not given is zero."""
+        return Struct(type, {n: self._made_of(t, given.get(n, 0)) for n, t in type.members.items()})
+
+    def _made_of(self, to, value):
+        """A member: one number is all numbers of a matrix, and the first member of a struct."""
+        if not isinstance(value, (Number, int, float)):
+            return self.convert(value, to)
+        if isinstance(to, StructType):
+            return self._made(to, dict(zip(to.members, [value])))
+        return self._filled(to, value)
+
+    def _filled(self, to, number):
+        """A value of the type all of whose numbers are this one."""
+        if isinstance(to, StructType):
+            return Struct(to, {n: self._filled(t, number) for n, t in to.members.items()})
+        if isinstance(to, MatrixType):
+            return Matrix(to.shape, [self._filled(to.type, number)] * math.prod(to.shape))
+        return self.math.cast(number, to)
+
+    def _fill(self, field, value):
+        if isinstance(field.type, StructType) and not isinstance(value, Struct):
+            filled = self._filled(field.type, self.scalar(value))
+            field.cells[:] = [filled] * len(field.cells)
+        else:
+            field.cells[:] = [self.convert_like(value, x, broadcast=True) for x in field.cells]
 
     def _call(self, function, node):
         scope = {}
@@ -841,7 +871,7 @@ class Evaluator:
                 value = self.math.lift(value)
             elif isinstance(value, list):
                 raise Undecided("a sequence as an argument")
-            scope[parameter.arg] = Variable(value, function.real)
+            scope[parameter.arg] = Variable(value, function.real and not isinstance(value, Struct))
         result = self._body(function.tree, scope)
         if function.real and function.tree.returns is not None:
             if result is None:
@@ -931,13 +961,12 @@ class Evaluator:
         return self.each(one, condition, a, b)
 
     def _method(self, node):
-        base, name = self.value(node.func.value), node.func.attr
         arguments = [self.value(x) for x in node.args]
+        base, name = self.value(node.func.value), node.func.attr
         if isinstance(base, Struct) and name in base.type.methods:
-            method = base.type.methods[name]
-            values = [base, *(self.math.lift(self.scalar(x)) for x in arguments)]
-            names = [parameter.arg for parameter in method.args.args]
-            return self._body(method, {n: Variable(x) for n, x in zip(names, values)})
+            return self._call_method(base.type.methods[name], node.func.value, arguments)
+        if isinstance(base, Field) and name == "fill" and len(arguments) == 1:
+            return self._fill(base, arguments[0])
         if not isinstance(base, Matrix):
             raise Undecided(f"a method {name}")
         shape, items = base.shape, base.items
@@ -972,6 +1001,18 @@ class Evaluator:
             to = self.type(node.args[0])
             return Matrix(shape, [self.math.cast(x, to) for x in items])
         raise Undecided(f"a method {name}")
+
+    def _call_method(self, method, owner, arguments):
+        """A method that assigns members of `self` changes what it is called on."""
+        names = [parameter.arg for parameter in method.args.args]
+        scope = {n: Variable(self.math.lift(self.scalar(x))) for n, x in zip(names[1:], arguments)}
+        changes = not any(isinstance(n, ast.Return) for n in method.body)
+        place = self.place(owner) if changes else None
+        scope[names[0]] = itself = Variable(place.get() if changes else self.value(owner))
+        result = self._body(method, scope)
+        if changes:
+            place.put(itself.value)
+        return result
 
     def _operand(self, other, shape):
         if not isinstance(other, Matrix) or other.shape != shape:

@@ -47,6 +47,18 @@ class Expressions:
         ]
         return found
 
+    def parts(self, text, kind):
+        """(expression, kind) of a variable or cell and of all members in it."""
+        yield text, kind
+        for member, its in self.structs.get(kind, {}).items():
+            yield from self.parts(f"{text}.{member}", its)
+
+    def parts_of_variables(self, assignable=False):
+        for scope in self.scopes:
+            for name, kind in scope.items():
+                if not (assignable and name in self.fixed):
+                    yield from self.parts(name, kind)
+
     # ---- expressions
 
     def expression(self, kind, depth):
@@ -78,48 +90,35 @@ class Expressions:
 
     def method_call(self, kind):
         """What a variable that is a struct says, or None."""
-        found = [
-            name
-            for scope in self.scopes
-            for name, its in scope.items()
-            if isinstance(its, str) and self.methods.get(its) == kind
-        ]
+        found = [text for text, its in self.parts_of_variables() if self.methods.get(its) == kind]
         argument = self.pick("0123") if kind == "int" else self.pick(["0.5", "2.0"])
         return f"{self.pick(found)}.m({argument})" if found else None
 
     def part(self, kind):
         """A scalar out of something larger: a cell, an element, a member."""
-        found = []
-        for data in self.allowed("read", "own") if self.data else []:
-            if data.kind == kind:
-                found.append((data, None))
-            elif not isinstance(data.kind, str) and data.kind[-1] == kind:
-                found.append((data, data.kind))
-            elif data.kind in self.structs:
-                for member, its in self.structs[data.kind].items():
-                    if its == kind:
-                        found.append((data, member))
+        found = [
+            (data, path, its)
+            for data in (self.allowed("read", "own") if self.data else [])
+            for path, its in self.parts("", data.kind)
+            if its == kind or its[-1] == kind
+        ]
         locals_ = [
-            (name, its)
-            for scope in self.scopes
-            for name, its in scope.items()
-            if not isinstance(its, str) and its[-1] == kind
+            (text, its)
+            for text, its in self.parts_of_variables()
+            if its[-1] == kind or (its == kind and "." in text)
         ]
         if locals_ and self.chance(0.5):
             return self.element(*self.pick(locals_))
         if not found:
             return None
-        data, how = self.pick(found)
+        data, path, its = self.pick(found)
         if self.access is not None and self.access[data.name] == "own" or self.depth > 3:
             index = self.index(data)
         elif data.axes == 1:
             index = self.short_index(16)
         else:
             index = f"{self.short_index(4)}, {self.short_index(4)}"
-        text = f"{data.name}[{index}]"
-        if how is None:
-            return text
-        return f"{text}.{how}" if isinstance(how, str) else self.element(text, how)
+        return self.element(f"{data.name}[{index}]{path}", its)
 
     def short_index(self, size):
         names = self.variables("int")
@@ -128,6 +127,9 @@ class Expressions:
         return str(self.random.randrange(size))
 
     def element(self, text, kind):
+        """A number of the vector or matrix; a number itself."""
+        if isinstance(kind, str):
+            return text
         if kind[0] == "vec":
             if kind[1] <= 4 and self.chance(0.5):
                 return f"{text}.{self.pick('xyzw'[: kind[1]])}"
@@ -313,7 +315,7 @@ class Expressions:
         return f"({self.atom('int')} & 1 == {self.pick('01')})"
 
     def matrix(self, kind, depth):
-        names = self.variables(kind)
+        names = [text for text, its in self.parts_of_variables() if its == kind]
         scalar = kind[-1]
         choice = self.random.randrange(14)
         large = kind[0] == "mat" and kind[1] * kind[2] > 16 or kind[1] > 4
@@ -376,15 +378,35 @@ class Expressions:
         return f"ti.Matrix([{', '.join(rows)}], ti.{type})"
 
     def struct_value(self, kind, depth):
-        names = self.variables(kind)
+        names = [text for text, its in self.parts_of_variables() if its == kind]
         if names and self.chance(0.5):
             return self.pick(names)
-        cells = [d for d in self.allowed("read", "own") if d.kind == kind]
+        cells = [
+            (data, path)
+            for data in self.allowed("read", "own")
+            for path, its in self.parts("", data.kind)
+            if its == kind
+        ]
         if cells and self.chance(0.5):
-            data = self.pick(cells)
-            return f"{data.name}[{self.index(data)}]"
+            data, path = self.pick(cells)
+            return f"{data.name}[{self.index(data)}]{path}"
+        called = self.call(kind, depth) if self.chance(0.3) else None
+        if called:
+            return called
+        if self.chance(0.25):
+            return self.incomplete(kind, depth)
         members = (f"{n}={self.expression(k, depth + 1)}" for n, k in self.structs[kind].items())
         return f"{kind}({', '.join(members)})"
+
+    def incomplete(self, kind, depth):
+        """A struct of which the first members are given, some vectors and structs by one number."""
+        kinds = list(self.structs[kind].values())
+        values = []
+        for its in kinds[: self.random.randrange(1, len(kinds) + 1)]:
+            if its not in ("int", "float") and self.chance(0.4):
+                its = self.pick(["int", "float"])
+            values.append(self.expression(its, depth + 1))
+        return f"{kind}({', '.join(values)})"
 
     def call(self, kind, depth):
         """A call of a function with such a result, or None."""

@@ -35,9 +35,11 @@ class Generator(Expressions):
         self.data = []
         self.structs = {}
         self.methods = {}  # name of a struct -> kind that its method `m` takes and gives
+        self.setters = {}  # name of a struct -> kind that its method `set`, which changes it, takes
         self.functions = []  # (name, kinds of parameters, kind of result)
         self.scopes = [{}]
         self.fixed = set()  # variables that are not assigned
+        self.parts_only = set()  # structs of which only members are assigned
         self.access = None  # in a parallel loop: name of data to how it may be used
         self.own = None  # in a parallel loop: index expressions of its own cell, by axes
         self.loops = 0  # serial loops that may be left
@@ -53,7 +55,7 @@ class Generator(Expressions):
         if self.chance(0.2):
             ip, fp = self.pick(["i32", "i64"]), self.pick(["f32", "f64"])
             lines.append(f"OPTIONS = dict(default_ip=ti.{ip}, default_fp=ti.{fp})")
-        for _ in range(self.random.randrange(0, 2)):
+        for _ in range(self.pick([0, 1, 2, 2])):
             lines += self.struct_type()
         for _ in range(self.random.randrange(2, 5)):
             lines.append(self.declaration())
@@ -69,9 +71,11 @@ class Generator(Expressions):
         members, texts = {}, {}
         for letter in "abc"[: self.random.randrange(2, 4)]:
             kind = self.pick(["int", "float", self.vector_kind()])
+            if self.structs and self.chance(0.4):
+                kind = self.pick(self.structs)
             members[letter] = kind
             texts[letter] = self.type_text(kind)
-        scalars = [letter for letter, kind in members.items() if isinstance(kind, str)]
+        scalars = [letter for letter, kind in members.items() if kind in ("int", "float")]
         if not scalars or self.chance(0.4):
             name = self.fresh("S")
             self.structs[name] = members
@@ -86,7 +90,24 @@ class Generator(Expressions):
             value = f"self.{member} {self.pick('+-*')} n {self.pick('+-')} {self.pick('123')}"
             method = ["    @ti.func", "    def m(self, n):", f"        return {value}"]
             lines += ["", "", "@ti.dataclass", f"class {name}:", *listed, "", *method]
+            lines += self.setter(name)
         return [*lines, "", ""]
+
+    def setter(self, name):
+        """A method that changes a number of the struct, or of a struct in it."""
+        kind = self.pick(["int", "float"])
+        inner = [
+            (text, its) for text, its in self.parts("self", name) if self.setters.get(its) == kind
+        ]
+        if inner and self.chance(0.5):
+            line = f"{self.pick(inner)[0]}.set(n)"
+        else:
+            own = [text for text, its in self.parts("self", name) if its == kind]
+            if not own:
+                return []
+            line = f"{self.pick(own)} {self.pick(['=', '+=', '-=', '*='])} n"
+        self.setters[name] = kind
+        return ["", "    @ti.func", "    def set(self, n):", f"        {line}"]
 
     def type_text(self, kind):
         if isinstance(kind, str):
@@ -165,19 +186,19 @@ class Generator(Expressions):
             kind = self.pick(["int", "int", "float", self.vector_kind(), *self.structs])
             scope[parameter] = kind
             how = self.random.randrange(3)
-            if real or (how == 0 and kind not in self.structs):
+            if real or how == 0:
                 heads.append(f"{parameter}: {self.type_text(kind)}")
                 kinds.append((kind, "value"))
-            elif how == 1 and kind not in self.structs:
+            elif how == 1:
                 heads.append(f"{parameter}: ti.template()")
                 kinds.append((kind, "variable"))
             else:
                 heads.append(parameter)
                 kinds.append((kind, "value"))
-        result = self.pick(["int", "float", self.vector_kind()])
+        result = self.pick(["int", "float", self.vector_kind(), *self.structs])
         kept = self.data, self.scopes, self.fixed
         self.data, self.scopes = [], [scope]
-        self.fixed = set(scope) if real else set()
+        self.parameters(scope, real)
         self.nested = False
         body = self.block(2, self.random.randrange(1, 4))
         if real and self.chance(0.5):
@@ -199,6 +220,12 @@ class Generator(Expressions):
         decorator = "@ti.real_func" if real else "@ti.func"
         return [decorator, f"def {name}({', '.join(heads)}){arrow}:", *indented(body)]
 
+    def parameters(self, scope, by_value):
+        """What a body may do with its parameters."""
+        structs = {name for name, kind in scope.items() if kind in self.structs}
+        self.fixed = set(scope) - structs if by_value else set()
+        self.parts_only = structs if by_value else set()
+
     def kernel(self):
         heads, values, scope = [], [], {}
         for data in self.data:
@@ -213,11 +240,13 @@ class Generator(Expressions):
             parameter, kind = self.fresh("p"), self.pick(["int", "int", "float"])
             if self.chance(0.2):
                 kind = ("vec", self.pick([2, 3]), kind)
+            elif self.structs and not self.loose and self.chance(0.3):
+                kind = self.pick(self.structs)
             heads.append(f"{parameter}: {self.type_text(kind)}")
             values.append(self.argument(kind))
             scope[parameter] = kind
         self.scopes = [scope, {}]
-        self.fixed = set(scope)
+        self.parameters(scope, True)
         body = []
         for _ in range(self.random.randrange(2, 6)):
             if self.chance(0.45):
@@ -227,7 +256,7 @@ class Generator(Expressions):
         returns = ""
         if self.chance(0.7):
             kinds = [
-                self.pick(["int", "float", self.vector_kind()])
+                self.pick(["int", "float", self.vector_kind(), *self.structs])
                 for _ in range(self.pick([1, 1, 1, 2, 3]))
             ]
             texts = [self.type_text(kind) for kind in kinds]
@@ -248,6 +277,9 @@ class Generator(Expressions):
             return str(self.random.randrange(0, 100))
         if kind == "float":
             return self.pick(["0.5", "-1.25", "3.0", "0.1", "17.75"])
+        if kind in self.structs:
+            members = (f'"{n}": {self.argument(k)}' for n, k in self.structs[kind].items())
+            return f"{{{', '.join(members)}}}"
         return f"[{', '.join(self.argument(kind[2]) for _ in range(kind[1]))}]"
 
     # ---- statements
@@ -277,6 +309,10 @@ class Generator(Expressions):
         choices = [self.define, self.define, self.assign, self.assign, self.augment]
         if self.data:
             choices += [self.store, self.store, self.update]
+            if self.access is None and self.chance(0.3):
+                choices.append(self.fill_field)
+        if self.setters:
+            choices += [self.set_member, self.set_member]
         if self.depth < 3:
             choices += [self.branch, self.serial_loop, self.while_loop, self.static_loop]
         if self.loops and self.nested:
@@ -318,7 +354,7 @@ class Generator(Expressions):
     def inside(self, text, kind):
         """The thing itself or a part of it."""
         if kind in self.structs:
-            if self.chance(0.8):
+            if text in self.parts_only or self.chance(0.8):
                 member = self.pick(self.structs[kind])
                 return self.inside(f"{text}.{member}", self.structs[kind][member])
         elif kind[0] == "vec" and self.chance(0.6):
@@ -345,9 +381,9 @@ class Generator(Expressions):
             return self.define()
         text, kind = target
         if self.chance(0.08):
-            other = [n for n in self.variables(kind, assignable=True) if n != text]
+            other = set(self.variables(kind, assignable=True)) - self.parts_only - {text}
             if other and text.isidentifier():
-                name = self.pick(other)
+                name = self.pick(sorted(other))
                 return [f"{text}, {name} = {name}, {text}"]
         return [f"{text} = {self.expression(kind, 0)}"]
 
@@ -392,6 +428,32 @@ class Generator(Expressions):
         if self.chance(0.3) and kind != "bool" and kind not in self.structs:
             return [f"{text} {self.operator(kind)}= {self.augmented(kind)}"]
         return [f"{text} = {self.expression(kind, 0)}"]
+
+    def fill_field(self):
+        """All cells of a field, by a value for each cell or one number for all there is."""
+        choices = [d for d in self.data if not d.ndarray and d.kind != "bool"]
+        choices = [d for d in choices if not self.loose or d.kind not in self.structs]
+        if not choices:
+            return self.define()
+        data = self.pick(choices)
+        kind = data.kind
+        if kind in self.structs and self.chance(0.5):
+            kind = self.pick(["int", "float"])
+        elif not isinstance(kind, str) and self.chance(0.5):
+            kind = kind[-1]
+        return [f"{data.name}.fill({self.expression(kind, 1)})"]
+
+    def set_member(self):
+        """A call of a method that changes its struct."""
+        found = [text for text in self.parts_of_variables(assignable=True)]
+        for data in self.allowed("own"):
+            found += self.parts(f"{data.name}[{self.index(data)}]", data.kind)
+        found = [(text, its) for text, its in found if its in self.setters]
+        if not found:
+            return self.assign()
+        inner = [(text, its) for text, its in found if "." in text]
+        text, kind = self.pick(inner if inner and self.chance(0.6) else found)
+        return [f"{text}.set({self.expression(self.setters[kind], 1)})"]
 
     def update(self):
         """An atomic."""
