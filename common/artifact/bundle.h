@@ -5,18 +5,19 @@
 //   12  zero u32
 //   16  records, in ascending order of their places (common/artifact/entry.h), no place twice:
 //         size u64, not 0
-//         `size` bytes of an entry, whole and as it is kept
+//         `size` bytes of a whole entry, as stored
 //       zero u64: no more records
 //       number of records u64
-//       signer u64, who vouches for all of it (common/artifact/signature.h); 0: nobody
+//       signer u64, the key that signed the bundle (common/artifact/signature.h); 0: unsigned
 //       signature 64 bytes, over kBundlePrefix and the content digest
 //       checksum, SHA-256 of content digest, signer and signature
-// Integers are little-endian. The content digest is the SHA-256 of everything before the
-// signer. Nothing in it tells when, where or by whom it was written (but for the signer):
-// the same entries make the same bytes.
 //
-// An entry's own signature stays as it is. A bundle's says that its signer vouches for every
-// entry of it, signed or not.
+// Integers are little-endian. The content digest is the SHA-256 of everything before the signer.
+// Except for the signer, nothing in it depends on when, where or by whom it was written: the same
+// entries give the same bytes.
+//
+// An entry's own signature stays unchanged. The bundle's signature vouches for every entry in it,
+// signed or not.
 //
 // Thread safety: a writer is for one thread; functions are pure.
 #ifndef KILN_COMMON_ARTIFACT_BUNDLE_H_
@@ -40,16 +41,16 @@ inline constexpr uint32_t kBundleVersion = 1;
 inline constexpr char kBundlePrefix[] = "Kiln bundle 1\n";
 inline constexpr size_t kMaxBundleSize = size_t{4} << 30;
 
-// Writes a bundle piece by piece: it need not fit into memory.
+// Writes a bundle piece by piece, in bounded memory.
 class BundleWriter {
  public:
   using Sink = std::function<absl::Status(absl::string_view)>;
   explicit BundleWriter(Sink sink) : sink_(std::move(sink)) {}
 
-  // Adds an entry. DataLoss if it is not whole; InvalidArgument if its place is not after
-  // the last one's; else what the sink says.
+  // Adds an entry. DataLoss if it is damaged; InvalidArgument if its place is not after the
+  // previous one's; else the sink's error.
   absl::Status Add(absl::string_view entry);
-  // Ends the bundle, signed by `key` unless that is null.
+  // Ends the bundle; signs it with `key` unless that is null.
   absl::Status Finish(const SigningKey* key);
   uint64_t entries() const { return entries_; }
 
@@ -77,8 +78,8 @@ struct BundleView {
   Signature signature{};
 };
 
-// Checks all of `bytes`, each entry included. Any doubt is DataLoss with the reason; never
-// reads outside `bytes`.
+// Checks all of `bytes`, each entry included. Any doubt is DataLoss with the reason; never reads
+// outside `bytes`.
 absl::StatusOr<BundleView> DecodeBundle(absl::string_view bytes);
 
 // OK if one of `trusted` signed the bundle; PermissionDenied with the reason otherwise.

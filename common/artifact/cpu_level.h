@@ -8,14 +8,14 @@
 
 namespace kiln {
 
-// The highest level that this machine has (CPUID and the OS's state saving).
+// The highest level of this machine (CPUID and the OS's state saving).
 proto::CpuLevel HostCpuLevel();
 
 // "x86-64-v3" and back.
 absl::string_view CpuLevelName(proto::CpuLevel level);
 absl::StatusOr<proto::CpuLevel> ParseCpuLevel(absl::string_view name);
 
-// Levels are nested: code for `required` runs on `host`.
+// Whether code for `required` runs on `host`: levels are nested.
 inline bool CpuLevelIncludes(proto::CpuLevel host, proto::CpuLevel required) {
   return required <= host;
 }

@@ -1,5 +1,5 @@
-// The form in which an artifact is kept and sent: one file that is at once a
-// loadable shared object and a self-describing cache entry.
+// The format in which artifacts are stored and sent: one file that is both a loadable shared object
+// and a self-describing cache entry.
 //
 //   [ ELF .so | other payload ][ ArtifactInfo bytes ][ trailer ]
 //
@@ -14,7 +14,7 @@
 //   48 runtime ABI    u64
 //   56 format version u32
 //   60 magic          u32  "KLNE"
-//   64 signer         u64  who signed (common/artifact/signature.h); 0: nobody
+//   64 signer         u64  the key that signed it (common/artifact/signature.h); 0: unsigned
 //   72 signature      64 bytes, over kSignedPrefix and the content digest
 //   136 checksum      SHA-256 of content digest, signer and signature
 // The content digest is the SHA-256 of everything before the signer: payload, info
@@ -46,16 +46,16 @@ struct EntryView {
   absl::string_view payload;  // the .so
   proto::ArtifactInfo info;
   Digest key;
-  Digest content;  // what a signature is over
+  Digest content;  // the digest that a signature covers
   KeyId signer = 0;
   Signature signature{};
 };
 
-// Makes the bytes of an entry that nobody has signed.
+// Makes the bytes of an unsigned entry.
 std::string EncodeEntry(const Digest& key, absl::string_view payload,
                         const proto::ArtifactInfo& info);
 
-// The fields of a trailer, as they stand there.
+// The unchecked fields of a trailer.
 struct EntryTrailer {
   uint64_t payload_size = 0;
   uint64_t info_size = 0;
@@ -63,25 +63,25 @@ struct EntryTrailer {
   KeyId signer = 0;
 };
 
-// Of the last kTrailerSize bytes of an entry. DataLoss for another magic or version; nothing
-// else is checked: for lists, where what is shown need not be proved.
+// Reads the last kTrailerSize bytes of an entry. DataLoss for another magic or version; checks
+// nothing else, for lists whose content need not be verified.
 absl::StatusOr<EntryTrailer> ReadTrailer(absl::string_view trailer);
 
-// Checks and takes apart `bytes`. With `expected`, also that it is the entry of
-// that key. Any doubt (sizes, magic, version, checksum, unparsable info) is
-// DataLoss with the reason; never reads outside `bytes`.
+// Checks and parses `bytes`. With `expected`, also that it is the entry of that key. Any doubt
+// (sizes, magic, version, checksum, unparsable info) is DataLoss with the reason; never reads
+// outside `bytes`.
 absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* expected = nullptr);
 
-// Signs the whole entry `bytes` in place, over whatever signature it had.
-// Requires: DecodeEntry accepts them.
+// Signs the whole entry `bytes` in place, replacing any signature. Requires: DecodeEntry accepts
+// them.
 void SignEntry(const SigningKey& key, std::string* bytes);
 
 // OK if one of `trusted` signed the entry; PermissionDenied with the reason otherwise.
 absl::Status CheckSigner(const EntryView& entry, const TrustedKeys& trusted);
 
-// Where an entry of `tenant` is kept: its key for the tenant with no name, else a digest
-// of both, so that tenants never meet. An entry lies at
-// PlaceOf(entry.info.tenant(), entry.key), else it is not whole.
+// The place of an entry of `tenant`: its key for the tenant without a name, else a digest of both,
+// so that tenants are separate. An entry at another place than PlaceOf(entry.info.tenant(),
+// entry.key) counts as damaged.
 Digest PlaceOf(absl::string_view tenant, const Digest& key);
 
 }  // namespace kiln

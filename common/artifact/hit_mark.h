@@ -1,4 +1,4 @@
-// What clients write into <home>/hits.log besides the keys that they hit.
+// Marks in <home>/hits.log besides the keys that clients hit.
 #ifndef KILN_COMMON_ARTIFACT_HIT_MARK_H_
 #define KILN_COMMON_ARTIFACT_HIT_MARK_H_
 
@@ -6,7 +6,7 @@
 
 namespace kiln {
 
-// A compilation that the client ran itself, as no daemon answered. No key is all ones.
+// A compilation that the client ran itself because no daemon answered. No key is all ones.
 inline Digest FallbackMark() {
   Digest mark;
   mark.bytes.fill(0xff);

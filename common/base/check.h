@@ -1,5 +1,5 @@
-// KILN_CHECK: broken invariants of our own code end the process with file, line
-// and condition. Never for what a user or a peer sent.
+// KILN_CHECK: a broken invariant of our own code ends the process with file, line and condition.
+// Never use it for users' or peers' input.
 //
 //   KILN_CHECK(depth > 0) << "unbalanced End in " << name;
 #ifndef KILN_COMMON_BASE_CHECK_H_

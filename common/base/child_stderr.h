@@ -1,5 +1,5 @@
-// A child process's standard error, kept for its parent: a small file in memory that cannot grow.
-// So the child never waits for a reader, and writes to none of its parent's files.
+// A child process's standard error, kept for its parent: a memory file of bounded size. The child
+// never waits for a reader, and writes to none of its parent's files.
 #ifndef KILN_COMMON_BASE_CHILD_STDERR_H_
 #define KILN_COMMON_BASE_CHILD_STDERR_H_
 
@@ -14,10 +14,10 @@ class ChildStderr {
   ChildStderr(const ChildStderr&) = delete;
   ChildStderr& operator=(const ChildStderr&) = delete;
 
-  // The descriptor to install as the child's standard error; closed on exec. /dev/null if there is
+  // The descriptor to install as the child's standard error; close-on-exec. /dev/null if there is
   // no memory for the file.
   int fd() const { return fd_; }
-  // The last line, fit to be part of a line (plain_text.h); empty if the child wrote nothing.
+  // The last line, safe inside a log line (plain_text.h); empty if the child wrote nothing.
   std::string LastLine() const;
 
  private:

@@ -46,7 +46,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
   ~Sha256() = default;
   Sha256& Update(absl::string_view data);
-  // The digest of all updates; the object starts afresh.
+  // Returns the digest of all updates; the object then starts afresh.
   Digest Finish();
 
  private:

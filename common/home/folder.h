@@ -1,14 +1,14 @@
-// Whether this user may believe what lies in a directory: the one place that answers it, for
-// clients and for the daemon, before anything there is read, run, changed or deleted.
+// Decides whether a directory's content can be trusted. Client and daemon ask this before they
+// read, run, change or delete anything in it.
 //
 // A file or directory is the user's *own* if only this user and root can have written it: one of
-// the two owns it, and others may not write to it. A group that is the user alone is the user; an
-// access control list that lets somebody write shows in the mode. What lies in a directory is own
-// only if the directory is. KILN_OWNER_CHECK=off: everything is own; for containers whose volumes
-// have odd owners, and in which one user runs.
+// the two owns it, and others cannot write to it. A group whose only member is the user counts as
+// the user; an access control list that lets others write shows in the mode. A file is own only if
+// its directory is. KILN_OWNER_CHECK=off makes everything own; for containers whose volumes have
+// unusual owners, and in which one user runs.
 //
-// A Folder is a directory held open. What is below it is reached from its descriptor and never by
-// a link, so what was checked is what is used, whatever is renamed meanwhile.
+// A Folder is an open directory. Files below it are reached from its descriptor and never through a
+// link, so the checked file is the used file, even if names change meanwhile.
 //
 // Thread safety: const methods; pure functions of the file system.
 #ifndef KILN_COMMON_HOME_FOLDER_H_
@@ -27,7 +27,7 @@
 
 namespace kiln {
 
-// A descriptor that is closed with this; -1: none.
+// A descriptor that this object closes; -1: none.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -44,7 +44,7 @@ class Descriptor {
   int fd_;
 };
 
-// A regular file that is open, and whether it is own.
+// An open regular file, and whether it is own.
 struct FolderFile {
   Descriptor fd;
   struct stat info;
@@ -53,23 +53,23 @@ struct FolderFile {
 
 class Folder {
  public:
-  // The directory at `path`, the last part of which may be no link.
+  // Opens the directory at `path`, whose last part must not be a link.
   static absl::StatusOr<Folder> Open(const std::string& path);
-  // The directory `name` in this one. NotFound: there is none; FailedPrecondition: it is a link,
-  // or no directory.
+  // Opens the directory `name` in this one. NotFound: it does not exist; FailedPrecondition: it is
+  // a link, or not a directory.
   absl::StatusOr<Folder> Enter(absl::string_view name) const;
-  // The same, but a link leads on: who could make one here could put anything here.
+  // The same, but follows a link: a user who can create one here could put anything here anyway.
   absl::StatusOr<Folder> Follow(absl::string_view name) const;
-  // The same as Enter, made (0700) where there is none.
+  // The same as Enter, but creates a missing directory (0700).
   absl::StatusOr<Folder> Make(absl::string_view name) const;
 
-  // Opens the regular file `name`; `flags` as for open(2), a new file has mode 0600. NotFound,
-  // or FailedPrecondition as for Enter.
+  // Opens the regular file `name`; `flags` as for open(2), a new file has mode 0600. NotFound, or
+  // FailedPrecondition as for Enter.
   absl::StatusOr<FolderFile> OpenFile(absl::string_view name, int flags) const;
-  // Calls `visit` for each name but those that begin with a dot.
+  // Calls `visit` for each name that does not begin with a dot.
   void ForEachName(absl::FunctionRef<void(const char* name)> visit) const;
 
-  // OK, or PermissionDenied that says which directory is not own, and why.
+  // OK, or PermissionDenied, which says which directory is not own, and why.
   const absl::Status& own() const { return own_; }
   const struct stat& info() const { return info_; }
   int fd() const { return fd_.get(); }
@@ -87,23 +87,23 @@ class Folder {
   absl::Status own_;
 };
 
-// What mends a directory or file that is not own.
+// Advice for messages: how to make a directory or file own.
 inline constexpr char kMakeItYours[] = "make it yours alone (chown, chmod go-w)";
 
-// OK, or PermissionDenied that says why what `info` describes is not own. `fd`: the same, open.
+// OK, or PermissionDenied, which says why the file of `info` is not own. `fd`: the same, open.
 absl::Status CheckOwn(const struct stat& info, int fd, absl::string_view path);
 
-// OK if nobody but this user and root can exchange what lies at the absolute `path`: each link on
-// the way is theirs, and others may rename nothing in a directory on the way. What is missing has
-// no way yet. Of `path` itself only links count.
+// OK if only this user and root can replace the absolute `path`: they own each link on the way, and
+// others cannot rename anything in a directory on the way. Missing parts count as safe. Of `path`
+// itself only links are checked.
 absl::Status CheckWay(const std::string& path);
 
-// The bytes of the file at `path`, a user's choice, whose links are followed: a list of keys, a
-// configuration. PermissionDenied: it is not own. InvalidArgument: it is no regular file, or has
+// Reads the file at `path`, which the user chose and whose links are followed: a list of keys, a
+// configuration. PermissionDenied: it is not own. InvalidArgument: it is not a regular file, or has
 // more than `limit` bytes.
 absl::StatusOr<std::string> ReadOwnFile(const std::string& path, uint64_t limit);
 
-// All bytes of an open file of `size` bytes; DataLoss if it has fewer by now.
+// Reads an open file of `size` bytes; DataLoss if it has become shorter.
 absl::StatusOr<std::string> ReadWhole(int fd, uint64_t size);
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// Where this user's own files are.
+// The directory of this user's own files.
 #ifndef KILN_COMMON_HOME_USER_DIRECTORY_H_
 #define KILN_COMMON_HOME_USER_DIRECTORY_H_
 
@@ -8,7 +8,7 @@
 
 namespace kiln {
 
-// $HOME, else what the user database says; FailedPrecondition where neither does.
+// $HOME, else the user database's entry; FailedPrecondition if there is neither.
 absl::StatusOr<std::string> UserDirectory();
 
 }  // namespace kiln

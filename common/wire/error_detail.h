@@ -1,6 +1,5 @@
-// What an error says beside its code and words, for programs: carried by a Status in this
-// process and by proto::ErrorReply between processes (common/wire/framing.h turns one into the
-// other).
+// Details of an error for programs, beside its code and message. A Status carries them in this
+// process, proto::ErrorReply between processes (common/wire/framing.h converts).
 #ifndef KILN_COMMON_WIRE_ERROR_DETAIL_H_
 #define KILN_COMMON_WIRE_ERROR_DETAIL_H_
 
@@ -12,15 +11,15 @@
 
 namespace kiln {
 
-// What an error is about, a word of a closed list; "": nothing in particular.
-//   "protocol", "compiler", "rights"   what differs, lacks or cannot be run
+// The subject of an error, from a closed list; "": none.
+//   "protocol", "compiler", "rights"   the part that differs, is missing or cannot run
 //   "kernel"                           this kernel was refused, others are not
-//   "queue", "quota"                   there is too much to do, in all or of this caller
-//   "upstream"                         the kilnd that the caller named cannot be asked
+//   "queue", "quota"                   the server, or this caller's quota, is exhausted
+//   "upstream"                         the kilnd that the caller named is unavailable
 void SetPart(absl::Status* status, absl::string_view part);
 std::string PartOf(const absl::Status& status);
 
-// When to try again; zero: nobody knows.
+// When to retry; zero: unknown.
 void SetRetryAfter(absl::Status* status, absl::Duration after);
 absl::Duration RetryAfterOf(const absl::Status& status);
 

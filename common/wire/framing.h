@@ -1,12 +1,11 @@
-// Length-prefixed protobuf messages over a stream socket or pipe: the local
-// transport between client and daemon, and between daemon and worker.
+// Length-prefixed protobuf messages over a stream socket or pipe: the local transport between
+// client and daemon, and between daemon and worker.
 //
-// Header, 16 bytes little-endian: magic "KLNF" u32, type u32, length u32, id u32.
-// A reply carries the id of its request. A peer that sends a wrong magic, an
-// unknown type or a length over the limit is cut off: the stream is lost.
+// Header, 16 bytes little-endian: magic "KLNF" u32, type u32, length u32, id u32. A reply carries
+// the id of its request. A peer that sends a wrong magic, an unknown type or a length over the
+// limit is disconnected, since the stream is unusable.
 //
-// Thread safety: functions are pure; a descriptor must not be read (or written)
-// by two threads at once.
+// Thread safety: functions are pure; two threads must not read (or write) a descriptor at once.
 #ifndef KILN_COMMON_WIRE_FRAMING_H_
 #define KILN_COMMON_WIRE_FRAMING_H_
 
@@ -49,7 +48,7 @@ enum class FrameType : uint32_t {
   kRecentReply = 21,
   kHits = 22,
   kHitsReply = 23,
-  // Between kilnd and kilnd-remote (proto/remote.proto); a reply need not come in order.
+  // Between kilnd and kilnd-remote (proto/remote.proto); replies may come in any order.
   kConfigure = 32,
   kConfigureReply = 33,
   kFetch = 34,
@@ -80,12 +79,12 @@ struct Frame {
 
 void EncodeFrameHeader(const FrameHeader& header, char out[kFrameHeaderSize]);
 
-// InvalidArgument naming the field (magic, type, length) that is wrong.
+// InvalidArgument names the wrong field (magic, type, length).
 absl::StatusOr<FrameHeader> DecodeFrameHeader(absl::string_view bytes,
                                               uint32_t max_length = kMaxFrameBytes);
 
-// Writes one frame in one system call where it can. Unavailable when the peer
-// is gone (never raises SIGPIPE on sockets), DeadlineExceeded.
+// Writes one frame, in one system call if possible. Unavailable if the peer has closed (never
+// raises SIGPIPE on sockets), DeadlineExceeded.
 absl::Status WriteFrame(int fd, FrameType type, uint32_t id, absl::string_view body,
                         absl::Time deadline = absl::InfiniteFuture());
 absl::Status WriteFrame(int fd, FrameType type, uint32_t id,
@@ -97,19 +96,19 @@ absl::Status WriteFrame(int fd, FrameType type, uint32_t id,
 absl::StatusOr<Frame> ReadFrame(int fd, absl::Time deadline = absl::InfiniteFuture(),
                                 uint32_t max_length = kMaxFrameBytes);
 
-// For frames that come and go in parts; failures are those of ReadFrame and WriteFrame.
+// For frames that are transferred in parts; failures are those of ReadFrame and WriteFrame.
 //
-// Reads until `bytes` are `size` bytes. Memory grows with what comes, not with what is promised.
+// Reads until `bytes` has `size` bytes. Allocates as bytes arrive, not as the header announces.
 absl::Status ReadOn(int fd, size_t size, absl::Time deadline, std::string* bytes);
-// Writes `parts`, and takes off them what has been written. A deadline that is over: what can
-// be written at once.
+// Writes `parts`, and removes from them what was written. With a deadline in the past: writes what
+// it can without waiting.
 absl::Status WriteParts(int fd, absl::Time deadline, absl::Span<iovec>* parts);
 
-// The reply that carries a failure of ours; ParseReply turns it back.
+// The reply that carries a failure of ours; ParseReply converts it back.
 proto::ErrorReply ToErrorReply(const absl::Status& status);
 
-// Parses `frame` as the message expected: a kError frame becomes the Status it
-// carries; another type or an unparsable body is Internal.
+// Parses `frame` as the expected message. A kError frame becomes the Status that it carries;
+// another type or an unparsable body is Internal.
 absl::Status ParseReply(const Frame& frame, FrameType expected,
                         google::protobuf::MessageLite* reply);
 

@@ -16,10 +16,10 @@ struct TraceContext {
   std::string span;   // 16, of the caller
 };
 
-// What `traceparent` says; both empty if it is not one (of a version we know, ids not zero).
+// The ids in `traceparent`; both empty if it is invalid (unknown version, zero ids).
 TraceContext ParseTraceparent(absl::string_view traceparent);
 
-// The traceparent of a new span: of the trace of `parent` if that is one, else of a new trace.
+// The traceparent of a new span: in the trace of `parent` if that is valid, else in a new trace.
 std::string NewSpan(absl::string_view parent);
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// Versions that both ends of a wire must agree on.
+// Versions that both ends of a connection must agree on.
 #ifndef KILN_COMMON_WIRE_VERSION_H_
 #define KILN_COMMON_WIRE_VERSION_H_
 
@@ -13,20 +13,20 @@ namespace kiln {
 inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kOldestProtocolVersion = 2;
 
-// What each side speaks; a peer that states no oldest version speaks one only.
+// The versions that each side speaks; a peer that states no oldest version speaks a single one.
 struct ProtocolRange {
   uint32_t newest = kProtocolVersion;
   uint32_t oldest = kOldestProtocolVersion;
 };
 
-// The newest version that both speak; 0: none.
+// The newest common version; 0: none.
 constexpr uint32_t CommonProtocol(ProtocolRange a, ProtocolRange b) {
   const uint32_t newest = a.newest < b.newest ? a.newest : b.newest;
   const uint32_t oldest = a.oldest > b.oldest ? a.oldest : b.oldest;
   return newest >= oldest ? newest : 0;
 }
 
-// Kiln's own version, shown to people.
+// Kiln's own version, for people.
 inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace kiln
