@@ -12,53 +12,53 @@ import sys
 COMMANDS = {
     "run": [
         ("program.py [arguments]", "run a program; `import taichi` gives Kiln in it"),
-        ("-m MODULE [arguments]", "a module instead, found as `python -m` finds it"),
-        ("-v program.py", "and say what became of each kernel; -q: say nothing"),
-        ("--require-hit program.py", "end with status 3 if kernels were compiled; say which, why"),
+        ("-m MODULE [arguments]", "run a module instead, as `python -m` does"),
+        ("-v program.py", "report each kernel; -q: report nothing"),
+        ("--require-hit program.py", "end with status 3 if kernels were compiled; report them"),
         ("--read-only program.py", "write nothing below KILN_HOME"),
         ("--cpu LEVEL program.py", "compile for a level: x86-64-v2, x86-64-v3, x86-64-v4"),
-        ("--report FILE program.py", "what became of each kernel, as .json or .xml (JUnit)"),
-        ("--manifest FILE program.py", "what `kiln warm` compiles without the program"),
+        ("--report FILE program.py", "report each kernel, as .json or .xml (JUnit)"),
+        ("--manifest FILE program.py", "write the manifest, for `kiln warm` without the program"),
     ],
     "warm": [
-        ("[-q] MANIFEST|program.py", "compile what a program uses, for those who run it later"),
-        ("--jobs N --cpu LEVEL,… …", "so many at once, for these levels"),
-        ("--record program.py [arguments]", "run the program first, also if it left a manifest"),
-        ("--output FILE …", "write the manifest, to be carried elsewhere"),
-        ("--json --report FILE …", "what became of each kernel"),
-        ("--require-hit …", "end with status 3 if there was anything to compile"),
+        ("[-q] MANIFEST|program.py", "compile the kernels of a program for later runs"),
+        ("--jobs N --cpu LEVEL,… …", "compile N at once, for these levels"),
+        ("--record program.py [arguments]", "run the program first, even if it left a manifest"),
+        ("--output FILE …", "write the manifest to a file"),
+        ("--json --report FILE …", "report each kernel"),
+        ("--require-hit …", "end with status 3 if a kernel had to be compiled"),
     ],
     "ir": [
-        ("KERNEL [program.py|MANIFEST]", "the compiler's stages for a kernel, by name or key"),
-        ("KERNEL --stage STAGE …", "the kernel after that stage; also --cpu LEVEL, --json"),
+        ("KERNEL [program.py|MANIFEST]", "list the compiler's stages for a kernel, by name or key"),
+        ("KERNEL --stage STAGE …", "show the kernel after that stage; also --cpu LEVEL, --json"),
     ],
-    "python": [("[arguments]", "a Python in which `import kiln` works")],
+    "python": [("[arguments]", "start a Python in which `import kiln` works")],
     "cache": [
-        ("path | stats", "where the cache is; what it holds and has saved"),
-        ("list [--kernel NAME]", "its entries, the one used last at the end"),
-        ("show KEY", "all that an entry says of itself"),
-        ("explain KEY-or-kernel", "how its key differs from the nearest entry's"),
+        ("path | stats", "show the cache's directory; its contents and savings"),
+        ("list [--kernel NAME]", "list entries, the most recently used last"),
+        ("show KEY", "show an entry's description"),
+        ("explain KEY-or-kernel", "show how its key differs from the nearest entry's"),
         ("verify [--signed] [--delete]", "read every entry in full"),
-        ("prune --max-size 2G | --older-than 30d [-n]", "delete what was used longest ago"),
+        ("prune --max-size 2G | --older-than 30d [-n]", "delete the least recently used entries"),
         ("clear [-y]", "delete everything"),
-        ("export FILE --all | --manifest M | KEY... [--sign SECRET]", "entries into one file"),
-        ("import FILE [--keys FILE] [--accept-unsigned] [--any-target]", "and out of it"),
-        ("… --json", "any of them, for programs"),
+        ("export FILE --all | --manifest M | KEY... [--sign SECRET]", "write entries to one file"),
+        ("import FILE [--keys FILE] [--accept-unsigned] [--any-target]", "import such a file"),
+        ("… --json", "any of these, as JSON"),
     ],
     "key": [
-        ("new NAME FILE", "a key to sign with; its public line is printed"),
-        ("public FILE", "the public line of a secret key"),
-        ("trust LINE | list", "whose signatures count for this user"),
-        ("… --json", "any of them, for programs"),
+        ("new NAME FILE", "make a signing key; print its public line"),
+        ("public FILE", "print the public line of a secret key"),
+        ("trust LINE | list", "add a trusted key; list this user's trusted keys"),
+        ("… --json", "any of these, as JSON"),
     ],
     "serve": [
-        ("[--config=FILE] [--listen=HOST:PORT]", "be the daemon, in the foreground"),
-        ("--take-over", "the daemon that runs hands over and finishes what it has begun"),
+        ("[--config=FILE] [--listen=HOST:PORT]", "run the daemon in the foreground"),
+        ("--take-over", "take over from the running daemon, which drains and exits"),
     ],
-    "top": [("[--once] [--json]", "what the daemon does, live")],
-    "doctor": [("[--json]", "what is wrong with this set-up")],
+    "top": [("[--once] [--json]", "show the daemon's activity, live")],
+    "doctor": [("[--json]", "report problems of this set-up")],
     "stop": [("", "stop the daemon")],
-    "build": [("", "build what is out of date, and nothing else")],  # ./kiln does it
+    "build": [("", "build everything out of date")],  # ./kiln does it
 }
 
 
@@ -92,10 +92,10 @@ def main(argv=None):
     name = argv[0] if argv else "help"
     if name in ("help", "-h", "--help"):
         print(usage())
-        print("\nkiln COMMAND --help shows a command's part of this; kiln --version, the version.")
-        print("docs/operations.md says what JSON it prints and what its exit status means.")
-        print("KILN_HOME (~/.cache/kiln) is where everything is kept;")
-        print("KILN_SERVER=off does without the daemon.")
+        print("\nkiln COMMAND --help shows the help of one command; kiln --version the version.")
+        print("docs/operations.md describes the JSON output and the exit statuses.")
+        print("KILN_HOME (~/.cache/kiln) is the directory of all files;")
+        print("KILN_SERVER=off compiles without the daemon.")
         return 0
     if name in ("--version", "-V"):
         print(f"kiln {version()}")
