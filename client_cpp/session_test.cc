@@ -206,7 +206,7 @@ TEST_F(SessionTest, TheManifestOfAProgramIsWrittenAtItsEnd) {
 // Nothing below the home may change, whatever is done.
 class ReadOnlyTest : public SessionTest {
  protected:
-  // Path -> what of a file changes when somebody writes to it.
+  // Path -> values that change when the file is written to.
   std::map<std::string, std::string> Snapshot() const {
     std::map<std::string, std::string> found;
     if (!fs::exists(options_.home)) return found;
@@ -350,7 +350,7 @@ TEST_F(SignedEntryTest, WithRequireSignedEverythingNeedsOne) {
   SignOnlyEntry(key_);
   Trust(key_);
   EXPECT_EQ(Tier(*Make(), 1), "disk");
-  // A daemon that sends what nobody signed: this process's own worker compiles.
+  // A daemon that sends unsigned entries: this process's own worker compiles.
   options_.server = "";
   setenv("KILN_FAKE", "remember", 1);
   EXPECT_EQ(Tier(*Make(), 2), "compiled");
@@ -514,7 +514,7 @@ TEST_F(SessionTest, AStoppedDaemonIsFoundOutAndNoticedWhenItIsBack) {
   EXPECT_EQ(Tier(*session, 30), "compiled") << "the daemon is asked again";
 }
 
-// A client of a daemon that somebody has stopped.
+// A client of a stopped daemon.
 class StoppedDaemonTest : public SessionTest {
  protected:
   void SetUp() override {

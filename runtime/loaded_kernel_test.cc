@@ -197,7 +197,7 @@ TEST(LoadedKernelTest, ThreadsCountTheirOwnDraws) {
   EXPECT_EQ(all.size(), 4u);
 }
 
-// Bit for bit, whoever runs which part.
+// Bit for bit, whichever thread runs which part.
 TEST(LoadedKernelTest, PartialResultsDoNotDependOnThreads) {
   for (const uint64_t grain : {1, 100, 1 << 20}) {
     proto::ArtifactInfo info = TestInfo();

@@ -120,7 +120,7 @@ TEST_F(FolderTest, AWayThatOthersCanChangeIsNone) {
   EXPECT_EQ(CheckWay(open + "/home").message(),
             "others may write to " + open + " (mode 0777) and so exchange " + open + "/home");
   EXPECT_FALSE(CheckWay(open + "/none").ok());
-  // In a sticky directory nobody renames what is another's.
+  // In a sticky directory only the owner can rename a file.
   ASSERT_EQ(chmod(open.c_str(), 01777), 0);
   EXPECT_TRUE(CheckWay(open + "/home").ok());
   EXPECT_TRUE(CheckWay(dir_ + "/none/at/all").ok());

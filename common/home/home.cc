@@ -88,7 +88,7 @@ absl::StatusOr<std::string> ReadSocketNote(const Folder& home) {
   return path;
 }
 
-// Makes a directory of a name that nobody could have made before, and a note of it unless there
+// Creates a directory with an unguessable name, and records it in a note unless there
 // is one by now.
 absl::Status WriteSocketNote(const Folder& home) {
   std::string path = UsualSocketDirectory() + "-XXXXXX";

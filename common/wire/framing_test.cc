@@ -142,7 +142,7 @@ TEST_P(Framing, GoesOnInParts) {
     text += piece;
   }
   absl::Span<iovec> left = absl::MakeSpan(parts);
-  // As much as the stream takes; the rest once somebody reads.
+  // As much as the stream takes; the rest once the peer reads.
   EXPECT_EQ(WriteParts(stream.writer, absl::InfinitePast(), &left).code(),
             StatusCode::kDeadlineExceeded);
   EXPECT_LT(left.size(), parts.size());

@@ -135,7 +135,7 @@ TEST_F(CallersE2eTest, TokensAreReadAgainWithoutARestart) {
   }
   EXPECT_EQ(CompileCode(kAlice), grpc::UNAUTHENTICATED);
   EXPECT_EQ(CompileCode("new-alice-0123456789"), grpc::OK);
-  // A file that is wrong locks nobody out.
+  // A faulty file locks no caller out.
   WriteTokens("nonsense\n");
   absl::SleepFor(absl::Seconds(2));
   EXPECT_EQ(CompileCode("new-alice-0123456789"), grpc::OK);

@@ -14,7 +14,7 @@ class CallersTest : public testing::Test {
  protected:
   CallersTest() : path_(testing::TempDir() + "/tokens") { Write(""); }
   ~CallersTest() override { std::remove(path_.c_str()); }
-  // Aside and renamed, as whoever rotates tokens does it.
+  // Written aside and renamed, as in a rotation of tokens.
   void Write(const std::string& text, mode_t mode = 0600) {
     const std::string aside = path_ + ".new";
     std::ofstream(aside) << text;

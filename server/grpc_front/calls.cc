@@ -183,7 +183,7 @@ class Call {
   bool Keepable() const { return method_.type == FrameType::kLookup; }
 
   void Came(bool ok, LoopThread* thread) {
-    if (!ok) {  // the server ends; nobody will tell us more
+    if (!ok) {  // the server shuts down; no further event will come
       delete this;
       return;
     }

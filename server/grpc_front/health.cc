@@ -66,7 +66,7 @@ class HealthCall {
   }
 
   void Came(bool ok, LoopThread* /*thread*/) {
-    if (!ok) {  // the server ends; nobody will tell us more
+    if (!ok) {  // the server shuts down; no further event will come
       delete this;
       return;
     }

@@ -74,7 +74,8 @@ TEST_F(RepliesTest, AnswersTheSameRequestOfTheSameCaller) {
 
 TEST_F(RepliesTest, KeepsNothingThatMayChange) {
   for (int i = 0; i < 2; ++i) {
-    EXPECT_FALSE(Ask(Question({"a", "b"}), Answer({"A", ""})));  // made by somebody tomorrow
+    EXPECT_FALSE(
+        Ask(Question({"a", "b"}), Answer({"A", ""})));  // another machine may make it later
     EXPECT_FALSE(Ask(Question({}), Answer({})));
     EXPECT_FALSE(Ask(Question({"a", "b"}), Answer({"A"})));
   }

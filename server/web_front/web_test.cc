@@ -310,7 +310,7 @@ TEST_F(WebTest, ADaemonThatIsStoppedIsSoonNotReady) {
   const pid_t daemon = DaemonPid();
   ASSERT_EQ(kill(daemon, SIGSTOP), 0);
   const absl::Time start = absl::Now();
-  std::vector<std::thread> others;  // who wait for kilnd delay nobody's probe
+  std::vector<std::thread> others;  // waiting for kilnd, they delay no probe
   for (int i = 0; i < 8; ++i) others.emplace_back([this] { Ask("GET", "/metrics"); });
   EXPECT_EQ(Ask("GET", "/healthz").status, 200);
   const Reply reply = Ask("GET", "/readyz");

@@ -308,7 +308,7 @@ TEST_F(PoolTest, AQuickKernelDoesNotWaitBehindAllOfAnothersSlowOnes) {
     while (pool.stats().busy == 0) absl::SleepFor(absl::Milliseconds(1));
     ASSERT_TRUE(Run(&pool, Task("sleep 5", 100, {"b", "b"})).ok());
     EXPECT_LE(slow_done, 2 * workers) << workers << " workers";
-    // While somebody else may come, one worker is left for him.
+    // While another caller may come, one worker stays free for it.
     if (workers > 1) {
       const int before = slow_done;
       ASSERT_TRUE(Run(&pool, Task("sleep 5", 101, {"b", "b"})).ok());
