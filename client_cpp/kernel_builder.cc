@@ -497,6 +497,24 @@ absl::StatusOr<NodeId> KernelBuilder::Element(NodeId address, absl::Span<const N
   return Append(proto::ELEMENT, type, IndexOperands(address, indices));
 }
 
+absl::StatusOr<NodeId> KernelBuilder::Join(absl::Span<const NodeId> addresses,
+                                           const std::vector<uint32_t>& shape) {
+  Type type;
+  type.shape = shape;
+  if (shape.empty() || shape.size() > 2 || addresses.empty() ||
+      addresses.size() > kMaxTensorElements || type.NumElements() != addresses.size()) {
+    return Misuse("a tensor of ", addresses.size(), " elements cannot have the given shape");
+  }
+  for (const NodeId address : addresses) {
+    RETURN_IF_ERROR(CheckAddress(address));
+    if (!types_[TypeOf(address)].IsScalar() || TypeOf(address) != TypeOf(addresses[0])) {
+      return Misuse("'", types_.Name(TypeOf(address)), "' is not the scalar of all elements");
+    }
+  }
+  type.scalar = types_[TypeOf(addresses[0])].scalar;
+  return Append(proto::JOIN, types_.Get(type), addresses);
+}
+
 absl::StatusOr<NodeId> KernelBuilder::MemberAddress(NodeId address, int member) {
   RETURN_IF_ERROR(CheckAddress(address));
   const Type& type = types_[TypeOf(address)];

@@ -107,6 +107,9 @@ class KernelBuilder {
   absl::StatusOr<NodeId> Local(TypeId type, NodeId init = 0);
   absl::StatusOr<NodeId> Global(ParamId storage, absl::Span<const NodeId> indices);
   absl::StatusOr<NodeId> Element(NodeId address, absl::Span<const NodeId> indices);
+  // The address of a tensor of shape {n} or {n, m} from those of its scalars, all of one type.
+  absl::StatusOr<NodeId> Join(absl::Span<const NodeId> addresses,
+                              const std::vector<uint32_t>& shape);
   absl::StatusOr<NodeId> MemberAddress(NodeId address, int member);
   absl::StatusOr<NodeId> Load(NodeId address);
   absl::Status Store(NodeId address, NodeId value);  // casts (and broadcasts) the value

@@ -344,6 +344,20 @@ TEST_F(Builder, FunctionsCallThemselves) {
   }
 }
 
+TEST_F(Builder, JoinsAddressesOfScalars) {
+  const NodeId vector = *b_.Local(b_.types().GetTensor(proto::F32, {2}));
+  const NodeId first = *b_.Element(vector, {I32(0)}), second = *b_.Global(x_, {I32(1)});
+  const NodeId joined = *b_.Join({second, first, second, first}, {2, 2});
+  EXPECT_TRUE(b_.IsAddress(joined));
+  EXPECT_EQ(b_.TypeOf(joined), b_.types().GetTensor(proto::F32, {2, 2}));
+  ASSERT_TRUE(b_.Store(*b_.Element(joined, {I32(1), I32(0)}), F32(1)).ok());
+  EXPECT_FALSE(b_.Join({first, second}, {3}).ok());
+  EXPECT_FALSE(b_.Join({}, {}).ok());
+  EXPECT_FALSE(b_.Join({vector, vector}, {2}).ok());
+  EXPECT_FALSE(b_.Join({first, *b_.Local(b_.ScalarType(proto::I32))}, {2}).ok());
+  EXPECT_FALSE(b_.Join({first, F32(1)}, {2}).ok()) << "a value has no address";
+}
+
 TEST_F(Builder, FunctionsTakeReferencesAndStorages) {
   const TypeId i32 = b_.ScalarType(proto::I32);
   const TypeId vec3 = b_.types().GetTensor(proto::F32, {3});

@@ -29,7 +29,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     _is_companion = False  # a gradient or dual
     element_members = None
     dtype = None  # of each object its own
-    _component_types = None  # quantised types, where they differ
+    _component_types = None  # where they differ: some are quantised
 
     def __init__(self, dtype, element_shape, name=""):
         self.dtype = dtype
@@ -41,6 +41,8 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         self._num_components = count
         self._places = [None] * count
         self._components = {}  # fields of single components, by number
+        # Where the components are in several words: (field of a word's components, their numbers).
+        self._parts = []
         self._generation = runtime.generation
         self._made_at = _caller()
         self._companions = {}
@@ -49,9 +51,12 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
 
     def _quant_type(self, component):
         """The quantised type of a component; None where it has none."""
-        types = self._component_types
-        dtype = self.dtype if types is None else types[component]
+        dtype = self._type_of(component)
         return dtype if dtype.__class__ is not ti_types.DType else None
+
+    def _type_of(self, component):
+        types = self._component_types
+        return self.dtype if types is None else types[component]
 
     @property
     def _memory(self):
@@ -146,8 +151,40 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             return
 
     def _describe(self):
+        groups = self._groups()
+        if len(groups) > 1:
+            if not self._parts:
+                self._parts[:] = [(self._part(numbers), numbers) for numbers in groups]
+            return self._join()
         places = [(place._builder._tree, place._index) for place in self._places]
         return _native.describe_field(places, self.dtype.scalar, list(self.element_shape))
+
+    def _groups(self):
+        """The numbers of the components in each word, and of those in none."""
+        groups = {}
+        for number, place in enumerate(self._places):
+            holder = place._parent if place._parent._word_bits else None
+            groups.setdefault(id(holder), []).append(number)
+        return list(groups.values())
+
+    def _part(self, numbers):
+        """The field of the components of these numbers, which share this field's memory."""
+        if len(numbers) == 1:
+            return self._component_field(numbers[0])
+        made = MatrixField(len(numbers), 1, self.dtype, 1, self._given_name)
+        made._component_types = [self._type_of(number) for number in numbers]
+        made._places = [self._places[number] for number in numbers]
+        made._shares = getattr(self, "_shares", self)
+        made._made_at = self._made_at
+        return made
+
+    def _join(self):
+        storages = []
+        for part, numbers in self._parts:
+            if part._storage is None:
+                part._take(part._describe())
+            storages.append((part._storage, numbers))
+        return _native.join_fields(storages, list(self.element_shape))
 
     def _take(self, storage):
         self._shape = storage.shape
@@ -182,17 +219,20 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             raise say.components_of_other_shapes(shapes=shapes, title=self._title())
 
     def _param(self, ctx):
-        """The kernel parameter for this field, made when it is first met."""
+        """The kernel parameter for this field, made when it is first met; that of the first part
+        where it has several."""
         storage = self._storage
         if storage is None or not storage.alive:
             if storage is not None:
                 self._stale_error()
             self._materialize()
+        if self._parts:
+            return ctx.param_of(self._parts[0][0])
         return ctx.bind_storage(self, self._storage)
 
     def _loops_densely(self):
         """Whether loops run over all elements though kernels find them through their trees."""
-        storage = self._storage
+        storage = self._parts[0][0]._storage if self._parts else self._storage
         return bool(storage.trees) and self._places[0]._first_sparse() is None
 
     # --- what is said when something is wrong
@@ -520,7 +560,7 @@ class ComponentField(ScalarField):
     """One component of a matrix field."""
 
     def __init__(self, whole, number, name):
-        super().__init__(whole._quant_type(number) or whole.dtype, name)
+        super().__init__(whole._type_of(number), name)
         self._shares = whole
         self._number = number
         self._places = [whole._places[number]]

@@ -93,30 +93,27 @@ def make_matrix_field(
     layout=ti_types.Layout.AOS,
     ndim=2,
 ):
-    if isinstance(dtype, (list, tuple)):
-        kinds = {
-            ti_types.cook_element(t)
-            for row in dtype
-            for t in (row if isinstance(row, (list, tuple)) else [row])
-        }
-        if len(kinds) == 1:
-            dtype = kinds.pop()
-        elif any(kind.__class__ is ti_types.DType for kind in kinds) or (
-            len({kind.scalar for kind in kinds}) != 1
-        ):
-            raise say.matrix_fields_with_components_several_types()
     types = None
     if isinstance(dtype, (list, tuple)):
-        rows = [row if isinstance(row, (list, tuple)) else [row] for row in dtype]
-        types = [kind for row in rows for kind in row]
-        if len(types) != n * m:
-            raise say.types_of_other_number(got=len(types), count=n * m)
+        types = _component_types(dtype, n * m)
         dtype = types[0]
     dtype = check_dtype(dtype, needs_grad or needs_dual)
     made = MatrixField(n, m, dtype, ndim, name)
-    made._component_types = types
+    if types is not None and any(of is not dtype for of in types):
+        made._component_types = types
     place(made, shape, order, offset, needs_grad, needs_dual, layout)
     return made
+
+
+def _component_types(rows, count):
+    """The types of the components of a matrix, row-major."""
+    rows = [row if isinstance(row, (list, tuple)) else [row] for row in rows]
+    types = [ti_types.cook_element(of) for row in rows for of in row]
+    if len(types) != count:
+        raise say.types_of_other_number(got=len(types), count=count)
+    if len({of.scalar for of in types}) != 1:
+        raise say.components_of_other_compute_types()
+    return types
 
 
 class Together(snode.Placeable):

@@ -190,6 +190,9 @@ void BindMemory(py::class_<KernelBuilder>& c) {
   c.def("element", [](KernelBuilder& b, NodeId address, const Ids& indices) {
     return Get(b.Element(address, indices));
   });
+  c.def("join", [](KernelBuilder& b, const Ids& addresses, const Ids& shape) {
+    return Get(b.Join(addresses, shape));
+  });
   c.def("member_address", [](KernelBuilder& b, NodeId address, int member) {
     return Get(b.MemberAddress(address, member));
   });

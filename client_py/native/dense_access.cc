@@ -73,18 +73,30 @@ DenseAccess DenseAccess::OfShape(Scalar scalar, int components, const std::vecto
   return access;
 }
 
-uint64_t DenseAccess::ReadNumber(const uint8_t* at, const int64_t* indices, int component) const {
+uint64_t DenseAccess::Read(const uint8_t* at, const int64_t* indices, int component) const {
   uint64_t word = 0;
+  if (codec_ == nullptr) {
+    std::memcpy(&word, at, ScalarBytes(scalar_));
+    return word;
+  }
   std::memcpy(&word, at, codec_->bytes());
   return codec_->Read(word, component, ShiftOf(indices));
 }
 
-void DenseAccess::WriteNumber(uint8_t* at, const int64_t* indices, int component,
-                              uint64_t value) const {
+void DenseAccess::Write(uint8_t* at, const int64_t* indices, int component, uint64_t value) const {
+  if (codec_ == nullptr) {
+    std::memcpy(at, &value, ScalarBytes(scalar_));
+    return;
+  }
   uint64_t word = 0;
   std::memcpy(&word, at, codec_->bytes());
   word = codec_->Write(word, component, ShiftOf(indices), value);
   std::memcpy(at, &word, codec_->bytes());
+}
+
+void DenseAccess::WriteElement(const int64_t* indices, const uint64_t* values) const {
+  if (codec_ != nullptr) return WriteNumbers(Address(indices, 0), indices, values);
+  for (int c = 0; c < num_components(); ++c) Write(Address(indices, c), indices, c, values[c]);
 }
 
 void DenseAccess::WriteNumbers(uint8_t* at, const int64_t* indices, const uint64_t* values) const {
@@ -163,7 +175,7 @@ void DenseAccess::CopyTo(void* array) const {
   if (codec_ != nullptr) {
     return ForEachElement([&](const int64_t* indices, int64_t first) {
       for (int c = 0; c < num_components(); ++c) {
-        const uint64_t value = ReadNumber(Address(indices, c), indices, c);
+        const uint64_t value = Read(Address(indices, c), indices, c);
         std::memcpy(static_cast<uint8_t*>(array) + (first + c) * size, &value, size);
       }
     });

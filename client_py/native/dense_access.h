@@ -56,9 +56,11 @@ class DenseAccess {
     for (size_t a = 0; a < axes_.size(); ++a) bits += indices[a] % axes_[a].cells * axes_[a].bits;
     return static_cast<uint32_t>(bits);
   }
-  // A component in the word at `at` as a scalar in the low bytes; all of them at once.
-  uint64_t ReadNumber(const uint8_t* at, const int64_t* indices, int component) const;
-  void WriteNumber(uint8_t* at, const int64_t* indices, int component, uint64_t value) const;
+  // A component at its address, or in the word there, as a scalar in the low bytes.
+  uint64_t Read(const uint8_t* at, const int64_t* indices, int component) const;
+  void Write(uint8_t* at, const int64_t* indices, int component, uint64_t value) const;
+  // All components of an element; those in a word, which is at `at`, at once.
+  void WriteElement(const int64_t* indices, const uint64_t* values) const;
   void WriteNumbers(uint8_t* at, const int64_t* indices, const uint64_t* values) const;
   // Calls visit(indices, number of the first scalar in C order) for each element.
   template <typename Visit>

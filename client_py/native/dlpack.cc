@@ -90,7 +90,7 @@ py::capsule ToDlpack(const FieldStorage& storage) {
   const DenseAccess& access = storage.access;
   const int64_t size = ScalarBytes(access.scalar());
   auto exported = std::make_unique<Exported>();
-  if (storage.in_trees != nullptr ||
+  if (storage.scattered != nullptr ||
       !access.ElementStrides(storage.element_shape, &exported->strides)) {
     throw py::value_error("the elements do not lie at regular distances; use to_numpy()");
   }

@@ -99,7 +99,7 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     return -1;
   }
   uint8_t* address = found;
-  if (field->storage->in_trees != nullptr) {
+  if (field->storage->scattered != nullptr) {
     address = Locate(self, index, CellAccess::kWrite, &component);
   }
   if (address == nullptr) return -1;

@@ -165,18 +165,9 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
       }
     }
   }
-  if (field->is_quantised) {
-    uint8_t* word = ComponentAddress(field, indices, 0, CellAccess::kWrite);
-    if (word == nullptr) return false;
-    storage.access.WriteNumbers(word, indices, scalars);
-    return true;
-  }
-  for (size_t c = 0; c < rows * columns; ++c) {
-    uint8_t* address = ComponentAddress(field, indices, static_cast<int>(c), CellAccess::kWrite);
-    if (address == nullptr) return false;
-    std::memcpy(address, &scalars[c], ScalarBytes(field->scalar));
-  }
-  return true;
+  const absl::Status status = storage.WriteElement(indices, scalars);
+  if (!status.ok()) RaiseMemory(field, status);
+  return status.ok();
 }
 
 int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
@@ -294,8 +285,8 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   field->ndim = access.ndim();
   field->scalar = access.scalar();
   field->is_scalar = storage->element_shape.empty();
-  field->is_quantised = access.codec() != nullptr;
-  field->is_linear = storage->in_trees == nullptr && access.IsLinear();
+  field->is_plain = !storage->is_joined && access.codec() == nullptr;
+  field->is_linear = storage->scattered == nullptr && access.IsLinear();
   field->data = access.ComponentData(0);
   for (int a = 0; a < field->ndim; ++a) {
     field->extent[a] = access.extent(a);
@@ -338,44 +329,25 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy
 }
 
 PyObject* FieldCopyTo(PyObject* self, PyObject* array) {
-  return WithArray(self, array, PyBUF_WRITABLE, [](const FieldStorage& storage, void* data) {
-    if (storage.in_trees != nullptr) {
-      storage.in_trees->CopyTo(data);
-    } else {
-      storage.access.CopyTo(data);
-    }
-  });
+  return WithArray(self, array, PyBUF_WRITABLE,
+                   [](const FieldStorage& storage, void* data) { storage.CopyTo(data); });
 }
 
 PyObject* FieldCopyRead(PyObject* self, PyObject* array) {
-  return WithArray(self, array, PyBUF_WRITABLE, [](const FieldStorage& storage, void* data) {
-    if (storage.in_trees != nullptr) {
-      storage.in_trees->ReadAll(data);
-    } else {
-      storage.access.CopyTo(data);
-    }
-  });
+  return WithArray(self, array, PyBUF_WRITABLE,
+                   [](const FieldStorage& storage, void* data) { storage.ReadAll(data); });
 }
 
 PyObject* FieldCopyFrom(PyObject* self, PyObject* array) {
-  return WithArray(self, array, 0, [](const FieldStorage& storage, void* data) {
-    if (storage.in_trees != nullptr) {
-      storage.in_trees->CopyFrom(data);
-    } else {
-      storage.access.CopyFrom(data);
-    }
-  });
+  return WithArray(self, array, 0,
+                   [](const FieldStorage& storage, void* data) { storage.CopyFrom(data); });
 }
 
 // Makes all elements active, with the values of an array.
 PyObject* FieldWriteAll(PyObject* self, PyObject* array) {
   absl::Status status;
   PyObject* done = WithArray(self, array, 0, [&](const FieldStorage& storage, void* data) {
-    if (storage.in_trees != nullptr) {
-      status = storage.in_trees->WriteAll(data);
-    } else {
-      storage.access.CopyFrom(data);
-    }
+    status = storage.WriteAll(data);
   });
   if (done == nullptr || status.ok()) return done;
   Py_DECREF(done);
@@ -394,7 +366,7 @@ PyObject* FieldCopyField(PyObject* self, PyObject* source) {
   auto* other = reinterpret_cast<FieldObject*>(source);
   if (!IsReady(field) || !IsReady(other)) return nullptr;
   const FieldStorage &to = *field->storage, &from = *other->storage;
-  if (to.in_trees != nullptr || from.in_trees != nullptr || field->scalar != other->scalar ||
+  if (to.scattered != nullptr || from.scattered != nullptr || field->scalar != other->scalar ||
       to.shape != from.shape || to.element_shape != from.element_shape) {
     Py_RETURN_FALSE;
   }
@@ -438,11 +410,7 @@ PyObject* FieldFill(PyObject* self, PyObject* values) {
   Py_INCREF(keep);
   BeginUnlockedLaunch();
   Py_BEGIN_ALLOW_THREADS;
-  if (storage.in_trees != nullptr) {
-    storage.in_trees->Fill(scalars.data());
-  } else {
-    storage.access.Fill(scalars.data());
-  }
+  storage.Fill(scalars.data());
   Py_END_ALLOW_THREADS;
   EndUnlockedLaunch();
   Py_DECREF(keep);
@@ -502,24 +470,21 @@ PyTypeObject FieldBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
 
 PyObject* LoadAt(const FieldObject* field, const int64_t* indices, int component,
                  const uint8_t* address) {
-  if (!field->is_quantised) return LoadScalar(field->scalar, address);
-  const uint64_t number = field->storage->access.ReadNumber(address, indices, component);
+  if (field->is_plain) return LoadScalar(field->scalar, address);
+  const uint64_t number = field->storage->Read(address, indices, component);
   return LoadScalar(field->scalar, &number);
 }
 
 void StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
              uint64_t scalar) {
-  if (field->is_quantised) {
-    field->storage->access.WriteNumber(address, indices, component, scalar);
-  } else {
-    std::memcpy(address, &scalar, ScalarBytes(field->scalar));
-  }
+  if (!field->is_plain) return field->storage->Write(address, indices, component, scalar);
+  std::memcpy(address, &scalar, ScalarBytes(field->scalar));
 }
 
-uint8_t* AddressInTrees(FieldObject* field, const int64_t* indices, int component,
-                        CellAccess access) {
+uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,
+                          CellAccess access) {
   const absl::StatusOr<uint8_t*> address =
-      field->storage->in_trees->Locate(indices, component, access);
+      field->storage->scattered->Locate(indices, component, access);
   if (address.ok()) return *address;
   RaiseMemory(field, address.status());
   return nullptr;

@@ -6,7 +6,6 @@
 #include <Python.h>
 
 #include "client_py/native/storage_object.h"
-#include "client_py/native/tree_access.h"
 #include "common/layout/layout.h"
 
 namespace kiln {
@@ -19,7 +18,7 @@ struct FieldObject {
   int ndim;
   Scalar scalar;
   bool is_scalar;  // elements are scalars
-  bool is_quantised;
+  bool is_plain;   // at the address of a component are its bytes, not the bits of a word
   // One digit per axis, all dense: address = data + sum of index * stride.
   bool is_linear;
   int64_t extent[kMaxIndices];
@@ -34,12 +33,12 @@ bool AddFieldType(PyObject* module);
 
 // The address of a component of the element at `indices` (from zero, in range) of a field
 // whose memory lives; null with a Python error where there is none to make it active.
-uint8_t* AddressInTrees(FieldObject* field, const int64_t* indices, int component,
-                        CellAccess access);
+uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,
+                          CellAccess access);
 inline uint8_t* ComponentAddress(FieldObject* field, const int64_t* indices, int component,
                                  CellAccess access) {
   const FieldStorage& storage = *field->storage;
-  if (storage.in_trees != nullptr) return AddressInTrees(field, indices, component, access);
+  if (storage.scattered != nullptr) return ScatteredAddress(field, indices, component, access);
   return storage.access.Address(indices, component);
 }
 

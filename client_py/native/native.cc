@@ -8,6 +8,7 @@
 #include "client_py/native/element_view.h"
 #include "client_py/native/field_object.h"
 #include "client_py/native/instance.h"
+#include "client_py/native/joined_access.h"
 #include "client_py/native/kernel_object.h"
 #include "client_py/native/storage_object.h"
 #include "client_py/native/tree_object.h"
@@ -51,6 +52,7 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindBuilder(m);
   kiln::BindTree(m);
   kiln::BindStorage(m);
+  kiln::BindJoined(m);
   kiln::BindSession(m);
   kiln::BindWarm(m);
   kiln::BindCache(m);

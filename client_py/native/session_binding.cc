@@ -87,30 +87,38 @@ py::list StagesList(const std::vector<proto::StageReport>& reports) {
   throw py::error_already_set();
 }
 
+// Adds the parameters whose memory an address may be in. Values are of no parameter.
+void AddParamsOf(const proto::Function& function, uint32_t address, std::vector<bool>* written) {
+  const proto::Node& node = function.nodes(static_cast<int>(address));
+  switch (node.kind()) {
+    case proto::GLOBAL:
+    case proto::BASE_POINTER:
+      if (node.index() < written->size()) (*written)[node.index()] = true;
+      break;
+    case proto::ELEMENT:
+    case proto::MEMBER:
+      if (node.operands_size() > 0) AddParamsOf(function, node.operands(0), written);
+      break;
+    case proto::JOIN:
+      for (const uint32_t part : node.operands()) AddParamsOf(function, part, written);
+      break;
+    default:
+      break;
+  }
+}
+
 // Adds the kernel's parameters whose memory a store, atomic or reference of a function
 // may reach.
 void AddWrittenParams(const proto::Function& function, std::vector<bool>* written) {
-  std::vector<uint32_t> param_of(function.nodes_size(), 0);  // 1 + parameter of an address
-  const auto write = [&](uint32_t address) {
-    const uint32_t param = param_of[address];
-    if (param > 0 && param <= written->size()) (*written)[param - 1] = true;
-  };
+  const auto write = [&](uint32_t address) { AddParamsOf(function, address, written); };
   for (int id = 1; id < function.nodes_size(); ++id) {
     const proto::Node& node = function.nodes(id);
     switch (node.kind()) {
-      case proto::GLOBAL:
-      case proto::BASE_POINTER:
-        param_of[id] = static_cast<uint32_t>(node.index()) + 1;
-        break;
-      case proto::ELEMENT:
-      case proto::MEMBER:
-        if (node.operands_size() > 0) param_of[id] = param_of[node.operands(0)];
-        break;
       case proto::STORE:
       case proto::ATOMIC:
         if (node.operands_size() > 0) write(node.operands(0));
         break;
-      case proto::CALL:  // values are of no parameter
+      case proto::CALL:
         for (const uint32_t argument : node.operands()) write(argument);
         break;
       default:
@@ -150,6 +158,7 @@ void AddNodeParams(const proto::Function& function, uint32_t number,
         params->emplace(NodeNumber(number, id), node.index());
         break;
       case proto::ELEMENT:
+      case proto::JOIN:
       case proto::MEMBER: {
         if (node.operands_size() == 0) break;
         const auto whole = params->find(NodeNumber(number, node.operands(0)));

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "client_py/native/dlpack.h"
@@ -68,12 +69,40 @@ std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, u
   return storage;
 }
 
+absl::Status FieldStorage::WriteElement(const int64_t* indices, const uint64_t* values) const {
+  if (scattered != nullptr) return scattered->WriteElement(indices, values);
+  access.WriteElement(indices, values);
+  return absl::OkStatus();
+}
+
+void FieldStorage::CopyTo(void* array) const {
+  scattered != nullptr ? scattered->CopyTo(array) : access.CopyTo(array);
+}
+
+void FieldStorage::ReadAll(void* array) const {
+  scattered != nullptr ? scattered->ReadAll(array) : access.CopyTo(array);
+}
+
+void FieldStorage::CopyFrom(const void* array) const {
+  scattered != nullptr ? scattered->CopyFrom(array) : access.CopyFrom(array);
+}
+
+void FieldStorage::Fill(const uint64_t* values) const {
+  scattered != nullptr ? scattered->Fill(values) : access.Fill(values);
+}
+
+absl::Status FieldStorage::WriteAll(const void* array) const {
+  if (scattered != nullptr) return scattered->WriteAll(array);
+  access.CopyFrom(array);
+  return absl::OkStatus();
+}
+
 void DestroyMemory(Memory* memory) {
   if (!memory->alive) return;
   memory->alive = false;
   ++memory_epoch;
   for (const std::weak_ptr<Memory>& dependent : memory->dependents) {
-    if (const auto joined = dependent.lock()) joined->alive = false;
+    if (const auto joined = dependent.lock()) DestroyMemory(joined.get());
   }
   if (unlocked_launches > 0) {
     Graveyard().push_back(std::move(memory->buffer));
@@ -81,6 +110,16 @@ void DestroyMemory(Memory* memory) {
   }
   memory->buffer.reset();
   memory->owner.reset();
+}
+
+std::shared_ptr<Memory> JoinMemory(std::vector<std::shared_ptr<Memory>> memories) {
+  std::sort(memories.begin(), memories.end());
+  memories.erase(std::unique(memories.begin(), memories.end()), memories.end());
+  if (memories.size() == 1) return memories[0];
+  auto joined = std::make_shared<Memory>();
+  joined->alive = true;
+  for (const auto& memory : memories) memory->dependents.push_back(joined);
+  return joined;
 }
 
 void BeginUnlockedLaunch() { ++unlocked_launches; }

@@ -11,6 +11,7 @@
 
 #include "absl/types/span.h"
 #include "client_py/native/dense_access.h"
+#include "client_py/native/scattered_access.h"
 #include "common/layout/layout.h"
 #include "runtime/storage.h"
 
@@ -22,7 +23,7 @@ struct Memory {
   std::shared_ptr<RootBuffer> buffer;  // shared with tensors that other libraries hold
   std::shared_ptr<void> owner;         // of memory that is in no buffer
   bool alive = false;
-  std::vector<std::weak_ptr<Memory>> dependents;  // of fields in several trees: end with it
+  std::vector<std::weak_ptr<Memory>> dependents;  // of fields in several memories: end with it
 };
 
 // Frees `memory`, or leaves that to the last launch that is running without the
@@ -35,14 +36,33 @@ void EndUnlockedLaunch();
 // Guarded by the GIL.
 extern uint64_t memory_epoch;
 
-class TreeAccess;
 class TreeObject;
 
 struct FieldStorage {
+  // What programs do to elements from outside of kernels; indices count from zero.
+  absl::StatusOr<uint8_t*> Locate(const int64_t* indices, int component, CellAccess mode) const {
+    if (scattered != nullptr) return scattered->Locate(indices, component, mode);
+    return access.Address(indices, component);
+  }
+  uint64_t Read(const uint8_t* at, const int64_t* indices, int component) const {
+    if (scattered != nullptr) return scattered->Read(at, indices, component);
+    return access.Read(at, indices, component);
+  }
+  void Write(uint8_t* at, const int64_t* indices, int component, uint64_t value) const {
+    if (scattered != nullptr) return scattered->Write(at, indices, component, value);
+    access.Write(at, indices, component, value);
+  }
+  absl::Status WriteElement(const int64_t* indices, const uint64_t* values) const;
+  void CopyTo(void* array) const;
+  void ReadAll(void* array) const;
+  void CopyFrom(const void* array) const;
+  void Fill(const uint64_t* values) const;
+  absl::Status WriteAll(const void* array) const;
+
   std::shared_ptr<Memory> memory;
   DenseAccess access;
-  // Of fields in tree form, where `access` knows no more than types and indices.
-  std::shared_ptr<const TreeAccess> in_trees;
+  // Of fields in trees or in several words, where `access` knows no more than types and indices.
+  std::shared_ptr<const ScatteredAccess> scattered;
   // In tree form: the trees that the descriptor numbers.
   std::vector<std::shared_ptr<TreeObject>> trees;
   std::string descriptor;        // serialized proto Storage
@@ -52,7 +72,11 @@ struct FieldStorage {
   std::vector<uint32_t> element_shape;
   std::vector<int64_t> full_shape;  // of ndarrays: shape, then element_shape
   bool is_ndarray = false;
+  bool is_joined = false;  // of several storages; kernels are bound to those
 };
+
+// Memory that ends with the first of these.
+std::shared_ptr<Memory> JoinMemory(std::vector<std::shared_ptr<Memory>> memories);
 
 // The storage of a C-ordered array at `data`, which `memory` keeps.
 std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, uint8_t* data,

@@ -46,6 +46,19 @@ absl::StatusOr<uint8_t*> TreeAccess::Locate(const int64_t* indices, int componen
   return at.tree->Locate(at.place, physical, access);
 }
 
+absl::Status TreeAccess::WriteElement(const int64_t* indices, const uint64_t* values) const {
+  if (elements_.codec() != nullptr) {
+    ASSIGN_OR_RETURN(uint8_t* word, Locate(indices, 0, CellAccess::kWrite));
+    elements_.WriteNumbers(word, indices, values);
+    return absl::OkStatus();
+  }
+  for (int c = 0; c < static_cast<int>(components_.size()); ++c) {
+    ASSIGN_OR_RETURN(uint8_t* at, Locate(indices, c, CellAccess::kWrite));
+    Write(at, indices, c, values[c]);
+  }
+  return absl::OkStatus();
+}
+
 template <typename Visit>
 void TreeAccess::ForEachRun(const Component& component, const Visit& visit) const {
   const TreeLayout& layout = component.tree->layout();
@@ -98,7 +111,7 @@ void TreeAccess::CopyTo(void* array) const {
     // What is not active reads as zeros, and there is no failing at that.
     (void)ForEachWord(CellAccess::kRead, [&](uint8_t* word, const int64_t* indices, int64_t first) {
       for (size_t c = 0; c < components_.size(); ++c) {
-        const uint64_t value = elements_.ReadNumber(word, indices, static_cast<int>(c));
+        const uint64_t value = elements_.Read(word, indices, static_cast<int>(c));
         std::memcpy(to + (first + c) * size, &value, size);
       }
     });

@@ -1,7 +1,4 @@
-// Access from the host to the elements of a field whose components lie in trees: one
-// element, and copies and fills of all active ones.
-//
-// Immutable; safe to share. The trees must live.
+// Access from the host to the elements of a field whose components lie in trees.
 #ifndef KILN_CLIENT_PY_NATIVE_TREE_ACCESS_H_
 #define KILN_CLIENT_PY_NATIVE_TREE_ACCESS_H_
 
@@ -10,13 +7,14 @@
 
 #include "absl/status/statusor.h"
 #include "client_py/native/dense_access.h"
+#include "client_py/native/scattered_access.h"
 #include "common/language/type.h"
 #include "common/layout/layout.h"
 #include "runtime/tree/tree.h"
 
 namespace kiln {
 
-class TreeAccess {
+class TreeAccess : public ScatteredAccess {
  public:
   struct Component {
     Tree* tree = nullptr;       // with sparse levels; null: `dense` says where
@@ -29,23 +27,20 @@ class TreeAccess {
   TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<Component> components,
              DenseAccess elements);
 
-  // The address of a component of the element at `indices`, which count from zero and are
-  // in range. Reads of what is not active see zeroes; writes make it active, or fail with
-  // ResourceExhausted.
-  absl::StatusOr<uint8_t*> Locate(const int64_t* indices, int component, CellAccess access) const;
-
-  // All elements to a C-contiguous array with the components innermost; inactive ones are
-  // zero.
-  void CopyTo(void* array) const;
-  // The same as kernels read them: what bitmasked cells held when they became inactive, too.
-  void ReadAll(void* array) const;
-  // Sets the active elements: from such an array, or to one value per component (each at a
-  // multiple of 8 bytes).
-  void CopyFrom(const void* array) const;
-  void Fill(const uint64_t* values) const;
-  // Sets all elements from such an array and makes them active. ResourceExhausted where
-  // memory ends; what was set until then stays.
-  absl::Status WriteAll(const void* array) const;
+  absl::StatusOr<uint8_t*> Locate(const int64_t* indices, int component,
+                                  CellAccess access) const override;
+  uint64_t Read(const uint8_t* at, const int64_t* indices, int component) const override {
+    return elements_.Read(at, indices, component);
+  }
+  void Write(uint8_t* at, const int64_t* indices, int component, uint64_t value) const override {
+    elements_.Write(at, indices, component, value);
+  }
+  absl::Status WriteElement(const int64_t* indices, const uint64_t* values) const override;
+  void CopyTo(void* array) const override;
+  void ReadAll(void* array) const override;
+  void CopyFrom(const void* array) const override;
+  void Fill(const uint64_t* values) const override;
+  absl::Status WriteAll(const void* array) const override;
 
  private:
   // Calls visit(address, cells, cell bytes, position in the array, step in the array) for

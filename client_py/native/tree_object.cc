@@ -100,15 +100,6 @@ std::vector<std::shared_ptr<TreeObject>> TreesOf(const Places& places) {
   return trees;
 }
 
-// Memory that ends with the first of the trees.
-std::shared_ptr<Memory> JoinedMemory(const std::vector<std::shared_ptr<TreeObject>>& trees) {
-  if (trees.size() == 1) return trees[0]->memory();
-  auto joined = std::make_shared<Memory>();
-  joined->alive = true;
-  for (const auto& tree : trees) tree->memory()->dependents.push_back(joined);
-  return joined;
-}
-
 std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto::Type& element) {
   auto storage = std::make_shared<FieldStorage>();
   storage->trees = TreesOf(places);
@@ -139,15 +130,17 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
                                       : static_cast<int64_t>(first.AxisExtent(
                                             places[0].second, static_cast<uint32_t>(axis))));
   }
-  storage->memory = JoinedMemory(storage->trees);
+  std::vector<std::shared_ptr<Memory>> memories;
+  for (const auto& tree : storage->trees) memories.push_back(tree->memory());
+  storage->memory = JoinMemory(std::move(memories));
   storage->descriptor = DeterministicBytes(described);
   storage->element_shape.assign(element.shape().begin(), element.shape().end());
   storage->access =
       DenseAccess::OfShape(element.scalar(), static_cast<int>(places.size()), storage->shape,
                            {form.index_offset().begin(), form.index_offset().end()});
   if (described.has_word()) storage->access.SetWord(described.word());
-  storage->in_trees = std::make_shared<TreeAccess>(element.scalar(), storage->shape,
-                                                   std::move(components), storage->access);
+  storage->scattered = std::make_shared<TreeAccess>(element.scalar(), storage->shape,
+                                                    std::move(components), storage->access);
   return storage;
 }
 

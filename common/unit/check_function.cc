@@ -318,6 +318,8 @@ class Checker {
       case proto::MEMBER:
         RETURN_IF_ERROR(CheckAddressAt(id, 0));
         return CheckMember(id);
+      case proto::JOIN:
+        return CheckJoin(id);
       case proto::RANDOM:
         return types_[type_of(id)].IsScalar() ? absl::OkStatus() : Bad(id, "is not a scalar");
       case proto::LOOP_INDEX:
@@ -463,6 +465,21 @@ class Checker {
     }
     for (int i = 0; i < node(id).operands_size(); ++i) {
       RETURN_IF_ERROR(CheckTypedAt(id, i, ScalarId(type.scalar)));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckJoin(uint32_t id) const {
+    const Type& type = types_[type_of(id)];
+    if (!type.IsTensor() || type.NumElements() != static_cast<uint64_t>(node(id).operands_size())) {
+      return Bad(id, node(id).operands_size(), " addresses for '", types_.Name(type_of(id)), "'");
+    }
+    for (int i = 0; i < node(id).operands_size(); ++i) {
+      RETURN_IF_ERROR(CheckAddressAt(id, i));
+      if (type_of(operand(id, i)) != ScalarId(type.scalar)) {
+        return Bad(id, "operand ", i, " is the address of '", types_.Name(type_of(operand(id, i))),
+                   "'");
+      }
     }
     return absl::OkStatus();
   }

@@ -97,6 +97,118 @@ def test_random_words_agree_with_the_model(ti, seed):
             assert read == [model.read(old, of) for old in words], (seed, step, vars(of))
 
 
+class RandomVector:
+    """A field of vectors whose components are in random words or none, and its model."""
+
+    def __init__(self, ti, rng):
+        self.words = []  # the numbers of each
+        self.of = []  # component -> (word, number), or None: a plain f32
+        for _ in range(rng.randint(2, 4)):
+            shares = rng.random() < 0.4
+            numbers = random_group(rng) if shares else random_numbers(rng, 64)
+            numbers = [n for n in numbers if n.kind != "int"]
+            model.lay_out(numbers)
+            self.of += [(len(self.words), number) for number in numbers]
+            self.words.append(numbers)
+        self.of += [None] * rng.randint(0, 2) or [None] * (2 - len(self.of))
+        rng.shuffle(self.of)
+        types = [ti.f32 if of is None else type_of(ti, of[1]) for of in self.of]
+        self.field = ti.Vector.field(len(types), dtype=types)
+        cells = ti.root.dense(ti.i, CELLS)
+        for at, numbers in enumerate(self.words):
+            if numbers:
+                word = ti.BitpackedFields(max_num_bits=64)
+                places = [self.field.get_scalar_field(self.of.index((at, n))) for n in numbers]
+                word.place(*places, shared_exponent=numbers[0].group is not None)
+                cells.place(word)
+        for component, of in enumerate(self.of):
+            if of is None:
+                cells.place(self.field.get_scalar_field(component))
+        self.plain = [[0.0] * len(types) for _ in range(CELLS)]
+        self.bits = [[0] * len(self.words) for _ in range(CELLS)]
+
+    def random_values(self, rng):
+        return [
+            random_value(rng, model.Number("float", 9, 1, 1.0, 5) if of is None else of[1])
+            for of in self.of
+        ]
+
+    def write(self, cell, values):
+        """All components, or those that `values` has."""
+        groups = {}
+        for component, value in values.items():
+            if self.of[component] is None:
+                self.plain[cell][component] = value
+                continue
+            at, number = self.of[component]
+            if number.group:
+                groups.setdefault(at, {})[number] = value
+            else:
+                self.bits[cell][at] = model.write(self.bits[cell][at], number, value)
+        for at, written in groups.items():
+            self.bits[cell][at] = model.write_shared(self.bits[cell][at], written)
+
+    def read(self, cell):
+        return [
+            self.plain[cell][component] if of is None else model.read(self.bits[cell][of[0]], of[1])
+            for component, of in enumerate(self.of)
+        ]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_vectors_in_several_words_agree_with_the_model(ti, seed):
+    rng = random.Random(seed)
+    vector = RandomVector(ti, rng)
+    v, n = vector.field, len(vector.of)
+    source = ti.Vector.field(n, ti.f32, shape=())
+
+    @ti.kernel
+    def store(i: ti.i32):
+        v[i] = source[None]
+
+    @ti.kernel
+    def store_one(i: ti.i32, component: ti.i32, value: ti.f32):
+        v[i][component] = value
+
+    @ti.kernel
+    def reverse(i: ti.i32):
+        old = v[i]
+        for k in ti.static(range(n)):
+            source[None][k] = old[n - 1 - k]
+
+    for step in range(30):
+        cell, way = rng.randrange(CELLS), rng.random()
+        values = vector.random_values(rng)
+        component = rng.randrange(n)
+        if way < 0.25:
+            v[cell] = values
+            vector.write(cell, dict(enumerate(values)))
+        elif way < 0.5:
+            source[None] = values
+            store(cell)
+            vector.write(cell, dict(enumerate(values)))
+        elif way < 0.7:
+            v[cell][component] = values[component]
+            vector.write(cell, {component: values[component]})
+        elif way < 0.9:
+            store_one(cell, component, values[component])
+            vector.write(cell, {component: values[component]})
+        else:
+            v.fill(values)
+            for one in range(CELLS):
+                vector.write(one, dict(enumerate(values)))
+        expected = [vector.read(i) for i in range(CELLS)]
+        assert v.to_numpy().tolist() == expected, (seed, step)
+        assert [v[i].to_list() for i in range(CELLS)] == expected, (seed, step)
+        reverse(cell)
+        assert source[None].to_list() == expected[cell][::-1], (seed, step)
+    whole = v.to_numpy()
+    v.from_numpy(whole)
+    for i in range(CELLS):
+        vector.write(i, dict(enumerate(whole[i].tolist())))
+    assert v.to_numpy().tolist() == [vector.read(i) for i in range(CELLS)]
+
+
 def test_members_written_by_one_iteration(ti):
     quant = ti.types.quant
     types = [quant.int(5), quant.fixed(11, scale=0.25), quant.float(6, 10), quant.int(7, False)]

@@ -47,6 +47,10 @@ ROWS = {
         "{places}\n"
         "(give a shape, or place the {kind} field(s), as ti.root.dense(ti.i, 1).place(x.{kind}))",
     ),
+    "components_of_other_compute_types": (
+        TaichiRuntimeError,
+        "Member fields of a matrix field must have the same compute type",
+    ),
     "components_of_other_shapes": (
         TaichiRuntimeError,
         "Members of the following field have different shapes {shapes}: {title}",
@@ -145,10 +149,6 @@ ROWS = {
         ValueError,
         "ti.Matrix.field shape {shape} with elements {element_shape} does not match "
         "the numpy array shape {got}",
-    ),
-    "matrix_fields_with_components_several_types": (
-        TaichiRuntimeError,
-        "matrix fields with components of several types are not supported yet",
     ),
     "maximum_dynamic_snode_cannot_exceed_maximum": (
         TaichiRuntimeError,

@@ -14,7 +14,7 @@ from ..snode import AnySNode
 from ..struct_field import StructField, leaves
 from .context import ArrayArgument
 from .expr import Expr
-from .subscript import index_nodes
+from .subscript import index_nodes, with_offset
 
 # Numbers of proto SNodeKind.
 _POINTER, _BITMASKED, _DYNAMIC, _PLACE = 3, 4, 5, 6
@@ -349,7 +349,7 @@ def _store_cell(ctx, node, fields, above, number, values):
     nodes.insert(node._own_axis_position(), number.node)
     by_place = dict(zip(map(id, node._children), values))
     for field in fields:
-        at = _with_offset(ctx, nodes, field._places[0]._offset)
+        at = with_offset(ctx, nodes, field._places[0]._offset)
         mine = [by_place.get(id(place)) for place in field._places]
         if None in mine:  # the others lie elsewhere
             for component, value in enumerate(mine):
@@ -361,17 +361,6 @@ def _store_cell(ctx, node, fields, above, number, values):
         if field.element_shape:
             value = ctx.tensor_of(mine, field.element_shape, field.dtype)
         ctx.builder.store(ctx.builder.global_(ctx.param_of(field), at), value.node)
-
-
-def _with_offset(ctx, nodes, offset):
-    """Indices of a field, whose first is `offset`, from those of its SNode."""
-    if not any(offset):
-        return nodes
-    add = _native.OPS["add"]
-    return [
-        ctx.builder.binary(add, node, ctx.const_i32(first)) if first else node
-        for node, first in zip(nodes, offset)
-    ]
 
 
 # --- methods

@@ -5,7 +5,7 @@ from ..diagnostics import say
 from ..field import AnyField
 from ..struct_field import StructField
 from .context import ArrayArgument
-from .expr import Convertible, Expr, Ref, is_large
+from .expr import OPS, Convertible, Expr, Ref, is_large
 from .struct_value import StructRef
 
 
@@ -66,7 +66,37 @@ def _field_element(ctx, field, index):
         raise say.field_with_dim_accessed_with_indices(ndim=ndim, got=len(nodes))
     if isinstance(field, StructField):
         return StructRef(ctx, field, nodes)
-    return Ref(ctx, ctx.builder.global_(ctx.param_of(field), nodes), Ref.GLOBAL)
+    param = ctx.param_of(field)
+    if not is_array and field._parts:
+        return Ref(ctx, _joined_element(ctx, field, nodes), Ref.GLOBAL)
+    return Ref(ctx, ctx.builder.global_(param, nodes), Ref.GLOBAL)
+
+
+def _joined_element(ctx, field, nodes):
+    """The address of an element whose components are in several words."""
+    places = [0] * field._num_components
+    none = (0,) * len(nodes)
+    first = field._places[0]._offset or none
+    for part, numbers in field._parts:
+        own = part._places[0]._offset or none
+        at = with_offset(ctx, nodes, [b - a for a, b in zip(first, own)])
+        address = ctx.builder.global_(ctx.param_of(part), at)
+        for position, number in enumerate(numbers):
+            index = (ctx.const_i32(position),)
+            is_vector = bool(part.element_shape)
+            places[number] = ctx.builder.element(address, index) if is_vector else address
+    return ctx.builder.join(places, field.element_shape)
+
+
+def with_offset(ctx, nodes, offset):
+    """The indices plus an offset, which may be ()."""
+    if not any(offset):
+        return nodes
+    add = OPS["add"]
+    return [
+        ctx.builder.binary(add, node, ctx.const_i32(first)) if first else node
+        for node, first in zip(nodes, offset)
+    ]
 
 
 def _refuse_negative(index):

@@ -188,10 +188,15 @@ class Describer:
                 value._materialize()
             except Exception as error:
                 raise Refused(f"a field that cannot be used: {error}") from None
+        if value._parts:
+            numbers = tuple([tuple(numbers) for _, numbers in value._parts])
+            layout = (numbers, self.items([part for part, _ in value._parts]))
+        else:
+            layout = _layout(storage or value._storage)
         return (
             "field",
             value.__class__.__name__,
-            *_layout(storage or value._storage),
+            *layout,
             value.dtype.name,
             value.element_shape,
         )

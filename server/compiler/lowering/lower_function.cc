@@ -122,7 +122,9 @@ Place Lowering::Reference(const Node& node) {
 // The address of a scalar; where it is one of several nodes' cells, chosen at run time, or some
 // bits of a word, of a copy that is written back.
 mlir::Value Lowering::ReferenceTo(const Place& place, llvm::SmallVectorImpl<Copy>* copies) {
-  if (!IsScattered(place) && place.root->word == nullptr) return AddressOf(place, 0);
+  const bool has_address =
+      !IsScattered(place) && place.root->word == nullptr && place.root->parts.empty();
+  if (has_address) return AddressOf(place, 0);
   const Scalar scalar = (*place.root->scalars)[place.first];
   mlir::Value local = b_.create<ir::LocalOp>(loc_, ir::AddrType::get(context_, TypeOf(scalar)));
   b_.create<ir::StoreOp>(loc_, LoadAt(place, {}, scalar), local);

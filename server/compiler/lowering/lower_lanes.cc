@@ -505,7 +505,8 @@ bool Lowering::Lanes::AddOnes(const Node& node, const Place& place, const Number
   const Scalar scalar = l_.types_[node.type()].scalar;
   const bool adds = node.op() == proto::OP_ATOMIC_ADD;
   if ((!adds && node.op() != proto::OP_ATOMIC_SUB) || !IsInt(scalar) || place.root == nullptr ||
-      place.root->word != nullptr || place.count != 1 || place.index) {
+      place.root->word != nullptr || !place.root->parts.empty() || place.count != 1 ||
+      place.index) {
     return false;
   }
   mlir::Type type = l_.TypeOf(scalar);

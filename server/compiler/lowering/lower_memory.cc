@@ -2,6 +2,7 @@
 #include <tuple>
 
 #include "common/base/check.h"
+#include "llvm/ADT/MapVector.h"
 #include "server/compiler/lowering/lowering.h"
 
 namespace kiln {
@@ -94,7 +95,11 @@ Place Lowering::Element(const Node& node) {
   Place place = places_[node.operands(0)];
   const Type& type = types_[function_.nodes(node.operands(0)).type()];
   const Index at = Linear(node, type.shape);
-  if (!at.value) return {place.root, place.first + std::min(at.number, place.count - 1), 1, {}};
+  if (!at.value) {
+    const uint64_t number = place.first + std::min(at.number, place.count - 1);
+    if (!place.root->parts.empty()) return place.root->parts[number];
+    return {place.root, number, 1, {}};
+  }
   place.index = at.value;
   return place;
 }
@@ -117,6 +122,14 @@ Place Lowering::Global(const Node& node) {
   root->indices = IndicesOf(node);
   if (unit_.options().debug() || unit_.options().check_bounds()) CheckBounds(node, root->indices);
   EnterWord(node, root);
+  return {root, 0, root->scalars->size(), {}};
+}
+
+Place Lowering::Join(const Node& node) {
+  roots_.push_back(std::make_unique<Root>());
+  Root* root = roots_.back().get();
+  root->scalars = &ScalarsOf(node.type());
+  for (const uint32_t part : node.operands()) root->parts.push_back(places_[part]);
   return {root, 0, root->scalars->size(), {}};
 }
 
@@ -230,14 +243,32 @@ mlir::Value Lowering::Access(const Place& place, const Index& at, mlir::Type typ
                              llvm::function_ref<mlir::Value(mlir::Value)> use) {
   Place element = place;
   if (at.value) element.index = at.value;
-  return IsScattered(element) ? AccessOneOf(element, 0, place.count, type, use)
-                              : use(AddressAt(place, at));
+  if (!IsScattered(element)) return use(AddressAt(place, at));
+  return UseOneOf(element, 0, place.count, type, [&](uint64_t number) {
+    return use(StorageAddress(*place.root, place.first + number));
+  });
 }
 
-mlir::Value Lowering::AccessOneOf(const Place& place, uint64_t first, uint64_t count,
-                                  mlir::Type type,
-                                  llvm::function_ref<mlir::Value(mlir::Value)> use) {
-  if (count == 1) return use(StorageAddress(*place.root, place.first + first));
+mlir::Value Lowering::AccessPart(const Place& place, const Index& at, mlir::Type type,
+                                 llvm::function_ref<mlir::Value(const Place&)> use) {
+  const auto part = [&](uint64_t number) -> const Place& {
+    return place.root->parts[place.first + number];
+  };
+  const Index chosen = InPlace(place, at);
+  if (!chosen.value) return use(part(chosen.number));
+  Place element = place;
+  element.index = chosen.value;
+  FlushWrites();  // outside of the branches; and within, what each of them writes
+  return UseOneOf(element, 0, place.count, type, [&](uint64_t number) {
+    mlir::Value value = use(part(number));
+    FlushWrites();
+    return value;
+  });
+}
+
+mlir::Value Lowering::UseOneOf(const Place& place, uint64_t first, uint64_t count, mlir::Type type,
+                               llvm::function_ref<mlir::Value(uint64_t)> use) {
+  if (count == 1) return use(first);
   const uint64_t half = count / 2;
   mlir::Value low = b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::ult,
                                                    place.index, Int32(first + half));
@@ -245,7 +276,7 @@ mlir::Value Lowering::AccessOneOf(const Place& place, uint64_t first, uint64_t c
   mlir::OpBuilder::InsertionGuard guard(b_);
   const auto arm = [&](mlir::Region& region, uint64_t from, uint64_t of) {
     b_.setInsertionPointToStart(&region.emplaceBlock());
-    mlir::Value value = AccessOneOf(place, from, of, type, use);
+    mlir::Value value = UseOneOf(place, from, of, type, use);
     b_.create<ir::YieldOp>(loc_, value ? mlir::ValueRange(value) : mlir::ValueRange());
   };
   arm(branch.getThenRegion(), first, half);
@@ -256,19 +287,45 @@ mlir::Value Lowering::AccessOneOf(const Place& place, uint64_t first, uint64_t c
 // --- Memory ------------------------------------------------------------------------
 
 mlir::Value Lowering::LoadAt(const Place& place, const Index& at, Scalar scalar) {
-  if (place.root->word != nullptr) return LoadNumber(place, InPlace(place, at));
   mlir::Type type = TypeOf(scalar);
+  if (!place.root->parts.empty()) {
+    return AccessPart(place, at, type, [&](const Place& part) { return LoadAt(part, {}, scalar); });
+  }
+  if (place.root->word != nullptr) return LoadNumber(place, InPlace(place, at));
   return Access(place, at, type, [&](mlir::Value address) -> mlir::Value {
     return b_.create<ir::LoadOp>(loc_, type, address);
   });
 }
 
 void Lowering::StoreAt(const Place& place, const Index& at, mlir::Value value) {
+  if (!place.root->parts.empty()) {
+    AccessPart(place, at, {}, [&](const Place& part) -> mlir::Value {
+      StoreAt(part, {}, value);
+      return {};
+    });
+    return;
+  }
   if (place.root->word != nullptr) return StoreNumber(place, InPlace(place, at), value);
   Access(place, at, {}, [&](mlir::Value address) -> mlir::Value {
     b_.create<ir::StoreOp>(loc_, value, address);
     return {};
   });
+}
+
+// One value for each scalar of a place in a join. The numbers of a word are written at once.
+void Lowering::StoreParts(const Place& place, llvm::ArrayRef<mlir::Value> values) {
+  llvm::MapVector<const Root*, Written> words;
+  for (uint64_t i = 0; i < values.size(); ++i) {
+    const Place& part = place.root->parts[place.first + i];
+    if (part.root->word == nullptr || part.index) {
+      StoreAt(part, {}, values[i]);
+      continue;
+    }
+    const auto& number = part.root->word->components(static_cast<int>(part.first));
+    words[part.root].emplace_back(&number, values[i]);
+  }
+  const Scalar compute = (*place.root->scalars)[place.first];
+  for (const auto& [root, written] : words) StoreNumbers(*root, compute, written);
 }
 
 Scalars Lowering::LoadPieces(TypeId id, const Place& place) {
@@ -315,9 +372,16 @@ void Lowering::StorePieces(TypeId id, const Place& place, llvm::ArrayRef<mlir::V
     }
   } else if (place.index) {
     StoreAt(place, {}, next());
-  } else if (place.root->word != nullptr && !IsLarge(type)) {
-    StoreNumbers(place, pieces->take_front(place.count));
+  } else if (!place.root->parts.empty() && !IsLarge(type)) {
+    StoreParts(place, pieces->take_front(place.count));
     *pieces = pieces->drop_front(place.count);
+  } else if (place.root->word != nullptr && !IsLarge(type)) {
+    Written written;
+    for (uint64_t i = 0; i < place.count; ++i) {
+      const int number = static_cast<int>(place.first + i);
+      written.emplace_back(&place.root->word->components(number), next());
+    }
+    StoreNumbers(*place.root, (*place.root->scalars)[place.first], written);
   } else if (IsLarge(type)) {
     mlir::Value from = next();
     Repeat(place.count, [&](const Index& at) { StoreAt(place, at, LoadFrom(from, at)); });
@@ -345,18 +409,24 @@ void Lowering::Store(const Node& node) {
   StoreTo(places_[node.operands(0)], function_.nodes(value).type(), value);
 }
 
+mlir::Value Lowering::AtomicAt(const Place& place, const Index& at, proto::Op op, Scalar scalar,
+                               mlir::Value value) {
+  mlir::Type type = TypeOf(scalar);
+  if (!place.root->parts.empty()) {
+    return AccessPart(place, at, type,
+                      [&](const Place& part) { return AtomicAt(part, {}, op, scalar, value); });
+  }
+  if (place.root->word != nullptr) return AtomicNumber(place, InPlace(place, at), op, value);
+  return Access(place, at, type, [&](mlir::Value address) -> mlir::Value {
+    return b_.create<ir::AtomicOp>(loc_, type, KindOf(op, scalar), value, address);
+  });
+}
+
 Scalars Lowering::Atomic(const Node& node) {
   const Place& place = places_[node.operands(0)];
   const Type& type = types_[node.type()];
   const auto atomic = [&](const Index& at) {
-    mlir::Value value = ElementAt(node.operands(1), at);
-    if (place.root->word != nullptr) {
-      return AtomicNumber(place, InPlace(place, at), node.op(), value);
-    }
-    return Access(place, at, TypeOf(type.scalar), [&](mlir::Value address) -> mlir::Value {
-      return b_.create<ir::AtomicOp>(loc_, TypeOf(type.scalar), KindOf(node.op(), type.scalar),
-                                     value, address);
-    });
+    return AtomicAt(place, at, node.op(), type.scalar, ElementAt(node.operands(1), at));
   };
   if (place.index) return {atomic({})};
   Scalars out;

@@ -146,20 +146,15 @@ mlir::Value Lowering::LoadNumber(const Place& place, const Index& at) {
   return chosen;
 }
 
-// The components from the place's first on.
-void Lowering::StoreNumbers(const Place& place, llvm::ArrayRef<mlir::Value> values) {
-  const Root& root = *place.root;
-  const Scalar compute = (*root.scalars)[place.first];
+void Lowering::StoreNumbers(const Root& root, Scalar compute, const Written& written) {
   // A group's numbers are known to the words of all its fields, but not to those of others.
-  const auto is_known = [&](const proto::QuantNumber& number) {
+  const auto is_known = [&](const Slot& slot) {
+    const proto::QuantNumber& number = *slot.first;
     return !number.shared_exponent() ||
            llvm::any_of(pending_->root.word->sharers(), [&](const proto::QuantNumber& other) {
              return other.exponent_offset() == number.exponent_offset();
            });
   };
-  const auto written = llvm::make_range(
-      root.word->components().begin() + static_cast<int64_t>(place.first),
-      root.word->components().begin() + static_cast<int64_t>(place.first + values.size()));
   if (pending_ && (pending_->root.storage != root.storage || pending_->compute != compute ||
                    pending_->root.indices != root.indices || !llvm::all_of(written, is_known))) {
     FlushWrites();
@@ -168,12 +163,12 @@ void Lowering::StoreNumbers(const Place& place, llvm::ArrayRef<mlir::Value> valu
     pending_.reset(new PendingWrites{root, compute, {}, loc_});
   }
   bool shared = false;
-  for (const auto& [number, value] : llvm::zip(written, values)) {
-    shared |= number.shared_exponent();
-    llvm::erase_if(pending_->numbers, [&](const Slot& slot) {
-      return slot.first->bit_offset() == number.bit_offset();
+  for (const Slot& slot : written) {
+    shared |= slot.first->shared_exponent();
+    llvm::erase_if(pending_->numbers, [&](const Slot& other) {
+      return other.first->bit_offset() == slot.first->bit_offset();
     });
-    pending_->numbers.emplace_back(&number, value);
+    pending_->numbers.push_back(slot);
   }
   if (!shared || emit_.debug) FlushWrites();
 }
@@ -201,6 +196,7 @@ bool Lowering::LeavesWrites(const Node& node) const {
     case proto::ELEMENT:
     case proto::MEMBER:
     case proto::GLOBAL:
+    case proto::JOIN:
     case proto::STORE:
     case proto::LOAD:
     case proto::CONST:
@@ -232,7 +228,10 @@ void Lowering::FlushIfRead(const Root& root) {
 
 void Lowering::StoreNumber(const Place& place, const Index& at, mlir::Value value) {
   const Root& root = *place.root;
-  if (!at.value) return StoreNumbers({place.root, place.first + at.number, 1, {}}, value);
+  if (!at.value) {
+    const auto& number = root.word->components(static_cast<int>(place.first + at.number));
+    return StoreNumbers(root, (*root.scalars)[place.first], {{&number, value}});
+  }
   FlushWrites();
   QuantBits bits(&b_, loc_, *root.word, (*root.scalars)[place.first], emit_);
   llvm::SmallVector<Slot> slots;

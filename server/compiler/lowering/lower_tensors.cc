@@ -238,6 +238,7 @@ bool Lowering::ReadsElsewhere(uint32_t id, const Place& target, bool moved) {
   const Node& node = function_.nodes(id);
   if (node.kind() == proto::LOAD) {
     const Root &source = *places_[node.operands(0)].root, &written = *target.root;
+    if (!source.parts.empty() || !written.parts.empty()) return true;
     if (source.storage < 0 || written.storage < 0) return moved && &source == &written;
     if (source.storage == written.storage) return moved;
     return MayAlias(source.storage, written.storage);

@@ -167,6 +167,9 @@ void Lowering::LowerNode(uint32_t id) {
     case proto::GLOBAL:
       places_[id] = Global(node);
       return;
+    case proto::JOIN:
+      places_[id] = Join(node);
+      return;
     case proto::STORE:
       return Store(node);
     case proto::RANGE_FOR:

@@ -43,7 +43,9 @@ struct Index {
 // The scalar that the operands of an op with this result are to have; `b` may be none.
 Scalar OperandScalar(const OpInfo& info, Scalar result, Scalar a, Scalar b);
 
-// Memory that a LOCAL or GLOBAL node names, scalar by scalar.
+struct Place;
+
+// Memory that a LOCAL, GLOBAL or JOIN node names, scalar by scalar.
 struct Root {
   const std::vector<Scalar>* scalars;  // the type of each; a type's own
   // Of a local: a cell per scalar, null where `arrays` has it.
@@ -62,6 +64,8 @@ struct Root {
   // further up than in the first cell of a quant array (null: not at all).
   const proto::Word* word = nullptr;
   mlir::Value shift;
+  // Of a join: where each scalar is.
+  std::vector<Place> parts;
 };
 
 // Part of a root: `count` scalars from `first` on, or the one at first + index.
@@ -179,6 +183,7 @@ class Lowering {
   Place Element(const Node& node);
   Place Member(const Node& node);
   Place Global(const Node& node);
+  Place Join(const Node& node);
   Scalars Load(const Node& node);
   void Store(const Node& node);
   Scalars Atomic(const Node& node);
@@ -193,10 +198,17 @@ class Lowering {
   // null: it has none.
   mlir::Value Access(const Place& place, const Index& at, mlir::Type type,
                      llvm::function_ref<mlir::Value(mlir::Value)> use);
-  mlir::Value AccessOneOf(const Place& place, uint64_t first, uint64_t count, mlir::Type type,
-                          llvm::function_ref<mlir::Value(mlir::Value)> use);
+  // The same of a join: `use` gets the place of the element.
+  mlir::Value AccessPart(const Place& place, const Index& at, mlir::Type type,
+                         llvm::function_ref<mlir::Value(const Place&)> use);
+  // Branches by the place's index: `use` gets the number of the element.
+  mlir::Value UseOneOf(const Place& place, uint64_t first, uint64_t count, mlir::Type type,
+                       llvm::function_ref<mlir::Value(uint64_t)> use);
   mlir::Value LoadAt(const Place& place, const Index& at, Scalar scalar);
   void StoreAt(const Place& place, const Index& at, mlir::Value value);
+  void StoreParts(const Place& place, llvm::ArrayRef<mlir::Value> values);
+  mlir::Value AtomicAt(const Place& place, const Index& at, proto::Op op, Scalar scalar,
+                       mlir::Value value);
   mlir::Value SelectedAddress(const Place& place);
   bool HasUnevenStrides(int storage, const Place& place);
   mlir::Value StorageAddress(const Root& root, uint64_t component);
@@ -211,7 +223,9 @@ class Lowering {
   mlir::Value WordAddress(const Root& root);
   mlir::Value LoadNumber(const Place& place, const Index& at);
   void StoreNumber(const Place& place, const Index& at, mlir::Value value);
-  void StoreNumbers(const Place& place, llvm::ArrayRef<mlir::Value> values);
+  // Numbers of one word, and what is written to each.
+  using Written = llvm::SmallVector<std::pair<const proto::QuantNumber*, mlir::Value>>;
+  void StoreNumbers(const Root& root, Scalar compute, const Written& written);
   mlir::Value AtomicNumber(const Place& place, const Index& at, proto::Op op, mlir::Value value);
   // Writes to numbers of a shared exponent wait for others to the same word: at once, none is
   // measured by what the others were.
@@ -323,7 +337,7 @@ class Lowering {
   struct PendingWrites {
     Root root;
     Scalar compute;
-    llvm::SmallVector<std::pair<const proto::QuantNumber*, mlir::Value>> numbers;
+    Written numbers;
     mlir::Location loc;
   };
   std::unique_ptr<PendingWrites> pending_;

@@ -106,13 +106,3 @@ def levels_that_are_too_many(show):
             node = node.pointer(ti.i, 1)
 
     show.error(build)
-
-
-@case(differs="vectors of quantised numbers in several words")
-def components_in_several_words(show):
-    v = ti.Vector.field(2, ti.types.quant.int(5))
-    for n in range(2):
-        word = ti.BitpackedFields(max_num_bits=32)
-        word.place(v.get_scalar_field(n))
-        ti.root.dense(ti.i, 4).place(word)
-    show.error(lambda: v[1])
