@@ -147,7 +147,7 @@ def test_unplaced_field_says_where_it_was_made(ti):
     x = ti.field(ti.f32)
     assert str(x) == "<Field: Definition of this field is incomplete>"
     for use in (lambda: x[0], lambda: x.shape, lambda: x.to_numpy()):
-        with pytest.raises(RuntimeError, match="not placed:(.|\n)*test_field.py"):
+        with pytest.raises(RuntimeError, match="not placed:(.|\n)*field_test.py"):
             use()
 
 
