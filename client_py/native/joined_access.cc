@@ -46,6 +46,7 @@ absl::Status JoinedAccess::WriteElement(const int64_t* indices, const uint64_t* 
 
 std::vector<uint64_t> JoinedAccess::ValuesOf(const Part& part, const uint64_t* values) const {
   std::vector<uint64_t> own;
+  own.reserve(part.components.size());
   for (const int component : part.components) own.push_back(values[component]);
   return own;
 }
@@ -128,6 +129,7 @@ absl::StatusOr<std::shared_ptr<FieldStorage>> JoinStorages(
     memories.push_back(part.storage->memory);
   }
   std::vector<int64_t> offsets;
+  offsets.reserve(first.access.ndim());
   for (int a = 0; a < first.access.ndim(); ++a) offsets.push_back(first.access.offset(a));
   auto storage = std::make_shared<FieldStorage>();
   storage->is_joined = true;
@@ -145,6 +147,7 @@ void BindJoined(py::module_& m) {
       [](const std::vector<std::pair<std::shared_ptr<FieldStorage>, std::vector<int>>>& given,
          const std::vector<uint32_t>& element_shape) {
         std::vector<JoinedAccess::Part> parts;
+        parts.reserve(given.size());
         for (const auto& [storage, components] : given) parts.push_back({storage, components});
         return ValueOrRaise(JoinStorages(std::move(parts), element_shape));
       },

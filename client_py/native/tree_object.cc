@@ -131,6 +131,7 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
                                             places[0].second, static_cast<uint32_t>(axis))));
   }
   std::vector<std::shared_ptr<Memory>> memories;
+  memories.reserve(storage->trees.size());
   for (const auto& tree : storage->trees) memories.push_back(tree->memory());
   storage->memory = JoinMemory(std::move(memories));
   storage->descriptor = DeterministicBytes(described);
