@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -20,17 +21,26 @@ bool IsRequired() {
 
 EntryTrust::EntryTrust(Home home) : home_(std::move(home)), required_(IsRequired()) {}
 
+EntryTrust::~EntryTrust() { delete keys_.load(std::memory_order_acquire); }
+
+// Threads that ask at the same time all read the files; the first one's keys count.
+const EntryTrust::Keys& EntryTrust::UserKeys() const {
+  const Keys* published = keys_.load(std::memory_order_acquire);
+  if (published != nullptr) return *published;
+  auto read = std::make_unique<const Keys>(ReadUserKeys(home_));
+  if (keys_.compare_exchange_strong(published, read.get(), std::memory_order_acq_rel)) {
+    return *read.release();
+  }
+  return *published;
+}
+
 absl::Status EntryTrust::Check(const EntryView& entry) const {
-  absl::call_once(read_, [this] {
-    absl::StatusOr<TrustedKeys> keys = ReadUserKeys(home_);
-    keys_status_ = keys.status();
-    if (keys.ok()) keys_ = *std::move(keys);
-  });
+  const Keys& keys = UserKeys();
   const absl::Status status =
-      keys_status_.ok()
-          ? CheckSigner(entry, keys_)
+      keys.ok()
+          ? CheckSigner(entry, *keys)
           : absl::PermissionDeniedError(absl::StrCat(
-                "must be signed, but the trusted keys are unknown: ", keys_status_.message()));
+                "must be signed, but the trusted keys are unknown: ", keys.status().message()));
   if (!status.ok() && !warned_.exchange(true)) {
     std::fprintf(stderr, "kiln: not used: kernel %s, which %s\n", entry.key.Hex().c_str(),
                  std::string(status.message()).c_str());

@@ -8,14 +8,14 @@
 // The user's keys (common/artifact/user_keys.h) are trusted; they are read when the first signature
 // is checked.
 //
-// Thread safety: all methods.
+// Thread safety: all methods. A child may use it whatever other threads did when it was forked.
 #ifndef KILN_CLIENT_CPP_ENTRY_TRUST_H_
 #define KILN_CLIENT_CPP_ENTRY_TRUST_H_
 
 #include <atomic>
 
-#include "absl/base/call_once.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/artifact/entry.h"
 #include "common/artifact/signature.h"
 #include "common/home/home.h"
@@ -25,6 +25,9 @@ namespace kiln {
 class EntryTrust {
  public:
   explicit EntryTrust(Home home);
+  ~EntryTrust();
+  EntryTrust(const EntryTrust&) = delete;
+  EntryTrust& operator=(const EntryTrust&) = delete;
 
   // Whether everything must be signed.
   bool required() const { return required_; }
@@ -35,11 +38,15 @@ class EntryTrust {
   absl::Status CheckReply(absl::string_view entry) const;
 
  private:
+  using Keys = absl::StatusOr<TrustedKeys>;
+
+  const Keys& UserKeys() const;
+
   const Home home_;
   const bool required_;
-  mutable absl::once_flag read_;
-  mutable TrustedKeys keys_;
-  mutable absl::Status keys_status_;
+  // Null until the keys have been read. Owned; published by one store, so that no thread waits for
+  // another: in a forked child the other thread would not exist.
+  mutable std::atomic<const Keys*> keys_{nullptr};
   mutable std::atomic<bool> warned_{false};
 };
 
