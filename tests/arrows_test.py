@@ -1,5 +1,6 @@
 """What may depend on what: the arrows of docs/architecture.md, asked of Bazel."""
 
+import ast
 import pathlib
 import subprocess
 
@@ -57,3 +58,149 @@ def test_no_arrow(sources, forbidden):
     # Tests may look across rooms (a client's test drives a daemon); what is shipped may not.
     shipped = f"({sources}) except tests({sources}) except attr(testonly, 1, {sources})"
     assert query(f"somepath({shipped}, {forbidden})") == []
+
+
+# --- The Python package: who imports whom, imports inside functions included ----------------------
+
+PACKAGE = ROOT / "client_py" / "kiln"
+
+# Imports inside functions cost a look-up at each call, and hide what a module needs. They are for
+# what many programs never need: NumPy and its like, which may not be there, and what would make the
+# first launch later.
+LATE_FROM_OUTSIDE = frozenset(
+    "IPython PIL ast atexit builtins ctypes difflib importlib inspect io itertools json linecache "
+    "numbers numpy operator os paddle re shutil string struct sys tempfile torch types warnings "
+    "weakref".split()
+)
+# Importer -> what it imports late of the package. A module of `commands` is one command: it imports
+# what it needs when it runs.
+LATE = {
+    "arguments": "frontend.pack frontend.triplets",
+    "compat.lang": "compat",
+    "compat.lang.impl": "compat data.snode ops",
+    "compat.lang.misc": "compat",
+    "compat.lang.util": "compat values.matrix",
+    "compat.ui": "values.matrix",
+    "explain": "commands.common",
+    "frontend.call": "math",
+    "frontend.source": "frontend.history frontend.report",
+    "gui": "picture raster",
+    "instance": "frontend.build frontend.context frontend.report frontend.trace",
+    "kernel": "printing",
+    "misses": "explain runtime",
+    "printing": "frontend.report",
+    "profiler.kernel_metrics": "runtime",
+    "profiler.memory_profiler": "runtime",
+    "static": "frontend.expr ops values.matrix",
+    "tools.image": "gui",
+    "types": "compat compat.absent",
+    "warm.records": "frontend.report",
+}
+
+
+def package_modules(folder=PACKAGE):
+    """{name below the package: (file, whether it is a package)}; the package itself is ""."""
+    found = {}
+    for file in folder.rglob("*.py"):
+        parts = file.relative_to(folder).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        if "as_taichi" not in parts:
+            found[".".join(parts[:-1] if is_package else parts)] = file, is_package
+    return found
+
+
+def package_imports(modules):
+    """(importer, imported, whether inside a function); "!name" is imported from outside."""
+    for name, (file, is_package) in modules.items():
+        here = name.split(".") if name else []
+        base = here if is_package else here[:-1]
+        nodes = [(ast.parse(file.read_text()), False)]
+        while nodes:
+            node, late = nodes.pop()
+            late = late or isinstance(node, (ast.FunctionDef, ast.Lambda))
+            nodes += [(child, late) for child in ast.iter_child_nodes(node)]
+            if isinstance(node, ast.Import):
+                yield from ((name, "!" + a.name.partition(".")[0], late) for a in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                yield name, "!" + node.module.partition(".")[0], late
+            elif isinstance(node, ast.ImportFrom):
+                parent = base[: len(base) - (node.level - 1)]
+                target = ".".join([*parent, *([node.module] if node.module else [])])
+                for alias in node.names:
+                    full = f"{target}.{alias.name}" if target else alias.name
+                    yield name, full if full in modules else target, late
+
+
+def circles(arrows):
+    """The sets of modules that depend on themselves, by way of each other."""
+    below = {}
+    for importer, imported in arrows:
+        below.setdefault(importer, set()).add(imported)
+
+    def reached(start):
+        found, pending = set(), [start]
+        while pending:
+            for module in below.get(pending.pop(), ()):
+                if module not in found:
+                    found.add(module)
+                    pending.append(module)
+        return found
+
+    all_reached = {module: reached(module) for module in below}
+    return {
+        frozenset(m for m in found if module in all_reached.get(m, ()))
+        for module, found in all_reached.items()
+        if module in found
+    }
+
+
+def arrows_of(modules):
+    """Pairs of modules; `from . import _native` and the like count for nothing, nor does a name of
+    the package itself, which imports what programs name."""
+    return {
+        (importer, imported)
+        for importer, imported, _ in package_imports(modules)
+        if importer and imported and importer != imported and imported[0] != "!"
+    }
+
+
+def test_the_python_package_has_no_circle():
+    assert circles(arrows_of(package_modules())) == set()
+
+
+def test_a_circle_is_found(tmp_path):
+    (tmp_path / "a.py").write_text("from .b import x\n")
+    (tmp_path / "b.py").write_text("def f():\n    from . import c\n")
+    (tmp_path / "c.py").write_text("from .a import y\nfrom .d import z\n")
+    (tmp_path / "d.py").write_text("")
+    assert circles(arrows_of(package_modules(tmp_path))) == {frozenset("abc")}
+
+
+def test_types_are_at_the_bottom():
+    allowed = {
+        "active",
+        "compat",
+        "compat.absent",
+        "diagnostics",
+        "originals",
+        "provided",
+        "settings",
+    }
+    above = {
+        imported
+        for importer, imported in arrows_of(package_modules())
+        if importer.partition(".")[0] == "types" and imported.partition(".")[0] != "types"
+    }
+    assert above <= allowed
+
+
+def test_imports_inside_functions_are_listed():
+    late = {}
+    for importer, imported, inside in package_imports(package_modules()):
+        if not inside:
+            continue
+        if imported[0:1] == "!":
+            assert imported[1:] in LATE_FROM_OUTSIDE | {"kiln"}, (importer, imported)
+        elif imported and importer.partition(".")[0] != "commands":
+            late.setdefault(importer, set()).add(imported)
+    assert late == {importer: set(names.split()) for importer, names in LATE.items()}

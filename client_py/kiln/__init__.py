@@ -53,11 +53,11 @@ except ImportError:
     raise ImportError(_why) from None
 
 from . import provided  # noqa: E402
+from .data.making import field  # noqa: E402
+from .data.ndarray import ndarray  # noqa: E402
 from .forks import held_off  # noqa: E402
 from .func import func  # noqa: E402
 from .kernel import kernel  # noqa: E402
-from .making import field  # noqa: E402
-from .ndarray import ndarray  # noqa: E402
 from .static import static  # noqa: E402
 
 __version__ = (1, 7, 4)  # of the language; Kiln's own is _native.version()
@@ -71,20 +71,20 @@ def _offer(module, names):
         _NAMES[name] = module
 
 
-_offer("absent", "Mesh MeshInstance Texture mesh_patch_idx")
-_offer("decompose", "eig polar_decompose solve svd sym_eig")
+_offer("compat.absent", "Mesh MeshInstance Texture mesh_patch_idx")
+_offer("values.decompose", "eig polar_decompose solve svd sym_eig")
 _offer("errors", "TaichiAssertionError TaichiCompilationError TaichiNameError TaichiRuntimeError")
 _offer("errors", "TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError")
-_offer("bitpacked", "BitpackedFields")
-_offer("field", "Field MatrixField ScalarField")
+_offer("data.bitpacked", "BitpackedFields")
+_offer("data.field", "Field MatrixField ScalarField")
 _offer("func", "pyfunc real_func")
 _offer("gui", "GUI hex_to_rgb rgb_to_hex")
-_offer("argpack", "ArgPack")
+_offer("values.argpack", "ArgPack")
 _offer("kernel", "data_oriented")
-_offer("matrix", "Matrix Vector")
-_offer("misc", "CRITICAL DEBUG DeviceCapability ERROR Format INFO TRACE WARN extension")
-_offer("misc", "is_logging_effective set_logging_level")
-_offer("ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray from_dlpack")
+_offer("values.matrix", "Matrix Vector")
+_offer("compat.misc", "CRITICAL DEBUG DeviceCapability ERROR Format INFO TRACE WARN extension")
+_offer("compat.misc", "is_logging_effective set_logging_level")
+_offer("data.ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray from_dlpack")
 _offer(
     "ops", "abs acos asin atan2 atomic_add atomic_and atomic_max atomic_min atomic_mul atomic_or"
 )
@@ -96,17 +96,17 @@ _offer(
 )
 _offer("arch", "amdgpu arm64 cpu cuda dx11 dx12 gles gpu metal opengl vulkan x64 x86_64")
 _offer("runtime", "cfg init reset sync")
-_offer("simt.block", "global_thread_idx")
-_offer("snode", "FieldsBuilder SNode axes i ij ijk ijkl ijl ik ikl il j jk jkl jl k kl l root")
-_offer("snode", "deactivate_all_snodes")
+_offer("compat.simt.block", "global_thread_idx")
+_offer("data.snode", "FieldsBuilder SNode axes i ij ijk ijkl ijl ik ikl il j jk jkl jl k kl l root")
+_offer("data.snode", "deactivate_all_snodes")
 _offer("frontend.snode_ops", "activate append deactivate get_addr is_active length rescale_index")
 _offer("frontend.snode_ops", "no_activate")
 _offer(
     "static", "assume_in_range block_local cache_read_only grouped loop_config mesh_local ndrange"
 )
 _offer("static", "static_assert static_print")
-_offer("struct", "Struct dataclass")
-_offer("struct_field", "StructField")
+_offer("values.struct", "Struct dataclass")
+_offer("data.struct_field", "StructField")
 _offer(
     "types",
     "Layout f16 f32 f64 float16 float32 float64 i16 i32 i64 i8 int16 int32 int64 int8 u1 u16",
@@ -115,11 +115,9 @@ _offer("types", "u32 u64 u8 uint1 uint16 uint32 uint64 uint8 template ref sparse
 
 # Modules that are names of the package themselves.
 _MODULES = frozenset(
-    "ad algorithms aot compat errors experimental graph lang linalg math profiler simt sparse "
-    "tools types ui".split()
+    "ad algorithms aot argpack compat errors experimental graph lang linalg math profiler simt "
+    "sparse tools types ui".split()
 )
-# Names of the language that Kiln does not have yet.
-_MISSING = frozenset(["argpack"])
 
 __all__ = sorted(
     {*_NAMES, "field", "func", "kernel", "math", "ndarray", "static", "tools", "types"}
@@ -152,27 +150,70 @@ def _load(module):
 provided.by(
     _load,
     {
-        "ArgPack": "argpack",
-        "Matrix": "matrix",
-        "MatrixView": "matrix",
+        "ArgPack": "values.argpack",
+        "Matrix": "values.matrix",
+        "MatrixView": "values.matrix",
         "SparseMatrixBuilder": "linalg.sparse_matrix",
-        "Struct": "struct",
-        "Vector": "matrix",
-        "check_matrix_options": "making",
+        "Struct": "values.struct",
+        "Vector": "values.matrix",
+        "check_matrix_options": "data.making",
         "enforce_hits": "misses",
         "entries_of": "frontend.struct_value",
-        "instantiate": "matrix",
-        "make_argpack": "argpack",
+        "instantiate": "values.matrix",
+        "make_argpack": "values.argpack",
         "make_instance": "instance",
-        "make_matrix_field": "making",
-        "make_matrix_ndarray": "ndarray",
-        "make_struct_field": "struct_field",
-        "make_struct_ndarray": "ndarray",
-        "make_vector_field": "making",
-        "make_vector_ndarray": "ndarray",
+        "make_matrix_field": "data.making",
+        "make_matrix_ndarray": "data.ndarray",
+        "make_struct_field": "data.struct_field",
+        "make_struct_ndarray": "data.ndarray",
+        "make_vector_field": "data.making",
+        "make_vector_ndarray": "data.ndarray",
         "start_profiler": "profiler.kernel_profiler",
     },
 )
+
+
+# Modules that programs name otherwise: as Taichi does, or as pickles of earlier builds do.
+_OTHER_NAMES = {
+    **dict.fromkeys("bitpacked field interop making ndarray snode struct_field".split(), "data"),
+    **dict.fromkeys("argpack decompose matrix matrix_ops struct".split(), "values"),
+    **dict.fromkeys(
+        "_funcs _kernels absent ad aot experimental graph lang misc simt ui".split(), "compat"
+    ),
+    "quant": "types",
+}
+
+
+class _OtherNames:
+    """Finds and loads modules of the package by such names: `import kiln.ad`."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        package, _, below = name.partition(".")
+        room = _OTHER_NAMES.get(below.partition(".")[0])
+        if package != __name__ or room is None:
+            return None
+        file = os.path.join(os.path.dirname(__file__), room, *below.split("."))
+        if not (os.path.isdir(file) or os.path.exists(f"{file}.py")):
+            return None
+        return type(__spec__)(name, _OtherNames, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        name = module.__spec__.name
+        below = name.partition(".")[2]
+        # The import system takes what is here at the end.
+        sys.modules[name] = _load(f"{_OTHER_NAMES[below.partition('.')[0]]}.{below}")
+
+
+sys.meta_path.insert(0, _OtherNames)
+# An import of these by such a name would put the module in the function's place.
+for _name in ("field", "ndarray"):
+    sys.modules[f"{__name__}.{_name}"] = sys.modules[f"{__name__}.data.{_name}"]
 
 
 def _submodule(name):
@@ -182,7 +223,7 @@ def _submodule(name):
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
-    if name in _MODULES or name in _MISSING:
+    if name in _MODULES:
         raise AttributeError(f"'ti.{name}' is not supported by Kiln yet")
     text = f"module '{__name__}' has no attribute '{name}'"
     raise AttributeError(text, name=name, obj=sys.modules[__name__])  # Python adds the near name
@@ -190,6 +231,6 @@ def _submodule(name):
 
 def __dir__():
     return sorted(
-        {*_NAMES, *_MODULES, *_MISSING, "Layout", "field", "func", "kernel", "ndarray", "static"}
+        {*_NAMES, *_MODULES, "Layout", "field", "func", "kernel", "ndarray", "static"}
         - {"cfg", "compat", "errors", "from_dlpack"}
     )

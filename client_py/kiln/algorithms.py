@@ -2,8 +2,8 @@
 
 from . import ops
 from . import types as ti_types
+from .data.making import field
 from .kernel import data_oriented, kernel
-from .making import field
 from .static import loop_config
 
 template = ti_types.template

@@ -6,12 +6,12 @@ recognise such arguments, how they are packed for the launch, and what the front
 
 from . import _native, provided, runtime
 from . import types as ti_types
+from .data.field import AnyField, Field, flatten
+from .data.ndarray import Ndarray
+from .data.snode import AnySNode
 from .diagnostics import say
-from .field import AnyField, Field, flatten
 from .frontend.source import EMPTY
 from .func import in_class
-from .ndarray import Ndarray
-from .snode import AnySNode
 
 
 class Parameter:

@@ -7,7 +7,7 @@ kernel and the session compiles it, or fetches it from the cache.
 import os
 from _thread import RLock
 
-from . import _native, errors, events, forks, runtime, snode, stat
+from . import _native, errors, events, forks, runtime, stat
 from .arguments import (
     FLAT,
     MOST_ARGUMENTS,
@@ -16,8 +16,9 @@ from .arguments import (
     cook_return,
     return_spec,
 )
+from .data import snode
+from .data.field import overlapping
 from .diagnostics import say
-from .field import overlapping
 from .settings import ON_OVERFLOW
 from .warm import records
 

@@ -8,7 +8,7 @@ went wrong.
 import os
 from _thread import RLock
 
-from . import _native, declared, errors, forks, provided, runtime
+from . import _native, errors, forks, provided, runtime
 from .arguments import (
     FLAT,
     ArrayParameter,
@@ -21,12 +21,13 @@ from .arguments import (
     needs_copy,
     shown,
 )
+from .data import declared
+from .data.field import Field
+from .data.interop import is_external, numpy_view
+from .data.ndarray import Ndarray
 from .diagnostics import is_said, near, say
-from .field import Field
 from .frontend.source import EMPTY, FunctionSource
 from .func import in_class, return_types
-from .interop import is_external, numpy_view
-from .ndarray import Ndarray
 
 # Of threads that race for one kernel's first call, one makes the instance.
 _kernel_locks = {}  # id of the kernel -> its lock

@@ -6,13 +6,10 @@ compiled and leave the nodes of their arithmetic.
 
 import math as _math
 
-from . import matrix as _matrix
 from . import ops as _ops
 from . import originals as _originals
 from . import types as _types
 from .frontend.expr import Expr as _Expr
-from .matrix_ops import cross, determinant, dot, inverse
-from .matrix_ops import norm as _norm
 from .ops import (
     acos,
     asin,
@@ -35,6 +32,9 @@ from .ops import (
     tan,
     tanh,
 )
+from .values import matrix as _matrix
+from .values.matrix_ops import cross, determinant, dot, inverse
+from .values.matrix_ops import norm as _norm
 
 e = _math.e
 pi = _math.pi

@@ -4,10 +4,11 @@ service, made when the first kernel needs it."""
 import os
 import sys
 
-from . import _native, declared, provided, stat
+from . import _native, provided, stat
 from . import types as ti_types
 from .active import python_scope
 from .arch import Arch, arch_from_name, cpu, is_arch_supported
+from .data import declared
 from .diagnostics import near, say
 from .settings import FRONT_END, ON_OVERFLOW, OPTIONS, cfg
 

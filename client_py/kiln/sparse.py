@@ -1,12 +1,12 @@
 """`ti.sparse`: grids of structs that know which of their cells are in use."""
 
+from .data.snode import root
 from .diagnostics import say
 from .frontend.snode_ops import is_active
 from .kernel import kernel
-from .snode import root
 from .static import grouped, static
-from .struct import Struct
 from .types import f32, template
+from .values.struct import Struct
 
 
 def grid(field_dict, shape):

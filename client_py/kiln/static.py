@@ -116,7 +116,7 @@ class GroupedNDRange:
         self.ndrange = ndrange_value
 
     def __iter__(self):
-        from .matrix import Vector
+        from .values.matrix import Vector
 
         for index in self.ndrange:
             yield Vector(list(index))

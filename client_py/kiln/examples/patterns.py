@@ -2,7 +2,7 @@
 
 from .. import types as ti_types
 from ..func import func
-from ..matrix import Vector
+from ..values.matrix import Vector
 
 
 @func

@@ -3,8 +3,8 @@
 import _ast
 
 from .. import types as ti_types
+from ..data.field import AnyField
 from ..diagnostics import say
-from ..field import AnyField
 from .call import is_static_call
 from .context import ArrayArgument
 from .expr import MAX_UNROLLED, OPS, Convertible, Expr, Ref, is_large, kind_of

@@ -3,13 +3,14 @@
 import _ast
 import builtins
 
-from .. import _native, matrix, matrix_ops, ops
+from .. import _native, ops
 from .. import types as ti_types
 from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from ..func import BoundFunc, Func
 from ..static import static, static_assert
-from ..struct import Struct
+from ..values import matrix, matrix_ops
+from ..values.struct import Struct
 from . import display, real_function
 from .context import ArrayArgument
 from .expr import Expr, Ref

@@ -3,8 +3,8 @@
 import _ast
 
 from .. import active
+from ..data.field import AnyField
 from ..diagnostics import say
-from ..field import AnyField
 from ..types import f64
 from .expr import Expr, kind_of
 from .transformer import HANDLERS

@@ -4,10 +4,10 @@ import _ast
 import operator
 
 from .. import types as ti_types
+from ..data.field import AnyField
+from ..data.snode import AnySNode
 from ..diagnostics import near, say
 from ..errors import TaichiTypeError
-from ..field import AnyField
-from ..snode import AnySNode
 from .display import from_percent
 from .expr import OPS, Convertible, Expr, Ref
 from .loops import field_filler

@@ -3,11 +3,11 @@
 import _ast
 
 from .. import active
+from ..data.field import AnyField
+from ..data.snode import AnySNode
+from ..data.struct_field import StructField
 from ..diagnostics import say
-from ..field import AnyField
-from ..snode import AnySNode
 from ..static import Grouped, GroupedNDRange, NDRange, grouped, ndrange, static
-from ..struct_field import StructField
 from ..types import i32
 from .context import ArrayArgument
 from .expr import Expr

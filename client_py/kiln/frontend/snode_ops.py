@@ -7,11 +7,11 @@ Indices count cells of the SNode itself: fewer than a field's below it, where de
 
 from .. import _native, active
 from .. import types as ti_types
+from ..data.field import AnyField
+from ..data.snode import AnySNode
+from ..data.struct_field import StructField, leaves
 from ..diagnostics import say
-from ..field import AnyField
-from ..matrix import Vector
-from ..snode import AnySNode
-from ..struct_field import StructField, leaves
+from ..values.matrix import Vector
 from .context import ArrayArgument
 from .expr import Expr
 from .subscript import index_nodes, with_offset

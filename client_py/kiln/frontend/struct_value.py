@@ -1,8 +1,8 @@
 """Struct values of a kernel."""
 
 from .. import active
+from ..data.field import Field
 from ..diagnostics import near, say
-from ..field import Field
 from ..types import StructType
 from .expr import Convertible, Expr, Ref
 from .methods import bind

@@ -1,9 +1,9 @@
 """Subscripts: elements of fields and arrays, of vectors and matrices, and of
 Python containers that are known while the kernel is compiled."""
 
+from ..data.field import AnyField
+from ..data.struct_field import StructField
 from ..diagnostics import say
-from ..field import AnyField
-from ..struct_field import StructField
 from .context import ArrayArgument
 from .expr import OPS, Convertible, Expr, Ref, is_large
 from .struct_value import StructRef

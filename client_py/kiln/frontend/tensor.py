@@ -1,7 +1,7 @@
 """Attributes of kernel values: swizzles, struct members, matrix methods."""
 
 from ..diagnostics import near, say
-from ..matrix_ops import METHODS
+from ..values.matrix_ops import METHODS
 from .expr import Expr, Ref
 from .methods import Method, method_of
 from .struct_value import member

@@ -12,7 +12,7 @@ import builtins
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from .. import originals
-from ..field import AnyField
+from ..data.field import AnyField
 from ..func import BoundFunc
 from ..own_files import is_own
 from ..warm import describe, reads

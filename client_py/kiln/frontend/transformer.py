@@ -15,9 +15,9 @@ import sys
 from _ast import FunctionDef
 
 from .. import types as ti_types
+from ..data.ndarray import Ndarray
 from ..diagnostics import say
 from ..errors import TaichiCompilationError, TaichiRuntimeError
-from ..ndarray import Ndarray
 from . import report
 from .context import ArrayArgument
 from .expr import Convertible, Expr, Ref

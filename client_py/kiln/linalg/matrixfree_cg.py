@@ -7,10 +7,10 @@ the fields as templates, so solving for other fields of the same shape compiles 
 from math import sqrt
 
 from .. import types as ti_types
+from ..data.making import field
+from ..data.snode import FieldsBuilder, axes
 from ..errors import TaichiRuntimeError, TaichiTypeError
 from ..kernel import data_oriented, kernel
-from ..making import field
-from ..snode import FieldsBuilder, axes
 from ..static import grouped
 
 template = ti_types.template

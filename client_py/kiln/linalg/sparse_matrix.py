@@ -9,9 +9,9 @@ import os
 
 from .. import _native, runtime
 from .. import types as ti_types
+from ..data.field import Field, _caller
+from ..data.ndarray import Ndarray, ScalarNdarray
 from ..errors import TaichiRuntimeError
-from ..field import Field, _caller
-from ..ndarray import Ndarray, ScalarNdarray
 
 _FORMATS = ("col_major", "row_major")
 # What Eigen's 32-bit indices can name.

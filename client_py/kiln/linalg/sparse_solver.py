@@ -1,9 +1,9 @@
 """Direct solvers: a sparse matrix is factorised once, then solves for many right-hand sides."""
 
 from .. import types as ti_types
+from ..data.field import Field
+from ..data.ndarray import Ndarray, ScalarNdarray
 from ..errors import TaichiRuntimeError
-from ..field import Field
-from ..ndarray import Ndarray, ScalarNdarray
 from .sparse_matrix import SparseMatrix, as_vector, empty_vector, float_dtype, native_class
 
 _TYPES = ["LLT", "LDLT", "LU"]

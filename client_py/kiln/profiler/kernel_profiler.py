@@ -7,7 +7,7 @@ nothing is called, and a launch costs what it costs without a profiler.
 import contextlib
 
 from .. import _native, runtime
-from ..absent import absent_function
+from ..compat.absent import absent_function
 from .kernel_metrics import default_cupti_metrics
 
 _launches = []  # (kernel name, milliseconds), in order

@@ -14,7 +14,7 @@ def print_memory_profiler_info():
 
     runtime.require_init("print memory")
     print("[Memory Profiler]")
-    snode = sys.modules.get(f"{__package__.rpartition('.')[0]}.snode")
+    snode = sys.modules.get(f"{__package__.rpartition('.')[0]}.data.snode")
     for number, (names, size) in enumerate(snode.tree_sizes() if snode else ()):
         print(f"tree {number}: {size:14,} bytes  {', '.join(names)}")
     with open("/proc/self/status", encoding="ascii") as status:

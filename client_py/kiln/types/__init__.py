@@ -98,7 +98,7 @@ def __getattr__(name):
 
         return view(f"types.{name}")
     if name in ("rw_texture", "texture"):
-        from .. import absent
+        from ..compat import absent
 
         return getattr(absent, name)
     raise say.module_has_no_attribute(module=__name__, name=name)

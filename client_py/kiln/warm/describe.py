@@ -23,13 +23,13 @@ from types import (
 from .. import _native
 from .. import types as ti_types
 from ..arch import Arch
-from ..field import ComponentField, Field, MatrixField, ScalarField
+from ..data.field import ComponentField, Field, MatrixField, ScalarField
+from ..data.snode import SNode
 from ..frontend.source import EMPTY, MISSING, FunctionSource
 from ..func import BoundFunc, Func
 from ..kernel import Kernel
 from ..own_files import is_own
 from ..settings import Config
-from ..snode import SNode
 from ..static import NDRange
 
 PACKAGE = __name__.partition(".")[0]
@@ -422,10 +422,10 @@ def learn():
     """Takes up the types of modules imported since the last time."""
     _late(
         (
-            ("matrix", "Matrix", Describer._matrix),
-            ("matrix", "Vector", Describer._matrix),
-            ("struct", "Struct", Describer._struct),
-            ("struct_field", "StructField", Describer._struct_field),
+            ("values.matrix", "Matrix", Describer._matrix),
+            ("values.matrix", "Vector", Describer._matrix),
+            ("values.struct", "Struct", Describer._struct),
+            ("data.struct_field", "StructField", Describer._struct_field),
         )
     )
 

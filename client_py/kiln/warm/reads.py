@@ -11,11 +11,11 @@ from types import (
     ModuleType,
 )
 
-from ..field import AnyField
+from ..data.field import AnyField
+from ..data.snode import SNode
 from ..func import BoundFunc, Func
 from ..kernel import Kernel
 from ..settings import Config
-from ..snode import SNode
 from .describe import MISSING, PACKAGE, Field, Refused, is_plain
 
 # Attributes of Kiln's objects that kernels ask for, and that no describing covers.

@@ -15,7 +15,7 @@ import os
 import sys
 
 from .. import _native, originals, own_files, runtime, stat
-from ..field import overlapping
+from ..data.field import overlapping
 from . import describe, notes, program, reads, units
 from .describe import MISSING, Describer, Refused
 

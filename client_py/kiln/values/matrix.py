@@ -2,11 +2,12 @@
 tensor values. NumPy is imported when the first one is made.
 """
 
-from . import _native, active, matrix_ops, originals, provided
-from . import types as _types
-from .diagnostics import say
-from .frontend.expr import Convertible, Expr, TaichiOperations, is_large
-from .frontend.tensor import GROUPS
+from .. import _native, active, originals, provided
+from .. import types as _types
+from ..diagnostics import say
+from ..frontend.expr import Convertible, Expr, TaichiOperations, is_large
+from ..frontend.tensor import GROUPS
+from . import matrix_ops
 from .matrix_ops import elements, is_tensor
 
 _numpy = None

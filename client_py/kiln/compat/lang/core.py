@@ -1,7 +1,7 @@
 """`taichi._lib.core`: the few names of the reference's native module that programs look at."""
 
-from .. import runtime, stat
-from ..types import is_integral, is_real, is_signed
+from ... import runtime, stat
+from ...types import is_integral, is_real, is_signed
 
 GGUI_AVAILABLE = False
 print_stat = stat.print_stat
@@ -40,7 +40,7 @@ def arch_from_name(name):
 
 
 def _version():
-    from .. import __version__
+    from ... import __version__
 
     return __version__
 

@@ -1,6 +1,6 @@
 """`taichi.lang.impl`: the current settings and what the runtime counts."""
 
-from .. import runtime
+from ... import runtime
 
 
 def current_cfg():
@@ -59,7 +59,7 @@ class _Runtime:
         self.materialize()
 
     def materialize(self):
-        from .. import snode
+        from ...data import snode
 
         snode.materialize()
 
@@ -74,14 +74,14 @@ def get_runtime():
 
 def ti_float(x):
     """`float` in kernels: the default floating point type."""
-    from ..ops import cast
+    from ...ops import cast
 
     return cast(x, runtime.cfg.default_fp)
 
 
 def ti_int(x):
     """`int` in kernels: the default integer type."""
-    from ..ops import cast
+    from ...ops import cast
 
     return cast(x, runtime.cfg.default_ip)
 
@@ -97,6 +97,6 @@ def call_internal(name, *_args, **_options):
 
 
 def __getattr__(name):
-    from ..compat import find
+    from .. import find
 
     return find("lang.impl", name)

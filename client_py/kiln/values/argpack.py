@@ -14,8 +14,8 @@
 A pack is flattened when a kernel is called: its members are arguments like others.
 """
 
-from . import types as ti_types
-from .diagnostics import near, say
+from .. import types as ti_types
+from ..diagnostics import near, say
 from .struct import Struct
 
 

@@ -1,11 +1,11 @@
 """Structs in Python, and `ti.dataclass`."""
 
-from . import originals
-from .diagnostics import near, say
-from .frontend.struct_value import PythonStruct, make
-from .public import Public
-from .types import MatrixType, StructType, VectorType
-from .types.struct_type import python_member
+from .. import originals
+from ..diagnostics import near, say
+from ..frontend.struct_value import PythonStruct, make
+from ..public import Public
+from ..types import MatrixType, StructType, VectorType
+from ..types.struct_type import python_member
 
 
 class Struct(PythonStruct, metaclass=Public):

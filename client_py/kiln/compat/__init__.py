@@ -13,7 +13,9 @@ import os
 import sys
 import types
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # where `import kiln` looks
+_KILN = __package__.partition(".")[0]
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ROOT = os.path.dirname(os.path.dirname(_HERE))  # where `import kiln` looks
 
 # taichi.<name> -> the Kiln modules in which its names are found; kiln itself comes last for all.
 _VIEWS = {
@@ -83,20 +85,20 @@ def install():
     if _installed():
         return
     loaded = sys.modules.get("taichi")
-    if loaded is not None and loaded.__name__ != __package__:
+    if loaded is not None and loaded.__name__ != _KILN:
         raise RuntimeError(
             "taichi is imported already: call kiln.compat.install() before the first import of it"
         )
     sys.meta_path.insert(0, _Finder())
     # Programs reach for `ti._lib.core` and `ti._logging` without importing them.
-    sys.modules[__package__]._lib = _View("taichi._lib")
-    sys.modules[__package__]._logging = _View("taichi._logging")
+    sys.modules[_KILN]._lib = _View("taichi._lib")
+    sys.modules[_KILN]._logging = _View("taichi._logging")
 
 
 def install_for_children():
     """Makes `import taichi` give Kiln also in the Pythons that this process starts: subprocesses,
     and children that multiprocessing and its likes spawn; again is harmless."""
-    signpost = os.path.join(_ROOT, __package__, "as_taichi")
+    signpost = os.path.join(_ROOT, _KILN, "as_taichi")
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join(
         dict.fromkeys([signpost, _ROOT, *filter(None, inherited)])
@@ -177,7 +179,7 @@ class _View(types.ModuleType):
 
 def _own(name):
     """Kiln's module of that name, or None."""
-    full = f"{__package__}.{name}" if name else __package__
+    full = f"{_KILN}.{name}" if name else _KILN
     if full in sys.modules:
         return full
     try:

@@ -2,9 +2,9 @@
 
 import functools
 
-from ..active import context, python_scope
-from ..diagnostics import say
-from ..types import BY_NAME, BY_NUMPY, DType, cook_dtype
+from ...active import context, python_scope
+from ...diagnostics import say
+from ...types import BY_NAME, BY_NUMPY, DType, cook_dtype
 
 
 def has_pytorch():
@@ -30,7 +30,7 @@ def is_taichi_class(value):
 
 def is_matrix_class(value):
     """Whether `value` is a matrix or vector."""
-    from ..matrix import Matrix
+    from ...values.matrix import Matrix
 
     return isinstance(value, Matrix)
 
@@ -98,7 +98,7 @@ def warning(msg, warning_type=UserWarning, stacklevel=1, print_stack=True):
 
 
 def __getattr__(name):
-    from ..compat import find
+    from .. import find
 
     return find("lang.util", name)
 

@@ -1,9 +1,10 @@
 """Makes fields and places them: `ti.field`, and what vector, matrix and struct types make."""
 
-from . import declared, provided, runtime, snode
-from . import types as ti_types
-from .active import python_scope
-from .diagnostics import near, say
+from .. import provided, runtime
+from .. import types as ti_types
+from ..active import python_scope
+from ..diagnostics import near, say
+from . import declared, snode
 from .field import MatrixField, ScalarField
 
 

@@ -7,10 +7,10 @@ materialised, and destroyed by `reset` or by its own `destroy`.
 import os
 from _thread import RLock
 
-from . import _native, active, forks, runtime
-from .diagnostics import say
-from .errors import TaichiRuntimeError
-from .public import Public
+from .. import _native, active, forks, runtime
+from ..diagnostics import say
+from ..errors import TaichiRuntimeError
+from ..public import Public
 
 # Numbers of proto SNodeKind.
 _ROOT, _DENSE, _POINTER, _BITMASKED, _DYNAMIC, _PLACE = 1, 2, 3, 4, 5, 6

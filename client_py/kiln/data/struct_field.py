@@ -1,12 +1,12 @@
 """Fields of structs: one field per member, side by side in the same cells."""
 
+from ..active import python_scope
+from ..diagnostics import near, say
+from ..public import Public
+from ..types import Layout, StructType
+from ..values.struct import Struct
 from . import making
-from .active import python_scope
-from .diagnostics import near, say
 from .field import AnyField
-from .public import Public
-from .struct import Struct
-from .types import Layout, StructType
 
 
 class StructField(AnyField, metaclass=Public):

@@ -1,7 +1,7 @@
 """Operations of GPU threads that no CPU has."""
 
-from .. import runtime
-from ..diagnostics import say
+from ... import runtime
+from ...diagnostics import say
 
 
 def operation(room, name):

@@ -1,7 +1,7 @@
 """`taichi.lang.misc`: devices and hints."""
 
-from .. import runtime
-from ..static import assume_in_range, loop_config, loop_unique
+from ... import runtime
+from ...static import assume_in_range, loop_config, loop_unique
 
 
 def is_arch_supported(arch, use_gles=False):
@@ -28,7 +28,7 @@ def adaptive_arch_select(arch, enable_fallback):
 
 
 def __getattr__(name):
-    from ..compat import find
+    from .. import find
 
     return find("lang.misc", name)
 

@@ -2,10 +2,10 @@
 for matrices in Python: both give their elements one by one.
 """
 
-from . import active, ops, originals, provided
-from .diagnostics import say
-from .frontend.expr import MAX_UNROLLED, OPS, Convertible, Expr, Ref
-from .frontend.expr import is_large as _is_large
+from .. import active, ops, originals, provided
+from ..diagnostics import say
+from ..frontend.expr import MAX_UNROLLED, OPS, Convertible, Expr, Ref
+from ..frontend.expr import is_large as _is_large
 
 _AND, _OR = OPS["logical_and"], OPS["logical_or"]
 _ADD, _MIN, _MAX = OPS["add"], OPS["min"], OPS["max"]

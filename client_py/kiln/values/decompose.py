@@ -7,12 +7,12 @@ element that is only rounding beside the diagonal is left out: where the diagona
 equal it would be one by 45 degrees, whose own rounding is a thousand times what it takes away.
 """
 
-from . import ops, originals
-from . import types as _types
-from .diagnostics import say
-from .func import func
+from .. import ops, originals
+from .. import types as _types
+from ..diagnostics import say
+from ..func import func
+from ..static import loop_config, static
 from .matrix import Matrix, Vector
-from .static import loop_config, static
 
 
 @func

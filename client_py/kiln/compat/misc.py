@@ -1,6 +1,6 @@
 """Small public names: log levels, extensions, formats."""
 
-from .runtime import LOG_LEVELS, is_logging_effective, set_logging_level
+from ..runtime import LOG_LEVELS, is_logging_effective, set_logging_level
 
 TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = LOG_LEVELS
 

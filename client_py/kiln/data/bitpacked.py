@@ -1,7 +1,7 @@
 """ti.BitpackedFields: several fields of quantised numbers in the bits of one word."""
 
+from ..diagnostics import say
 from . import snode
-from .diagnostics import say
 from .field import Field
 
 

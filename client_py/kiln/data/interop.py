@@ -1,8 +1,8 @@
 """Arrays of other libraries without a copy: DLPack both ways, and torch tensors."""
 
-from . import _native
-from . import types as ti_types
-from .diagnostics import say
+from .. import _native
+from .. import types as ti_types
+from ..diagnostics import say
 
 
 def is_external(value):

@@ -1,7 +1,7 @@
 """Names of the reference that Kiln has no implementation of: they exist, so that programs import
 and `dir()` shows them, and say at their use that they are missing."""
 
-from .diagnostics import say
+from ..diagnostics import say
 
 
 def absent_function(name):

@@ -2,7 +2,7 @@
 
 from math import asin, atan2, cos, sin
 
-from .gui import GUI
+from ..gui import GUI
 
 SHIFT, ALT, CTRL = "Shift", "Alt", "Control"
 ESCAPE, RETURN, TAB, BACKSPACE, SPACE = "Escape", "Return", "Tab", "BackSpace", " "
@@ -62,7 +62,7 @@ def check_ggui_availability():
 
 def euler_to_vec(yaw, pitch):
     """The unit vector of a view's angles, in radians: x and z span the ground, y is up."""
-    from .matrix import Vector
+    from ..values.matrix import Vector
 
     return Vector([sin(yaw) * cos(pitch), sin(pitch), cos(yaw) * cos(pitch)])
 

@@ -1,10 +1,10 @@
 """`taichi._funcs`: functions for kernels, some of which programs import from there."""
 
-from . import types as ti_types
-from .decompose import eig, polar_decompose, solve, svd, sym_eig
-from .func import func
-from .ops import randn
-from .static import grouped
+from .. import types as ti_types
+from ..func import func
+from ..ops import randn
+from ..static import grouped
+from ..values.decompose import eig, polar_decompose, solve, svd, sym_eig
 
 
 @func

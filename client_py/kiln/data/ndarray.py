@@ -1,13 +1,13 @@
 """Arrays whose shape is known when a kernel is launched: our own, and NumPy's as arguments."""
 
-from . import _native, runtime
-from . import types as ti_types
-from .active import check_python_scope, python_scope
-from .diagnostics import say
-from .errors import TaichiRuntimeError
+from .. import _native, runtime
+from .. import types as ti_types
+from ..active import check_python_scope, python_scope
+from ..diagnostics import say
+from ..errors import TaichiRuntimeError
+from ..public import Public
 from .field import Elements, _caller, _numpy_type, check_source, out_of_bounds
 from .interop import Exporter, by_scalar
-from .public import Public
 from .snode import as_tuple
 
 

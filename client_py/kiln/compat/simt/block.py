@@ -1,9 +1,9 @@
 """Threads of a block: memory that they share, barriers."""
 
-from .. import active
-from .. import types as ti_types
-from ..diagnostics import say
-from ..frontend.expr import Ref
+from ... import active
+from ... import types as ti_types
+from ...diagnostics import say
+from ...frontend.expr import Ref
 from .absent import operation
 
 sync = operation("block", "sync")

@@ -2,7 +2,7 @@
 
 import warnings
 
-from .func import real_func as _real_func
+from ..func import real_func as _real_func
 
 
 def real_func(fn):

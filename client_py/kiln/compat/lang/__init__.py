@@ -11,13 +11,13 @@ _MODULES = ("core", "impl", "misc", "util")
 def __getattr__(name):
     if name in _MODULES:
         return import_module(f".{name}", __name__)
-    from ..compat import find
+    from .. import find
 
     return find("lang", name)
 
 
 def __dir__():
-    from ..compat import modules_of
+    from .. import modules_of
 
-    package = import_module(__package__.rpartition(".")[0])
+    package = import_module(__package__.partition(".")[0])
     return sorted({*dir(package), *_MODULES, *modules_of("lang")})

@@ -1,8 +1,8 @@
 """Fields that were declared without a shape. They have to be placed before the next kernel runs:
 a field that was forgotten is an error there, whichever kernel it is."""
 
-from . import _native
-from .diagnostics import say
+from .. import _native
+from ..diagnostics import say
 
 _fields = {}  # id of a field -> (the field, kinds of companions asked for)
 

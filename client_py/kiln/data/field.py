@@ -2,14 +2,16 @@
 
 import sys
 
-from . import _native, active, provided, runtime, snode
-from . import types as ti_types
-from .active import python_scope
-from .diagnostics import say
-from .errors import TaichiBoundsError
+from .. import _native, active, provided, runtime
+from .. import types as ti_types
+from ..active import python_scope
+from ..diagnostics import say
+from ..errors import TaichiBoundsError
+from ..own_files import is_own
+from ..public import Public
+from ..types import Layout  # noqa: F401  (pickles of earlier builds look for it here)
+from . import snode
 from .interop import Exporter
-from .own_files import is_own
-from .public import Public
 
 
 class AnyField(snode.Placeable):

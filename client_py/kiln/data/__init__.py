@@ -1,0 +1,1 @@
+"""What holds data: fields, the SNodes that they are placed in, ndarrays."""

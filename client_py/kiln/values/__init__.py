@@ -1,0 +1,1 @@
+"""Values of Python and of kernels: matrices, structs, packs."""
