@@ -12,6 +12,8 @@
 namespace kiln {
 namespace {
 
+static_assert(KILN_MAX_AXES == kMaxIndices);  // common/layout/layout.h: an axis for each index
+
 constexpr uint64_t kMaxCells = (uint64_t{1} << 31) - 1;  // of a container: numbers are i32
 
 bool IsSparse(proto::SNodeKind kind) {

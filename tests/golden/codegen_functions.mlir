@@ -93,7 +93,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   %6 = getelementptr inbounds i64, ptr %3, i64 0
 // CHECK-NEXT:   %7 = zext i1 %2 to i64
 // CHECK-NEXT:   store i64 %7, ptr %6, align 8
-// CHECK-NEXT:   %8 = getelementptr inbounds ptr, ptr %5, i64 1
+// CHECK-NEXT:   %8 = getelementptr inbounds i8, ptr %5, i64 8
 // CHECK-NEXT:   %9 = load ptr, ptr %8, align 8
 // CHECK-NEXT:   call void %9(ptr %0, i32 7, i32 1, ptr %3) #1
 // CHECK-NEXT:   br label %return

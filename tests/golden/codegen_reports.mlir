@@ -44,7 +44,7 @@ kiln.kernel @reports storages [] results [i32] {
 // CHECK-NEXT:   %19 = getelementptr inbounds i64, ptr %5, i64 0
 // CHECK-NEXT:   %20 = zext i32 %17 to i64
 // CHECK-NEXT:   store i64 %20, ptr %19, align 8
-// CHECK-NEXT:   %21 = getelementptr inbounds ptr, ptr %13, i64 0
+// CHECK-NEXT:   %21 = getelementptr inbounds i8, ptr %13, i64 0
 // CHECK-NEXT:   %22 = load ptr, ptr %21, align 8
 // CHECK-NEXT:   call void %22(ptr %0, i32 7, i32 1, ptr %5) #1
 // CHECK-NEXT:   %23 = icmp sgt i32 %9, 0
@@ -53,7 +53,7 @@ kiln.kernel @reports storages [] results [i32] {
 // CHECK-NEXT:   %24 = getelementptr inbounds i64, ptr %4, i64 0
 // CHECK-NEXT:   %25 = zext i32 %9 to i64
 // CHECK-NEXT:   store i64 %25, ptr %24, align 8
-// CHECK-NEXT:   %26 = getelementptr inbounds ptr, ptr %13, i64 1
+// CHECK-NEXT:   %26 = getelementptr inbounds i8, ptr %13, i64 8
 // CHECK-NEXT:   %27 = load ptr, ptr %26, align 8
 // CHECK-NEXT:   call void %27(ptr %0, i32 9, i32 1, ptr %4) #1
 // CHECK-NEXT:   br label %return

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "llvm/IR/MDBuilder.h"
+#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -9,9 +10,6 @@ namespace kiln {
 namespace {
 
 using llvm::Value;
-
-// Of KilnContext (runtime/abi.h).
-constexpr int kAloneField = 9;
 
 // A component that two floats in one 8-byte word may hold: where, else nothing.
 struct Half {
@@ -154,7 +152,7 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
   llvm::BasicBlock* ways[] = {NewBlock("alone"), NewBlock("together")};
   llvm::BasicBlock* done = NewBlock("done");
   // Volatile, so that the loop is not made twice: the copies would round differently.
-  Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), function_->getArg(0), kAloneField);
+  Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(0), abi::kAlone);
   Value* alone = b_.CreateLoad(b_.getInt64Ty(), at, /*isVolatile=*/true);
   b_.CreateCondBr(b_.CreateIsNotNull(alone), ways[0], ways[1]);
   llvm::PHINode* old =

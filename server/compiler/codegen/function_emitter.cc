@@ -1,6 +1,7 @@
 #include "server/compiler/codegen/function_emitter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
 namespace kiln {
@@ -8,14 +9,6 @@ namespace {
 
 using llvm::BasicBlock;
 using llvm::Value;
-
-// Fields of KilnContext and entries of KilnRuntime (runtime/abi.h).
-constexpr int kResultsField = 1;
-constexpr int kTemporariesField = 2;
-constexpr int kRuntimeField = 3;
-constexpr int kRandomField = 4;
-constexpr int kPrintEntry = 0;
-constexpr int kFailEntry = 1;
 
 // A scalar as the low bytes of an 8-byte slot.
 Value* ToSlot(llvm::IRBuilder<>& b, Value* value) {
@@ -125,7 +118,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       })
       .Case([&](ir::TemporaryOp o) {
         addresses_[o] = {b_.CreateConstInBoundsGEP1_64(
-                             b_.getInt8Ty(), ContextField(kTemporariesField), o.getOffset()),
+                             b_.getInt8Ty(), ContextField(abi::kTemporaries), o.getOffset()),
                          AliasScopes::kTemporaries};
       })
       .Case([&](ir::LoadOp o) { Map(o, Load(o)); })
@@ -147,7 +140,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
                             : Argument(o.getSlot(), llvm_type()));
       })
       .Case([&](ir::ResultOp o) {
-        Value* at = Slot(ContextField(kResultsField), o.getSlot(), o.getIndex());
+        Value* at = Slot(ContextField(abi::kResults), o.getSlot(), o.getIndex());
         Store({at, AliasScopes::kResults}, ToSlot(b_, ValueOf(o.getValue())));
       })
       .Case([&](ir::ExtentOp o) {
@@ -165,7 +158,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       .Case([&](ir::RandomOp o) { Map(o, EmitRandom(o)); })
       .Case([&](ir::PrintOp o) {
         state_->has_effects = true;
-        EmitReport(op, o.getNode(), o.getValues(), o.getCounts(), kPrintEntry);
+        EmitReport(op, o.getNode(), o.getValues(), o.getCounts(), abi::kPrint);
       })
       .Case([&](ir::AssertOp o) { EmitAssert(o); })
       .Case([&](ir::CallOp o) { EmitCall(o); })
@@ -275,9 +268,9 @@ void FunctionEmitter::EmitLoop(ir::LoopOp op) {
   for (auto [result, phi] : llvm::zip(op.getResults(), results)) Map(result, phi);
 }
 
-// Calls an entry of the runtime's table with (context, node, count, values).
+// Calls a function of the runtime that takes (context, node, count, values).
 void FunctionEmitter::EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values,
-                                 std::optional<llvm::ArrayRef<int64_t>> counts, int entry) {
+                                 std::optional<llvm::ArrayRef<int64_t>> counts, int64_t function) {
   int64_t count = 0;
   for (size_t i = 0; i < values.size(); ++i) count += counts ? (*counts)[i] : 1;
   Value* slots = Alloca(b_.getInt64Ty(), std::max<int64_t>(count, 2));
@@ -291,16 +284,21 @@ void FunctionEmitter::EmitReport(mlir::Operation& op, int64_t node, mlir::ValueR
     }
     slot += counts ? (*counts)[i] : 1;
   }
-  Value* table = ContextField(kRuntimeField);
-  Value* target =
-      b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), table, entry));
-  auto* type = llvm::FunctionType::get(
-      b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt32Ty(), b_.getPtrTy()}, false);
-  auto* call = b_.CreateCall(type, target,
-                             {function_->getArg(0), b_.getInt32(static_cast<uint32_t>(node)),
-                              b_.getInt32(static_cast<uint32_t>(count)), slots});
-  call->addFnAttr(llvm::Attribute::NoUnwind);
+  llvm::CallInst* call =
+      CallRuntime(function, {function_->getArg(0), b_.getInt32(static_cast<uint32_t>(node)),
+                             b_.getInt32(static_cast<uint32_t>(count)), slots});
   call->addFnAttr(llvm::Attribute::Cold);
+}
+
+llvm::CallInst* FunctionEmitter::CallRuntime(int64_t function, llvm::ArrayRef<Value*> arguments) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (Value* argument : arguments) types.push_back(argument->getType());
+  Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ContextField(abi::kRuntime), function);
+  llvm::CallInst* call =
+      b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), types, /*isVarArg=*/false),
+                    b_.CreateLoad(b_.getPtrTy(), at), arguments);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  return call;
 }
 
 // The scalars of an array, each to a slot of its own.
@@ -329,7 +327,7 @@ void FunctionEmitter::EmitAssert(ir::AssertOp op) {
   BasicBlock* passed = NewBlock("passed");
   b_.CreateCondBr(ValueOf(op.getCondition()), passed, failed);
   b_.SetInsertPoint(failed);
-  EmitReport(*op, op.getNode(), op.getValues(), op.getCounts(), kFailEntry);
+  EmitReport(*op, op.getNode(), op.getValues(), op.getCounts(), abi::kFail);
   ReturnZeros();
   b_.SetInsertPoint(passed);
 }
@@ -338,12 +336,12 @@ void FunctionEmitter::DrawFor(int task, mlir::Region& body) {
   if (!state_->facts.Draws(body)) return;
   state_->draws = true;
   task_ = task;
-  random_ = Alloca(b_.getInt64Ty(), 2);
+  random_ = Alloca(b_.getInt64Ty(), abi::kRandomWords);
 }
 
 void FunctionEmitter::StartRandom(Value* index) {
   if (random_ == nullptr) return;
-  Value* launch = b_.CreatePtrToInt(ContextField(kRandomField), b_.getInt64Ty());
+  Value* launch = b_.CreatePtrToInt(ContextField(abi::kRandom), b_.getInt64Ty());
   CallRandom("kiln_random_start", b_.getVoidTy(), {random_, launch, b_.getInt64(task_), index});
 }
 

@@ -136,7 +136,10 @@ class FunctionEmitter {
 
   // A pointer of the runtime's that lies at base + offset; loaded once a function.
   llvm::Value* EntryLoad(llvm::Value* base, int64_t offset);
-  llvm::Value* ContextField(int index);
+  // A pointer that the context holds at `offset` (abi.h); loaded once a function.
+  llvm::Value* ContextField(int64_t offset);
+  // Calls the function at offset `function` of the runtime's table (abi.h), which returns nothing.
+  llvm::CallInst* CallRuntime(int64_t function, llvm::ArrayRef<llvm::Value*> arguments);
   // An access to what leads to cells.
   void TagTables(llvm::Instruction* access) { state_->scopes.Tag(access, AliasScopes::kTables); }
 
@@ -155,7 +158,7 @@ class FunctionEmitter {
   void EmitFor(ir::ForOp op);
   void EmitLoop(ir::LoopOp op);
   void EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values,
-                  std::optional<llvm::ArrayRef<int64_t>> counts, int entry);
+                  std::optional<llvm::ArrayRef<int64_t>> counts, int64_t function);
   void CopyToSlots(mlir::Value array, int64_t count, llvm::Value* slots);
   void EmitAssert(ir::AssertOp op);
   // Ends the block: the function returns zeros because something failed.
@@ -220,7 +223,7 @@ class FunctionEmitter {
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   llvm::DenseMap<mlir::Value, Address> addresses_;
   llvm::DenseMap<std::pair<int64_t, llvm::Type*>, llvm::Value*> arguments_;
-  llvm::DenseMap<int, llvm::Value*> context_fields_;
+  llvm::DenseMap<int64_t, llvm::Value*> context_fields_;
   AffineReader indices_;
   TreeWalker trees_;
   mlir::Block* task_body_ = nullptr;

@@ -3,6 +3,7 @@
 // A function takes the context and the stream of random numbers (null: it draws none), then its
 // arguments: scalars, and pointers for addresses. It returns its result, or a struct of several. It
 // is internal and of the C calling convention, so LLVM inlines it where that pays.
+#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -11,8 +12,6 @@ namespace {
 
 using llvm::Value;
 
-// Of KilnContext (runtime/abi.h).
-constexpr int kFailedField = 5;
 // Of the LLVM function, before the kernel's own arguments.
 constexpr unsigned kHiddenArguments = 2;
 
@@ -144,7 +143,7 @@ void FunctionEmitter::EmitCall(ir::CallOp op) {
   // What the callee's assert ended, its callers end.
   llvm::BasicBlock* failed = NewBlock("fail");
   llvm::BasicBlock* passed = NewBlock("passed");
-  Value* flag = b_.CreateLoad(b_.getInt32Ty(), ContextField(kFailedField), /*isVolatile=*/true);
+  Value* flag = b_.CreateLoad(b_.getInt32Ty(), ContextField(abi::kFailed), /*isVolatile=*/true);
   b_.CreateCondBr(b_.CreateIsNull(flag), passed, failed);
   b_.SetInsertPoint(failed);
   ReturnZeros();

@@ -1,5 +1,6 @@
 // Addresses, loads and stores.
 #include "llvm/IR/MDBuilder.h"
+#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -7,10 +8,6 @@ namespace kiln {
 namespace {
 
 using llvm::Value;
-
-// Fields of KilnContext (runtime/abi.h).
-constexpr int kArgumentsField = 0;
-constexpr int kTemporariesField = 2;
 
 void MarkInvariant(llvm::LoadInst* load) {
   load->setMetadata(llvm::LLVMContext::MD_invariant_load,
@@ -81,11 +78,11 @@ void AliasScopes::Tag(llvm::Instruction* access, int memory) const {
   access->setMetadata(llvm::LLVMContext::MD_noalias, tags.noalias);
 }
 
-Value* FunctionEmitter::ContextField(int index) {
-  Value*& field = context_fields_[index];
+Value* FunctionEmitter::ContextField(int64_t offset) {
+  Value*& field = context_fields_[offset];
   if (field == nullptr) {
     Value* at =
-        entry_builder_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(0), 8 * index);
+        entry_builder_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(0), offset);
     auto* load = entry_builder_.CreateAlignedLoad(b_.getPtrTy(), at, llvm::Align(8));
     MarkInvariant(load);
     field = load;
@@ -96,8 +93,8 @@ Value* FunctionEmitter::ContextField(int index) {
 Value* FunctionEmitter::Argument(int64_t slot, llvm::Type* type) {
   Value*& argument = arguments_[{slot, type}];
   if (argument == nullptr) {
-    Value* at = entry_builder_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(),
-                                                          ContextField(kArgumentsField), 8 * slot);
+    Value* at = entry_builder_.CreateConstInBoundsGEP1_64(
+        b_.getInt8Ty(), ContextField(abi::kArguments), abi::kSlotBytes * slot);
     llvm::Type* stored = type->isIntegerTy(1) ? b_.getInt8Ty() : type;
     auto* load = entry_builder_.CreateAlignedLoad(stored, at, llvm::Align(8));
     MarkInvariant(load);
@@ -116,7 +113,7 @@ Value* FunctionEmitter::Slot(Value* slots, int64_t slot, mlir::Value index) {
 }
 
 Value* FunctionEmitter::ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type) {
-  Value* at = Slot(ContextField(kArgumentsField), slot, index);
+  Value* at = Slot(ContextField(abi::kArguments), slot, index);
   auto* load =
       b_.CreateAlignedLoad(type->isIntegerTy(1) ? b_.getInt8Ty() : type, at, llvm::Align(8));
   MarkInvariant(load);
@@ -260,7 +257,7 @@ FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
   };
   Value* slot = table([&](int64_t c) { return dense.getSlot() + dense.getComponentBase(c); });
   Value* offset = table([&](int64_t c) { return dense.getComponentOffset(c); });
-  Value* slots = ContextField(kArgumentsField);
+  Value* slots = ContextField(abi::kArguments);
   auto* base = b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getInt64Ty(), slots, slot));
   MarkInvariant(base);
   Value* pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), base, offset);

@@ -1,8 +1,11 @@
 #include "server/compiler/codegen/struct_task.h"
 
+#include <array>
+
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "mlir/IR/Matchers.h"
+#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/codegen/task_function.h"
 
@@ -12,11 +15,6 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 using Accumulators = llvm::SmallVector<Value*, 4>;
-
-// KilnContext and KilnElement (runtime/abi.h).
-constexpr int kElementsField = 7;
-constexpr int64_t kElementBytes = 64;
-constexpr int64_t kBeginOffset = 8, kCountOffset = 12, kAtOffset = 16;
 
 // Cells that one iteration visits at most: blocks of more are shared by several.
 constexpr int64_t kMostCells = 4096, kPartOfRow = 1024;
@@ -122,7 +120,7 @@ bool IsOwnCell(const Plan& plan, ir::RangeTaskOp op, const TreeAccess& access) {
   const int64_t node = access.field.getComponentNode(component);
   if (!llvm::is_contained(plan.tree.getPath(node), plan.node)) return false;
   // The axes that the node's blocks are told apart by.
-  llvm::SmallVector<bool, 16> seen(16, false);
+  std::array<bool, abi::kMaxAxes> seen = {};
   for (int i = 0; i < access.field.getNumAxes(); ++i) {
     const int64_t axis = access.field.getComponentAxis(component, i);
     if (axis < 0 || plan.tree.getAxisExtent(plan.node, axis) == 1) continue;
@@ -137,7 +135,7 @@ bool IsOwnCell(const Plan& plan, ir::RangeTaskOp op, const TreeAccess& access) {
     }
     seen[axis] = true;
   }
-  for (int64_t axis = 0; axis < 12; ++axis) {
+  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
     if (plan.tree.getAxisExtent(plan.node, axis) != 1 && !seen[axis]) return false;
   }
   return true;
@@ -213,7 +211,7 @@ bool IsWritten(mlir::Region& region, const TreeWalker& trees, ir::GlobalOp addre
 class StructEmitter {
  public:
   StructEmitter(FunctionEmitter& f, ir::RangeTaskOp task, const Plan& plan)
-      : f_(f), b_(f.builder()), task_(task), plan_(plan), at_(16), up_(16) {
+      : f_(f), b_(f.builder()), task_(task), plan_(plan), at_(abi::kMaxAxes), up_(abi::kMaxAxes) {
     if (plan.slices && Node().getKind() == ir::SNodeKind::bitmasked) {
       for (int a = 0; a < Node().getNumAxes(); ++a) {
         reach_.push_back(Reach(task, f.trees(), plan, Node().getAxis(a)));
@@ -418,7 +416,7 @@ Accumulators StructEmitter::Either(Value* condition, llvm::function_ref<Accumula
 // The cell's number among all that the field may have, active or not, in row-major order.
 Value* StructEmitter::Number(const TreeWalker::Coordinates& index) {
   Value* number = b_.getInt64(0);
-  for (int64_t axis = 0; axis < 12; ++axis) {
+  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
     const int64_t extent = plan_.tree.getAxisExtent(plan_.field.getNode(), axis);
     if (extent == 1) continue;
     number = b_.CreateMul(number, b_.getInt64(extent));
@@ -463,14 +461,14 @@ Value* StructEmitter::Field(Value* element, int64_t offset, llvm::Type* type) {
 
 // Where the element lies. A slice's container begins at a multiple of its extents.
 void StructEmitter::ReadPlace(Value* element) {
-  cell_ = Field(element, 0, b_.getPtrTy());
+  cell_ = Field(element, abi::kCell, b_.getPtrTy());
   leaves_.clear();
   const int64_t node = plan_.slices ? Node().getParent() : plan_.node;
-  for (int64_t axis = 0; axis < 12; ++axis) {
+  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
     at_[axis] = Affine();
     const int64_t extent = plan_.tree.getAxisExtent(node, axis);
     if (extent == 1) continue;
-    Value* at = Field(element, kAtOffset + 4 * axis, b_.getInt32Ty());
+    Value* at = Field(element, abi::kAt + abi::kIndexBytes * axis, b_.getInt32Ty());
     at = b_.CreateZExt(at, b_.getInt64Ty());
     const int64_t inner = plan_.tree.getAxisExtent(plan_.node, axis) / extent;
     if (inner > 1) at = b_.CreateUDiv(at, b_.getInt64(inner), "", /*isExact=*/true);
@@ -482,15 +480,15 @@ void StructEmitter::ReadPlace(Value* element) {
 // Iterations [from, to) of an element.
 Accumulators StructEmitter::Element(Value* number, Value* from, Value* to,
                                     const Accumulators& start) {
-  Value* element = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.ContextField(kElementsField),
-                                        b_.CreateNSWMul(number, b_.getInt64(kElementBytes)));
+  Value* element = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.ContextField(abi::kElements),
+                                        b_.CreateNSWMul(number, b_.getInt64(abi::kElementBytes)));
   ReadPlace(element);
   BasicBlock* body = f_.NewBlock("element");
   Value* begin = nullptr;
   Value* end = nullptr;
   if (plan_.slices) {
-    begin = b_.CreateZExt(Field(element, kBeginOffset, b_.getInt32Ty()), b_.getInt64Ty());
-    Value* count = b_.CreateZExt(Field(element, kCountOffset, b_.getInt32Ty()), b_.getInt64Ty());
+    begin = b_.CreateZExt(Field(element, abi::kBegin, b_.getInt32Ty()), b_.getInt64Ty());
+    Value* count = b_.CreateZExt(Field(element, abi::kCount, b_.getInt32Ty()), b_.getInt64Ty());
     end = b_.CreateNSWAdd(begin, count);
   }
   f_.trees().OpenPrologue(body, leaves_, /*always_visits=*/!plan_.slices);
@@ -512,7 +510,7 @@ Accumulators StructEmitter::Element(Value* number, Value* from, Value* to,
 // --- Lists of cells: dense levels are loops ----------------------------------------------
 
 Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& start) {
-  for (int64_t axis = 0; axis < 12; ++axis) {
+  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
     const int64_t inner = plan_.tree.getAxisExtent(plan_.field.getNode(), axis) /
                           plan_.tree.getAxisExtent(plan_.node, axis);
     up_[axis] = Affine();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "server/compiler/codegen/abi.h"
 #include "server/compiler/passes/cost.h"
 
 namespace kiln {
@@ -10,9 +11,6 @@ namespace {
 
 using llvm::Value;
 
-// Of KilnContext (runtime/abi.h).
-constexpr int kPartialsField = 8;
-constexpr int64_t kPartialBytes = 8;
 // What a piece should take, in the nanoseconds of RegionCost: much beside starting and finishing
 // it, little beside what makes a loop worth sharing.
 constexpr uint64_t kGrainNanoseconds = 16384;
@@ -21,7 +19,7 @@ constexpr uint64_t kGrainNanoseconds = 16384;
 Value* PartialAt(FunctionEmitter& f, Value* piece, size_t count, size_t index) {
   llvm::IRBuilder<>& b = f.builder();
   Value* number = b.CreateMul(b.CreateSExt(piece, b.getInt64Ty()), b.getInt64(count));
-  return b.CreateInBoundsGEP(b.getInt64Ty(), f.ContextField(kPartialsField),
+  return b.CreateInBoundsGEP(b.getInt64Ty(), f.ContextField(abi::kPartials),
                              b.CreateAdd(number, b.getInt64(index)));
 }
 
@@ -80,7 +78,7 @@ void EmitFinish(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   const size_t count = block.getNumArguments();
   if (count == 0) return;
   task->set_finish_symbol(absl::StrCat(task->symbol(), "_finish"));
-  task->set_partial_bytes(static_cast<uint32_t>(kPartialBytes * count));
+  task->set_partial_bytes(static_cast<uint32_t>(abi::kSlotBytes * count));
   llvm::Function* function = NewTaskFunction(state->module, task->finish_symbol());
   FunctionEmitter f(state, function, /*parallel=*/true);
   f.trees().set_effects(EffectsOf(op.getFinish(), state->kernel, state->functions));

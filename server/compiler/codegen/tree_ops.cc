@@ -1,18 +1,12 @@
 // Ops on SNodes: activate, deactivate, is_active, length, append.
 #include "llvm/IR/MDBuilder.h"
+#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/tree_walk.h"
 
 namespace kiln {
-namespace {
 
 using llvm::Value;
-
-// Of KilnContext and KilnRuntime (runtime/abi.h).
-constexpr int kRuntimeField = 3;
-constexpr int kDeactivateEntry = 4;
-
-}  // namespace
 
 void TreeWalker::Activate(ir::ActivateOp op) {
   ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
@@ -76,15 +70,8 @@ void TreeWalker::Deactivate(ir::DeactivateOp op) {
   If(active == nullptr ? b().getTrue() : active, nullptr, [&]() -> Value* {
     const Place place = PlaceOf(QueryWalk(tree, node), node, at);
     Value* number = EmitAffine(b(), place.number);
-    Value* table = f_.ContextField(kRuntimeField);
-    Value* target = b().CreateLoad(
-        b().getPtrTy(), b().CreateConstInBoundsGEP1_64(b().getPtrTy(), table, kDeactivateEntry));
-    llvm::Type* pointer = b().getPtrTy();
-    auto* type = llvm::FunctionType::get(b().getVoidTy(),
-                                         {pointer, pointer, pointer, b().getInt64Ty()}, false);
-    auto* call = b().CreateCall(
-        type, target, {f_.function_->getArg(0), NodeState(tree, node), place.container, number});
-    call->addFnAttr(llvm::Attribute::NoUnwind);
+    f_.CallRuntime(abi::kDeactivate,
+                   {f_.function_->getArg(0), NodeState(tree, node), place.container, number});
     return nullptr;
   });
 }

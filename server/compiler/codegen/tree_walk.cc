@@ -1,6 +1,7 @@
 #include "server/compiler/codegen/tree_walk.h"
 
 #include "llvm/IR/MDBuilder.h"
+#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/function_emitter.h"
 
 namespace kiln {
@@ -8,9 +9,6 @@ namespace {
 
 using llvm::Value;
 
-// Of KilnNode and KilnRuntime (runtime/abi.h).
-constexpr int64_t kAmbientOffset = 0;
-constexpr int64_t kDumpOffset = 8;
 // Kinds of keys that are no Access.
 constexpr uint64_t kDivision = 100;
 constexpr uint64_t kNeighbour = 101;
@@ -44,7 +42,7 @@ TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, mlir::ValueRange
   ir::TreeAttr tree = kernel_.getTree(field.getTree());
   const bool above = static_cast<int>(indices.size()) < field.getNumAxes();
   const int64_t own = above ? tree.getNode(field.getNode()).getAxis(0) : -1;
-  Coordinates at(16);
+  Coordinates at(abi::kMaxAxes);
   size_t next = 0;
   for (int i = 0; i < field.getNumAxes(); ++i) {
     if (above && field.getAxis(i) == own) continue;
@@ -57,7 +55,7 @@ TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, mlir::ValueRange
 
 TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, int component,
                                        mlir::ValueRange indices) {
-  Coordinates at(16);
+  Coordinates at(abi::kMaxAxes);
   for (int i = 0; i < field.getNumAxes(); ++i) {
     const int64_t axis = field.getComponentAxis(component, i);
     if (axis < 0) continue;
@@ -393,13 +391,12 @@ Value* TreeWalker::Mask(int64_t tree, int64_t node, const Place& place) {
 // The KilnNode of a sparse node.
 Value* TreeWalker::NodeState(int64_t tree, int64_t node) {
   Value* nodes = f_.Argument(kernel_.getTree(tree).getSlot() + 1, b().getPtrTy());
-  return f_.EntryLoad(nodes, 8 * node);
+  return f_.EntryLoad(nodes, abi::kPointerBytes * node);
 }
 
 // What stands for inactive cells of a sparse node.
 Value* TreeWalker::Spare(int64_t tree, int64_t node, Access access) {
-  return f_.EntryLoad(NodeState(tree, node),
-                      access == Access::kRead ? kAmbientOffset : kDumpOffset);
+  return f_.EntryLoad(NodeState(tree, node), access == Access::kRead ? abi::kAmbient : abi::kDump);
 }
 
 // The same for a dense node: its first cell in what stands for those above. Null: all are
