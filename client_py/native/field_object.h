@@ -5,6 +5,7 @@
 
 #include <Python.h>
 
+#include "client_cpp/host/tree_access.h"
 #include "client_py/native/storage_object.h"
 #include "common/layout/layout.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "client_py/native/scattered_access.h"
+#include "client_cpp/host/scattered_access.h"
 #include "client_py/native/storage_object.h"
 
 namespace kiln {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "client_cpp/print_format.h"
 #include "client_py/native/array_view.h"
 #include "client_py/native/bound_instance.h"
 #include "client_py/native/field_object.h"
-#include "client_py/native/print_format.h"
 #include "client_py/native/scalar_value.h"
 
 namespace kiln {

@@ -1,4 +1,4 @@
-// Python numbers to and from the scalars of the language, as they lie in memory.
+// Python numbers to and from the scalars of the language in memory.
 //
 // All functions need the GIL. None of them raises: the caller knows the field or
 // parameter that the message has to name.
@@ -24,13 +24,6 @@ Conversion StoreScalar(PyObject* value, Scalar scalar, Fit fit, void* out);
 
 // A new reference: int, or float. A u1 reads as int, as in the reference.
 PyObject* LoadScalar(Scalar scalar, const void* address);
-
-// `scalar` at `address` as double and as sign- or zero-extended integer; for texts.
-double ScalarToDouble(Scalar scalar, const void* address);
-int64_t ScalarToInt(Scalar scalar, const void* address);
-
-float HalfToFloat(uint16_t half);
-uint16_t FloatToHalf(float value);  // to nearest, ties to even
 
 }  // namespace kiln
 

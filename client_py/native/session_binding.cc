@@ -4,12 +4,12 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "client_cpp/connection.h"
 #include "client_cpp/kernel_builder.h"
+#include "client_cpp/kernel_facts.h"
 #include "client_cpp/manifest.h"
 #include "client_cpp/session.h"
 #include "client_cpp/upstream.h"
@@ -28,31 +28,16 @@ namespace {
 
 PyObject* compile_failed = nullptr;
 
-// Where a node comes from, innermost call first: (file, line, column, end line, end
-// column, function).
+// (file, line, column, end line, end column, function) of each, innermost call first.
 using Position = std::tuple<std::string, uint32_t, uint32_t, uint32_t, uint32_t, std::string>;
 
-// Of the node of that number.
-std::vector<Position> PositionsOf(const proto::SourceMap& map, uint32_t number) {
-  std::vector<Position> positions;
-  const uint32_t function = FunctionOfNode(number), node = NodeInFunction(number);
-  if (function > static_cast<uint32_t>(map.functions_size())) return positions;
-  const auto& spans =
-      function == 0 ? map.node_span() : map.functions(static_cast<int>(function - 1)).node_span();
-  if (node >= static_cast<uint32_t>(spans.size())) return positions;
-  uint32_t next = spans.Get(static_cast<int>(node));
-  // A chain longer than there are spans would be a cycle.
-  for (int i = 0;
-       next != 0 && next <= static_cast<uint32_t>(map.spans_size()) && i < map.spans_size(); ++i) {
-    const proto::Span& span = map.spans(next - 1);
-    const auto text = [](const auto& list, uint32_t index) {
-      return index < static_cast<uint32_t>(list.size()) ? list.Get(index) : std::string();
-    };
-    positions.emplace_back(text(map.files(), span.file()), span.line(), span.column(),
-                           span.end_line(), span.end_column(), text(map.names(), span.function()));
-    next = span.inlined_at();
+std::vector<Position> PositionTuples(const proto::SourceMap& map, uint32_t number) {
+  std::vector<Position> tuples;
+  for (SourcePosition& at : PositionsOf(map, number)) {
+    tuples.emplace_back(std::move(at.file), at.line, at.column, at.end_line, at.end_column,
+                        std::move(at.function));
   }
-  return positions;
+  return tuples;
 }
 
 struct Diagnostic {
@@ -67,7 +52,7 @@ py::list DiagnosticsList(const CompileOutcome& outcome, const proto::SourceMap& 
   for (const proto::Diagnostic& d : outcome.diagnostics) {
     diagnostics.append(Diagnostic{static_cast<int>(d.severity()), static_cast<int>(d.kind()),
                                   d.node(), d.message(),
-                                  PositionsOf(map, NodeNumber(d.function(), d.node()))});
+                                  PositionTuples(map, NodeNumber(d.function(), d.node()))});
   }
   return diagnostics;
 }
@@ -85,90 +70,6 @@ py::list StagesList(const std::vector<proto::StageReport>& reports) {
 [[noreturn]] void RaiseCompileFailed(const CompileOutcome& outcome, const proto::SourceMap& map) {
   PyErr_SetObject(compile_failed, DiagnosticsList(outcome, map).ptr());
   throw py::error_already_set();
-}
-
-// Adds the parameters whose memory an address may be in. Values are of no parameter.
-void AddParamsOf(const proto::Function& function, uint32_t address, std::vector<bool>* written) {
-  const proto::Node& node = function.nodes(static_cast<int>(address));
-  switch (node.kind()) {
-    case proto::GLOBAL:
-    case proto::BASE_POINTER:
-      if (node.index() < written->size()) (*written)[node.index()] = true;
-      break;
-    case proto::ELEMENT:
-    case proto::MEMBER:
-      if (node.operands_size() > 0) AddParamsOf(function, node.operands(0), written);
-      break;
-    case proto::JOIN:
-      for (const uint32_t part : node.operands()) AddParamsOf(function, part, written);
-      break;
-    default:
-      break;
-  }
-}
-
-// Adds the kernel's parameters whose memory a store, atomic or reference of a function
-// may reach.
-void AddWrittenParams(const proto::Function& function, std::vector<bool>* written) {
-  const auto write = [&](uint32_t address) { AddParamsOf(function, address, written); };
-  for (int id = 1; id < function.nodes_size(); ++id) {
-    const proto::Node& node = function.nodes(id);
-    switch (node.kind()) {
-      case proto::STORE:
-      case proto::ATOMIC:
-        if (node.operands_size() > 0) write(node.operands(0));
-        break;
-      case proto::CALL:
-        for (const uint32_t argument : node.operands()) write(argument);
-        break;
-      default:
-        break;
-    }
-  }
-}
-
-std::vector<bool> WrittenParams(const proto::Kernel& kernel) {
-  std::vector<bool> written(kernel.body().params_size(), false);
-  AddWrittenParams(kernel.body(), &written);
-  for (const proto::Function& function : kernel.functions()) AddWrittenParams(function, &written);
-  return written;
-}
-
-std::string NodeKinds(const proto::Function& function) {
-  std::string kinds;
-  for (const proto::Node& node : function.nodes()) kinds.push_back(static_cast<char>(node.kind()));
-  return kinds;
-}
-
-// Adds the nodes of a function whose indices are checked, each with the kernel's parameter that
-// it takes elements of.
-void AddNodeParams(const proto::Function& function, uint32_t number,
-                   std::unordered_map<uint32_t, uint32_t>* params) {
-  for (int id = 1; id < function.nodes_size(); ++id) {
-    const proto::Node& node = function.nodes(id);
-    switch (node.kind()) {
-      case proto::GLOBAL:
-      case proto::SNODE_ACTIVATE:
-      case proto::SNODE_DEACTIVATE:
-      case proto::SNODE_IS_ACTIVE:
-      case proto::SNODE_LENGTH:
-      case proto::SNODE_APPEND:
-      case proto::SNODE_ADDRESS:
-      case proto::STRUCT_FOR:
-        params->emplace(NodeNumber(number, id), node.index());
-        break;
-      case proto::ELEMENT:
-      case proto::JOIN:
-      case proto::MEMBER: {
-        if (node.operands_size() == 0) break;
-        const auto whole = params->find(NodeNumber(number, node.operands(0)));
-        if (whole != params->end()) params->emplace(NodeNumber(number, id), whole->second);
-        break;
-      }
-      default:
-        break;
-    }
-  }
 }
 
 struct CompileArguments {
@@ -255,17 +156,8 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
   instance->recorded = RecordedKernel(&unit, texts.source_map);
   texts.types = ValueOrRaise(TypeTable::FromProto(unit.kernel().types()));
   instance->writes = WrittenParams(unit.kernel());
-  texts.node_kinds.push_back(NodeKinds(unit.kernel().body()));
-  for (const proto::Function& function : unit.kernel().functions()) {
-    texts.node_kinds.push_back(NodeKinds(function));
-  }
-  if (arguments.debug || arguments.check_bounds) {
-    AddNodeParams(unit.kernel().body(), 0, &texts.node_params);
-    uint32_t number = 0;
-    for (const proto::Function& function : unit.kernel().functions()) {
-      AddNodeParams(function, ++number, &texts.node_params);
-    }
-  }
+  texts.node_kinds = NodeKinds(unit.kernel());
+  if (arguments.debug || arguments.check_bounds) texts.node_params = AccessedParams(unit.kernel());
   proto::ReportOptions report;
   report.set_print_ir(arguments.print_ir);
   report.set_timing(arguments.timing);
@@ -418,7 +310,7 @@ void BindInstance(py::module_& m) {
           [](const Instance& instance) { return instance.kernel->info().tasks_size(); })
       .def("positions",
            [](const Instance& instance, uint32_t number) {
-             return PositionsOf(instance.texts().source_map, number);
+             return PositionTuples(instance.texts().source_map, number);
            })
       .def("node_param",
            [](const Instance& instance, uint32_t number) -> py::object {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "client_py/native/dense_access.h"
-#include "client_py/native/scattered_access.h"
+#include "client_cpp/host/dense_access.h"
+#include "client_cpp/host/scattered_access.h"
 #include "common/layout/layout.h"
 #include "runtime/storage.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "client_cpp/host/tree_access.h"
 #include "client_py/native/status_error.h"
-#include "client_py/native/tree_access.h"
 #include "common/base/deterministic.h"
 #include "common/base/digest.h"
 

@@ -1,4 +1,4 @@
-#include "client_py/native/print_format.h"
+#include "client_cpp/print_format.h"
 
 #include <errno.h>
 #include <time.h>
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "client_py/native/scalar_value.h"
+#include "client_cpp/host/scalar_bytes.h"
 
 namespace kiln {
 namespace {

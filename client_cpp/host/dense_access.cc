@@ -1,4 +1,4 @@
-#include "client_py/native/dense_access.h"
+#include "client_cpp/host/dense_access.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "client_py/native/strided_copy.h"
+#include "client_cpp/host/strided_copy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The text of one print or assert: the values that a kernel sent, rendered by the
 // formats of its source map.
-#ifndef KILN_CLIENT_PY_NATIVE_PRINT_FORMAT_H_
-#define KILN_CLIENT_PY_NATIVE_PRINT_FORMAT_H_
+#ifndef KILN_CLIENT_CPP_PRINT_FORMAT_H_
+#define KILN_CLIENT_CPP_PRINT_FORMAT_H_
 
 #include <cstdint>
 #include <string>
@@ -32,4 +32,4 @@ class PrintSink {
 
 }  // namespace kiln
 
-#endif  // KILN_CLIENT_PY_NATIVE_PRINT_FORMAT_H_
+#endif  // KILN_CLIENT_CPP_PRINT_FORMAT_H_

@@ -1,4 +1,4 @@
-#include "client_py/native/tree_access.h"
+#include "client_cpp/host/tree_access.h"
 
 #include <cstring>
 #include <utility>

@@ -1,13 +1,13 @@
 // Access from the host to the elements of a field whose components lie in trees.
-#ifndef KILN_CLIENT_PY_NATIVE_TREE_ACCESS_H_
-#define KILN_CLIENT_PY_NATIVE_TREE_ACCESS_H_
+#ifndef KILN_CLIENT_CPP_HOST_TREE_ACCESS_H_
+#define KILN_CLIENT_CPP_HOST_TREE_ACCESS_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client_py/native/dense_access.h"
-#include "client_py/native/scattered_access.h"
+#include "client_cpp/host/dense_access.h"
+#include "client_cpp/host/scattered_access.h"
 #include "common/language/type.h"
 #include "common/layout/layout.h"
 #include "runtime/tree/tree.h"
@@ -64,4 +64,4 @@ class TreeAccess : public ScatteredAccess {
 
 }  // namespace kiln
 
-#endif  // KILN_CLIENT_PY_NATIVE_TREE_ACCESS_H_
+#endif  // KILN_CLIENT_CPP_HOST_TREE_ACCESS_H_

@@ -2,8 +2,8 @@
 // element, and copies and fills of all of them.
 //
 // Immutable; safe to share. The memory must live.
-#ifndef KILN_CLIENT_PY_NATIVE_SCATTERED_ACCESS_H_
-#define KILN_CLIENT_PY_NATIVE_SCATTERED_ACCESS_H_
+#ifndef KILN_CLIENT_CPP_HOST_SCATTERED_ACCESS_H_
+#define KILN_CLIENT_CPP_HOST_SCATTERED_ACCESS_H_
 
 #include <cstdint>
 
@@ -42,4 +42,4 @@ class ScatteredAccess {
 
 }  // namespace kiln
 
-#endif  // KILN_CLIENT_PY_NATIVE_SCATTERED_ACCESS_H_
+#endif  // KILN_CLIENT_CPP_HOST_SCATTERED_ACCESS_H_

@@ -3,14 +3,14 @@
 //
 // Built once from the descriptor that kernels get (proto DenseStorage), so that
 // Python and generated code agree by construction. Immutable; safe to share.
-#ifndef KILN_CLIENT_PY_NATIVE_DENSE_ACCESS_H_
-#define KILN_CLIENT_PY_NATIVE_DENSE_ACCESS_H_
+#ifndef KILN_CLIENT_CPP_HOST_DENSE_ACCESS_H_
+#define KILN_CLIENT_CPP_HOST_DENSE_ACCESS_H_
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "client_py/native/strided_copy.h"
+#include "client_cpp/host/strided_copy.h"
 #include "common/language/type.h"
 #include "common/layout/layout.h"
 #include "common/layout/word_codec.h"
@@ -141,4 +141,4 @@ class DenseAccess {
 
 }  // namespace kiln
 
-#endif  // KILN_CLIENT_PY_NATIVE_DENSE_ACCESS_H_
+#endif  // KILN_CLIENT_CPP_HOST_DENSE_ACCESS_H_

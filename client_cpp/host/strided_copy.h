@@ -2,8 +2,8 @@
 // fields in column-major, blocked or SOA layouts, and C-ordered arrays of them.
 //
 // Thread safety: pure functions of the memory they are given.
-#ifndef KILN_CLIENT_PY_NATIVE_STRIDED_COPY_H_
-#define KILN_CLIENT_PY_NATIVE_STRIDED_COPY_H_
+#ifndef KILN_CLIENT_CPP_HOST_STRIDED_COPY_H_
+#define KILN_CLIENT_CPP_HOST_STRIDED_COPY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -29,4 +29,4 @@ void FillStrided(uint8_t* to, const void* value, std::vector<CopyAxis> axes, siz
 
 }  // namespace kiln
 
-#endif  // KILN_CLIENT_PY_NATIVE_STRIDED_COPY_H_
+#endif  // KILN_CLIENT_CPP_HOST_STRIDED_COPY_H_

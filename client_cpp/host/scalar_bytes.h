@@ -1,0 +1,21 @@
+// Scalars of the language as they are in memory, read as C++ numbers.
+#ifndef KILN_CLIENT_CPP_HOST_SCALAR_BYTES_H_
+#define KILN_CLIENT_CPP_HOST_SCALAR_BYTES_H_
+
+#include <cstdint>
+
+#include "common/language/type.h"
+
+namespace kiln {
+
+// The scalar at `address`, which holds ScalarBytes(scalar) bytes at any alignment.
+double ScalarToDouble(Scalar scalar, const void* address);
+// Integers sign- or zero-extended. 0 for floats.
+int64_t ScalarToInt(Scalar scalar, const void* address);
+
+float HalfToFloat(uint16_t half);
+uint16_t FloatToHalf(float value);  // to nearest, ties to even
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_HOST_SCALAR_BYTES_H_

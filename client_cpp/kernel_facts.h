@@ -1,0 +1,41 @@
+// What a process needs to know about a kernel besides its code: which arguments it writes, and
+// what its messages (prints, failed asserts, indices out of range) refer to.
+#ifndef KILN_CLIENT_CPP_KERNEL_FACTS_H_
+#define KILN_CLIENT_CPP_KERNEL_FACTS_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "proto/kernel.pb.h"
+#include "proto/source_map.pb.h"
+
+namespace kiln {
+
+// For each parameter of `kernel`: whether a store, an atomic or a call may write its memory. An
+// upper bound: the effects of branches that never run count.
+std::vector<bool> WrittenParams(const proto::Kernel& kernel);
+
+// The kind of each node, one byte (proto::NodeKind) each: a string for the body, then one for
+// each function.
+std::vector<std::string> NodeKinds(const proto::Kernel& kernel);
+
+// For each node whose indices are checked (NodeNumber): the parameter of the kernel that it
+// accesses.
+std::unordered_map<uint32_t, uint32_t> AccessedParams(const proto::Kernel& kernel);
+
+// Where a node comes from. Lines and columns count from 1.
+struct SourcePosition {
+  std::string file;
+  uint32_t line = 0, column = 0, end_line = 0, end_column = 0;
+  std::string function;
+};
+
+// The positions of the node with that number (common/unit/node_number.h), innermost call first;
+// empty if `map` has none. `map` may come from a file: indices out of range are ignored.
+std::vector<SourcePosition> PositionsOf(const proto::SourceMap& map, uint32_t number);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_KERNEL_FACTS_H_
