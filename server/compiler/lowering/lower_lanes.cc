@@ -321,9 +321,7 @@ std::optional<Lowering::Lanes::Number> Lowering::Lanes::Load(const Node& node) {
 }
 
 std::optional<Lowering::Lanes::Number> Lowering::Lanes::Unary(const Node& node) {
-  const Scalar to = l_.types_[node.type()].scalar;
-  const Scalar of =
-      OperandScalar(*FindOp(node.op()), to, l_.ScalarOf(node.operands(0)), proto::SCALAR_NONE);
+  const Scalar of = l_.ScalarOf(node.operands(0));
   const std::optional<Number> x = Operand(node, 0, of);
   if (!x) return std::nullopt;
   switch (node.op()) {
@@ -340,9 +338,7 @@ std::optional<Lowering::Lanes::Number> Lowering::Lanes::Unary(const Node& node) 
 }
 
 std::optional<Lowering::Lanes::Number> Lowering::Lanes::Binary(const Node& node) {
-  const Scalar to = l_.types_[node.type()].scalar;
-  const Scalar of = OperandScalar(*FindOp(node.op()), to, l_.ScalarOf(node.operands(0)),
-                                  l_.ScalarOf(node.operands(1)));
+  const Scalar of = l_.ScalarOf(node.operands(0));
   const std::optional<Number> x = Operand(node, 0, of), y = Operand(node, 1, of);
   if (!x || !y) return std::nullopt;
   return Combine(node.op(), of, *x, *y);

@@ -154,45 +154,26 @@ Scalars Lowering::Param(const Node& node) {
   return out;
 }
 
-Scalar OperandScalar(const OpInfo& info, Scalar result, Scalar a, Scalar b) {
-  switch (info.result) {
-    case proto::RESULT_BOOL:
-      return b == proto::SCALAR_NONE ? a : Promote(a, b);
-    case proto::RESULT_INT32:
-      return a;
-    default:
-      return result;
-  }
-}
-
+// The check has seen that all operands but conditions are of one scalar, the op's.
 mlir::Value Lowering::Compute(const Node& node, const Index& at) {
-  const Scalar to = types_[node.type()].scalar;
-  const auto scalar_of = [&](int i) {
-    return i < node.operands_size() ? ScalarOf(node.operands(i)) : proto::SCALAR_NONE;
-  };
-  const auto operand = [&](int i, Scalar scalar) {
-    return ConvertTo(scalar, scalar_of(i), ElementAt(node.operands(i), at));
-  };
+  if (node.kind() == proto::PICK) return ComputePick(node, at);
+  const Scalar of = ScalarOf(node.operands(0)), to = types_[node.type()].scalar;
+  const auto operand = [&](int i) { return ElementAt(node.operands(i), at); };
   switch (node.kind()) {
-    case proto::UNARY: {
-      const Scalar of = OperandScalar(*FindOp(node.op()), to, scalar_of(0), proto::SCALAR_NONE);
-      return EmitUnary(b_, loc_, node.op(), of, operand(0, of), emit_);
-    }
+    case proto::UNARY:
+      return EmitUnary(b_, loc_, node.op(), of, operand(0), emit_);
     case proto::BINARY: {
-      const Scalar of = OperandScalar(*FindOp(node.op()), to, scalar_of(0), scalar_of(1));
-      mlir::Value x = operand(0, of), y = operand(1, of);
+      mlir::Value x = operand(0), y = operand(1);
       if (emit_.debug) CheckArithmetic(node.op(), of, x, y);
       return EmitBinary(b_, loc_, node.op(), of, x, y, emit_);
     }
     case proto::TERNARY: {
-      mlir::Value condition = operand(0, proto::U1), x = operand(1, to), y = operand(2, to);
+      mlir::Value condition = operand(0), x = operand(1), y = operand(2);
       return EmitTernary(b_, loc_, node.op(), to, condition, x, y, emit_);
     }
-    case proto::PICK:
-      return ComputePick(node, at);
     default:  // CAST_TO
-      if (node.op() != proto::OP_BIT_CAST) return operand(0, to);
-      return EmitBitCast(b_, loc_, scalar_of(0), to, ElementAt(node.operands(0), at));
+      if (node.op() != proto::OP_BIT_CAST) return ConvertTo(to, of, operand(0));
+      return EmitBitCast(b_, loc_, of, to, operand(0));
   }
 }
 

@@ -40,9 +40,6 @@ struct Index {
   mlir::Value row, column;
 };
 
-// The scalar that the operands of an op with this result are to have; `b` may be none.
-Scalar OperandScalar(const OpInfo& info, Scalar result, Scalar a, Scalar b);
-
 struct Place;
 
 // Memory that a LOCAL, GLOBAL or JOIN node names, scalar by scalar.
