@@ -12,6 +12,13 @@
 #define GET_OP_CLASSES
 #include "server/compiler/dialect/ops.cc.inc"
 
+mlir::arith::FastMathFlags kiln::ir::FloatFlags(bool fast_math) {
+  using mlir::arith::FastMathFlags;
+  if (!fast_math) return FastMathFlags::none;
+  return FastMathFlags::reassoc | FastMathFlags::nsz | FastMathFlags::arcp |
+         FastMathFlags::contract | FastMathFlags::afn;
+}
+
 void kiln::ir::KilnDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST

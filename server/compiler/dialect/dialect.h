@@ -22,4 +22,12 @@
 #define GET_OP_CLASSES
 #include "server/compiler/dialect/ops.h.inc"
 
+namespace kiln::ir {
+
+// What float arithmetic may do: with fast_math all but nnan and ninf, since NaN and infinity have
+// defined results (isnan must see them); without it nothing.
+mlir::arith::FastMathFlags FloatFlags(bool fast_math);
+
+}  // namespace kiln::ir
+
 #endif  // KILN_SERVER_COMPILER_DIALECT_DIALECT_H_

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/dialect.h"
 
 namespace kiln {
 namespace {
@@ -47,11 +48,7 @@ class Emitter {
         options_(options),
         type_(ValueType(b.getContext(), scalar)),
         bits_(ScalarBits(scalar)),
-        // Neither nnan nor ninf: a NaN that arises must still be seen by isnan.
-        fast_(options.fast_math ? arith::FastMathFlags::reassoc | arith::FastMathFlags::nsz |
-                                      arith::FastMathFlags::arcp | arith::FastMathFlags::contract |
-                                      arith::FastMathFlags::afn
-                                : arith::FastMathFlags::none) {}
+        fast_(ir::FloatFlags(options.fast_math)) {}
 
   bool is_float() const { return IsFloat(scalar_); }
   bool is_signed() const { return IsSignedInt(scalar_); }

@@ -174,8 +174,8 @@ class Demotion {
     mlir::Location loc = atomic.getLoc();
     mlir::Value old =
         builder_.create<ir::LoadOp>(loc, atomic.getOld().getType(), atomic.getAddress());
-    mlir::Value combined =
-        Combine(builder_, loc, atomic.getKind(), old, atomic.getValue(), FastFlags(kernel_));
+    mlir::Value combined = Combine(builder_, loc, atomic.getKind(), old, atomic.getValue(),
+                                   ir::FloatFlags(kernel_.getFastMath()));
     builder_.create<ir::StoreOp>(loc, combined, atomic.getAddress());
     atomic.getOld().replaceAllUsesWith(old);
     atomic.erase();

@@ -184,14 +184,6 @@ mlir::Operation* ParallelScope(mlir::Operation* op) {
   }
 }
 
-mlir::arith::FastMathFlags FastFlags(ir::KernelOp kernel) {
-  using mlir::arith::FastMathFlags;
-  if (!kernel.getFastMath()) return FastMathFlags::none;
-  // Not nnan and ninf: NaN and infinity have defined results.
-  return FastMathFlags::reassoc | FastMathFlags::nsz | FastMathFlags::arcp |
-         FastMathFlags::contract | FastMathFlags::afn;
-}
-
 mlir::Value Combine(mlir::OpBuilder& b, mlir::Location loc, ir::AtomicKind kind, mlir::Value old,
                     mlir::Value value, mlir::arith::FastMathFlags flags) {
   namespace arith = mlir::arith;

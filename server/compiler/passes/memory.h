@@ -44,9 +44,6 @@ llvm::SmallVector<mlir::Value, 2> ReferenceArguments(ir::CallOp call);
 // The parallel loop, task or function that an op belongs to, or the kernel.
 mlir::Operation* ParallelScope(mlir::Operation* op);
 
-// The flags of float arithmetic in a kernel: all that fast_math allows, or none.
-mlir::arith::FastMathFlags FastFlags(ir::KernelOp kernel);
-
 // What an atomic stores: `old` and `value` combined.
 mlir::Value Combine(mlir::OpBuilder& builder, mlir::Location loc, ir::AtomicKind kind,
                     mlir::Value old, mlir::Value value, mlir::arith::FastMathFlags flags);

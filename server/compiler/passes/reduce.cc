@@ -214,7 +214,7 @@ class Reduction {
                          mlir::TypedAttr identity) {
     using mlir::arith::FastMathFlags;
     mlir::Location loc = atomic.getLoc();
-    FastMathFlags flags = FastFlags(kernel_) | FastMathFlags::reassoc;
+    FastMathFlags flags = ir::FloatFlags(kernel_.getFastMath()) | FastMathFlags::reassoc;
     if (atomic.getKind() == AtomicKind::minf || atomic.getKind() == AtomicKind::maxf) {
       flags = flags | FastMathFlags::nnan | FastMathFlags::nsz;
       mlir::Value nan =
