@@ -297,10 +297,9 @@ TEST_F(Builder, PrintsSpansAndOtherNodes) {
   const NodeId print = b_.Print({one}, format);
   EXPECT_EQ(b_.Print({999}, format), 0u);
   EXPECT_TRUE(b_.Assert(one, {one}, format).ok());
-  proto::Node barrier;
-  barrier.set_kind(proto::INTERNAL_CALL);
-  barrier.set_index(proto::INTERNAL_BLOCK_BARRIER);
-  EXPECT_TRUE(b_.Append(barrier).ok());
+  proto::Node hint;
+  hint.set_kind(proto::BLOCK_LOCAL);
+  EXPECT_TRUE(b_.Append(hint).ok());
   proto::Node loop;
   loop.set_kind(proto::WHILE);
   EXPECT_FALSE(b_.Append(loop).ok());

@@ -10,7 +10,6 @@ void MarkParamsOf(const proto::Function& function, uint32_t address, std::vector
   const proto::Node& node = function.nodes(static_cast<int>(address));
   switch (node.kind()) {
     case proto::GLOBAL:
-    case proto::BASE_POINTER:
       if (node.index() < written->size()) (*written)[node.index()] = true;
       break;
     case proto::ELEMENT:

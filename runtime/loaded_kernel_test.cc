@@ -394,7 +394,7 @@ TEST(LoadedKernelTest, RefusesTasksOfTreesThatItDoesNotTake) {
   AddTreeTask(&info, proto::TASK_LISTGEN)->set_tree(1);
   EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
   info = TestInfo();
-  AddTreeTask(&info, proto::TASK_CLEAR_LIST);
+  AddTreeTask(&info, static_cast<proto::TaskKind>(4));
   EXPECT_TRUE(absl::IsUnimplemented(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
 }
 

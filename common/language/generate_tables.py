@@ -15,11 +15,6 @@ OP_FIELDS = [
     ("arity", "int"),
     ("result", "ResultRule"),
     ("operands", "OperandKinds"),
-    ("pure", "bool"),
-    ("commutative", "bool"),
-    ("derivative", "DerivativeRule"),
-    ("llvm", "text"),
-    ("libdevice", "text"),
     ("python", "text"),
 ]
 NODE_FIELDS = [

@@ -19,11 +19,4 @@ const OpInfo* FindOp(int op) { return Row(kOps, op); }
 
 const NodeInfo* FindNode(int kind) { return Row(kNodes, kind); }
 
-const OpInfo* FindOpBySpelling(absl::string_view spelling) {
-  for (const OpInfo& row : kOps) {
-    if (row.spelling != nullptr && spelling == row.spelling) return &row;
-  }
-  return nullptr;
-}
-
 }  // namespace kiln

@@ -3,7 +3,6 @@
 #ifndef KILN_COMMON_LANGUAGE_OP_TABLE_H_
 #define KILN_COMMON_LANGUAGE_OP_TABLE_H_
 
-#include "absl/strings/string_view.h"
 #include "proto/kernel.pb.h"
 #include "proto/op.pb.h"
 
@@ -16,11 +15,6 @@ struct OpInfo {
   int arity;
   proto::ResultRule result;
   proto::OperandKinds operands;
-  bool pure;
-  bool commutative;
-  proto::DerivativeRule derivative;
-  const char* llvm;
-  const char* libdevice;
   const char* python;
 };
 
@@ -39,7 +33,6 @@ struct NodeInfo {
 
 // Null for numbers that are no op / kind (unknown values on the wire).
 const OpInfo* FindOp(int op);
-const OpInfo* FindOpBySpelling(absl::string_view spelling);
 const NodeInfo* FindNode(int kind);
 
 }  // namespace kiln

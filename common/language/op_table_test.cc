@@ -27,14 +27,8 @@ TEST(OpTable, EveryOpHasARow) {
     EXPECT_EQ(row->family, facts.family());
     EXPECT_EQ(row->result, facts.result());
     EXPECT_EQ(row->operands, facts.operands());
-    EXPECT_EQ(row->pure, facts.pure());
-    EXPECT_EQ(row->commutative, facts.commutative());
-    EXPECT_EQ(row->derivative, facts.derivative());
-    EXPECT_EQ(row->llvm, facts.llvm());
-    EXPECT_EQ(row->libdevice, facts.libdevice());
     EXPECT_EQ(row->python, facts.python());
     EXPECT_TRUE(spellings.insert(row->spelling).second) << row->spelling << " twice";
-    EXPECT_EQ(FindOpBySpelling(row->spelling), row);
   }
 }
 
@@ -62,7 +56,6 @@ TEST(OpTable, NumbersWithoutARowAreNull) {
     EXPECT_EQ(FindOp(number), nullptr) << number;
   }
   for (const int number : {-1, 0, 19, 1 << 20}) EXPECT_EQ(FindNode(number), nullptr) << number;
-  EXPECT_EQ(FindOpBySpelling("no such op"), nullptr);
 }
 
 }  // namespace

@@ -20,8 +20,6 @@ class Builder {
         return AddValue(index, param.type());
       case proto::Param::PARAM_STORAGE:
         return AddStorage(index, param.storage());
-      case proto::Param::PARAM_TRIPLETS:
-        return Add(index, Slot::SLOT_BASE, 0);
       default:
         return absl::InvalidArgumentError(
             absl::StrCat("parameter ", index, ": kind ", param.kind(), " has no arguments"));

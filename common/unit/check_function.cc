@@ -375,17 +375,6 @@ class Checker {
       case proto::BLOCK_LOCAL:
       case proto::CACHE_READ_ONLY:
         return CheckParamAttributes(id);
-      case proto::INTERNAL_CALL:
-        if (node(id).index() == 0 || node(id).index() >= proto::InternalFunction_ARRAYSIZE) {
-          return Bad(id, "internal function ", node(id).index(), " is unknown");
-        }
-        return CheckValuesFrom(id, 0);
-      case proto::THREAD_INDEX:
-        if (node(id).index() > 2) return Bad(id, "index ", node(id).index());
-        return CheckResult(id, ScalarId(proto::I32));
-      case proto::BASE_POINTER:
-        RETURN_IF_ERROR(CheckStorageParam(id));
-        return IsInteger(type_of(id)) ? absl::OkStatus() : Bad(id, "is not an integer");
       case proto::SNODE_ADDRESS:
         RETURN_IF_ERROR(CheckIndices(id));
         if (facts_.element_type[StorageOf(node(id).index())] == 0) {
@@ -405,7 +394,6 @@ class Checker {
       case proto::PRINT:
         return CheckValuesFrom(id, 0);
       case proto::WHILE:
-      case proto::SHARED_ARRAY:
         return absl::OkStatus();
       default:
         // A kind in the table but not here: a gap in this file.

@@ -97,9 +97,6 @@ absl::Status CheckSignature(const UnitFacts& facts, const proto::Function& funct
           return Bad("parameter ", i, ": storage ", param.storage(), " does not exist");
         }
         break;
-      case proto::Param::PARAM_TRIPLETS:
-        if (!is_body) return Bad("parameter ", i, ": storages are the kernel's parameters");
-        break;
       default:
         return Bad("parameter ", i, ": kind ", param.kind(), " is unknown");
     }

@@ -53,8 +53,8 @@ class Emitter {
   bool is_float() const { return IsFloat(scalar_); }
   bool is_signed() const { return IsSignedInt(scalar_); }
 
-  Value Unary(proto::Op op, Value x);
-  Value Binary(proto::Op op, Value x, Value y);
+  // `y` of unary ops is null.
+  Value Apply(proto::Op op, Value x, Value y);
   Value ToInteger(Value x, Scalar to);
   Value ToUnsigned(Value x, Scalar to);
 
@@ -101,10 +101,8 @@ class Emitter {
 
   Value Neg(Value x);
   Value Abs(Value x);
-  Value Sign(Value x);
   Value ClassOfBits(Value x, CmpIPredicate versus_infinity);
   Value Frexp(Value x, bool mantissa);
-  Value FloatFunction(proto::Op op, Value x);
   Value Arithmetic(proto::Op op, Value x, Value y);
   Value Divide(proto::Op op, Value x, Value y);
   Value DivideByConstant(proto::Op op, Value x, const llvm::APInt& divisor);
@@ -114,6 +112,7 @@ class Emitter {
   Value ExpandPower(Value x, uint64_t exponent);
   Value Shift(proto::Op op, Value x, Value y);
   Value FloatExtreme(bool min, Value x, Value y);
+  Value Extreme(bool min, Value x, Value y);
   Value Compare(proto::Op op, Value x, Value y);
 
   mlir::OpBuilder& b_;
@@ -133,17 +132,6 @@ Value Emitter::Neg(Value x) {
 Value Emitter::Abs(Value x) {
   if (is_float()) return F<math::AbsFOp>(x);
   return is_signed() ? b_.createOrFold<math::AbsIOp>(loc_, x) : x;
-}
-
-Value Emitter::Sign(Value x) {
-  const Value zero = Number(0), one = Number(1);
-  if (is_float()) {
-    const Value negative = Select(CmpF(CmpFPredicate::OLT, x, zero), Number(-1), zero);
-    return Select(CmpF(CmpFPredicate::OGT, x, zero), one, negative);
-  }
-  if (!is_signed()) return Select(CmpI(CmpIPredicate::ne, x, zero), one, zero);
-  const Value negative = Select(CmpI(CmpIPredicate::slt, x, zero), Number(-1), zero);
-  return Select(CmpI(CmpIPredicate::sgt, x, zero), one, negative);
 }
 
 // NaN has magnitude bits above infinity's, infinity exactly those.
@@ -184,74 +172,6 @@ Value Emitter::Frexp(Value x, bool mantissa) {
   const Value e = EmitCast(b_, loc_, bits.scalar_, proto::I32, field, options_);
   const Value offset = i32.Select(is_small, i32.Number(bias - 1 + shift + 1), i32.Number(bias - 1));
   return i32.Select(has_exponent, i32.I<arith::SubIOp>(e, offset), i32.Number(0));
-}
-
-Value Emitter::FloatFunction(proto::Op op, Value x) {
-  switch (op) {
-    case proto::OP_SQRT:
-      return F<math::SqrtOp>(x);
-    case proto::OP_RSQRT:
-      return F<arith::DivFOp>(Number(1), F<math::SqrtOp>(x));
-    case proto::OP_SIN:
-      return F<math::SinOp>(x);
-    case proto::OP_COS:
-      return F<math::CosOp>(x);
-    case proto::OP_TAN:
-      return F<math::TanOp>(x);
-    case proto::OP_ASIN:
-      return F<math::AsinOp>(x);
-    case proto::OP_ACOS:
-      return F<math::AcosOp>(x);
-    case proto::OP_TANH:
-      return F<math::TanhOp>(x);
-    case proto::OP_EXP:
-      return F<math::ExpOp>(x);
-    case proto::OP_LOG:
-      return F<math::LogOp>(x);
-    case proto::OP_FLOOR:
-      return F<math::FloorOp>(x);
-    case proto::OP_CEIL:
-      return F<math::CeilOp>(x);
-    case proto::OP_ROUND:
-      return F<math::RoundOp>(x);
-    case proto::OP_INV:
-      return F<arith::DivFOp>(Number(1), x);
-    default:
-      break;
-  }
-  KILN_CHECK(false) << "no unary op " << op;
-  return {};
-}
-
-Value Emitter::Unary(proto::Op op, Value x) {
-  switch (op) {
-    case proto::OP_NEG:
-      return Neg(x);
-    case proto::OP_ABS:
-      return Abs(x);
-    case proto::OP_SGN:
-      return Sign(x);
-    case proto::OP_BIT_NOT:
-      return I<arith::XOrIOp>(x, Bits(~uint64_t{0} >> (64 - bits_)));
-    case proto::OP_LOGICAL_NOT:
-      return I<arith::XOrIOp>(Truth(x), EmitConstant(b_, loc_, proto::U1, 1));
-    case proto::OP_POPCNT:
-      return EmitCast(b_, loc_, AsUnsigned(scalar_), proto::I32,
-                      b_.createOrFold<math::CtPopOp>(loc_, x), options_);
-    case proto::OP_CLZ:
-      return EmitCast(b_, loc_, AsUnsigned(scalar_), proto::I32,
-                      b_.createOrFold<math::CountLeadingZerosOp>(loc_, x), options_);
-    case proto::OP_ISNAN:
-      return ClassOfBits(x, CmpIPredicate::ugt);
-    case proto::OP_ISINF:
-      return ClassOfBits(x, CmpIPredicate::eq);
-    case proto::OP_FREXP_MANTISSA:
-      return Frexp(x, /*mantissa=*/true);
-    case proto::OP_FREXP_EXPONENT:
-      return Frexp(x, /*mantissa=*/false);
-    default:
-      return FloatFunction(op, x);
-  }
 }
 
 Value Emitter::Arithmetic(proto::Op op, Value x, Value y) {
@@ -411,8 +331,69 @@ Value Emitter::FloatExtreme(bool min, Value x, Value y) {
   return min ? F<arith::MinNumFOp>(x, y) : F<arith::MaxNumFOp>(x, y);
 }
 
-Value Emitter::Binary(proto::Op op, Value x, Value y) {
+Value Emitter::Extreme(bool min, Value x, Value y) {
+  if (is_float()) return FloatExtreme(min, x, y);
+  if (is_signed()) return min ? I<arith::MinSIOp>(x, y) : I<arith::MaxSIOp>(x, y);
+  return min ? I<arith::MinUIOp>(x, y) : I<arith::MaxUIOp>(x, y);
+}
+
+// An op without a case does not build.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
+
+Value Emitter::Apply(proto::Op op, Value x, Value y) {
   switch (op) {
+    // Unary.
+    case proto::OP_NEG:
+      return Neg(x);
+    case proto::OP_ABS:
+      return Abs(x);
+    case proto::OP_SQRT:
+      return F<math::SqrtOp>(x);
+    case proto::OP_RSQRT:
+      return F<arith::DivFOp>(Number(1), F<math::SqrtOp>(x));
+    case proto::OP_SIN:
+      return F<math::SinOp>(x);
+    case proto::OP_COS:
+      return F<math::CosOp>(x);
+    case proto::OP_TAN:
+      return F<math::TanOp>(x);
+    case proto::OP_ASIN:
+      return F<math::AsinOp>(x);
+    case proto::OP_ACOS:
+      return F<math::AcosOp>(x);
+    case proto::OP_TANH:
+      return F<math::TanhOp>(x);
+    case proto::OP_EXP:
+      return F<math::ExpOp>(x);
+    case proto::OP_LOG:
+      return F<math::LogOp>(x);
+    case proto::OP_FLOOR:
+      return F<math::FloorOp>(x);
+    case proto::OP_CEIL:
+      return F<math::CeilOp>(x);
+    case proto::OP_ROUND:
+      return F<math::RoundOp>(x);
+    case proto::OP_FREXP_MANTISSA:
+      return Frexp(x, /*mantissa=*/true);
+    case proto::OP_FREXP_EXPONENT:
+      return Frexp(x, /*mantissa=*/false);
+    case proto::OP_BIT_NOT:
+      return I<arith::XOrIOp>(x, Bits(~uint64_t{0} >> (64 - bits_)));
+    case proto::OP_LOGICAL_NOT:
+      return I<arith::XOrIOp>(Truth(x), EmitConstant(b_, loc_, proto::U1, 1));
+    case proto::OP_POPCNT:
+      return EmitCast(b_, loc_, AsUnsigned(scalar_), proto::I32,
+                      b_.createOrFold<math::CtPopOp>(loc_, x), options_);
+    case proto::OP_CLZ:
+      return EmitCast(b_, loc_, AsUnsigned(scalar_), proto::I32,
+                      b_.createOrFold<math::CountLeadingZerosOp>(loc_, x), options_);
+    case proto::OP_ISNAN:
+      return ClassOfBits(x, CmpIPredicate::ugt);
+    case proto::OP_ISINF:
+      return ClassOfBits(x, CmpIPredicate::eq);
+
+    // Binary and compare.
     case proto::OP_ADD:
     case proto::OP_SUB:
     case proto::OP_MUL:
@@ -428,12 +409,9 @@ Value Emitter::Binary(proto::Op op, Value x, Value y) {
     case proto::OP_ATAN2:
       return F<math::Atan2Op>(x, y);
     case proto::OP_MIN:
-    case proto::OP_MAX: {
-      const bool min = op == proto::OP_MIN;
-      if (is_float()) return FloatExtreme(min, x, y);
-      if (is_signed()) return min ? I<arith::MinSIOp>(x, y) : I<arith::MaxSIOp>(x, y);
-      return min ? I<arith::MinUIOp>(x, y) : I<arith::MaxUIOp>(x, y);
-    }
+      return Extreme(/*min=*/true, x, y);
+    case proto::OP_MAX:
+      return Extreme(/*min=*/false, x, y);
     case proto::OP_SHL:
     case proto::OP_SHR:
     case proto::OP_BIT_SHR:
@@ -455,12 +433,30 @@ Value Emitter::Binary(proto::Op op, Value x, Value y) {
     case proto::OP_EQ:
     case proto::OP_NE:
       return Compare(op, x, y);
-    default:
+
+    // Not of one or two scalars of one type: EmitTernary, EmitCast, EmitBitCast, Lowering.
+    case proto::OP_SELECT:
+    case proto::OP_CAST:
+    case proto::OP_BIT_CAST:
+    case proto::OP_MATMUL:
+    case proto::OP_ATOMIC_ADD:
+    case proto::OP_ATOMIC_SUB:
+    case proto::OP_ATOMIC_MUL:
+    case proto::OP_ATOMIC_MIN:
+    case proto::OP_ATOMIC_MAX:
+    case proto::OP_ATOMIC_AND:
+    case proto::OP_ATOMIC_OR:
+    case proto::OP_ATOMIC_XOR:
+    case proto::OP_NONE:
+    case proto::Op_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case proto::Op_INT_MAX_SENTINEL_DO_NOT_USE_:
       break;
   }
-  KILN_CHECK(false) << "no binary op " << op;
+  KILN_CHECK(false) << "op " << op << " is not of one or two scalars";
   return {};
 }
+
+#pragma GCC diagnostic pop
 
 // This float to a signed integer of 32 or 64 bits; what does not fit, and NaN, to the lowest one,
 // as x86 does it. Small negative numbers that round to the lowest one end there in either way.
@@ -492,7 +488,6 @@ bool HalfIsEnough(proto::Op op) {
   switch (op) {
     case proto::OP_NEG:
     case proto::OP_ABS:
-    case proto::OP_SGN:
     case proto::OP_ISNAN:
     case proto::OP_ISINF:
     case proto::OP_LOGICAL_NOT:
@@ -553,10 +548,10 @@ Value EmitUnary(mlir::OpBuilder& b, mlir::Location loc, proto::Op op, Scalar sca
                 const EmitOptions& options) {
   if (scalar == proto::F16 && !HalfIsEnough(op)) {
     const Value wide = EmitCast(b, loc, proto::F16, proto::F32, x, options);
-    const Value result = Emitter(b, loc, proto::F32, options).Unary(op, wide);
+    const Value result = Emitter(b, loc, proto::F32, options).Apply(op, wide, {});
     return EmitCast(b, loc, proto::F32, proto::F16, result, options);
   }
-  return Emitter(b, loc, scalar, options).Unary(op, x);
+  return Emitter(b, loc, scalar, options).Apply(op, x, {});
 }
 
 Value EmitBinary(mlir::OpBuilder& b, mlir::Location loc, proto::Op op, Scalar scalar, Value x,
@@ -567,7 +562,7 @@ Value EmitBinary(mlir::OpBuilder& b, mlir::Location loc, proto::Op op, Scalar sc
                    EmitCast(b, loc, scalar, proto::F32, y, options), options);
     return EmitCast(b, loc, proto::F32, proto::F16, result, options);
   }
-  return Emitter(b, loc, scalar, options).Binary(op, x, y);
+  return Emitter(b, loc, scalar, options).Apply(op, x, y);
 }
 
 Value EmitTernary(mlir::OpBuilder& b, mlir::Location loc, proto::Op op, Scalar scalar,

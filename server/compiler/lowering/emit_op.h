@@ -34,7 +34,7 @@ mlir::Value EmitConstant(mlir::OpBuilder& b, mlir::Location loc, proto::Scalar s
 // A constant of the given mathematical value.
 mlir::Value EmitNumber(mlir::OpBuilder& b, mlir::Location loc, proto::Scalar scalar, double value);
 
-// OP_NEG .. OP_INV. `scalar` is the operand's. Results: see RESULT_* (u1 for
+// Ops of FAMILY_UNARY. `scalar` is the operand's. Results: see RESULT_* (u1 for
 // logical_not, isnan, isinf; i32 for popcnt, clz, frexp_exponent). Operands of
 // RESULT_FLOAT ops are floats by then.
 mlir::Value EmitUnary(mlir::OpBuilder& b, mlir::Location loc, proto::Op op, proto::Scalar scalar,

@@ -125,8 +125,6 @@ std::optional<Wide> Integer(proto::Op op, T x, T y) {
       return -a;
     case proto::OP_ABS:
       return a < 0 ? -a : a;
-    case proto::OP_SGN:
-      return (a > 0) - (a < 0);
     case proto::OP_BIT_NOT:
       return ~a;
     case proto::OP_LOGICAL_NOT:
@@ -204,8 +202,6 @@ std::optional<double> Float(proto::Op op, double x, double y) {
       return -x;
     case proto::OP_ABS:
       return std::fabs(x);
-    case proto::OP_SGN:
-      return (x > 0) - (x < 0);
     case proto::OP_SQRT:
       return std::sqrt(x);
     case proto::OP_RSQRT:
@@ -244,8 +240,6 @@ std::optional<double> Float(proto::Op op, double x, double y) {
       return std::isnan(x);
     case proto::OP_ISINF:
       return std::isinf(x);
-    case proto::OP_INV:
-      return 1 / x;
     case proto::OP_ADD:
       return x + y;
     case proto::OP_SUB:

@@ -17,7 +17,6 @@ bool WritesMemory(const proto::Node& node) {
     case proto::STORE:
     case proto::ATOMIC:
     case proto::CALL:
-    case proto::INTERNAL_CALL:
     case proto::SNODE_APPEND:
     case proto::SNODE_DEACTIVATE:
       return true;

@@ -152,9 +152,53 @@ void Lowering::FindDynamicLocals(const std::vector<uint32_t>& nodes) {
   }
 }
 
+// A node kind without a case does not build.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
+
 void Lowering::LowerNode(uint32_t id) {
   const Node& node = function_.nodes(id);
+  if (deferred_[id]) return;  // the store that it is for makes it
+  const auto value = [&](Scalars made) { values_[id] = std::move(made); };
   switch (node.kind()) {
+    // Values.
+    case proto::CONST:
+      return value({EmitConstant(b_, loc_, types_[node.type()].scalar, node.index())});
+    case proto::PARAM:
+      return value(Param(node));
+    case proto::BINARY:
+      return value(node.op() == proto::OP_MATMUL ? Matmul(node) : Elementwise(node));
+    case proto::UNARY:
+    case proto::TERNARY:
+    case proto::CAST_TO:
+    case proto::PICK:
+      return value(Elementwise(node));
+    case proto::REDUCE:
+      return value(Reduce(node));
+    case proto::MAKE_TENSOR:
+      return value(MakeTensor(node));
+    case proto::MAKE_STRUCT:
+      return value(MakeStruct(node));
+    case proto::EXTRACT:
+      return value(Extract(node));
+    case proto::GET_MEMBER:
+      return value(GetMember(node));
+    case proto::RANDOM:
+      return value(Random(node));
+    case proto::LOOP_INDEX:
+      return value(LoopIndex(node));
+    case proto::SHAPE:
+      return value(Shape(node));
+    case proto::CHOOSE:
+      return value(Choose(node));
+    case proto::CALL:
+      return value(Call(node));
+    case proto::STOP_GRADIENT:
+    case proto::ASSUME_IN_RANGE:
+    case proto::LOOP_UNIQUE:
+      return value(Operand(node, 0));
+
+    // Memory.
     case proto::LOCAL:
       places_[id] = Local(node);
       return;
@@ -170,8 +214,25 @@ void Lowering::LowerNode(uint32_t id) {
     case proto::JOIN:
       places_[id] = Join(node);
       return;
+    case proto::REFERENCE:
+      places_[id] = Reference(node);
+      return;
+    case proto::LOAD:
+      return value(Load(node));
     case proto::STORE:
       return Store(node);
+    case proto::ATOMIC:
+      return value(Atomic(node));
+    case proto::SNODE_ACTIVATE:
+    case proto::SNODE_DEACTIVATE:
+    case proto::SNODE_IS_ACTIVE:
+    case proto::SNODE_LENGTH:
+    case proto::SNODE_APPEND:
+      return value(SNodeOp(node));
+    case proto::SNODE_ADDRESS:
+      return value(AddressNumber(node));
+
+    // Control and reports.
     case proto::RANGE_FOR:
       return RangeFor(node);
     case proto::STRUCT_FOR:
@@ -194,27 +255,22 @@ void Lowering::LowerNode(uint32_t id) {
       return Print(node);
     case proto::ASSERT:
       return Assert(node);
+
     // Hints: memory of a CPU needs no copies near it, and no_activate is the storage's.
-    case proto::NODE_NONE:
     case proto::BLOCK_LOCAL:
     case proto::CACHE_READ_ONLY:
     case proto::NO_ACTIVATE:
+      return;
+
     case proto::CHECKPOINT_BIT:
+      return Unsupported(std::string("'") + FindNode(node.kind())->spelling + "'");
+    case proto::NODE_NONE:  // the check lets no block list these
+    case proto::NodeKind_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case proto::NodeKind_INT_MAX_SENTINEL_DO_NOT_USE_:
       return;
-    case proto::REFERENCE:
-      places_[id] = Reference(node);
-      return;
-    case proto::SHARED_ARRAY: {
-      Unsupported(std::string("'") + FindNode(node.kind())->spelling + "'");
-      // A local to go on with, so that more can be found.
-      Node local;
-      local.set_type(node.type());
-      places_[id] = Local(local);
-      return;
-    }
-    default:
-      if (!deferred_[id]) values_[id] = LowerValue(node);
   }
 }
+
+#pragma GCC diagnostic pop
 
 }  // namespace kiln

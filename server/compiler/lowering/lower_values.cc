@@ -12,66 +12,6 @@ constexpr size_t kMaxSelected = 16;
 
 }  // namespace
 
-Scalars Lowering::LowerValue(const Node& node) {
-  switch (node.kind()) {
-    case proto::CONST:
-      return {EmitConstant(b_, loc_, types_[node.type()].scalar, node.index())};
-    case proto::PARAM:
-      return Param(node);
-    case proto::BINARY:
-      if (node.op() == proto::OP_MATMUL) return Matmul(node);
-      [[fallthrough]];
-    case proto::UNARY:
-    case proto::TERNARY:
-    case proto::CAST_TO:
-    case proto::PICK:
-      return Elementwise(node);
-    case proto::REDUCE:
-      return Reduce(node);
-    case proto::MAKE_TENSOR:
-      return MakeTensor(node);
-    case proto::MAKE_STRUCT:
-      return MakeStruct(node);
-    case proto::EXTRACT:
-      return Extract(node);
-    case proto::GET_MEMBER:
-      return GetMember(node);
-    case proto::RANDOM:
-      return Random(node);
-    case proto::LOOP_INDEX:
-      return LoopIndex(node);
-    case proto::SHAPE:
-      return Shape(node);
-    case proto::SNODE_ADDRESS:
-      return AddressNumber(node);
-    case proto::CHOOSE:
-      return Choose(node);
-    case proto::LOAD:
-      return Load(node);
-    case proto::ATOMIC:
-      return Atomic(node);
-    case proto::CALL:
-      return Call(node);
-    case proto::STOP_GRADIENT:
-    case proto::ASSUME_IN_RANGE:
-    case proto::LOOP_UNIQUE:
-      return Operand(node, 0);
-    case proto::SNODE_ACTIVATE:
-    case proto::SNODE_DEACTIVATE:
-    case proto::SNODE_IS_ACTIVE:
-    case proto::SNODE_LENGTH:
-    case proto::SNODE_APPEND:
-      return SNodeOp(node);
-    default: {
-      Unsupported(std::string("'") + FindNode(node.kind())->spelling + "'");
-      // Something to go on with, so that more can be found.
-      Node local;
-      local.set_type(node.type());
-      return LoadPieces(node.type(), Local(local));
-    }
-  }
-}
-
 // --- Helpers ---------------------------------------------------------------------
 
 Scalar Lowering::ScalarOf(uint32_t id) const { return types_[function_.nodes(id).type()].scalar; }

@@ -126,7 +126,6 @@ class Lowering {
   void FindDynamicLocals(const std::vector<uint32_t>& nodes);
 
   // lower_values.cc
-  Scalars LowerValue(const Node& node);
   Scalars Param(const Node& node);
   Scalars Elementwise(const Node& node);
   mlir::Value Compute(const Node& node, const Index& at);
