@@ -42,7 +42,7 @@ class Builder : public testing::Test {
     proto::CompileUnit unit;
     EXPECT_TRUE(b_.Finish(&unit, &map_).ok());
     std::vector<proto::Diagnostic> diagnostics;
-    const absl::Status status = CheckUnit(unit, &diagnostics);
+    const absl::Status status = CheckUnit(unit, &diagnostics).status();
     EXPECT_TRUE(status.ok()) << status << "\n" << unit.DebugString();
     EXPECT_TRUE(diagnostics.empty()) << diagnostics[0].message();
     EXPECT_EQ(map_.node_span_size(), unit.kernel().body().nodes_size());
@@ -429,7 +429,8 @@ TEST(BuilderTrees, IndicesFollowTheTree) {
   proto::SourceMap map;
   ASSERT_TRUE(b.Finish(&unit, &map).ok());
   std::vector<proto::Diagnostic> diagnostics;
-  EXPECT_TRUE(CheckUnit(unit, &diagnostics).ok()) << CheckUnit(unit, &diagnostics);
+  const absl::Status status = CheckUnit(unit, &diagnostics).status();
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 // What the Python front end needs: about a microsecond a node, whatever the size.

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/language/type.h"
 
 namespace kiln {
 namespace {
@@ -109,8 +108,8 @@ class Builder {
 
 }  // namespace
 
-absl::StatusOr<ArgumentLayout> LayoutArguments(const proto::CompileUnit& unit) {
-  ASSIGN_OR_RETURN(const TypeTable types, TypeTable::FromProto(unit.kernel().types()));
+absl::StatusOr<ArgumentLayout> LayoutArguments(const proto::CompileUnit& unit,
+                                               const TypeTable& types) {
   Builder builder(unit, types);
   const proto::Function& body = unit.kernel().body();
   for (int i = 0; i < body.params_size(); ++i) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/language/type.h"
 #include "proto/artifact.pb.h"
 #include "proto/unit.pb.h"
 
@@ -32,7 +33,9 @@ struct ArgumentLayout {
   std::vector<proto::Scalar> results;
 };
 
-absl::StatusOr<ArgumentLayout> LayoutArguments(const proto::CompileUnit& unit);
+// `types`: the kernel's, by their numbers in it.
+absl::StatusOr<ArgumentLayout> LayoutArguments(const proto::CompileUnit& unit,
+                                               const TypeTable& types);
 
 }  // namespace kiln
 

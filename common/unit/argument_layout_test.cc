@@ -12,6 +12,13 @@ proto::CompileUnit Unit(const std::string& text) {
   return unit;
 }
 
+absl::StatusOr<ArgumentLayout> LayoutOf(const std::string& text) {
+  const proto::CompileUnit unit = Unit(text);
+  const absl::StatusOr<TypeTable> types = TypeTable::FromProto(unit.kernel().types());
+  if (!types.ok()) return types.status();
+  return LayoutArguments(unit, *types);
+}
+
 std::string Text(const ArgumentLayout& layout) {
   std::string text;
   for (const proto::ArgumentSlot& slot : layout.slots) {
@@ -22,7 +29,7 @@ std::string Text(const ArgumentLayout& layout) {
 }
 
 TEST(ArgumentLayout, OneSlotAScalarBaseAndExtent) {
-  const auto layout = LayoutArguments(Unit(R"(
+  const auto layout = LayoutOf(R"(
     kernel {
       types {} types { scalar: F32 } types { scalar: I32 shape: 2 }
       types { members { name: "a" type: 1 } members { name: "b" type: 2 } }
@@ -38,7 +45,7 @@ TEST(ArgumentLayout, OneSlotAScalarBaseAndExtent) {
     storages { dense { num_bases: 2 } }
     storages { ndarray { ndim: 3 } }
     storages { tree {} }
-    trees {} trees {})"));
+    trees {} trees {})");
   ASSERT_TRUE(layout.ok()) << layout.status();
   EXPECT_EQ(Text(*layout),
             "v0.0 b1.0 b1.1 e1.0 v2.0 v2.1 v2.2 b3.0 e3.0 e3.1 e3.2 t0.0 t0.1 t1.0 t1.1 ");
@@ -60,8 +67,7 @@ TEST(ArgumentLayout, Refuses) {
            "storages { dense { num_bases: 4294967295 } }",
            "kernel { body { returns: 0 } }",
        }) {
-    EXPECT_EQ(LayoutArguments(Unit(text)).status().code(), absl::StatusCode::kInvalidArgument)
-        << text;
+    EXPECT_EQ(LayoutOf(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }
 

@@ -51,6 +51,8 @@ class Checker {
     return CheckBlock(0, 0);
   }
 
+  std::vector<uint32_t> TakeReached() { return std::move(reached_); }
+
  private:
   // --- Failures --------------------------------------------------------------------
 
@@ -201,6 +203,7 @@ class Checker {
         return Malformed(absl::StrCat("node ", id, " does not exist or is used twice"));
       }
       listed_[id] = true;
+      reached_.push_back(id);
       RETURN_IF_ERROR(CheckShape(id));
       if (FindNode(node(id).kind())->is_terminator && i + 1 != ids.size()) {
         return Bad(id, "nodes follow it in its block");
@@ -704,14 +707,19 @@ class Checker {
   std::vector<bool> visible_;  // nodes that a later node may name
   std::vector<bool> listed_;
   std::vector<bool> entered_;  // blocks
+  std::vector<uint32_t> reached_;
   std::vector<Scope> scopes_;
 };
 
 }  // namespace
 
-absl::Status CheckFunction(const UnitFacts& facts, const proto::Function& function, uint32_t number,
-                           std::vector<proto::Diagnostic>* diagnostics) {
-  return Checker(facts, function, number, diagnostics).Run();
+absl::StatusOr<std::vector<uint32_t>> CheckFunction(const UnitFacts& facts,
+                                                    const proto::Function& function,
+                                                    uint32_t number,
+                                                    std::vector<proto::Diagnostic>* diagnostics) {
+  Checker checker(facts, function, number, diagnostics);
+  RETURN_IF_ERROR(checker.Run());
+  return checker.TakeReached();
 }
 
 }  // namespace kiln

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/language/type.h"
 #include "common/language/type_rules.h"
 #include "proto/diagnostic.pb.h"
@@ -21,9 +21,12 @@ struct UnitFacts {
   std::vector<TypeId> element_type;  // per storage; 0: no value lies there
 };
 
-// `number` 0 is the kernel's body, 1 + i function i.
-absl::Status CheckFunction(const UnitFacts& facts, const proto::Function& function, uint32_t number,
-                           std::vector<proto::Diagnostic>* diagnostics);
+// The nodes that the function's blocks list, in program order: these alone are checked. `number` 0
+// is the kernel's body, 1 + i function i.
+absl::StatusOr<std::vector<uint32_t>> CheckFunction(const UnitFacts& facts,
+                                                    const proto::Function& function,
+                                                    uint32_t number,
+                                                    std::vector<proto::Diagnostic>* diagnostics);
 
 }  // namespace kiln
 

@@ -1,5 +1,7 @@
 #include "common/unit/check_unit.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/layout/layout.h"
@@ -109,8 +111,8 @@ absl::Status CheckSignature(const UnitFacts& facts, const proto::Function& funct
 
 }  // namespace
 
-absl::Status CheckUnit(const proto::CompileUnit& unit,
-                       std::vector<proto::Diagnostic>* diagnostics) {
+absl::StatusOr<CheckedUnit> CheckUnit(const proto::CompileUnit& unit,
+                                      std::vector<proto::Diagnostic>* diagnostics) {
   const proto::Kernel& kernel = unit.kernel();
   RETURN_IF_ERROR(CheckTarget(unit.target()));
   if (unit.trees_size() > kMaxTrees) return Bad(unit.trees_size(), " trees");
@@ -134,13 +136,14 @@ absl::Status CheckUnit(const proto::CompileUnit& unit,
   for (const proto::Function& function : kernel.functions()) {
     RETURN_IF_ERROR(CheckSignature(facts, function, num_types, /*is_body=*/false));
   }
-  RETURN_IF_ERROR(LayoutArguments(unit).status());
-  RETURN_IF_ERROR(CheckFunction(facts, kernel.body(), 0, diagnostics));
-  for (int i = 0; i < kernel.functions_size(); ++i) {
-    RETURN_IF_ERROR(
-        CheckFunction(facts, kernel.functions(i), static_cast<uint32_t>(i + 1), diagnostics));
+  ASSIGN_OR_RETURN(ArgumentLayout arguments, LayoutArguments(unit, types));
+  ReachedNodes nodes;
+  for (uint32_t number = 0; number <= static_cast<uint32_t>(kernel.functions_size()); ++number) {
+    const proto::Function& function =
+        number == 0 ? kernel.body() : kernel.functions(static_cast<int>(number - 1));
+    ASSIGN_OR_RETURN(nodes.emplace_back(), CheckFunction(facts, function, number, diagnostics));
   }
-  return absl::OkStatus();
+  return CheckedUnit{std::move(types), std::move(arguments), std::move(nodes)};
 }
 
 }  // namespace kiln

@@ -11,7 +11,9 @@
 
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/language/type.h"
+#include "common/unit/argument_layout.h"
 #include "proto/diagnostic.pb.h"
 #include "proto/unit.pb.h"
 
@@ -19,7 +21,18 @@ namespace kiln {
 
 inline constexpr int kMaxBlockDepth = 256;
 
-absl::Status CheckUnit(const proto::CompileUnit& unit, std::vector<proto::Diagnostic>* diagnostics);
+// The nodes of the kernel's body, then of each function, that blocks list, in program order.
+using ReachedNodes = std::vector<std::vector<uint32_t>>;
+
+// What the check works out and later stages need.
+struct CheckedUnit {
+  TypeTable types;  // the kernel's, by their numbers in it; others follow
+  ArgumentLayout arguments;
+  ReachedNodes nodes;  // no others were checked
+};
+
+absl::StatusOr<CheckedUnit> CheckUnit(const proto::CompileUnit& unit,
+                                      std::vector<proto::Diagnostic>* diagnostics);
 
 }  // namespace kiln
 

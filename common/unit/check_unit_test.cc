@@ -75,14 +75,14 @@ const char kLocalVec[] = "kind: LOCAL type: 4";
 
 std::vector<proto::Diagnostic> Good(const std::string& text) {
   std::vector<proto::Diagnostic> diagnostics;
-  const absl::Status status = CheckUnit(Parse(text), &diagnostics);
+  const absl::Status status = CheckUnit(Parse(text), &diagnostics).status();
   EXPECT_TRUE(status.ok()) << status << "\n" << text;
   return diagnostics;
 }
 
 void ExpectBad(const std::string& text, const std::string& says) {
   std::vector<proto::Diagnostic> diagnostics;
-  const absl::Status status = CheckUnit(Parse(text), &diagnostics);
+  const absl::Status status = CheckUnit(Parse(text), &diagnostics).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
   EXPECT_NE(status.message().find(says), std::string::npos) << status << "\n" << text;
 }
@@ -404,7 +404,36 @@ TEST(CheckUnit, FunctionsAreChecked) {
   EXPECT_FALSE(CheckUnit(many, &diagnostics).ok());
   many.mutable_kernel()->mutable_functions()->RemoveLast();
   many.mutable_kernel()->add_types();
-  EXPECT_TRUE(CheckUnit(many, &diagnostics).ok()) << CheckUnit(many, &diagnostics);
+  const absl::Status status = CheckUnit(many, &diagnostics).status();
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(CheckUnit, HandsOnWhatItFound) {
+  std::vector<proto::Diagnostic> diagnostics;
+  // Node 2 is in no block.
+  const absl::StatusOr<CheckedUnit> checked = CheckUnit(Parse(R"(
+    kernel {
+      types {} types { scalar: I32 } types { scalar: U1 }
+      body {
+        params { type: 1 }
+        nodes {}
+        nodes { kind: CONST type: 2 index: 1 }
+        nodes { kind: CONST type: 1 }
+        nodes { kind: IF operands: 1 blocks: 2 blocks: 1 }
+        nodes { kind: PRINT }
+        nodes { kind: PRINT }
+        nodes { kind: PRINT }
+        blocks { nodes: 1 nodes: 3 nodes: 6 }
+        blocks { nodes: 4 }
+        blocks { nodes: 5 }
+      }
+      functions {}
+    })"),
+                                                        &diagnostics);
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->nodes, (ReachedNodes{{1, 3, 5, 4, 6}, {}}));
+  EXPECT_EQ(checked->arguments.slots.size(), 1u);
+  EXPECT_EQ(checked->types[2].scalar, proto::U1);
 }
 
 TEST(CheckUnit, DepthIsBounded) {

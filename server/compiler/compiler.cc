@@ -143,12 +143,12 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   Compilation out;
   Stopwatch watch(report, &out.stages);
 
-  RETURN_IF_ERROR(CheckUnit(unit, &out.diagnostics));
+  ASSIGN_OR_RETURN(const CheckedUnit checked, CheckUnit(unit, &out.diagnostics));
   watch.Stage("check");
   if (!out.diagnostics.empty()) return out;
 
   ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
-                   LowerUnit(unit, &state_->context, &out.diagnostics));
+                   LowerUnit(unit, checked, &state_->context, &out.diagnostics));
   watch.Stage("lower", *module);
   if (!out.diagnostics.empty()) return out;
 
@@ -160,7 +160,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
       GeneratedCode code,
       state_->generator.Generate(kernel, unit.target(), unit.options(), report, &out.stages));
 
-  ASSIGN_OR_RETURN(ArgumentLayout layout, LayoutArguments(unit));
+  const ArgumentLayout& layout = checked.arguments;
   out.payload = std::move(code.payload);
   *out.info.mutable_target() = unit.target();
   out.info.mutable_tasks()->Assign(code.tasks.begin(), code.tasks.end());

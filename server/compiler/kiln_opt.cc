@@ -85,11 +85,12 @@ mlir::OwningOpRef<mlir::ModuleOp> FromUnit(const std::string& text, mlir::MLIRCo
   proto::CompileUnit unit;
   if (!google::protobuf::TextFormat::ParseFromString(text, &unit)) return {};
   std::vector<proto::Diagnostic> diagnostics;
-  absl::Status status = CheckUnit(unit, &diagnostics);
+  const absl::StatusOr<CheckedUnit> checked = CheckUnit(unit, &diagnostics);
+  absl::Status status = checked.status();
   mlir::OwningOpRef<mlir::ModuleOp> module;
   if (status.ok() && diagnostics.empty()) {
     absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> lowered =
-        LowerUnit(unit, context, &diagnostics);
+        LowerUnit(unit, *checked, context, &diagnostics);
     status = lowered.status();
     if (lowered.ok()) module = *std::move(lowered);
   }

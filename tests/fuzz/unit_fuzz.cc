@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   unit.DiscardUnknownFields();
   if (!kiln::ParseCanonical(kiln::CanonicalBytes(unit)).ok()) std::abort();
   std::vector<kiln::proto::Diagnostic> diagnostics;
-  const absl::Status status = kiln::CheckUnit(unit, &diagnostics);
+  const absl::Status status = kiln::CheckUnit(unit, &diagnostics).status();
   if (!status.ok() && status.code() != absl::StatusCode::kInvalidArgument) std::abort();
   return 0;
 }

@@ -2,8 +2,6 @@
 
 #include "common/base/status_macros.h"
 #include "common/language/op_table.h"
-#include "common/language/type.h"
-#include "common/unit/argument_layout.h"
 #include "server/compiler/lowering/lowering.h"
 
 namespace kiln {
@@ -18,20 +16,6 @@ proto::Diagnostic NotSupported(uint32_t node, const std::string& what) {
   diagnostic.set_node(NodeInFunction(node));
   diagnostic.set_message(what + " is not supported yet");
   return diagnostic;
-}
-
-// The nodes that blocks reach, in program order. Only these were checked.
-void AppendNodes(const proto::Function& function, uint32_t block, std::vector<uint32_t>* out) {
-  for (uint32_t id : function.blocks(block).nodes()) {
-    out->push_back(id);
-    for (uint32_t inner : function.nodes(id).blocks()) AppendNodes(function, inner, out);
-  }
-}
-
-std::vector<uint32_t> NodesInOrder(const proto::Function& function) {
-  std::vector<uint32_t> nodes;
-  if (function.blocks_size() > 0) AppendNodes(function, 0, &nodes);
-  return nodes;
 }
 
 ir::KernelOp MakeKernel(const proto::CompileUnit& unit, const ArgumentLayout& layout,
@@ -51,14 +35,9 @@ ir::KernelOp MakeKernel(const proto::CompileUnit& unit, const ArgumentLayout& la
 }  // namespace
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
-    const proto::CompileUnit& unit, mlir::MLIRContext* context,
+    const proto::CompileUnit& unit, const CheckedUnit& checked, mlir::MLIRContext* context,
     std::vector<proto::Diagnostic>* diagnostics) {
-  ASSIGN_OR_RETURN(TypeTable types, TypeTable::FromProto(unit.kernel().types()));
-  ASSIGN_OR_RETURN(ArgumentLayout layout, LayoutArguments(unit));
-  ReachedNodes nodes = {NodesInOrder(unit.kernel().body())};
-  for (const proto::Function& function : unit.kernel().functions()) {
-    nodes.push_back(NodesInOrder(function));
-  }
+  const auto& [types, layout, nodes] = checked;
   RETURN_IF_ERROR(CheckAccesses(unit, nodes, types));
   LoweredStorages storages = LowerStorages(unit, nodes, types, layout, context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/unit/check_unit.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "proto/diagnostic.pb.h"
@@ -17,10 +18,10 @@
 
 namespace kiln {
 
-// Requires a unit that CheckUnit passed without errors. What the compiler cannot do
+// `checked` is what CheckUnit, without errors, answered to the unit. What the compiler cannot do
 // yet is a diagnostic (and the module is not to be used then).
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> LowerUnit(
-    const proto::CompileUnit& unit, mlir::MLIRContext* context,
+    const proto::CompileUnit& unit, const CheckedUnit& checked, mlir::MLIRContext* context,
     std::vector<proto::Diagnostic>* diagnostics);
 
 // The node that an op comes from; 0: none.

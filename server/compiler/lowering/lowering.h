@@ -12,6 +12,7 @@
 #include "common/language/op_table.h"
 #include "common/language/type.h"
 #include "common/unit/argument_layout.h"
+#include "common/unit/check_unit.h"
 #include "common/unit/node_number.h"
 #include "mlir/IR/Builders.h"
 #include "proto/diagnostic.pb.h"
@@ -86,8 +87,7 @@ struct LoweredStorages {
   // By position: the first parameter's storage that is there, where it is a quant array.
   std::vector<const proto::Storage*> quant_arrays;
 };
-// The nodes of the body, then of each function, that blocks reach, in program order.
-using ReachedNodes = std::vector<std::vector<uint32_t>>;
+
 inline const proto::Function& FunctionAt(const proto::CompileUnit& unit, size_t number) {
   return number == 0 ? unit.kernel().body() : unit.kernel().functions(static_cast<int>(number - 1));
 }
