@@ -37,7 +37,7 @@ class GrpcFixture : public DaemonTest {
 
   static std::string BinFlag() {
     const std::string kilnd = KilndPath();
-    return "--bin=" + kilnd.substr(0, kilnd.rfind('/')) + "/service";
+    return "--bin=" + kilnd.substr(0, kilnd.rfind("/daemon/")) + "/grpc_front";
   }
   std::string Address() const { return absl::StrCat("127.0.0.1:", port_); }
 

@@ -52,7 +52,7 @@ class WebTest : public DaemonTest {
     port_ = ntohs(address.sin_port);
     const std::string kilnd = KilndPath();
     ASSERT_EQ(Start({absl::StrCat("--web=", host, ":", port_), "--allow-root",
-                     "--bin=" + kilnd.substr(0, kilnd.rfind('/')) + "/web"}),
+                     "--bin=" + kilnd.substr(0, kilnd.rfind("/daemon/")) + "/web_front"}),
               0);
     for (int i = 0; i < 2000 && Ask("GET", "/healthz").status != 200; ++i) {
       absl::SleepFor(absl::Milliseconds(5));
@@ -336,7 +336,7 @@ TEST_F(WebTest, EndsWithTheDaemon) {
 TEST_F(WebTest, WatchingKeepsNoIdleDaemonAlive) {
   const std::string kilnd = KilndPath();
   ASSERT_EQ(Start({"--web=127.0.0.1:0", "--idle-exit=1",
-                   "--bin=" + kilnd.substr(0, kilnd.rfind('/')) + "/web"}),
+                   "--bin=" + kilnd.substr(0, kilnd.rfind("/daemon/")) + "/web_front"}),
             0);
   EXPECT_TRUE(AwaitEnd(DaemonPid()));
 }
