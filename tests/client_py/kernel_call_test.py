@@ -281,7 +281,7 @@ def test_failed_asserts_raise(ti):
         assert a < 3, f"bad {a} of {2}"
 
     check(2)
-    with pytest.raises(AssertionError, match=r"(?s)bad 5 of 2.*test_kernel_call.py.*in check"):
+    with pytest.raises(AssertionError, match=r"(?s)bad 5 of 2.*kernel_call_test.py.*in check"):
         check(5)
     check(1)
 
