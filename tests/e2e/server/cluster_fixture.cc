@@ -130,8 +130,7 @@ ClusterTest::ClusterTest() {
   const std::string server = kilnd.substr(0, kilnd.rfind("/daemon/"));
   std::filesystem::create_directory(TempPath("bin"));
   std::filesystem::create_symlink(server + "/remote/kilnd-remote", TempPath("bin/kilnd-remote"));
-  std::filesystem::create_symlink(server + "/grpc_front/kilnd-grpc",
-                                  TempPath("bin/kilnd-grpc"));
+  std::filesystem::create_symlink(server + "/grpc_front/kilnd-grpc", TempPath("bin/kilnd-grpc"));
 }
 
 ClusterTest::~ClusterTest() {
