@@ -307,7 +307,7 @@ def test_a_kernels_page_shows_its_key_its_ir_and_its_assembly(web, tmp_path):
 
 
 def metric_names():
-    text = (ROOT / "server" / "daemon" / "metrics.cc").read_text()
+    text = (ROOT / "server" / "observe" / "metrics.cc").read_text()
     return set(re.findall(r'^    \{"(kiln_\w+)"', text, re.M))
 
 

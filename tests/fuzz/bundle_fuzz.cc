@@ -2,7 +2,7 @@
 // out the same when written again. Header and checksum are also repaired, or nearly every input
 // would end at the first comparison; so are the checksums of the entries that it holds.
 // Sources: common/artifact/bundle.cc common/artifact/entry.cc common/base/digest.cc
-// common/base/deterministic.cc common/artifact/signature.cc Sources: common/home/folder.cc
+// Sources: common/base/deterministic.cc common/artifact/signature.cc common/home/folder.cc
 // Messages: artifact target
 #include <cstdlib>
 #include <cstring>

@@ -2,7 +2,8 @@
 // accepts must survive being written again. Sizes and checksum are also repaired,
 // or nearly every input would end at the first comparison.
 // Sources: common/artifact/entry.cc common/base/digest.cc common/base/deterministic.cc
-// common/artifact/signature.cc common/home/folder.cc Messages: artifact target
+// Sources: common/artifact/signature.cc common/home/folder.cc
+// Messages: artifact target
 #include <cstdlib>
 #include <string>
 

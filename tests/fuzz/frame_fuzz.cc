@@ -2,7 +2,8 @@
 // whole frames come out until the stream ends or is refused; never a hang, a crash
 // or memory for bytes that were only announced.
 // Sources: common/wire/framing.cc common/base/plain_text.cc common/wire/error_detail.cc
-// common/base/clock.cc Messages: service config diagnostic options source_map type
+// Sources: common/base/clock.cc
+// Messages: service config diagnostic options source_map type
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>

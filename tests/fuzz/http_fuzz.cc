@@ -4,9 +4,10 @@
 // bytes, then the answers: to a question for a result, and to any other.
 // Sources: server/remote/http/tier.cc server/remote/http/client.cc server/remote/watched_file.cc
 // Sources: server/remote/reapi/blob.cc common/base/digest.cc common/base/deterministic.cc
-// common/base/clock.cc Messages: build/bazel/remote/execution/v2/remote_execution
-// build/bazel/semver/semver Messages: google/longrunning/operations google/rpc/status config
-// artifact target service Messages: diagnostic options source_map type
+// Sources: common/base/clock.cc
+// Messages: build/bazel/remote/execution/v2/remote_execution build/bazel/semver/semver
+// Messages: google/longrunning/operations google/rpc/status config artifact target service
+// Messages: diagnostic options source_map type
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>

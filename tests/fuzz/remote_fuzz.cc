@@ -2,10 +2,10 @@
 // frame that comes has one answer, whatever is in it, and the next is answered as well. The first
 // byte is the frame's type, but for one.
 // Sources: server/remote/serve.cc server/remote/remote_tiers.cc server/remote/breaker.cc
-// Sources: server/remote/held_leases.cc server/remote/blocking_pool.cc
-// Sources: common/wire/framing.cc common/base/plain_text.cc common/wire/error_detail.cc
-// common/base/digest.cc common/base/clock.cc Messages: remote service config diagnostic options
-// source_map type
+// Sources: server/remote/held_leases.cc server/remote/blocking_pool.cc common/wire/framing.cc
+// Sources: common/base/plain_text.cc common/wire/error_detail.cc common/base/digest.cc
+// Sources: common/base/clock.cc
+// Messages: remote service config diagnostic options source_map type
 #include <sys/socket.h>
 
 #include <cstdlib>

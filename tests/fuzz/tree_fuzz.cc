@@ -1,8 +1,9 @@
 // A tree as clients lay it out: arbitrary ones end in an answer, and what is laid out
 // is described so that units with it pass their checks.
 // Sources: common/layout/layout.cc common/layout/dense_field.cc common/layout/tree_field.cc
-// common/language/type.cc Sources: common/layout/check_storage.cc common/layout/check_tree.cc
-// common/layout/check_word.cc common/language/op_table.cc Messages: kernel layout type op options
+// Sources: common/language/type.cc common/layout/check_storage.cc common/layout/check_tree.cc
+// Sources: common/layout/check_word.cc common/language/op_table.cc
+// Messages: kernel layout type op options
 #include <cstdlib>
 
 #include "common/layout/layout.h"

@@ -1,11 +1,11 @@
 // A compile unit off the wire: parsing, checking and laying out arbitrary messages
 // end in an answer, and what is accepted as canonical has one spelling.
 // Sources: common/unit/canonical.cc common/base/digest.cc common/base/deterministic.cc
-// common/language/op_table.cc Sources: common/unit/check_unit.cc common/unit/check_function.cc
-// common/layout/check_storage.cc common/layout/check_tree.cc Sources: common/layout/check_word.cc
-// common/unit/argument_layout.cc common/language/type.cc common/language/type_rules.cc Sources:
-// common/layout/tree_field.cc common/layout/layout.cc common/layout/dense_field.cc Messages: unit
-// kernel layout options target type op artifact diagnostic
+// Sources: common/language/op_table.cc common/unit/check_unit.cc common/unit/check_function.cc
+// Sources: common/layout/check_storage.cc common/layout/check_tree.cc common/layout/check_word.cc
+// Sources: common/unit/argument_layout.cc common/language/type.cc common/language/type_rules.cc
+// Sources: common/layout/tree_field.cc common/layout/layout.cc common/layout/dense_field.cc
+// Messages: unit kernel layout options target type op artifact diagnostic
 #include <cstdlib>
 #include <string>
 

@@ -5,8 +5,8 @@
 // Sources: server/web_front/site.cc server/web_front/history.cc server/web_front/peer.cc
 // Sources: server/web_front/prometheus.cc server/observe/json_text.cc common/base/plain_text.cc
 // Sources: common/artifact/entry.cc common/base/digest.cc common/base/deterministic.cc
-// common/artifact/signature.cc common/base/clock.cc Sources: common/home/folder.cc Messages:
-// service config artifact target diagnostic options source_map type
+// Sources: common/artifact/signature.cc common/base/clock.cc common/home/folder.cc
+// Messages: service config artifact target diagnostic options source_map type
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 

@@ -254,7 +254,7 @@ def check_daemon():
         metrics = session().daemon_metrics()
     except (RuntimeError, ConnectionError, TimeoutError) as error:
         text = str(error)
-        if "nobody listens" in text:
+        if "no daemon listens" in text:
             return "good", "none runs; the first program that compiles starts it"
         return "bad", text
     version = next(iter(metrics["kiln_build_info"]), "?")

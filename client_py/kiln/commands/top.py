@@ -32,7 +32,7 @@ def main(argv):
     except BrokenPipeError:
         raise
     except (RuntimeError, ConnectionError, TimeoutError) as error:
-        if "nobody listens" in str(error):
+        if "no daemon listens" in str(error):
             return failure("no daemon runs here; the first program that compiles starts it")
         return failure(str(error))
 

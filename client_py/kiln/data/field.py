@@ -212,7 +212,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         try:
             self._take(self._describe())
         except ValueError as error:
-            raise say.field_cannot_lie_so(title=self._title(), reason=error) from None
+            raise say.field_cannot_use_its_places(title=self._title(), reason=error) from None
 
     def _check_shapes(self):
         """Raises unless the components' places have one shape."""

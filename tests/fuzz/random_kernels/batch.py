@@ -61,7 +61,8 @@ def run(ti, package, name, text, options):
         fill(key, value)
     arguments = [ti.Vector(a) if isinstance(a, list) else a for a in module["ARGUMENTS"]]
     if not launched:
-        module["kernel"]._make_instance(arguments)
+        make = importlib.import_module("kiln.instance").make_instance
+        make(module["kernel"], arguments)
         return {}
     result = module["kernel"](*arguments)
     found = {key: read(value) for key, value in visible.items()}
