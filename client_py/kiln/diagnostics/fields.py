@@ -115,7 +115,10 @@ ROWS = {
         ValueError,
         "ti.field shape {shape} does not match the source field shape {got}",
     ),
-    "field_cannot_use_its_places": (TaichiRuntimeError, "{title} cannot have its places there: {reason}"),
+    "field_cannot_use_its_places": (
+        TaichiRuntimeError,
+        "{title} cannot have its places there: {reason}",
+    ),
     "field_index_out_of_bounds": (
         IndexError,
         "index {index} is out of bounds for axis {axis} of {title}: {first} <= index < "
