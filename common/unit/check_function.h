@@ -18,7 +18,7 @@ struct UnitFacts {
   TypeTable* types;
   DefaultTypes defaults;
   std::vector<int> num_indices;      // per storage
-  std::vector<TypeId> element_type;  // per storage; 0: no value lies there
+  std::vector<TypeId> element_type;  // per storage; 0: it holds no values
 };
 
 // The nodes that the function's blocks list, in program order: these alone are checked. `number` 0

@@ -30,7 +30,7 @@ def field(
     ti.Layout.SOA gives each an array of its own.
 
     TaichiRuntimeError before `ti.init` and for extents that are not positive, TypeError for those
-    that are no integers, ValueError for a type that is none, TaichiSyntaxError for an order or
+    that are no integers, ValueError for what is not a type, TaichiSyntaxError for an order or
     offset that does not fit the shape.
 
         x = ti.field(ti.f32, shape=(2, 3))

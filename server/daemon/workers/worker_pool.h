@@ -5,7 +5,7 @@
 // fresh worker. A job that kills that one too, or takes too long, is refused for a while
 // (poison_list.h). While memory is short fewer workers run, but always one.
 //
-// A worker serves one tenant: the effects of a malicious kernel stay among callers who share
+// A worker serves one tenant: the effects of a malicious kernel stay among callers that share
 // entries anyway. Callers take turns (job_queue.h) and have shares (shares.h).
 #ifndef KILN_SERVER_DAEMON_WORKERS_WORKER_POOL_H_
 #define KILN_SERVER_DAEMON_WORKERS_WORKER_POOL_H_

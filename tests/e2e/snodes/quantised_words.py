@@ -285,6 +285,33 @@ def arguments_and_components(show):
 
 
 @case()
+def a_component_beside_the_whole(show):
+    """A kernel that gets a field and its components must see each one's writes in the others."""
+    number = quant.int(12)
+    v = ti.Vector.field(3, dtype=[number, number, number])
+    first = word(v.get_scalar_field(0), v.get_scalar_field(1))
+    ti.root.dense(ti.i, 4).place(first, word(v.get_scalar_field(2)))
+    seen = ti.field(ti.i32, shape=(4, 4))
+
+    @ti.kernel
+    def mix(whole: ti.template(), x: ti.template(), z: ti.template()):
+        for i in range(4):
+            whole[i] = ti.Vector([i, -i, 2 * i])
+            before = x[i]
+            x[i] = before + 7
+            z[i] += 3
+            now = whole[i]
+            whole[i][0] += 1
+            seen[i, 0] = before
+            seen[i, 1] = now[0]
+            seen[i, 2] = now[2]
+            seen[i, 3] = x[i]
+
+    mix(v, v.get_scalar_field(0), v.get_scalar_field(2))
+    show(seen.to_numpy().tolist(), values(v))
+
+
+@case()
 def large_matrices(show):
     m = ti.Matrix.field(6, 6, quant.int(10))
     words = [
