@@ -37,9 +37,16 @@ constexpr uint32_t kMaxPatience = 256;
 // It gets one part in this many of the iterations of loops that would take it this long.
 constexpr int64_t kTriedPart = 8;
 constexpr double kTryPartFrom = kTriedPart * 4.0 * kWakeFrom;
+// Loops look between parts of about this length at most whether the launch has failed.
+constexpr int64_t kPartNanoseconds = 20'000'000;
+// Loops of this length by the compiler's guess, which may be far too low, are run in parts; the
+// first part is as long as this, or so many iterations where nothing is known.
+constexpr int64_t kPartsFrom = 500'000, kFirstPart = 20'000, kFirstIterations = 64;
 constexpr uint32_t kMaxTemporariesOnStack = 1024;
-// Pieces that a loop with partial results is cut into, at most.
+// Pieces that a loop with partial results is cut into: no more than kMostPieces, but where a piece
+// would take more than kMostOfPiece iterations.
 constexpr int64_t kMostPieces = 512, kEnoughPieces = 64, kFewIterations = 8;
+constexpr int64_t kMostOfPiece = 65'536, kMostPiecesEver = 65'536;
 constexpr int64_t kPartialsOnStack = 4096;
 
 // How the loop that runs is cut, where it leaves partial results: into `size` iterations each.
@@ -51,8 +58,8 @@ struct Pieces {
 // Lives on the launching thread's stack.
 struct Launched {
   const LaunchHooks* hooks;
-  volatile uint32_t failed = 0;
-  std::mutex mutex;  // one hook call at a time
+  volatile uint32_t failed = 0;  // but where the hooks bring a flag
+  std::mutex mutex;              // one hook call at a time
   Pieces pieces = {};
 };
 
@@ -66,7 +73,7 @@ void Print(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t
 void Fail(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t* values) {
   auto* launched = static_cast<Launched*>(ctx->launch);
   std::lock_guard<std::mutex> lock(launched->mutex);
-  if (__atomic_exchange_n(&launched->failed, 1u, __ATOMIC_RELAXED) != 0) return;
+  if (__atomic_exchange_n(ctx->failed, 1u, __ATOMIC_RELAXED) != 0) return;
   if (launched->hooks != nullptr && launched->hooks->fail) {
     launched->hooks->fail(node, values, count);
   }
@@ -76,7 +83,7 @@ void Fail(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t*
 void Error(const KilnContext* ctx, absl::string_view text) {
   auto* launched = static_cast<Launched*>(ctx->launch);
   std::lock_guard<std::mutex> lock(launched->mutex);
-  if (__atomic_exchange_n(&launched->failed, 1u, __ATOMIC_RELAXED) != 0) return;
+  if (__atomic_exchange_n(ctx->failed, 1u, __ATOMIC_RELAXED) != 0) return;
   if (launched->hooks != nullptr && launched->hooks->error) launched->hooks->error(text);
 }
 
@@ -194,8 +201,9 @@ bool WorthSharing(double estimate, bool awake) {
 }
 
 int64_t ChunkSize(int64_t count, int threads, uint32_t cost, int64_t unit) {
-  int64_t chunk = std::max<int64_t>(count / (threads * kChunksPerThread),
-                                    kChunkNanoseconds * kCostUnit / std::max(cost, 1u));
+  const int64_t part = kPartNanoseconds * kCostUnit / std::max(cost, 1u);
+  int64_t chunk = std::clamp<int64_t>(count / (threads * kChunksPerThread),
+                                      part / (kPartNanoseconds / kChunkNanoseconds), part);
   if (unit > 1) return (chunk + unit - 1) / unit * unit;
   if (chunk >= 512) chunk = chunk / 64 * 64;  // whole cache lines of any element
   return std::max<int64_t>(chunk, 1);
@@ -204,7 +212,8 @@ int64_t ChunkSize(int64_t count, int threads, uint32_t cost, int64_t unit) {
 // Follows from the number of iterations, the code and how the data lies, so that partial results
 // are those of the same iterations whoever runs them.
 int64_t PieceSize(int64_t iterations, int64_t grain, int64_t unit) {
-  int64_t size = std::max(grain, (iterations + kMostPieces - 1) / kMostPieces);
+  int64_t size = std::min(kMostOfPiece, (iterations + kMostPieces - 1) / kMostPieces);
+  size = std::max({size, grain, (iterations + kMostPiecesEver - 1) / kMostPiecesEver});
   // Where iterations may be long: a few at a time, if enough pieces are left to share.
   size = std::max(size, std::min(kFewIterations, iterations / kEnoughPieces));
   if (size >= 512) size = (size + 63) / 64 * 64;  // whole cache lines of any element
@@ -250,8 +259,9 @@ int64_t LoadedKernel::Cost::Try(KilnTask run, const KilnContext& ctx, int64_t be
   const int64_t units = std::max<int64_t>(1, (end - begin) / 64 / unit);
   const int64_t some = std::min(end, begin + units * unit);
   const int64_t start = NowNanoseconds();
-  run(&ctx, begin, some, 0);
+  RunParts(run, ctx, begin, some, unit);
   const int64_t took = NowNanoseconds() - start;
+  if (*ctx.failed != 0) return some;
   // The first touch of code and memory says little of small pieces.
   if (took > kChunkNanoseconds || value.load(std::memory_order_relaxed) == 0) {
     Measure(took, some - begin);
@@ -262,10 +272,31 @@ int64_t LoadedKernel::Cost::Try(KilnTask run, const KilnContext& ctx, int64_t be
 }
 
 void LoadedKernel::Cost::RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin,
-                                     int64_t end) {
+                                     int64_t end, int64_t unit) {
   const int64_t start = NowNanoseconds();
-  run(&ctx, begin, end, 0);
-  Measure(NowNanoseconds() - start, end - begin);
+  RunParts(run, ctx, begin, end, unit);
+  if (*ctx.failed == 0) Measure(NowNanoseconds() - start, end - begin);
+}
+
+void LoadedKernel::Cost::RunParts(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
+                                  int64_t unit) const {
+  const uint32_t each = value.load(std::memory_order_relaxed);
+  if (each != 0 && static_cast<double>(end - begin) * each <= kPartsFrom * kCostUnit) {
+    return run(&ctx, begin, end, 0);
+  }
+  const bool known = measured.load(std::memory_order_relaxed);
+  const int64_t first = (known ? kPartNanoseconds : kFirstPart) * kCostUnit;
+  int64_t units = std::max<int64_t>(1, (each == 0 ? kFirstIterations : first / each) / unit);
+  while (begin < end && *ctx.failed == 0) {
+    const int64_t to = end - begin <= units * unit ? end : begin + units * unit;
+    const int64_t start = NowNanoseconds();
+    run(&ctx, begin, to, 0);
+    const int64_t took = NowNanoseconds() - start;
+    if (took < kPartNanoseconds / 2 && to < end) units *= 2;
+    if (took > 2 * kPartNanoseconds)
+      units = std::max<int64_t>(1, units / (took / kPartNanoseconds));
+    begin = to;
+  }
 }
 
 bool LoadedKernel::Choice::TimeForOther(double chosen, double trying) {
@@ -291,7 +322,7 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
                           threads, unit};
   int64_t iterations = 0, nanoseconds = 0;
   if (!pool.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
-  cost.Measure(nanoseconds, iterations);
+  if (*ctx.failed == 0) cost.Measure(nanoseconds, iterations);
   // Threads that had to wake up first may come too late through no one's fault.
   if (iterations > 0 && (awake || estimate > kWakeFrom * 4)) {
     const int64_t now = NowNanoseconds();
@@ -334,7 +365,7 @@ void LoadedKernel::BoundTask::Run(const KilnContext& ctx, int64_t begin, int64_t
   if (max_threads > 0) threads = std::min(threads, max_threads);
   threads = static_cast<int>(std::min<int64_t>(threads, (end - begin + unit - 1) / unit));
   if (alone != nullptr) return RunAtomics(ctx, begin, end, threads, unit);
-  if (threads == 1) return run(&ctx, begin, end, 0);
+  if (threads == 1) return cost.RunParts(run, ctx, begin, end, unit);
   RunShared(ctx, begin, end, threads, unit);
 }
 
@@ -346,7 +377,7 @@ void LoadedKernel::BoundTask::RunShared(const KilnContext& ctx, int64_t begin, i
     if (begin == end || *ctx.failed != 0) return;
     threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
   }
-  if (!Share(ctx, begin, end, threads, unit)) cost.RunMeasured(run, ctx, begin, end);
+  if (!Share(ctx, begin, end, threads, unit)) cost.RunMeasured(run, ctx, begin, end, unit);
 }
 
 bool LoadedKernel::BoundTask::RunAlone(const KilnContext& ctx, int64_t begin, int64_t end,
@@ -358,7 +389,7 @@ bool LoadedKernel::BoundTask::RunAlone(const KilnContext& ctx, int64_t begin, in
     begin = alone_cost.Try(alone, ctx, begin, end, unit);
     if (begin < end && *ctx.failed == 0) begin = cost.Try(run, ctx, begin, end, unit);
   }
-  if (begin < end && *ctx.failed == 0) alone_cost.RunMeasured(alone, ctx, begin, end);
+  if (begin < end && *ctx.failed == 0) alone_cost.RunMeasured(alone, ctx, begin, end, unit);
   AtomicsGate::LeaveAlone();
   return true;
 }
@@ -368,11 +399,11 @@ void LoadedKernel::BoundTask::RunEither(bool by_one, const KilnContext& ctx, int
   if (by_one && RunAlone(ctx, begin, end, threads, unit)) return;
   AtomicsGate::Enter();
   if (threads == 1) {
-    run(&ctx, begin, end, 0);
+    cost.RunParts(run, ctx, begin, end, unit);
   } else {
     const int64_t start = NowNanoseconds();
     RunShared(ctx, begin, end, threads, unit);
-    together_cost.Measure(NowNanoseconds() - start, end - begin);
+    if (*ctx.failed == 0) together_cost.Measure(NowNanoseconds() - start, end - begin);
   }
   AtomicsGate::Leave();
 }
@@ -426,9 +457,10 @@ void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_th
 bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks,
                           int max_threads) const {
   Launched launched{hooks};
-  KilnContext ctx = {
-      arguments,        results,  nullptr, &kRuntime, draws_ ? NextLaunchRandom() : 0,
-      &launched.failed, &launched};
+  volatile uint32_t* const failed =
+      hooks != nullptr && hooks->failed != nullptr ? hooks->failed : &launched.failed;
+  KilnContext ctx = {arguments, results,  nullptr, &kRuntime, draws_ ? NextLaunchRandom() : 0,
+                     failed,    &launched};
   std::shared_ptr<const ElementList> list;
   auto run = [&] {
     for (const BoundTask& task : tasks_) {
@@ -441,7 +473,7 @@ bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const La
         if (task.bounds != nullptr) task.bounds(&ctx, bounds);
         task.RunRange(ctx, bounds[0], bounds[1], max_threads, /*unit=*/1);
       }
-      if (launched.failed != 0) return false;
+      if (*failed != 0) return false;
     }
     return true;
   };

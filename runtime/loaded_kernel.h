@@ -29,6 +29,10 @@ struct LaunchHooks {
   // An error of the runtime, in the user's terms: kernels with trees may run out of memory. The
   // launch ends early; data written until then stay.
   std::function<void(absl::string_view text)> error;
+  // The launch's flag, which the caller resets to 0 before the launch. Storing 1 ends the launch
+  // within about 100 ms: Launch returns false without calling a hook, and data written until then
+  // stay. A signal handler may store it. Null: the launch has a flag of its own.
+  volatile uint32_t* failed = nullptr;
 };
 
 // Immutable once loaded; launches from several threads are safe.
@@ -49,9 +53,10 @@ class LoadedKernel {
 
   // Runs all tasks in order on the process's thread pool and returns when they are done.
   // `arguments` has info().arguments_size() slots, `results` results_size(). `max_threads` 0: one
-  // per CPU of this process. Returns false if a check failed (after calling the hook `fail`) or the
-  // runtime did (`error`). Serial kernels, loops too small to share, and launches while the pool is
-  // busy run on the caller, without locks.
+  // per CPU of this process. Returns false if a check failed (after calling the hook `fail`), the
+  // runtime did (`error`), or another thread or a signal handler set the hooks' `failed`. Serial
+  // kernels, loops too small to share, and launches while the pool is busy run on the caller,
+  // without locks.
   bool Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks = nullptr,
               int max_threads = 0) const;
 
@@ -68,7 +73,12 @@ class LoadedKernel {
     void Measure(int64_t nanoseconds, int64_t iterations);
     // Measures a few of the iterations, once; returns the first iteration still to run.
     int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
-    void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end);
+    void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
+                     int64_t unit);
+    // Runs iterations on the caller. A long loop runs in parts of multiples of `unit` iterations,
+    // sized by how long earlier parts took; a failed launch ends between two parts.
+    void RunParts(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
+                  int64_t unit) const;
   };
 
   // Decides when to retry the slower variant of a task with atomics: its measurement may have met

@@ -131,6 +131,44 @@ TEST(LoadedKernelTest, FirstFailureWinsAndEndsTheLaunch) {
   EXPECT_TRUE(kernel->Launch(&argument, &result, &hooks));
 }
 
+// Loops of a minute, whatever the compiler's guess, alone and shared, with atomics and in pieces:
+// another thread ends them soon after they have begun.
+TEST(LoadedKernelTest, AFlagEndsTheLaunch) {
+  constexpr int64_t kIterations = 1'000'000;
+  const auto expect_end = [](const proto::ArtifactInfo& info, int threads) {
+    auto kernel = Load(info);
+    volatile uint32_t flag = 0;
+    int64_t begun = 0;
+    uint64_t argument = reinterpret_cast<uint64_t>(&begun), result = 0;
+    LaunchHooks hooks;
+    hooks.failed = &flag;
+    hooks.fail = [](uint32_t, const uint64_t*, uint32_t) { ADD_FAILURE(); };
+    std::thread ender([&] {
+      while (__atomic_load_n(&begun, __ATOMIC_RELAXED) == 0) usleep(1000);
+      usleep(100000);
+      flag = 1;
+    });
+    EXPECT_FALSE(kernel->Launch(&argument, &result, &hooks, threads));
+    ender.join();
+    EXPECT_LT(begun, kIterations / 2);
+    EXPECT_EQ(result, 0u) << "a task after the one that ended ran";
+  };
+  for (const int threads : {1, 2}) {
+    for (const uint32_t cost : {1000u, 60'000u, 4'000'000u}) {
+      proto::ArtifactInfo info = TestInfo();
+      proto::Task* task = AddRange(&info, "linger", kIterations, cost);
+      AddSerial(&info, "seven");
+      expect_end(info, threads);
+      task->set_alone_symbol("linger");
+      expect_end(info, threads);
+      task->clear_alone_symbol();
+      task->set_finish_symbol("nothing");
+      task->set_partial_bytes(8);
+      expect_end(info, threads);
+    }
+  }
+}
+
 TEST(LoadedKernelTest, LaunchInsideAHook) {
   proto::ArtifactInfo inner_info = TestInfo();
   inner_info.set_temporary_bytes(1 << 20);

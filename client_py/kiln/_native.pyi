@@ -337,6 +337,7 @@ def forget_instances() -> None:
     """All kernels drop their instances (init, reset)."""
 
 def set_profiler(record: Callable[[str, float], None] | None) -> None: ...
+def end_kernels_on_interrupt() -> None: ...  # where Python's handler of SIGINT is its own
 def check_fields(wanted: bool) -> None: ...  # before the next launch
 def set_threads(n: int) -> None: ...  # of a launch; 0: all
 def set_seed(seed: int) -> None: ...

@@ -7,7 +7,7 @@ kernel and the session compiles it, or fetches it from the cache.
 import os
 from _thread import RLock
 
-from . import _native, errors, events, forks, runtime, stat
+from . import _native, errors, events, forks, interrupts, runtime, stat
 from .arguments import (
     FLAT,
     MOST_ARGUMENTS,
@@ -39,6 +39,7 @@ os.register_at_fork(after_in_child=_make_lock)
 def make_instance(kernel, args):
     """Makes the instance of a kernel for the arguments of its leaves, and adds it to the kernel."""
     runtime.require_init(f"run kernel '{kernel.__name__}'")
+    interrupts.end_kernels()  # the program may have set Python's handler anew
     kernel._prune()
     snode.materialize()
     for position, (parameter, value) in enumerate(zip(kernel._leaves, args)):

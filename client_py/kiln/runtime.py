@@ -4,7 +4,7 @@ service, made when the first kernel needs it."""
 import os
 import sys
 
-from . import _native, provided, stat
+from . import _native, interrupts, provided, stat
 from . import types as ti_types
 from .active import python_scope
 from .arch import Arch, arch_from_name, cpu, is_arch_supported
@@ -89,6 +89,7 @@ def init(
         cfg.cpu_max_num_threads = _native.default_threads()
     if cfg.kernel_profiler:
         provided.start_profiler()
+    interrupts.end_kernels_in_cells()
     provided.load("make_instance")  # what the first calls of kernels need
     initialized = True
 

@@ -12,6 +12,7 @@
 #include "client_py/native/array_view.h"
 #include "client_py/native/bound_instance.h"
 #include "client_py/native/field_object.h"
+#include "client_py/native/interrupt.h"
 #include "client_py/native/scalar_value.h"
 
 namespace kiln {
@@ -346,7 +347,7 @@ struct Failure {
   bool happened = false;
   uint32_t node = 0;
   std::vector<uint64_t> values;
-  std::string error;  // of the runtime; then no node failed
+  std::string error;  // of the runtime; then no node failed. Empty: neither did, it was SIGINT
 };
 
 bool FlushPythonStdout() {
@@ -410,6 +411,8 @@ bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t*
     failure->values.assign(values, values + count);
   };
   hooks.error = [&](absl::string_view text) { failure->error = std::string(text); };
+  hooks.failed = FlagForLaunch();
+  const FlagTaken taken;
   BeginUnlockedLaunch();
   bool ok;
   Py_BEGIN_ALLOW_THREADS;
@@ -443,6 +446,7 @@ bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* result
                    Failure* failure) {
   LaunchHooks hooks;
   hooks.error = [failure](absl::string_view text) { failure->error = std::string(text); };
+  hooks.failed = FlagForLaunch();
   return LaunchPlain(bound, slots, results, &hooks);
 }
 
@@ -461,6 +465,10 @@ bool RecordLaunch(KernelObject* kernel, double seconds) {
 }
 
 PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure& failure) {
+  if (!failure.happened && failure.error.empty()) {
+    RaiseInterrupt();
+    return nullptr;
+  }
   if (!failure.happened) {
     PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_runtime_error", "s",
                                          failure.error.c_str());
@@ -514,7 +522,9 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   }
   const double begin = profiler == nullptr ? 0 : NowSeconds();
   if (!bound->prints && !bound->can_fail && bound->trees.empty()) {
-    LaunchPlain(bound, slots, results, nullptr);
+    if (!LaunchPlain(bound, slots, results, OnlyInterruptible())) {
+      return RaiseFailure(kernel, bound, {});
+    }
   } else {
     Failure failure;
     const bool ok = bound->prints || bound->can_fail
@@ -745,7 +755,14 @@ PyGetSetDef kernel_getset[] = {
 
 PyTypeObject KernelBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
 
+PyObject* EndKernels(PyObject*, PyObject*) {
+  EndKernelsOnInterrupt();
+  Py_RETURN_NONE;
+}
+
 PyMethodDef module_functions[] = {
+    {"end_kernels_on_interrupt", EndKernels, METH_NOARGS,
+     "Has SIGINT end the kernel that the main thread runs; for Python's own handler of it."},
     {"forget_instances", ForgetInstances, METH_NOARGS,
      "All kernels drop their instances (init, reset)."},
     {"set_profiler", SetProfiler, METH_O,

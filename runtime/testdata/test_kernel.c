@@ -85,6 +85,18 @@ static void spin(int64_t microseconds) {
            microseconds);
 }
 
+/* *arguments[0] += 1 for each i, which takes 60 microseconds. */
+void linger(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  for (int64_t i = begin; i < end; ++i) {
+    __atomic_fetch_add((int64_t*)c->arguments[0], 1, __ATOMIC_RELAXED);
+    spin(60);
+  }
+}
+
+void seven(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  c->results[0] = 7;
+}
+
 /* A microsecond each where threads share them. On its own, 10 ms in each of the first two calls,
  * of which arguments[0] counts, and nothing from then on. */
 void contended(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {

@@ -2,9 +2,11 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -216,6 +218,226 @@ class Late:
 late = Late()
 """
 
+# Kernels that end at once where go[0] is 8, and else take hours or never end.
+ENDLESS = """
+import os, signal, sys, threading
+import kiln as ti
+
+# Shells start jobs in the background with interrupts ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.i32, 8)
+go = ti.field(ti.i32, 1)
+cell = ti.field(ti.i32)
+ti.root.pointer(ti.i, 64).dense(ti.i, 64).place(cell)
+
+@ti.func
+def work(i):
+    for j in range(1000):
+        x[i % 8] += ti.sin(float(j)) > 2
+
+@ti.kernel
+def parallel():
+    for i in range(go[0]):
+        work(i)
+
+@ti.kernel
+def parallel_with_few_iterations():
+    for i in range(2):
+        for j, k in ti.ndrange(go[0], 1000):
+            x[i] ^= j * k
+
+@ti.kernel
+def parallel_in_two_dimensions():
+    for i, j in ti.ndrange(go[0], go[0]):
+        x[i % 8] = j
+
+@ti.kernel
+def parallel_without_bounds():
+    for i in range(4):
+        while go[0] > 9:
+            x[i] += 1
+
+@ti.kernel
+def reduction() -> ti.f32:
+    s = 0.0
+    for i, j in ti.ndrange(go[0], go[0]):
+        s += ti.sin(float(i * j))
+    return s
+
+@ti.kernel
+def histogram():
+    for i, j in ti.ndrange(go[0], go[0]):
+        x[(i * j) % 8] += 1
+
+@ti.kernel
+def over_cells():
+    for i in cell:
+        for j in range(go[0]):
+            for k in range(1000):
+                cell[i] += j ^ k * go[0]
+
+@ti.kernel
+def one_thread():
+    ti.loop_config(parallelize=1)
+    for i, j in ti.ndrange(go[0], go[0]):
+        x[j % 8] ^= i
+
+@ti.kernel
+def in_order():
+    ti.loop_config(serialize=True)
+    for i in range(go[0]):
+        work(i)
+
+@ti.kernel
+def in_order_and_nested() -> ti.f32:
+    s = 0.0
+    ti.loop_config(serialize=True)
+    for i in range(4):
+        for j in range(go[0]):
+            for k in range(1000):
+                s = ti.sin(s + x[k % 8])
+    return s
+
+@ti.kernel
+def without_end():
+    while go[0] > 9:
+        x[1] += 1
+
+@ti.kernel
+def with_prints():
+    while go[0] > 9:
+        x[1] += 1
+        if x[1] < 0 and go[0] < 0:
+            print(x[1])
+
+@ti.kernel
+def with_asserts():
+    for i, j in ti.ndrange(go[0], go[0]):
+        assert go[0] > 0, "never"
+        x[i % 8] = j
+
+@ti.real_func
+def wait(n: ti.i32) -> ti.i32:
+    while go[0] > 9:
+        x[n] += 1
+    return 3
+
+@ti.kernel
+def in_a_function() -> ti.i32:
+    r = wait(1)
+    x[r] = 1
+    return r
+
+@ti.kernel
+def total(n: ti.i32) -> ti.i64:
+    s = ti.i64(0)
+    for i in range(n):
+        s += i
+    return s
+
+@ti.kernel
+def activate():
+    for i in range(64):
+        cell[i * 64] = 1
+
+activate()
+"""
+
+# Each kernel says its name, which its interrupt has to follow.
+INTERRUPTED_KERNELS = """
+for name in sys.argv[1:]:
+    kernel = globals()[name]
+    go[0] = 8
+    kernel()
+    go[0] = 2**31 - 1
+    print(name, flush=True)
+    try:
+        kernel()
+    except KeyboardInterrupt:
+        print("interrupted", total(100000), flush=True)
+"""
+
+# Jupyter sets Python's handler anew before it tells of a cell; so may programs.
+INTERRUPTED_CELL = """
+import builtins
+
+class Shell:
+    events = property(lambda self: self)
+    def register(self, event, callback):
+        self.tell = callback
+
+shell = Shell()
+builtins.get_ipython = lambda: shell
+ti.init(arch=ti.cpu)
+x = ti.field(ti.i32, 8)
+go = ti.field(ti.i32, 1)
+without_end()
+signal.signal(signal.SIGINT, signal.default_int_handler)
+shell.tell(None)
+go[0] = 10
+print("cell", flush=True)
+try:
+    without_end()
+except KeyboardInterrupt:
+    print("interrupted", total(100000), flush=True)
+"""
+
+# The parent waits.
+INTERRUPTED_CHILD = """
+def child():
+    go[0] = 10
+    print("child", os.getpid(), flush=True)
+    try:
+        without_end()
+    except KeyboardInterrupt:
+        print("interrupted", total(100000), flush=True)
+        os._exit(0)
+    os._exit(1)
+
+without_end()
+process = os.fork()
+if process == 0:
+    child()
+print(os.waitpid(process, 0)[1], flush=True)
+"""
+
+# Takes a few seconds, and the program's handler counts.
+HANDLED = """
+@ti.kernel
+def some(n: ti.i32) -> ti.i32:
+    s = 1
+    ti.loop_config(serialize=True)
+    for i in range(n):
+        s = s * 1664525 + 1013904223
+        if s == x[0]:
+            s += 1
+    return s
+
+some(1)
+seen = []
+signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+if sys.argv[1:] == ["ignored"]:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+other = []
+if sys.argv[1:] == ["thread"]:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    total(1)
+    thread = threading.Thread(target=lambda: other.append(some(2**31 - 1)))
+print("some", flush=True)
+if sys.argv[1:] == ["thread"]:
+    try:
+        thread.start()
+        thread.join()
+    except KeyboardInterrupt:
+        seen.append(2)
+    thread.join()
+else:
+    other.append(some(2**31 - 1))
+print(other, len(seen), flush=True)
+"""
+
 UNFINISHED = """
 import threading
 import kiln as ti
@@ -331,6 +553,69 @@ def test_an_interrupt_while_compiling(program, server):
     finally:
         child.kill()
     assert (out, child.returncode) == ("interrupted 5\n", 0), errors
+
+
+def processor_seconds(process):
+    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def interrupted(path, names, *arguments):
+    """What a program prints that is interrupted each time that it has printed one of the names and
+    then computed for a while. After the name may come the process that computes."""
+    child = subprocess.Popen(
+        [sys.executable, str(path), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(""),
+    )
+    ender = threading.Timer(100, child.kill)
+    ender.start()
+    lines = []
+    try:
+        for line in child.stdout:
+            lines.append(line.rstrip())
+            name, *processes = lines[-1].split()
+            if name not in names:
+                continue
+            process = int(processes[0]) if processes else child.pid
+            begin = processor_seconds(process)
+            while child.poll() is None and processor_seconds(process) < begin + 0.3:
+                time.sleep(0.02)
+            os.kill(process, signal.SIGINT)
+        child.wait()
+    finally:
+        child.kill()
+        ender.cancel()
+    assert child.returncode == 0, (lines, child.stderr.read())
+    return lines
+
+
+KERNELS = re.findall(r"@ti.kernel\ndef (?!total|activate)(\w+)", ENDLESS)
+
+
+@pytest.mark.parametrize("some", [KERNELS[::2], KERNELS[1::2]], ids=["even", "odd"])
+def test_an_interrupt_while_a_kernel_runs(program, some):
+    lines = interrupted(program(ENDLESS + INTERRUPTED_KERNELS), some, *some)
+    assert lines == [line for name in some for line in (name, "interrupted 4999950000")]
+
+
+def test_an_interrupt_while_a_cell_runs(program):
+    lines = interrupted(program(ENDLESS + INTERRUPTED_CELL), ["cell"])
+    assert lines == ["cell", "interrupted 4999950000"]
+
+
+def test_an_interrupt_while_a_forked_child_runs(program):
+    lines = interrupted(program(ENDLESS + INTERRUPTED_CHILD), ["child"])
+    assert lines[1:] == ["interrupted 4999950000", "0"]
+
+
+@pytest.mark.parametrize("how, seen", [("handled", 1), ("ignored", 0), ("thread", 1)])
+def test_kernels_that_interrupts_do_not_end(program, how, seen):
+    """Where the program handles SIGINT, ignores it, or has another thread run the kernel."""
+    lines = interrupted(program(ENDLESS + HANDLED), ["some"], how)
+    assert lines[0] == "some" and lines[1].endswith(f" {seen}"), lines
 
 
 def test_kernels_at_exit(program):

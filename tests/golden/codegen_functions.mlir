@@ -54,7 +54,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   %16 = extractvalue { i32, i1 } %15, 0
 // CHECK-NEXT:   %17 = extractvalue { i32, i1 } %15, 1
 // CHECK-NEXT:   call void @function_1(ptr %0, ptr null, i1 %17)
-// CHECK-NEXT:   %18 = load volatile i32, ptr %11, align 4
+// CHECK-NEXT:   %18 = load volatile i32, ptr %11, align 4, !alias.scope !1, !noalias !4
 // CHECK-NEXT:   %19 = icmp eq i32 %18, 0
 // CHECK-NEXT:   br i1 %19, label %passed, label %fail
 // CHECK-NEXT: fail:                                             ; preds = %start
@@ -131,7 +131,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   br label %next
 // CHECK-NEXT: next:                                             ; preds = %iteration
 // CHECK-NEXT:   %19 = add nsw i64 %11, 1
-// CHECK-NEXT:   br label %row, !llvm.loop !1
+// CHECK-NEXT:   br label %row, !llvm.loop !8
 // CHECK-NEXT: row_end:                                          ; preds = %row
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: return:                                           ; preds = %row_end, %start
@@ -180,7 +180,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   br label %next
 // CHECK-NEXT: next:                                             ; preds = %iteration
 // CHECK-NEXT:   %19 = add nsw i64 %11, 1
-// CHECK-NEXT:   br label %row, !llvm.loop !3
+// CHECK-NEXT:   br label %row, !llvm.loop !10
 // CHECK-NEXT: row_end:                                          ; preds = %row
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: return:                                           ; preds = %row_end, %start
@@ -189,6 +189,13 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT: attributes #0 = { nounwind }
 // CHECK-NEXT: attributes #1 = { cold nounwind }
 // CHECK-NEXT: !0 = !{}
-// CHECK-NEXT: !1 = distinct !{!1, !2}
-// CHECK-NEXT: !2 = !{!"llvm.loop.mustprogress"}
-// CHECK-NEXT: !3 = distinct !{!3, !2}
+// CHECK-NEXT: !1 = !{!2}
+// CHECK-NEXT: !2 = distinct !{!2, !3}
+// CHECK-NEXT: !3 = distinct !{!3}
+// CHECK-NEXT: !4 = !{!5, !6, !7}
+// CHECK-NEXT: !5 = distinct !{!5, !3}
+// CHECK-NEXT: !6 = distinct !{!6, !3}
+// CHECK-NEXT: !7 = distinct !{!7, !3}
+// CHECK-NEXT: !8 = distinct !{!8, !9}
+// CHECK-NEXT: !9 = !{!"llvm.loop.mustprogress"}
+// CHECK-NEXT: !10 = distinct !{!10, !9}

@@ -328,6 +328,44 @@ TEST_P(CodegenTest, CountedLoopWithContinueAndBreak) {
   EXPECT_EQ(kernel->result(0), 0u);
 }
 
+// Loops without an end, one of them in a function, where the launch has failed.
+TEST_P(CodegenTest, LongLoopsEndWithTheLaunch) {
+  const std::string function = R"(
+    kiln.function 0 () -> (i32) {
+      %one = arith.constant 1 : i32
+      kiln.loop {
+        kiln.continue
+      }
+      kiln.return %one : i32
+    }
+  )";
+  const std::string loop = "kiln.loop {\nkiln.continue\n}\nkiln.result 0, %one : i32";
+  const std::string nested = R"(
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 2147483647 : i32
+    %some = arith.constant 100 : i32
+    kiln.for %i = %zero to %n : i32 {
+      kiln.for %j = %zero to %n : i32 {
+        kiln.for %k = %zero to %some : i32 {
+          kiln.result 1, %k : i32
+          kiln.continue
+        }
+        kiln.continue
+      }
+      kiln.continue
+    }
+    kiln.result 0, %one : i32)";
+  const std::string call = "%r = kiln.call 0() : () -> (i32)\nkiln.result 0, %one : i32";
+  for (const std::string& body : {loop, nested, call}) {
+    const std::string one = "%one = arith.constant 1 : i32\n";
+    auto kernel = Compile(Kernel({}, function + Serial(one + body), "i32, i32"));
+    ASSERT_NE(kernel, nullptr);
+    *kernel->context()->failed = 1;
+    kernel->Run({});
+    EXPECT_EQ(kernel->result(0), 0u) << "went on after " << body;
+  }
+}
+
 TEST_P(CodegenTest, LocalsAndArrays) {
   // fib in an array of locals, indexed by values.
   const std::string body = R"(

@@ -208,6 +208,8 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accu
   Accumulators after = EmitLoop(last, from, b_.CreateNSWAdd(from, count), number,
                                 Accumulators(accumulators.begin(), accumulators.end()));
 
+  // Pieces follow from the extent alone: the runtime cannot make them short.
+  if (!task_.getInits().empty()) f_.EndIfFailed();
   BasicBlock* latch = b_.GetInsertBlock();
   Value* next = b_.CreateNSWAdd(linear, count);
   linear->addIncoming(next, latch);

@@ -3,6 +3,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/scalar_ops.h"
+#include "server/compiler/dialect/long_loops.h"
 
 namespace kiln {
 namespace {
@@ -246,6 +247,10 @@ void FunctionEmitter::EmitFor(ir::ForOp op) {
   PopLoop();
 
   b_.SetInsertPoint(latch);
+  if (Looks(*op)) {
+    EndIfFailed();
+    latch = b_.GetInsertBlock();
+  }
   index->addIncoming(b_.CreateNSWAdd(index, llvm::ConstantInt::get(index->getType(), 1)), latch);
   for (auto [phi, value] : llvm::zip(header_values, latch_values)) phi->addIncoming(value, latch);
   BranchBack(header);
@@ -261,6 +266,7 @@ void FunctionEmitter::EmitLoop(ir::LoopOp op) {
   BranchTo(header, carried, ValuesOf(op.getInits()));
   b_.SetInsertPoint(header);
   for (auto [argument, phi] : llvm::zip(op.getCarried(), carried)) Map(argument, phi);
+  if (Looks(*op)) EndIfFailed();
   PushLoop({header, carried, exit, results});
   EmitBlock(op.getBody().front());
   PopLoop();

@@ -131,6 +131,8 @@ class FunctionEmitter {
   // look at the loop as it is before unrolling it. Rows of few cells would be gone by then,
   // and the loop around them, whose accesses are strided, be taken in their place.
   void BranchBack(llvm::BasicBlock* header, bool vectorise = false);
+  // Ends the function where the launch has failed meanwhile.
+  void EndIfFailed();
   // Ends the function: entry runs into the code, the code into the return block.
   void Finish();
 

@@ -139,11 +139,15 @@ void FunctionEmitter::EmitCall(ir::CallOp op) {
   for (unsigned i = 0; i < count; ++i) {
     Map(op.getResult(i), count == 1 ? call : b_.CreateExtractValue(call, i));
   }
-  if (!state_->facts.CanFail(op)) return;
   // What the callee's assert ended, its callers end.
+  if (state_->facts.CanFail(op)) EndIfFailed();
+}
+
+void FunctionEmitter::EndIfFailed() {
   llvm::BasicBlock* failed = NewBlock("fail");
   llvm::BasicBlock* passed = NewBlock("passed");
-  Value* flag = b_.CreateLoad(b_.getInt32Ty(), ContextField(abi::kFailed), /*isVolatile=*/true);
+  auto* flag = b_.CreateLoad(b_.getInt32Ty(), ContextField(abi::kFailed), /*isVolatile=*/true);
+  TagTables(flag);  // the kernel's own stores do not change it
   b_.CreateCondBr(b_.CreateIsNull(flag), passed, failed);
   b_.SetInsertPoint(failed);
   ReturnZeros();

@@ -1,5 +1,7 @@
 #include "server/compiler/dialect/function_facts.h"
 
+#include "server/compiler/dialect/long_loops.h"
+
 namespace kiln {
 
 FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
@@ -17,7 +19,7 @@ FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
         facts |= kMemory;
       }
       if (llvm::isa<ir::AtomicOp, ir::UpdateOp, ir::AppendOp>(op)) facts |= kAtomics;
-      if (llvm::isa<ir::AssertOp>(op)) facts |= kAsserts;
+      if (llvm::isa<ir::AssertOp>(op) || Looks(*op)) facts |= kEnds;
       if (llvm::isa<ir::RandomOp>(op)) facts |= kRandom;
       auto call = llvm::dyn_cast<ir::CallOp>(op);
       if (!call) return;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "mlir/IR/Matchers.h"
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/dialect/long_loops.h"
 
 namespace kiln {
 
@@ -15,19 +15,6 @@ constexpr double kSimple = 1, kMemory = 2, kMath = 20, kAtomic = 20, kCall = 50,
                  kMost = 4e9;
 // Loops of more trips stay loops.
 constexpr double kUnrolled = 64;
-
-// How often the op's regions run; none: that is not known.
-std::optional<double> Trips(mlir::Operation& op) {
-  if (llvm::isa<ir::LoopOp>(op)) return {};
-  auto loop = llvm::dyn_cast<ir::ForOp>(op);
-  if (!loop) return 1;
-  llvm::APInt lower, upper;
-  if (!matchPattern(loop.getLower(), mlir::m_ConstantInt(&lower)) ||
-      !matchPattern(loop.getUpper(), mlir::m_ConstantInt(&upper))) {
-    return {};
-  }
-  return std::max<double>(0, static_cast<double>(upper.getSExtValue()) - lower.getSExtValue());
-}
 
 double OpCost(mlir::Operation& op);
 

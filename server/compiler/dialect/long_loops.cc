@@ -1,0 +1,91 @@
+#include "server/compiler/dialect/long_loops.h"
+
+#include <algorithm>
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "mlir/IR/Matchers.h"
+
+namespace kiln {
+
+std::optional<double> Trips(mlir::Operation& op) {
+  if (llvm::isa<ir::LoopOp>(op)) return {};
+  auto loop = llvm::dyn_cast<ir::ForOp>(op);
+  if (!loop) return 1;
+  llvm::APInt lower, upper;
+  if (!matchPattern(loop.getLower(), mlir::m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpper(), mlir::m_ConstantInt(&upper))) {
+    return {};
+  }
+  return std::max<double>(0, static_cast<double>(upper.getSExtValue()) - lower.getSExtValue());
+}
+
+namespace {
+
+// Each run of a region runs this many iterations of a loop in it, unless one breaks; 0: unknown.
+double KnownIterations(mlir::Region& region) {
+  double most = 0;
+  for (auto loop : region.getOps<ir::ForOp>()) {
+    const double inside = std::max(1.0, KnownIterations(loop.getRegion()));
+    most = std::max(most, Trips(*loop).value_or(0) * inside);
+  }
+  return most;
+}
+
+// What decides whether a loop goes on.
+struct Conditions {
+  bool carried = false;      // values that an iteration hands to the next
+  bool uncountable = false;  // what memory holds, what a function returns
+};
+
+// Adds what a value in the loop is made of.
+void Add(mlir::Value value, ir::LoopOp loop, llvm::SmallPtrSetImpl<mlir::Value>* seen,
+         Conditions* conditions) {
+  llvm::SmallVector<mlir::Value> pending = {value};
+  while (!pending.empty()) {
+    mlir::Value next = pending.pop_back_val();
+    if (!loop.getRegion().isAncestor(next.getParentRegion()) || !seen->insert(next).second) {
+      continue;
+    }
+    mlir::Operation* made_by = next.getDefiningOp();
+    if (made_by == nullptr) {
+      conditions->carried = true;
+      continue;
+    }
+    made_by->walk([&](mlir::Operation* op) {
+      if (llvm::isa<ir::LoadOp, ir::CallOp>(op)) conditions->uncountable = true;
+      pending.append(op->operand_begin(), op->operand_end());
+    });
+  }
+}
+
+Conditions ConditionsOf(ir::LoopOp loop) {
+  Conditions conditions;
+  llvm::SmallPtrSet<mlir::Value, 16> seen;
+  loop.getRegion().walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
+    if (llvm::isa<ir::ForOp, ir::LoopOp>(op)) return mlir::WalkResult::skip();
+    if (!llvm::isa<ir::BreakOp>(op)) return mlir::WalkResult::advance();
+    for (mlir::Operation* up = op->getParentOp(); up != loop; up = up->getParentOp()) {
+      if (auto branch = llvm::dyn_cast<ir::IfOp>(up)) {
+        Add(branch.getCondition(), loop, &seen, &conditions);
+      }
+    }
+    return mlir::WalkResult::advance();
+  });
+  return conditions;
+}
+
+}  // namespace
+
+bool Looks(mlir::Operation& op) {
+  if (!llvm::isa<ir::ForOp, ir::LoopOp>(op)) return false;
+  constexpr double kShort = 64, kShortWithLoops = 65'536;
+  const double inside = KnownIterations(op.getRegion(0));
+  const std::optional<double> trips = Trips(op);
+  if (inside > kShort && (!trips || *trips * inside > kShortWithLoops)) return true;
+  auto loop = llvm::dyn_cast<ir::LoopOp>(op);
+  if (!loop) return false;
+  const Conditions conditions = ConditionsOf(loop);
+  return conditions.uncountable || !conditions.carried;
+}
+
+}  // namespace kiln
