@@ -1,8 +1,8 @@
 """Kiln: the Taichi language, compiled by a server and cached. `import kiln as ti`.
 
-Importing costs as little as possible: a name's module is imported when the name is first used.
-Only modules that share their name with a function (`ti.field`, `ti.kernel`, …) are imported here:
-their import must not overwrite the function later.
+To keep the import cheap, each public name's module is imported when the name is first used. Only
+modules that share their name with a function (`ti.field`, `ti.kernel`, …) are imported here: a
+later import would replace the function by the module.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 
 
 def _add_native_path():
-    """Where `kiln._native` may lie: beside this file, in a checkout's .kiln, or as told."""
+    """Adds the folders that may contain `_native.so` to the package's path."""
     here = os.path.dirname(os.path.abspath(__file__))
     checkout = os.path.dirname(os.path.dirname(here))
     candidates = [
@@ -26,12 +26,12 @@ _add_native_path()
 
 
 def _why_not_native():
-    """In words: why this Python cannot import kiln._native; None if the import's error says it."""
+    """Explains why this Python cannot import kiln._native; None if the import's own error does."""
     folders = [path for path in __path__ if os.path.exists(os.path.join(path, "_native.so"))]
     if not folders:
         return (
-            "Kiln's native module is not built: run `./kiln build` in the checkout, or say with "
-            "KILN_LIB where it is"
+            "Kiln's native module is not built: run `./kiln build` in the checkout, or set "
+            "KILN_LIB to its folder"
         )
     own = "%d.%d" % sys.version_info[:2]
     try:
@@ -113,7 +113,7 @@ _offer(
 )
 _offer("types", "u32 u64 u8 uint1 uint16 uint32 uint64 uint8 template ref sparse_matrix_builder")
 
-# Modules that are names of the package themselves.
+# Submodules that are public under their own names.
 _MODULES = frozenset(
     "ad algorithms aot argpack compat errors experimental graph lang linalg math profiler simt "
     "sparse tools types ui".split()
@@ -133,21 +133,21 @@ def __getattr__(name):
         value = getattr(_load(module), name)
     except AttributeError:
         raise AttributeError(f"'ti.{name}' is not supported by Kiln yet") from None
-    # `cfg` and `root` are single objects that change in place, so every name can be kept.
+    # Caching is safe for every name: `cfg` and `root` are single objects that change in place.
     globals()[name] = value
     return value
 
 
 def _load(module):
-    # As importlib.import_module, without the milliseconds of importing importlib.
+    # Does what importlib.import_module does, without the milliseconds of importing importlib.
     full = f"{__name__}.{module}"
     with held_off:
         __import__(full)
     return sys.modules[full]
 
 
-# What rooms provide to those below them (provided.py): name -> module.
-provided.by(
+# What later rooms provide to earlier ones (provided.py).
+provided.register(
     _load,
     {
         "ArgPack": "values.argpack",
@@ -173,7 +173,7 @@ provided.by(
 )
 
 
-# Modules that programs name otherwise: as Taichi does, or as pickles of earlier builds do.
+# Modules with other names, from Taichi or from pickles of earlier builds: name -> real package.
 _OTHER_NAMES = {
     **dict.fromkeys("bitpacked field interop making ndarray snode struct_field".split(), "data"),
     **dict.fromkeys("argpack decompose matrix matrix_ops struct".split(), "values"),
@@ -185,7 +185,7 @@ _OTHER_NAMES = {
 
 
 class _OtherNames:
-    """Finds and loads modules of the package by such names: `import kiln.ad`."""
+    """An importer for the names in _OTHER_NAMES, as in `import kiln.ad`."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -206,12 +206,12 @@ class _OtherNames:
     def exec_module(module):
         name = module.__spec__.name
         below = name.partition(".")[2]
-        # The import system takes what is here at the end.
+        # The import system returns the module that sys.modules holds when this function ends.
         sys.modules[name] = _load(f"{_OTHER_NAMES[below.partition('.')[0]]}.{below}")
 
 
 sys.meta_path.insert(0, _OtherNames)
-# An import of these by such a name would put the module in the function's place.
+# Importing these by their old names would replace the function of the same name by the module.
 for _name in ("field", "ndarray"):
     sys.modules[f"{__name__}.{_name}"] = sys.modules[f"{__name__}.data.{_name}"]
 

@@ -173,17 +173,17 @@ class Session:
     ) -> Instance:
         """Finishes the builder and compiles or fetches; the GIL is released while waiting."""
     def fetch(self, digest: bytes, writes: bytes, texts: bytes) -> Instance | None:
-        """The instance that an earlier process packed; None where its artifact is gone."""
+        """The instance that an earlier process packed; None if its artifact no longer exists."""
     def prefetch(self, digests: Sequence[bytes]) -> int:
-        """Asks the daemon at once for those that the disk lacks; how many came."""
+        """Requests the entries that the disk lacks in one message; returns how many arrived."""
     def warm(
         self, recorded: bytes, cpu_level: str = "", print_ir: bool = False
     ) -> tuple[str, str, float, float, list[Diagnostic], list]:
-        """Compiles what Instance.take_recorded gave, unless it is there, and loads nothing:
-        (digest, tier, seconds waited, seconds of compiling, diagnostics, stages)."""
-    read_only: bool  # nothing below the home may be written
-    own_home: bool  # nobody but this user and root can have written what lies in the home
-    compiler: bytes  # the compiler's id, part of every key; empty while it is not known
+        """Compiles the result of Instance.take_recorded, unless its entry exists, and loads nothing.
+        Returns (digest, tier, seconds waited, seconds of compiling, diagnostics, stages)."""
+    read_only: bool  # the session writes nothing below the home
+    own_home: bool  # nobody but this user and root can have written files of the home
+    compiler: bytes  # the compiler's id, part of every key; empty while unknown
     def stats(self) -> dict[str, Any]: ...  # this process: kernels, hits, misses, seconds_saved
     def daemon_stats(self) -> dict[str, Any]: ...
     def daemon_metrics(self) -> dict[str, dict[str, Any]]: ...  # family -> label's value -> number
@@ -197,11 +197,12 @@ def runtime_abi() -> int: ...
 def read_function(
     lines: list[str], first_line: int, nested_fstrings: bool
 ) -> tuple[bytes, list[int], int] | None:
-    """Of the function whose decorators, or else `def`, start at that line: a digest that comments,
-    blank lines and its place do not change; the lines that hold code; the line after its end."""
+    """Reads the function whose decorators, or else `def`, begin at `first_line`. Returns a digest
+    that is independent of comments, blank lines and position; the numbers of the lines with code;
+    the line after its end."""
 
 class MemoryBudget:
-    """What trees with sparse SNodes may take together, in bytes."""
+    """The bytes that trees with sparse SNodes may use together."""
 
     def __init__(self, limit: int) -> None: ...
     used: int
@@ -213,13 +214,13 @@ class Tree:
     def __init__(self, nodes: Sequence[tuple]) -> None:
         """nodes[i] = (kind, [(axis, extent)…], parent, scalar, chunk_size,
         virtual_to_physical, index_offset, bits of the word, quantised type, exponent);
-        node 0 is the root, parents first, children in placement order. A quantised type
-        is (kind, bits, is_signed, scale, exponent_bits), kind 0: none; the exponent is
-        1 + the place that has it. ValueError names what is wrong."""
+        node 0 is the root, parents come first, children in placement order. A quantised type
+        is (kind, bits, is_signed, scale, exponent_bits); kind 0 means none. The exponent is
+        1 + the number of the place that holds it. Raises ValueError for an invalid tree."""
     def allocate(self, names: Sequence[str] = (), budget: MemoryBudget | None = None) -> None:
-        """names: what messages call the nodes. MemoryError naming the size."""
+        """names: the names of the nodes in messages. Raises MemoryError, which names the size."""
     def destroy(self) -> None: ...  # fields bound to it become stale
-    def describe_node(self, node: int) -> "FieldStorage": ...  # an SNode, as kernels take it
+    def describe_node(self, node: int) -> "FieldStorage": ...  # the storage of an SNode
     def node_info(
         self, node: int
     ) -> dict[str, Any]: ...  # cell_bytes, container_bytes, offset, num_cells
@@ -234,29 +235,31 @@ class Tree:
     alive: bool
 
 class FieldStorage:
-    """Where a field, SNode or ndarray lies: descriptor, base addresses, extents; keeps its
-    memory's owner alive."""
+    """The storage of a field, SNode or ndarray: descriptor, base addresses, extents. Keeps the owner
+    of the memory alive."""
 
-    descriptor: bytes  # serialized proto Storage: what Builder.add_storage_param takes
+    descriptor: bytes  # serialized proto Storage, for Builder.add_storage_param
     shape: tuple[int, ...]
     bases: list[int]
-    trees: list[Tree]  # that a descriptor in tree form numbers
-    alive: bool  # false once the memory was given back
+    trees: list[Tree]  # the trees to which a descriptor in tree form refers by number
+    alive: bool  # false once the memory is freed
     def destroy(self) -> None: ...
 
 def describe_field(
     places: Sequence[tuple[Tree, int]], scalar: int, element_shape: Sequence[int]
 ) -> "FieldStorage":
-    """Of the places of its components, in order. ValueError says why they cannot be one field's."""
+    """The storage of a field from the places of its components, in order. Raises ValueError if they
+    cannot form a field."""
 
 def join_fields(
     parts: Sequence[tuple["FieldStorage", Sequence[int]]], element_shape: Sequence[int]
 ) -> "FieldStorage":
-    """Of the storages of its parts, each with the numbers of its components. ValueError where
-    their shapes differ."""
+    """The storage of a field from the storages of its parts, each with the numbers of its
+    components. Raises ValueError if their shapes differ."""
 
 def digest_of_trees(storages: Sequence["FieldStorage"]) -> bytes:
-    """Equal where kernels of these storages have the same of their trees; empty without any."""
+    """A digest of the parts of the trees on which kernels of these storages depend; empty without
+    trees."""
 
 def make_ndarray(
     scalar: int, element_shape: Sequence[int], shape: Sequence[int]
@@ -264,18 +267,18 @@ def make_ndarray(
 def ndarray_descriptor(
     scalar: int, element_shape: Sequence[int], ndim: int, boundary: int = 0
 ) -> bytes:
-    """What Builder.add_storage_param takes for an array of any shape; boundary 1 clamps."""
+    """The descriptor of an array of any shape for Builder.add_storage_param; boundary 1 clamps."""
 
 class FieldBase:
-    """C type that fields and ndarrays inherit from.
+    """The C base type of fields and ndarrays.
 
-    Subscripts of scalar fields (`x[i, j]`, `x[None]`, `x[()]`) are read and written in
-    place: 0.05 us. For matrix fields reading gives a live view (set_view_types; before
-    that `_get_element(indices)` is called), and what is no list or tuple of numbers is
-    written by `_set_element(indices, value)`. Before `_bind`, `_materialize()` is called;
-    once the memory is gone, `_stale_error()`. Refused keys and values are said by
-    `_index_error(key)` and `_value_error(value)`, and that there is no memory to make an
-    element active by `_memory_error(reason)`; all raise.
+    It reads and writes subscripts of scalar fields (`x[i, j]`, `x[None]`, `x[()]`) in place, in
+    0.05 us. Reading an element of a matrix field returns a live view; before set_view_types it
+    calls `_get_element(indices)`. It writes lists and tuples of numbers itself, and calls
+    `_set_element(indices, value)` for other values. If the field is not bound, it first calls
+    `_materialize()`. These methods of the subclass raise the errors: `_stale_error()` if the memory
+    is freed, `_index_error(key)`, `_value_error(value)`, and `_memory_error(reason)` if there is no
+    memory to activate a cell.
     """
 
     def _bind(self, storage: FieldStorage) -> None: ...
@@ -291,24 +294,22 @@ class FieldBase:
     _storage: FieldStorage | None
 
 class ElementView:
-    """C type that live views of elements inherit from. Plain integer subscripts are answered
-    in place; others by `_get_items(index)` and `_set_items(index, value)`."""
+    """The C base type of live views of elements. It handles plain integer subscripts itself, and
+    calls `_get_items(index)` and `_set_items(index, value)` for others."""
 
     _field: FieldBase
     _indices: tuple
 
 def set_view_types(vector: type, matrix: type) -> None:
-    """The subclasses of ElementView that elements of matrix fields are made of."""
+    """Registers the subclasses of ElementView for elements of matrix fields."""
 
 class KernelBase:
-    """C type that kernels inherit from: a vectorcall that finds the instance for the
-    arguments, packs slots and launches; 0.1 us for a scalar. A descriptor, so kernels are
-    methods when defined in classes.
+    """The C base type of kernels. Its vectorcall finds the instance for the arguments, packs slots
+    and launches, in 0.1 us for a scalar. It is a descriptor, so kernels in classes are methods.
 
-    A call whose arguments match no known instance calls ``self._miss(args, kwargs)``,
-    whose result is the call's. ``self._argument_error(index, value, out_of_range)``,
-    ``self._read_only_error(index)``, ``self._failed(instance, node, text, values)`` and
-    ``self._runtime_error(text)`` raise what went wrong.
+    A call whose arguments match no instance returns ``self._miss(args, kwargs)``. These methods raise
+    errors: ``self._argument_error(index, value, out_of_range)``, ``self._read_only_error(index)``,
+    ``self._failed(instance, node, text, values)`` and ``self._runtime_error(text)``.
     """
 
     def _add_instance(
@@ -318,8 +319,8 @@ class KernelBase:
         sources: Sequence[tuple],
         returns: Sequence[tuple],
     ) -> None:
-        """matchers, one per argument: ("any",); ("is", object) identity; ("weak", weakref)
-        identity of what it refers to; ("eq", object) ``==``; ("array", scalar, ndim,
+        """matchers, one per argument: ("any",); ("is", object) compares by identity; ("weak", weakref)
+        with the referent by identity; ("eq", object) by ``==``; ("array", scalar, ndim,
         element_shape, element axes of a NumPy array).
         sources, one per kernel parameter in order: ("scalar", arg index, scalar);
         ("tensor", arg index, scalar, count, value -> flat list of numbers), of structs with
@@ -334,37 +335,38 @@ class KernelBase:
     num_instances: int
 
 def forget_instances() -> None:
-    """All kernels drop their instances (init, reset)."""
+    """Makes all kernels drop their instances (for init and reset)."""
 
 def set_profiler(record: Callable[[str, float], None] | None) -> None: ...
-def end_kernels_on_interrupt() -> None: ...  # where Python's handler of SIGINT is its own
-def check_fields(wanted: bool) -> None: ...  # before the next launch
-def set_threads(n: int) -> None: ...  # of a launch; 0: all
+def end_kernels_on_interrupt() -> None: ...  # installs the handler if SIGINT has Python's own
+def check_fields(wanted: bool) -> None: ...  # whether the next launch calls `_miss`, which checks
+def set_threads(n: int) -> None: ...  # threads per launch; 0: all
 def set_seed(seed: int) -> None: ...
 def default_threads() -> int: ...
 def host_cpu_level() -> str: ...
 def dashboard_path(home: str) -> str:
-    """The file that says where the dashboard of the home's daemon is, if it has one."""
+    """The file with the address of the dashboard of the home's daemon, if it has one."""
 
 def upstream_tier(server: str) -> str:
-    """KILN_SERVER=server, with the other KILN_SERVER_ variables, as kilnd's configuration."""
+    """The configuration of kilnd that equals KILN_SERVER=server and the other KILN_SERVER_
+    variables."""
 
-CPU_LEVELS: tuple[str, ...]  # that can be compiled for, the lowest first
+CPU_LEVELS: tuple[str, ...]  # the levels that Kiln can compile for, the lowest first
 
 def version() -> str: ...
 
 # The cache's files (kiln cache) and keys (kiln key). Wrong arguments and key files raise
-# ValueError, damaged files RuntimeError.
+# ValueError; damaged files raise RuntimeError.
 
 def entry_head(path: str) -> dict[str, Any]:
     """key, kernel, tenant, target, runtime_abi, compiler, compile_seconds, code_bytes, tasks,
-    signer ("": nobody), parts [(name, digest, text)], needs; the checksum is not looked at."""
+    signer ("" if unsigned), parts [(name, digest, text)], needs. Does not verify the checksum."""
 
 def verify_entries(home: str, files: list[str], key_files: list[str]) -> list[tuple[str, bool]]:
-    """Of each file: what is wrong ("": nothing), and whether that is its signature alone."""
+    """For each file: what is wrong ("" if nothing), and whether only its signature is."""
 
 def export_bundle(files: list[str], path: str, signing_key_file: str) -> dict[str, Any]:
-    """entries, bytes, left_out (files that are no whole entries, with the reason)."""
+    """entries, bytes, left_out (files that are not valid entries, with the reason)."""
 
 def import_bundle(
     home: str, path: str, key_files: list[str], accept_unsigned: bool, any_target: bool
@@ -375,8 +377,8 @@ def new_key(name: str) -> tuple[str, str]: ...  # (secret line, public line)
 def public_key(file: str) -> str: ...  # the public line of a secret key's file
 def key_id(line: str) -> tuple[str, str]: ...  # (name, id) of a public line
 def key_files(home: str) -> list[str]: ...  # the files with this user's trusted keys
-def key_file_to_change(home: str) -> str: ...  # which of them takes a new one
-def count_keys(home: str) -> int: ...  # RuntimeError, ValueError: a file is wrong
-def distrust_of(home: str) -> str: ...  # why a home is another user's to write to; "" if it is not
+def key_file_to_change(home: str) -> str: ...  # the one of them to which new keys are added
+def count_keys(home: str) -> int: ...  # raises RuntimeError, ValueError for a wrong file
+def distrust_of(home: str) -> str: ...  # why another user can write to the home; "" if none can
 def read_note(home: str, name: str) -> bytes | None: ...  # client_cpp/notes.h
 def write_note(home: str, name: str, data: bytes) -> None: ...  # OSError if it cannot be

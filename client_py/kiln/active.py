@@ -1,8 +1,7 @@
-"""Which kernel is being built in this thread.
+"""The kernel that the current thread is building.
 
-Only for language functions that a plain Python function may call without any
-operand of the kernel (`ti.random()`, `ti.Vector([1, 2])`, `ti.f32(1)`);
-everything else takes the context from its operands.
+Only language functions that can be called without an operand of the kernel need this
+(`ti.random()`, `ti.Vector([1, 2])`, `ti.f32(1)`). All others take the context from their operands.
 """
 
 from _thread import _local
@@ -19,7 +18,7 @@ def context():
 
 
 def enter(ctx):
-    """Makes `ctx` current and returns the one before, to be given back."""
+    """Makes `ctx` current. Returns the previous context, which the caller must restore."""
     before = getattr(_state, "context", None)
     _state.context = ctx
     change = (ctx is not None) - (before is not None)
@@ -29,13 +28,14 @@ def enter(ctx):
 
 
 def check_python_scope(name):
-    """Raises where a kernel is under construction."""
+    """Raises TaichiRuntimeError if this thread is building a kernel; `name` is the function
+    called."""
     if context() is not None:
         raise say.cannot_be_called_in_taichi_scope(name=name)
 
 
 def python_scope(function):
-    """Decorator of what may not be called in a kernel."""
+    """Decorator for functions that kernels may not call."""
 
     def checked(*args, **kwargs):
         if getattr(_state, "context", None) is not None:

@@ -12,9 +12,9 @@ template = ti_types.template
 def parallel_sort(keys, values=None):
     """Sorts a field of one axis in place, in ascending order.
 
-    keys: a field of numbers. values: a field of the same length, whose elements go where their keys
-    go. Batcher's odd-even merge network: every pass compares pairs that are far apart, all at once.
-    The order of equal keys is the network's, the same in each run.
+    keys: a field of numbers. values: a field of the same length, whose elements move with their
+    keys. The sort is Batcher's odd-even merge network; each pass compares all its pairs in
+    parallel. It is not stable, but every run gives equal keys the same order.
 
         keys = ti.field(ti.i32, shape=4)
         keys.from_numpy(np.array([3, 1, 2, 0], np.int32))
@@ -44,7 +44,7 @@ def _merge_keys(
     for number in range(passes):
         start = first + number * 2 * distance
         for i in range(start, ops.min(start + distance, length - distance)):
-            # Partners of different blocks are merged by a later pass.
+            # A later pass merges partners that are in different blocks.
             if i // (2 * block) == (i + distance) // (2 * block):
                 a, b = keys[base + i], keys[base + i + distance]
                 if a > b:
@@ -82,7 +82,7 @@ def _offset(of):
     return (of._places[0]._offset or (0,))[0]
 
 
-# Elements that one thread adds up at a time.
+# Elements that one iteration sums.
 _CHUNK = 4096
 
 
@@ -90,7 +90,7 @@ _CHUNK = 4096
 class PrefixSumExecutor:
     """Replaces the elements of i32 fields by their inclusive prefix sums.
 
-    length: how many elements, from the first on, are summed.
+    length: the number of elements to sum, from the first on.
 
         x = ti.field(ti.i32, shape=4)
         x.fill(1)
@@ -105,7 +105,8 @@ class PrefixSumExecutor:
     def run(self, input_arr):
         """Sums a field in place.
 
-        input_arr: an i32 field of one axis, of at least `length` elements; RuntimeError for others.
+        input_arr: an i32 field of one axis with at least `length` elements. Raises RuntimeError for
+        other types.
         """
         if input_arr.dtype is not ti_types.i32:
             raise RuntimeError("Only ti.i32 type is supported for prefix sum.")

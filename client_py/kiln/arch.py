@@ -1,4 +1,4 @@
-"""Kinds of devices, by the names that programs use: `ti.cpu`, `ti.cuda`."""
+"""Kinds of devices, under the names that programs use: `ti.cpu`, `ti.cuda`."""
 
 import os
 
@@ -6,7 +6,7 @@ from .diagnostics import near, say
 
 
 class Arch:
-    """A kind of device. Equal by name, so copies serve as well."""
+    """A kind of device. Devices of equal names are equal, so copies and pickles are, too."""
 
     __slots__ = ("name", "value")
 

@@ -1,7 +1,7 @@
-"""Parameters of kernels: what each kind of annotation takes, and what is compiled in.
+"""Parameters of kernels: which arguments each kind of annotation accepts, and what is compiled in.
 
-`specialise(value)` says what an instance that is made for `value` knows about it: how later calls
-recognise such arguments, how they are packed for the launch, and what the front end is given.
+`specialise(value)` returns what an instance made for `value` depends on: a matcher that recognises
+such arguments in later calls, how a launch packs them, and what the front end receives.
 """
 
 from . import _native, provided, runtime
@@ -15,8 +15,8 @@ from .func import in_class
 
 
 class Parameter:
-    """One parameter, by the kind of its annotation. `specialise(value)` answers what an instance
-    made for `value` knows about it: (matcher, slot source, bind(ctx))."""
+    """One parameter; each kind of annotation has a subclass. Its `specialise(value)` returns the
+    _Spec of an instance made for `value`."""
 
     in_pack = False  # whether it is a member of an argument pack
 
@@ -27,7 +27,8 @@ class Parameter:
     kind = property(type)
 
     def bind(self, bound):
-        """What the front end is given, out of what the leaves are bound to."""
+        """The front end's value of this parameter; `bound` iterates over the values of the
+        leaves."""
         return next(bound)
 
     @property
@@ -105,7 +106,7 @@ def _count(of):
 
 
 def _struct_scalars(of):
-    """The scalar of each number in a struct, members in order."""
+    """The scalar type of each number in a struct, in the order of its members."""
     found = []
     for _, member in of._member_types():
         if isinstance(member, ti_types.StructType):
@@ -132,7 +133,7 @@ def _flatten_struct(of, value, numbers):
 
 
 def _make_struct(of, numbers):
-    """The Python struct of a flat list, which is used up."""
+    """Builds the Python struct from a flat list, from which it removes the numbers."""
     values = {}
     for name, member in of._member_types():
         if isinstance(member, ti_types.StructType):
@@ -154,7 +155,7 @@ class TemplateParameter(Parameter):
 
 
 class SelfParameter(TemplateParameter):
-    """The object whose method the kernel is."""
+    """The `self` of a kernel that is a method."""
 
     def specialise(self, value):
         if not hasattr(value, "_data_oriented"):
@@ -171,7 +172,7 @@ class ArrayParameter(Parameter):
             self._check_ndarray(value, element)
         else:
             dtype, element_shape, ndim = self._check_external(value, element)
-        # An annotation without element type takes NumPy arrays as arrays of scalars.
+        # Without an element type in the annotation, a NumPy array is an array of scalars.
         numpy_element_axes = element.ndim if isinstance(element, ti_types.MatrixType) else 0
         boundary = 1 if wanted.boundary == "clamp" else 0
         descriptor = _native.ndarray_descriptor(dtype.scalar, list(element_shape), ndim, boundary)
@@ -201,7 +202,7 @@ class ArrayParameter(Parameter):
             raise say.ndarray_argument_needs_grad(name=self.name)
 
     def _check_external(self, value, element):
-        """(dtype, element_shape, ndim) of a NumPy array or the like."""
+        """(dtype, element_shape, ndim) of a NumPy array or a similar object."""
         wanted = self.annotation
         shape = getattr(value, "shape", None)
         if shape is None or not hasattr(value, "dtype") or isinstance(value, Field):
@@ -252,7 +253,7 @@ class ArrayParameter(Parameter):
 
 
 class TripletsParameter(Parameter):
-    """A sparse matrix builder, passed as the array of words that it is."""
+    """A sparse matrix builder, passed as its array of words."""
 
     needed = "sparse_matrix_builder"
 
@@ -273,7 +274,7 @@ class TripletsParameter(Parameter):
 
 
 def annotation_advice(value):
-    """How to annotate the parameter that a field or array was passed for; empty for the rest."""
+    """Advice on how to annotate a parameter for a field or array; empty for other values."""
     if isinstance(value, AnyField):
         return say.annotate_as_template()
     is_array = isinstance(value, Ndarray) or is_numpy(value)
@@ -281,7 +282,7 @@ def annotation_advice(value):
 
 
 def shown(arguments):
-    """Arguments as errors list them: what has a long text by its type."""
+    """Arguments as error messages list them; those with long texts are shown by their types."""
     texts = []
     for value in arguments:
         is_plain = value is None or isinstance(value, (bool, int, float, str, list, tuple))
@@ -299,8 +300,9 @@ def _matches_element(wanted, got):
 
 
 def needs_copy(parameter, value):
-    """A NumPy array in Fortran order, misaligned, or of other numbers than the parameter's vectors
-    or matrices; any other stride is refused."""
+    """Whether the kernel must run on a copy of `value`: a NumPy array in Fortran order, misaligned,
+    or of another type than the elements of the parameter's vectors. Copies never replace arrays
+    with other strides; the launch refuses those."""
     if isinstance(value, Ndarray) or not is_numpy(value):
         return False
     flags = value.flags
@@ -310,7 +312,7 @@ def needs_copy(parameter, value):
 
 
 def needed_dtype(parameter, value):
-    """The NumPy type that an array of vectors or matrices is converted to; None if it stays."""
+    """The NumPy type to which an array of vectors or matrices is converted; None if unchanged."""
     element = parameter.annotation.dtype
     dtype = element.dtype if isinstance(element, ti_types.MatrixType) else None
     given = str(value.dtype)
@@ -328,7 +330,7 @@ def _template_matcher(name, value):
         return ("is", value)
     if isinstance(value, (list, dict, set)):
         raise say.cannot_template_argument_content_may_change(kind=type(value).__name__, name=name)
-    # Objects that are equal only to themselves, and those whose `==` answers by element.
+    # Compared by identity: classes without `__eq__`, and those whose `==` works by element.
     kind = type(value)
     if kind.__eq__ is object.__eq__ or getattr(value, "_is_taichi_class", False):
         return _identity(value)
@@ -344,7 +346,7 @@ def _template_matcher(name, value):
 
 
 def _identity(value):
-    """Matches the object itself, and lets it go when the program does."""
+    """Matches the object itself, through a weak reference: the instance does not keep it alive."""
     import weakref
 
     try:
@@ -354,7 +356,7 @@ def _identity(value):
 
 
 class PackParameter(Parameter):
-    """An argument pack: a parameter for each member."""
+    """An argument pack, which has a parameter for each member."""
 
     def __init__(self, name, annotation):
         super().__init__(name, annotation)
@@ -368,7 +370,7 @@ class PackParameter(Parameter):
         return _flat_leaves(self.members.values())
 
     def flatten(self, value, flat):
-        """Appends the values of the members of a pack."""
+        """Appends the values of the pack's members to `flat`."""
         if not isinstance(value, provided.ArgPack):
             raise say.argument_is_no_pack(name=self.name, kind=type(value))
         entries = value._entries
@@ -387,7 +389,8 @@ class PackParameter(Parameter):
 
 
 class FlatParameter(Parameter):
-    """Stands first among the leaves of a kernel with packs."""
+    """The first leaf of a kernel with packs. It accepts only FLAT, which users cannot pass: so a
+    user's own call never matches an instance for flattened arguments."""
 
     def specialise(self, value):
         return _Spec(("is", FLAT), None, lambda ctx: None)
@@ -405,7 +408,7 @@ def _flat_leaves(parameters):
 
 
 def leaves_of(parameters):
-    """The parameters themselves, if none is a pack."""
+    """The parameters as the native side passes them: each pack is replaced by its members."""
     if not any(parameter.kind is PackParameter for parameter in parameters):
         return parameters
     return [FlatParameter("", None), *_flat_leaves(parameters)]
@@ -429,7 +432,7 @@ def make_parameter(kernel, position, parameter):
 
 
 def _of_annotation(name, annotation):
-    """The parameter by the kind of its annotation; None for what is none."""
+    """The parameter for an annotation; None if the annotation is not valid."""
     if annotation is ti_types.template or isinstance(annotation, ti_types.template):
         return TemplateParameter(name, annotation)
     if annotation is ti_types.NdarrayType:
@@ -459,7 +462,7 @@ def cook_return(annotation):
 
 
 def return_spec(of):
-    """(scalar, count, make): how the native side makes the Python value."""
+    """(scalar, count, make): how the native side makes the Python value of a result."""
     if isinstance(of, ti_types.DType):
         return (of.scalar, 0, None)
     if not isinstance(of, ti_types.MatrixType):

@@ -1,14 +1,17 @@
-"""The `kiln` command. `./kiln` builds and then comes here.
+"""The `kiln` command. `./kiln` builds and then runs this module.
 
-Each command is a module of `kiln.commands` by its name, with a function `main(arguments)` that
-returns the exit status: 0 all is well, 1 what was asked for failed, 2 the command line is wrong
-(BadOption of `kiln.commands.options`), 3 a kernel missed that had to be in the cache.
+Each command is a module of `kiln.commands`. Its `main(arguments)` returns the exit status:
+
+    0  success
+    1  the command failed
+    2  the command line is wrong (BadOption of `kiln.commands.options`)
+    3  a kernel was not in the cache although --require-hit demands it
 """
 
 import os
 import sys
 
-# Command → rows of `kiln help`: the command line, what it does.
+# Command -> rows of `kiln help`: (arguments, description).
 COMMANDS = {
     "run": [
         ("program.py [arguments]", "run a program; `import taichi` gives Kiln in it"),
@@ -109,7 +112,7 @@ def main(argv=None):
         hint = f" Did you mean '{near[0]}'?" if near else ""
         print(f"kiln: no command '{name}'.{hint} `kiln help` lists all", file=sys.stderr)
         return 2
-    if name == "build":  # ./kiln does it by itself; only what else is said to it comes here
+    if name == "build":  # ./kiln runs `build` itself and passes on only `build` with arguments
         if argv[1:] in (["-h"], ["--help"]):
             print(usage(name))
             return 0
@@ -132,15 +135,15 @@ def main(argv=None):
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # who reads has seen enough, as `head` has
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 
 
 if __name__ == "__main__":
-    if sys.flags.isolated:  # ./kiln, before anything is built: only what needs no package
+    if sys.flags.isolated:  # ./kiln before the first build: only commands that need no package
         sys.exit(main())
-    # One module, not two: what the program imports as kiln.cli is what runs it.
+    # Run the module `kiln.cli`, not a second copy of it named `__main__`.
     from kiln import cli
 
     sys.exit(cli.main())

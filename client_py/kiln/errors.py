@@ -1,36 +1,36 @@
-"""Exceptions that programs see; names and bases as in Taichi.
+"""Exceptions that programs see, with Taichi's names and base classes.
 
-A compilation error's text starts with the place (file, line, source, caret),
-outermost call first; see frontend/report.py.
+The text of a compilation error begins with its positions (file, line, source, caret), the outermost
+call first; see frontend/report.py.
 """
 
 
 class TaichiCompilationError(Exception):
-    """Base of everything found wrong while a kernel is being compiled."""
+    """Base class of all errors that compiling a kernel raises."""
 
 
 class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
     """The kernel uses Python that the language does not have."""
 
-    # SyntaxError keeps its own __str__ (with file and line); ours is the text.
+    # SyntaxError's __str__ would append file and line, which our text contains already.
     def __str__(self):
         return str(self.args[0]) if self.args else ""
 
 
 class TaichiNameError(TaichiCompilationError, NameError):
-    """A name that is defined nowhere."""
+    """A name that is not defined."""
 
 
 class TaichiIndexError(TaichiCompilationError, IndexError):
-    """Wrong number of indices, or a static index out of range."""
+    """A wrong number of indices, or a static index out of range."""
 
 
 class TaichiTypeError(TaichiCompilationError, TypeError):
-    """Operands of types that do not go together."""
+    """Operands of incompatible types."""
 
 
 class TaichiRuntimeError(RuntimeError):
-    """The program cannot go on."""
+    """An operation failed while the program ran."""
 
 
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):
@@ -38,7 +38,7 @@ class TaichiAssertionError(TaichiRuntimeError, AssertionError):
 
 
 class TaichiBoundsError(TaichiAssertionError, IndexError):
-    """An index out of bounds in Python, in debug mode: a failed check, as in kernels."""
+    """An index out of bounds in Python code in debug mode; kernels fail the same check."""
 
 
 class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
@@ -46,7 +46,7 @@ class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
 
     @staticmethod
     def get(pos, needed, provided):
-        """The error for an argument.
+        """The error for an argument of the wrong type.
 
         pos: its position. needed: the type of the parameter. provided: the type of the argument.
         """
@@ -56,9 +56,9 @@ class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
 
     @staticmethod
     def get_ret(needed, provided):
-        """The error for a result.
+        """The error for a result of the wrong type.
 
-        needed: the type that is annotated. provided: the type of what is returned.
+        needed: the annotated type. provided: the type of the returned value.
         """
         return TaichiRuntimeTypeError(
             f"Return (type={provided}) cannot be converted into required type {needed}"

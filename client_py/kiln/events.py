@@ -1,13 +1,14 @@
-"""What happens while a program runs, told to whoever listens.
+"""Events of a running program, and the callbacks that listen to them.
 
-Publishers (the kernel runtime, GUI.show) call `kernel_ready` and `frame`; listeners (the progress
-display of `kiln run`, tools) register callbacks. Nothing here imports anything, so publishing costs
-one attribute look-up when nobody listens.
+Publishers (the kernel runtime, GUI.show) call `kernel_ready` and `frame`. Listeners (the progress
+display of `kiln run`, tools) register callbacks. Without listeners, publishing costs one attribute
+look-up.
 """
 
 _kernel_listeners = []
 # (kernel's name, tier) -> [instances made, seconds waited, seconds of compiling], for the profiler.
-# Sums, because a program that makes an object a frame makes an instance a frame.
+# These are sums because the number of instances is unbounded: a program that makes a data-oriented
+# object in each frame makes instances in each frame.
 made = {}
 _compile_listeners = []
 _frame_listeners = []
@@ -17,9 +18,9 @@ _total_listeners = []
 def on_kernel(callback):
     """Calls `callback(name, tier, wait_seconds, compile_seconds, instance)` for each instance made.
 
-    `tier` says where the code came from: "compiled", "disk", "memory", "process"; `wait_seconds` is
-    what the program waited, `compile_seconds` what compiling cost, now or when the entry was made;
-    `instance` is None or has `digest` and `key_parts` (_native.Instance).
+    `tier` names the source of the code: "compiled", "disk", "memory" or "process". `wait_seconds`
+    is how long the program waited; `compile_seconds` is how long the compilation took, now or when
+    the entry was made. `instance` is None, or has `digest` and `key_parts` (_native.Instance).
     Returns a function that ends the subscription.
     """
     _kernel_listeners.append(callback)
@@ -27,8 +28,8 @@ def on_kernel(callback):
 
 
 def on_compile(callback):
-    """Calls `callback(name)` when a thread begins to make a kernel that no warm record gives, and
-    `callback(None)` in that thread when it is made or has failed.
+    """Calls `callback(name)` when a thread begins to make a kernel without a warm record, and
+    `callback(None)` in the same thread when that succeeded or failed.
     Returns a function that ends the subscription.
     """
     _compile_listeners.append(callback)
@@ -36,19 +37,19 @@ def on_compile(callback):
 
 
 def on_frame(callback):
-    """Calls `callback(count)` after each GUI frame; `count` is that GUI's number of frames."""
+    """Calls `callback(count)` after each GUI frame; `count` is the number of frames of that GUI."""
     _frame_listeners.append(callback)
     return lambda: _remove(_frame_listeners, callback)
 
 
 def on_total(callback):
-    """Calls `callback(total)` when a program says how many frames it will show."""
+    """Calls `callback(total)` when a program announces how many frames it will show."""
     _total_listeners.append(callback)
     return lambda: _remove(_total_listeners, callback)
 
 
 def frames(total):
-    """`range(total)` for a loop over frames, of which listeners learn the length."""
+    """`range(total)` for a loop over frames; announces its length to the listeners."""
     for callback in tuple(_total_listeners):
         callback(total)
     return range(total)
@@ -65,7 +66,7 @@ def kernel_ready(name, tier, wait_seconds, compile_seconds=0.0, instance=None):
 
 
 class compiling:
-    """`with events.compiling(name):` around the making of the kernel `name`."""
+    """Context manager that publishes the beginning and end of making the kernel `name`."""
 
     def __init__(self, name):
         self._name = name
@@ -80,7 +81,7 @@ class compiling:
 
 
 def is_hit(tier):
-    """Whether code that came from there was compiled earlier."""
+    """Whether code from that tier was compiled earlier."""
     return tier != "compiled"
 
 

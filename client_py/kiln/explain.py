@@ -1,7 +1,8 @@
-"""Why a kernel was compiled anew: which parts of its key differ from the nearest entry's.
+"""Explains why a kernel was compiled: which parts of its key differ from those of the nearest
+entry.
 
-A part is (name, digest, text): "code", "options", "target", "compiler", "storage 0", "tree 0"…
-(common/unit/key_parts.h). Equal digests stand for equal parts; the text is for people.
+A part is (name, digest, text). Its name is "code", "options", "target", "compiler", "storage 0",
+"tree 0"… (common/unit/key_parts.h). Parts are equal if their digests are; the text is only shown.
 """
 
 import functools
@@ -14,12 +15,13 @@ _LEFT_OUT = "..."
 
 
 def nearest(parts, kernel, digest=None, home=None):
-    """The entry whose key differs least: (its key or None, [(part, ours, theirs)]).
+    """Finds the entry whose key differs least: (its key or None, [(part, ours, theirs)]).
 
-    `parts` are those of the key in question, `kernel` its name, `digest` its own key in
-    hexadecimal digits, or several keys, which are left out of the search. Of entries that differ
-    in as few parts, one of a kernel of the same name is nearer, then the one that was used last.
-    A part that only one of the two has is "" for the other.
+    parts: the parts of the key to explain. kernel: the kernel's name. digest: a key in hexadecimal
+    digits, or a set of keys, to exclude from the search. home: the home to search.
+
+    Among entries that differ in equally many parts, one with the same kernel name is nearer, then
+    the one used last. A part that only one of the two keys has is "" for the other.
     """
     without = {digest} if digest is None or isinstance(digest, str) else set(digest)
     ours = {name: (value, text) for name, value, text in parts}
@@ -30,7 +32,7 @@ def nearest(parts, kernel, digest=None, home=None):
         theirs = {name: (value, text) for name, value, text in entry["parts"]}
         names = [*ours, *(name for name in theirs if name not in ours)]
         differing = [n for n in names if _value(ours, n) != _value(theirs, n)]
-        # Another kernel's code says nothing about this one's.
+        # Prefer the same kernel: comparing with the code of another one explains nothing.
         rank = (entry["kernel"] != kernel, len(differing), -entry["used"])
         if best is None or rank < best[0]:
             rows = [(n, ours.get(n, ("", ""))[1], theirs.get(n, ("", ""))[1]) for n in differing]
@@ -41,11 +43,12 @@ def nearest(parts, kernel, digest=None, home=None):
 
 
 def contrast(ours, theirs):
-    """Two texts of a part, each in one line; long ones are cut to where they first differ."""
+    """Two texts of a part, one line each; long ones are cut to the surroundings of the first
+    difference."""
     if max(len(ours), len(theirs)) <= _SHOWN:
         return ours, theirs
     at = len(os.path.commonprefix([ours, theirs]))
-    # Back to the beginning of a word, with some of what is before it.
+    # Begin a third of the window before the difference, at the start of a word.
     start = ours.rfind(" ", 0, max(at - _SHOWN // 3, 0)) + 1 if ours != theirs else 0
     return _window(ours, start), _window(theirs, start)
 
@@ -57,8 +60,8 @@ def _window(text, start):
 
 
 def entries(home=None):
-    """All entries of the cache that can be read, as `kiln cache list` shows them; each is
-    `_native.entry_head`'s dictionary with path, place, bytes, and used: when, in Unix seconds."""
+    """All readable entries of the cache, as `kiln cache list` shows them. Each is the dictionary of
+    `_native.entry_head` plus "path", "place", "bytes" and "used" (in Unix seconds)."""
     from .commands.common import home as find_home
 
     return _entries(home or find_home())
@@ -71,7 +74,7 @@ def _entries(home):
         try:
             entry = _native.entry_head(path)
         except (RuntimeError, ValueError, OSError):
-            continue  # damaged or gone: `kiln cache verify` tells
+            continue  # damaged or removed; `kiln cache verify` reports damaged entries
         entry["path"] = path
         entry["place"] = os.path.basename(path)[:-3]
         entry["bytes"] = info.st_size

@@ -1,13 +1,14 @@
-"""Work of one thread that another thread's fork waits for.
+"""Holds off forks while other threads do work that a fork must not interrupt.
 
-A child has the forking thread only. What another thread was in the middle of stays half done there
-for ever: a module that it was importing hangs whoever imports it. So such work is wrapped:
+A forked child has only the thread that forked. The unfinished work of other threads never finishes
+in the child: importing a module whose import was under way would hang. Such work is wrapped:
 
     with forks.held_off:
         from .frontend.build import build_kernel
 
-Threads inside do not exclude each other. A thread that forks is not held off by its own work. A
-fork waits _PATIENCE seconds at most: the thread inside may be waiting for the one that forks.
+Threads inside such blocks do not exclude each other, and a thread's own block does not delay its
+own fork. A fork waits for _PATIENCE seconds at most, because the other thread may be waiting for
+the one that forks.
 """
 
 import os
@@ -17,7 +18,7 @@ from time import monotonic, sleep
 _PATIENCE = 5.0
 _LOOK_SECONDS = 0.0005
 
-_inside = {}  # thread -> how often it has entered
+_inside = {}  # thread -> depth of its nested blocks
 _forking = {}  # threads that are about to fork
 
 
@@ -25,7 +26,7 @@ class _HeldOff:
     def __enter__(self):
         me = get_ident()
         depth = _inside.get(me, 0)
-        # First in, then a look: either this thread sees the fork or the fork sees this thread.
+        # Enter first, look afterwards: then either this thread sees the fork or the fork sees it.
         _inside[me] = depth + 1
         if depth == 0 and _forking and me not in _forking:
             del _inside[me]

@@ -8,8 +8,8 @@ from .frontend.source import EMPTY, FunctionSource
 
 
 class Func:
-    """A function that is inlined where a kernel calls it. As a class attribute it
-    binds its instance, as Python functions do."""
+    """A function that kernels inline at each call. As a class attribute it binds the object through
+    which it is read, as Python functions do."""
 
     _is_taichi_function = True
     _is_classkernel = False
@@ -28,11 +28,11 @@ class Func:
         self.__wrapped__ = fn
         self._references = None
         self._returns = None
-        if self.source.may_be_read:
+        if self.source.can_read_annotations:
             self._check_signature()
 
     def _check_signature(self):
-        """What can be said of the signature before anybody calls."""
+        """Raises for errors in the signature that are visible before the first call."""
         for position, parameter in enumerate(self.source.parameters):
             try:
                 self._check_parameter(position, parameter)
@@ -61,7 +61,7 @@ class Func:
         return self._call(args, kwargs, False)
 
     def _call(self, args, kwargs, is_method):
-        """A call by Python code: while a kernel is compiled it inlines, too."""
+        """A call by Python code; while a kernel is being built, it inlines the function."""
         ctx = active.context()
         if ctx is None:
             if self.is_pyfunc:
@@ -76,7 +76,7 @@ class Func:
 
     @property
     def returns(self):
-        """The types of the results, as annotated."""
+        """The annotated types of the results."""
         if self._returns is None:
             self._returns = return_types(self.source.returns)
         return self._returns
@@ -92,7 +92,7 @@ class Func:
         return any(self._references)
 
     def bind(self, args, kwargs):
-        """Arguments in the order of the parameters, defaults filled in."""
+        """The arguments in the order of the parameters, including defaults."""
         parameters = self.source.parameters
         if len(args) > len(parameters):
             names = ", ".join(map(str, parameters))
@@ -123,7 +123,7 @@ class Func:
 
 
 class BoundFunc:
-    """A func reached through an instance: `self` is known while compiling."""
+    """A func read through an object, whose `self` is therefore known at compile time."""
 
     __slots__ = ("func", "instance")
     _is_taichi_function = True
@@ -137,8 +137,8 @@ class BoundFunc:
 
     @property
     def is_method(self):
-        """Whether the first parameter is the instance itself. A function from outside of any class
-        that became a struct's method binds it as it binds its other parameters."""
+        """Whether the first parameter is bound to the object itself. A function defined outside of
+        any class that became a struct's method treats it like its other parameters."""
         return self.func.in_class
 
     def _takes_references(self):
@@ -156,7 +156,7 @@ def in_class(fn):
 
 
 def return_types(annotation):
-    """The types that a return annotation names."""
+    """The list of types that a return annotation names."""
     if annotation is EMPTY or annotation is None:
         return ()
     args = getattr(annotation, "__args__", None)
@@ -189,11 +189,11 @@ def _is_reference(annotation):
 
 
 def func(fn, is_real_function=False):
-    """Makes a function for kernels only, whose body takes the place of each call.
+    """Makes a function that only kernels may call; each call is replaced by its body.
 
-    fn: the function. Parameters may be annotated: with ti.template() they are passed by reference.
-    is_real_function: as `ti.real_func`. TaichiSyntaxError for annotations that are none, and for
-    calls from Python.
+    fn: the function. Its parameters may be annotated; ti.template() passes them by reference.
+    is_real_function: makes a real function, as `ti.real_func` does. Raises TaichiSyntaxError for
+    invalid annotations, and for calls from Python.
 
         @ti.func
         def square(x):
@@ -209,9 +209,9 @@ def func(fn, is_real_function=False):
 
 
 def pyfunc(fn):
-    """Makes a function for kernels and for Python.
+    """Makes a function that both kernels and Python may call.
 
-    fn: the function; in kernels its body takes the place of each call.
+    fn: the function; in kernels each call is replaced by its body.
 
         @ti.pyfunc
         def square(x):
@@ -227,11 +227,11 @@ def pyfunc(fn):
 
 
 def real_func(fn):
-    """Makes a function of its own in the kernel, which is called when the kernel runs.
+    """Makes a function that kernels call at run time instead of inlining it.
 
-    fn: the function; its parameters and results are annotated. It may return anywhere and call
-    itself; its loops are serial; `ti.ref(ti.f32)` takes a variable or an element of a field by
-    reference.
+    fn: the function, with annotated parameters and results. It may return anywhere and may call
+    itself. Its loops are serial. A parameter annotated `ti.ref(ti.f32)` takes a variable or an
+    element of a field by reference.
 
         @ti.real_func
         def gcd(a: ti.i32, b: ti.i32) -> ti.i32:

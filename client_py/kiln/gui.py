@@ -1,13 +1,14 @@
 """`ti.GUI` without a window: a software canvas that counts frames and saves PNG files.
 
-There is no display and no input, so a program's frame loop has to be ended from outside:
+There is no display and no input, so environment variables end a program's frame loop:
   KILN_GUI_FRAMES=n       after n frames `running` is false and Escape is reported; a program that
-                          asks neither is ended by SystemExit after n more
+                          checks neither is ended by SystemExit after n more frames
   KILN_GUI_SAVE=file.png  saves the last frame; a directory or a pattern such as `out/%05d.png`
                           saves every frame
-Drawing is recorded and only carried out when somebody looks (`show(file)`, `get_image`, saving), so
-a program that merely runs pays for a copy of what it draws. This module knows nothing of fields
-beyond their `to_numpy`, so it also serves other implementations of the language.
+Drawing calls are only recorded, and carried out when a picture is needed (`show(file)`,
+`get_image`, saving). A program that needs none only pays for copies of the arrays that it draws.
+This module uses nothing of fields except `to_numpy`, so it also works with other implementations of
+the language.
 """
 
 import os
@@ -15,18 +16,18 @@ import sys
 
 from . import events
 
-# Called as observer(gui, kind, arrays) for each image and each set of circles, before drawing:
-# how tools see what a program shows. `arrays` is a dict of names to arrays and numbers.
+# Tools add functions here to observe what a program draws. They are called before each image and
+# each set of circles as observer(gui, kind, arrays); `arrays` maps names to arrays and numbers.
 observers = []
 
 
 class GUI:
-    """A canvas without a window: it counts frames, and saves them where asked. The origin is at the
-    lower left, positions are in [0, 1] x [0, 1].
+    """A canvas without a window, which counts frames and can save them. The origin is at the lower
+    left; positions are in [0, 1] x [0, 1].
 
     name: the title. res: the width and height in pixels, or one number for both. background_color:
-    0xRRGGBB. show_gui, fullscreen, fast_gui: accepted; there is no window. KILN_GUI_FRAMES says
-    after how many frames the program ends, KILN_GUI_SAVE where they are saved.
+    0xRRGGBB. show_gui, fullscreen: accepted without effect. fast_gui: see `img`. KILN_GUI_FRAMES is
+    the number of frames after which the program ends; KILN_GUI_SAVE is where frames are saved.
 
         gui = ti.GUI("disc", res=(64, 32), background_color=0x112233)
         gui.circle((0.5, 0.5), color=0xFFFFFF, radius=10)
@@ -42,7 +43,7 @@ class GUI:
     MOTION, PRESS, RELEASE = "EType.Move", "EType.Press", "EType.Release"
 
     class Event:
-        """Something the user did; headless, only the Escape that ends a program."""
+        """An input event. Without a window, the only one is the Escape that ends a program."""
 
         def __init__(self, type=None, key=None):
             self.type, self.key = type, key
@@ -58,7 +59,7 @@ class GUI:
             return not self.filter.isdisjoint(((event.type, event.key), event.type, event.key))
 
     class WidgetValue:
-        """A widget's value, which the program may read and set."""
+        """A widget's value, which the program can read and set."""
 
         def __init__(self, gui, value):
             self.gui, self.value = gui, value
@@ -98,17 +99,17 @@ class GUI:
         self.close()
 
     def close(self):
-        """Ends the window's life; drawing afterwards is still possible and unseen."""
+        """Closes the window. Later drawing calls have no visible effect."""
         self.running = False
 
     @property
     def _endless(self):
-        """Whether nothing will end the program's frame loop: see KILN_GUI_FRAMES."""
+        """Whether nothing will end the program's frame loop, because KILN_GUI_FRAMES is not set."""
         return self._frames_wanted is None
 
     @property
     def running(self):
-        """Whether the window is still open; the program may close it."""
+        """Whether the window is open. The program may set it to False to close the window."""
         return self._running
 
     @running.setter
@@ -117,7 +118,8 @@ class GUI:
 
     @property
     def fps_limit(self):
-        """The most frames a second, or None; kept, but without a display nothing waits."""
+        """The most frames per second, or None. It is stored, but without a display nothing
+        waits."""
         return self._fps_limit
 
     @fps_limit.setter
@@ -128,16 +130,16 @@ class GUI:
     def get_bool_environ(key, default):
         """An environment variable of 0 or 1.
 
-        key: its name. default: what counts where it is not set.
+        key: its name. default: the value if the variable is not set.
         """
         return bool(int(os.environ[key])) if key in os.environ else default
 
     # ---- drawing
 
     def clear(self, color=None):
-        """Makes the canvas one colour.
+        """Fills the canvas with one colour.
 
-        color: 0xRRGGBB; by default the background's. With `fast_gui` the picture of `img` stays.
+        color: 0xRRGGBB; by default the background's. With `fast_gui`, the picture of `img` stays.
         """
         if self.fast_gui:
             self._start("packed", None)
@@ -166,8 +168,8 @@ class GUI:
     def contour(self, scalar_field, normalize=False):
         """Shows a field in colours, scaled to the canvas.
 
-        scalar_field: a field or array of two axes. normalize: whether its smallest and largest
-        number get the first and last colour.
+        scalar_field: a field or array of two axes. normalize: whether to map its smallest and
+        largest numbers to the first and last colour.
         """
         import numpy as np
 
@@ -190,7 +192,7 @@ class GUI:
         """Draws discs.
 
         pos: their centres, (n, 2). radius: in pixels; a number or (n,). color: 0xRRGGBB; a number
-        or (n,). palette: colours, of which `palette_indices` (n,) chooses.
+        or (n,). palette: colours; `palette_indices` (n,) selects one for each disc.
         """
         pos = _points(pos)
         if palette is not None:
@@ -248,17 +250,17 @@ class GUI:
     def arrow(self, orig, direction, radius=1, color=0xFFFFFF, **tip):
         """Draws one arrow.
 
-        orig: where it begins. direction: from there to its end. radius: half the width of its
-        lines. color: 0xRRGGBB. tip: `tip_scale` and `angle` (degrees) shape its head.
+        orig: its start. direction: the vector from its start to its end. radius: half the width of
+        its lines. color: 0xRRGGBB. tip: `tip_scale` and `angle` (degrees) shape its head.
         """
         self.arrows(_one_point(orig), _one_point(direction), radius, color, **tip)
 
     def arrows(self, orig, direction, radius=1, color=0xFFFFFF, tip_scale=0.2, angle=45):
         """Draws arrows.
 
-        orig: where they begin, (n, 2). direction: from there to their ends, (n, 2). radius: half
-        the width of their lines. color: 0xRRGGBB; a number or (n,). tip_scale: the length of a
-        head, as a share of its arrow. angle: of the head, in degrees.
+        orig: their starts, (n, 2). direction: the vectors from their starts to their ends, (n, 2).
+        radius: half the width of their lines. color: 0xRRGGBB; a number or (n,). tip_scale: the
+        length of a head as a fraction of its arrow. angle: the angle of a head in degrees.
         """
         import numpy as np
 
@@ -273,8 +275,8 @@ class GUI:
     def point_field(self, radius, color=0xFFFFFF, bound=0.5):
         """Draws a grid of discs.
 
-        radius: of each disc in pixels, (w, h). color: 0xRRGGBB. bound: how far the grid keeps from
-        the edge, in cells.
+        radius: the radius of each disc in pixels, (w, h). color: 0xRRGGBB. bound: the distance of
+        the grid from the edge, in cells.
         """
         radius = _to_numpy(radius)
         assert radius.ndim == 2, "radius must be two-dimensional"
@@ -283,9 +285,9 @@ class GUI:
     def arrow_field(self, direction, radius=1, color=0xFFFFFF, bound=0.5, **tip):
         """Draws a grid of arrows.
 
-        direction: of each arrow, (w, h, 2). radius: half the width of the lines. color: 0xRRGGBB.
-        bound: how far the grid keeps from the edge, in cells. tip: `tip_scale` and `angle`
-        (degrees) shape the heads.
+        direction: the direction of each arrow, (w, h, 2). radius: half the width of the lines.
+        color: 0xRRGGBB. bound: the distance of the grid from the edge, in cells. tip: `tip_scale`
+        and `angle` (degrees) shape the heads.
         """
         direction = _to_numpy(direction)
         assert direction.ndim == 3 and direction.shape[2] == 2, "direction must be (w, h, 2)"
@@ -293,10 +295,10 @@ class GUI:
         self.arrows(base, direction.reshape(-1, 2), radius, color, **tip)
 
     def vector_field(self, vector_field, arrow_spacing=5, color=0xFFFFFF):
-        """Draws vectors of a field as arrows, the longest a tenth of the canvas.
+        """Draws vectors of a field as arrows; the longest spans a tenth of the canvas.
 
-        vector_field: a field of vectors with two axes. arrow_spacing: draws one of so many.
-        color: 0xRRGGBB.
+        vector_field: a field of vectors with two axes. arrow_spacing: draws every n-th arrow along
+        each axis. color: 0xRRGGBB.
         """
         import numpy as np
 
@@ -319,9 +321,9 @@ class GUI:
     # ---- frames
 
     def show(self, file=None):
-        """Ends a frame: counts it, saves it where asked, and clears the canvas.
+        """Ends a frame: counts it, saves it if requested, and clears the canvas.
 
-        file: the path that it is saved to.
+        file: the path under which to save the frame.
         """
         self.frame += 1
         if file:
@@ -339,7 +341,7 @@ class GUI:
             self._escape = GUI.Event(GUI.PRESS, GUI.ESCAPE)
 
     def get_image(self):
-        """What is on the canvas: float32 (width, height, 4)."""
+        """The picture on the canvas: float32 (width, height, 4)."""
         import numpy as np
 
         image = np.ones(self.res + (4,), np.float32)
@@ -348,10 +350,11 @@ class GUI:
 
     @property
     def img(self):
-        """The picture that `set_image` was given last: float32 (width, height, 4).
+        """The picture of the latest `set_image`: float32 (width, height, 4).
 
-        With `fast_gui` it is the window's memory, which keeps its picture from frame to frame and
-        may be written to: uint32 (width * height), numbers 0xRRGGBB, the top row first.
+        With `fast_gui` it is the window's memory, to which the program may write and which keeps
+        its picture from frame to frame: uint32 (width * height), numbers 0xRRGGBB, the top row
+        first.
         """
         import numpy as np
 
@@ -368,7 +371,7 @@ class GUI:
         self._img = value
 
     def cook_image(self, img):
-        """An array as `set_image` shows it: float32 (width, height, 4).
+        """Converts an array to the form that `set_image` shows: float32 (width, height, 4).
 
         img: an array (width, height[, 1 to 4]).
         """
@@ -382,11 +385,11 @@ class GUI:
     # ---- events
 
     def has_key_event(self):
-        """Whether an event waits for `get_key_event`."""
+        """Whether `get_key_event` has an event to return."""
         return self._escape is not None
 
     def get_key_event(self):
-        """The next event; with none waiting, ends the program: nobody will press a key."""
+        """The next event. Without one it ends the program, because no key can be pressed."""
         if self._escape is None:
             raise SystemExit("GUI.get_key_event: there is no display and nobody to press a key")
         event, self._escape = self._escape, None
@@ -396,19 +399,19 @@ class GUI:
     def get_events(self, *wanted):
         """The events that match.
 
-        wanted: types, keys or (type, key) pairs; all events without any.
+        wanted: types, keys or (type, key) pairs; without any, all events match.
         """
         match = GUI.EventFilter(*wanted).match if wanted else None
         while self.has_key_event():
-            # An Escape that this question does not ask for waits for the one that does.
+            # Keep an Escape that does not match for a later call that asks for it.
             if match and not match(self._escape):
                 return
             yield self.get_key_event()
 
     def get_event(self, *wanted):
-        """Whether an event happened that matches; it is then `self.event`.
+        """Whether a matching event happened; if so, `self.event` is that event.
 
-        wanted: types, keys or (type, key) pairs; any event without them.
+        wanted: types, keys or (type, key) pairs; without any, all events match.
         """
         for event in self.get_events(*wanted):
             self.event = event
@@ -416,7 +419,7 @@ class GUI:
         return False
 
     def is_pressed(self, *keys):
-        """Whether any of the keys is held down; "Shift" is either of the two."""
+        """Whether any of the keys is held down; "Shift" means either shift key."""
         return any(
             key in self.key_pressed
             or f"{key}_L" in self.key_pressed
@@ -425,40 +428,41 @@ class GUI:
         )
 
     def get_cursor_pos(self):
-        """The position of the mouse: (0.0, 0.0), for there is none."""
+        """The position of the mouse, always (0.0, 0.0) without a display."""
         return 0.0, 0.0
 
     # ---- widgets
 
     def slider(self, text, minimum, maximum, step=1):
-        """A slider, whose value is `.value`; without a window it stays as it begins.
+        """Makes a slider. Its `.value` only changes if the program sets it.
 
-        text: beside it. minimum, maximum: its ends; it begins at `minimum`. step: between values.
+        text: its caption. minimum, maximum: the range; the initial value is `minimum`. step: the
+        distance between values.
         """
         return GUI.WidgetValue(self, float(minimum))
 
     def label(self, text):
-        """A number on show, as `.value`.
+        """Makes a label that shows the number `.value`.
 
-        text: beside it.
+        text: its caption.
         """
         return GUI.WidgetValue(self, 0.0)
 
     def button(self, text, event_name=None):
-        """A button; answers the event that pressing it would be.
+        """Makes a button. Returns the name of the event for pressing it.
 
-        text: on it. event_name: of the event; by default made of `text`.
+        text: its caption. event_name: the name of the event; by default derived from `text`.
         """
         return event_name or f"WidgetButton_{text}"
 
-    # ---- inside
+    # ---- internals
 
     def _tell(self, kind, **arrays):
         for observer in observers:
             observer(self, kind, arrays)
 
     def _start(self, *command):
-        """Records a command that covers the whole canvas: what was drawn before is forgotten."""
+        """Records a command that covers the whole canvas, and drops the commands before it."""
         self._drawing = [command]
         self._drawn = 0
 
@@ -466,14 +470,14 @@ class GUI:
         self._drawing.append(command)
 
     def _record(self):
-        """What was drawn in this frame, as it can still be drawn when `img` has changed."""
+        """This frame's commands in a form that does not depend on later changes of `img`."""
         if self.fast_gui:
             self._drawing[0] = ("packed", self.img.copy())
             self._drawn = 0
         return self._drawing
 
     def _rendered(self, record=None):
-        """The canvas with all that was recorded on it, or with an earlier frame's record."""
+        """Draws the recorded commands, or an earlier frame's record; returns the canvas."""
         import numpy as np
 
         from . import raster
@@ -503,7 +507,7 @@ class GUI:
 
 
 class _Core:
-    """The few attributes of the native window that programs reach for."""
+    """The few attributes of the reference's native window that programs use."""
 
     def __init__(self, gui):
         self._gui = gui
@@ -533,7 +537,7 @@ class _Core:
 
 
 class _Canvas:
-    """The native canvas's spelling of the drawing calls."""
+    """The drawing calls under the names of the reference's native canvas."""
 
     def __init__(self, gui):
         self._gui = gui
@@ -574,7 +578,7 @@ class _Saver:
             import atexit
 
             atexit.register(self._finish)
-        # Only the record is kept; the frame is drawn if it turns out to be the last.
+        # Keep only the commands: the frame is drawn if it turns out to be the last one.
         self._last = (gui, gui._record())
 
     def _finish(self):
@@ -609,7 +613,7 @@ def _to_numpy(value):
 
 
 def _as_image(img):
-    """float32 (width, height, 1 to 4) from a field or array; a copy."""
+    """Copies a field or array to float32 (width, height, 1 to 4)."""
     import numpy as np
 
     if not isinstance(img, np.ndarray) and not hasattr(img, "to_numpy"):
@@ -629,17 +633,17 @@ def _as_image(img):
 
 
 def _packed(image):
-    """An image as `fast_gui` keeps it: see GUI.img."""
+    """Converts an image to the form of GUI.img with `fast_gui`."""
     import numpy as np
 
-    # Cut to 8 bits, not rounded; the small part keeps what was 8 bits before as it was.
+    # Truncate to 8 bits. The small summand makes numbers survive that were 8-bit before.
     levels = np.clip(image * 255 + 1e-3, 0, 255).astype(np.uint32)
     red, green, blue = (levels[..., min(n, image.shape[2] - 1)] for n in range(3))
     return (red << 16 | green << 8 | blue)[:, ::-1].T.reshape(-1)
 
 
 def _unpacked(pixels, res):
-    """float32 (width, height, 3) of what `_packed` makes."""
+    """The inverse of `_packed`: float32 (width, height, 3)."""
     import numpy as np
 
     columns = np.asarray(pixels, np.uint32).reshape(res[1], res[0]).T[:, ::-1]
@@ -664,7 +668,7 @@ def _points(value):
 
 
 def _per_item(value, what, n):
-    """A number for all, or an array with one for each of the n items; arrays are copied."""
+    """Checks a number for all items, or an array with one for each of n items. Copies arrays."""
     import numbers
 
     import numpy as np
@@ -705,7 +709,7 @@ def _grid(w, h, bound):
 
 
 def rgb_to_hex(c):
-    """The colour 0xRRGGBB of its components.
+    """The colour 0xRRGGBB with the given components.
 
     c: red, green and blue in 0..1: numbers, or arrays of them.
 

@@ -1,7 +1,7 @@
-"""Instances of kernels: each is a kernel's code for arguments of certain kinds.
+"""Makes instances of kernels. An instance is a kernel's code for arguments of certain kinds.
 
-A warm record that holds gives the instance without the front end; else the front end builds the
-kernel and the session compiles it, or fetches it from the cache.
+A valid warm record yields the instance without the front end. Otherwise the front end builds the
+kernel, and the session fetches it from the cache or compiles it.
 """
 
 import os
@@ -23,12 +23,12 @@ from .settings import ON_OVERFLOW
 from .warm import records
 
 _MANY_INSTANCES = 64
-# One instance is built at a time; waiting for the compiler does not hold it.
+# The front end builds one instance at a time; no thread holds the lock while the compiler works.
 _build_lock = RLock()
 
 
 def _make_lock():
-    """In a forked child no thread is left that could open a lock that another thread held."""
+    """Replaces the lock in a forked child: a thread that held it does not exist there."""
     global _build_lock
     _build_lock = RLock()
 
@@ -77,18 +77,18 @@ def make_instance(kernel, args):
 
 
 def _accessed(kernel, specs, fields):
-    """By the instance's parameters: (what messages call it, its first index or None)."""
+    """For each parameter of the instance: (its name in messages, its first index or None)."""
     taken = zip(kernel._leaves, specs)
     found = [(f"argument '{leaf.name}'", None) for leaf, spec in taken if spec.source]
     return found + [field._accessed() for field in fields]
 
 
 def _transform(kernel, args, specs):
-    """Runs the front end and compiles; the instance, and the fields that it is bound to."""
+    """Runs the front end and compiles. Returns the instance and the fields to which it is bound."""
     cfg = runtime.cfg
     builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
     runtime.transformed += 1
-    # The front end's modules are imported as they are needed.
+    # The front end is imported here, at its first use: kernels with warm records never need it.
     with forks.held_off, _build_lock:
         from .frontend.context import BuildContext
 
@@ -104,7 +104,7 @@ def _transform(kernel, args, specs):
 
 
 def _build(kernel, ctx, args, specs):
-    """Runs the front end; the fields that the kernel names, in order of their parameters."""
+    """Runs the front end. Returns the fields that the kernel uses, in order of their parameters."""
     from .frontend.build import build_kernel
     from .frontend.trace import Trace
 
@@ -153,7 +153,7 @@ def _compile(kernel, ctx, builder):
         )
     except _native.CompileFailed as failed:
         diagnostics = failed.args[0] if len(failed.args) == 1 else list(failed.args)
-    if diagnostics is not None:  # raised here, so that no traceback shows CompileFailed
+    if diagnostics is not None:  # raised outside of the handler, to keep CompileFailed hidden
         from .frontend.report import raise_diagnostics
 
         raise_diagnostics(diagnostics, ctx)
@@ -166,5 +166,6 @@ def _compile(kernel, ctx, builder):
 
 
 def _aliases(bindings):
-    """Groups of parameters whose fields share memory: a component's own field and its matrix."""
+    """Groups of parameters whose fields share memory, as a matrix field and one of its
+    components."""
     return overlapping([(param, bound) for param, (kind, bound) in bindings if kind == "field"])

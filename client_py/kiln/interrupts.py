@@ -1,4 +1,4 @@
-"""Ctrl-C while a kernel runs: when the handler of native/interrupt.h is put before Python's.
+"""Makes Ctrl-C end a running kernel, by the handler of native/interrupt.h in front of Python's.
 
 Programs that handle SIGINT themselves keep their handler, and their kernels run to the end.
 """
@@ -8,17 +8,17 @@ from _signal import SIGINT, default_int_handler, getsignal
 
 from . import _native
 
-_shells = []  # IPython's, told of once
+_shells = []  # the IPython shells that call end_kernels before each cell
 
 
 def end_kernels():
-    """Has Ctrl-C end the kernel that runs; again is cheap."""
+    """Installs the handler if SIGINT has Python's own. A repeated call is cheap."""
     if getsignal(SIGINT) is default_int_handler:
         _native.end_kernels_on_interrupt()
 
 
 def end_kernels_in_cells():
-    """The same in notebooks, which set Python's handler anew for each cell."""
+    """Installs the handler, in notebooks before each cell, because they reset SIGINT's handler."""
     end_kernels()
     shell = getattr(builtins, "get_ipython", lambda: None)()
     if shell is not None and shell not in _shells:

@@ -1,8 +1,7 @@
-"""Kernels: functions that are compiled for the arguments they are called with.
+"""Kernels: functions that are compiled for the kinds of arguments in their calls.
 
-Calls run in C (_native.KernelBase) once an instance for their arguments is known. Python does the
-rest: it orders the arguments, has an instance made (instance.py) where none is known, and says what
-went wrong.
+Calls run in C (_native.KernelBase) if an instance for their arguments exists. Otherwise Python code
+here puts the arguments in order, has the instance made (instance.py), and raises errors.
 """
 
 import os
@@ -25,18 +24,18 @@ from .data import declared
 from .data.field import Field
 from .data.interop import is_external, numpy_view
 from .data.ndarray import Ndarray
-from .diagnostics import is_said, near, say
+from .diagnostics import is_diagnostic, near, say
 from .frontend.source import EMPTY, FunctionSource
 from .func import in_class, return_types
 
-# Of threads that race for one kernel's first call, one makes the instance.
+# If several threads call a kernel for the first time, one of them makes the instance.
 _kernel_locks = {}  # id of the kernel -> its lock
-# In a forked child no thread is left that could open a lock that another thread held.
+# The threads that held locks do not exist in a forked child.
 os.register_at_fork(after_in_child=_kernel_locks.clear)
 
 
 class Kernel(_native.KernelBase):
-    """What `@ti.kernel` makes. In a class it is a method."""
+    """The result of `@ti.kernel`. In a class it is a method."""
 
     def __init__(self, fn):
         self.__name__ = fn.__name__
@@ -46,14 +45,14 @@ class Kernel(_native.KernelBase):
         self.__wrapped__ = fn
         self.source = FunctionSource(fn, "kernel")
         self._parameters = None
-        self._leaves = None  # what the native side passes: parameters, packs by member
+        self._leaves = None  # parameters as the native side passes them: packs by member
         self._returns = None
-        if self.source.may_be_read:
+        if self.source.can_read_annotations:
             self._read_signature()
 
     @property
     def in_class(self):
-        """Whether it is a method: then its first parameter needs no annotation."""
+        """Whether the kernel is a method, whose first parameter needs no annotation."""
         return in_class(self.__wrapped__)
 
     # --- signature
@@ -102,10 +101,10 @@ class Kernel(_native.KernelBase):
         return tuple(found)
 
     def _expected(self):
-        """The parameters as errors list them."""
+        """The parameters as error messages list them."""
         return ", ".join(map(str, self.parameters))
 
-    # --- calls that no known instance answers
+    # --- calls without an instance
 
     def _miss(self, args, kwargs):
         declared.check(runtime.generation)
@@ -120,8 +119,8 @@ class Kernel(_native.KernelBase):
         return self._run(args)
 
     def _flattened(self, args):
-        """The leaves' values; the first is none of the caller's, so that no call is taken for one
-        that is flat already."""
+        """The values of the leaves, preceded by FLAT, which marks them as flattened; see
+        FlatParameter."""
         flat = [FLAT]
         for parameter, value in zip(self.parameters, args):
             if parameter.kind is PackParameter:
@@ -140,7 +139,7 @@ class Kernel(_native.KernelBase):
         return result
 
     def _viewed(self, args):
-        """The arguments with NumPy arrays over the memory of tensors."""
+        """The arguments, with tensors replaced by NumPy arrays over their memory."""
         viewed = None
         for position, (parameter, value) in enumerate(zip(self._leaves, args)):
             if parameter.kind is not ArrayParameter or isinstance(value, Ndarray):
@@ -151,7 +150,8 @@ class Kernel(_native.KernelBase):
         return args if viewed is None else tuple(viewed)
 
     def _copied_arrays(self, args):
-        """position -> type of a copy's elements, for arrays that kernels cannot take by address."""
+        """position -> type of the copy's elements, for arrays that the kernel cannot access in
+        place."""
         found = {}
         for position, (parameter, value) in enumerate(zip(self._leaves, args)):
             if parameter.kind is ArrayParameter and needs_copy(parameter, value):
@@ -162,7 +162,7 @@ class Kernel(_native.KernelBase):
         import numpy as np
 
         args = list(args)
-        # An array that is passed twice is copied once: the two stay one.
+        # Copy an array that is passed twice only once: writes through one must show in the other.
         copies = {}
         for position, dtype in positions.items():
             original = args[position]
@@ -178,7 +178,7 @@ class Kernel(_native.KernelBase):
                 np.copyto(original, copied, casting="unsafe")
         return result
 
-    # --- what is said when a call goes wrong (called from C)
+    # --- errors of calls (raised from C)
 
     def _argument_error(self, position, value, out_of_range):
         parameter = self._leaves[position]
@@ -205,7 +205,7 @@ class Kernel(_native.KernelBase):
         )
 
     def _runtime_error(self, text):
-        """Raises what the runtime could not do in a launch."""
+        """Raises the error of a launch that the runtime could not complete."""
         raise say.launch_failed(kernel=self.__name__, reason=text)
 
     def _failed(self, instance, node, text, values):
@@ -215,12 +215,12 @@ class Kernel(_native.KernelBase):
         raise_failure(self, instance, node, text, values)
 
     def _hides_frames(self, error):
-        """Whether the traceback of what a call raised ends at the call: for mistakes of the
-        program's, which tell their place themselves."""
+        """Whether the traceback of an error ends at the call. It does for errors of the program,
+        whose messages contain their position."""
         if runtime.cfg.print_full_traceback:
             return False
         error_of_ours = (errors.TaichiCompilationError, errors.TaichiRuntimeError)
-        return isinstance(error, error_of_ours) or is_said(error)
+        return isinstance(error, error_of_ours) or is_diagnostic(error)
 
     def _overflow_text(self, instance, node, op):
         with forks.held_off:
@@ -228,7 +228,7 @@ class Kernel(_native.KernelBase):
 
         return overflow_text(instance, node, op)
 
-    # --- what programs ask kernels
+    # --- other attributes for programs
 
     @property
     def grad(self):
@@ -243,7 +243,7 @@ class Kernel(_native.KernelBase):
 
 
 class _Gradient:
-    """Stands where the gradient kernel will be."""
+    """A placeholder for the gradient kernel: calling it raises."""
 
     def __init__(self, kernel):
         self._kernel = kernel
@@ -255,10 +255,10 @@ class _Gradient:
 def kernel(fn):
     """Makes a kernel of a function: Python calls it, and its outermost loops run in parallel.
 
-    fn: the function. Its parameters are annotated: with scalar types, vector, matrix and struct
-    types, ti.template(), ti.types.ndarray(). It is compiled when it is first called, and anew for
-    other types of arrays and other template arguments. TaichiSyntaxError for parameters that
-    kernels cannot have; what is wrong in the body is raised by the first call.
+    fn: the function. Its parameters are annotated with scalar, vector, matrix and struct types,
+    ti.template() or ti.types.ndarray(). The first call compiles it; calls with other types of
+    arrays or other template arguments compile it again. Raises TaichiSyntaxError for parameters
+    that kernels cannot have. The first call raises the errors in the body.
 
         x = ti.field(ti.f32, shape=4)
 
@@ -276,7 +276,7 @@ def kernel(fn):
 
 
 def data_oriented(cls):
-    """Decorator of a class whose methods may be kernels; what they read of `self` is compiled in.
+    """Decorator of a class whose methods may be kernels. Attributes of `self` are compiled in.
 
     cls: the class.
 

@@ -1,7 +1,7 @@
-"""ti.math: functions and types after GLSL, in both scopes.
+"""`ti.math`: functions and types in the style of GLSL, for kernels and Python.
 
-Plain Python over the language's operators: in a kernel they run while it is
-compiled and leave the nodes of their arithmetic.
+The functions are plain Python code over the language's operators. In a kernel they run at compile
+time and emit the nodes of their arithmetic.
 """
 
 import math as _math
@@ -41,7 +41,7 @@ pi = _math.pi
 inf = _math.inf
 nan = _math.nan
 
-# `float` and `int`: the defaults of the moment of use.
+# `float` and `int` mean the default types at the time of use.
 vec2, vec3, vec4 = (_types.VectorType(n, float) for n in (2, 3, 4))
 ivec2, ivec3, ivec4 = (_types.VectorType(n, int) for n in (2, 3, 4))
 uvec2, uvec3, uvec4 = (_types.VectorType(n, _types.DEFAULT_UNSIGNED) for n in (2, 3, 4))
@@ -59,8 +59,8 @@ for _n, (_vec, _ivec, _uvec, _mat) in enumerate(
 def mix(x, y, a):
     """Blends `x` and `y`: x * (1 - a) + y * a, element by element.
 
-    x, y: numbers, or vectors or matrices of one shape. a: the share of `y`; a number, or of their
-    shape.
+    x, y: numbers, or vectors or matrices of the same shape. a: the share of `y`; a number, or of
+    the same shape.
 
         print(ti.math.mix(0.0, 10.0, 0.25))  # prints: 2.5
     """
@@ -106,7 +106,7 @@ def fract(x):
 def smoothstep(edge0, edge1, x):
     """0.0 up to `edge0`, 1.0 from `edge1` on, and a smooth curve between, element by element.
 
-    edge0, edge1: where the curve begins and ends; different. x: a number, vector or matrix.
+    edge0, edge1: the ends of the curve, which must differ. x: a number, vector or matrix.
 
         print(ti.math.smoothstep(0.0, 1.0, 0.5))  # prints: 0.5
     """
@@ -115,7 +115,7 @@ def smoothstep(edge0, edge1, x):
 
 
 def sign(x):
-    """-1.0, 0.0 or 1.0, as `x` is below, equal to or above 0, element by element.
+    """-1.0, 0.0 or 1.0 if `x` is below, equal to or above 0, element by element.
 
     x: a number, vector or matrix.
 
@@ -147,7 +147,7 @@ def log2(x):
 def reflect(x, n):
     """`x` reflected by a surface: x - 2 * dot(x, n) * n.
 
-    x: the vector that arrives. n: the surface's normal, of length 1.
+    x: the incoming vector. n: the surface's normal, of length 1.
 
         print(ti.math.reflect(ti.math.vec2(1, -1), ti.math.vec2(0, 1)))  # prints: [1. 1.]
     """
@@ -185,10 +185,10 @@ def distance(x, y):
 
 
 def refract(x, n, eta):
-    """`x` refracted by a surface; zeros where it is reflected totally.
+    """`x` refracted by a surface; zeros for total reflection.
 
-    x: the direction that arrives, of length 1. n: the surface's normal, of length 1. eta: the index
-    of refraction where `x` comes from over that of the other side.
+    x: the incoming direction, of length 1. n: the surface's normal, of length 1. eta: the ratio of
+    the indices of refraction on the incoming and on the other side.
 
         print(ti.math.refract(ti.math.vec2(0, -1), ti.math.vec2(0, 1), 1.5))  # prints: [ 0. -1.]
     """
@@ -203,7 +203,7 @@ def refract(x, n, eta):
 def mod(x, y):
     """The remainder x - y * floor(x / y), which has the sign of `y`, element by element.
 
-    x: a float, or a vector or matrix of floats. y: likewise; not 0.
+    x, y: floats, or vectors or matrices of floats; `y` is not 0.
 
         print(ti.math.mod(-1.0, 3.0))  # prints: 2.0
     """
@@ -211,9 +211,9 @@ def mod(x, y):
 
 
 def translate(dx, dy, dz):
-    """The 4x4 matrix that moves points, of four coordinates with a 1 at the end.
+    """The 4x4 matrix that translates points in homogeneous coordinates.
 
-    dx, dy, dz: how far, along each axis.
+    dx, dy, dz: the distance along each axis.
 
         print(ti.math.translate(1, 2, 3) @ ti.math.vec4(0, 0, 0, 1))  # prints: [1. 2. 3. 1.]
     """
@@ -247,7 +247,7 @@ def scale(sx, sy, sz):
 def rot_by_axis(axis, ang):
     """The 4x4 matrix of a rotation about an axis through the origin.
 
-    axis: a vector of three elements, of any length but 0. ang: the angle in radians.
+    axis: a vector of three elements and any length except 0. ang: the angle in radians.
 
         around_z = ti.math.rot_by_axis(ti.math.vec3(0, 0, 1), ti.math.pi)
         print(ti.round(around_z @ ti.math.vec4(1, 2, 3, 1)))  # prints: [-1. -2.  3.  1.]
@@ -328,7 +328,7 @@ def length(x):
 
 
 def vdir(ang):
-    """The vector (cos, sin) of an angle: its direction from the x axis.
+    """The vector (cos, sin) of an angle: the direction at that angle from the x axis.
 
     ang: the angle in radians.
 
@@ -377,19 +377,19 @@ def _polar(radius, angle):
 
 
 def csqrt(z):
-    """The square root of a complex number that has a real part of at least 0.
+    """The square root of a complex number; its real part is at least 0.
 
     z: a vector (real part, imaginary part).
 
         print(ti.math.csqrt(ti.math.vec2(4, 0)))  # prints: [2. 0.]
     """
     r = sqrt(z[0] * z[0] + z[1] * z[1])
-    # |z| = 0 has no angle; atan2(0, 0) = 0 gives 0.
+    # z = 0 has no angle; atan2(0, 0) = 0 gives the right result.
     return _polar(sqrt(r), atan2(z[1], z[0]) / 2.0)
 
 
 def cinv(z):
-    """One over a complex number.
+    """The inverse 1 / z of a complex number.
 
     z: a vector (real part, imaginary part); not 0.
 
@@ -399,7 +399,7 @@ def cinv(z):
 
 
 def cpow(z, n):
-    """A complex number to a real power.
+    """A complex number raised to a real power.
 
     z: a vector (real part, imaginary part). n: the exponent.
 
@@ -422,7 +422,7 @@ def cexp(z):
 
 
 def clog(z):
-    """The logarithm of a complex number whose imaginary part is in (-pi, pi].
+    """The logarithm of a complex number; its imaginary part is in (-pi, pi].
 
     z: a vector (real part, imaginary part); not 0.
 

@@ -1,8 +1,8 @@
-"""Programs that must find all of their kernels compiled: `kiln run --require-hit`, or
+"""Reports cache misses of a program that must have none: `kiln run --require-hit`, or
 KILN_REQUIRE_HIT=1 with any Python.
 
-A program that missed runs to its end, so that all kernels that missed can be named; then its exit
-status is 3, unless it failed by itself.
+After a miss the program still runs to its end, so that the report names all kernels that missed.
+The exit status is then 3, unless the program itself failed.
 """
 
 import os
@@ -12,36 +12,37 @@ import time
 from . import events
 from .events import is_hit
 
-STATUS = 3  # of a program that is fine but for its misses
+STATUS = 3  # exit status of a program whose only fault is a miss
 
 _watch = None  # of this process
 
 
 class Watch:
-    """Notes what becomes of each instance of a kernel in this process, from now on."""
+    """Records each instance of a kernel that this process makes from now on."""
 
     def __init__(self):
         self.process = os.getpid()
         self.start = time.monotonic()
-        self.made = []  # what listeners are told: see events.on_kernel
+        self.made = []  # the arguments of each callback: see events.on_kernel
         events.on_kernel(lambda *told: self.made.append(told))
 
     @property
     def missed(self):
-        """[(kernel, instance)] of those that had to be compiled."""
+        """[(kernel, instance)] of the instances that had to be compiled."""
         return [(name, instance) for name, tier, *_, instance in self.made if not is_hit(tier)]
 
     def seconds(self):
         return time.monotonic() - self.start
 
 
-def are_refused():
-    """Whether the environment asks for it."""
+def is_required():
+    """Whether the environment demands a report of misses."""
     return os.environ.get("KILN_REQUIRE_HIT", "") not in ("", "0")
 
 
 def watch():
-    """The watch of this process, started now if there is none; who asks says what it found."""
+    """Returns this process's Watch, and starts it at the first call. The caller must report its
+    misses."""
     global _watch
     if _watch is None:
         _watch = Watch()
@@ -49,9 +50,9 @@ def watch():
 
 
 def enforce_hits():
-    """Of a process that nobody watches, if the environment asks for it: watches it, and ends it
+    """If the environment demands it and `watch` was not called: watches this process, and ends it
     with STATUS if it missed."""
-    if _watch is not None or not are_refused():
+    if _watch is not None or not is_required():
         return
     import atexit
 
@@ -60,11 +61,11 @@ def enforce_hits():
 
 
 def explain(missed):
-    """{id of the instance: lines that say what about its key differs from the nearest entry's}"""
+    """{id of the instance: lines that compare its key with that of the nearest entry}"""
     from . import runtime
     from .explain import contrast, nearest
 
-    # What missed in this run is in the cache by now.
+    # By now the cache contains the kernels that missed in this run: exclude them.
     keys = {instance.digest for _, instance in missed}
     why = {}
     for kernel, instance in missed:
@@ -84,8 +85,8 @@ def explain(missed):
     return why
 
 
-def tell(missed, why):
-    """Names the kernels that missed; `why` is what `explain` says of them."""
+def report(missed, why):
+    """Prints the kernels that missed; `why` is the result of `explain`."""
     for name, instance in missed:
         lines = why[id(instance)]
         print(f"kiln: kernel '{name}' missed: {lines[0]}", file=sys.stderr)
@@ -97,8 +98,8 @@ def _end():
     missed = _watch.missed
     if not missed or _watch.process != os.getpid():
         return
-    tell(missed, explain(missed))
-    # A program that an exception ended has its own status already.
+    report(missed, explain(missed))
+    # A program that ended with an exception keeps its own status.
     if getattr(sys, "last_value", None) is None:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,5 +1,5 @@
-"""Arithmetic and mathematical functions of the language, in both scopes: values
-of a kernel give nodes, matrices give matrices, Python numbers Python numbers.
+"""Arithmetic and mathematical functions of the language, for kernels and Python. For kernel values
+they emit nodes; for matrices they return matrices; for Python numbers they return numbers.
 """
 
 import math as _math
@@ -24,7 +24,7 @@ x: {of}, or a vector or matrix of them.
 """
 _BINARY = """{what}, element by element.
 
-a, b: {of}, or vectors or matrices; a number counts for all elements.
+a, b: {of}, or vectors or matrices; a number applies to all elements.
 
     print({example})  # prints: {shown}
 """
@@ -208,14 +208,14 @@ min_impl = _binary("min", lambda a, b: _extreme_of(_min, a, b))
 
 
 def _extreme_of(function, a, b):
-    """Beside a NaN, the other one."""
+    """max or min of two numbers; if one is a NaN, the other one."""
     if a != a:
         return b
     return a if b != b else function(a, b)
 
 
 def _raw_div(a, b):
-    # As the reference in Python: rounded down, although kernels round towards zero.
+    # Rounds down, as the reference does in Python, although kernels round towards zero.
     return a // b if isinstance(a, int) and isinstance(b, int) else a / b
 
 
@@ -283,8 +283,8 @@ cmp_ne = _binary("cmp_ne", lambda a, b: a != b)
 def max(*args):
     """The largest of its arguments, element by element.
 
-    args: one or more numbers, vectors or matrices; numbers count for all elements. TaichiTypeError
-    without any.
+    args: one or more numbers, vectors or matrices; a number applies to all elements. Raises
+    TaichiTypeError without arguments.
 
         print(ti.max(1, 5, 3))  # prints: 5
         print(ti.max(ti.Vector([1, 5]), 3))  # prints: [3 5]
@@ -295,8 +295,8 @@ def max(*args):
 def min(*args):
     """The smallest of its arguments, element by element.
 
-    args: one or more numbers, vectors or matrices; numbers count for all elements. TaichiTypeError
-    without any.
+    args: one or more numbers, vectors or matrices; a number applies to all elements. Raises
+    TaichiTypeError without arguments.
 
         print(ti.min(1, 5, 3))  # prints: 1
     """
@@ -313,10 +313,10 @@ def _extreme(args, function, name):
 
 
 def select(cond, x1, x2):
-    """`x1` where `cond` holds, else `x2`, element by element. Both are evaluated.
+    """`x1` where `cond` is true, else `x2`, element by element. Both are evaluated.
 
-    cond: a condition, or a vector or matrix of them; TaichiTypeError for a float. x1, x2: numbers,
-    vectors or matrices.
+    cond: a condition, or a vector or matrix of them; raises TaichiTypeError for a float. x1, x2:
+    numbers, vectors or matrices.
 
         print(ti.select(True, 1, 2))  # prints: 1
     """
@@ -338,9 +338,9 @@ def ifte(cond, x1, x2):
 def cast(obj, dtype):
     """`obj` converted to another scalar type, element by element.
 
-    Fractions are cut off; what does not fit an integer type keeps its low bits. obj: a number,
-    vector or matrix. dtype: the type, as ti.i32, or float or int for the default types. ValueError
-    if it is none.
+    Fractions are truncated; a value that does not fit an integer type keeps its low bits. obj: a
+    number, vector or matrix. dtype: the type, as ti.i32; float and int mean the default types.
+    Raises ValueError for other objects.
 
         print(ti.cast(3.9, ti.i32))  # prints: 3
     """
@@ -362,8 +362,8 @@ def _is_number(x):
 def bit_cast(obj, dtype):
     """The bits of `obj` as a value of another type of the same width. Only in kernels.
 
-    obj: a number, vector or matrix. dtype: the type, as wide as that of `obj`; TaichiTypeError for
-    others.
+    obj: a number, vector or matrix. dtype: a type of the same width as that of `obj`; raises
+    TaichiTypeError for others.
 
         @ti.kernel
         def bits(x: ti.f32) -> ti.u32:
@@ -385,11 +385,11 @@ def bit_cast(obj, dtype):
 
 
 def random(dtype=float):
-    """A random number of uniform distribution: in [0, 1) for floats, any value for integers. Only
-    in kernels.
+    """A uniformly distributed random number: in [0, 1) for floats, any value for integers. Only in
+    kernels.
 
-    dtype: the type, as ti.f32; by default the default float. `ti.init(random_seed=…)` says where
-    the sequence begins.
+    dtype: the type, as ti.f32; by default the default float. `ti.init(random_seed=…)` sets the
+    seed.
 
         @ti.kernel
         def k() -> ti.f32:
@@ -404,7 +404,7 @@ def random(dtype=float):
 
 
 def randn(dt=None):
-    """A random number of the standard normal distribution. Only in kernels.
+    """A random number with the standard normal distribution. Only in kernels.
 
     dt: a float type; by default the default float.
 
@@ -418,13 +418,13 @@ def randn(dt=None):
     if ctx is None:
         raise say.ti_randn_can_only_called_inside()
     dtype = ctx.config.default_fp if dt is None else _types.cook_dtype(dt)
-    u1 = ctx.cast(1.0, dtype) - random(dtype)  # in (0, 1]: its logarithm is finite
+    u1 = ctx.cast(1.0, dtype) - random(dtype)  # in (0, 1], so its logarithm is finite
     u2 = random(dtype)
     return cast(sqrt(-2 * log(u1)) * cos(u2 * (2 * _math.pi)), dtype)
 
 
 def zero(x):
-    """A zero of the type, and of the shape, of `x`.
+    """A zero with the type and shape of `x`.
 
     x: a number, vector or matrix.
 
@@ -436,7 +436,7 @@ def zero(x):
 
 
 def one(x):
-    """A one of the type, and of the shape, of `x`.
+    """A one with the type and shape of `x`.
 
     x: a number, vector or matrix.
 
@@ -446,7 +446,7 @@ def one(x):
 
 
 def stop_grad(x):
-    """`x`, through which no gradient flows back. There are no gradients yet, so it is `x` itself.
+    """`x` as a constant for gradients. Kiln has no gradients yet, so it returns `x`.
 
     x: a number, vector or matrix.
 

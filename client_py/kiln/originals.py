@@ -1,21 +1,21 @@
-"""Functions of Kiln's modules as they were imported.
+"""Detects whether a program replaced functions of Kiln's modules, as by `ti.math.dot = mine`.
 
-A kernel's warm record does not say what Kiln's own functions read: as the package is, so are they.
-That holds while none of them was replaced, as by `ti.math.dot = mine`.
+A warm record omits what Kiln's own functions read, because the package's files determine it. That
+is true only while the modules hold their original functions.
 """
 
-_kept = {}  # module -> (its globals, names of its functions and classes, these)
+_kept = {}  # module -> (its globals, names of its functions and classes, these objects)
 
-# Modules whose functions compute with their arguments alone.
+# Modules whose functions depend on nothing but their arguments.
 MODULES = _kept.keys()
 
 
 def keep(scope):
-    """Called at the end of a module, with its globals."""
+    """Remembers a module's functions; the module calls it at its end with its globals."""
     found = {name: value for name, value in scope.items() if callable(value)}
     _kept[scope["__name__"]] = scope, list(found), list(found.values())
 
 
 def replaced():
-    """Whether any function or class of these modules is another one by now."""
+    """Whether the program has replaced any function or class of these modules."""
     return any(list(map(scope.get, names)) != values for scope, names, values in _kept.values())

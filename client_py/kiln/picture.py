@@ -1,6 +1,6 @@
-"""Pictures as rows of bytes: files, colours, sizes; for `ti.tools` and windows.
+"""Pictures as rows of bytes, for `ti.tools` and windows: writing, resizing, colour maps.
 
-PNG files are written without an image library; other formats need Pillow.
+PNG files need no image library; other formats need Pillow.
 """
 
 import os
@@ -9,11 +9,12 @@ from . import png
 
 
 def write_rows(rows, filename):
-    """Writes uint8 rows, top one first; the folder is made, the format is the name's ending."""
+    """Writes uint8 rows, the top row first. The file name's ending selects the format. Makes the
+    folder if necessary."""
     filename = os.fspath(filename)
     os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
     if os.path.splitext(filename)[1].lower() not in ("", ".png"):
-        image = pillow("write").fromarray(squeezed(rows))
+        image = pillow("write").fromarray(squeeze(rows))
         without_alpha = filename.lower().endswith((".jpg", ".jpeg"))
         (image.convert("RGB") if without_alpha else image).save(filename)
         return
@@ -22,13 +23,13 @@ def write_rows(rows, filename):
         out.write(data)
 
 
-def squeezed(rows):
+def squeeze(rows):
     """The rows without the axis of a single component."""
     return rows[..., 0] if rows.shape[2] == 1 else rows
 
 
 def resize_bilinear(image, width, height):
-    """A 2-D array of another size, interpolated between its corners."""
+    """Resizes a 2-D array by bilinear interpolation; the corners keep their values."""
     import numpy as np
 
     if image.shape == (width, height):
@@ -43,7 +44,7 @@ def resize_bilinear(image, width, height):
 
 
 def plasma(value):
-    """Numbers in 0..1 as colours from dark blue over red to yellow: float32 (..., 3)."""
+    """Maps numbers in 0..1 to colours from dark blue through red to yellow: float32 (..., 3)."""
     import numpy as np
 
     stops = np.linspace(0, 1, len(_PLASMA))
@@ -51,7 +52,7 @@ def plasma(value):
     return np.stack([np.interp(value, stops, c) for c in zip(*_PLASMA)], axis=-1).astype(np.float32)
 
 
-# Nine colours along matplotlib's "plasma"; between them, straight lines are near enough.
+# Nine samples of matplotlib's "plasma"; linear interpolation between them is close enough.
 _PLASMA = (
     (0.05, 0.03, 0.53),
     (0.30, 0.01, 0.63),
@@ -66,7 +67,8 @@ _PLASMA = (
 
 
 def pillow(verb):
-    """Pillow's Image, to read, write or show one; ImportError says how to install it."""
+    """Pillow's module Image. Without Pillow, raises an ImportError that says how to install it;
+    `verb` is what needs it: "read", "write" or "show"."""
     try:
         from PIL import Image
     except ImportError:

@@ -1,4 +1,4 @@
-"""Texts of asserts and checks that failed while a kernel ran."""
+"""Messages of asserts and checks that failed while a kernel ran."""
 
 from . import _native
 from .diagnostics import say
@@ -17,7 +17,7 @@ def raise_failure(kernel, instance, node, text, values):
 
 
 def overflow_text(instance, node, op):
-    """What a kernel says of a node whose result has no room, before it goes on."""
+    """The warning about a node whose result overflowed."""
     what = _OVERFLOWING[_spelling(op)]
     return f"{what} overflow detected in {_place(instance, node, innermost=True)}\n\n"
 
@@ -33,7 +33,7 @@ def _check_text(kind, values, of, offset):
         index = _signed(values[:half])
         return say.out_of_bound_access_to_matrix(shape=values[half:], what=of, index=index)
     if kind == _native.NODES["struct_for"]:
-        # Which of them is met first is up to the threads.
+        # No index: which inactive cell is found first depends on the threads.
         return say.loop_visits_inactive_cells(what=of)
     if kind == _native.NODES["append"] and len(values) % 2 == 1:
         # The indices above the list, twice, and its size.
@@ -69,7 +69,7 @@ def _listed(numbers):
     return ", ".join(map(str, numbers))
 
 
-# Nodes whose indices are checked.
+# Nodes with checked indices.
 _BOUNDED = {
     _native.NODES[name]
     for name in ("global", "get_addr", "activate", "deactivate", "is_active", "length", "append")
@@ -104,7 +104,7 @@ def _signed(values):
 
 
 def _accessed(instance, node):
-    """What a node takes elements of, in words, and its first index."""
+    """The name, in words, of the field or array that a node accesses, and its first index."""
     param = instance.node_param(node)
     accessed = getattr(instance, "accessed", ())
     if param is None or param >= len(accessed):
@@ -115,7 +115,7 @@ def _accessed(instance, node):
 
 def _place(instance, node, innermost=False):
     positions = instance.positions(node)
-    relocate = getattr(instance, "relocate", None)  # of an instance from a warm record
+    relocate = getattr(instance, "relocate", None)  # only instances from warm records have it
     if relocate is not None:
         positions = relocate(positions)
     if not positions:
@@ -124,7 +124,7 @@ def _place(instance, node, innermost=False):
 
     if innermost:
         positions = positions[:1]
-    # Outermost call first, as for errors of compilation.
+    # The outermost call comes first, as in compilation errors.
     text = ""
     for file, line, column, end_line, end_column, function in reversed(positions):
         text += f'File "{file}", line {line}, in {function}:\n'

@@ -1,12 +1,12 @@
-"""What `kiln run` shows on stderr: what takes long, a bar over frames, a closing summary."""
+"""The progress display of `kiln run` on stderr: long compilations, a bar over frames, a summary."""
 
 import sys
 import time
 from _thread import get_ident, start_new_thread
 
-_LONG_SECONDS = 3.0  # a compilation is mentioned after this time, and each time that it doubles
+_LONG_SECONDS = 3.0  # mention a compilation after this time, and whenever its time has doubled
 _LOOK_SECONDS = 0.25
-_MAX_LINES = 100  # a program with thousands of instances is not helped by a line for each
+_MAX_LINES = 100  # of kernels, with `verbose`
 _REDRAW_SECONDS = 0.05
 _LINE_SECONDS = 2.0
 
@@ -14,7 +14,7 @@ _LINE_SECONDS = 2.0
 class Progress:
     """Listens to the events of one run and prints; `summary` ends it.
 
-    verbose: a line for each kernel as well; otherwise only for those that take long to compile.
+    verbose: prints a line for each kernel; otherwise only for those that take long to compile.
     """
 
     def __init__(self, events, out=None, total=None, verbose=False):
@@ -24,7 +24,7 @@ class Progress:
         self._total = total
         self._verbose = verbose
         self._waiting = {}  # thread -> _Wait
-        self._watching = False  # whether a thread looks at those
+        self._watching = False  # whether a thread checks them
         self._kernels = self._hits = self._misses = 0
         self._saved = 0.0
         self._frames = 0
@@ -77,7 +77,7 @@ class Progress:
             start_new_thread(self._watch, ())
 
     def _watch(self):
-        """Mentions what takes long; ends when nothing is compiled any more."""
+        """Thread that mentions long compilations; ends when no compilation is under way."""
         while self._waiting:
             time.sleep(_LOOK_SECONDS)
             for wait in list(self._waiting.values()):
@@ -104,7 +104,7 @@ class Progress:
             self._print(self._position())
 
     def _rate(self):
-        """Frames per second after the first, which is the one that waits for compilation."""
+        """Frames per second, excluding the first frame, which waits for the compiler."""
         if self._frames < 2 or self._last <= self._first:
             return 0.0
         return (self._frames - 1) / (self._last - self._first)
@@ -119,7 +119,7 @@ class Progress:
         if self._total:
             done = min(30 * self._frames // self._total, 30)
             bar = "[" + "#" * done + " " * (30 - done) + "] "
-        # The cursor stays at the line's start, so what the program prints replaces the bar.
+        # The cursor returns to the start of the line, so the program's own output replaces the bar.
         self._out.write(f"\r\x1b[K{bar}{self._position()}\r")
         self._out.flush()
         self._bar = True
@@ -134,12 +134,12 @@ class Progress:
             self._wipe()
             self._out.write(line + "\n")
             self._out.flush()
-        except (OSError, ValueError):  # nobody reads it any more: the program goes on
+        except (OSError, ValueError):  # stderr is closed, which must not stop the program
             pass
 
 
 class _Wait:
-    """A thread's compilation that is under way."""
+    """A compilation for which a thread is waiting."""
 
     def __init__(self, name):
         self.name = name

@@ -1,5 +1,7 @@
-"""What `dir()` shows of public classes: the reference's names. Kiln's own helpers on them are
-hidden, not made private: other parts of Kiln use them."""
+"""Restricts `dir()` of public classes to the reference's names.
+
+It hides Kiln's own helpers, which cannot be private because other modules use them.
+"""
 
 _FIELD = (
     "copy_from dtype fill from_numpy from_paddle from_torch parent shape snode to_numpy to_paddle "
@@ -24,7 +26,8 @@ SHOWN = {
 
 
 class Public(type):
-    """The metaclass of such classes. A class that is not in the table shows what its base shows."""
+    """Metaclass of these classes. A class without a row in the table shows the names of its
+    base."""
 
     def __dir__(cls):
         shown = next(SHOWN[base.__name__] for base in cls.__mro__ if base.__name__ in SHOWN)

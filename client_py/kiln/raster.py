@@ -1,8 +1,8 @@
 """Anti-aliased drawing on a NumPy canvas: float32, shape (width, height, 3), origin lower left.
 
 Positions are in [0, 1] x [0, 1], radii in pixels, colours 0xRRGGBB numbers or arrays of them.
-Everything is drawn with discs: a line is a row of them, so there is one inner loop, and it runs
-over the few pixels of a disc, not over the thousands of discs.
+Circles and lines are drawn with discs; a line is a row of discs. The one inner loop runs over the
+few pixels of a disc, and NumPy handles the thousands of discs together.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ def rgb(colors):
 
 
 def circles(canvas, pos, radius, color):
-    """Discs at `pos` (n, 2); `radius` a number or (n,), `color` a number or (n,)."""
+    """Draws discs at `pos` (n, 2); `radius` and `color` are numbers or have shape (n,)."""
     width, height = canvas.shape[:2]
     center = np.asarray(pos, np.float32) * np.array([width, height], np.float32)
     _discs(canvas, center, np.asarray(radius, np.float32), rgb(color))
 
 
 def lines(canvas, begin, end, radius, color):
-    """Segments of half-width `radius`: discs every fraction of a radius along them."""
+    """Draws segments of half-width `radius` as discs, spaced by a fraction of the radius."""
     size = np.array(canvas.shape[:2], np.float32)
     begin = np.asarray(begin, np.float32) * size
     end = np.asarray(end, np.float32) * size
@@ -42,7 +42,7 @@ def lines(canvas, begin, end, radius, color):
 
 
 def triangles(canvas, a, b, c, color):
-    """Filled triangles with corners `a`, `b`, `c`, each (n, 2)."""
+    """Fills triangles with corners `a`, `b`, `c`, each of shape (n, 2)."""
     size = np.array(canvas.shape[:2], np.float32)
     corners = np.stack([np.asarray(p, np.float32) * size for p in (a, b, c)], axis=1)
     colors = np.broadcast_to(rgb(color), (len(corners), 3))
@@ -61,7 +61,7 @@ def triangles(canvas, a, b, c, color):
 
 
 def text(canvas, content, pos, font_size, color):
-    """Text with its upper left corner at `pos`; needs Pillow, draws nothing without it."""
+    """Draws text with its upper left corner at `pos`. Draws nothing if Pillow is missing."""
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
@@ -79,13 +79,13 @@ def text(canvas, content, pos, font_size, color):
 
 
 def to_rows(canvas):
-    """The canvas as a file wants it: uint8 (height, width, components), top row first."""
+    """The canvas as rows of an image file: uint8 (height, width, components), top row first."""
     rows = np.clip(np.nan_to_num(canvas), 0, 1).swapaxes(0, 1)[::-1]
     return (rows * np.float32(255) + np.float32(0.5)).astype(np.uint8)
 
 
 def _clip(begin, end, radius, size):
-    """Shortens far-away segments (Liang and Barsky): the work is bounded by the canvas."""
+    """Clips segments to the canvas (Liang and Barsky), which bounds the number of discs."""
     delta = end - begin
     t0, t1 = np.zeros(len(begin), np.float32), np.ones(len(begin), np.float32)
     margin = radius + 2
@@ -136,7 +136,7 @@ def _discs(canvas, center, radius, colors):
             alpha = np.clip(radius + np.float32(0.5) - distance, 0, 1)
             hit = (alpha > 0) & (x >= 0) & (x < width) & (y >= 0) & (y < height)
             pixel, alpha = x[hit] * height + y[hit], alpha[hit].astype(np.float32)
-            if single:  # one colour: the union of the discs, mixed in once
+            if single:  # one colour: blend the union of the discs in one step
                 cover[pixel] = np.maximum(cover[pixel], alpha)
             else:
                 flat[pixel] += alpha[:, None] * (colors[hit] - flat[pixel])

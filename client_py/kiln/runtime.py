@@ -1,5 +1,5 @@
-"""The settings and life of the runtime: `init`, `reset`, `sync`, and the session with the compile
-service, made when the first kernel needs it."""
+"""Starts and resets the runtime (`init`, `reset`, `sync`), and makes the session that compiles when
+the first kernel needs it."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from .diagnostics import near, say
 from .settings import FRONT_END, ON_OVERFLOW, OPTIONS, cfg
 
 initialized = False
-# Counts init and reset: what was made under an older number is stale.
+# Counts calls of init and reset: an object made in an older generation is stale.
 generation = 0
 instances_made = 0  # of kernels, since the latest init or reset
 
@@ -30,28 +30,29 @@ def init(
     require_version=None,
     **options,
 ):
-    """Starts afresh with the given settings: fields are destroyed, kernels compile anew.
+    """Starts the runtime with the given settings. Destroys all fields and compiled kernels.
 
-    arch: a device or a list of them; the first that is there is taken, else the processor with a
-    warning, or RuntimeError if `enable_fallback` is False. default_fp, default_ip: what `float` and
-    `int` mean in kernels and annotations: ti.f32 or ti.f64, ti.i32 or ti.i64. require_version: the
-    lowest version of the language that will do, as "1.7.0"; Exception for a higher one. options: by
-    name, of which these matter most; docs/language/running.md has all.
+    arch: a device or a list of devices. Kiln takes the first available one; if there is none, it
+    takes the processor and warns, or raises RuntimeError if `enable_fallback` is False. default_fp,
+    default_ip: the types that `float` and `int` mean in kernels and annotations: ti.f32 or ti.f64,
+    ti.i32 or ti.i64. require_version: the lowest acceptable version of the language, as "1.7.0";
+    raises Exception if Kiln's is lower. options: further options by name. These are the most
+    important; docs/language/running.md lists all.
 
     - debug: checks asserts, indices, overflow and division by zero.
-    - check_out_of_bound: checks indices alone.
-    - fast_math: False computes floats operation by operation, as IEEE 754 has it.
-    - cpu_max_num_threads: of parallel loops; 0 for one for each core.
-    - random_seed: where the sequence of `ti.random` begins.
+    - check_out_of_bound: checks only indices.
+    - fast_math: False computes each float operation exactly as IEEE 754 specifies.
+    - cpu_max_num_threads: the number of threads of parallel loops; 0 means one per core.
+    - random_seed: the seed of `ti.random`.
     - kernel_profiler: times launches, for `ti.profiler`.
-    - offline_cache: False compiles anew instead of looking into the cache.
-    - log_level: hides messages below it, as "error".
-    - unrolling_limit: turns of a static loop above which a warning is given; 0 for none.
-    - print_full_traceback: shows Kiln's own frames in tracebacks, too.
+    - offline_cache: False compiles without looking into the cache.
+    - log_level: hides messages below this level, as "error".
+    - unrolling_limit: the number of iterations above which a static loop warns; 0 never warns.
+    - print_full_traceback: also shows Kiln's own frames in tracebacks.
     - print_ir: shows the compiler's stages.
 
-    KeyError for an unknown option. Every option is also an environment variable, KILN_<OPTION> or
-    TI_<OPTION>; the argument wins, but TI_ARCH wins over `arch`.
+    Raises KeyError for an unknown option. Each option can also be set by an environment variable,
+    KILN_<OPTION> or TI_<OPTION>. An argument overrides the variable, but TI_ARCH overrides `arch`.
 
         ti.init(arch=ti.cpu, default_fp=ti.f64, debug=True)
     """
@@ -90,14 +91,14 @@ def init(
     if cfg.kernel_profiler:
         provided.start_profiler()
     interrupts.end_kernels_in_cells()
-    provided.load("make_instance")  # what the first calls of kernels need
+    provided.load("make_instance")  # imported now rather than during a kernel's first call
     initialized = True
 
 
 @python_scope
 def reset():
-    """Destroys all fields and forgets all compiled kernels and settings; decorated functions stay
-    usable after another `ti.init`.
+    """Destroys all fields, compiled kernels and settings. Decorated functions can be used again
+    after another `ti.init`.
 
         x = ti.field(ti.f32, shape=3)
         ti.reset()
@@ -118,12 +119,13 @@ _at_reset = []
 
 
 def at_reset(forget):
-    """Has `reset` call `forget()`, before the settings change."""
+    """Registers a function that `reset` calls before the settings change."""
     _at_reset.append(forget)
 
 
 def tree_budget():
-    """What all trees with sparse SNodes may take together, as init limited it; None: no limit."""
+    """The memory budget that all trees with sparse SNodes share, by init's options; None if
+    unlimited."""
     global _budget
     if not cfg.snode_memory_GB:
         return None
@@ -136,9 +138,9 @@ _budget = None  # (generation, budget)
 
 
 def sync():
-    """Waits for all launched kernels. On the CPU launches are finished when they return.
+    """Waits for all launched kernels. On the CPU, a launch has finished when it returns.
 
-    TaichiRuntimeError before `ti.init`.
+    Raises TaichiRuntimeError before `ti.init`.
 
         ti.sync()
     """
@@ -152,7 +154,7 @@ def require_init(what):
 
 
 class _FrontEndOptions:
-    """The options that are no settings of the compiler, as `_test_mode` answers them."""
+    """The front end's options, which `init` returns if `_test_mode` is set."""
 
     def __init__(self):
         for name in FRONT_END:
@@ -160,18 +162,18 @@ class _FrontEndOptions:
 
 
 def option_variables():
-    """The variables of Kiln's own by which options of `init` can be set."""
+    """The names of the KILN_… variables that set options of `init`."""
     return {f"KILN_{name.upper()}" for name in ("arch", *_DEFAULT_TYPES, *OPTIONS)}
 
 
 def _environment():
-    """{option: (variable, text)} of what KILN_… and TI_… variables set; KILN_… wins."""
+    """{option: (variable, text)} as set by KILN_… and TI_… variables; KILN_… overrides TI_…."""
     found = {}
     for variable, value in os.environ.items():
         prefix, _, name = variable.partition("_")
         if not value or prefix not in ("TI", "KILN"):
             continue
-        # Only these options' names have capitals.
+        # Option names are lower-case, but for this ending.
         name = name.lower().replace("_memory_gb", "_memory_GB")
         if prefix == "KILN" or name not in found:
             found[name] = (variable, value)
@@ -194,7 +196,7 @@ _DEFAULT_TYPES = {
 
 
 def _default_type(name, given, environment):
-    """The type that `float` or `int` means: given, else from the environment, else 32 bits."""
+    """The type that `float` or `int` means: the argument, else the environment's, else 32 bits."""
     variable, text = environment.pop(name, ("", ""))
     allowed = _DEFAULT_TYPES[name]
     if given is not None:
@@ -232,8 +234,8 @@ def _select_arch(arch, enable_fallback):
 
 
 def _check_cpu_level(is_given, environment):
-    """Takes the level from $KILN_CPU where neither an argument nor $KILN_CPU_LEVEL says it;
-    ValueError for one that this machine cannot run."""
+    """Takes the CPU level from $KILN_CPU if neither an argument nor $KILN_CPU_LEVEL sets it. Raises
+    ValueError for a level that this machine cannot run."""
     source = "cpu_level"
     if not is_given and "cpu_level" in environment:
         source = environment["cpu_level"][0]
@@ -270,7 +272,7 @@ def _check_version(required):
 
 
 LOG_LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
-log_level = "info"  # what is below it is not said
+log_level = "info"  # messages below it are hidden
 
 
 def _level(name):
@@ -281,10 +283,11 @@ def _level(name):
 
 
 def set_logging_level(level):
-    """Hides messages below a level. `ti.init` sets it anew, by its option `log_level` or
+    """Hides messages below a level. `ti.init` replaces it by its option `log_level` or by
     TI_LOG_LEVEL.
 
-    level: ti.TRACE, ti.DEBUG, ti.INFO, ti.WARN, ti.ERROR or ti.CRITICAL; ValueError for others.
+    level: ti.TRACE, ti.DEBUG, ti.INFO, ti.WARN, ti.ERROR or ti.CRITICAL; raises ValueError for
+    others.
 
         ti.set_logging_level(ti.ERROR)
         print(ti.is_logging_effective(ti.WARN))  # prints: False
@@ -296,7 +299,7 @@ def set_logging_level(level):
 def is_logging_effective(level):
     """Whether messages of a level are shown.
 
-    level: as those of `ti.set_logging_level`.
+    level: a level, as for `ti.set_logging_level`.
 
         ti.set_logging_level(ti.INFO)
         print(ti.is_logging_effective(ti.WARN))  # prints: True
@@ -313,7 +316,7 @@ def _warn(text):
 # --- The compile service ------------------------------------------------------------------------
 
 _sessions = {}
-transformed = 0  # kernels that the front end made instances of
+transformed = 0  # instances that the front end made
 
 
 def session():
@@ -322,12 +325,12 @@ def session():
         os.environ.get("KILN_HOME", ""),
         os.environ.get("KILN_SERVER", ""),
         os.environ.get("KILN_BIN") or os.path.dirname(_native.__file__),
-        # An instance from the cache comes without the stages that print_ir shows.
+        # Cached entries lack the stages that print_ir shows and the counters of KILN_STAT.
         bool(cfg.offline_cache and not cfg.print_ir and not stat.wanted),
     )
     found = _sessions.get(key)
     if found is None:
-        # Two threads may both make one; both work, and one is kept.
+        # Two threads may each make a session; both sessions work, and setdefault keeps one.
         found = _sessions.setdefault(key, _native.Session(*key))
         if os.environ.get("KILN_REQUIRE_HIT", "") not in ("", "0"):
             provided.enforce_hits()
@@ -335,8 +338,8 @@ def session():
 
 
 def session_stats():
-    """Kernels, hits, misses and seconds saved of this process, and how many kernels went through
-    the front end: the rest came by warm records."""
+    """Totals of this process: "kernels", "hits", "misses", "seconds_saved", and "transformed", the
+    kernels that went through the front end. The other kernels came from warm records."""
     total = {"kernels": 0, "hits": 0, "misses": 0, "seconds_saved": 0.0, "transformed": transformed}
     for one in _sessions.values():
         for name, value in one.stats().items():

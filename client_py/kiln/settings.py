@@ -1,12 +1,12 @@
-"""The settings in force: what `ti.init` takes, and what `ti.cfg` shows.
+"""The current settings: the options of `ti.init`, shown by `ti.cfg`.
 
-A leaf of the package: scalar types read it, so it imports none of them.
+This module imports no types, because the scalar types read the settings.
 """
 
 from . import arch
 
-# What `init` takes, with its defaults. The names are the reference's; what steers nothing here is
-# accepted and kept.
+# The options of `init` and their defaults. The names are the reference's; options that have no
+# effect in Kiln are accepted and stored.
 OPTIONS = {
     "ad_stack_size": 0,
     "advanced_optimization": True,
@@ -78,10 +78,10 @@ OPTIONS = {
     "print_full_traceback": False,
     "short_circuit_operators": True,
     "unrolling_limit": 32,
-    # Removed from the reference; old programs still pass them.
+    # The reference removed these, but old programs still pass them.
     "dynamic_index": True,
     "packed": True,
-    # Ours.
+    # Options that only Kiln has.
     "check_overflow": "print",
     "cpu_level": "",
     "snode_memory_GB": 0.0,
@@ -95,15 +95,15 @@ FRONT_END = (
     "unrolling_limit",
 )
 
-# What `check_overflow` may be, and its number in proto/options.proto.
+# Values of `check_overflow` and their numbers in proto/options.proto.
 ON_OVERFLOW = {"print": 0, "error": 1, "off": 2}
 
-# The types that `float` and `int` mean until `init` says otherwise, by the names of its options.
+# The types that `float` and `int` mean by default, by the names of init's options.
 _default_types = {}
 
 
 class Config:
-    """The settings in force. One object for the life of the process: `init` changes it in place."""
+    """The current settings. There is one object per process, which `init` changes in place."""
 
     def __init__(self):
         self.set_defaults()
@@ -113,8 +113,9 @@ class Config:
         self.arch = arch.cpu
         self.__dict__.update(_default_types)
 
-    def know_types(self, default_fp, default_ip):
-        """Called once, by the scalar types: settings name types and types follow settings."""
+    def set_default_types(self, default_fp, default_ip):
+        """Sets the default types. The scalar types call it once, because they import this
+        module."""
         _default_types.update(default_fp=default_fp, default_ip=default_ip)
         self.__dict__.update(_default_types)
 

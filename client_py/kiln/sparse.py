@@ -1,4 +1,4 @@
-"""`ti.sparse`: grids of structs that know which of their cells are in use."""
+"""`ti.sparse`: grids of structs that record which of their cells are active."""
 
 from .data.snode import root
 from .diagnostics import say
@@ -12,8 +12,8 @@ from .values.struct import Struct
 def grid(field_dict, shape):
     """A field of structs on a bitmasked SNode of two or three axes.
 
-    field_dict: the type of each member by its name. shape: the extents; an Exception for other
-    numbers of them.
+    field_dict: the type of each member by its name. shape: two or three extents; raises Exception
+    for other numbers of extents.
 
         grid = ti.sparse.grid({"mass": ti.f32, "velocity": ti.math.vec2}, shape=(64, 64))
         grid[3, 4].mass = 1.0
@@ -28,9 +28,9 @@ def grid(field_dict, shape):
 
 @kernel
 def usage(x: template()) -> f32:
-    """The share of a sparse grid's cells that is active: between 0 and 1.
+    """The fraction of a sparse grid's cells that are active, between 0 and 1.
 
-    x: the grid, of `ti.sparse.grid`.
+    x: a grid made by `ti.sparse.grid`.
 
         grid = ti.sparse.grid({"mass": ti.f32}, shape=(4, 4))
         grid[3, 2].mass = 1.0

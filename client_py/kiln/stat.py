@@ -1,7 +1,7 @@
-"""Statistics of a program's compilations: named counters, added up.
+"""Statistics of a program's compilations: named counters, summed over all kernels.
 
-`KILN_STAT=on` has the compiler count what it makes, kernel by kernel; each kernel is compiled
-anew then, and :func:`print_stat` shows the sums. Programs may add counters of their own:
+With `KILN_STAT=on` the compiler counts the operations of each kernel, and compiles every kernel
+without using the cache; :func:`print_stat` shows the sums. Programs may add their own counters:
 
     ti._lib.core.stat.add("frames")
     ti._lib.core.print_stat()
@@ -19,7 +19,7 @@ def add(name, value=1.0):
 
 
 def get():
-    """The counters so far: a dict from name to float."""
+    """The current counters: a dict from name to float."""
     return dict(_counters)
 
 
@@ -34,12 +34,12 @@ def print_stat():
 
 
 def record(instance):
-    """Adds what the compiler counted while it made an instance: of each stage the operations
-    that it left, of the last one (which becomes machine code) the tasks and each kind."""
+    """Adds the compiler's counts for an instance: the number of operations after each stage; after
+    the last stage, which becomes machine code, also the tasks and each kind of operation."""
     counted = [(name, operations) for name, _, _, operations in instance.stages if operations]
     if not counted:
         return
-    # Of a stage that runs twice the second time counts.
+    # For a stage that runs twice, the second run counts.
     for stage, operations in dict(counted).items():
         add(f"statements_after_{stage}", sum(operations.values()))
     operations = counted[-1][1]

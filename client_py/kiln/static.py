@@ -1,14 +1,14 @@
-"""What programs steer compilation with: static, grouped, ndrange, loop_config…"""
+"""Functions by which programs control compilation: static, grouped, ndrange, loop_config…"""
 
 from . import active, originals
 from .diagnostics import say
 
 
 def static(x, *xs):
-    """Evaluates at compile time: a branch is chosen, a loop unrolled, a name made an alias.
+    """Evaluates at compile time: selects a branch, unrolls a loop, or makes a name an alias.
 
-    x: a constant, a Python object, a field, or what a loop runs over; TaichiCompilationError for a
-    value that is known when the kernel runs. xs: further ones; then the result is a list of all.
+    x: a constant, a Python object, a field, or the range of a loop. Raises TaichiCompilationError
+    for a value that is known only at run time. xs: more values; the result is then a list of all.
 
         @ti.kernel
         def k() -> ti.i32:
@@ -29,7 +29,7 @@ def static(x, *xs):
 def static_print(*args, **kwargs):
     """Prints while the kernel is compiled, not when it runs.
 
-    args, kwargs: as of Python's `print`. Values of the kernel are shown by their type.
+    args, kwargs: the arguments of Python's `print`. Values of the kernel are shown as their types.
 
         @ti.kernel
         def k(a: ti.f32):
@@ -44,10 +44,10 @@ def static_print(*args, **kwargs):
 
 
 def static_assert(cond, msg=None):
-    """Ends the compilation of a kernel when a condition does not hold.
+    """Fails the compilation of a kernel if a condition is false.
 
-    cond: a condition known while the kernel is compiled; TaichiTypeError for others. msg: the text
-    of the AssertionError.
+    cond: a condition known at compile time; raises TaichiTypeError for others. msg: the text of the
+    AssertionError.
 
         @ti.kernel
         def k(n: ti.template()):
@@ -77,7 +77,7 @@ class NDRange:
             if begin.__class__ is int and end.__class__ is int:
                 end = max(begin, end)
             elif len(args) > 1:
-                # An empty dimension must not turn two negative extents into work.
+                # Clamp to 0: the product of two negative extents would be positive.
                 from . import ops
 
                 end = ops.max(begin, end)
@@ -130,10 +130,10 @@ class Grouped:
 
 
 def ndrange(*args):
-    """What a loop runs over: all combinations of indices in a range for each dimension.
+    """The range of a loop over several dimensions: all combinations of their indices.
 
-    args: for each dimension the end of its range, which begins at 0, or (begin, end).
-    TaichiSyntaxError or TaichiTypeError for what is no integer.
+    args: for each dimension either the end of its range, which then begins at 0, or (begin, end).
+    Raises TaichiSyntaxError or TaichiTypeError for values that are not integers.
 
         @ti.kernel
         def k() -> ti.i32:
@@ -148,9 +148,9 @@ def ndrange(*args):
 
 
 def grouped(x):
-    """Has a loop run with all its indices in one vector.
+    """Makes a loop yield all its indices in one vector.
 
-    x: what the loop runs over: a field, an ndarray or an ndrange.
+    x: the range of the loop: a field, an ndarray or an ndrange.
 
         x = ti.field(ti.i32, shape=(2, 3))
 
@@ -173,13 +173,13 @@ def loop_config(
     block_dim_adaptive=True,
     bit_vectorize=False,
 ):
-    """Options of the loop that follows in the kernel.
+    """Sets options of the next loop in the kernel.
 
-    serialize: runs an outermost loop in order, on one thread. parallelize: the number of threads,
-    on the CPU. block_dim: the number of iterations that a thread takes at a time. bit_vectorize:
-    takes a loop over a quant_array a word at a time. block_dim_adaptive: accepted, changes nothing.
-    TaichiTypeError for options that are known only when the kernel runs, TaichiSyntaxError outside
-    of kernels.
+    serialize: runs an outermost loop in order on one thread. parallelize: the number of threads on
+    the CPU. block_dim: the number of iterations that a thread takes at a time. bit_vectorize:
+    processes a loop over a quant_array word by word. block_dim_adaptive: accepted without effect.
+    Raises TaichiTypeError for options that are known only at run time, and TaichiSyntaxError
+    outside of kernels.
 
         @ti.kernel
         def k() -> ti.i32:

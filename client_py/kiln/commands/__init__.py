@@ -1,1 +1,1 @@
-"""The commands of `kiln`, a module each; kiln/cli.py has their table."""
+"""The commands of `kiln`, one module each; kiln/cli.py has their table."""

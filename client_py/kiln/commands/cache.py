@@ -1,11 +1,11 @@
-"""`kiln cache`: what the cache holds, where from, and why not something else."""
+"""`kiln cache`: lists, explains, verifies, deletes and exchanges the entries of the cache."""
 
 import os
 import sys
 import time
 
 from . import options as option
-from .common import failure, home, is_agreed, print_json, session, size
+from .common import confirm, failure, home, print_json, session, size
 from .options import BadOption, parse, words
 
 _JSON = {"--json": False}
@@ -31,7 +31,7 @@ def path(argv):
 
 
 def stats(argv):
-    """`kiln cache stats`: what the daemon counted."""
+    """`kiln cache stats`: shows the daemon's counters."""
     options, rest = parse(argv, _JSON)
     words(rest, "cache stats")
     counted = session().daemon_stats()
@@ -40,7 +40,7 @@ def stats(argv):
 
 
 def list_entries(argv):
-    """`kiln cache list`: a line an entry, the one used last at the end."""
+    """`kiln cache list`: prints one line per entry, the most recently used last."""
     options, rest = parse(argv, {**_JSON, "--kernel": ""})
     words(rest, "cache list")
     entries = sorted(_entries(), key=lambda e: (e["used"], e["place"]))
@@ -60,7 +60,7 @@ def list_entries(argv):
 
 
 def show(argv):
-    """`kiln cache show KEY`: all that an entry says of itself."""
+    """`kiln cache show KEY`: shows an entry's description."""
     options, rest = parse(argv, _JSON)
     (key,) = words(rest, "cache show", "key")
     entry = _the_entry(key)
@@ -93,7 +93,7 @@ def show(argv):
 
 
 def explain(argv):
-    """`kiln cache explain KEY-or-kernel`: how its key differs from the nearest entry's."""
+    """`kiln cache explain KEY-or-kernel`: shows how its key differs from the nearest entry's."""
     from .. import explain as explaining
 
     options, rest = parse(argv, _JSON)
@@ -131,7 +131,7 @@ def explain(argv):
 
 
 def verify(argv):
-    """`kiln cache verify`: reads every entry in full; 1 if something is wrong."""
+    """`kiln cache verify`: reads every entry in full; returns 1 if any is damaged."""
     options, rest = parse(argv, {**_JSON, "--signed": False, "--delete": False, "--keys": ""})
     words(rest, "cache verify")
     files = _files()
@@ -168,7 +168,7 @@ def verify(argv):
 
 
 def prune(argv):
-    """`kiln cache prune`: deletes what was used longest ago."""
+    """`kiln cache prune`: deletes the least recently used entries."""
     from .. import explain as explaining
 
     options, rest = parse(
@@ -206,17 +206,17 @@ def prune(argv):
 
 
 def clear(argv):
-    """`kiln cache clear`: deletes everything, and what is known of kernels."""
+    """`kiln cache clear`: deletes all entries and all notes on kernels."""
     options, rest = parse(argv, {**_JSON, "--yes": False}, {"-y": "--yes"})
     words(rest, "cache clear")
     if not options["yes"]:
-        if not is_agreed(f"Delete everything in {os.path.join(home(), 'cache')}?"):
+        if not confirm(f"Delete everything in {os.path.join(home(), 'cache')}?"):
             return 1
     _check_writable()
     cleared = session().clear_cache()
     import shutil
 
-    # What is known of kernels is of no use without them.
+    # Warm records are useless without their entries.
     shutil.rmtree(os.path.join(home(), "warm"), ignore_errors=True)
     if options["json"]:
         print_json(cleared)
@@ -226,7 +226,7 @@ def clear(argv):
 
 
 def export(argv):
-    """`kiln cache export FILE`: entries in one file; see common/artifact/bundle.h."""
+    """`kiln cache export FILE`: writes entries to one file; see common/artifact/bundle.h."""
     from .. import _native
 
     options, rest = parse(argv, {**_JSON, "--all": False, "--manifest": "", "--sign": ""})
@@ -254,7 +254,8 @@ def export(argv):
 
 
 def import_entries(argv):
-    """`kiln cache import FILE`: what a trusted key signed and this machine can run."""
+    """`kiln cache import FILE`: imports entries that a trusted key signed and this machine can
+    run."""
     from .. import _native
 
     options, rest = parse(
@@ -316,8 +317,8 @@ def _path(place):
 
 
 def _the_entry(text, kernels=False):
-    """The entry whose key begins with `text`; with `kernels`, also the one of the kernel of that
-    name that was used last. ValueError if there is none, or more than one."""
+    """The entry whose key begins with `text`. With `kernels`, `text` may also name a kernel, whose
+    most recently used entry is returned. Raises ValueError if no entry or several match."""
     entries = _entries()
     if kernels and (named := [e for e in entries if e["kernel"] == text]):
         return max(named, key=lambda e: e["used"])
@@ -342,7 +343,7 @@ def _manifest(path):
 
 
 def _check_writable():
-    """ValueError where nothing may be changed."""
+    """Raises ValueError if the home is read-only."""
     from .. import _native
 
     if os.environ.get("KILN_CACHE") == "read-only":

@@ -1,19 +1,18 @@
-"""What commands share: the home, a session, how sizes are written."""
+"""Functions that commands share: the home, a session, formatting of sizes."""
 
 import os
 import sys
 
 
 def home():
-    """Where Kiln keeps everything: $KILN_HOME, else ~/.cache/kiln."""
+    """The directory for all of Kiln's files: $KILN_HOME, by default ~/.cache/kiln."""
     return os.path.abspath(
         os.environ.get("KILN_HOME") or os.path.join(os.path.expanduser("~"), ".cache", "kiln")
     )
 
 
 def session():
-    """A session of this home, as programs have one; ends the command where the environment is
-    wrong."""
+    """A session of this home, like a program's. Ends the command if the environment is invalid."""
     from .. import _native
 
     try:
@@ -26,20 +25,20 @@ def session():
 
 
 def failure(message):
-    """Says why what was asked for failed; the exit status."""
+    """Prints why the command failed; returns the exit status."""
     print(f"kiln: {message}", file=sys.stderr)
     return 1
 
 
 def print_json(value):
-    """One line of JSON, its keys in order."""
+    """Prints one line of JSON with sorted keys."""
     import json
 
     print(json.dumps(value, sort_keys=True))
 
 
 def size(count):
-    """A number of bytes in words: "1.5 MB"."""
+    """Formats a number of bytes: "1.5 MB"."""
     for unit in ("bytes", "kB", "MB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
@@ -47,7 +46,7 @@ def size(count):
     return f"{count:.1f} GB"
 
 
-def is_agreed(question):
-    """Whether the user answers yes."""
+def confirm(question):
+    """Asks the user; returns whether the answer is yes."""
     print(f"{question} [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,4 +1,7 @@
-"""`kiln doctor`: what is wrong with this set-up, in words."""
+"""`kiln doctor`: reports problems of this set-up.
+
+Each check returns (verdict, text); the verdict is "good", "note" or "bad".
+"""
 
 import os
 import shutil
@@ -22,7 +25,7 @@ def main(argv):
     for name, check in CHECKS.items():
         try:
             verdict, text = check()
-        except Exception as error:  # a check that breaks is a finding, not the end
+        except Exception as error:  # report a check that fails, and continue with the others
             verdict, text = "bad", f"cannot tell: {type(error).__name__}: {error}"
         findings.append({"check": name, "verdict": verdict, "text": text})
         if not options["json"]:
@@ -70,7 +73,7 @@ def check_disk():
 
 
 def _mount_options(path):
-    """The options of the file system that `path` lies on, as /proc/mounts has them."""
+    """The mount options of the file system of `path`, from /proc/mounts."""
     best, options = "", ""
     real = os.path.realpath(path)
     try:
@@ -103,14 +106,14 @@ def check_settings():
 
 
 def _wrong_configuration():
-    """What kilnd has against its configuration file, its variables or its keys; "" if nothing."""
+    """kilnd's error about its configuration file, variables or keys; "" if it has none."""
     try:
         done = _kilnd("--check", timeout=WORKER_SECONDS)
     except (OSError, subprocess.SubprocessError):
-        return ""  # the check of the programs tells
-    # Root is told that it is refused, though the configuration is right.
+        return ""  # check_programs reports this
+    # For root, kilnd reports that it refuses root, but exits with 0 if the configuration is valid.
     said = done.returncode or done.stderr.startswith("kilnd: ")
-    return _last_words(done) if said else ""
+    return _last_error_line(done) if said else ""
 
 
 def _kilnd(*flags, timeout):
@@ -123,27 +126,27 @@ def _kilnd(*flags, timeout):
     )
 
 
-def _last_words(done):
+def _last_error_line(done):
     return done.stderr.strip().rpartition("\n")[2].removeprefix("kilnd: ")
 
 
 def check_servers():
-    """Shared tiers, upstreams and the cluster of the configuration, and what KILN_SERVER names."""
+    """Checks the configured shared tiers, upstreams and cluster, and the server in KILN_SERVER."""
     configuration = os.path.join(home(), "kilnd.conf")
     text = ""
     if os.path.exists(configuration):
         with open(configuration, encoding="utf-8", errors="replace") as file:
             text = file.read()
-    rows = _tried() if text else []
+    rows = _probe_servers() if text else []
     named = os.environ.get("KILN_SERVER", "")
-    # What is configured, too, is asked as that says.
+    # A server that the configuration also contains was checked with the configuration's options.
     if named not in ("", "off") and f'"{named}"' not in text:
         from .. import _native
 
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write(_native.upstream_tier(named))
             file.flush()
-            rows += [row for row in _tried(f"--config={file.name}") if row not in rows]
+            rows += [row for row in _probe_servers(f"--config={file.name}") if row not in rows]
     if not rows:
         return "good", "none are configured"
     said = "; ".join(f"{name}: {words}" for name, verdict, words in rows if verdict != "good")
@@ -153,16 +156,16 @@ def check_servers():
     return worst, "; ".join(filter(None, [said, f"{well} answered" if well else ""]))
 
 
-def _tried(*flags):
-    """[(name, verdict, words)] of the servers of a configuration, each asked once."""
+def _probe_servers(*flags):
+    """[(name, verdict, text)] of a configuration's servers; contacts each once."""
     done = _kilnd("--try", *flags, timeout=SERVERS_SECONDS)
     if done.returncode:
-        raise RuntimeError(_last_words(done))
+        raise RuntimeError(_last_error_line(done))
     return [tuple(line.split("\t", 2)) for line in done.stdout.splitlines()]
 
 
-# Every variable that something of Kiln's reads (docs/how_to.md, docs/operations.md), but for
-# the options of programs.
+# All variables that Kiln reads (docs/how_to.md, docs/operations.md), except those for options of
+# `ti.init`.
 KNOWN_VARIABLES = frozenset(
     """
     KILN_BIN KILN_CACHE KILN_CACHE_BYTES KILN_CPU KILN_DISK_CACHE KILN_GUI_FRAMES KILN_GUI_SAVE
@@ -196,14 +199,14 @@ def check_programs():
 
 
 def _bin():
-    """Where the programs are: $KILN_BIN, else beside the extension module."""
+    """The folder of the programs: $KILN_BIN, otherwise that of the extension module."""
     from .. import _native
 
     return os.environ.get("KILN_BIN") or os.path.dirname(_native.__file__)
 
 
 def check_worker():
-    """The worker starts, with its libraries, and knows its own id."""
+    """Checks that the worker and its libraries load, and that it reports its id."""
     program = os.path.join(_bin(), "kiln-worker")
     start = time.monotonic()
     try:
@@ -229,7 +232,8 @@ def check_worker():
 
 
 def check_confinement():
-    """What a worker cannot give up here, and what the daemon's workers could not."""
+    """Checks which restrictions of the sandbox do not work here, or did not in the daemon's
+    workers."""
     done = subprocess.run(
         [os.path.join(_bin(), "kiln-worker"), "--print-gaps"],
         capture_output=True,
@@ -241,7 +245,7 @@ def check_confinement():
     try:
         theirs = session().daemon_metrics().get("kiln_worker_gaps", {})
     except (RuntimeError, ConnectionError, TimeoutError):
-        theirs = {}  # the check of the daemon tells
+        theirs = {}  # check_daemon reports this
     for name in theirs:
         gaps.setdefault(name, f"{name} (of the daemon's workers; see {_log()})")
     if gaps:
@@ -287,7 +291,7 @@ def _log():
 
 
 def check_clock():
-    """Times of files decide what is evicted: a clock far behind them confuses that."""
+    """Checks that the clock is not far behind the times of files, which determine evictions."""
     newest = 0
     for name in ("kilnd.log", "stats", "kilnd.pid"):
         try:
@@ -322,7 +326,7 @@ def check_memory():
 
 
 def check_python():
-    """Which Python runs programs, and whether it is that of the active environment."""
+    """Reports which Python runs programs, and whether it is the active environment's."""
     python = f"{sys.version.split()[0]}, {sys.executable}"
     active = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
     if active and os.path.realpath(active) != os.path.realpath(sys.prefix):
@@ -336,7 +340,7 @@ def check_python():
 
 
 def check_trust():
-    """Whose code this user's programs run."""
+    """Reports whose signed code this user's programs run."""
     from .. import _native
 
     files = _native.key_files(home())
@@ -353,7 +357,8 @@ def check_trust():
 
 
 def check_leftovers():
-    """A home's lock that a process of another machine or container holds shows here."""
+    """Reports, among other leftovers, a lock of the home that another machine or container
+    holds."""
     pid_file = os.path.join(home(), "kilnd.pid")
     try:
         with open(pid_file, encoding="ascii") as file:

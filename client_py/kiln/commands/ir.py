@@ -1,7 +1,7 @@
-"""`kiln ir`: what the compiler makes of a kernel, stage by stage.
+"""`kiln ir`: shows a kernel after each stage of the compiler.
 
-The kernel is compiled again, from what the program's run recorded of it; the program itself runs
-only where it has left no record, or has changed since.
+The command compiles the recorded kernel again. It runs the program only if the program left no
+record or has changed since.
 """
 
 import os
@@ -80,7 +80,7 @@ def _show(unit, found, done, options):
 
 
 def _named(stages):
-    """[(name, seconds, IR)]; a pass that runs again is NAME#2."""
+    """[(name, seconds, IR)]; the second run of a pass is named NAME#2."""
     seen = {}
     found = []
     for name, seconds, ir, _ in stages:
@@ -90,7 +90,7 @@ def _named(stages):
 
 
 def _find(known, wanted):
-    """[(manifest, unit)] of the kernels called so, or whose key starts so."""
+    """[(manifest, unit)] of the kernels whose name is `wanted` or whose key begins with it."""
     found = [(one, u) for one in known for u in one.units if u.kernel == wanted]
     if found or len(wanted) < 6:
         return found
@@ -106,7 +106,7 @@ def _no_such_kernel(known, wanted, subject=""):
 
 
 def _all_manifests():
-    """Of the programs that ran with this home, the latest first."""
+    """The manifests of all programs that ran with this home, the latest first."""
     folder = os.path.join(home(), "warm", "programs")
     try:
         entries = [e for e in os.scandir(folder) if not e.name.endswith(".tmp")]

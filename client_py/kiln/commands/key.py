@@ -1,4 +1,4 @@
-"""`kiln key`: keys that entries and bundles are signed with, and whose signatures count."""
+"""`kiln key`: makes the keys that sign entries and bundles, and lists the trusted ones."""
 
 import os
 
@@ -19,7 +19,8 @@ def main(argv):
 
 
 def new(argv):
-    """`kiln key new NAME FILE`: the secret into FILE, which must not exist; prints the public."""
+    """`kiln key new NAME FILE`: writes a secret key to FILE, which must not exist, and prints its
+    public line."""
     from .. import _native
 
     options, rest = parse(argv, _JSON)
@@ -32,7 +33,7 @@ def new(argv):
 
 
 def public(argv):
-    """`kiln key public FILE`: the line that others trust."""
+    """`kiln key public FILE`: prints the public line of a secret key."""
     from .. import _native
 
     options, rest = parse(argv, _JSON)
@@ -58,7 +59,7 @@ def trust(argv):
 
 
 def list_keys(argv):
-    """`kiln key list`: whose signatures count here."""
+    """`kiln key list`: lists the keys that this user trusts."""
     from .. import _native
 
     options, rest = parse(argv, _JSON)

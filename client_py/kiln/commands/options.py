@@ -1,9 +1,9 @@
-"""Command lines: the one parser of all commands, small, so that `kiln run` starts without
-argparse. `kiln.cli` prints what BadOption says, and the usage where HelpWanted is raised."""
+"""Parses command lines for all commands. It is small, because importing argparse would delay
+`kiln run`. `kiln.cli` prints the text of BadOption, and the usage for HelpWanted."""
 
 
 class BadOption(Exception):
-    """The text names the argument that is wrong."""
+    """A wrong command line; the text names the argument."""
 
 
 class HelpWanted(Exception):
@@ -11,14 +11,16 @@ class HelpWanted(Exception):
 
 
 def parse(argv, defaults, short=(), stop=False, last=()):
-    """(values, rest) of a command line.
+    """Parses a command line; returns (values, rest).
 
-    defaults: {"--name": what it is when not given}; False: a flag, a string: one value, a list:
-    each time one more value, which may also be parted by commas. short: {"-n": "--name"}. stop:
-    what follows the first word that is no option is the rest; otherwise options may stand anywhere.
-    `--` ends them, and so does an option of `last` with its value. Values are given as
-    `--name=value` or `--name value`. BadOption for an option that is none, lacks its value or has
-    one too many; HelpWanted.
+    defaults: {"--name": default}. A default False makes a flag; a string, an option with one value;
+    a list, an option that may be repeated and whose values may be separated by commas. short:
+    {"-n": "--name"}. stop: whether the first word that is not an option begins the rest; otherwise
+    options may follow other words. `--` ends the options, and so does an option in `last` with its
+    value. Values are written `--name=value` or `--name value`.
+
+    Raises BadOption for an unknown option, a missing value, or a value for a flag; HelpWanted for
+    --help.
 
         parse(["-q", "--cpu", "x86-64-v3", "a.py", "-q"], {"--quiet": False, "--cpu": []},
               {"-q": "--quiet"}, stop=True)
@@ -62,7 +64,8 @@ def parse(argv, defaults, short=(), stop=False, last=()):
 
 
 def words(rest, what, *names):
-    """What is left of a command line: a word for each of `names`, no more. BadOption otherwise.
+    """Checks that the rest of a command line has one word for each of `names`; raises BadOption
+    otherwise.
 
     words(["k"], "cache show", "key") == ["k"]
     """
@@ -74,7 +77,7 @@ def words(rest, what, *names):
 
 
 def action(argv, command, actions):
-    """(action, its arguments) of a command that has several, as `cache list`."""
+    """(action, its arguments) of a command with several actions, such as `cache list`."""
     if argv and argv[0] in actions:
         return actions[argv[0]], argv[1:]
     if argv and not argv[0].startswith("-"):
@@ -84,14 +87,14 @@ def action(argv, command, actions):
 
 
 def count(text, option):
-    """The value of an option that is a number from 1 on."""
+    """The value of an option that takes a number of at least 1."""
     if not text.isdigit() or int(text) == 0:
         raise BadOption(f"{option}={text}: a number from 1 on expected")
     return int(text)
 
 
 def size(text, option):
-    """The value of an option that is a number of bytes: "500M" is 500000000."""
+    """The value of an option that takes a number of bytes: "500M" is 500000000."""
     units = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
     number = text.lower().removesuffix("b")
     unit = units.get(number[-1:], 1)
@@ -102,7 +105,7 @@ def size(text, option):
 
 
 def seconds(text, option):
-    """The value of an option that is a length of time: "30d" is 2592000."""
+    """The value of an option that takes a duration: "30d" is 2592000 seconds."""
     units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     try:
         return float(text[:-1]) * units[text[-1:]]
@@ -111,7 +114,7 @@ def seconds(text, option):
 
 
 def cpu_level(text, option="--cpu"):
-    """The value of an option that is a level of the processor."""
+    """The value of an option that takes a CPU level."""
     from .. import _native
 
     if text not in _native.CPU_LEVELS:
@@ -120,7 +123,7 @@ def cpu_level(text, option="--cpu"):
 
 
 def cpu_level_of_all():
-    """What $KILN_CPU asks for, "": nothing; BadOption if that is no level."""
+    """The CPU level in $KILN_CPU, "" if it is not set. Raises BadOption if it is not a level."""
     import os
 
     level = os.environ.get("KILN_CPU", "")

@@ -1,4 +1,4 @@
-"""`kiln python`: this interpreter, with kiln importable."""
+"""`kiln python`: runs this interpreter with Kiln on its path."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Reports for machines: what became of each kernel, as JSON or as JUnit's XML.
+"""Machine-readable reports on each kernel, as JSON or as JUnit's XML.
 
 --report=FILE.json   one object: see `as_json`
 --report=FILE.xml    a test case for each kernel, which fails if the kernel did: see `as_junit`
@@ -14,16 +14,16 @@ from .options import BadOption
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of one instance of a kernel."""
+    """The outcome of one instance of a kernel."""
 
     kernel: str
     key: str = ""
-    level: str = ""  # of the processor; "": the machine's
-    tier: str = ""  # where the code came from; "": there is none
+    level: str = ""  # the CPU level; "" is the machine's
+    tier: str = ""  # the source of the code; "" if there is no code
     wait_seconds: float = 0.0
     compile_seconds: float = 0.0
     error: str = ""  # why it counts as failed
-    why: tuple = ()  # of one that missed: lines that say what differs from the nearest entry
+    why: tuple = ()  # after a miss: lines that compare its key with that of the nearest entry
 
     @property
     def is_hit(self):
@@ -34,7 +34,7 @@ class Outcome:
 
 @dataclasses.dataclass
 class Report:
-    """What a command did; `status` is its exit status."""
+    """The report of a command; `status` is its exit status."""
 
     command: str  # "run", "warm"
     subject: str  # the program or manifest
@@ -55,7 +55,7 @@ class Report:
         return sum(bool(outcome.error) for outcome in self.outcomes)
 
     def write(self, paths):
-        """Writes each file of `paths`, which `check_path` has let pass. OSError."""
+        """Writes each file of `paths`, which `check_paths` has accepted. Raises OSError."""
         for path in paths:
             text = as_junit(self) if path.endswith(".xml") else json.dumps(as_json(self), indent=1)
             with open(path, "w", encoding="utf-8") as file:
@@ -63,7 +63,7 @@ class Report:
 
 
 def check_paths(paths):
-    """BadOption unless each names a form of report and a folder that is there."""
+    """Raises BadOption unless each path has a known ending and an existing folder."""
     for path in paths:
         if not path.endswith((".json", ".xml")):
             raise BadOption(f"--report={path}: a file that ends with .json or .xml expected")
@@ -72,8 +72,9 @@ def check_paths(paths):
 
 
 def as_json(report):
-    """{"command", "subject", "status", "seconds", "hits", "misses", "failed", "kernels": [{
-    "kernel", "key", "level", "tier", "hit", "wait_seconds", "compile_seconds", "error", "why"}]}"""
+    """The report as {"command", "subject", "status", "seconds", "hits", "misses", "failed",
+    "kernels": [{ "kernel", "key", "level", "tier", "hit", "wait_seconds", "compile_seconds",
+    "error", "why"}]}"""
     return {
         "command": report.command,
         "subject": report.subject,
@@ -100,8 +101,8 @@ def as_json(report):
 
 
 def as_junit(report):
-    """A suite of the command, a case for each kernel: named by kernel, level and key, its time what
-    was waited, where its code came from as its output."""
+    """The report as a test suite with a case for each kernel. The case's name contains kernel,
+    level and key; its time is the waiting time; its output is the source of the code."""
     name = quoteattr(f"kiln {report.command} {report.subject}")
     totals = f'tests="{len(report.outcomes)}" failures="{report.failed}" errors="0"'
     lines = [
@@ -125,5 +126,5 @@ def as_junit(report):
 
 
 def _plain(text):
-    """Without the control characters that XML cannot hold."""
+    """Removes the control characters that XML does not allow."""
     return "".join(c if c in "\n\t" or ord(c) >= 32 else "?" for c in text)

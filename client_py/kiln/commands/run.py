@@ -1,4 +1,4 @@
-"""`kiln run`: a program as __main__, with what takes long and a summary on stderr."""
+"""`kiln run`: runs a program as __main__ and reports long compilations and a summary on stderr."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ def main(argv):
     else:
         raise BadOption("run which program?")
     _set_environment(options)
-    session()  # so that a variable that is wrong ends this here, with status 2
+    session()  # a wrong variable ends the command here, with status 2
 
     from .. import compat, events
     from ..progress import Progress
@@ -56,7 +56,7 @@ def main(argv):
         status = _execute(program, argv)
     finally:
         _flush(sys.stdout)
-        if os.getpid() == process:  # not a child that the program forked
+        if os.getpid() == process:  # skip in children that the program forked
             if progress:
                 progress.summary()
             status = watch.end(status)
@@ -64,7 +64,7 @@ def main(argv):
 
 
 def _set_environment(options):
-    """Options that processes which the program starts have as well."""
+    """Sets the variables for options that also apply to processes that the program starts."""
     if options["cpu"]:
         os.environ["KILN_CPU"] = options["cpu"]
     if options["read_only"]:
@@ -74,25 +74,25 @@ def _set_environment(options):
 
 
 class _Watch:
-    """Notes what becomes of the program's kernels, where a report or hits are wanted."""
+    """Records the outcome of the program's kernels if the options request a report or hits."""
 
     def __init__(self, path, options):
         from .. import misses
 
         self.path = path
         self.files = [os.path.abspath(file) for file in options["report"]]
-        self.refuses = options["require_hit"] or misses.are_refused()
+        self.refuses = options["require_hit"] or misses.is_required()
         self.watch = misses.watch() if self.refuses or self.files else None
 
     def end(self, status):
-        """Says what missed and writes the reports; the exit status of all."""
+        """Prints the misses and writes the reports. Returns the command's exit status."""
         if self.watch is None:
             return status
         from .. import misses
 
         missed = self.watch.missed if self.refuses else []
         why = misses.explain(missed)
-        misses.tell(missed, why)
+        misses.report(missed, why)
         status = status or (misses.STATUS if missed else 0)
         if self.files:
             try:
@@ -114,7 +114,7 @@ class _Watch:
 
 
 class _Script:
-    """A file, as `python FILE` runs it. OSError if it cannot be read."""
+    """A file, run as by `python FILE`. Raises OSError if it cannot be read."""
 
     def __init__(self, path):
         self.name = path
@@ -122,22 +122,22 @@ class _Script:
             self._source = file.read()
 
     def load(self, main):
-        """The code, for the module `main`, which is told what Python tells programs."""
+        """Sets the variables of the module `main` as Python does; returns the code."""
         main.__file__ = sys.argv[0] = self.name
-        # `python -m` put the current folder first; `python program.py` has the program's there.
+        # `python -m` put the current folder first; `python program.py` puts the program's there.
         if not getattr(sys.flags, "safe_path", False):
             sys.path[0] = os.path.dirname(os.path.abspath(self.name))
         return compile(self._source, self.name, "exec")
 
 
 class _Module:
-    """A module or package, as `python -m NAME` runs it."""
+    """A module or package, run as by `python -m NAME`."""
 
     def __init__(self, name):
         self.name = name
 
     def load(self, main):
-        """As a script's. SystemExit where there is no such module."""
+        """Like _Script.load. Raises SystemExit if the module does not exist."""
         from importlib.util import find_spec
 
         name = self.name
@@ -158,7 +158,7 @@ class _Module:
         try:
             return find_spec(name)
         except ModuleNotFoundError as error:
-            if name.startswith(f"{error.name}."):  # a package that it would lie in
+            if name.startswith(f"{error.name}."):  # its package does not exist
                 return None
             raise
 
@@ -183,7 +183,7 @@ def _execute(program, argv):
     except BaseException:
         _flush(sys.stdout)
         kind, value, trace = sys.exc_info()
-        # The frames of this file are no part of the program.
+        # Hide the frames of this file.
         while trace and trace.tb_frame.f_code.co_filename == __file__:
             trace = trace.tb_next
         sys.excepthook(kind, value.with_traceback(trace), value.__traceback__)

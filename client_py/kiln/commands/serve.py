@@ -1,4 +1,4 @@
-"""`kiln serve`: this home's daemon in the foreground, as service managers want it."""
+"""`kiln serve`: runs this home's daemon in the foreground, for service managers."""
 
 import os
 
@@ -12,7 +12,7 @@ def main(argv):
 
         folder = os.path.dirname(_native.__file__)
     program = os.path.join(folder, "kilnd")
-    # kilnd's own flags; the last of a kind wins. Nobody serves to end when idle.
+    # Of repeated flags, kilnd takes the last. A service must not exit when it is idle.
     try:
         os.execv(program, [program, "--foreground", f"--bin={folder}", "--idle-exit=0", *argv])
     except OSError as error:

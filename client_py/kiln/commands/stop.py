@@ -1,4 +1,4 @@
-"""`kiln stop`: ends the daemon of this KILN_HOME, if one runs."""
+"""`kiln stop`: stops the daemon of this KILN_HOME if one is running."""
 
 from .common import failure, session
 from .options import parse, words

@@ -1,4 +1,4 @@
-"""`kiln top`: what the daemon does, live: clients, queue, compilations, hit rate."""
+"""`kiln top`: shows the daemon's clients, queue, compilations and hit rate, live."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ def main(argv):
 
 
 def look(source):
-    """What there is to show, as `kiln top --json` prints it."""
+    """The current figures, as `kiln top --json` prints them."""
     metrics = source.daemon_metrics()
     recent = source.daemon_recent(limit=12)
     slowest = source.daemon_recent(limit=5, slowest=True)
@@ -70,7 +70,7 @@ def look(source):
 
 
 def _dashboard(metrics):
-    """The dashboard's address, with the secret that opens it; "" where the daemon shows none."""
+    """The dashboard's address, including its secret; "" if the daemon has no dashboard."""
     from .. import _native
 
     if not metrics["kiln_front_serves"].get("kilnd-web"):
@@ -97,7 +97,7 @@ def _quantiles(histogram):
 
 
 def show(now, previous, live):
-    """One screen of it, as many rows as there is room for."""
+    """Prints one screen of figures, as many rows as fit."""
     try:
         width, height = os.get_terminal_size()
     except OSError:
@@ -106,7 +106,7 @@ def show(now, previous, live):
     if live and sys.stdout.isatty():
         lines = lines[: height - 1]
         sys.stdout.write("\x1b[H\x1b[J")
-    # Names come from programs: nothing in them may move the cursor.
+    # Names come from programs: do not let control characters move the cursor.
     text = "\n".join("".join(c if c.isprintable() else "?" for c in line)[:width] for line in lines)
     print(text, flush=True)
 
@@ -165,7 +165,7 @@ def _spread(seconds):
 
 
 def duration(seconds):
-    """Seconds in words: "25 µs", "1.2 s", "3 h"."""
+    """Formats a duration: "25 µs", "1.2 s", "3 h"."""
     for limit, factor, unit in ((1e-3, 1e6, "µs"), (1, 1e3, "ms"), (120, 1, "s")):
         if seconds < limit:
             return f"{seconds * factor:.3g} {unit}"

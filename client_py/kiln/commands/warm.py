@@ -1,7 +1,8 @@
-"""`kiln warm`: compiles what a program uses, before anyone runs it.
+"""`kiln warm`: compiles a program's kernels before the program runs.
 
-What to compile says a manifest (warm/manifest.py): the file given, or the one that the program's
-last run left in the home. A program without one, or whose text has changed since, is run first.
+A manifest (warm/manifest.py) lists the kernels: the given file, or the manifest that the program's
+last run left in the home. If there is none, or the program's text has changed since, the command
+runs the program first.
 """
 
 import os
@@ -79,14 +80,14 @@ def main(argv):
 
 
 def _parse(argv):
-    """(options, what to warm and its arguments)"""
+    """Returns (options, the program or manifest and its arguments)."""
     options, rest = parse(argv, _OPTIONS, _SHORT, stop=True)
     if not rest:
         raise BadOption("warm what? A manifest or a program")
     if not os.path.isfile(rest[0]):
         raise BadOption(f"{rest[0]}: no such file")
     if _is_manifest(rest[0]):
-        # What follows a program is the program's; what follows a manifest, ours.
+        # After a program's name, arguments are the program's; after a manifest's, this command's.
         more, others = parse(rest[1:], _OPTIONS, _SHORT)
         if others:
             raise BadOption(f"'{others[0]}': one manifest at a time")
@@ -99,7 +100,7 @@ def _parse(argv):
 
 
 def _compile(report, wanted, levels, jobs, require_hit, show):
-    """Fills in the report; its status says what became of all."""
+    """Compiles, and fills in the report and its status."""
     start = time.monotonic()
     work = plan(wanted, levels)
     for outcome in compile_all(wanted, work, jobs):
@@ -130,7 +131,7 @@ def _line(outcome, number, total):
     return f"[{number}/{total}] {outcome.kernel}{level}  {what}"
 
 
-# --- what is to be compiled
+# --- the manifest
 
 
 def _is_manifest(path):
@@ -142,7 +143,7 @@ def _is_manifest(path):
 
 
 def _manifest(path, arguments, record):
-    """(manifest, exit status of the program that had to run for it, else 0)"""
+    """(manifest, exit status of the program if it had to run, otherwise 0)"""
     if _is_manifest(path):
         return manifest.read(path), 0
     if not record and not arguments:
@@ -152,23 +153,23 @@ def _manifest(path, arguments, record):
     status = record_program(path, arguments)
     found = _read_home(path)
     if found is not None and not _is_whole(found):
-        # Kernels with a warm record do not pass the front end, which knows what to compile.
+        # Without warm records, so that all kernels go through the front end, which records them.
         status = record_program(path, arguments, KILN_WARM="off")
         found = _read_home(path)
     if found is not None and not program.is_as_it_was(found, path):
-        found = None  # left by an earlier run of another text
+        found = None  # from a run of an earlier text of the program
     return found, status
 
 
 def manifest_of(path):
-    """The manifest in a file, or the one that a program leaves (it runs if it has left none); None
-    of a program without kernels. OSError, BadManifest."""
+    """The manifest in a file, or that of a program, which is run if it has none. None for a program
+    without kernels. Raises OSError, BadManifest."""
     return _manifest(path, [], False)[0]
 
 
 def recorded_of(path):
-    """The manifest that the last run of a program left, if it is of the present text of the program
-    and its modules, and all that it names is there; None otherwise."""
+    """The manifest of a program's last run. None if the program or its modules have changed since,
+    or if recorded kernels are missing."""
     found = _read_home(path)
     if found is None or not program.is_as_it_was(found, path):
         return None
@@ -176,10 +177,10 @@ def recorded_of(path):
 
 
 def record_program(path, arguments, **environment):
-    """Runs a program so that it leaves its manifest; what it prints goes to standard error. Its
+    """Runs a program so that it leaves its manifest, with its output on standard error. Returns its
     exit status."""
     command = [sys.executable, "-m", "kiln.cli", "run", "--quiet", path, *arguments]
-    # That kernels are missing is what it runs for.
+    # Misses are expected in this run.
     environment = {**os.environ, "KILN_REQUIRE_HIT": "", **environment}
     done = subprocess.run(command, stdout=sys.stderr, env=environment, check=False)
     if done.returncode:
@@ -195,12 +196,15 @@ def _is_whole(found):
     return all(found.get(home(), unit) is not None for unit in found.units)
 
 
-# --- compiling it
+# --- compiling
 
 
 def plan(wanted, levels):
-    """[(unit, level)] of all that a manifest wants compiled. `levels`: for which; none: for what
-    the program asked for, else $KILN_CPU as for programs; "": this machine's."""
+    """[(unit, level)] to compile for a manifest.
+
+    levels: the CPU levels; if empty, the levels that the program requested, or else $KILN_CPU, as
+    for programs. The level "" is this machine's.
+    """
     work = {}
     default = cpu_level_of_all()
     for unit in wanted.units:
@@ -211,7 +215,7 @@ def plan(wanted, levels):
 
 
 def compile_all(wanted, work, jobs):
-    """Yields an Outcome for each (unit, level), as they come to be there."""
+    """Yields an Outcome for each (unit, level) when it is done."""
     sessions = _Sessions()
     pool = ThreadPoolExecutor(max_workers=max(min(jobs, len(work)), 1))
     try:
@@ -223,7 +227,8 @@ def compile_all(wanted, work, jobs):
 
 
 class _Sessions:
-    """The daemon serves all threads of one session; without it, each thread has its own worker."""
+    """Sessions of the compiling threads. With a daemon all threads share one session; without one,
+    each thread has its own session and worker."""
 
     def __init__(self):
         self._local = threading.local()
@@ -260,7 +265,7 @@ _ERROR = 1  # proto Severity
 
 
 def errors_of(diagnostics):
-    """The texts of those that are errors, each with its place."""
+    """The texts of the errors among `diagnostics`, with their positions."""
     return [_text(d) for d in diagnostics if d.severity == _ERROR]
 
 

@@ -1,9 +1,9 @@
-"""`import taichi` gives Kiln: every module name that such programs use, backed by Kiln's own.
+"""Makes `import taichi` import Kiln, under all module names that programs use.
 
-`install()` puts a finder before all others, so it works whether or not Taichi itself is installed.
-`taichi.x.y` is the module `kiln.x.y` where there is one; otherwise a view: a module that finds its
-names in the Kiln modules of its row in the table. A name that Kiln lacks is an AttributeError or
-ImportError that says so, at the place that uses it.
+`install()` adds an import finder before all others, so it works whether or not Taichi is installed.
+`taichi.x.y` is the module `kiln.x.y` if that exists. Otherwise it is a view: a module that finds
+its names in the Kiln modules of its row in the table. Using a name that Kiln lacks raises an
+AttributeError or ImportError that says so.
 """
 
 import importlib
@@ -15,9 +15,9 @@ import types
 
 _KILN = __package__.partition(".")[0]
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_ROOT = os.path.dirname(os.path.dirname(_HERE))  # where `import kiln` looks
+_ROOT = os.path.dirname(os.path.dirname(_HERE))  # the folder of the package `kiln`
 
-# taichi.<name> -> the Kiln modules in which its names are found; kiln itself comes last for all.
+# taichi.<name> -> the Kiln modules that define its names; `kiln` itself is always the last of them.
 _VIEWS = {
     "_lib": ("lang",),
     "_lib.core": ("lang.core",),
@@ -81,7 +81,7 @@ _VIEWS = {
 
 
 def install():
-    """Makes `import taichi` and `import taichi.…` give Kiln in this process; again is harmless."""
+    """Makes `import taichi` and `import taichi.…` import Kiln in this process. Idempotent."""
     if _installed():
         return
     loaded = sys.modules.get("taichi")
@@ -90,26 +90,26 @@ def install():
             "taichi is imported already: call kiln.compat.install() before the first import of it"
         )
     sys.meta_path.insert(0, _Finder())
-    # Programs reach for `ti._lib.core` and `ti._logging` without importing them.
+    # Programs use `ti._lib.core` and `ti._logging` without importing them.
     sys.modules[_KILN]._lib = _View("taichi._lib")
     sys.modules[_KILN]._logging = _View("taichi._logging")
 
 
 def install_for_children():
-    """Makes `import taichi` give Kiln also in the Pythons that this process starts: subprocesses,
-    and children that multiprocessing and its likes spawn; again is harmless."""
+    """Makes `import taichi` import Kiln also in Python processes that this process starts:
+    subprocesses, and spawned children of multiprocessing and similar packages. Idempotent."""
     signpost = os.path.join(_ROOT, _KILN, "as_taichi")
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join(
         dict.fromkeys([signpost, _ROOT, *filter(None, inherited)])
     )
-    # Spawned children get this process's path. The program's own folder stays first.
+    # Spawned children inherit this process's path. The program's own folder must stay first.
     if signpost not in sys.path:
         sys.path.insert(1, signpost)
 
 
 def find(view, name):
-    """The object that `taichi.<view>.<name>` is; AttributeError when Kiln has none."""
+    """The object `taichi.<view>.<name>`. Raises AttributeError if Kiln has none."""
     if f"{view}.{name}" in _VIEWS:
         return _View(f"taichi.{view}.{name}")
     if not name.startswith("__"):
@@ -121,12 +121,12 @@ def find(view, name):
 
 
 def view(name):
-    """The module `taichi.<name>` of the table."""
+    """The view `taichi.<name>` of the table."""
     return importlib.import_module(f"taichi.{name}") if _installed() else _View(f"taichi.{name}")
 
 
 def modules_of(view):
-    """The names of the table's modules right below `view`."""
+    """The names of the table's modules directly below `view`."""
     below = [name[len(view) + 1 :] for name in _VIEWS if name.startswith(f"{view}.")]
     return [name for name in below if "." not in name]
 
@@ -136,7 +136,7 @@ def _installed():
 
 
 class _Finder:
-    """Finds `taichi` and all below it in Kiln."""
+    """The import finder for `taichi` and its submodules."""
 
     def find_spec(self, name, path=None, target=None):
         if name != "taichi" and not name.startswith("taichi."):
@@ -160,13 +160,13 @@ class _Loader:
         if self._own:
             own = importlib.import_module(self._own)
             if not hasattr(own, "__path__"):
-                own.__path__ = []  # or the import system would not look for modules below it
-            # The import system takes what stands here at the end.
+                own.__path__ = []  # the import system looks for submodules only in packages
+            # The import system returns the module that sys.modules holds when this function ends.
             sys.modules[module.__spec__.name] = own
 
 
 class _View(types.ModuleType):
-    """Finds its names in the Kiln modules of its row."""
+    """A module that finds its names in the Kiln modules of its row."""
 
     def __getattr__(self, name):
         return find(self.__name__[len("taichi.") :], name)
@@ -178,7 +178,7 @@ class _View(types.ModuleType):
 
 
 def _own(name):
-    """Kiln's module of that name, or None."""
+    """Kiln's module `name`, or None."""
     full = f"{_KILN}.{name}" if name else _KILN
     if full in sys.modules:
         return full

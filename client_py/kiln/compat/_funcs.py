@@ -1,4 +1,4 @@
-"""`taichi._funcs`: functions for kernels, some of which programs import from there."""
+"""`taichi._funcs`: functions for kernels that some programs import from this module."""
 
 from .. import types as ti_types
 from ..func import func

@@ -1,5 +1,5 @@
-"""`taichi._kernels`: the reference's own kernels. Kiln fills and copies without kernels, so their
-names exist, and their use is an error."""
+"""`taichi._kernels`: the reference's own kernels. Kiln fills and copies without kernels, so the
+names exist but raise an error when they are used."""
 
 from .absent import absent_function
 

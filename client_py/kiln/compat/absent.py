@@ -1,11 +1,11 @@
-"""Names of the reference that Kiln has no implementation of: they exist, so that programs import
-and `dir()` shows them, and say at their use that they are missing."""
+"""Names of the reference that Kiln does not implement. They exist, so that imports succeed and
+`dir()` shows them, but raise an error when they are used."""
 
 from ..diagnostics import say
 
 
 def absent_function(name):
-    """A function that raises when it is called (as a decorator, too)."""
+    """A function that raises when it is called, also as a decorator."""
 
     def function(*_args, **_options):
         raise say.name_not_supported(name=name)
@@ -16,7 +16,7 @@ def absent_function(name):
 
 
 def absent_class(name, methods=""):
-    """A class that raises when an object is made of it, or one of its methods is called on it."""
+    """A class that raises when a program makes an object or calls one of `methods` on the class."""
     raises = absent_function(name)
     body = {method: staticmethod(absent_function(f"{name}.{method}")) for method in methods.split()}
     body["__init__"] = lambda self, *args, **options: raises()

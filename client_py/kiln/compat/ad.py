@@ -1,4 +1,4 @@
-"""`ti.ad`: automatic differentiation. Not supported yet: the names exist, their use is an error."""
+"""`ti.ad`: automatic differentiation. Not supported yet: the names exist but raise when used."""
 
 from .absent import absent_class, absent_function
 

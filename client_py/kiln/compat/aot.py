@@ -1,5 +1,5 @@
-"""`ti.aot`: modules compiled ahead of time. Not supported: the names exist, their use is an error.
-Kiln's compiled kernels are in its cache, for any process to fetch."""
+"""`ti.aot`: modules compiled ahead of time. Not supported: the names exist but raise when used. Any
+process can fetch Kiln's compiled kernels from the cache instead."""
 
 from .absent import absent_class, absent_function
 

@@ -1,10 +1,10 @@
-"""`ti.graph`: launches recorded as a graph. Not supported: the names exist, use is an error."""
+"""`ti.graph`: launches recorded as a graph. Not supported: the names exist but raise when used."""
 
 from .absent import absent_class, absent_function
 
 
 class ArgKind:
-    """What an argument of a graph is; there are no graphs yet.
+    """The kind of a graph's argument. Kiln has no graphs yet.
 
     Example::
 

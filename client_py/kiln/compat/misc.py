@@ -6,7 +6,7 @@ TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = LOG_LEVELS
 
 
 class _Names:
-    """An enumeration whose members are their names."""
+    """An enumeration; `members` are its names."""
 
     def __init__(self, kind, names):
         self._kind = kind

@@ -1,4 +1,4 @@
-"""`ti.ui`, the 3-D windows: importing works, using says what to use instead."""
+"""`ti.ui`, the 3-D windows: imports succeed, and uses raise an error that names an alternative."""
 
 from math import asin, atan2, cos, sin
 
@@ -40,7 +40,7 @@ class Gui(_Absent):
 
 
 class ProjectionMode:
-    """How a camera projects.
+    """The projection of a camera.
 
     Example::
 
@@ -61,14 +61,14 @@ def check_ggui_availability():
 
 
 def euler_to_vec(yaw, pitch):
-    """The unit vector of a view's angles, in radians: x and z span the ground, y is up."""
+    """The unit vector of a view with these angles in radians: x and z span the ground, y is up."""
     from ..values.matrix import Vector
 
     return Vector([sin(yaw) * cos(pitch), sin(pitch), cos(yaw) * cos(pitch)])
 
 
 def vec_to_euler(v, eps=1e-6):
-    """(yaw, pitch) of a view along `v`, in radians; `eps` changes nothing."""
+    """(yaw, pitch) of a view along `v`, in radians; `eps` has no effect."""
     x, y, z = v.normalized()
     return atan2(x, z), asin(y)
 

@@ -1,1 +1,1 @@
-"""What holds data: fields, the SNodes that they are placed in, ndarrays."""
+"""Data: fields, the SNodes in which they are placed, ndarrays."""

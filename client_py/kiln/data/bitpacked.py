@@ -1,4 +1,4 @@
-"""ti.BitpackedFields: several fields of quantised numbers in the bits of one word."""
+"""`ti.BitpackedFields`: several fields of quantised numbers that share the bits of a word."""
 
 from ..diagnostics import say
 from . import snode
@@ -6,9 +6,9 @@ from .field import Field
 
 
 class BitpackedFields(snode.Placeable):
-    """Fields whose elements of equal indices are in the bits of one word.
+    """Fields whose elements with equal indices share one word.
 
-    max_num_bits: of the word; 8, 16, 32 or 64.
+    max_num_bits: the number of bits of the word: 8, 16, 32 or 64.
 
         position = ti.field(ti.types.quant.fixed(bits=20, max_value=2.0))
         color = ti.field(ti.types.quant.int(bits=12, signed=False))
@@ -23,14 +23,14 @@ class BitpackedFields(snode.Placeable):
         snode.check_word_bits(max_num_bits)
         self._bits = max_num_bits
         self._used = 0
-        self._members = []  # (field, component, the number of the one with its exponent or None)
+        self._members = []  # (field, component, number of the member with its exponent, or None)
 
     def place(self, *args, shared_exponent=False):
-        """Takes up fields, in the order of their bits.
+        """Adds fields, in the order of their bits.
 
-        args: fields of quantised types. shared_exponent: floats among them have one exponent, that
-        of the largest. TaichiTypeError for what is no field, TaichiRuntimeError for other types and
-        where the bits do not suffice.
+        args: fields of quantised types. shared_exponent: whether the floats among them share one
+        exponent, that of the largest. Raises TaichiTypeError for an argument that is not a field,
+        and TaichiRuntimeError for other types of elements or if the word has too few bits.
         """
         leader = None
         if shared_exponent and sum(getattr(f, "_num_components", 1) for f in args) < 2:

@@ -1,21 +1,21 @@
-"""Fields that were declared without a shape. They have to be placed before the next kernel runs:
-a field that was forgotten is an error there, whichever kernel it is."""
+"""Fields that were declared without a shape. They must be placed before the next kernel runs; any
+kernel raises an error for a field that was not."""
 
 from .. import _native
 from ..diagnostics import say
 
-_fields = {}  # id of a field -> (the field, kinds of companions asked for)
+_fields = {}  # id of a field -> (the field, kinds of its companions)
 
 
 def add(field, kinds):
-    """Called for a field without a shape; kinds: of "grad" and "dual" those that it needs."""
+    """Adds a field without a shape. kinds: its companions, out of "grad" and "dual"."""
     _fields[id(field)] = field, kinds
     _native.check_fields(True)
 
 
 def check(generation):
-    """Raises where such a field, or its gradient, has no place; those made before `generation`, the
-    runtime's, are gone. Kernels call it when a field was declared since the last time."""
+    """Raises for a field, or a gradient, that has no place. Ignores fields made before
+    `generation`, the runtime's. Kernels call it if fields were declared since the last check."""
     fields = [row for row in _fields.values() if row[0]._generation == generation]
     missing = [field for field, _ in fields if None in field._places]
     if missing:
@@ -31,7 +31,7 @@ def check(generation):
 
 
 def _lines(fields):
-    """Where the fields were made, each line once."""
+    """The lines of the program that made the fields, each once."""
     made = dict.fromkeys(field._made_at for field in fields)
     return "\n".join(f'  File "{file}", line {line}' for file, line in made)
 

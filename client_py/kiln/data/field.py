@@ -1,4 +1,4 @@
-"""Fields: the data of a program, one element per index, placed in trees of SNodes."""
+"""Fields: a program's data, with one element per index, placed in trees of SNodes."""
 
 import sys
 
@@ -15,11 +15,11 @@ from .interop import Exporter
 
 
 class AnyField(snode.Placeable):
-    """A field, of numbers, matrices or structs."""
+    """Base class of fields of numbers, matrices and structs."""
 
 
 class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
-    """Elements by index, which kernels and Python read and write; `ti.field` makes one.
+    """A field: elements that kernels and Python read and write by index. Made by `ti.field`.
 
     Example::
 
@@ -28,10 +28,10 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         print(x.shape, x[1, 2])  # prints: (2, 3) 5.0
     """
 
-    _is_companion = False  # a gradient or dual
+    _is_companion = False  # whether it is a gradient or dual
     element_members = None
-    dtype = None  # of each object its own
-    _component_types = None  # where they differ: some are quantised
+    dtype = None  # each object sets its own
+    _component_types = None  # types of the components, if they differ because of quantised ones
 
     def __init__(self, dtype, element_shape, name=""):
         self.dtype = dtype
@@ -43,16 +43,16 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         self._num_components = count
         self._places = [None] * count
         self._components = {}  # fields of single components, by number
-        # Where the components are in several words: (field of a word's components, their numbers).
+        # If several words contain the components: (field of a word's components, their numbers).
         self._parts = []
         self._generation = runtime.generation
         self._made_at = _caller()
         self._companions = {}
 
-    # --- where it lies
+    # --- places
 
     def _quant_type(self, component):
-        """The quantised type of a component; None where it has none."""
+        """The quantised type of a component; None if it is not quantised."""
         dtype = self._type_of(component)
         return dtype if dtype.__class__ is not ti_types.DType else None
 
@@ -62,7 +62,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
 
     @property
     def _memory(self):
-        """What fields that overlap with this one have in common."""
+        """A key that is equal for fields that share this field's memory."""
         place = self._places[0]
         if place is not None and place._parent._word_bits:
             return place._parent
@@ -79,24 +79,24 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     _snode = snode
 
     def parent(self, n=1):
-        """The SNode above the field.
+        """The SNode `n` levels above the field; None above the root.
 
-        n: how many levels up; None beyond the root.
+        n: the number of levels.
         """
         return self.snode.parent(n)
 
     @property
     def shape(self):
-        """The number of indices along each axis, as a tuple; () of a field with one element."""
+        """The extents of the axes, as a tuple; () for a field with one element."""
         shape = self._own_shape()
         ctx = active.context()
         if ctx is not None and ctx.trace is not None:
-            ctx.trace.size(self, shape)  # from now on the kernel's code depends on it
+            ctx.trace.size(self, shape)  # the kernel's code depends on the shape
         return shape
 
     @property
     def num_axes(self):
-        """The number of indices of an element."""
+        """The number of indices that select an element."""
         return len(self._own_shape())
 
     def _own_shape(self):
@@ -109,7 +109,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
 
     @property
     def grad(self):
-        """The field of gradients; None for integers."""
+        """The field of gradients; None for fields without gradients."""
         return self._companion("grad")
 
     @property
@@ -132,7 +132,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             node._place_component(self, component, offset)
 
     def _placed(self, component, place):
-        """Takes the place of a component."""
+        """Records the place of a component."""
         place._field = self
         place._component = component
         self._places[component] = place
@@ -140,8 +140,8 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             self._components[component]._places[0] = place
 
     def _bind_places(self):
-        """Gives the field its memory if all trees that hold its places have theirs. What the trees
-        do not allow is said when the field is used."""
+        """Binds the field to its memory if all trees with its places are allocated. Errors are
+        raised at the first use of the field instead."""
         places = self._places
         for place in places:
             tree = None if place is None else place._builder._tree
@@ -162,7 +162,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         return _native.describe_field(places, self.dtype.scalar, list(self.element_shape))
 
     def _groups(self):
-        """The numbers of the components in each word, and of those in none."""
+        """Lists of component numbers: one list per word, and one for components without a word."""
         groups = {}
         for number, place in enumerate(self._places):
             holder = place._parent if place._parent._word_bits else None
@@ -170,7 +170,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         return list(groups.values())
 
     def _part(self, numbers):
-        """The field of the components of these numbers, which share this field's memory."""
+        """A field of some components, by their numbers, which shares this field's memory."""
         if len(numbers) == 1:
             return self._component_field(numbers[0])
         made = MatrixField(len(numbers), 1, self.dtype, 1, self._given_name)
@@ -193,7 +193,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         self._bind(storage)
 
     def _materialize(self):
-        """Gives the field its memory; raises when it cannot have any."""
+        """Binds the field to its memory; raises if it cannot have any."""
         destroyed = self._storage is not None and not self._storage.alive
         if destroyed or self._generation != runtime.generation:
             self._stale_error()
@@ -215,14 +215,14 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             raise say.field_cannot_use_its_places(title=self._title(), reason=error) from None
 
     def _check_shapes(self):
-        """Raises unless the components' places have one shape."""
+        """Raises unless the places of all components have the same shape."""
         shapes = list(dict.fromkeys(tuple(p._extents().values()) for p in self._places))
         if len(shapes) > 1:
             raise say.components_of_other_shapes(shapes=shapes, title=self._title())
 
     def _param(self, ctx):
-        """The kernel parameter for this field, made when it is first met; that of the first part
-        where it has several."""
+        """The kernel parameter for this field, which its first use adds. For a field of several
+        parts, the parameter of the first part."""
         storage = self._storage
         if storage is None or not storage.alive:
             if storage is not None:
@@ -233,18 +233,18 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         return ctx.bind_storage(self, self._storage)
 
     def _loops_densely(self):
-        """Whether loops run over all elements though kernels find them through their trees."""
+        """Whether loops run over all elements although kernels access them through their tree."""
         storage = self._parts[0][0]._storage if self._parts else self._storage
         return bool(storage.trees) and self._places[0]._first_sparse() is None
 
-    # --- what is said when something is wrong
+    # --- errors
 
     def _title(self):
         name = f"field '{self._given_name}'" if self._given_name else "the field"
         return f"{name} created at {self._made_at[0]}:{self._made_at[1]}"
 
     def _accessed(self):
-        """What checks of kernels call it, and its first index or None."""
+        """The field's name in failed checks of kernels, and its first index or None."""
         title = f"field '{self._given_name}'" if self._given_name else self._title()
         return title, self._places[0]._offset
 
@@ -259,7 +259,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         raise say.gone_memory_ended_with_ti_reset(title=self._title())
 
     def _index_error(self, key):
-        """Raises for a key that FieldBase refused."""
+        """Raises the error for a key that FieldBase refused."""
         shape = self.shape
         indices = () if key is None else tuple(key) if isinstance(key, (tuple, list)) else (key,)
         for index in indices:
@@ -282,7 +282,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         raise say.invalid_index_for(key=key, title=self._title())
 
     def _memory_error(self, reason):
-        """Raises where there is no memory to make an element active."""
+        """Raises the error of a write that found no memory to activate its cell."""
         raise say.no_memory_for_element(title=self._title(), reason=reason)
 
     def _value_error(self, value):
@@ -296,9 +296,9 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
 
     @python_scope
     def to_torch(self, device=None):
-        """A torch tensor with a copy of the elements, of the shape of `to_numpy`.
+        """A torch tensor with a copy of the elements, of the same shape as `to_numpy`.
 
-        device: where it is put, as "cpu".
+        device: the device of the tensor, as "cpu".
         """
         import torch
 
@@ -308,16 +308,16 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     def from_torch(self, arr):
         """Sets all elements from a torch tensor.
 
-        arr: a tensor of the shape of `to_numpy`; ValueError for others.
+        arr: a tensor of the same shape as `to_numpy`; raises ValueError for others.
         """
         self.from_numpy(arr.detach().cpu().contiguous().numpy())
 
-    # Of each kind of field its own.
+    # Each kind of field has its own.
 
     def fill(self, val):
         """Sets all elements.
 
-        val: a number, or of a matrix field a vector or matrix of the elements' shape.
+        val: a number; for a matrix field also a vector or matrix of the elements' shape.
         """
         raise NotImplementedError
 
@@ -331,15 +331,15 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     def from_numpy(self, arr):
         """Sets all elements from an array.
 
-        arr: a NumPy array of the shape of `to_numpy`; ValueError for others.
+        arr: a NumPy array of the same shape as `to_numpy`; raises ValueError for others.
         """
         raise NotImplementedError
 
     @python_scope
     def to_paddle(self, place=None):
-        """A paddle tensor with a copy of the elements, of the shape of `to_numpy`.
+        """A paddle tensor with a copy of the elements, of the same shape as `to_numpy`.
 
-        place: where it is put.
+        place: the tensor's place.
         """
         import paddle
 
@@ -349,7 +349,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     def from_paddle(self, arr):
         """Sets all elements from a paddle tensor.
 
-        arr: a tensor of the shape of `to_numpy`; ValueError for others.
+        arr: a tensor of the same shape as `to_numpy`; raises ValueError for others.
         """
         self.from_numpy(arr.numpy())
 
@@ -357,8 +357,8 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     def copy_from(self, other):
         """Copies all elements of another field. All elements of this field become active.
 
-        other: a field of the same shape; TypeError for what is no field, ValueError for another
-        shape.
+        other: a field of the same shape. Raises TypeError if it is not a field, and ValueError for
+        another shape.
         """
         if not isinstance(other, Field):
             raise say.cannot_copy_from_non_field_object()
@@ -372,7 +372,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             self._write_all(read.astype(self.dtype.numpy_name, copy=False))
 
     def __copy__(self):
-        """The same field: both names mean the same elements."""
+        """Returns the field itself: a copy of the object refers to the same elements."""
         made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
         made._shares = getattr(self, "_shares", self)
@@ -383,7 +383,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     def _all(self, dtype):
         import numpy as np
 
-        # Bound before its shape is asked for: the memory may be gone.
+        # _bound_shape raises if the memory was freed.
         array = np.empty(self._bound_shape() + self.element_shape, self.dtype.numpy_name)
         self._copy_to(array)
         return array if dtype is None else array.astype(_numpy_type(dtype), copy=False)
@@ -410,7 +410,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
 
 
 def out_of_bounds(error):
-    """The IndexError; in debug mode one that is a failed assertion, too."""
+    """The given IndexError; in debug mode, one that is also a TaichiAssertionError."""
     return TaichiBoundsError(*error.args) if runtime.cfg.debug else error
 
 
@@ -446,7 +446,8 @@ class ScalarField(Field):
     def from_numpy(self, arr):
         """Sets all elements from an array.
 
-        arr: a NumPy array of the field's shape; ValueError for others. Its numbers are converted.
+        arr: a NumPy array of the field's shape, whose numbers are converted to the field's type.
+        Raises ValueError for other shapes.
         """
         import numpy as np
 
@@ -461,10 +462,10 @@ class ScalarField(Field):
 
 
 class Elements:
-    """What containers of elements that are matrices have in common, in fields and ndarrays."""
+    """Base class of fields and ndarrays whose elements are matrices."""
 
     def _get_element(self, indices):
-        provided.load("MatrixView")  # its module says what class views have
+        provided.load("MatrixView")  # importing its module registers the class of views
         return self[indices]
 
     def _set_element(self, indices, value):
@@ -505,9 +506,10 @@ class MatrixField(Elements, Field):
         return len(self.element_shape)
 
     def get_scalar_field(self, *indices):
-        """The field of one component, which shares this field's memory. It may be placed by itself.
+        """The field of one component, which shares this field's memory and can be placed
+        separately.
 
-        indices: of the component: the row, and the column of a matrix.
+        indices: the row of the component; for a matrix also its column.
         """
         row, column = indices[0], indices[1] if len(indices) > 1 else 0
         return self._component_field(row * self.m + column)
@@ -522,11 +524,11 @@ class MatrixField(Elements, Field):
 
     @python_scope
     def to_numpy(self, keep_dims=False, dtype=None):
-        """A NumPy array with a copy of the elements, of the field's shape followed by the
-        elements'.
+        """A NumPy array with a copy of the elements. Its shape is the field's shape followed by
+        that of an element.
 
-        keep_dims: whether a single column counts as an axis. dtype: the type of its elements, as
-        np.float64; by default the field's.
+        keep_dims: whether to keep the axis of a single column. dtype: the type of the array's
+        elements, as np.float64; by default the field's.
         """
         array = self._all(dtype)
         if keep_dims:
@@ -539,14 +541,15 @@ class MatrixField(Elements, Field):
     def from_numpy(self, arr):
         """Sets all elements from an array.
 
-        arr: a NumPy array of the field's shape followed by the elements'; ValueError for others.
+        arr: a NumPy array of the field's shape followed by that of an element; raises ValueError
+        for others.
         """
         import numpy as np
 
         check_source(arr)
         shape = self._bound_shape()
         fits = [(self.n, self.m)]
-        if self.n == 1 or self.m == 1:  # as a row, as a column, or plainly
+        if self.n == 1 or self.m == 1:  # accept a row, a column, or no axis of extent 1
             fits += [(self.m, self.n), (self.n * self.m,)]
         if tuple(arr.shape) not in [(*shape, *element) for element in fits]:
             raise say.matrix_field_and_numpy_array_shapes_differ(
@@ -588,7 +591,7 @@ def check_source(arr):
 
 
 def fill_values(value, shape, dtype):
-    """The numbers of an element that `fill` is given, cast as kernels cast."""
+    """The numbers of the element given to `fill`, cast as kernels cast them."""
     try:
         values = flatten(value, shape) if shape else (value,)
     except ValueError as error:
@@ -603,7 +606,7 @@ def _is_fraction(value):
 
 
 def flatten(value, shape):
-    """The numbers of a scalar (repeated), sequence, Matrix or array of `shape`, row-major."""
+    """The numbers of a sequence, Matrix or array of `shape`, row-major; a scalar is repeated."""
     count = shape[0] * (shape[1] if len(shape) == 2 else 1)
     if hasattr(value, "to_list"):
         value = value.to_list()
@@ -632,7 +635,7 @@ def _numpy_type(dtype):
 
 
 def _caller():
-    """File and line of the first caller outside of this package."""
+    """The file and line of the innermost caller outside of this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
@@ -640,7 +643,8 @@ def _caller():
 
 
 def overlapping(fields):
-    """Of pairs (number, field): the numbers of fields that share memory, in groups."""
+    """Groups of fields that share memory. fields: pairs (number, field); a group is a list of
+    numbers."""
     groups = {}
     for number, field in fields:
         groups.setdefault(id(getattr(field, "_memory", field)), []).append(number)

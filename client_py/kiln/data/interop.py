@@ -1,4 +1,4 @@
-"""Arrays of other libraries without a copy: DLPack both ways, and torch tensors."""
+"""Shares memory with arrays of other libraries: DLPack in both directions, and torch tensors."""
 
 from .. import _native
 from .. import types as ti_types
@@ -6,15 +6,15 @@ from ..diagnostics import say
 
 
 def is_external(value):
-    """Whether a kernel can take `value` as an array by way of DLPack."""
+    """Whether a kernel can take `value` as an array through DLPack."""
     return hasattr(type(value), "__dlpack__")
 
 
 def numpy_view(value, name):
-    """A NumPy array over the memory of a tensor that is the argument `name` of a kernel."""
+    """A NumPy array over the memory of a tensor, the argument `name` of a kernel."""
     import numpy as np
 
-    if hasattr(value, "detach"):  # torch: with a gradient it would refuse
+    if hasattr(value, "detach"):  # torch refuses to export a tensor that requires a gradient
         value = value.detach()
     if hasattr(value, "is_contiguous") and not value.is_contiguous():
         raise say.non_contiguous_tensors_are_not()
@@ -25,7 +25,7 @@ def numpy_view(value, name):
 
 
 class _View:
-    """The memory of a storage as NumPy takes it."""
+    """Presents the memory of a storage to NumPy (__array_interface__)."""
 
     def __init__(self, storage):
         self.__array_interface__ = {
@@ -34,7 +34,7 @@ class _View:
             "typestr": _typestr(storage.scalar),
             "data": (storage.bases[0], False),
         }
-        self._storage = storage  # the array keeps this object
+        self._storage = storage  # keeps the memory alive: the array refers to this object
 
 
 def _typestr(scalar):
@@ -44,15 +44,15 @@ def _typestr(scalar):
 
 
 def by_scalar(scalar):
-    """The type of a number of the messages."""
+    """The type for a number of proto Scalar."""
     return next(t for t in ti_types.ALL if t.scalar == scalar)
 
 
 class Exporter:
-    """What fields and ndarrays have of DLPack."""
+    """Base class of fields and ndarrays, which export their memory through DLPack."""
 
     def __dlpack__(self, stream=None):
-        """A capsule over the elements where they lie. An importer keeps the memory alive."""
+        """A capsule over the elements' own memory, which an importer keeps alive."""
         if self._storage is None:
             self._materialize()
         if not self._storage.alive:

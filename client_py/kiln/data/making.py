@@ -1,4 +1,4 @@
-"""Makes fields and places them: `ti.field`, and what vector, matrix and struct types make."""
+"""Makes fields and places them: `ti.field`, and the fields of vector, matrix and struct types."""
 
 from .. import provided, runtime
 from .. import types as ti_types
@@ -19,19 +19,19 @@ def field(
     needs_dual=False,
     **kwargs,
 ):
-    """A field: elements by index, which kernels and Python read and write; zero at first.
+    """Makes a field: elements, initially zero, that kernels and Python read and write by index.
 
-    dtype: the type of its elements: a scalar type as ti.f32, float, int, a vector, matrix, struct
-    or quantised type. shape: an integer, or one for each axis; () for a single element; without it
-    the field has to be placed below ti.root. order: the axes from the outermost in memory, as "ji"
-    for column-major. name: what messages call the field. offset: the first index of each axis.
-    needs_grad, needs_dual: with fields of gradients; only of floats. kwargs: `layout` of vectors,
-    matrices and structs: ti.Layout.AOS puts the components of an element side by side,
-    ti.Layout.SOA gives each an array of its own.
+    dtype: the type of the elements: a scalar type such as ti.f32, float, int, or a vector, matrix,
+    struct or quantised type. shape: an integer, or one for each axis; () makes a single element. A
+    field without a shape must be placed below ti.root. order: the axes in memory, the outermost
+    first; "ji" is column-major. name: the field's name in messages. offset: the first index of each
+    axis. needs_grad, needs_dual: whether to make fields of gradients, which only floats have.
+    kwargs: `layout` of vectors, matrices and structs: ti.Layout.AOS stores the components of an
+    element together, ti.Layout.SOA stores each component in a separate array.
 
-    TaichiRuntimeError before `ti.init` and for extents that are not positive, TypeError for those
-    that are no integers, ValueError for what is not a type, TaichiSyntaxError for an order or
-    offset that does not fit the shape.
+    Raises TaichiRuntimeError before `ti.init` and for extents that are not positive, TypeError for
+    extents that are not integers, ValueError for a `dtype` that is not a type, and
+    TaichiSyntaxError for an order or offset that does not fit the shape.
 
         x = ti.field(ti.f32, shape=(2, 3))
         v = ti.field(ti.math.vec3, shape=4, offset=-2, layout=ti.Layout.SOA)
@@ -55,7 +55,7 @@ _OPTIONS = ("shape", "order", "name", "offset", "needs_grad", "needs_dual")
 
 
 def check_options(what, given, allowed):
-    """Raises for a keyword argument that a function making fields does not have."""
+    """Raises for unknown keyword arguments of the function `what`, which makes fields."""
     for name in given:
         if name not in allowed:
             hint = near(name, (*_OPTIONS, *allowed))
@@ -63,7 +63,7 @@ def check_options(what, given, allowed):
 
 
 def check_matrix_options(what, given):
-    """The same for fields of matrices."""
+    """Like `check_options`, for functions that make fields of matrices."""
     check_options(what, given, (*_OPTIONS, "layout", "ndim"))
 
 
@@ -118,7 +118,7 @@ def _component_types(rows, count):
 
 
 class Together(snode.Placeable):
-    """Fields to be placed in the same cells."""
+    """Several fields that are placed in the same cells."""
 
     def __init__(self, leaves):
         self.leaves = leaves
@@ -136,7 +136,7 @@ class Together(snode.Placeable):
 
 
 def check_dtype(dtype, needs_companion):
-    """The type of a field's elements; raises where a field cannot have it, or not now."""
+    """The type of a field's elements; raises if a field cannot have it, or cannot be made now."""
     runtime.require_init("create field")
     dtype = ti_types.cook_element(dtype)
     if needs_companion and not dtype.is_float:
@@ -145,7 +145,7 @@ def check_dtype(dtype, needs_companion):
 
 
 def place(made, shape, order, offset, needs_grad, needs_dual, layout):
-    """Places a new field, and the companions that it needs, as the options of `ti.field` say."""
+    """Places a new field and its companions by the options of `ti.field`."""
     if shape is None:
         if offset is not None:
             raise say.shape_cannot_none_when_offset_set()
@@ -176,7 +176,7 @@ def place(made, shape, order, offset, needs_grad, needs_dual, layout):
 
 
 def _parent_for(axes, shape, order):
-    """A fresh node of `shape` below ti.root; one level per axis where the order is given."""
+    """Makes a dense node of `shape` below ti.root; with an order, one level per axis."""
     node = snode._current_root().root
     if order is None:
         return node.dense(axes, [shape[a] for a in axes]) if axes else node

@@ -1,4 +1,4 @@
-"""Arrays whose shape is known when a kernel is launched: our own, and NumPy's as arguments."""
+"""Ndarrays: arrays whose shape a kernel learns at its launch."""
 
 from .. import _native, runtime
 from .. import types as ti_types
@@ -12,7 +12,7 @@ from .snode import as_tuple
 
 
 class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
-    """An array in C order, whose shape is no part of compiled code; `ti.ndarray` makes one.
+    """An array in C order. Compiled code does not depend on its shape. Made by `ti.ndarray`.
 
     Example::
 
@@ -22,7 +22,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
     """
 
     layout = ti_types.Layout.AOS
-    element_shape = None  # of each object its own
+    element_shape = None  # each object sets its own
 
     def __init__(self, dtype, element_shape, shape):
         runtime.require_init("create ndarray")
@@ -45,13 +45,13 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
         return ti_types.MatrixType(*self.element_shape, self.dtype)
 
     def get_type(self):
-        """The annotation of parameters that take such arrays."""
+        """The annotation of parameters that accept this array."""
         return ti_types.NdarrayType(self.element_type, len(self.shape))
 
     def _set_grad(self, grad):
         self.grad = grad
 
-    # --- what is said when something is wrong
+    # --- errors
 
     def _title(self):
         return f"the ndarray created at {self._made_at[0]}:{self._made_at[1]}"
@@ -90,10 +90,10 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
 
     @python_scope
     def to_numpy(self, dtype=None):
-        """A NumPy array with a copy of the elements, of the array's shape followed by the
-        elements'.
+        """A NumPy array with a copy of the elements. Its shape is the ndarray's shape followed by
+        that of an element.
 
-        dtype: the type of its elements, as np.float64; by default the array's.
+        dtype: the type of the NumPy array's elements, as np.float64; by default the ndarray's.
         """
         import numpy as np
 
@@ -105,7 +105,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
     def from_numpy(self, arr):
         """Sets all elements from an array.
 
-        arr: a NumPy array of the shape of `to_numpy`; ValueError for others.
+        arr: a NumPy array of the same shape as `to_numpy`; raises ValueError for others.
         """
         import numpy as np
 
@@ -119,7 +119,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
     def copy_from(self, other):
         """Copies all elements of another ndarray.
 
-        other: an ndarray of the same shape and element shape; AssertionError for others.
+        other: an ndarray of the same shape and element shape; raises AssertionError for others.
         """
         if not isinstance(other, Ndarray):
             raise say.cannot_copy_from_non_ndarray_object()
@@ -152,7 +152,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
         return made
 
     def __copy__(self):
-        """The same ndarray: both names mean the same elements."""
+        """Returns the ndarray itself: a copy of the object refers to the same elements."""
         made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
         made._bind(self._storage)
@@ -224,7 +224,7 @@ class MatrixNdarray(Ndarray):
 
 
 def wrap(storage):
-    """An ndarray with the memory of a storage of C order."""
+    """An ndarray over the memory of a storage in C order."""
     element_shape = storage.element_shape
     kind = (ScalarNdarray, VectorNdarray, MatrixNdarray)[len(element_shape)]
     made = kind.__new__(kind)
@@ -239,11 +239,11 @@ def wrap(storage):
 
 @python_scope
 def ndarray(dtype, shape, needs_grad=False):
-    """An array of zeros, whose shape is no part of compiled code: kernels take arrays of any size.
+    """Makes an array of zeros. Compiled code does not depend on its shape.
 
     dtype: the type of the elements: a scalar, vector or matrix type. shape: an integer, or one for
-    each axis. needs_grad: makes an array of gradients, too. TaichiRuntimeError for types and shapes
-    that are none, and before `ti.init`.
+    each axis. needs_grad: whether to make an array of gradients, too. Raises TaichiRuntimeError for
+    invalid types and shapes, and before `ti.init`.
 
         a = ti.ndarray(ti.f32, shape=(2, 3))
 
@@ -276,11 +276,11 @@ def ndarray(dtype, shape, needs_grad=False):
 
 
 def from_dlpack(external, dtype=None):
-    """An ndarray over the memory of an array or tensor on the CPU. Writes go both ways.
+    """An ndarray that shares the memory of an array or tensor on the CPU.
 
-    external: what has `__dlpack__` (NumPy, torch, …), contiguous and of a scalar type of the
-    language; its memory is kept for as long as the ndarray is. dtype: a vector or matrix type; its
-    axes are the last ones. ValueError says what does not fit.
+    external: a contiguous object with `__dlpack__` (NumPy, torch, …) and elements of a scalar type
+    of the language. The ndarray keeps its memory alive. dtype: a vector or matrix type, whose axes
+    are the last ones of `external`. Raises ValueError if `external` has another form.
 
         x = ti.from_dlpack(np.zeros((8, 3), np.float32), dtype=ti.math.vec3)
         print(x.shape)  # prints: (8,)

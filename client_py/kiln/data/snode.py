@@ -1,7 +1,7 @@
-"""SNodes: the trees that fields are placed in.
+"""SNodes: the trees in which fields are placed.
 
-A tree is described by SNode objects, checked and laid out by the native side when it is
-materialised, and destroyed by `reset` or by its own `destroy`.
+SNode objects describe a tree. The native side checks it and computes its layout when it is
+materialised. `reset`, or the tree's own `destroy`, frees it.
 """
 
 import os
@@ -26,11 +26,11 @@ _NAMES = {
     _BIT_STRUCT: "bit_struct",
     _QUANT_ARRAY: "quant_array",
 }
-# What a node on the way to a field may be without making it sparse.
+# Kinds of nodes that may be above a field without making it sparse.
 _ALWAYS_ACTIVE = frozenset((_ROOT, _DENSE, _PLACE, _BIT_STRUCT, _QUANT_ARRAY))
 _MAX_AXES = 12
-_MAX_DEPTH = 32  # of levels; kMaxTreeDepth in common/layout/layout.h, less the place
-_MAX_EXTENT = 2**31 - 1  # of an axis, and cells of a container of a sparse SNode
+_MAX_DEPTH = 32  # levels; kMaxTreeDepth in common/layout/layout.h, less the place
+_MAX_EXTENT = 2**31 - 1  # of an axis; also the most cells in a container of a sparse SNode
 
 
 class Axis:
@@ -54,7 +54,7 @@ class Axis:
 def axes(*numbers):
     """Axes by their numbers.
 
-    numbers: one or more, from 0: `ti.axes(0, 2)` is `ti.ik`.
+    numbers: one or more numbers, counted from 0: `ti.axes(0, 2)` is `ti.ik`.
 
         print(ti.axes(0, 2) == ti.ik)  # prints: True
     """
@@ -62,28 +62,29 @@ def axes(*numbers):
 
 
 def as_tuple(numbers):
-    """Extents or offsets, as programs give them: one number, or several in a list, tuple, range,
-    vector or array."""
+    """Extents or offsets as a tuple. Programs give one number, or a list, tuple, range, vector or
+    array of numbers."""
     if getattr(numbers, "shape", None) == () or not hasattr(numbers, "__iter__"):
         return (numbers,)
     return (numbers,) if isinstance(numbers, str) else tuple(numbers)
 
 
 class Placeable:
-    """What an SNode's `place` takes: a field, or several that lie together."""
+    """Base class of the arguments of `SNode.place`: a field, or several that are placed
+    together."""
 
     def _place_in(self, node, offset):
-        """Places it in the cells of `node`; offset: the first index along each axis, or ()."""
+        """Places it in the cells of `node`. offset: the first index along each axis, or ()."""
         raise NotImplementedError
 
 
 class AnySNode:
-    """An SNode, or `ti.root`."""
+    """Base class of SNodes and `ti.root`."""
 
 
 class SNode(AnySNode, metaclass=Public):
-    """A node of a tree: its cells hold other nodes, and in the end the elements of fields.
-    `ti.root` is the first; its methods add others.
+    """A node of a tree. Its cells contain other nodes or the elements of fields. `ti.root` is the
+    first node; its methods add others.
 
         x = ti.field(ti.f32)
         block = ti.root.pointer(ti.ij, 4)
@@ -99,46 +100,49 @@ class SNode(AnySNode, metaclass=Public):
         self._parent = parent
         self._children = []
         self._chunk_size = chunk_size
-        self._field = None  # place: the field, and which of its components
+        self._field = None  # place: (the field, the number of its component)
         self._component = 0
         self._offset = ()
         self._word_bits = 0  # of words of quantised numbers
         self._exponent = None  # place: the first place that uses the shared exponent
         self._index = -1  # in its tree, once materialised
-        self._native = None  # what kernels are bound to
+        self._native = None  # the storage to which kernels are bound
         if parent is not None:
             parent._children.append(self)
 
-    # --- making
+    # --- building
 
     def dense(self, axes, dimensions):
-        """Adds an array of cells, all of which have their memory.
+        """Adds an array of cells, all of which have memory. Returns the new SNode.
 
-        axes: as ti.ij. dimensions: the number of cells along each, or one for all. The new SNode is
-        the result; TaichiRuntimeError for extents that cannot be.
+        axes: the axes, as ti.ij. dimensions: the number of cells along each axis, or one number for
+        all. Raises TaichiRuntimeError for invalid extents.
         """
         return self._add(_DENSE, axes, dimensions)
 
     def pointer(self, axes, dimensions):
-        """Adds an array of cells that take memory when they are first written to.
+        """Adds an array of cells; the first write to a cell allocates its memory. Returns the new
+        SNode.
 
-        axes: as ti.ij. dimensions: the number of cells along each, or one for all.
+        axes: the axes, as ti.ij. dimensions: the number of cells along each axis, or one number for
+        all.
         """
         return self._add(_POINTER, axes, dimensions)
 
     def bitmasked(self, axes, dimensions):
-        """Adds an array of cells that have their memory, and a bit each that says whether they are
-        active.
+        """Adds an array of cells, all of which have memory, and a bit per cell that says whether it
+        is active. Returns the new SNode.
 
-        axes: as ti.ij. dimensions: the number of cells along each, or one for all.
+        axes: the axes, as ti.ij. dimensions: the number of cells along each axis, or one number for
+        all.
         """
         return self._add(_BITMASKED, axes, dimensions)
 
     def dynamic(self, axis, dimension, chunk_size=None):
-        """Adds a list of cells, which grows.
+        """Adds a growing list of cells. Returns the new SNode.
 
-        axis: one that no level above divides, as ti.k. dimension: the most cells. chunk_size: how
-        many get their memory at a time; by default all.
+        axis: an axis that no level above divides, as ti.k. dimension: the most cells. chunk_size:
+        the number of cells that are allocated together; by default all.
         """
         if chunk_size is None:
             chunk_size = dimension
@@ -156,10 +160,11 @@ class SNode(AnySNode, metaclass=Public):
 
     def quant_array(self, axes, dimensions, max_num_bits):
         """Adds an array of cells in one word, for one field of quantised integers or fixed-point
-        numbers.
+        numbers. Returns the new SNode.
 
-        axes: as ti.ij. dimensions: the number of cells along each, or one for all. max_num_bits: of
-        the word: 8, 16, 32 or 64; TaichiRuntimeError for others.
+        axes: the axes, as ti.ij. dimensions: the number of cells along each axis, or one number for
+        all. max_num_bits: the bits of the word: 8, 16, 32 or 64; raises TaichiRuntimeError for
+        others.
         """
         check_word_bits(max_num_bits)
         made = self._add(_QUANT_ARRAY, axes, dimensions)
@@ -191,13 +196,13 @@ class SNode(AnySNode, metaclass=Public):
             if any(axis == other for other, _ in levels):
                 raise say.axes_one_level_must_different()
             levels.append((axis, extent))
-        # One level is linearised by axis number, whatever order it was written in.
+        # A level is linearised by axis number, not in the order in which the axes were given.
         levels.sort()
         self._check_room(kind, levels)
         return SNode(self._builder, kind, levels, self, chunk_size)
 
     def _check_room(self, kind, levels):
-        """Raises for a new child that makes the tree deeper or larger than it can be."""
+        """Raises if a new child would make the tree too deep or too large."""
         path = self._path()
         if len(path) > _MAX_DEPTH:
             raise say.snodes_nested_too_deep(limit=_MAX_DEPTH)
@@ -218,10 +223,11 @@ class SNode(AnySNode, metaclass=Public):
                     raise say.container_of_too_many_cells(cells=cells)
 
     def place(self, *args, offset=None):
-        """Places fields in the cells of this node; answers the node.
+        """Places fields in the cells of this node. Returns the node.
 
-        args: fields, lists of them, ti.BitpackedFields. offset: the first index along each axis.
-        TaichiRuntimeError for what has a place already, ValueError for what is no field.
+        args: fields, lists of fields, ti.BitpackedFields. offset: the first index along each axis.
+        Raises TaichiRuntimeError for a field that has a place already, and ValueError for an
+        argument that is not a field.
         """
         self._builder._check_open()
         offset = () if offset is None else as_tuple(offset)
@@ -246,7 +252,8 @@ class SNode(AnySNode, metaclass=Public):
         field._placed(component, node)
 
     def _check_quantised(self, field, component):
-        """Raises unless what is placed fits what it is placed in, quantised or not."""
+        """Raises unless the component's type fits this node: quantised types need a word with room,
+        and words accept only quantised types."""
         quant = field._quant_type(component)
         if quant is None and self._word_bits:
             raise say.not_quantised_in_word(title=field._title(), kind=_NAMES[self._kind])
@@ -266,11 +273,11 @@ class SNode(AnySNode, metaclass=Public):
                 )
 
     def lazy_grad(self):
-        """Places the gradient of every field below, beside the field."""
+        """Places the gradient of every field below this node in the same cells as the field."""
         self._place_companions("grad")
 
     def lazy_dual(self):
-        """Places the dual of every field below, beside the field."""
+        """Places the dual of every field below this node in the same cells as the field."""
         self._place_companions("dual")
 
     def _place_companions(self, name):
@@ -281,12 +288,12 @@ class SNode(AnySNode, metaclass=Public):
             if companion is not None and companion._places[node._component] is None:
                 node._parent._place_component(companion, node._component, node._offset)
 
-    # --- looking
+    # --- inspecting
 
     def parent(self, n=1):
-        """The node above; None beyond the root.
+        """The node `n` levels above this one; None above the root.
 
-        n: how many levels up.
+        n: the number of levels.
         """
         node = self
         while node is not None and n > 0:
@@ -307,19 +314,19 @@ class SNode(AnySNode, metaclass=Public):
         return [root if n._kind == _ROOT else n for n in self._path()]
 
     def _path_axes(self):
-        """Physical axes divided on the way here, ascending."""
+        """The physical axes that this node or a node above it divides, ascending."""
         return sorted({axis for node in self._path() for axis, _ in node._levels})
 
     def _axes_above(self):
-        """Axes divided on the way to the container, ascending."""
+        """The axes that nodes above this one divide, ascending."""
         return self._parent._path_axes()
 
     def _own_axis_position(self):
-        """Of a dynamic SNode: which of its indices counts its own cells."""
+        """The position, among the indices, of the index that counts a dynamic SNode's cells."""
         return self._path_axes().index(self._levels[0][0])
 
     def _extents(self):
-        """Cells along each axis, by axis, ascending."""
+        """The number of cells along each axis, by ascending axis."""
         extents = dict.fromkeys(self._path_axes(), 1)
         for node in self._path():
             for axis, extent in node._levels:
@@ -328,9 +335,8 @@ class SNode(AnySNode, metaclass=Public):
 
     @property
     def shape(self):
-        """The number of indices along each axis, from the root to the cells of this node, as a
-        tuple.
-        """
+        """The extents of the index space of this node's cells, counted from the root, as a
+        tuple."""
         shape = tuple(self._extents().values())
         ctx = active.context()
         if ctx is not None and ctx.trace is not None:
@@ -352,15 +358,15 @@ class SNode(AnySNode, metaclass=Public):
         return _NAMES[self._kind]
 
     def _cell_fields(self):
-        """The fields with places in the cells of this node, each once."""
+        """The fields that have places in the cells of this node, each once."""
         found = {id(c._field): c._field for c in self._children if c._kind == _PLACE}
         return tuple(found.values())
 
     @property
     def _num_dynamically_allocated(self):
-        """How many cells of a pointer SNode, or chunks of a dynamic one, there is memory for: the
-        most that were in use at one time. What is deactivated stays allocated, and is used again.
-        0 for other SNodes."""
+        """The number of allocated cells of a pointer SNode, or chunks of a dynamic one: the most
+        that were in use at one time, because deactivated cells stay allocated for reuse. 0 for
+        other SNodes."""
         return self._living_tree().node_stats(self._index)["cells_peak"]
 
     def _living_tree(self):
@@ -407,26 +413,27 @@ class SNode(AnySNode, metaclass=Public):
             yield from child._walk()
 
     def _last_sparse(self):
-        """The last sparse node on the way here, or None."""
+        """The lowest sparse node from the root to this node, or None."""
         return next((node for node in reversed(self._path()) if node._kind in _SPARSE), None)
 
     def _drop_levels_without_fields(self):
-        """What is finished at the first use, wherever that is, cannot blame a line for them."""
+        """Removes levels without fields. The first use of any field finishes the tree of ti.root,
+        so an error could not name the line at fault."""
         for child in list(self._children):
             child._drop_levels_without_fields()
             if child._kind != _PLACE and not child._children:
                 self._children.remove(child)
 
     def _first_sparse(self):
-        """The first node on the way here that is not dense, or None."""
+        """The highest node from the root to this node that is not dense, or None."""
         for node in self._path():
             if node._kind not in _ALWAYS_ACTIVE:
                 return node
         return None
 
     def deactivate_all(self):
-        """Makes all cells of this node and of those below inactive. Their memory is zeroed and used
-        again."""
+        """Makes all cells of this node, and of the nodes below it, inactive. Their memory is zeroed
+        and reused."""
         if active.context() is not None:
             raise say.kernel_calls_kernel()
         tree = self._living_tree()
@@ -435,7 +442,7 @@ class SNode(AnySNode, metaclass=Public):
 
     @property
     def _bound_storage(self):
-        """The SNode as kernels are bound to it."""
+        """The storage to which kernels that use this SNode are bound."""
         tree = self._living_tree()
         if self._native is None:
             self._native = tree.describe_node(self._index)
@@ -445,14 +452,14 @@ class SNode(AnySNode, metaclass=Public):
         return ctx.bind_storage(self, self._bound_storage)
 
     def _title(self):
-        """What messages call it."""
+        """The SNode's name in messages."""
         names = [node._field._given_name for node in self._walk() if node._kind == _PLACE]
         names = list(dict.fromkeys(name for name in names if name))
         holds = f" with {', '.join(names[:3])}" if names else ""
         return f"{self}{holds}"
 
     def _accessed(self):
-        """As `_title`, for a check of kernels; and the first index, which is zero."""
+        """The SNode's name in failed checks of kernels, and its first index, None for zero."""
         return f"SNode {self._title()}", None
 
     def __repr__(self):
@@ -463,7 +470,7 @@ class SNode(AnySNode, metaclass=Public):
 
 
 class FieldsBuilder(metaclass=Public):
-    """Builds a tree of its own, which can be destroyed.
+    """Builds a separate tree, which can be destroyed.
 
     Example::
 
@@ -494,60 +501,62 @@ class FieldsBuilder(metaclass=Public):
         return self.root.dense(indices, dimensions)
 
     def pointer(self, indices, dimensions):
-        """Adds cells that take memory when first written to; see SNode.pointer.
+        """Adds cells that the first write allocates; see SNode.pointer.
 
         indices: the axes, as ti.ij. dimensions: the number of cells along each, or one for all.
         """
         return self.root.pointer(indices, dimensions)
 
     def bitmasked(self, indices, dimensions):
-        """Adds cells with a bit each that says whether they are active; see SNode.bitmasked.
+        """Adds cells with a bit per cell that says whether it is active; see SNode.bitmasked.
 
         indices: the axes, as ti.ij. dimensions: the number of cells along each, or one for all.
         """
         return self.root.bitmasked(indices, dimensions)
 
     def dynamic(self, index, dimension, chunk_size=None):
-        """Adds a list that grows; see SNode.dynamic.
+        """Adds a growing list; see SNode.dynamic.
 
-        index: the axis. dimension: the most cells. chunk_size: how many get their memory at a time.
+        index: the axis. dimension: the most cells. chunk_size: the number of cells allocated
+        together.
         """
         return self.root.dynamic(index, dimension, chunk_size)
 
     def quant_array(self, indices, dimensions, max_num_bits):
         """Adds cells in one word; see SNode.quant_array.
 
-        indices: the axes. dimensions: the number of cells along each. max_num_bits: of the word.
+        indices: the axes. dimensions: the number of cells along each. max_num_bits: the word's
+        bits.
         """
         return self.root.quant_array(indices, dimensions, max_num_bits)
 
     def place(self, *args, offset=None):
-        """Places fields that have one element each.
+        """Places fields with a single element.
 
-        args: the fields. offset: as that of SNode.place.
+        args: the fields. offset: as for SNode.place.
         """
         self.root.place(*args, offset=offset)
 
     def lazy_grad(self):
-        """Places the gradient of every field of the tree, beside the field."""
+        """Places the gradient of every field of the tree in the same cells as the field."""
         self.root.lazy_grad()
 
     def lazy_dual(self):
-        """Places the dual of every field of the tree, beside the field."""
+        """Places the dual of every field of the tree in the same cells as the field."""
         self.root.lazy_dual()
 
     def deactivate_all(self):
-        """Makes all cells of the tree inactive; a warning before `finalize`."""
+        """Makes all cells of the tree inactive. Before `finalize` it only warns."""
         if self.finalized and self._tree is not None:
             self.root.deactivate_all()
         else:
             runtime._warn(say.deactivate_all_of_open_builder())
 
     def finalize(self, raise_warning=True):
-        """Allocates the tree: from now on its fields can be used. The result has `destroy()`.
+        """Allocates the tree, so that its fields can be used. The result has a method `destroy()`.
 
-        raise_warning: whether to warn of a tree without nodes. TaichiRuntimeError for a tree that
-        is finalized already, or has levels without fields.
+        raise_warning: whether to warn if the tree has no nodes. Raises TaichiRuntimeError for a
+        tree that is finalized already, or that has levels without fields.
         """
         self._check_open()
         if self.empty and raise_warning:
@@ -600,13 +609,13 @@ _NO_QUANT = (0, 0, False, 0.0, 0)
 
 
 def check_word_bits(bits):
-    """Raises unless there are words of that many bits."""
+    """Raises unless words of this number of bits exist."""
     if bits not in (8, 16, 32, 64):
         raise say.word_of_other_bits(bits=bits)
 
 
 def _describe(node):
-    """The node as _native.Tree takes it."""
+    """The description of a node for _native.Tree."""
     parent = -1 if node._parent is None else node._parent._index
     scalar = node._field.dtype.scalar if node._kind == _PLACE else 0
     quant = node._field._quant_type(node._component) if node._kind == _PLACE else None
@@ -634,7 +643,7 @@ class SNodeTree:
         self.destroyed = False
 
     def destroy(self):
-        """Gives the memory back; fields placed in the tree are stale from then on."""
+        """Frees the tree's memory. The fields placed in it can no longer be used."""
         if self.destroyed:
             raise say.snode_tree_has_been_destroyed()
         self._builder._destroy()
@@ -648,8 +657,7 @@ class SNodeTree:
 
 
 class _Root(AnySNode):
-    """`ti.root`: the tree that fields are placed in by default; a new one after each
-    materialisation."""
+    """`ti.root`: the default tree for placing fields. After a materialisation it is a new tree."""
 
     def __getattr__(self, name):
         if name[:2] == "__":
@@ -691,13 +699,13 @@ def _current_root():
     global _root_builder
     if _root_builder is None or _root_builder.finalized:
         _root_builder = FieldsBuilder()
-        # Only the program's own builders wait for their `finalize`.
+        # _open_builders contains only the builders that the program must finalize.
         _open_builders.remove(_root_builder)
     return _root_builder
 
 
 def materialize():
-    """Allocates what has been placed below `ti.root` so far."""
+    """Allocates the fields that have been placed below `ti.root` so far."""
     builder = _root_builder
     if builder is not None and not builder.finalized and not builder.empty:
         with forks.held_off, _lock:
@@ -718,7 +726,7 @@ runtime.at_reset(reset_trees)
 
 
 def tree_sizes():
-    """(names of its fields, bytes) of each tree."""
+    """(names of the fields, bytes) of each tree."""
     for builder in _live_trees:
         places = [node for node in builder.root._walk() if node._kind == _PLACE]
         names = dict.fromkeys(node._field._name or "unnamed" for node in places)
@@ -735,7 +743,7 @@ def _axis_list(axes):
 
 
 def _make_lock():
-    """In a forked child no thread is left that could open a lock that another thread held."""
+    """Replaces the lock in a forked child: a thread that held it does not exist there."""
     global _lock
     _lock = RLock()
 
@@ -745,7 +753,7 @@ os.register_at_fork(after_in_child=_make_lock)
 
 
 def deactivate_all_snodes():
-    """Makes all cells of all trees inactive; their memory is zeroed and used again.
+    """Makes all cells of all trees inactive; their memory is zeroed and reused.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""Fields of structs: one field per member, side by side in the same cells."""
+"""Fields of structs: one field per member, all placed in the same cells."""
 
 from ..active import python_scope
 from ..diagnostics import near, say
@@ -10,8 +10,8 @@ from .field import AnyField
 
 
 class StructField(AnyField, metaclass=Public):
-    """A field whose elements are structs; `ti.Struct.field` makes one. `field.member` is the field
-    of one member.
+    """A field whose elements are structs. `field.member` is the field of one member. Made by
+    `ti.Struct.field`.
 
         Ball = ti.types.struct(center=ti.math.vec2, radius=ti.f32)
         balls = Ball.field(shape=3)
@@ -64,7 +64,7 @@ class StructField(AnyField, metaclass=Public):
 
     @property
     def grad(self):
-        """The struct field of the members' gradients; None where no member has one."""
+        """The struct field of the members' gradients; None if no member has one."""
         return self._companion("grad")
 
     @property
@@ -76,7 +76,7 @@ class StructField(AnyField, metaclass=Public):
         members = {name: field for name, field in members.items() if field is not None}
         return StructField(self._type, members) if members else None
 
-    # --- where it lies
+    # --- place
 
     def _first(self):
         return next(iter(self._members.values()))
@@ -102,7 +102,7 @@ class StructField(AnyField, metaclass=Public):
 
     @property
     def shape(self):
-        """The number of indices along each axis, as a tuple."""
+        """The extents of the axes, as a tuple."""
         return self._first().shape
 
     @property
@@ -113,9 +113,9 @@ class StructField(AnyField, metaclass=Public):
     _snode = snode
 
     def parent(self, n=1):
-        """The SNode above the members.
+        """The SNode `n` levels above the members; None above the root.
 
-        n: how many levels up; None beyond the root.
+        n: the number of levels.
         """
         return self._first().parent(n)
 
@@ -153,7 +153,7 @@ class StructField(AnyField, metaclass=Public):
     def to_torch(self, device=None):
         """Copies of the members' elements: a dictionary of torch tensors by name.
 
-        device: where they are put, as "cpu".
+        device: the device of the tensors, as "cpu".
         """
         return {name: field.to_torch(device) for name, field in self._members.items()}
 
@@ -180,7 +180,7 @@ class StructField(AnyField, metaclass=Public):
     def copy_from(self, other):
         """Copies all elements of another struct field.
 
-        other: one of the same members and shape; TypeError for what is no struct field.
+        other: a struct field with the same members and shape; raises TypeError for other objects.
         """
         if not isinstance(other, StructField):
             raise say.cannot_copy_from_non_field_object()
@@ -192,7 +192,7 @@ class StructField(AnyField, metaclass=Public):
 
 
 class StructView(Struct):
-    """An element of a struct field: its members are read and written in place."""
+    """An element of a struct field, whose members are read and written in place."""
 
     def __init__(self, field, indices):
         object.__setattr__(self, "_field", field)
@@ -225,7 +225,7 @@ def _assign(field, indices, value):
 
 
 def leaves(field):
-    """The fields without members that a field is made of, in order."""
+    """The fields of numbers and matrices that a field consists of, in order."""
     if not isinstance(field, StructField):
         return [field]
     return [leaf for member in field.members for leaf in leaves(member)]
@@ -242,7 +242,7 @@ def make_struct_field(
     needs_dual=False,
     layout=None,
 ):
-    """A field of `struct_type`; without a shape it has to be placed below ti.root."""
+    """Makes a field of `struct_type`. Without a shape it must be placed below ti.root."""
     made = _members_of(struct_type, name)
     for leaf in leaves(made):
         making.check_dtype(leaf.dtype, needs_grad or needs_dual)

@@ -1,7 +1,7 @@
-"""Every text that tells the user what is wrong, in one table.
+"""The texts of all errors and warnings, in one table.
 
-A row is an id, the exception that says it (`str` for the text of a warning or a part of another
-row) and a template with named fields:
+A row has an id, the exception to raise (`str` for the text of a warning or a part of another row)
+and a template with named fields:
 
     "argument_is_immutable": (TaichiSyntaxError, 'Kernel argument "{name}" is immutable …'),
 
@@ -45,7 +45,7 @@ def rows():
 
 
 class _Say:
-    """Makes what the row of that id says: an exception, or the text."""
+    """`say.ID(field=…)` makes the exception, or the text, of the row with that id."""
 
     def __getattr__(self, id):
         row = rows().get(id)
@@ -62,8 +62,8 @@ def _made(kind, text):
     return made
 
 
-def is_said(error):
-    """Whether a row of the table says the error: then it is a mistake of the program's."""
+def is_diagnostic(error):
+    """Whether the error comes from the table, and is therefore a mistake of the program."""
     return hasattr(error, "from_kiln")
 
 
@@ -71,7 +71,7 @@ say = _Say()
 
 
 def near(name, candidates):
-    """A hint with the candidate most like the misspelt name; nothing if none is like it."""
+    """A hint with the candidate most similar to a misspelt name; empty if none is similar."""
     from difflib import get_close_matches
 
     found = get_close_matches(str(name), [c for c in candidates if c != name], 1, 0.7)

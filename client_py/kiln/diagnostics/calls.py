@@ -1,4 +1,4 @@
-"""What calls of kernels and functions are refused for."""
+"""Errors of calls of kernels and functions."""
 
 from ..errors import (
     TaichiCompilationError,

@@ -1,4 +1,4 @@
-"""What kernels in debug mode stop for."""
+"""Errors of kernels in debug mode."""
 
 ROWS = {
     "check_failed": (str, "A check failed, values {values}"),
@@ -9,7 +9,7 @@ ROWS = {
         str,
         "Negative exponent in pow(int, int) is not allowed: {left} ** {right}",
     ),
-    # what: " on axis 0 of field 'x'"; offset: ", offset (-3)" where the first index is another.
+    # what: " on axis 0 of field 'x'"; offset: ", offset (-3)" if the first index is not 0.
     "out_of_bound_access": (
         str,
         "Out of bound access{what}: index ({index}) of shape ({shape}){offset}",

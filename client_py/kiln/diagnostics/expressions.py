@@ -1,4 +1,4 @@
-"""What expressions of kernels are refused for: names, types, source text."""
+"""Errors of expressions in kernels: names, types, source text."""
 
 from ..errors import (
     TaichiCompilationError,

@@ -1,4 +1,4 @@
-"""What fields, ndarrays and SNodes are refused for."""
+"""Errors of fields, ndarrays and SNodes."""
 
 from ..errors import (
     TaichiCompilationError,

@@ -1,4 +1,4 @@
-"""What `ti.init` and the program as a whole are refused for."""
+"""Errors of `ti.init` and of the program as a whole."""
 
 from ..errors import TaichiRuntimeError
 

@@ -1,4 +1,4 @@
-"""What threads of a GPU can do and the CPU cannot."""
+"""Errors of operations that GPUs have and CPUs do not."""
 
 from ..errors import TaichiCompilationError
 

@@ -1,4 +1,4 @@
-"""What statements of kernels are refused for."""
+"""Errors of statements in kernels."""
 
 from ..errors import TaichiRuntimeTypeError, TaichiSyntaxError, TaichiTypeError
 

@@ -1,4 +1,4 @@
-"""What vectors, matrices and structs are refused for."""
+"""Errors of vectors, matrices and structs."""
 
 from ..errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 

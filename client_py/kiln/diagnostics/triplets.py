@@ -1,4 +1,4 @@
-"""What kernels cannot do with sparse matrix builders."""
+"""Errors of sparse matrix builders in kernels."""
 
 from ..errors import TaichiCompilationError, TaichiIndexError, TaichiTypeError
 

@@ -1,1 +1,1 @@
-"""What programs import from `taichi.examples`."""
+"""The modules that programs import from `taichi.examples`."""

@@ -12,10 +12,10 @@ def _inside(p, x: ti_types.template(), y: ti_types.template(), radius: ti_types.
 
 @func
 def taichi_logo(pos: ti_types.template(), scale: float = 1 / 1.11):
-    """1 where the logo, a disc of two interlocked halves in a ring, is dark at `pos` in the unit
-    square; else 0. `scale` is the logo's size."""
+    """1 if the logo, a disc of two interlocked halves in a ring, is dark at `pos` in the unit
+    square, else 0. `scale` is the logo's size."""
     p = (pos - 0.5) / scale + 0.5
-    # From the background to what lies on top; a light shape covers a dark one.
+    # From the background to the foreground; a light shape covers a dark one.
     dark = p[0] >= 0.5
     if _inside(p, 0.5, 0.75, 0.25):
         dark = False

@@ -1,4 +1,4 @@
-"""Assignments in all their forms."""
+"""Handlers for assignments: plain, annotated, augmented, `:=`."""
 
 import _ast
 
@@ -47,7 +47,7 @@ def bind_static(t, target, value):
 
 
 def store(t, target, value, node):
-    """target = value, for one target of a statement."""
+    """Emits `target = value` for one target of a statement."""
     kind = target.__class__
     if kind is _ast.Name:
         _store_name(t, target, value, node)
@@ -90,7 +90,7 @@ def _store_name(t, target, value, node):
         if value.__class__ is ArrayArgument or isinstance(value, AnyField):
             raise say.invalid_constant_scalar_data_type(kind=type(value))
         t.at(node)
-        if name in t.names:  # `a = None` before: the type comes now
+        if name in t.names:  # declared by `a = None`: this store determines its type
             t.names[name] = t.variable(value, name in t.mutable)
         else:
             t.declare(name, value)
@@ -100,7 +100,7 @@ def _store_name(t, target, value, node):
 
 
 def _assign(t, variable, value, target):
-    """Writes to an existing variable, element by element where it is a container."""
+    """Writes to an existing variable; to containers, element by element."""
     kind = variable.__class__
     if kind is Ref:
         t.builder.store(variable.node, t.ctx.node(value))
@@ -146,8 +146,8 @@ def _store_slice(t, base, items, value):
 
 
 def _each_in_loops(t, base, items, value, body):
-    """body(address, item) for each element of a slice of a large tensor and of the value
-    that goes there, in loops of the kernel. False where single elements must do."""
+    """Emits loops that run body(address, item) for each element of a slice of a large tensor and
+    the matching item of `value`. Returns False if the caller must handle single elements."""
     ctx, builder = t.ctx, t.builder
     slices = [i for i in items if i.__class__ is slice]
     if len(items) != len(base.type.shape):
@@ -186,7 +186,7 @@ def _each_in_loops(t, base, items, value, body):
 
 
 def _store_elements(t, elements, value):
-    """A tensor (or one scalar) to single components."""
+    """Stores a tensor, or one scalar for all, to a list of components."""
     ctx = t.ctx
     value = ctx.expr(value)
     shape = value.type.shape
@@ -228,7 +228,7 @@ def _store_attribute(t, target, value, node):
 
 
 def _refuse(t, target):
-    """Fails: the target is neither a variable nor a part of one."""
+    """Fails because the target is neither a variable nor a part of one."""
     name = base_name(target)
     if name in t.immutable and t.names.get(name).__class__ in (Expr, PackArgument):
         t.fail(target, say.argument_is_immutable(name=name))
@@ -236,7 +236,7 @@ def _refuse(t, target):
 
 
 def _text(node):
-    """Source text of a target, for errors only: the `ast` module is slow to import."""
+    """The source text of a target. Only errors use it, because importing `ast` is slow."""
     from ast import unparse
 
     return unparse(node).strip()
@@ -318,7 +318,7 @@ def _augment(t, node, variable, kind):
         t.at(node)
         builder.store(address, builder.binary(OPERATORS[kind], old, value))
         return
-    # As an atomic does, the plain form first converts to the variable's type.
+    # Convert the operand to the variable's type first, as an atomic operation does.
     shared = variable.shared
     old = 0 if shared else builder.load(address)
     value = t.ctx.node(t.visit(node.value))
@@ -353,7 +353,7 @@ def _augment_slice(t, node, base, items):
 
 
 def _augment_elements(t, node, elements, value=None):
-    """`v.xy += value` and slices: component by component."""
+    """Emits `v.xy += value`, or the same for a slice, component by component."""
     ctx, builder = t.ctx, t.builder
     value = ctx.expr(t.visit(node.value) if value is None else value)
     shape = value.type.shape

@@ -1,4 +1,4 @@
-"""Builds a kernel: the one module that knows the walk and all of its handlers."""
+"""Builds a kernel. Only this module imports both the walk and all of its handlers."""
 
 import sys
 
@@ -17,7 +17,7 @@ from .transformer import RETURNED, Transformer
 def build_kernel(ctx, source, arguments, returns):
     """Transforms the kernel `source` into ctx.builder.
 
-    arguments: what each parameter is bound to, in order: Expr (runtime scalars and
+    arguments: the value of each parameter, in order: Expr (runtime scalars and
       tensors), ArrayArgument (ndarrays), or any Python object (templates, self).
     returns: types of the results: DType, MatrixType or StructType objects.
     """

@@ -1,4 +1,4 @@
-"""Calls: inlined functions, casts, builtins, and Python run at compile time."""
+"""Handlers for calls: inlined functions, casts, builtins, and Python functions at compile time."""
 
 import _ast
 import builtins
@@ -68,7 +68,7 @@ def _checked(special, func, t, node):
 
 
 def _inline(t, node, func, leading, is_method=False):
-    """The func's body in place of the call, its parameters bound to ours."""
+    """Emits the func's body in place of the call, with its parameters bound to the arguments."""
     args = list(leading)
     for arg in node.args:
         if arg.__class__ is _ast.Starred:
@@ -93,7 +93,7 @@ def _inline(t, node, func, leading, is_method=False):
 
 
 def call_function(ctx, func, arguments, is_method):
-    """A call of a Func by plain Python code that runs while a kernel is built: its result."""
+    """The result of a Func that plain Python code calls while a kernel is being built."""
     if func.is_real:
         return real_function.call(ctx, func, arguments, is_method)
     return inline(ctx, func, arguments, 0, is_method)
@@ -118,7 +118,7 @@ def _arguments(t, node):
 
 
 def _reference_arguments(t, node):
-    """Arguments as addresses, for functions that write to them."""
+    """The arguments as addresses, for functions that write to them."""
     args = []
     for arg in node.args:
         if arg.__class__ is _ast.Starred:
@@ -152,7 +152,7 @@ def is_static_call(t, node):
     return t.source.static_value(node.func, t.ctx) is static
 
 
-# --- functions with rules of their own
+# --- functions that evaluate their arguments in a special way
 
 
 def _static(t, node):
@@ -222,7 +222,7 @@ def _isinstance(ctx, value, classinfo):
 
 
 def _reduce_or(function):
-    """min and max: of one vector its elements, else of all arguments."""
+    """min and max: over the elements of a single vector, otherwise over the arguments."""
 
     def apply(ctx, *args, **keywords):
         if len(args) == 1 and (args[0].__class__ is Expr or isinstance(args[0], matrix.Matrix)):
@@ -339,13 +339,13 @@ def _wrong_call(func, args, error):
     if wrong:
         advice = near(wrong, getattr(getattr(func, "__code__", None), "co_varnames", ()))
     module = getattr(func, "__module__", None)
-    if module == "kiln.math" and " missing " in reason:  # in the reference these are funcs
+    if module == "kiln.math" and " missing " in reason:  # these are funcs in the reference
         return say.func_parameter_missing(parameter=reason.split("'")[1], function=name)
     return say.call_raises_type_error(name=name, reason=reason, advice=advice)
 
 
 def _wrong_library_call(name, library, error):
-    """A function of NumPy or `math` was given a value of the kernel."""
+    """The error for passing a value of the kernel to a function of NumPy or `math`."""
     if library == "numpy":
         reason = say.numpy_computes_with_arrays()
     else:
@@ -360,13 +360,14 @@ def _is_library(func):
 
 
 def _library(func):
-    """The module that a function is of: NumPy's ufuncs do not say it themselves."""
+    """The top-level module that defines a function. NumPy's ufuncs have no `__module__`; their
+    class does."""
     module = getattr(func, "__module__", None) or type(func).__module__
     return "numpy" if module.startswith("numpy") else module
 
 
 def _reason(func, error):
-    """The text of Python's TypeError, without names that only Kiln's own code has."""
+    """The text of Python's TypeError without names that are internal to Kiln."""
     text = str(error)
     if id(func) in _SPECIAL and text.partition("() ")[2].startswith(("got ", "missing ", "takes ")):
         return say.called_with_other_arguments(parameters=_parameters(func))
@@ -378,11 +379,11 @@ def _parameters(func):
 
     try:
         return str(signature(func))
-    except ValueError:  # a builtin without one
+    except ValueError:  # a builtin without a signature
         return "others"
 
 
-# Functions that NumPy and `math` call otherwise.
+# Names of NumPy and `math` that differ from Taichi's.
 _OTHER_NAMES = {
     "absolute": "ti.abs",
     "amax": "ti.max",
@@ -399,7 +400,7 @@ _OTHER_NAMES = {
 
 
 def _ours(name):
-    """What `ti` calls a function of NumPy or `math`; None if it has none."""
+    """The `ti` name of a function of NumPy or `math`; None if there is no such function."""
     from .. import math
 
     if name in ops.__all__ or name in ti_types.__all__:

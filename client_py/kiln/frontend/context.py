@@ -1,5 +1,5 @@
-"""What one kernel under construction is made of: the native builder, the
-settings, constants, types, parameters, positions."""
+"""The state of one kernel under construction: native builder, settings, constants, types,
+parameters, positions."""
 
 from .. import types as ti_types
 from ..diagnostics import say
@@ -13,7 +13,8 @@ _LOAD_ERROR = "{} is no value that a kernel can compute with"
 
 
 class TypeInfo:
-    """A type of the kernel: `dtype` of its elements and `shape`, or `members`."""
+    """A type of the kernel. Tensors have the `dtype` of their elements and a `shape`; structs have
+    `members`."""
 
     __slots__ = ("dtype", "id", "members", "name", "shape")
 
@@ -26,8 +27,8 @@ class TypeInfo:
 
 
 class ArrayArgument:
-    """An ndarray parameter as the kernel sees it: subscripted, looped over, asked
-    for its shape (known when the kernel runs)."""
+    """An ndarray parameter inside the kernel: it has subscripts, loops, and a shape that is known
+    at run time."""
 
     __slots__ = ("_shape", "boundary", "ctx", "dtype", "element_shape", "ndim", "param")
 
@@ -49,7 +50,8 @@ class ArrayArgument:
 
 
 class BuildContext:
-    """Made by the kernel for one instance; used by the front end until it is built."""
+    """The state of building one instance of a kernel. One thread uses it until the kernel is
+    built."""
 
     def __init__(self, builder, config, kernel_name="kernel"):
         self.builder = builder
@@ -59,13 +61,15 @@ class BuildContext:
         self.has_print = False
         self.warnings = []  # texts for the kernel to show
         self.emitted_warnings = []  # shown while transforming: (text, file, line)
-        self.trace = None  # trace.Trace, if a warm start may come of it
-        # Which parallel loop we are in: 0 none, else its number. Open run-time
-        # blocks around the current position; static ones do not count.
+        self.trace = None  # trace.Trace, if the kernel may get a warm record
+        # parallel: the number of the parallel loop around the current position, 0 outside of any.
+        # depth: the number of run-time blocks around it; static blocks do not count.
         self.parallel = 0
         self.num_parallel = 0
         self.depth = 0
-        self.selected = 0  # branches around us that a Python value selected, not `ti.static`
+        self.selected = (
+            0  # branches around this position selected by a Python value, not `ti.static`
+        )
         self.loop_config = {}  # of the next loop
         self._default_int = config.default_ip
         self._default_float = config.default_fp
@@ -73,22 +77,22 @@ class BuildContext:
         self._type_infos = {}
         self._params = {}  # id of a field -> its parameter
         self._trees = {}  # tree of SNodes -> its number in the builder
-        self._keep = []  # fields whose ids are keys above
+        self._keep = []  # the objects whose ids are keys above
         self._files = {}
         self._outside = {}
         self.current_span = 0
         self._names = {}
-        self.functions = {}  # real functions made: what they are made for -> (number, returns)
+        self.functions = {}  # real functions: (function, kinds of arguments) -> (number, returns)
         self.function_chain = []  # names of functions being transformed, outermost first
-        self.call_function = None  # how plain Python code calls a Func: build_kernel says it
+        self.call_function = None  # by which plain Python code calls a Func; build_kernel sets it
 
     def keep(self, value):
-        """Lets no other object take the value's identity while the kernel is built."""
+        """Keeps `value` alive while the kernel is built, so that no other object gets its id."""
         self._keep.append(value)
 
     def enter_function(self, name):
-        """From now on nodes are of a function that may be called from anywhere: its loops are
-        serial, its variables its own. Answers what `leave_function` needs."""
+        """Starts a real function. It may be called from anywhere, so its loops are serial and its
+        variables private. Returns the state that `leave_function` restores."""
         outside = (self.parallel, self.depth, self.loop_config)
         self.parallel, self.depth, self.loop_config = 0, 1, {}
         self.function_chain.append(name)
@@ -135,7 +139,7 @@ class BuildContext:
     # --- values
 
     def node(self, value):
-        """The node of any value that can be one; Taichi's error for the rest."""
+        """The node of a value. Raises Taichi's error if the value cannot be part of a kernel."""
         if value.__class__ is Expr:
             return value.node
         node = self.node_or_none(value)
@@ -148,7 +152,7 @@ class BuildContext:
         return convert(self, value) if convert is not None else _convert_other(self, value)
 
     def expr(self, value):
-        """`value` as a typed value: constants get the default types."""
+        """`value` as a typed value; Python numbers get the default types."""
         kind = value.__class__
         if kind is Expr:
             return value
@@ -161,7 +165,7 @@ class BuildContext:
         return Expr(self, self.node(value))
 
     def value(self, x):
-        """What reading `x` gives: addresses are loaded, all else is itself."""
+        """The value of `x`: loads addresses and returns everything else unchanged."""
         if x.__class__ is Ref:
             return Expr(self, self.builder.load(x.node), None, x.struct)
         return x
@@ -173,7 +177,7 @@ class BuildContext:
         """`value` converted to the scalar type, element by element."""
         if value.__class__ is not Expr:
             if value.__class__ is float:
-                # A literal is of the default type before it is anything else; `literal` is not.
+                # A literal has the default type first, and is then converted; see also `literal`.
                 return self.const(self._default_float.convert(value), dtype)
             if value.__class__ in (int, bool):
                 return self.const(value, dtype)
@@ -192,11 +196,11 @@ class BuildContext:
             node = _int(self, value)
         else:
             node = self.builder.const_float(float(value), self._default_float.scalar)
-        # What does not fit is converted as at run time: from the default type.
+        # A value that does not fit is converted from the default type, as at run time.
         return Expr(self, self.builder.cast(node, self.type_id(dtype)))
 
     def literal(self, value, dtype):
-        """A Python number that the type annotates, as `ti.u8(1)`; it must be of the type."""
+        """A Python number with an explicit type, as `ti.u8(1)`; it must be representable."""
         if value.__class__ is int:
             if not dtype.is_int:
                 raise say.literal_needs_its_kind(kind="Integer", what="integer")
@@ -251,7 +255,7 @@ class BuildContext:
         return make(self, of, values)
 
     def extract(self, x, *index):
-        """Element of a tensor value at static indices."""
+        """The element of a tensor value at static indices."""
         if x.parts is not None:
             if len(index) == 1:
                 return x.parts[index[0]]
@@ -259,16 +263,16 @@ class BuildContext:
         return Expr(self, self.builder.extract(x.node, [self.const_i32(i) for i in index]))
 
     def pick(self, x, shape, first, strides):
-        """The tensor whose element (i, j) is element first + i * strides[0] + j * strides[1]
-        of `x`, row by row."""
+        """The tensor of `shape` whose element (i, j) is the row-major element
+        first + i * strides[0] + j * strides[1] of `x`."""
         return Expr(self, self.builder.pick(self.node(x), shape, first, strides))
 
     def reduce(self, op, x):
-        """All elements of the tensor combined by the associative op."""
+        """Combines all elements of the tensor by an associative op."""
         return Expr(self, self.builder.reduce(op, self.node(x)))
 
     def repeat(self, count, body):
-        """A serial loop of the kernel: body(index) appends what it repeats."""
+        """Emits a serial loop; `body(index)` appends the nodes of its body."""
         builder = self.builder
         loop = builder.begin_range_for([self.const_i32(0), self.const_i32(count)], serialize=True)
         self.depth += 1
@@ -288,7 +292,7 @@ class BuildContext:
     # --- parameters
 
     def value_argument(self, of):
-        """A parameter passed by value: its Expr."""
+        """Adds a parameter passed by value; returns its Expr."""
         struct = of if isinstance(of, StructType) else None
         if struct is None and not isinstance(of, (ti_types.DType, ti_types.MatrixType)):
             of = ti_types.cook_dtype(of)
@@ -297,13 +301,13 @@ class BuildContext:
         return Expr(self, self.builder.param(param), None, struct)
 
     def array_argument(self, storage, dtype, element_shape, ndim, boundary="unsafe"):
-        """A parameter passed by reference; `storage` is its serialized descriptor."""
+        """Adds a parameter passed by reference; `storage` is its serialized descriptor."""
         param = self.builder.add_storage_param(storage)
         self.bindings.append((param, ("array", None)))
         return ArrayArgument(self, param, dtype, element_shape, ndim, boundary)
 
     def bind_storage(self, field, storage):
-        """The parameter of a field or SNode, added when it is met for the first time."""
+        """The parameter of a field or SNode, which its first use adds."""
         key = id(field)
         param = self._params.get(key)
         if param is None:
@@ -326,7 +330,7 @@ class BuildContext:
             return field.param
         return self._params.get(id(field)) or field._param(self)
 
-    # --- what is shown while transforming
+    # --- warnings
 
     def warn(self, source, line, text, category):
         """Shows a Python warning about a line of a function."""
@@ -338,7 +342,8 @@ class BuildContext:
     # --- positions
 
     def file_id(self, source):
-        """The file of a function; each function has one of its own, so that they may move."""
+        """The id of a function's file. Each function has its own id, even in a shared file: so
+        warm records can relocate the functions independently."""
         found = self._files.get(source)
         if found is None:
             found = self._files[source] = self.builder.add_file(source.file)
@@ -346,18 +351,18 @@ class BuildContext:
 
     @property
     def sources(self):
-        """The functions, in order of their files' ids."""
+        """The functions in the order of their files' ids."""
         return list(self._files)
 
     def outside_of(self, source):
-        """name -> what it means outside of a function, as found by this kernel."""
+        """name -> its meaning outside of the function, as far as this kernel has resolved it."""
         found = self._outside.get(source)
         if found is None:
             found = self._outside[source] = {}
         return found
 
     def resolve(self, source, name, local=()):
-        """What a name means outside of the function `source`; it stays so for this kernel."""
+        """The meaning of a name outside of the function `source`; cached for this kernel."""
         found = self.outside_of(source)[name] = source.resolve(name, local)
         if self.trace is not None:
             self.trace.name(source, name, found)
@@ -374,7 +379,7 @@ def _all_equal(flat):
     first = flat[0]
     kind = first.__class__
     if kind is int or kind is float or kind is bool:
-        text = repr(first)  # tells 0.0 from -0.0
+        text = repr(first)  # distinguishes 0.0 from -0.0
         return all(x is first or (x.__class__ is kind and repr(x) == text) for x in flat)
     return isinstance(first, Expr) and not first.type.shape and all(x is first for x in flat)
 
@@ -423,7 +428,7 @@ _CONVERTERS = {
 
 
 def _convert_other(ctx, value):
-    """NumPy scalars, Matrix and Struct objects, subclasses of list and tuple."""
+    """Converts NumPy scalars, Matrix and Struct objects, and subclasses of list and tuple."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is not None and getattr(value, "shape", None) == ():
         if kind in "iu":

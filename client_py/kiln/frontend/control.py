@@ -1,4 +1,4 @@
-"""if, while, break, continue, return, and statements without effect."""
+"""Handlers for if, while, break, continue, return, and statements without effect."""
 
 import _ast
 
@@ -16,8 +16,8 @@ _NOT = OPS["logical_not"]
 def if_(t, node):
     test = t.visit(node.test)
     if test.__class__ is not Expr:
-        # Known now: one branch takes the statement's place. Without `ti.static` the loops in it
-        # stay what they are in an `if`, serial.
+        # The condition is known at compile time, so one branch replaces the statement. Without
+        # `ti.static`, its loops stay serial, as loops in an `if` are.
         selected = not is_static_call(t, node.test)
         t.ctx.selected += selected
         t.block(node.body if test else node.orelse)
@@ -121,7 +121,7 @@ def return_(t, node):
 
 
 def _return_from_real(t, node):
-    """Anywhere, as often as one likes."""
+    """Emits a return of a real function, which may have several, anywhere."""
     value = None if node.value is None else t.visit(node.value)
     if value is None and t.returns:
         raise say.function_returns_nothing()
@@ -134,7 +134,7 @@ def _return_from_real(t, node):
 
 
 def _converted_result(t, value):
-    """A func's result: scalars are cast to the annotated types."""
+    """The result of a func, with scalars cast to the annotated types."""
     if not t.returns:
         return t.loaded(value)
     if len(t.returns) == 1:

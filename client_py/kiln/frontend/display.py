@@ -1,4 +1,4 @@
-"""print, assert and formatted strings: text pieces around values."""
+"""Handlers for print, assert and formatted strings, which become text pieces around values."""
 
 import _ast
 
@@ -9,13 +9,13 @@ from ..types import f64
 from .expr import Expr, kind_of
 from .transformer import HANDLERS
 
-# What formats end in: of floats, signed and unsigned integers.
+# The conversion letters of formats: for floats, signed and unsigned integers.
 _CONVERSIONS = ("aAeEfFgG", "di", "uxXo")
 _FLOAT_SPECS = ("e", "f", "g", "E", "F", "G")
 
 
 class Formatted:
-    """A string with kernel values in it: str and (Expr, format spec) in turn."""
+    """A string with kernel values in it. `parts`: str, or (Expr, format spec)."""
 
     __slots__ = ("parts",)
 
@@ -60,7 +60,7 @@ def _append(parts, value, spec, conversion=-1):
 
 
 def _shows(ctx, value):
-    """A Python value becomes text: that may run what its class says."""
+    """Tells the trace that a Python value is formatted, which may run code of its class."""
     if ctx.trace is not None:
         ctx.trace.uses(value)
 
@@ -81,7 +81,7 @@ def _append_items(parts, value):
 
 
 def from_format(text, args, keywords):
-    """text.format(*args, **keywords), with kernel values among them."""
+    """`text.format(*args, **keywords)` with kernel values among the arguments."""
     from string import Formatter
 
     parts = []
@@ -118,7 +118,7 @@ def from_format(text, args, keywords):
 
 
 def from_percent(text, values):
-    """text % values, with kernel values among them: their specs are kept."""
+    """`text % values` with kernel values, whose format specs are kept."""
     parts = []
     values = list(values)
     while text:
@@ -166,7 +166,8 @@ def print_(t, node):
 
 
 def _append_printed(t, parts, value):
-    """Python numbers print as the kernel would print them; containers by item."""
+    """Appends a value to print: Python numbers as the kernel would print them, containers item by
+    item."""
     ctx = t.ctx
     if value.__class__ is str:
         parts.append(value)
@@ -211,7 +212,7 @@ def _check_format(value, spec):
 
 
 def pieces_of(t, parts):
-    """(value nodes, Builder pieces): each piece is the text before a value."""
+    """(value nodes, Builder pieces); each piece contains the text before its value."""
     values, pieces, text = [], [], ""
     builder = t.builder
     for part in parts:
@@ -223,7 +224,7 @@ def pieces_of(t, parts):
         spec = spec.lstrip("%")
         _check_format(value, spec)
         if spec[-1:] in _FLOAT_SPECS and "." not in spec and value.type.dtype is f64:
-            spec = f"{spec[:-1]}.12{spec[-1]}"  # as without a spec
+            spec = f"{spec[:-1]}.12{spec[-1]}"  # the precision of values without a spec
         pieces.append((text, builder.type_of(value.node), spec))
         text = ""
     if text or not pieces:
@@ -232,8 +233,8 @@ def pieces_of(t, parts):
 
 
 def _percent(t, node):
-    """What `"…" % values` says; None for any other expression. Only of asserts: a print takes its
-    values by themselves."""
+    """The Formatted of an assert's message `"…" % values`; None for other expressions. A print
+    takes its values as separate arguments."""
     if node.__class__ is not _ast.BinOp or node.op.__class__ is not _ast.Mod:
         return None
     text = t.visit(node.left)
@@ -245,7 +246,7 @@ def _percent(t, node):
 
 
 def assert_(t, node):
-    # Without debug mode the test is evaluated all the same: what it calls has its effects.
+    # Evaluate the test even without debug mode: functions that it calls may have effects.
     test = t.visit(node.test)
     if node.msg is None:
         from ast import unparse

@@ -1,30 +1,29 @@
 """Values of a kernel under construction.
 
-`Expr` is a value, `Ref` an address (a variable, an element of a field). Both
-carry the id of their node and the context that it lives in; Python's operators
-on them append nodes. A Ref is loaded when it is consumed by an operator.
+`Expr` is a value; `Ref` is an address (a variable, an element of a field). Both have the id of
+their node and its context. Python's operators on them append nodes. An operator loads its Refs.
 
-What is said in terms of other operations is added to Expr where it is defined: attributes
-(tensor.py), subscripts (subscript.py), `@` (matrix_ops.py).
+The modules that implement attributes (tensor.py), subscripts (subscript.py) and `@` (matrix_ops.py)
+add these operations to Expr.
 """
 
 from .. import _native
 from ..diagnostics import say
 
 OPS = _native.OPS
-# Tensors of more elements are loops over memory (kMaxScalarised in common/language/type.h).
+# Larger tensors become loops over memory (kMaxScalarised in common/language/type.h).
 MAX_UNROLLED = 32
 
 
 class TaichiOperations:
-    """What values are instances of that the language's operators work on: of kernels, and
+    """Base class of the operands of the language's operators: kernel values and Python's
     matrices."""
 
     __slots__ = ()
 
 
 class Convertible:
-    """What kernels take as a value though it is none yet: matrices and structs of Python, elements
+    """Base class of objects that convert to kernel values: matrices and structs of Python, elements
     of struct fields."""
 
     __slots__ = ()
@@ -35,12 +34,15 @@ class Convertible:
 
 
 class Expr(TaichiOperations):
-    """A typed value. `parts` are its scalar elements, where they are known one by
-    one: then a static subscript needs no node. `struct` is the StructType of a struct: types of
-    equal members are one type of the kernel, and still have methods of their own."""
+    """A typed value.
+
+    parts: the scalar elements, if they are known; static subscripts then need no node. struct: the
+    StructType of a struct value. Struct types with equal members are one type of the kernel, but
+    may have different methods.
+    """
 
     __slots__ = ("ctx", "node", "parts", "struct")
-    # NumPy scalars on the left leave the operation to us.
+    # Makes NumPy scalars on the left leave the operation to this class.
     __array_ufunc__ = None
     __hash__ = object.__hash__
 
@@ -52,7 +54,7 @@ class Expr(TaichiOperations):
 
     @property
     def type(self):
-        """TypeInfo of the value (of what lies there, for addresses)."""
+        """The TypeInfo of the value; for an address, of the value in memory."""
         return self.ctx.type_of(self.node)
 
     def get_shape(self):
@@ -81,13 +83,13 @@ class Expr(TaichiOperations):
 
 
 def kind_of(value):
-    """What errors call the kind of a value: of the kernel's by its type there."""
+    """The kind of a value for error messages; for kernel values, the name of their type."""
     return value.type.name if isinstance(value, Expr) else type(value)
 
 
 class Ref(Expr):
-    """An address. `level` says which parallel loop the memory is private to:
-    GLOBAL is shared by all threads, 0 belongs to the kernel's serial part."""
+    """An address. `level` is the parallel loop to which the memory is private: 0 is the kernel's
+    serial part; memory at GLOBAL is shared by all threads."""
 
     __slots__ = ("level",)
     __hash__ = object.__hash__
@@ -102,12 +104,12 @@ class Ref(Expr):
 
     @property
     def shared(self):
-        """Whether other threads may write here while this one does."""
+        """Whether other threads may write to this address at the same time."""
         return self.level != self.ctx.parallel
 
 
 def is_large(x):
-    """Whether a value or address is a tensor that kernels handle as a whole, in loops."""
+    """Whether a value or address is a tensor that is too large to scalarise."""
     n = 1
     for extent in x.type.shape:
         n *= extent

@@ -1,4 +1,4 @@
-"""Expressions: names, operators, choices, displays, attributes, subscripts."""
+"""Handlers for expressions: names, operators, choices, displays, attributes, subscripts."""
 
 import _ast
 import operator
@@ -33,7 +33,7 @@ _BINARY = {
     _ast.BitAnd: operator.and_,
     _ast.MatMult: operator.matmul,
 }
-# What they are between two values of the kernel.
+# Python's operators -> ops between two kernel values.
 OPERATORS = {
     _ast.Add: OPS["add"],
     _ast.Sub: OPS["sub"],
@@ -62,7 +62,7 @@ _NOT = OPS["logical_not"]
 _OR = OPS["logical_or"]
 _SELECT = OPS["select"]
 
-# Evaluating these where Python would not costs little and cannot be noticed.
+# Nodes that are cheap and without effect: they may be evaluated even where Python would not.
 _CHEAP = frozenset(
     (
         _ast.Name,
@@ -150,7 +150,7 @@ def unary_op(t, node):
 
 
 def is_cheap(node):
-    """Whether the expression may be evaluated ahead of its turn."""
+    """Whether the expression may be evaluated speculatively."""
     kind = node.__class__
     if kind not in _CHEAP:
         return False
@@ -172,7 +172,8 @@ def is_cheap(node):
 
 
 def choose(t, condition, if_true, if_false):
-    """A value of the kernel by a condition; only one of the two callables' code runs."""
+    """A value chosen by a run-time condition. `if_true` and `if_false` emit the code of the
+    branches; only one of them runs."""
     builder, ctx = t.builder, t.ctx
     node = builder.begin_choose(condition.node)
     ctx.depth += 1
@@ -199,7 +200,7 @@ def _bool_chain(t, node, i, is_and):
     if i + 1 == len(values):
         return left
     if left.__class__ is not Expr:
-        # Known now: Python's rule, and the rest may not even be looked at.
+        # The operand is known at compile time: by Python's rule, the rest may not be evaluated.
         return _bool_chain(t, node, i + 1, is_and) if bool(left) == is_and else left
     ctx = t.ctx
     info = left.type
@@ -297,7 +298,8 @@ def attribute_reference(t, node):
 
 
 def _dynamic_method(t, node):
-    """x.append, x[i].append and the like of fields in dynamic SNodes; None for all else."""
+    """The method in `x.append`, `x[i].append` etc. for fields in dynamic SNodes; None for other
+    expressions."""
     target = node.value
     index = None
     if target.__class__ is _ast.Subscript:
@@ -317,7 +319,7 @@ def _is_dotted(node):
 
 
 def python_attribute(t, base, attr):
-    """base.attr of a Python object, which a trace notes."""
+    """`base.attr` of a Python object; recorded in the trace."""
     if attr == "parent" and isinstance(base, (AnyField, AnySNode)):
         return parent_of(t.ctx, base)
     if attr == "fill" and isinstance(base, AnyField):
@@ -379,7 +381,7 @@ def _elements(t, nodes):
 
 
 def spread(t, value):
-    """The items of what stands after a `*`."""
+    """The items of the operand of a `*`."""
     if isinstance(value, Expr) and not value.type.shape:
         raise say.scalar_kernel_cannot_unpacked()
     return value
@@ -435,7 +437,7 @@ def _static_truth(value):
 
 
 def bind_target(t, target, value):
-    """Binds names at compile time, without making variables."""
+    """Binds names at compile time without making variables."""
     if target.__class__ is _ast.Name:
         t.create(target.id, value)
         return

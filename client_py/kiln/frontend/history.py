@@ -1,19 +1,19 @@
-"""The source of functions that were typed into an interactive interpreter.
+"""Finds the source of functions that were typed into an interactive interpreter.
 
-Such an interpreter keeps no text, but readline remembers the lines that were typed. What is found
-there counts only if it compiles to the very code of the function.
+The interpreter keeps no text, but readline keeps the lines that the user typed. The text found
+there is used only if it compiles to exactly the code of the function.
 """
 
 import sys
 from types import CodeType
 
-# How interpreters name what was typed: the plain one, and `code.interact`.
+# The file names of typed text: in the plain interpreter, and in `code.interact`.
 NAMES = ("<stdin>", "<console>")
-_MANY = 2000  # lines that are looked back
+_MANY = 2000  # the number of lines to search
 
 
 def typed_lines(code):
-    """The lines of the statement that made `code`, the first being line 1; none if nobody knows."""
+    """The lines of the statement that made `code`, the first being line 1; empty if not found."""
     readline = sys.modules.get("readline")
     if readline is None or code.co_filename not in NAMES:
         return []
@@ -30,7 +30,7 @@ def typed_lines(code):
 
 
 def _statement(lines, code):
-    """The lines up to where the first statement among them ends, if it made `code`."""
+    """The lines of the first statement in `lines`, if it made `code`."""
     if lines[0][:1].isspace():
         return []
     # Lines that were typed later belong to other statements.

@@ -1,4 +1,5 @@
-"""for: ranges, ndranges, fields and arrays; and static loops, which are unrolled."""
+"""Handlers for `for`: over ranges, ndranges, fields and arrays; and static loops, which are
+unrolled."""
 
 import _ast
 
@@ -54,7 +55,7 @@ def for_(t, node):
 
 
 def _decorator(t, node):
-    """The function that is called in `for … in f(g(…))`, and g: where they are names."""
+    """The functions f and g of `for … in f(g(…))`, if they are names."""
     if node.__class__ is not _ast.Call:
         return None, None
     inner = None
@@ -159,7 +160,7 @@ def _ndrange_for(t, node, ndrange_value, is_grouped):
     bounds = [b for pair in ndrange_value.bounds for b in pair]
     if bounds:
         _loop(t, node, bounds, _bind_vector if is_grouped else _bind_scalars)
-    else:  # no ranges have one combination, of nothing
+    else:  # no ranges: one iteration, without indices
         _loop(t, node, [0, 1], lambda t, targets, _: _bind_vector(t, targets, []))
 
 
@@ -195,15 +196,15 @@ def _struct_for(t, node, field, is_grouped):
 
 
 def _loop_advice(value):
-    """What to write instead of a loop over something that no kernel loops over."""
+    """Advice on what to write instead of a loop over an unsupported object."""
     if isinstance(value, int) or (isinstance(value, Expr) and not value.type.shape):
         return say.count_with_range()
     return say.unroll_with_static() if hasattr(value, "__iter__") else ""
 
 
 def _dense_cells(ctx, looped):
-    """Bounds of a loop over all cells of an SNode or elements of a field; None for those that have
-    a loop of their own: dense fields and what is sparse."""
+    """The bounds of a loop over all cells of an SNode or elements of a field. None for dense fields
+    and sparse SNodes, which struct-fors iterate."""
     first = ()
     if isinstance(looped, AnySNode):
         if looped._first_sparse() is not None:
@@ -255,7 +256,7 @@ def _body(t, node, loop, dimensions, bind, config, is_struct):
     ctx, builder = t.ctx, t.builder
     outermost = not ctx.depth
     parallel = outermost and not config.get("serialize")
-    # A loop over a field cannot be left early even when it runs serially.
+    # `break` may not leave a loop over a field, even if it runs serially.
     t.loops.append(Loop(False, parallel or is_struct))
     if parallel:
         ctx.num_parallel += 1
@@ -298,7 +299,7 @@ def _check_loop_variables(t, node):
 
 
 def field_filler(field):
-    """What `field.fill` is inside a kernel: a loop over the field."""
+    """The function `field.fill` inside a kernel, which emits a loop over the field."""
 
     def fill(value):
         ctx = active.context()

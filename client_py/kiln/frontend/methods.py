@@ -4,7 +4,7 @@ from ..func import BoundFunc, Func
 
 
 class Method:
-    """A method of a matrix, bound to a value or (fill) to an address."""
+    """A method of a matrix, bound to a value; `fill` is bound to an address."""
 
     __slots__ = ("base", "function")
     _kiln_pure = True
@@ -18,7 +18,8 @@ class Method:
 
 
 def method_of(base, name):
-    """A method of a kernel struct's type, bound to the value or address."""
+    """A method of a struct's type, bound to the struct's value or address; None if there is
+    none."""
     method = None if base.struct is None else base.struct.methods.get(name)
     if method is None:
         return None
@@ -26,7 +27,7 @@ def method_of(base, name):
 
 
 def bind(method, base):
-    """A struct's method with `base`, a kernel value or address, as self."""
+    """Binds a struct's method to `base`, a kernel value or address, as self."""
     if isinstance(method, Func):  # inlined
         return BoundFunc(method, base)
     return Method(method, base)

@@ -4,7 +4,7 @@ from ..diagnostics import near, say
 
 
 class PackArgument:
-    """A pack parameter as the kernel sees it: a name for each of several parameters."""
+    """A pack parameter inside the kernel, which names several parameters."""
 
     __slots__ = ("_members",)
 
@@ -21,7 +21,7 @@ class PackArgument:
         return self.member(name)
 
     def map(self, function):
-        """The pack of what `function` makes of each member."""
+        """A pack of the results of `function` for each member."""
         return PackArgument({name: function(found) for name, found in self._members.items()})
 
     @property

@@ -1,9 +1,9 @@
 """Calls of @ti.real_func functions: functions of the kernel, called when it runs.
 
-A function is built when it is first called, once for what its template parameters are given; calls
-of the same again name the same function, from its own body, too. Values are passed as the
-annotations say; `ti.ref` passes an address. An address that other threads may write to makes a
-function of its own: in that one `+=` is atomic.
+The first call with certain template arguments builds a function; later calls with the same
+arguments, including recursive ones, refer to it. Values have their annotated types; `ti.ref` passes
+an address. References to memory that other threads may write to have their own variant of the
+function, in which `+=` is atomic.
 """
 
 from .. import types as ti_types
@@ -21,8 +21,8 @@ TEMPLATE, ARRAY, REFERENCE, VALUE = range(4)
 
 
 def call(ctx, func, arguments, is_method):
-    """Calls `func` with values or addresses in the order of its parameters. Answers None, the
-    result, or a tuple of several."""
+    """Emits a call of `func` with values or addresses in the order of its parameters. Returns None,
+    the result, or a tuple of several results."""
     source = func.source
     kinds = [
         TEMPLATE if i == 0 and is_method else kind_of(p.annotation)
@@ -62,7 +62,7 @@ def _result(ctx, node, of):
     return Expr(ctx, node, None, of if isinstance(of, ti_types.StructType) else None)
 
 
-# --- arguments: what of them makes another function, and the node that is passed
+# --- arguments: each handler returns the part that distinguishes variants, and the node to pass
 
 
 def _template(ctx, parameter, argument):
@@ -72,8 +72,8 @@ def _template(ctx, parameter, argument):
 
 
 def template_key(ctx, name, value):
-    """Equal for template arguments that mean the same: numbers by type and bits, all else that may
-    change by identity."""
+    """A key that is equal for equivalent template arguments: numbers compare by type and bits,
+    mutable objects by identity."""
     if value.__class__ in (int, bool, str, type(None)):
         return (value.__class__, value)
     if value.__class__ is float:

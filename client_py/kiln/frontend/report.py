@@ -1,27 +1,27 @@
-"""Places in the user's source, as errors show them."""
+"""Formats positions in the user's source for errors and warnings."""
 
 from _ast import For, FunctionDef, If, While
 
 from .. import _native, active, errors
-from ..diagnostics import is_said, say
+from ..diagnostics import is_diagnostic, say
 from ..errors import TaichiCompilationError, TaichiTypeError
 from ..own_files import is_own
 from .text import file_lines
 
 _WIDTH = 100
-# As many functions deep a call of one more is taken for recursion without end.
+# A deeper chain of inlined calls is reported as endless recursion.
 CHAIN_LIMIT = 200
-_MOST_CALLS = 16  # that an error shows
+_MOST_CALLS = 16  # the most calls that an error shows
 
 
 def cycle(chain):
-    """The names of a chain of calls, from the last time that its end was met."""
+    """The part of a chain of calls from the previous call of its last function on."""
     start = next((i for i in range(len(chain) - 2, -1, -1) if chain[i] == chain[-1]), 0)
     return " -> ".join(chain[start:])
 
 
 def folded(text):
-    """An error's text, of whose calls the middle ones are left out where there are many."""
+    """An error's text; of many calls, the middle ones are left out."""
     import re
 
     calls = re.split(r"^(?=File \")", text, flags=re.MULTILINE)
@@ -33,7 +33,7 @@ def folded(text):
 
 
 def position(source, node):
-    """File, line, function, source text and carets, for one node of a function."""
+    """File, line, function, source text and carets of a node."""
     text = f'File "{source.file}", line {node.lineno}, in {source.name}:\n'
     last = node.end_lineno
     if node.__class__ in (For, While, FunctionDef, If):
@@ -55,25 +55,25 @@ def _column(line, utf8_offset):
 
 
 def _underlined(line, begin, end):
-    # Indentation is kept; what is too long to read loses its common margin.
+    # Keep the indentation, unless the line is too long to read.
     if len(line) > _WIDTH:
         margin = len(line) - len(line.lstrip())
         line, begin, end = line[margin:], begin - margin, end - margin
     return f"{line.rstrip()}\n{' ' * begin}{'^' * max(end - begin, 1)}\n"
 
 
-# What errors of Python's classes are in a kernel.
+# Python's exceptions -> the classes that kernels raise for them.
 _OF_THE_LANGUAGE = {IndexError: errors.TaichiIndexError, TypeError: TaichiTypeError}
 
 
 def located(source, node, error):
-    """The error to raise for one that came up at `node`."""
+    """The error to raise for `error`, which occurred at `node`."""
     where = position(source, node)
     if isinstance(error, (TaichiCompilationError, errors.TaichiRuntimeError)):
         return type(error)(where + str(error))
     if isinstance(error, _native.BuilderError):
         return TaichiTypeError(where + str(error))
-    if is_said(error):
+    if is_diagnostic(error):
         kind = _OF_THE_LANGUAGE.get(type(error), TaichiCompilationError)
         return kind(where + _users_frames(error) + str(error))
     if isinstance(error, RecursionError):
@@ -84,7 +84,7 @@ def located(source, node, error):
 
 
 def _users_frames(error):
-    """The frames of the user's Python code that ran at compile time; empty if there are none."""
+    """The frames of the user's own Python code in the traceback of an error at compile time."""
     frames = []
     trace = error.__traceback__
     while trace is not None:
@@ -96,7 +96,7 @@ def _users_frames(error):
 
 
 def show_warning(text, category, file, line):
-    """Shows a Python warning about a line of the user's; in yellow where a terminal shows it."""
+    """Shows a Python warning about a line of the user's code, in yellow on a terminal."""
     import sys
     import warnings
 
@@ -113,7 +113,7 @@ def raise_diagnostics(diagnostics, ctx):
     """Raises the compiler's first error in the front end's form."""
     diagnostic = min(diagnostics, key=lambda d: getattr(d, "severity", 0))
     text = ""
-    # Outermost call first, as for errors of the front end.
+    # The outermost call comes first, as in errors of the front end.
     for file, line, column, end_line, end_column, function in reversed(diagnostic.spans):
         text += f'File "{file}", line {line}, in {function}:\n'
         shown = _source_line(file, line)

@@ -1,8 +1,8 @@
-"""Operations on SNodes in kernels: activity, lists of dynamic SNodes, addresses; and the methods of
-fields that lie in dynamic SNodes.
+"""Operations on SNodes in kernels: activation, lists of dynamic SNodes, addresses; and the methods
+of fields in dynamic SNodes.
 
-Indices count cells of the SNode itself: fewer than a field's below it, where dense levels follow
-(`rescale_index` helps).
+Indices count cells of the SNode itself. If dense levels follow below it, a field's indices have a
+larger range; `rescale_index` converts between them.
 """
 
 from .. import _native, active
@@ -24,8 +24,8 @@ DYNAMIC_METHODS = ("append", "deactivate", "length")
 def activate(node, indices):
     """Makes a cell of an SNode active, zeroed if it is new. Only in kernels.
 
-    node: a pointer, bitmasked or dynamic SNode. indices: integers, or a vector of them, in cells of
-    `node`. Levels above become active, too. TaichiRuntimeError for other SNodes.
+    node: a pointer, bitmasked or dynamic SNode; raises TaichiRuntimeError for others. indices:
+    integers, or a vector of them, in cells of `node`. The cells above become active, too.
 
         x = ti.field(ti.f32)
         block = ti.root.pointer(ti.i, 4)
@@ -49,11 +49,11 @@ def activate(node, indices):
 
 
 def deactivate(node, indices):
-    """Makes a cell of an SNode inactive, with all below it. Only in kernels.
+    """Makes a cell of an SNode and all cells below it inactive. Only in kernels.
 
     node: a pointer, bitmasked or dynamic SNode. indices: integers, or a vector of them, in cells of
-    `node`; of a dynamic SNode those of its container, all cells of which become inactive. The
-    memory is zeroed and used again once the task has ended.
+    `node`. For a dynamic SNode they select a container, all cells of which become inactive. The
+    memory is zeroed and can be reused after the task has ended.
 
         x = ti.field(ti.f32)
         block = ti.root.pointer(ti.i, 4)
@@ -72,7 +72,7 @@ def deactivate(node, indices):
 
 
 def is_active(node, indices):
-    """1 where the cell of an SNode is active, else 0. Only in kernels.
+    """1 if a cell of an SNode is active, else 0. Only in kernels.
 
     node: a pointer or bitmasked SNode. indices: integers, or a vector of them, in cells of `node`.
 
@@ -95,9 +95,9 @@ def is_active(node, indices):
 
 
 def length(node, indices):
-    """The number of cells in use in a container of a dynamic SNode. Only in kernels.
+    """The number of active cells in a container of a dynamic SNode. Only in kernels.
 
-    node: the dynamic SNode. indices: those of the levels above it.
+    node: the dynamic SNode. indices: the indices of the levels above it.
 
         x = ti.field(ti.i32)
         lists = ti.root.dense(ti.i, 4).dynamic(ti.j, 16)
@@ -117,12 +117,13 @@ def length(node, indices):
 
 
 def append(node, indices, val):
-    """Takes the next cell of a container of a dynamic SNode and writes to the fields in it. Only in
-    kernels.
+    """Activates the next cell of a container of a dynamic SNode and writes the fields in it. Only
+    in kernels.
 
-    node: the dynamic SNode. indices: those of the levels above it. val: a number, vector, matrix or
-    struct, whose numbers go to the fields in order. Answers the number of the cell, or -1 where the
-    container is full: an error in debug mode. TaichiCompilationError where `val` has another size.
+    node: the dynamic SNode. indices: the indices of the levels above it. val: a number, vector,
+    matrix or struct, whose numbers are stored to the fields in order. Returns the number of the
+    cell, or -1 if the container is full, which is an error in debug mode. Raises
+    TaichiCompilationError if `val` has another size than the cell.
 
         x = ti.field(ti.i32)
         lists = ti.root.dense(ti.i, 4).dynamic(ti.j, 16)
@@ -154,7 +155,7 @@ def append(node, indices, val):
 def get_addr(f, indices):
     """The address of an element of a field, a u64. Only in kernels.
 
-    f: the field, or its SNode. indices: of the element.
+    f: the field, or its SNode. indices: the indices of the element.
 
         x = ti.field(ti.f32, shape=4)
 
@@ -179,8 +180,8 @@ def get_addr(f, indices):
 
 
 def no_activate(*args):
-    """Has accesses to fields or SNodes make no cell active: what is written where nothing is active
-    is lost. Only in kernels.
+    """Stops accesses to fields or SNodes from activating cells; writes to inactive cells are lost.
+    Only in kernels.
 
     args: the fields or SNodes.
 
@@ -211,7 +212,8 @@ def no_activate(*args):
 def rescale_index(a, b, I):  # noqa: E741, N803
     """The grouped index `I` of the field or SNode `a`, scaled to the shape of `b`. Only in kernels.
 
-    a, b: fields or SNodes of as many axes; AssertionError for others. I: a vector of integers.
+    a, b: fields or SNodes with equally many axes; raises AssertionError for others. I: a vector of
+    integers.
 
         fine = ti.field(ti.f32, shape=(16, 16))
         coarse = ti.field(ti.f32, shape=(4, 4))
@@ -238,7 +240,7 @@ def rescale_index(a, b, I):  # noqa: E741, N803
 
 
 def _of_kernel(name, node):
-    """The kernel under construction, and the SNode: a field stands for its place."""
+    """The kernel under construction, and the SNode of `node`, which may be a field."""
     ctx = active.context()
     if ctx is None:
         raise say.only_in_kernels(name=name)
@@ -255,7 +257,7 @@ def _of_kernel(name, node):
 
 
 def _indices(ctx, node, indices, above=False):
-    """The nodes of the indices of a cell of `node`, or of the container that it lies in."""
+    """The nodes of the indices of a cell of `node`; with `above`, of its container."""
     nodes = []
     if indices is not None:
         index_nodes(ctx, indices, nodes)
@@ -266,7 +268,7 @@ def _indices(ctx, node, indices, above=False):
 
 
 def _integer(ctx, node, position):
-    """The node of an index as an integer's."""
+    """The node of an index, checked to be an integer."""
     info = ctx.type_of(node)
     if info.dtype is None or info.dtype.is_float:
         raise say.snode_index_must_be_integer(type=info.name, position=position)
@@ -283,8 +285,8 @@ def _changing(ctx, name, node, indices):
 
 
 def _cell_of_container(ctx, node, above):
-    """The sparse SNode in whose cell a container of `node` lies, and that cell's indices; None
-    where the container is always there."""
+    """The sparse SNode whose cell contains a container of `node`, and that cell's indices; None if
+    the container always exists."""
     owner = node._parent._last_sparse()
     if owner is None:
         return None, ()
@@ -311,13 +313,13 @@ def _append(ctx, name, node, nodes, dtype):
 
 
 def _flatten(ctx, value, values):
-    """Appends the scalars that a value is made of, in order."""
+    """Appends the scalars of a value to `values`, in order."""
     value = ctx.value(value)
     if isinstance(value, (list, tuple)):
         for item in value:
             _flatten(ctx, item, values)
         return
-    if hasattr(value, "entries"):  # a struct of Python's
+    if hasattr(value, "entries"):  # a Python struct
         for item in value.entries.values():
             _flatten(ctx, item, values)
         return
@@ -351,7 +353,7 @@ def _store_cell(ctx, node, fields, above, number, values):
     for field in fields:
         at = with_offset(ctx, nodes, field._places[0]._offset)
         mine = [by_place.get(id(place)) for place in field._places]
-        if None in mine:  # the others lie elsewhere
+        if None in mine:  # the other components are placed elsewhere
             for component, value in enumerate(mine):
                 if value is not None:
                     one = field._component_field(component)
@@ -367,7 +369,7 @@ def _store_cell(ctx, node, fields, above, number, values):
 
 
 def parent_of(ctx, base):
-    """What `base.parent` of a field or SNode is inside a kernel."""
+    """The method `base.parent` of a field or SNode inside a kernel."""
 
     def parent(n=1):
         found = base.parent(n)
@@ -379,7 +381,7 @@ def parent_of(ctx, base):
 
 
 def is_in_dynamic(base):
-    """Whether it is a field whose elements are the cells of a dynamic SNode."""
+    """Whether `base` is a field whose elements are the cells of a dynamic SNode."""
     if not isinstance(base, AnyField):
         return False
     leaf = base._first_leaf() if isinstance(base, StructField) else base
@@ -388,7 +390,7 @@ def is_in_dynamic(base):
 
 
 def dynamic_method(ctx, base, name, index):
-    """base[index].name, or None: `index` are the indices above the dynamic SNode."""
+    """The method `base[index].name`, or None; `index` are the indices above the dynamic SNode."""
     nodes = []
     index_nodes(ctx, index, nodes)
     if len(nodes) + 1 != base.num_axes:

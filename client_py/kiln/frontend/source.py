@@ -1,5 +1,5 @@
-"""The source of a decorated function: text bound when it is decorated, parsed
-when it is first used, with what its names mean outside of it."""
+"""The source of a decorated function. Its text is bound at the decoration and parsed at the first
+use; names that the function does not define are resolved here."""
 
 import builtins
 import sys
@@ -29,7 +29,7 @@ from ..errors import TaichiNameError
 from ..own_files import FOLDER, is_own
 from .text import file_lines
 
-# What a read gives that finds nothing.
+# The result of a read that finds nothing.
 MISSING = type("MISSING", (), {"__repr__": lambda self: "<missing>"})()
 _NESTED_FSTRINGS = sys.version_info >= (3, 12)
 EMPTY = type("EMPTY", (), {"__repr__": lambda self: "<no default>"})()
@@ -40,7 +40,7 @@ _FUTURE_ANNOTATIONS = 0x1000000
 
 
 class Parameter:
-    """One parameter of a function; its text is how errors name it."""
+    """One parameter of a function. `str(parameter)` is its text in error messages."""
 
     __slots__ = ("annotation", "default", "name")
 
@@ -61,7 +61,7 @@ class Parameter:
 class FunctionSource:
     """A Python function as the front end reads it.
 
-    file, first_line: where it stands (first_line is the decorator's).
+    file, first_line: its position; first_line is that of the first decorator.
     parameters: in order, with annotation (EMPTY if none) and default.
     returns: the return annotation, EMPTY if none.
     """
@@ -82,8 +82,8 @@ class FunctionSource:
         self._tree = None
         _check_parameters(code, kind)
         self._mutable = None
-        self._asked = []  # what `_mutable` depends on: (node, its value)
-        self._ctx = None  # while that is found out
+        self._asked = []  # the values on which `_mutable` depends: (node, its value)
+        self._ctx = None  # set while `_find_mutable` runs
         self.is_own = is_own(self.file)  # a part of Kiln
         self._parameters = None
 
@@ -115,8 +115,8 @@ class FunctionSource:
         return self.annotations().get("return", EMPTY)
 
     def annotations(self):
-        """Annotations as objects, also under `from __future__ import annotations`. A text that
-        means nothing stays a text."""
+        """Annotations as objects, also under `from __future__ import annotations`. A text that does
+        not evaluate stays a text."""
         found = self.fn.__annotations__
         if any(isinstance(a, str) for a in found.values()):
             scope = {n: c.cell_contents for n, c in self._cells()}
@@ -128,23 +128,23 @@ class FunctionSource:
             return annotation
         try:
             return eval(annotation, self.fn.__globals__, scope)
-        except Exception:  # whatever a wrong text raises: it is no type
+        except Exception:  # a wrong text may raise anything; the caller rejects it
             return annotation
 
     @property
-    def may_be_read(self):
-        """Whether the annotations mean now what they will: where all are texts, they may name what
-        the module defines later."""
+    def can_read_annotations(self):
+        """Whether the annotations can be evaluated already. If they are texts, they may name
+        objects that the module defines later."""
         texts = any(isinstance(a, str) for a in self.fn.__annotations__.values())
         return not texts or not self.fn.__code__.co_flags & _FUTURE_ANNOTATIONS
 
     def at_parameter(self, position, error):
-        """The error with the place of a parameter; as it is where there is no source text."""
+        """The error with the position of a parameter; unchanged without source text."""
         from . import report
 
         try:
             node = self.tree.args.args[position]
-        except SyntaxError:  # no text of its own, as a lambda in a line
+        except SyntaxError:  # not a statement of its own, such as a lambda
             return error
         return type(error)("\n" + report.position(self, node) + str(error))
 
@@ -160,8 +160,8 @@ class FunctionSource:
             yield name, cell
 
     def resolve(self, name, local=()):
-        """What a name that the function does not define means now. local: the names that it
-        does define, for a hint."""
+        """The current value of a name that the function does not define. local: the names that it
+        defines, for a hint."""
         fn = self.fn
         code = fn.__code__
         if name in code.co_freevars:
@@ -185,14 +185,14 @@ class FunctionSource:
         known = [*local, *self.fn.__code__.co_freevars, *self.fn.__globals__, *dir(builtins)]
         return near(name, known)
 
-    # --- identity: what a warm start compares
+    # --- identity, which warm starts compare
 
     @property
     def fingerprint(self):
-        """Says what the function's text is, whatever its comments, blank lines and place; None if
-        there is no text."""
+        """A digest of the function's text that is independent of comments, blank lines and
+        position; None if there is no text."""
         if self.is_own:
-            # As the package is, so is the text.
+            # The package's files, which records also depend on, determine the text.
             place = f"{self.file[len(FOLDER) :]}:{self.first_line}:{self.name}"
             return place.encode()
         block = self._read_block()
@@ -200,11 +200,11 @@ class FunctionSource:
 
     @property
     def code_lines(self):
-        """Numbers of those lines of the file that hold the function's code."""
+        """The numbers of the file's lines that contain code of the function."""
         return self._read_block()[1]
 
     def rank(self, line):
-        """Which of the code lines `line` is."""
+        """The position of `line` among the code lines."""
         return self.code_lines.index(line)
 
     def has_line(self, line):
@@ -222,7 +222,7 @@ class FunctionSource:
 
     @property
     def text(self):
-        """The function's own lines, decorators included."""
+        """The function's own lines, including decorators."""
         self.tree  # noqa: B018
         return self._text
 
@@ -233,7 +233,7 @@ class FunctionSource:
 
     @property
     def tree(self):
-        """The FunctionDef; line numbers are the file's, columns too."""
+        """The FunctionDef, with the line and column numbers of the file."""
         if self._tree is None:
             self._tree = self._parse()
         return self._tree
@@ -244,19 +244,19 @@ class FunctionSource:
         if not lines or start >= len(lines):
             raise say.source_cannot_read_kernels_and_functions(name=self.name, file=self.file)
         indent = _indent(lines[start])
-        # Decorators first; the block starts after the line of `def`.
+        # Skip the decorators: the block starts after the line of `def`.
         at = start
         while at < len(lines) and not lines[at].lstrip().startswith(("def ", "async def ")):
             at += 1
         block = self._read_block()
         end = at + 1 if block is None else block[2] - 1
         while True:
-            # The next line at the function's own depth ends the block, unless we are
-            # inside a string or a bracket: then the text before it does not parse.
+            # The next line with the function's own indentation ends the block, unless it is
+            # inside a string or brackets; in that case the text before it does not parse.
             while end < len(lines) and not _may_end(lines[end], indent):
                 end += 1
             text = "".join(lines[start:end])
-            # Padding keeps the file's line numbers; an `if` holds an indented block.
+            # Padding keeps the file's line numbers; an `if` makes an indented block valid.
             pad = "\n" * (start - 1) + "if 1:\n" if indent and start else "\n" * start
             try:
                 module = compile(pad + text, self.file, "exec", PyCF_ONLY_AST, True)
@@ -275,12 +275,12 @@ class FunctionSource:
         return node
 
     def mutable(self, ctx):
-        """Names that need memory: assigned more than once, changed in place, or
-        handed to something that may change them. All others stay values.
+        """The names that need memory, because they are assigned more than once, changed in place,
+        or passed to a function that may change them. All others stay values.
 
-        What the functions called here are decides, too: `ctx`, the kernel's, finds that out."""
+        The answer depends on which functions are called; `ctx`, the kernel's, resolves them."""
         if self._mutable is not None:
-            # They may be others than they were for an earlier instance.
+            # Names may have another meaning than in an earlier instance.
             for node, value in self._asked:
                 if self.static_value(node, ctx) is not value:
                     break
@@ -300,8 +300,8 @@ class FunctionSource:
         return frozenset(changed)
 
     def _scan_block(self, statements, outer, changed):
-        """Adds what a block changes; `outer` are the names declared around it. A
-        store to a name that is not among them declares it, in this block only."""
+        """Adds the names that a block changes to `changed`; `outer` are the names declared around
+        it. A store to any other name declares that name, in this block only."""
         declared = set(outer)
         for node in statements:
             kind = node.__class__
@@ -326,7 +326,7 @@ class FunctionSource:
                         changed.add(node.id)
                     declared.add(node.id)
                 continue
-            if kind is comprehension:  # its targets are bound, not stored to
+            if kind is comprehension:  # binds its targets without storing to them
                 pending.append(node.iter)
                 pending.extend(node.ifs)
                 continue
@@ -350,7 +350,7 @@ class FunctionSource:
                     pending.append(value)
 
     def _may_change(self, call):
-        """Whether the callee may write to what it is given; True in doubt."""
+        """Whether the callee may write to its arguments; True in doubt."""
         func = call.func
         if func.__class__ is Attribute and func.attr in _PURE_METHODS:
             return False
@@ -369,8 +369,8 @@ class FunctionSource:
         return not (module == "builtins" or module.startswith("kiln."))
 
     def static_value(self, node, ctx):
-        """What a name, or an attribute of a module or class, means outside of the function;
-        MISSING where that is not known before the kernel is transformed."""
+        """The value of a name, or of an attribute of a module or class, outside of the function;
+        MISSING if it is not known before the kernel is transformed."""
         if node.__class__ is Name:
             ident = node.id
             if ident in self.fn.__code__.co_varnames:
@@ -388,7 +388,7 @@ class FunctionSource:
             base = self.static_value(node.value, ctx)
             if base is MISSING:
                 return MISSING
-            # Only what needs no code of the user's: modules and class attributes.
+            # Only modules and class attributes: reading these runs no code of the user's.
             if isinstance(base, (type(sys), type)):
                 found = getattr(base, node.attr, MISSING)
                 if ctx.trace is not None:
@@ -397,8 +397,8 @@ class FunctionSource:
         return MISSING
 
 
-# Methods of vectors and matrices that read only; a class of the user's that has
-# one of them and writes through it is not reached by value anyway.
+# Methods of vectors and matrices that only read. A user's class may have a method of the same name
+# that writes, but kernels never pass its objects by value.
 _PURE_METHODS = frozenset(
     "all any cast cols cross determinant diag dot get_shape identity inverse max min norm "
     "norm_inv norm_sqr normalized one outer_product rows sum to_list trace transpose unit zero "
@@ -427,7 +427,7 @@ def _may_end(line, indent):
 
 
 def base_name(node):
-    """The name that a chain of subscripts and attributes starts from; None if it starts from
+    """The name at the start of a chain of subscripts and attributes; None if the chain starts with
     another expression."""
     while node.__class__ in (Subscript, Attribute):
         node = node.value
@@ -435,7 +435,7 @@ def base_name(node):
 
 
 def target_names(target):
-    """All names that a loop binds, of nested tuples too."""
+    """All names that a loop binds, including those in nested tuples."""
     if target.__class__ is Name:
         return [target.id]
     return [name for element in getattr(target, "elts", ()) for name in target_names(element)]
@@ -445,7 +445,7 @@ _STATEMENTS = {For: "for", If: "if", While: "while"}
 
 
 def _blocks_that_bind(tree, name):
-    """The innermost statements with a block in which the name is stored to."""
+    """The innermost compound statements that store to the name in one of their blocks."""
     pending = [(tree, None)]
     while pending:
         node, block = pending.pop()

@@ -1,4 +1,4 @@
-"""Struct values of a kernel."""
+"""Struct values in kernels."""
 
 from .. import active
 from ..data.field import Field
@@ -9,9 +9,9 @@ from .methods import bind
 
 
 class PythonStruct(Convertible):
-    """A struct of Python's; `entries` are the values of its members, by name."""
+    """Base class of Python's structs; `entries` has the value of each member by name."""
 
-    entries = None  # of each object its own
+    entries = None  # each object sets its own
 
 
 def make(ctx, struct_type, values):
@@ -25,7 +25,7 @@ def make(ctx, struct_type, values):
 
 
 def member(value, position):
-    """Member number `position` of a struct value, or the address of an address's."""
+    """Member number `position` of a struct: its value, or its address if `value` is an address."""
     ctx, struct = value.ctx, None
     if value.struct is not None:
         struct = value.struct._member_types()[position][1]
@@ -37,7 +37,8 @@ def member(value, position):
 
 
 def members(value):
-    """name -> member of a struct value, address or element of a struct field; None of all else."""
+    """name -> member of a struct value, address or element of a struct field; None for other
+    objects."""
     if value.__class__ is StructRef:
         return {name: value.member(name) for name in value.field._members}
     if not isinstance(value, Expr):
@@ -47,7 +48,7 @@ def members(value):
 
 
 def entries_of(value):
-    """name -> value of a struct's members, in Python or in a kernel; None of all else."""
+    """name -> value of a struct's members, in Python or in a kernel; None for other objects."""
     if isinstance(value, dict):
         return value
     if isinstance(value, PythonStruct):
@@ -56,7 +57,7 @@ def entries_of(value):
 
 
 def common_type(*values):
-    """The struct type of a value that is one of `values`; None where they differ."""
+    """The struct type that all of `values` have; None if they differ."""
     first = getattr(values[0], "struct", None) if isinstance(values[0], Expr) else None
     if all(isinstance(v, Expr) and v.struct is first for v in values):
         return first
@@ -71,7 +72,7 @@ def return_struct(ctx, value, of):
 
 
 class StructRef(Convertible):
-    """An element of a struct field: a Ref per member, made when it is named."""
+    """An element of a struct field. Its members become Refs when they are read."""
 
     __slots__ = ("ctx", "field", "nodes")
 
@@ -101,7 +102,7 @@ class StructRef(Convertible):
         return found
 
     def _to_kernel(self, ctx):
-        """The struct's value: all members loaded."""
+        """The struct's value, with all members loaded."""
         return make(ctx, self.field._type, [self.member(name) for name in self.field._members])
 
     def assign(self, value):

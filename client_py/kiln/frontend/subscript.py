@@ -1,5 +1,5 @@
-"""Subscripts: elements of fields and arrays, of vectors and matrices, and of
-Python containers that are known while the kernel is compiled."""
+"""Subscripts: elements of fields and arrays, of vectors and matrices, and of Python containers that
+are known at compile time."""
 
 from ..data.field import AnyField
 from ..data.struct_field import StructField
@@ -10,7 +10,7 @@ from .struct_value import StructRef
 
 
 def subscript(ctx, base, index):
-    """base[index]: a Ref where there is memory behind it, else a value."""
+    """`base[index]`: a Ref if the element is in memory, otherwise a value."""
     kind = base.__class__
     if kind is Ref or kind is Expr:
         return _tensor_element(ctx, base, index)
@@ -29,7 +29,7 @@ def _has_expr(index):
 
 
 def index_nodes(ctx, index, nodes):
-    """Appends the nodes of all indices; vectors count for as many as they have."""
+    """Appends the nodes of all indices to `nodes`; a vector adds one index per element."""
     kind = index.__class__
     if kind is Expr:
         shape = index.type.shape
@@ -89,7 +89,7 @@ def _joined_element(ctx, field, nodes):
 
 
 def with_offset(ctx, nodes, offset):
-    """The indices plus an offset, which may be ()."""
+    """The indices plus `offset`, which may be ()."""
     if not any(offset):
         return nodes
     add = OPS["add"]
@@ -100,7 +100,7 @@ def with_offset(ctx, nodes, offset):
 
 
 def _refuse_negative(index):
-    """Arrays have no elements before the first; fields may, by their offset."""
+    """Raises for negative constant indices of arrays. (Fields may have them, by their offset.)"""
     for item in index if isinstance(index, (tuple, list)) else (index,):
         if item.__class__ is int and item < 0:
             raise say.negative_indices_are_not_supported_taichi()
@@ -136,7 +136,7 @@ def _flatten(ctx, index):
 
 
 def _static_index(ctx, index, extent):
-    """The index as an int if it is known now, None otherwise."""
+    """The index as an int if it is known at compile time, otherwise None."""
     if isinstance(index, Expr):
         return None
     if not hasattr(index, "__index__"):
@@ -150,7 +150,7 @@ def _static_index(ctx, index, extent):
 
 
 def _slice(ctx, base, items, shape):
-    """A new vector or matrix of the elements that static slices name."""
+    """A new vector or matrix of the elements that static slices select."""
     axes = [slice_axis(i, n) if i.__class__ is slice else i for i, n in zip(items, shape)]
     if is_large(base) and not any(isinstance(a, Expr) for a in axes):
         return _pick(ctx, base, axes, shape)
@@ -167,7 +167,7 @@ def _slice(ctx, base, items, shape):
 
 
 def _pick(ctx, base, axes, shape):
-    """The slice of a large tensor: one node, however many elements."""
+    """The slice of a large tensor as one node, whatever its size."""
     first, strides, extents, stride = 0, [], [], 1
     for axis, n in reversed(list(zip(axes, shape))):
         if axis.__class__ is list:
@@ -184,7 +184,7 @@ def _pick(ctx, base, axes, shape):
 
 
 def slice_elements(ctx, base, items, shape):
-    """The Refs that a slice names, row by row, for assigning to it."""
+    """The Refs of a slice's elements, row by row, for an assignment to it."""
     axes = [slice_axis(i, n) if i.__class__ is slice else [i] for i, n in zip(items, shape)]
     if len(axes) == 1:
         return [subscript(ctx, base, i) for i in axes[0]]

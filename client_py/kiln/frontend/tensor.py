@@ -13,7 +13,7 @@ _swizzles = {}  # (name, extent) -> indices, or None
 
 
 def swizzle(name, shape):
-    """The indices that a swizzle stands for, or None if it is none."""
+    """The indices that a swizzle selects; None if `name` is not a swizzle."""
     n = shape[0]
     found = _swizzles.get((name, n), _swizzles)
     if found is _swizzles:
@@ -44,7 +44,7 @@ def attribute(base, name):
 
 
 def find_attribute(base, name):
-    """The same; None if there is no such attribute."""
+    """Like `attribute`, but None if there is no such attribute."""
     ctx = base.ctx
     info = base.type
     if info.members:
@@ -75,12 +75,12 @@ def find_attribute(base, name):
 
 
 def attribute_address(base, name):
-    """The same, for the target of a write; swizzles of one component are Refs."""
+    """Like `attribute`, for the target of a write; swizzles of one component are Refs."""
     return attribute(base, name)
 
 
 def component(base, index):
-    """Element `index` of a vector in memory."""
+    """The Ref of element `index` of a vector in memory."""
     ctx = base.ctx
     return Ref(ctx, ctx.builder.element(base.node, [ctx.const_i32(index)]), base.level)
 

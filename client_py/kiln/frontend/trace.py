@@ -1,11 +1,11 @@
-"""What the front end reads outside of a kernel's own text, noted down so that a later process can
-ask the same and, where all answers are the same, take the artifact without the front end.
+"""Records what the front end reads outside of a kernel's own text. A later process repeats the
+reads and, if all results are the same, takes the artifact without running the front end.
 
-Everything passes a few places: names (`Transformer.lookup`), attributes of Python objects, calls of
-Python functions, comparisons and texts of Python objects. Who reads by another way makes nothing
-unsafe as long as what is read was described when it was reached: containers, arrays, matrices and
-types are described whole, and objects that could run code of the program's unseen are refused when
-they are met. A trace that met something refused is of no use: `refused` says why.
+The front end reads in a few places: names (`Transformer.lookup`), attributes of Python objects,
+calls of Python functions, comparisons and texts of Python objects. Other code may read more without
+harm if the object was described when it was reached: containers, arrays, matrices and types are
+described in full. Objects that could run code of the program unseen are refused. A trace with a
+refused object makes no record; `refused` says why.
 """
 
 import builtins
@@ -18,10 +18,10 @@ from ..own_files import is_own
 from ..warm import describe, reads
 from ..warm.describe import MISSING, PACKAGE, Describer, Refused
 
-# Kinds of reads, as records hold them.
+# Kinds of reads; records contain these numbers.
 SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
 
-# Values made of nothing but themselves: to read from them is to compute.
+# Self-contained values: reading from them depends on nothing else.
 _VALUES = frozenset(
     (type(None), bool, int, float, complex, str, bytes, tuple, list, dict, range, slice)
 )
@@ -31,7 +31,7 @@ _PURE_BUILTINS = frozenset(
     "hasattr hex int isinstance len list max min oct ord pow range repr reversed round slice "
     "sorted str sum tuple zip".split()
 )
-# Of lists and dicts that the kernel made itself.
+# Methods that change lists, dicts and sets; allowed on those that the kernel made itself.
 _CHANGES = frozenset(
     "append extend insert remove pop clear sort reverse popitem setdefault update add discard "
     "__setitem__ __delitem__".split()
@@ -41,8 +41,8 @@ _CHANGES = frozenset(
 class Trace:
     """Made for one instance of one kernel.
 
-    reads: (kind, object number, argument, description), in the order they happened.
-    events: what was shown meanwhile, to be shown again: see `prints` and `warned`.
+    reads: (kind, object number, argument, description), in the order in which they happened.
+    events: the output of the compilation, which later processes show again; see `prints`, `warned`.
     """
 
     def __init__(self, source):
@@ -53,7 +53,7 @@ class Trace:
         self._seen = set()
         if originals.replaced():
             self.refuse("functions of Kiln's own that the program replaced")
-        describe.learn()
+        describe.add_imported_types()
         self.describe.start(source)
         self._note(SOURCE, 0, None, source)
 
@@ -66,19 +66,19 @@ class Trace:
                 described = self.describe.source(value)
             else:
                 described = self.describe(value)
-        except Exception as why:  # a record is no reason for a program to fail
+        except Exception as why:  # a failure to record must not fail the program
             self.refuse(why)
         else:
             self.reads.append((kind, number, argument, described))
 
-    # --- what is read
+    # --- reads
 
     def parameter(self, position, value):
-        """A template argument, or the form of an array."""
+        """Records a template argument, or the form of an array."""
         self._note(PARAMETER, 0, position, value)
 
     def name(self, source, ident, value):
-        """What a name means outside of the function; MISSING when nothing."""
+        """Records the value of a name outside of the function; MISSING if undefined."""
         if self.refused or source.is_own:
             return
         number = self.describe.number(source)
@@ -91,7 +91,7 @@ class Trace:
             self._note(NAME, number, ident, value)
 
     def attribute(self, base, ident, value, source):
-        """base.ident as read by the function `source`; MISSING when there is none."""
+        """Records base.ident as read by the function `source`; MISSING if there is none."""
         if self.refused:
             return
         number = self.describe.number(base)
@@ -111,13 +111,13 @@ class Trace:
             self._note(ATTRIBUTE, number, ident, value)
 
     def size(self, field, shape):
-        """The shape of a field is asked for, by the kernel or by what serves it."""
+        """Records that the kernel, or a function that it calls, reads the shape of a field."""
         if not self.refused and self.describe.number(field) is None:
             self.refuse("the shape of a field that was reached by unknown ways")
         self.attribute(field, "shape", shape, self.describe.objects[0])
 
     def instance_of(self, value, classes):
-        """isinstance(value, classes) is going to be asked."""
+        """Records that isinstance(value, classes) is about to be evaluated."""
         if self.refused:
             return
         for one in classes if isinstance(classes, tuple) else (classes,):
@@ -126,7 +126,7 @@ class Trace:
                 continue
             number = self.describe.number(one)
             if number is None:
-                continue  # Kiln's or a built-in: no plain object is one of those
+                continue  # Kiln's class or a built-in: no plain object is an instance of it
             if type(one) is not type:
                 self.refuse("a class that decides what its instances are")
             of = self.describe.number(value)
@@ -136,14 +136,14 @@ class Trace:
                 self.refuse(f"the class of a {type(value).__qualname__}")
 
     def enters(self, source):
-        """The front end is going to inline the function `source`."""
+        """Records that the front end is about to inline the function `source`."""
         if not self.refused and not source.is_own and self.describe.number(source) is None:
             self.refuse(f"'{source.name}' was reached by unknown ways")
 
-    # --- what is done with it
+    # --- operations on the values
 
     def call(self, func, args, source):
-        """A function of Python's is going to be called."""
+        """Checks a Python function that is about to be called."""
         if self.refused or source.is_own:
             return
         if func is getattr or func is hasattr:
@@ -156,7 +156,8 @@ class Trace:
                 self.uses(arg)
 
     def uses(self, value):
-        """A value is compared, formatted or converted: that runs what its class says."""
+        """Checks a value that is about to be compared, formatted or converted, which may run code
+        of its class."""
         if self.refused or value.__class__ in _VALUES:
             return
         if self.describe.number(value) is not None:
@@ -199,10 +200,10 @@ class Trace:
             return own and is_own(func.__code__.co_filename)
         return kind.__module__ in originals.MODULES or kind.__module__.startswith(_FRONTEND)
 
-    # --- what is shown
+    # --- output
 
     def prints(self, args, options):
-        """static_print is going to print."""
+        """Records the output of a static_print that is about to run."""
         from io import StringIO
 
         for arg in args:
@@ -215,11 +216,11 @@ class Trace:
             self.events.append(("print", text.getvalue()))
 
     def said(self, text):
-        """Kiln warned on standard error."""
+        """Records a warning of Kiln's on standard error."""
         self.events.append(("say", text))
 
     def warned(self, source, line, text, category):
-        """A Python warning about a line of a function."""
+        """Records a Python warning about a line of a function."""
         number = self.describe.number(source)
         if number is None or not source.has_line(line):
             self.refuse("a warning about a line that nobody else knows")
@@ -230,7 +231,7 @@ class Trace:
     # --- the result
 
     def files(self, sources):
-        """What a record says of each file of the source map, and the lines that count in it."""
+        """For each file of the source map: its name or function in a record, and its code lines."""
         known, lines = [], []
         for source in sources:
             number = self.describe.number(source)
@@ -250,7 +251,7 @@ _SHOWN = ("__eq__", "__hash__", "__repr__", "__str__", "__format__", "__ne__")
 
 
 def _is_value(value, ident=None):
-    """Whether a value is made of nothing but itself; with `ident`: and that attribute, too."""
+    """Whether a value, or its attribute `ident`, depends on nothing but the value itself."""
     kind = value.__class__
     if kind in _VALUES:
         return True
@@ -259,7 +260,7 @@ def _is_value(value, ident=None):
         return ident not in _OF_MEMORY
     if module in originals.MODULES or module.startswith(_FRONTEND):
         return not kind.__name__.endswith("View")
-    # Described whole when they were reached; but their classes may say more.
+    # Members were described in full when they were reached, but their classes may define more.
     if kind.__class__.__module__ == "enum":
         return ident is None or (ident in _OF_MEMBERS and not _redefines(kind, ident))
     if issubclass(kind, tuple) and _is_named(kind):
@@ -268,12 +269,12 @@ def _is_value(value, ident=None):
 
 
 _OF_MEMBERS = ("value", "name", "_value_", "_name_")
-# Of NumPy's arrays: what does not follow from the type, the form and the elements.
+# Attributes of NumPy arrays that do not follow from type, shape and elements.
 _OF_MEMORY = ("base", "ctypes", "data", "__array_interface__", "__array_struct__")
 
 
 def _redefines(kind, ident):
-    """Whether the program's class has an attribute of that name of its own making."""
+    """Whether the program's class redefines the attribute `ident`."""
     for one in kind.__mro__:
         if ident in one.__dict__:
             found = one.__dict__[ident].__class__
@@ -294,5 +295,5 @@ def _same(found, value):
         return True
     if found.__class__ is BoundFunc and value.__class__ is BoundFunc:
         return found.func is value.func and found.instance is value.instance
-    # Properties of Kiln's own make their answers anew.
+    # Kiln's own properties return a new tuple at each read.
     return found.__class__ is value.__class__ is tuple and found == value

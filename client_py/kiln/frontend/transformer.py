@@ -1,14 +1,14 @@
 """Walks a function's syntax tree and emits it.
 
-One Transformer per function that is being transformed (a kernel, or a @ti.func
-inlined into it). Handlers are plain functions `handler(t, node)`, one per class
-of node, found in HANDLERS; build.py imports the modules that define them.
+There is one Transformer per function (a kernel, or a @ti.func inlined into it). HANDLERS has one
+plain function `handler(t, node)` for each class of node; build.py imports the modules that define
+them.
 
     t.visit(node)    the value of an expression: a Python object, or an Expr
-    t.address(node)  the same, but a variable or element as a Ref where it is one
+    t.address(node)  the same, but a Ref for a variable or an element in memory
 
-Python's exceptions that reach `visit` get the place of the innermost node; an
-inlined function's error then gets the place of the call, and so on outwards.
+`visit` adds the position of the innermost node to exceptions. An error in an inlined function also
+gets the position of the call, and so on outwards.
 """
 
 import sys
@@ -25,14 +25,14 @@ from .pack import PackArgument
 from .source import EMPTY
 from .struct_value import StructRef
 
-# What the rest of the current block is worth.
+# How a statement ends: NORMAL if the rest of the block can run, otherwise why it cannot.
 NORMAL, ENDED, BREAK, CONTINUE, RETURNED = range(5)
 
 _MISSING = object()
 
 
 class RefList(list):
-    """A local list whose elements are variables; reading it loads them."""
+    """A local list whose elements are variables; a read of the list loads them."""
 
 
 class RefTuple(tuple):
@@ -43,7 +43,7 @@ class RefDict(dict):
     pass
 
 
-# How programs spell what has no handler, by the name of its class.
+# The spelling of syntax without a handler, by the name of its class.
 _SPELLINGS = {
     "AsyncFor": "`async for`",
     "AsyncFunctionDef": "`async def`",
@@ -82,7 +82,7 @@ ADDRESS_HANDLERS = {}
 
 
 class Loop:
-    """A loop around the current position, within the function."""
+    """A loop of the function around the current position."""
 
     __slots__ = ("dynamic_if", "is_parallel", "is_static")
 
@@ -122,15 +122,15 @@ class Transformer:
         self.builder = ctx.builder
         self.source = source
         self.is_kernel = is_kernel
-        self.is_real = False  # a function of the kernel of its own
+        self.is_real = False  # whether it is a real function
         self.mutable = source.mutable(ctx)
         self.names = {}
         self.outside = ctx.outside_of(source)
-        self.undo = []  # (name, what it meant before), newest last
+        self.undo = []  # (name, previous meaning), newest last
         self.immutable = ()  # parameters of a kernel or real function
         self.loops = []
-        self.dynamic = 0  # run-time control flow around us, in this function
-        self.static = 0  # inside of ti.static(…)
+        self.dynamic = 0  # depth of run-time control flow, in this function
+        self.static = 0  # depth of ti.static(…)
         self.status = NORMAL
         self.result = None
         self.returns = ()
@@ -165,7 +165,7 @@ class Transformer:
             raise report.located(self.source, node, error) from None
 
     def fail(self, node, error):
-        """Raises `error` at `node`, a part of what is being visited."""
+        """Raises `error` at `node`, a part of the node being visited."""
         self.raised = True
         raise report.located(self.source, node, error) from None
 
@@ -186,7 +186,7 @@ class Transformer:
         return span
 
     def at(self, node):
-        """Nodes from now on come from `node`."""
+        """Sets the position of the following nodes of the kernel."""
         span = self.spans.get(node) or self.span(node)
         ctx = self.ctx
         if span != ctx.current_span:
@@ -196,7 +196,7 @@ class Transformer:
     # --- blocks and names
 
     def block(self, statements):
-        """Transforms statements in a scope of their own, until one leaves it."""
+        """Transforms statements in a new scope, until one leaves it."""
         mark = len(self.undo)
         visit = self.visit
         for statement in statements:
@@ -211,10 +211,11 @@ class Transformer:
         if tree.__class__ is FunctionDef:
             self.block(tree.body)
         else:
-            self.visit(tree)  # `async def`: refused as any node without a handler
+            self.visit(tree)  # `async def` has no handler, so this raises
 
     def runtime_block(self, statements):
-        """A block that is one in the kernel, too: what ends it ends only it."""
+        """Transforms a block that is also a block of the kernel: a statement that ends it does not
+        end the surrounding one."""
         self.ctx.depth += 1
         self.dynamic += 1
         self.block(statements)
@@ -233,7 +234,7 @@ class Transformer:
                 names[name] = before
 
     def create(self, name, value):
-        """A new name in the current scope."""
+        """Binds a new name in the current scope."""
         self.undo.append((name, self.names.get(name, _MISSING)))
         self.names[name] = value
 
@@ -243,17 +244,17 @@ class Transformer:
             found = self.outside.get(name, _MISSING)
             if found is _MISSING:
                 found = self.ctx.resolve(self.source, name, self.names)
-            if isinstance(found, Convertible):  # a Matrix of Python scope is a constant
+            if isinstance(found, Convertible):  # a Matrix made in Python is a constant
                 return found._to_kernel(self.ctx)
         return found
 
     def declare(self, name, value):
-        """A new variable with the value; typed by it."""
+        """Declares a variable with the type of `value`, its initial value."""
         self.create(name, self.variable(value, name in self.mutable))
 
     def create_parameter(self, name, argument):
-        """The name of a parameter of a kernel or real function. It cannot be assigned, but members
-        of a struct can: of a copy, which is the kernel's or function's own."""
+        """Binds the name of a parameter of a kernel or real function. Programs cannot assign to the
+        parameter, but to members of a struct: these belong to a local copy."""
         self.create(name, self._assignable(argument) if name in self.mutable else argument)
 
     def _assignable(self, argument):
@@ -263,8 +264,8 @@ class Transformer:
         return self.variable(argument) if is_struct else argument
 
     def variable(self, value, mutable=True):
-        """A variable's worth of `value`: memory if it is mutable, containers
-        element by element, other Python objects as they are."""
+        """The variable for a value: memory if it is mutable; containers become variables element by
+        element; other Python objects stay unchanged."""
         kind = value.__class__
         ctx = self.ctx
         if kind is Expr:
@@ -304,7 +305,7 @@ class Transformer:
         return Ref(ctx, node, ctx.parallel, value.struct)
 
     def loaded(self, value):
-        """`value` with every variable in it read."""
+        """`value` with every variable in it loaded."""
         kind = value.__class__
         if kind is Ref:
             return self.ctx.value(value)
@@ -319,16 +320,15 @@ class Transformer:
         return value
 
 
-# What a name of a kernel cannot stand for.
+# Types of values to which a kernel cannot bind a name.
 _NEVER_NAMED = frozenset(
     (str, bytes, complex, set, frozenset, type(...), type(sys), type(len), type(lambda: 0))
 )
 
 
 def inline(ctx, func, arguments, inlined_at=0, is_method=False):
-    """Transforms a @ti.func in place of its call; `arguments` are values or Refs in
-    the order of its parameters. Answers what it returns. The first argument of a
-    method, `self`, is the object itself."""
+    """Transforms a @ti.func in place of its call, and returns its result. `arguments` are values or
+    Refs in the order of its parameters. The first argument of a method is the object itself."""
     source = func.source
     trace = ctx.trace
     if trace is not None:
@@ -359,7 +359,7 @@ def inline(ctx, func, arguments, inlined_at=0, is_method=False):
 
 
 def _bind(t, parameter, annotation, argument):
-    """An annotated parameter of a func, bound by the annotation's rule."""
+    """The binding of an annotated parameter of a func."""
     ctx = t.ctx
     if annotation is ti_types.template or isinstance(annotation, ti_types.template):
         return argument  # by reference

@@ -1,8 +1,8 @@
 """Sparse matrix builders in kernels: `builder[i, j] += value` inserts a triplet.
 
-The builder is an array of words (linalg/sparse_matrix.py). An insertion draws its place from the
-count in word 0 and writes three words there if there is room; the count keeps growing otherwise, so
-that `build` can say how many there would have been.
+The builder is an array of words (linalg/sparse_matrix.py). An insertion atomically increments the
+count in word 0 and writes three words if there is room. Without room only the count grows, so
+that `build` can report the capacity that was needed.
 """
 
 import _ast
@@ -13,7 +13,7 @@ from .expr import OPS, Ref
 
 
 class TripletsArgument:
-    """A builder parameter as the kernel sees it."""
+    """A builder parameter inside the kernel."""
 
     __slots__ = ("ctx", "dtype", "param", "word")
 
@@ -24,7 +24,7 @@ class TripletsArgument:
         self.word = word
 
     def entry(self, index):
-        """What `+=` and `-=` add to."""
+        """The target of `+=` and `-=`."""
         if not isinstance(index, tuple) or len(index) != 2:
             given = len(index) if isinstance(index, tuple) else 1
             raise say.triplet_index_count(count=given)
@@ -35,7 +35,7 @@ class TripletsArgument:
 
 
 class TripletEntry:
-    """`builder[i, j]`: only good for adding to."""
+    """`builder[i, j]`, which supports only `+=` and `-=`."""
 
     __slots__ = ("builder", "column", "row")
 
@@ -45,7 +45,7 @@ class TripletEntry:
         self.column = column
 
     def augment(self, t, node):
-        """`+= value` or `-= value`, for the statement `node`."""
+        """Emits `+= value` or `-= value` for the statement `node`."""
         kind = node.op.__class__
         if kind is not _ast.Add and kind is not _ast.Sub:
             raise say.triplet_operator()
@@ -72,7 +72,7 @@ def _insert(ctx, own, row, column, value):
 
     count = builder.global_(own.param, [constant(0)])
     number = builder.atomic(OPS["atomic_add"], count, constant(1))
-    # Compared without sign: a count that ran over is no place either.
+    # Compare as unsigned: a count that overflowed is also out of room.
     unsigned = ctx.type_id(ti_types.u32 if own.word is ti_types.i32 else ti_types.u64)
     words = builder.cast(builder.shape(own.param, 0), unsigned)
     three = builder.cast(constant(3), unsigned)
@@ -92,7 +92,7 @@ def _index(ctx, index, word):
 
 
 def triplets_argument(ctx, storage, dtype):
-    """The builder parameter with this descriptor."""
+    """Adds the builder parameter with this descriptor."""
     word = ti_types.i32 if dtype is ti_types.f32 else ti_types.i64
     param = ctx.builder.add_storage_param(storage)
     ctx.bindings.append((param, ("array", None)))

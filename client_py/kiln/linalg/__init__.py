@@ -1,4 +1,4 @@
-"""`ti.linalg`: sparse matrices, their builders and solvers. Native code loads at first use."""
+"""`ti.linalg`: sparse matrices, their builders and solvers. The first use loads the native code."""
 
 from .matrixfree_cg import LinearOperator, MatrixFreeBICGSTAB, MatrixFreeCG
 from .sparse_cg import SparseCG

@@ -1,7 +1,7 @@
 """Conjugate gradients and BiCGSTAB for operators that are kernels, on fields of 1 to 3 dimensions.
 
-The vectors of an iteration live in a tree of their own, which goes away with the call. Kernels take
-the fields as templates, so solving for other fields of the same shape compiles nothing.
+Each call places its vectors in a separate tree and destroys it at the end. Kernels take the fields
+as templates; a call with other fields of the same shape compiles nothing.
 """
 
 from math import sqrt
@@ -18,10 +18,10 @@ template = ti_types.template
 
 @data_oriented
 class LinearOperator:
-    """A matrix given by the kernel that multiplies with it.
+    """A matrix that is defined by a kernel for its product with a vector.
 
-    matvec_kernel: a kernel `matvec_kernel(x, Ax)` that writes the product with the field `x` to
-    `Ax`.
+    matvec_kernel: a kernel `matvec_kernel(x, Ax)` that writes the product of the matrix and the
+    field `x` to the field `Ax`.
 
         @ti.kernel
         def double(x: ti.template(), Ax: ti.template()):
@@ -39,7 +39,7 @@ class LinearOperator:
         self._matvec = matvec_kernel
 
     def matvec(self, x, Ax):
-        """Ax = A x; the fields have one shape."""
+        """Computes Ax = A x; both fields have the same shape."""
         if x.shape != Ax.shape:
             raise TaichiRuntimeError(f"Dimension mismatch x.shape{x.shape} != Ax.shape{Ax.shape}.")
         self._matvec(x, Ax)
@@ -67,7 +67,7 @@ def _subtract(out: template(), a: template(), b: template()):
         out[at] = a[at] - b[at]
 
 
-# y += factor * x, and y = x + factor * y. The factor lies in a field: it keeps its type.
+# y += factor * x, and y = x + factor * y. The factor is a field so that it keeps its type.
 @kernel
 def _add_scaled(y: template(), factor: template(), x: template()):
     for at in grouped(y):
@@ -81,11 +81,11 @@ def _scale_add(y: template(), factor: template(), x: template()):
 
 
 def MatrixFreeCG(A, b, x, tol=1e-6, maxiter=5000, quiet=True):
-    """Solves A x = b for a symmetric positive definite operator; answers whether it converged.
+    """Solves A x = b for a symmetric positive definite operator. Returns whether it converged.
 
-    A: a LinearOperator. b: the right-hand side, a field of f32 or f64. x: the first guess, and then
-    the result, a field as `b`. tol: stops when |A x - b| < tol. maxiter: the most iterations.
-    quiet: False prints the residual of each iteration.
+    A: a LinearOperator. b: the right-hand side, a field of f32 or f64. x: a field of the same form,
+    with the initial guess; receives the result. tol: stops when |A x - b| < tol. maxiter: the most
+    iterations. quiet: False prints the residual of each iteration.
 
         @ti.kernel
         def double(x: ti.template(), Ax: ti.template()):
@@ -128,10 +128,10 @@ def MatrixFreeCG(A, b, x, tol=1e-6, maxiter=5000, quiet=True):
 
 
 def MatrixFreeBICGSTAB(A, b, x, tol=1e-6, maxiter=5000, quiet=True):
-    """Solves A x = b for any operator, by the stabilised biconjugate gradient method; answers
+    """Solves A x = b for any operator by the stabilised biconjugate gradient method. Returns
     whether it converged.
 
-    A, b, x, tol, maxiter, quiet: as those of `MatrixFreeCG`.
+    A, b, x, tol, maxiter, quiet: as for `MatrixFreeCG`.
 
         @ti.kernel
         def double(x: ti.template(), Ax: ti.template()):
@@ -184,7 +184,7 @@ def MatrixFreeBICGSTAB(A, b, x, tol=1e-6, maxiter=5000, quiet=True):
 
 
 class _Vectors:
-    """The fields of one call, in trees that are given back at its end."""
+    """The fields of one call, in trees that are destroyed at its end."""
 
     def __init__(self, name, b, x, vectors, scalar):
         dtype = b.dtype

@@ -9,8 +9,8 @@ class SparseCG:
 
     Args:
         A: a SparseMatrix.
-        b: a NumPy array, ndarray or field with one number a row of A.
-        x0: where to start, as `b`; zero when left out.
+        b: a NumPy array, ndarray or field with one number per row of A.
+        x0: the initial guess, in the same form as `b`; zero by default.
         max_iter: the most iterations.
         atol: stops when |A x - b| <= atol * |b|.
 
@@ -38,7 +38,7 @@ class SparseCG:
         self.max_iter, self.atol = max_iter, atol
 
     def solve(self):
-        """(x, whether it converged); prints iterations and the estimated error."""
+        """Returns (x, whether it converged). Prints the iterations and the estimated error."""
         from .. import _linalg
 
         b = self._vector(self.b)

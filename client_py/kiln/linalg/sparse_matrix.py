@@ -1,8 +1,8 @@
 """Sparse matrices, and the builders that kernels fill.
 
-A builder is an array of words, 4 bytes each for f32 and 8 for f64: how many triplets were inserted,
-then row, column and value bits of each. Kernels write it with ordinary atomics and stores
-(frontend/triplets.py), so capacities are no part of any key.
+A builder is an array of words, of 4 bytes for f32 and 8 for f64: the number of inserted triplets,
+then the row, column and value bits of each. Kernels write it with ordinary atomics and stores
+(frontend/triplets.py), so no key depends on its capacity.
 """
 
 import os
@@ -14,19 +14,19 @@ from ..data.ndarray import Ndarray, ScalarNdarray
 from ..errors import TaichiRuntimeError
 
 _FORMATS = ("col_major", "row_major")
-# What Eigen's 32-bit indices can name.
+# The limit of Eigen's 32-bit indices.
 _MAX_EXTENT = 2**31 - 1
 _CAPACITY = (2**31 - 2) // 3
 
 
 class SparseMatrix:
-    """An n by m matrix of f32 or f64 of which only the elements that were given are stored.
+    """An n by m matrix of f32 or f64 that stores only the elements that were set.
 
     Args:
-        n, m: rows and columns; `m` is `n` when left out.
-        sm: a native matrix to wrap; then nothing else is looked at.
+        n, m: the numbers of rows and columns; by default `m` is `n`.
+        sm: a native matrix to wrap; the other arguments are then ignored.
         dtype: ti.f32 or ti.f64.
-        storage_format: "col_major" or "row_major"; a hint, results are the same.
+        storage_format: "col_major" or "row_major"; a hint that does not affect results.
 
     Example::
 
@@ -67,7 +67,7 @@ class SparseMatrix:
         return self
 
     def __mul__(self, other):
-        """All elements times a number, or the products of two matrices' elements."""
+        """The product of all elements with a number, or of two matrices element by element."""
         if isinstance(other, SparseMatrix):
             return SparseMatrix(sm=self.matrix.multiply_elements(self._same_shape(other)))
         if not hasattr(other, "__float__") or getattr(other, "shape", ()) != ():
@@ -83,7 +83,8 @@ class SparseMatrix:
     def __matmul__(self, other):
         """The product with another sparse matrix, or with a vector of `m` numbers.
 
-        Fields and NumPy arrays give a NumPy array, ndarrays a new ndarray.
+        The product with a field or NumPy array is a NumPy array, that with an ndarray a new
+        ndarray.
         """
         if isinstance(other, SparseMatrix):
             assert self.m == other.n, self._mismatch(other)
@@ -118,14 +119,14 @@ class SparseMatrix:
     # --- in and out
 
     def build_from_ndarray(self, ndarray):
-        """Takes the elements of an ndarray that holds (row, column, value) in turn.
+        """Sets the elements from an ndarray of triplets (row, column, value).
 
         Args:
-            ndarray: a scalar, vector or matrix ndarray with a multiple of three numbers. Elements
-                named more than once are added up.
+            ndarray: a scalar, vector or matrix ndarray with a multiple of three numbers. Values for
+                the same element are added up.
 
         Raises:
-            TaichiRuntimeError: for anything else, and for indices outside the matrix.
+            TaichiRuntimeError: the argument has another form, or an index is outside the matrix.
 
         Example::
 
@@ -160,7 +161,7 @@ class SparseMatrix:
         with open(os.fspath(filename), "w", encoding="ascii") as out:
             out.write(self.matrix.to_matrix_market())
 
-    # --- inside
+    # --- internals
 
     def _product(self, vector):
         """The product with a vector, as a NumPy array."""
@@ -202,13 +203,13 @@ class SparseMatrix:
 
 
 class SparseMatrixBuilder(_native.FieldBase):
-    """Collects (row, column, value) triplets that kernels insert, and makes matrices of them.
+    """Collects (row, column, value) triplets that kernels insert, and builds matrices from them.
 
     Args:
-        num_rows, num_cols: the matrix's shape; as many columns as rows when left out.
-        max_num_triplets: how many triplets fit.
+        num_rows, num_cols: the shape of the matrix; by default it is square.
+        max_num_triplets: the capacity.
         dtype: ti.f32 or ti.f64.
-        storage_format: "col_major" or "row_major"; a hint, results are the same.
+        storage_format: "col_major" or "row_major"; a hint that does not affect results.
 
     Example::
 
@@ -244,7 +245,7 @@ class SparseMatrixBuilder(_native.FieldBase):
         self._bind(_native.make_ndarray(self._word.scalar, [], [1 + 3 * self._capacity]))
 
     def print_triplets(self):
-        """Prints the triplets that were inserted and not yet built."""
+        """Prints the triplets that were inserted since the last `build`."""
         rows, columns, values = self._triplets()
         print(
             f"n={self.num_rows}, m={self.num_cols}, num_triplets={len(rows)} (max={self._capacity})"
@@ -259,8 +260,7 @@ class SparseMatrixBuilder(_native.FieldBase):
             dtype: the type of the matrix's elements, ti.f32 or ti.f64.
 
         Raises:
-            TaichiRuntimeError: more triplets were inserted than fit, or one lies outside the
-                matrix.
+            TaichiRuntimeError: more triplets were inserted than fit, or one is outside the matrix.
         """
         triplets = self._triplets()
         try:
@@ -269,14 +269,14 @@ class SparseMatrixBuilder(_native.FieldBase):
             self._write((0,), 0, 0)
         return SparseMatrix(sm=native)
 
-    # --- inside
+    # --- internals
 
     @property
     def _word(self):
         return ti_types.i32 if self.dtype is ti_types.f32 else ti_types.i64
 
     def _triplets(self):
-        """Arrays of the rows, columns and values that were inserted."""
+        """Arrays of the inserted rows, columns and values."""
         import ctypes
 
         import numpy as np
@@ -315,7 +315,7 @@ class SparseMatrixBuilder(_native.FieldBase):
 
 
 def float_dtype(dtype, what):
-    """f32 or f64; the error for any other type."""
+    """The type f32 or f64 that `dtype` names; raises for other types."""
     dtype = ti_types.cook_dtype(dtype)
     if dtype not in (ti_types.f32, ti_types.f64):
         raise TaichiRuntimeError(f"{what} has elements of type f32 or f64, not {dtype}")
@@ -323,14 +323,14 @@ def float_dtype(dtype, what):
 
 
 def native_class(kind, dtype):
-    """The native "Matrix" or "Solver" for elements of that type."""
+    """The native class "Matrix" or "Solver" for elements of type `dtype`."""
     from .. import _linalg
 
     return getattr(_linalg, kind + ("F32" if dtype is ti_types.f32 else "F64"))
 
 
 def extents(rows, columns):
-    """Rows and columns, checked; as many columns as rows where they are not given."""
+    """The checked numbers of rows and columns; by default there are as many columns as rows."""
     columns = rows if not columns else columns
     for extent in (rows, columns):
         if not hasattr(extent, "__index__") or not 0 <= extent <= _MAX_EXTENT:
@@ -339,7 +339,7 @@ def extents(rows, columns):
 
 
 def make_native(dtype, num_rows, num_columns, rows, columns, values):
-    """A native matrix of triplets; TaichiRuntimeError if one lies outside."""
+    """A native matrix of triplets; raises TaichiRuntimeError if one is outside the matrix."""
     import numpy as np
 
     rows, columns = np.asarray(rows), np.asarray(columns)
@@ -366,7 +366,7 @@ def as_vector(value, dtype):
 
 
 def empty_vector(size, dtype):
-    """A NumPy array for `size` numbers that native code writes."""
+    """An uninitialised NumPy array for `size` numbers that native code writes."""
     import numpy as np
 
     return np.empty(size, dtype.numpy_name)

@@ -1,4 +1,4 @@
-"""Direct solvers: a sparse matrix is factorised once, then solves for many right-hand sides."""
+"""Direct solvers, which factorise a sparse matrix once and solve for many right-hand sides."""
 
 from .. import types as ti_types
 from ..data.field import Field
@@ -14,9 +14,9 @@ class SparseSolver:
     """Solves A x = b by factorising A.
 
     Args:
-        dtype: ti.f32 or ti.f64, A's.
-        solver_type: "LLT" (A symmetric and positive definite), "LDLT" (symmetric) or "LU".
-        ordering: "AMD" or "COLAMD", how rows are reordered to keep the factors sparse.
+        dtype: the type of A's elements, ti.f32 or ti.f64.
+        solver_type: "LLT" (for symmetric positive definite A), "LDLT" (symmetric) or "LU" (any).
+        ordering: "AMD" or "COLAMD", the order of elimination, which keeps the factors sparse.
 
     Example::
 
@@ -48,7 +48,7 @@ class SparseSolver:
             diagonal=solver_type == "LDLT",
             colamd=ordering == "COLAMD",
         )
-        self._pattern = None  # the shape that was analysed
+        self._pattern = None  # the analysed shape
 
     def compute(self, sparse_matrix):
         """Analyses a matrix and factorises it: `analyze_pattern`, then `factorize`.
@@ -59,8 +59,8 @@ class SparseSolver:
         self.factorize(sparse_matrix)
 
     def analyze_pattern(self, sparse_matrix):
-        """Chooses the order of elimination, of which matrices with elements at the same places have
-        one.
+        """Chooses the order of elimination. It can be used for all matrices that have elements at
+        the same positions.
 
         sparse_matrix: a SparseMatrix of the solver's type.
         """
@@ -70,7 +70,7 @@ class SparseSolver:
         self._pattern = sparse_matrix.shape
 
     def factorize(self, sparse_matrix):
-        """Factorises a matrix whose pattern has been analysed; `info()` says whether that worked.
+        """Factorises a matrix with the analysed pattern; `info()` tells whether that succeeded.
 
         sparse_matrix: a SparseMatrix of the solver's type.
         """
@@ -83,14 +83,14 @@ class SparseSolver:
         self.solver.factorize(native)
 
     def solve(self, b):
-        """x with A x = b: a NumPy array, or an ndarray when `b` is one.
+        """Solves A x = b. Returns `x` as a NumPy array, or as an ndarray if `b` is one.
 
         Args:
-            b: a NumPy array, field or ndarray with one number a row of A.
+            b: a NumPy array, field or ndarray with one number per row of A.
 
         Raises:
-            TaichiRuntimeError: nothing is factorised, factorising failed (see `info`), or `b` does
-                not fit.
+            TaichiRuntimeError: no matrix is factorised, the factorisation failed (see `info`), or
+                `b` has another length.
         """
         if self.matrix is None:
             raise TaichiRuntimeError("Please call compute() before calling solve().")
@@ -117,11 +117,11 @@ class SparseSolver:
         return made
 
     def info(self):
-        """Whether the matrix was factorised."""
+        """Whether the factorisation succeeded."""
         return self.solver.ok()
 
     def _check(self, sparse_matrix):
-        """The native matrix behind an argument that fits this solver."""
+        """The native matrix of an argument; raises if it does not fit this solver."""
         if not isinstance(sparse_matrix, SparseMatrix):
             self._type_assert(sparse_matrix)
         if sparse_matrix.dtype is not self.dtype:

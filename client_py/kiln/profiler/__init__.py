@@ -1,4 +1,4 @@
-"""`ti.profiler`: how long kernels and their compilation took, how much memory is held."""
+"""`ti.profiler`: the time of kernels and their compilation, and the memory in use."""
 
 from .kernel_metrics import CuptiMetric, get_predefined_cupti_metrics
 from .kernel_profiler import (

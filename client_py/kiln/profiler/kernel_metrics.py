@@ -1,11 +1,11 @@
-"""Metrics of CUDA's profiler by name: programs list them; no device here collects them."""
+"""The names of CUDA's profiler metrics. Programs list them, but no device of Kiln collects them."""
 
 
 class CuptiMetric:
-    """A metric: its name in CUDA's profiler, and how a table shows it.
+    """A metric of CUDA's profiler and its column in a table.
 
-    name: the profiler's name. header: the column's head. val_format: how a value is written. scale:
-    what values are multiplied with before.
+    name: its name in the profiler. header: the column's title. val_format: the format of values.
+    scale: a factor that is applied to values before formatting.
 
         metric = ti.profiler.CuptiMetric("smsp__inst_executed.sum", header="instructions")
         print(metric.name)  # prints: smsp__inst_executed.sum
@@ -61,7 +61,7 @@ default_cupti_metrics = predefined_cupti_metrics["global_access"][:1]
 def get_predefined_cupti_metrics(name=""):
     """The metrics of a suite, a list of CuptiMetric; None, and a warning, for an unknown one.
 
-    name: of the suite, as "global_access".
+    name: the name of the suite, as "global_access".
 
         print(len(ti.profiler.get_predefined_cupti_metrics("global_access")) > 0)  # prints: True
     """

@@ -1,7 +1,7 @@
-"""Times of kernel launches: totals, or one by one.
+"""Times of kernel launches, as totals or one by one.
 
-`ti.init(kernel_profiler=True)` has the native side call `record` after each launch; otherwise
-nothing is called, and a launch costs what it costs without a profiler.
+With `ti.init(kernel_profiler=True)` the native side calls `record` after each launch. Otherwise it
+calls nothing, and the profiler costs no time.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ _launches = []  # (kernel name, milliseconds), in order
 
 
 class KernelProfilerQueryResult:
-    """Launches of a kernel: `counter`, and `min`, `max`, `avg` in milliseconds."""
+    """The launches of a kernel: their number `counter`, and `min`, `max`, `avg` in milliseconds."""
 
     def __init__(self, times):
         self.counter = len(times)
@@ -28,7 +28,7 @@ def record(name, seconds):
 
 
 def start_profiler():
-    """Begins a profile: forgets earlier launches, and records those from now on."""
+    """Starts a profile: drops earlier launches and records later ones."""
     _launches.clear()
     _native.set_profiler(record)
 
@@ -37,8 +37,9 @@ def print_kernel_profiler_info(mode="count"):
     """Prints the launches.
 
     Args:
-        mode: "count" for a line a kernel, with its share and total, its launches and their least,
-            average and greatest time; "trace" for a line a launch, in order.
+        mode: "count" prints one line per kernel with its share and total of the time, its number of
+            launches, and their minimum, average and maximum time; "trace" prints one line per
+            launch, in order.
 
     Example::
 
@@ -57,9 +58,9 @@ def print_kernel_profiler_info(mode="count"):
 
 def query_kernel_profiler_info(name):
     """A kernel's launches since they were last cleared: `counter`, and `min`, `max` and `avg` in
-    milliseconds; None where the profiler is off.
+    milliseconds. None if the profiler is off.
 
-    name: of the kernel.
+    name: the kernel's name.
 
         ti.init(arch=ti.cpu, kernel_profiler=True)
 
@@ -87,7 +88,7 @@ def get_kernel_profiler_total_time():
 
 
 def clear_kernel_profiler_info():
-    """Forgets the recorded launches.
+    """Drops the recorded launches.
 
     Example::
 
@@ -99,7 +100,7 @@ def clear_kernel_profiler_info():
 
 
 def set_kernel_profiler_toolkit(toolkit_name="default"):
-    """Whether the toolkit is there: only "default" is, for there is no device with counters.
+    """Whether a toolkit is available: only "default" is, because no device has counters.
 
     toolkit_name: "default" or "cupti".
 
@@ -116,7 +117,7 @@ def set_kernel_profiler_toolkit(toolkit_name="default"):
 
 
 def set_kernel_profiler_metrics(metric_list=default_cupti_metrics):
-    """Forgets the launches, as choosing metrics does; there is no device that has any.
+    """Drops the recorded launches, as the reference does. No device collects the metrics.
 
     metric_list: CuptiMetric objects.
 
@@ -128,7 +129,7 @@ def set_kernel_profiler_metrics(metric_list=default_cupti_metrics):
 
 @contextlib.contextmanager
 def collect_kernel_profiler_metrics(metric_list=default_cupti_metrics):
-    """A block with metrics of its own; as `set_kernel_profiler_metrics` at its ends.
+    """Context manager that calls `set_kernel_profiler_metrics` at its beginning and end.
 
     metric_list: CuptiMetric objects.
 

@@ -1,8 +1,8 @@
-"""How much memory the process and its fields hold."""
+"""The memory used by the process and its fields."""
 
 
 def print_memory_profiler_info():
-    """Prints the memory of each tree of fields, and of the whole process.
+    """Prints the memory used by each tree of fields and by the whole process.
 
     Example::
 

@@ -1,11 +1,11 @@
-"""Where the time before a kernel's first launch went: front end, waiting for code, by kernel."""
+"""The time before each kernel's first launch: front end, and waiting for code."""
 
 from .. import events
 
 
 def print_scoped_profiler_info():
-    """Prints, for each kernel made since the last clear, how long its instances took: waiting for
-    their code, and compiling it, now or when the cache's entry was made.
+    """Prints, for each kernel made since the last clear, how long the program waited for its code
+    and how long compiling took, now or when the cached entry was made.
 
         ti.profiler.print_scoped_profiler_info()  # prints anything
     """
@@ -24,7 +24,7 @@ def print_scoped_profiler_info():
 
 
 def clear_scoped_profiler_info():
-    """Forgets the instances made so far.
+    """Drops the instances recorded so far.
 
     Example::
 

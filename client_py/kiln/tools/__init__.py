@@ -1,4 +1,5 @@
-"""Files in and out: images, PLY meshes, VTK grids, videos. Each loads when first asked for."""
+"""`ti.tools`: files of images, PLY meshes, VTK grids and videos. Modules load at their first
+use."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""`ti diagnose`: what to say about a machine when asking for help."""
+"""`ti diagnose`: prints facts about the machine for bug reports."""
 
 import platform
 import sys

@@ -3,11 +3,11 @@
 PNG files are written without an image library; reading, and other formats, need Pillow.
 """
 
-from ..picture import pillow, squeezed, write_rows
+from ..picture import pillow, squeeze, write_rows
 
 
 def imwrite(img, filename):
-    """Saves an image to a file; the format is the name's ending.
+    """Saves an image to a file, in the format of the file name's ending.
 
     img: a field or array (width, height[, 1, 3 or 4]), indexed [x, y] from the lower left: unsigned
     integers by the range of their type, floats in 0..1. filename: the file's path.
@@ -18,7 +18,7 @@ def imwrite(img, filename):
 
 
 def _to_rows(img):
-    """A field or array as uint8 rows, top one first."""
+    """Converts a field or array to uint8 rows, the top row first."""
     import numpy as np
 
     img = _to_numpy(img)
@@ -34,11 +34,11 @@ def _to_rows(img):
 
 
 def imread(filename, channels=0):
-    """The image in a file: a uint8 array (width, height, components), indexed [x, y] from the lower
+    """Reads an image: a uint8 array (width, height, components), indexed [x, y] from the lower
     left.
 
-    filename: the file's path. channels: the number of components; 0 keeps the file's. ImportError
-    without Pillow.
+    filename: the file's path. channels: the number of components; 0 keeps the file's. Raises
+    ImportError if Pillow is missing.
 
         ti.tools.imwrite(np.zeros((8, 4, 3), np.uint8), "black.png")
         print(ti.tools.imread("black.png").shape)  # prints: (8, 4, 3)
@@ -55,10 +55,10 @@ def imread(filename, channels=0):
 
 
 def imresize(img, w, h=None):
-    """An array of another size, with the nearest pixels of an image.
+    """Resizes an image by nearest-neighbour sampling; returns an array.
 
-    img: a field or array (width, height[, components]). w, h: the new width and height; `h` is `w`
-    without it.
+    img: a field or array (width, height[, components]). w, h: the new width and height; by default
+    `h` is `w`.
 
         print(ti.tools.imresize(np.zeros((8, 4)), 2).shape)  # prints: (2, 2)
     """
@@ -69,17 +69,17 @@ def imresize(img, w, h=None):
     if (w, h) == img.shape[:2]:
         return img
     assert isinstance(w, int) and isinstance(h, int) and w > 1 and h > 1, "bad size"
-    # The scale first, then the product: the same rounding as the reference.
+    # Divide first, then multiply, to round as the reference does.
     x = np.clip(np.arange(w) * (img.shape[0] / w), 0, img.shape[0] - 1).astype(np.int32)
     y = np.clip(np.arange(h) * (img.shape[1] / h), 0, img.shape[1] - 1).astype(np.int32)
     return img[x[:, None], y[None, :]]
 
 
 def imshow(img, title="imshow"):
-    """Shows an image until its window is closed: without a display, for one frame.
+    """Shows an image until its window is closed; without a display, for one frame.
 
-    img: a field or array, as for `imwrite`. title: of the window. KILN_GUI_FRAMES says for how many
-    frames, KILN_GUI_SAVE keeps them. In a notebook the image is the cell's output.
+    img: a field or array, as for `imwrite`. title: the window's title. KILN_GUI_FRAMES sets the
+    number of frames; KILN_GUI_SAVE saves them. In a notebook the image is the cell's output.
 
         ti.tools.imshow(np.zeros((8, 4)))
     """
@@ -88,7 +88,7 @@ def imshow(img, title="imshow"):
     if hasattr(builtins, "get_ipython"):
         import IPython.display
 
-        IPython.display.display(pillow("show").fromarray(squeezed(_to_rows(img))))
+        IPython.display.display(pillow("show").fromarray(squeeze(_to_rows(img))))
         return
     from ..gui import GUI
 

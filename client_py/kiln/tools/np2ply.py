@@ -15,10 +15,10 @@ _TYPES = {
 
 
 class PLYWriter:
-    """Collects channels of vertices and faces, then writes one file or one file a frame.
+    """Collects channels of vertices and faces, and writes one file, or one per frame.
 
     Args:
-        num_vertices, num_faces: how many there are.
+        num_vertices, num_faces: the numbers of vertices and faces.
         face_type: "tri" or "quad".
         comment: a line in the file's header.
 
@@ -48,7 +48,7 @@ class PLYWriter:
     # ---- channels
 
     def add_vertex_channel(self, key, data_type, data):
-        """Adds numbers of the vertices. Of an unknown type, only a message is printed.
+        """Adds a channel of numbers for the vertices. For an unknown type it only prints a message.
 
         key: the channel's name. data_type: a PLY type, as "float". data: one number for each
         vertex; or (n, m) for m channels named `key`_1 to `key`_m.
@@ -58,7 +58,7 @@ class PLYWriter:
         self.num_vertex_channels = len(self.vertex_channels)
 
     def add_face_channel(self, key, data_type, data):
-        """Adds numbers of the faces, as `add_vertex_channel` does.
+        """Adds a channel of numbers for the faces, as `add_vertex_channel` does.
 
         key: the channel's name. data_type: a PLY type. data: one number, or more, for each face.
         """
@@ -69,42 +69,42 @@ class PLYWriter:
     def add_vertex_pos(self, x, y, z):
         """Adds the positions of the vertices.
 
-        x, y, z: arrays of a number for each vertex.
+        x, y, z: arrays with a number for each vertex.
         """
         self._add_vertex("float", x=x, y=y, z=z)
 
     def add_vertex_normal(self, nx, ny, nz):
         """Adds the normals of the vertices.
 
-        nx, ny, nz: arrays of a number for each vertex.
+        nx, ny, nz: arrays with a number for each vertex.
         """
         self._add_vertex("float", nx=nx, ny=ny, nz=nz)
 
     def add_vertex_vel(self, vx, vy, vz):
         """Adds the velocities of the vertices.
 
-        vx, vy, vz: arrays of a number for each vertex.
+        vx, vy, vz: arrays with a number for each vertex.
         """
         self._add_vertex("float", vx=vx, vy=vy, vz=vz)
 
     def add_vertex_color(self, r, g, b):
         """Adds the colours of the vertices.
 
-        r, g, b: arrays of a number in 0..1 for each vertex.
+        r, g, b: arrays with a number in 0..1 for each vertex.
         """
         self._add_vertex("float", red=r, green=g, blue=b)
 
     def add_vertex_alpha(self, alpha):
         """Adds the opacity of the vertices.
 
-        alpha: an array of a number in 0..1 for each vertex.
+        alpha: an array with a number in 0..1 for each vertex.
         """
         self._add_vertex("float", Alpha=alpha)
 
     def add_vertex_rgba(self, r, g, b, a):
         """Adds the colours and opacity of the vertices.
 
-        r, g, b, a: arrays of a number in 0..1 for each vertex.
+        r, g, b, a: arrays with a number in 0..1 for each vertex.
         """
         self._add_vertex("float", red=r, green=g, blue=b, Alpha=a)
 
@@ -113,16 +113,16 @@ class PLYWriter:
         self._add_vertex("int", id=range(self.num_vertices))
 
     def add_vertex_piece(self, piece):
-        """Adds the numbers of the pieces that the vertices belong to.
+        """Adds the number of the piece to which each vertex belongs.
 
-        piece: an array of a number for each vertex.
+        piece: an array with a number for each vertex.
         """
         self._add_vertex("int", piece=piece)
 
     def add_faces(self, indices):
         """Adds the faces.
 
-        indices: the numbers of their vertices, three or four each.
+        indices: the numbers of the vertices, three or four per face.
         """
         import numpy as np
 
@@ -137,16 +137,16 @@ class PLYWriter:
         self.add_face_channel("id", "int", range(self.num_faces))
 
     def add_face_piece(self, piece):
-        """Adds the numbers of the pieces that the faces belong to.
+        """Adds the number of the piece to which each face belongs.
 
-        piece: an array of a number for each face.
+        piece: an array with a number for each face.
         """
         self.add_face_channel("piece", "int", piece)
 
     # ---- files
 
     def sanity_check(self):
-        """Asserts that there are positions, and that faces name vertices."""
+        """Asserts that positions were added, and that the faces refer to existing vertices."""
         for axis in "xyz":
             assert axis in self.vertex_channels, "The vertex pos channel is missing"
         inside = (self.face_indices >= 0) & (self.face_indices < self.num_vertices)
@@ -185,7 +185,7 @@ class PLYWriter:
         """
         self.export_ascii(_frame_path(path, series_num))
 
-    # ---- inside
+    # ---- internals
 
     @property
     def _corners(self):
@@ -228,7 +228,7 @@ class PLYWriter:
         return "\n".join([*lines, "end_header", ""])
 
     def _tables(self):
-        """Structured arrays: one row a vertex, then one row a face."""
+        """Two structured arrays: one row per vertex, one row per face."""
         import numpy as np
 
         corners = [np.full(self.num_faces, self._corners, np.uint8), *self.face_indices.T]
@@ -248,7 +248,7 @@ class PLYWriter:
 
 
 def _to_text(table):
-    # Numbers of NumPy print as many digits as their type has, Python's always sixteen.
+    # Keep NumPy's numbers: they print the digits of their type, Python's floats up to seventeen.
     columns = [map(str, table[name]) for name in table.dtype.names]
     return "".join(" ".join(row) + " \n" for row in zip(*columns)).encode("ascii")
 

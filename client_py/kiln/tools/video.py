@@ -1,4 +1,4 @@
-"""Frames collected in a folder and made into mp4 or gif files by ffmpeg."""
+"""Collects frames in a folder and makes mp4 or gif files from them with ffmpeg."""
 
 import os
 import shutil
@@ -14,12 +14,12 @@ class VideoManager:
     """Writes frames to `output_dir`/frames; `make_video` joins them.
 
     Args:
-        output_dir: where frames and videos go; it is made.
-        video_filename: the videos' name without ending; "video" when left out.
-        width, height: the video's size; the first frame's when left out.
+        output_dir: the folder for frames and videos; it is created.
+        video_filename: the name of the videos without ending; by default "video".
+        width, height: the size of the video; by default that of the first frame.
         post_processor: an object whose `process(image)` is applied to each frame.
-        framerate: frames a second.
-        automatic_build: with ffmpeg, videos are made after 4, 8, 16, … frames too.
+        framerate: frames per second.
+        automatic_build: whether to make videos also after 4, 8, 16, … frames, if ffmpeg exists.
 
     Example::
 
@@ -57,7 +57,7 @@ class VideoManager:
     def get_output_filename(self, suffix):
         """The path of a video.
 
-        suffix: its ending, as ".mp4".
+        suffix: the ending, as ".mp4".
         """
         name, ending = os.path.splitext(self.video_filename or "video")
         if ending:
@@ -69,7 +69,7 @@ class VideoManager:
         return self.frame_directory
 
     def write_frame(self, img):
-        """Saves one image as the next frame; odd sizes lose a row or column.
+        """Saves one image as the next frame. Odd extents lose a row or column.
 
         img: a field or array (width, height[, components]).
         """
@@ -108,9 +108,9 @@ class VideoManager:
                 os.remove(path)
 
     def make_video(self, mp4=True, gif=True):
-        """Makes videos of the frames; RuntimeError without ffmpeg.
+        """Makes videos of the frames. Raises RuntimeError if ffmpeg is missing.
 
-        mp4, gif: which files are made.
+        mp4, gif: which files to make.
         """
         frames = os.path.join(self.frame_directory, FRAME_FN_TEMPLATE)
         movie = self.get_output_filename(".mp4")
@@ -126,9 +126,9 @@ def make_video(input_files, width=0, height=0, frame_rate=24, crf=20, output_pat
 
     Args:
         input_files: a list of PNG files, or a pattern such as "frames/%04d.png".
-        width, height: the video's size; of a list, that of the first file.
-        frame_rate: frames a second.
-        crf: ffmpeg's quality, 0 the best.
+        width, height: the size of the video; by default, for a list, that of the first file.
+        frame_rate: frames per second.
+        crf: ffmpeg's quality; 0 is the best.
         output_path: the file to write.
     """
     if isinstance(input_files, str):
@@ -153,7 +153,7 @@ def make_video(input_files, width=0, height=0, frame_rate=24, crf=20, output_pat
 
 
 def mp4_to_gif(input_fn, output_fn, framerate):
-    """Makes a gif of a video, with a palette of its own."""
+    """Makes a gif of a video, with a palette computed from the video."""
     filters = f"fps={framerate},split[a][b];[a]palettegen[p];[b][p]paletteuse"
     _ffmpeg("-i", input_fn, "-vf", filters, output_fn)
 
@@ -164,7 +164,7 @@ def scale_video(input_fn, output_fn, ratiow, ratioh):
 
 
 def crop_video(input_fn, output_fn, x_begin, x_end, y_begin, y_end):
-    """Cuts a rectangle out of a video; bounds are in 0..1, y from below."""
+    """Cuts a rectangle out of a video; bounds are in 0..1, y counts from below."""
     width, height = f"iw*{x_end - x_begin:.4f}", f"ih*{y_end - y_begin:.4f}"
     corner = f"iw*{x_begin:.4f}:ih*{1 - y_end:.4f}"
     _ffmpeg("-i", input_fn, "-filter:v", f"crop={width}:{height}:{corner}", output_fn)

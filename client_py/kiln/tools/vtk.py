@@ -2,7 +2,7 @@
 
 
 def write_vtk(scalar_field, filename):
-    """Saves a field as a VTK rectilinear grid, one value a cell.
+    """Saves a field as a VTK rectilinear grid with one value per cell.
 
     scalar_field: a field of numbers with two or three axes. filename: the file's path without its
     ending, .vtr.

@@ -1,8 +1,8 @@
 """Types of values: scalars, vectors, matrices, structs, and the annotations of kernel parameters.
 This is also the module `ti.types`.
 
-The room holds facts alone. Its types make values, fields and arrays by what the rooms above provide
-(kiln/provided.py).
+This room only describes types. To make values, fields and arrays, its types call later rooms
+through kiln/provided.py.
 """
 
 from .. import originals
@@ -83,7 +83,7 @@ _SCALARS = [
     "uint64",
     "uint8",
 ]
-# What `ti` itself shows; the rest is reached as ti.types.NAME.
+# Names of `ti` itself; programs reach the others as ti.types.NAME.
 __all__ = [*_SCALARS, "template", "ref"]
 
 # Modules of the reference's package `types`: views of Kiln's.

@@ -8,8 +8,11 @@ from .tensor import CompoundType
 
 
 class ArgPackType:
-    """The type of packs with these members: scalars, vectors, matrices, structs, ndarrays and other
-    packs. Calling it makes one, of values in order or by name."""
+    """A type of argument packs. Calling it makes a pack, from values in order or by name.
+
+    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays and
+    other packs.
+    """
 
     def __init__(self, **members):
         if not members:
@@ -21,7 +24,7 @@ class ArgPackType:
             if not isinstance(of, (ArgPackType, CompoundType, NdarrayType)):
                 of = cook_dtype(of)
             self.members[name] = of
-        self._class = None  # of its packs, made with the first one
+        self._class = None  # the class of its packs, made with the first pack
 
     def __call__(self, *args, **kwargs):
         names = list(self.members)
@@ -65,10 +68,10 @@ def _shown(of):
 
 
 def argpack(**members):
-    """A type of argument packs: many arguments of a kernel under one name.
+    """A type of argument packs: several arguments of a kernel under one name.
 
     members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays and
-    other packs. TaichiSyntaxError without any.
+    other packs. Raises TaichiSyntaxError without members.
 
         Params = ti.types.argpack(dt=ti.f32, steps=ti.i32)
 

@@ -1,9 +1,9 @@
-"""How the components of vectors and matrices are arranged."""
+"""The arrangement of the components of vectors and matrices in memory."""
 
 
 class Layout:
-    """How the components of elements are arranged: AOS side by side, SOA each in an array of its
-    own.
+    """The arrangement of the components of elements in memory. AOS stores the components of an
+    element together; SOA stores each component in a separate array.
 
         v = ti.Vector.field(3, ti.f32, shape=8, layout=ti.Layout.SOA)
         print(ti.Layout.SOA)  # prints: Layout.SOA

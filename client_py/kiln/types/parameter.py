@@ -8,10 +8,11 @@ from .tensor import MatrixType, VectorType
 
 
 class template:
-    """Annotation of parameters that take part in compilation: fields, constants, functions.
+    """Annotation of parameters that are known at compile time: fields, constants, functions.
 
-    Each new argument compiles the kernel anew; parameters of `ti.func` are passed by reference.
-    tensor, dtype: accepted, change nothing. TypeError for a list or dict, whose content may change.
+    Each new argument compiles the kernel again. Parameters of a `ti.func` with this annotation are
+    passed by reference. tensor, dtype: accepted without effect. A call with a list or dict raises
+    TypeError, because its content may change.
 
         @ti.kernel
         def fill(x: ti.template(), value: ti.f32):
@@ -31,10 +32,10 @@ class template:
 class NdarrayType:
     """Annotation of parameters that take arrays by reference: ti.ndarray, NumPy arrays, tensors.
 
-    dtype: the type of the elements, as ti.f32 or ti.math.vec3; by default that of the argument.
-    ndim: the number of axes; any without it. needs_grad: whether the argument must have a gradient.
-    boundary: "unsafe", or "clamp" for indices that are clamped to the array. element_dim,
-    element_shape: an older way to state the shape of elements. field_dim: the old name of `ndim`, a
+    dtype: the type of the elements, as ti.f32 or ti.math.vec3; by default the argument's type.
+    ndim: the number of axes; by default any. needs_grad: whether the argument must have a gradient.
+    boundary: "unsafe", or "clamp" to clamp indices to the array. element_dim, element_shape: an
+    older way to specify the shape of elements. field_dim: the old name of `ndim`; raises
     ValueError.
 
         @ti.kernel
@@ -81,7 +82,7 @@ class NdarrayType:
 
 
 def _legacy_element_type(dim, shape, dtype):
-    """The element type that `element_dim` and `element_shape` once said."""
+    """The element type that the old options `element_dim` and `element_shape` describe."""
     if hasattr(dtype, "shape") or isinstance(dtype, StructType):
         raise say.matrix_type_and_element_shape(dtype=dtype)
     if dim == 0 or shape == ():
@@ -101,7 +102,7 @@ ndarray = NdarrayType
 class sparse_matrix_builder:
     """Annotation of parameters that take a ti.linalg.SparseMatrixBuilder.
 
-    dtype: accepted, changes nothing: the builder says its type.
+    dtype: accepted without effect, because the builder has a type.
 
         @ti.kernel
         def fill(A: ti.types.sparse_matrix_builder()):
@@ -118,17 +119,17 @@ class sparse_matrix_builder:
 
 
 class RefType:
-    """Annotation of real functions' parameters: by reference."""
+    """Annotation of parameters that a real function takes by reference."""
 
     def __init__(self, dtype):
         self.dtype = dtype
 
 
 def ref(dtype):
-    """Annotation of a real function's parameter that is passed by reference: what the function
-    assigns to it, the caller's variable is.
+    """Annotation of a real function's parameter that is passed by reference: assignments to it
+    change the caller's variable.
 
-    dtype: its scalar type.
+    dtype: the scalar type of the variable.
 
         @ti.real_func
         def increase(x: ti.ref(ti.i32)):

@@ -1,7 +1,7 @@
-"""`ti.types.quant`: numbers of few bits, which lie in words beside each other.
+"""`ti.types.quant`: quantised numbers, several of which share a word.
 
-Kernels compute with a type's `compute` type: loads widen, stores keep what fits. Fields of such
-types are placed by ti.BitpackedFields, or below a quant_array.
+Kernels compute in a type's `compute` type: loads widen to it, and stores narrow to the quantised
+type. ti.BitpackedFields and quant_array SNodes hold fields of these types.
 """
 
 from ..diagnostics import say
@@ -11,10 +11,11 @@ _KINDS = {"int": 1, "fixed": 2, "float": 3}  # numbers of proto QuantType.Kind
 
 
 class QuantType:
-    """A quantised type; made by `int`, `fixed` and `float`, one object for each.
+    """A quantised type, made by `int`, `fixed` and `float`. Equal types are one object.
 
-    kind: "int", "fixed" or "float". bits: of the digits, sign included. exponent_bits: of floats.
-    scale: of fixed-point numbers, the value of digit 1. compute: what kernels compute in.
+    kind: "int", "fixed" or "float". bits: the number of digits, including the sign. exponent_bits:
+    for floats, the bits of the exponent. scale: for fixed-point numbers, the value of the lowest
+    digit. compute: the scalar type in which kernels compute.
     """
 
     def __init__(self, kind, bits, signed, compute, scale=0.0, exponent_bits=0):
@@ -25,7 +26,7 @@ class QuantType:
         self.scale = scale
         self.exponent_bits = exponent_bits
         self.layout = (_KINDS[kind], bits, signed, scale, exponent_bits)
-        # What is asked of every field's type, of the numbers that programs see.
+        # Attributes that every field's type has; they describe the numbers that programs see.
         self.scalar = compute.scalar
         self.is_float = compute.is_float
         self.is_int = compute.is_int
@@ -47,7 +48,7 @@ class QuantType:
     def _described(self):
         return (*self.layout, self.compute)
 
-    # One object for each, also after copying.
+    # Copies are the same object.
     def __copy__(self):
         return self
 
@@ -71,11 +72,11 @@ def _make(kind, bits, signed, compute, scale=0.0, exponent_bits=0):
 
 
 def int(bits, signed=True, compute=None):
-    """A type of integers of few bits, of which stores keep the low ones.
+    """A quantised integer type. Stores keep the low bits of a number.
 
-    bits: 1 to 64. signed: whether it has negative numbers. compute: the type that kernels compute
-    in; by default the default integer, or the unsigned type as wide. TaichiRuntimeError for what
-    cannot be.
+    bits: 1 to 64. signed: whether the type has negative numbers. compute: the type in which kernels
+    compute; by default the default integer, or the unsigned type of the same width. Raises
+    TaichiRuntimeError for invalid types.
 
         x = ti.field(ti.types.quant.int(bits=4, signed=False))
         ti.root.quant_array(ti.i, 8, max_num_bits=32).place(x)
@@ -91,11 +92,12 @@ def int(bits, signed=True, compute=None):
 
 
 def fixed(bits, signed=True, max_value=1.0, compute=None, scale=None):
-    """A type of multiples of a step, of which stores keep the low digits.
+    """A quantised fixed-point type: multiples of a step. Stores keep the low digits of a number.
 
-    bits: of digits, 1 to 32. signed: whether it has negative numbers. max_value: the number that
-    the largest digits reach for. scale: the step; by default max_value / 2**(bits - 1), or
-    max_value / 2**bits where not `signed`. compute: ti.f32 or ti.f64; by default the default float.
+    bits: the number of digits, 1 to 32. signed: whether the type has negative numbers. max_value:
+    the exclusive upper bound of the numbers, which determines the step. scale: the step; by default
+    max_value / 2**(bits - 1) if `signed`, otherwise max_value / 2**bits. compute: ti.f32 or ti.f64;
+    by default the default float.
 
         x = ti.field(ti.types.quant.fixed(bits=8, max_value=2.0))
         ti.root.quant_array(ti.i, 4, max_num_bits=32).place(x)
@@ -115,10 +117,10 @@ def fixed(bits, signed=True, max_value=1.0, compute=None, scale=None):
 
 
 def float(exp, frac, signed=True, compute=None):
-    """A type of floats of few bits. The leading 1 of the digits is not stored.
+    """A quantised float type. The leading 1 of the digits is not stored.
 
-    exp: the bits of the exponent, 1 to 8. frac: of the digits, with the sign, 2 to 24. signed:
-    whether it has negative numbers. compute: ti.f32.
+    exp: the bits of the exponent, 1 to 8. frac: the bits of the digits, including the sign, 2 to
+    24. signed: whether the type has negative numbers. compute: ti.f32.
 
         x = ti.field(ti.types.quant.float(exp=6, frac=10))
         word = ti.BitpackedFields(max_num_bits=16)

@@ -1,4 +1,4 @@
-"""Scalar types, and what annotations of scalars mean."""
+"""Scalar types, and the meaning of scalar annotations."""
 
 import math
 
@@ -8,7 +8,8 @@ from ..settings import cfg
 
 
 class DType:
-    """A scalar type. Calling it casts: a node in a kernel, a Python number outside."""
+    """A scalar type. Calling it casts a value: to a node in a kernel, to a Python number
+    outside."""
 
     __slots__ = ("bits", "is_float", "is_int", "is_signed", "name", "numpy_name", "scalar")
 
@@ -30,7 +31,7 @@ class DType:
         return self.convert(value)
 
     def convert(self, value):
-        """The Python number that a variable of this type holds after `= value`."""
+        """The Python number that a variable of this type holds after `variable = value`."""
         if self.is_float:
             value = float(value)
             if self.bits == 64:
@@ -52,7 +53,7 @@ class DType:
         return value
 
     def _whole(self, value):
-        """The whole number that a float becomes, before it wraps: as in kernels."""
+        """The integer that a float becomes, as in kernels, before it wraps to the type's width."""
         width = max(self.bits, 32)
         least = -(1 << (width - 1))
         most = 1 << width if self.bits == width and not self.is_signed else -least
@@ -68,7 +69,7 @@ class DType:
 
     @property
     def unsigned(self):
-        """The type of integers as wide that are never negative."""
+        """The unsigned type of the same width."""
         return BY_NAME[f"u{self.bits}"] if self.is_int else self
 
     def to_string(self):
@@ -77,7 +78,7 @@ class DType:
     def __repr__(self):
         return self.name
 
-    # One object per type, also after copying and unpickling.
+    # There is one object per type, even after copying and unpickling.
     def __copy__(self):
         return self
 
@@ -115,7 +116,8 @@ BY_SCALAR = {t.scalar: t for t in ALL}
 BY_NAME = {t.name: t for t in ALL}
 BY_NUMPY = {t.numpy_name: t for t in ALL}
 
-# Like `int` and `float` of the moment of use: the unsigned type as wide as the default integer.
+# An annotation that is evaluated at each use, like `int` and `float`: the unsigned type of the
+# default integer's width.
 DEFAULT_UNSIGNED = object()
 
 real_types = [f16, f32, f64, float]
@@ -127,9 +129,9 @@ real_type_ids, integer_type_ids, type_ids = (
 
 
 def is_real(dtype):
-    """Whether a scalar type is one of floats.
+    """Whether a scalar type is a float type.
 
-    dtype: the type; ValueError if it is none.
+    dtype: the type; raises ValueError for other objects.
 
         print(ti.types.is_real(ti.f32))  # prints: True
     """
@@ -137,9 +139,9 @@ def is_real(dtype):
 
 
 def is_integral(dtype):
-    """Whether a scalar type is one of integers, u1 included.
+    """Whether a scalar type is an integer type, including u1.
 
-    dtype: the type; ValueError if it is none.
+    dtype: the type; raises ValueError for other objects.
 
         print(ti.types.is_integral(ti.u8))  # prints: True
     """
@@ -150,7 +152,7 @@ def is_integral(dtype):
 def is_signed(dtype):
     """Whether a scalar type has negative numbers.
 
-    dtype: the type; ValueError if it is none.
+    dtype: the type; raises ValueError for other objects.
 
         print(ti.types.is_signed(ti.u8))  # prints: False
     """
@@ -163,7 +165,7 @@ def _config():
 
 
 def cook_dtype(dtype):
-    """The scalar type that an annotation names: ti.f32; `float` and `int` follow the settings."""
+    """The scalar type that an annotation names. `float` and `int` name the default types."""
     if dtype.__class__ is DType:
         return dtype
     if dtype is float:
@@ -178,13 +180,13 @@ def cook_dtype(dtype):
 
 
 def _dtype_advice(wrong):
-    """What to write instead of something that is no type."""
+    """Advice on what to write instead of an object that is not a type."""
     name = wrong if isinstance(wrong, str) else getattr(wrong, "__name__", "")
     found = BY_NAME.get(name.rpartition(".")[2]) or BY_NUMPY.get(name.rstrip("_"))
     return say.did_you_mean_type(name=found.name) if found else say.types_are()
 
 
-cfg.know_types(f32, i32)
+cfg.set_default_types(f32, i32)
 
 
 originals.keep(globals())

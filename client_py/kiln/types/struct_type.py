@@ -1,4 +1,4 @@
-"""Types of structs: named members, each of a type, and methods."""
+"""Types of structs: named members with types, and methods."""
 
 from .. import active, originals, provided
 from ..diagnostics import near, say
@@ -7,10 +7,10 @@ from .tensor import CompoundType, MatrixType
 
 
 class StructType(CompoundType):
-    """The type of structs with these members; `ti.types.struct` and `ti.dataclass` make one.
+    """A type of structs, made by `ti.types.struct` and `ti.dataclass`.
 
-    members: the type of each member by its name. Calling the type makes a struct, of values in
-    order, by name, or of another struct; members without a value are 0.
+    members: the type of each member by its name. Calling the type makes a struct from values in
+    order, values by name, or another struct; members without a value are 0.
     """
 
     def __init__(self, **members):
@@ -27,8 +27,8 @@ class StructType(CompoundType):
         return list(self.members.items())
 
     def __call__(self, *args, **kwargs):
-        """A struct of the members' values, in order or by name; the rest is zero. A struct or
-        dictionary of such members as the only argument is copied."""
+        """Makes a struct from the members' values, in order or by name; other members are zero. A
+        single argument that is a struct or dictionary with these members is copied."""
         if len(args) == 1 and not kwargs:
             whole = provided.entries_of(args[0])
             if whole is not None and not self._is_first_member(whole):
@@ -55,12 +55,12 @@ class StructType(CompoundType):
         return ctx.struct(self, values)
 
     def _is_first_member(self, entries):
-        """Whether the entries are those of the first member, a struct."""
+        """Whether the first member is a struct and `entries` has its members."""
         first = next(iter(self.members.values()), None)
         return isinstance(first, StructType) and entries.keys() == first.members.keys()
 
     def cast(self, struct):
-        """A struct of this type with the values of one that has the same members."""
+        """A struct of this type with the values of a struct that has the same members."""
         entries = provided.entries_of(struct)
         if entries is None:
             return self(struct)
@@ -71,7 +71,7 @@ class StructType(CompoundType):
     def field(self, shape=None, **kwargs):
         """A field of such structs.
 
-        shape: its extents; without it the field has to be placed below ti.root. kwargs: as those of
+        shape: the extents; without it the field must be placed below ti.root. kwargs: as for
         `ti.field`.
         """
         return provided.make_struct_field(self, shape=shape, **kwargs)
@@ -80,7 +80,7 @@ class StructType(CompoundType):
         return provided.make_struct_ndarray(self, shape)
 
     def filled_with_scalar(self, value):
-        """A struct all of whose members, those of structs in it too, are `value`."""
+        """A struct whose members are all `value`, including those of nested structs."""
         members = {}
         for name, of in self.members.items():
             members[name] = of.filled_with_scalar(value) if isinstance(of, StructType) else value
@@ -101,17 +101,17 @@ class StructType(CompoundType):
 
 
 def python_member(of, value):
-    """A value as a struct in Python keeps it, of a member of type `of`."""
+    """The value that a struct in Python stores for a member of type `of`."""
     if isinstance(of, StructType):
         return of.cast(value)
     return of(value) if isinstance(of, MatrixType) else of.convert(value)
 
 
 def struct(**members):
-    """The type of structs: an annotation of parameters, and of fields; called, it makes a struct.
+    """A type of structs, for annotations and fields. Calling the type makes a struct.
 
-    members: the type of each member by its name: scalar, vector, matrix and struct types.
-    ValueError for what is none. `ti.dataclass` makes such a type of a class.
+    members: the type of each member by its name: scalar, vector, matrix and struct types. Raises
+    ValueError for other objects. `ti.dataclass` makes such a type from a class.
 
         Ball = ti.types.struct(center=ti.math.vec2, radius=ti.f32)
         print(Ball(radius=2.0).radius)  # prints: 2.0

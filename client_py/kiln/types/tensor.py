@@ -7,7 +7,7 @@ from .scalar import cook_dtype
 
 
 def check_extents(what, dtype, **extents):
-    """Raises unless the numbers of components come before their type, as in (3, ti.f32)."""
+    """Raises if the type was given before the numbers of components; (3, ti.f32) is right."""
     if not all(extent is None or hasattr(extent, "__index__") for extent in extents.values()):
         given = ", ".join(map(str, [*extents.values(), dtype]))
         numbers = " and ".join(extents)
@@ -15,20 +15,20 @@ def check_extents(what, dtype, **extents):
 
 
 def cook_element(dtype):
-    """The type of a field's elements, as `cook_dtype` gives it; they may be quantised."""
+    """Like `cook_dtype`, for the type of a field's elements, which may also be quantised."""
     return dtype if isinstance(dtype, QuantType) else cook_dtype(dtype)
 
 
 class CompoundType:
-    """What types of matrices and structs are instances of."""
+    """Base class of matrix and struct types."""
 
 
 class MatrixType(CompoundType):
-    """The type of matrices of one shape and type of elements; `ti.types.matrix` makes one.
+    """A type of matrices, made by `ti.types.matrix`.
 
     n, m: the numbers of rows and columns. dtype: the type of the elements, None for the default
-    float. Calling the type makes a matrix: of one number for all elements, of all elements, of
-    rows.
+    float. Calling the type makes a matrix from one number for all elements, from all elements, or
+    from rows.
 
         mat = ti.types.matrix(2, 3, ti.i32)
         print(mat(7)[1, 2], mat.shape)  # prints: 7 (2, 3)
@@ -39,7 +39,7 @@ class MatrixType(CompoundType):
     def __init__(self, n, m, dtype):
         self.n = n
         self.m = m
-        # `float` and `int` are kept where they must follow the current defaults.
+        # `float` and `int` are stored unresolved: they follow the current defaults.
         self._dtype = dtype
 
     @property
@@ -57,20 +57,20 @@ class MatrixType(CompoundType):
         return provided.instantiate(self, args)
 
     def cast(self, value):
-        """The matrix `value` as one of this type."""
+        """The matrix `value` converted to this type."""
         return self(value)
 
     def field(self, **kwargs):
         """A field of such matrices.
 
-        kwargs: as those of `ti.field`.
+        kwargs: as for `ti.field`.
         """
         return provided.Matrix.field(self.n, self.m, dtype=self.dtype, **kwargs)
 
     def ndarray(self, **kwargs):
         """An ndarray of such matrices.
 
-        kwargs: `shape`, its extents.
+        kwargs: `shape`, the extents of the ndarray.
         """
         return provided.Matrix.ndarray(self.n, self.m, dtype=self.dtype, **kwargs)
 
@@ -94,10 +94,11 @@ class MatrixType(CompoundType):
 
 
 class VectorType(MatrixType):
-    """The type of vectors of one length and type of elements; `ti.types.vector` makes one.
+    """A type of vectors, made by `ti.types.vector`.
 
     n: the number of elements. dtype: their type, None for the default float. Calling the type makes
-    a vector: of one number for all elements, of all elements, of shorter vectors and numbers.
+    a vector from one number for all elements, from all elements, or from shorter vectors and
+    numbers.
 
         vec = ti.types.vector(3, ti.f32)
         print(vec(1), vec(vec(1, 2, 3).zy, 0))  # prints: [1. 1. 1.] [3. 2. 0.]
@@ -125,10 +126,10 @@ class VectorType(MatrixType):
 
 
 def vector(n=None, dtype=None):
-    """The type of vectors: an annotation of parameters, and of fields; called, it makes a vector.
+    """A type of vectors, for annotations and fields. Calling the type makes a vector.
 
-    n: the number of elements. dtype: their type, as ti.f32; by default the default float.
-    ValueError where they are given in the other order.
+    n: the number of elements. dtype: their type, as ti.f32; by default the default float. Raises
+    ValueError if the arguments are in the wrong order.
 
         vec5 = ti.types.vector(5, ti.i32)
         print(vec5(1, 2, 3, 4, 5), vec5(0))  # prints: [1 2 3 4 5] [0 0 0 0 0]
@@ -138,10 +139,10 @@ def vector(n=None, dtype=None):
 
 
 def matrix(n=None, m=None, dtype=None):
-    """The type of matrices: an annotation of parameters, and of fields; called, it makes a matrix.
+    """A type of matrices, for annotations and fields. Calling the type makes a matrix.
 
     n, m: the numbers of rows and columns. dtype: the type of the elements, as ti.f32; by default
-    the default float. ValueError where they are given in another order.
+    the default float. Raises ValueError if the arguments are in the wrong order.
 
         mat = ti.types.matrix(2, 2, ti.i32)
         print(mat(1, 2, 3, 4)[1, 0])  # prints: 3
@@ -151,7 +152,7 @@ def matrix(n=None, m=None, dtype=None):
 
 
 def is_tensor(dtype):
-    """Whether a type is one of vectors or matrices.
+    """Whether a type is a vector or matrix type.
 
     dtype: any type.
 

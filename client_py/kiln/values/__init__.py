@@ -1,1 +1,1 @@
-"""Values of Python and of kernels: matrices, structs, packs."""
+"""Values in Python and in kernels: matrices, structs, packs."""

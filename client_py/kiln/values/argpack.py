@@ -11,7 +11,7 @@
     step(p)
     p.dt = 0.2
 
-A pack is flattened when a kernel is called: its members are arguments like others.
+A call of a kernel flattens its packs: the members become ordinary arguments.
 """
 
 from .. import types as ti_types
@@ -30,10 +30,10 @@ def _property(name):
 
 
 class ArgPack:
-    """A pack of arguments; its type, of `ti.types.argpack`, makes it. Members are attributes and
-    items, and may be given other values.
+    """A pack of arguments, made by calling a type of `ti.types.argpack`. Its members are attributes
+    and items; programs may assign to them.
 
-    args, kwargs: none; TaichiSyntaxError says what to call instead.
+    args, kwargs: raise TaichiSyntaxError: programs call the pack's type instead.
 
         Params = ti.types.argpack(dt=ti.f32, n=ti.i32)
         p = Params(dt=0.5, n=3)
@@ -82,7 +82,7 @@ class ArgPack:
         return iter(self._entries.values())
 
     def to_dict(self):
-        """The pack as a dictionary, packs in it too, matrices as lists."""
+        """The pack as a dictionary. Nested packs become dictionaries, matrices become lists."""
         return {name: _plain(value) for name, value in self._entries.items()}
 
     def __repr__(self):
@@ -97,7 +97,7 @@ def _plain(value):
 
 
 def _member(name, of, value):
-    """The value as a member of that type keeps it."""
+    """The value that a member of type `of` stores."""
     if isinstance(of, ti_types.NdarrayType):
         return value
     if isinstance(of, ti_types.ArgPackType):
@@ -110,7 +110,7 @@ def _member(name, of, value):
         if not isinstance(value, (Struct, dict)):
             raise say.argpack_member_of_wrong_type(name=name, kind=type(value), needed=of)
         return of(value)
-    number = getattr(value, "item", None)  # of NumPy's scalars
+    number = getattr(value, "item", None)  # NumPy's scalars have it
     if number is not None and getattr(value, "shape", None) == ():
         value = number()
     if not isinstance(value, (int, float) if of.is_float else int):
@@ -119,7 +119,7 @@ def _member(name, of, value):
 
 
 def make_argpack(of, values):
-    """A pack of the ArgPackType `of`, of a value for each of its members by name."""
+    """A pack of the ArgPackType `of`. values: the value of each member by name."""
     if of._class is None:
         properties = {name: _property(name) for name in of.members}
         of._class = type("ArgPack", (ArgPack,), {"__slots__": (), **properties})

@@ -1,10 +1,10 @@
 """Decompositions of 2x2 and 3x3 matrices in kernels: svd, polar_decompose, eig,
 sym_eig, solve. Written in the language itself and inlined.
 
-Symmetric 3x3 matrices are diagonalised by Jacobi rotations, a fixed number of
-sweeps: convergence is quadratic, five sweeps are exact in f32, eight in f64. A rotation for an
-element that is only rounding beside the diagonal is left out: where the diagonal's elements are
-equal it would be one by 45 degrees, whose own rounding is a thousand times what it takes away.
+Symmetric 3x3 matrices are diagonalised by a fixed number of sweeps of Jacobi rotations. Convergence
+is quadratic: five sweeps are exact in f32, eight in f64. A rotation is skipped if its element is
+only rounding error compared with the diagonal. Between equal diagonal elements it would rotate by
+45 degrees, and its own rounding would be a thousand times larger than the error that it removes.
 """
 
 from .. import ops, originals
@@ -17,7 +17,7 @@ from .matrix import Matrix, Vector
 
 @func
 def _is_rounding(x, a, b, dt: _types.template()):
-    """Whether an element is nothing beside two of the diagonal."""
+    """Whether an element is negligible compared with two elements of the diagonal."""
     epsilon = ops.cast(static(2.0**-52 if dt.bits == 64 else 2.0**-23), dt)
     return ops.abs(x) <= epsilon * ops.min(ops.abs(a), ops.abs(b))
 
@@ -30,7 +30,7 @@ def _rotate(
     q: _types.template(),
     dt: _types.template(),
 ):
-    """One Jacobi rotation: S[p, q] becomes zero, V collects the rotation."""
+    """One Jacobi rotation, which makes S[p, q] zero; V accumulates the rotations."""
     if not _is_rounding(S[p, q], S[p, p], S[q, q], dt):
         theta = (S[q, q] - S[p, p]) / (2 * S[p, q])
         t = 1 / (ops.abs(theta) + ops.sqrt(theta * theta + 1))
@@ -38,8 +38,8 @@ def _rotate(
             t = -t
         c = 1 / ops.sqrt(t * t + 1)
         s = t * c
-        # Vector units estimate reciprocal roots: a Newton step, or fifteen rotations add up to
-        # a matrix that is visibly short.
+        # Vector units only estimate reciprocal roots. Without this Newton step, the errors of
+        # fifteen rotations would add up to a matrix that is visibly too short.
         short = 0.5 * (1 - c * c - s * s)
         c += c * short
         s += s * short
@@ -77,7 +77,8 @@ def _swap_columns(
     p: _types.template(),
     q: _types.template(),
 ):
-    """Puts the longer column first; one column changes sign, so V stays a rotation."""
+    """Moves the longer column to the front. One column changes its sign, so that V stays a
+    rotation."""
     if n[p] < n[q]:
         n[p], n[q] = n[q], n[p]
         for k in static(range(3)):
@@ -93,8 +94,8 @@ def _givens(
     q: _types.template(),
     dt: _types.template(),
 ):
-    """Rotates rows p and q so that R[q, p] becomes zero and R[p, p] positive; U collects the
-    inverse."""
+    """Rotates rows p and q so that R[q, p] becomes zero and R[p, p] positive; U accumulates the
+    inverse rotations."""
     a, b = R[p, p], R[q, p]
     r = ops.sqrt(a * a + b * b)
     if r > 0 and not (a > 0 and _is_rounding(b, a, a, dt)):
@@ -117,7 +118,7 @@ def _svd3(A, dt: _types.template(), sweeps: _types.template()):
     _swap_columns(V, B, n, 0, 1)
     _swap_columns(V, B, n, 0, 2)
     _swap_columns(V, B, n, 1, 2)
-    # B = U R with orthogonal columns in B: R is diagonal.
+    # B = U R. The columns of B are orthogonal, so R is diagonal.
     U = Matrix.identity(dt, 3)
     _givens(B, U, 0, 1, dt)
     _givens(B, U, 0, 2, dt)
@@ -135,12 +136,12 @@ def _polar2(A, dt: _types.template()):
     P = F
     if F[0, 0] != 0 or F[0, 1] != 0 or F[1, 0] != 0 or F[1, 1] != 0:
         det = F.determinant()
-        # The cofactor matrix, with the sign that keeps A + B invertible.
+        # Add the cofactor matrix, with the sign that keeps the sum invertible.
         sign = ops.select(det < 0, ops.cast(-1, dt), ops.cast(1, dt))
         B = F + sign * Matrix([[F[1, 1], -F[1, 0]], [-F[0, 1], F[0, 0]]])
         k = 1 / ops.sqrt(ops.abs(B.determinant()))
-        # One Newton step: vector units estimate reciprocal roots, and a rotation that is short by
-        # one bit makes stress out of nothing.
+        # Vector units only estimate reciprocal roots, hence a Newton step: a rotation that is too
+        # short by one bit would produce stress in an undeformed material.
         k += 0.5 * k * (1 - (B[0, 0] * B[0, 0] + B[1, 0] * B[1, 0]) * k * k)
         U = B * k
         P = (F.transpose() @ F + ops.abs(det) * Matrix.identity(dt, 2)) * k
@@ -176,8 +177,8 @@ def _polar3(A, dt: _types.template(), sweeps: _types.template()):
 
 @func
 def _eigenvector2(A, value, dt: _types.template()):
-    """Of a real 2x2 matrix, for one of two different eigenvalues: a column of A less
-    the other one."""
+    """An eigenvector of a real 2x2 matrix with two different eigenvalues: a column of A - value *
+    I, where `value` is the other eigenvalue."""
     a = Vector([A[0, 0] - value, A[1, 0]])
     b = Vector([A[0, 1], A[1, 1] - value])
     v = ops.select(a.norm_sqr() < b.norm_sqr(), b, a)
@@ -240,7 +241,7 @@ def _eig2(A, dt: _types.template()):
 
 @func
 def _solve(A, b, dt: _types.template(), n: _types.template()):
-    """Gauss elimination with row pivoting."""
+    """Gaussian elimination with row pivoting."""
     M = ops.cast(A, dt)
     y = ops.cast(b, dt)
     for i in static(range(n)):
@@ -267,7 +268,7 @@ def _sweeps(dtype):
 
 
 def _prepared(A, dt, what, sizes=(2, 3)):
-    """(size, scalar type) of a matrix that `what` can take."""
+    """(size, scalar type) of a matrix; raises if `what` does not support it."""
     shape = A.get_shape()
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] not in sizes:
         raise say.only_supports_matrices(what=what, sizes=" and ".join((f"{n}D" for n in sizes)))
@@ -277,8 +278,8 @@ def _prepared(A, dt, what, sizes=(2, 3)):
 def polar_decompose(A, dt=None):
     """(U, P) with A = U @ P: U is orthogonal, P symmetric. For kernels.
 
-    A: a 2x2 or 3x3 matrix; ValueError for others. dt: ti.f32 or ti.f64; by default the default
-    float.
+    A: a 2x2 or 3x3 matrix; raises ValueError for others. dt: ti.f32 or ti.f64; by default the
+    default float.
 
         @ti.kernel
         def k() -> ti.f32:
@@ -294,9 +295,9 @@ def polar_decompose(A, dt=None):
 def svd(A, dt=None):
     """(U, S, V) with A = U @ S @ V.transpose(): S is diagonal, U and V are orthogonal. For kernels.
 
-    The elements of S are sorted, the largest first; of a 3x3 matrix, U and V are rotations, and the
-    last element of S has the sign of the determinant. A: a 2x2 or 3x3 matrix; ValueError for
-    others. dt: ti.f32 or ti.f64; by default the default float.
+    The elements of S are sorted, the largest first. For a 3x3 matrix, U and V are rotations, and
+    the last element of S has the sign of the determinant. A: a 2x2 or 3x3 matrix; raises ValueError
+    for others. dt: ti.f32 or ti.f64; by default the default float.
 
         @ti.kernel
         def k() -> ti.math.vec2:
@@ -312,9 +313,9 @@ def svd(A, dt=None):
 def eig(A, dt=None):
     """(values, vectors): the eigenvalues and eigenvectors of a real 2x2 matrix. For kernels.
 
-    values: a row (real part, imaginary part) each. vectors: a column each, of a real and an
-    imaginary part for each element. A: a 2x2 matrix; ValueError for others. dt: ti.f32 or ti.f64;
-    by default the default float.
+    values: each row is an eigenvalue (real part, imaginary part). vectors: each column is an
+    eigenvector, with a real and an imaginary part for each element. A: a 2x2 matrix; raises
+    ValueError for others. dt: ti.f32 or ti.f64; by default the default float.
 
         @ti.kernel
         def k() -> ti.f32:
@@ -331,9 +332,9 @@ def sym_eig(A, dt=None):
     """(values, vectors): the eigenvalues of a symmetric matrix, and its eigenvectors as columns.
     For kernels.
 
-    The values of a 2x2 matrix are sorted with the largest first, those of a 3x3 matrix with the
-    smallest first. A: a symmetric 2x2 or 3x3 matrix; ValueError for others. dt: ti.f32 or ti.f64;
-    by default the default float.
+    The eigenvalues of a 2x2 matrix are sorted from the largest to the smallest, those of a 3x3
+    matrix from the smallest to the largest. A: a symmetric 2x2 or 3x3 matrix; raises ValueError for
+    others. dt: ti.f32 or ti.f64; by default the default float.
 
         @ti.kernel
         def k() -> ti.math.vec2:
@@ -349,8 +350,9 @@ def sym_eig(A, dt=None):
 def solve(A, b, dt=None):
     """The vector `x` with A @ x = b. For kernels.
 
-    A: a 2x2 or 3x3 matrix; ValueError for others; in debug mode, a singular one fails an assert. b:
-    a vector of as many elements. dt: ti.f32 or ti.f64; by default the default float.
+    A: a 2x2 or 3x3 matrix; raises ValueError for others. In debug mode, a singular matrix fails an
+    assert. b: a vector with an element for each row of A. dt: ti.f32 or ti.f64; by default the
+    default float.
 
         @ti.kernel
         def k() -> ti.math.vec2:

@@ -1,5 +1,5 @@
-"""Vectors and matrices in Python, NumPy inside; in a kernel the same names make
-tensor values. NumPy is imported when the first one is made.
+"""Vectors and matrices. In Python they contain a NumPy array; in a kernel the same names make
+tensor values. The first one that a program makes imports NumPy.
 """
 
 from .. import _native, active, originals, provided
@@ -23,7 +23,7 @@ def _np():
 
 
 def kernel_matrix(ctx, arr, dt=None):
-    """ti.Vector(…) and ti.Matrix(…) in a kernel."""
+    """Implements ti.Vector(…) and ti.Matrix(…) in a kernel."""
     dtype = None if dt is None else _types.cook_dtype(dt)
     if isinstance(arr, Expr):
         if not arr.type.shape:
@@ -37,7 +37,7 @@ def kernel_matrix(ctx, arr, dt=None):
 
 
 def instantiate(matrix_type, args):
-    """vec3(…), mat2(…) and what types.vector and types.matrix give."""
+    """Implements calls of vector and matrix types, as vec3(…) and mat2(…)."""
     if not args:
         raise say.type_needs_an_argument(kind=type(matrix_type).__name__)
     ctx = active.context()
@@ -73,7 +73,8 @@ def instantiate(matrix_type, args):
 
 
 def _converted(ctx, value, matrix_type):
-    """A large tensor of a kernel as one of the type, reshaped where need be; else None."""
+    """A large tensor of a kernel converted to the type and, if necessary, reshaped; None for other
+    values."""
     shape = matrix_type.shape
     if value.__class__ is not Expr or not is_large(value):
         return None
@@ -110,12 +111,12 @@ class _MatrixClass(type):
 
 
 class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
-    """A matrix of numbers: in kernels a value, in Python around a NumPy array.
+    """A matrix of numbers: a value in kernels, a wrapper of a NumPy array in Python.
 
-    arr: rows of numbers, a NumPy array, or in kernels rows with values of the kernel. dt: the type
-    of the elements; by default the one that holds all. Operators work element by element, `@`
-    multiplies matrices. Further arguments (args, kwargs) of the reference's are accepted and change
-    nothing.
+    arr: rows of numbers, or a NumPy array; in kernels the rows may contain values of the kernel.
+    dt: the type of the elements; by default the common type of all elements. Operators work element
+    by element; `@` multiplies matrices. The reference's other arguments (args, kwargs) are accepted
+    without effect.
 
         m = ti.Matrix([[1, 2], [3, 4]])
         print(m @ ti.Vector([1, 1]))  # prints: [3 7]
@@ -165,19 +166,19 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
         return self._entries.shape[1] if self._entries.ndim == 2 else 1
 
     def get_shape(self):
-        """The numbers of rows and columns; of a vector, its length alone."""
+        """The numbers of rows and columns; for a vector only its length."""
         return self._entries.shape
 
     def to_numpy(self):
-        """The NumPy array of the elements: the matrix's own, not a copy."""
+        """The NumPy array of the elements, not a copy."""
         return self._entries
 
     def to_list(self):
-        """The elements as a list; of a matrix, a list of rows."""
+        """The elements as a list; for a matrix, a list of rows."""
         return self._entries.tolist()
 
     def _to_kernel(self, ctx):
-        """The same values as a constant of a kernel."""
+        """The matrix as a constant of a kernel."""
         return ctx.tensor(self.to_list())
 
     def __array__(self, dtype=None, copy=None):
@@ -187,7 +188,7 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
         return [*dir(type(self)), "ndim", "m", "n", "entries"]
 
     def _no_component(self, name):
-        """Raises what a kernel says of the same swizzle."""
+        """Raises the error that a kernel raises for the same swizzle."""
         count = self.get_shape()[0]
         group = next(g for g in GROUPS if name[0] in g)
         raise say.vec_only_has_attributes_got(n=count, valid=tuple(group[:count]), got=tuple(name))
@@ -241,7 +242,7 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
     # --- arithmetic
 
     def _elementwise(self, function, *others):
-        """function(element, …) over all elements; scalars are broadcast."""
+        """Applies function(element, …) to all elements; scalars are broadcast."""
         np = _np()
         others = [o._entries if isinstance(o, Matrix) else o for o in others]
         arrays = np.broadcast_arrays(self._entries, *others)
@@ -249,14 +250,14 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
         return _wrap(np.array(flat).reshape(arrays[0].shape))
 
     def _ufunc(self, name):
-        """NumPy's function of that name, over all elements."""
+        """Applies NumPy's function `name` to all elements."""
         return _wrap(getattr(_np(), name)(self._entries))
 
     def _select(self, x1, x2):
         return self._elementwise(lambda c, a, b: a if c else b, x1, x2)
 
     def _operand(self, other):
-        """What NumPy shall compute with, or None if it is not ours to handle."""
+        """The operand for NumPy, or None if this class does not support `other`."""
         if isinstance(other, Matrix):
             return other._entries
         if isinstance(other, (list, tuple)):
@@ -302,13 +303,13 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
     def _assign(self, value):
         self._entries[...] = value._entries if isinstance(value, Matrix) else value
 
-    # --- making them
+    # --- construction
 
     @staticmethod
     def zero(dt, n, m=None):
         """A matrix, or without `m` a vector, of zeros.
 
-        dt: the type of the elements. n: the number of rows. m: of columns.
+        dt: the type of the elements. n: the number of rows. m: the number of columns.
         """
         return _filled(0, dt, n, m)
 
@@ -316,16 +317,16 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
     def one(dt, n, m=None):
         """A matrix, or without `m` a vector, of ones.
 
-        dt: the type of the elements. n: the number of rows. m: of columns.
+        dt: the type of the elements. n: the number of rows. m: the number of columns.
         """
         return _filled(1, dt, n, m)
 
     @staticmethod
     def unit(n, i, dt=None):
-        """The vector of `n` elements of which element `i` is 1 and the others are 0.
+        """The vector of `n` elements with element `i` equal to 1 and the others 0.
 
-        dt: the type of the elements; by default the default integer. ValueError if `i` is out of
-        range.
+        dt: the type of the elements; by default the default integer. Raises ValueError if `i` is
+        out of range.
         """
         if not 0 <= i < n:
             raise say.unit_index_out_range(n=n, i=i)
@@ -346,9 +347,9 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
     def field(cls, n, m, dtype, *args, **kwargs):
         """A field of `n` x `m` matrices.
 
-        dtype: the type of the elements. args, kwargs: as those of `ti.field`, and `layout`:
-        ti.Layout.AOS puts the components of an element side by side, ti.Layout.SOA gives each an
-        array of its own. ValueError where the type comes before the numbers.
+        dtype: the type of the elements. args, kwargs: as for `ti.field`, including `layout`:
+        ti.Layout.AOS stores the components of an element together, ti.Layout.SOA stores each
+        component in a separate array. Raises ValueError if the type comes before the numbers.
         """
         _types.check_extents("ti.Matrix.field", dtype, n=n, m=m)
         provided.check_matrix_options("ti.Matrix.field", kwargs)
@@ -358,7 +359,7 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
     def ndarray(cls, n, m, dtype, shape):
         """An ndarray of `n` x `m` matrices, zeroed.
 
-        dtype: the type of the elements. shape: its extents.
+        dtype: the type of the elements. shape: the extents of the ndarray.
         """
         _types.check_extents("ti.Matrix.ndarray", dtype, n=n, m=m)
         return provided.make_matrix_ndarray(n, m, dtype, shape)
@@ -381,7 +382,7 @@ def _has_expr(arr):
 
 
 def _new(flat, shape, dtype):
-    """A vector or matrix in the scope that is active."""
+    """A vector or matrix in the current scope: a kernel value or a Matrix."""
     dtype = None if dtype is None else _types.cook_dtype(dtype)
     ctx = active.context()
     if ctx is not None:
@@ -405,12 +406,12 @@ def _wrap(array):
 
 
 class Vector(Matrix):
-    """A vector of numbers: in kernels a value, in Python around a NumPy array.
+    """A vector of numbers: a value in kernels, a wrapper of a NumPy array in Python.
 
     arr: a list of numbers or a one-dimensional NumPy array. dt: the type of the elements; by
-    default the one that holds all. Elements are `v[0]`, `v.x` and swizzles as `v.xy`, in three
-    spellings: xyzw, rgba and stpq. Further arguments (kwargs) of the reference's are accepted and
-    change nothing.
+    default their common type. Programs access elements as `v[0]`, `v.x`, or by swizzles such as
+    `v.xy`, in three spellings: xyzw, rgba and stpq. The reference's other arguments (kwargs) are
+    accepted without effect.
 
         v = ti.Vector([1.0, 2.0, 3.0])
         print(v.zx, v.norm_sqr())  # prints: [3. 1.] 14.0
@@ -425,9 +426,9 @@ class Vector(Matrix):
     def field(cls, n, dtype, *args, **kwargs):
         """A field of vectors of `n` elements.
 
-        dtype: the type of the elements. args, kwargs: as those of `ti.field`, and `layout`:
-        ti.Layout.AOS puts the components of an element side by side, ti.Layout.SOA gives each an
-        array of its own. ValueError where the type comes before the number.
+        dtype: the type of the elements. args, kwargs: as for `ti.field`, including `layout`:
+        ti.Layout.AOS stores the components of an element together, ti.Layout.SOA stores each
+        component in a separate array. Raises ValueError if the type comes before the number.
         """
         _types.check_extents("ti.Vector.field", dtype, n=n)
         provided.check_matrix_options("ti.Vector.field", kwargs)
@@ -437,15 +438,15 @@ class Vector(Matrix):
     def ndarray(cls, n, dtype, shape):
         """An ndarray of vectors of `n` elements, zeroed.
 
-        dtype: the type of the elements. shape: its extents.
+        dtype: the type of the elements. shape: the extents of the ndarray.
         """
         _types.check_extents("ti.Vector.ndarray", dtype, n=n)
         return provided.make_vector_ndarray(n, dtype, shape)
 
 
 class MatrixView(_native.ElementView, Matrix):
-    """An element of a matrix field: reads and writes go to the field. Plain integer
-    subscripts are answered by ElementView; what is below is for the rest."""
+    """An element of a matrix field, whose reads and writes access the field. ElementView handles
+    plain integer subscripts; this class handles everything else."""
 
     def __init__(self, *args):
         raise say.view_made_by_subscripting_field()
@@ -453,7 +454,7 @@ class MatrixView(_native.ElementView, Matrix):
     @property
     def _entries(self):
         values = self._field._read_all(self._indices)
-        array = _np().array(values)  # of Python's numbers: 64 bits, as elements one by one
+        array = _np().array(values)  # 64-bit, like single elements, which are Python numbers
         return array.reshape(self._field.element_shape)
 
     def _get_items(self, index):
@@ -481,7 +482,7 @@ class MatrixView(_native.ElementView, Matrix):
 
 
 class VectorView(MatrixView, Vector):
-    """The same for an element that is a vector."""
+    """An element of a vector field."""
 
 
 _native.set_view_types(VectorView, MatrixView)
@@ -513,8 +514,8 @@ def _add_operators():
 
 
 def _add_components():
-    """x, r, s and so on are properties; longer swizzles go through __getattr__ (a
-    thousand properties would cost ten milliseconds of every start)."""
+    """Adds x, r, s and so on as properties. Longer swizzles go through __getattr__: a thousand
+    properties would add ten milliseconds to every start."""
     for group in GROUPS:
         for i, letter in enumerate(group):
             setattr(Matrix, letter, _component_property(i, letter))

@@ -1,5 +1,5 @@
-"""Functions of vectors and matrices, the same code for values of a kernel and
-for matrices in Python: both give their elements one by one.
+"""Functions of vectors and matrices. The same code serves kernel values and Python's matrices: it
+accesses both element by element.
 """
 
 from .. import active, ops, originals, provided
@@ -18,7 +18,7 @@ def is_tensor(x):
 
 
 def is_large(x):
-    """Whether `x` is a value of a kernel that is computed in loops, not by element."""
+    """Whether `x` is a kernel value too large to scalarise, which is computed in loops."""
     return isinstance(x, Expr) and _is_large(x)
 
 
@@ -53,7 +53,7 @@ def elements(x):
 
 
 def build(flat, shape, dtype=None):
-    """A vector or matrix: of the kernel if any element is."""
+    """A vector or matrix of these elements: a kernel value if any element is one."""
     for value in flat:
         if isinstance(value, Expr):
             return value.ctx.tensor_of(list(flat), tuple(shape), dtype)
@@ -92,7 +92,7 @@ def _need_square(x, limit=None):
 
 def _same_shape(x, y):
     if not isinstance(x, Expr) and not isinstance(y, Expr):
-        return  # NumPy finds it out
+        return  # NumPy checks its own arrays
     if tuple(shape_of(x)) != tuple(shape_of(y)):
         raise say.required_shapes_same_got_shapes(shapes=[shape_of(x), shape_of(y)])
 
@@ -133,7 +133,7 @@ def min(x):
 
 
 def any(x):
-    """Whether an element is not 0.
+    """Whether any element is not 0.
 
     x: a vector or matrix.
     """
@@ -144,7 +144,7 @@ def any(x):
 
 
 def all(x):
-    """Whether no element is 0.
+    """Whether all elements are not 0.
 
     x: a vector or matrix.
     """
@@ -157,7 +157,8 @@ def all(x):
 def dot(x, y):
     """The dot product of two vectors: the sum of the products of their elements.
 
-    x, y: vectors of one length. TaichiCompilationError for others in kernels, ValueError in Python.
+    x, y: vectors of equal length. Others raise TaichiCompilationError in kernels, ValueError in
+    Python.
 
         print(ti.math.dot(ti.Vector([1, 2]), ti.Vector([3, 4])))  # prints: 11
     """
@@ -184,9 +185,9 @@ def norm_sqr(x):
 
 
 def norm(x, eps=0.0):
-    """The square root of the sum of the squares of all elements; of a vector, its length.
+    """The square root of the sum of the squares of all elements; for a vector, its length.
 
-    x: a vector or matrix. eps: is added to the sum, so that the root has a derivative at 0.
+    x: a vector or matrix. eps: added to the sum, so that the root has a derivative at 0.
     """
     return ops.sqrt(_squared(x, eps)) if isinstance(x, Expr) else _root(_squared(x, eps))
 
@@ -194,7 +195,7 @@ def norm(x, eps=0.0):
 def norm_inv(x, eps=0.0):
     """One over `norm`.
 
-    x: a vector or matrix. eps: is added to the sum of the squares, so that it is not 0.
+    x: a vector or matrix. eps: added to the sum of the squares, so that it is not 0.
     """
     if isinstance(x, Expr):
         return ops.rsqrt(_squared(x, eps))
@@ -207,7 +208,8 @@ def _squared(x, eps):
     squared = norm_sqr(x)
     if not _is_not_zero(eps):
         return squared
-    # A Python number does not widen a NumPy scalar, whatever NumPy's version.
+    # Keep the type of a NumPy scalar: before version 2, NumPy widens it to the Python number's
+    # type.
     is_float = getattr(getattr(squared, "dtype", None), "kind", "") == "f"
     return squared + (type(squared)(eps) if is_float else eps)
 
@@ -225,7 +227,7 @@ def _is_not_zero(eps):
 def normalized(x, eps=0.0):
     """The vector divided by its length.
 
-    x: a vector. eps: is added to the length, so that zeros stay zeros.
+    x: a vector. eps: added to the length, so that a vector of zeros stays zero.
     """
     _need_vector(x)
     length = norm(x)
@@ -233,9 +235,9 @@ def normalized(x, eps=0.0):
 
 
 def cross(x, y):
-    """The cross product: a vector for two of three elements, a number for two of two.
+    """The cross product: a vector for vectors of three elements, a number for vectors of two.
 
-    x, y: vectors of one length, 2 or 3. TaichiCompilationError for others.
+    x, y: vectors of equal length, 2 or 3; raises TaichiCompilationError for others.
 
         print(ti.math.cross(ti.Vector([1, 0, 0]), ti.Vector([0, 1, 0])))  # prints: [0 0 1]
     """
@@ -262,7 +264,7 @@ def cross(x, y):
 def outer_product(x, y):
     """The matrix of the products x[i] * y[j].
 
-    x, y: vectors; the result has as many rows as `x` elements, and as many columns as `y`.
+    x, y: vectors. The result has a row for each element of `x` and a column for each of `y`.
     """
     x, y = _vector(x), _vector(y)
     _need_vector(x, "lhs", "outer_product")
@@ -279,8 +281,8 @@ def outer_product(x, y):
 def transpose(x):
     """The matrix with rows and columns exchanged.
 
-    x: a matrix. TaichiCompilationError for a vector: write `a.outer_product(b)` for a column times
-    a row.
+    x: a matrix. Raises TaichiCompilationError for a vector; the product of a column and a row is
+    `a.outer_product(b)`.
     """
     _need_tensor(x)
     shape = shape_of(x)
@@ -294,9 +296,9 @@ def transpose(x):
 
 
 def trace(x):
-    """The sum of the elements of the diagonal.
+    """The sum of the diagonal elements.
 
-    x: a matrix with as many rows as columns.
+    x: a square matrix.
     """
     _need_square(x)
     if is_large(x):
@@ -311,7 +313,7 @@ def trace(x):
 def determinant(x):
     """The determinant of a square matrix.
 
-    x: a matrix of at most 4 x 4. TaichiCompilationError for others.
+    x: a matrix of at most 4 x 4; raises TaichiCompilationError for others.
 
         print(ti.math.determinant(ti.Matrix([[1, 2], [3, 4]])))  # prints: -2
     """
@@ -339,7 +341,7 @@ def determinant(x):
 
 
 def _minor(m, row, column):
-    """Determinant of the 3x3 matrix left of a 4x4 one without row and column."""
+    """The determinant of a 4x4 matrix without one row and one column."""
     r = [i for i in range(4) if i != row]
     c = [j for j in range(4) if j != column]
 
@@ -354,9 +356,9 @@ def _minor(m, row, column):
 
 
 def inverse(x):
-    """The inverse of a square matrix; infinities and NaNs if it has none.
+    """The inverse of a square matrix; infinities and NaNs for a singular matrix.
 
-    x: a matrix of at most 4 x 4. TaichiCompilationError for others.
+    x: a matrix of at most 4 x 4; raises TaichiCompilationError for others.
 
         print(ti.math.inverse(ti.Matrix([[2.0, 0.0], [0.0, 4.0]]))[1, 1])  # prints: 0.25
     """
@@ -398,7 +400,7 @@ def cast(x, dtype):
 
 
 def fill(x, value):
-    """Every element of a variable or field element becomes `value`."""
+    """Sets every element of a variable or field element to `value`."""
     if isinstance(x, Expr):
         if not isinstance(x, Ref):
             raise say.fill_of_a_value(type=x.type.name)
@@ -421,21 +423,21 @@ def get_shape(x):
     return tuple(shape_of(x))
 
 
-# --- making them
+# --- construction
 
 
 def diag(dim, val, dtype=None):
-    """The matrix of `dim` rows and columns with `val` on its diagonal, and zeros elsewhere.
+    """The `dim` x `dim` matrix with `val` on its diagonal and zeros elsewhere.
 
-    dtype: the type of its elements; by default that of `val`.
+    dtype: the type of the elements; by default the type of `val`.
     """
     ctx = active.context()
     if ctx is not None and dim * dim > MAX_UNROLLED:
-        # Element (i, j) is element dim - 1 + i - j of a vector with one element that counts.
+        # Element (i, j) is element dim - 1 + i - j of a vector whose middle element is `val`.
         band = ctx.tensor_of([0] * (dim - 1) + [val] + [0] * (dim - 1), (2 * dim - 1,), dtype)
         return ctx.pick(band, (dim, dim), dim - 1, (1, -1))
     flat = [val if i == j else 0 for i in range(dim) for j in range(dim)]
-    if ctx is not None:  # of the kernel although its elements are constants: they have that type
+    if ctx is not None:  # a kernel value although its elements are constants, for its `dtype`
         return ctx.tensor_of(flat, (dim, dim), dtype)
     return build(flat, (dim, dim), dtype)
 
@@ -488,7 +490,7 @@ METHODS = {
 
 
 def _matmul(ctx, left, right):
-    """Two vectors give their dot product; a vector on the left counts as a row."""
+    """`left @ right`: the dot product for two vectors; a vector on the left is a row."""
     left, right = ctx.expr(ctx.value(left)), ctx.expr(ctx.value(right))
     a, b = left.type.shape, right.type.shape
     if not a or not b:

@@ -9,10 +9,10 @@ from ..types.struct_type import python_member
 
 
 class Struct(PythonStruct, metaclass=Public):
-    """A struct in Python: its members are attributes.
+    """A struct in Python, whose members are attributes.
 
-    args: a dictionary of the members, or kwargs: the members by name. Types made by `ti.dataclass`
-    and `ti.types.struct` make structs whose members have types.
+    args: a dictionary of the members. kwargs: the members by name. Calling a type made by
+    `ti.dataclass` or `ti.types.struct` makes a struct whose members have types.
 
         s = ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))
         s.a = 3
@@ -20,7 +20,7 @@ class Struct(PythonStruct, metaclass=Public):
     """
 
     _is_taichi_class = True
-    methods = None  # of each object its own
+    methods = None  # each object sets its own
 
     def __init__(self, *args, **kwargs):
         struct_type = None
@@ -80,9 +80,9 @@ class Struct(PythonStruct, metaclass=Public):
         return len(self.entries)
 
     def to_dict(self, include_methods=False, include_ndim=False):
-        """The members as a dictionary, structs and matrices in it as dictionaries and lists.
+        """The members as a dictionary. Nested structs become dictionaries, matrices become lists.
 
-        include_methods, include_ndim: accepted, change nothing.
+        include_methods, include_ndim: accepted without effect.
         """
         result = {}
         for name, value in self.entries.items():
@@ -121,7 +121,7 @@ class Struct(PythonStruct, metaclass=Public):
         """A field of structs.
 
         members: the type of each member by its name. methods: functions by their names. kwargs: as
-        those of `ti.field`.
+        for `ti.field`.
         """
         return StructType(**members, __struct_methods=methods or {}).field(**kwargs)
 
@@ -131,10 +131,10 @@ def _bind(method, struct):
 
 
 def dataclass(cls):
-    """Decorator: makes a struct type of a class, its annotations the members, its functions,
-    inherited ones too, the methods.
+    """Decorator that makes a struct type of a class. Annotations become members; functions,
+    including inherited ones, become methods.
 
-    cls: the class. Methods that kernels call are decorated with @ti.func. TaichiSyntaxError for a
+    cls: the class. Decorate methods that kernels call with @ti.func. Raises TaichiSyntaxError for a
     member with a default value.
 
         @ti.dataclass

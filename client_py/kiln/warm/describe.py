@@ -1,13 +1,13 @@
-"""What a value is, said so that two processes can compare it.
+"""Describes values so that two processes can compare them.
 
-A description is built of tuples, str, bytes and int only, with the exact type of what it
-describes: 1, True and 1.0 differ, 0.0 and -0.0 differ, a NaN equals itself. Objects that have an
-identity (modules, classes, instances, fields, functions) get a number when they are met first and
-are called by it when they are met again: equal descriptions mean that the same things are shared.
-What is not on the list here is refused: nothing can be said of it that holds in another process.
+A description consists of tuples, str, bytes and int, and contains the exact type of the value: 1,
+True and 1.0 differ, 0.0 and -0.0 differ, a NaN equals itself. Objects with an identity (modules,
+classes, instances, fields, functions) get a number when they are first met; later occurrences are
+described by that number. So equal descriptions also share objects in the same way. A value of any
+other kind is refused, because no description of it would be valid in another process.
 
-The same code describes while a kernel is recorded (`frontend/trace.py`) and while a record is
-checked (`store.py`): a record holds if every read gives the description that it gave.
+The same code describes values while the front end records (`frontend/trace.py`) and while a record
+is checked (`records.py`). A record is valid if every read still gives the recorded description.
 """
 
 import sys
@@ -38,8 +38,8 @@ _MANY = 20000  # values in one description
 _DEEP = 50  # containers in containers
 _LARGE = 1 << 20  # bytes of one array
 _HEAP_TYPE = 1 << 9
-# What classes may define without changing what reading their attributes, or their objects in an
-# `if`, does. `==`, `in` and formatting are asked about where they happen (frontend/trace.py).
+# Attributes that a class may define without affecting reads of its objects' attributes or their
+# truth values. frontend/trace.py checks `==`, `in` and formatting where they occur.
 _HARMLESS = frozenset(
     "__module__ __qualname__ __doc__ __dict__ __weakref__ __annotations__ __slots__ __init__ "
     "__new__ __post_init__ __init_subclass__ __del__ __eq__ __ne__ __hash__ __repr__ __str__ "
@@ -53,25 +53,25 @@ _HARMLESS = frozenset(
 
 
 class Refused(Exception):
-    """Nothing can be said of a value that would hold in another process."""
+    """A value has no description that would be valid in another process."""
 
 
 class Describer:
-    """Describes values, and numbers the objects that it meets: `objects`, in order."""
+    """Describes values. `objects` are the objects that it met, in order of their numbers."""
 
     def __init__(self):
         self.objects = []
-        self.containers = {}  # id -> list or dict, described whole
+        self.containers = {}  # id -> list or dict that was described in full
         self._numbers = {}  # id -> number
         self._count = 0
         self._depth = 0
 
     def start(self, source):
-        """The kernel itself is object 0."""
+        """Begins with `source`, the kernel's, as object 0."""
         self._meet(source)
 
     def number(self, thing):
-        """The number of an object met before, or None."""
+        """The number of an object that was met before, otherwise None."""
         return self._numbers.get(id(thing))
 
     def __call__(self, value):
@@ -81,7 +81,8 @@ class Describer:
         return self._other(value)
 
     def _meet(self, thing):
-        """Numbers `thing`; a description if it was met before, else None."""
+        """Returns the description of an object that was met before; otherwise numbers it and
+        returns None."""
         known = self._numbers.get(id(thing))
         if known is not None:
             return ("=", known)
@@ -133,7 +134,7 @@ class Describer:
         raise Refused(f"the class {value.__qualname__}, which has a metaclass")
 
     def _own(self, value, module):
-        """Kiln's own objects that are not in the table: by what they are made of."""
+        """Describes Kiln's own objects that are not in the table by their attributes."""
         kind = value.__class__
         if hasattr(kind, "_described"):
             parts = value._described()
@@ -143,7 +144,7 @@ class Describer:
     def _function(self, value):
         code = value.__code__
         if value.__module__ and value.__module__.partition(".")[0] == PACKAGE:
-            # Not what a program put in its place.
+            # Only Kiln's own function, not a replacement by the program.
             if is_own(code.co_filename):
                 return _own_name(value)
         return self._meet(value) or ("function", value.__qualname__)
@@ -169,7 +170,7 @@ class Describer:
         return self._meet(value.source) or ("kernel",)
 
     def source(self, source):
-        """A function's text, annotations and defaults. Numbers nothing."""
+        """Describes a function's text, annotations and defaults, without numbering it."""
         fingerprint = source.fingerprint
         if fingerprint is None:
             raise Refused(f"the source of {source.name} cannot be read")
@@ -252,15 +253,15 @@ class Describer:
 
 
 def _layout(storage):
-    """Where a field lies, in itself: what its trees hold beside it does not matter, and which
-    trees they are is told of all fields of a kernel together (records.py)."""
+    """Describes the layout of one field, without the rest of its trees. records.py describes the
+    trees for all fields of a kernel together."""
     if not storage.trees:
         return (storage.descriptor,)
     return (storage.shape, _native.digest_of_trees([storage]))
 
 
 def _own_name(value):
-    """A function or class of Kiln's, by the name under which its module has it."""
+    """Describes a function or class of Kiln's by its name in its module."""
     found = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
         found = getattr(found, "__dict__", {}).get(name)
@@ -275,7 +276,7 @@ _ENUM_END = "enum"
 
 
 def is_plain(kind, base=object):
-    """Whether classes up to `base` define nothing that runs unseen when objects are used."""
+    """Whether the classes from `kind` up to `base` define no methods that run implicitly."""
     for one in kind.__mro__:
         if one is base or one.__module__ == base:
             return True
@@ -294,7 +295,7 @@ _NAMEDTUPLE = frozenset(("__getnewargs__", "__orig_bases__", "__mul__", "__rmul_
 
 
 def _base_value(member):
-    """The number or text that an Enum's member is, where it is one."""
+    """The number or text of an Enum member that is also an int, float or str."""
     for base, plain in ((int, int.__int__), (float, float.__float__), (str, str.__str__)):
         if isinstance(member, base):
             return (plain(member),)
@@ -334,7 +335,7 @@ def _numpy(value):
 
 
 def _numpy_type(dtype):
-    """A dtype with its members: their types, places and titles."""
+    """Describes a dtype, including the types, offsets and titles of its members."""
     if dtype.metadata is not None:
         raise Refused("a NumPy type with metadata")
     if dtype.subdtype is not None:
@@ -357,7 +358,7 @@ def _matrix_type(describe, value):
 
 
 def _attributes(describe, value):
-    """Kiln's annotations: all that they were made with."""
+    """Describes one of Kiln's annotations by all its attributes."""
     entries = value.__dict__
     return (value.__class__.__name__, tuple(entries), describe.items(list(entries.values())))
 
@@ -409,18 +410,18 @@ _TABLE = {
 }
 
 
-def _late(names):
-    """Types of modules that a warm start may do without, when they are met."""
+def _add_types(names):
+    """Adds types to the table whose modules are imported; a warm start may not need the others."""
     for module, name, describe in names:
-        # Another thread may be importing it: then its types are taken up the next time.
+        # If another thread is importing the module, the next call adds its types.
         found = getattr(sys.modules.get(f"{PACKAGE}.{module}"), name, None)
         if found is not None:
             _TABLE[found] = describe
 
 
-def learn():
-    """Takes up the types of modules imported since the last time."""
-    _late(
+def add_imported_types():
+    """Adds the types of modules that were imported since the last call."""
+    _add_types(
         (
             ("values.matrix", "Matrix", Describer._matrix),
             ("values.matrix", "Vector", Describer._matrix),
@@ -430,4 +431,12 @@ def learn():
     )
 
 
-__all__ = ["MISSING", "Describer", "Field", "FunctionSource", "Refused", "is_plain", "learn"]
+__all__ = [
+    "MISSING",
+    "Describer",
+    "Field",
+    "FunctionSource",
+    "Refused",
+    "add_imported_types",
+    "is_plain",
+]

@@ -2,7 +2,7 @@
 
     kiln-manifest 3
     program <SHA-256 of its text, or -> <name of its file>
-    module <SHA-256 of its text> <file of a module of the program's own that it imported>
+    module <SHA-256 of its text> <file of one of the program's own modules that it imported>
     …
     compiler <id of the compiler that the keys are of>
     unit <key> <recorded kernel> <level> <file of its warm record below the home> <kernel>
@@ -10,16 +10,19 @@
     recorded <bytes> <bytes compressed> <SHA-256 of the compressed bytes>
     <compressed bytes>
 
-Words are parted by one space; `-` stands for none; the last word of a line may hold spaces. A level
-is that which the program asked for (x86-64-v3); `-`: that of the machine. Recorded kernels
-(warm/units.py) are named by the SHA-256 of their bytes. In a home (<home>/warm/programs) they lie
-beside the manifest and the file ends with the last unit. A manifest that is carried elsewhere has
-them in itself: after the line `recorded` follows one zlib stream of all of them, each after its
-length (8 bytes, little-endian), in the order in which the units first name them; none is empty, and
-a unit names each. The file names no modules, for they lie elsewhere. Equal manifests have equal
-bytes. C++ programs' are written by client_cpp/manifest.cc.
+One space separates words; `-` means none; the last word of a line may contain spaces. A level is
+the one that the program requested (x86-64-v3); `-` means the machine's. Recorded kernels
+(warm/units.py) are named by the SHA-256 of their bytes.
 
-Thread safety: functions without state.
+In a home (<home>/warm/programs), other files contain the recorded kernels, and the manifest ends
+with its last unit. A portable manifest contains them: after the line `recorded` follows one zlib
+stream of all of them, each preceded by its length (8 bytes, little-endian), in the order in which
+the units first name them. None is empty, and a unit names each. A portable manifest lists no
+modules, because their paths mean nothing elsewhere.
+
+Equal manifests have equal bytes. client_cpp/manifest.cc writes those of C++ programs.
+
+Thread safety: the functions have no state.
 """
 
 import os
@@ -37,13 +40,16 @@ MAX_RATIO = 256  # of those bytes to the compressed ones, above the first MiB
 
 
 class BadManifest(Exception):
-    """A file that is no manifest, or a damaged one; the text says what is wrong and where."""
+    """A file is not a manifest or is damaged; the text says what is wrong and in which line."""
 
 
 class Unit(namedtuple("Unit", "key recorded level record kernel")):
-    """key: under which the program got its artifact; recorded: name of the recorded kernel, "-":
-    not known; level: that the program asked for, "-": the machine's; record: file of its warm
-    record below the home, "-": none; kernel: as the program calls it."""
+    """An instance of a kernel that a program used.
+
+    key: the key of its artifact. recorded: the name of the recorded kernel, "-" if unknown. level:
+    the level that the program requested, "-" for the machine's. record: the file of its warm record
+    below the home, "-" if it has none. kernel: the kernel's name in the program.
+    """
 
     __slots__ = ()
 
@@ -51,9 +57,12 @@ class Unit(namedtuple("Unit", "key recorded level record kernel")):
 class Manifest(
     namedtuple("Manifest", "program name compiler units recorded modules", defaults=(None, ()))
 ):
-    """program: SHA-256 of its text, "-": not known; name: of its file; units: a tuple of Unit;
-    recorded: {name: bytes}, None: they lie beside the manifest, in its home; modules: ((SHA-256,
-    file), …)."""
+    """The kernels that a program used.
+
+    program: the SHA-256 of its text, "-" if unknown. name: the name of its file. units: a tuple of
+    Unit. recorded: {name: bytes}, or None if the recorded kernels are files of the manifest's home.
+    modules: ((SHA-256, file), …).
+    """
 
     __slots__ = ()
 
@@ -64,7 +73,7 @@ class Manifest(
 
 
 def to_bytes(manifest):
-    """The file's bytes; with the recorded kernels if the manifest has them."""
+    """The bytes of the manifest's file, including the recorded kernels if the manifest has them."""
     name = manifest.name.replace("\n", "?")
     lines = [
         HEADER,
@@ -84,7 +93,7 @@ def to_bytes(manifest):
 
 
 def from_bytes(data):
-    """The manifest that the bytes of a file are. BadManifest names the line that is wrong."""
+    """Parses the bytes of a file. Raises BadManifest, which names the wrong line."""
     words = {}
     found = []
     modules = []
@@ -127,14 +136,14 @@ def from_bytes(data):
 
 
 def read(path):
-    """The manifest in a file. OSError, or BadManifest."""
+    """Reads the manifest in a file. Raises OSError or BadManifest."""
     with open(path, "rb") as file:
         return from_bytes(file.read())
 
 
 def with_recorded(manifest, home):
-    """The manifest as it is carried elsewhere: with its recorded kernels, without what is of use
-    in this home only."""
+    """The portable form of a manifest: with its recorded kernels, without names that are only valid
+    in this home."""
     recorded = {}
     for unit in manifest.units:
         if unit.recorded not in recorded and unit.recorded != "-":
@@ -158,7 +167,7 @@ def _unit(rest, number):
 
 
 def _unpack(rest, packed, number, named):
-    """The recorded kernels, which `named` has the names of, by their names."""
+    """{name: bytes} of the recorded kernels; `named` are their names in order."""
     words = rest.split(" ")
     if len(words) != 3 or not all(re.fullmatch("[0-9]{1,18}", word) for word in words[:2]):
         raise BadManifest(f"line {number}: 'recorded BYTES COMPRESSED SHA256' expected")
@@ -170,7 +179,7 @@ def _unpack(rest, packed, number, named):
     if len(packed) != int(words[1]) or _native.sha256(packed).hex() != words[2]:
         raise BadManifest("what follows its last line is damaged or cut off")
     try:
-        # Never more than it says: a small file must not become a large one.
+        # Stop at the stated size, so that a small file cannot expand without bounds.
         raw = zlib.decompressobj().decompress(packed, size + 1)
     except zlib.error as error:
         raise BadManifest(f"its recorded kernels cannot be unpacked: {error}") from None

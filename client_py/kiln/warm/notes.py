@@ -1,6 +1,7 @@
-"""Files of a home in which processes note what they know of kernels: all that lies below
-<home>/warm. They are believed, so they are read only where nobody but this user and root can have
-written them (client_cpp/notes.h), and written so that a reader sees all of one or the one before.
+"""Notes: the files below <home>/warm, in which processes store what they know of kernels.
+
+Kiln trusts notes. It therefore reads them only if nobody but this user and root can have written
+them (client_cpp/notes.h). A write replaces a note atomically.
 
 A note's name is its path below the home: "warm/programs/0123…".
 """
@@ -12,18 +13,18 @@ from .. import _native, runtime
 
 
 def read(home, name):
-    """The bytes of a note; None if there is none that can be believed."""
+    """The bytes of a note; None if it does not exist or cannot be trusted."""
     return _native.read_note(home, name)
 
 
 def write(home, name, data):
-    """Replaces a note. OSError where that cannot be, as in a read-only session."""
+    """Replaces a note. Raises OSError if that is impossible, as in a read-only session."""
     if runtime.session().read_only:
         raise PermissionError(errno.EROFS, "nothing is written to this home")
     _native.write_note(home, name, data)
 
 
 def is_name(file):
-    """Whether a file below <home>/warm has a name that we gave it: digits of a digest, and what is
-    added while it is written."""
+    """Whether `file` is the name of a note: hexadecimal digits, and the suffix of a temporary file
+    while it is being written."""
     return re.fullmatch(r"[0-9a-f]{32,64}(\.[0-9]+){0,2}(\.tmp)?", file) is not None

@@ -1,7 +1,8 @@
-"""What a program used in its last run: its manifest (warm/manifest.py), in <home>/warm/programs.
+"""Records which kernels a program used: its manifest (warm/manifest.py), in <home>/warm/programs.
 
-The next run asks for what the disk lacks in one request, before its first kernel; `kiln warm`
-compiles it without the program. $KILN_MANIFEST names a file for a manifest to be carried elsewhere.
+Before its first kernel, the next run of the program requests all entries that the disk lacks in one
+message. `kiln warm` compiles a manifest's kernels without the program. $KILN_MANIFEST names a file
+for a portable manifest.
 """
 
 import os
@@ -10,9 +11,9 @@ import sys
 from .. import _native, runtime
 from . import manifest, notes
 
-_MANY = 2000  # units that are asked for at once
+_MANY = 2000  # units in one request
 
-_state = None  # of this process: see _State
+_state = None  # this process's _State
 
 
 class _State:
@@ -22,12 +23,13 @@ class _State:
         self.file = program_file()
         keeps = self.file is not None and session.own_home
         self.note = note_of(self.file) if keeps else None
-        self.known = None if self.note is None else read(session.home, self.note)  # of the last run
+        # The manifest of the last run.
+        self.known = None if self.note is None else read(session.home, self.note)
         self.units = {}
 
 
 def prefetch(session):
-    """Gets what the program used when it last ran; once in the life of a process."""
+    """Fetches the entries that the program's last run used. Does nothing after the first call."""
     global _state
     if _state is None:
         _state = _State(session)
@@ -38,9 +40,9 @@ def prefetch(session):
         atexit.register(_save)
 
 
-def used(session, digest, record, kernel, recorded):
-    """An instance was made; `record` is the (home, note) of its warm records or None, `recorded`
-    the name of what it can be compiled from again."""
+def add(session, digest, record, kernel, recorded):
+    """Adds an instance to the manifest. record: the (home, note) of its warm records, or None.
+    recorded: the name of its recorded kernel."""
     prefetch(session)
     record = "-" if record is None else record[1]
     level = runtime.cfg.cpu_level or "-"
@@ -48,13 +50,13 @@ def used(session, digest, record, kernel, recorded):
 
 
 def program_file():
-    """The file of the program that runs; None where there is none."""
+    """The file of the running program; None if it has none."""
     file = getattr(sys.modules.get("__main__"), "__file__", None)
     return os.path.abspath(file) if file else None
 
 
 def note_of(file):
-    """The note that is a program's manifest: it is named by the program's absolute path."""
+    """The note with a program's manifest, named after the program's absolute path."""
     name = _native.sha256(os.path.abspath(file).encode()).hex()
     return f"warm/programs/{name[:32]}"
 
@@ -69,11 +71,11 @@ def digest_of(file):
 
 
 def own_modules():
-    """((SHA-256, file), …) of the modules that the program imported and that may change with it:
-    not the interpreter's, not Kiln's, not what a package manager installed."""
+    """((SHA-256, file), …) of the imported modules that belong to the program, not to the
+    interpreter, Kiln or an installed package."""
     found = []
     for name, module in sorted(sys.modules.items()):
-        # Not getattr: a module may answer that by importing something.
+        # Not getattr: the module's __getattr__ may import something.
         file = getattr(module, "__dict__", {}).get("__file__")
         if name == "__main__" or not isinstance(file, str) or _is_installed(file):
             continue
@@ -92,15 +94,14 @@ def _is_installed(file):
 
 
 def is_as_it_was(known, file):
-    """Whether a manifest of a home is of the present text of the program in `file`, and of what
-    that imported."""
+    """Whether neither the program in `file` nor its modules changed since the manifest was made."""
     return known.program == digest_of(file) and all(
         digest_of(module) == digest for digest, module in known.modules
     )
 
 
 def current():
-    """The manifest of this process as far as it has run; None before its first kernel."""
+    """The manifest of this process so far; None before its first kernel."""
     if _state is None or _state.process != os.getpid() or not _state.units:
         return None
     file = _state.file
@@ -114,7 +115,7 @@ def current():
 
 
 def read(home, note):
-    """The manifest that a note is; None without a good one."""
+    """The manifest in a note; None if the note is missing or damaged."""
     data = notes.read(home, note)
     try:
         return None if data is None else manifest.from_bytes(data)
@@ -139,4 +140,4 @@ def _save():
     try:
         notes.write(_state.session.home, _state.note, manifest.to_bytes(made))
     except OSError:
-        pass  # a home that cannot be written to has none
+        pass  # the home is not writable, so it gets no manifest

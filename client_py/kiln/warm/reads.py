@@ -1,7 +1,8 @@
-"""Reading names and attributes without running a program's code.
+"""Reads names and attributes without running a program's code.
 
-Each read answers what Python's own would, or refuses: where a property, `__getattr__` or another
-descriptor of the program would take part, nobody can tell what the answer depends on.
+Each read returns the same result as Python's own, or refuses. It refuses if a property,
+`__getattr__` or another descriptor of the program would run, because its result may depend on
+anything.
 """
 
 import builtins
@@ -18,13 +19,13 @@ from ..kernel import Kernel
 from ..settings import Config
 from .describe import MISSING, PACKAGE, Field, Refused, is_plain
 
-# Attributes of Kiln's objects that kernels ask for, and that no describing covers.
+# Attributes of Kiln's objects that kernels read and that descriptions do not cover.
 _FIELD = frozenset("shape dtype n m ndim element_shape grad dual snode".split())
 _NO_ATTRIBUTE = object()
 
 
 def name(fn, ident):
-    """What a name means in a function that does not bind it; MISSING when nothing."""
+    """The value of a name that the function `fn` does not bind; MISSING if undefined."""
     code = fn.__code__
     if ident in code.co_freevars:
         try:
@@ -38,7 +39,7 @@ def name(fn, ident):
 
 
 def attribute(base, ident):
-    """base.ident; MISSING when there is none."""
+    """`base.ident`; MISSING if there is no such attribute."""
     kind = base.__class__
     if issubclass(kind, ModuleType):
         return _of_module(base, ident)
@@ -66,7 +67,7 @@ def _of_module(module, ident):
     if ident in scope:
         return scope[ident]
     if module.__name__.partition(".")[0] == PACKAGE:
-        # Ours: its __getattr__ imports what the name stands for.
+        # Kiln's own module: its __getattr__ imports the object.
         return getattr(module, ident, MISSING)
     if "__getattr__" in scope or module.__class__ is not ModuleType or hasattr(ModuleType, ident):
         raise Refused(f"'{ident}' of the module {module.__name__}")
@@ -122,7 +123,7 @@ def _is_data_descriptor(found):
 
 
 def _bound(found, base, ident):
-    """A class's attribute as it is seen through the class (base None) or an object."""
+    """The result of reading a class's attribute through the class (base is None) or an object."""
     kind = found.__class__
     if kind is staticmethod:
         found = found.__func__

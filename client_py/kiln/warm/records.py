@@ -1,13 +1,13 @@
-"""Warm records: what the front end read for an instance of a kernel, and what came of it.
+"""Warm records: what the front end read for an instance of a kernel, and the resulting artifact.
 
-One file holds the records of one function text in one environment (settings, compiler, Python,
-Kiln's own files); its name is a digest of both. Kernels that share a text share the file. A record
-holds in this process if each of its reads gives the description that it gave when it was made; then
-its artifact is what the front end and the compiler would make here. Any doubt is no record.
+One file contains the records of one function text in one environment (settings, compiler, Python,
+Kiln's own files); its name is a digest of both. Kernels with the same text share the file. A record
+is valid in this process if each of its reads gives the same description as when it was made. Then
+front end and compiler would produce the same artifact here. Any doubt makes a record invalid.
 
-Files are notes (warm/notes.py) and carry a checksum: several processes may write, a torn or
-damaged file counts as none and is written anew. A home that cannot be written to is left alone, and
-one that others can write to is not believed.
+The files are notes (warm/notes.py) with a checksum. Several processes may write them; a torn or
+damaged file counts as missing and is replaced. Kiln writes nothing to a read-only home, and does
+not trust a home that other users can write to.
 """
 
 import marshal
@@ -22,11 +22,11 @@ from .describe import MISSING, Describer, Refused
 SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
 
 _MAGIC = b"kiln warm records 3\n"
-_MANY = 64  # records in one file: instances of one kernel, and its past
-_AT_ONCE = 8  # a file with more is written at the end of the process only
+_MANY = 64  # records in one file: the kernel's instances, current and earlier
+_AT_ONCE = 8  # a file with more records is written only at the end of the process
 _LARGE = 8 << 20  # bytes of one file
-_KEPT_FILES = 8192  # records and what kernels were compiled from
-# Settings that change neither what the front end does nor the code.
+_KEPT_FILES = 8192  # files of records and recorded kernels
+# Settings that affect neither the front end nor the code.
 _WITHOUT_EFFECT = frozenset(
     "cpu_max_num_threads random_seed verbose log_level kernel_profiler offline_cache "
     "offline_cache_cleaning_factor offline_cache_cleaning_policy offline_cache_file_path "
@@ -42,13 +42,13 @@ _unwritten = set()  # (home, note)
 
 
 def find(kernel, args, specs):
-    """By a record that holds: the instance of `kernel` for these arguments, and the fields that it
-    is bound to, in order of their parameters. None without one."""
+    """Finds a valid record. Returns the instance of `kernel` for these arguments and the fields to
+    which it is bound, in order of their parameters; None without a valid record."""
     session = runtime.session()
     path = _path(kernel, session)
     if path is None or originals.replaced():
         return None
-    describe.learn()
+    describe.add_imported_types()
     program.prefetch(session)
     for record in _load(path):
         holds = _check(record, kernel.source, args, specs)
@@ -61,25 +61,26 @@ def find(kernel, args, specs):
         instance.relocate = _relocation(record["files"], objects)
         if not is_checking():
             _show_again(record["events"], objects)
-        program.used(session, instance.digest, path, kernel.__name__, record["recorded"])
+        program.add(session, instance.digest, path, kernel.__name__, record["recorded"])
         return instance, [objects[n] for n in record["fields"]]
     return None
 
 
 def is_checking():
-    """Whether KILN_WARM=check: kernels with a record go through the front end all the same."""
+    """Whether KILN_WARM=check, which runs the front end even for kernels with a record."""
     return os.environ.get("KILN_WARM") == "check"
 
 
 def compare(kernel, found, made):
-    """Raises unless a record gave what the front end made; both as `find` answers."""
+    """Raises unless a record's result equals the front end's; both in the form that `find`
+    returns."""
     same = found[0].digest == made[0].digest and len(found[1]) == len(made[1])
     if not same or any(one is not other for one, other in zip(found[1], made[1])):
         raise AssertionError(f"the warm record of kernel '{kernel.__name__}' is wrong")
 
 
 def keep(kernel, trace, fields, sources, instance):
-    """Makes a record of what the front end just did. Failing is no error."""
+    """Stores a record of the front end's reads. A failure is not an error."""
     session = runtime.session()
     if trace is not None and trace.refused and runtime.is_logging_effective("debug"):
         text = f"kernel '{kernel.__name__}' has no warm record, because of {trace.refused}"
@@ -103,14 +104,15 @@ def keep(kernel, trace, fields, sources, instance):
                 "recorded": recorded,
             }
             _store(path, record)
-    program.used(session, instance.digest, path, kernel.__name__, recorded)
+    program.add(session, instance.digest, path, kernel.__name__, recorded)
 
 
-# --- does it hold?
+# --- checking
 
 
 def _check(record, source, args, specs):
-    """The Describer that met the record's objects in this process; None if it does not hold."""
+    """Checks a record. Returns the Describer that met its objects in this process; None if the
+    record is not valid."""
     describer = Describer()
     objects = describer.objects
     describer.start(source)
@@ -132,13 +134,13 @@ def _check(record, source, args, specs):
                 return None
         fields = [objects[n] for n in record["fields"]]
         same = _alias_groups(fields) == record["aliases"] and _trees(fields) == record["trees"]
-    except Exception:  # whatever it is: the front end will do
+    except Exception:  # anything may fail; the front end then makes the instance
         return None
     return describer if same else None
 
 
 def template_of(value, spec):
-    """What of an argument takes part in compilation; MISSING if nothing does."""
+    """The part of an argument on which the compilation depends; MISSING if there is none."""
     if spec.source is None:
         return value
     return MISSING if spec.matcher == ("any",) else list(spec.matcher)
@@ -149,22 +151,23 @@ def _alias_groups(fields):
 
 
 def _trees(fields):
-    """A digest of what the kernel has of the trees that its fields and SNodes lie in."""
+    """A digest of those parts of the trees of fields and SNodes that the kernel depends on."""
     storages = [getattr(f, "_bound_storage", None) or f._storage for f in fields]
     return _native.digest_of_trees(storages)
 
 
 def _relocation(files, objects):
-    """Translates positions of a record: its files are numbers, its lines count lines of code."""
-    # The instance keeps the result, so it must not hold the program's own objects: an instance ends
-    # with the object whose method it is.
+    """Returns a function that translates a record's positions to those of the present files. In a
+    record, files are numbers, and line numbers count lines of code."""
+    # The instance keeps this function, which must not refer to the program's objects: an instance
+    # of a method is freed together with its object.
     sources = [file if file.__class__ is str else objects[file] for file in files]
 
     def relocate(positions):
         found = []
         for file, line, column, end_line, end_column, function in positions:
             source = sources[int(file)]
-            if source.__class__ is str:  # a part of Kiln, which is as it was
+            if source.__class__ is str:  # a file of Kiln, which cannot have changed
                 found.append((source, line, column, end_line, end_column, function))
                 continue
             lines = source.code_lines
@@ -191,16 +194,16 @@ def _show_again(events, objects):
             report.show_warning(text, getattr(builtins, category), source.file, line)
 
 
-# --- where records lie
+# --- storage
 
 
 def _path(kernel, session):
-    """The (home, note) of a kernel's records; None where there can be none."""
+    """The (home, note) of a kernel's records; None if it cannot have any."""
     cfg = runtime.cfg
     if not cfg.offline_cache or cfg.print_ir or stat.wanted or os.environ.get("KILN_WARM") == "off":
         return None
     if not session.own_home:
-        return None  # whoever wrote them could choose the code
+        return None  # another user who writes records could choose the code
     fingerprint = kernel.source.fingerprint
     environment = _environment(session)
     if fingerprint is None or environment is None:
@@ -210,16 +213,16 @@ def _path(kernel, session):
     return session.home, f"warm/{name[:2]}/{name[2:]}"
 
 
-_settings = None  # (the settings, described)
-_fixed = {}  # compiler -> all else of the environment
+_settings = None  # (the settings, their description)
+_fixed = {}  # compiler -> the rest of the environment
 
 
 def _environment(session):
-    """A digest of everything outside of the program that decides what its kernels become."""
+    """A digest of everything outside of the program that affects the code of its kernels."""
     global _settings
     compiler = session.compiler
     if not compiler:
-        return None  # nobody has compiled in this home yet
+        return None  # unknown before the first compilation in this home
     settings = {k: v for k, v in runtime.cfg.__dict__.items() if k not in _WITHOUT_EFFECT}
     if _settings is None or _settings[0] != settings:
         try:
@@ -230,13 +233,13 @@ def _environment(session):
     if fixed is None:
         parts = (_own_files(), sys.version, sys.flags.optimize, _native.runtime_abi())
         fixed = _fixed[compiler] = _MAGIC + compiler + repr(parts).encode()
-    # A level that was asked for is a setting; then the machine's own does not matter.
+    # An explicit level is one of the settings; the machine's own is then irrelevant.
     level = "" if runtime.cfg.cpu_level else _native.host_cpu_level()
     return _native.sha256(fixed + level.encode() + _settings[1])
 
 
 def _own_files():
-    """Kiln's own files, each with size and time: other files, other records."""
+    """(path, size, time) of Kiln's own files; a change of any invalidates all records."""
     found = []
     pending = [own_files.FOLDER[:-1]]
     root = len(pending[0])
@@ -279,7 +282,7 @@ def _store(path, record):
     if len(known) <= _AT_ONCE:
         _write(path)
         return
-    # A sweep over many instances of one kernel must not write all of them each time.
+    # A program may make many instances of one kernel: do not rewrite the file for each.
     if not _unwritten:
         import atexit
 
@@ -295,7 +298,7 @@ def _write_rest(process):
 
 def _write(path):
     records = list(_families[path])
-    # Another process may have added some since we looked.
+    # Another process may have added records since this one read the file.
     known = {r["reads"] for r in records}
     records += [r for r in _read(path) if r["reads"] not in known]
     del records[_MANY:]
@@ -308,12 +311,12 @@ def _write(path):
     except OSError:
         return
     home, name = path
-    if name[-2:] == "00":  # now and then
+    if name[-2:] == "00":  # for one name in 256, so tidying happens occasionally
         _tidy(f"{home}/warm")
 
 
 def _tidy(folder):
-    """Of too many files, drops those that were not written for longest."""
+    """Deletes the least recently written files if there are too many."""
     found = []
     for directory, _, names in os.walk(folder):
         for name in filter(notes.is_name, names):

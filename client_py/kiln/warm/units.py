@@ -1,9 +1,9 @@
-"""What kernels were compiled from, kept so that they can be compiled again without their program.
+"""Recorded kernels: the compiler's input, stored so that kernels can be compiled without their
+program.
 
 A recorded kernel is a serialised CompileRequest (proto/service.proto): the canonical unit for any
-target, and the source map that messages need. It is called by the SHA-256 of its bytes, and lies
-deflated in <home>/warm/units/<2 hex digits>/<62 hex digits>; equal ones are kept once, whatever
-program they are of.
+target, and the source map for messages. Its name is the SHA-256 of its bytes. Its file is
+<home>/warm/units/<2 hex digits>/<62 hex digits>, compressed. Programs with equal kernels share it.
 """
 
 import os
@@ -13,11 +13,12 @@ import zlib
 from .. import _native
 from . import notes
 
-MAX_BYTES = 80 << 20  # of one, inflated: kMaxUnitBytes and its source map
+MAX_BYTES = 80 << 20  # of one recorded kernel, inflated: kMaxUnitBytes plus the source map
 
 
 def keep(home, recorded):
-    """Keeps a recorded kernel, unless it is there; its name, or "-" where it cannot be kept."""
+    """Stores a recorded kernel unless it exists. Returns its name, or "-" if it cannot be
+    stored."""
     if not recorded:
         return "-"
     name = _native.sha256(recorded).hex()
@@ -31,7 +32,7 @@ def keep(home, recorded):
 
 
 def read(home, name):
-    """The bytes of a recorded kernel; None if it is not there or not whole."""
+    """The bytes of a recorded kernel; None if its file is missing or damaged."""
     if not is_name(name):
         return None
     packed = notes.read(home, _note(name))
@@ -45,7 +46,7 @@ def read(home, name):
 
 
 def is_name(text):
-    """Whether that is a SHA-256 as we write it."""
+    """Whether `text` is the name of a recorded kernel: a SHA-256 in lower-case digits."""
     return re.fullmatch("[0-9a-f]{64}", text) is not None
 
 

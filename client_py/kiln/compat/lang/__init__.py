@@ -1,6 +1,6 @@
-"""The reference's `lang` package: programs reach into it for a few names, which lie elsewhere here.
+"""The reference's `lang` package, from which programs use a few names. Kiln defines them elsewhere.
 
-`impl`, `misc`, `util` and `core` are modules of their own; kiln.compat finds every other name.
+`impl`, `misc`, `util` and `core` are real modules; kiln.compat finds every other name.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""`taichi._lib.core`: the few names of the reference's native module that programs look at."""
+"""`taichi._lib.core`: the few names of the reference's native module that programs use."""
 
 from ... import runtime, stat
 from ...types import is_integral, is_real, is_signed
@@ -57,7 +57,7 @@ def with_opengl(_use_gles=False):
 
 
 def __getattr__(name):
-    # Devices by name: core.x64, core.cuda.
+    # Devices, as core.x64 and core.cuda.
     if not name.startswith("_") and hasattr(runtime, name):
         return getattr(runtime, name)
     raise AttributeError(f"'taichi._lib.core.{name}' is not supported by Kiln")

@@ -1,4 +1,4 @@
-"""`taichi.lang.impl`: the current settings and what the runtime counts."""
+"""`taichi.lang.impl`: the current settings and the runtime's counters."""
 
 from ... import runtime
 
@@ -9,11 +9,11 @@ def current_cfg():
 
 
 class _Runtime:
-    """What programs ask of the reference's runtime object."""
+    """The attributes of the reference's runtime object that programs use."""
 
     @property
     def prog(self):
-        """Something after `init`, None before: all that callers compare it with."""
+        """None before `init`, otherwise another object. Programs only compare it with None."""
         return self if runtime.initialized else None
 
     @property
@@ -37,25 +37,25 @@ class _Runtime:
         return runtime.cfg.default_up
 
     def set_default_fp(self, dtype):
-        """Kernels compiled from now on take `dtype` for numbers with a fraction."""
+        """Sets the default float type of kernels that are compiled from now on."""
         self.default_fp = dtype
 
     def set_default_ip(self, dtype):
-        """Kernels compiled from now on take `dtype`, ti.i32 or ti.i64, for whole numbers."""
+        """Sets the default integer type, ti.i32 or ti.i64, of kernels compiled from now on."""
         self.default_ip = dtype
 
     def config(self):
         return runtime.cfg
 
     def get_num_compiled_functions(self):
-        """How many instances of kernels were made since the latest `init`."""
+        """The number of instances of kernels made since the latest `init`."""
         return runtime.instances_made
 
     def sync(self):
         runtime.sync()
 
     def materialize_root_fb(self, is_first_call):
-        """Gives all fields that are placed their memory."""
+        """Allocates all placed fields."""
         self.materialize()
 
     def materialize(self):
@@ -87,12 +87,12 @@ def ti_int(x):
 
 
 def subscript(value, *indices):
-    """An element, in Python or in a kernel's compile-time code."""
+    """`value[indices]`, in Python or in code that a kernel runs at compile time."""
     return value[indices if len(indices) != 1 else indices[0]]
 
 
 def call_internal(name, *_args, **_options):
-    """Internal calls are the reference's own; none is supported."""
+    """Raises: the reference's internal calls are not supported."""
     raise NotImplementedError(f"internal function '{name}' is not supported by Kiln")
 
 

@@ -5,12 +5,12 @@ from ...static import assume_in_range, loop_config, loop_unique
 
 
 def is_arch_supported(arch, use_gles=False):
-    """Whether kernels can run there."""
+    """Whether kernels can run on the device `arch`."""
     return runtime.is_arch_supported(arch, use_gles)
 
 
 def get_host_arch_list():
-    """The devices that are this machine's processor."""
+    """The names of this machine's processor as a device."""
     return [runtime.cpu]
 
 
@@ -18,7 +18,7 @@ _EXTENSIONS = ("assertion", "data64", "quant", "quant_basic")
 
 
 def is_extension_supported(arch, extension):
-    """Whether a device has a part of the language that not all have."""
+    """Whether a device supports an optional extension of the language."""
     return is_arch_supported(arch) and extension.name in _EXTENSIONS
 
 

@@ -1,4 +1,4 @@
-"""`taichi.lang.util`: types by the names of other libraries, and which scope is active."""
+"""`taichi.lang.util`: conversions between types of libraries, and queries of the current scope."""
 
 import functools
 
@@ -59,7 +59,7 @@ def to_paddle_type(dt):
 def to_taichi_type(dt):
     """The scalar type of the language for one of NumPy, PyTorch or Paddle: ti.f32 of np.float32.
 
-    A type of the language is itself. Raises ValueError for what has no counterpart.
+    Types of the language are returned unchanged. Raises ValueError for types without a counterpart.
     """
     if isinstance(dt, DType):
         return dt
@@ -79,7 +79,7 @@ def in_python_scope():
 
 
 def taichi_scope(function):
-    """Decorator of what may only be called in a kernel."""
+    """Decorator for functions that only kernels may call."""
 
     @functools.wraps(function)
     def checked(*args, **kwargs):

@@ -1,5 +1,5 @@
-"""`ti.simt`: what threads of a GPU do together. On the CPU each iteration is alone: shared arrays
-are its own, fences do nothing, and all else is an error that names the operation."""
+"""`ti.simt`: cooperation between threads of a GPU. On the CPU an iteration has its own shared
+arrays, fences do nothing, and any other operation raises an error that names it."""
 
 from . import block, grid, subgroup, warp
 

@@ -1,4 +1,4 @@
-"""Operations of GPU threads that no CPU has."""
+"""Operations of GPU threads that CPUs do not have."""
 
 from ... import runtime
 from ...diagnostics import say

@@ -1,4 +1,4 @@
-"""Threads of a block: memory that they share, barriers."""
+"""`ti.simt.block`: memory shared by the threads of a block, and barriers."""
 
 from ... import active
 from ... import types as ti_types
@@ -16,11 +16,11 @@ global_thread_idx = operation("block", "global_thread_idx")
 
 
 def SharedArray(shape, dtype):
-    """Memory that the threads of a block share: on the CPU, of one iteration; zero at first. Only
-    in kernels.
+    """Memory that the threads of a block share, initially zero. On the CPU, each iteration has its
+    own. Only in kernels.
 
-    shape: an integer, or a tuple of one or two. dtype: the scalar type of the elements.
-    TaichiCompilationError for others.
+    shape: an integer, or a tuple of one or two integers. dtype: the scalar type of the elements.
+    Raises TaichiCompilationError for other arguments.
 
         @ti.kernel
         def k() -> ti.i32:

@@ -2,7 +2,7 @@
 
 
 def memfence():
-    """Orders accesses to memory between blocks; on the CPU they are ordered.
+    """Orders memory accesses between blocks. On the CPU it does nothing.
 
     Example::
 
