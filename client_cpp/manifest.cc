@@ -24,14 +24,14 @@ constexpr char kHeader[] = "kiln-manifest 3";
 std::string Packed(const std::string& raw) {
   uLongf size = compressBound(raw.size());
   std::string packed(size, '\0');
-  // Neither memory nor room can be lacking: the bound is one.
+  // Cannot fail: compressBound() bytes always suffice.
   compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
             reinterpret_cast<const Bytef*>(raw.data()), raw.size(), Z_BEST_COMPRESSION);
   packed.resize(size);
   return packed;
 }
 
-// Each recorded kernel after its length in 8 bytes.
+// Appends a recorded kernel, preceded by its length in 8 bytes.
 void AppendRecorded(const std::string& recorded, std::string* raw) {
   for (int shift = 0; shift < 64; shift += 8) {
     raw->push_back(static_cast<char>(uint64_t{recorded.size()} >> shift));
@@ -117,7 +117,7 @@ std::string Manifest::Bytes(absl::string_view program) const {
 void Manifest::Write() const {
   {
     absl::MutexLock lock(&mutex_);
-    // Of a forked child the units are its parent's.
+    // A forked child leaves the manifest to its parent.
     if (getpid() != pid_ || units_.empty()) return;
   }
   const std::string bytes = Bytes(ProgramName());

@@ -46,7 +46,7 @@ absl::StatusOr<std::string> ReadNote(const Home& home, absl::string_view name) {
 absl::Status WriteNote(const Home& home, absl::string_view name, absl::string_view bytes) {
   std::string base;
   absl::StatusOr<Folder> folder = FolderOf(home, name, /*make=*/true, &base);
-  if (absl::IsNotFound(folder.status())) {  // no home yet
+  if (absl::IsNotFound(folder.status())) {  // the home does not exist yet
     RETURN_IF_ERROR(home.Create());
     folder = FolderOf(home, name, /*make=*/true, &base);
   }

@@ -14,14 +14,14 @@
 namespace kiln {
 namespace {
 
-// Of a home that is not own nothing is read.
+// Reads a file of the home; "" if the home is not own.
 std::string ReadFile(const Home& home, const char* name, uint64_t offset = 0) {
   const absl::StatusOr<Folder> folder = home.Open();
   if (!folder.ok()) return "";
   const absl::StatusOr<FolderFile> file = folder->OpenFile(name, O_RDONLY);
   if (!file.ok() || !file->own.ok()) return "";
   std::string bytes = ReadWhole(file->fd.get(), file->info.st_size).value_or("");
-  // Shorter than what was read of it: it has been cut since.
+  // If the file is shorter than the part that was read before, it was truncated meanwhile.
   return offset <= bytes.size() ? bytes.substr(offset) : bytes;
 }
 

@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kFlushBytes = 1 << 16;
 constexpr int64_t kFlushNanoseconds = 20'000'000;
 
-// What printf wants: flags, width and precision without length modifiers, and
-// the conversion letter.
+// A format spec for printf: flags, width and precision, without length modifier, and the conversion
+// letter.
 struct Spec {
   std::string flags;
   char conversion = 0;
@@ -95,7 +95,7 @@ class Renderer {
                                      : ScalarToInt(scalar, slot);
         pattern += "ll";
         pattern += conversion;
-        // Hexadecimal of a negative number shows its own width, not 64 bits.
+        // A negative number in hexadecimal shows the bits of its own type, not 64 bits.
         const bool masks = conversion != 'd' && conversion != 'i' && ScalarBits(scalar) < 64;
         const long long shown = masks ? number & ((1ll << ScalarBits(scalar)) - 1) : number;
         std::snprintf(text, sizeof(text), pattern.c_str(), shown);
@@ -110,7 +110,7 @@ class Renderer {
         const double number = ScalarToDouble(scalar, slot);
         if (spec.flags.empty() && spec.conversion == 0 && scalar == proto::F64) pattern += ".12";
         pattern += conversion;
-        // printf shows the sign of a NaN, which means nothing to the user.
+        // Drop the sign of a NaN, which printf would show.
         std::snprintf(text, sizeof(text), pattern.c_str(), std::isnan(number) ? NAN : number);
       }
     }
@@ -159,7 +159,7 @@ void PrintSink::Flush() {
   while (left > 0) {
     const ssize_t written = write(STDOUT_FILENO, data, left);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;  // a closed standard output loses prints, not the program
+    if (written <= 0) break;  // a closed standard output loses prints, but the program continues
     data += written;
     left -= written;
   }

@@ -13,9 +13,9 @@
 namespace kiln {
 namespace {
 
-// Loading LLVM from a cold disk and the first compilation.
+// The time limit for loading LLVM, perhaps from a cold disk, and for the first compilation.
 constexpr absl::Duration kStartPatience = absl::Seconds(60);
-// As kilnd's workers have by default (workers.job_bytes).
+// The default of kilnd's workers (workers.job_bytes).
 constexpr uint64_t kMemoryBytes = uint64_t{4} << 30;
 
 }  // namespace
@@ -26,9 +26,9 @@ PrivateWorker::~PrivateWorker() {
 }
 
 void PrivateWorker::Stop() {
-  connection_.reset();  // the worker ends at the end of its stream
+  connection_.reset();  // the worker exits at the end of its stream
   if (pid_ > 0) {
-    kill(pid_, SIGKILL);  // also when it is deep in LLVM
+    kill(pid_, SIGKILL);  // SIGKILL, because the worker may be busy in LLVM for long
     WaitForExit(pid_);
   }
   pid_ = 0;

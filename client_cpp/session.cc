@@ -35,14 +35,14 @@
 namespace kiln {
 namespace {
 
-// The server ends a job at its deadline and says so; this much longer we listen.
+// The server ends a job at its deadline and reports that. The client waits this much longer.
 constexpr absl::Duration kDeadlineSlack = absl::Seconds(2);
 constexpr absl::Duration kControlTimeout = absl::Seconds(10);
-// What Prefetch keeps at most, more or less.
+// The approximate limit on the bytes that Prefetch keeps.
 constexpr size_t kMaxPrefetchBytes = size_t{64} << 20;
 
-// The span that this process's requests belong to: what started it says so in TRACEPARENT
-// (as W3C Trace Context has it for processes), else it begins a trace of its own.
+// The parent span of this process's requests: $TRACEPARENT (W3C Trace Context for processes), or
+// the beginning of a new trace.
 const std::string& ParentSpan() {
   static const std::string* const span = [] {
     const char* given = std::getenv("TRACEPARENT");
@@ -63,7 +63,7 @@ bool WantsReport(const proto::ReportOptions& report) {
   return report.print_ir() || report.timing() || report.statistics();
 }
 
-// One compilation or fetch, which other callers of the same key wait for.
+// One compilation or fetch. Other callers with the same key wait for it.
 struct Instance {
   absl::Mutex mutex;
   bool done ABSL_GUARDED_BY(mutex) = false;
@@ -74,13 +74,13 @@ bool NamesUpstream(const SessionOptions& options) {
   return !options.server.empty() && options.server != "off";
 }
 
-// What the daemon is told in each greeting. It may have been started by another program, with other
-// keys in its environment.
+// The fields of each greeting to the daemon. They contain this program's upstream and trusted keys,
+// because another program, with another environment, may have started the daemon.
 proto::Hello WishesOf(const Home& home, const SessionOptions& options) {
   proto::Hello hello;
   if (!NamesUpstream(options)) return hello;
   *hello.mutable_upstream() = *ParseUpstream(options.server);  // Create has checked it
-  // What cannot be read is said where a signature is asked for.
+  // If the keys cannot be read, the check of a signature reports it.
   if (const absl::StatusOr<TrustedKeys> keys = ReadUserKeys(home); keys.ok()) {
     for (const std::string& line : keys->Lines()) hello.mutable_upstream()->add_trusted_key(line);
   }
@@ -88,7 +88,7 @@ proto::Hello WishesOf(const Home& home, const SessionOptions& options) {
   return hello;
 }
 
-// All that does not survive a fork; the child starts with a new one.
+// The state that does not survive a fork; a child starts with a new one.
 struct State {
   State(const Home& home, const SessionOptions& options)
       : pid(getpid()),
@@ -96,12 +96,12 @@ struct State {
         worker(options.bin_dir) {}
 
   const pid_t pid;
-  const State* parents = nullptr;  // of a forked child: left alone, and not lost
+  const State* parents = nullptr;  // in a forked child: the parent's state, unused but not leaked
   DaemonClient daemon;
   PrivateWorker worker;
   absl::Mutex mutex;
   absl::flat_hash_map<Digest, std::shared_ptr<Instance>> instances ABSL_GUARDED_BY(mutex);
-  // Entries that Prefetch got, until they are used.
+  // Entries that Prefetch received and that are not used yet.
   absl::flat_hash_map<Digest, proto::LookupReply::Result> prefetched ABSL_GUARDED_BY(mutex);
   SessionStats stats ABSL_GUARDED_BY(mutex);
   // Empty until known: from the home's record, or from the first compilation.
@@ -154,9 +154,9 @@ class LocalSession : public Session {
     std::string canonical;
     const proto::SourceMap& source_map;
     const proto::ReportOptions& report;
-    Digest compiler;  // as far as known
+    Digest compiler;  // empty if unknown
     Digest key;
-    bool load = true;  // false: the entry is made, for others
+    bool load = true;  // false: only make the entry, for other processes
   };
 
   using Obtainer = absl::FunctionRef<absl::StatusOr<CompileOutcome>()>;
@@ -180,11 +180,12 @@ class LocalSession : public Session {
   absl::StatusOr<CompileOutcome> Take(State& state, const Job& job, proto::CompileReply reply,
                                       Digest compiler);
   void Count(State& state, const CompileOutcome& outcome) const;
-  // By choice. A daemon would write to the home, so a read-only session asks none.
+  // Whether the user chose to use no daemon. A daemon would write to the home, so a read-only
+  // session also uses none.
   bool wants_none() const {
     return options_.server == "off" || !options_.use_cache || options_.read_only;
   }
-  // Nor does one serve a home that others can write to.
+  // The same, or others can write to the home, which no daemon serves.
   bool off() const { return wants_none() || !own_cache_.ok(); }
 
   const Home home_;
@@ -203,7 +204,7 @@ class LocalSession : public Session {
 State& LocalSession::Current() const {
   State* state = state_.load(std::memory_order_acquire);
   if (state->pid == getpid()) return *state;
-  // The old one is left alone: other threads of the parent may have held its locks.
+  // Do not touch the old state: other threads of the parent may have held its locks.
   auto* fresh = new State(home_, options_);
   fresh->parents = state;
   if (state_.compare_exchange_strong(state, fresh)) return *fresh;
@@ -295,7 +296,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Await(Instance& instance, absl::Tim
   return outcome;
 }
 
-// Of callers that want one key at the same time, one obtains it and the rest wait.
+// Makes one of several concurrent callers for a key obtain the entry, while the others wait.
 absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& key,
                                                     Obtainer obtain) {
   const absl::Time start = SteadyNow();
@@ -369,8 +370,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
   return outcome;
 }
 
-// An entry that exists: on disk, prefetched or, if `ask`, at the daemon. NotFound
-// otherwise, whatever the reason.
+// Finds an existing entry: on disk, among the prefetched or, if `ask`, at the daemon. NotFound for
+// any failure.
 absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& key, bool ask) {
   CompileOutcome outcome;
   outcome.digest = key.Hex();
@@ -413,7 +414,7 @@ int LocalSession::Prefetch(absl::Span<const Digest> keys) {
   }
   int found = 0;
   size_t bytes = 0;
-  // A reply that is full leaves out the rest, which is asked for again.
+  // A full reply omits the remaining entries; request these again.
   while (!missing.empty() && bytes < kMaxPrefetchBytes) {
     absl::StatusOr<proto::LookupReply> reply = Lookup(state, missing);
     if (!reply.ok() || reply->results_size() != static_cast<int>(missing.size())) break;
@@ -477,7 +478,7 @@ absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
   return status;
 }
 
-// FailedPrecondition, with `what` and the reason, where the cache is not to be changed.
+// FailedPrecondition, with `what` and the reason, if this session may not change the cache.
 absl::Status LocalSession::CheckKeeps(absl::string_view what) const {
   if (!own_cache_.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(what, ": ", own_cache_.message()));

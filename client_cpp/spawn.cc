@@ -27,7 +27,7 @@ bool HoldsWorker(const std::string& dir) {
   return access(absl::StrCat(dir, "/kiln-worker").c_str(), X_OK) == 0;
 }
 
-// The file that holds this function: the program or the Python module.
+// The folder of the file that contains this function: the program or the Python module.
 std::string OwnDirectory() {
   Dl_info info;
   char resolved[PATH_MAX];

@@ -16,50 +16,52 @@
 namespace kiln {
 namespace {
 
-// Below this a loop is not worth handing even to threads that are awake.
+// Shorter loops are not worth sharing even with threads that are awake.
 constexpr int64_t kShareFrom = 4'000;
-// Waking a parked thread costs the caller a system call and comes to help only
-// after some fifty microseconds.
+// Shorter loops are not worth waking a parked thread: that costs a system call, and the thread
+// helps only after some fifty microseconds.
 constexpr int64_t kWakeFrom = 80'000;
-// Loops that are worth sharing follow one another this closely: wake the threads.
+// If loops that are worth sharing follow one another this closely, wake the threads anyway.
 constexpr int64_t kBurst = 100'000;
-// Loops this long are shared even where other programs want the cores.
+// Loops this long are shared even if other programs need the cores.
 constexpr int64_t kShareAnyway = 2'000'000;
-constexpr double kHandOver = 2'000;  // of a shared loop, with room
+constexpr double kHandOver = 2'000;  // the fixed cost of sharing a loop, generously
 constexpr int64_t kChunkNanoseconds = 2'000;
-// Enough for dynamic balance, few enough that a chunk's fixed cost is nothing.
+// Enough chunks for dynamic balance, but few enough that their fixed cost is negligible.
 constexpr int64_t kChunksPerThread = 16;
-// Lists this long are shared element by element; elements of shorter ones are divided.
+// Threads share lists of at least this length by whole elements; in shorter lists, elements are
+// divided.
 constexpr int64_t kElementsForUnits = 64;
 constexpr uint32_t kCostUnit = 64;
-// Of tasks with atomics: the slower way gets one part in this many of the time, in the long run.
+// Tasks with atomics: in the long run, the slower variant gets one part in this many of the time.
 constexpr uint32_t kMaxPatience = 256;
-// It gets one part in this many of the iterations of loops that would take it this long.
+// In loops that would take the slower variant at least kTryPartFrom, it gets one part in this many
+// of the iterations.
 constexpr int64_t kTriedPart = 8;
 constexpr double kTryPartFrom = kTriedPart * 4.0 * kWakeFrom;
-// Loops look between parts of about this length at most whether the launch has failed.
+// Loops check after parts of at most about this length whether the launch has failed.
 constexpr int64_t kPartNanoseconds = 20'000'000;
-// Loops of this length by the compiler's guess, which may be far too low, are run in parts; the
-// first part is as long as this, or so many iterations where nothing is known.
+// Loops run in parts if they take at least kPartsFrom by the compiler's estimate, which may be far
+// too low. The first part takes kFirstPart, or kFirstIterations if there is no estimate.
 constexpr int64_t kPartsFrom = 500'000, kFirstPart = 20'000, kFirstIterations = 64;
 constexpr uint32_t kMaxTemporariesOnStack = 1024;
-// Pieces that a loop with partial results is cut into: no more than kMostPieces, but where a piece
-// would take more than kMostOfPiece iterations.
+// The number of pieces of a loop with partial results: at most kMostPieces, unless a piece would
+// then have more than kMostOfPiece iterations.
 constexpr int64_t kMostPieces = 512, kEnoughPieces = 64, kFewIterations = 8;
 constexpr int64_t kMostOfPiece = 65'536, kMostPiecesEver = 65'536;
 constexpr int64_t kPartialsOnStack = 4096;
 
-// How the loop that runs is cut, where it leaves partial results: into `size` iterations each.
+// The pieces of the current loop, if it has partial results; each has `size` iterations.
 struct Pieces {
   KilnTask run, alone;
   int64_t size;
 };
 
-// Lives on the launching thread's stack.
+// The state of one launch, on the launching thread's stack.
 struct Launched {
   const LaunchHooks* hooks;
-  volatile uint32_t failed = 0;  // but where the hooks bring a flag
-  std::mutex mutex;              // one hook call at a time
+  volatile uint32_t failed = 0;  // unused if the hooks provide a flag
+  std::mutex mutex;              // serialises calls of hooks
   Pieces pieces = {};
 };
 
@@ -79,7 +81,7 @@ void Fail(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t*
   }
 }
 
-// What the runtime cannot do. As of failed asserts, the first one counts.
+// Records a failure of the runtime. As with failed asserts, the first one counts.
 void Error(const KilnContext* ctx, absl::string_view text) {
   auto* launched = static_cast<Launched*>(ctx->launch);
   std::lock_guard<std::mutex> lock(launched->mutex);
@@ -109,8 +111,8 @@ void Deactivate(const KilnContext*, KilnNode* node, uint8_t* container, uint64_t
 
 constexpr KilnRuntime kRuntime = {&Print, &Fail, &Activate, &ActivateChunk, &Deactivate};
 
-// Large temporaries are kept per thread; a launch inside a launch (a hook that
-// runs a kernel) finds the buffer taken and gets one of its own.
+// The memory for temporaries. Each thread keeps a large buffer; a nested launch (a hook that runs a
+// kernel) finds the buffer in use and allocates its own.
 class Temporaries {
  public:
   explicit Temporaries(uint32_t bytes) {
@@ -144,7 +146,7 @@ class Temporaries {
   };
   static uint8_t* New(uint32_t bytes) {
     void* data = std::aligned_alloc(64, (size_t{bytes} + 63) / 64 * 64);
-    if (data == nullptr) std::abort();  // 4 GiB at most, asked for by the kernel's own size
+    if (data == nullptr) std::abort();  // the kernel's own size determines it, at most 4 GiB
     return static_cast<uint8_t*>(data);
   }
   static thread_local Cached cached;
@@ -153,12 +155,12 @@ class Temporaries {
 };
 thread_local Temporaries::Cached Temporaries::cached;
 
-// When a loop that was worth sharing last ran, by the calling thread.
+// The time at which the calling thread last ran a loop that was worth sharing.
 thread_local int64_t last_shareable = 0;
 
-// Notes when threads that should have been there did not make a loop faster: someone
-// else needs their cores. For a while, longer each time that trying again fails, only long
-// loops are shared. Thread-safe; what races lose is a hint.
+// Detects that available threads did not make a loop faster, because other programs need the cores.
+// For a while, only long loops are then shared; the time grows with each retry that fails.
+// Thread-safe: a race can only lose a hint.
 class Contention {
  public:
   bool SeenBefore(int64_t now) const { return now < until_.load(std::memory_order_relaxed); }
@@ -179,8 +181,8 @@ class Contention {
 };
 Contention contention;
 
-// Costs rise fast, but not at once (a preempted launch looks like a slow one), and fall
-// by halves.
+// Updates the estimated cost. It rises fast, but not in one step, because a preempted launch looks
+// like a slow one; and it falls by halves.
 uint32_t UpdatedCost(uint32_t old, bool rough, int64_t nanoseconds, int64_t iterations) {
   double cost = static_cast<double>(nanoseconds) * kCostUnit / static_cast<double>(iterations);
   auto now = static_cast<uint32_t>(std::clamp(cost, 1.0, 4e9));
@@ -205,18 +207,18 @@ int64_t ChunkSize(int64_t count, int threads, uint32_t cost, int64_t unit) {
   int64_t chunk = std::clamp<int64_t>(count / (threads * kChunksPerThread),
                                       part / (kPartNanoseconds / kChunkNanoseconds), part);
   if (unit > 1) return (chunk + unit - 1) / unit * unit;
-  if (chunk >= 512) chunk = chunk / 64 * 64;  // whole cache lines of any element
+  if (chunk >= 512) chunk = chunk / 64 * 64;  // whole cache lines, whatever the element's size
   return std::max<int64_t>(chunk, 1);
 }
 
-// Follows from the number of iterations, the code and how the data lies, so that partial results
-// are those of the same iterations whoever runs them.
+// The size of a piece. It depends only on the number of iterations, the code and the layout of the
+// data, so that each partial result always covers the same iterations.
 int64_t PieceSize(int64_t iterations, int64_t grain, int64_t unit) {
   int64_t size = std::min(kMostOfPiece, (iterations + kMostPieces - 1) / kMostPieces);
   size = std::max({size, grain, (iterations + kMostPiecesEver - 1) / kMostPiecesEver});
-  // Where iterations may be long: a few at a time, if enough pieces are left to share.
+  // If iterations may be long, take only a few per piece, as long as enough pieces remain to share.
   size = std::max(size, std::min(kFewIterations, iterations / kEnoughPieces));
-  if (size >= 512) size = (size + 63) / 64 * 64;  // whole cache lines of any element
+  if (size >= 512) size = (size + 63) / 64 * 64;  // whole cache lines, whatever the element's size
   return (size + unit - 1) / unit * unit;
 }
 
@@ -248,7 +250,7 @@ void LoadedKernel::Cost::Measure(int64_t nanoseconds, int64_t iterations) {
   const uint32_t old = value.load(std::memory_order_relaxed);
   const bool was_rough = rough.load(std::memory_order_relaxed);
   const uint32_t updated = UpdatedCost(old, was_rough, nanoseconds, iterations);
-  // Most launches change nothing: other threads keep the line in their caches.
+  // Most launches change nothing. Not storing keeps the cache line shared between threads.
   if (updated != old) value.store(updated, std::memory_order_relaxed);
   if (was_rough) rough.store(false, std::memory_order_relaxed);
   if (!measured.load(std::memory_order_relaxed)) measured.store(true, std::memory_order_relaxed);
@@ -262,10 +264,11 @@ int64_t LoadedKernel::Cost::Try(KilnTask run, const KilnContext& ctx, int64_t be
   RunParts(run, ctx, begin, some, unit);
   const int64_t took = NowNanoseconds() - start;
   if (*ctx.failed != 0) return some;
-  // The first touch of code and memory says little of small pieces.
+  // For small pieces, the first accesses to code and memory distort the measurement.
   if (took > kChunkNanoseconds || value.load(std::memory_order_relaxed) == 0) {
     Measure(took, some - begin);
-    // Nor are a few iterations like all others: the first ones make what later ones find.
+    // The first iterations may also differ from the others, which reuse what the first ones
+    // allocate.
     rough.store(true, std::memory_order_relaxed);
   }
   return some;
@@ -323,7 +326,7 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
   int64_t iterations = 0, nanoseconds = 0;
   if (!pool.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
   if (*ctx.failed == 0) cost.Measure(nanoseconds, iterations);
-  // Threads that had to wake up first may come too late through no one's fault.
+  // Threads that first had to wake up may be late even without contention.
   if (iterations > 0 && (awake || estimate > kWakeFrom * 4)) {
     const int64_t now = NowNanoseconds();
     const double alone = static_cast<double>(nanoseconds) * static_cast<double>(count) /
@@ -372,7 +375,7 @@ void LoadedKernel::BoundTask::Run(const KilnContext& ctx, int64_t begin, int64_t
 void LoadedKernel::BoundTask::RunShared(const KilnContext& ctx, int64_t begin, int64_t end,
                                         int threads, int64_t unit) const {
   if (!cost.measured.load(std::memory_order_relaxed)) {
-    // The first launch tries a few iterations before it decides.
+    // The first launch measures a few iterations before it decides.
     begin = cost.Try(run, ctx, begin, end, unit);
     if (begin == end || *ctx.failed != 0) return;
     threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
@@ -410,7 +413,7 @@ void LoadedKernel::BoundTask::RunEither(bool by_one, const KilnContext& ctx, int
 
 void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end,
                                          int threads, int64_t unit) const {
-  // Until both ways are known, alone: that gets measured, and is what small loops want.
+  // Until both variants are measured, run alone: that measures it, and suits small loops.
   if (threads == 1 || !cost.measured.load(std::memory_order_relaxed) ||
       !alone_cost.measured.load(std::memory_order_relaxed)) {
     return RunEither(/*by_one=*/true, ctx, begin, end, threads, unit);
@@ -421,7 +424,7 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
                             : cost.Estimate(end - begin) / threads + kHandOver;
   const bool better_alone = by_one <= shared;
   const double other = std::max(by_one, shared);
-  // The last iterations are enough, if there is much to do: they find what the first ones made.
+  // In long loops, measure only the last iterations, which reuse what the first ones allocated.
   const bool part = other >= kTryPartFrom;
   if (!choice.TimeForOther(std::min(by_one, shared), part ? other / kTriedPart : other)) {
     return RunEither(better_alone, ctx, begin, end, threads, unit);
@@ -441,7 +444,7 @@ void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_th
     if (*list == nullptr) return;
     ctx->elements = (*list)->data();
     const int64_t elements = (*list)->size();
-    // Whole elements, so that what a task prepares for each is prepared once.
+    // Take whole elements, so that a task prepares each element only once.
     const int64_t unit = elements >= kElementsForUnits ? task.iterations : 1;
     return task.RunRange(*ctx, 0, elements * task.iterations, max_threads, unit);
   }

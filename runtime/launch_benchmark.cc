@@ -48,7 +48,7 @@ int main() {
     Report(name, range, size, 1);
     Report(name, range, size, 2);
   }
-  // The hand-over alone: nothing to do, shared all the same.
+  // The cost of sharing alone: an empty loop on several threads.
   ThreadPool& pool = ThreadPool::Get();
   volatile uint32_t failed = 0;
   KilnContext ctx = {};

@@ -15,7 +15,7 @@ DenseAccess DenseAccess::OfField(const TreeLayout::DenseField& field, uint8_t* r
     access.axes_[a].extent = static_cast<int64_t>(field.shape[a]);
     if (a < dense.index_offset_size()) access.axes_[a].offset = dense.index_offset(a);
   }
-  // Digits come outermost first; indices are taken apart from the innermost.
+  // The message lists digits outermost first, but an index is decomposed from its innermost digit.
   for (int d = dense.digits_size() - 1; d >= 0; --d) {
     Digit digit;
     digit.extent = static_cast<int64_t>(d == 0 ? field.outer_extent : dense.digits(d).extent());
@@ -245,7 +245,7 @@ void DenseAccess::Fill(const uint64_t* values) const {
   }
   const size_t size = ScalarBytes(scalar_);
   for (int c = 0; c < num_components();) {
-    // Components of one value that follow each other are one fill.
+    // Adjacent components with the same value need only one fill.
     const Group group = GroupAt(c);
     int count = 1;
     while (count < group.count && values[c + count] == values[c]) ++count;

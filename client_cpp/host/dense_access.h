@@ -1,8 +1,8 @@
-// Access from the host to the elements of dense storage: the address of one
-// element, and copies and fills of all of them.
+// Access from the host to the elements of dense storage: the address of one element, and copies and
+// fills of all elements.
 //
-// Built once from the descriptor that kernels get (proto DenseStorage), so that
-// Python and generated code agree by construction. Immutable; safe to share.
+// It is built from the same descriptor as kernels (proto DenseStorage), so Python and generated
+// code always agree. Immutable; threads may share it.
 #ifndef KILN_CLIENT_CPP_HOST_DENSE_ACCESS_H_
 #define KILN_CLIENT_CPP_HOST_DENSE_ACCESS_H_
 
@@ -20,12 +20,12 @@ namespace kiln {
 class DenseAccess {
  public:
   DenseAccess() = default;
-  // Of a field whose tree's root container lies at `root`.
+  // For a field; `root` is the address of its tree's root container.
   static DenseAccess OfField(const TreeLayout::DenseField& field, uint8_t* root, Scalar scalar);
-  // Of a C-ordered array of `shape` whose cells hold `components` scalars.
+  // For a C-ordered array of `shape` with `components` scalars per cell.
   static DenseAccess OfArray(uint8_t* data, Scalar scalar, int components,
                              const std::vector<int64_t>& shape);
-  // Of a field that lies elsewhere: types and indices only, no addresses.
+  // For a field in trees: only types and indices, no addresses.
   static DenseAccess OfShape(Scalar scalar, int components, const std::vector<int64_t>& shape,
                              const std::vector<int64_t>& offsets);
 
@@ -36,8 +36,8 @@ class DenseAccess {
   int64_t offset(int axis) const { return axes_[axis].offset; }  // first valid index
   int64_t num_elements() const;
 
-  // The address of a component of the element at `indices`, which count from the
-  // axes' offsets and are in range.
+  // The address of a component of the element at `indices`. Requires: indices are in range and
+  // count from the axes' offsets.
   uint8_t* Address(const int64_t* indices, int component) const {
     const Component& at = components_[component];
     uint8_t* address = at.data;
@@ -47,19 +47,19 @@ class DenseAccess {
     return address;
   }
 
-  // Of quantised storages, whose addresses are those of words; null: others.
+  // The codec of a quantised storage, whose addresses are those of words; null for others.
   const WordCodec* codec() const { return codec_.get(); }
   void SetWord(const proto::Word& word);
-  // How many bits further up in its word than in the first cell of a quant array.
+  // The bit offset of a quant array's cell in its word, relative to the word's first cell.
   uint32_t ShiftOf(const int64_t* indices) const {
     int64_t bits = 0;
     for (size_t a = 0; a < axes_.size(); ++a) bits += indices[a] % axes_[a].cells * axes_[a].bits;
     return static_cast<uint32_t>(bits);
   }
-  // A component at its address, or in the word there, as a scalar in the low bytes.
+  // Reads a component at its address, or from the word there, into the low bytes of the result.
   uint64_t Read(const uint8_t* at, const int64_t* indices, int component) const;
   void Write(uint8_t* at, const int64_t* indices, int component, uint64_t value) const;
-  // All components of an element; those in a word, which is at `at`, at once.
+  // Writes all components of an element; those in one word together.
   void WriteElement(const int64_t* indices, const uint64_t* values) const;
   void WriteNumbers(uint8_t* at, const int64_t* indices, const uint64_t* values) const;
   // Calls visit(indices, number of the first scalar in C order) for each element.
@@ -76,23 +76,23 @@ class DenseAccess {
     }
   }
 
-  // One digit per axis: addresses are linear in the indices.
+  // Whether addresses are linear in the indices, because each axis has one digit.
   bool IsLinear() const;
   int64_t LinearStride(int axis) const { return axes_[axis].digits[0].stride[components_[0].base]; }
   uint8_t* ComponentData(int component) const { return components_[component].data; }
 
-  // Bytes between neighbours along each axis, then along those of an element's shape.
-  // False where they are not regular.
+  // The distance in bytes between neighbours along each axis, then along each axis of an element.
+  // False if it is not constant.
   bool ElementStrides(const std::vector<uint32_t>& element_shape,
                       std::vector<int64_t>* strides) const;
 
-  // All elements to or from a C-contiguous array with the components innermost.
+  // Copy all elements to or from a C-contiguous array whose innermost axes are the components.
   void CopyTo(void* array) const;
   void CopyFrom(const void* array) const;
-  // All elements of another storage of the same scalar, shape and components. False,
-  // and nothing done, where the two are not divided into levels alike.
+  // Copies all elements of another storage of the same scalar, shape and components. False, without
+  // any effect, if the two storages have different levels.
   bool CopyFrom(const DenseAccess& other) const;
-  // `values` holds one scalar per component, each at a multiple of 8 bytes.
+  // Sets all elements. `values` has one scalar per component, each in 8 bytes.
   void Fill(const uint64_t* values) const;
 
  private:
@@ -104,7 +104,7 @@ class DenseAccess {
     int64_t extent = 1;
     int64_t offset = 0;
     std::vector<Digit> digits;  // innermost first
-    // Quant arrays: how many cells of the axis a word holds, and bits from one to the next.
+    // Quant arrays: the number of the axis's cells in a word, and the bits from one to the next.
     int64_t cells = 1;
     int64_t bits = 0;
   };
@@ -122,11 +122,11 @@ class DenseAccess {
     }
     return offset;
   }
-  // The loops over all elements for component `c`: strides of this storage (to_stride)
-  // and of a C-ordered array of cells of `cell` bytes (from_stride).
+  // The loops over all elements of component `c`, with the strides of this storage (to_stride) and
+  // of a C-ordered array with cells of `cell` bytes (from_stride).
   std::vector<CopyAxis> AxesOf(int c, int64_t cell) const;
-  // The components of `first`'s base that follow it at a regular distance: how many with
-  // it, and the distance. Their loops differ in nothing else.
+  // The components from `first` on that have its base and are at a regular distance: their number
+  // and the distance. Their loops differ in nothing else, so one copy handles them all.
   struct Group {
     int count;
     int64_t stride;

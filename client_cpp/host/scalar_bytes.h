@@ -1,4 +1,4 @@
-// Scalars of the language as they are in memory, read as C++ numbers.
+// Reads scalars of the language in memory as C++ numbers.
 #ifndef KILN_CLIENT_CPP_HOST_SCALAR_BYTES_H_
 #define KILN_CLIENT_CPP_HOST_SCALAR_BYTES_H_
 
@@ -8,9 +8,9 @@
 
 namespace kiln {
 
-// The scalar at `address`, which holds ScalarBytes(scalar) bytes at any alignment.
+// The scalar in the ScalarBytes(scalar) bytes at `address`, which may be unaligned.
 double ScalarToDouble(Scalar scalar, const void* address);
-// Integers sign- or zero-extended. 0 for floats.
+// The same for integers, sign- or zero-extended; 0 for floats.
 int64_t ScalarToInt(Scalar scalar, const void* address);
 
 float HalfToFloat(uint16_t half);

@@ -7,12 +7,12 @@
 namespace kiln {
 namespace {
 
-// Elements a side of the tiles in which two orders are exchanged: a tile's lines of
-// either side fit the first-level cache even where a stride maps them to few sets.
+// The side of the tiles in which elements are transposed. A tile's cache lines on either side fit
+// the first-level cache, even if a stride maps them to few sets.
 constexpr int64_t kTile = 16;
 
-// Outermost first by the target's strides; neighbours that make one regular loop become
-// one.
+// Sorts the axes by the target's strides, outermost first, and merges neighbours that form one
+// regular loop.
 void Normalise(std::vector<CopyAxis>* axes) {
   axes->erase(
       std::remove_if(axes->begin(), axes->end(), [](const CopyAxis& a) { return a.extent == 1; }),
@@ -53,7 +53,7 @@ void ForAll(const std::vector<CopyAxis>& axes, const Run& run) {
   }
 }
 
-// The size is a constant in the loops: memcpy becomes a load and a store.
+// The size is a template parameter so that memcpy becomes one load and one store.
 template <size_t kSize>
 void CopyLoop(uint8_t* to, const uint8_t* from, const CopyAxis& axis) {
   for (int64_t i = 0; i < axis.extent; ++i) {
@@ -63,8 +63,8 @@ void CopyLoop(uint8_t* to, const uint8_t* from, const CopyAxis& axis) {
 
 template <size_t kSize>
 void CopyTiles(uint8_t* to, const uint8_t* from, CopyAxis p, CopyAxis q) {
-  // The inner loop is the longer one; beside few rows (the components of vectors) a tile may
-  // have many columns.
+  // Make the longer loop the inner one. If there are few rows (the components of vectors), a tile
+  // may have many columns.
   if (q.extent < kTile && q.extent < p.extent) std::swap(p, q);
   const int64_t width = p.extent < kTile ? kTile * kTile / p.extent : kTile;
   for (int64_t i = 0; i < p.extent; i += kTile) {
@@ -95,7 +95,7 @@ void CopyAxes(uint8_t* to, const uint8_t* from, std::vector<CopyAxis> axes, cons
   ForAll(axes, [&](int64_t t, int64_t f) { CopyTiles<kSize>(to + t, from + f, other, inner); });
 }
 
-// A line at a time: the compiler makes it the widest stores that every machine has.
+// Fills one line in a loop that the compiler turns into wide stores.
 template <typename T>
 void FillRow(uint8_t* to, T value, int64_t count) {
   constexpr int64_t kLine = 64 / sizeof(T);
@@ -135,7 +135,7 @@ bool IsEmpty(const std::vector<CopyAxis>& axes) {
 void CopyStrided(uint8_t* to, const uint8_t* from, std::vector<CopyAxis> axes, size_t size) {
   if (IsEmpty(axes)) return;
   Normalise(&axes);
-  // What lies side by side on both sides is one piece.
+  // Merge data that is adjacent on both sides into larger elements.
   const auto bytes = static_cast<int64_t>(size);
   if (!axes.empty() && axes.back().to_stride == bytes && axes.back().from_stride == bytes) {
     size *= static_cast<size_t>(axes.back().extent);

@@ -1,7 +1,7 @@
-// Copies and fills of regular arrays in memory whose two sides lie in different orders:
-// fields in column-major, blocked or SOA layouts, and C-ordered arrays of them.
+// Copies and fills regular arrays whose layouts differ: between fields in column-major, blocked or
+// SOA layouts and C-ordered arrays.
 //
-// Thread safety: pure functions of the memory they are given.
+// Thread safety: the functions access only the given memory.
 #ifndef KILN_CLIENT_CPP_HOST_STRIDED_COPY_H_
 #define KILN_CLIENT_CPP_HOST_STRIDED_COPY_H_
 
@@ -18,13 +18,12 @@ struct CopyAxis {
   int64_t from_stride;
 };
 
-// to[sum i_a * to_stride_a] = from[sum i_a * from_stride_a] of `size` bytes each, for
-// all i. The axes may come in any order: they are merged, sorted and tiled so that both
-// sides are touched in whole cache lines.
+// Computes to[sum i_a * to_stride_a] = from[sum i_a * from_stride_a] for all indices i; elements
+// have `size` bytes. The axes may be in any order: the function merges, sorts and tiles them so
+// that it accesses both sides in whole cache lines.
 void CopyStrided(uint8_t* to, const uint8_t* from, std::vector<CopyAxis> axes, size_t size);
 
-// The same with one value of `size` bytes (1, 2, 4 or 8) in place of `from`, whose
-// strides are not looked at.
+// The same with one value of `size` bytes (1, 2, 4 or 8) instead of `from`; ignores from_stride.
 void FillStrided(uint8_t* to, const void* value, std::vector<CopyAxis> axes, size_t size);
 
 }  // namespace kiln

@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-// The node whose cells hold a place, and where in them.
+// The node whose cells contain a place, and the place's offset in a cell.
 std::pair<int, uint64_t> CellOf(const TreeLayout& layout, int place) {
   uint64_t offset = 0;
   int node = place;
@@ -108,7 +108,7 @@ void TreeAccess::CopyTo(void* array) const {
   std::memset(array, 0, element * num_elements());
   auto* to = static_cast<uint8_t*>(array);
   if (elements_.codec() != nullptr) {
-    // What is not active reads as zeros, and there is no failing at that.
+    // Inactive elements read as zeros, so reading cannot fail.
     (void)ForEachWord(CellAccess::kRead, [&](uint8_t* word, const int64_t* indices, int64_t first) {
       for (size_t c = 0; c < components_.size(); ++c) {
         const uint64_t value = elements_.Read(word, indices, static_cast<int>(c));
@@ -187,7 +187,7 @@ void TreeAccess::ReadAll(void* array) const {
   if (elements_.codec() != nullptr) return CopyTo(array);
   const size_t size = ScalarBytes(scalar_);
   auto* to = static_cast<uint8_t*>(array);
-  // Reading does not fail.
+  // Reading cannot fail.
   (void)ForEachScalar(CellAccess::kRead, [&](const uint8_t* at, size_t position) {
     std::memcpy(to + position, at, size);
   });

@@ -1,4 +1,4 @@
-// Access from the host to the elements of a field whose components lie in trees.
+// Access from the host to the elements of a field whose components are in trees.
 #ifndef KILN_CLIENT_CPP_HOST_TREE_ACCESS_H_
 #define KILN_CLIENT_CPP_HOST_TREE_ACCESS_H_
 
@@ -17,13 +17,13 @@ namespace kiln {
 class TreeAccess : public ScatteredAccess {
  public:
   struct Component {
-    Tree* tree = nullptr;       // with sparse levels; null: `dense` says where
+    Tree* tree = nullptr;       // a tree with sparse levels; null: see `dense`
     int place = 0;              // of `tree`
     std::vector<int32_t> axes;  // of `tree`: the physical axis of each index, -1 for none
     DenseAccess dense;          // of this component alone
   };
 
-  // `elements` knows the indices and, of quantised fields, the words.
+  // `elements` has the indices and, for quantised fields, the codecs of the words.
   TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<Component> components,
              DenseAccess elements);
 
@@ -48,7 +48,7 @@ class TreeAccess : public ScatteredAccess {
   template <typename Visit>
   void ForEachRun(const Component& component, const Visit& visit) const;
   int64_t num_elements() const;
-  // Of quantised fields, element by element: visit(word, indices, number of its first scalar).
+  // For quantised fields: visit(word, indices, number of its first scalar) for each active element.
   template <typename Visit>
   absl::Status ForEachWord(CellAccess access, const Visit& visit) const;
   // Calls visit(address, bytes from the array's beginning) for each scalar of each element.

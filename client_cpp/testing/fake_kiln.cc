@@ -1,11 +1,15 @@
-// Stands for kiln-worker and kilnd in tests of the client, by the name it is called
-// by. "Compiles" every unit into the runtime's test kernel.
+// A fake kiln-worker or kilnd, depending on the name of the program, for tests of the client. It
+// "compiles" every unit into the runtime's test kernel.
 //
-// $KILN_FAKE, comma-separated: `die=FILE` the worker dies at a job unless FILE exists
-// (made then); `hang` nothing is answered; `protocol` hello with another protocol;
-// `error` an ErrorReply to every job; `diagnose` the user's error for every job;
-// `garbage` an entry that is none; `priority` the tier tells the request's priority; `full=N` the
-// first N jobs are turned away for 40 ms.
+// $KILN_FAKE is a list of words, separated by commas:
+//   die=FILE   the worker dies at a job unless FILE exists, and makes FILE
+//   hang       nothing is answered
+//   protocol   greets with another protocol
+//   error      answers every job with an ErrorReply
+//   diagnose   answers every job with an error of the user's program
+//   garbage    answers with bytes that are not an entry
+//   priority   reports the request's priority as the tier
+//   full=N     refuses the first N jobs for 40 ms
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -97,7 +101,7 @@ proto::LookupReply Lookup(const proto::LookupRequest& request) {
   return reply;
 }
 
-// Serves one stream; true when told to shut down.
+// Serves one stream. True: a request asked for shutdown.
 bool Serve(int fd, const std::string& tier) {
   for (;;) {
     auto frame = ReadFrame(fd);
@@ -151,7 +155,7 @@ bool Serve(int fd, const std::string& tier) {
   }
 }
 
-// A daemon without anything that makes one good, but for being alone on its socket.
+// The simplest possible daemon: it only ensures that it is alone on its socket.
 int Daemon(const std::string& home_dir) {
   const std::string path = *Home::Find(home_dir)->SocketPath();
   sockaddr_un address = {};
@@ -167,7 +171,7 @@ int Daemon(const std::string& home_dir) {
   listen(listener, 64);
   if (fork() != 0) return 0;
   setsid();
-  alarm(120);  // no test leaves one behind
+  alarm(120);  // ends this process if its test does not
   std::ofstream(home_dir + "/fake.pid") << getpid();
   std::ofstream(home_dir + "/kilnd.pid") << getpid();
   for (;;) {

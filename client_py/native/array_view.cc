@@ -7,9 +7,8 @@
 namespace kiln {
 namespace {
 
-// The head of NumPy's array object, which is part of its stable ABI (NPY_ABI 1.x and
-// 2.x alike). Spelled out here so that building needs no NumPy headers and importing
-// needs no NumPy.
+// The beginning of NumPy's array object, which is part of its stable ABI (the same in NumPy 1 and
+// 2). It is declared here so that building needs no NumPy headers and importing needs no NumPy.
 struct NumpyArray {
   PyObject_HEAD char* data;
   int nd;
@@ -67,8 +66,7 @@ Scalar ScalarOfNumpy(const NumpyDescriptor& descriptor) {
   }
 }
 
-// numpy.ndarray, once the program has imported NumPy. Borrowed for ever: NumPy
-// cannot be unloaded.
+// numpy.ndarray, once the program has imported NumPy. Borrowed, because NumPy cannot be unloaded.
 PyTypeObject* numpy_array_type = nullptr;
 
 bool IsNumpyArray(PyObject* object) {

@@ -1,4 +1,4 @@
-// NumPy arrays and our ndarrays as kernels take them: address, extents, element.
+// A view of a NumPy array or ndarray as an argument of a kernel: address, extents, element.
 #ifndef KILN_CLIENT_PY_NATIVE_ARRAY_VIEW_H_
 #define KILN_CLIENT_PY_NATIVE_ARRAY_VIEW_H_
 
@@ -12,16 +12,16 @@ namespace kiln {
 
 struct ArrayView {
   void* data;
-  const int64_t* extents;  // of all axes, those of the elements included
+  const int64_t* extents;  // of all axes, including those of the elements
   int ndim;
-  int element_axes;  // of our ndarrays; -1: as the annotation says
+  int element_axes;  // of an ndarray; -1: the parameter's annotation determines them
   Scalar scalar;
   bool writable;
 };
 
-// False, without an error, for anything that a kernel cannot take by address: other
-// objects, strides that are not C order, foreign byte order, unknown dtypes, an
-// ndarray whose memory is gone. Costs a few nanoseconds: it is on the launch path.
+// Returns false, without a Python error, for objects that a kernel cannot access in place: other
+// objects, strides that are not C order, foreign byte order, unknown dtypes, an ndarray whose
+// memory was freed. Takes a few nanoseconds, because every launch calls it.
 bool ViewArray(PyObject* object, ArrayView* view);
 
 }  // namespace kiln

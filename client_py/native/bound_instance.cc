@@ -35,7 +35,7 @@ Matcher MakeMatcher(const py::tuple& spec) {
   return matcher;
 }
 
-// `spec` is a scalar, or for structs one per number. Of a struct the first stands for all.
+// Reads `spec`: a scalar or, for structs, the scalar of each number. Returns the first one.
 Scalar ReadScalars(py::handle spec, std::vector<Scalar>* scalars) {
   if (py::isinstance<py::int_>(spec)) return static_cast<Scalar>(py::cast<int>(spec));
   for (int scalar : py::cast<std::vector<int>>(spec)) {
@@ -44,7 +44,8 @@ Scalar ReadScalars(py::handle spec, std::vector<Scalar>* scalars) {
   return scalars->empty() ? proto::SCALAR_NONE : scalars->front();
 }
 
-// One source per kernel parameter, as the artifact's slots ask for it.
+// Binds the artifact's slots one by one: fills in the constant ones, and records how each call
+// fills the others. There is one source per kernel parameter.
 class SlotBinder {
  public:
   SlotBinder(BoundInstance* bound, const py::sequence& sources) : bound_(bound) {
@@ -75,7 +76,7 @@ class SlotBinder {
   }
 
  private:
-  // Of a "field" source: a field that is bound, or a storage.
+  // The storage of a "field" source, which is a bound field or a storage itself.
   static const FieldStorage& StorageOf(const py::tuple& source) {
     py::object object = source[1];
     if (IsField(object.ptr())) {
@@ -86,7 +87,7 @@ class SlotBinder {
     return py::cast<const FieldStorage&>(object);
   }
 
-  // Keeps what the instance is bound to, once for all its slots.
+  // Keeps the object to which the instance is bound alive; once for all its slots.
   const FieldStorage* TakeStorage(const py::tuple& source) {
     const FieldStorage& storage = StorageOf(source);
     py::object object = source[1];
@@ -131,7 +132,7 @@ class SlotBinder {
 
   void BindValue(const std::string& kind, const py::tuple& source, const proto::ArgumentSlot& slot,
                  int index) {
-    if (slot.element() > 0) return;  // the fill of element 0 covers the run
+    if (slot.element() > 0) return;  // the fill of element 0 covers all elements
     SlotFill fill;
     fill.kind = kind == "scalar" ? SlotFill::kScalar : SlotFill::kTensor;
     fill.argument = py::cast<int>(source[1]);

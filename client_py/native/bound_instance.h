@@ -1,5 +1,5 @@
-// An instance bound to the Python objects that a kernel was made for: which calls it
-// answers, and how its argument slots are filled.
+// An instance bound to the Python objects for which it was made: which calls it serves, and how a
+// launch fills its argument slots.
 #ifndef KILN_CLIENT_PY_NATIVE_BOUND_INSTANCE_H_
 #define KILN_CLIENT_PY_NATIVE_BOUND_INSTANCE_H_
 
@@ -14,7 +14,7 @@
 
 namespace kiln {
 
-// What one argument of a call must be for the instance to answer.
+// The condition that one argument of a call must meet for the instance to serve the call.
 struct Matcher {
   enum Kind { kAny, kIs, kWeak, kEqual, kArray };
   Kind kind = kAny;
@@ -22,17 +22,17 @@ struct Matcher {
   Scalar scalar = proto::SCALAR_NONE;
   int ndim = 0;                         // kArray: without the element's axes
   std::vector<uint32_t> element_shape;  // kArray
-  int numpy_element_axes = 0;           // kArray: trailing axes of a NumPy array that are elements
+  int numpy_element_axes = 0;           // kArray: trailing axes of a NumPy array that form elements
 };
 
-// How one slot, or run of slots, is filled at each call. All others are constant.
+// How each call fills one slot, or several adjacent ones. All other slots are constant.
 struct SlotFill {
   enum Kind { kScalar, kTensor, kArrayBase, kArrayExtent };
   Kind kind;
   int argument;
   int slot;
   Scalar scalar = proto::SCALAR_NONE;
-  std::vector<Scalar> scalars;  // kTensor: of structs, one per element
+  std::vector<Scalar> scalars;  // kTensor: for structs, the scalar of each element
   int count = 1;                // kTensor: elements; kArrayExtent: the axis
   PyObject* flatten = nullptr;  // kTensor: owned; value -> list of numbers, row-major
   bool needs_writable = false;  // kArrayBase
@@ -40,12 +40,12 @@ struct SlotFill {
 
 struct Result {
   Scalar scalar;
-  std::vector<Scalar> scalars;  // of structs, one per number
+  std::vector<Scalar> scalars;  // for structs, the scalar of each number
   int count;                    // 0: a scalar
   PyObject* make = nullptr;     // owned; list of numbers -> the value; null for scalars
 };
 
-// Reference-counted under the GIL: a launch holds one while the GIL is released.
+// The GIL guards its reference count. A launch holds a reference while the GIL is released.
 struct BoundInstance {
   ~BoundInstance();
 
@@ -53,19 +53,19 @@ struct BoundInstance {
   PyObject* object = nullptr;  // owned: the Instance
   std::shared_ptr<Instance> instance;
   std::vector<Matcher> matchers;
-  std::vector<uint64_t> slots;   // constant slots filled in
-  std::vector<BoundTree> trees;  // that constant slots point into
+  std::vector<uint64_t> slots;   // with the constant ones filled in
+  std::vector<BoundTree> trees;  // to which constant slots point
   std::vector<SlotFill> fills;
   std::vector<Result> results;
-  std::vector<std::shared_ptr<Memory>> memories;  // that constant slots point into
-  std::vector<PyObject*> keep;                    // owned: fields bound
+  std::vector<std::shared_ptr<Memory>> memories;  // to which constant slots point
+  std::vector<PyObject*> keep;                    // owned: the bound fields
   uint64_t epoch = 0;                             // memory_epoch when `memories` were last checked
   bool prints = false, can_fail = false;
   uint64_t ticks = ~0ull;  // of the last launch; see kernel_object.cc
 };
 
-// From the arguments of KernelBase._add_instance. Raises C++ exceptions that
-// pybind11 knows, on a mismatch between them and the artifact.
+// Makes an instance from the arguments of KernelBase._add_instance. Throws exceptions that pybind11
+// translates if they do not fit the artifact.
 std::unique_ptr<BoundInstance> BindInstance(pybind11::handle instance, pybind11::handle matchers,
                                             pybind11::handle sources, pybind11::handle returns);
 

@@ -20,8 +20,8 @@ namespace {
 using Ids = std::vector<uint32_t>;
 using Pieces = std::vector<std::tuple<std::string, uint32_t, std::string>>;
 
-// ValueError with a name of its own, so that a front end can tell what the builder
-// refused (the user's program) from its own mistakes.
+// A subclass of ValueError, by which the front end distinguishes errors of the user's program,
+// which the builder reports, from its own mistakes.
 PyObject* builder_error = nullptr;
 
 [[noreturn]] void RaiseBuilder(const absl::Status& status) {

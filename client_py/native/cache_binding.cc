@@ -57,7 +57,7 @@ py::dict EntryHeadDict(const std::string& path) {
   return entry;
 }
 
-// The keys of a home, or of `files`; none where there is no file.
+// The keys of a home, or those in `files`.
 TrustedKeys KeysOf(const std::string& home, const std::vector<std::string>& files) {
   TrustedKeys keys;
   for (const std::string& file : files) RaiseIfError(keys.AddFile(file));
@@ -72,7 +72,7 @@ std::optional<SigningKey> SecretKey(const std::string& file) {
   return ValueOrRaise(SigningKey::ReadFile(file));
 }
 
-// (what is wrong or "", whether that is the signature alone) of each file.
+// For each file: (what is wrong or "", whether only the signature is wrong).
 py::list Verify(const std::string& home, const std::vector<std::string>& files,
                 const std::vector<std::string>& key_files) {
   const TrustedKeys keys = KeysOf(home, key_files);
@@ -149,7 +149,7 @@ void BindCache(py::module_& m) {
   m.def("public_key", [](const std::string& file) {
     return ValueOrRaise(SigningKey::ReadFile(file)).public_key().Text();
   });
-  // Where the user's list is changed, and all files that are it.
+  // The file to which keys are added, and all files with trusted keys.
   m.def("key_file_to_change", [](const std::string& home) {
     return ValueOrRaise(UserKeyFileToChange(ValueOrRaise(Home::Find(home))));
   });
@@ -158,7 +158,7 @@ void BindCache(py::module_& m) {
   m.def("count_keys", [](const std::string& home) {
     return ValueOrRaise(ReadUserKeys(ValueOrRaise(Home::Find(home)))).size();
   });
-  // What is wrong with a home that others could have written; "" if nothing.
+  // Why others can write to a home; "" if they cannot.
   m.def("distrust_of", [](const std::string& home) {
     return std::string(ValueOrRaise(Home::Find(home)).CheckIsOwnWithCache().message());
   });

@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-// Adds what the commands of the cache and of keys use.
+// Adds the functions for the commands `kiln cache` and `kiln key`.
 void BindCache(pybind11::module_& m);
 
 }  // namespace kiln

@@ -10,7 +10,7 @@ namespace py = pybind11;
 
 namespace {
 
-// The structures of DLPack 0.8 (github.com/dmlc/dlpack), which are its ABI.
+// The structs of DLPack 0.8 (github.com/dmlc/dlpack), whose layout is its ABI.
 struct DlDevice {
   int32_t type;
   int32_t id;
@@ -59,7 +59,7 @@ Scalar ScalarOf(DlType type) {
   return proto::SCALAR_NONE;
 }
 
-// What an exported tensor needs for as long as it lives.
+// The data that an exported tensor needs as long as it exists.
 struct Exported {
   DlManaged managed;
   std::shared_ptr<RootBuffer> buffer;
@@ -68,7 +68,7 @@ struct Exported {
 };
 
 void DropCapsule(PyObject* capsule) {
-  // Renamed by whoever took the tensor, and owns it since.
+  // A consumer that takes the tensor renames the capsule, and owns the tensor from then on.
   if (!PyCapsule_IsValid(capsule, kName)) return;
   auto* managed = static_cast<DlManaged*>(PyCapsule_GetPointer(capsule, kName));
   if (managed->deleter != nullptr) managed->deleter(managed);
@@ -140,7 +140,7 @@ std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element
   auto memory = std::make_shared<Memory>();
   memory->owner = std::shared_ptr<void>(managed, [](void* owned) {
     auto* tensor = static_cast<DlManaged*>(owned);
-    // The deleter may be Python's.
+    // The deleter may run Python code.
     py::gil_scoped_acquire gil;
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
   });

@@ -1,5 +1,5 @@
-// DLPack: elements of fields and ndarrays as tensors of other libraries, and theirs as
-// ndarrays, without a copy.
+// DLPack: exports the elements of fields and ndarrays to other libraries, and imports their tensors
+// as ndarrays, without copying.
 #ifndef KILN_CLIENT_PY_NATIVE_DLPACK_H_
 #define KILN_CLIENT_PY_NATIVE_DLPACK_H_
 
@@ -11,15 +11,14 @@
 
 namespace kiln {
 
-// A "dltensor" capsule over the storage's elements: the axes of its shape, then those of
-// an element. The memory lives for as long as the capsule's receiver holds it, even
-// when its field is destroyed. ValueError where one stride per axis does not describe
-// the layout.
+// Makes a "dltensor" capsule over the storage's elements. Its axes are those of the shape, then
+// those of an element. The receiver of the capsule keeps the memory alive even if the field is
+// destroyed. Throws ValueError if the layout has no single stride per axis.
 pybind11::capsule ToDlpack(const FieldStorage& storage);
 
-// An ndarray's storage over what a "dltensor" capsule describes, which is used up: on
-// the CPU, of a scalar type of the language, C-ordered. Its last `element_axes` axes are
-// the elements'. ValueError says what is not so.
+// Makes an ndarray's storage over the tensor of a "dltensor" capsule, and consumes the capsule. The
+// tensor must be on the CPU, C-ordered and of a scalar type of the language, otherwise ValueError.
+// Its last `element_axes` axes become those of the elements.
 std::shared_ptr<FieldStorage> FromDlpack(const pybind11::capsule& capsule, int element_axes);
 
 }  // namespace kiln

@@ -15,7 +15,7 @@ struct ViewObject {
   int64_t indices[kMaxIndices];   // from zero
 };
 
-// The Python classes of vectors' and matrices' views, borrowed for ever.
+// The Python classes of views of vectors and matrices. Borrowed: they are never freed.
 PyTypeObject* vector_view = nullptr;
 PyTypeObject* matrix_view = nullptr;
 
@@ -23,7 +23,7 @@ FieldObject* FieldOf(PyObject* view) {
   return reinterpret_cast<FieldObject*>(reinterpret_cast<ViewObject*>(view)->field);
 }
 
-// An index of one axis, negative ones from the end; -1 for anything else.
+// An index of one axis; negative ones count from the end. -1 for any other object.
 int64_t StaticIndex(PyObject* item, int64_t extent) {
   if (!PyLong_CheckExact(item)) return -1;
   int64_t index = PyLong_AsSsize_t(item);
@@ -35,8 +35,8 @@ int64_t StaticIndex(PyObject* item, int64_t extent) {
   return index >= 0 && index < extent ? index : -1;
 }
 
-// The component that plain integers name; -1 for slices, masks and what is out of
-// range: the Python side answers those.
+// The component that plain integers select; -1 for slices, masks and indices out of range, which
+// Python code handles.
 int ComponentOf(const FieldStorage& storage, PyObject* index) {
   const auto& shape = storage.element_shape;
   if (!PyTuple_Check(index)) {
@@ -52,7 +52,8 @@ int ComponentOf(const FieldStorage& storage, PyObject* index) {
   return static_cast<int>(flat);
 }
 
-// The address of a component; null when `index` is not for us, or with an error.
+// The address of a component. Null with a Python error, or without one if Python code must handle
+// `index`.
 uint8_t* Locate(PyObject* self, PyObject* index, CellAccess access, int* number) {
   FieldObject* field = FieldOf(self);
   if (field == nullptr) {
@@ -81,7 +82,7 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     PyErr_SetString(PyExc_TypeError, "components cannot be deleted");
     return -1;
   }
-  // What is refused makes nothing active: that waits until the value is converted.
+  // Convert the value before activating the cell, so that a refused value activates nothing.
   int component;
   uint8_t* found = Locate(self, index, CellAccess::kRead, &component);
   if (found == nullptr) {

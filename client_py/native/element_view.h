@@ -1,5 +1,5 @@
-// The C type behind live views of a matrix field's element: `v[i]`, whose own
-// subscripts read and write the field in place.
+// The C type behind live views of a matrix field's element, as `v[i]`. Subscripts of a view read
+// and write the field in place.
 #ifndef KILN_CLIENT_PY_NATIVE_ELEMENT_VIEW_H_
 #define KILN_CLIENT_PY_NATIVE_ELEMENT_VIEW_H_
 
@@ -11,9 +11,9 @@
 
 namespace kiln {
 
-// A new view of the element at `indices` (from zero, in range) of a bound field;
-// null with a Python error. `key` is the tuple that the user wrote. Null without an
-// error when Python has not said yet what classes views have (set_view_types).
+// A new view of the element at `indices` (from zero, in range) of a bound field. `key` is the tuple
+// that the user wrote. Null with a Python error; null without one if Python has not registered the
+// classes of views yet (set_view_types).
 PyObject* MakeElementView(FieldObject* field, PyObject* key, const int64_t* indices);
 
 // Adds ElementView and `set_view_types` to `module`; false with a Python error.

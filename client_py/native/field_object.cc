@@ -13,7 +13,7 @@ namespace py = pybind11;
 
 namespace {
 
-// Texts of errors are made in Python, by methods that raise.
+// Raises an error through a method in Python, where the texts are.
 void RaiseByMethod(FieldObject* field, const char* method, PyObject* argument) {
   PyObject* result =
       PyObject_CallMethod(reinterpret_cast<PyObject*>(field), method, "(O)", argument);
@@ -48,7 +48,7 @@ inline bool ReadIndex(PyObject* item, int64_t* out) {
   return true;
 }
 
-// Zero-based indices of `key`, checked. False with a Python error.
+// Reads and checks the indices in `key`, and makes them count from zero. False with a Python error.
 inline bool ReadKey(FieldObject* field, PyObject* key, int64_t* indices) {
   PyObject* const* items = &key;
   Py_ssize_t count = 1;
@@ -80,7 +80,7 @@ inline bool ReadKey(FieldObject* field, PyObject* key, int64_t* indices) {
   return true;
 }
 
-// Of the first component, to read or to write; null with a Python error.
+// The address of an element's first component. Null with a Python error.
 inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices, CellAccess access) {
   if (!field->is_linear) return ComponentAddress(field, indices, 0, access);
   uint8_t* address = field->data;
@@ -88,11 +88,11 @@ inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices, CellA
   return address;
 }
 
-// Kernels under construction, in all threads. Guarded by the GIL.
+// The number of kernels under construction in all threads. Guarded by the GIL.
 int building = 0;
 
-// Elements are no constants: a plain function that a kernel calls while it is built may not
-// read or write them. False with a Python error.
+// Checks that Python may access elements. Python code that runs while a kernel is built may not:
+// the elements are not constants. False with a Python error.
 bool IsPythonScope(FieldObject* field, const char* method) {
   PyObject* done =
       PyObject_CallMethod(reinterpret_cast<PyObject*>(field), "_check_scope", "s", method);
@@ -133,7 +133,8 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
     Py_DECREF(tuple);
     return view;
   }
-  // The first element of all: Python imports its matrices and asks again.
+  // The first element that the program reads: Python imports the matrix classes and calls this
+  // again.
   PyObject* arguments[] = {self, tuple};
   PyObject* element =
       PyObject_VectorcallMethod(name, arguments, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
@@ -141,9 +142,8 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
   return element;
 }
 
-// Stores the scalars of a list, tuple or list of lists straight away. Nothing is
-// stored, and false answered without an error, when the value is anything else; false with
-// a Python error where there is no memory for the element.
+// Stores the scalars of a list, tuple or list of lists. For any other value it stores nothing and
+// returns false without an error. False with a Python error if there is no memory for the element.
 bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) {
   const FieldStorage& storage = *field->storage;
   const size_t rows = storage.element_shape[0];
@@ -181,7 +181,7 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
   int64_t indices[kMaxIndices];
   if (!ReadKey(field, key, indices)) return -1;
   if (field->is_scalar) {
-    // Converted aside: a failed conversion leaves the element as it was.
+    // Convert all scalars first, so that a failed conversion leaves the element unchanged.
     uint64_t scalar = 0;
     if (StoreScalar(value, field->scalar, Fit::kWrap, &scalar) != Conversion::kOk) {
       RaiseConversion(field, value);
@@ -237,7 +237,7 @@ PyObject* FieldRead(PyObject* self, PyObject* const* args, Py_ssize_t count) {
 PyObject* FieldWrite(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!CheckCount(count, 3)) return nullptr;
-  uint64_t scalar = 0;  // converted first: what is refused makes nothing active
+  uint64_t scalar = 0;  // converted before the cell is activated: a refused value activates nothing
   if (!IsReady(field)) return nullptr;
   if (StoreScalar(args[2], field->scalar, Fit::kWrap, &scalar) != Conversion::kOk) {
     RaiseConversion(field, args[2]);
@@ -251,7 +251,7 @@ PyObject* FieldWrite(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   Py_RETURN_NONE;
 }
 
-// All components of one element, in row-major order, as a flat list.
+// Returns all components of one element as a flat list, row-major.
 PyObject* FieldReadAll(PyObject* self, PyObject* key) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!IsReady(field)) return nullptr;
@@ -299,8 +299,8 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   Py_RETURN_NONE;
 }
 
-// Calls copy(data) with the GIL released on the bytes of a C-contiguous array of
-// exactly the field's size.
+// Calls copy(data) on the bytes of a C-contiguous array of exactly the field's size, with the GIL
+// released.
 template <typename Copy>
 PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy) {
   auto* field = reinterpret_cast<FieldObject*>(self);
@@ -343,7 +343,7 @@ PyObject* FieldCopyFrom(PyObject* self, PyObject* array) {
                    [](const FieldStorage& storage, void* data) { storage.CopyFrom(data); });
 }
 
-// Makes all elements active, with the values of an array.
+// Activates all elements, with the values of an array.
 PyObject* FieldWriteAll(PyObject* self, PyObject* array) {
   absl::Status status;
   PyObject* done = WithArray(self, array, 0, [&](const FieldStorage& storage, void* data) {
@@ -355,8 +355,8 @@ PyObject* FieldWriteAll(PyObject* self, PyObject* array) {
   return nullptr;
 }
 
-// Copies all elements of another field of the same type, shape and components. False where
-// their layouts need a way through an array.
+// Copies all elements of another field of the same type, shape and components. Returns False if
+// their layouts differ too much; the caller then copies through an array.
 PyObject* FieldCopyField(PyObject* self, PyObject* source) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!IsField(source)) {

@@ -1,5 +1,4 @@
-// The C type that fields and ndarrays inherit from: elements are read and written
-// in place.
+// The C base type of fields and ndarrays. It reads and writes elements in place.
 #ifndef KILN_CLIENT_PY_NATIVE_FIELD_OBJECT_H_
 #define KILN_CLIENT_PY_NATIVE_FIELD_OBJECT_H_
 
@@ -19,8 +18,8 @@ struct FieldObject {
   int ndim;
   Scalar scalar;
   bool is_scalar;  // elements are scalars
-  bool is_plain;   // at the address of a component are its bytes, not the bits of a word
-  // One digit per axis, all dense: address = data + sum of index * stride.
+  bool is_plain;   // the address of a component has its bytes, not the bits of a word
+  // All levels are dense, with one digit per axis: address = data + sum of index * stride.
   bool is_linear;
   int64_t extent[kMaxIndices];
   int64_t offset[kMaxIndices];
@@ -32,8 +31,8 @@ extern PyTypeObject FieldBaseType;
 // Readies the type and adds it to `module`; false with a Python error.
 bool AddFieldType(PyObject* module);
 
-// The address of a component of the element at `indices` (from zero, in range) of a field
-// whose memory lives; null with a Python error where there is none to make it active.
+// The address of a component of the element at `indices` (from zero, in range) of a field whose
+// memory exists. Null with a Python error if there is no memory to activate it.
 uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,
                           CellAccess access);
 inline uint8_t* ComponentAddress(FieldObject* field, const int64_t* indices, int component,
@@ -52,8 +51,8 @@ void StoreAt(const FieldObject* field, const int64_t* indices, int component, ui
 
 inline bool IsField(PyObject* object) { return PyObject_TypeCheck(object, &FieldBaseType); }
 
-// Binds an unbound field by its `_materialize`; false with a Python error, also
-// when the memory is gone.
+// Binds an unbound field by calling its `_materialize`. False with a Python error, also if the
+// memory was freed.
 bool EnsureBound(FieldObject* field);
 
 }  // namespace kiln

@@ -7,15 +7,15 @@
 namespace kiln {
 namespace {
 
-// Written before the handler is in place, and after a fork.
+// Written before the handler is installed, and after a fork.
 pthread_t main_thread;
 bool installed = false;
 void (*handler_before)(int) = nullptr;
-// Of static duration: launches may last until the process ends.
+// Never destroyed, because launches may last until the process ends.
 const LaunchHooks* only_interruptible = nullptr;
 
-// Of the main thread's launch, whichever it is: the handler may run in any thread at any time, so
-// it stores where there is always something. Threads of the launch read it often.
+// The flag of the main thread's current launch. It is static because the handler may run in any
+// thread at any time, even without a launch. Threads of the launch read it often.
 alignas(64) volatile uint32_t flag = 0;
 alignas(64) bool taken = false;
 
@@ -26,7 +26,8 @@ void OnInterrupt(int signal) {
 
 bool IsMainThread() { return installed && pthread_equal(pthread_self(), main_thread) != 0; }
 
-// The thread that forks is the child's main thread. A launch of another thread is not the child's.
+// The thread that forks becomes the child's main thread. The child has no launches of other
+// threads.
 void BecomeMainThread() {
   if (!IsMainThread()) taken = false;
   main_thread = pthread_self();
@@ -73,7 +74,7 @@ FlagTaken::~FlagTaken() {
 }
 
 void RaiseInterrupt() {
-  // The kernel has not done its work, so there has to be an exception, whatever handlers did.
+  // Raise an exception even if no handler did: the kernel did not finish.
   if (PyErr_CheckSignals() == 0) PyErr_SetNone(PyExc_KeyboardInterrupt);
 }
 

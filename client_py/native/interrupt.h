@@ -1,7 +1,7 @@
-// Ctrl-C while a kernel runs.
+// Ends a running kernel on Ctrl-C.
 //
-// Python's handler of SIGINT only takes a note, at which Python looks between two bytecodes: after
-// the kernel. The handler here ends the kernel of the main thread, too, and then calls Python's.
+// Python's handler of SIGINT only sets a flag, which Python checks between two bytecodes, so only
+// after the kernel. The handler here ends the kernel of the main thread, and then calls Python's.
 #ifndef KILN_CLIENT_PY_NATIVE_INTERRUPT_H_
 #define KILN_CLIENT_PY_NATIVE_INTERRUPT_H_
 
@@ -13,19 +13,20 @@
 
 namespace kiln {
 
-// Puts the handler before the one in place. Does nothing where it is there already, where SIGINT is
-// ignored or ends the process, and outside of the main thread. To be called while Python's handler
-// raises KeyboardInterrupt; a handler that the program sets later takes this one's place.
+// Installs the handler in front of the current one. Does nothing if it is installed already, if
+// SIGINT is ignored or ends the process, or outside of the main thread. Requires: Python's handler
+// raises KeyboardInterrupt. A handler that the program installs later replaces this one.
 void EndKernelsOnInterrupt();
 
-// LaunchHooks::failed for a launch that this thread makes now. Null, for a flag of the launch's
-// own: outside of the main thread, before the handler is in place, and while FlagTaken lives.
+// LaunchHooks::failed for a launch that this thread starts now. Null, so that the launch uses its
+// own flag, outside of the main thread, before the handler is installed, and while a FlagTaken
+// exists.
 volatile uint32_t* FlagForLaunch();
 
-// Hooks that do nothing but bring that flag; null where it is.
+// Hooks that only provide this flag; null if it is null.
 const LaunchHooks* OnlyInterruptible();
 
-// Lives during a launch whose hooks may run Python code, which may launch kernels.
+// Exists during a launch whose hooks may run Python code, which may launch further kernels.
 class FlagTaken {
  public:
   FlagTaken();
@@ -37,7 +38,7 @@ class FlagTaken {
   const bool before_;
 };
 
-// KeyboardInterrupt, for a launch that SIGINT ended. Needs the GIL.
+// Raises KeyboardInterrupt for a launch that SIGINT ended. Needs the GIL.
 void RaiseInterrupt();
 
 }  // namespace kiln

@@ -1,5 +1,6 @@
 // Access from the host to the elements of a field whose components are in several words of
-// quantised numbers, or partly in none: each word's components are a part, a field of its own.
+// quantised numbers, or partly not quantised. The components of each word form a part, which is
+// itself a field.
 #ifndef KILN_CLIENT_PY_NATIVE_JOINED_ACCESS_H_
 #define KILN_CLIENT_PY_NATIVE_JOINED_ACCESS_H_
 
@@ -19,8 +20,8 @@ class JoinedAccess : public ScatteredAccess {
     std::vector<int> components;  // of the whole, in the part's order
   };
 
-  // Each of the whole's `num_components` is in one part; all parts have the whole's shape and
-  // scalar.
+  // Requires: each of the whole field's `num_components` is in one part, and all parts have the
+  // whole field's shape and scalar.
   JoinedAccess(std::vector<Part> parts, int num_components);
 
   absl::StatusOr<uint8_t*> Locate(const int64_t* indices, int component,
@@ -35,13 +36,13 @@ class JoinedAccess : public ScatteredAccess {
   absl::Status WriteAll(const void* array) const override;
 
  private:
-  // Where a component is.
+  // The position of a component.
   struct Component {
     const FieldStorage* storage;
     int number;
   };
 
-  // An array of a part's elements, and the whole array's elements from and to such.
+  // An array for a part's elements, and copies between it and an array of whole elements.
   std::vector<uint8_t> ArrayOf(const Part& part) const;
   std::vector<uint8_t> Taken(const Part& part, const void* whole) const;
   void Spread(const Part& part, const std::vector<uint8_t>& array, void* whole) const;
@@ -51,8 +52,8 @@ class JoinedAccess : public ScatteredAccess {
   std::vector<Component> components_;
 };
 
-// The storage of a field with elements of `element_shape`. InvalidArgument where the parts have
-// other shapes than the first.
+// The storage of a field with elements of `element_shape`. InvalidArgument if the parts have
+// different shapes.
 absl::StatusOr<std::shared_ptr<FieldStorage>> JoinStorages(
     std::vector<JoinedAccess::Part> parts, const std::vector<uint32_t>& element_shape);
 

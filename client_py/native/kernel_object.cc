@@ -21,16 +21,16 @@ namespace py = pybind11;
 
 namespace {
 
-// Moved by forget_instances (reset, init): kernels drop older instances when called.
+// Incremented by forget_instances (reset, init). Kernels drop older instances at their next call.
 uint64_t instance_epoch = 0;
 
-// Told (kernel name, seconds) of every launch, when not null. Owned.
+// Called as profiler(kernel name, seconds) after every launch, unless null. Owned.
 PyObject* profiler = nullptr;
 
-// Whether Python has to look at fields that were declared before the next launch.
+// Whether Python must check newly declared fields before the next launch.
 bool fields_to_check = false;
 
-// Threads that a launch may use; 0: all of the pool. Guarded by the GIL.
+// The number of threads that a launch may use; 0: all threads of the pool. Guarded by the GIL.
 int launch_threads = 0;
 
 struct KernelObject {
@@ -44,7 +44,7 @@ void Unreference(BoundInstance* bound) {
   if (--bound->references == 0) delete bound;
 }
 
-// Holds an instance while Python code or a launch may drop it from its kernel.
+// Holds a reference to an instance while Python code or a launch may remove it from its kernel.
 class InstanceRef {
  public:
   explicit InstanceRef(BoundInstance* bound) : bound_(bound) { ++bound_->references; }
@@ -58,8 +58,8 @@ class InstanceRef {
 
 // --- Matching ------------------------------------------------------------------
 
-// Whether two objects of one type that show their memory, as bytes and NumPy's numbers, are the
-// same.
+// Whether two objects of the same type with a buffer, such as bytes and NumPy's numbers, have equal
+// bytes.
 bool SameBytes(PyObject* a, PyObject* b) {
   Py_buffer one, other;
   if (PyObject_GetBuffer(a, &one, PyBUF_SIMPLE) != 0) return PyErr_Clear(), false;
@@ -95,8 +95,8 @@ bool EqualTuples(PyObject* a, PyObject* b) {
   return equal;
 }
 
-// Whether a kernel makes the same of both. Python's `==` does not say so of numbers: 1, 1.0 and
-// True are constants of different types, 0.0 and -0.0 different constants.
+// Whether two template arguments yield the same kernel. Python's `==` is not enough for numbers: 1,
+// 1.0 and True are constants of different types, and 0.0 and -0.0 are different constants.
 bool EqualTemplates(PyObject* a, PyObject* b) {
   if (a == b) return true;
   if (Py_TYPE(a) != Py_TYPE(b)) return false;
@@ -151,7 +151,7 @@ bool MatchesAll(const BoundInstance& bound, PyObject* const* args, Py_ssize_t co
   return true;
 }
 
-// Whether all that constant slots point into is still there.
+// Whether all memory to which constant slots point still exists.
 bool MemoriesAlive(BoundInstance* bound) {
   if (bound->epoch == memory_epoch) return true;
   for (const auto& memory : bound->memories) {
@@ -162,13 +162,14 @@ bool MemoriesAlive(BoundInstance* bound) {
 }
 
 void Forget(KernelObject* kernel) {
-  // Emptied first: dropping an instance may run Python code that calls the kernel.
+  // Take the instances out of the kernel before dropping them: dropping one may run Python code
+  // that calls the kernel.
   std::vector<BoundInstance*> dropped;
   dropped.swap(*kernel->instances);
   for (BoundInstance* bound : dropped) Unreference(bound);
 }
 
-// Drops instances whose objects or memory are gone.
+// Drops instances whose objects or memory no longer exist.
 void Prune(KernelObject* kernel) {
   std::vector<BoundInstance*> live, dropped;
   for (BoundInstance* bound : *kernel->instances) {
@@ -328,7 +329,7 @@ PyObject* MakeResults(const BoundInstance& bound, const uint64_t* slots) {
 
 // --- Launching ---------------------------------------------------------------------
 
-// A cheap clock to decide about the GIL; its unit only has to be short.
+// A cheap clock for deciding whether to release the GIL. Its unit is unspecified, but short.
 inline uint64_t Ticks() {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
@@ -339,27 +340,27 @@ inline uint64_t Ticks() {
 #endif
 }
 
-// Launches that took less keep the GIL: handing it over and back costs more than
-// other threads could use. About 20 us.
+// Instances whose launches take less than this keep the GIL: releasing and reacquiring it would
+// cost more time than other threads could use. About 20 us.
 constexpr uint64_t kUnlockTicks = 50'000;
 
 struct Failure {
   bool happened = false;
   uint32_t node = 0;
   std::vector<uint64_t> values;
-  std::string error;  // of the runtime; then no node failed. Empty: neither did, it was SIGINT
+  std::string error;  // the runtime's, if no node failed; also empty: SIGINT ended the launch
 };
 
 bool FlushPythonStdout() {
   PyObject* out = PySys_GetObject("stdout");  // borrowed
   if (out == nullptr || out == Py_None) return true;
   PyObject* done = PyObject_CallMethod(out, "flush", nullptr);
-  if (done == nullptr) PyErr_Clear();  // a closed or odd stdout is no reason not to launch
+  if (done == nullptr) PyErr_Clear();  // launch even if stdout is closed or is not a file
   Py_XDECREF(done);
   return true;
 }
 
-// What a launch says of overflows: a text for each node and op, made when it is first needed.
+// The warnings of a launch about overflows: a text for each node and op, made at its first use.
 class OverflowTexts {
  public:
   OverflowTexts(KernelObject* kernel, BoundInstance* bound) : kernel_(kernel), bound_(bound) {}
@@ -386,12 +387,12 @@ class OverflowTexts {
   std::map<std::pair<uint32_t, uint64_t>, std::string> texts_;
 };
 
-// With prints or checks; the GIL is released.
+// Launches a kernel with prints or checks. Called with the GIL released.
 bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t* slots,
                      uint64_t* results, Failure* failure) {
   const Instance& instance = *bound->instance;
   if (bound->prints) FlushPythonStdout();
-  const InstanceTexts& texts = instance.texts();  // while we have the GIL
+  const InstanceTexts& texts = instance.texts();  // needs the GIL
   PrintSink sink;
   OverflowTexts overflows(kernel, bound);
   LaunchHooks hooks;
@@ -441,7 +442,7 @@ bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
   return ok;
 }
 
-// Of kernels with trees that neither print nor check; false: the runtime failed.
+// Launches a kernel with trees that neither prints nor checks. False: the runtime failed.
 bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
                    Failure* failure) {
   LaunchHooks hooks;
@@ -570,8 +571,8 @@ PyObject* RunOrMake(KernelObject* kernel, PyObject* const* args, Py_ssize_t coun
   return CallMiss(kernel, args, count, names);
 }
 
-// Drops the traceback of the error that is set where `_hides_frames` says so: what is above the
-// call adds its own frames again.
+// Drops the traceback of the current error if `_hides_frames` returns true. Python adds the frames
+// of the callers again.
 void CutTraceback(KernelObject* kernel) {
   PyObject *type, *error, *traceback;
   PyErr_Fetch(&type, &error, &traceback);
@@ -617,7 +618,7 @@ PyObject* KernelAddInstance(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// Runs a known instance for the arguments; (False, None) when there is none.
+// Runs the instance for the arguments; returns (False, None) if there is none.
 PyObject* KernelTry(PyObject* self, PyObject* args) {
   auto* kernel = reinterpret_cast<KernelObject*>(self);
   if (!PyTuple_Check(args)) {
@@ -657,8 +658,8 @@ PyObject* KernelNumInstances(PyObject* self, void*) {
   return PyLong_FromSize_t(count);
 }
 
-// Subclasses made in Python do not inherit these flags before CPython 3.12. Without
-// them a call makes a tuple, and a method call a bound method.
+// Before CPython 3.12, subclasses made in Python do not inherit these flags. Without them every
+// call allocates a tuple, and every method call a bound method.
 PyObject* KernelInitSubclass(PyObject* type, PyObject*) {
   auto* subclass = reinterpret_cast<PyTypeObject*>(type);
   subclass->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
@@ -715,7 +716,7 @@ int KernelTraverse(PyObject* self, visitproc visit, void* arg) {
   auto* kernel = reinterpret_cast<KernelObject*>(self);
   if (kernel->instances == nullptr) return 0;
   for (BoundInstance* bound : *kernel->instances) {
-    if (bound->references != 1) continue;  // a running launch owns it too
+    if (bound->references != 1) continue;  // a running launch also owns it
     for (Matcher& matcher : bound->matchers) Py_VISIT(matcher.object);
     for (SlotFill& fill : bound->fills) Py_VISIT(fill.flatten);
     for (Result& result : bound->results) Py_VISIT(result.make);

@@ -1,5 +1,5 @@
-// The C type that kernels inherit from: finds the instance for the arguments of a
-// call, packs their slots and launches.
+// The C base type of kernels. It finds the instance for the arguments of a call, packs the slots
+// and launches.
 #ifndef KILN_CLIENT_PY_NATIVE_KERNEL_OBJECT_H_
 #define KILN_CLIENT_PY_NATIVE_KERNEL_OBJECT_H_
 

@@ -1,5 +1,5 @@
-// The Python module kiln._native: pybind11 over client_cpp, and the C types of the
-// hot paths. No logic of its own.
+// The Python module kiln._native: pybind11 over client_cpp, and C types for the hot paths. It
+// contains no logic of the language.
 #include <pybind11/pybind11.h>
 
 #include <string>
@@ -25,7 +25,7 @@ namespace py = pybind11;
 
 namespace {
 
-// The numbers behind spellings: ops, node kinds and scalars of the messages.
+// Adds tables from spellings to numbers for the messages' ops, node kinds and scalars.
 void BindTables(py::module_& m) {
   py::dict ops, nodes, scalars;
   for (int op = 0; op < kiln::proto::Op_ARRAYSIZE; ++op) {
@@ -61,7 +61,7 @@ PYBIND11_MODULE(_native, m) {
     throw py::error_already_set();
   }
   m.def("set_seed", &kiln::SetRandomSeed);
-  py::list levels;  // that the compiler makes code for, the lowest first
+  py::list levels;  // the levels for which Kiln can compile, the lowest first
   for (int level = kiln::proto::X86_64_V2; level <= kiln::proto::X86_64_V4; ++level) {
     levels.append(std::string(kiln::CpuLevelName(static_cast<kiln::proto::CpuLevel>(level))));
   }

@@ -12,12 +12,12 @@ bool StartsWord(absl::string_view text, absl::string_view word) {
          IsSpace(text[word.size()]);
 }
 
-// Where a line is inside of tokens that go on over its end.
+// The state of tokens that continue over the end of a line.
 struct TokenState {
   int depth = 0;           // open brackets
-  char quote = 0;          // of the string we are in; 0: none
-  bool is_triple = false;  // that string's
-  bool joined = false;     // the line before ended in a backslash
+  char quote = 0;          // of the open string; 0: none
+  bool is_triple = false;  // whether that string is triple-quoted
+  bool joined = false;     // whether the line before ended with a backslash
 
   bool at_statement() const { return depth == 0 && quote == 0 && !joined; }
 };
@@ -26,7 +26,7 @@ class BlockReader {
  public:
   explicit BlockReader(bool nested_fstrings) : nested_fstrings_(nested_fstrings) {}
 
-  // False: the block ended before this line.
+  // Adds a line to the block. False: the block ended before this line.
   bool Take(absl::string_view line, int number) {
     while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
     const bool in_string = state_.quote != 0;
@@ -56,7 +56,7 @@ class BlockReader {
   }
 
   bool bad() const { return bad_; }
-  // A form that cannot be trusted without its comments: read again, with them.
+  // Whether removing comments is not safe for this function, which must be read again with them.
   bool wants_comments() const { return wants_comments_; }
   void KeepComments() { keep_comments_ = true; }
   bool complete() const { return seen_def_ && state_.at_statement() && !bad_; }
@@ -69,7 +69,7 @@ class BlockReader {
     block.lines.push_back(number);
   }
 
-  // Moves the state over the line from `at`; where its code ends.
+  // Advances the state over the line from `at`. Returns where its code ends.
   size_t Scan(absl::string_view line, size_t at) {
     state_.joined = false;
     escaped_end_ = false;
@@ -96,12 +96,12 @@ class BlockReader {
       if (c == '\\' && at + 1 == line.size()) state_.joined = true;
       ++at;
     }
-    // A string of one line that goes on has a backslash at its end.
+    // A single-quoted string may continue on the next line only after a backslash.
     if (state_.quote != 0 && !state_.is_triple && !escaped_end_) bad_ = true;
     return line.size();
   }
 
-  // Over what is left of a string, or the line; backslashes hide quotes in raw strings too.
+  // Skips the rest of the string, or of the line. Backslashes escape quotes even in raw strings.
   size_t ScanString(absl::string_view line, size_t at) {
     escaped_end_ = false;
     while (at < line.size()) {

@@ -1,5 +1,5 @@
-// The text of one Python function, in a form that comments, blank lines and its place
-// in the file do not change.
+// The text of one Python function in a normal form, which is independent of comments, blank lines
+// and the function's position in the file.
 #ifndef KILN_CLIENT_PY_NATIVE_PYTHON_SOURCE_H_
 #define KILN_CLIENT_PY_NATIVE_PYTHON_SOURCE_H_
 
@@ -13,20 +13,18 @@
 namespace kiln {
 
 struct PythonBlock {
-  // Its lines without comments, without what is blank, without spaces at their ends.
-  // Equal forms have equal syntax trees, but for line numbers: nothing inside of a
-  // string is touched, nor any space before the last character of a line.
+  // The function's lines without comments, blank lines and trailing spaces. Functions with equal
+  // forms have equal syntax trees, except for line numbers: strings and all other spaces are kept.
   std::string normal_form;
-  // Those lines that left something in the form, 0-based in the file.
+  // The lines of the file, from 0, that are part of the form.
   std::vector<int> lines;
   int end = 0;  // the line after the last one
 };
 
-// Reads the function whose decorators, or else `def`, start at line `first`. `line(i)`
-// answers line i with its end, or nullopt after the last. `nested_fstrings`: the
-// language lets an f-string hold strings with its own quotes (Python 3.12); then
-// functions with f-strings keep their comments.
-// nullopt: there is no function, or it does not end as one should.
+// Reads the function whose decorators, or else `def`, begin at line `first`. `line(i)` returns line
+// i with its line end, or nullopt after the last line. `nested_fstrings`: an f-string may contain
+// strings with its own quotes (Python 3.12); then functions with f-strings keep their comments.
+// Returns nullopt if there is no function, or if its end is malformed.
 absl::optional<PythonBlock> ReadPythonBlock(
     const std::function<absl::optional<absl::string_view>(int)>& line, int first,
     bool nested_fstrings);

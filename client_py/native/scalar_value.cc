@@ -8,8 +8,7 @@
 namespace kiln {
 namespace {
 
-// NumPy's scalars are recognised without importing NumPy: by the module that
-// their type says it comes from.
+// Recognises NumPy's scalars by their type's `__module__`, without importing NumPy.
 bool IsNumpyScalar(PyObject* value) {
   const char* name = Py_TYPE(value)->tp_name;
   return std::strncmp(name, "numpy.", 6) == 0;
@@ -43,7 +42,7 @@ Conversion ToDouble(PyObject* value, double* out) {
   return Conversion::kOk;
 }
 
-// A new reference to the int that `value` stands for, or null without an error set.
+// A new reference to the int that `value` converts to, or null without a Python error.
 PyObject* ToPyInt(PyObject* value, Fit fit) {
   PyObject* number = nullptr;
   if (IsNumpyBool(value)) {
@@ -51,7 +50,7 @@ PyObject* ToPyInt(PyObject* value, Fit fit) {
   } else if (PyIndex_Check(value)) {
     number = PyNumber_Index(value);
   }
-  // The reference takes numpy.float32 for an integer element, but not for an argument.
+  // The reference accepts numpy.float32 for an integer element, but not for an integer argument.
   if (number == nullptr && fit == Fit::kWrap && !PyFloat_Check(value) && IsNumpyScalar(value)) {
     PyErr_Clear();
     number = PyNumber_Long(value);
@@ -81,7 +80,7 @@ Conversion CheckedInt(PyObject* number, T* out) {
   return Conversion::kOk;
 }
 
-// The low 64 bits, of numbers that 64 bits can hold with or without sign.
+// The low 64 bits of a number that fits in 64 bits, signed or unsigned.
 Conversion WrappedInt(PyObject* number, uint64_t* out) {
   int overflow = 0;
   const long long wide = PyLong_AsLongLongAndOverflow(number, &overflow);

@@ -1,7 +1,7 @@
 // Python numbers to and from the scalars of the language in memory.
 //
-// All functions need the GIL. None of them raises: the caller knows the field or
-// parameter that the message has to name.
+// All functions need the GIL. They raise nothing, because only the caller knows the field or
+// parameter that the message must name.
 #ifndef KILN_CLIENT_PY_NATIVE_SCALAR_VALUE_H_
 #define KILN_CLIENT_PY_NATIVE_SCALAR_VALUE_H_
 
@@ -15,14 +15,14 @@ namespace kiln {
 
 enum class Conversion { kOk, kWrongType, kOutOfRange };
 
-// How integers that do not fit are taken: elements written from Python wrap as in
-// the reference, arguments of kernels are refused.
+// Whether integers that do not fit wrap (elements written from Python, as in the reference) or are
+// refused (arguments of kernels).
 enum class Fit { kWrap, kCheck };
 
 // Writes ScalarBytes(scalar) bytes at `out`.
 Conversion StoreScalar(PyObject* value, Scalar scalar, Fit fit, void* out);
 
-// A new reference: int, or float. A u1 reads as int, as in the reference.
+// Returns a new reference to an int or float. A u1 becomes an int, as in the reference.
 PyObject* LoadScalar(Scalar scalar, const void* address);
 
 }  // namespace kiln

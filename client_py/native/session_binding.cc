@@ -28,7 +28,7 @@ namespace {
 
 PyObject* compile_failed = nullptr;
 
-// (file, line, column, end line, end column, function) of each, innermost call first.
+// (file, line, column, end line, end column, function). Lists have the innermost call first.
 using Position = std::tuple<std::string, uint32_t, uint32_t, uint32_t, uint32_t, std::string>;
 
 std::vector<Position> PositionTuples(const proto::SourceMap& map, uint32_t number) {
@@ -96,8 +96,7 @@ void SetOptions(const CompileArguments& arguments, proto::CompileUnit* unit) {
   }
 }
 
-// Parameters whose storages overlap get an alias set of their own; set 1 is the
-// ndarrays'.
+// Gives each group of parameters whose storages overlap its own alias set. Set 1 is for ndarrays.
 void SetAliases(const std::vector<std::vector<uint32_t>>& aliases, proto::CompileUnit* unit) {
   uint32_t set = 2;
   for (const std::vector<uint32_t>& params : aliases) {
@@ -118,14 +117,14 @@ void TakeOutcome(CompileOutcome outcome, Instance* instance) {
   instance->stages = std::move(outcome.stages);
 }
 
-// Ctrl-C while the compiler is at work: what a handler raises (KeyboardInterrupt) becomes the
-// error of the call.
+// Runs Python's signal handlers while the compiler works. An exception that a handler raises
+// (KeyboardInterrupt) becomes the error of the call.
 absl::Status RunSignalHandlers() {
   const py::gil_scoped_acquire acquire;
   return PyErr_CheckSignals() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted");
 }
 
-// The instance of a key that an earlier process noted down; null when it is not to be had.
+// The instance of a key from an earlier process's record; null if no cache has its entry.
 std::shared_ptr<Instance> Fetch(Session& session, const std::string& digest,
                                 const std::string& writes, std::string texts) {
   const absl::StatusOr<Digest> key = Digest::FromBytes(digest);
@@ -216,7 +215,7 @@ py::dict StatsDict(const proto::StatsReply& reply) {
   return stats;
 }
 
-// Family -> label's value ("" where there is none) -> number; of a histogram a dict.
+// Family -> value of the label ("" without one) -> number, or a dict for a histogram.
 py::dict MetricsDict(const proto::MetricsReply& reply) {
   py::dict families;
   for (const proto::MetricFamily& family : reply.families()) {
@@ -278,7 +277,7 @@ py::dict RecentDict(const proto::RecentReply& reply) {
   return recent;
 }
 
-// Calls of the session that wait for the daemon let other Python threads run.
+// Releases the GIL during a call that waits for the daemon.
 template <typename Call>
 auto Unlocked(const Call& call) {
   py::gil_scoped_release release;
@@ -347,7 +346,7 @@ void BindSession(py::module_& m) {
              options.server = server;
              options.bin_dir = bin_dir;
              options.use_cache = use_cache;
-             options.records_manifest = false;  // warm/program.py does, of all sessions
+             options.records_manifest = false;  // warm/program.py does it for all sessions
              return ValueOrRaise(Unlocked([&] { return Session::Create(options); }));
            }),
            py::arg("home") = "", py::arg("server") = "", py::arg("bin_dir") = "",

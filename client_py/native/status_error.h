@@ -1,4 +1,4 @@
-// Our failures as Python exceptions. Raised only in functions that pybind11 calls.
+// Converts a Status to a Python exception. Only for functions that pybind11 calls.
 #ifndef KILN_CLIENT_PY_NATIVE_STATUS_ERROR_H_
 #define KILN_CLIENT_PY_NATIVE_STATUS_ERROR_H_
 
@@ -28,7 +28,7 @@ namespace kiln {
       PyErr_SetString(PyExc_ConnectionError, message.c_str());
       throw pybind11::error_already_set();
     case absl::StatusCode::kCancelled:
-      // By a signal's handler, which has set what is to be raised.
+      // A signal handler cancelled the call and has set the exception.
       if (PyErr_Occurred() != nullptr) throw pybind11::error_already_set();
       throw std::runtime_error(message);
     default:

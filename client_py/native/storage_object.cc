@@ -21,8 +21,8 @@ namespace {
 
 int unlocked_launches = 0;
 
-// Destroyed while a launch was running; freed when none is. Never destroyed:
-// threads may outlive static destructors.
+// Memory that was destroyed while launches were running, and is freed when none is running. The
+// list itself is never destroyed, because threads may outlive static destructors.
 std::vector<std::shared_ptr<void>>& Graveyard() {
   static auto* graveyard = new std::vector<std::shared_ptr<void>>;
   return *graveyard;
@@ -126,7 +126,7 @@ void BeginUnlockedLaunch() { ++unlocked_launches; }
 
 void EndUnlockedLaunch() {
   if (--unlocked_launches > 0) return;
-  // Emptied first: freeing may run Python code.
+  // Empty the list before freeing: freeing may run Python code.
   std::vector<std::shared_ptr<void>> buried;
   buried.swap(Graveyard());
 }
@@ -143,7 +143,7 @@ std::string NdarrayDescriptor(Scalar scalar, absl::Span<const uint32_t> element_
 }
 
 void BindStorage(py::module_& m) {
-  // The threads that run them are not in a child, where memory would never be freed.
+  // A child has no launches of other threads. Without this reset, it would never free memory.
   pthread_atfork(nullptr, nullptr, [] { unlocked_launches = 0; });
   py::class_<FieldStorage, std::shared_ptr<FieldStorage>>(m, "FieldStorage")
       .def_property_readonly("descriptor",

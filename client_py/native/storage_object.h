@@ -17,29 +17,29 @@
 
 namespace kiln {
 
-// The memory behind a tree or an ndarray. Outlives the tree object while a field
-// still refers to it, so that a stale field is an error and never a wild address.
+// The memory of a tree or an ndarray. It exists as long as a field refers to it, even after the
+// tree is destroyed, so that using a stale field raises an error and never accesses freed memory.
 struct Memory {
   std::shared_ptr<RootBuffer> buffer;  // shared with tensors that other libraries hold
-  std::shared_ptr<void> owner;         // of memory that is in no buffer
+  std::shared_ptr<void> owner;         // of memory that is not in `buffer`
   bool alive = false;
-  std::vector<std::weak_ptr<Memory>> dependents;  // of fields in several memories: end with it
+  std::vector<std::weak_ptr<Memory>> dependents;  // joined memories, destroyed with it
 };
 
-// Frees `memory`, or leaves that to the last launch that is running without the
-// GIL. Needs the GIL, as the two below.
+// Frees `memory`. While launches run without the GIL, the last of them frees it. Needs the GIL, as
+// do the two functions below.
 void DestroyMemory(Memory* memory);
 void BeginUnlockedLaunch();
 void EndUnlockedLaunch();
 
-// Counts destroyed memories: kernels check what they bound when it has moved.
-// Guarded by the GIL.
+// The number of destroyed memories. When it has changed, kernels check the memories to which they
+// are bound. Guarded by the GIL.
 extern uint64_t memory_epoch;
 
 class TreeObject;
 
 struct FieldStorage {
-  // What programs do to elements from outside of kernels; indices count from zero.
+  // Access to elements from outside of kernels; indices count from zero.
   absl::StatusOr<uint8_t*> Locate(const int64_t* indices, int component, CellAccess mode) const {
     if (scattered != nullptr) return scattered->Locate(indices, component, mode);
     return access.Address(indices, component);
@@ -61,24 +61,24 @@ struct FieldStorage {
 
   std::shared_ptr<Memory> memory;
   DenseAccess access;
-  // Of fields in trees or in several words, where `access` knows no more than types and indices.
+  // For fields in trees or in several words, for which `access` has only types and indices.
   std::shared_ptr<const ScatteredAccess> scattered;
-  // In tree form: the trees that the descriptor numbers.
+  // In tree form: the trees, by their numbers in the descriptor.
   std::vector<std::shared_ptr<TreeObject>> trees;
   std::string descriptor;        // serialized proto Storage
   std::vector<uint64_t> bases;   // addresses
-  std::vector<int64_t> extents;  // what the launch passes: outermost, or all of an ndarray
+  std::vector<int64_t> extents;  // that a launch passes: the outermost one; all for an ndarray
   std::vector<int64_t> shape;
   std::vector<uint32_t> element_shape;
-  std::vector<int64_t> full_shape;  // of ndarrays: shape, then element_shape
+  std::vector<int64_t> full_shape;  // for ndarrays: shape, then element_shape
   bool is_ndarray = false;
-  bool is_joined = false;  // of several storages; kernels are bound to those
+  bool is_joined = false;  // consists of several storages, to which kernels are bound
 };
 
-// Memory that ends with the first of these.
+// Joined memory, which is destroyed as soon as one of `memories` is.
 std::shared_ptr<Memory> JoinMemory(std::vector<std::shared_ptr<Memory>> memories);
 
-// The storage of a C-ordered array at `data`, which `memory` keeps.
+// The storage of a C-ordered array at `data`, which `memory` keeps alive.
 std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, uint8_t* data,
                                                Scalar scalar,
                                                const std::vector<uint32_t>& element_shape,

@@ -69,13 +69,14 @@ proto::Type ElementType(int scalar, const std::vector<uint32_t>& shape) {
   return element;
 }
 
-// A field whose components lie side by side in dense levels of one tree.
+// The storage of a field whose components are adjacent in dense levels of one tree; null if the
+// field has another form.
 std::shared_ptr<FieldStorage> DescribeDense(const TreeObject& tree, const Places& places,
                                             const proto::Type& element) {
   std::vector<int> nodes;
   for (const auto& [_, node] : places) nodes.push_back(node);
   auto described = tree.layout().DescribeDense(nodes, element);
-  // What is no regular array may still be a field in tree form.
+  // A field that is not a regular array may still have the tree form.
   if (!described.ok()) return nullptr;
   const TreeLayout::DenseField& field = *described;
   auto storage = std::make_shared<FieldStorage>();
@@ -91,7 +92,7 @@ std::shared_ptr<FieldStorage> DescribeDense(const TreeObject& tree, const Places
   return storage;
 }
 
-// The trees of `places` by the numbers that a storage gives them.
+// The trees of `places`, in the order of their numbers in a storage.
 std::vector<std::shared_ptr<TreeObject>> TreesOf(const Places& places) {
   std::vector<std::shared_ptr<TreeObject>> trees;
   for (const auto& [tree, _] : places) {
@@ -175,12 +176,12 @@ std::shared_ptr<FieldStorage> DescribeNode(const std::shared_ptr<TreeObject>& tr
   return storage;
 }
 
-// The storages as a unit has them, after PruneTrees; and the trees that its numbers mean.
+// The storages of a unit after PruneTrees, and the trees to which their numbers refer.
 struct Pruned {
   Storages storages;
   TreeParts parts;
   std::vector<ReachedTree> reached;
-  std::vector<std::shared_ptr<TreeObject>> trees;  // by the number before
+  std::vector<std::shared_ptr<TreeObject>> trees;  // by their numbers before pruning
 };
 
 Pruned Prune(const std::vector<const FieldStorage*>& storages) {
@@ -205,8 +206,8 @@ Pruned Prune(const std::vector<const FieldStorage*>& storages) {
   return pruned;
 }
 
-// A digest of what units with these storages have of their trees: equal where the same
-// launch arguments serve the same code.
+// A digest of the parts of the trees that units with these storages contain. If two digests are
+// equal, the same code accepts the storages' launch arguments.
 py::bytes DigestOfTrees(const std::vector<const FieldStorage*>& storages) {
   const Pruned pruned = Prune(storages);
   std::string bytes;
@@ -233,7 +234,7 @@ Tree& LivingTree(const TreeObject& object) {
   return *tree;
 }
 
-// Makes every cell of the node and of those below inactive; their memory may be used again.
+// Makes every cell of the node, and of the nodes below it, inactive. Their memory can be reused.
 void DeactivateAll(const TreeObject& object, int node) {
   Tree& tree = LivingTree(object);
   py::gil_scoped_release release;

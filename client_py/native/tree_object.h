@@ -1,4 +1,4 @@
-// A tree of SNodes as Python has it: its layout and, once allocated, its memory.
+// A tree of SNodes for Python: its layout and, once allocated, its memory.
 #ifndef KILN_CLIENT_PY_NATIVE_TREE_OBJECT_H_
 #define KILN_CLIENT_PY_NATIVE_TREE_OBJECT_H_
 
@@ -30,17 +30,17 @@ class TreeObject {
 
   explicit TreeObject(const std::vector<NodeTuple>& nodes);
 
-  // Of trees with sparse levels `names` says what messages call the nodes, and `budget`
-  // (may be null) what they may take.
+  // For trees with sparse levels, `names` are the nodes' names in messages, and `budget` (may be
+  // null) limits their memory.
   void Allocate(std::vector<std::string> names, std::shared_ptr<MemoryBudget> budget);
-  // Memory goes back at once: every access checks `alive` first.
+  // Frees the memory immediately, which is safe because every access first checks `alive`.
   void Destroy() { DestroyMemory(memory_.get()); }
 
   const TreeLayout& layout() const { return layout_; }
   const std::shared_ptr<Memory>& memory() const { return memory_; }
   bool alive() const { return memory_->alive; }
   bool has_sparse() const { return has_sparse_; }
-  // Of trees with sparse levels that are alive; null for all others.
+  // The tree, if it has sparse levels and is alive; otherwise null.
   Tree* tree() const { return tree_.lock().get(); }
   uint8_t* root() const { return root_; }  // the root's cell
   uint64_t bytes() const;                  // in use: the root container and all cells
@@ -53,15 +53,15 @@ class TreeObject {
   std::weak_ptr<Tree> tree_;  // `memory_` owns it
 };
 
-// What a launch needs of one tree of a unit. Addresses stay good as long as the object.
+// The data of a unit's tree that a launch needs. Addresses stay valid as long as the object exists.
 struct BoundTree {
   std::shared_ptr<TreeObject> tree;
   uint64_t root = 0;             // the address of the part's root cell
   std::vector<KilnNode*> nodes;  // by node of the part
 };
 
-// The trees of a unit with these storages (dense ones and ndarrays have none), in its
-// order: what the kernel builder's Finish leaves of them.
+// The trees of a unit with these storages (dense ones and ndarrays have none), in the unit's order,
+// after the pruning of KernelBuilder::Finish.
 std::vector<BoundTree> BindTrees(const std::vector<const FieldStorage*>& storages);
 
 void BindTree(pybind11::module_& m);

@@ -22,7 +22,7 @@ const InstanceTexts& Instance::texts() const {
   if (unpacked_texts != nullptr) return *unpacked_texts;
   auto texts = std::make_unique<InstanceTexts>();
   proto::WarmTexts packed;
-  // Checked by who read it from a file; what is wrong all the same has no texts.
+  // The reader of the file has checked the bytes. If they are invalid anyway, there are no texts.
   if (packed.ParseFromString(packed_texts)) {
     auto types = TypeTable::FromProto(packed.types());
     if (types.ok()) {
@@ -69,7 +69,8 @@ py::tuple PackInstance(const Instance& instance, const std::vector<std::vector<i
 
 namespace {
 
-// (digest of the normal form, 1-based lines that count, 1-based line after the end), or None.
+// Returns (digest of the normal form, 1-based lines with code, 1-based line after the end), or
+// None.
 py::object ReadFunction(const py::list& lines, int first_line, bool nested_fstrings) {
   const auto line = [&](int index) -> absl::optional<absl::string_view> {
     if (index < 0 || index >= static_cast<int>(lines.size())) return absl::nullopt;

@@ -1,5 +1,5 @@
-// What warm starts need of the native side: the parts of an instance that outlive the
-// process, digests, and the normal form of a function's text.
+// Functions for warm starts: packing the lasting parts of an instance, digests, and the normal form
+// of a function's text.
 #ifndef KILN_CLIENT_PY_NATIVE_WARM_BINDING_H_
 #define KILN_CLIENT_PY_NATIVE_WARM_BINDING_H_
 
@@ -11,9 +11,9 @@
 
 namespace kiln {
 
-// (digest, writes, texts) as Session.fetch takes them. lines: per file of the source map,
-// the 1-based lines of its function that count (PythonBlock::lines), ascending; where there
-// are none, line numbers stay as they are.
+// Returns (digest, writes, texts) for Session.fetch. lines: for each file of the source map, the
+// 1-based lines with code of its function (PythonBlock::lines), ascending. If there are none, line
+// numbers stay unchanged.
 pybind11::tuple PackInstance(const Instance& instance, const std::vector<std::vector<int>>& lines);
 
 void BindWarm(pybind11::module_& m);

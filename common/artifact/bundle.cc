@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kHeaderSize = 16;
 constexpr size_t kVersionAt = 8;
 constexpr size_t kZeroAt = 12;
-// After the last record, from its end: the zero size, the number of records, the signer block.
+// The parts of a bundle after its last record: zero size, number of records, signer block,
+// checksum.
 constexpr size_t kSignerBlockSize = 8 + sizeof(Signature);
 constexpr size_t kEndSize = 8 + 8 + kSignerBlockSize + sizeof(Digest::bytes);
 
@@ -91,7 +92,7 @@ absl::Status BundleWriter::Finish(const SigningKey* key) {
 
 absl::StatusOr<BundleView> DecodeBundle(absl::string_view bytes) {
   RETURN_IF_ERROR(CheckHeader(bytes));
-  // The checksum first: what follows then finds only what was written so.
+  // Check the checksum first. Errors found afterwards are then errors of the writer.
   const size_t signer_at = bytes.size() - sizeof(Digest::bytes) - kSignerBlockSize;
   const absl::string_view block = bytes.substr(signer_at, kSignerBlockSize);
   BundleView bundle;

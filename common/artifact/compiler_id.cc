@@ -32,7 +32,7 @@ extern char** environ;
 namespace kiln {
 namespace {
 
-// First start of a worker maps some 200 MB of libraries, from a cold disk too.
+// The first start of a worker reads some 200 MB of libraries, perhaps from a cold disk.
 constexpr absl::Duration kAskTimeout = absl::Seconds(30);
 constexpr absl::string_view kRecordTag = "kiln-compiler-id 1";
 
@@ -41,7 +41,7 @@ std::string RealPath(const std::string& path) {
   return realpath(path.c_str(), resolved) != nullptr ? std::string(resolved) : path;
 }
 
-// "size mtime-in-ns", or empty when the file is not there.
+// "size mtime-in-ns"; empty if the file does not exist.
 std::string FileStamp(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return "";
@@ -70,7 +70,7 @@ absl::StatusOr<std::string> ReadToEnd(int fd, absl::Time deadline) {
   }
 }
 
-// How a worker ended and the last line of what it wrote to stderr.
+// Describes how a worker ended, with the last line of its stderr.
 std::string HowItEnded(int status, int stderr_fd) {
   char text[512];
   const off_t size = lseek(stderr_fd, 0, SEEK_END);
@@ -113,7 +113,7 @@ absl::StatusOr<std::string> RunWorker(const std::string& path) {
   do {
     waited = waitpid(pid, &status, 0);
   } while (waited < 0 && errno == EINTR);
-  // With SIGCHLD ignored there is no status to get; the text then decides.
+  // If the process ignores SIGCHLD, there is no status; then the output alone decides.
   if (text.ok() && waited == pid && status != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("the compiler ", path, " does not run: ", HowItEnded(status, complaints)));
@@ -136,7 +136,7 @@ absl::StatusOr<Digest> ReadCompilerId(const std::string& record_path,
   for (int i = 0; std::getline(in, line); ++i) {
     whole = line == "end";
     if (whole) break;
-    // "size mtime path"; the path may hold spaces.
+    // "size mtime path"; the path may contain spaces.
     const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(' ', 2));
     if (fields.size() != 3) return absl::NotFoundError("compiler id record is damaged");
     if (i == 0 && fields[2] != RealPath(worker_path)) {

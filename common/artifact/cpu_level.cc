@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-// The levels of the x86-64 psABI, as the bits that each adds.
+// The CPUID bits that each level of the x86-64 psABI adds.
 constexpr uint32_t kLeaf1EcxV2 = 1u << 0      // SSE3
                                  | 1u << 9    // SSSE3
                                  | 1u << 13   // CMPXCHG16B
@@ -31,7 +31,7 @@ constexpr uint32_t kLeaf7EbxV4 = 1u << 16     // AVX512F
                                  | 1u << 31;  // AVX512VL
 constexpr uint32_t kExtendedEcxV2 = 1u << 0;  // LAHF
 constexpr uint32_t kExtendedEcxV3 = 1u << 5;  // LZCNT
-// Registers that the operating system saves: SSE and AVX; opmask and ZMM.
+// XCR0 bits of the registers that the operating system saves: SSE and AVX; opmask and ZMM.
 constexpr uint64_t kSavedAvx = 0x6;
 constexpr uint64_t kSavedAvx512 = 0xe6;
 

@@ -7,7 +7,7 @@
 namespace kiln {
 namespace {
 
-// Offsets within the trailer; the table is in the header.
+// Offsets within the trailer; entry.h has the table.
 constexpr size_t kPayloadSizeAt = 0;
 constexpr size_t kInfoSizeAt = 8;
 constexpr size_t kKeyAt = 16;
@@ -25,7 +25,7 @@ absl::Status Bad(const Parts&... parts) {
   return absl::DataLossError(absl::StrCat("cache entry: ", parts...));
 }
 
-// Over what the signer block says, so that a changed signature is noticed without keys.
+// The checksum covers the signer block, so that a damaged signature is detected without keys.
 Digest Checksum(const Digest& content, absl::string_view signer_block) {
   return Sha256().Update(content.view()).Update(signer_block).Finish();
 }
@@ -77,7 +77,7 @@ absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* exp
   const size_t body = bytes.size() - kTrailerSize;
   const char* trailer = bytes.data() + body;
 
-  // Cheap fields first: a foreign or torn file needs no hashing.
+  // Check the cheap fields first, so that foreign and torn files are not hashed.
   absl::StatusOr<EntryTrailer> fields = ReadTrailer(bytes.substr(body));
   if (!fields.ok()) return fields.status();
   const uint64_t payload_size = fields->payload_size, info_size = fields->info_size;

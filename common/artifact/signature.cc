@@ -39,7 +39,7 @@ absl::Status CheckName(absl::string_view name) {
   return absl::InvalidArgumentError("a key's name has 1 to 64 letters, digits, '.', '_' or '-'");
 }
 
-// The two halves of a line. Its text may be a secret: no message quotes it.
+// Parses NAME ':' base64. No message quotes the line, which may be a secret.
 absl::Status ParseLine(absl::string_view line, std::string* name, std::array<uint8_t, 32>* bytes) {
   line = absl::StripAsciiWhitespace(line);
   const size_t colon = line.find(':');
@@ -107,7 +107,7 @@ absl::StatusOr<SigningKey> SigningKey::Parse(absl::string_view line) {
 absl::StatusOr<SigningKey> SigningKey::ReadFile(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return absl::ErrnoToStatus(errno, path);
-  // A secret that a container mounts is root's, and readable by a group made for its one user.
+  // Containers mount secrets as root's files that a group of the container's user may read.
   const mode_t others = info.st_uid == 0 && geteuid() != 0 ? 037 : 077;
   if ((info.st_mode & others) != 0) {
     return absl::PermissionDeniedError(

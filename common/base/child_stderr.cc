@@ -13,7 +13,7 @@
 namespace kiln {
 namespace {
 
-constexpr size_t kBytes = 16 << 10;  // what is said above that is lost
+constexpr size_t kBytes = 16 << 10;  // further output is lost
 
 int NewFile() {
   const int fd = memfd_create("said", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-// How late the end of a pause may be noticed.
+// The longest delay before a thread notices the end of its pause.
 constexpr absl::Duration kSlice = absl::Milliseconds(25);
 
 absl::Duration SinceBoot() {

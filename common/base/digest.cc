@@ -38,7 +38,7 @@ absl::StatusOr<Digest> Digest::FromHex(absl::string_view hex) {
   for (size_t i = 0; i < digest.bytes.size(); ++i) {
     const int high = HexValue(hex[2 * i]);
     const int low = HexValue(hex[2 * i + 1]);
-    // Upper case is refused: one digest, one file name.
+    // Refuse upper-case digits, so that each digest has only one file name.
     if (high < 0 || low < 0) {
       return absl::InvalidArgumentError("a digest has lower-case hexadecimal digits only");
     }

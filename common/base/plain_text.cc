@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-// Of one or two bytes: C0, DEL and C1, which terminals obey.
+// Control characters that terminals interpret: C0 and DEL (one byte), C1 (two bytes).
 bool IsControl(absl::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7f;
@@ -56,7 +56,7 @@ size_t Utf8Length(absl::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, beyond the last character.
+  // Refuse overlong forms, surrogates, and numbers beyond the last character.
   if (length == 3 && first == 0xe0 && byte(1) < 0xa0) return 0;
   if (length == 3 && first == 0xed && byte(1) > 0x9f) return 0;
   if (length == 4 && first == 0xf0 && byte(1) < 0x90) return 0;
@@ -67,7 +67,7 @@ size_t Utf8Length(absl::string_view text) {
 absl::string_view CutText(absl::string_view text, size_t most) {
   if (text.size() <= most) return text;
   size_t end = most;
-  // Back over the bytes that continue a character; none has more than three.
+  // Step back over continuation bytes; a character has at most three.
   for (int i = 0; i < 3 && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80; ++i) {
     --end;
   }

@@ -24,8 +24,8 @@
 namespace kiln {
 namespace {
 
-constexpr size_t kNameBytes = 16384;  // of an entry of the user or group database
-constexpr int kMaxLinks = 40;         // as the kernel has it
+constexpr size_t kNameBytes = 16384;  // the most bytes of an entry of the user or group database
+constexpr int kMaxLinks = 40;         // the kernel's own limit
 
 bool IsOff() {
   static const bool off = [] {
@@ -36,7 +36,7 @@ bool IsOff() {
 }
 
 absl::Status Errno(int error, const std::string& path) {
-  // What is there is not what it should be.
+  // The name exists, but is a link or another kind of file.
   if (error == ELOOP || error == ENOTDIR || error == EISDIR) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, error == EISDIR ? " is a directory" : " is a link or no directory"));
@@ -54,8 +54,8 @@ std::string UserName(uid_t user) {
   return found->pw_name;
 }
 
-// Whether all members of the group `group` are this user: the one that the user's own files have
-// where each user has a group.
+// Whether this user is the only member of `group`. Systems that give each user a group use that
+// group for the user's files.
 bool IsGroupOfOne(gid_t group) {
   if (group != getegid()) return false;
   std::vector<char> buffer(kNameBytes);
@@ -70,7 +70,8 @@ bool IsGroupOfOne(gid_t group) {
   return group == geteuid() || user == found->gr_name;
 }
 
-// An access control list lets more than the owning group write, and the mode shows their sum.
+// Whether the file has an access control list. If so, other users and groups may be able to write,
+// and the mode's group bits show the union of their rights.
 bool HasAccessList(int fd, const std::string& path) {
   const char* const name = "system.posix_acl_access";
   return (fd >= 0 ? fgetxattr(fd, name, nullptr, 0) : lgetxattr(path.c_str(), name, nullptr, 0)) >
@@ -85,8 +86,8 @@ bool OthersMayWrite(const struct stat& info, int fd, const std::string& path) {
 
 bool IsOursOrRoots(uid_t owner) { return owner == 0 || owner == geteuid(); }
 
-// Whether `owner` stands for all users that do not exist in our user namespace. What they own was
-// there before it: in containers, the directories in which volumes are mounted.
+// Whether `owner` represents the users that do not exist in this process's user namespace. Their
+// files are older than the namespace: in containers, the directories in which volumes are mounted.
 bool IsOutsideNamespace(uid_t owner) {
   std::ifstream overflow("/proc/sys/kernel/overflowuid");
   uint64_t unknown = 0;
@@ -109,7 +110,7 @@ std::string Writable(absl::string_view path, mode_t mode) {
                       (mode >> 3) & 7, mode & 7, ")");
 }
 
-// Whether others can rename what lies in a directory on the way to `goal`.
+// Checks that others cannot rename entries of a directory on the way to `goal`.
 absl::Status CheckKeeps(const struct stat& info, const std::string& path, absl::string_view goal) {
   if (!IsOursOrRoots(info.st_uid) && !IsOutsideNamespace(info.st_uid)) {
     return absl::PermissionDeniedError(
@@ -152,7 +153,7 @@ absl::Status CheckOwn(const struct stat& info, int fd, absl::string_view path) {
 absl::Status CheckWay(const std::string& path) {
   if (IsOff()) return absl::OkStatus();
   std::vector<std::string> parts = PartsOf(path);
-  std::string at;  // the directory that we have come to, without links
+  std::string at;  // the directory reached so far, without links
   for (int links = 0; !parts.empty();) {
     const std::string part = std::move(parts.back());
     parts.pop_back();
@@ -229,7 +230,7 @@ absl::StatusOr<FolderFile> Folder::OpenFile(absl::string_view name, int flags) c
 }
 
 void Folder::ForEachName(absl::FunctionRef<void(const char* name)> visit) const {
-  // Of its own position: the descriptor's is shared by all who list it.
+  // Open again for a separate read position; all copies of a descriptor share one.
   Descriptor again(openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   DIR* handle = again.get() < 0 ? nullptr : fdopendir(again.get());
   if (handle == nullptr) return;

@@ -29,7 +29,7 @@ absl::Status MakeDirectory(const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot make directory ", path));
 }
 
-// mkdir -p; parents that exist are left as they are.
+// Like mkdir -p. Does not change existing parents.
 absl::Status MakeDirectories(const std::string& path) {
   for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
     const std::string parent = path.substr(0, at);
@@ -42,7 +42,7 @@ absl::Status MakeDirectories(const std::string& path) {
   return absl::FailedPreconditionError(absl::StrCat(path, " is not a directory"));
 }
 
-// Of what is missing, or no directory, nothing can be believed by mistake.
+// OK if the folder is own, or if it is missing or not a directory: then there is nothing to trust.
 absl::Status OwnOrAbsent(const absl::StatusOr<Folder>& folder) {
   if (folder.ok()) return folder->own();
   const bool absent =
@@ -58,8 +58,8 @@ absl::Status WithAdvice(const absl::Status& status) {
 
 std::string UsualSocketDirectory() { return absl::StrCat("/tmp/kiln-", getuid()); }
 
-// OK if the directory at `path` is ours alone. Unavailable: another user has that name.
-// PermissionDenied: it is not as it should be, and ours to mend.
+// OK if only this user can use the directory at `path`. Unavailable: another user has taken the
+// name. PermissionDenied: it is this user's, but has the wrong mode or kind.
 absl::Status CheckPrivate(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) return absl::ErrnoToStatus(errno, path);
@@ -71,7 +71,7 @@ absl::Status CheckPrivate(const std::string& path) {
       absl::StrCat(path, " must be a directory of yours with mode 0700; remove it"));
 }
 
-// The directory that a note names, if it has the form of one that we made.
+// The directory that the note names, if it has the form of a name that Kiln makes.
 absl::StatusOr<std::string> ReadSocketNote(const Folder& home) {
   ASSIGN_OR_RETURN(const FolderFile note, home.OpenFile(kSocketNote, O_RDONLY));
   RETURN_IF_ERROR(note.own);
@@ -83,13 +83,13 @@ absl::StatusOr<std::string> ReadSocketNote(const Folder& home) {
       absl::ConsumePrefix(&name, UsualSocketDirectory() + "-") &&
       std::all_of(name.begin(), name.end(), [](char c) { return absl::ascii_isalnum(c); });
   if (!has_form) return absl::DataLossError("socket-directory: not a socket directory's path");
-  RETURN_IF_ERROR(MakeDirectory(path));  // gone since the machine was started again
+  RETURN_IF_ERROR(MakeDirectory(path));  // a reboot removes it
   RETURN_IF_ERROR(CheckPrivate(path));
   return path;
 }
 
-// Creates a directory with an unguessable name, and records it in a note unless there
-// is one by now.
+// Creates a directory with an unguessable name and records it in a note, unless another process has
+// written the note meanwhile.
 absl::Status WriteSocketNote(const Folder& home) {
   std::string path = UsualSocketDirectory() + "-XXXXXX";
   if (mkdtemp(path.data()) == nullptr) return absl::ErrnoToStatus(errno, path);
@@ -117,8 +117,7 @@ absl::StatusOr<Home> Home::Find(const std::string& dir) {
     ASSIGN_OR_RETURN(path, UserDirectory());
     path += "/.cache/kiln";
   }
-  // Links are resolved as far as the path exists: two names of one directory
-  // must give one socket.
+  // Resolve links as far as the path exists: all names of a directory must yield the same socket.
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   if (error) {
@@ -175,8 +174,7 @@ absl::Status Home::CheckIsOwnWithCache() const {
 absl::StatusOr<std::string> Home::SocketDirectory() const {
   std::string usual = UsualSocketDirectory();
   absl::Status status = MakeDirectory(usual);
-  // Anyone may have made this name before us; who can write there can pose as
-  // the daemon.
+  // Another user may have created this name first, and could then impersonate the daemon.
   status.Update(CheckPrivate(usual));
   if (status.ok()) return usual;
   if (!absl::IsUnavailable(status)) return status;
@@ -188,7 +186,7 @@ absl::StatusOr<std::string> Home::NotedSocketDirectory() const {
   ASSIGN_OR_RETURN(const Folder home, Open());
   absl::StatusOr<std::string> noted = ReadSocketNote(home);
   for (int i = 0; i < kNoteTries && !noted.ok(); ++i) {
-    // Damaged, or its name is another user's by now.
+    // The note is damaged, or another user has taken the name meanwhile.
     if (!absl::IsNotFound(noted.status())) unlinkat(home.fd(), kSocketNote, 0);
     RETURN_IF_ERROR(WriteSocketNote(home));
     noted = ReadSocketNote(home);

@@ -1,6 +1,6 @@
-// Texts of the rules that KernelBuilder applies and a program can break. Clients show them at the
-// place of the node. The client's own texts are in client_py/kiln/diagnostics; as there, each row
-// needs a language case that shows it (tests/diagnostics_test.py).
+// The error texts of the language rules that KernelBuilder checks. Clients show them at the
+// position of the node. The Python client's own texts are in client_py/kiln/diagnostics. Every row,
+// here and there, needs a language case that shows it (tests/diagnostics_test.py).
 #ifndef KILN_COMMON_LANGUAGE_DIAGNOSTICS_H_
 #define KILN_COMMON_LANGUAGE_DIAGNOSTICS_H_
 
@@ -37,13 +37,14 @@ inline constexpr char kTruthValueIsAmbiguous[] = "The truth value of '$0' is amb
 inline constexpr char kUnsupportedOperand[] = "'$0' takes $1 inputs only, however '$2' is provided";
 inline constexpr char kUnsupportedOperands[] = "unsupported operand type(s) for '$0': $1";
 
-// The program is wrong: a row of the table with its fields.
+// An error of the user's program: a row of the table with its fields.
 template <typename... Fields>
 absl::Status Refuse(const char* text, const Fields&... fields) {
   return absl::InvalidArgumentError(absl::Substitute(text, fields...));
 }
 
-// The caller is wrong: it broke the contract of the function it called. No program leads here.
+// An error of the calling code, which broke the contract of a function. User programs cannot cause
+// it.
 template <typename... Parts>
 absl::Status Misuse(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));

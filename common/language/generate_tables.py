@@ -1,7 +1,7 @@
-"""Prints op_table_data.inc, made from the options of proto/op.proto and proto/kernel.proto.
+"""Generates op_table_data.inc from the options of proto/op.proto and proto/kernel.proto.
 
-Run in the root of the sources; needs protoc. Tables are indexed by enum number; numbers
-without a row hold a zeroed entry.
+Run it in the root of the sources; it needs protoc. Tables are indexed by enum number; numbers
+without a row have a zeroed entry.
 """
 
 import re
@@ -41,7 +41,7 @@ def describe():
         "-I/usr/include",
         "--decode=google.protobuf.FileDescriptorSet",
         "google/protobuf/descriptor.proto",
-        "proto/kernel.proto",  # names the options
+        "proto/kernel.proto",  # declares the options
     ]
     return subprocess.run(printed, check=True, input=descriptors, capture_output=True).stdout
 

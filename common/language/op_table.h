@@ -1,5 +1,5 @@
-// The facts of every op and node kind, as constexpr tables generated from
-// proto/op.proto and proto/kernel.proto (common/language/generate_tables.py).
+// The facts about every op and node kind, as constexpr tables that
+// common/language/generate_tables.py generates from proto/op.proto and proto/kernel.proto.
 #ifndef KILN_COMMON_LANGUAGE_OP_TABLE_H_
 #define KILN_COMMON_LANGUAGE_OP_TABLE_H_
 
@@ -27,11 +27,11 @@ struct NodeInfo {
   bool has_value;
   bool is_address;
   bool is_terminator;
-  const char* operands;  // what they are, in words
-  const char* index;     // what Node.index means; empty: unused
+  const char* operands;  // description of the operands
+  const char* index;     // meaning of Node.index; empty: unused
 };
 
-// Null for numbers that are no op / kind (unknown values on the wire).
+// Null for numbers that are not an op or kind (unknown values on the wire).
 const OpInfo* FindOp(int op);
 const NodeInfo* FindNode(int kind);
 

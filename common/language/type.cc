@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-// Facts of the scalars, by proto::Scalar.
+// The facts about each scalar, indexed by proto::Scalar.
 struct ScalarInfo {
   const char* name;
   int bits;
@@ -51,7 +51,7 @@ absl::Status CheckShape(size_t id, const proto::Type& type) {
   return absl::OkStatus();
 }
 
-// What one message says, members apart from their depth.
+// Checks one message, except for the depth of its members.
 absl::Status CheckType(size_t id, const proto::Type& type) {
   if (!proto::Scalar_IsValid(type.scalar()))
     return Bad(id, "scalar ", type.scalar(), " is unknown");
@@ -166,7 +166,7 @@ absl::StatusOr<TypeTable> TypeTable::FromProto(
     type.scalar = message.scalar();
     type.shape.assign(message.shape().begin(), message.shape().end());
     for (const proto::Member& member : message.members()) {
-      // Members come first, so no type holds itself.
+      // Types of members have lower ids, so no type can contain itself.
       if (member.type() == 0 || member.type() >= static_cast<uint32_t>(id)) {
         return Bad(id, "member '", member.name(), "' has type ", member.type(),
                    ", not one of the types before it");

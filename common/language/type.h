@@ -1,8 +1,7 @@
-// Types as values in C++: cheap to compare, interned per kernel.
+// The types of kernel values in C++: interned per kernel, so that comparing two is comparing ids.
 //
 // A Type is none, a scalar, a tensor (vector or matrix of scalars) or a struct.
-// TypeTable holds the distinct types of one kernel; index 0 is "none". It is
-// the C++ side of Kernel.types.
+// TypeTable contains the distinct types of one kernel, Kernel.types of the message; id 0 is "none".
 #ifndef KILN_COMMON_LANGUAGE_TYPE_H_
 #define KILN_COMMON_LANGUAGE_TYPE_H_
 
@@ -47,9 +46,9 @@ struct Type {
   }
 };
 
-// Limits on what a message may ask for; larger ones are refused by name.
+// Limits on types in messages; FromProto refuses larger ones.
 inline constexpr uint32_t kMaxTensorElements = 1u << 16;
-// Larger tensors are memory and loops in generated code, smaller ones scalars.
+// Generated code keeps larger tensors in memory and loops over them; smaller ones become scalars.
 inline constexpr uint32_t kMaxScalarised = 32;
 inline constexpr uint32_t kMaxTypeScalars = 1u << 20;  // of a struct, flattened
 inline constexpr uint32_t kMaxTypeDepth = 16;
@@ -57,7 +56,7 @@ inline constexpr uint32_t kMaxTypeDepth = 16;
 class TypeTable {
  public:
   TypeTable();
-  // Interns; equal types get equal ids.
+  // Interns a type; equal types get equal ids.
   TypeId Get(const Type& type);
   TypeId GetScalar(Scalar s);
   TypeId GetTensor(Scalar s, const std::vector<uint32_t>& shape);

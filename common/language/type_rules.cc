@@ -15,7 +15,7 @@ int KindOf(Scalar s) {
   return s == proto::U1 ? proto::OPERAND_BOOL : proto::OPERAND_INT;
 }
 
-// What the user wrote: Python's token where the op has one.
+// The user's spelling of the op: Python's token, if there is one.
 std::string Spelling(const OpInfo& info) {
   return *info.python != '\0' ? info.python : info.spelling;
 }
@@ -33,7 +33,8 @@ absl::Status UnsupportedOperands(const OpInfo& info, absl::Span<const TypeId> op
   return Refuse(kUnsupportedOperands, Spelling(info), absl::StrJoin(operands, " and ", quoted));
 }
 
-// Each operand a scalar or tensor of a kind that the op takes. u1 passes for an integer.
+// Whether each operand is a scalar or tensor of a kind that the op accepts. u1 counts as an
+// integer.
 bool AllSupported(const OpInfo& info, absl::Span<const TypeId> operands, const TypeTable& types) {
   for (const TypeId operand : operands) {
     const Scalar scalar = types[operand].scalar;
@@ -45,7 +46,7 @@ bool AllSupported(const OpInfo& info, absl::Span<const TypeId> operands, const T
   return true;
 }
 
-// The one shape of all tensors among the operands; null: all are scalars.
+// The common shape of all tensors among the operands; null if all operands are scalars.
 absl::StatusOr<const std::vector<uint32_t>*> CommonShape(const OpInfo& info,
                                                          absl::Span<const TypeId> operands,
                                                          const TypeTable& types) {
@@ -65,7 +66,7 @@ std::string ShapeText(const Type& type) {
   return absl::StrCat("(", absl::StrJoin(type.shape, ", "), type.shape.size() == 1 ? ",)" : ")");
 }
 
-// A vector on the left is a row, on the right a column; those dimensions vanish.
+// A vector on the left counts as a row, on the right as a column; the result lacks that dimension.
 absl::StatusOr<std::vector<uint32_t>> MatmulShape(const OpInfo& info,
                                                   absl::Span<const TypeId> operands,
                                                   const TypeTable& types) {
@@ -86,7 +87,7 @@ absl::StatusOr<std::vector<uint32_t>> MatmulShape(const OpInfo& info,
   return shape;
 }
 
-// Scalar typing of one op: filled in by result rule.
+// The scalar types of one op, which its result rule determines.
 struct ScalarTyping {
   Scalar result;
   absl::InlinedVector<Scalar, 3> operands;
@@ -97,7 +98,7 @@ ScalarTyping TypeScalars(const OpInfo& info, absl::Span<const Scalar> operands,
   const size_t n = operands.size();
   const auto arithmetic = [&](Scalar s) { return s == proto::U1 ? defaults.int_type : s; };
   const auto as_float = [&](Scalar s) { return IsFloat(s) ? s : defaults.float_type; };
-  // `f` of every operand, promoted among themselves.
+  // Promotes the results of `f` for all operands.
   const auto promote = [&](auto f) {
     Scalar common = f(operands[0]);
     for (size_t i = 1; i < n; ++i) common = Promote(common, f(operands[i]));
@@ -110,7 +111,7 @@ ScalarTyping TypeScalars(const OpInfo& info, absl::Span<const Scalar> operands,
     case proto::RESULT_SAME:
     case proto::RESULT_PROMOTE:
     case proto::RESULT_MATMUL: {
-      // Ops on bits keep u1 (True & False is a bool), arithmetic counts with it.
+      // Ops on bits keep u1 (True & False is a bool); arithmetic converts it to an integer.
       const Scalar common = promote([](Scalar s) { return s; });
       const Scalar type = info.operands == proto::OPERAND_BOOL_INT ? common : arithmetic(common);
       return all(type, type);
@@ -125,12 +126,12 @@ ScalarTyping TypeScalars(const OpInfo& info, absl::Span<const Scalar> operands,
       return all(type, type);
     }
     case proto::RESULT_BOOL:
-      // Tests of one value (isnan) are about floats; compares are of two.
+      // Ops on one value (isnan) convert it to a float; comparisons promote both operands.
       return all(proto::U1, n == 1 ? as_float(operands[0]) : arithmetic(promote(arithmetic)));
     case proto::RESULT_TRUTH:
       return all(proto::U1, proto::U1);
     case proto::RESULT_LEFT: {
-      // The count may lose its high bits: it is taken modulo the width anyway.
+      // Casting the count may drop high bits, which is harmless: it is taken modulo the width.
       const Scalar type = arithmetic(operands[0]);
       return all(type, type);
     }

@@ -1,12 +1,12 @@
 // The typing rules of the language (language reference, "Common rules of binary
-// operations"; reference implementation 1.7), used by the builder in the client
-// and again by the checker in the worker.
+// operations"; reference implementation 1.7). The client's builder applies them, and the worker's
+// check applies them again.
 //
-// Two rows differ from the reference on purpose: u1 in arithmetic counts as the
-// default integer (Python's answer), and functions of floats take integers too.
+// Two rules differ from the reference on purpose: u1 in arithmetic counts as the default integer,
+// as in Python, and functions of floats also take integers.
 //
-// Errors are InvalidArgument; their message is the user's text ("unsupported
-// operand type(s) for '<<': 'f32' and 'i32'"), without position.
+// Errors are InvalidArgument. Their message is the text for the user ("unsupported operand type(s)
+// for '<<': 'f32' and 'i32'"), without a position.
 #ifndef KILN_COMMON_LANGUAGE_TYPE_RULES_H_
 #define KILN_COMMON_LANGUAGE_TYPE_RULES_H_
 
@@ -23,34 +23,34 @@ struct DefaultTypes {
   Scalar float_type = proto::F32;
 };
 
-// Promotion: float wins over integer, then the wider, then unsigned over signed
-// of equal width. u1 with u1 stays u1 (TypeOp makes it an integer where it counts).
+// The promoted type: a float rather than an integer, then the wider type, then unsigned rather than
+// signed. Two u1 stay u1; TypeOp converts them to integers for arithmetic.
 Scalar Promote(Scalar a, Scalar b);
 
-// What an operation yields and what its operands must first be cast to (same
-// order; tensors by element, scalars broadcast by the operation itself).
+// The type of an operation's result, and the types to which its operands must first be cast, in
+// order. Tensors are cast by element; the operation itself broadcasts scalars.
 struct OpTyping {
   TypeId result;
   absl::InlinedVector<Scalar, 3> operand_scalars;
 };
 
-// Typing of UNARY, BINARY, TERNARY nodes. `operands` are value types.
+// The typing of UNARY, BINARY and TERNARY nodes. `operands` are types of values.
 absl::StatusOr<OpTyping> TypeOp(proto::Op op, absl::Span<const TypeId> operands,
                                 const DefaultTypes& defaults, TypeTable* types);
 
-// Typing of REDUCE: the scalar that `op` (an associative binary op) makes of a tensor's
-// elements, which must first be cast to it.
+// The typing of REDUCE by `op`, an associative binary op: the scalar type of the result, to which
+// the tensor's elements must first be cast.
 absl::StatusOr<TypeId> TypeReduce(proto::Op op, TypeId operand, const DefaultTypes& defaults,
                                   TypeTable* types);
 
-// The value of an ATOMIC must have exactly the type behind the address.
+// Checks an ATOMIC, whose value must have exactly the type of the value at the address.
 absl::Status CheckAtomic(proto::Op op, TypeId address, const TypeTable& types);
 
 // Whether a value of `from` may be cast (value cast) to `to`: scalar to scalar,
 // tensor to a tensor of the same shape, scalar to tensor by broadcast, struct to an
 // equal struct.
 absl::Status CheckCast(TypeId from, TypeId to, const TypeTable& types);
-// Equal total widths of the elements.
+// Checks that the elements have the same width.
 absl::Status CheckBitCast(TypeId from, TypeId to, const TypeTable& types);
 
 }  // namespace kiln

@@ -45,7 +45,7 @@ class Builder {
         absl::StrCat("more than ", kMaxArgumentSlots, " scalars in ", what));
   }
 
-  // Before flattening: a type may be far larger than the limit.
+  // Called before flattening, because a type may be far larger than the limit.
   absl::Status CheckValue(TypeId type) const {
     if (type == 0 || type >= types_.size()) {
       return absl::InvalidArgumentError(absl::StrCat("type ", type, " is not a value type"));
@@ -91,7 +91,7 @@ class Builder {
         extents = storage.ndarray().ndim();
         break;
       case proto::Storage::kTree:
-        bases = 0;  // the trees' own slots serve all
+        bases = 0;  // all storages of a tree share the tree's slots
         break;
       default:
         return absl::InvalidArgumentError(absl::StrCat("storage ", index, " has no form"));

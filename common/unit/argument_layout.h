@@ -1,16 +1,16 @@
-// The order of the 8-byte slots in a launch's argument buffer, derived from the
-// unit alone so that client and worker agree without talking.
+// The order of the 8-byte slots in a launch's argument buffer. It depends only on the unit, so
+// client and worker compute the same order independently.
 //
 // For each parameter of the kernel body, in order:
 //   value      one slot per scalar of the flattened type; the scalar's bytes
-//              lie at the start of the slot, the rest is zero
+//              are at the start of the slot, the rest is zero
 //   storage    dense:   `num_bases` base addresses, then the outermost extent
 //                       (extent of digit 0, as i64)
 //              ndarray: one base address, then `ndim` extents (i64)
-//              tree:    nothing of its own
-// Then for each tree of the unit two slots: the address of the root's cell, and that of
-// an array of KilnNode* (runtime/abi.h), by node of the TreePart; null for nodes that
-// are neither pointer, bitmasked nor dynamic.
+//              tree:    no slots
+// Then two slots for each tree of the unit: the address of the root's cell, and the address of
+// an array of KilnNode* (runtime/abi.h), indexed by node of the TreePart. The array has null for
+// nodes that are neither pointer, bitmasked nor dynamic.
 // Results: one 8-byte slot per scalar of the flattened return types, in order.
 #ifndef KILN_COMMON_UNIT_ARGUMENT_LAYOUT_H_
 #define KILN_COMMON_UNIT_ARGUMENT_LAYOUT_H_
@@ -29,11 +29,11 @@ inline constexpr int kMaxArgumentSlots = 1 << 16;
 struct ArgumentLayout {
   std::vector<proto::ArgumentSlot> slots;
   std::vector<int> first_slot;  // per parameter
-  std::vector<int> tree_slot;   // per tree of the unit: the first of its two
+  std::vector<int> tree_slot;   // per tree of the unit: the first of its two slots
   std::vector<proto::Scalar> results;
 };
 
-// `types`: the kernel's, by their numbers in it.
+// `types`: the kernel's types, whose ids are their numbers in the kernel.
 absl::StatusOr<ArgumentLayout> LayoutArguments(const proto::CompileUnit& unit,
                                                const TypeTable& types);
 

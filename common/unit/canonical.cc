@@ -12,10 +12,10 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// Changes whenever the meaning of equal bytes changes, so that old keys miss.
+// Must change whenever equal bytes get another meaning, so that old keys miss.
 constexpr absl::string_view kKeyTag("kiln-unit\0v1\0", 13);
 
-// The full name of a message in `message` that holds unknown fields; empty: none.
+// The full name of a message in `message` with unknown fields; empty if there is none.
 // The unit's messages do not nest in themselves, so the depth is fixed.
 std::string FindUnknown(const Message& message) {
   const Reflection* reflection = message.GetReflection();

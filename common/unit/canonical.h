@@ -1,9 +1,8 @@
-// The one byte string of a compile unit, and the key made from it.
+// The canonical byte string of a compile unit, and the unit's key.
 //
 // Canonical bytes are the deterministic protobuf serialization of the unit
-// (fields in number order, no maps, packed lists). Bytes that do not parse and
-// re-serialize to themselves, or that hold unknown fields, are not canonical
-// and are refused: two byte strings never stand for one unit.
+// (fields in number order, no maps, packed lists). Bytes are refused if they have unknown fields,
+// or if serialising the parsed unit yields other bytes. So each unit has exactly one byte string.
 #ifndef KILN_COMMON_UNIT_CANONICAL_H_
 #define KILN_COMMON_UNIT_CANONICAL_H_
 
@@ -20,7 +19,7 @@ inline constexpr size_t kMaxUnitBytes = size_t{64} << 20;
 
 std::string CanonicalBytes(const proto::CompileUnit& unit);
 
-// Parses canonical bytes; InvalidArgument naming what is wrong otherwise.
+// Parses canonical bytes. InvalidArgument says what is wrong with others.
 absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes);
 
 // SHA-256 over a version tag, the compiler's id and the canonical bytes.

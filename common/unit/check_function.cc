@@ -18,8 +18,8 @@ bool IsLoop(proto::NodeKind kind) {
   return kind == proto::RANGE_FOR || kind == proto::STRUCT_FOR || kind == proto::WHILE;
 }
 
-// Walks the blocks in program order, from block 0. Nodes that stand in no block
-// (code after a jump) are never run and only need a known kind.
+// Walks the blocks in program order, from block 0. Nodes that no block lists (code after
+// a jump) never run, and only need a known kind.
 class Checker {
  public:
   Checker(const UnitFacts& facts, const proto::Function& function, uint32_t number,
@@ -67,7 +67,7 @@ class Checker {
                                                    "): ", parts...));
   }
 
-  // The user's mistake: reported, and the walk goes on.
+  // Reports a mistake of the user's program; the walk continues.
   absl::Status Report(uint32_t id, proto::DiagnosticKind kind, std::string message) const {
     proto::Diagnostic diagnostic;
     diagnostic.set_severity(proto::ERROR);
@@ -109,7 +109,7 @@ class Checker {
     return Bad(id, "operand ", i, " is not an address");
   }
 
-  // Operand `i` is a value of exactly `type`.
+  // Checks that operand `i` is a value of exactly `type`.
   absl::Status CheckTypedAt(uint32_t id, int i, TypeId type) const {
     RETURN_IF_ERROR(CheckValueAt(id, i));
     if (type_of(operand(id, i)) == type) return absl::OkStatus();
@@ -122,7 +122,7 @@ class Checker {
     return Bad(id, "is of '", types_.Name(type_of(id)), "', not '", types_.Name(type), "'");
   }
 
-  // Operands `first`, … up to `end` are integers.
+  // Checks that the operands from `first` to before `end` are integers.
   absl::Status CheckIntegers(uint32_t id, int first, int end) const {
     for (int i = first; i < end; ++i) {
       RETURN_IF_ERROR(CheckValueAt(id, i));
@@ -131,7 +131,8 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Operands 1, … index a tensor of `tensor`. A constant outside it is the user's mistake.
+  // Checks the operands from 1 on as indices of a tensor of type `tensor`. A constant outside the
+  // tensor is a mistake of the user's program.
   absl::Status CheckTensorIndices(uint32_t id, TypeId tensor) const {
     const Type& type = types_[tensor];
     const int rank = static_cast<int>(type.shape.size());
@@ -141,7 +142,7 @@ class Checker {
     RETURN_IF_ERROR(CheckIntegers(id, 1, rank + 1));
     for (int i = 0; i < rank; ++i) {
       const Node& index = node(operand(id, i + 1));
-      // Negative ones are huge here: bits are zero-extended.
+      // A negative constant is a huge number here, because its bits are zero-extended.
       if (index.kind() != proto::CONST || index.index() < type.shape[i]) continue;
       RETURN_IF_ERROR(Report(id, proto::KIND_INDEX,
                              absl::StrCat("index is out of range for dimension ", i, " of '",
@@ -150,7 +151,7 @@ class Checker {
     return CheckResult(id, ScalarId(type.scalar));
   }
 
-  // `of`: the function whose parameter it is.
+  // `of`: the function that declares the parameter.
   absl::Status CheckParam(uint32_t id, const proto::Function& of, uint64_t index,
                           proto::Param::Kind kind) const {
     if (index < static_cast<uint64_t>(of.params_size()) &&
@@ -160,7 +161,7 @@ class Checker {
     return Bad(id, "parameter ", index, " does not exist or is of another kind");
   }
 
-  // A value or reference that the function takes, of the node's type.
+  // Checks a node for one of the function's own parameters, which must have the node's type.
   absl::Status CheckOwnParam(uint32_t id, proto::Param::Kind kind) const {
     RETURN_IF_ERROR(CheckParam(id, function_, node(id).index(), kind));
     return CheckResult(id, function_.params(static_cast<int>(node(id).index())).type());
@@ -181,7 +182,7 @@ class Checker {
 
   // --- Blocks ----------------------------------------------------------------------
 
-  // The statement that a block belongs to, innermost last.
+  // A statement that contains the current block.
   struct Scope {
     uint32_t owner;
     proto::NodeKind kind;
@@ -216,7 +217,7 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Counts by the table, operands made before, types that exist.
+  // Checks counts against the table, that operands are made before the node, and that types exist.
   absl::Status CheckShape(uint32_t id) const {
     const Node& n = node(id);
     const NodeInfo& info = *FindNode(n.kind());
@@ -230,7 +231,7 @@ class Checker {
     }
     if (info.is_address && n.type() == 0) return Bad(id, "address of nothing");
     for (const uint32_t operand : n.operands()) {
-      // A loop's own index names the loop from inside, where it is not yet a value.
+      // A loop index refers to its loop from inside, where the loop is not visible as a value.
       if (n.kind() == proto::LOOP_INDEX) continue;
       if (operand >= id || !visible_[operand]) {
         return Bad(id, "operand ", operand, " is not made before it, in a block around it");
@@ -271,7 +272,8 @@ class Checker {
     return config == 0 || !facts_.unit.kernel().loops(static_cast<int>(config - 1)).serialize();
   }
 
-  // Such a loop is one over a list, also where it is serialized: it cannot be left in the middle.
+  // Whether a loop iterates the list of a tree's cells. Even if it is serialized, nothing may break
+  // out of it.
   bool IsOverTree(const Node& loop) const {
     const uint32_t storage = StorageOf(loop.index());
     return facts_.unit.storages(static_cast<int>(storage)).has_tree();
@@ -399,7 +401,7 @@ class Checker {
       case proto::WHILE:
         return absl::OkStatus();
       default:
-        // A kind in the table but not here: a gap in this file.
+        // The table has a kind that this switch lacks.
         return Bad(id, "has no check");
     }
   }
@@ -475,7 +477,7 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Every position that the attributes name lies within the operand.
+  // Checks that every element that the attributes select is within the operand.
   absl::Status CheckPick(uint32_t id) const {
     RETURN_IF_ERROR(CheckValueAt(id, 0));
     const Type& from = types_[type_of(operand(id, 0))];
@@ -564,7 +566,7 @@ class Checker {
     return CheckResult(id, ScalarId(proto::I32));
   }
 
-  // One integer for each axis of the storage at `index`.
+  // Checks that the operands are one integer for each axis of the storage at `index`.
   absl::Status CheckIndices(uint32_t id) const {
     RETURN_IF_ERROR(CheckStorageParam(id));
     const int indices = StorageIndices(static_cast<uint32_t>(node(id).index()));
@@ -579,7 +581,8 @@ class Checker {
     return CheckResult(id, facts_.element_type[StorageOf(node(id).index())]);
   }
 
-  // What kind of SNode it takes, how many indices, and what it gives.
+  // Checks an SNode operation: the kind of its SNode, the number of indices, the type of the
+  // result.
   absl::Status CheckSNodeOp(uint32_t id) const {
     RETURN_IF_ERROR(CheckStorageParam(id));
     const Node& n = node(id);
@@ -639,7 +642,7 @@ class Checker {
           return Bad(id, "argument ", i, " cannot be passed");
       }
     }
-    // No result: no type. One: its type. Several: a struct of them.
+    // A call without results has no type, with one result its type, with several a struct of them.
     if (callee.returns_size() == 0 && n.type() == 0) return absl::OkStatus();
     if (callee.returns_size() == 1) return CheckResult(id, callee.returns(0));
     const Type& type = types_[n.type()];
@@ -704,7 +707,7 @@ class Checker {
   const proto::Function& function_;
   const uint32_t number_;
   std::vector<proto::Diagnostic>* diagnostics_;
-  std::vector<bool> visible_;  // nodes that a later node may name
+  std::vector<bool> visible_;  // nodes that a later node may use as an operand
   std::vector<bool> listed_;
   std::vector<bool> entered_;  // blocks
   std::vector<uint32_t> reached_;

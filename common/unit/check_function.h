@@ -12,17 +12,18 @@
 
 namespace kiln {
 
-// What the functions of one unit have in common. `types` grows: rules intern results.
+// The facts that all functions of a unit share. `types` grows, because the rules intern types of
+// results.
 struct UnitFacts {
   const proto::CompileUnit& unit;
   TypeTable* types;
   DefaultTypes defaults;
   std::vector<int> num_indices;      // per storage
-  std::vector<TypeId> element_type;  // per storage; 0: it holds no values
+  std::vector<TypeId> element_type;  // per storage; 0: it has no values
 };
 
-// The nodes that the function's blocks list, in program order: these alone are checked. `number` 0
-// is the kernel's body, 1 + i function i.
+// Checks a function. Returns the nodes that its blocks list, in program order; it checks no others.
+// `number` 0 is the kernel's body, 1 + i is function i.
 absl::StatusOr<std::vector<uint32_t>> CheckFunction(const UnitFacts& facts,
                                                     const proto::Function& function,
                                                     uint32_t number,

@@ -29,7 +29,7 @@ absl::Status CheckTarget(const proto::Target& target) {
   return absl::OkStatus();
 }
 
-// Fills in the types of results that no operand types.
+// Checks the options, and reads the default types from them.
 absl::Status CheckOptions(const proto::CodeOptions& options, DefaultTypes* defaults) {
   if (options.opt_level() > 3) return Bad("options: optimisation level ", options.opt_level());
   if (!proto::OnOverflow_IsValid(options.on_overflow())) {
@@ -70,7 +70,7 @@ absl::Status CheckStorages(UnitFacts* facts) {
   return absl::OkStatus();
 }
 
-// What lies at a reference is one scalar: addresses of more have no common form.
+// A reference must refer to a single scalar, because addresses of larger values have several forms.
 absl::Status CheckReference(const UnitFacts& facts, int index, const proto::Param& param,
                             size_t num_types) {
   if (param.type() < num_types && (*facts.types)[param.type()].IsScalar()) return absl::OkStatus();

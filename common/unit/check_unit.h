@@ -1,11 +1,10 @@
-// The structure of a unit, checked without trust: every id in range, every
-// operand defined before its use in an enclosing block, operand counts and
-// types by the tables and rules, terminators last, loops and breaks where they
-// may be, depth and sizes bounded. What passes can be lowered without further
-// checks of form.
+// Checks the structure of a unit from an untrusted source. Every id is in range. Every operand is
+// defined before its use, in an enclosing block. Operand counts and types follow the tables and
+// rules. Terminators are last, loops and breaks are in valid places, depths and sizes are bounded.
+// Lowering relies on this and repeats none of these checks.
 //
-// User's mistakes (a break in a parallel loop) are diagnostics; a message that
-// no front end makes is InvalidArgument naming the node and what was expected.
+// Mistakes of the user (a break in a parallel loop) are diagnostics. A unit that no front end makes
+// is InvalidArgument; the message names the node and what was expected.
 #ifndef KILN_COMMON_UNIT_CHECK_UNIT_H_
 #define KILN_COMMON_UNIT_CHECK_UNIT_H_
 
@@ -21,14 +20,14 @@ namespace kiln {
 
 inline constexpr int kMaxBlockDepth = 256;
 
-// The nodes of the kernel's body, then of each function, that blocks list, in program order.
+// The nodes that blocks list, in program order: those of the kernel's body, then of each function.
 using ReachedNodes = std::vector<std::vector<uint32_t>>;
 
-// What the check works out and later stages need.
+// The results of the check, for later stages.
 struct CheckedUnit {
-  TypeTable types;  // the kernel's, by their numbers in it; others follow
+  TypeTable types;  // first the kernel's types, with the same ids; then types of results
   ArgumentLayout arguments;
-  ReachedNodes nodes;  // no others were checked
+  ReachedNodes nodes;  // the checked nodes
 };
 
 absl::StatusOr<CheckedUnit> CheckUnit(const proto::CompileUnit& unit,

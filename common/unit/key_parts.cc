@@ -15,7 +15,8 @@
 namespace kiln {
 namespace {
 
-// Entries hold the texts, and are read in whole: where all together are long, each is short.
+// The limit on all texts together. Entries contain them and are always read in full, so long texts
+// are shortened.
 constexpr size_t kMaxText = 4000;
 constexpr size_t kMaxTexts = 16000;
 constexpr size_t kShortText = 300;
@@ -39,7 +40,7 @@ proto::KeyPart Part(std::string name, const google::protobuf::Message& message) 
   return Part(std::move(name), DeterministicBytes(message), message.ShortDebugString());
 }
 
-// The value of a constant as its program has it; f16 and what is unusual as bits.
+// The value of a constant as the program wrote it; f16 and unusual types as bits.
 std::string ConstantText(const proto::Kernel& kernel, const proto::Node& node) {
   const auto type = node.type() < static_cast<uint32_t>(kernel.types_size())
                         ? kernel.types(static_cast<int>(node.type())).scalar()
@@ -59,8 +60,8 @@ std::string ConstantText(const proto::Kernel& kernel, const proto::Node& node) {
   }
 }
 
-// An outline in which most changes of a program show: how many nodes of each kind, and the
-// constants in the order of the program.
+// An outline that differs after most changes of a program: the number of nodes of each kind, and
+// the constants in program order.
 std::string InWords(const proto::Kernel& kernel) {
   int nodes = 0;
   std::map<std::string, int> counts;

@@ -1,5 +1,5 @@
-// What a key is made of, part by part, in a form small enough to keep with every
-// entry: so that "why did this miss?" has an answer.
+// Digests and short texts of the parts of a key. Every entry contains its own, so that tools can
+// explain why a kernel missed.
 #ifndef KILN_COMMON_UNIT_KEY_PARTS_H_
 #define KILN_COMMON_UNIT_KEY_PARTS_H_
 
@@ -11,9 +11,9 @@
 
 namespace kiln {
 
-// "compiler", "target", "options", "code", "storage 0", …, "tree 0", …: equal digests
-// stand for equal parts. Two units have the same key exactly if their lists are equal
-// (but for a collision of the parts' 64-bit digests).
+// The parts are "compiler", "target", "options", "code", "storage 0", …, "tree 0", …. Two units have
+// the same key if and only if the digests of all parts are equal, up to collisions of 64-bit
+// digests.
 std::vector<proto::KeyPart> KeyParts(const proto::CompileUnit& unit, const Digest& compiler);
 
 }  // namespace kiln

@@ -1,6 +1,6 @@
-// One number for a node of any function of a kernel, by which prints, failed checks,
-// source maps and builders name it: the function above, the node's id below. Nodes of
-// the kernel's body are numbered by their ids.
+// A number that identifies a node of any function of a kernel. Prints, failed checks, source maps
+// and builders use it. The high bits are the function, the low bits the node's id; so the number of
+// a node in the kernel's body is its id.
 #ifndef KILN_COMMON_UNIT_NODE_NUMBER_H_
 #define KILN_COMMON_UNIT_NODE_NUMBER_H_
 
@@ -10,7 +10,7 @@ namespace kiln {
 
 inline constexpr int kNodeBits = 22;
 inline constexpr uint32_t kMaxNodes = 1u << kNodeBits;                   // of a function
-inline constexpr uint32_t kMaxFunctions = (1u << (32 - kNodeBits)) - 1;  // beside the body
+inline constexpr uint32_t kMaxFunctions = (1u << (32 - kNodeBits)) - 1;  // without the body
 
 // `function` 0 is the kernel's body, 1 + i Kernel.functions[i].
 inline constexpr uint32_t NodeNumber(uint32_t function, uint32_t node) {

@@ -19,10 +19,10 @@
 namespace kiln {
 namespace {
 
-// Of a failure's text: it travels in the headers of gRPC, which have limits.
+// The limit on a failure's text, which gRPC sends in headers of limited size.
 constexpr size_t kMostOfMessage = 4096;
 
-// A length that a peer merely claims must not make us allocate it all.
+// The most that is allocated before any byte arrives, since a peer may announce any length.
 constexpr size_t kFirstReserve = 1 << 20;
 
 absl::Status ErrnoStatus(absl::StatusCode code, absl::string_view what, int error) {
@@ -36,13 +36,13 @@ absl::Status WaitFor(int fd, short events, absl::Time deadline) {
     if (deadline != absl::InfiniteFuture()) {
       const absl::Duration left = deadline - SteadyNow();
       if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("peer is too slow");
-      // Rounded up: poll(0) would spin through the last millisecond.
+      // Round up: poll(0) would spin during the last millisecond.
       timeout_ms =
           static_cast<int>(std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, INT_MAX));
     }
     pollfd entry = {fd, events, 0};
     const int ready = poll(&entry, 1, timeout_ms);
-    if (ready > 0) return absl::OkStatus();  // errors and hang-ups show at the next call
+    if (ready > 0) return absl::OkStatus();  // the caller's next read or write finds errors
     if (ready < 0 && errno != EINTR) {
       return ErrnoStatus(absl::StatusCode::kUnavailable, "poll", errno);
     }
@@ -96,7 +96,7 @@ ssize_t WriteSome(int fd, absl::Span<iovec> parts, bool timed) {
   const ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | (timed ? MSG_DONTWAIT : 0));
   if (sent >= 0 || errno != ENOTSOCK) return sent;
   if (!timed) return writev(fd, parts.data(), static_cast<int>(parts.size()));
-  // A pipe has no MSG_DONTWAIT; after poll, a page goes in without blocking.
+  // Pipes have no MSG_DONTWAIT. After poll() reports room, a write of one page does not block.
   pollfd entry = {fd, POLLOUT, 0};
   if (poll(&entry, 1, 0) == 0) {
     errno = EAGAIN;
@@ -105,7 +105,7 @@ ssize_t WriteSome(int fd, absl::Span<iovec> parts, bool timed) {
   return write(fd, parts[0].iov_base, std::min<size_t>(parts[0].iov_len, PIPE_BUF));
 }
 
-// Takes the first `size` bytes off `parts`, and parts that are empty.
+// Removes the first `size` bytes from `parts`, and empty parts.
 void Advance(size_t size, absl::Span<iovec>* parts) {
   while (!parts->empty() && size >= parts->front().iov_len) {
     size -= parts->front().iov_len;

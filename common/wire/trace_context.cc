@@ -31,7 +31,7 @@ std::string RandomId() {
 }  // namespace
 
 TraceContext ParseTraceparent(absl::string_view traceparent) {
-  // A later version may have more after the flags.
+  // Later versions may append fields after the flags.
   if (traceparent.size() < kLength || traceparent[2] != '-' || traceparent[35] != '-' ||
       traceparent[52] != '-' || traceparent.substr(0, 2) == "ff" ||
       (traceparent.substr(0, 2) == "00" && traceparent.size() != kLength)) {

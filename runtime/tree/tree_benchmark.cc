@@ -38,7 +38,7 @@ std::unique_ptr<Tree> MakeTree(const Levels& levels) {
   return *std::move(made);
 }
 
-// Of all threads: what others do on the machine counts little.
+// The processor time of all threads, which depends little on other processes.
 double CpuMilliseconds() {
   timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

@@ -1,14 +1,13 @@
-// kilnd-grpc: the daemon's public API over TCP (proto/service.proto), a process that kilnd
-// starts when `service.listen` is set and that ends with it. It authenticates callers and
-// holds no other state: each call becomes a frame on the local socket, so both transports
-// have one handler.
+// kilnd-grpc: the daemon's public API over TCP (proto/service.proto). kilnd starts this process if
+// `service.listen` is set, and stops it when it exits. It authenticates callers and keeps no other
+// state: each call becomes a frame on the local socket, so both transports have one handler.
 //
 //   kilnd-grpc --socket=PATH [--certificate=PEM --key=PEM] [--client-ca=PEM]
 //              [--tokens=FILE] [--anonymous-rights=BITS] [--insecure]
 //              [--connection-seconds=N] [--kept-bytes=N] [--connections=N]
 //
-// The sockets that it answers on come over descriptor 3 (server/front/front_channel.h), and before
-// them kilnd's generation.
+// Over descriptor 3 (server/front/front_channel.h) it receives kilnd's generation counter, and then
+// its listening sockets.
 #include <fcntl.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -143,7 +142,7 @@ void TellHits(Bridge* bridge, Replies* replies) {
   }
 }
 
-// Waits for a signal to end, or, after a hand-off, for the end of the last connection. Meanwhile
+// Waits for a signal to exit or, after a hand-off, for the end of the last connection. Meanwhile
 // monitors the daemon's health and rereads tokens and certificates.
 void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* credentials,
                Replies* replies, Guests* guests, Outbox* outbox, const Acceptor& acceptor,

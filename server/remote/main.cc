@@ -1,12 +1,11 @@
-// kilnd-remote: all that kilnd asks of other machines, in a process of its own, so
-// that its libraries, its waits and its crashes are not the daemon's. kilnd starts it
-// when shared tiers are configured, speaks frames to it on descriptor 3, and starts it
-// anew when it ends.
+// kilnd-remote: kilnd's requests to other machines, in a separate process, so that the libraries'
+// size, waits and crashes do not affect the daemon. kilnd starts it if shared tiers are configured,
+// exchanges frames with it on descriptor 3, and restarts it if it exits.
 //
 //   kilnd-remote --fd=3
 //
-// `kilnd --try` has it read what to ask (proto::Configure) from standard input, ask each server
-// once and print a line for each: NAME, "good", "note" or "bad", and words, with tabs between.
+// For `kilnd --try` it reads a configuration (proto::Configure) from standard input, contacts each
+// server once, and prints a line for each, separated by tabs: NAME, "good", "note" or "bad", text.
 //
 //   kilnd-remote --try
 #include <signal.h>

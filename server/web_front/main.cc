@@ -1,11 +1,11 @@
-// kilnd-web: the daemon's metrics, health and dashboard over HTTP, a process that kilnd
-// starts with --web and that ends with it. It asks the daemon over the local socket.
+// kilnd-web: the daemon's metrics, health and dashboard over HTTP. kilnd starts this process with
+// --web, and stops it when it exits. It queries the daemon over the local socket.
 //
 //   kilnd-web --socket=PATH --address-file=PATH
 //
-// The sockets that it answers on come over descriptor 3 (server/front/front_channel.h). On loopback
-// addresses it shows the dashboard to programs of its own user that state the secret in the address
-// file. On any other address, and to everyone else, only /metrics, /healthz and /readyz.
+// It receives its listening sockets over descriptor 3 (server/front/front_channel.h). On loopback
+// addresses it shows the dashboard to programs of its own user that send the secret in the address
+// file. On any other address, and to other users, it serves only /metrics, /healthz and /readyz.
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <poll.h>

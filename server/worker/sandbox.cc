@@ -87,7 +87,7 @@ bool DropCapabilities() {
 bool LeaveRoot() {
   if (geteuid() != 0) return true;
   // Far above the ids that systems assign to people and services, and unique to the process, so
-  // that not even another worker may trace it. A container may have fewer ids: then "nobody".
+  // that not even another worker may trace it. A container may have fewer ids: then user "nobody".
   const uid_t own = 0x70000000u + static_cast<uid_t>(getpid());
   bool left = false, others = false;
   for (const uid_t id : {own, uid_t{65534}}) {

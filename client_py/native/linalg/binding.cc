@@ -1,9 +1,8 @@
-// The Python module kiln._linalg: sparse matrices and solvers, loaded when a program
-// first uses ti.linalg. Shapes and indices are checked on the Python side, which has
-// the words for what is wrong.
+// The Python module kiln._linalg: sparse matrices and solvers, loaded at the first use of
+// ti.linalg. Python code checks shapes and indices, because it has the texts of the errors.
 //
-// Vectors come and go as buffers that the caller allocates. pybind11's own support of
-// NumPy (numpy.h, eigen.h) crashes where its release does not know the NumPy in use.
+// Vectors are passed as buffers that the caller allocates. pybind11's own support for NumPy
+// (numpy.h, eigen.h) crashes with versions of NumPy that are newer than itself.
 #include <pybind11/pybind11.h>
 
 #include <memory>
@@ -110,7 +109,7 @@ void BindSolver(py::module_& m, const char* name) {
       .def("solve", &Solve<T>);
 }
 
-// `x` holds the guess, then the solution.
+// `x` contains the initial guess, and receives the solution.
 template <typename T>
 py::tuple ConjugateGradients(const Matrix<T>& a, const py::object& b, const py::object& x,
                              int max_iterations, double tolerance) {

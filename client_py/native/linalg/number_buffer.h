@@ -12,9 +12,9 @@
 
 namespace kiln {
 
-// The memory of an object that has a buffer of T: one axis, without gaps. A const T reads, another
-// T also writes. Holds the object's memory in place for its own lifetime; it is made and destroyed
-// with the interpreter's lock, and used with or without.
+// The memory of an object with a contiguous one-dimensional buffer of T; read-only if T is const.
+// It keeps the object's memory in place as long as it exists. Constructor and destructor need the
+// GIL; accesses do not.
 template <typename T>
 class NumberBuffer {
   using Number = std::remove_const_t<T>;
@@ -22,7 +22,7 @@ class NumberBuffer {
       std::conditional_t<std::is_const_v<T>, const DenseVector<Number>, DenseVector<Number>>;
 
  public:
-  // Throws what becomes TypeError or ValueError, with `name`, for objects without such a buffer.
+  // Throws TypeError or ValueError, with `name` in the text, for objects without such a buffer.
   NumberBuffer(const pybind11::object& object, const char* name) {
     const int flags = PyBUF_ND | PyBUF_FORMAT | (std::is_const_v<T> ? 0 : PyBUF_WRITABLE);
     if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw pybind11::error_already_set();
@@ -34,11 +34,11 @@ class NumberBuffer {
     }
   }
 
-  // As above; the vector also has to have `size` numbers.
+  // As above, and requires that the buffer has `size` numbers.
   NumberBuffer(const pybind11::object& object, const char* name, int64_t size)
       : NumberBuffer(object, name) {
     if (this->size() == size) return;
-    // The destructor runs: the other constructor has finished.
+    // The destructor still runs, because the delegated constructor has finished.
     throw pybind11::value_error(std::string(name) + " has " + std::to_string(this->size()) +
                                 " numbers where " + std::to_string(size) + " are needed");
   }

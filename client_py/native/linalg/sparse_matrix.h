@@ -1,8 +1,8 @@
-// Sparse matrices over Eigen: made from triplets, combined, written to files.
+// Sparse matrices over Eigen: making them from triplets, arithmetic, writing them to files.
 //
-// Indices are checked by the callers: Eigen asserts, and we have no errors to give.
-// Functions are safe to call from several threads on different matrices, and on one
-// matrix as long as nobody changes it.
+// Callers check indices; here an invalid one would fail Eigen's assertions.
+// Thread safety: several threads may use different matrices, and the same matrix as long as no
+// thread changes it.
 #ifndef KILN_CLIENT_PY_NATIVE_LINALG_SPARSE_MATRIX_H_
 #define KILN_CLIENT_PY_NATIVE_LINALG_SPARSE_MATRIX_H_
 
@@ -22,11 +22,11 @@ template <typename T>
 SparseMatrix<T> FromTriplets(int32_t num_rows, int32_t num_columns, const int32_t* rows,
                              const int32_t* columns, const T* values, int64_t count);
 
-// The whole matrix, a row a line, four digits a number.
+// Prints the whole matrix, one row per line, with four digits per number.
 template <typename T>
 std::string ToText(const SparseMatrix<T>& matrix);
 
-// The matrix in the Matrix Market format; numbers read back as they are.
+// Writes the matrix in the Matrix Market format. Reading the file yields exactly the same numbers.
 template <typename T>
 std::string ToMatrixMarket(const SparseMatrix<T>& matrix);
 

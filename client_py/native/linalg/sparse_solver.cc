@@ -14,7 +14,7 @@ class DirectSolver final : public SparseSolver<T> {
  public:
   void AnalyzePattern(const SparseMatrix<T>& matrix) override {
     solver_.analyzePattern(matrix);
-    // Eigen's LU says nothing about the outcome before it has factorised.
+    // Eigen's LU reports no outcome before a factorisation.
     factorized_ = false;
   }
   void Factorize(const SparseMatrix<T>& matrix) override {

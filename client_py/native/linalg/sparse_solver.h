@@ -12,12 +12,12 @@ namespace kiln {
 enum class Factorization { kLlt, kLdlt, kLu };
 enum class Ordering { kAmd, kColamd };
 
-// One factorised matrix. Not safe for several threads at once.
+// A factorised matrix. Not thread-safe.
 template <typename T>
 class SparseSolver {
  public:
   virtual ~SparseSolver() = default;
-  // Chooses the order of elimination by the pattern of `matrix`, which is square.
+  // Chooses the order of elimination from the pattern of `matrix`. Requires: it is square.
   virtual void AnalyzePattern(const SparseMatrix<T>& matrix) = 0;
   // Requires AnalyzePattern on a matrix of the same pattern.
   virtual void Factorize(const SparseMatrix<T>& matrix) = 0;
@@ -27,7 +27,7 @@ class SparseSolver {
   virtual DenseVector<T> Solve(const DenseVector<T>& b) const = 0;
 };
 
-// LLT and LDLT read the lower triangle of a symmetric matrix; LU takes any.
+// LLT and LDLT read only the lower triangle of a symmetric matrix; LU accepts any matrix.
 template <typename T>
 std::unique_ptr<SparseSolver<T>> MakeSparseSolver(Factorization factorization, Ordering ordering);
 
@@ -39,7 +39,7 @@ struct ConjugateGradientResult {
   bool converged;
 };
 
-// Solves matrix * x = b for a symmetric positive definite matrix, from `guess` on.
+// Solves matrix * x = b for a symmetric positive definite matrix; iterations start from `guess`.
 template <typename T>
 ConjugateGradientResult<T> SolveByConjugateGradients(const SparseMatrix<T>& matrix,
                                                      const DenseVector<T>& b,

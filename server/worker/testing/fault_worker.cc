@@ -1,21 +1,21 @@
-// A worker without a compiler, for tests of what is around one. It does what
-// the request's name says; each job that starts is a line in the file named by
-// its --fd's parent's environment, KILN_TEST_JOBS, so that tests count them.
+// A worker without a compiler, for tests of the code around it. The request's name tells it what to
+// do. It appends a line for each job that starts to the file $KILN_TEST_JOBS, so that tests can
+// count jobs.
 //
 //   sleep MS        answers after MS milliseconds
 //   die             kills itself
-//   die-once TEXT   kills itself at the first job of this name
-//   abort TEXT      says TEXT on its standard error and ends itself
+//   die-once TEXT   kills itself at the first job with this name
+//   abort TEXT      writes TEXT to its standard error and aborts
 //   stop            stops itself (SIGSTOP)
-//   pid             an entry that holds the worker's process id
-//   trace           an entry that holds the request's traceparent
-//   error [MS]      a diagnostic of the user's mistake
-//   fail            a status of ours
-//   garbage         bytes that are no frame
+//   pid             answers with an entry that contains the worker's process id
+//   trace           answers with an entry that contains the request's traceparent
+//   error [MS]      answers with an error of the user's program
+//   fail            answers with a failure of Kiln
+//   garbage         writes bytes that are not a frame
 //   big BYTES       an entry of that size
 //   eat             allocates until the limit
-//   try WHAT [PATH] does what a worker must not; the entry says how it ended: "allowed",
-//                   or the error. WHAT: write, create, read, unlink, socket, exec, fork,
+//   try WHAT [PATH] does something that the sandbox forbids. The entry contains "allowed" or
+//                   the error. WHAT: write, create, read, unlink, socket, exec, fork,
 //                   pages (executable ones), signal (to its parent), trace, root, thread,
 //                   owner (of a descriptor's signals), map (a memory file), share (pages), pipe,
 //                   truncate (its standard error)
@@ -44,7 +44,7 @@
 namespace kiln {
 namespace {
 
-// Opened while that is still allowed.
+// Opened before the sandbox forbids it.
 int jobs_fd = -1;
 
 void OpenJobs() {
@@ -66,7 +66,7 @@ int JobsOf(const std::string& name) {
   return count;
 }
 
-// What a worker must not do; negative with errno set when it could not.
+// Tries something that the sandbox forbids. Negative, with errno set, if it was refused.
 long Try(const std::string& what, const std::string& path) {
   const char* file = path.c_str();
   if (what == "write") return open(file, O_WRONLY | O_CLOEXEC);

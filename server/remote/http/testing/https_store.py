@@ -1,7 +1,7 @@
 """A build cache over HTTPS: https_store.py CERTIFICATE KEY USER:PASSWORD
 
-Prints its process id and its port, then keeps in memory what it is given, from who has the
-password."""
+Prints its process id and its port, then stores blobs in memory for clients with the password.
+"""
 
 import base64
 import http.server

@@ -1,13 +1,13 @@
-"""A build cluster of one machine: BuildGrid's cache; with PostgreSQL its scheduler, too, and a
-worker that runs actions.
+"""Runs a build cluster on one machine: BuildGrid's cache and, if PostgreSQL is available, its
+scheduler and a worker that runs actions.
 
     VENV/bin/python buildgrid_cluster.py FOLDER [PORT]
 
-For trying Kiln against a Remote Execution API server that others wrote (real_server_test.cc).
-Needs the package buildgrid in the Python that runs it; to run actions, also psycopg2-binary and
-PostgreSQL's programs. Prints "ready HOST:PORT/INSTANCE" when it may be asked, followed by what it
-lacks to run actions, if anything; then a line for each action that was run, and ends with its
-standard input. BuildGrid brings no worker of its own; this one runs commands as they are.
+It tests Kiln against an independent Remote Execution API server (real_server_test.cc). It needs the
+package buildgrid; to run actions, also psycopg2-binary and PostgreSQL's programs. When the server
+is ready, it prints "ready HOST:PORT/INSTANCE", followed by what is missing for running actions.
+Then it prints a line for each action that ran, and exits at the end of its standard input.
+BuildGrid has no worker; the one here runs commands without a sandbox.
 """
 
 import contextlib
@@ -101,7 +101,7 @@ def postgres_programs():
 
 
 def lacking(folder):
-    """What PostgreSQL cannot be started without, in words; "" if all is there."""
+    """What is missing for starting PostgreSQL, as text; "" if nothing is."""
     if not postgres_programs():
         return "no PostgreSQL: no /usr/lib/postgresql/*/bin/initdb"
     if importlib.util.find_spec("psycopg2") is None:
@@ -118,7 +118,8 @@ def lacking(folder):
 
 
 def start_postgres(data, port, processes):
-    """PostgreSQL on `port`, as a user that is not root (it refuses to be). Returns that user."""
+    """Starts PostgreSQL on `port` as an unprivileged user, since it refuses root. Returns the
+    user."""
     programs = postgres_programs()
     user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
     who = {"user": user, "cwd": data} if os.getuid() == 0 else {"cwd": data}
@@ -133,7 +134,7 @@ def start_postgres(data, port, processes):
 
 
 class Worker:
-    """Takes leases of actions and runs them, one after the other."""
+    """A worker that leases actions and runs them one after the other."""
 
     def __init__(self, port):
         self.channel = grpc.insecure_channel(f"127.0.0.1:{port}")
@@ -200,7 +201,7 @@ class Worker:
 
 
 def serve(worker):
-    """Until the server goes."""
+    """Serves actions until the server exits."""
     with contextlib.suppress(grpc.RpcError):
         worker.serve()
 
@@ -210,14 +211,14 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     port = int(sys.argv[2]) if len(sys.argv) > 2 else free_port()
     processes = []
-    # Not below `folder`, whose parents may be closed to PostgreSQL's user.
+    # Not below `folder`, because PostgreSQL's user may not be able to enter its parents.
     data = tempfile.mkdtemp(prefix="kiln-postgres-")
     try:
         bgd = pathlib.Path(sys.executable).parent / "bgd"
         (folder / "cas").mkdir()
         lacks = lacking(folder)
         executes = not lacks
-        log = open(folder / "buildgrid.log", "wb")  # noqa: SIM115 (the processes', to the end)
+        log = open(folder / "buildgrid.log", "wb")  # noqa: SIM115 (the child processes keep it)
         scheduler = ""
         if executes:
             sql_port = free_port()

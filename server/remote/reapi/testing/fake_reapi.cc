@@ -35,7 +35,7 @@ grpc::Status WithDetail(grpc::StatusCode code, const std::string& text,
 }  // namespace
 
 struct FakeReapi::State {
-  // What comes before every call: OK, or how it ends.
+  // Runs before every call. OK, or the status with which the call ends.
   grpc::Status Enter(grpc::ServerContext* context, const std::string& method,
                      const std::string& instance) {
     Manner now;
@@ -158,7 +158,7 @@ struct FakeReapi::CacheService final : reapi::ActionCache::Service {
     if (state->Now().refuses_updates) {
       return {grpc::StatusCode::PERMISSION_DENIED, "read only"};
     }
-    // A strict server: the action and all it names must have been stored before.
+    // Like a strict server, require that the action and all blobs it names were stored before.
     std::string bytes;
     reapi::Action action;
     if (!state->Find(request->action_digest().hash(), &bytes) || !action.ParseFromString(bytes) ||
@@ -321,7 +321,7 @@ struct FakeReapi::StreamService final : google::bytestream::ByteStream::Service 
   State* const state;
 };
 
-// Runs commands as they are, in a directory of their own.
+// Runs commands without a sandbox, each in its own directory.
 struct FakeReapi::ExecutionService final : reapi::Execution::Service {
   explicit ExecutionService(State* s) : state(s) {}
 
