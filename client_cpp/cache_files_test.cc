@@ -93,7 +93,7 @@ TEST_F(CacheFilesTest, FilesAreVerified) {
   EXPECT_TRUE(absl::IsDataLoss(VerifyEntryFile(Files(*from_)[0], nullptr)));
 }
 
-TEST_F(CacheFilesTest, ABundleGoesOutAndInAndOutTheSame) {
+TEST_F(CacheFilesTest, ExportAfterImportYieldsTheSameBytes) {
   for (int i = 0; i < 30; ++i) Make(i, &key_);
   const absl::StatusOr<ExportResult> out = ExportBundle(Files(*from_), Bundle(), nullptr);
   ASSERT_TRUE(out.ok()) << out.status();
@@ -132,14 +132,14 @@ TEST_F(CacheFilesTest, UnsignedAndUntrustedEntriesAreRefused) {
   EXPECT_EQ(ImportBundle(*to_, Bundle(), options_)->imported, 2u);
 }
 
-TEST_F(CacheFilesTest, AcceptingUnsignedTakesWhatIsWhole) {
+TEST_F(CacheFilesTest, AcceptUnsignedImportsUndamagedEntries) {
   Make(1);
   ASSERT_TRUE(ExportBundle(Files(*from_), Bundle(), nullptr).ok());
   options_.accept_unsigned = true;
   EXPECT_EQ(ImportBundle(*to_, Bundle(), options_)->imported, 1u);
 }
 
-TEST_F(CacheFilesTest, WhatThisMachineCannotRunIsRefusedByName) {
+TEST_F(CacheFilesTest, RefusesEntriesForOtherMachinesByName) {
   proto::Target other_abi = Here(), cuda = Here();
   other_abi.set_runtime_abi(RuntimeAbi() + 1);
   cuda.mutable_cuda()->set_virtual_arch(90);
@@ -156,7 +156,7 @@ TEST_F(CacheFilesTest, WhatThisMachineCannotRunIsRefusedByName) {
   EXPECT_EQ(ImportBundle(*to_, Bundle(), options_)->imported, 2u);
 }
 
-TEST_F(CacheFilesTest, NothingOfADamagedBundleIsTaken) {
+TEST_F(CacheFilesTest, ADamagedBundleImportsNothing) {
   for (int i = 0; i < 3; ++i) Make(i, &key_);
   trusted_.Add(key_.public_key());
   ASSERT_TRUE(ExportBundle(Files(*from_), Bundle(), &key_).ok());
@@ -171,7 +171,7 @@ TEST_F(CacheFilesTest, NothingOfADamagedBundleIsTaken) {
   EXPECT_TRUE(Files(*to_).empty());
 }
 
-TEST_F(CacheFilesTest, DamagedFilesAreLeftOutAndHealedByAnImport) {
+TEST_F(CacheFilesTest, ExportSkipsDamagedFilesAndImportRestoresThem) {
   for (int i = 0; i < 3; ++i) Make(i, &key_);
   ASSERT_TRUE(ExportBundle(Files(*from_), Bundle(), &key_).ok());
   std::ofstream(from_->EntryPath(Sha256Of("1")), std::ios::binary) << "damaged";

@@ -19,7 +19,7 @@ TEST(FieldTest, ElementsByPositionAndIndices) {
   EXPECT_EQ(field->at(2, 3), -1.0f);
 }
 
-TEST(FieldTest, TensorsLieSideBySide) {
+TEST(FieldTest, TensorElementsAreAdjacent) {
   auto field = Field<double>::Create({5}, {3});
   ASSERT_TRUE(field.ok()) << field.status();
   EXPECT_EQ(field->size(), 15u);
@@ -35,7 +35,7 @@ TEST(FieldTest, SizeIsNotInTheDescriptor) {
   EXPECT_EQ(large->dense().outer_extent(), 800u);
 }
 
-TEST(FieldTest, RefusesTheAbsurd) {
+TEST(FieldTest, RefusesImpossibleSizes) {
   EXPECT_FALSE(Field<float>::Create({uint64_t{1} << 40, uint64_t{1} << 40}).ok());
   EXPECT_FALSE(Field<float>::Create({uint64_t{1} << 43}).ok());
   EXPECT_FALSE(Field<float>::Create({0}).ok());

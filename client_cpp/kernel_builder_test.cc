@@ -264,7 +264,7 @@ TEST_F(Builder, ErrorsAreTheUsersTextAndAddNothing) {
   Finish();
 }
 
-TEST_F(Builder, ValuesOfClosedBlocksAreGone) {
+TEST_F(Builder, ValuesOfClosedBlocksAreInvisible) {
   ASSERT_TRUE(b_.BeginIf(I32(1)).ok());
   const NodeId inside = I32(2);
   EXPECT_TRUE(b_.Unary(proto::OP_NEG, inside).ok());

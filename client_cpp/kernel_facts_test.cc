@@ -37,7 +37,7 @@ proto::Kernel ThreeFields() {
   return kernel;
 }
 
-TEST(KernelFacts, ParametersThatStoresAndCallsReachAreWritten) {
+TEST(KernelFacts, MarksParametersThatStoresAndCallsWrite) {
   EXPECT_EQ(WrittenParams(ThreeFields()), (std::vector<bool>{true, false, true}));
 }
 
@@ -88,7 +88,7 @@ TEST(KernelFacts, PositionsFollowInlinedCalls) {
   EXPECT_TRUE(PositionsOf(map, NodeNumber(4, 1)).empty());
 }
 
-TEST(KernelFacts, AMapWithACycleEnds) {
+TEST(KernelFacts, EndsForAMapWithACycle) {
   proto::SourceMap map;
   map.add_spans()->set_inlined_at(1);
   map.add_node_span(1);

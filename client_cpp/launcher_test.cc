@@ -70,7 +70,7 @@ TEST(LauncherTest, TreesAreRootThenNodes) {
   EXPECT_TRUE(absl::IsFailedPrecondition(launch.BindTree(1, tree->root(), nodes).Run()));
 }
 
-TEST(LauncherTest, TreesComeBehindParameters) {
+TEST(LauncherTest, TreeSlotsFollowParameters) {
   TestTree t;
   t.Place(t.Add(proto::SNODE_POINTER, 0, {{0, 4}}));
   const auto tree = t.Make();

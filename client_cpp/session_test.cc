@@ -151,14 +151,14 @@ TEST_F(SessionTest, WarmMakesEntriesAndLoadsNothing) {
   EXPECT_EQ(Tier(*Make(), 2), "compiled");
 }
 
-TEST_F(SessionTest, WarmComesAfterWhatSomebodyWaitsFor) {
+TEST_F(SessionTest, WarmJobsRunAfterInteractiveOnes) {
   setenv("KILN_FAKE", "priority", 1);
   auto session = Make();
   EXPECT_EQ(session->Warm(Recorded(1), HostCpuLevel())->tier, "compiled to warm");
   EXPECT_EQ(Tier(*session, 2), "compiled");
 }
 
-TEST_F(SessionTest, WarmSaysWhatDoesNotCompile) {
+TEST_F(SessionTest, WarmReportsDiagnostics) {
   options_.server = "off";
   proto::CompileRequest nonsense;
   nonsense.set_unit("nonsense");
@@ -228,7 +228,7 @@ TEST_F(ReadOnlyTest, AnAbsentHomeStaysAbsent) {
   EXPECT_FALSE(fs::exists(options_.home));
 }
 
-TEST_F(ReadOnlyTest, WhatIsThereIsUsedAndNothingIsAdded) {
+TEST_F(ReadOnlyTest, UsesExistingEntriesAndAddsNone) {
   options_.server = "off";
   Tier(*Make(), 1);
   Tier(*Make(), 2);
@@ -252,7 +252,7 @@ TEST_F(ReadOnlyTest, WhatIsThereIsUsedAndNothingIsAdded) {
   EXPECT_EQ(Snapshot(), before) << "no daemon either";
 }
 
-TEST_F(ReadOnlyTest, AHomeThatOthersCanWriteToIsLeftAlone) {
+TEST_F(ReadOnlyTest, DoesNotChangeAHomeThatOthersCanWrite) {
   options_.server = "off";
   Tier(*Make(), 1);
   options_.server = "";
@@ -273,7 +273,7 @@ TEST_F(ReadOnlyTest, AHomeThatOthersCanWriteToIsLeftAlone) {
   EXPECT_NE(refused.message().find("others may write to"), std::string::npos) << refused;
 }
 
-TEST_F(ReadOnlyTest, NotesOfOthersAreNotRead) {
+TEST_F(ReadOnlyTest, DoesNotReadNotesOfOtherUsers) {
   const Home home = *Home::Find(options_.home);
   ASSERT_TRUE(WriteNote(home, "warm/ab/cd", "text").ok()) << "makes the home, too";
   EXPECT_EQ(ReadNote(home, "warm/ab/cd").value_or(""), "text");
@@ -291,7 +291,7 @@ TEST_F(ReadOnlyTest, NotesOfOthersAreNotRead) {
   }
 }
 
-TEST_F(ReadOnlyTest, TheEnvironmentSaysSo) {
+TEST_F(ReadOnlyTest, TheEnvironmentMakesItReadOnly) {
   setenv("KILN_CACHE", "read-only", 1);
   EXPECT_TRUE(Make()->read_only());
   setenv("KILN_CACHE", "read-write", 1);
@@ -340,7 +340,7 @@ TEST_F(SignedEntryTest, OthersFilesNeedASignature) {
   EXPECT_EQ(EntryFiles(), 1);
 }
 
-TEST_F(SignedEntryTest, WithRequireSignedEverythingNeedsOne) {
+TEST_F(SignedEntryTest, RequireSignedAppliesToAllFiles) {
   EXPECT_EQ(Tier(*Make(), 1), "compiled");
   options_.server = "off";
   EXPECT_EQ(Tier(*Make(), 1), "compiled");
@@ -407,7 +407,7 @@ TEST_F(SessionTest, DaemonKilledBetweenRequests) {
   EXPECT_EQ(Tier(*session, 2), "compiled");
 }
 
-TEST_F(SessionTest, DiskHitsNeedNobody) {
+TEST_F(SessionTest, DiskHitsNeedNoDaemon) {
   options_.server = "off";
   EXPECT_EQ(Tier(*Make(), 1), "compiled");
   EXPECT_EQ(EntryFiles(), 1);
@@ -465,7 +465,7 @@ TEST_F(SessionTest, DamagedEntriesAreMisses) {
   }
 }
 
-TEST_F(SessionTest, HangingDaemonIsGivenUpSoon) {
+TEST_F(SessionTest, GivesUpOnAHangingDaemonSoon) {
   setenv("KILN_FAKE", "hang", 1);
   // Started by hand: the client's own start would wait longer.
   const std::string command = absl::StrCat(root_, "/bin/kilnd --home=", options_.home);
@@ -483,7 +483,7 @@ TEST_F(SessionTest, HangingDaemonIsGivenUpSoon) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
-TEST_F(SessionTest, AStoppedDaemonIsFoundOutAndNoticedWhenItIsBack) {
+TEST_F(SessionTest, DetectsAStoppedDaemonAndItsReturn) {
   auto session = Make();
   EXPECT_EQ(Tier(*session, 1), "compiled");
   options_.server = "off";
@@ -544,7 +544,7 @@ class StoppedDaemonTest : public SessionTest {
   proto::StatsReply reply_;
 };
 
-TEST_F(StoppedDaemonTest, GivingUpCostsNextToNothing) {
+TEST_F(StoppedDaemonTest, CallsAreCheapAfterGivingUp) {
   const absl::Status hangs = Call();
   EXPECT_TRUE(absl::IsUnavailable(hangs)) << hangs;
   daemon_->GiveUp(hangs);
@@ -570,7 +570,7 @@ TEST_F(StoppedDaemonTest, IsReplacedWhenItIsKilled) {
   EXPECT_NE(reply_.pid(), static_cast<uint32_t>(pid_));
 }
 
-TEST_F(SessionTest, WithoutADaemonThatStartsCompilingBeginsAtOnce) {
+TEST_F(SessionTest, CompilesImmediatelyIfNoDaemonStarts) {
   options_.server = "off";
   Tier(*Make(), 100);
   const absl::Time without = absl::Now();
@@ -617,7 +617,7 @@ TEST_F(SessionTest, StrictFailsAndSaysWhy) {
   unsetenv("KILN_STRICT");
 }
 
-TEST_F(SessionTest, AFullQueueIsComeBackTo) {
+TEST_F(SessionTest, RetriesAfterAFullQueue) {
   setenv("KILN_FAKE", "full=3", 1);
   auto session = Make();
   const absl::Time start = absl::Now();
@@ -688,7 +688,7 @@ TEST_F(SessionTest, UnwritableHomeStillCompiles) {
   options_.home = root_ + "/home";
 }
 
-TEST_F(SessionTest, WithoutCacheNothingIsKept) {
+TEST_F(SessionTest, StoresNothingWithoutCache) {
   options_.use_cache = false;
   EXPECT_EQ(Tier(*Make(), 1), "compiled");
   EXPECT_EQ(Tier(*Make(), 1), "compiled");
@@ -710,7 +710,7 @@ TEST_F(SessionTest, ThreadsAskingForOneKernelCompileItOnce) {
   EXPECT_EQ(EntryFiles(), 4);
 }
 
-TEST_F(SessionTest, ForkedChildrenGoOn) {
+TEST_F(SessionTest, ForkedChildrenContinue) {
   for (std::string server : {"", "off"}) {
     options_.server = server;
     auto session = Make();

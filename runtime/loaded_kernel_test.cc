@@ -46,7 +46,7 @@ TEST(LoadedKernelTest, ManyLoadsFromBytesStayApart) {
   }
 }
 
-TEST(LoadedKernelTest, RefusesWhatDoesNotFit) {
+TEST(LoadedKernelTest, RefusesUnsuitableArtifacts) {
   proto::ArtifactInfo info = TestInfo();
   AddSerial(&info, "add_one");
   proto::ArtifactInfo other_abi = info, other_level = info, no_symbol = info;
@@ -362,7 +362,7 @@ struct PointerTree {
   uint64_t arguments[2];
 };
 
-TEST(LoadedKernelTest, StructTasksRunOverWhatIsActive) {
+TEST(LoadedKernelTest, StructTasksIterateActiveCells) {
   PointerTree data(50'000);
   proto::ArtifactInfo info = TreeInfo();
   AddRange(&info, "activate_cells", 50'000, 10);
@@ -406,7 +406,7 @@ TEST(LoadedKernelTest, LaunchesOnSeveralThreadsShareATree) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(LoadedKernelTest, MemoryThatEndsFailsTheLaunchAndNothingElse) {
+TEST(LoadedKernelTest, ExhaustedMemoryFailsOnlyTheLaunch) {
   PointerTree data(50'000, std::make_shared<MemoryBudget>(500'000));
   proto::ArtifactInfo info = TreeInfo();
   AddRange(&info, "activate_cells", 50'000, 10);
@@ -427,7 +427,7 @@ TEST(LoadedKernelTest, MemoryThatEndsFailsTheLaunchAndNothingElse) {
   });
 }
 
-TEST(LoadedKernelTest, RefusesTasksOfTreesThatItDoesNotTake) {
+TEST(LoadedKernelTest, RefusesTasksOfUnknownTrees) {
   proto::ArtifactInfo info = TreeInfo();
   AddTreeTask(&info, proto::TASK_LISTGEN)->set_tree(1);
   EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));

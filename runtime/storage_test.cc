@@ -17,7 +17,7 @@ TEST(RootBufferTest, ZeroedAndAligned) {
 }
 
 // What a stencil does that reads and writes one row beyond a border.
-TEST(RootBufferTest, StrayRowsMeetZeroes) {
+TEST(RootBufferTest, StrayRowsReadZeros) {
   for (uint64_t bytes : {64u, 4096u, 100000u, 1u << 20, 16u << 20}) {
     auto buffer = RootBuffer::Allocate(bytes);
     auto other = RootBuffer::Allocate(bytes);
@@ -34,7 +34,7 @@ TEST(RootBufferTest, StrayRowsMeetZeroes) {
   }
 }
 
-TEST(RootBufferTest, RefusesTheAbsurd) {
+TEST(RootBufferTest, RefusesImpossibleSizes) {
   for (uint64_t bytes : {uint64_t{1} << 46, uint64_t{1} << 60, ~uint64_t{0}}) {
     auto buffer = RootBuffer::Allocate(bytes);
     EXPECT_TRUE(absl::IsResourceExhausted(buffer.status())) << buffer.status();

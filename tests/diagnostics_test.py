@@ -105,7 +105,7 @@ def test_uses_fit_their_rows():
     assert not found, "\n".join(found)
 
 
-def test_hints_are_sentences_of_their_own():
+def test_hints_are_separate_sentences():
     """`near` answers " Did you mean …?", which follows a full stop."""
     wrong = [id for id, (_, text) in ROWS.items() if "{hint}" in text and ".{hint}" not in text]
     assert not wrong

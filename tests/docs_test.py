@@ -122,7 +122,7 @@ if __name__ != "__main__":
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
-    def test_a_wrong_block_is_seen():
+    def test_a_wrong_block_is_detected():
         assert judge("print(1)  # prints: 2", ["1"], None)
         assert judge("print(1)", ["1"], None)
         assert judge("k()  # raises: ValueError: odd", [], ValueError("even"))

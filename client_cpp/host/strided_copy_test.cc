@@ -59,7 +59,7 @@ TEST(StridedCopyTest, AgreesWithPlainLoops) {
   }
 }
 
-TEST(StridedCopyTest, GapsAreLeftAlone) {
+TEST(StridedCopyTest, LeavesGapsUnchanged) {
   std::vector<uint8_t> to(64, 7), from(64, 1);
   CopyStrided(to.data(), from.data(), {{4, 16, 4}, {2, 8, 1}}, 4);
   for (int i = 0; i < 64; ++i) EXPECT_EQ(to[i], i % 8 < 4 ? 1 : 7) << i;
@@ -78,7 +78,7 @@ TEST(StridedCopyTest, FillsEverySize) {
   }
 }
 
-TEST(StridedCopyTest, NothingIsCopiedForAnEmptyAxis) {
+TEST(StridedCopyTest, CopiesNothingForAnEmptyAxis) {
   uint8_t to = 1, from = 2;
   CopyStrided(&to, &from, {{0, 1, 1}}, 1);
   FillStrided(&to, &from, {{0, 1, 1}, {3, 1, 1}}, 1);

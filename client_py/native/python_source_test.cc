@@ -41,7 +41,7 @@ TEST(PythonSource, CommentsAndBlankLinesVanish) {
   EXPECT_EQ(block->end, 13);
 }
 
-TEST(PythonSource, WhatMattersStays) {
+TEST(PythonSource, CodeAndStringsStay) {
   const std::string base = "def f():\n    s = 'a # b'\n    return s\n";
   EXPECT_EQ(Form(base), base);
   EXPECT_NE(Form("def f():\n    s = 'a # c'\n    return s\n"), base);
@@ -50,7 +50,7 @@ TEST(PythonSource, WhatMattersStays) {
   EXPECT_NE(Form("def f():\n    s = 'a # b'\n    if s:\n        return s\n"), base);
 }
 
-TEST(PythonSource, StringsOverLinesAreKeptWhole) {
+TEST(PythonSource, KeepsStringsOverSeveralLines) {
   const std::string text =
       "def f():\n    \"\"\"One # two  \n\n  # three\nnot indented \\\"\"\" still\n\"\"\"\n    "
       "g()\nh()\n";

@@ -39,7 +39,7 @@ std::string Bundle(const std::vector<std::string>& entries, const SigningKey* ke
   return bytes;
 }
 
-TEST(Bundle, HoldsWhatWasPutIn) {
+TEST(Bundle, ContainsTheAddedEntries) {
   const std::vector<std::string> entries = Entries(20);
   const std::string bytes = Bundle(entries);
   const absl::StatusOr<BundleView> bundle = DecodeBundle(bytes);
@@ -53,7 +53,7 @@ TEST(Bundle, HoldsWhatWasPutIn) {
   EXPECT_TRUE(DecodeBundle(Bundle({}))->records.empty());
 }
 
-TEST(Bundle, EntriesOfTenantsLieAtTheirPlaces) {
+TEST(Bundle, EntriesOfTenantsHaveSeparatePlaces) {
   const std::string entry = Entry(1, "team");
   const std::string bytes = Bundle({entry});
   EXPECT_EQ(DecodeBundle(bytes)->records[0].place, PlaceOf("team", DecodeEntry(entry)->key));
@@ -68,7 +68,7 @@ TEST(Bundle, RefusesEntriesOutOfOrderTwiceOrDamaged) {
   EXPECT_TRUE(absl::IsInvalidArgument(writer.Add(entries[0])));
 }
 
-TEST(Bundle, EveryFlippedByteAndEveryCutIsNoticed) {
+TEST(Bundle, DetectsEveryFlippedByteAndEveryTruncation) {
   const absl::StatusOr<SigningKey> key = SigningKey::Generate("tester");
   ASSERT_TRUE(key.ok());
   const std::string whole = Bundle(Entries(3), &*key);

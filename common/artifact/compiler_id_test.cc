@@ -39,7 +39,7 @@ TEST_F(CompilerId, IsAskedOnceThenRead) {
   EXPECT_EQ(*ReadCompilerId(record_, worker_), id_);
 }
 
-TEST_F(CompilerId, AnyChangedFileEndsTheRecord) {
+TEST_F(CompilerId, AnyChangedFileInvalidatesTheRecord) {
   for (const std::string& file : {library_, worker_}) {
     ASSERT_TRUE(WriteCompilerId(record_, {id_, {worker_, library_}}).ok());
     ASSERT_EQ(*ReadCompilerId(record_, worker_), id_);

@@ -5,7 +5,7 @@
 namespace kiln {
 namespace {
 
-TEST(CpuLevel, NamesComeBack) {
+TEST(CpuLevel, NamesRoundTrip) {
   for (int i = proto::X86_64_V1; i <= proto::X86_64_V4; ++i) {
     const auto level = static_cast<proto::CpuLevel>(i);
     EXPECT_EQ(*ParseCpuLevel(CpuLevelName(level)), level);

@@ -31,7 +31,7 @@ std::string Resealed(std::string bytes) {
   return bytes + std::string(Sha256Of(sealed).view());
 }
 
-TEST(Entry, ComesBack) {
+TEST(Entry, RoundTrips) {
   const std::string bytes = Good();
   const auto view = DecodeEntry(bytes, &kKey);
   ASSERT_TRUE(view.ok()) << view.status();
@@ -54,7 +54,7 @@ TEST(Entry, OtherKeyIsRefused) {
   EXPECT_EQ(DecodeEntry(Good(), &other).status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST(Entry, AnyFlippedBitIsNoticed) {
+TEST(Entry, DetectsAnyFlippedBit) {
   const std::string good = Good();
   for (size_t at = 0; at < good.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
@@ -66,7 +66,7 @@ TEST(Entry, AnyFlippedBitIsNoticed) {
   }
 }
 
-TEST(Entry, AnyOtherLengthIsNoticed) {
+TEST(Entry, DetectsAnyOtherLength) {
   const std::string good = Good();
   for (size_t size = 0; size < good.size(); ++size) {
     EXPECT_FALSE(DecodeEntry(good.substr(0, size)).ok()) << size;
@@ -126,7 +126,7 @@ TEST(Entry, SignedAndCheckedByTrustedKeys) {
   }
 }
 
-TEST(Entry, SignedEntryNoticesAnyFlippedBit) {
+TEST(Entry, DetectsAnyFlippedBitOfASignedEntry) {
   std::string good = Good();
   SignEntry(*SigningKey::Generate("k"), &good);
   for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
@@ -136,7 +136,7 @@ TEST(Entry, SignedEntryNoticesAnyFlippedBit) {
   }
 }
 
-TEST(Entry, TenantsHavePlacesOfTheirOwn) {
+TEST(Entry, TenantsHaveSeparatePlaces) {
   EXPECT_EQ(PlaceOf("", kKey), kKey);
   EXPECT_NE(PlaceOf("a", kKey), kKey);
   EXPECT_NE(PlaceOf("a", kKey), PlaceOf("b", kKey));

@@ -40,7 +40,7 @@ TEST(Signature, AgreesWithTheStandard) {
   EXPECT_FALSE(open->Verifies("\x73", kSignature));
 }
 
-TEST(Signature, AnyFlippedBitIsNoticed) {
+TEST(Signature, DetectsAnyFlippedBit) {
   const auto key = PublicKey::Parse(kPoint);
   for (size_t bit = 0; bit < 8 * kSignature.size(); ++bit) {
     Signature bad = kSignature;
@@ -49,7 +49,7 @@ TEST(Signature, AnyFlippedBitIsNoticed) {
   }
 }
 
-TEST(Signature, KeysComeBackFromTheirText) {
+TEST(Signature, KeysRoundTripThroughText) {
   const auto key = SigningKey::Generate("builders-2026");
   ASSERT_TRUE(key.ok());
   EXPECT_NE(key->Text(), SigningKey::Generate("builders-2026")->Text());
@@ -106,7 +106,7 @@ TEST(Signature, MountedSecretsAreReadByTheirGroup) {
   rmdir(folder);
 }
 
-TEST(TrustedKeys, CountOnlyTheirOwn) {
+TEST(TrustedKeys, AcceptOnlyTheirOwnSignatures) {
   const auto old_key = SigningKey::Generate("old");
   const auto new_key = SigningKey::Generate("new");
   const auto other = SigningKey::Generate("other");

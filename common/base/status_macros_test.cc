@@ -39,7 +39,7 @@ TEST(KilnCheck, PassesInSilence) {
   EXPECT_EQ(evaluated, 1);
 }
 
-TEST(KilnCheckDeathTest, SaysWhatBroke) {
+TEST(KilnCheckDeathTest, NamesTheBrokenCondition) {
   EXPECT_DEATH(KILN_CHECK(1 > 2) << "depth " << 7, "status_macros_test.cc.*1 > 2 depth 7");
   EXPECT_DEATH(KILN_CHECK_OK(absl::InternalError("lost")), "INTERNAL: lost");
 }

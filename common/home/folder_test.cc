@@ -70,7 +70,7 @@ TEST_F(FolderTest, AnotherUsersIsNotOwn) {
             file + " belongs to user 12345: make it yours alone (chown, chmod go-w)");
 }
 
-TEST_F(FolderTest, WhatLiesInAForeignFolderIsForeign) {
+TEST_F(FolderTest, FilesInAForeignFolderAreForeign) {
   MakeDirectory("open", 0777);
   MakeDirectory("open/inner");
   MakeFile("open/inner/file");
@@ -80,7 +80,7 @@ TEST_F(FolderTest, WhatLiesInAForeignFolderIsForeign) {
   EXPECT_EQ(inner.OpenFile("file", O_RDONLY)->own, outer.own());
 }
 
-TEST_F(FolderTest, LeadsOverNoLinks) {
+TEST_F(FolderTest, FollowsNoLinks) {
   MakeDirectory("real");
   MakeFile("real/file");
   ASSERT_EQ(symlink("real", (dir_ + "/link").c_str()), 0);
@@ -99,7 +99,7 @@ TEST_F(FolderTest, LeadsOverNoLinks) {
   EXPECT_TRUE(absl::IsFailedPrecondition(folder.OpenFile("real", O_RDONLY).status()));
 }
 
-TEST_F(FolderTest, StaysTheSameWhateverIsRenamed) {
+TEST_F(FolderTest, RefersToTheSameFolderAfterRenames) {
   MakeDirectory("a");
   MakeFile("a/file");
   const Folder folder = *Folder::Open(dir_ + "/a");
@@ -114,7 +114,7 @@ TEST_F(FolderTest, MakesPrivateDirectories) {
   EXPECT_TRUE(folder.Make("new").ok());
 }
 
-TEST_F(FolderTest, AWayThatOthersCanChangeIsNone) {
+TEST_F(FolderTest, RefusesAPathThatOthersCanChange) {
   const std::string open = MakeDirectory("open", 0777);
   MakeDirectory("open/home");
   EXPECT_EQ(CheckWay(open + "/home").message(),
@@ -126,7 +126,7 @@ TEST_F(FolderTest, AWayThatOthersCanChangeIsNone) {
   EXPECT_TRUE(CheckWay(dir_ + "/none/at/all").ok());
 }
 
-TEST_F(FolderTest, AWayThatAnotherUserMadeIsNone) {
+TEST_F(FolderTest, RefusesAPathThatAnotherUserMade) {
   const std::string theirs = MakeDirectory("theirs", 0755);
   MakeDirectory("theirs/home");
   const std::string sticky = MakeDirectory("sticky", 01777);
@@ -141,7 +141,7 @@ TEST_F(FolderTest, AWayThatAnotherUserMadeIsNone) {
             "the link " + link + " belongs to user 12345, who can exchange " + link + "/home");
 }
 
-TEST_F(FolderTest, FollowsTheWayThroughLinks) {
+TEST_F(FolderTest, FollowsAPathThroughLinks) {
   const std::string open = MakeDirectory("open", 0777);
   MakeDirectory("open/home");
   MakeDirectory("mine");

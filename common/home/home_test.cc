@@ -26,7 +26,7 @@ TEST(Home, TakesArgumentThenEnvironmentThenUserDirectory) {
   unsetenv("KILN_HOME");
 }
 
-TEST(Home, TwoNamesOfOneDirectoryAreOneHome) {
+TEST(Home, TwoNamesOfADirectoryAreTheSameHome) {
   const std::string dir = Scratch();
   ASSERT_EQ(mkdir((dir + "/real").c_str(), 0700), 0);
   ASSERT_EQ(symlink("real", (dir + "/link").c_str()), 0);
@@ -39,7 +39,7 @@ TEST(Home, TwoNamesOfOneDirectoryAreOneHome) {
   }
 }
 
-TEST(Home, PathsLieUnderIt) {
+TEST(Home, PathsAreBelowIt) {
   const Home home = *Home::Find("/h");
   const Digest key = Sha256Of("");
   EXPECT_EQ(home.EntryPath(key), "/h/cache/e3/" + key.Hex() + ".so");
@@ -62,7 +62,7 @@ TEST(Home, CreateMakesPrivateDirectoriesAndMayRunTwice) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST(Home, CreateSaysWhatIsInTheWay) {
+TEST(Home, CreateNamesTheObstacle) {
   const std::string file = Scratch() + "/file";
   fclose(fopen(file.c_str(), "w"));
   EXPECT_FALSE(Home::Find(file)->Create().ok());

@@ -40,7 +40,7 @@ std::string Typed(proto::Op op, const std::vector<std::string>& operands,
   return text;
 }
 
-TEST(Promote, AsTheReference) {
+TEST(Promote, MatchesTheReference) {
   // Rows and columns as in the reference implementation, u1 with i8 apart.
   const struct {
     const char *a, *b, *result;
@@ -100,7 +100,7 @@ TEST(TypeOp, Scalars) {
   for (const auto& c : cases) EXPECT_EQ(Typed(c.op, c.operands), c.typed) << FindOp(c.op)->spelling;
 }
 
-TEST(TypeOp, DefaultTypesCount) {
+TEST(TypeOp, UsesTheDefaultTypes) {
   const DefaultTypes wide = {proto::I64, proto::F64};
   EXPECT_EQ(Typed(proto::OP_TRUEDIV, {"i32", "f32"}, wide), "f64 <- f64 f64");
   EXPECT_EQ(Typed(proto::OP_ADD, {"u1", "u1"}, wide), "i64 <- i64 i64");

@@ -55,7 +55,7 @@ TEST(TypeTable, FlattensInOrder) {
   EXPECT_EQ(scalars, (std::vector<Scalar>{proto::I16, proto::F64, proto::F64, proto::U8}));
 }
 
-TEST(TypeTable, GoesThroughTheMessage) {
+TEST(TypeTable, RoundTripsThroughTheMessage) {
   TypeTable types;
   Type s;
   s.members = {{"m", types.GetTensor(proto::F32, {2, 2})}};
@@ -68,7 +68,7 @@ TEST(TypeTable, GoesThroughTheMessage) {
   for (TypeId id = 0; id < types.size(); ++id) EXPECT_EQ((*back)[id], types[id]);
 }
 
-TEST(TypeTable, RefusesWhatNoFrontEndMakes) {
+TEST(TypeTable, RefusesInvalidTypes) {
   const std::string f32 = "scalar: F32";
   const struct {
     std::vector<std::string> types;

@@ -104,7 +104,7 @@ Digest KeyOf(const proto::CompileUnit& unit) {
   return UnitKey(CanonicalBytes(unit), Sha256Of("compiler"));
 }
 
-TEST(PruneTrees, KeepsTheWayToWhatIsReached) {
+TEST(PruneTrees, KeepsThePathToReachedNodes) {
   std::vector<ReachedTree> reached;
   Shape shape;
   shape.before = true;
@@ -124,7 +124,7 @@ TEST(PruneTrees, KeepsTheWayToWhatIsReached) {
   EXPECT_EQ(reached[0].root_offset, 16u);
 }
 
-TEST(PruneTrees, WhatElseTheTreeHoldsChangesNoKey) {
+TEST(PruneTrees, TheRestOfTheTreeChangesNoKey) {
   const Digest key = KeyOf(Make({}));
   const auto with = [](const std::function<void(Shape*)>& change) {
     Shape shape;
@@ -151,7 +151,7 @@ TEST(PruneTrees, GeometryIsInTheKey) {
   EXPECT_NE(with([](Shape* s) { s->below_dense = true; }), key);
 }
 
-TEST(PruneTrees, TreesComeInOrderOfMention) {
+TEST(PruneTrees, TreesAreInOrderOfTheirFirstUse) {
   TreeMaker first, second, third;
   const int x = first.Place(first.Add(0, proto::SNODE_POINTER, {{0, 4}}), proto::F32);
   const int y = second.Place(second.Add(0, proto::SNODE_BITMASKED, {{0, 4}}), proto::F32);
@@ -176,7 +176,7 @@ TEST(PruneTrees, TreesComeInOrderOfMention) {
   EXPECT_TRUE(CheckStorage(unit.storages(0), unit.trees()).ok());
 }
 
-TEST(PruneTrees, RefusesWhatDoesNotExist) {
+TEST(PruneTrees, RefusesUnknownNodes) {
   TreeMaker maker;
   const int x = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 4}}), proto::F32);
   const TreeLayout layout = maker.Layout();

@@ -140,7 +140,7 @@ proto::CompileUnit Filled(int choice) {
   return unit;
 }
 
-TEST(UnitKey, EveryFieldFlipsIt) {
+TEST(UnitKey, EveryFieldChangesIt) {
   std::set<std::string> seen;
   int changes = 0;
   for (int choice = 0; choice < 3; ++choice) {
@@ -180,7 +180,7 @@ TEST(UnitKey, IsTheSameInEveryProcess) {
   EXPECT_EQ(KeyFromAnotherProcess("cd / && env -i OMP_NUM_THREADS=7 taskset -c 0"), key);
 }
 
-TEST(Canonical, ComesBack) {
+TEST(Canonical, RoundTrips) {
   for (int choice = 0; choice < 3; ++choice) {
     const std::string bytes = CanonicalBytes(Filled(choice));
     const auto unit = ParseCanonical(bytes);
@@ -189,7 +189,7 @@ TEST(Canonical, ComesBack) {
   }
 }
 
-TEST(Canonical, UnknownFieldsAreRefusedAtEveryLevel) {
+TEST(Canonical, RefusesUnknownFieldsAtEveryLevel) {
   proto::CompileUnit unit = Filled(0);
   const std::function<void(Message*)> visit = [&](Message* message) {
     const Reflection* r = message->GetReflection();
@@ -211,7 +211,7 @@ TEST(Canonical, UnknownFieldsAreRefusedAtEveryLevel) {
   visit(&unit);
 }
 
-TEST(Canonical, OtherSpellingsOfAUnitAreRefused) {
+TEST(Canonical, RefusesNonCanonicalBytes) {
   proto::CompileUnit options, target;
   options.mutable_options()->set_debug(true);
   target.mutable_target()->set_runtime_abi(1);

@@ -408,7 +408,7 @@ TEST(CheckUnit, FunctionsAreChecked) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST(CheckUnit, HandsOnWhatItFound) {
+TEST(CheckUnit, ReturnsTypesAndReachedNodes) {
   std::vector<proto::Diagnostic> diagnostics;
   // Node 2 is in no block.
   const absl::StatusOr<CheckedUnit> checked = CheckUnit(Parse(R"(

@@ -29,7 +29,7 @@ std::string Differing(const proto::CompileUnit& a, const proto::CompileUnit& b) 
   return names;
 }
 
-TEST(KeyParts, NameWhatDiffers) {
+TEST(KeyParts, NameTheDifferingParts) {
   EXPECT_EQ(Differing(Unit(), Unit()), "");
   proto::CompileUnit other = Unit();
   other.mutable_target()->set_cpu(proto::X86_64_V4);
@@ -50,7 +50,7 @@ TEST(KeyParts, AreReadable) {
   EXPECT_EQ(parts[2].text(), "debug: true");
 }
 
-TEST(KeyParts, TellWhatTheCodeIsMadeOf) {
+TEST(KeyParts, DescribeTheCode) {
   proto::CompileUnit unit = Unit();
   proto::Kernel& kernel = *unit.mutable_kernel();
   kernel.add_types();

@@ -110,7 +110,7 @@ TEST_P(Framing, BadHeaders) {
   }
 }
 
-TEST_P(Framing, CutOffAtEveryByte) {
+TEST_P(Framing, TruncatedAtEveryByte) {
   const std::string whole = Header(kFrameMagic, 2, 5) + "hello";
   for (size_t size = 0; size < whole.size(); ++size) {
     for (const absl::Time deadline : {absl::InfiniteFuture(), absl::Now() + absl::Seconds(5)}) {
@@ -124,14 +124,14 @@ TEST_P(Framing, CutOffAtEveryByte) {
   }
 }
 
-TEST_P(Framing, ClaimedLengthIsNotTrusted) {
+TEST_P(Framing, DoesNotTrustTheAnnouncedLength) {
   Stream stream(GetParam());
   stream.Send(Header(kFrameMagic, 2, kMaxFrameBytes) + "little");
   stream.CloseWriter();
   EXPECT_EQ(ReadFrame(stream.reader).status().code(), StatusCode::kDataLoss);
 }
 
-TEST_P(Framing, GoesOnInParts) {
+TEST_P(Framing, TransfersInParts) {
   Stream stream(GetParam());
   std::string text;
   std::vector<std::string> pieces;
@@ -177,7 +177,7 @@ TEST_P(Framing, DeadlineOfWriting) {
       StatusCode::kDeadlineExceeded);
 }
 
-TEST_P(Framing, PeerIsGone) {
+TEST_P(Framing, PeerHasClosed) {
   signal(SIGPIPE, SIG_IGN);  // pipes have no MSG_NOSIGNAL
   Stream stream(GetParam());
   stream.CloseReader();
@@ -192,7 +192,7 @@ TEST(FramingReply, ErrorsBecomeTheirStatus) {
             absl::ResourceExhaustedError("full"));
 }
 
-TEST(FramingReply, DetailsOfErrorsTravel) {
+TEST(FramingReply, SendsDetailsOfErrors) {
   absl::Status sent = absl::ResourceExhaustedError("full");
   SetPart(&sent, "queue");
   SetRetryAfter(&sent, absl::Milliseconds(250));
@@ -205,7 +205,7 @@ TEST(FramingReply, DetailsOfErrorsTravel) {
   EXPECT_EQ(RetryAfterOf(absl::InternalError("")), absl::ZeroDuration());
 }
 
-TEST(FramingReply, NonsenseIsAnError) {
+TEST(FramingReply, GarbageIsAnError) {
   proto::ErrorReply zero;
   zero.set_message("code 0 is no error code");
   proto::StatsReply reply;

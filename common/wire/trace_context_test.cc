@@ -7,14 +7,14 @@ namespace {
 
 constexpr char kGood[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-TEST(TraceContext, ReadsWhatIsOne) {
+TEST(TraceContext, ReadsValidTraceparents) {
   EXPECT_EQ(ParseTraceparent(kGood).trace, "4bf92f3577b34da6a3ce929d0e0e4736");
   EXPECT_EQ(ParseTraceparent(kGood).span, "00f067aa0ba902b7");
   EXPECT_EQ(ParseTraceparent("01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more").span,
             "00f067aa0ba902b7");
 }
 
-TEST(TraceContext, AnythingElseIsNone) {
+TEST(TraceContext, RefusesOtherText) {
   for (const char* bad : {
            "",
            "00",
@@ -30,7 +30,7 @@ TEST(TraceContext, AnythingElseIsNone) {
   }
 }
 
-TEST(TraceContext, ANewSpanIsOfItsParentsTrace) {
+TEST(TraceContext, ANewSpanKeepsItsParentsTrace) {
   const TraceContext child = ParseTraceparent(NewSpan(kGood));
   EXPECT_EQ(child.trace, "4bf92f3577b34da6a3ce929d0e0e4736");
   EXPECT_NE(child.span, "00f067aa0ba902b7");

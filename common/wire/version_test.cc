@@ -11,7 +11,7 @@ void ExpectAgreed(ProtocolRange a, ProtocolRange b, uint32_t version) {
   EXPECT_EQ(CommonProtocol(b, a), version);
 }
 
-TEST(VersionTest, TheNewestThatBothSpeak) {
+TEST(VersionTest, TheNewestCommonVersion) {
   ExpectAgreed({3, 2}, {3, 2}, 3);
   ExpectAgreed({3, 2}, {4, 3}, 3);
   ExpectAgreed({3, 2}, {4, 1}, 3);

@@ -275,7 +275,7 @@ class Model {
   std::unique_ptr<Tree> real_;
 };
 
-TEST(TreeRandomTest, TreesBehaveAsMaps) {
+TEST(TreeRandomTest, TreesBehaveLikeMaps) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);

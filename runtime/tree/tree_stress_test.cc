@@ -41,7 +41,7 @@ void Add(uint8_t* at, int32_t number) {
   __atomic_fetch_add(reinterpret_cast<int32_t*>(at), number, __ATOMIC_RELAXED);
 }
 
-TEST(TreeStressTest, ThreadsThatActivateTheSameCellsMeetInThem) {
+TEST(TreeStressTest, ThreadsThatActivateTheSameCellsShareThem) {
   TestTree t;
   const int outer = t.Add(proto::SNODE_POINTER, 0, {{0, 500}});
   const int inner = t.Add(proto::SNODE_POINTER, outer, {{0, 4}});
@@ -111,7 +111,7 @@ TEST(TreeStressTest, BitsOfOneWordAreSetByManyThreads) {
 
 // Lists, activation, deactivation and collection from different threads at once: whatever
 // the order, nothing is lost but what was deactivated, and lists hold cells of the tree.
-TEST(TreeStressTest, EverythingAtOnce) {
+TEST(TreeStressTest, AllOperationsConcurrently) {
   TestTree t;
   const int outer = t.Add(proto::SNODE_POINTER, 0, {{0, 64}});
   const int mask = t.Add(proto::SNODE_BITMASKED, outer, {{0, 33}});
@@ -164,7 +164,7 @@ TEST(TreeStressTest, EverythingAtOnce) {
 }
 
 #ifndef __SANITIZE_THREAD__
-TEST(TreeStressTest, ForkedChildrenGoOnWhereOthersHeldLocks) {
+TEST(TreeStressTest, ForkedChildrenContinueDespiteHeldLocks) {
   TestTree t;
   const int block = t.Add(proto::SNODE_POINTER, 0, {{0, 1000}});
   const int x = t.Place(t.Add(proto::SNODE_DENSE, block, {{0, 16}}));

@@ -31,7 +31,7 @@ TEST(TreeTest, PointerCellsAreMadeByWritesAndReadAsZeroWithout) {
   EXPECT_EQ(tree->Stats(block).cells_made, 1u);
 }
 
-TEST(TreeTest, WhatReadsOfInactiveCellsSeeStaysZero) {
+TEST(TreeTest, ReadsOfInactiveCellsYieldZeros) {
   TestTree t;
   const int outer = t.Add(proto::SNODE_POINTER, 0, {{0, 4}});
   const int inner = t.Add(proto::SNODE_POINTER, outer, {{0, 4}});
@@ -286,7 +286,7 @@ TEST(TreeTest, DeactivatesLargeContainersAndManyOfThem) {
   EXPECT_EQ(tree->Stats(small).cells_collected, (70'000u * 64 + 40) / 41);
 }
 
-TEST(TreeTest, CellsThatHangOnAClearedBitmaskedCellStay) {
+TEST(TreeTest, CellsBelowAClearedBitmaskedCellStay) {
   TestTree t;
   const int mask = t.Add(proto::SNODE_BITMASKED, 0, {{0, 4}});
   const int b = t.Add(proto::SNODE_POINTER, mask, {{0, 2}});
@@ -359,7 +359,7 @@ TEST(TreeListTest, ListsAreKeptUntilTheNodeOrOneAboveChanges) {
   EXPECT_THAT(Indices(*tree->List(inner, true), 1), ElementsAre(std::vector{64}));
 }
 
-TEST(TreeListTest, SlicesOfABitmaskAreWholeWordsAndSkipWhatIsEmpty) {
+TEST(TreeListTest, SlicesOfABitmaskAreWholeNonEmptyWords) {
   TestTree t;
   const int mask = t.Add(proto::SNODE_BITMASKED, 0, {{0, 100'001}});
   const int x = t.Place(mask);
@@ -412,7 +412,7 @@ TEST(TreeListTest, SlicesOfDynamicNodesStayInChunks) {
   EXPECT_EQ(tree->List(dynamic, false)->size(), 7001);
 }
 
-TEST(TreeListTest, LongListsAreMadeByAllThreadsAlike) {
+TEST(TreeListTest, LongListsDoNotDependOnThreads) {
   TestTree t;
   const int dense = t.Add(proto::SNODE_DENSE, 0, {{0, 10}});
   const int pointer = t.Add(proto::SNODE_POINTER, dense, {{0, 100}, {1, 1000}});
@@ -457,7 +457,7 @@ TEST(TreeWalkTest, RunsAreRowsOfActiveNeighbours) {
   EXPECT_EQ(runs[12], (std::vector{1, 4, 2}));
 }
 
-TEST(TreeMemoryTest, TheLimitNamesTheNodeAndLeavesTheRest) {
+TEST(TreeMemoryTest, AtTheLimitTheErrorNamesTheNodeAndDataStays) {
   TestTree t;
   const int block = t.Add(proto::SNODE_POINTER, 0, {{0, 1000}});
   const int x = t.Place(t.Add(proto::SNODE_DENSE, block, {{0, 256}}));
@@ -503,7 +503,7 @@ TEST(TreeMemoryTest, TheLimitCountsLargeCellsOneByOne) {
   EXPECT_EQ(tree->CountActive(blocks[0]) + tree->CountActive(blocks[1]), 40u);
 }
 
-TEST(TreeMemoryTest, RefusedChunksLeaveTheLengthAlone) {
+TEST(TreeMemoryTest, RefusedChunksDoNotChangeTheLength) {
   TestTree t;
   const int dynamic = t.Add(proto::SNODE_DYNAMIC, 0, {{0, 1 << 20}}, 1024);
   const int x = t.Place(dynamic);
@@ -531,7 +531,7 @@ TEST(TreeMemoryTest, RootsBeyondTheLimitAreRefused) {
   EXPECT_EQ(budget->used(), 0u);
 }
 
-TEST(TreeMemoryTest, ManyTreesShareABudgetAndGiveItBack) {
+TEST(TreeMemoryTest, ManyTreesShareAndReleaseABudget) {
   TestTree t;
   const int block = t.Add(proto::SNODE_POINTER, 0, {{0, 10}});
   const int x = t.Place(block);

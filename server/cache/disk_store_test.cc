@@ -86,7 +86,7 @@ TEST_F(DiskStoreTest, EveryFlippedByteIsAMiss) {
   EXPECT_EQ(store.stats().bytes, 0u);
 }
 
-TEST_F(DiskStoreTest, ScanFindsWhatIsThereAndIgnoresTheRest) {
+TEST_F(DiskStoreTest, ScanFindsEntriesAndIgnoresOtherFiles) {
   {
     DiskStore store(*home_, options_);
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
@@ -232,7 +232,7 @@ TEST_F(DiskStoreTest, SeveralStoresShareOneDirectory) {
   EXPECT_TRUE(warnings_.empty());
 }
 
-TEST_F(DiskStoreTest, TimesToComeAreNoUses) {
+TEST_F(DiskStoreTest, IgnoresTimesInTheFuture) {
   const uint64_t size = TestEntry(0)->bytes.size();
   {
     DiskStore store(*home_, options_);
@@ -289,14 +289,14 @@ TEST_F(DiskStoreTest, SyncedEntriesAreKept) {
   EXPECT_NE(DiskStore(*home_, options_).Get(TestKey(1)).entry, nullptr);
 }
 
-TEST_F(DiskStoreTest, MakesItsDirectoriesAgain) {
+TEST_F(DiskStoreTest, RecreatesItsDirectories) {
   DiskStore store(*home_, options_);
   std::filesystem::remove_all(home_->dir());
   EXPECT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
   EXPECT_NE(store.Get(TestKey(1)).entry, nullptr);
 }
 
-TEST_F(DiskStoreTest, AFailedWriteIsToldOnceAndPausesWrites) {
+TEST_F(DiskStoreTest, AFailedWriteIsReportedOnceAndPausesWrites) {
   DiskStore store(*home_, options_);
   std::filesystem::remove_all(home_->CacheDir());
   std::ofstream(home_->CacheDir()) << "a file where the directory was";
@@ -319,7 +319,7 @@ class LinksTest : public DiskStoreTest {
   }
 };
 
-TEST_F(LinksTest, InPlaceOfTheTemporaryFolderIsNotFollowed) {
+TEST_F(LinksTest, DoesNotFollowALinkInPlaceOfTheTemporaryFolder) {
   const std::string file = "0123456789abcdef.0123456789abcdef.2";
   const std::string documents = Documents(file);
   std::filesystem::remove(home_->TempDir());
@@ -330,7 +330,7 @@ TEST_F(LinksTest, InPlaceOfTheTemporaryFolderIsNotFollowed) {
   EXPECT_TRUE(std::filesystem::exists(documents + "/" + file));
 }
 
-TEST_F(LinksTest, InPlaceOfAShardIsNotFollowed) {
+TEST_F(LinksTest, DoesNotFollowALinkInPlaceOfAShard) {
   const std::string documents = Documents(Home::EntryName(TestKey(1)));
   std::filesystem::create_directory_symlink(documents,
                                             home_->CacheDir() + "/" + Home::ShardName(TestKey(1)));
@@ -344,7 +344,7 @@ TEST_F(LinksTest, InPlaceOfAShardIsNotFollowed) {
   EXPECT_TRUE(std::filesystem::exists(documents + "/" + Home::EntryName(TestKey(1))));
 }
 
-TEST_F(DiskStoreTest, ACacheThatOthersCanWriteToIsLeftAlone) {
+TEST_F(DiskStoreTest, DoesNotUseACacheThatOthersCanWrite) {
   DiskStore store(*home_, options_);
   ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
   ASSERT_EQ(chmod(home_->CacheDir().c_str(), 0777), 0);
@@ -355,7 +355,7 @@ TEST_F(DiskStoreTest, ACacheThatOthersCanWriteToIsLeftAlone) {
   EXPECT_TRUE(std::filesystem::exists(home_->EntryPath(TestKey(1))));
 }
 
-TEST_F(DiskStoreTest, ADirectoryInAnEntrysPlaceIsNoFailureOfTheDisk) {
+TEST_F(DiskStoreTest, ADirectoryInAnEntrysPlaceIsNotADiskFailure) {
   DiskStore store(*home_, options_);
   const std::string path = home_->EntryPath(TestKey(1));
   std::filesystem::create_directories(path + "/inner");

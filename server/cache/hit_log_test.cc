@@ -24,7 +24,7 @@ class HitLogTest : public testing::Test {
   const std::string path_;
 };
 
-TEST_F(HitLogTest, ReadsOnFromWhereItWas) {
+TEST_F(HitLogTest, ContinuesAtItsLastPosition) {
   HitLog log(path_, 0);
   EXPECT_TRUE(log.ReadNew().empty());
   Append(TestKey(1).view());
@@ -44,13 +44,13 @@ TEST_F(HitLogTest, WaitsForAWholeRecord) {
   EXPECT_EQ(log.ReadNew(), std::vector<Digest>{TestKey(1)});
 }
 
-TEST_F(HitLogTest, StartsAfreshWhenTheFileWasCut) {
+TEST_F(HitLogTest, RestartsAfterATruncation) {
   HitLog log(path_, 320);
   Append(TestKey(1).view());
   EXPECT_EQ(log.ReadNew(), std::vector<Digest>{TestKey(1)});
 }
 
-TEST_F(HitLogTest, CutsALongLogThatItHasRead) {
+TEST_F(HitLogTest, TruncatesALongLogAfterReadingIt) {
   std::string many;
   while (many.size() <= HitLog::kMaxLogBytes) many.append(std::string(TestKey(1).view()));
   Append(many);

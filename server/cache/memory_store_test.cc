@@ -13,7 +13,7 @@
 namespace kiln {
 namespace {
 
-TEST(MemoryStore, KeepsWhatItIsGiven) {
+TEST(MemoryStore, KeepsEntries) {
   MemoryStore store(1 << 20);
   EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
   ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
@@ -46,13 +46,13 @@ TEST(MemoryStore, PutTwiceCountsOnce) {
   EXPECT_EQ(store.stats().bytes, TestEntry(1, 200)->bytes.size());
 }
 
-TEST(MemoryStore, AnEntryThatWouldEmptyItIsNotKept) {
+TEST(MemoryStore, DoesNotKeepAnEntryThatWouldEvictAllOthers) {
   MemoryStore store(1000);
   ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1, 900)).ok());
   EXPECT_FALSE(store.Contains(TestKey(1)));
 }
 
-TEST(MemoryStore, KeepsNothingOnceClosed) {
+TEST(MemoryStore, KeepsNothingAfterClose) {
   MemoryStore store(1000);
   ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1, 100)).ok());
   store.Close();
@@ -62,7 +62,7 @@ TEST(MemoryStore, KeepsNothingOnceClosed) {
 }
 
 // The order of uses is one, whatever shard a key is in.
-TEST(MemoryStore, KeepsExactlyWhatOneListWould) {
+TEST(MemoryStore, EvictsLikeASingleList) {
   constexpr int kKept = 40, kKeys = 200;
   MemoryStore store(kKept * TestEntry(0)->bytes.size());
   std::list<int> model;  // most recent first
@@ -117,7 +117,7 @@ TEST(MemoryStore, StaysWithinItsBudgetWithManyThreads) {
   EXPECT_EQ(store.stats().bytes, bytes_left);
 }
 
-TEST(TieredStore, FillsTheTiersThatLackWhatAnotherHas) {
+TEST(TieredStore, CopiesEntriesToTiersThatLackThem) {
   MemoryStore near(1 << 20), far(1 << 20);
   TieredStore tiers({&near, &far});
   ASSERT_TRUE(far.Put(TestKey(1), TestEntry(1)).ok());
@@ -138,7 +138,7 @@ TEST(TieredStore, ClearsAndCountsTheLastTier) {
   EXPECT_FALSE(tiers.Contains(TestKey(0)));
 }
 
-TEST(TieredStore, AnswersAtOnceWhatTheNearestHas) {
+TEST(TieredStore, AnswersFromTheNearestTierWithoutWaiting) {
   MemoryStore near(1 << 20), far(1 << 20);
   TieredStore tiers({&near, &far});
   EXPECT_EQ(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
@@ -148,7 +148,7 @@ TEST(TieredStore, AnswersAtOnceWhatTheNearestHas) {
   EXPECT_NE(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
 }
 
-TEST(TieredStore, LeavesItToGetToBringBackWhatAFartherOneLost) {
+TEST(TieredStore, GetRestoresEntriesThatAFartherTierLost) {
   MemoryStore near(1 << 20), far(1 << 20);
   TieredStore tiers({&near, &far});
   ASSERT_TRUE(tiers.Put(TestKey(1), TestEntry(1)).ok());

@@ -16,7 +16,7 @@ const Digest kKey = Sha256Of("key");
 
 Flights::Result Value(const std::string& text) { return std::make_shared<const std::string>(text); }
 
-TEST(SingleFlight, ManyAskOneWorks) {
+TEST(SingleFlight, ConcurrentCallersShareOneFlight) {
   Flights flights;
   std::atomic<int> started{0}, joined{0}, good{0};
   Flights::Done done;
@@ -80,7 +80,7 @@ TEST(SingleFlight, TheLastToLeaveCancels) {
   done(Value("too late"));  // harmless
 }
 
-TEST(SingleFlight, ANewcomerAfterACancelStartsAfresh) {
+TEST(SingleFlight, ACallerAfterACancellationStartsANewFlight) {
   Flights flights;
   int started = 0;
   std::vector<Flights::Done> dones;
@@ -101,7 +101,7 @@ TEST(SingleFlight, ANewcomerAfterACancelStartsAfresh) {
   EXPECT_EQ(started, 2);
 }
 
-TEST(SingleFlight, TheFirstWhoWaitsHurriesAWarmUp) {
+TEST(SingleFlight, AnInteractiveCallerRaisesAWarmFlightsPriority) {
   Flights flights;
   std::atomic<int> raised{0};
   Flights::Done done;

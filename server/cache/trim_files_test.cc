@@ -39,7 +39,7 @@ class TrimFilesTest : public testing::Test {
   std::string dir_;
 };
 
-TEST_F(TrimFilesTest, LeavesWhatFits) {
+TEST_F(TrimFilesTest, KeepsFilesWithinTheBudget) {
   const std::string a = MakeFile(dir_ + Note('a'), 1, 1),
                     b = MakeFile(dir_ + "/sub" + Note('b'), 2, 2);
   EXPECT_EQ(TrimFiles(dir_, 4 * kFileBytes), 0);
@@ -47,7 +47,7 @@ TEST_F(TrimFilesTest, LeavesWhatFits) {
   EXPECT_EQ(TrimFiles(dir_ + "/absent", 0), 0);
 }
 
-TEST_F(TrimFilesTest, DeletesWhatWasUsedLongestAgo) {
+TEST_F(TrimFilesTest, DeletesTheLeastRecentlyUsed) {
   const std::string read_lately = MakeFile(dir_ + "/sub" + Note('a'), 100, 1);
   const std::string oldest = MakeFile(dir_ + Note('b'), 2, 3);
   const std::string old = MakeFile(dir_ + "/sub" + Note('c'), 4, 4);
@@ -58,13 +58,13 @@ TEST_F(TrimFilesTest, DeletesWhatWasUsedLongestAgo) {
   EXPECT_TRUE(Exists(read_lately) && Exists(written_lately));
 }
 
-TEST_F(TrimFilesTest, DeletesNothingThatClientsDidNotName) {
+TEST_F(TrimFilesTest, DeletesOnlyFilesWithNamesOfClients) {
   const std::string letter = MakeFile(dir_ + "/letter.txt", 1, 1);
   EXPECT_EQ(TrimFiles(dir_, 0), 0);
   EXPECT_TRUE(Exists(letter));
 }
 
-TEST_F(TrimFilesTest, LeavesAloneWhatOthersCanWriteTo) {
+TEST_F(TrimFilesTest, DoesNotTouchFoldersThatOthersCanWrite) {
   const std::string note = MakeFile(dir_ + "/sub" + Note('a'), 1, 1);
   ASSERT_EQ(chmod((dir_ + "/sub").c_str(), 0777), 0);
   EXPECT_EQ(TrimFiles(dir_, 0), 0);

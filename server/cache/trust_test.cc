@@ -42,7 +42,7 @@ class TrustTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-TEST_F(TrustTest, TrustsNobodyUnlessTold) {
+TEST_F(TrustTest, TrustsNoKeyByDefault) {
   Trust trust;
   ASSERT_TRUE(trust.Load(options_).ok());
   EXPECT_TRUE(absl::IsPermissionDenied(
@@ -54,7 +54,7 @@ TEST_F(TrustTest, TrustsNobodyUnlessTold) {
   EXPECT_EQ(trust.count(Trust::kAdmitted), 0u);
 }
 
-TEST_F(TrustTest, TakesWhatTrustedKeysSigned) {
+TEST_F(TrustTest, AcceptsEntriesSignedByTrustedKeys) {
   options_.key_files = {
       File("keys", absl::StrCat("# whose builds we run\n\n", ours_.public_key().Text(), "\n"))};
   Trust trust;
@@ -112,7 +112,7 @@ TEST_F(TrustTest, AChangedEntryWithAFittingChecksumIsRefused) {
   EXPECT_TRUE(absl::IsPermissionDenied(trust.Admit(TestKey(1), forged, "x").status()));
 }
 
-TEST_F(TrustTest, SignsWhatWasMadeHereAndTakesItBack) {
+TEST_F(TrustTest, SignsItsOwnEntriesAndAcceptsThem) {
   options_.signing_key_file = File("secret", ours_.Text());
   Trust trust;
   ASSERT_TRUE(trust.Load(options_).ok());
@@ -123,7 +123,7 @@ TEST_F(TrustTest, SignsWhatWasMadeHereAndTakesItBack) {
   EXPECT_FALSE(trust.Vouch(TestKey(2), TestEntry(1)->bytes).ok());
 }
 
-TEST_F(TrustTest, WithoutAKeyWhatWasMadeHereStaysAsItIs) {
+TEST_F(TrustTest, WithoutAKeyItsOwnEntriesStayUnsigned) {
   Trust trust;
   const EntryPtr made = TestEntry(1);
   EXPECT_EQ((*trust.Vouch(TestKey(1), made->bytes))->bytes, made->bytes);

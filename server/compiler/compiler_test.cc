@@ -48,7 +48,7 @@ proto::CompileUnit Unit(const std::string& text = kScale) {
   return unit;
 }
 
-TEST(Compiler, MakesALibraryAndSaysHowToLaunchIt) {
+TEST(Compiler, MakesALibraryAndItsDescription) {
   Compiler compiler;
   absl::StatusOr<Compilation> made = compiler.Compile(Unit());
   ASSERT_TRUE(made.ok()) << made.status();
@@ -93,7 +93,7 @@ TEST(Compiler, ReportsEveryStageWithItsText) {
   EXPECT_NE(names.find("codegen link"), std::string::npos) << names;
 }
 
-TEST(Compiler, WhatItCannotDoIsADiagnostic) {
+TEST(Compiler, UnsupportedFeaturesAreDiagnostics) {
   proto::CompileUnit unit = Unit();
   unit.mutable_kernel()->set_autodiff(proto::AUTODIFF_REVERSE);
   Compiler compiler;
@@ -104,7 +104,7 @@ TEST(Compiler, WhatItCannotDoIsADiagnostic) {
   EXPECT_TRUE(made->payload.empty());
 }
 
-TEST(Compiler, AMessageThatNoFrontEndMakesIsAStatus) {
+TEST(Compiler, AnInvalidUnitIsAStatus) {
   proto::CompileUnit unit = Unit();
   unit.mutable_kernel()->mutable_body()->mutable_nodes(6)->set_operands(0, 600);
   Compiler compiler;

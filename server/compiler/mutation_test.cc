@@ -74,7 +74,7 @@ class Mutator {
   std::mt19937 random_;
 };
 
-TEST(Mutation, NothingThatIsCheckedBreaksTheCompiler) {
+TEST(Mutation, CheckedUnitsNeverBreakTheCompiler) {
   Compiler compiler;
   int compiled = 0, refused = 0;
   for (const proto::CompileUnit& original : Corpus()) {

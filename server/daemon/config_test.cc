@@ -15,7 +15,7 @@ std::string ErrorOf(const std::string& text) {
   return config.ok() ? "" : std::string(config.status().message());
 }
 
-TEST(ConfigTest, ReadsWhatItSays) {
+TEST(ConfigTest, ReadsAllFields) {
   const absl::StatusOr<proto::Config> config = ParseConfig(R"(
     # a team's server
     disk { max_bytes: 10737418240 }

@@ -77,7 +77,7 @@ class TurnsTest : public testing::Test {
   absl::Notification release_;
 };
 
-TEST_F(TurnsTest, OneThreadDealsWithWhatIsQuick) {
+TEST_F(TurnsTest, OneThreadHandlesQuickRequests) {
   std::set<std::thread::id> threads;  // of one thread at a time, so without a lock
   {
     EventLoop loop(&tasks_, 8);
@@ -92,7 +92,7 @@ TEST_F(TurnsTest, OneThreadDealsWithWhatIsQuick) {
   EXPECT_EQ(threads.size(), 1u);
 }
 
-TEST_F(TurnsTest, WhoTakesTimeDelaysNobody) {
+TEST_F(TurnsTest, SlowRequestsDelayNoOthers) {
   std::atomic<int> handed{0}, refused{0};
   EventLoop loop(&tasks_, 8);
   ASSERT_TRUE(loop.Start());
@@ -110,7 +110,7 @@ TEST_F(TurnsTest, WhoTakesTimeDelaysNobody) {
   tasks_.End();
 }
 
-TEST_F(TurnsTest, ThreadsThatAreDoneAreUsedAgain) {
+TEST_F(TurnsTest, ReusesIdleThreads) {
   std::set<std::thread::id> threads;
   absl::Mutex mutex;
   EventLoop loop(&tasks_, 100);
@@ -129,7 +129,7 @@ TEST_F(TurnsTest, ThreadsThatAreDoneAreUsedAgain) {
   EXPECT_LT(threads.size(), 10u);
 }
 
-TEST_F(TurnsTest, TheEndWaitsForThoseWhoAreAtWork) {
+TEST_F(TurnsTest, ShutdownWaitsForRunningRequests) {
   std::atomic<bool> done{false};
   {
     EventLoop loop(&tasks_, 8);

@@ -13,7 +13,7 @@ namespace {
 
 bool Never() { return false; }
 
-TEST(Quotas, RequestsAtOnce) {
+TEST(Quotas, ConcurrentRequests) {
   Quotas quotas({.running = 2});
   const auto account = quotas.Of("a");
   Quotas::Hold one, two, three;
@@ -48,7 +48,7 @@ TEST(Quotas, BytesWaitForRoom) {
   ends.join();
 }
 
-TEST(Quotas, BytesOfAllTogether) {
+TEST(Quotas, BytesOfAllCallersTogether) {
   Quotas quotas({.bytes_in_flight = 100});
   Quotas::Hold holds[5];
   for (int i = 0; i < 4; ++i) {
@@ -57,7 +57,7 @@ TEST(Quotas, BytesOfAllTogether) {
   EXPECT_FALSE(quotas.Of("4")->TakeBytes(100, absl::Now(), Never, &holds[4]).ok());
 }
 
-TEST(Quotas, CompilesInAMinute) {
+TEST(Quotas, CompilationsPerMinute) {
   Quotas quotas({.compiles_per_minute = 60});
   const auto account = quotas.Of("a");
   const absl::Time start = absl::Now();
@@ -73,7 +73,7 @@ TEST(Quotas, CompilesInAMinute) {
   EXPECT_TRUE(account->CheckCompiles(start - absl::Hours(1)).ok()) << "the clock went back";
 }
 
-TEST(Quotas, ForgetsThoseWhoLeft) {
+TEST(Quotas, ForgetsCallersThatLeft) {
   Quotas quotas({});
   for (int i = 0; i < 10000; ++i) quotas.Of(std::to_string(i));
   EXPECT_LT(quotas.accounts(), 200u);

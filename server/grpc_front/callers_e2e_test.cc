@@ -34,7 +34,7 @@ class CallersE2eTest : public GrpcFixture {
   std::unique_ptr<Stub> stub_;
 };
 
-TEST_F(CallersE2eTest, NobodyIsServedWithoutAToken) {
+TEST_F(CallersE2eTest, RefusesCallersWithoutAToken) {
   Begin();
   for (const char* token : {"", "reader-0123456780", "reader", "x"}) {
     EXPECT_EQ(CompileCode(token), grpc::UNAUTHENTICATED) << token;
@@ -45,7 +45,7 @@ TEST_F(CallersE2eTest, NobodyIsServedWithoutAToken) {
   EXPECT_TRUE(Jobs().empty());
 }
 
-TEST_F(CallersE2eTest, RightsAreWhatTheFileSays) {
+TEST_F(CallersE2eTest, TheTokenFileDeterminesRights) {
   Begin();
   EXPECT_EQ(CompileCode(kAlice), grpc::OK);
   const grpc::Status refused = Compile(stub_.get(), kReader, "x", 1);
@@ -74,7 +74,7 @@ TEST_F(CallersE2eTest, RightsAreWhatTheFileSays) {
   EXPECT_GT(metrics.families_size(), 0);
 }
 
-TEST_F(CallersE2eTest, AnothersEntryIsAsAbsentAsOneThatNobodyHas) {
+TEST_F(CallersE2eTest, AnotherTenantsEntryLooksAbsent) {
   Begin();
   proto::CompileReply alices;
   ASSERT_TRUE(Compile(stub_.get(), kAlice, "x", 1, &alices).ok());
@@ -95,7 +95,7 @@ TEST_F(CallersE2eTest, AnothersEntryIsAsAbsentAsOneThatNobodyHas) {
   EXPECT_FALSE(Client().Lookup(alices.digest())->found());
 }
 
-TEST_F(CallersE2eTest, WhoMayWriteStillNeedsASignatureAndHisOwnTenant) {
+TEST_F(CallersE2eTest, AWriterNeedsASignatureAndItsOwnTenant) {
   Begin();
   proto::CompileReply alices;
   ASSERT_TRUE(Compile(stub_.get(), kAlice, "x", 1, &alices).ok());
@@ -142,7 +142,7 @@ TEST_F(CallersE2eTest, TokensAreReadAgainWithoutARestart) {
   EXPECT_NE(LogText().find("line 1: expected TOKEN NAME TENANT RIGHT,RIGHT"), std::string::npos);
 }
 
-TEST_F(CallersE2eTest, TheLogHoldsNoTokens) {
+TEST_F(CallersE2eTest, TheLogContainsNoTokens) {
   Begin();
   EXPECT_EQ(CompileCode("wrong-0123456789a"), grpc::UNAUTHENTICATED);
   EXPECT_EQ(CompileCode(kAlice), grpc::OK);

@@ -61,7 +61,7 @@ TEST_F(CallersTest, CertificatesAreNamedTooAndCannotBeSpelledAsTokens) {
   EXPECT_EQ((*callers.Who(kAlice, "build-host-17"))->caller.name(), "alice");
 }
 
-TEST_F(CallersTest, WithoutTokensItDependsOnWhoElseCouldBeKnown) {
+TEST_F(CallersTest, WithoutTokensOtherCredentialsDecide) {
   const uint32_t normal = proto::RIGHT_READ | proto::RIGHT_COMPILE;
   EXPECT_EQ((*Callers({}).Who("", ""))->caller.rights(), normal);
   EXPECT_EQ((*Callers({"", true}).Who("", "host"))->caller.rights(), normal);
@@ -70,7 +70,7 @@ TEST_F(CallersTest, WithoutTokensItDependsOnWhoElseCouldBeKnown) {
   EXPECT_EQ((*Callers({path_, false, 1}).Who("", ""))->caller.rights(), 1u);
 }
 
-TEST_F(CallersTest, IsReadAgainAndKeepsWhatItHasWhenTheFileIsWrong) {
+TEST_F(CallersTest, RereadsTheFileButKeepsItsTokensIfItIsWrong) {
   Write("0123456789abcdef alice - read\n");
   Callers callers({path_});
   ASSERT_TRUE(callers.Reload().ok());

@@ -88,7 +88,7 @@ bool Finds(proto::Kiln::Stub* stub, const std::string& digest) {
   return status.ok() && reply.results(0).found();
 }
 
-TEST_F(GrpcTest, TheSameLookUpIsAnsweredWithoutKilnd) {
+TEST_F(GrpcTest, AnswersARepeatedLookUpWithoutKilnd) {
   Begin();
   proto::CompileReply made;
   ASSERT_TRUE(Compile("x", 1, &made).ok());
@@ -107,7 +107,7 @@ TEST_F(GrpcTest, TheSameLookUpIsAnsweredWithoutKilnd) {
   EXPECT_EQ(stats->hits_by_tier().at("front"), 10u);
 }
 
-TEST_F(GrpcTest, WhatIsClearedIsNotFoundFromThatMomentOn) {
+TEST_F(GrpcTest, ClearedEntriesAreNotFoundFromThenOn) {
   Begin();
   for (uint64_t round = 1; round <= 20; ++round) {
     proto::CompileReply made;
@@ -118,7 +118,7 @@ TEST_F(GrpcTest, WhatIsClearedIsNotFoundFromThatMomentOn) {
   }
 }
 
-TEST_F(GrpcTest, WithNextToNoMemoryNothingIsKept) {
+TEST_F(GrpcTest, KeepsNothingWithHardlyAnyMemory) {
   GrpcFixture::Begin("anonymous_rights: 11 } memory { max_bytes: 1000");
   stub_ = Connect();
   proto::CompileReply made;
@@ -187,7 +187,7 @@ TEST_F(GrpcTest, TheDeadlineOfTheRequestHoldsIfItIsTheEarlier) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));
 }
 
-TEST_F(GrpcTest, AFrontThatDiesIsStartedAgain) {
+TEST_F(GrpcTest, RestartsAFrontThatDies) {
   Begin();
   proto::CompileReply reply;
   ASSERT_TRUE(Compile("x", 1, &reply).ok());
@@ -203,7 +203,7 @@ TEST_F(GrpcTest, AFrontThatDiesIsStartedAgain) {
 }
 
 // Calls that wait for a compiler leave the way free for those that need none.
-TEST_F(GrpcTest, LongCallsDoNotHoldUpOthers) {
+TEST_F(GrpcTest, LongCallsDoNotDelayOthers) {
   Begin();
   proto::CompileReply warm;
   ASSERT_TRUE(Compile("x", 1, &warm).ok());
@@ -281,7 +281,7 @@ const std::string kNoSuchService = "\x08\x03";
 const std::string kOwnService = "\x0a\x0fkiln.proto.Kiln";
 const std::string kOtherService = "\x0a\x05other";
 
-TEST_F(GrpcTest, TellsItsHealth) {
+TEST_F(GrpcTest, ReportsItsHealth) {
   Begin();
   for (const std::string& service : {std::string(), kOwnService}) {
     RawCall check(port_, kCheck, service);
@@ -297,7 +297,7 @@ TEST_F(GrpcTest, TellsItsHealth) {
   EXPECT_EQ(other.Finish(), grpc::CANCELLED);
 }
 
-TEST_F(GrpcTest, WhoWatchesItsHealthHearsOfChanges) {
+TEST_F(GrpcTest, WatchersOfItsHealthGetChanges) {
   Begin();
   RawCall watch(port_, kWatch, "");
   EXPECT_EQ(watch.Next(), kServing);
@@ -343,7 +343,7 @@ TEST_F(GrpcTest, TermUnderLoadLosesNoCall) {
   EXPECT_GT(good, 8);
 }
 
-TEST_F(GrpcTest, TheFrontEndsWithTheDaemon) {
+TEST_F(GrpcTest, TheFrontExitsWithTheDaemon) {
   Begin();
   for (int i = 0; i < 500 && FrontPid() <= 0; ++i) absl::SleepFor(absl::Milliseconds(10));
   EXPECT_GT(FrontPid(), 0);

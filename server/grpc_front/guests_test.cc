@@ -80,7 +80,7 @@ class GuestsTest : public testing::Test {
   std::vector<std::unique_ptr<Link>> links_;
 };
 
-TEST_F(GuestsTest, StrangersAreCutOffAfterAWhile) {
+TEST_F(GuestsTest, DisconnectsUnauthenticatedPeersAfterAWhile) {
   Guests guests({8, absl::Milliseconds(50)});
   const Link& stranger = Admitted(&guests, 1);
   const Link& known = Admitted(&guests, 1);
@@ -97,7 +97,7 @@ TEST_F(GuestsTest, StrangersAreCutOffAfterAWhile) {
   EXPECT_FALSE(watcher.CutOff());
 }
 
-TEST_F(GuestsTest, ANewcomerTakesTheOldestStrangersPlace) {
+TEST_F(GuestsTest, ANewPeerReplacesTheOldestUnauthenticatedOne) {
   Guests guests({4, absl::Hours(1)});
   // Of host 1 half of all may come, and then its own strangers go.
   const Link& known = Admitted(&guests, 1);
@@ -114,7 +114,7 @@ TEST_F(GuestsTest, ANewcomerTakesTheOldestStrangersPlace) {
   for (const Link* link : {&known, &second, &others, &third}) EXPECT_FALSE(link->CutOff());
 }
 
-TEST_F(GuestsTest, ThoseWhoAreKnownStay) {
+TEST_F(GuestsTest, AuthenticatedPeersStay) {
   Guests guests({2, absl::Hours(1)});
   const Link& one = Admitted(&guests, 1);
   guests.Know(one.name());
@@ -129,7 +129,7 @@ TEST_F(GuestsTest, ThoseWhoAreKnownStay) {
   EXPECT_FALSE(two.CutOff());
 }
 
-TEST_F(GuestsTest, WhatHasEndedMakesRoom) {
+TEST_F(GuestsTest, ClosedConnectionsMakeRoom) {
   Guests guests({2, absl::Hours(1)});
   Link& one = Admitted(&guests, 1);
   guests.Know(one.name());

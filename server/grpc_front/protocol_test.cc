@@ -165,7 +165,7 @@ TEST_F(ProtocolTest, LimitsAreAnnounced) {
   EXPECT_NE(std::find(settings.begin(), settings.end(), headers), settings.end());
 }
 
-TEST_F(ProtocolTest, WhoConnectsAndSaysNothingIsCutOff) {
+TEST_F(ProtocolTest, DisconnectsSilentPeers) {
   Begin();
   ASSERT_TRUE(Compile(Connect().get(), "", "x", 1).ok());
   const int fd = ConnectPlainly();

@@ -72,7 +72,7 @@ TEST_F(RepliesTest, AnswersTheSameRequestOfTheSameCaller) {
   EXPECT_TRUE(Ask(Question({"a", "b"}), Answer({"C", "D"}), Caller("bob")));
 }
 
-TEST_F(RepliesTest, KeepsNothingThatMayChange) {
+TEST_F(RepliesTest, KeepsNoRepliesThatMayChange) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_FALSE(
         Ask(Question({"a", "b"}), Answer({"A", ""})));  // another machine may make it later
@@ -87,7 +87,7 @@ TEST_F(RepliesTest, KeepsNothingThatMayChange) {
   EXPECT_FALSE(Ask(presence, there));
 }
 
-TEST_F(RepliesTest, ForgetsWhatKilndTookBack) {
+TEST_F(RepliesTest, DropsRepliesWhenKilndRemovesEntries) {
   EXPECT_FALSE(Ask(Question({"a"}), Answer({"A"})));
   generation_.Advance();
   EXPECT_FALSE(Ask(Question({"a"}), Answer({"A2"})));
@@ -128,7 +128,7 @@ TEST_F(RepliesTest, StaysWithinItsBudgetAndKeepsWhatIsUsed) {
   EXPECT_FALSE(Ask(Question({"big"}), Answer({std::string(kBudget / 2, 'x')})));
 }
 
-TEST_F(RepliesTest, CountsWhatItAnswered) {
+TEST_F(RepliesTest, CountsItsReplies) {
   for (int i = 0; i < 4; ++i) Ask(Question({"a", "b"}), Answer({"A", "B"}));
   generation_.Advance();  // what was dropped counts too
   for (int i = 0; i < 3; ++i) Ask(Question({"a"}), Answer({"A"}));
@@ -148,7 +148,7 @@ TEST_F(RepliesTest, CountsWhatItAnswered) {
   EXPECT_TRUE(replies_.TakeHits().empty());
 }
 
-TEST(EditionTest, IsSeenByAnother) {
+TEST(EditionTest, IsSharedWithAnotherProcess) {
   Generation own;
   Generation seen(own.fd());
   EXPECT_NE(own.now(), Generation::kOver);

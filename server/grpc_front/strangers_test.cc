@@ -48,7 +48,7 @@ class StrangersTest : public GrpcFixture {
   }
 };
 
-TEST_F(StrangersTest, KeepNobodyOutAndNoTokenAlive) {
+TEST_F(StrangersTest, RefuseNoCallerAndKeepNoTokenValid) {
   BeginWithFewDescriptors();
   auto early = Connect();
   ASSERT_EQ(Ask(early.get(), kRevoked), grpc::StatusCode::OK);
@@ -79,7 +79,7 @@ TEST_F(StrangersTest, KeepNobodyOutAndNoTokenAlive) {
 }
 
 // A Watch of our health needs no credentials and lasts.
-TEST_F(StrangersTest, WhoWatchesOurHealthStays) {
+TEST_F(StrangersTest, WatchersOfItsHealthStayConnected) {
   BeginWithFewDescriptors();
   ASSERT_EQ(Ask(Connect().get(), kToken), grpc::StatusCode::OK);
   RawHttp2 watcher(port_);

@@ -92,7 +92,7 @@ TEST_F(TlsTest, CertificatesHaveTenantsAndRightsWhereTheyAreListed) {
             grpc::UNAUTHENTICATED);
 }
 
-TEST_F(TlsTest, AnExpiredServerIsNotBelievedAndANewCertificateIsTakenUp) {
+TEST_F(TlsTest, RefusesAnExpiredCertificateAndLoadsANewOne) {
   authority_.Issue("server", "localhost", /*days=*/-1);
   Begin();
   absl::SleepFor(absl::Seconds(1));
@@ -152,7 +152,7 @@ TEST_F(TlsTest, OldVersionsOfTlsAreRefused) {
   EXPECT_NE(handshake("-tls1"), 0);
 }
 
-TEST_F(TlsTest, WhatCannotBeSafeIsRefusedByName) {
+TEST_F(TlsTest, RefusesUnsafeSettingsByName) {
   ASSERT_TRUE(home_->Create().ok());
   auto status_of = [this](const std::string& service) {
     WriteFile(home_->dir() + "/kilnd.conf", "service { " + service + " }");
@@ -164,7 +164,7 @@ TEST_F(TlsTest, WhatCannotBeSafeIsRefusedByName) {
   EXPECT_EQ(status_of("listen: \"127.0.0.1:4711\" client_ca_file: \"ca.pem\""), 2);
 }
 
-TEST_F(TlsTest, FilesThatAreWrongAreNamedInTheLog) {
+TEST_F(TlsTest, TheLogNamesWrongFiles) {
   WriteFile(authority_.PathOf("server"), "no certificate");
   Begin();
   const absl::Time give_up = absl::Now() + absl::Seconds(10);

@@ -41,7 +41,7 @@ class UnreadTest : public GrpcFixture {
 };
 
 // 256 calls for 3 MB each on each of three connections, none of whose replies is read.
-TEST_F(UnreadTest, RepliesThatAreNotReadAreBoundedAndThenCutOff) {
+TEST_F(UnreadTest, UnreadRepliesAreBoundedAndThenDropped) {
   Begin(Tokens());
   auto fair = Connect();
   proto::CompileReply made;
@@ -102,7 +102,7 @@ TEST_F(UnreadTest, ALookupNamesADigestOnce) {
 }
 
 // What does not fit is asked for again, and each reply has something.
-TEST_F(UnreadTest, ALookupOfMuchIsAnsweredInParts) {
+TEST_F(UnreadTest, ALargeLookupIsAnsweredInParts) {
   Begin(Tokens());
   auto stub = Connect();
   proto::LookupRequest request;

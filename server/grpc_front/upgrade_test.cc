@@ -105,7 +105,7 @@ class UpgradeTest : public GrpcFixture {
   std::vector<std::thread> callers_;
 };
 
-TEST_F(UpgradeTest, SuccessorsTakeOverWithoutALostCall) {
+TEST_F(UpgradeTest, ASuccessorTakesOverWithoutALostCall) {
   Begin("connection_seconds: 1");
   const std::unique_ptr<Stub> stub = Connect();
   ASSERT_TRUE(Compile(stub.get(), "", "x", 1).ok());
@@ -184,7 +184,7 @@ TEST_F(UpgradeTest, AnOldFrontKeepsNothing) {
   EXPECT_EQ(Fronts().count(*old.begin()), 1u);
 }
 
-TEST_F(UpgradeTest, AFrontThatDiesRefusesNobody) {
+TEST_F(UpgradeTest, ADyingFrontRefusesNoCaller) {
   Begin();
   ASSERT_TRUE(Compile(Connect().get(), "", "x", 1).ok());
   for (int round = 0; round < 3; ++round) {
@@ -258,7 +258,7 @@ class ActivatedTest : public UpgradeTest {
   int local_ = -1;
 };
 
-TEST_F(ActivatedTest, WhoComesBetweenTwoDaemonsWaitsForTheNext) {
+TEST_F(ActivatedTest, CallersBetweenTwoDaemonsWaitForTheNext) {
   ASSERT_TRUE(home_->Create().ok());
   local_ = ListenLocally(SocketPath());
   for (int round = 0; round < 2; ++round) {

@@ -66,7 +66,7 @@ TEST(Metrics, NamesOfPeersMakeABoundedNumberOfLabels) {
   EXPECT_EQ(sum, 1000);
 }
 
-TEST(Metrics, AWatchWritesWhileItLives) {
+TEST(Metrics, AWatchWritesWhileItExists) {
   Metrics metrics;
   {
     int asked = 0;
@@ -77,7 +77,7 @@ TEST(Metrics, AWatchWritesWhileItLives) {
   EXPECT_EQ(FamilyOf(metrics.Collect(), "kiln_queue_jobs").samples(0).value(), 2);
 }
 
-TEST(MetricsDeathTest, ANameThatIsNotInTheTableIsAMistake) {
+TEST(MetricsDeathTest, AnUnknownNameIsAnError) {
   Metrics metrics;
   EXPECT_DEATH(metrics.counter("kiln_no_such_thing_total"), "kiln_no_such_thing_total");
   EXPECT_DEATH(metrics.gauge("kiln_requests_total"), "kiln_requests_total");
@@ -126,7 +126,7 @@ TEST(Activity, KeepsABoundedNumberOfRecordsAndBytes) {
   EXPECT_GT(bytes, 1u << 20);
 }
 
-TEST(Activity, AClientIsThereAsLongAsItsConnections) {
+TEST(Activity, AClientIsListedWhileItHasConnections) {
   Activity activity;
   auto one = activity.Enter("pid 1");
   auto two = activity.Enter("pid 1");
@@ -161,7 +161,7 @@ TEST(MissReasons, NamesThePartThatDiffersFromTheNearest) {
             "tree");
 }
 
-TEST(JsonText, EscapesWhatJsonAndHtmlTakeForTheirOwn) {
+TEST(JsonText, EscapesCharactersOfJsonAndHtml) {
   EXPECT_EQ(JsonString("a\"b\\c\n\x01<&é"), "\"a\\\"b\\\\c\\n\\u0001\\u003c\\u0026é\"");
   EXPECT_EQ(JsonString("\xff\xc3(\xed\xa0\x80"), "\"\\ufffd\\ufffd(\\ufffd\\ufffd\\ufffd\"");
   EXPECT_EQ(JsonNumber(0.0 / 0.0), "null");

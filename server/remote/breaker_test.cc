@@ -30,7 +30,7 @@ class BreakerTest : public testing::Test {
   std::unique_ptr<Breaker> breaker_;
 };
 
-TEST_F(BreakerTest, OpensAfterFailuresInARowOnly) {
+TEST_F(BreakerTest, OpensOnlyAfterConsecutiveFailures) {
   Fail(2);
   breaker_->Report(absl::OkStatus());
   Fail(2);
@@ -43,7 +43,7 @@ TEST_F(BreakerTest, OpensAfterFailuresInARowOnly) {
 }
 
 // It lets leases be taken, and never answers with an entry.
-TEST_F(BreakerTest, SuccessOfAnotherKindExcusesNothing) {
+TEST_F(BreakerTest, SuccessOfAnotherKindDoesNotResetFailures) {
   constexpr int kGet = 1, kLease = 2;
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(breaker_->Allow());
@@ -59,7 +59,7 @@ TEST_F(BreakerTest, SuccessOfAnotherKindExcusesNothing) {
   EXPECT_TRUE(breaker_->open()) << "it is on trial still";
 }
 
-TEST_F(BreakerTest, OneRequestAPauseTriesAgain) {
+TEST_F(BreakerTest, OneRequestPerPauseRetries) {
   Fail(3);
   now_ += absl::Seconds(1);
   EXPECT_TRUE(breaker_->Allow());
@@ -82,12 +82,12 @@ TEST_F(BreakerTest, PausesDoubleUpToALimit) {
   EXPECT_EQ(lines_.size(), 1u);  // said once
 }
 
-TEST_F(BreakerTest, AnswersAreNoFailures) {
+TEST_F(BreakerTest, AnswersAreNotFailures) {
   for (int i = 0; i < 10; ++i) breaker_->Report(absl::NotFoundError("none"));
   EXPECT_FALSE(breaker_->open());
 }
 
-TEST_F(BreakerTest, AServerThatDoesNotFitIsLeftAtOnce) {
+TEST_F(BreakerTest, AnIncompatibleServerOpensItImmediately) {
   breaker_->Report(absl::FailedPreconditionError("another compiler"));
   EXPECT_TRUE(breaker_->open());
   EXPECT_EQ(lines_, std::vector<std::string>{"redis is not used for now: another compiler"});

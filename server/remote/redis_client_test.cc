@@ -59,7 +59,7 @@ class EndlessServer {
   std::thread thread_;
 };
 
-TEST(RedisClient, AnAnswerThatIsTooLargeIsNotRead) {
+TEST(RedisClient, DoesNotReadTooLargeAnswers) {
   const EndlessServer server("$268435456\r\n", std::string(1 << 20, '0'));
   const absl::Time start = SteadyNow();
   EXPECT_TRUE(absl::IsDataLoss(server.Get(1, absl::Seconds(60))));
@@ -67,7 +67,7 @@ TEST(RedisClient, AnAnswerThatIsTooLargeIsNotRead) {
 }
 
 // Good replies of 300 megabytes take longer than this, and come without a pause.
-TEST(RedisClient, WhoNeverPausesIsBoundByTheDeadline) {
+TEST(RedisClient, TheDeadlineLimitsEndlessReplies) {
   constexpr int kSize = 500000, kReplies = 600;
   const EndlessServer server("", absl::StrCat("$", kSize, "\r\n", std::string(kSize, '0'), "\r\n"));
   const absl::Status status = server.Get(kReplies, absl::Milliseconds(50));

@@ -36,7 +36,7 @@ TEST(RespTest, RepliesComeInAnyPieces) {
   }
 }
 
-TEST(RespTest, NonsenseIsDataLoss) {
+TEST(RespTest, GarbageIsDataLoss) {
   for (const char* bytes :
        {"HTTP/1.1 400\r\n", "\r\n", "$x\r\n", "$-2\r\n", "$101\r\n", ":x\r\n", "$2\r\nabcd",
         "*1\r\n:1\r\n", "$9223372036854775807\r\n", "$99999999999999999999\r\n"}) {

@@ -121,7 +121,7 @@ class WebTest : public DaemonTest {
   int port_ = 0;
 };
 
-TEST_F(WebTest, MetricsCountWhatHappened) {
+TEST_F(WebTest, MetricsCountRequests) {
   Begin();
   TestClient client = Client();
   ASSERT_TRUE(client.Compile("x", 1).ok());
@@ -222,7 +222,7 @@ TEST_F(WebTest, OtherSitesAndOtherAddressesGetMetricsOnly) {
   EXPECT_EQ(Ask("GET", "/metrics").status, 200);
 }
 
-TEST_F(WebTest, TheDashboardsDataIsForThoseWhoKnowItsSecret) {
+TEST_F(WebTest, TheDashboardsDataNeedsItsSecret) {
   Begin();
   struct stat info;
   ASSERT_EQ(stat(home_->DashboardPath().c_str(), &info), 0);
@@ -240,7 +240,7 @@ TEST_F(WebTest, TheDashboardsDataIsForThoseWhoKnowItsSecret) {
   EXPECT_EQ(Secret(), secret);
 }
 
-TEST_F(WebTest, ASecretThatOthersMayHaveReadIsReplaced) {
+TEST_F(WebTest, ReplacesASecretThatOthersMayHaveRead) {
   Begin();
   const std::string secret = Secret();
   Stop();
@@ -251,7 +251,7 @@ TEST_F(WebTest, ASecretThatOthersMayHaveReadIsReplaced) {
 }
 
 // More connections than the front holds, each with half a request that goes on for ever.
-TEST_F(WebTest, ProbesAreAnsweredWhileOthersHoldHalfRequests) {
+TEST_F(WebTest, AnswersProbesDespiteIncompleteRequests) {
   Begin();
   // The attacker has an address of its own. At the probe's address, a flood of newer connections
   // may end the probe's before the server's thread for it reads the request.
@@ -288,7 +288,7 @@ TEST_F(WebTest, ProbesAreAnsweredWhileOthersHoldHalfRequests) {
   for (const int fd : held) close(fd);
 }
 
-TEST_F(WebTest, ARequestThatTakesTooLongIsCutOff) {
+TEST_F(WebTest, DisconnectsSlowRequests) {
   Begin();
   const int fd = Connect();
   const std::string begin = "GET /healthz HTTP/1.1\r\n";
@@ -333,7 +333,7 @@ TEST_F(WebTest, EndsWithTheDaemon) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(WebTest, WatchingKeepsNoIdleDaemonAlive) {
+TEST_F(WebTest, WatchingDoesNotKeepADaemonRunning) {
   const std::string kilnd = KilndPath();
   ASSERT_EQ(Start({"--web=127.0.0.1:0", "--idle-exit=1",
                    "--bin=" + kilnd.substr(0, kilnd.rfind("/daemon/")) + "/web_front"}),
@@ -343,7 +343,7 @@ TEST_F(WebTest, WatchingKeepsNoIdleDaemonAlive) {
 
 constexpr char kTrace[] = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-TEST_F(WebTest, ATraceGoesFromTheClientToTheWorkerAndIntoTheLog) {
+TEST_F(WebTest, ATraceReachesTheWorkerAndTheLog) {
   WriteFile(TempPath("conf"), "log { json: true }\n");
   ASSERT_EQ(Start({"--config=" + TempPath("conf")}), 0);
   TestClient client = Client();
@@ -369,7 +369,7 @@ TEST_F(WebTest, ATraceGoesFromTheClientToTheWorkerAndIntoTheLog) {
   EXPECT_FALSE(absl::StrContains(LogText(), "secret"));
 }
 
-TEST_F(WebTest, ALogNamesSourcesIfItIsTo) {
+TEST_F(WebTest, TheLogNamesSourcesIfConfigured) {
   WriteFile(TempPath("conf"), "log { json: true sources: true }\n");
   ASSERT_EQ(Start({"--config=" + TempPath("conf")}), 0);
   proto::CompileRequest request = RequestFor("x", 1);
@@ -409,7 +409,7 @@ TEST(Prometheus, WritesTheTextFormat) {
             "h_sum 0.5\nh_count 2\n");
 }
 
-TEST(History, StepsAreDifferencesAlsoOverAStartAnew) {
+TEST(History, StepsAreDifferencesEvenAcrossARestart) {
   const auto collect = [](int lookups, double started, double hits) {
     Metrics metrics;
     metrics.gauge("kiln_start_time_seconds")->Set(started);
@@ -444,14 +444,14 @@ std::string Row(const std::string& from, const std::string& to, const std::strin
                       " 1 0000000000000000 20 4 0 10 -1\n");
 }
 
-TEST(Peer, IsTheProcessThatHoldsTheEstablishedConnection) {
+TEST(Peer, FindsTheProcessOfAnEstablishedConnection) {
   EXPECT_TRUE(IsHeldBy(Row(kPeerEnd, kOwnEnd, "01", "1000", "77"), kPeerEnd, kOwnEnd, 1000));
   EXPECT_TRUE(IsHeldBy(Row(kPeerEnd, kOwnEnd, "01", "0", "77"), kPeerEnd, kOwnEnd, 1000));
   EXPECT_FALSE(IsHeldBy(Row(kPeerEnd, kOwnEnd, "01", "1001", "77"), kPeerEnd, kOwnEnd, 1000));
   EXPECT_FALSE(IsHeldBy(Row(kOwnEnd, kPeerEnd, "01", "1000", "77"), kPeerEnd, kOwnEnd, 1000));
 }
 
-TEST(Peer, WhatNoProcessHoldsIsNotRoots) {
+TEST(Peer, AnUnownedConnectionIsNotRoots) {
   // TIME_WAIT, SYN_RECV and connections that their process has closed.
   for (const char* state : {"06", "03", "04", "05"}) {
     EXPECT_FALSE(IsHeldBy(Row(kPeerEnd, kOwnEnd, state, "0", "0"), kPeerEnd, kOwnEnd, 1000));
@@ -463,7 +463,7 @@ TEST(Peer, WhatNoProcessHoldsIsNotRoots) {
   EXPECT_FALSE(IsHeldBy("  sl  local_address rem_address   st", kPeerEnd, kOwnEnd, 1000));
 }
 
-TEST(Visitors, TheOldestThatWaitsForItsPeerMakesRoom) {
+TEST(Visitors, TheOldestIdleVisitorMakesRoom) {
   sockaddr_in peer = {};
   peer.sin_family = AF_INET;
   Visitors visitors({/*connections=*/4, /*of_one_address=*/2, absl::Seconds(5), absl::Seconds(30)});

@@ -57,7 +57,7 @@ class SandboxTest : public testing::Test {
 };
 
 // What a kernel of this Landlock cannot do is known; everything else is given up.
-TEST_F(SandboxTest, GivesEverythingUp) {
+TEST_F(SandboxTest, DropsAllRights) {
   const size_t expected = LandlockGaps(LandlockVersion()).size();
   const pid_t pid = fork();
   if (pid == 0) {
@@ -81,7 +81,7 @@ TEST(LandlockGaps, AreToldByVersion) {
 }
 
 // As root without the capability to become someone else: Kubernetes' "drop: ALL".
-TEST_F(SandboxTest, SaysThatItIsRootStill) {
+TEST_F(SandboxTest, ReportsThatItIsStillRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "not root";
   const pid_t pid = fork();
   if (pid == 0) {
@@ -192,7 +192,7 @@ TEST_F(SandboxTest, MemoryFilesAreBounded) {
 }
 
 // What the compiler and the linker do.
-TEST_F(SandboxTest, WorkGoesOn) {
+TEST_F(SandboxTest, StillCompiles) {
   EXPECT_TRUE(LockedIn([] {
     const int fd = memfd_create("object", MFD_CLOEXEC);
     if (write(fd, "text", 4) != 4) return false;

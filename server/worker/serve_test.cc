@@ -96,7 +96,7 @@ TEST_F(ServeTest, MakesAnEntryUnderItsOwnDigest) {
   EXPECT_GT(entry->info.compile_seconds(), 0);
 }
 
-TEST_F(ServeTest, RefusesWhatIsNoRequestAndGoesOn) {
+TEST_F(ServeTest, RefusesInvalidRequestsAndContinues) {
   Begin();
   proto::CompileReply reply;
   absl::StatusOr<Frame> frame = Ask(FrameType::kCompile, "\xff\xff");
@@ -111,7 +111,7 @@ TEST_F(ServeTest, RefusesWhatIsNoRequestAndGoesOn) {
   EXPECT_TRUE(ParseReply(*frame, FrameType::kCompileReply, &reply).ok());
 }
 
-TEST_F(ServeTest, EndsAtBytesThatAreNoFrame) {
+TEST_F(ServeTest, ExitsOnBytesThatAreNotAFrame) {
   Begin();
   ASSERT_EQ(write(fd_, "sixteen bytes..!", 16), 16);
   EXPECT_TRUE(absl::IsUnavailable(ReadFrame(fd_, absl::Now() + absl::Seconds(10)).status()));

@@ -50,7 +50,7 @@ def test_missing_names_say_so():
     assert "No module named 'taichi.no_such_module'" in out
 
 
-def test_too_late_is_an_error():
+def test_installing_after_taichi_is_imported_is_an_error():
     source = (
         "import sys, types\nsys.modules['taichi'] = types.ModuleType('taichi')\n"
         "import kiln.compat\nkiln.compat.install()\n"

@@ -33,7 +33,7 @@ def result(**changes):
         ("import wget", "a downloaded model"),
     ],
 )
-def test_programs_that_wait_are_not_run(tool, tmp_path, source, needs):
+def test_programs_with_missing_requirements_are_not_run(tool, tmp_path, source, needs):
     path = tmp_path / "program.py"
     path.write_text(source)
     row = tool.row_of("program", path, None)

@@ -169,7 +169,7 @@ def test_saving_frames(tmp_path, where, files):
     assert image.imread(tmp_path / files[-1])[0, 0, 0] == 128  # the last frame is half bright
 
 
-def test_observers_see_what_is_shown():
+def test_observers_see_all_drawings():
     seen = []
     gui_module.observers.append(lambda gui, kind, arrays: seen.append((kind, sorted(arrays))))
     try:

@@ -117,7 +117,7 @@ def test_paddle(ti, monkeypatch):
     assert y[1] == 2
 
 
-def test_libraries_that_are_not_there(ti, monkeypatch):
+def test_missing_libraries(ti, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "paddle", None)
     x = ti.field(ti.i32, 3)
@@ -148,7 +148,7 @@ def test_a_capsule_is_used_once_and_freed(ti):
         ti.from_dlpack(giver)
 
 
-def test_memory_is_kept_by_whoever_needs_it(ti):
+def test_memory_lives_as_long_as_its_users(ti):
     array = np.zeros(1 << 16, np.float64)
     before = sys.getrefcount(array)
     shared = ti.from_dlpack(array)

@@ -39,7 +39,7 @@ def test_scalar_arguments_convert_as_the_reference(ti):
 
 
 @pytest.mark.parametrize("name", "u1 i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64".split())
-def test_every_scalar_type_goes_there_and_back(ti, name):
+def test_every_scalar_type_round_trips(ti, name):
     dtype = getattr(ti, name)
 
     @ti.kernel
@@ -438,7 +438,7 @@ def test_component_fields_share_memory(ti):
     assert v.to_numpy().tolist() == [[0, 4, 0]] * 8
 
 
-def test_ir_is_shown_also_of_cached_kernels(run_python):
+def test_ir_is_shown_even_for_cached_kernels(run_python):
     program = """
 import kiln as ti
 ti.init(ti.cpu, print_ir=True)

@@ -102,7 +102,7 @@ def test_triplet_outside_the_matrix():
         builder.build()
 
 
-def test_capacity_is_no_part_of_the_code():
+def test_code_does_not_depend_on_the_capacity():
     ti.init(arch=ti.cpu)
     before = insert.num_instances
     for capacity in (10, 1000):
@@ -121,7 +121,7 @@ def test_capacity_is_no_part_of_the_code():
         ("b[0, 0] += ti.Vector([1.0, 2.0])", ti.TaichiTypeError, "a number, not a"),
     ],
 )
-def test_what_kernels_cannot_do_with_a_builder(statement, error, text, tmp_path):
+def test_errors_of_builders_in_kernels(statement, error, text, tmp_path):
     ti.init(arch=ti.cpu)
     path = tmp_path / "program.py"
     path.write_text(

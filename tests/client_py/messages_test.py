@@ -55,7 +55,7 @@ def test_tracebacks_of_methods_end_at_the_call(ti):
     assert frames(raised.value) == [__file__]
 
 
-def test_the_full_traceback_is_shown_where_it_is_asked_for(ti):
+def test_the_full_traceback_is_shown_on_request(ti):
     ti.init(arch=ti.cpu, print_full_traceback=True)
 
     @ti.kernel

@@ -148,7 +148,7 @@ def test_dir_lists_members_for_completion(ti):
         lambda ti: ti.profiler.kernel_profiler.get_default_kernel_profiler(),
     ],
 )
-def test_what_is_missing_says_so_at_its_use(use):
+def test_missing_features_raise_when_they_are_used(use):
     kiln.init(arch=kiln.cpu)
     with pytest.raises(kiln.TaichiRuntimeError, match="not supported"):
         use(kiln)

@@ -56,7 +56,7 @@ def test_read_only_arrays(ti, add_one):
 
 
 @pytest.mark.parametrize("bad", [[1, 2], 1, None, "a", np.zeros(3, complex), np.zeros(3, ">f4")])
-def test_what_is_no_array(ti, add_one, bad):
+def test_objects_that_are_not_arrays(ti, add_one, bad):
     # Of the wrong dtype: the reference's class.
     with pytest.raises((TypeError, AssertionError), match="argument a"):
         add_one(bad)

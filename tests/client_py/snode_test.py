@@ -3,7 +3,7 @@
 import pytest
 
 
-def test_what_nodes_say(ti):
+def test_attributes_of_nodes(ti):
     x = ti.field(ti.f32)
     block = ti.root.dense(ti.i, 3)
     block.dense(ti.jk, (4, 5)).place(x)
@@ -105,7 +105,7 @@ def test_get_addr_refuses(ti):
 
 
 @pytest.mark.parametrize("blocks, cells", [(16, 8), (15, 9)])
-def test_indices_just_outside_of_blocks_are_no_wild_addresses(ti, blocks, cells):
+def test_indices_outside_of_blocks_touch_no_other_memory(ti, blocks, cells):
     extent = blocks * cells
     x = ti.field(ti.i32)
     ti.root.dense(ti.ij, blocks).dense(ti.ij, cells).place(x)

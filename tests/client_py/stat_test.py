@@ -36,5 +36,5 @@ def test_counters_of_compilations(run_python):
         assert found["codegen_statements"] > 10 and found["statements_after_lower"] > 10
 
 
-def test_nothing_is_counted_unless_asked(run_python):
+def test_nothing_is_counted_by_default(run_python):
     assert counters(run_python(PROGRAM, KILN_STAT="off")) == {"frames": 3}

@@ -242,7 +242,7 @@ def test_ply_refuses(ti, tmp_path):
         writer.export(str(tmp_path / "mesh.ply"))
 
 
-def test_images_come_back(ti, tmp_path):
+def test_images_round_trip(ti, tmp_path):
     pytest.importorskip("PIL")
     pixels = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
     for ending in ("png", "bmp"):

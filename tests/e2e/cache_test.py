@@ -72,7 +72,7 @@ def test_long_values_are_shown_where_they_differ(kiln, program):
     assert "88888" in code["this"] and "1000" in code["this"] and "1199" in code["this"]
 
 
-def test_what_clients_note_of_kernels_keeps_to_a_budget(kiln, program):
+def test_notes_of_clients_stay_within_a_budget(kiln, program):
     kiln("run", "-q", program)
     warm = pathlib.Path(kiln.home, "warm")
     noted = {path for path in warm.rglob("*") if path.is_file()}
@@ -91,7 +91,7 @@ def test_what_clients_note_of_kernels_keeps_to_a_budget(kiln, program):
     assert noted and all(path.exists() for path in noted)
 
 
-def test_keys_that_are_none(kiln, program):
+def test_invalid_keys(kiln, program):
     kiln("run", "-q", program)
     for arguments in (["show", "dance"], ["show", "abcd"], ["explain", "nothing"]):
         done = kiln("cache", *arguments, check=False)
@@ -114,7 +114,7 @@ def test_damaged_entries_are_found_and_deleted(kiln, program):
     assert kiln("cache", "verify").stdout.startswith("1 entries, 0 damaged")
 
 
-def test_pruning_deletes_what_was_used_longest_ago(kiln, program):
+def test_pruning_deletes_the_least_recently_used(kiln, program):
     kiln("run", "-q", program)
     old, young = read(kiln, "cache", "list")
     os.utime(old["path"], (1e9, 1e9))
@@ -128,7 +128,7 @@ def test_pruning_deletes_what_was_used_longest_ago(kiln, program):
         assert done.returncode == 2 and f"{limit}={wrong}: a " in done.stderr
 
 
-def test_a_bundle_brings_a_cache_to_another_home(kiln, other, program, tmp_path):
+def test_a_bundle_transfers_a_cache_to_another_home(kiln, other, program, tmp_path):
     kiln("run", "-q", program)
     secret, bundle = tmp_path / "signing.key", tmp_path / "ci.bundle"
     public = kiln("key", "new", "ci-2026", secret).stdout.strip()
@@ -176,7 +176,7 @@ def test_parts_of_a_cache_and_damaged_bundles(kiln, other, program, tmp_path):
     assert done.returncode == 1 and "checksum" in done.stderr
 
 
-def test_a_signing_daemon_and_a_client_that_asks_for_signatures(kiln, program, tmp_path):
+def test_a_signing_daemon_and_a_client_that_requires_signatures(kiln, program, tmp_path):
     secret = tmp_path / "signing.key"
     public = kiln("key", "new", "here", secret).stdout.strip()
     kiln.home.mkdir(mode=0o700, exist_ok=True)

@@ -167,7 +167,7 @@ def test_a_recipe(runner):
     assert status == 0 and "misses 0" in said, said
 
 
-def test_what_others_put_in_the_cache_is_refused(runner, tmp_path):
+def test_unsigned_entries_of_others_are_refused(runner, tmp_path):
     assert runner("warm")[0] == 0
     bundle = runner.store / "kernels.bundle"
     trusted = (runner.repository / "ci" / "trusted.keys").read_text()
@@ -192,7 +192,7 @@ def test_what_others_put_in_the_cache_is_refused(runner, tmp_path):
     assert runner("test")[0] == 0
 
 
-def test_what_the_program_uses_outlives_what_it_does_not(runner):
+def test_used_entries_outlive_unused_ones(runner):
     """The warm job keeps its bundle small: what it drops is what is not wanted any more."""
     app = runner.repository / "app.py"
     for factor in range(3):

@@ -29,7 +29,7 @@ def snapshot(folder):
 # --- manifests
 
 
-def test_a_run_records_what_it_used(kiln, program):
+def test_a_run_records_the_kernels_that_it_used(kiln, program):
     assert kiln("run", program).stdout == "56.0\n"
     (path,) = manifests(kiln)
     lines = path.read_text().splitlines()
@@ -60,7 +60,7 @@ def test_warm_compiles_a_manifest_without_the_program(kiln, other, program, tmp_
     }
 
 
-def test_without_a_daemon_too(kiln, other, program, tmp_path):
+def test_warm_works_without_a_daemon(kiln, other, program, tmp_path):
     carried = tmp_path / "app.manifest"
     off = {"KILN_SERVER": "off"}
     kiln("run", "--manifest", carried, program, env=off)
@@ -69,7 +69,7 @@ def test_without_a_daemon_too(kiln, other, program, tmp_path):
     assert "misses 0" in other("run", "--require-hit", program, env=off).stderr
 
 
-def test_a_manifest_says_the_same_wherever_it_is_made(kiln, other, program, tmp_path):
+def test_a_manifest_does_not_depend_on_where_it_is_made(kiln, other, program, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     kiln("run", "--manifest", first, program)
     kiln("run", "--manifest", second, program)  # by warm records
@@ -153,7 +153,7 @@ def test_manifests_are_read_with_care(kiln, program, tmp_path):
         assert "Traceback" not in done.stderr
 
 
-def test_what_a_manifest_holds_is_checked_by_the_worker(kiln, program, tmp_path):
+def test_the_worker_checks_the_kernels_of_a_manifest(kiln, program, tmp_path):
     carried = tmp_path / "app.manifest"
     kiln("run", "--manifest", carried, program)
     code = f"""
@@ -213,7 +213,7 @@ def test_require_hit_names_what_missed(kiln, program):
     assert kiln("run", "-q", "--require-hit", program).stderr == ""
 
 
-def test_require_hit_leaves_the_programs_own_status(kiln, program):
+def test_require_hit_keeps_the_programs_own_status(kiln, program):
     program.write_text(PROGRAM + "raise SystemExit(9)\n")
     done = kiln("run", "-q", "--require-hit", program, check=False)
     assert done.returncode == 9 and "'total' missed" in done.stderr
@@ -237,7 +237,7 @@ def test_require_hit_by_the_environment_and_any_python(kiln, program):
 
 @pytest.mark.parametrize("daemon", ["", "off", "running"])
 @pytest.mark.parametrize("state", ["absent", "cold", "warm", "damaged"])
-def test_a_read_only_home_stays_as_it_is(kiln, program, daemon, state):
+def test_a_read_only_home_does_not_change(kiln, program, daemon, state):
     environment = {"KILN_SERVER": "off" if daemon == "off" else ""}
     if state != "absent":
         text = PROGRAM if state != "cold" else PROGRAM.replace("a * i", "a * i + 1")
@@ -259,7 +259,7 @@ def test_a_read_only_home_stays_as_it_is(kiln, program, daemon, state):
     assert kiln.home.exists() == (state != "absent")
 
 
-def test_a_read_only_home_takes_nothing(kiln, program, tmp_path):
+def test_nothing_can_be_stored_in_a_read_only_home(kiln, program, tmp_path):
     carried = tmp_path / "app.manifest"
     mode = {"KILN_CACHE": "read-only"}
     kiln("run", "--manifest", carried, program)
@@ -329,7 +329,7 @@ def test_levels_are_compiled_anywhere_and_run_where_they_can(kiln, program, tmp_
                 assert f"KILN_CPU={level}: this machine is {LEVELS[host]}" in done.stderr
 
 
-def test_a_program_that_asks_for_a_level_is_warmed_for_it(kiln, program, tmp_path):
+def test_a_program_that_requests_a_level_is_warmed_for_it(kiln, program, tmp_path):
     carried = tmp_path / "m"
     kiln("run", "--cpu", "x86-64-v2", "--manifest", carried, program)
     report = json.loads(kiln("warm", "--json", carried).stdout)

@@ -38,7 +38,7 @@ def test_the_configuration_is_understood(tmp_path):
     assert done.returncode == 2 and f"{wrong}:" in done.stderr and "tokens_file" in done.stderr
 
 
-def test_the_unit_starts_what_there_is():
+def test_the_unit_starts_existing_programs():
     unit = (DEPLOY / "kiln.service").read_text().replace("\\\n", " ")
     (command,) = [line for line in unit.splitlines() if line.startswith("ExecStart=")]
     lines = kilnd("--help").stdout.splitlines()
@@ -67,7 +67,7 @@ def test_the_socket_unit_holds_the_configured_port():
     assert f'listen: "0.0.0.0:{port}"' in (DEPLOY / "kilnd.conf").read_text()
 
 
-def test_the_image_starts_what_there_is():
+def test_the_image_starts_existing_programs():
     lines = (DEPLOY / "Containerfile").read_text().splitlines()
     words = [
         word
@@ -83,7 +83,7 @@ def test_the_image_starts_what_there_is():
     assert all(f":{port}" in (DEPLOY / "kilnd.conf").read_text() for port in exposed)
 
 
-def test_the_probes_ask_for_what_there_is(tmp_path):
+def test_the_probes_request_existing_paths(tmp_path):
     yaml = pytest.importorskip("yaml")
     things = list(yaml.safe_load_all((DEPLOY / "kubernetes" / "kiln.yaml").read_text()))
     (template,) = [t["spec"]["template"] for t in things if t["kind"] == "Deployment"]
@@ -181,7 +181,7 @@ def test_the_manifests_fit_together():
     assert f"kiln-redis:{redis}" in configuration
 
 
-def test_serve_tells_the_manager_and_ends_in_time(tmp_path):
+def test_serve_notifies_the_manager_and_exits_in_time(tmp_path):
     manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     manager.bind(str(tmp_path / "notify"))
     manager.settimeout(30)

@@ -303,7 +303,7 @@ def test_a_shared_cache_below_an_own_home_gives_signed_entries_only(scene):
     assert scene.files() == before
 
 
-def test_who_makes_the_sockets_folder_first_denies_nobody_a_daemon(scene):
+def test_a_socket_folder_of_another_user_prevents_no_daemon(scene):
     taken = pathlib.Path(f"/tmp/kiln-{VICTIM}")
     taken.mkdir(mode=0o777)
     scene.attacker.give(taken)
@@ -325,7 +325,7 @@ def test_who_makes_the_sockets_folder_first_denies_nobody_a_daemon(scene):
     assert list(noted.iterdir()) == []
 
 
-def test_owners_count_for_nothing_where_the_user_says_so(scene):
+def test_the_check_of_owners_can_be_disabled(scene):
     scene.home.mkdir(parents=True)
     scene.home.chmod(0o777)
     said = scene.run(KILN_OWNER_CHECK="off")

@@ -81,7 +81,7 @@ def test_the_console_of_the_library(kiln):
     assert ">>> k(4)\n9\n" in shown
 
 
-def test_functions_that_nobody_typed_have_no_source(kiln):
+def test_functions_that_were_not_typed_have_no_source(kiln):
     made = "exec('@ti.kernel\\ndef made():\\n    pass')"
     shown = session(kiln, *KERNEL, made, "made()")
     assert "TaichiSyntaxError" in shown.split(made)[1]

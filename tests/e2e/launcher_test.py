@@ -94,7 +94,7 @@ def test_a_touched_source_is_noticed(kiln):
     assert is_current()
 
 
-def test_a_stopped_daemon_has_left_its_home(kiln, tmp_path):
+def test_a_stopped_daemon_has_released_its_home(kiln, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import kiln as ti\n\nti.init()\n\n\n@ti.kernel\ndef f() -> int:\n    return 1\n\n\nf()\n"

@@ -29,7 +29,7 @@ def test_top_shows_what_happened(kiln, program):
     assert "fill" in text and "compiled" in text and "new 2" in text
 
 
-def test_a_process_keeps_the_trace_that_it_was_given(kiln, program):
+def test_a_process_continues_a_given_trace(kiln, program):
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     kiln("run", "-q", program, env={"TRACEPARENT": f"00-{trace}-00f067aa0ba902b7-01"})
     seen = json.loads(kiln("top", "--json", "--once").stdout)
@@ -128,14 +128,14 @@ def findings(kiln, **variables):
     return {row["check"]: row for row in report["findings"]}
 
 
-def test_doctor_finds_nothing_where_there_is_nothing(kiln, program):
+def test_doctor_finds_no_problem_after_a_run(kiln, program):
     kiln("run", "-q", program)
     rows = findings(kiln)
     assert not [row for row in rows.values() if row["verdict"] == "bad"]
     assert "serves" in rows["daemon"]["text"]
 
 
-def test_doctor_shows_what_workers_could_not_give_up(kiln, program):
+def test_doctor_shows_gaps_in_the_sandbox(kiln, program):
     gaps = subprocess.run(
         [ROOT / ".kiln" / "bin" / "kiln-worker", "--print-gaps"], capture_output=True, check=True
     ).stdout
@@ -328,7 +328,7 @@ def test_docs_name_every_flag_and_variable():
     assert sorted(name for name in {*flags, *names} if f"`{name}" not in text) == []
 
 
-def test_the_grafana_dashboard_asks_for_metrics_that_there_are():
+def test_the_grafana_dashboard_uses_existing_metrics():
     dashboard = json.loads((ROOT / "deploy" / "grafana" / "kiln.json").read_text())
     queries = [t["expr"] for panel in dashboard["panels"] for t in panel.get("targets", [])]
     assert len(queries) > 10

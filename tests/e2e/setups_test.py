@@ -125,7 +125,7 @@ def test_a_wrong_variable_ends_run_before_the_program(kiln, program, setting):
     assert done.stderr.startswith(f"kiln: {setting}: ") and done.stderr.count("\n") == 1
 
 
-def test_warm_says_when_nothing_can_be_kept(kiln, program):
+def test_warm_reports_that_nothing_can_be_stored(kiln, program):
     kiln.home.write_text("a file\n")
     done = kiln("warm", program(), check=False)
     assert done.returncode == 1
@@ -133,7 +133,7 @@ def test_warm_says_when_nothing_can_be_kept(kiln, program):
     kiln.home.unlink()
 
 
-def test_a_home_that_was_removed_comes_back(kiln, program):
+def test_a_removed_home_is_created_again(kiln, program):
     kiln("run", program(1))
     shutil.rmtree(kiln.home)
     kiln("run", program(2))

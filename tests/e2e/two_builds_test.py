@@ -169,7 +169,7 @@ def test_a_daemon_of_another_runtime_is_replaced(kiln, ours, strangers):
     assert compilers(kiln) == {ours.compiler}
 
 
-def test_a_service_of_another_runtime_is_done_without(kiln, ours, strangers):
+def test_a_service_of_another_runtime_is_not_used(kiln, ours, strangers):
     kiln.home.mkdir(mode=0o700)
     program = [strangers.folder / "kilnd", f"--home={kiln.home}", f"--bin={strangers.folder}"]
     service = subprocess.Popen(program, stderr=subprocess.DEVNULL)

@@ -183,7 +183,7 @@ def test_plain_on_this_machine(setting):
     assert setting.compiled() == (1, 0)
 
 
-def test_what_others_compiled_is_found_by_key(setting, tmp_path):
+def test_entries_that_others_compiled_are_found_by_key(setting, tmp_path):
     plain(setting)
     setting.run()
     first, setting.user = setting.user, Kiln(tmp_path / "another home")
@@ -236,7 +236,7 @@ fill()
 """
 
 
-def test_mistakes_come_back_with_their_places(setting):
+def test_diagnostics_come_back_with_their_positions(setting):
     plain(setting)
     setting.program.write_text(MISTAKE)
     texts = []
@@ -298,7 +298,7 @@ def test_the_callers_certificate_has_expired(secured):
     expect_fallback(secured, "certificate", "expired", **secured.exports)
 
 
-def test_an_authority_that_it_does_not_know(secured, tmp_path):
+def test_an_unknown_authority(secured, tmp_path):
     issue(tmp_path, "ca")
     other = str(tmp_path / "ca.crt")
     expect_fallback(secured, "certificate", **{**secured.exports, "KILN_SERVER_CA": other})
@@ -403,7 +403,7 @@ def test_doctor_says_what_is_wrong_with_it(secured, tmp_path):
     assert verdict == "bad" and "no key is trusted" in text
 
 
-def test_settings_that_cannot_be_meant(setting):
+def test_contradictory_settings(setting):
     done = setting.run(check=False, KILN_SERVER_CERTIFICATE="/x")
     assert done.returncode != 0 and "KILN_SERVER_KEY belong together" in done.stderr
     done = setting.run(check=False, KILN_SERVER="nonsense")

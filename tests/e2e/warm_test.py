@@ -150,7 +150,7 @@ COMMENTED = COMMENTED.replace(
     "what",
     ["nothing", "comments", "moved", "renamed", "folder", "threads", "seed", "directory", "order"],
 )
-def test_what_changes_no_kernel_costs_no_front_end(run_alone, tmp_path, what):
+def test_irrelevant_changes_do_not_run_the_front_end(run_alone, tmp_path, what):
     run = run_alone
     program, options = HEAD + BASE, {}
     expected = run(program)
@@ -280,7 +280,7 @@ def test_a_warm_process_loads_no_front_end(run):
     assert (output[-1], transformed) == ("[]", 0)
 
 
-def test_the_reason_for_no_record_can_be_asked_for(run):
+def test_the_reason_for_a_missing_record_can_be_shown(run):
     program = HEAD.replace("ti.cpu", "ti.cpu, log_level=ti.DEBUG") + (
         "def f():\n    return 3\n@ti.kernel\ndef k() -> int:\n    return ti.static(f())\nprint(k())"
     )
@@ -307,7 +307,7 @@ def test_instances_are_counted(run):
     assert run(program) == (["1 2 1 2"], 0)
 
 
-def test_what_compiling_shows_is_shown_again(run):
+def test_output_of_the_compilation_is_shown_again(run):
     program = HEAD + (
         "import warnings\nwarnings.simplefilter('always')\nn = 2\n@ti.kernel\ndef k() -> int:\n"
         "    ti.static_print('n is', n, sep='=')\n    s = 0\n"
@@ -417,7 +417,7 @@ def _records(home):
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "foreign", "folder"])
-def test_damaged_records_are_made_anew(run_alone, tmp_path, damage):
+def test_damaged_records_are_replaced(run_alone, tmp_path, damage):
     program = HEAD + BASE
     expected = run_alone(program)[0]
     (path,) = _records(tmp_path / "home")
@@ -471,7 +471,7 @@ def _remove_entries(home):
         path.unlink()
 
 
-def test_what_the_disk_lacks_comes_from_the_daemon(kiln, tmp_path):
+def test_entries_that_the_disk_lacks_come_from_the_daemon(kiln, tmp_path):
     programs = Programs(tmp_path, kiln.home)
     program = HEAD + BASE
     expected = programs(program)[0]
@@ -487,7 +487,7 @@ def test_what_the_disk_lacks_comes_from_the_daemon(kiln, tmp_path):
     assert kiln.stats()["compiles"] == before["compiles"]
 
 
-def test_records_without_artifacts_are_no_use(run_alone, tmp_path):
+def test_records_without_artifacts_are_misses(run_alone, tmp_path):
     program = HEAD + BASE
     expected = run_alone(program)[0]
     _remove_entries(tmp_path / "home")
@@ -509,7 +509,7 @@ def test_editing_one_kernel_of_many_compiles_one(kiln, tmp_path):
     assert programs(edited)[1] == 0
 
 
-def test_processes_may_write_at_once(run_alone):
+def test_processes_may_write_concurrently(run_alone):
     program = HEAD + (
         "import sys\n@ti.kernel\ndef k(a: ti.template()) -> int:\n    return a\n"
         "print([k(i + int(sys.argv[1])) for i in range(8)])"
@@ -533,7 +533,7 @@ def test_processes_may_write_at_once(run_alone):
             assert output[0] == str(list(range(first, first + 8)))
 
 
-def test_a_home_that_cannot_be_written_to(run_alone, tmp_path):
+def test_an_unwritable_home(run_alone, tmp_path):
     program = HEAD + BASE
     expected = run_alone(program)[0]
     other = program.replace("N = 3", "N = 4")
@@ -571,7 +571,7 @@ def test_kernels_made_by_exec_and_in_functions(run):
     assert run(program) == (["7", "3"], 0)
 
 
-def test_other_files_of_kiln_are_other_records(run_alone, tmp_path):
+def test_changed_files_of_kiln_invalidate_records(run_alone, tmp_path):
     program = HEAD + BASE
     expected = run_alone(program)[0]
     copy = tmp_path / "copy"
@@ -583,7 +583,7 @@ def test_other_files_of_kiln_are_other_records(run_alone, tmp_path):
     assert run_alone(program, **environment) == (expected, 1)
 
 
-def test_what_else_a_tree_holds_costs_nothing(run):
+def test_other_fields_of_a_tree_do_not_matter(run):
     text = HEAD + (
         "before\n"
         "x = ti.field(int)\n"
@@ -609,7 +609,7 @@ def test_what_else_a_tree_holds_costs_nothing(run):
     assert run(more) == (["1 3"], 0)
 
 
-def test_objects_end_though_their_kernels_came_from_records(run):
+def test_objects_with_kernels_from_records_are_freed(run):
     text = (
         HEAD
         + """

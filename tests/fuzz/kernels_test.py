@@ -36,7 +36,7 @@ def test_random_kernels_agree(machine, loose, alone):
     assert hunt.counts["runs"] == 6 * 14
 
 
-def test_a_wrong_result_is_seen_and_reduced():
+def test_a_wrong_result_is_detected_and_reduced():
     programs = (kernels.generator.program(seed) for seed in range(4000, 5000))
     text = next(t for t in programs if t.count("\n") < 40 and kernels.expected(t, False))
     wanted = kernels.expected(text, loose=False)
@@ -58,7 +58,7 @@ def test_mutants_are_refused_in_the_users_words(machine):
     assert hunt.counts["refused"] > 40 and hunt.counts["compiled"] > 20
 
 
-def test_a_fault_is_seen():
+def test_a_fault_is_detected():
     assert mutants.fault(None)
     assert mutants.fault({"error": "KeyError: 'a'", "class": "kiln/frontend/call.py:3"})
     assert mutants.fault({"error": "TaichiTypeError: no", "class": "no place"})

@@ -49,7 +49,7 @@ def test_programs_do_something():
     assert kinds >= {"dense", "pointer", "bitmasked", "dynamic"}
 
 
-def test_what_is_wrong_is_seen():
+def test_faults_are_detected():
     program = generator.program(5001)
     seen = model.expected(program)
     assert trees.difference(seen, {"seen": seen}) is None

@@ -609,7 +609,7 @@ TEST_P(CodegenTest, MathFunctions) {
   }
 }
 
-TEST(Codegen, EqualKernelsGiveEqualBytesHowOftenEver) {
+TEST(Codegen, CompilingAgainGivesEqualBytes) {
   const std::string text = Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, kFillBody));
   auto first = TestKernel::Compile(text);
   ASSERT_TRUE(first.ok());
@@ -647,7 +647,7 @@ TEST(Codegen, ExportsOnlyTasks) {
   EXPECT_EQ((*kernel)->code().payload.find("/"), std::string::npos) << "holds a path";
 }
 
-TEST(Codegen, RefusesWhatItCannotDo) {
+TEST(Codegen, RefusesUnsupportedTargets) {
   CodeGenerator generator;
   proto::Target cuda;
   cuda.mutable_cuda();

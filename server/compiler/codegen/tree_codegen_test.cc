@@ -315,7 +315,7 @@ TEST_P(TreeCodegenTest, StoresActivateAndLoadsSeeZeroElsewhere) {
 }
 
 // Sums x over its active cells, and counts them; adds 1 to each.
-TEST_P(TreeCodegenTest, LoopsVisitWhatIsActive) {
+TEST_P(TreeCodegenTest, LoopsVisitActiveCells) {
   const std::vector<std::function<int(TestTree&)>> shapes = {
       [](TestTree& t) { return t.Pointer(0, {{0, 8}, {1, 30}}); },
       [](TestTree& t) { return t.Bitmasked(0, {{0, 8}, {1, 30}}); },

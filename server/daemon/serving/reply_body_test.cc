@@ -20,7 +20,7 @@ std::string BytesOf(const ReplyBody& body) {
   return bytes;
 }
 
-TEST(ReplyBody, OfALookUpIsTheMessage) {
+TEST(ReplyBody, ALookUpReplyEqualsTheMessage) {
   proto::LookupReply reply, expected;
   std::vector<EntryPtr> entries;
   for (const size_t size : {0, 1, 127, 128, 20000, 3000000}) {
@@ -40,7 +40,7 @@ TEST(ReplyBody, OfALookUpIsTheMessage) {
   EXPECT_EQ(BytesOf(ReplyBody::Of(proto::LookupReply(), {})), "");
 }
 
-TEST(ReplyBody, OfACompilationIsTheMessage) {
+TEST(ReplyBody, ACompilationReplyEqualsTheMessage) {
   proto::CompileReply reply, parsed;
   reply.set_digest("d");
   reply.set_seconds(0.5);

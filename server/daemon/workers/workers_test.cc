@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 const JobOwner kSomebody = {"", "pid 1"};
 bool Anybody(const JobOwner&) { return true; }
 
-TEST(JobQueue, ThoseWhomSomebodyWaitsForComeFirst) {
+TEST(JobQueue, InteractiveJobsComeFirst) {
   JobQueue<int> queue;
   for (int i = 0; i < 3; ++i) queue.Push(100 + i, kSomebody, /*warm=*/true);
   for (int i = 0; i < 3; ++i) queue.Push(i, kSomebody, /*warm=*/false);
@@ -44,7 +44,7 @@ TEST(JobQueue, ThoseWhomSomebodyWaitsForComeFirst) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 100, 101, 102}));
 }
 
-TEST(JobQueue, NobodyStarves) {
+TEST(JobQueue, NoTenantStarves) {
   JobQueue<int> queue;
   queue.Push(-1, kSomebody, /*warm=*/true);
   int served = 0;
@@ -84,7 +84,7 @@ TEST(JobQueue, ATenantThatStaysGoesFirst) {
   EXPECT_EQ(queue.Pop(Anybody, &stay), 1);
 }
 
-TEST(JobQueue, ThoseWhoMayNotAreWalkedPast) {
+TEST(JobQueue, SkipsTenantsThatMayNotRun) {
   JobQueue<int> queue;
   queue.Push(1, {"a", ""}, false);
   queue.Push(2, {"b", ""}, true);
@@ -95,7 +95,7 @@ TEST(JobQueue, ThoseWhoMayNotAreWalkedPast) {
   EXPECT_EQ(queue.size(), 1u);
 }
 
-TEST(JobQueue, RoomIsMadeByWhoHasMost) {
+TEST(JobQueue, TheTenantWithTheMostJobsMakesRoom) {
   JobQueue<int> queue;
   for (int i = 0; i < 5; ++i) queue.Push(i, {"a", ""}, false);
   for (int i = 10; i < 14; ++i) queue.Push(i, {"b", ""}, false);
@@ -105,7 +105,7 @@ TEST(JobQueue, RoomIsMadeByWhoHasMost) {
   EXPECT_EQ(queue.size(), 8u);
 }
 
-TEST(Shares, WhoIsAloneMayHaveAll) {
+TEST(Shares, ASingleTenantMayUseAllWorkers) {
   Shares shares(2);
   const absl::Time now = absl::Now();
   const JobOwner one = {"", "pid 1"};
@@ -116,7 +116,7 @@ TEST(Shares, WhoIsAloneMayHaveAll) {
   }
 }
 
-TEST(Shares, OneWorkerIsLeftForOthersWhoMayCome) {
+TEST(Shares, LeavesOneWorkerForOtherTenants) {
   Shares shares(2);
   const absl::Time now = absl::Now();
   const JobOwner a = {"a", "alice"}, b = {"b", "bob"};
@@ -148,7 +148,7 @@ TEST(Shares, CallersOfOneTenantLeaveRoomForEachOther) {
   EXPECT_TRUE(shares.May(a, now + absl::Minutes(1)));
 }
 
-TEST(Shares, OfOneWorkerNothingIsLeft) {
+TEST(Shares, ASingleWorkerIsNotReserved) {
   Shares shares(1);
   const absl::Time now = absl::Now();
   shares.Came({"b", ""}, now);
@@ -230,7 +230,7 @@ TEST_F(MemoryGaugeTest, UnderPressure) {
   EXPECT_TRUE(Room());
 }
 
-TEST_F(MemoryGaugeTest, WhatIsNotToldIsPlenty) {
+TEST_F(MemoryGaugeTest, MissingFiguresCountAsPlenty) {
   EXPECT_TRUE(MemoryGauge("/nowhere", "/nowhere").Room());
   EXPECT_GT(MemoryGauge().Available(), 0u);
 }
@@ -317,7 +317,7 @@ TEST_F(PoolTest, AQuickKernelDoesNotWaitBehindAllOfAnothersSlowOnes) {
   }
 }
 
-TEST_F(PoolTest, AFullQueueIsSharedToo) {
+TEST_F(PoolTest, TenantsShareAFullQueue) {
   options_.workers = 1;
   options_.max_queue = 4;
   WorkerPool pool(options_);
@@ -336,7 +336,7 @@ TEST_F(PoolTest, AFullQueueIsSharedToo) {
   while (served < 4) absl::SleepFor(absl::Milliseconds(1));
 }
 
-TEST_F(PoolTest, WhatTakesTooLongIsNotTriedAgain) {
+TEST_F(PoolTest, DoesNotRetryJobsThatTakeTooLong) {
   options_.job_limit = absl::Milliseconds(300);
   WorkerPool pool(options_);
   const absl::Status late = Run(&pool, Task("sleep 60000", 1)).status();
@@ -347,7 +347,7 @@ TEST_F(PoolTest, WhatTakesTooLongIsNotTriedAgain) {
   EXPECT_TRUE(absl::StrContains(again.message(), "it took longer than 300ms")) << again;
 }
 
-TEST_F(PoolTest, WhatIsRefusedToOneTenantIsNewToAnother) {
+TEST_F(PoolTest, ARefusalAppliesToOneTenantOnly) {
   WorkerPool pool(options_);
   EXPECT_EQ(PartOf(Run(&pool, Task("die", 1, {"a", "a"})).status()), "kernel");
   const uint64_t deaths = pool.stats().deaths;

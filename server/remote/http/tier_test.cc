@@ -49,7 +49,7 @@ class HttpTierTest : public testing::Test {
   std::unique_ptr<RemoteTier> tier_;
 };
 
-TEST_F(HttpTierTest, FindsWhatItStored) {
+TEST_F(HttpTierTest, FindsStoredEntries) {
   EXPECT_EQ(*Get(1), "");
   const std::string entry(3 << 20, 'x');
   ASSERT_TRUE(Put(1, entry).ok());
@@ -63,14 +63,14 @@ TEST_F(HttpTierTest, FindsWhatItStored) {
   EXPECT_EQ(server_.connections(), 1);  // kept
 }
 
-TEST_F(HttpTierTest, WhatIsThereDoesNotTravelAgain) {
+TEST_F(HttpTierTest, ExistingBlobsAreNotSentAgain) {
   ASSERT_TRUE(Put(1, "the same").ok());
   ASSERT_TRUE(Put(2, "the same").ok());
   EXPECT_EQ(server_.count("PUT"), 3);  // one blob, two results
   EXPECT_EQ(*Get(2), "the same");
 }
 
-TEST_F(HttpTierTest, FindsManyAtOnce) {
+TEST_F(HttpTierTest, FindsManyInOneRequest) {
   std::vector<Digest> places;
   for (int i = 0; i < 50; ++i) {
     places.push_back(PlaceFor(i));
@@ -83,7 +83,7 @@ TEST_F(HttpTierTest, FindsManyAtOnce) {
   EXPECT_LE(server_.connections(), 9);
 }
 
-TEST_F(HttpTierTest, OtherBytesAreNeverAnEntry) {
+TEST_F(HttpTierTest, RefusesBytesThatAreNotTheEntry) {
   ASSERT_TRUE(Put(1, "an entry").ok());
   const std::string good = server_.stored()[ResultPath(1)];
   server_.Replace(BlobPath("an entry"), "an entrY");
@@ -115,7 +115,7 @@ TEST_F(HttpTierTest, OtherBytesAreNeverAnEntry) {
   EXPECT_GT(failures, static_cast<int>(good.size()) / 2);
 }
 
-TEST_F(HttpTierTest, CodesMeanWhatTheySay) {
+TEST_F(HttpTierTest, MapsCodesToStatuses) {
   const std::pair<int, absl::StatusCode> rows[] = {
       {401, absl::StatusCode::kUnauthenticated},   {403, absl::StatusCode::kPermissionDenied},
       {405, absl::StatusCode::kPermissionDenied},  {507, absl::StatusCode::kResourceExhausted},
@@ -148,7 +148,7 @@ TEST_F(HttpTierTest, AServerThatHangsCostsTheDeadline) {
   EXPECT_LT(absl::Now() - start, absl::Milliseconds(600));
 }
 
-TEST_F(HttpTierTest, AServerThatHangsUpOrIsGoneIsUnavailable) {
+TEST_F(HttpTierTest, AServerThatClosesOrIsMissingIsUnavailable) {
   server_.Answer([](const HttpStoreRequest&) { return std::make_pair(-1, std::string()); });
   EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kUnavailable);
   server_.Answer(nullptr);

@@ -74,7 +74,7 @@ TEST_F(ExecutionTest, RunsTheWorkerThere) {
   EXPECT_EQ(fake_.executed(), 1);
 }
 
-TEST_F(ExecutionTest, TheClusterKnowsWhatItHasRun) {
+TEST_F(ExecutionTest, TheClusterFindsEarlierResults) {
   proto::CompileRequest request = Request("kernel");
   ASSERT_TRUE(Compile(request).ok());
   // What is of one call only makes no other action.
@@ -98,7 +98,7 @@ TEST_F(ExecutionTest, TheUsersMistakesAreInTheReply) {
   EXPECT_EQ(reply->diagnostics(0).message(), "the program is wrong");
 }
 
-TEST_F(ExecutionTest, FailuresOfTheWorkerAreToldInItsWords) {
+TEST_F(ExecutionTest, ReportsFailuresOfTheWorkerWithItsText) {
   const auto failed = Compile(Request("fail"));
   EXPECT_EQ(failed.status().code(), absl::StatusCode::kInternal);
   EXPECT_TRUE(absl::StrContains(failed.status().message(), "the compiler failed"))
@@ -107,7 +107,7 @@ TEST_F(ExecutionTest, FailuresOfTheWorkerAreToldInItsWords) {
   EXPECT_EQ(died.status().code(), absl::StatusCode::kInternal) << died.status();
 }
 
-TEST_F(ExecutionTest, ABrokenStreamIsTakenUpAgain) {
+TEST_F(ExecutionTest, ReconnectsToABrokenStream) {
   manner_.breaks_streams = true;
   fake_.Behave(manner_);
   const auto reply = Compile(Request("kernel"));
@@ -117,7 +117,7 @@ TEST_F(ExecutionTest, ABrokenStreamIsTakenUpAgain) {
   EXPECT_EQ(fake_.executed(), 1);
 }
 
-TEST_F(ExecutionTest, InputsThatGotLostAreSentAgain) {
+TEST_F(ExecutionTest, SendsLostInputsAgain) {
   manner_.loses_inputs = true;
   fake_.Behave(manner_);
   const auto reply = Compile(Request("kernel"));
@@ -143,7 +143,7 @@ TEST_F(ExecutionTest, AnotherCompilersResultIsRefused) {
   EXPECT_EQ(reply.status().code(), absl::StatusCode::kFailedPrecondition) << reply.status();
 }
 
-TEST_F(ExecutionTest, SpoiltOutputsAreRefused) {
+TEST_F(ExecutionTest, RefusesDamagedOutputs) {
   ASSERT_TRUE(Compile(Request("kernel")).ok());
   manner_.corrupts = true;
   fake_.Behave(manner_);
@@ -151,13 +151,13 @@ TEST_F(ExecutionTest, SpoiltOutputsAreRefused) {
   EXPECT_FALSE(reply.ok());
 }
 
-TEST_F(ExecutionTest, ServersThatRunNothingAreRefused) {
+TEST_F(ExecutionTest, RefusesServersWithoutExecution) {
   manner_.executes = false;
   fake_.Behave(manner_);
   EXPECT_EQ(Compile(Request("kernel")).status().message(), "the server runs no actions");
 }
 
-TEST_F(ExecutionTest, AWorkerThatIsNotThereIsNamed) {
+TEST_F(ExecutionTest, NamesAMissingWorker) {
   auto made = MakeExecution(config_, "/nowhere/kiln-worker");
   ASSERT_TRUE(made.ok());
   const proto::CompileRequest request = Request("kernel");

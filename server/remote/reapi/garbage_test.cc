@@ -215,7 +215,7 @@ TEST(ExecutionGarbageTest, IsTheReplyOrAStatus) {
   EXPECT_GT(failures, 50);
 }
 
-TEST(ExecutionGarbageTest, AnErrorThatSaysOkIsNoResult) {
+TEST(ExecutionGarbageTest, AnErrorWithCodeOkIsNotAResult) {
   const Digest key = Sha256Of("key");
   google::longrunning::Operation operation = GoodOperation(key);
   operation.mutable_error()->set_message("all is well");

@@ -130,7 +130,7 @@ class RealServerTest : public testing::Test {
   std::unique_ptr<RemoteTier> tier_;
 };
 
-TEST_F(RealServerTest, FindsWhatItStored) {
+TEST_F(RealServerTest, FindsStoredEntries) {
   // Other names each time: the server may be one that keeps.
   const std::string run = absl::StrCat(absl::ToUnixNanos(absl::Now()));
   for (const size_t size : {size_t{1}, size_t{20'000}, size_t{4193280 - 100}, size_t{4193280},
@@ -150,7 +150,7 @@ TEST_F(RealServerTest, FindsWhatItStored) {
   }
 }
 
-TEST_F(RealServerTest, FindsManyAtOnce) {
+TEST_F(RealServerTest, FindsManyInOneRequest) {
   std::vector<Digest> places;
   for (int i = 0; i < 64; ++i) {
     places.push_back(Sha256Of(absl::StrCat("many ", i)));
@@ -163,7 +163,7 @@ TEST_F(RealServerTest, FindsManyAtOnce) {
   for (int i = 0; i < 64; ++i) EXPECT_EQ((*got)[i], i % 4 == 0 ? absl::StrCat("entry ", i) : "");
 }
 
-TEST_F(RealServerTest, TheServerRefusesBytesThatAreOthers) {
+TEST_F(RealServerTest, TheServerRefusesBytesWithAnotherDigest) {
   auto server = *ReapiServer::Make(RealServer::Get().config());
   ReapiStorage storage(server.get());
   const std::string bytes = "these bytes", others = "other bytes";

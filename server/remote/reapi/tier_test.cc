@@ -52,7 +52,7 @@ class ReapiTierTest : public testing::Test {
   std::unique_ptr<RemoteTier> tier_;
 };
 
-TEST_F(ReapiTierTest, FindsWhatItStored) {
+TEST_F(ReapiTierTest, FindsStoredEntries) {
   EXPECT_EQ(*Get(1), "");
   ASSERT_TRUE(Put(1, "an entry").ok());
   EXPECT_EQ(*Get(1), "an entry");
@@ -62,7 +62,7 @@ TEST_F(ReapiTierTest, FindsWhatItStored) {
   EXPECT_EQ(fake_.calls("GetCapabilities"), 1);
 }
 
-TEST_F(ReapiTierTest, FindsManyAtOnceEachAtItsPlace) {
+TEST_F(ReapiTierTest, FindsManyEachAtItsPlace) {
   std::vector<Digest> places;
   for (int i = 0; i < 100; ++i) {
     places.push_back(PlaceFor(i));
@@ -122,7 +122,7 @@ TEST_F(ReapiTierTest, AnEarlyAnswerToAnUploadIsSuccess) {
   }
 }
 
-TEST_F(ReapiTierTest, WhatIsThereDoesNotTravelAgain) {
+TEST_F(ReapiTierTest, ExistingBlobsAreNotSentAgain) {
   const std::string entry = Noise(50'000);
   ASSERT_TRUE(Put(1, entry).ok());
   const int before = fake_.calls("BatchUpdateBlobs");
@@ -130,7 +130,7 @@ TEST_F(ReapiTierTest, WhatIsThereDoesNotTravelAgain) {
   EXPECT_EQ(fake_.calls("BatchUpdateBlobs"), before);
 }
 
-TEST_F(ReapiTierTest, AResultWhoseBlobIsGoneIsAMiss) {
+TEST_F(ReapiTierTest, AResultWithoutItsBlobIsAMiss) {
   for (const size_t size : {size_t{5000}, size_t{5} << 20}) {
     ASSERT_TRUE(Put(1, Noise(size)).ok());
     manner_.forgets_blobs = true;
@@ -141,7 +141,7 @@ TEST_F(ReapiTierTest, AResultWhoseBlobIsGoneIsAMiss) {
   }
 }
 
-TEST_F(ReapiTierTest, OtherBytesAreNeverAnEntry) {
+TEST_F(ReapiTierTest, RefusesBytesThatAreNotTheEntry) {
   ASSERT_TRUE(Put(1, Noise(5000)).ok());
   ASSERT_TRUE(Put(2, Noise(5 << 20)).ok());
   for (const bool zstd : {false, true}) {
@@ -170,7 +170,7 @@ TEST_F(ReapiTierTest, OtherBytesAreNeverAnEntry) {
   EXPECT_EQ(Get(2).status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST_F(ReapiTierTest, ASpoiltEntryCostsNoOther) {
+TEST_F(ReapiTierTest, ADamagedEntryAffectsNoOther) {
   ASSERT_TRUE(Put(1, Noise(5000, 1)).ok());
   ASSERT_TRUE(Put(2, Noise(5000, 2)).ok());
   FakeReapi::Manner manner;
@@ -197,7 +197,7 @@ TEST_F(ReapiTierTest, AReadOnlyServerIsReadAndNotWritten) {
   EXPECT_EQ(Put(2, "another").code(), absl::StatusCode::kPermissionDenied);
 }
 
-TEST_F(ReapiTierTest, ServersThatDoNotFitAreRefusedInWords) {
+TEST_F(ReapiTierTest, RefusesIncompatibleServersWithAReason) {
   manner_.functions = {reapi::DigestFunction::BLAKE3};
   fake_.Behave(manner_);
   EXPECT_EQ(Get(1).status().message(), "the server's storage does not use SHA-256");
@@ -213,7 +213,7 @@ TEST_F(ReapiTierTest, ServersThatDoNotFitAreRefusedInWords) {
   EXPECT_TRUE(Put(1, Noise(1000)).ok());
 }
 
-TEST_F(ReapiTierTest, StoresAreTriedAgainWhenTheServerSaysWhen) {
+TEST_F(ReapiTierTest, RetriesStoresWhenTheServerSaysWhen) {
   ASSERT_TRUE(Put(1, "an entry").ok());  // capabilities are known
   const std::string entry = Noise(100);
   manner_.failures = 3;
@@ -234,7 +234,7 @@ TEST_F(ReapiTierTest, AServerThatHangsCostsTheDeadline) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(2));
 }
 
-TEST_F(ReapiTierTest, AServerThatIsGoneIsUnavailableAndFoundAgain) {
+TEST_F(ReapiTierTest, AMissingServerIsUnavailableAndFoundLater) {
   proto::Reapi config;
   {
     FakeReapi gone;

@@ -57,7 +57,7 @@ class BadInputTest : public DaemonTest {
   bool mounted_ = false;
 };
 
-TEST_F(BadInputTest, FramesThatAreNone) {
+TEST_F(BadInputTest, InvalidFrames) {
   ASSERT_EQ(Start(), 0);
   EXPECT_TRUE(absl::StrContains(ErrorFor(Header(0x12345678, 2, 0)).message(), "magic"));
   EXPECT_TRUE(absl::StrContains(ErrorFor(Header(kFrameMagic, 99, 0)).message(), "type"));
@@ -68,7 +68,7 @@ TEST_F(BadInputTest, FramesThatAreNone) {
       absl::StrContains(ErrorFor("GET / HTTP/1.1\r\nHost: x\r\n\r\n", false).message(), "magic"));
 }
 
-TEST_F(BadInputTest, MessagesThatDoNotParse) {
+TEST_F(BadInputTest, UnparsableMessages) {
   ASSERT_EQ(Start(), 0);
   const std::string junk(64, '\xff');
   for (const FrameType type : {FrameType::kHello, FrameType::kLookup, FrameType::kCompile}) {
@@ -77,7 +77,7 @@ TEST_F(BadInputTest, MessagesThatDoNotParse) {
   }
 }
 
-TEST_F(BadInputTest, RepliesAreNoRequests) {
+TEST_F(BadInputTest, RepliesAreNotRequests) {
   ASSERT_EQ(Start(), 0);
   for (const FrameType type : {FrameType::kError, FrameType::kHelloReply, FrameType::kCompileReply,
                                FrameType::kShutdownReply}) {
@@ -93,7 +93,7 @@ TEST_F(BadInputTest, TheFirstMessageMustBeHello) {
             static_cast<uint32_t>(absl::StatusCode::kFailedPrecondition));
 }
 
-TEST_F(BadInputTest, AFrameCutShort) {
+TEST_F(BadInputTest, ATruncatedFrame) {
   ASSERT_EQ(Start(), 0);
   {
     TestClient client = Client();
@@ -146,7 +146,7 @@ TEST_F(BadInputTest, DamagedEntriesAreMissesAndDeleted) {
   }
 }
 
-TEST_F(BadInputTest, AnotherKeysEntryOrALinkIsNoEntry) {
+TEST_F(BadInputTest, AnotherKeysEntryOrALinkIsNotTheEntry) {
   ASSERT_EQ(Start(), 0);
   const proto::CompileReply one = *Client().Compile("x", 1);
   const proto::CompileReply two = *Client().Compile("x", 2);
@@ -160,7 +160,7 @@ TEST_F(BadInputTest, AnotherKeysEntryOrALinkIsNoEntry) {
   EXPECT_TRUE(std::filesystem::exists(TempPath("elsewhere")));
 }
 
-TEST_F(BadInputTest, AFileLostUnderARunningDaemonComesBack) {
+TEST_F(BadInputTest, RestoresAFileDeletedUnderARunningDaemon) {
   ASSERT_EQ(Start(), 0);
   const proto::CompileReply made = *Client().Compile("x", 1);
   unlink(EntryPath(made).c_str());
@@ -230,7 +230,7 @@ TEST_F(BadInputTest, AFullDisk) {
   EXPECT_TRUE(absl::StrContains(LogText(), "cannot write to the cache")) << LogText();
 }
 
-TEST_F(BadInputTest, TheBudgetHolds) {
+TEST_F(BadInputTest, StaysWithinTheBudget) {
   ASSERT_EQ(Start({"--cache-bytes=1000000"}), 0);
   TestClient client = Client();
   const proto::CompileReply hot = *client.Compile("big 100000", 1000);
@@ -248,7 +248,7 @@ TEST_F(BadInputTest, TheBudgetHolds) {
   EXPECT_GE(stats->seconds_saved(), 0);
 }
 
-TEST_F(BadInputTest, StatisticsSeeWhatOthersDidToTheCache) {
+TEST_F(BadInputTest, StatisticsIncludeChangesByOtherProcesses) {
   ASSERT_EQ(Start(), 0);
   TestClient client = Client();
   const proto::CompileReply one = *client.Compile("x", 1);

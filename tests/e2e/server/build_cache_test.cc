@@ -82,7 +82,7 @@ TEST_F(BuildCacheTest, KilndsShareAnHttpCache) {
   ExpectShared("web");
 }
 
-TEST_F(BuildCacheTest, WhatNobodyTrustedSignedIsAMiss) {
+TEST_F(BuildCacheTest, EntriesWithoutATrustedSignatureAreMisses) {
   FakeReapi server;
   StartKilnds(2, Reapi(server));
   ASSERT_TRUE(Client(0).Compile("x", 1).ok());
@@ -91,7 +91,7 @@ TEST_F(BuildCacheTest, WhatNobodyTrustedSignedIsAMiss) {
   EXPECT_EQ(Jobs().size(), 2u);
 }
 
-TEST_F(BuildCacheTest, SpoiltEntriesAreMisses) {
+TEST_F(BuildCacheTest, DamagedEntriesAreMisses) {
   FakeReapi server;
   StartKilnds(2, Reapi(server) + kUnsigned);
   ASSERT_TRUE(Client(0).Compile("x", 1).ok());
@@ -104,7 +104,7 @@ TEST_F(BuildCacheTest, SpoiltEntriesAreMisses) {
   EXPECT_EQ(reply->tier(), "compiled");
 }
 
-TEST_F(BuildCacheTest, AReadOnlyCacheIsReadOn) {
+TEST_F(BuildCacheTest, AReadOnlyCacheIsStillRead) {
   FakeReapi server;
   StartKilnds(1, Reapi(server) + kUnsigned);
   ASSERT_TRUE(Client(0).Compile("x", 1).ok());
@@ -120,7 +120,7 @@ TEST_F(BuildCacheTest, AReadOnlyCacheIsReadOn) {
   EXPECT_EQ(Client(1).Compile("x", 1)->tier(), "reapi");
 }
 
-TEST_F(BuildCacheTest, ACacheThatIsGoneFailsNobody) {
+TEST_F(BuildCacheTest, AMissingCacheFailsNoRequest) {
   auto server = std::make_unique<FakeReapi>();
   StartKilnds(1, Reapi(*server) + kUnsigned);
   ASSERT_TRUE(Client(0).Compile("x", 1).ok());
@@ -170,7 +170,7 @@ TEST_F(BuildCacheTest, ResultsOfAClusterThatIsNotTrustedNeedASignature) {
   EXPECT_EQ(Jobs().size(), 1u);
 }
 
-TEST_F(BuildCacheTest, WithoutTheClusterOwnWorkersCompile) {
+TEST_F(BuildCacheTest, LocalWorkersCompileWithoutTheCluster) {
   auto server = std::make_unique<FakeReapi>();
   StartKilnds(1, Execution(*server, /*trusted=*/true));
   EXPECT_TRUE(Client(0).Compile("x", 1).ok());

@@ -59,7 +59,7 @@ class ClockJumpTest : public ClusterTest {
   }
 };
 
-TEST_F(ClockJumpTest, CompilationsGoOn) {
+TEST_F(ClockJumpTest, CompilationsContinue) {
   StartShifted(1, "");
   uint64_t seed = 0;
   for (const absl::Duration by : {kDay, -kDay, absl::ZeroDuration()}) {
@@ -111,7 +111,7 @@ TEST_F(ClockJumpTest, QuotasDoNotGrow) {
   }
 }
 
-TEST_F(ClockJumpTest, WhatIsRefusedForAWhileStaysSo) {
+TEST_F(ClockJumpTest, TemporaryRefusalsStay) {
   StartShifted(1, "");
   TestClient client = Client(0);
   EXPECT_EQ(PartOf(client.Compile("die", 1).status()), "kernel");
@@ -124,7 +124,7 @@ TEST_F(ClockJumpTest, WhatIsRefusedForAWhileStaysSo) {
   EXPECT_EQ(Client(0).Stats()->worker_deaths(), 2u);
 }
 
-TEST_F(ClockJumpTest, TheIdleStay) {
+TEST_F(ClockJumpTest, IdleConnectionsStay) {
   StartShifted(1, "");
   Jump(kDay);
   absl::SleepFor(absl::Seconds(1));

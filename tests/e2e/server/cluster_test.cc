@@ -55,7 +55,7 @@ class RedisTest : public ClusterTest {
   bool Stored() const { return redis_->Command({"DBSIZE"}) != ":0\r\n"; }
 };
 
-TEST_F(RedisTest, WhatOneCompiledTheOthersHave) {
+TEST_F(RedisTest, OtherMachinesFindCompiledEntries) {
   redis_->Start();
   StartKilnds(2, RedisConfig("prefix: \"team\" ttl_seconds: 100"));
   absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", 1);
@@ -76,7 +76,7 @@ TEST_F(RedisTest, WhatOneCompiledTheOthersHave) {
   EXPECT_EQ(Jobs().size(), 1u);
 }
 
-TEST_F(RedisTest, PresenceCountsWhatTheOthersHave) {
+TEST_F(RedisTest, PresenceIncludesOtherMachinesEntries) {
   redis_->Start();
   StartKilnds(2, RedisConfig());
   proto::LookupRequest request;
@@ -168,7 +168,7 @@ TEST_F(RedisTest, ManyKeysAreEachCompiledOnce) {
   EXPECT_EQ(Jobs().size(), 10u);
 }
 
-TEST_F(RedisTest, AKeyOfAHolderKilledMidCompileIsCompiledOnceMore) {
+TEST_F(RedisTest, AKilledHoldersKeyIsCompiledOnceMore) {
   redis_->Start();
   StartKilnds(4, RedisConfig("lease_ms: 1000"));
   // The first takes the lease; then the others come.
@@ -191,7 +191,7 @@ TEST_F(RedisTest, AKeyOfAHolderKilledMidCompileIsCompiledOnceMore) {
   EXPECT_LT(absl::Now() - killed, absl::Seconds(1 + 3 + 2));
 }
 
-TEST_F(RedisTest, AHolderCutOffFromItsRemoteLosesTheLeaseInTime) {
+TEST_F(RedisTest, ADisconnectedHolderLosesItsLeaseInTime) {
   redis_->Start();
   StartKilnds(2, RedisConfig("lease_ms: 600"));
   std::thread holder([&] { EXPECT_TRUE(Client(0).Compile("sleep 4000", 1).ok()); });
@@ -205,7 +205,7 @@ TEST_F(RedisTest, AHolderCutOffFromItsRemoteLosesTheLeaseInTime) {
   holder.join();
 }
 
-TEST_F(RedisTest, ALeaseThatNobodyUsesIsLetGo) {
+TEST_F(RedisTest, ReleasesUnusedLeases) {
   redis_->Start();
   StartKilnds(2, RedisConfig("lease_ms: 60000"));
   // A client that goes away, and a program that is wrong.
@@ -219,7 +219,7 @@ TEST_F(RedisTest, ALeaseThatNobodyUsesIsLetGo) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(2));
 }
 
-TEST_F(RedisTest, MistakesAreFoundByAllMachinesAtOnce) {
+TEST_F(RedisTest, AllMachinesReportAMistakeTogether) {
   redis_->Start();
   StartKilnds(6, RedisConfig());
   const absl::Time start = absl::Now();
@@ -242,7 +242,7 @@ TEST_F(RedisTest, MistakesAreFoundByAllMachinesAtOnce) {
   EXPECT_TRUE(Eventually([&] { return !Stored(); }));
 }
 
-TEST_F(RedisTest, KillingRedisInAStormFailsNobody) {
+TEST_F(RedisTest, KillingRedisInAStormFailsNoRequest) {
   redis_->Start();
   StartKilnds(4, RedisConfig());
   std::thread killer([&] {
@@ -276,7 +276,7 @@ TEST_F(RedisTest, KillingRedisInAStormFailsNobody) {
       << LogText(0);
 }
 
-TEST_F(RedisTest, AHungRedisCostsABoundedTimeOnce) {
+TEST_F(RedisTest, AHungRedisDelaysOnlyOnceAndBriefly) {
   redis_->Start();
   StartKilnds(1, RedisConfig("", "get_ms: 200"));
   ASSERT_TRUE(Client(0).Compile("x", 1).ok());
@@ -300,7 +300,7 @@ TEST_F(RedisTest, AHungRedisCostsABoundedTimeOnce) {
   redis_->Signal(SIGCONT);
 }
 
-TEST_F(RedisTest, WhatWaitsForAHungRedisIsBounded) {
+TEST_F(RedisTest, BoundsRequestsThatWaitForAHungRedis) {
   redis_->Start();
   StartKilnds(1, RedisConfig("", "mode: WRITE_ONLY put_ms: 60000"));
   redis_->Signal(SIGSTOP);
@@ -317,7 +317,7 @@ TEST_F(RedisTest, WhatWaitsForAHungRedisIsBounded) {
   EXPECT_TRUE(Stored());
 }
 
-TEST_F(RedisTest, AnUnreachableRedisDelaysNoStart) {
+TEST_F(RedisTest, AnUnreachableRedisDoesNotDelayTheStart) {
   WriteFile(TempPath("kilnd.conf"), "tier { redis { address: \"10.255.255.1:6379\" } }");
   std::vector<absl::Duration> times;
   for (int i = 0; i < 5; ++i) {
@@ -346,7 +346,7 @@ TEST_F(RedisTest, ADeadRemoteIsReplaced) {
   ASSERT_TRUE(Eventually([&] { return Client(1).Lookup(made->digest())->found(); }));
 }
 
-TEST_F(RedisTest, ARemoteKilledWhileManyWaitFailsNobody) {
+TEST_F(RedisTest, KillingTheRemoteWhileManyWaitFailsNoRequest) {
   redis_->Start();
   StartKilnds(2, RedisConfig());
   std::thread holder([&] { EXPECT_TRUE(Client(0).Compile("sleep 1500", 1).ok()); });
@@ -483,7 +483,7 @@ TEST_F(RedisTest, ModesReadOnlyAndWriteOnly) {
 }
 
 // The way it should be set up: every machine signs, and trusts what it is told to.
-TEST_F(RedisTest, SignedEntriesAreTakenFromWhoIsTrusted) {
+TEST_F(RedisTest, AcceptsEntriesOfTrustedSigners) {
   redis_->Start();
   const std::string tier =
       absl::StrCat("tier { redis { address: \"", redis_->socket_path(), "\" } }\n");

@@ -111,7 +111,7 @@ TEST_F(CompilerTest, ABadUnitIsRefusedAndTheWorkerLives) {
   EXPECT_EQ(client.Stats()->worker_deaths(), 0u);
 }
 
-TEST_F(CompilerTest, CodeForAnotherBuildsRuntimeIsNotMade) {
+TEST_F(CompilerTest, RefusesToCompileForAnotherRuntime) {
   ASSERT_EQ(Start(), 0);
   TestClient client = Client();
   proto::CompileRequest request;
@@ -123,7 +123,7 @@ TEST_F(CompilerTest, CodeForAnotherBuildsRuntimeIsNotMade) {
   EXPECT_TRUE(Compile(&client, 0).ok());
 }
 
-TEST_F(CompilerTest, StagesAreReportedWhenAskedThoughCached) {
+TEST_F(CompilerTest, ReportsStagesOfCachedKernels) {
   ASSERT_EQ(Start(), 0);
   TestClient client = Client();
   ASSERT_TRUE(Compile(&client, 0).ok());

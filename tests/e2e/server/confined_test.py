@@ -132,7 +132,7 @@ def leave_time_wait(port):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
-def test_the_dashboard_is_closed_to_other_users_who_know_its_secret(kiln, tmp_path):
+def test_other_users_cannot_open_the_dashboard_even_with_its_secret(kiln, tmp_path):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -149,7 +149,7 @@ def test_the_dashboard_is_closed_to_other_users_who_know_its_secret(kiln, tmp_pa
     assert as_nobody(lambda: ask_dashboard(port, secret, leave_time_wait(port))) == b"404"
 
 
-def test_workers_have_given_up_what_they_do_not_need(kiln, tmp_path):
+def test_workers_have_dropped_unneeded_rights(kiln, tmp_path):
     daemon = start(kiln, tmp_path)
     deadline = time.monotonic() + 20
     found = []
@@ -166,7 +166,7 @@ def test_workers_have_given_up_what_they_do_not_need(kiln, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lose capabilities")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
-def test_the_log_says_that_workers_are_root_still(kiln):
+def test_the_log_reports_workers_that_are_still_root(kiln):
     """As in a container that drops all capabilities."""
     binaries = ROOT / ".kiln" / "bin"
     kiln("python", "-c", "pass")  # builds

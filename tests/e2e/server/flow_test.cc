@@ -61,7 +61,7 @@ class FlowTest : public DaemonTest {
   }
 };
 
-TEST_F(FlowTest, WhoWaitsComesBeforeWarmingUp) {
+TEST_F(FlowTest, InteractiveRequestsPrecedeWarmOnes) {
   ASSERT_EQ(Start({"--workers=1"}), 0);
   std::vector<TestClient> clients;
   clients.push_back(Ask("sleep 500", 0));
@@ -79,7 +79,7 @@ TEST_F(FlowTest, WhoWaitsComesBeforeWarmingUp) {
                                               "warm0", "warm1", "warm2", "warm3"}));
 }
 
-TEST_F(FlowTest, WhoJoinsAWarmUpMakesItComeSooner) {
+TEST_F(FlowTest, JoiningAWarmRequestRaisesItsPriority) {
   ASSERT_EQ(Start({"--workers=1"}), 0);
   std::vector<TestClient> clients;
   clients.push_back(Ask("sleep 500", 0));
@@ -135,7 +135,7 @@ TEST_F(FlowTest, AKeyThatKillsWorkersIsRefusedByName) {
   EXPECT_TRUE(client.Compile("x", 2).ok());
 }
 
-TEST_F(FlowTest, RequestsAtOnceAreBoundedPerCaller) {
+TEST_F(FlowTest, ConcurrentRequestsPerCallerAreBounded) {
   ASSERT_EQ(StartWith("limits { running: 2 }"), 0);
   TestClient one = Ask("sleep 400", 1), two = Ask("sleep 400", 2);
   AwaitJobs(2);
@@ -149,7 +149,7 @@ TEST_F(FlowTest, RequestsAtOnceAreBoundedPerCaller) {
   EXPECT_TRUE(third.Compile("x", 3).ok()) << "the same connection goes on";
 }
 
-TEST_F(FlowTest, CompilationsInAMinuteAreBoundedAndHitsAreNot) {
+TEST_F(FlowTest, CompilationsPerMinuteAreBoundedButHitsAreNot) {
   ASSERT_EQ(StartWith("limits { compiles_per_minute: 3 }"), 0);
   TestClient client = Client();
   for (int seed = 0; seed < 3; ++seed) ASSERT_TRUE(client.Compile("x", seed).ok());
@@ -182,7 +182,7 @@ TEST_F(FlowTest, BytesInFlightWaitTheirTurn) {
   EXPECT_TRUE(Answer(next).ok());
 }
 
-TEST_F(FlowTest, OverloadEndsEveryRequestAndGrowsNothing) {
+TEST_F(FlowTest, OverloadAnswersEveryRequestInBoundedMemory) {
   constexpr int kQueue = 16, kClients = 10 * kQueue;
   ASSERT_EQ(StartWith("limits { running: 1000 }", {absl::StrCat("--max-queue=", kQueue)}), 0);
   const proto::CompileReply hot = *Client().Compile("big 16000", 1 << 20);
@@ -229,7 +229,7 @@ TEST_F(FlowTest, OverloadEndsEveryRequestAndGrowsNothing) {
   EXPECT_LT(p99, absl::Milliseconds(100));
 }
 
-TEST_F(FlowTest, WhoDoesNotGoOnIsCutOffAndDelaysNobody) {
+TEST_F(FlowTest, DisconnectsStalledClientsWithoutDelayingOthers) {
   ASSERT_EQ(Start({"--max-connections=64"}), 0);
   std::vector<TestClient> slow;
   for (int i = 0; i < 32; ++i) {
@@ -297,7 +297,7 @@ TEST_F(FlowTest, AWorkerCanDoNothingButCompile) {
   EXPECT_EQ(Jobs().size(), deeds.size()) << "the same worker did them all";
 }
 
-TEST_F(FlowTest, AWorkersLastWordsAreInTheMessageAndNotInTheLogAsTheyAre) {
+TEST_F(FlowTest, TheMessageQuotesAWorkersLastLineSafely) {
   ASSERT_EQ(Start({"--workers=1"}), 0);
   const absl::StatusOr<proto::CompileReply> reply = Client().Compile("abort LLVM\x1b[31m", 1);
   EXPECT_TRUE(absl::StrContains(reply.status().message(), "it said: LLVM\\x1b[31m"))
@@ -305,7 +305,7 @@ TEST_F(FlowTest, AWorkersLastWordsAreInTheMessageAndNotInTheLogAsTheyAre) {
   EXPECT_FALSE(absl::StrContains(LogText(), "\x1b"));
 }
 
-TEST_F(FlowTest, NamesOfKernelsForgeNoLinesOfTheLog) {
+TEST_F(FlowTest, KernelNamesCannotForgeLogLines) {
   ASSERT_EQ(Start({"--workers=1"}), 0);
   TestClient client = Client();
   const std::string forged = "2026-01-01 00:00:00.000 kilnd[1] user root logged in";
@@ -320,7 +320,7 @@ TEST_F(FlowTest, NamesOfKernelsForgeNoLinesOfTheLog) {
   EXPECT_FALSE(absl::StrContains(log, "\n" + forged));
 }
 
-TEST_F(FlowTest, LongNamesOfKernelsFloodNothing) {
+TEST_F(FlowTest, LongKernelNamesAreCut) {
   ASSERT_EQ(Start({"--workers=1"}), 0);
   const auto reply = Client().Compile("die " + std::string(10'000'000, 'x'), 1);
   EXPECT_FALSE(reply.ok());
@@ -339,7 +339,7 @@ TEST_F(FlowTest, NamesThatAreNoUtf8LeaveAJsonLogJson) {
   }
 }
 
-TEST_F(FlowTest, UnconfinedWorkersAreWarnedOf) {
+TEST_F(FlowTest, WarnsOfUnconfinedWorkers) {
   ASSERT_EQ(StartWith("workers { unconfined: true }", {"--workers=1"}), 0);
   const absl::StatusOr<proto::CompileReply> reply = Client().Compile("try socket", 1);
   ASSERT_TRUE(reply.ok()) << reply.status();

@@ -54,7 +54,7 @@ class GarbageRemoteTest : public ClusterTest {
   }
 };
 
-TEST_F(GarbageRemoteTest, EveryoneGetsWhatWasCompiledHere) {
+TEST_F(GarbageRemoteTest, AllClientsGetTheCompiledEntry) {
   StartKilnds(
       1, "tier { redis { address: \"nowhere:1\" } get_ms: 100 } trust { accept_unsigned: true }");
   ASSERT_TRUE(Client(0).Compile("first", 1).ok());

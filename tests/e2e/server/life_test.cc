@@ -79,7 +79,7 @@ TEST_F(LifeTest, IsDetached) {
             std::string::npos);
 }
 
-TEST_F(LifeTest, TakesOverWhatADeadDaemonLeft) {
+TEST_F(LifeTest, TakesOverFilesOfADeadDaemon) {
   ASSERT_EQ(Start(), 0);
   const pid_t first = DaemonPid();
   kill(first, SIGKILL);
@@ -120,7 +120,7 @@ TEST_F(LifeTest, SigtermLetsRunningRequestsEnd) {
   EXPECT_NE(LogText().find("ended\n"), std::string::npos);
 }
 
-TEST_F(LifeTest, ShutdownFrameEndsItAndANewOneWaitsForTheOld) {
+TEST_F(LifeTest, AShutdownFrameStopsItAndANewDaemonWaitsForTheOld) {
   ASSERT_EQ(Start(), 0);
   const pid_t pid = DaemonPid();
   std::thread caller([&] { Client().Compile("sleep 400", 1).status().IgnoreError(); });
@@ -194,7 +194,7 @@ TEST_F(LifeTest, ASuccessorTakesOverWithoutALostCall) {
   EXPECT_GE(Client().Stats()->compiles(), 3u);  // the counters were handed on
 }
 
-TEST_F(LifeTest, TakingOverFromNobodyIsAStart) {
+TEST_F(LifeTest, TakingOverWithoutAPredecessorStarts) {
   ASSERT_EQ(Start({"--take-over"}), 0);
   EXPECT_TRUE(Client().Compile("x", 1).ok());
   // What is wrong with the new one's settings is found before the old one is asked.
@@ -204,7 +204,7 @@ TEST_F(LifeTest, TakingOverFromNobodyIsAStart) {
   EXPECT_EQ(static_cast<pid_t>(Client().Stats()->pid()), first);
 }
 
-TEST_F(LifeTest, ServesTheNewestProtocolThatBothSpeak) {
+TEST_F(LifeTest, ServesTheNewestCommonProtocol) {
   ASSERT_EQ(Start(), 0);
   absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath(), /*greet=*/false);
   auto greet = [&](uint32_t newest, uint32_t oldest) {
@@ -279,7 +279,7 @@ TEST_F(LifeTest, AFullCacheDoesNotDelayTheStart) {
   EXPECT_LT(fastest, absl::Milliseconds(kSanitized ? 2000 : 100));
 }
 
-TEST_F(LifeTest, AsRootItAnswersNoOtherMachines) {
+TEST_F(LifeTest, ServesNoOtherMachinesAsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "not root";
   ASSERT_TRUE(home_->Create().ok());
   const std::vector<std::string> open = {"--web=0.0.0.0:1", "--bin=" + dir_};

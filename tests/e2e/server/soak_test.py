@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.slow
-def test_programs_come_and_go_and_the_daemon_stays_as_it_is():
+def test_the_daemon_does_not_grow_while_programs_come_and_go():
     soak = pathlib.Path(__file__).parent / "soak.py"
     done = subprocess.run(
         [sys.executable, soak, "--minutes=0.4", "--clients=2"],

@@ -91,7 +91,7 @@ TEST_F(StorageTest, AHundredThousandEntriesDoNotDelayTheFirstHit) {
   EXPECT_LE(after - before, kSanitized ? 256 : 32);
 }
 
-TEST_F(StorageTest, NothingAcknowledgedIsLostWhenTheDaemonIsKilled) {
+TEST_F(StorageTest, AKilledDaemonLosesNoAcknowledgedEntry) {
   constexpr int kRounds = 200, kWriters = 4;
   std::mt19937 random(1);
   uint64_t seed = 1;

@@ -68,7 +68,7 @@ class UpstreamTest : public ClusterTest {
   const std::string address_ = FreeAddress();
 };
 
-TEST_F(UpstreamTest, CompilesForAllWhoAskIt) {
+TEST_F(UpstreamTest, CompilesForAllItsClients) {
   const int up = StartUpstream();
   const int first = AddKilnd(Config());
   const int second = AddKilnd(Config());
@@ -102,7 +102,7 @@ TEST_F(UpstreamTest, AStormOfFourMachinesIsOneCompile) {
 }
 
 // Machines that share a Redis and ask an upstream: the lease's holder asks there.
-TEST_F(UpstreamTest, BesideARedisAStormIsOneCompile) {
+TEST_F(UpstreamTest, WithARedisAStormIsOneCompile) {
   if (!RedisServer::Installed()) GTEST_SKIP() << "there is no redis-server here";
   redis_->Start();
   const int up = StartUpstream();
@@ -134,7 +134,7 @@ TEST_F(UpstreamTest, BesideARedisAStormIsOneCompile) {
   EXPECT_EQ(CompiledAt(2) + CompiledAt(3), 0u);
 }
 
-TEST_F(UpstreamTest, TheUsersMistakesComeBack) {
+TEST_F(UpstreamTest, ReturnsDiagnostics) {
   StartUpstream();
   const int here = AddKilnd(Config());
   absl::StatusOr<proto::CompileReply> reply = Client(here).Compile("error", 1);
@@ -144,7 +144,7 @@ TEST_F(UpstreamTest, TheUsersMistakesComeBack) {
   EXPECT_EQ(Jobs().size(), 1u);
 }
 
-TEST_F(UpstreamTest, DownItIsDoneWithout) {
+TEST_F(UpstreamTest, ContinuesWithoutAnUpstreamThatIsDown) {
   const int up = StartUpstream();
   const int here = AddKilnd(Config());
   ASSERT_TRUE(Client(here).Compile("x", 1).ok());
@@ -169,7 +169,7 @@ TEST_F(UpstreamTest, DownItIsDoneWithout) {
   }));
 }
 
-TEST_F(UpstreamTest, AHungOneCostsABoundedTime) {
+TEST_F(UpstreamTest, AHungUpstreamCostsABoundedTime) {
   const int up = StartUpstream();
   const int here = AddKilnd(absl::StrCat("tier { get_ms: 200 upstream { address: \"", address_,
                                          "\" compile_ms: 500 } }\n", kAccept));
@@ -186,7 +186,7 @@ TEST_F(UpstreamTest, AHungOneCostsABoundedTime) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));
 }
 
-TEST_F(UpstreamTest, AHungRemoteIsNoticedByWhoAsksAlone) {
+TEST_F(UpstreamTest, ASingleClientDetectsAHungRemote) {
   StartUpstream();
   const int here = AddKilnd(Config());
   ASSERT_TRUE(Client(here).Compile("x", 1).ok());
@@ -201,7 +201,7 @@ TEST_F(UpstreamTest, AHungRemoteIsNoticedByWhoAsksAlone) {
   EXPECT_EQ(CompiledAt(here), 1u);
 }
 
-TEST_F(UpstreamTest, AnotherCompilerIsNamedAndNotUsed) {
+TEST_F(UpstreamTest, NamesAnotherCompilerAndDoesNotUseIt) {
   // A compiler's identity is made of its build ids: here the file's own is another one.
   const std::string worker = TempPath("other-worker");
   std::string program = ReadFile(TestWorkerPath());
@@ -220,7 +220,7 @@ TEST_F(UpstreamTest, AnotherCompilerIsNamedAndNotUsed) {
       << LogText(here);
 }
 
-TEST_F(UpstreamTest, UnsignedResultsAreRefusedAndCompiledHere) {
+TEST_F(UpstreamTest, RefusesUnsignedResultsAndCompilesLocally) {
   StartUpstream();
   const int here = AddKilnd(Config(/*more=*/""));
   absl::StatusOr<proto::CompileReply> reply = Client(here).Compile("x", 1);
@@ -228,7 +228,7 @@ TEST_F(UpstreamTest, UnsignedResultsAreRefusedAndCompiledHere) {
   EXPECT_EQ(CompiledAt(here), 1u);
 }
 
-TEST_F(UpstreamTest, AClientMayNameOne) {
+TEST_F(UpstreamTest, AClientMayNameAnUpstream) {
   const int up = StartUpstream();
   const int here = AddKilnd(kAccept);
   // Without a tier in its configuration the daemon asks only for clients that name the upstream.
@@ -245,7 +245,7 @@ TEST_F(UpstreamTest, AClientMayNameOne) {
   EXPECT_EQ(found->fallback(), "");
 }
 
-TEST_F(UpstreamTest, WhoNamedOneIsToldWhyItIsDoneWithout) {
+TEST_F(UpstreamTest, TellsTheClientWhyItsUpstreamIsNotUsed) {
   const int up = StartUpstream();
   const int here = AddKilnd(kAccept);
   ASSERT_TRUE(ClientThatAsks(here).Compile("x", 1).ok());
@@ -268,7 +268,7 @@ TEST_F(UpstreamTest, WhoNamedOneIsToldWhyItIsDoneWithout) {
   EXPECT_TRUE(ClientThatAsks(here, /*strictly=*/true).Compile("x", 1).ok());
 }
 
-TEST_F(UpstreamTest, RefusedResultsAreSaidToWhoNamedIt) {
+TEST_F(UpstreamTest, TellsTheClientAboutRefusedResults) {
   StartUpstream();
   const int here = AddKilnd("");
   auto made = ClientThatAsks(here).Compile("x", 1);
@@ -277,7 +277,7 @@ TEST_F(UpstreamTest, RefusedResultsAreSaidToWhoNamedIt) {
   EXPECT_EQ(CompiledAt(here), 1u);
 }
 
-TEST_F(UpstreamTest, StoppedWhileItCompilesIsNoticed) {
+TEST_F(UpstreamTest, DetectsAnUpstreamStoppedWhileCompiling) {
   const int up = StartUpstream();
   const int here = AddKilnd(kAccept);
   ASSERT_TRUE(ClientThatAsks(here).Compile("x", 1).ok());
@@ -297,7 +297,7 @@ TEST_F(UpstreamTest, StoppedWhileItCompilesIsNoticed) {
   kill(Pid(up), SIGCONT);
 }
 
-TEST_F(UpstreamTest, ALongCompilationIsWaitedFor) {
+TEST_F(UpstreamTest, WaitsForALongCompilation) {
   StartUpstream();
   const int here = AddKilnd(kAccept);
   auto made = ClientThatAsks(here).Compile("sleep 3000", 1);

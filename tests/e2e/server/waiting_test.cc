@@ -83,7 +83,7 @@ TEST_F(WaitingTest, IdleConnectionsCostNoThreads) {
   EXPECT_LE(Threads(), before + 4);
 }
 
-TEST_F(WaitingTest, WhoTakesTimeDelaysNobody) {
+TEST_F(WaitingTest, SlowRequestsDelayNoOthers) {
   StartWith("limits { bytes_in_flight: 5000000 }");
   TestClient hits = Client();
   const std::string big = Client().Compile("big 2000000", 2)->digest();
@@ -127,7 +127,7 @@ TEST_F(WaitingTest, WhoTakesTimeDelaysNobody) {
   EXPECT_EQ(frame->type, FrameType::kCompileReply);
 }
 
-TEST_F(WaitingTest, RequestsThatComeTogetherAreAnsweredInOrder) {
+TEST_F(WaitingTest, AnswersPipelinedRequestsInOrder) {
   StartWith();
   std::string bytes;
   constexpr uint32_t kRequests = 2000;  // more than is read at once
@@ -151,7 +151,7 @@ TEST_F(WaitingTest, RequestsThatComeTogetherAreAnsweredInOrder) {
   EXPECT_TRUE(client.Lookup(small_)->found());
 }
 
-TEST_F(WaitingTest, ARequestMayComeByteByByte) {
+TEST_F(WaitingTest, ARequestMayArriveByteByByte) {
   StartWith();
   TestClient client = Client();
   for (const char byte : LookupFrame(small_, 9)) {
@@ -164,7 +164,7 @@ TEST_F(WaitingTest, ARequestMayComeByteByByte) {
   EXPECT_TRUE(client.Lookup(small_)->found());
 }
 
-TEST_F(WaitingTest, WithoutMoreThreadsItSaysSoAndGoesOn) {
+TEST_F(WaitingTest, WithoutMoreThreadsItRefusesAndContinues) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's runtime has to be loaded first";
   const std::string kilnd = KilndPath();
   const std::string top = kilnd.substr(0, kilnd.rfind("/server/daemon/"));
@@ -197,7 +197,7 @@ TEST_F(WaitingTest, WithoutMoreThreadsItSaysSoAndGoesOn) {
   EXPECT_EQ(hits.Compile("x", 30)->tier(), "compiled");
 }
 
-TEST_F(WaitingTest, AStoppedClientDelaysNobody) {
+TEST_F(WaitingTest, AStoppedClientDelaysNoOthers) {
   StartWith();
   const std::string big = Client().Compile("big 2000000", 2)->digest();
   TestClient hits = Client();
@@ -215,7 +215,7 @@ TEST_F(WaitingTest, AStoppedClientDelaysNobody) {
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
-TEST_F(WaitingTest, ItEndsWhateverItsClientsDo) {
+TEST_F(WaitingTest, ExitsWhateverItsClientsDo) {
   StartWith();
   const pid_t pid = DaemonPid();
   const std::string big = Client().Compile("big 2000000", 2)->digest();

@@ -77,7 +77,7 @@ TEST_F(WorkTest, SixtyFourClientsOneCompile) {
   EXPECT_EQ(stats->hits(), 63u);
 }
 
-TEST_F(WorkTest, TheUsersMistakesAreAnOkReplyAndNotKept) {
+TEST_F(WorkTest, DiagnosticsAreAnOkReplyAndNotCached) {
   ASSERT_EQ(Start(), 0);
   TestClient client = Client();
   for (int i = 0; i < 2; ++i) {
@@ -91,7 +91,7 @@ TEST_F(WorkTest, TheUsersMistakesAreAnOkReplyAndNotKept) {
   EXPECT_EQ(Client().Stats()->errors(), 2u);
 }
 
-TEST_F(WorkTest, OurFailureIsAnError) {
+TEST_F(WorkTest, AFailureOfKilnIsAnError) {
   ASSERT_EQ(Start(), 0);
   const absl::Status status = Client().Compile("fail", 1).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
@@ -149,7 +149,7 @@ TEST_F(WorkTest, AStoppedWorkerIsKilledAtTheLimit) {
   EXPECT_TRUE(client.Compile("x", 2).ok());
 }
 
-TEST_F(WorkTest, AWorkerThatSpeaksNonsenseIsReplaced) {
+TEST_F(WorkTest, ReplacesAWorkerThatSendsGarbage) {
   ASSERT_EQ(Start(), 0);
   TestClient client = Client();
   const absl::Status status = client.Compile("garbage", 1).status();
@@ -217,7 +217,7 @@ TEST_F(WorkTest, ACancelledClientDoesNotTakeTheResultFromOthers) {
   EXPECT_EQ(Jobs().size(), 1u);
 }
 
-TEST_F(WorkTest, AFullQueueSaysSo) {
+TEST_F(WorkTest, AFullQueueIsReported) {
   ASSERT_EQ(Start({"--workers=1", "--max-queue=1"}), 0);
   TestClient running = Client(), waiting = Client(), late = Client();
   ASSERT_TRUE(WriteFrame(running.fd(), FrameType::kCompile, 1, RequestFor("sleep 800", 1)).ok());
@@ -253,7 +253,7 @@ TEST_F(WorkTest, ConnectionsAreBounded) {
   EXPECT_TRUE(next.ok()) << next.status();
 }
 
-TEST_F(WorkTest, AMissingWorkerIsNamed) {
+TEST_F(WorkTest, NamesAMissingWorkerProgram) {
   worker_ = TempPath("no-such-worker");
   ASSERT_EQ(Start(), 0);
   const pid_t pid = DaemonPid();
@@ -265,7 +265,7 @@ TEST_F(WorkTest, AMissingWorkerIsNamed) {
   EXPECT_TRUE(AwaitEnd(pid));  // of no use, so that the next client starts another
 }
 
-TEST_F(WorkTest, AWorkerThatVanishesIsNamed) {
+TEST_F(WorkTest, NamesAWorkerProgramThatIsDeleted) {
   worker_ = TempPath("worker");
   ASSERT_EQ(RunProgram({"/bin/cp", TestWorkerPath(), worker_}), 0);
   ASSERT_EQ(Start({"--workers=1"}), 0);
