@@ -22,9 +22,9 @@ def parse(argv, defaults, short=(), stop=False, last=()):
     Raises BadOption for an unknown option, a missing value, or a value for a flag; HelpWanted for
     --help.
 
-        parse(["-q", "--cpu", "x86-64-v3", "a.py", "-q"], {"--quiet": False, "--cpu": []},
+        parse(["-q", "--cpu", "x86-64-v3", "program.py", "-q"], {"--quiet": False, "--cpu": []},
               {"-q": "--quiet"}, stop=True)
-        == ({"quiet": True, "cpu": ["x86-64-v3"]}, ["a.py", "-q"])
+        == ({"quiet": True, "cpu": ["x86-64-v3"]}, ["program.py", "-q"])
     """
     short = dict(short)
     values = {_name(k): list(v) if isinstance(v, list) else v for k, v in defaults.items()}
