@@ -1,4 +1,4 @@
-"""What a CI machine does: a cache carried in a bundle, beside tar and plain copies of its files.
+"""Costs on a CI machine of transferring a cache in a bundle, compared with tar and plain copies.
 
     ./kiln python bench/bundle.py [--rounds N] [--docs]
 
@@ -47,31 +47,31 @@ ROWS = {
 
 
 class Machine:
-    """The `kiln` command with a home of its own."""
+    """The `kiln` command with its own home."""
 
     def __init__(self, python, home):
         self.home = home
         self.command = [*python, "-m", "kiln.cli"]
 
     def __call__(self, *arguments, **environment):
-        """Seconds that the command took; it must succeed."""
+        """Runs a command, which must succeed; returns its seconds."""
         line = [*self.command, *map(str, arguments)]
         return harness.wall(line, {"KILN_HOME": str(self.home), **environment})
 
     def run(self, program, *options):
-        """What became of the kernels of a run: {"hits", "misses", "kernels": […]}."""
+        """The report of a run: {"hits", "misses", "kernels": […]}."""
         report = program.with_suffix(".json")
         self("run", "--quiet", f"--report={report}", *options, program)
         return json.loads(report.read_text())
 
     def files(self):
-        """Path -> values that change when the file is written to."""
+        """Path -> values that change when a process writes to the file."""
         infos = {path: path.lstat() for path in self.home.rglob("*")}
         return {p: (i.st_mode, i.st_size, i.st_mtime_ns, i.st_ctime_ns) for p, i in infos.items()}
 
 
 def wait_micros(report):
-    """What the program waited for a kernel, the median."""
+    """The median time that the program waited for a kernel."""
     return statistics.median(k["wait_seconds"] for k in report["kernels"]) * 1e6
 
 
@@ -85,7 +85,7 @@ def carried(builder, tester, program, secret):
     if bundle.read_bytes() != again.read_bytes():
         sys.exit("the same entries made another bundle")
     first = tester.run(program)
-    again = tester.run(program)  # by the warm records that the first run made, as the next one
+    again = tester.run(program)  # uses the warm records that the first run made
     tester("stop")
     before = tester.files()
     quiet = tester.run(program, "--read-only")
@@ -112,7 +112,7 @@ def tar(builder, folder):
 
 
 def copies(builder, folder):
-    """To somewhere and on to another place, as a bundle is written and read."""
+    """Copies the files twice, as a bundle is written and then read."""
     seconds = 0
     for source, target in ((builder.home / "cache", "first"), (folder / "first", "second")):
         shutil.rmtree(folder / target, ignore_errors=True)

@@ -1,5 +1,5 @@
-"""What it costs that workers lock themselves in (seccomp, Landlock, another user): compiling a
-hundred kernels with it and without, in turn.
+"""The cost of the workers' sandbox (seccomp, Landlock, another user): compiles a hundred kernels
+with and without it, in turn.
 
     ./kiln python bench/confinement.py [--rounds N] [--docs]
 
@@ -19,7 +19,7 @@ KERNELS = 100
 
 
 def compiled(machine, manifest):
-    """Figures of a worker that compiles all, with a daemon of its own."""
+    """Figures of a worker that compiles all kernels, under its own daemon."""
     machine("stop")
     machine("cache", "clear", "-y")
     report = manifest.with_suffix(".json")

@@ -1,4 +1,4 @@
-"""Copies and fills of whole fields in several layouts: Kiln beside NumPy's strided copy and Taichi.
+"""Copies and fills of whole fields in several layouts: Kiln, NumPy's strided copy, and Taichi.
 
 ./kiln python bench/copies.py --taichi-python PYTHON
 """

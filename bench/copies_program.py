@@ -1,7 +1,7 @@
 """Seconds to copy whole fields of several layouts to and from arrays; prints JSON.
 
-NumPy's strided copy of the same memory (a view in the field's order to a C-ordered array) is the
-peer that knows nothing of fields.
+The peer is NumPy's strided copy of the same memory: from a view in the field's order to a C-ordered
+array.
 """
 
 import json

@@ -57,7 +57,7 @@ def parse():
 
 
 def running():
-    """The programs that the table of compatibility says run."""
+    """The programs that run according to docs/compatibility.md."""
     rows = (line.split("|") for line in TABLE.read_text().splitlines() if line.startswith("| "))
     return [cells[1].strip() for cells in rows if cells[3].strip() == "yes"]
 
@@ -66,12 +66,12 @@ def running():
 
 
 def run_taichi(options, path):
-    # TI_ARCH: Taichi's search for a GPU may crash on machines without one.
+    # TI_ARCH: Taichi's search for a GPU may crash on a machine without one.
     return run([options.taichi_python], "taichi", options, path, {"TI_ARCH": "x64"})
 
 
 def run_kiln(command, options, path):
-    """With a home of its own: nothing cached, nothing recorded, its daemon and a worker awake."""
+    """Runs a program with an empty home whose daemon and worker are running already."""
     with tempfile.TemporaryDirectory(prefix="kiln-bench-", ignore_cleanup_errors=True) as home:
         environment = {"KILN_HOME": home}
         subprocess.run(
@@ -92,7 +92,7 @@ def run(command, side, options, path, environment):
     limits = [str(options.frames), str(options.seconds)]
     environment = {"TI_OFFLINE_CACHE": "0", "TI_GUI_SHOW": "0", **environment}
     with tempfile.TemporaryDirectory() as folder:  # programs write files where they run
-        for _ in range(3):  # Taichi now and then ends by a signal
+        for _ in range(3):  # Taichi occasionally dies by a signal
             start = time.time()
             done = subprocess.run(
                 [*command, INSIDE, side, str(path), *limits, repr(start)],

@@ -38,7 +38,7 @@ def main():
     sys.argv = [path]
     sys.path[0] = os.path.dirname(path)
     source = pathlib.Path(path).read_text()
-    # What the program prints is not ours: the last line is.
+    # Redirect the program's own output; only the last line is the result.
     saved = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:

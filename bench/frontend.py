@@ -1,9 +1,9 @@
-"""The front end: time per node of the syntax tree that it visits; beside Taichi.
+"""The front end's time per visited node of the syntax tree, compared with Taichi's.
 
     ./kiln python bench/frontend.py --taichi-python PYTHON
 
 Processor time from the arguments to the finished kernel, without parsing and without compiling.
-Taichi transforms the functions that matrix operations are made of, too, so it visits more nodes.
+Taichi also transforms the functions that implement matrix operations, so it visits more nodes.
 """
 
 import json

@@ -1,6 +1,7 @@
-"""The front end's time for some kernels. Prints JSON: kernel -> visits, seconds of each time.
+"""The front end's time for some kernels. Prints JSON: kernel -> visits, seconds of each repetition.
 
-argv: implementation, repetitions. Processor time of this thread: transforming is its work alone.
+argv: implementation, repetitions. Measures the processor time of this thread, which transforms
+alone.
 """
 
 import json
@@ -17,7 +18,7 @@ else:
     import taichi as ti
 
 samples = []  # seconds, one per kernel
-depth = 0  # Taichi transforms the functions that a kernel calls by calls of the same function
+depth = 0  # of nested calls: Taichi transforms called functions by the same function
 
 
 def timed(function):

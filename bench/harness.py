@@ -1,7 +1,7 @@
-"""What the benchmarks share: running peers side by side, medians, tables, JSON.
+"""Functions shared by the benchmarks: running peers in turn, medians, tables, JSON.
 
-Peers run in their own processes, in turn (A B C, A B C, ...), because the speed of a
-shared machine drifts; figures are medians over the rounds and ratios of those.
+Peers run in separate processes in turn (A B C, A B C, …), because the speed of a shared machine
+drifts. Figures are medians over the rounds, and ratios of these medians.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def parser(description, docs=False, **defaults):
 
 
 def kiln_python():
-    """The command line of a Python that imports kiln, as ./kiln starts it.
+    """The command line by which ./kiln starts a Python that can import kiln.
 
     Peers are started without a launcher, so Kiln is too; bench/startup.py shows what
     the launcher adds.
@@ -59,13 +59,13 @@ def kiln_python():
 
 
 def environment(changes=None):
-    """What programs run in: imports are compiled to bytecode, as everywhere but in tests."""
+    """The environment of programs. It lets Python write bytecode, which tests disable."""
     base = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return {**base, **(changes or {})}
 
 
 def run_text(command, env=None, timeout=600):
-    """Runs a command; the last line of its output."""
+    """Runs a command; returns the last line of its output."""
     done = subprocess.run(
         command,
         check=False,
@@ -85,12 +85,12 @@ def run_json(command, env=None, timeout=600):
 
 
 def run_quietly(command):
-    """Runs a command whose outcome does not matter (cleaning up)."""
+    """Runs a command for cleaning up, whose outcome does not matter."""
     subprocess.run(command, check=False, capture_output=True, timeout=60)
 
 
 def wall(command, env=None, timeout=600):
-    """Seconds from starting a process to its end, the caller's way of seeing it."""
+    """The seconds from the start of a process to its end, as the caller sees them."""
     start = time.perf_counter()
     done = subprocess.run(
         command,
@@ -126,7 +126,7 @@ def table(title, header, rows):
 
 
 def save(name, figures, path=None):
-    """Writes the figures with what is needed to read them later."""
+    """Writes the figures together with the facts about the machine and versions."""
     path = pathlib.Path(path) if path else RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     machine = {"machine": platform.machine(), "cpus": os.cpu_count(), "cpu": cpu_name()}
@@ -135,7 +135,7 @@ def save(name, figures, path=None):
 
 
 def examples_folder(python):
-    """Where the example programs of that interpreter's Taichi lie."""
+    """The folder of the example programs of that interpreter's Taichi."""
     where = "import os, taichi; print(os.path.dirname(taichi.__file__))"
     done = subprocess.run([python, "-c", where], check=True, capture_output=True, text=True)
     return pathlib.Path(done.stdout.split()[-1]) / "examples"
@@ -152,7 +152,8 @@ def write_docs(benchmark, text):
 
 
 def against(value, goal, unit):
-    """[the goal in words, whether it is met]. goal: at most, or negative: at least; or None."""
+    """[the goal as text, whether it is met]. goal: an upper limit; if negative, a lower limit; or
+    None."""
     if goal is None:
         return ["–", "–"]
     met = value >= -goal if goal < 0 else value <= goal

@@ -1,4 +1,4 @@
-"""Kernel throughput: Kiln beside C++ with OpenMP and Taichi, in one run.
+"""Kernel throughput of Kiln, C++ with OpenMP, and Taichi, in one run.
 
     ./kiln python bench/kernels.py --taichi-python PYTHON
 

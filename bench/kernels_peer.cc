@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
       }
     }
   };
-  // Private bins: what a C++ programmer writes.
+  // Private bins, as a C++ programmer would write it.
   auto histogram = [&] {
 #pragma omp parallel
     {

@@ -1,4 +1,4 @@
-"""Launch overhead and element access from Python: Kiln beside Taichi, in one run.
+"""Launch overhead and element access from Python of Kiln and Taichi, in one run.
 
 ./kiln python bench/launch.py --taichi-python PYTHON
 """

@@ -75,7 +75,7 @@ b = np.ones(8, np.float32)
 scale = 1 if IMPLEMENTATION == "taichi" else 10
 figures = {
     "serial, scalar argument": loop_cost("serial(2.0)", 20000 * scale),
-    # Worth less than a hand-over: Kiln runs it on the caller, whatever may be used.
+    # Too short to share: Kiln runs it on the calling thread, whatever the number of threads.
     "parallel, 8192 elements, 2 threads": loop_cost("parallel(2.0)", 2000 * scale),
     "parallel, 200000 elements, 2 threads": loop_cost("parallel_large(2.0)", 1000 * scale),
     "two arrays and a scalar": loop_cost("arrays(2.0, a, b)", 5000 * scale, {"a": a, "b": b}),

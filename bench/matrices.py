@@ -1,4 +1,4 @@
-"""Compile time of matrix kernels by the number of elements; beside Taichi while it ends.
+"""Compile time of matrix kernels by the number of elements, compared with Taichi where it finishes.
 
     ./kiln python bench/matrices.py --taichi-python PYTHON
 

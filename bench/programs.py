@@ -1,8 +1,8 @@
 """The kernels that bench/kernels.py times, in the language itself.
 
 Run as `python programs.py kiln|taichi [rounds] [threads]`: prints one JSON object,
-kernel -> seconds per call (median). The same text runs on both implementations, so
-that what is compared is the implementation and nothing else.
+kernel -> seconds per call (median). Both implementations run the same text, so that the
+comparison depends on nothing else.
 """
 
 import json

@@ -1,12 +1,12 @@
-// The server's figures: a hit on a 20 kB entry in a process's own table, from a client's disk,
-// over the local socket, over gRPC and over mutual TLS, beside the same bytes without a daemon;
-// hits a second of the server's processor time; a storm of 64 clients; a quick kernel behind
-// another tenant's slow ones; a start over 100,000 entries.
+// Measures the server: a hit on a 20 kB entry in a process's own table, from a client's disk, over the
+// local socket, over gRPC and over mutual TLS, compared with the same bytes without a daemon;
+// hits per second of the server's processor time; a storm of 64 clients; a quick kernel behind
+// another tenant's slow ones; a start with 100,000 entries.
 //
 //   bench/server --json=FILE --bin=DIR [--rounds=N] [--entries=N]
 //
-// bench/server.py runs it, beside ccache and sccache, and makes the table. DIR has kilnd,
-// kilnd-grpc and kiln-worker.
+// bench/server.py runs it and the compiler caches, and makes the table. DIR contains kilnd, kilnd-grpc
+// and kiln-worker.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
@@ -128,7 +128,7 @@ Usage UsageOf(pid_t pid) {
   return usage;
 }
 
-// A process that answers requests of `request` bytes by `reply` ones: what a socket costs.
+// A process that answers requests of `request` bytes with `reply` bytes, to measure a bare socket.
 class Echo {
  public:
   Echo(size_t request, size_t reply) : request_(request, '\0'), reply_(reply, '\0') {
@@ -253,7 +253,7 @@ class ServerBench : public DaemonTest {
     ASSERT_TRUE(reply.results(0).found());
   }
 
-  // Calls by `threads` at once for two seconds, by the processor time of `server`.
+  // Calls from `threads` threads for two seconds, per processor time of `server`.
   template <typename MakeCall>
   static void Throughput(const std::string& name, pid_t server, int threads, MakeCall make) {
     std::atomic<bool> stop{false};
@@ -305,7 +305,7 @@ class ServerBench : public DaemonTest {
   }
 };
 
-// A second kilnd beside the fixture's, with mutual TLS.
+// A second kilnd, with mutual TLS.
 class TlsDaemon {
  public:
   TlsDaemon(const std::string& folder, const std::string& worker, int port)

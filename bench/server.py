@@ -1,9 +1,9 @@
-"""The server beside gRPC alone, ccache and sccache: latency, throughput, storm, cold start.
+"""The server compared with gRPC alone, ccache and sccache: latency, throughput, storm, cold start.
 
     ./kiln python bench/server.py [--rounds N] [--docs]
 
-Each round is a run of bench/server.cc and, in turn, of the compiler caches on a file of
-five lines that they have. Figures are medians over the rounds.
+Each round runs bench/server.cc and then the compiler caches, which have a file of five lines
+cached. Figures are medians over the rounds.
 """
 
 import os
@@ -76,7 +76,7 @@ ROWS = {
 
 
 def built():
-    """The benchmark's program, and the folder of the daemon's."""
+    """Builds; returns the benchmark's program and the folder of the daemon's programs."""
     subprocess.run([harness.ROOT / "kiln", "build"], check=True)
     bazel = harness.ROOT / "tools" / "bazel.sh"
     subprocess.run([bazel, "build", "//bench:server"], check=True)
@@ -98,7 +98,7 @@ def kiln_figures(program, binaries, folder):
 
 
 def cache_figures(tool, folder):
-    """Milliseconds of a compile that the tool has already; nothing where it is not installed."""
+    """Milliseconds of a cached compilation by the tool; empty if it is not installed."""
     if shutil.which(tool) is None:
         return {}
     source = folder / "five.cc"

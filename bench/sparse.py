@@ -1,10 +1,10 @@
-"""Sparse data: loops, lists, appends, activation and solvers, Kiln beside Taichi and Quadrants.
+"""Sparse data: loops, lists, appends, activation and solvers of Kiln, Taichi and Quadrants.
 
     ./kiln python bench/sparse.py [--taichi-python PYTHON] [--quadrants-python PYTHON] [GROUP...]
 
 Prints milliseconds a call and the ratios. Goals: twice as fast as Taichi on each row; where all
 cells are active, a loop takes at most 1.3 times what Kiln takes for that loop over dense data.
-The checks, which tell what the rows computed, must agree: a difference fails the run.
+Each row also yields a check, a number that all sides must agree on: a difference fails the run.
 """
 
 import math
@@ -17,13 +17,13 @@ PROGRAM = str(harness.ROOT / "bench" / "sparse_program.py")
 GROUPS = ("loops", "append", "lists", "churn", "mpm", "bits", "mgpcg")
 PEERS = {"taichi": "Taichi 1.7.4", "quadrants": "Quadrants"}
 TAICHI_GOAL, DENSE_GOAL = 2.0, 1.3
-# Trees whose loops have a dense twin, which does the same to the same cells.
+# Trees whose loops have a dense twin that performs the same work on the same cells.
 DENSE_TWIN = {
     "pointer, dense, 100 %": "dense",
     "bitmasked, 100 %": "dense, x and y in one cell",
     "pointer, bitmasked, 100 %": "dense, x and y in one cell",
 }
-# Reductions in f32, and additions in another order.
+# For reductions in f32 and additions in another order.
 TOLERANCE = 1e-3
 HEADER = ["what", "Kiln", "Taichi", "Quadrants", "× Taichi", "× Quadrants", "of dense"]
 
@@ -80,7 +80,7 @@ def run_group(group, programs, wheel, rounds):
 
 
 def same_checks(figures):
-    """Whether all sides computed the same; prints what differs from Kiln's."""
+    """Whether all sides computed the same; prints differences from Kiln's results."""
     same = True
     for side in figures:
         for what, ours in figures["kiln"]["checks"].items():
@@ -94,7 +94,7 @@ def same_checks(figures):
 
 
 def row(what, results):
-    """The cells of one row; (!) marks what misses a goal."""
+    """The cells of one row; (!) marks a missed goal."""
     kiln = results["kiln"][what]
     cells = [what, milliseconds(kiln)]
     cells += [milliseconds(results.get(side, {}).get(what)) for side in PEERS]

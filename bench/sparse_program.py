@@ -2,7 +2,7 @@
 
 Run as `python sparse_program.py kiln|taichi|quadrants GROUP [FILE]`: prints one JSON object,
 {"seconds": {row: seconds, median}, "checks": {row: number}}. The same text runs on all three;
-the checks are what the rows computed, and equal up to rounding on all sides.
+the checks are results of the rows, which are equal up to rounding on all sides.
 GROUP: loops, append, lists, churn, mpm, bits, or mgpcg, which runs FILE, that program of Taichi's
 wheel. Groups that a side lacks what they need for have no rows there.
 """
@@ -34,14 +34,14 @@ checks = {}
 
 
 def start(**options):
-    """A fresh runtime: no tree of the row before is left."""
+    """Starts a fresh runtime, without the trees of earlier rows."""
     if IMPLEMENTATION != "kiln":
         options["offline_cache"] = False
     ti.init(arch=ti.cpu, log_level=ti.ERROR, **options)
 
 
 def measure(row, call, before=None, rounds=9, calls=1):
-    """Notes the median time of call(), in seconds; before() prepares each round, untimed."""
+    """Records the median seconds of call(); before() prepares each round, untimed."""
     times = []
     for warm in range(2 + rounds):
         if before:
@@ -379,7 +379,7 @@ def mgpcg():
     shown = []
 
     class Window:
-        """In the GUI's place: frames are counted, nothing is drawn."""
+        """Replaces the GUI: counts frames and draws nothing."""
 
         def __init__(self, *args, **options):
             pass

@@ -1,4 +1,4 @@
-"""Start-up: import, first kernel cold and warm, mpm88's first frame; beside Taichi.
+"""Start-up times: import, first kernel cold and warm, mpm88's first frame; compared with Taichi.
 
     ./kiln python bench/startup.py --taichi-python PYTHON
 

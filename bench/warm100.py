@@ -1,4 +1,4 @@
-"""Programs of a hundred kernels: cold, warm, after editing one kernel; beside Taichi.
+"""Programs of a hundred kernels: cold, warm, after editing one kernel; compared with Taichi.
 
     ./kiln python bench/warm100.py --taichi-python PYTHON
 
@@ -60,14 +60,14 @@ print(transformed)
 
 
 def program(edited=None):
-    """The text; `edited` is the kernel that has another constant."""
+    """The program's text; the kernel number `edited` has another constant."""
     kernels = [KERNEL.format(n, n + (1000 if n == edited else 0)) for n in range(KERNELS)]
     names = ", ".join(f"kernel_{n}" for n in range(KERNELS))
     return HEAD + "".join(kernels) + TAIL.format(names)
 
 
 class Peer:
-    """One implementation with its caches in a folder of its own."""
+    """One implementation, with its caches in a separate folder."""
 
     def __init__(self, command, name):
         self.command, self.name = command, name

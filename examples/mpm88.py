@@ -2,8 +2,9 @@
 
     ./kiln run examples/mpm88.py [frames] [picture.png]
 
-Each particle carries a velocity, its local gradient and how much its volume has changed. A step
-spreads mass and momentum to the nodes of a grid, moves the nodes, and gathers the motion back.
+Each particle has a velocity, its local gradient and the change of its volume. A step scatters mass
+and momentum to the nodes of a grid, moves the nodes, and gathers their motion back to the
+particles.
 """
 
 import sys
@@ -14,11 +15,11 @@ from kiln.events import frames
 ti.init(arch=ti.cpu)
 
 particles, nodes = 9000, 128  # particles; nodes along each side of the grid
-h = 1 / nodes  # distance of two nodes
+h = 1 / nodes  # distance between two nodes
 dt = 2e-4
-volume = (h / 2) ** 2  # of one particle; its mass is the same number, the density being 1
+volume = (h / 2) ** 2  # of one particle; with density 1, its mass is the same number
 stiffness = 400.0
-wall = 3  # nodes from the edge to where liquid stops
+wall = 3  # nodes between the edge and the wall that stops the liquid
 
 position = ti.Vector.field(2, float, particles)
 velocity = ti.Vector.field(2, float, particles)

@@ -1,4 +1,4 @@
-"""What may depend on what: the arrows of docs/architecture.md, asked of Bazel."""
+"""Checks the dependencies between rooms (docs/architecture.md) by queries to Bazel."""
 
 import ast
 import pathlib
@@ -14,7 +14,7 @@ FRONTS = "//server/grpc_front/... + //server/web_front/..."
 
 
 def query(expression):
-    """The labels that a Bazel query gives."""
+    """The labels that a Bazel query returns."""
     done = subprocess.run(
         [ROOT / "tools" / "bazel.sh", "query", "--noshow_progress", expression],
         cwd=ROOT,
@@ -50,30 +50,31 @@ def query(expression):
         ("//server/compiler/...", f"//server/cache/... + //server/daemon/... + {GRPC}"),
         ("//server/worker/...", f"//server/cache/... + //server/daemon/... + {GRPC}"),
         ("//server/daemon/...", f"//server/compiler/... + {LLVM}"),
-        # Fronts are processes of their own: the daemon carries neither gRPC nor HTTP.
+        # Fronts are separate processes: the daemon contains neither gRPC nor HTTP.
         ("//server/daemon:kilnd", f"{GRPC} + @debian//:microhttpd"),
     ],
 )
 def test_no_arrow(sources, forbidden):
-    # Tests may look across rooms (a client's test drives a daemon); what is shipped may not.
+    # Tests may depend on other rooms (a client's test starts a daemon); shipped code may not.
     shipped = f"({sources}) except tests({sources}) except attr(testonly, 1, {sources})"
     assert query(f"somepath({shipped}, {forbidden})") == []
 
 
-# --- The Python package: who imports whom, imports inside functions included ----------------------
+# --- The Python package: its imports, including those inside functions
+# -----------------------------
 
 PACKAGE = ROOT / "client_py" / "kiln"
 
-# Imports inside functions cost a look-up at each call, and hide what a module needs. They are for
-# what many programs never need: NumPy and its like, which may not be there, and what would make the
-# first launch later.
+# Imports inside functions cost a look-up at each call, and hide a module's dependencies. They are
+# for modules that many programs never need: NumPy and similar packages, which may be missing, and
+# modules that would delay the first launch.
 LATE_FROM_OUTSIDE = frozenset(
     "IPython PIL ast atexit builtins ctypes difflib importlib inspect io itertools json linecache "
     "numbers numpy operator os paddle re shutil string struct sys tempfile torch types warnings "
     "weakref".split()
 )
-# Importer -> what it imports late of the package. A module of `commands` is one command: it imports
-# what it needs when it runs.
+# Importer -> modules of the package that it imports inside functions. A module of `commands` is one
+# command, and may import anything when it runs.
 LATE = {
     "arguments": "frontend.pack frontend.triplets",
     "compat.lang": "compat",
@@ -132,7 +133,7 @@ def package_imports(modules):
 
 
 def circles(arrows):
-    """The sets of modules that depend on themselves, by way of each other."""
+    """The sets of modules that depend on each other in a circle."""
     below = {}
     for importer, imported in arrows:
         below.setdefault(importer, set()).add(imported)
@@ -155,8 +156,8 @@ def circles(arrows):
 
 
 def arrows_of(modules):
-    """Pairs of modules; `from . import _native` and the like count for nothing, nor does a name of
-    the package itself, which imports what programs name."""
+    """Pairs (importer, imported). Ignores `from . import _native` and similar imports, and names of
+    the package itself, which imports every public module."""
     return {
         (importer, imported)
         for importer, imported, _ in package_imports(modules)

@@ -1,4 +1,4 @@
-"""What end-to-end tests share: the `kiln` command in a home of its own."""
+"""Fixtures of the end-to-end tests: the `kiln` command with a separate home."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Kiln:
-    """`./kiln` with a KILN_HOME that nothing else uses."""
+    """`./kiln` with its own KILN_HOME."""
 
     root = ROOT
 
@@ -19,7 +19,7 @@ class Kiln:
         self.environment = {**os.environ, "KILN_HOME": str(home)}
 
     def __call__(self, *arguments, check=True, timeout=120, command=None, **options):
-        """Runs a subcommand; the completed process, its output as text."""
+        """Runs a subcommand; returns the completed process, with its output as text."""
         environment = {**self.environment, **options.pop("env", {})}
         try:
             done = subprocess.run(
@@ -31,7 +31,7 @@ class Kiln:
                 **options,
             )
         except subprocess.TimeoutExpired as error:
-            # Such as "building": a source was edited while the tests ran.
+            # For example "building", if a source was edited while the tests ran.
             said = (error.stderr or b"").decode(errors="replace") or "nothing"
             message = f"kiln {arguments} took more than {timeout} s, and said:\n{said}"
             raise AssertionError(message) from None
@@ -46,7 +46,7 @@ class Kiln:
 
 
 def native_folder():
-    """Where this checkout's programs are."""
+    """The folder of this checkout's programs."""
     code = "import os, kiln._native as n; print(os.path.dirname(n.__file__))"
     command = [ROOT / "kiln", "python", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -54,7 +54,7 @@ def native_folder():
 
 
 def other_build_id(program):
-    """A program's bytes as another build of it would have them: by its build id."""
+    """A program's bytes with another build id, as a different build would have."""
     note = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"
     program = bytearray(program)
     program[program.index(note) + len(note)] ^= 1
@@ -64,7 +64,7 @@ def other_build_id(program):
 @pytest.fixture
 def kiln(tmp_path):
     """The command, with a fresh home; its daemon is stopped at the end."""
-    home = tmp_path / "kiln home"  # with a space, so that every test tries one
+    home = tmp_path / "kiln home"  # with a space, so that every test covers that
     command = Kiln(home)
     yield command
     command("stop", check=False)
@@ -72,7 +72,7 @@ def kiln(tmp_path):
 
 @pytest.fixture
 def other(kiln, tmp_path):
-    """The command with another fresh home, as another machine has it."""
+    """The command with another fresh home, like that of another machine."""
     command = Kiln(tmp_path / "other home")
     yield command
     command("stop", check=False)

@@ -1,4 +1,4 @@
-"""The table of diagnostics is whole: nothing is said outside it, nothing in it is unseen."""
+"""Checks that the table of diagnostics contains all texts, and that tests show all of its rows."""
 
 import ast
 import importlib
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "client_py" / "kiln"
 EXPECTED = [ROOT / "tests" / "e2e" / part / "expected" for part in ("language", "snodes")]
 
-# Parts that are no language: their errors are those of a library.
+# Parts that are not the language; their errors are ordinary errors of a library.
 LIBRARY = (
     "algorithms.py",
     "cli.py",
@@ -30,12 +30,12 @@ LIBRARY = (
     "linalg/",
     "profiler/",
     "tools/",
-    "warm/",  # only KILN_WARM=check says something, of a record that is wrong
+    "warm/",  # only KILN_WARM=check raises, for a wrong record
 )
 
 
 def _load_table():
-    """kiln.diagnostics without the package around it, whose native part may not be built."""
+    """Loads kiln.diagnostics without its package, whose native part may not be built."""
     for name, path in (("table", PACKAGE), ("table.diagnostics", PACKAGE / "diagnostics")):
         module = types.ModuleType(name)
         module.__path__ = [str(path)]
@@ -58,7 +58,7 @@ def _language_files():
 
 
 def _words(node):
-    """Whether text of ours is in the expression; names of functions and files are not."""
+    """Whether the expression contains a text for users, rather than names of functions or files."""
     return any(
         isinstance(n, ast.Constant)
         and isinstance(n.value, str)
@@ -106,7 +106,7 @@ def test_uses_fit_their_rows():
 
 
 def test_hints_are_separate_sentences():
-    """`near` answers " Did you mean …?", which follows a full stop."""
+    """`near` returns " Did you mean …?", which must follow a full stop."""
     wrong = [id for id, (_, text) in ROWS.items() if "{hint}" in text and ".{hint}" not in text]
     assert not wrong
 
@@ -129,7 +129,7 @@ def _pattern(template):
 
 
 def _recorded():
-    """What the language cases show: a text for each case, its line marks removed."""
+    """The recorded outcomes of the language cases, without their line marks."""
     texts = []
     for path in sorted(path for folder in EXPECTED for path in folder.glob("*.txt")):
         for outcome in path.read_text().split("\n== "):
@@ -137,7 +137,7 @@ def _recorded():
     return texts
 
 
-# What no program of one thread can come to see, and why.
+# Rows that no single-threaded program can trigger, and why.
 NEVER_SEEN = {
     "arguments_kernel_changed_while_was_compiled": "another thread changes an argument meanwhile",
     "check_failed": "stands for checks that have no text of their own yet",
@@ -185,7 +185,8 @@ def test_native_texts_are_in_their_table():
 
 
 def test_every_native_row_is_shown():
-    """By a language case; what the Python client finds first, by a test of the builder."""
+    """A language case shows each row. Rows that the Python client detects first are shown by a test
+    of the builder."""
     shown = _recorded() + [(ROOT / place).read_text() for place in NATIVE_TESTS]
     missing = []
     for name, text in _native_rows().items():

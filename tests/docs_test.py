@@ -1,14 +1,14 @@
-"""Every python block of README.md and docs/ runs and prints what it says.
+"""Runs every python block of README.md and docs/ and compares its output with its comments.
 
-The blocks of a file run in order, in one process and namespace, so that later ones may use what
-earlier ones made. In a block
+The blocks of a file run in order, in one process and namespace, so that later blocks can use names
+of earlier ones. In a block
 
     print(x)              # prints: 3            is checked against what the block prints: its
                           # prints: 4            `prints` comments in order, and nothing else
     k(2**40)              # raises: TaichiRuntimeTypeError: a part of its text
 
-Lines of output that a machine's speed decides are left out: a block with `# prints anything`
-prints what it likes.
+The output of a block with `# prints anything` is not checked, for output that depends on the
+machine.
 """
 
 import contextlib
@@ -34,10 +34,10 @@ def blocks(path):
 
 
 def run_file(path, folder):
-    """Problems of a file's blocks, as text."""
+    """Runs a file's blocks; returns their problems as text."""
     namespace = {"__name__": "__main__"}
     for line, text in blocks(path):
-        # Functions need the text that they come from: a file with the block at its own line.
+        # Kernels need their source: write the block to a file, at its own line number.
         file = pathlib.Path(folder) / f"{path.stem}_{line}.py"
         file.write_text("\n" * (line - 1) + text)
         printed, raised = run_block(file, namespace)
@@ -60,7 +60,7 @@ def run_block(file, namespace):
 
 
 def judge(text, printed, raised):
-    """What is wrong with the block, or an empty text."""
+    """Describes the block's problem; empty if there is none."""
     expected = re.findall(r"# prints: (.*?)\s*$", text, re.M)
     anything = "# prints anything" in text
     errors = re.findall(r"# raises: (\w+)(?:: (.*?))?\s*$", text, re.M)
@@ -77,7 +77,7 @@ def judge(text, printed, raised):
 
 @contextlib.contextmanager
 def captured(lines):
-    """What the process prints meanwhile, kernels included."""
+    """Captures the output of the process, including that of kernels."""
     libc = ctypes.CDLL(None)
     with tempfile.TemporaryFile() as file:
         sys.stdout.flush()
@@ -97,7 +97,7 @@ def captured(lines):
 def main(path):
     path = pathlib.Path(path).resolve()
     with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)  # what examples save
+        os.chdir(folder)  # examples save files
         problems = list(run_file(path, folder))
     print("\n".join(problems))
     return int(bool(problems))

@@ -1,8 +1,8 @@
-"""Docstrings of all public names: they say what is done, name every parameter, and show an example
-that runs.
+"""Checks the docstrings of all public names: each has a summary, names every parameter, and has an
+example that runs.
 
-An example is an indented block of a docstring. It is judged as those of docs/ are, see docs_test:
-`# prints: 3` and `# raises: ValueError: part of its text` say what happens. `ti` and `np` are
+An example is an indented block of a docstring. It runs like the blocks of docs/ (see docs_test):
+`# prints: 3` and `# raises: ValueError: part of its text` state the outcome. `ti` and `np` are
 imported, and each docstring begins with a fresh `ti.init(arch=ti.cpu)`.
 """
 
@@ -33,17 +33,17 @@ MODULES = (
     "types.quant",
     "ui",
 )
-# Classes of objects that functions make: programs do not call them.
+# Classes that programs do not call, because functions make their objects.
 MADE_BY_FUNCTIONS = (
     "ti.Field ti.Layout ti.MatrixField ti.MatrixNdarray ti.Ndarray ti.SNode ti.ScalarField "
     "ti.ScalarNdarray ti.StructField ti.VectorNdarray ti.graph.ArgKind"
 ).split()
-# What has no implementation says that instead.
+# The docstrings of unimplemented names begin like this.
 ABSENT = ("Not supported", "Not on the CPU", "Raises: there are no")
 
 
 def public(ti):
-    """(name, object) of the functions and classes of Kiln that programs reach, each once."""
+    """(name, object) of Kiln's public functions and classes, each once."""
     found = {}
     for path in MODULES:
         module = ti
@@ -68,7 +68,7 @@ def is_function(thing):
 
 
 def methods(cls):
-    """(name, object) of the public methods and properties that a class has of Kiln's."""
+    """(name, object) of a class's public methods and properties that Kiln defines."""
     for name in dir(cls):
         holder = next((base for base in cls.__mro__ if name in vars(base)), None)
         if name.startswith("_") or holder is None or not holder.__module__.startswith("kiln"):
@@ -79,7 +79,7 @@ def methods(cls):
 
 
 def parameters(thing):
-    """The names of the parameters that a caller gives."""
+    """The names of the parameters that callers pass."""
     thing = getattr(thing, "__func__", thing)
     try:
         names = list(inspect.signature(thing).parameters)
@@ -89,7 +89,7 @@ def parameters(thing):
 
 
 def document(thing):
-    """The docstring without its margin, which is that of the closing quotes."""
+    """The docstring without its margin, which the closing quotes determine."""
     text = thing.__doc__ or ""
     margin = re.search(r"\n *$", text)
     return text.replace(margin.group(), "\n").strip() if margin else inspect.cleandoc(text)
@@ -120,7 +120,7 @@ def examples(text):
     ]
 
 
-# ---- inside the process that looks at Kiln
+# ---- inside the process that inspects Kiln
 
 
 def check():
@@ -136,7 +136,7 @@ def check():
 
 
 def documented(ti):
-    """(name, docstring) of all that may have examples."""
+    """(name, docstring) of all objects that may have examples."""
     for name, thing in public(ti):
         yield name, document(thing)
         if inspect.isclass(thing):
@@ -145,7 +145,7 @@ def documented(ti):
 
 
 def run(part, parts):
-    """Problems of the examples of every `parts`th docstring."""
+    """Runs the examples of every `parts`th docstring; returns their problems."""
     import docs_test
     import kiln
     import numpy
@@ -153,7 +153,7 @@ def run(part, parts):
     warnings.simplefilter("ignore")
     seen = {text: name for name, text in documented(kiln) if not text.startswith(ABSENT)}
     with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)  # what examples save
+        os.chdir(folder)  # examples save files
         for number, (text, name) in enumerate(seen.items()):
             if number % parts != part:
                 continue

@@ -1,6 +1,6 @@
-"""Which elements of a field are active, and fields with some that are not, saved and restored.
+"""Saves and restores fields of which only some elements are active.
 
-Imported inside a run of tools/compare_with_taichi.py, where `taichi` is either implementation.
+tools/compare_with_taichi.py imports it during a run, where `taichi` is either implementation.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ def _mark(field: ti.template(), marks: ti.types.ndarray()):
 
 
 def active(field):
-    """An array of the field's shape: 1 where a loop over the field comes by; None if everywhere."""
-    while hasattr(field, "get_member_field"):  # of a struct, any member will do
+    """An array of the field's shape, 1 for elements that a loop visits; None if it visits all."""
+    while hasattr(field, "get_member_field"):  # for a struct, any member will do
         field = field.get_member_field(field.keys[0])
     marks = np.zeros(field.shape, np.int32)
     if not marks.shape:
@@ -25,7 +25,7 @@ def active(field):
 
 
 def restore(field, marks, value):
-    """Writes the elements that `marks` has (None: all), and only those: writing activates."""
+    """Writes only the elements in `marks` (None: all), because a write activates an element."""
     if isinstance(value, dict):
         for member in field.keys:
             restore(field.get_member_field(member), marks, value[member])

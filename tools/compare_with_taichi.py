@@ -1,30 +1,32 @@
 #!/usr/bin/python3
-"""Runs programs under Taichi and under Kiln and compares all that they show.
+"""Runs programs under Taichi and under Kiln and compares their results.
 
     tools/compare_with_taichi.py [--frames 3] [--taichi-python python] program.py...
     tools/compare_with_taichi.py --language [SECTION...]
     tools/compare_with_taichi.py --snodes [SECTION...]
 
-A program is a path, or the name of one of the wheel's examples (`simulation/mpm88`). Compared are
-the fields and arrays that its globals (and their attributes) hold at the end, the images and
-circles that it gives to its GUI in the first frames, its output, and its exit status. The
-interpreter that has Taichi is --taichi-python, else $TAICHI_PYTHON, else `python3`.
+A program is a path, or the name of one of the wheel's examples (`simulation/mpm88`). The tool
+compares the fields and arrays in its globals (and their attributes) at the end, the images and
+circles that it passes to its GUI in the first frames, its output, and its exit status. The
+interpreter with Taichi is --taichi-python, else $TAICHI_PYTHON, else `python3`.
 
 With --language or --snodes, the cases of tests/e2e/language or tests/e2e/snodes are run under
 Taichi instead, and each difference from what is recorded there for Kiln is listed, with its reason
 if it has one.
 
-Random numbers cannot agree, so what they fill is copied: after each call, as a statement, of a
-kernel that uses `ti.random` or `ti.randn`, the fields' values are taken from Taichi's run. Kernels
-that the search for such calls misses are named with --seeded.
+Random numbers cannot agree, so their results are copied: after each statement that calls a kernel
+with `ti.random` or `ti.randn`, Kiln's run takes the fields' values from Taichi's run. Name kernels
+that the search for such calls misses with --seeded.
 
-Of fields in sparse trees, which elements are active is compared and taken over, too. What parallel
-loops put in any order, dynamic lists say, is compared in sorted order when named with --unordered.
+For fields in sparse trees, the tool also compares and copies which elements are active. Data that
+parallel loops write in any order, as in dynamic lists, is sorted before the comparison if it is
+named with --unordered.
 
 Numbers agree when they differ by at most --tolerance of the array's largest magnitude; of floating
 point arrays, --outliers of the elements may differ by more (iteration counts at a fractal's rim).
-Where they do not agree, Taichi runs once more: an array that differs there as well, the order of
-atomic additions being free, agrees within four times that difference, shown as noise.
+If they do not agree, Taichi runs again. An array that differs between Taichi's own runs, because
+the order of atomic additions is free, agrees within four times that difference, which is shown as
+noise.
 """
 
 import argparse
@@ -119,9 +121,9 @@ def find_program(name, options):
 
 
 def compare(program, options):
-    """Runs `program` twice; a row of the table."""
+    """Runs `program` under both; returns a row of the table."""
     with tempfile.TemporaryDirectory(prefix="kiln-compare-") as folder:
-        # Taichi first: it writes the states that the other run takes over.
+        # Taichi runs first: it saves the states that Kiln's run takes over.
         runs = {side: run(side, program, folder, options) for side in ("taichi", "kiln")}
         arrays = {side: load(folder, side, options) for side in runs}
         row = compare_arrays(arrays["taichi"], arrays["kiln"], {}, options)
@@ -135,7 +137,7 @@ def compare(program, options):
     row["exit"] = (runs["taichi"]["code"], runs["kiln"]["code"])
     row["seconds"] = (runs["taichi"]["seconds"], runs["kiln"]["seconds"])
     row["agrees"] = not row["wrong"] and row["output"] and row["exit"] == (0, 0)
-    # What the verdict rests on: without any of it, it says nothing.
+    # The number of things compared: without any, the verdict means nothing.
     row["lines"] = sum(not t.startswith("[Taichi]") for t in runs["taichi"]["out"].splitlines())
     if not row["agrees"]:
         row["detail"] = detail(runs)
@@ -151,9 +153,9 @@ def run(side, program, folder, options, attempts=3):
         command += ["--ignore", field]
     command += ["--clock"] if options.clock else []
     environment = {**os.environ, "KILN_GUI_FRAMES": str(options.frames), "TI_GUI_SHOW": "0"}
-    # A program that makes videos does so with an ffmpeg that only makes the files.
+    # Replace ffmpeg by a stand-in that only creates the files.
     environment["PATH"] = f"{ROOT / 'tools' / 'stand_ins'}:{environment['PATH']}"
-    # Taichi's search for a GPU may crash where there is none; programs that request one get this.
+    # Taichi's search for a GPU may crash on a machine without one, so programs get the CPU.
     environment.update({} if side == "kiln" else {"TI_ARCH": "x64"})
     made = pathlib.Path(folder) / f"{side}_files"  # what the program writes
     shutil.rmtree(made, ignore_errors=True)
@@ -172,13 +174,13 @@ def run(side, program, folder, options, attempts=3):
     except subprocess.TimeoutExpired:
         code, out, err = "timeout", "", ""
     if side != "kiln" and isinstance(code, int) and code < 0 and attempts > 1:
-        # The reference now and then ends by a signal where a program reads beyond a field.
+        # Taichi occasionally dies by a signal if a program reads beyond a field.
         return run(side, program, folder, options, attempts - 1)
     return {"code": code, "out": out, "err": err, "seconds": time.monotonic() - start}
 
 
 def load(folder, side, options):
-    """The arrays of one run by name; rows that have no order are sorted, each column for itself."""
+    """The arrays of one run by name. Unordered rows are sorted, each column separately."""
     import numpy as np
 
     path = pathlib.Path(folder) / f"{side}.npz"
@@ -192,7 +194,7 @@ def load(folder, side, options):
     return arrays
 
 
-# Compressed by other libraries: only that they are there can be compared.
+# Other libraries compress these files, so only their existence can be compared.
 _PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".mp4")
 
 
@@ -341,7 +343,7 @@ def inside(options):
 
 
 def _flatten(name, value, into):
-    """Arrays by name; of struct fields, a name for each member."""
+    """Adds arrays by name; struct fields have a name for each member."""
     if isinstance(value, dict):
         for member, part in value.items():
             _flatten(f"{name}.{member}", part, into)
@@ -350,7 +352,7 @@ def _flatten(name, value, into):
 
 
 def _unflatten(name, arrays):
-    """What _flatten took apart; None if nothing has that name."""
+    """The inverse of _flatten; None if nothing has that name."""
     if name in arrays:
         return arrays[name]
     start = f"{name}."
@@ -359,8 +361,8 @@ def _unflatten(name, arrays):
 
 
 def prepare(side):
-    """Makes `import taichi` give the implementation, with Kiln's GUI in both, and a window that
-    needs no Vulkan, and no plots: the GUI's module."""
+    """Makes `import taichi` import the implementation, with Kiln's GUI for both, a window without
+    Vulkan, and no plots. Returns the GUI's module."""
     import headless_window
     import plotting_stub
 
@@ -371,7 +373,7 @@ def prepare(side):
         compat.install()
         headless_window.install(ui, gui.GUI)
         return gui
-    # Kiln's GUI needs nothing else of Kiln: loaded as a package of its own beside Taichi.
+    # Kiln's GUI needs nothing else of Kiln, so it is loaded as a separate package.
     package = types.ModuleType("kiln_gui")
     package.__path__ = [str(ROOT / "client_py" / "kiln")]
     sys.modules["kiln_gui"] = package
@@ -384,7 +386,7 @@ def prepare(side):
 
 
 def random_kernels(tree):
-    """Names of the kernels in which random numbers are drawn, directly or in a function."""
+    """The names of kernels that use random numbers, directly or in a function."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     calls = {
         function.name: {_called(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
@@ -410,7 +412,7 @@ def _called(call):
 
 
 def insert_seeding(tree, kernels):
-    """After each statement that calls one of the kernels: `_take_state(locals())`."""
+    """Inserts `_take_state(locals())` after each statement that calls one of the kernels."""
     for node in ast.walk(tree):
         for part in ("body", "orelse", "finalbody"):
             body = getattr(node, part, None)
@@ -434,14 +436,14 @@ class _States:
         self._options, self._program, self._count = options, program, 0
         source = pathlib.Path(options.programs[0]).read_text()
         self._elements = None
-        # Asking which elements are active compiles a kernel for each field.
+        # Querying active elements compiles a kernel for each field, so do it only if necessary.
         if re.search(r"\.(pointer|bitmasked|dynamic)\(", source):
             import active_elements
 
             self._elements = active_elements
 
     def read(self, variables):
-        """What the fields hold, and for those with inactive elements which are active."""
+        """The fields' values and, for fields with inactive elements, which are active."""
         found = {}
         for name, field in self._fields(variables).items():
             _flatten(f"field/{name}", field.to_numpy(), found)
@@ -469,7 +471,7 @@ class _States:
             if value is None:
                 continue
             if self._elements and self._elements.active(field) is not None:
-                # Sparse: from_numpy writes what is active already, which is nothing now.
+                # A sparse field: from_numpy would only write active elements, and none is active.
                 self._elements.restore(field, state.get(f"active/{name}"), value)
             else:
                 field.from_numpy(value)

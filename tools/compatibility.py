@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Runs the example programs of Taichi's wheel under both implementations and tables the outcome.
+"""Runs the example programs of Taichi's wheel under both implementations and writes a table.
 
     tools/compatibility.py [--taichi-python python]      writes docs/compatibility.md
     tools/compatibility.py simulation/mpm88 …            only shows those rows
 
-What is compared, and how, is tools/compare_with_taichi.py's: fields, images, files, output, exit
-status. What a program needs is read off its source; of programs that need what Kiln does not have
-yet, the table says what. The table holds no figures: it changes when the outcome does.
+tools/compare_with_taichi.py compares fields, images, files, output and exit status. The
+requirements of a program are found in its source; the table names those that Kiln does not support
+yet. The table contains no figures, so that it changes only when an outcome does.
 """
 
 import argparse
@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import compare_with_taichi  # noqa: E402
 
-# What programs need -> what shows it in the source.
+# Requirement of a program -> pattern that shows it in the source.
 NEEDS = {
     "sparse SNodes": r"\.(pointer|bitmasked|dynamic)\(|ti\.(activate|deactivate|is_active)\b",
     "gradients": r"\bneeds_grad|\.grad\b|ti\.ad\.",
@@ -36,14 +36,14 @@ NEEDS = {
     "OpenCV": r"import cv2",
     "a downloaded model": r"import wget",
 }
-# Of these, what Kiln does not have: such programs are not run.
+# Requirements that Kiln does not support; such programs are not run.
 MISSING = ("gradients", "graphs", "textures", "a downloaded model")
-# Of these, a stand-in is enough to compare what the program computes.
+# Requirements for which a stand-in suffices to compare the program's results.
 STAND_IN = {
     "a window with Vulkan": "the window's place is taken by one that records what it is to show",
     "matplotlib": "plots are left out",
 }
-# Programs that need a word, or other options of the comparison.
+# Programs that need a remark, or other options of the comparison.
 _ORDER = "the order in which a parallel loop appends is free: compared sorted"
 _HASH = "a hash by the fraction of large sines: the last bit of `sin` shows in single pixels"
 SPECIAL = {
@@ -158,7 +158,7 @@ def comparison(special, options):
 
 
 def verdict(result, special):
-    """yes or no; or a dash where Taichi itself does not run or there is nothing to compare."""
+    """ "yes" or "no"; a dash if Taichi itself fails or there is nothing to compare."""
     if result["exit"][0] != 0:
         return "–"
     wrong = result["wrong"]
@@ -172,7 +172,7 @@ def verdict(result, special):
 
 
 def is_other_image(wrong, compared):
-    """Whether a difference is of an image that is not among those compared, by number."""
+    """Whether a difference is in an image whose number is not among the compared ones."""
     found = re.match(r"gui/\d+/(\d+)/", wrong)
     return found is not None and found[1] not in compared
 

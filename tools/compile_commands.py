@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Writes compile_commands.json for editors and clang-tidy: `tools/compile_commands.py [output]`.
 
-Asks Bazel what it would run. Generated headers are found under .kiln/bazel-out, once `./kiln build`
-or `tools/bazel.sh build` has made them.
+It queries Bazel for its commands. Generated headers are under .kiln/bazel-out after `./kiln build`
+or `tools/bazel.sh build`.
 """
 
 import json
@@ -49,7 +49,8 @@ def _cleaned(arguments):
             skip = True
         elif argument != "-MD" and not argument.startswith("-frandom-seed"):
             argument = argument.replace("bazel-out/", ".kiln/bazel-out/")
-            # Beside bazel-out lie links to what is outside the checkout, Python's headers for one.
+            # Links next to bazel-out lead to files outside of the checkout, such as Python's
+            # headers.
             kept.append(
                 re.sub(r"^(-I|-isystem|)external/", r"\1.kiln/bazel-out/../external/", argument)
             )

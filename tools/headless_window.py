@@ -1,12 +1,12 @@
-"""`ti.ui.Window` without Vulkan, for comparisons: what programs give to its canvas is told to the
-GUI's observers, nothing is drawn, and widgets keep their values. Frames are counted by the GUI.
+"""`ti.ui.Window` without Vulkan, for comparisons. Its canvas passes all drawing calls to the GUI's
+observers and draws nothing, widgets keep their values, and the GUI counts frames.
 """
 
 import contextlib
 
 
 def install(ui, gui_class):
-    """Puts the window and its parts into the module `ui` of either implementation."""
+    """Installs the window and its parts in the module `ui` of either implementation."""
 
     class Window(gui_class):
         def __init__(self, name="", res=512, *_args, **_options):
@@ -40,7 +40,7 @@ def install(ui, gui_class):
 
 
 class _Canvas:
-    """Tells what it is to show, as numbers."""
+    """A canvas that passes its drawing calls to the observers, as arrays."""
 
     def __init__(self, window):
         self._window = window
@@ -73,7 +73,7 @@ class _Canvas:
 
 
 class _Ignored:
-    """Takes every call: cameras, scenes, lights."""
+    """Accepts every call. For cameras, scenes and lights."""
 
     def __init__(self, *_args, **_options):
         pass

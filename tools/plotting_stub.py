@@ -1,4 +1,4 @@
-"""Matplotlib's names without Matplotlib, for comparisons: plots vanish, colour maps are grey."""
+"""A stub of Matplotlib for comparisons: it ignores plots, and colour maps are grey."""
 
 import importlib.machinery
 import sys
@@ -6,7 +6,7 @@ import types
 
 
 class _Anything:
-    """Takes every call and every attribute."""
+    """Accepts every call and every attribute."""
 
     def __init__(self, *_args, **_options):
         pass
@@ -54,7 +54,7 @@ _MODULES = (
 
 
 def install():
-    """Makes `import matplotlib` give the stub in this process."""
+    """Makes `import matplotlib` import the stub in this process."""
     for name in _MODULES:
         module = sys.modules[name] = _Module(name)
         module.__path__ = []

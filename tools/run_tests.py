@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Runs every test; ./test installs what it needs and comes here.
+"""Runs all tests. ./test installs missing packages and then runs this script.
 
-A step is a function that yields results as it goes; a result is one test case: a unit test, a file
-looked at by a linter. The last line counts them.
+A step is a function that yields results; a result is one test case: a unit test, or a file checked
+by a linter. The last line of the output counts them.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def main():
                 else:
                     failures.append(result)
                     print(f"FAILED {result.name}\n{result.message}".rstrip(), flush=True)
-        except Exception as error:  # a step that breaks must not hide the others
+        except Exception as error:  # a broken step must not hide the others
             failures.append(Result(name, False, f"{type(error).__name__}: {error}"))
             print(f"FAILED {name}\n{failures[-1].message}", flush=True)
         print(f"   {count} in {time.monotonic() - start:.0f} s", flush=True)
@@ -106,15 +106,15 @@ def python_lint(_options):
         lines = (ROOT / file).read_text().splitlines()
         complaints = [line for line in run.stdout.splitlines() if not excused(line, file, lines)]
         for number, line in enumerate(lines, 1):
-            # As ruff counts: without a comment that is for linters.
+            # Like ruff, do not count comments for linters.
             if len(re.split(r" *# (?:ruff: )?noqa", line)[0]) > 100:
                 complaints.append(f"{file}:{number}: longer than 100 columns")
         yield Result(f"pyflakes {file}", not complaints, "\n".join(complaints) + run.stderr)
 
 
 def excused(complaint, file, lines):
-    """Whether what pyflakes says is what ruff was told to let pass."""
-    # What a package imports in order to show it is used by others.
+    """Whether a complaint of pyflakes is one that ruff is configured to ignore."""
+    # A package's __init__.py imports names for others to use.
     if file.endswith("__init__.py") or any(line.startswith("# ruff: noqa") for line in lines[:3]):
         return True
     number = re.match(r"[^:]+:(\d+):", complaint)
@@ -134,7 +134,7 @@ def clang_tidy(_options):
     entries = json.loads((ROOT / "compile_commands.json").read_text())
     files = [os.path.relpath(entry["file"], ROOT) for entry in entries]
     files = [f for f in files if not f.endswith("_test.cc") and not includes_llvm(ROOT / f)]
-    # A file that passed need not be looked at again while neither it nor any header changed.
+    # Skip files that passed before, as long as neither they nor any header changed.
     headers = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
     for header in tracked("*.h", "*.proto"):
         headers.update((ROOT / header).read_bytes())
@@ -153,7 +153,7 @@ def includes_llvm(path):
     text = path.read_text()
     if re.search(r'#include "(mlir|llvm|lld)/', text):
         return True
-    # Through headers of the compiler's own rooms.
+    # The compiler's own headers may include LLVM, too.
     for name in re.findall(r'#include "(server/compiler/[^"]+)"', text):
         header = ROOT / name
         if header.exists() and includes_llvm(header):
@@ -179,7 +179,7 @@ def unit(options):
         return
     events = STATE / "events.json"
     events.unlink(missing_ok=True)
-    # The same seed, locale and home for everybody; tests make their own KILN_HOME.
+    # Use the same seed, locale and home everywhere; tests make their own KILN_HOME.
     command = [ROOT / "tools" / "bazel.sh", "test", "--keep_going", "--test_output=errors"]
     command += [f"--build_event_json_file={events}", "--color=no", "--curses=no"]
     command += ["--show_progress_rate_limit=30", "--local_test_jobs=2"]
@@ -187,7 +187,7 @@ def unit(options):
     command += ["--", *targets]
     run = subprocess.run(command, cwd=ROOT)
     yield from bazel_results(events)
-    # 3: some tests failed, as the results show; 4: there are no tests.
+    # Exit status 3: some tests failed, as the results show; 4: there are no tests.
     yield Result("bazel build " + " ".join(targets), run.returncode in (0, 3, 4), "see above")
 
 

@@ -1,4 +1,4 @@
-"""What the fuzzers of programs share: processes that run them, and hunts by the clock."""
+"""Shared by the fuzzers of programs: processes that run programs, and hunts with a time limit."""
 
 import collections
 import itertools
@@ -14,19 +14,19 @@ ROOT = HERE.parent.parent
 
 
 class Machine:
-    """Runs programs in fresh processes, with a home of its own for Kiln."""
+    """Runs programs in fresh processes, with a separate home for Kiln."""
 
     def __init__(self, home, batch, taichi=None):
         self.home = home
         self.taichi = taichi
-        self.module = batch  # what runs the programs of a file
+        self.module = batch  # the module that runs the programs of a file
         self.count = itertools.count()
-        # What is out of date is built now, not within a batch's time.
+        # Build now, so that building does not count towards a batch's time.
         subprocess.run([ROOT / "kiln", "python", "-c", ""], capture_output=True)
 
     def run(self, programs, options, environment=None, package="kiln", timeout=300):
-        """{name: [result of each run]} of programs {name: text}. A process that dies or hangs
-        counts against the program that it was running; the others run in a new one."""
+        """Runs programs {name: text}; returns {name: [result of each run]}. If a process dies or
+        hangs, its current program fails, and a new process runs the others."""
         found = collections.defaultdict(lambda: [None] * len(options))
         rest = dict(programs)
         while rest:
@@ -96,8 +96,8 @@ def add_arguments(parser, kept):
 
 
 def run(options, batch, again, hunt_for):
-    """Runs kept programs, or hunts: again(machine, paths) and hunt_for(machine, options), with a
-    machine whose programs the module `batch` runs. Answers the exit status."""
+    """Runs kept programs by again(machine, paths), or hunts by hunt_for(machine, options). The
+    module `batch` runs the machine's programs. Returns the exit status."""
     with tempfile.TemporaryDirectory(prefix="kiln-fuzz-", ignore_cleanup_errors=True) as home:
         machine = Machine(home, batch, options.taichi_python)
         try:
@@ -111,8 +111,8 @@ def run(options, batch, again, hunt_for):
 
 
 def by_the_clock(hunt, options, batch, keep):
-    """Batches until time or number of them is over: batch(number, seeds), then
-    keep(number, failure) for what it added to hunt.failures. Answers the exit status."""
+    """Runs batches until the time or their number is exhausted: batch(number, seeds), then
+    keep(number, failure) for each failure added to hunt.failures. Returns the exit status."""
     seeds = itertools.count(options.seed)
     start = time.monotonic()
     for number in itertools.count():

@@ -5,11 +5,11 @@
     tests/fuzz/kernels.py --show SEED      the program of a seed
     tests/fuzz/kernels.py --again FILE...  kept programs
 
-Each program runs unoptimised, at full optimisation and in a third way, cold, then in a fresh
-process from the cache; a share of the batches without a daemon; another share, of programs that
-leave nothing to how floats are rounded, with fast_math and, given a Python that has it, by Taichi.
-A program that shows a difference is reduced and written to tests/fuzz/kept; what is there ./test
-runs again.
+Each program runs unoptimised, at full optimisation and with a third set of options; first cold,
+then in a fresh process from the cache. Some batches run without a daemon. Other batches have
+programs that do not depend on the rounding of floats; they also run with fast_math and, if
+--taichi-python is given, by Taichi. A program with a difference is reduced and written to
+tests/fuzz/kept, whose programs ./test runs again.
 """
 
 import argparse
@@ -28,16 +28,16 @@ from random_kernels import evaluator, generator, reducer  # noqa: E402
 from random_kernels.numbers import Undecided, ulp  # noqa: E402
 
 EXACT = [{"fast_math": False, "opt_level": 0}, {"fast_math": False}]
-# A third run, another one for each batch: more threads, checks in the code, less optimisation.
+# The third set of options, which changes with each batch.
 THIRD = [{"cpu_max_num_threads": 5}, {"check_out_of_bound": True}, {"advanced_optimization": False}]
 FAST = [{"fast_math": True, "opt_level": 0}, {"fast_math": True}]
 
 
-# ---- what is right
+# ---- expected results
 
 
 def expected(text, loose):
-    """What the program must leave, or None where that cannot be told."""
+    """The numbers that the program must leave, or None if they are undecided."""
     try:
         return evaluator.evaluate(text, loose)
     except (Undecided, SyntaxError, AttributeError, TypeError, ValueError, ArithmeticError):
@@ -47,11 +47,11 @@ def expected(text, loose):
 
 
 def difference(wanted, found):
-    """In words, or None."""
+    """Describes the difference; None if there is none."""
     if found is None:
         return "nothing came back"
     if "error" in found:
-        # Python's own, from numbers that are known while compiling: in code that does not run.
+        # Errors of Python's own, from constants in code that never runs.
         own = any(text in found["error"] for text in ("ZeroDivisionError", "negative shift count"))
         return None if own else found["error"]
     for name, numbers in wanted.items():
@@ -150,12 +150,12 @@ class Hunt:
             return None
 
         if fails([text]) is None:
-            return None  # it does not fail by itself
+            return None  # it does not fail on its own
         return reducer.reduce(text, fails)
 
 
 def sort_of(words):
-    """What sort of failure: a reduction keeps to it."""
+    """The sort of a failure, which a reduction must preserve."""
     if "(flat)" in words or ", not [" in words:
         return "values"
     first = words.split("\n")[0].split(":")[0]

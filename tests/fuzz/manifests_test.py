@@ -1,5 +1,5 @@
-"""Manifests come from other machines: whatever is in one, reading it ends in a manifest, which is
-the same when written and read again, or in BadManifest."""
+"""Manifests come from other machines. Reading arbitrary bytes yields a manifest that round-trips,
+or BadManifest."""
 
 import random
 import re
@@ -44,7 +44,7 @@ def test_any_bytes_are_a_manifest_or_are_refused():
 
 
 def carrying(raw, *names):
-    """A manifest's bytes with `raw` as its recorded kernels; its units name `names`."""
+    """The bytes of a manifest with `raw` as its recorded kernels, and units that name `names`."""
     packed = zlib.compress(raw, 9)
     lines = ["kiln-manifest 3", "compiler " + "ab" * 32]
     lines += [f"unit {'1' * 64} {name} - - k" for name in names]
@@ -71,7 +71,8 @@ def test_a_small_file_does_not_become_millions_of_recorded_kernels():
 
 
 def changed(chance, data):
-    """With up to three words replaced, pieces put in, bits flipped, ranges or the end cut out."""
+    """`data` with up to three changes: replaced words, inserted pieces, flipped bits, removed
+    parts."""
     data = bytearray(data)
     for _ in range(chance.randrange(4)):
         at = chance.randrange(len(data) + 1)
@@ -93,8 +94,8 @@ def changed(chance, data):
 
 
 def repaired(chance, data):
-    """With a line `recorded` that fits what follows, its size off by one at times, so that what is
-    packed is looked at; that too is other bytes at times."""
+    """`data` with a line `recorded` that fits the bytes after it, so that the parser unpacks them.
+    Sometimes the size is off by one, or the bytes are replaced."""
     head, mark, rest = data.rpartition(b"\nrecorded ")
     if not mark:
         return data

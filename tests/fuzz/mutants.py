@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Programs with something wrong must be refused in the user's words, with file and line.
+"""Checks that wrong programs are refused with an error for the user, with file and line.
 
     tests/fuzz/mutants.py [--seconds 60] [--seed 0]
     tests/fuzz/mutants.py --show SEED
 
-A random kernel is changed at random and compiled, not run. It may compile; an error must be one of
-Kiln's own for users. Errors of Python from inside Kiln, crashes and hangs are faults.
+A random kernel is changed at random and compiled, but not run. It may compile; an error must be one
+of Kiln's errors for users. Python errors from inside Kiln, crashes and hangs are faults.
 """
 
 import argparse
@@ -60,7 +60,7 @@ class Hunt:
 
 
 def fault(result):
-    """What is wrong with how a mutant was received, or an empty text."""
+    """Describes Kiln's fault in handling a mutant; empty if there is none."""
     if result is None:
         return "nothing came back"
     if "error" not in result or result["class"] == "user":

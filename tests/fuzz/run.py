@@ -3,8 +3,8 @@
 
     tests/fuzz/run.py [seconds] [name...]
 
-A fuzzer names its sources and messages in its first comment, on as many lines as it likes. What it
-finds is added to the corpus by hand, as a file named for the mistake.
+A fuzzer names its sources and messages in its first comment, on one or more lines. Add inputs that
+it finds to the corpus by hand, as files named after the mistake.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ def build(name):
         for key in ("Sources", "Messages")
     }
     sources = [source, *(ROOT / path for path in listed["Sources"])]
-    # Those of other folders are of the Remote Execution API.
+    # Protos in other folders belong to the Remote Execution API.
     protos = [
         (REMOTE_APIS if "/" in message else ROOT / "proto") / f"{message}.proto"
         for message in listed["Messages"]
@@ -69,10 +69,10 @@ def build(name):
 
 
 def run(name, seconds=SECONDS):
-    """Runs the corpus and `seconds` of new inputs: (did all go well, its output)."""
+    """Runs the corpus and new inputs for `seconds`; returns (whether all passed, the output)."""
     binary = build(name)
     corpus = HERE / "corpus" / name
-    with tempfile.TemporaryDirectory() as folder:  # libFuzzer adds what it finds to the first one
+    with tempfile.TemporaryDirectory() as folder:  # libFuzzer adds new inputs to the first folder
         done = subprocess.run(
             [
                 binary,

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Random trees of SNodes, and what is done to them, run by Kiln and by a model in dictionaries.
+"""Random programs on trees of SNodes, run by Kiln and by a model in Python, which must agree.
 
     tests/fuzz/trees.py [--seconds 60] [--seed 0] [--taichi-python PYTHON] [--keep]
     tests/fuzz/trees.py --show SEED        the program of a seed
@@ -26,12 +26,12 @@ import hunting  # noqa: E402
 from random_trees import generator, model, reducer, render  # noqa: E402
 
 OPTIONS = [{"opt_level": 0}, {"check_out_of_bound": True}, {}]
-# Instead of the last, another one for each batch.
+# Options of the third run, which change with each batch.
 THIRD = [{}, {"cpu_max_num_threads": 6}, {"advanced_optimization": False}]
 
 
 def difference(wanted, found):
-    """In words, or None."""
+    """Describes the difference; None if there is none."""
     if found is None:
         return "nothing came back"
     if "error" in found:
@@ -39,7 +39,7 @@ def difference(wanted, found):
     for number, (one, other) in enumerate(zip(wanted, found["seen"])):
         if one.keys() != other.keys():
             return f"step {number}: {sorted(one.keys() ^ other.keys())}"
-        # A field's values first: they say most.
+        # Report a field's values first, which tell most.
         for name in one:
             for k, (x, y) in enumerate(zip(one[name], other[name])):
                 if x != y:
@@ -85,7 +85,7 @@ class Hunt:
                     self.log(f"FAILED {name} {json.dumps(option)} {environment}: {words}")
 
     def compare(self, programs):
-        """Runs programs by Taichi: what differs there says something about the model."""
+        """Runs programs by Taichi; a difference there may be a mistake of the model."""
         texts = {name: render.text(program) for name, program in programs.items()}
         found = self.machine.run(texts, [{}], package="taichi")
         for name, program in programs.items():
@@ -113,7 +113,7 @@ class Hunt:
 
 
 def sort_of(words):
-    """What sort of failure: a reduction keeps to it."""
+    """The sort of a failure, which a reduction must preserve."""
     return "values" if words.startswith("after step") else words[:60]
 
 

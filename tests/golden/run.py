@@ -1,10 +1,10 @@
-"""Runs kiln-opt on every input here and compares with the CHECK lines in it.
+"""Runs kiln-opt on every input in this folder and compares the output with the input's CHECK lines.
 
     run.py KILN_OPT [--update] [FILE...]
 
-An input is a .mlir file (IR) or a .textproto file (a CompileUnit). Its `args:` comment
-holds the options of kiln-opt; lines of `-----` part it into inputs of their own.
-With --update the CHECK lines are written anew; review the difference.
+An input is a .mlir file (IR) or a .textproto file (a CompileUnit). Its `args:` comment contains the
+options of kiln-opt; lines of `-----` split it into separate inputs. --update rewrites the CHECK
+lines; review the difference.
 """
 
 import pathlib
@@ -41,7 +41,7 @@ def args_of(path, text):
 
 
 def checked(mark, text):
-    """The text as CHECK lines: the first anywhere, each next one right after."""
+    """The text as CHECK lines: the first may match anywhere, each other one on the next line."""
     lines = [line for line in text.splitlines() if line.strip()]
     words = ["CHECK"] + ["CHECK-NEXT"] * len(lines)
     return "".join(f"{mark} {word}: {line}\n" for word, line in zip(words, lines))

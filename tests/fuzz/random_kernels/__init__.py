@@ -1,1 +1,1 @@
-"""Random kernels: made, evaluated directly, run, reduced."""
+"""Generates, evaluates, runs and reduces random kernels."""

@@ -1,4 +1,4 @@
-"""Runs programs in one process and prints what each leaves, a JSON line before and after each.
+"""Runs programs in one process and prints their results, one JSON line before and after each.
 
     python -m random_kernels.batch taichi|kiln FILE OPTIONS...      FILE: JSON list of [name, text]
 
@@ -34,7 +34,7 @@ def main(package, path, *options):
 
 
 def describe(ti, error):
-    """Whose error it is: "user" for what Kiln says to users, else where it comes from."""
+    """The origin of an error: "user" for Kiln's errors for users, else the place that raised it."""
     if isinstance(error, (ti.TaichiCompilationError, ti.TaichiRuntimeError)):
         return "user" if 'File "<' in str(error) and ", line " in str(error) else "no place"
     place = error.__traceback__
@@ -44,12 +44,12 @@ def describe(ti, error):
 
 
 def run(ti, package, name, text, options):
-    """What the program leaves: {name: list of numbers}."""
+    """Runs a program; returns its results {name: list of numbers}."""
     file = f"<{name}>"
     if package != "kiln":
         text = text.replace("import kiln as ti", f"import {package} as ti")
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    # What the program asks for itself, before its fields are made.
+    # Options in the program's text apply before its fields are made.
     given = text.split("OPTIONS = dict(", 1)
     asked = eval(f"dict({given[1].splitlines()[0]}", {"ti": ti}) if len(given) > 1 else {}
     launched = options.pop("launch", True)
@@ -72,7 +72,7 @@ def run(ti, package, name, text, options):
 
 
 def fill(name, value):
-    """Gives a field the values that the evaluator starts with."""
+    """Fills a field with the evaluator's initial values."""
     now = value.to_numpy()
     following = data.numbers(name)
     if not isinstance(now, dict):
@@ -91,7 +91,7 @@ def fill(name, value):
 
 
 def copied(arrays):
-    """Arrays by member, those of structs in the struct too."""
+    """Copies of arrays by member, including members of nested structs."""
     return {n: copied(a) if isinstance(a, dict) else numpy.array(a) for n, a in arrays.items()}
 
 

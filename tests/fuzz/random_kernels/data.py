@@ -1,4 +1,4 @@
-"""What fields and ndarrays hold before a program runs: the same for everybody who asks."""
+"""The initial values of fields and ndarrays, which are the same in all processes."""
 
 import math
 import zlib
@@ -8,7 +8,7 @@ _FLOATS = (0.0, 0.5, 1.0, -1.0, 1.25, -2.5, 3.0, 0.1, 7.75, -0.375, 100.0, 1e-3)
 
 
 def numbers(name):
-    """A function from scalar type to the next value."""
+    """Returns a function from scalar type to the next value."""
     state = zlib.crc32(name.encode())
 
     def following(type):
@@ -22,7 +22,7 @@ def numbers(name):
             return _rounded(type, value)
         value = _INTS[choice % len(_INTS)]
         bits = int(type[1:])
-        if choice % 37 == 0:  # the ends now and then
+        if choice % 37 == 0:  # occasionally an extreme value
             value = 2 ** (bits - (type[0] == "i")) - 1
         return -value if type[0] == "i" and choice // 64 % 3 == 0 else value
 
@@ -36,6 +36,7 @@ def _rounded(type, value):
 
 
 def cells(name, type, shape, make):
-    """The cells of a field. make(type, numbers): a value of the type, see `numbers`."""
+    """The values of a field's cells. make(type, numbers) makes a value of the type; see
+    `numbers`."""
     following = numbers(name)
     return [make(type, following) for _ in range(math.prod(shape))]

@@ -1,10 +1,10 @@
-"""A direct evaluator of programs of the language: it walks the text and computes, one number at a
-time, by the rules of the language as documented. Nothing of Kiln's is used.
+"""A direct evaluator of programs: it walks the text and computes one number at a time by the
+documented rules of the language. It uses no code of Kiln.
 
 A program is the text of a module: fields, struct types, functions, one kernel named `kernel`, and
-`ARGUMENTS`. What is not known here, and what the language leaves open, raises `Undecided`.
+`ARGUMENTS`. Unknown constructs, and results that the language leaves open, raise `Undecided`.
 
-    evaluate(text) -> {"return": ..., "x0": [...], ...}     numbers of what can be seen afterwards
+    evaluate(text) -> {"return": ..., "x0": [...], ...}     all observable numbers
 """
 
 import ast
@@ -14,7 +14,7 @@ import math
 from . import data
 from .numbers import FLOATS, FUNCTIONS, INTS, TYPES, Arithmetic, Number, Undecided, bounds, rounded
 
-_STEPS = 60_000  # more visits of nodes than this: the program is too long
+_STEPS = 60_000  # the most visits of nodes; a program with more is Undecided
 _DEPTH = 40  # calls within calls
 
 
@@ -95,7 +95,7 @@ class Function:
 
 
 class Place:
-    """Where a value lies: can be read, and written with a conversion to what lies there."""
+    """A place of a value: it can be read, and written with a conversion to its type."""
 
     def __init__(self, get, put):
         self.get = get
@@ -103,7 +103,7 @@ class Place:
 
 
 class Variable:
-    """A local variable, or what a name stands for."""
+    """A local variable, or the meaning of another name."""
 
     __slots__ = ("value", "constant")
 
@@ -213,7 +213,7 @@ class Evaluator:
 
     def _shape(self, nodes):
         if not nodes:
-            return ()  # until it is placed
+            return ()  # not placed yet
         node = nodes[0]
         shape = ast.literal_eval(node)
         return shape if isinstance(shape, tuple) else (shape,)
@@ -239,7 +239,7 @@ class Evaluator:
         raise Undecided(f"the type {text}")
 
     def run(self):
-        """Calls the kernel; the observable numbers."""
+        """Calls the kernel; returns the observable numbers."""
         visible = {n: v for n, v in self.globals.items() if isinstance(v, Field)}
         scope = {}
         for parameter, argument in zip(self.kernel.args.args, self.arguments.elts):
@@ -536,7 +536,7 @@ class Evaluator:
         return self.each(lambda x, y: self.math.binary(op, x, y), a, b)
 
     def each(self, function, *operands):
-        """A scalar function over matrices of one shape, scalars standing for all elements."""
+        """Applies a scalar function to matrices of equal shape; scalars are broadcast."""
         shapes = {x.shape for x in operands if isinstance(x, Matrix)}
         if not shapes:
             return function(*map(self.scalar, operands))
@@ -595,7 +595,7 @@ class Evaluator:
         return self._as_promoted(value, self._type_of(other))
 
     def _type_of(self, node):
-        """What a value of the expression would be: it must have no effects."""
+        """A value of the type that the expression has. The expression must have no effects."""
         for one in ast.walk(node):
             if isinstance(one, ast.Call) and "atomic" in _text(one.func):
                 raise Undecided("effects in an operand")
@@ -658,7 +658,7 @@ class Evaluator:
         return position
 
     def place(self, node):
-        """Where what the expression names lies."""
+        """The place that the expression names."""
         if isinstance(node, ast.Name):
             variable = self._find(node.id)
             if variable is None or variable.constant or isinstance(variable.value, Field):
@@ -731,7 +731,7 @@ class Evaluator:
     # ---- conversions
 
     def convert(self, value, to):
-        """To a type, as an annotation or a return does."""
+        """Converts a value to a type, as an annotation or a return does."""
         if isinstance(to, MatrixType):
             if isinstance(value, list):
                 value = self._matrix(value, None)
@@ -745,7 +745,7 @@ class Evaluator:
         return self.math.cast(self.scalar(value), to)
 
     def convert_like(self, value, old, broadcast=False):
-        """To the type of what lies there."""
+        """Converts a value to the type of the old value."""
         if isinstance(old, Matrix):
             if isinstance(value, list):
                 value = self._matrix(value, None)
@@ -825,11 +825,11 @@ class Evaluator:
         return self._made(type, given)
 
     def _made(self, type, given):
-        """From some members; what is not given is zero."""
+        """A struct from some members; the others are zero."""
         return Struct(type, {n: self._made_of(t, given.get(n, 0)) for n, t in type.members.items()})
 
     def _made_of(self, to, value):
-        """A member: one number is all numbers of a matrix, and the first member of a struct."""
+        """The value of a member. One number fills a matrix, or is the first member of a struct."""
         if not isinstance(value, (Number, int, float)):
             return self.convert(value, to)
         if isinstance(to, StructType):
@@ -837,7 +837,7 @@ class Evaluator:
         return self._filled(to, value)
 
     def _filled(self, to, number):
-        """A value of the type all of whose numbers are this one."""
+        """A value of the type whose numbers are all `number`."""
         if isinstance(to, StructType):
             return Struct(to, {n: self._filled(t, number) for n, t in to.members.items()})
         if isinstance(to, MatrixType):
@@ -880,8 +880,8 @@ class Evaluator:
         return result
 
     def _passed(self, value, to, real):
-        """An argument with an annotation. Of a matrix it names the shape: elements keep their type,
-        but for real functions."""
+        """An argument of an annotated parameter. A matrix annotation determines only the shape, and
+        elements keep their type, except in real functions."""
         if not real and isinstance(to, MatrixType) and isinstance(value, Matrix):
             if value.shape != to.shape:
                 raise Undecided("a matrix of that shape was expected")
@@ -1003,7 +1003,7 @@ class Evaluator:
         raise Undecided(f"a method {name}")
 
     def _call_method(self, method, owner, arguments):
-        """A method that assigns members of `self` changes what it is called on."""
+        """Calls a method. Assigning members of `self` changes the variable that it is called on."""
         names = [parameter.arg for parameter in method.args.args]
         scope = {n: Variable(self.math.lift(self.scalar(x))) for n, x in zip(names[1:], arguments)}
         changes = not any(isinstance(n, ast.Return) for n in method.body)
@@ -1023,7 +1023,7 @@ class Evaluator:
         return self.math.binary("-", self.math.binary("*", a, b), self.math.binary("*", c, d))
 
     def _reduce(self, op, items):
-        """From the left. Sums of floats are inexact: their order is not part of the language."""
+        """Reduces from the left. The error bound of float sums allows any order."""
         result = items[0]
         size = abs(result.value)
         for item in items[1:]:
@@ -1055,7 +1055,7 @@ class Evaluator:
 
 
 def _text(node):
-    """The text of an expression, kept beside it: it is asked for at each visit."""
+    """The text of an expression. It is cached in the node, because each visit needs it."""
     if not hasattr(node, "text"):
         node.text = ast.unparse(node)
     return node.text

@@ -1,10 +1,10 @@
-"""Random expressions of a given kind, over what is in scope."""
+"""Generates random expressions of a given kind over the names in scope."""
 
 from .numbers import INTS
 
 
 class Expressions:
-    """The half of the generator that makes expressions; the other half keeps what they use."""
+    """The part of the generator that makes expressions; generator.py keeps the scopes."""
 
     # ---- help
 
@@ -89,7 +89,7 @@ class Expressions:
         return self.pick(["0.5", "1.0", "2.0", "-1.5", "0.1", "3.25", "10.0"])
 
     def method_call(self, kind):
-        """What a variable that is a struct says, or None."""
+        """A method call on a struct variable, or None."""
         found = [text for text, its in self.parts_of_variables() if self.methods.get(its) == kind]
         argument = self.pick("0123") if kind == "int" else self.pick(["0.5", "2.0"])
         return f"{self.pick(found)}.m({argument})" if found else None
@@ -143,7 +143,7 @@ class Expressions:
         return str(self.random.randrange(size))
 
     def whole(self, text):
-        """For an index of a matrix: Taichi knows only i32."""
+        """An index of a matrix, cast to i32 if Taichi must accept it."""
         return f"ti.cast({text}, ti.i32)" if self.loose else text
 
     def integer(self, depth):
@@ -261,7 +261,7 @@ class Expressions:
         )
 
     def mathematical(self, depth):
-        """Of arguments kept where the functions are tame."""
+        """A mathematical function of arguments within its domain."""
         value = f"ti.min(ti.max({self.floating(depth + 1)}, -4.0), 4.0)"
         small = f"ti.min(ti.max({self.floating(depth + 1)}, -0.875), 0.875)"
         return self.pick(
@@ -346,7 +346,7 @@ class Expressions:
         return self.linear(kind, depth)
 
     def linear(self, kind, depth):
-        """Products and the like."""
+        """Matrix products and similar operations."""
         scalar = kind[-1]
         if kind[0] == "vec":
             if kind[1] == 3 and self.chance(0.4):
@@ -399,7 +399,8 @@ class Expressions:
         return f"{kind}({', '.join(members)})"
 
     def incomplete(self, kind, depth):
-        """A struct of which the first members are given, some vectors and structs by one number."""
+        """A struct made from its first members; some vectors and structs are given as one
+        number."""
         kinds = list(self.structs[kind].values())
         values = []
         for its in kinds[: self.random.randrange(1, len(kinds) + 1)]:
@@ -409,7 +410,7 @@ class Expressions:
         return f"{kind}({', '.join(values)})"
 
     def call(self, kind, depth):
-        """A call of a function with such a result, or None."""
+        """A call of a function with a result of this kind, or None."""
         choices = [f for f in self.functions if f[2] == kind]
         if not choices:
             return None

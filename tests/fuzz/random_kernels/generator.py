@@ -1,4 +1,4 @@
-"""Random well-typed programs of the language, as text.
+"""Generates random well-typed programs of the language, as text.
 
 The generator knows the *kind* of each expression (int, float, bool, a vector or matrix of one of
 them, a struct), not its type: those follow from the language's rules, which only the evaluator
@@ -12,7 +12,7 @@ from .expressions import Expressions
 
 
 def program(seed, loose=False):
-    """Text of the program of a seed. loose: only what Taichi defines as well."""
+    """The text of a seed's program. loose: uses only features that Taichi defines, too."""
     return Generator(seed, loose).source()
 
 
@@ -41,12 +41,12 @@ class Generator(Expressions):
         self.fixed = set()  # variables that are not assigned
         self.parts_only = set()  # structs of which only members are assigned
         self.access = None  # in a parallel loop: name of data to how it may be used
-        self.own = None  # in a parallel loop: index expressions of its own cell, by axes
-        self.loops = 0  # serial loops that may be left
+        self.own = None  # in a parallel loop: index expressions of its current cell, by axes
+        self.loops = 0  # enclosing serial loops that allow break
         self.depth = 0
         self.cells, self.square = self.pick([(16, 4), (16, 4), (67, 8), (300, 17)])
         self.large = not loose and self.chance(0.15)  # matrices that are held in memory
-        self.nested = False  # in a loop or branch that is there at run time
+        self.nested = False  # in a loop or branch that exists at run time
 
     # ---- the module
 
@@ -67,7 +67,7 @@ class Generator(Expressions):
         return "\n".join(lines) + "\n"
 
     def struct_type(self):
-        """A type; or two of equal members, each with a method of its own."""
+        """A struct type, or two with equal members and different methods."""
         members, texts = {}, {}
         for letter in "abc"[: self.random.randrange(2, 4)]:
             kind = self.pick(["int", "float", self.vector_kind()])
@@ -146,7 +146,7 @@ class Generator(Expressions):
         return f"{name} = {text}"
 
     def layout(self, maker, axes):
-        """Keywords that change where cells lie, and nothing else."""
+        """Keywords that change only the layout of a field."""
         if maker != "field":
             return ""
         text = ", layout=ti.Layout.SOA" if self.chance(0.3) else ""
@@ -155,7 +155,7 @@ class Generator(Expressions):
         return text
 
     def tree(self):
-        """Fields placed side by side, in levels."""
+        """Fields placed in the same cells, over several levels."""
         axes = self.pick([1, 2])
         lines, names = [], []
         for _ in range(self.pick([1, 2, 3])):
@@ -177,7 +177,7 @@ class Generator(Expressions):
         return [*lines, f"ti.root{levels}.place({', '.join(names)})"]
 
     def function(self):
-        """A func, by value or with a template parameter, or a real func."""
+        """A func, with value or template parameters, or a real func."""
         name = self.fresh("f")
         real = self.chance(REAL_FUNCTIONS)
         scope, heads, kinds = {}, [], []
@@ -205,7 +205,7 @@ class Generator(Expressions):
             body += [f"if {self.condition()}:", f"    return {self.expression(result, 1)}"]
         value = self.expression(result, 1)
         if real and kinds[0][0] == "int" and self.chance(0.5):
-            # Recursion, less deep with each call.
+            # Recursion with a depth that decreases at each call.
             first, left = list(scope)[0], self.fresh("v")
             body = [f"{left} = ti.cast({first}, ti.i32) & 3", *body]
             again = [f"{left} - 1", *(self.expression(its, 2) for its, _ in kinds[1:])]
@@ -221,7 +221,7 @@ class Generator(Expressions):
         return [decorator, f"def {name}({', '.join(heads)}){arrow}:", *indented(body)]
 
     def parameters(self, scope, by_value):
-        """What a body may do with its parameters."""
+        """Sets which parameters a body may assign."""
         structs = {name for name, kind in scope.items() if kind in self.structs}
         self.fixed = set(scope) - structs if by_value else set()
         self.parts_only = structs if by_value else set()
@@ -285,7 +285,7 @@ class Generator(Expressions):
     # ---- statements
 
     def block(self, depth, count, keep=False):
-        """Lines of some statements. keep: what they define is there afterwards."""
+        """Lines of some statements. keep: whether the variables that they define stay in scope."""
         kept = self.depth
         self.depth = depth
         if not keep:
@@ -352,7 +352,7 @@ class Generator(Expressions):
         return self.inside(name, kind)
 
     def inside(self, text, kind):
-        """The thing itself or a part of it."""
+        """The expression itself, or a part of it."""
         if kind in self.structs:
             if text in self.parts_only or self.chance(0.8):
                 member = self.pick(self.structs[kind])
@@ -406,7 +406,7 @@ class Generator(Expressions):
         return self.expression(kind, 1)
 
     def allowed(self, *uses):
-        """Data that may be used so here."""
+        """The data that the current loop may use in one of these ways."""
         if self.access is None:
             return [d for d in self.data]
         return [d for d in self.data if self.access[d.name] in uses]
@@ -430,7 +430,7 @@ class Generator(Expressions):
         return [f"{text} = {self.expression(kind, 0)}"]
 
     def fill_field(self):
-        """All cells of a field, by a value for each cell or one number for all there is."""
+        """A call of `fill` on a field, with a value for each cell or one number."""
         choices = [d for d in self.data if not d.ndarray and d.kind != "bool"]
         choices = [d for d in choices if not self.loose or d.kind not in self.structs]
         if not choices:
@@ -487,8 +487,7 @@ class Generator(Expressions):
         return [f"ti.atomic_{use}({text}, {value})"]
 
     def branch(self):
-        # Loops in it are serial also where the condition is of literals, which Python decides. Not
-        # so in Taichi.
+        # In Kiln, loops in a branch are serial even if its condition is constant; in Taichi not.
         nested = not self.loose
         lines = [f"if {self.test()}:", *self.body(nested)]
         while self.chance(0.2):
@@ -567,7 +566,7 @@ class Generator(Expressions):
             elif scalar == "float" and data.kind not in self.structs:
                 uses += ["min", "max"]
             self.access[data.name] = self.pick(uses)
-        # Outer variables are only read, but for some that are reduced into and not read.
+        # Outer variables are only read, except for some that are only reduced into.
         outer = [(n, k) for scope in self.scopes for n, k in scope.items()]
         sums = [n for n, k in outer if k == "int" and n not in self.fixed and self.chance(0.3)][:2]
         kept_fixed, kept_scopes = self.fixed, self.scopes

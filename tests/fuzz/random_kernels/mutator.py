@@ -1,4 +1,4 @@
-"""Programs with something wrong: random changes to the bodies of a program's functions."""
+"""Makes wrong programs by random changes to the bodies of a program's functions."""
 
 import ast
 import copy
@@ -110,7 +110,7 @@ def _texts():
 
 
 def _trees(texts):
-    """Those that parse in a function: the others test Python."""
+    """The texts that parse inside a function; others would only test Python's parser."""
     for text in texts:
         try:
             body = "\n".join("    " + line for line in text.splitlines())
@@ -133,7 +133,7 @@ STATEMENTS = list(_trees(_texts()))
 
 
 def mutant(text, seed):
-    """The program with one or two things wrong, or perhaps right again."""
+    """The program with one or two random changes, which usually make it wrong."""
     choice = random.Random(seed)
     for _ in range(20):
         tree = ast.parse(text)
@@ -222,7 +222,7 @@ def _moved_statement(choice, function):
 
 
 def _changed_node(choice, function):
-    """A name, an attribute, an operator, an argument, an index."""
+    """Changes a name, an attribute, an operator, an argument or an index."""
     nodes = [n for s in function.body for n in ast.walk(s)]
     choice.shuffle(nodes)
     for node in nodes:

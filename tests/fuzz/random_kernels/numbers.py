@@ -20,7 +20,7 @@ _LARGEST = {"f16": 65504.0, "f32": 3.4028234663852886e38, "f64": math.inf}
 
 
 class Undecided(Exception):
-    """The program leaves what the language defines, or what can be told: it shows nothing."""
+    """The program's result is not defined by the language, or is within an error bound."""
 
 
 class Number:
@@ -49,7 +49,7 @@ class Arithmetic:
     # ---- making numbers
 
     def lift(self, x):
-        """A Python number that meets a typed one."""
+        """The typed number for a Python number that is combined with a typed one."""
         if isinstance(x, Number):
             return x
         if isinstance(x, bool):
@@ -63,7 +63,7 @@ class Arithmetic:
         raise Undecided(f"a number was expected, not {type(x).__name__}")
 
     def cast(self, x, to):
-        """Conversion of values: floats to integers toward zero; to bool: whether not 0."""
+        """Converts a value: floats to integers toward zero; to bool, whether it is not 0."""
         x = self.lift(x)
         if x.type == to:
             return x
@@ -76,7 +76,7 @@ class Arithmetic:
         value = rounded(to, x.value)
         error = 0.0
         if value != x.value and x.type in INTS and (to == "f16" or self.loose):
-            error = ulp(to, value)  # by way of another type it may be rounded twice
+            error = ulp(to, value)  # a conversion through another type may round twice
         if x.error or self.loose:
             error += x.error + (ulp(to, value) if value != x.value else 0.0)
         if self.loose and x.type in FLOATS and not math.isfinite(value):
@@ -91,7 +91,7 @@ class Arithmetic:
         bits = max(INTS[to], 32)
         if to in ("u32", "u64") and finite and bounds(to)[0] <= value <= bounds(to)[1]:
             return value
-        # By way of the signed type, whose lowest number says that there is no answer.
+        # Convert through the signed type, whose lowest number means "out of range".
         low, high = bounds(f"i{bits}")
         if finite and low <= value <= high:
             if self.loose and not bounds(to)[0] <= value <= bounds(to)[1]:
@@ -136,14 +136,14 @@ class Arithmetic:
     def _arithmetic(self, a, b):
         a, b = self.lift(a), self.lift(b)
         to = self.promoted(a.type, b.type)
-        if to == "u1":  # as Python's
+        if to == "u1":  # as in Python
             if self.loose:
                 raise Undecided("arithmetic on bools")
             to = self.default_ip
         return self.cast(a, to), self.cast(b, to), to
 
     def real(self, x):
-        """As the argument of a mathematical function."""
+        """The number as the argument of a mathematical function."""
         x = self.lift(x)
         return x if x.type in FLOATS else self.cast(x, self.default_fp)
 
@@ -177,7 +177,7 @@ class Arithmetic:
         return Number(to, wrapped(to, _INTEGER[op](a.value, b.value)))
 
     def _python(self, op, a, b):
-        """Both known to Python: Python computes."""
+        """An operation on two constants, which Python computes."""
         try:
             return _PYTHON[op](a, b)
         except (ArithmeticError, ValueError, TypeError) as error:
@@ -212,7 +212,7 @@ class Arithmetic:
         return Number(to, rounded(to, result), error)
 
     def _step(self, x, function):
-        """A function with steps of a float."""
+        """Applies a step function to a float."""
         if not math.isfinite(x.value):
             if self.loose:
                 raise Undecided("a float out of range")
@@ -240,7 +240,7 @@ class Arithmetic:
         return Number(to, value, error)
 
     def _spread(self, function, value, arguments):
-        """How far the result moves as the arguments move within their bounds."""
+        """How much the result changes while the arguments change within their bounds."""
         if not any(x.error for x in arguments):
             return 0.0
         corners = itertools.product(
@@ -255,7 +255,7 @@ class Arithmetic:
         return 1.5 * max(moved)
 
     def function(self, name, *arguments):
-        """A mathematical function, a few units in the last place from the truth."""
+        """A mathematical function, with an error bound of a few units in the last place."""
         if not any(isinstance(x, Number) for x in arguments):
             try:
                 return FUNCTIONS[name](*arguments)
@@ -303,7 +303,7 @@ class Arithmetic:
         return Number(to, wrapped(to, _PYTHON[op](a.value, b.value)))
 
     def shift(self, op, a, b):
-        """The type of the left operand; the count is taken modulo its width."""
+        """A shift. The result has the left operand's type; the count is taken modulo its width."""
         a, b = self.lift(a), self.lift(b)
         if a.type not in INTS or b.type not in INTS:
             raise Undecided(f"{op} of such types")
@@ -322,7 +322,7 @@ class Arithmetic:
         if b.type in INTS:
             if b.value < 0 or b.value > 64:
                 raise Undecided("a power with such an exponent")
-            if a.type in INTS:  # the exponent's type does not count
+            if a.type in INTS:  # the exponent's type does not matter
                 power = pow(a.value, b.value, 2 ** INTS[a.type])
                 return Number(a.type, wrapped(a.type, power))
             b = self.cast(b, a.type)
@@ -395,7 +395,7 @@ class Arithmetic:
         return Number(to, quotient if op == "raw_div" else a.value - quotient * b.value)
 
     def truth(self, x):
-        """As the condition of an if."""
+        """The number as the condition of an `if`."""
         if not isinstance(x, Number):
             return bool(x)
         if x.type in FLOATS:
@@ -403,7 +403,7 @@ class Arithmetic:
         return x.value != 0
 
     def _decided(self, x, function):
-        """function(value), which must be the same all over the number's bound."""
+        """function(value); Undecided unless it is the same everywhere within the number's bound."""
         value = function(x.value)
         if x.error and not value == function(x.value - x.error) == function(x.value + x.error):
             raise Undecided("a step inside the bound of a number")
@@ -423,14 +423,14 @@ def wrapped(type, value):
 
 
 def rounded(type, value):
-    """The nearest number of a float type, infinite where there is none."""
+    """The nearest number of a float type; infinite beyond its range."""
     if type == "f64":
         try:
             return float(value)
         except OverflowError:
             return math.copysign(math.inf, value)
     if type == "f32":
-        if isinstance(value, int):  # directly, not by way of f64
+        if isinstance(value, int):  # round directly, not through f64
             return float(numpy.float32(value))
         return ctypes.c_float(value).value
     with numpy.errstate(over="ignore"):
@@ -438,7 +438,7 @@ def rounded(type, value):
 
 
 def ulp(type, value):
-    """A unit in the last place of a number of that size."""
+    """The unit in the last place of a number of this size."""
     if not math.isfinite(value):
         raise Undecided("a float out of range")
     _, exponent = math.frexp(max(abs(value), _TINY[type]))

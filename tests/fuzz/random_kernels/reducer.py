@@ -1,12 +1,12 @@
-"""Makes a failing program smaller: deletes and simplifies while it still fails."""
+"""Reduces a failing program: deletes and simplifies parts as long as it still fails."""
 
 import ast
 import copy
 
 
 def reduce(text, fails, rounds=60):
-    """A smaller program. fails: from a list of texts to the first of them that still fails, or
-    None; it decides which of them are programs at all."""
+    """A smaller program. fails(texts): returns the first text that still fails, or None; it must
+    also reject texts that are not programs."""
     text = ast.unparse(ast.parse(text))
     for changes in (_STATEMENTS, _CHANGES):  # expressions when few statements are left
         for _ in range(rounds):
@@ -27,7 +27,7 @@ def _smaller(text, changes, fails, size=48):
 
 
 def candidates(text, changes):
-    """Texts with one thing less."""
+    """Texts with one part less."""
     tree = ast.parse(text)
     seen = {text}
     for number, at in enumerate(ast.walk(tree)):
@@ -54,7 +54,7 @@ def _blocks(node):
 
 
 def _without_statements(tree, node):
-    """Runs of statements deleted: halves, then single ones."""
+    """The tree without some adjacent statements: first halves, then single ones."""
     for block in _blocks(node):
         whole = list(block)
         half = len(whole) // 2
@@ -110,7 +110,7 @@ def _parts(node):
 
 
 def _fewer_arguments(tree, node):
-    """A parameter of the kernel less, with its argument; a result less."""
+    """The program without one parameter of the kernel and its argument, or without a result."""
     if not isinstance(node, ast.FunctionDef) or node.name != "kernel":
         return
     given = next(

@@ -1,1 +1,1 @@
-"""Random trees of SNodes and what is done to them: made, modelled in Python, written as text."""
+"""Generates random programs on trees of SNodes, models them in Python, and writes them as text."""

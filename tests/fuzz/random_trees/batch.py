@@ -1,4 +1,5 @@
-"""Runs programs on trees in one process and prints what each saw: a JSON line before, one after.
+"""Runs programs on trees in one process and prints their results, one JSON line before and after
+each.
 
 python -m random_trees.batch taichi|kiln FILE OPTIONS...      FILE: JSON list of [name, text]
 """

@@ -1,15 +1,15 @@
-"""Makes random programs on trees (model.py says what they are made of)."""
+"""Generates random programs on trees; model.py describes their form."""
 
 import random
 
 from .model import NUMPY, SPARSE, Model, Shape
 
-MOST_CELLS = 300  # of a node, so that the model is quick
+MOST_CELLS = 300  # of a node, to keep the model fast
 ATOMIC = ("i32", "i64", "f32", "f64")
 
 
 def program(seed, loose=False):
-    """loose: only what Taichi does in a defined way as well."""
+    """The program of a seed. loose: uses only features whose results Taichi defines, too."""
     return Maker(random.Random(seed), loose).program()
 
 
@@ -35,7 +35,7 @@ class Maker:
     # ---- trees
 
     def _tree(self):
-        """A branch below the root: one to four levels, with places here and there."""
+        """A branch below the root with one to four levels, some of which have places."""
         draw = self.draw
         pool = draw.choice([[0], [0, 1], [0, 1], [0, 1, 2], [1, 3], [2, 11]])
         self._fields_left = draw.randint(1, 3)
@@ -78,12 +78,12 @@ class Maker:
                 self._level(number, pool, used, closed, depth + 1, cells)
 
     def _extents(self, cells):
-        if self.loose:  # of others Taichi's loops miss cells
+        if self.loose:  # with other extents, Taichi's loops miss cells
             return [1, 2, 4, 8] if cells < 20 else [2, 4]
         return [1, 2, 2, 3, 4, 4, 5, 7, 8, 8, 33] if cells < 20 else [2, 2, 3, 4]
 
     def _place(self, node):
-        """One to three fields in a node's cells; the components of one perhaps each in a node."""
+        """Places one to three fields in a node's cells; perhaps each component in its own node."""
         draw = self.draw
         list_ = self.made["nodes"][node]["kind"] == "dynamic"
         for _ in range(draw.choice([1, 1, 1, 1, 1, 2] if list_ else [1, 1, 2, 3])):
@@ -102,7 +102,7 @@ class Maker:
             self.made["fields"].append(field)
 
     def _leaf(self, node):
-        """A level of one cell below the node: what makes a place of its own for a component."""
+        """A level with one cell below the node, as a separate place for a component."""
         kind = self.draw.choice(["dense", "pointer", "bitmasked"])
         axes = Shape({**self.made, "fields": []}).axes[node]
         closed = {
@@ -121,7 +121,7 @@ class Maker:
 
     def _step(self):
         steps = _STEPS
-        if not self.made["steps"]:  # nothing is there yet
+        if not self.made["steps"]:  # nothing is active yet
             steps = {name: _STEPS[name] for name in ("scatter", "python", "append")}
         name, weight = zip(*steps.items())
         return getattr(self, "_" + self.draw.choices(name, weight)[0])()
@@ -197,7 +197,7 @@ class Maker:
             )
             component = draw.randrange(len(self.made["fields"][field]["places"]))
             shift = [draw.choice([0, 0, 0, 1, -1, 2]) for _ in range(dimensions)]
-            if field == dest:  # others may have written it
+            if field == dest:  # other iterations may have written it
                 shift = [0] * dimensions
             terms.append([field, component, shift])
         mod = draw.choice([1, 1, 2, 3, 5])
@@ -212,7 +212,7 @@ class Maker:
         shape, one, other = self.model, self.made["fields"][over], self.made["fields"][dest]
         same = shape.field_extents(over) == shape.field_extents(dest)
         if same and shape.offset(over) == shape.offset(dest):
-            return True  # of the nodes above both, the loop's own cells
+            return True  # above both fields, only the loop's own cells
         sparse = {m for m in shape.paths[one["places"][0]] if shape.kind(m) in SPARSE}
         return not any(sparse & set(shape.paths[place]) for place in other["places"])
 
@@ -232,7 +232,7 @@ class Maker:
             return None
         above = [m for m in self.model.paths[n][:-1] if self.model.kind(m) in SPARSE]
         if self.loose and above:
-            return None  # Taichi then changes what inactive cells read as
+            return None  # in Taichi this changes the values of inactive cells
         holder = self.made["nodes"][n]["parent"] if self.model.kind(n) == "dynamic" else n
         items = [list(cell) for cell in self._some(self.model.indices(holder))]
         return {"op": "cells", "what": what, "node": n, "items": items}

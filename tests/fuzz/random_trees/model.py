@@ -1,4 +1,4 @@
-"""What a program on trees must leave: cells that are active, and values, in dictionaries.
+"""Models programs on trees with dictionaries of active cells and of values.
 
 A program is a dictionary (JSON): `nodes` (kind, parent, axes as [axis, extent], chunk), node 0
 being the root; `fields` (type, shape of an element, the place of each component, offset); `steps`.
@@ -14,7 +14,7 @@ SPARSE = ("pointer", "bitmasked", "dynamic")
 
 
 class Shape:
-    """What follows from a program's nodes and fields alone."""
+    """Facts that follow from a program's nodes and fields alone."""
 
     def __init__(self, program):
         self.nodes = program["nodes"]
@@ -38,7 +38,7 @@ class Shape:
         return self.nodes[n]["kind"]
 
     def extents(self, n):
-        """Of each axis of the cells of node n."""
+        """The extent of each axis of node n's cells."""
         return self._extents[n]
 
     def _extents_of(self, n):
@@ -52,7 +52,7 @@ class Shape:
         return itertools.product(*map(range, self.extents(n)))
 
     def above(self, index, n, m):
-        """The cell of m, a node on the way to n, that holds cell `index` of n."""
+        """The cell of m, a node above n, that contains cell `index` of n."""
         if (n, m) not in self._divisors:
             fine = dict(zip(self.axes[n], self.extents(n)))
             coarse = zip(self.axes[m], self.extents(m))
@@ -88,7 +88,7 @@ class Model(Shape):
     # ---- one cell
 
     def exists(self, index, n):
-        """Whether a loop comes by cell `index` of n."""
+        """Whether a loop visits cell `index` of n."""
         return all(self.is_active(self.above(index, n, m), m) for m in self.paths[n])
 
     def is_active(self, index, n):
@@ -99,7 +99,7 @@ class Model(Shape):
         return kind not in SPARSE or index in self.active[n]
 
     def has_memory(self, index, n):
-        """Whether a write without activation arrives."""
+        """Whether a write without activation has an effect."""
         path = [m for m in self.paths[n] if self.kind(m) in ("pointer", "dynamic")]
         return all(self.is_active(self.above(index, n, m), m) for m in path)
 
@@ -114,7 +114,8 @@ class Model(Shape):
                 self.active[m].add(cell)
 
     def deactivate(self, index, n):
-        """Of a dynamic node `index` is a cell of its parent. What lies in bitmasked cells stays."""
+        """Deactivates a cell. For a dynamic node, `index` is a cell of its parent. Bitmasked cells
+        keep their values."""
         if self.kind(n) == "bitmasked":
             self.active[n].discard(index)
             return
@@ -166,7 +167,7 @@ class Model(Shape):
     # ---- steps
 
     def step(self, step):
-        """Does a step; what it returns, or None."""
+        """Executes a step; returns its result, or None."""
         return getattr(self, "_" + step["op"])(step)
 
     def _components(self, step, key="component", field="field"):
@@ -217,7 +218,7 @@ class Model(Shape):
             self._update(step["how"], dest, c, at, value)
 
     def _points(self, step):
-        """Virtual indices that the loop comes by, offsets included."""
+        """The virtual indices that the loop visits, including offsets."""
         field = step["over"]
         place = self.fields[field]["places"][0]
         offset = self.offset(field)
@@ -287,10 +288,10 @@ class Model(Shape):
                 if self.exists(index, place):
                     self.write(step["field"], c, index, (number * 3 + step["value"]) % 97 + c)
 
-    # ---- what is seen
+    # ---- observations
 
     def seen(self):
-        """{name: list of numbers} of all that the program looks at after a step."""
+        """{name: list of numbers}: everything that the program observes after a step."""
         found = {}
         for f, field in enumerate(self.fields):
             for c, place in enumerate(field["places"]):
@@ -307,7 +308,7 @@ class Model(Shape):
         return found
 
     def whole(self):
-        """{name: list of numbers}: what to_numpy gives of each field."""
+        """{name: list of numbers}: the result of to_numpy for each field."""
         found = {}
         for f, field in enumerate(self.fields):
             for c, place in enumerate(field["places"]):
@@ -330,7 +331,7 @@ NUMPY = {
 
 
 def expected(program):
-    """A list of what is seen: after each step, and at the end."""
+    """The list of observations after each step and at the end."""
     model = Model(program)
     found = []
     for step in program["steps"]:

@@ -1,10 +1,10 @@
-"""Makes a failing program on trees smaller: leaves things out while it still fails."""
+"""Reduces a failing program on trees: removes parts as long as it still fails."""
 
 import copy
 
 
 def reduce(program, fails, rounds=60):
-    """fails: from a list of programs to the first of them that still fails, or None."""
+    """A smaller program. fails(programs): returns the first program that still fails, or None."""
     for _ in range(rounds):
         found = list(candidates(program))
         smaller = None
@@ -19,7 +19,7 @@ def reduce(program, fails, rounds=60):
 
 
 def candidates(program):
-    """Programs with one thing less, the largest steps first."""
+    """Programs with one part less, the largest parts first."""
     steps = program["steps"]
     for start, end in [(len(steps) // 2, len(steps)), (0, len(steps) // 2)]:
         if end - start > 1:
@@ -43,7 +43,7 @@ def candidates(program):
 
 
 def _without_fields(program):
-    """A field left out that no step names."""
+    """The program without a field that no step uses."""
     keys = ("field", "dest", "over", "from", "to")
     for n in range(len(program["fields"])):
         used = any(
@@ -64,7 +64,7 @@ def _without_fields(program):
 
 
 def _without_nodes(program):
-    """A node left out that holds nothing and that no step names."""
+    """The program without an empty node that no step uses."""
     for n in range(1, len(program["nodes"])):
         held = any(node.get("parent") == n for node in program["nodes"])
         placed = any(n in field["places"] for field in program["fields"])

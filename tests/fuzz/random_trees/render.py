@@ -1,8 +1,8 @@
-"""Writes a program (model.py) as Python text. It leaves `SEEN`: what is seen after each step."""
+"""Writes a program (model.py) as Python text, which leaves its observations in the list `SEEN`."""
 
 from .model import NUMPY, Shape
 
-ARRAYS = 10  # parameters of a kernel that looks
+ARRAYS = 10  # array parameters of a kernel that observes
 
 
 def text(program):
@@ -75,7 +75,7 @@ class Writer:
         return str(c) if len(shape) < 2 else f"{c // shape[1]}, {c % shape[1]}"
 
     def _component(self, f, c):
-        """What selects a component of an element."""
+        """The text that selects a component of an element."""
         field = self.program["fields"][f]
         return f"[{self._part(field, c)}]" if field["shape"] else ""
 
@@ -83,7 +83,7 @@ class Writer:
         return len(self.shape.axes[self.program["fields"][f]["places"][0]])
 
     def _element(self, f, form, shift=None, base="p"):
-        """x[...] where the loop is: `p` is a vector, or p0, p1, ... are numbers."""
+        """x[...] at the loop's index: the vector `p`, or the numbers p0, p1, …"""
         count = self._indices(f)
         shift = shift or [0] * count
         if count == 0:
@@ -94,10 +94,10 @@ class Writer:
         parts = [f"{base}{i}" + (f" + {s}" if s else "") for i, s in enumerate(shift)]
         return f"x{f}[{', '.join(parts)}]"
 
-    # ---- looking
+    # ---- observing
 
     def _observer(self):
-        """A kernel that reads all elements, marks what loops come by, and asks about each cell."""
+        """A kernel that reads all elements, marks those that loops visit, and queries each cell."""
         names, sizes, body = [], [], []
 
         def array(name, size, lines):
@@ -155,7 +155,7 @@ class Writer:
     # ---- steps
 
     def _scatter(self, number, step, activate=True):
-        """A kernel that gets indices and values in an array and updates each element."""
+        """A kernel that receives indices and values in an array and updates each element."""
         f, form = step["field"], step["form"]
         count = self._indices(f)
         element = self._element(f, form)
@@ -180,7 +180,7 @@ class Writer:
         components = [step["component"]]
         if step["component"] is None:
             components = range(len(field["places"]))
-            if how == "store" and field["shape"]:  # as a whole
+            if how == "store" and field["shape"]:  # all components together
                 parts = [f"{value} + {c}" for c in components]
                 if len(field["shape"]) == 2:
                     n = field["shape"][1]
@@ -217,7 +217,7 @@ class Writer:
             for c in components:
                 given = value + c
                 sign = "=" if step["how"] == "store" else "+="
-                if sign == "=":  # Python refuses what does not fit
+                if sign == "=":  # Python refuses values that do not fit
                     given = f"np.array({given}).astype('{_numpy(field)}').item()"
                     self.add(f"x{f}[{at}]{self._component(f, c)} = {given}")
                 else:
@@ -276,7 +276,7 @@ class Writer:
         self.add(f"k{number}({f'x{over}' if form == 'template' else ''})")
 
     def _inside(self, field, over, numbers, shift):
-        """A test that an index of the loop, shifted, is one of the field's; empty: it always is."""
+        """A test that a shifted index of the loop is in the field; empty if it always is."""
         extents, offset = self.shape.field_extents(field), self.shape.offset(field)
         loop = list(zip(self.shape.field_extents(over), self.shape.offset(over)))
         tests = []
@@ -382,7 +382,7 @@ def _index(name, offset):
 
 
 def _flat(extents, numbers):
-    """The place of an index in a flat array."""
+    """The position of an index in a flat array."""
     flat = "0"
     for extent, number in zip(extents, numbers):
         flat = f"({flat}) * {extent} + {number}"
@@ -390,7 +390,7 @@ def _flat(extents, numbers):
 
 
 def _all(extents, assignment):
-    """A loop over all indices; `_` stands for the place in the array."""
+    """A loop over all indices; `_` in the text is replaced by the position in the array."""
     if not extents:
         return ["for _ in range(1):", "    " + assignment.replace("[_]", "[0]")]
     flat = _flat(extents, [f"p[{i}]" for i in range(len(extents))])
@@ -402,7 +402,7 @@ def _all(extents, assignment):
 
 
 def _loop(what, extents, offset, array):
-    """A loop over a field or node that counts how often it comes by each index."""
+    """A loop over a field or node that counts its visits of each index."""
     if not extents:
         return ["for _ in range(1):", f"    {array}[0] += 1"]
     numbers = [f"(p[{i}]{_plus(-o)})" for i, o in enumerate(offset)]
