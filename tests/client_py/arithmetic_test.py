@@ -1,5 +1,5 @@
-"""What operators compute at the edges of every type, by Python's integers; the same at every
-level of optimisation."""
+"""Compares operators at the limits of every type with Python's integers, at every level of
+optimisation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`import taichi` after kiln.compat.install(): every name that programs use is there."""
+"""`import taichi` after kiln.compat.install() finds every name that programs use."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The table of example programs: what a program needs, what counts as agreement."""
+"""The table of example programs: how it finds requirements and decides about agreement."""
 
 import importlib
 import pathlib
@@ -19,7 +19,7 @@ def tool(monkeypatch):
 
 
 def result(**changes):
-    """An outcome of compare_with_taichi.compare in which all agrees."""
+    """A result of compare_with_taichi.compare in which everything agrees."""
     agreed = {"exit": (0, 0), "wrong": [], "output": True, "noise": 0.0}
     return {**agreed, "fields": 1, "images": 0, "files": 0, "lines": 0, **changes}
 

@@ -1,4 +1,4 @@
-"""Kiln in this process, with a home, and so a daemon, of its own."""
+"""Fixtures: Kiln in this process, with a separate home and therefore a separate daemon."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ def pytest_configure(config):
     global _home
     _home = tempfile.mkdtemp(prefix="kiln-test-")
     os.environ["KILN_HOME"] = _home
-    # kiln itself, and the tables of cases beside the tests.
+    # Import kiln itself, and the modules with tables of cases in the tests' folders.
     for path in (str(CLIENT), str(TESTS)):
         if path not in sys.path:
             sys.path.insert(0, path)
@@ -44,7 +44,7 @@ def ti():
 
 @pytest.fixture
 def run_python(tmp_path):
-    """Runs a program in a fresh interpreter; its standard output."""
+    """Runs a program in a fresh interpreter; returns its standard output."""
 
     def run(program, name="program.py", check=True, **environment):
         path = tmp_path / name

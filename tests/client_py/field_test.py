@@ -154,7 +154,7 @@ def test_unplaced_field_says_where_it_was_made(ti):
 def test_stale_fields_say_so(ti):
     x = ti.field(ti.f32, shape=2, name="old")
     x[0] = 1
-    y = ti.field(ti.f32, shape=2)  # never touched before the reset
+    y = ti.field(ti.f32, shape=2)  # not accessed before the reset
     ti.init(ti.cpu)
     for stale in (x, y):
         with pytest.raises(RuntimeError, match="is gone"):

@@ -1,4 +1,4 @@
-"""Floats become integers by one rule (docs/language/types.md), wherever they do."""
+"""All conversions from float to integer follow one rule (docs/language/types.md)."""
 
 import math
 
@@ -12,7 +12,7 @@ EDGES = [2.0**n for n in (7, 8, 15, 16, 31, 32, 53, 62, 63, 64, 65, 100)]
 
 
 def _values(dtype):
-    """Special values and what lies around the bounds of integer types."""
+    """Special values, and values around the limits of integer types."""
     with np.errstate(over="ignore"):
         numbers = np.array([0.0, 0.5, 0.9, 1.0, 1.5, 127.5, 300.0, 3e9, 5e9, 1e19, 1e300, *EDGES])
         numbers = numbers.astype(FLOATS[dtype])

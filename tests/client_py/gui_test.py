@@ -1,4 +1,4 @@
-"""The software canvas: what is drawn, how frames end a program, what is saved."""
+"""The software canvas: drawing, ending a program after some frames, saving."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from kiln.tools import image
 
 
 def drawn(gui):
-    """Where the canvas differs from black: bool (width, height)."""
+    """A mask of the pixels that are not black: bool (width, height)."""
     return gui.get_image()[..., :3].max(axis=2) > 0.5
 
 
@@ -118,7 +118,7 @@ def test_frames_end_a_program(monkeypatch):
     assert gui.running and not gui.get_event() and not list(gui.get_events())
     gui.show()
     assert not gui.running
-    assert not gui.get_event(GUI.SPACE)  # asked for something else: Escape is kept
+    assert not gui.get_event(GUI.SPACE)  # does not match Escape, which is kept
     assert gui.get_event(gui.PRESS) and gui.event.key == gui.ESCAPE and gui.is_pressed(gui.ESCAPE)
     gui.show()
     with pytest.raises(SystemExit) as end:

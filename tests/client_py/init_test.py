@@ -1,4 +1,4 @@
-"""Settings: options, environment, architectures, lives."""
+"""Settings: options, environment, architectures, repeated init and reset."""
 
 import copy
 

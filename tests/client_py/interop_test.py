@@ -1,4 +1,4 @@
-"""PyTorch and Paddle, by stand-ins with their methods where they are not installed; DLPack."""
+"""PyTorch and Paddle, replaced by stand-ins if they are not installed; DLPack."""
 
 import sys
 import types
@@ -8,7 +8,7 @@ import pytest
 
 
 class Tensor:
-    """The methods of torch.Tensor that are used."""
+    """A stand-in with the methods of torch.Tensor that Kiln uses."""
 
     def __init__(self, array, grad=False):
         self.array, self.requires_grad = array, grad
@@ -45,7 +45,7 @@ class Tensor:
 
 @pytest.fixture
 def torch(monkeypatch):
-    """torch, or what stands in for it."""
+    """torch, or its stand-in."""
     try:
         import torch
     except ImportError:
@@ -130,7 +130,7 @@ def test_missing_libraries(ti, monkeypatch):
 def test_a_capsule_is_used_once_and_freed(ti):
     x = ti.ndarray(ti.f32, 4)
     capsule = x.__dlpack__()
-    del capsule  # never used: frees itself
+    del capsule  # an unused capsule frees its tensor
     assert x.__dlpack_device__() == (1, 0)
 
     class Giver:
@@ -155,7 +155,7 @@ def test_memory_lives_as_long_as_its_users(ti):
     again = np.from_dlpack(shared)
     assert sys.getrefcount(array) > before
     del shared
-    assert sys.getrefcount(array) > before  # `again` still looks at it
+    assert sys.getrefcount(array) > before  # `again` still uses it
     array[5] = 7
     assert again[5] == 7
     del again

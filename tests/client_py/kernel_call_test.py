@@ -209,12 +209,12 @@ def test_methods_bind_their_objects(ti):
     s.step(1)
     t.step(5)
     s.a, s.b = s.b, s.a
-    s.step(d=1)  # still the field that was bound
+    s.step(d=1)  # still uses the bound field
     assert first.to_numpy().tolist() == [2, 2] and t.a.to_numpy().tolist() == [5] * 3
     assert Solver.three() == 3 and s.double(4) == Solver.double(4) == 8
     assert Solver.step.num_instances == 2
     del s, first
-    Solver(1).step(1)  # making an instance drops those of objects that are gone
+    Solver(1).step(1)  # making an instance drops the instances of freed objects
     assert Solver.step.num_instances == 2
 
 
@@ -383,7 +383,7 @@ print(made)
 
 def test_keys_are_equal_across_processes_paths_and_threads(run_python):
     first = digests(run_python, "a.py")
-    # Through the front end: a warm record answers without making a key.
+    # Through the front end, because a warm record yields the artifact without making a key.
     environment = {"TI_CPU_MAX_NUM_THREADS": "1", "TI_RANDOM_SEED": "7", "KILN_WARM": "off"}
     second = digests(run_python, "elsewhere/b.py", **environment)
     assert first == second

@@ -1,4 +1,4 @@
-"""Matrices of more than 32 elements: held in memory, computed in loops."""
+"""Matrices of more than 32 elements, which kernels keep in memory and compute in loops."""
 
 import itertools
 

@@ -24,7 +24,7 @@ def spd(n=N, seed=0):
 def insert(builder: ti.types.sparse_matrix_builder(), dense: ti.types.ndarray()):
     for i, j in dense:
         if dense[i, j] != 0:
-            # In two parts: triplets of one element are added up.
+            # In two triplets, which are added up.
             builder[i, j] += 2 * dense[i, j]
             builder[i, j] -= dense[i, j]
 
@@ -137,7 +137,7 @@ def test_errors_of_builders_in_kernels(statement, error, text, tmp_path):
 def test_only_builders_are_builder_arguments():
     ti.init(arch=ti.cpu)
     insert(ti.linalg.SparseMatrixBuilder(2, 2, max_num_triplets=9), np.eye(2))
-    # What lies in a builder's memory has the same type; the fast path must not take it.
+    # An array of a builder's word type; the fast path must not accept it as a builder.
     for wrong in (np.zeros(28, np.int32), ti.ndarray(ti.i32, 28), 3):
         with pytest.raises(ti.TaichiRuntimeTypeError, match="SparseMatrixBuilder"):
             insert(wrong, np.eye(2))
@@ -298,7 +298,7 @@ def test_conjugate_gradients(dtype, capfd):
     assert converged is True and x.dtype == dtype.numpy_name
     np.testing.assert_allclose(x, want, rtol=1e-3, atol=1e-5)
     assert capfd.readouterr().out.startswith("#iterations:     ")
-    # From a good guess, one iteration is enough; from nothing it is not.
+    # From a good guess, one iteration is enough; from zero it is not.
     x, converged = ti.linalg.SparseCG(matrix, b, x0=want + 1e-9, max_iter=1).solve()
     assert converged
     assert not ti.linalg.SparseCG(matrix, b, max_iter=1).solve()[1]
@@ -323,7 +323,7 @@ def skewed_2d(x: ti.template(), Ax: ti.template()):
 
 
 def solve_matrix_free(method, operator, dtype, shape, **options):
-    """(what the method returned, |A x - b|)"""
+    """(the method's result, |A x - b|)"""
     x, b, check = (ti.field(dtype, shape) for _ in range(3))
     b.from_numpy(np.random.default_rng(0).random(shape).astype(dtype.numpy_name))
     converged = method(ti.linalg.LinearOperator(operator), b, x, **options)

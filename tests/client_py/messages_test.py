@@ -1,4 +1,4 @@
-"""How mistakes are shown: tracebacks, colours, advice."""
+"""The form of error messages and warnings: tracebacks, colours, advice."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import pytest
 
 
 def environment():
-    """In which programs find Kiln."""
+    """An environment in which programs can import Kiln."""
     root = pathlib.Path(__file__).resolve().parent.parent.parent
     return {**os.environ, "PYTHONPATH": str(root / "client_py")}
 
@@ -84,7 +84,7 @@ k()
 
 
 def test_warnings_are_plain_in_files(run_python):
-    for _ in range(2):  # from the front end, and as a warm record says it again
+    for _ in range(2):  # from the front end, then from a warm record
         text = run_python(WARNS, check=False).stderr
         assert 'Calling non-taichi function "python_function"' in text
         assert "\x1b" not in text

@@ -1,5 +1,5 @@
-"""`dir()` of the package, its modules and its classes shows what Taichi's shows, and all of it is
-there; what Kiln has no implementation of says so at its use."""
+"""`dir()` of the package, its modules and its classes shows Taichi's names, and all of them exist.
+Names that Kiln does not implement raise an error when they are used."""
 
 import importlib
 import sys
@@ -49,7 +49,7 @@ def test_every_module_is_importable_under_the_references_name(run_python):
     run_python("\n".join(["import kiln.compat", "kiln.compat.install()", *lines]))
 
 
-# Names that programs import from the reference's inside, by module.
+# Internal names of the reference that programs import, by module.
 INSIDE = """
 _funcs: field_fill_taichi_scope polar_decompose
 _kernels: fill_field tensor_to_ext_arr ext_arr_to_tensor

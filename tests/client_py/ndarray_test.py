@@ -1,4 +1,4 @@
-"""Arrays as arguments: NumPy's by address, ours, checks of element type and shape."""
+"""Arrays as arguments: NumPy arrays without a copy, ndarrays, checks of element type and shape."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_read_only_arrays(ti, add_one):
 
 @pytest.mark.parametrize("bad", [[1, 2], 1, None, "a", np.zeros(3, complex), np.zeros(3, ">f4")])
 def test_objects_that_are_not_arrays(ti, add_one, bad):
-    # Of the wrong dtype: the reference's class.
+    # A wrong dtype raises the reference's class.
     with pytest.raises((TypeError, AssertionError), match="argument a"):
         add_one(bad)
 

@@ -1,4 +1,4 @@
-"""What `kiln run` prints about kernels and frames."""
+"""The output of `kiln run` about kernels and frames."""
 
 import io
 import time

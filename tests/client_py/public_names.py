@@ -1,4 +1,4 @@
-"""The public names of Taichi: what `dir()` shows of its modules and classes.
+"""Lists the public names of Taichi, which `dir()` shows for its modules and classes.
 
 Where Taichi is installed, `python public_names.py` records them in tests/e2e/language/names.json;
 names_test.py compares Kiln with that."""
@@ -31,7 +31,7 @@ CLASSES = (
 ).split()
 
 
-# What Taichi's own imports leave in its modules.
+# Names that Taichi's own imports leave in its modules.
 LEFT_BEHIND = frozenset(
     "TaichiRuntimeError TaichiTypeError arch_uses_spv conventions get_bool_environ i32 impl "
     "GfxRuntime140 make_expr_group module sqrt taichi taichi_scope ti utils warnings".split()
@@ -39,7 +39,7 @@ LEFT_BEHIND = frozenset(
 
 
 def names_of(thing, path):
-    """What `dir()` shows of it, without underscores and without leftovers."""
+    """The names that `dir()` shows, without those with underscores and those of imports."""
     names = sorted(name for name in dir(thing) if not name.startswith("_"))
     is_module = isinstance(thing, type(json)) or not isinstance(thing, type)
     if path != "" and path != "types" and (is_module or path == "GUI"):
@@ -48,7 +48,7 @@ def names_of(thing, path):
 
 
 def find(package, path):
-    """package.path, modules imported on the way; None if there is none."""
+    """The object `package.path`, importing modules as needed; None if it does not exist."""
     found = package
     for name in path.split("."):
         try:

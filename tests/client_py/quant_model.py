@@ -1,4 +1,4 @@
-"""Words of quantised numbers in plain Python, bit for bit: a model to compare with."""
+"""A model of words of quantised numbers in plain Python, exact to the bit."""
 
 import math
 import struct
@@ -17,13 +17,13 @@ def f32(value):
 
 
 class Number:
-    """A member of a word: kind, bits, sign, scale and exponent bits, and where it lies."""
+    """A number in a word: kind, bits, sign, scale, exponent bits, and position."""
 
     def __init__(self, kind, bits, signed, scale, exponent_bits):
         self.kind, self.bits, self.signed = kind, bits, signed
         self.scale, self.exponent_bits = scale, exponent_bits
         self.at = self.exponent_at = 0
-        self.group = None  # all numbers of its shared exponent, itself included
+        self.group = None  # all numbers with its shared exponent, including itself
 
     @property
     def digits(self):
@@ -31,7 +31,7 @@ class Number:
 
 
 def lay_out(numbers):
-    """Places the numbers one after the other; the bits that they take."""
+    """Places the numbers one after the other; returns the bits that they take."""
     used = 0
     for number in numbers:
         if number.kind == "float":
@@ -106,7 +106,7 @@ def fixed_digits(number, value):
 
 
 def write_shared(word, written):
-    """Numbers of one shared exponent, at once."""
+    """Stores numbers with a shared exponent together."""
     group = next(iter(written)).group
     values = {n: _bits(written[n]) if n in written else _widen(word, n) for n in group}
     bits = group[0].exponent_bits
@@ -136,7 +136,7 @@ def _narrow(value, exponent, number):
 
 
 def add(word, number, value):
-    """An atomic sum; of fixed-point numbers, of digits."""
+    """An atomic addition; for fixed-point numbers, it adds digits."""
     if number.kind == "fixed":
         raw = _get(word, number.at, number.bits) + fixed_digits(number, value)
         return _put(word, number.at, number.bits, raw)

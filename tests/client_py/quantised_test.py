@@ -10,7 +10,7 @@ CELLS = 6
 
 
 def random_numbers(rng, bits):
-    """Numbers that fit into a word, and the type of each."""
+    """Random numbers that fit into a word, and their types."""
     numbers, left = [], bits
     while len(numbers) < 4:
         kind = rng.choice(["int", "int", "fixed", "float"])
@@ -102,7 +102,7 @@ class RandomVector:
 
     def __init__(self, ti, rng):
         self.words = []  # the numbers of each
-        self.of = []  # component -> (word, number), or None: a plain f32
+        self.of = []  # component -> (word, number), or None for a plain f32
         for _ in range(rng.randint(2, 4)):
             shares = rng.random() < 0.4
             numbers = random_group(rng) if shares else random_numbers(rng, 64)

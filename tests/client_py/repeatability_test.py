@@ -9,7 +9,7 @@ THREADS = (1, 2, 3, 8)
 
 
 def _per_thread_count(program, rounds=2):
-    """What `program` answers after init with each number of threads, several times."""
+    """The results of `program` after init with several numbers of threads, several times each."""
     results = []
     for threads in THREADS:
         for _ in range(rounds):
@@ -310,8 +310,8 @@ def test_float_sums_do_not_depend_on_threads(program):
     _assert_all_equal(results)
 
 
-# Vector code and scalar code round functions differently: what is left at the end of a row must not
-# depend on how the loop is divided.
+# Vector code and scalar code round functions differently, so the scalar rest at the end of a row
+# must not depend on how the loop is divided.
 @pytest.mark.parametrize("shape", [(1_000_003,), (1013, 977), (3, 500_001), (40, 50, 61)], ids=str)
 def test_functions_do_not_depend_on_threads(shape):
     def program():

@@ -1,4 +1,4 @@
-"""Trees of SNodes: shapes, sizes, errors, lives."""
+"""Trees of SNodes: shapes, sizes, errors, building and destroying."""
 
 import pytest
 
@@ -119,5 +119,5 @@ def test_indices_outside_of_blocks_touch_no_other_memory(ti, blocks, cells):
             total += x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]
         return total
 
-    # What lies outside is zero or an element of another row.
+    # Elements outside of the field read as zero or as an element of another row.
     assert 4 * extent * (extent - 1) <= neighbours() <= 4 * extent * extent

@@ -1,4 +1,5 @@
-"""Fields below pointer, bitmasked and dynamic SNodes: elements, whole fields, kernels, lives."""
+"""Fields below pointer, bitmasked and dynamic SNodes: elements, whole fields, kernels,
+destroying."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Counters of what the compiler made, and of programs' own."""
+"""Counters of the compiler's operations, and programs' own counters."""
 
 PROGRAM = """
 import kiln as ti
@@ -26,7 +26,7 @@ def counters(text):
 
 
 def test_counters_of_compilations(run_python):
-    for _ in range(2):  # also where the cache knows the kernel
+    for _ in range(2):  # the second time the kernel is in the cache
         found = counters(run_python(PROGRAM, KILN_STAT="on"))
         assert found["frames"] == 3
         assert found["codegen_kernels"] == 1

@@ -1,4 +1,4 @@
-"""Singular values of matrices that are near something: of the identity, of singular ones."""
+"""Singular values of matrices close to the identity, or close to singular matrices."""
 
 import kiln as ti
 import numpy as np
@@ -86,7 +86,7 @@ def test_svd_reconstructs_to_rounding(n, dtype, case):
     assert (np.abs(values - known) <= np.sqrt(allowed) * np.maximum(scale, 1e-300)[:, None]).all()
 
 
-# A body at rest must not feel a stress that its own decomposition makes.
+# Rounding in the decomposition must not produce stress in an undeformed body.
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("n", [2, 3])
 def test_svd_of_the_identity_with_rounding_is_exact(n, dtype):

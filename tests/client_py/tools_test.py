@@ -1,4 +1,4 @@
-"""Around the language: profilers, sorting, prefix sums, files."""
+"""Tools: profilers, sorting, prefix sums, files."""
 
 import os
 import subprocess
@@ -278,7 +278,7 @@ def test_video_frames_without_ffmpeg(ti, tmp_path, frames, monkeypatch):
 
 
 def test_video_by_ffmpeg(ti, tmp_path, frames, monkeypatch):
-    # A stand-in that says how it was called and makes the file asked for.
+    # A stand-in that records its arguments and makes the requested file.
     ffmpeg = tmp_path / "ffmpeg"
     ffmpeg.write_text('#!/bin/sh\necho "$@" >>"$0.log"\nfor a; do :; done\n: >"$a"\n')
     ffmpeg.chmod(0o755)

@@ -1,4 +1,4 @@
-"""`kiln cache` and `kiln key`: what the cache holds, bundles between homes, signatures."""
+"""`kiln cache` and `kiln key`: the cache's entries, bundles between homes, signatures."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def test_entries_are_listed_shown_and_explained(kiln, program):
     assert "the same: compiler, target, code" in text
 
 
-# Its code in words is longer than what is shown of it.
+# The description of its code is longer than the part that `explain` shows.
 LONG = """
 import taichi as ti
 
@@ -67,7 +67,7 @@ def test_long_values_are_shown_where_they_differ(kiln, program):
         (line,) = [line for line in text.splitlines() if line.split()[:1] == [word]]
         assert f" 1149, {constant}, 1151, " in line
         assert line.split()[1].startswith("...") and line.endswith("...") and len(line) < 350
-    # What programs read is not cut.
+    # The JSON output is not cut.
     (code,) = read(kiln, "cache", "explain", "fill")["differing"]
     assert "88888" in code["this"] and "1000" in code["this"] and "1199" in code["this"]
 
@@ -81,7 +81,7 @@ def test_notes_of_clients_stay_within_a_budget(kiln, program):
     old.write_bytes(b"x" * (2 << 20))
     os.utime(old, (1, 1))
     kiln("stop")
-    # An eighth of the cache's budget, which is looked at when a daemon starts.
+    # Notes may take an eighth of the cache's budget; a daemon trims them at its start.
     program.write_text(PROGRAM.replace("ti.cpu", "ti.cpu, fast_math=False"))
     kiln("run", "-q", program, env={"KILN_CACHE_BYTES": str(8 << 20)})
     end = time.monotonic() + 30
@@ -187,7 +187,7 @@ def test_a_signing_daemon_and_a_client_that_requires_signatures(kiln, program, t
     assert "misses 2" in done.stderr and "not used" not in done.stderr, done.stderr
     assert kiln("cache", "verify", "--signed").stdout.startswith("2 entries, 0 damaged, 2 signed")
     assert "misses 0" in kiln("run", program, env=strict).stderr
-    # Without the key in the list, nothing that others made is run: it is compiled here.
+    # Without the key in the list, entries of others are not used; the kernel is compiled here.
     (kiln.home / "trusted.keys").write_text("")
     done = kiln("run", program, env=strict)
     assert "misses 2" in done.stderr and "which is not trusted here" in done.stderr, done.stderr

@@ -1,4 +1,4 @@
-"""The recipes of deploy/ci: their shell steps, run here in fresh homes as those systems would."""
+"""Runs the shell steps of the recipes in deploy/ci in fresh homes, as the CI systems do."""
 
 import os
 import re
@@ -53,8 +53,7 @@ def gitlab_job(name, on_main):
 
 
 class Runner:
-    """Machines without a past: each job gets a fresh checkout, and of what others made only what
-    its cache holds."""
+    """Fresh machines: each job gets a fresh checkout, and from earlier jobs only its cache."""
 
     def __init__(self, folder, read_job):
         self.folder = folder
@@ -79,8 +78,8 @@ class Runner:
         return subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
 
     def __call__(self, name, on_main=True):
-        """Runs a job; (exit status of the step that failed or 0, all that it said, workspace).
-        on_main: of the protected branch; otherwise of a change that nobody has reviewed."""
+        """Runs a job; returns (exit status of the failing step or 0, its output, workspace).
+        on_main: whether it is a job of the protected branch, or of an unreviewed change."""
         environment, cached, saved, steps = self.read_job(name, on_main)
         self.jobs += 1
         workspace = self.folder / f"job {self.jobs}"
@@ -145,8 +144,8 @@ def test_a_recipe(runner):
     (suite,) = xml.etree.ElementTree.parse(workspace / "kernels.xml").getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("1", "0")
 
-    # A change that the protected branch has not seen, perhaps a stranger's: it runs without any
-    # secret, with what is there, and compiles the rest. Nothing of it is kept.
+    # An unmerged change, perhaps a stranger's, runs without secrets. It uses the cached kernels,
+    # compiles the others, and stores nothing.
     before = (runner.store / "kernels.bundle").read_bytes()
     status, said, _ = runner("test", on_main=False)
     assert status == 0 and "hits 1  misses 0" in said, said
@@ -156,7 +155,7 @@ def test_a_recipe(runner):
     assert status == 0 and "hits 0  misses 1" in said, said
     assert (runner.store / "kernels.bundle").read_bytes() == before
 
-    # The same on the protected branch, before it is warm: the kernel is named, and why.
+    # On the protected branch, before it is warm, the output names the kernel and the reason.
     status, said, workspace = runner("test")
     assert status == 3 and "kernel 'fill' missed" in said and "code" in said, said
     (suite,) = xml.etree.ElementTree.parse(workspace / "kernels.xml").getroot()
@@ -184,7 +183,7 @@ def test_unsigned_entries_of_others_are_refused(runner, tmp_path):
     (runner.repository / "ci" / "trusted.keys").write_text(line)
     status, said, _ = runner("test")
     assert status == 3 and "refused 1 (untrusted)" in said and "hits 0  misses 1" in said, said
-    # It lasts until the protected branch is warm again, with its key.
+    # This lasts until the protected branch has warmed the cache again, with its key.
     (runner.repository / "ci" / "trusted.keys").write_text(trusted)
     bundle.write_bytes(b"nonsense")
     status, said, _ = runner("warm")
@@ -193,7 +192,7 @@ def test_unsigned_entries_of_others_are_refused(runner, tmp_path):
 
 
 def test_used_entries_outlive_unused_ones(runner):
-    """The warm job keeps its bundle small: what it drops is what is not wanted any more."""
+    """The warm job keeps its bundle small by dropping kernels that are no longer used."""
     app = runner.repository / "app.py"
     for factor in range(3):
         app.write_text(PROGRAM.replace("a * i", f"a * i + {factor}"))
@@ -204,7 +203,7 @@ def test_used_entries_outlive_unused_ones(runner):
 
     def tight(*job):
         environment, cached, saved, steps = kept(*job)
-        limit = str(size // 2)  # one of three
+        limit = str(size // 2)  # enough for one of three
         return environment, cached, saved, [(e, s.replace("500M", limit)) for e, s in steps]
 
     runner.read_job = tight
@@ -215,10 +214,10 @@ def test_used_entries_outlive_unused_ones(runner):
 
 
 def test_jobs_wait_for_the_warm_one_where_there_is_one():
-    """Else main's tests would miss what is being compiled just then."""
+    """Otherwise main's tests would miss kernels that are being compiled at the same time."""
     jobs = yaml.safe_load((ROOT / "deploy/ci/github-actions.yml").read_text())["jobs"]
     assert jobs["test"]["needs"] == "warm" and "cancelled()" in jobs["test"]["if"]
     gitlab = yaml.safe_load((ROOT / "deploy/ci/gitlab-ci.yml").read_text())
     assert gitlab["stages"] == ["warm", "test"]
-    # GitLab gives protected branches a cache of their own, unless it is told not to.
+    # By default, GitLab gives protected branches a separate cache.
     assert all(gitlab[job]["cache"]["unprotect"] for job in gitlab["stages"])

@@ -1,5 +1,5 @@
-"""Kiln in continuous integration: manifests, `kiln warm`, hits that are required, read-only homes,
-reports, levels of the processor."""
+"""Kiln in continuous integration: manifests, `kiln warm`, required hits, read-only homes, reports,
+CPU levels."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ def manifests(kiln):
 
 
 def snapshot(folder):
-    """What a folder holds: {path: (kind, mode, size, time of change, digest)}."""
+    """A folder's content: {path: (kind, mode, size, time of change, digest)}."""
     found = {}
     for path in sorted(folder.rglob("*")):
         info = path.lstat()
@@ -39,7 +39,7 @@ def test_a_run_records_the_kernels_that_it_used(kiln, program):
     assert [unit[0] for unit in units] == ["unit", "unit"]
     assert [unit[5] for unit in units] == ["fill", "total"] and {u[3] for u in units} == {"-"}
     before = snapshot(kiln.home / "warm")
-    kiln("run", program)  # by warm records: the same was used
+    kiln("run", program)  # from warm records: uses the same kernels
     assert snapshot(kiln.home / "warm") == before
 
 
@@ -72,7 +72,7 @@ def test_warm_works_without_a_daemon(kiln, other, program, tmp_path):
 def test_a_manifest_does_not_depend_on_where_it_is_made(kiln, other, program, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     kiln("run", "--manifest", first, program)
-    kiln("run", "--manifest", second, program)  # by warm records
+    kiln("run", "--manifest", second, program)  # from warm records
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "app.py").write_text(PROGRAM)
@@ -337,7 +337,7 @@ def test_a_program_that_requests_a_level_is_warmed_for_it(kiln, program, tmp_pat
 
 
 def test_warm_follows_the_environment_as_programs_do(kiln, other, program, tmp_path):
-    """A manifest of a machine where nothing was asked for, on one where all ask for a level."""
+    """A manifest without levels is used on a machine where all programs request one."""
     carried, level = tmp_path / "m", {"KILN_CPU": "x86-64-v2"}
     kiln("run", "--manifest", carried, program)
     report = json.loads(other("warm", "--json", carried, env=level).stdout)
@@ -358,13 +358,13 @@ def test_a_mixed_fleet_shares_the_level_that_all_have(kiln, other, program, tmp_
     other("cache", "import", bundle, "--accept-unsigned")
     assert "misses 0" in other("run", "--require-hit", "--cpu", LEVELS[0], program).stderr
     here = f"X86_64_{host[-2:].upper()}"
-    # Who forgets to ask for the common level shares nothing, and is told so.
+    # A program that does not request the common level misses, and is told why.
     done = other("run", "--require-hit", program, check=False)
     assert done.returncode == 3 and f"target: cpu: {here} " in done.stderr, done.stderr
     why = json.loads(other("cache", "explain", "--json", "fill").stdout)
     (row,) = why["differing"]
     assert row["part"] == "target" and here in row["this"] and "X86_64_V2" in row["nearest"]
-    # Both levels side by side, from one manifest.
+    # Both levels from one manifest.
     report = json.loads(other("warm", "--json", "--cpu", f"{LEVELS[0]},{host}", carried).stdout)
     assert (report["hits"], report["misses"], report["failed"]) == (4, 0, 0)
 

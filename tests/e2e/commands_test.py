@@ -1,4 +1,4 @@
-"""The command line as scripts see it: options, help, the JSON of every command, exit statuses."""
+"""The command line: options, help, the JSON output of every command, exit statuses."""
 
 import json
 import os
@@ -90,7 +90,7 @@ def test_every_command_has_help(kiln, command):
     done = kiln(command, "--help")
     if command == "serve":
         assert done.stdout.startswith("usage: kilnd") and "\n  --listen=HOST:PORT " in done.stdout
-    elif command != "python":  # which Python answers
+    elif command != "python":  # Python itself handles its options
         assert done.stdout.startswith(f"usage: kiln {command}") and done.stderr == ""
         assert all(text.split(";")[0] in done.stdout for _, text in COMMANDS[command])
 
@@ -119,7 +119,7 @@ EXPLAINED = {"key", "kernel", "nearest", "differing", "parts"}
 
 
 def test_every_command_prints_json(kiln, other, program, tmp_path):
-    """All over one cache; what docs/operations.md promises of each is there."""
+    """Every command's JSON has the fields that docs/operations.md lists."""
     kiln("run", "-q", program)
     bundle, secret = tmp_path / "b", tmp_path / "secret"
 

@@ -1,4 +1,4 @@
-"""The C++ example: a kernel built, launched and read without Python, three ways to get it."""
+"""The C++ example: builds, launches and reads a kernel without Python, from three sources."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Kernels typed into an interactive interpreter, at a terminal as a person has it."""
+"""Kernels typed into an interactive interpreter at a terminal."""
 
 import os
 import pty
@@ -9,7 +9,7 @@ PROMPTS = (b">>> ", b"... ")
 
 
 def converse(command, lines, environment):
-    """What the terminal shows of a session in which the lines are typed, each after a prompt."""
+    """The terminal's output of a session in which the lines are typed, each after a prompt."""
     process, terminal = pty.fork()
     if process == 0:
         os.execvpe(command[0], command, {**environment, "TERM": "dumb"})

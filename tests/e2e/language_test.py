@@ -1,4 +1,4 @@
-"""Every language case (tests/e2e/language); section_tests.py says how."""
+"""Runs every language case (tests/e2e/language), by section_tests.py."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""./kiln itself: from anywhere, through links, quickly; and what it runs."""
+"""./kiln itself: it runs from any folder and through links, quickly, and finds its commands."""
 
 import fcntl
 import hashlib
@@ -74,7 +74,7 @@ def test_missing_packages_are_named_with_the_command_to_install_them(kiln, tmp_p
 
 
 def test_a_touched_source_is_noticed(kiln):
-    """The launcher builds again exactly when something it is built from is newer."""
+    """The launcher builds again if and only if a source file is newer."""
     script = pathlib.Path(kiln.root / "kiln").read_text().split("\nmake_current() {")[0]
     check = f'{script.split("self=${BASH_SOURCE[0]}")[0]}\nroot="{kiln.root}"\n'
     check += "current() {" + script.split("\ncurrent() {")[1] + "\ncurrent"

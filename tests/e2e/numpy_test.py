@@ -1,4 +1,4 @@
-"""What takes NumPy arrays, with the newest NumPy: Debian's is older, and what the build sees."""
+"""NumPy arrays with the newest NumPy. The build uses Debian's, which is older."""
 
 import os
 import pathlib

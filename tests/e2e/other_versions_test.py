@@ -1,4 +1,4 @@
-"""`kiln` commands beside a daemon of another protocol: they say so in words, or do without."""
+"""`kiln` commands with a daemon of another protocol: they report it, or work without a daemon."""
 
 import contextlib
 import hashlib
@@ -104,7 +104,7 @@ def test_a_command_beside_another_version(kiln, daemon, program, words):
     done = kiln(*words, check=False)
     assert "Traceback" not in done.stderr
     assert done.returncode in (0, 1), done.stderr
-    # What needs the daemon names it; what does not goes without.
+    # Commands that need the daemon report it; the others work without.
     if words[0] in ("stop", "top"):
         assert done.returncode == 1
         assert daemon.refusal in done.stderr

@@ -1,4 +1,5 @@
-"""Programs with several threads and processes, interrupts, and ends, each run by itself."""
+"""Programs with several threads and processes, interrupts and exits; each runs in its own
+process."""
 
 import os
 import pathlib
@@ -218,7 +219,7 @@ class Late:
 late = Late()
 """
 
-# Kernels that end at once where go[0] is 8, and else take hours or never end.
+# Kernels that end immediately if go[0] is 8, and otherwise take hours or never end.
 ENDLESS = """
 import os, signal, sys, threading
 import kiln as ti
@@ -345,7 +346,7 @@ def activate():
 activate()
 """
 
-# Each kernel says its name, which its interrupt has to follow.
+# Each kernel prints its name; the test interrupts it after that.
 INTERRUPTED_KERNELS = """
 for name in sys.argv[1:]:
     kernel = globals()[name]
@@ -359,7 +360,7 @@ for name in sys.argv[1:]:
         print("interrupted", total(100000), flush=True)
 """
 
-# Jupyter sets Python's handler anew before it tells of a cell; so may programs.
+# Jupyter resets Python's handler before it announces a cell; programs may do so, too.
 INTERRUPTED_CELL = """
 import builtins
 
@@ -502,7 +503,7 @@ def test_processes_of_multiprocessing(program, how, server):
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
 @pytest.mark.parametrize("way", ["run", "run -m", "python", "python -m"])
 def test_children_of_programs_that_kiln_starts(kiln, tmp_path, how, way):
-    """They find the language under the name that the program has for it, and pools end."""
+    """Children find the language under the program's name for it, and pools finish."""
     package = tmp_path / "package"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -561,8 +562,8 @@ def processor_seconds(process):
 
 
 def interrupted(path, names, *arguments):
-    """What a program prints that is interrupted each time that it has printed one of the names and
-    then computed for a while. After the name may come the process that computes."""
+    """The output of a program that is interrupted whenever it has printed one of the names and then
+    computed for a while. The name may be followed by the id of the process that computes."""
     child = subprocess.Popen(
         [sys.executable, str(path), *arguments],
         stdout=subprocess.PIPE,
@@ -613,7 +614,7 @@ def test_an_interrupt_while_a_forked_child_runs(program):
 
 @pytest.mark.parametrize("how, seen", [("handled", 1), ("ignored", 0), ("thread", 1)])
 def test_kernels_that_interrupts_do_not_end(program, how, seen):
-    """Where the program handles SIGINT, ignores it, or has another thread run the kernel."""
+    """The program handles SIGINT, ignores it, or runs the kernel in another thread."""
     lines = interrupted(program(ENDLESS + HANDLED), ["some"], how)
     assert lines[0] == "some" and lines[1].endswith(f" {seen}"), lines
 

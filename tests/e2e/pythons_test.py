@@ -1,4 +1,5 @@
-"""Which Python runs a program: an active environment's where it fits; what is said elsewhere."""
+"""Which Python runs a program: the active environment's if it fits; otherwise a message says why
+not."""
 
 import os
 import pathlib
@@ -68,7 +69,7 @@ def test_an_environment_of_another_python_is_named_and_left_alone(kiln, tmp_path
 
 
 def test_another_python_is_told_which_one_kiln_is_built_for(tmp_path):
-    # As the loader fails for a module of another Python.
+    # The loader fails for a module of another Python like this.
     (tmp_path / "_native.so").write_text("no shared object")
     (tmp_path / "python").write_text("3.1 /usr/bin/python3.1\n")
     environment = {**os.environ, "KILN_LIB": str(tmp_path), "PYTHONPATH": str(CLIENT)}

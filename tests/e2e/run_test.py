@@ -1,4 +1,4 @@
-"""`kiln run`: programs as `python` would run them, with Kiln as their taichi."""
+"""`kiln run` runs programs as `python` does, with Kiln as their taichi."""
 
 import json
 

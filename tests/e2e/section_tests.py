@@ -1,5 +1,5 @@
-"""The tests of a folder of language cases (harness.py), each case three ways: through a daemon with
-an empty cache, again in another process from the cache, and without a daemon."""
+"""The tests of a folder of language cases (harness.py). Each case runs in three ways: through a
+daemon with an empty cache, again in another process from the cache, and without a daemon."""
 
 import os
 import pathlib
@@ -15,7 +15,8 @@ WAYS = ("cold", "cached", "off")
 
 
 class Outcomes:
-    """What sections did, run when first asked for. All but off share a home."""
+    """The outcomes of sections, which run when they are first needed. All ways but off share a
+    home."""
 
     def __init__(self, folder):
         self._folder = folder

@@ -1,4 +1,4 @@
-"""What people see of the server: `kiln top`, `kiln doctor`, the dashboard in a real browser."""
+"""The server's displays: `kiln top`, `kiln doctor`, the dashboard in a real browser."""
 
 import json
 import os
@@ -241,7 +241,7 @@ def get(url, secret=""):
 
 
 def browse(tmp_path, url, *options):
-    """The page's elements as a real browser has them after its scripts ran."""
+    """The page's elements in a real browser after its scripts ran."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no chromium is installed: the dashboard was not opened")
@@ -258,7 +258,7 @@ def browse(tmp_path, url, *options):
         *options,
         url,
     ]
-    # The browser is not what is tested: on a busy machine it may take a second attempt.
+    # On a busy machine, the browser itself may fail, so try several times.
     for attempt in range(3):
         try:
             done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
@@ -280,7 +280,7 @@ def test_the_dashboard_in_a_browser(web, tmp_path):
     for text in (">fill<", ">total<", "Slowest kernels", "Misses by reason", "codegen"):
         assert text in page
     assert "NaN" not in page and "undefined" not in page
-    # No request leaves for anywhere else: the page's own policy forbids it.
+    # The page's policy forbids requests to other hosts.
     assert "http://" not in re.sub(r"http://www\.w3\.org/2000/svg", "", page)
     picture = tmp_path / "phone.png"
     browse(
@@ -303,7 +303,7 @@ def test_a_kernels_page_shows_its_key_its_ir_and_its_assembly(web, tmp_path):
         assert text in page, text
 
 
-# ---- every metric is explained, and what shows them asks for those that there are
+# ---- every metric is documented, and dashboards use existing metrics
 
 
 def metric_names():
@@ -322,7 +322,7 @@ def test_docs_name_every_flag_and_variable():
     table = (ROOT / "server" / "daemon" / "flags.cc").read_text()
     flags = re.findall(r'^    \{"(--[a-z-]+)"', table, re.M)
     assert len(flags) > 15
-    # Those of builds, and of programs that look at the compiler, are in how_to.md.
+    # how_to.md has the variables for builds and for inspecting the compiler.
     inside = "BIN DISK_CACHE GUI_FRAMES GUI_SAVE JOBS LIB LOG STAT".split()
     names = set(known_variables()) - {f"KILN_{name}" for name in inside}
     assert sorted(name for name in {*flags, *names} if f"`{name}" not in text) == []

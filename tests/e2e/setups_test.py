@@ -1,5 +1,5 @@
-"""Set-ups that users have: a home that several machines see, limits of the shell that happened to
-start the daemon, mistakes in what configures it, threads, Ctrl-C."""
+"""Unusual set-ups: a home shared by several machines, limits of the shell that starts the daemon,
+mistakes in the configuration, threads, Ctrl-C."""
 
 import os
 import shutil
@@ -57,7 +57,7 @@ def test_two_machines_that_share_a_home_have_a_daemon_each(kiln, program):
     if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
         pytest.skip("no second mount namespace can be made here")
     kiln("run", program(1))
-    # Another /tmp is another machine, as far as the home can tell.
+    # With another /tmp, a process looks like one on another machine.
     start = time.monotonic()
     sockets = f"/tmp/kiln-{os.geteuid()}"
     there = _in_shell(
@@ -76,15 +76,15 @@ def test_two_machines_that_share_a_home_have_a_daemon_each(kiln, program):
 
 
 def test_limits_of_a_shell_are_not_the_daemons(kiln, program):
-    # Too little for the compiler, and for ever, as the shell's own children have it.
+    # Too little memory for the compiler; a hard limit, which children cannot raise.
     first = _in_shell(kiln, f"ulimit -v 150000; $KILN run {program(1)}")
     assert first.returncode == 1 and "does not run" in first.stderr
     assert "error while loading shared libraries" in first.stderr
-    # Whoever comes next has another daemon.
+    # The next program gets another daemon.
     second = kiln("run", program(1))
     assert second.stdout == "done\n" and "without a daemon" not in second.stderr
     kiln("stop")
-    # A soft limit and a processor of its own are the program's, not the daemon's.
+    # A program's soft limits and processor affinity must not apply to the daemon.
     third = _in_shell(kiln, f"ulimit -S -t 100 -n 64; taskset -c 0 $KILN run {program(2)}")
     assert third.returncode == 0, third.stderr
     pid = int((kiln.home / "kilnd.pid").read_text())
@@ -176,7 +176,7 @@ def test_ctrl_c_ends_a_long_compilation(kiln, tmp_path, server):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell starts what runs in its background, these tests too, with it ignored.
+        # Shells start background jobs, perhaps these tests, with SIGINT ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout.readline() == "begin\n"

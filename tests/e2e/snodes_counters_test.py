@@ -1,4 +1,4 @@
-"""What sparse trees cost, by counters: kernels that are compiled, lists that are made, memory."""
+"""Costs of sparse trees, measured by counters: compiled kernels, lists, memory."""
 
 import json
 
@@ -32,7 +32,7 @@ def count(node: ti.template()) -> ti.i32:
 
 @pytest.fixture
 def run(kiln, tmp_path):
-    """Runs a program's text; what it prints, a JSON value a line."""
+    """Runs a program's text; returns the JSON values that it prints, one per line."""
 
     def run(text, **options):
         path = tmp_path / "program.py"
@@ -195,7 +195,7 @@ print(json.dumps([n._num_dynamically_allocated for n in (block, inner, items)]))
 print(json.dumps(bad))
 """
     )
-    # A round makes some 20 kB of cells: what is kept per round would show by the megabyte.
+    # A round makes some 20 kB of cells. If each round leaked them, megabytes would be lost.
     assert 0 < sizes[1] <= sizes[0] + (1 << 16)
     assert cells == [64, 256, 7]
     assert bad == 0

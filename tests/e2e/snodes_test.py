@@ -1,4 +1,4 @@
-"""Every case of SNodes (tests/e2e/snodes); section_tests.py says how."""
+"""Runs every case of SNodes (tests/e2e/snodes), by section_tests.py."""
 
 import pathlib
 import sys

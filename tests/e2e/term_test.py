@@ -1,4 +1,4 @@
-"""kilnd is told to end (SIGTERM) while programs compile, again and again: no program notices."""
+"""Stops kilnd (SIGTERM) again and again while programs compile: no program may fail."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from tests.e2e.upstream_test import Setting, plain
 ROUNDS = 6
 LONGEST_END = 10
 
-# One kernel after another, in two threads, for as long as the file `go` is there.
+# Compiles one kernel after another in two threads, as long as the file `go` exists.
 PROGRAM = """
 import os, sys, threading
 import taichi as ti
@@ -49,7 +49,7 @@ print("made", sum(made))
 
 
 class Programs:
-    """Two of them, as long as the context lasts; then what they made and said is looked at."""
+    """Context manager that runs two programs, and then checks their results and output."""
 
     def __init__(self, kiln, folder, **environment):
         self.kiln = kiln
@@ -130,7 +130,7 @@ def test_the_upstream(tmp_path):
                 assert setting.server.wait(LONGEST_END) == 0
                 setting.serve(f"--listen=127.0.0.1:{setting.port}")
                 time.sleep(0.3)
-        # Each says once that it does without, if it noticed at all.
+        # Each program reports at most once that it continues without a daemon.
         assert {
             line for line in programs.said if "compiling without it for now" not in line
         } == set()

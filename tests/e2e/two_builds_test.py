@@ -1,7 +1,8 @@
-"""Two builds of Kiln in one home: another compiler, another runtime, one taking over from another.
+"""Two builds of Kiln in one home: another compiler, another runtime, one taking over from the
+other.
 
-The other build is this one's programs with another build id and, in one case, with another digest
-of the runtime's structures compiled in: as far as any of them can tell, they are another's.
+The other build consists of this build's programs with another build id and, in one case, another
+digest of the runtime's structs. The programs cannot tell this from a real other build.
 """
 
 import os
@@ -35,7 +36,7 @@ print(x[3])
 
 
 class Build:
-    """The programs of a build in a folder of their own, for one home."""
+    """The programs of a build in a separate folder, for one home."""
 
     def __init__(self, kiln, folder, change=lambda worker: worker):
         self.kiln = kiln
@@ -60,7 +61,7 @@ class Build:
         return done.stdout
 
     def run(self, constant):
-        """Runs a program of its own for each constant; what it said on stderr."""
+        """Runs a different program for each constant; returns its stderr."""
         program = self.folder / f"app{threading.get_ident()}.py"
         program.write_text(PROGRAM.format(constant=constant))
         printed = self._ask(sys.executable, "-m", "kiln.cli", "run", "-q", program)
@@ -117,7 +118,7 @@ def test_alternately(kiln, ours, others):
         for build in (ours, others):
             assert build.run(round) == ""
             assert build.run(100 + 2 * round + (build is ours)) == ""
-    # Whichever daemon runs serves both; what they made is found by both.
+    # Either daemon serves both builds, and both find all entries.
     assert starts(kiln) == 1
     assert kiln.stats()["compiles"] == 4 + 8
 
@@ -158,12 +159,12 @@ def test_each_takes_over_under_load(kiln, ours, others):
 
 
 def test_a_daemon_of_another_runtime_is_replaced(kiln, ours, strangers):
-    """What it made would be run with structures of another layout."""
+    """Its code would access structs of another layout."""
     strangers.take_over()
     said = ours.run(0)
     for word in ("another build", "runtime", "kiln stop"):
         assert word in said
-    # By now it is known which compiler is wanted here.
+    # The home now has a record of this build's compiler.
     assert ours.run(1) == ""
     assert starts(kiln) == 2
     assert compilers(kiln) == {ours.compiler}

@@ -1,5 +1,5 @@
-"""KILN_SERVER=HOST:PORT: programs of one home, and a `kiln serve` of another that compiles for
-them, as docs/operations.md has it set up. Compilations are counted in both homes."""
+"""KILN_SERVER=HOST:PORT: programs of one home use a `kiln serve` of another home, set up as in
+docs/operations.md. The tests count compilations in both homes."""
 
 import json
 import os
@@ -91,7 +91,7 @@ class Setting:
         return done
 
     def compiled(self):
-        """What was compiled: (at the upstream, at the user's)."""
+        """The numbers of compilations (at the upstream, at the user's)."""
         return tuple(kiln.stats()["compiles"] for kiln in (self.builder, self.user))
 
     def log(self):
@@ -133,7 +133,7 @@ def issue(folder, name, days=2):
 
 @pytest.fixture
 def secured(setting):
-    """As documented: TLS, a certificate and a token of the caller's, signed entries."""
+    """The documented set-up: TLS, the caller's certificate and token, signed entries."""
     for name in ("ca", "tls", "host"):
         issue(setting.etc, name)
     token = setting.etc / "token"
@@ -154,7 +154,7 @@ def secured(setting):
 
 
 def run_lines(setting, kiln, text):
-    """Shell lines of the documentation, as the owner of a home."""
+    """Runs shell lines of the documentation as the owner of a home."""
     path = f"{ROOT}:{os.environ['PATH']}"
     environment = {**kiln.environment, "PATH": path}
     subprocess.run(["sh", "-ec", setting.here(text)], env=environment, check=True)
@@ -176,7 +176,7 @@ def test_plain_on_this_machine(setting):
     plain(setting)
     done = setting.run()
     assert setting.compiled() == (1, 0) and done.stderr == ""
-    # From now on it is in this home: no upstream is asked.
+    # The entry is now in this home, so the upstream is not needed.
     setting.server.terminate()
     setting.server.wait(30)
     assert setting.run(fresh=False, KILN_STRICT="1").stderr == ""
@@ -201,12 +201,12 @@ def test_tls_token_and_certificate_by_the_environment(secured):
 def test_tls_token_and_certificate_by_the_configuration(secured):
     secured.configure(secured.user, secured.tier)
     assert secured.run(KILN_SERVER="").stderr == ""
-    # A program that names the same one needs no settings of its own.
+    # A program that names the configured upstream needs no other settings.
     assert secured.run(KILN_STRICT="1").stderr == ""
     assert secured.compiled() == (2, 0)
 
 
-# Only the compiler knows how much room the matrices take. The mistake is two calls deep.
+# Only the compiler can detect how much room the matrices take. The mistake is two calls deep.
 MISTAKE = """
 import taichi as ti
 
@@ -311,7 +311,7 @@ def test_unsigned_entries(setting):
 
 
 def test_keys_that_the_environment_names(setting):
-    """The daemon takes what its program would, also one that runs already."""
+    """The daemon trusts its program's keys, even if it was already running."""
     plain(setting)
     keys = setting.etc / "keys of the program"
     (setting.user.home / "trusted.keys").rename(keys)
@@ -349,7 +349,7 @@ def test_stopped(setting):
 
 
 def test_another_compiler(setting, tmp_path):
-    """The upstream's worker is another build: same code, another build id."""
+    """The upstream's worker has the same code but another build id."""
     worker = tmp_path / "kiln-worker"
     worker.write_bytes(other_build_id((native_folder() / "kiln-worker").read_bytes()))
     worker.chmod(0o755)
@@ -358,11 +358,11 @@ def test_another_compiler(setting, tmp_path):
     expect_fallback(setting, "differs in compiler")
 
 
-# --- kiln doctor asks it, too
+# --- kiln doctor
 
 
 def servers_of(setting, **environment):
-    """What `kiln doctor` finds of the servers: verdict and words."""
+    """`kiln doctor`'s finding about the servers: verdict and text."""
     done = setting.user("doctor", "--json", check=False, env=environment)
     (row,) = [r for r in json.loads(done.stdout)["findings"] if r["check"] == "servers"]
     return row["verdict"], row["text"]
@@ -372,7 +372,8 @@ def test_doctor_finds_it_well(secured):
     assert servers_of(secured, **secured.exports) == ("good", "KILN_SERVER answered")
     secured.configure(secured.user, secured.tier)
     assert servers_of(secured) == ("good", "upstream answered")
-    # The configuration's settings count where both name it.
+    # If the variable and the configuration name the same server, the configuration's settings
+    # count.
     named = secured.exports["KILN_SERVER"]
     assert servers_of(secured, KILN_SERVER=named) == ("good", "upstream answered")
 
@@ -391,13 +392,13 @@ def test_doctor_says_what_is_wrong_with_it(secured, tmp_path):
     ):
         verdict, text = servers_of(secured, **{**named, **changed})
         assert verdict == "bad" and words in text and text.startswith("KILN_SERVER: "), text
-    # It lets us read only.
+    # A token with the right to read only.
     tokens = secured.etc / "tokens"
     tokens.write_text(tokens.read_text().replace("read,compile", "read"))
     time.sleep(3)  # read again within two seconds
     verdict, text = servers_of(secured, **named)
     assert verdict == "note" and "right to compile" in text
-    # Nothing of it would be taken.
+    # Without its key, entries of the upstream would be refused.
     (secured.user.home / "trusted.keys").unlink()
     verdict, text = servers_of(secured, **named)
     assert verdict == "bad" and "no key is trusted" in text

@@ -1,8 +1,8 @@
-"""Warm starts: what changes a kernel is noticed, what does not change it costs no front end.
+"""Warm starts: they detect changes that affect a kernel, and run no front end for other changes.
 
-Every program runs in a fresh process, and prints its results and then how many kernels went through
-the front end. A changed program is run with the records of the one before it; it must print what it
-prints without records.
+Every program runs in a fresh process, and prints its results and then the number of kernels that
+went through the front end. A changed program runs with the records of the original; it must print
+the same results as without records.
 """
 
 import os
@@ -33,7 +33,7 @@ class Programs:
         }
 
     def __call__(self, text, name="program.py", check=True, modules=(), cwd=None, **environment):
-        """What the program printed, and the number of kernels that were transformed."""
+        """Returns the program's output and the number of transformed kernels."""
         for module, source in dict(modules).items():
             (self.folder / module).write_text(source)
         path = self.folder / name
@@ -56,7 +56,7 @@ class Programs:
 
 @pytest.fixture(scope="module")
 def shared_home(tmp_path_factory):
-    """One home, and so one daemon, for tests that need no home of their own."""
+    """A home with a daemon, shared by the tests that need no separate home."""
     home = tmp_path_factory.mktemp("home")
     yield home
     environment = {**os.environ, "KILN_HOME": str(home)}
@@ -70,7 +70,7 @@ def run(tmp_path, shared_home):
 
 @pytest.fixture
 def run_alone(tmp_path):
-    """In a home of its own, without a daemon."""
+    """Runs in a separate home, without a daemon."""
     programs = Programs(tmp_path, tmp_path / "home")
     programs.environment["KILN_SERVER"] = "off"
     return programs
@@ -78,12 +78,12 @@ def run_alone(tmp_path):
 
 @pytest.fixture
 def cold(tmp_path, run):
-    """Runs without records: what the results should be."""
+    """Runs without records, to get the right results."""
     return lambda text, **options: run(text, KILN_WARM="off", **options)
 
 
 def _changes():
-    """name -> (program with the text A in it, A, what takes its place, whether it is recorded)"""
+    """name -> (program that contains the text A, A, its replacement, whether it is recorded)"""
     text = (pathlib.Path(__file__).parent / "warm_changes.txt").read_text()
     found = {}
     for case in text.split("\n=== ")[1:]:
@@ -215,7 +215,7 @@ def test_imported_modules(run, cold):
         assert output == wanted
         assert transformed == (0 if numbers in seen else 1)
         seen.add(numbers)
-    # What is imported may be edited while the program runs: the text that is read counts.
+    # A program may edit its modules while it runs; the text that was read counts.
     edited = program.replace(
         "import settings\n", "open('other.py', 'w').write('N = 5')\nimport other\n"
     )
@@ -386,7 +386,7 @@ for kernel, arguments in calls:
 @pytest.mark.parametrize("alone", [False, True])
 def test_checks_name_the_present_fields(run, run_alone, alone):
     programs = run_alone if alone else run
-    # The kernel over y is that over x: its record holds.
+    # The kernel over y equals that over x, so its record is valid.
     for name, transformed in (("a", 3), ("b", 0)):
         lines, count = programs("import kiln as ti\n" + NAMED.replace("NAME", name))
         assert count == transformed
@@ -481,7 +481,7 @@ def test_entries_that_the_disk_lacks_come_from_the_daemon(kiln, tmp_path):
     after = kiln.stats()
     assert after["compiles"] == before["compiles"]
     assert after["hits_by_tier"]["memory"] == before["hits_by_tier"].get("memory", 0) + 1
-    # By the front end, too, the key is asked for before the whole unit is sent.
+    # After the front end, the session also looks up the key before it sends the unit.
     _remove_entries(kiln.home)
     assert programs(program, KILN_WARM="off") == (expected, 1)
     assert kiln.stats()["compiles"] == before["compiles"]
@@ -514,7 +514,7 @@ def test_processes_may_write_concurrently(run_alone):
         "import sys\n@ti.kernel\ndef k(a: ti.template()) -> int:\n    return a\n"
         "print([k(i + int(sys.argv[1])) for i in range(8)])"
     )
-    run_alone(HEAD + BASE)  # the compiler's id is known from here on
+    run_alone(HEAD + BASE)  # records the compiler's id
     path = run_alone.folder / "many.py"
     path.write_text(program + TAIL)
     command = [sys.executable, str(path)]

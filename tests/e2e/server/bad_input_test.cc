@@ -1,4 +1,4 @@
-// Bytes that no client sends, files that no daemon wrote, disks that take nothing.
+// Invalid bytes from clients, damaged files, and full or read-only disks.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -29,7 +29,7 @@ class BadInputTest : public DaemonTest {
     }
     return bytes;
   }
-  // The error that `bytes` get; and the daemon is as well as before.
+  // The error in reply to `bytes`. Also checks that the daemon still works.
   proto::ErrorReply ErrorFor(const std::string& bytes, bool greet = true) {
     proto::ErrorReply error;
     absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath(), greet);
@@ -133,7 +133,7 @@ TEST_F(BadInputTest, DamagedEntriesAreMissesAndDeleted) {
     damages.back()[at] ^= 1;
   }
   for (const std::string& damage : damages) {
-    Stop();  // the memory tier would serve the whole one
+    Stop();  // the memory tier would serve the undamaged entry
     WriteFile(EntryPath(made), damage);
     ASSERT_EQ(Start(), 0);
     TestClient client = Client();
@@ -171,7 +171,7 @@ TEST_F(BadInputTest, RestoresAFileDeletedUnderARunningDaemon) {
 TEST_F(BadInputTest, ACacheThatCannotBeWritten) {
   ASSERT_TRUE(home_->Create().ok());
   if (geteuid() == 0) {
-    // Root may write anywhere but to a read-only file system, or below a file.
+    // Root can write anywhere except on a read-only file system or below a regular file.
     if (MountCache("size=1m,mode=700")) {
       ASSERT_EQ(
           mount("kiln-test", home_->CacheDir().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr),
@@ -188,7 +188,7 @@ TEST_F(BadInputTest, ACacheThatCannotBeWritten) {
   TestClient client = Client();
   for (int seed = 0; seed < 3; ++seed) EXPECT_TRUE(client.Compile("x", seed).ok());
   EXPECT_EQ(client.Compile("x", 1)->tier(), "memory");
-  // Told once.
+  // Reported once.
   const std::string log = LogText();
   const size_t first = log.find("cannot write to the cache");
   EXPECT_NE(first, std::string::npos) << log;
@@ -225,7 +225,7 @@ TEST_F(BadInputTest, AFullDisk) {
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->tier(), "compiled");
   EXPECT_FALSE(std::filesystem::exists(EntryPath(*reply)));
-  EXPECT_TRUE(std::filesystem::is_empty(home_->TempDir()));  // nothing half-written stays
+  EXPECT_TRUE(std::filesystem::is_empty(home_->TempDir()));  // no partly written file stays
   EXPECT_EQ(client.Compile("big 100000", 1)->tier(), "memory");
   EXPECT_TRUE(absl::StrContains(LogText(), "cannot write to the cache")) << LogText();
 }
@@ -236,7 +236,7 @@ TEST_F(BadInputTest, StaysWithinTheBudget) {
   const proto::CompileReply hot = *client.Compile("big 100000", 1000);
   for (int seed = 0; seed < 30; ++seed) {
     ASSERT_TRUE(client.Compile("big 100000", seed).ok());
-    // A client that reads the disk tier itself keeps its entry young by the log.
+    // A client that reads the disk tier itself marks its entry as used through the log.
     std::ofstream(home_->HitLogPath(), std::ios::app | std::ios::binary) << hot.digest();
     absl::SleepFor(absl::Milliseconds(20));
   }
@@ -254,7 +254,7 @@ TEST_F(BadInputTest, StatisticsIncludeChangesByOtherProcesses) {
   const proto::CompileReply one = *client.Compile("x", 1);
   ASSERT_TRUE(client.Compile("x", 2).ok());
   EXPECT_EQ(client.Stats()->entries(), 2u);
-  absl::SleepFor(absl::Milliseconds(3100));  // uses are noted to the second
+  absl::SleepFor(absl::Milliseconds(3100));  // times of use have a resolution of a second
   unlink(EntryPath(one).c_str());
   EXPECT_EQ(client.Stats()->entries(), 1u);
   WriteFile(EntryPath(one), one.entry());

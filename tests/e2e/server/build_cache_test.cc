@@ -1,6 +1,5 @@
-// kilnds whose shared tier is a build cache (Remote Execution API, HTTP), and which have
-// misses compiled on a build cluster. Compilations by own workers are counted by the
-// workers' log.
+// kilnds whose shared tier is a build cache (Remote Execution API, HTTP), and that compile misses
+// on a build cluster. The workers' log counts compilations by local workers.
 #include <grpcpp/grpcpp.h>
 #include <sys/stat.h>
 
@@ -29,7 +28,7 @@ class BuildCacheTest : public ClusterTest {
     return absl::StrCat("execution { server { address: \"", server.address(),
                         "\" } trusted: ", trusted ? "true" : "false", " }\n");
   }
-  // What kilnd 0 compiles kilnd 1 finds at `tier`.
+  // Checks that kilnd 1 finds at `tier` an entry that kilnd 0 compiled.
   void ExpectShared(const std::string& tier) {
     const auto made = Client(0).Compile("x", 1);
     ASSERT_TRUE(made.ok()) << made.status();
@@ -141,7 +140,7 @@ TEST_F(BuildCacheTest, MissesAreCompiledOnTheCluster) {
   EXPECT_EQ(server.executed(), 1);
   EXPECT_EQ(Jobs().size(), 0u);
   EXPECT_EQ(Client(0).Compile("x", 1)->tier(), "memory");
-  // Mistakes of the user's come back from there, too.
+  // Diagnostics also come back from the cluster.
   const auto wrong = Client(0).Compile("error", 2);
   ASSERT_TRUE(wrong.ok()) << wrong.status();
   EXPECT_EQ(wrong->diagnostics_size(), 1);
@@ -174,7 +173,7 @@ TEST_F(BuildCacheTest, LocalWorkersCompileWithoutTheCluster) {
   auto server = std::make_unique<FakeReapi>();
   StartKilnds(1, Execution(*server, /*trusted=*/true));
   EXPECT_TRUE(Client(0).Compile("x", 1).ok());
-  // What ends the worker there is tried here.
+  // A job that kills the cluster's worker is retried locally.
   EXPECT_EQ(Jobs().size(), 0u);
   EXPECT_FALSE(Client(0).Compile("die", 2).ok());
   EXPECT_GE(Jobs().size(), 1u);

@@ -1,6 +1,6 @@
-// The machine's clock is set ahead and back by days: nothing that waits, or is refused for a
-// while, takes notice. kilnd and what it starts have a clock that the test sets; their monotonic
-// clocks go on, as they do on a machine.
+// Sets the machine's clock ahead and back by days: waits and temporary refusals must not be
+// affected. The test controls the time of day of kilnd and its child processes; their monotonic
+// clocks continue, as on a real machine.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -35,13 +35,13 @@ class ClockJumpTest : public ClusterTest {
     StartKilnds(count, config);
     unsetenv("LD_PRELOAD");
     unsetenv("KILN_TEST_CLOCK");
-    // Or nothing is shown here.
+    // Otherwise the test would show nothing.
     Jump(2 * kDay);
     EXPECT_TRUE(Client(0).Compile("clock", 999).ok());
     EXPECT_NEAR(absl::ToDoubleHours(Ahead()), 48, 0.1);
     Jump(absl::ZeroDuration());
   }
-  // All clocks, to that much ahead of the true time; negative: behind it.
+  // Sets all clocks `by` ahead of the true time; negative: behind it.
   void Jump(absl::Duration by) {
     const int64_t shift = absl::ToInt64Nanoseconds(by);
     const int fd = open(TempPath("clock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -63,7 +63,7 @@ TEST_F(ClockJumpTest, CompilationsContinue) {
   StartShifted(1, "");
   uint64_t seed = 0;
   for (const absl::Duration by : {kDay, -kDay, absl::ZeroDuration()}) {
-    // One compiles, one waits for it, one is in the queue.
+    // One client compiles, one waits for the same key, one is in the queue.
     std::vector<std::thread> threads;
     const size_t before = Jobs().size();
     ++seed;
@@ -101,7 +101,7 @@ TEST_F(ClockJumpTest, DeadlinesAreKept) {
 
 TEST_F(ClockJumpTest, QuotasDoNotGrow) {
   StartShifted(1, "limits { compiles_per_minute: 3 }");
-  TestClient client = Client(0);  // one is used up by the start
+  TestClient client = Client(0);  // starting took one of the quota
   for (int seed = 0; seed < 2; ++seed) ASSERT_TRUE(client.Compile("x", seed).ok());
   for (const absl::Duration by : {kDay, -kDay, absl::ZeroDuration()}) {
     Jump(by);

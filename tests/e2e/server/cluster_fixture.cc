@@ -113,7 +113,7 @@ std::string RedisServer::Command(const std::vector<std::string>& words) const {
     absl::StrAppend(&out, "$", word.size(), "\r\n", word, "\r\n");
   const int fd = Connect(socket_path_);
   if (fd < 0 || send(fd, out.data(), out.size(), MSG_NOSIGNAL) < 0) return "unreachable";
-  // Short replies only, which come in one piece.
+  // Only for short replies, which arrive in one piece.
   char reply[4096];
   const ssize_t got = recv(fd, reply, sizeof reply, 0);
   close(fd);
@@ -125,7 +125,7 @@ ClusterTest::ClusterTest() {
   dir_ = mkdtemp(pattern.data());
   setenv("KILN_TEST_JOBS", TempPath("jobs").c_str(), 1);
   redis_ = std::make_unique<RedisServer>();
-  // The processes beside kilnd, in one directory as in an installation.
+  // kilnd and the programs that it starts, in one directory as in an installation.
   const std::string kilnd = KilndPath();
   const std::string server = kilnd.substr(0, kilnd.rfind("/daemon/"));
   std::filesystem::create_directory(TempPath("bin"));

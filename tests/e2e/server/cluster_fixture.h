@@ -1,5 +1,5 @@
-// Several kilnds, as on several machines: homes of their own, one configuration; and
-// the Redis that they share.
+// Several kilnds with separate homes and one configuration, like several machines; and the Redis
+// that they share.
 #ifndef KILN_TESTS_E2E_SERVER_CLUSTER_FIXTURE_H_
 #define KILN_TESTS_E2E_SERVER_CLUSTER_FIXTURE_H_
 
@@ -14,7 +14,7 @@
 
 namespace kiln {
 
-// A redis-server of the test's own, on a unix socket; it keeps nothing on disk.
+// The test's own redis-server, on a unix socket, without persistence.
 class RedisServer {
  public:
   // Starts nothing.
@@ -26,9 +26,9 @@ class RedisServer {
 
   void Start(const std::vector<std::string>& flags = {});
   void Signal(int signal) const;
-  // Ends it by SIGKILL.
+  // Kills it by SIGKILL.
   void Kill();
-  // Sends a command (words) and answers the text or integer of the reply.
+  // Sends a command (words) and returns the text or integer of the reply.
   std::string Command(const std::vector<std::string>& words) const;
   const std::string& socket_path() const { return socket_path_; }
 
@@ -47,9 +47,9 @@ class ClusterTest : public testing::Test {
   void StartKilnds(int count, const std::string& config,
                    const std::vector<std::string>& flags = {});
   void StartKilnd(int i, const std::vector<std::string>& flags = {});
-  // One more home, and a kilnd for it with a configuration of its own; its number.
+  // Starts another kilnd with its own home and configuration; returns its number.
   int AddKilnd(const std::string& config, const std::vector<std::string>& flags = {});
-  // Ends kilnd `i` by `signal`, and waits for it to be gone.
+  // Sends `signal` to kilnd `i` and waits for its exit.
   void StopKilnd(int i, int signal);
   TestClient Client(int i) const;
   pid_t Pid(int i) const;
@@ -71,7 +71,7 @@ class ClusterTest : public testing::Test {
 // An address of this machine without a listener.
 std::string FreeAddress();
 
-// Waits until `done` holds, ten seconds at most; says whether it does.
+// Waits at most ten seconds until `done` returns true; returns whether it did.
 bool Eventually(const std::function<bool()>& done);
 
 }  // namespace kiln

@@ -1,6 +1,5 @@
-// Several kilnds that share a Redis: what one compiled the others have, a key is compiled
-// once in the cluster, and no trouble with Redis fails or holds up anyone. Compilations
-// are counted by the workers' own log.
+// Several kilnds that share a Redis: all find each other's entries, the cluster compiles a key
+// once, and no failure of Redis fails or delays a request. The workers' log counts compilations.
 #include <signal.h>
 
 #include <algorithm>
@@ -23,7 +22,7 @@ class RedisTest : public ClusterTest {
   void SetUp() override {
     if (!RedisServer::Installed()) GTEST_SKIP() << "there is no redis-server here";
   }
-  // `clients` each ask kilnd `i % kilnds` for the same key; how many got an entry.
+  // Client `i` of `clients` requests the same key from kilnd `i % kilnds`. Returns how many got it.
   int Storm(int clients, int kilnds, const std::string& name, uint64_t seed) {
     std::atomic<int> good{0};
     std::vector<std::thread> threads;
@@ -81,7 +80,7 @@ TEST_F(RedisTest, PresenceIncludesOtherMachinesEntries) {
   StartKilnds(2, RedisConfig());
   proto::LookupRequest request;
   request.set_presence(true);
-  for (uint64_t seed = 0; seed < 70; ++seed) {  // more than are asked for in one go
+  for (uint64_t seed = 0; seed < 70; ++seed) {  // more than one request contains
     absl::StatusOr<proto::CompileReply> made = Client(0).Compile("x", seed);
     ASSERT_TRUE(made.ok()) << made.status();
     request.add_digests(made->digest());
@@ -94,7 +93,7 @@ TEST_F(RedisTest, PresenceIncludesOtherMachinesEntries) {
     EXPECT_EQ(found->results(i).found(), i % 2 == 0) << i;
     EXPECT_EQ(found->results(i).entry(), "");
   }
-  // They are here now.
+  // The entries are now in this home.
   redis_->Kill();
   EXPECT_TRUE(Client(1).Lookup(request.digests(0))->found());
 }
@@ -120,7 +119,7 @@ TEST_F(RedisTest, LargeEntriesGoInChunks) {
   EXPECT_EQ(found->tier(), "redis");
   EXPECT_EQ(found->entry(), made->entry());
 
-  // A chunk that Redis has dropped: a miss, stored again.
+  // An entry with a dropped chunk is a miss, and is stored again.
   const std::string all = redis_->Command({"KEYS", "kiln:2:c:*:3"});
   const std::vector<std::string> lines = absl::StrSplit(all, "\r\n");
   ASSERT_GE(lines.size(), 3u) << all;
@@ -171,7 +170,7 @@ TEST_F(RedisTest, ManyKeysAreEachCompiledOnce) {
 TEST_F(RedisTest, AKilledHoldersKeyIsCompiledOnceMore) {
   redis_->Start();
   StartKilnds(4, RedisConfig("lease_ms: 1000"));
-  // The first takes the lease; then the others come.
+  // The first client takes the lease before the others start.
   std::thread holder([&] { Client(0).Compile("sleep 3000", 1).IgnoreError(); });
   AwaitJobs(1);
   std::atomic<int> good{0};
@@ -186,7 +185,7 @@ TEST_F(RedisTest, AKilledHoldersKeyIsCompiledOnceMore) {
   for (std::thread& waiter : waiters) waiter.join();
   EXPECT_EQ(good, 48);
   EXPECT_EQ(Jobs().size(), 2u);
-  // The lease's time, a compilation, and polling.
+  // The duration of the lease, a compilation, and polling.
   std::printf("after the kill: %s\n", absl::FormatDuration(absl::Now() - killed).c_str());
   EXPECT_LT(absl::Now() - killed, absl::Seconds(1 + 3 + 2));
 }
@@ -196,7 +195,7 @@ TEST_F(RedisTest, ADisconnectedHolderLosesItsLeaseInTime) {
   StartKilnds(2, RedisConfig("lease_ms: 600"));
   std::thread holder([&] { EXPECT_TRUE(Client(0).Compile("sleep 4000", 1).ok()); });
   AwaitJobs(1);
-  // kilnd-remote is stopped, and cannot renew: the other machine takes over.
+  // A stopped kilnd-remote cannot renew its lease, so the other machine takes over.
   ASSERT_EQ(RunProgram({"/usr/bin/pkill", "-STOP", "-P", absl::StrCat(Pid(0)), "kilnd-remote"}), 0);
   const absl::Time start = absl::Now();
   EXPECT_TRUE(Client(1).Compile("sleep 4000", 1).ok());
@@ -208,7 +207,7 @@ TEST_F(RedisTest, ADisconnectedHolderLosesItsLeaseInTime) {
 TEST_F(RedisTest, ReleasesUnusedLeases) {
   redis_->Start();
   StartKilnds(2, RedisConfig("lease_ms: 60000"));
-  // A client that goes away, and a program that is wrong.
+  // A client that disconnects, and a wrong program.
   EXPECT_TRUE(absl::IsDeadlineExceeded(Client(0).Compile("sleep 20000", 1, 300).status()));
   EXPECT_TRUE(Client(0).Compile("error", 2)->entry().empty());
   EXPECT_FALSE(Client(0).Compile("fail", 3).ok());
@@ -235,7 +234,7 @@ TEST_F(RedisTest, AllMachinesReportAMistakeTogether) {
   const absl::Duration took = absl::Now() - start;
   std::printf("six machines learn of a mistake that takes 800 ms to find: %s\n",
               absl::FormatDuration(took).c_str());
-  // The first alone, then all others together: six in a row would take five seconds.
+  // The first request runs alone, the others together; six in a row would take five seconds.
   EXPECT_LT(took, absl::Milliseconds(3500));
   EXPECT_EQ(Jobs().size(), 6u);
   // Soon nothing is left of it.
@@ -261,9 +260,9 @@ TEST_F(RedisTest, KillingRedisInAStormFailsNoRequest) {
   }
   for (std::thread& thread : threads) thread.join();
   killer.join();
-  EXPECT_LE(Jobs().size(), 40u);  // once a machine at most
+  EXPECT_LE(Jobs().size(), 40u);  // at most once per machine
 
-  // One line a change of state, and it is used again when it is back.
+  // The log has one line per change of state, and Redis is used again after its restart.
   redis_->Start();
   ASSERT_TRUE(Eventually([&] {
     static uint64_t seed = 100;
@@ -271,7 +270,7 @@ TEST_F(RedisTest, KillingRedisInAStormFailsNoRequest) {
     return Stored();
   }));
   EXPECT_TRUE(absl::StrContains(LogText(0), "tier redis is not used for now")) << LogText(0);
-  // What is stored may be another's lease.
+  // The stored value may be another machine's lease.
   EXPECT_TRUE(Eventually([&] { return absl::StrContains(LogText(0), "tier redis is used again"); }))
       << LogText(0);
 }
@@ -291,7 +290,7 @@ TEST_F(RedisTest, AHungRedisDelaysOnlyOnceAndBriefly) {
   std::printf("four misses beside a hung Redis: %s\n",
               absl::FormatDuration(absl::Now() - start).c_str());
   EXPECT_LT(absl::Now() - start, absl::Seconds(3));
-  // The breaker is open: as if there were none.
+  // The breaker is open, so requests behave as without Redis.
   start = absl::Now();
   EXPECT_TRUE(Client(0).Compile("x", 10).ok());
   EXPECT_LT(absl::Now() - start, absl::Milliseconds(400));
@@ -311,7 +310,7 @@ TEST_F(RedisTest, BoundsRequestsThatWaitForAHungRedis) {
   EXPECT_GT(queued, 50e6);
   EXPECT_LE(queued, 64 << 20);
   EXPECT_GE(Metric(0, "kiln_shared_events_total", "dropped"), 5);
-  // What waits is stored when it comes back.
+  // Queued entries are stored when Redis continues.
   redis_->Signal(SIGCONT);
   EXPECT_TRUE(Eventually([&] { return Metric(0, "kiln_shared_queued_bytes") == 0; }));
   EXPECT_TRUE(Stored());
@@ -363,7 +362,7 @@ TEST_F(RedisTest, KillingTheRemoteWhileManyWaitFailsNoRequest) {
   EXPECT_LT(absl::Now() - killed, absl::Seconds(5));
   holder.join();
   EXPECT_EQ(good, 16);
-  // Its machine compiles by itself, once.
+  // Its machine compiles the key once more by itself.
   EXPECT_EQ(Jobs().size(), 2u);
 }
 
@@ -377,7 +376,7 @@ TEST_F(RedisTest, PasswordsAndDatabases) {
   homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath("home1"))));
   StartKilnd(1);
   EXPECT_TRUE(Eventually([&] { return Client(1).Lookup(made->digest())->found(); }));
-  // Who does not know it compiles.
+  // A kilnd with a wrong password compiles by itself.
   WriteFile(TempPath("password"), "wrong\n");
   homes_.push_back(std::make_unique<Home>(*Home::Find(TempPath("home2"))));
   StartKilnd(2);
@@ -411,13 +410,13 @@ TEST_F(RedisTest, OverMutualTls) {
       << LogText(first);
   EXPECT_EQ(Jobs().size(), 1u);
 
-  // Everyone else compiles, and hears why: each row's log has its words.
+  // All other configurations compile by themselves, and each log contains the row's text.
   struct Row {
     std::string config, says;
   };
   const Row rows[] = {
       {config("stranger.pem", own), "certificate"},
-      {config("ca.pem", ""), "certificate"},  // shows none of its own
+      {config("ca.pem", ""), "certificate"},  // presents no certificate
       {config("ca.pem", own + " server_name: \"another.example\""), "ostname mismatch"},
       {config("gone.pem", own), "gone.pem"},
   };
@@ -427,7 +426,7 @@ TEST_F(RedisTest, OverMutualTls) {
     for (int j = 0; j < 3; ++j) EXPECT_TRUE(Client(i).Compile("x", ++seed).ok());
     EXPECT_TRUE(Eventually([&] { return absl::StrContains(LogText(i), row.says); })) << LogText(i);
   }
-  // A certificate that expires meanwhile is noticed, and so is its successor.
+  // A certificate that expires meanwhile is detected, and so is its replacement.
   authority.Issue("redis", "redis", -1);
   redis_->Kill();
   redis_->Start(flags);
@@ -482,7 +481,7 @@ TEST_F(RedisTest, ModesReadOnlyAndWriteOnly) {
   EXPECT_EQ(Client(3).Compile("x", 1)->tier(), "redis");
 }
 
-// The way it should be set up: every machine signs, and trusts what it is told to.
+// The recommended set-up: every machine signs, and trusts the configured keys.
 TEST_F(RedisTest, AcceptsEntriesOfTrustedSigners) {
   redis_->Start();
   const std::string tier =
@@ -501,7 +500,7 @@ TEST_F(RedisTest, AcceptsEntriesOfTrustedSigners) {
   ASSERT_TRUE(Eventually([&] { return Stored(); }));
   EXPECT_EQ(Client(user).Compile("x", 1)->tier(), "redis");
 
-  // Another's key, and a byte that was changed on the way.
+  // An entry signed by another key, and an entry with a changed byte.
   absl::StatusOr<SigningKey> other = SigningKey::Generate("other");
   WriteFile(TempPath("others"), other->public_key().Text() + "\n");
   const int stranger =
@@ -516,8 +515,8 @@ TEST_F(RedisTest, AcceptsEntriesOfTrustedSigners) {
   EXPECT_FALSE(Client(late).Lookup(made->digest())->found());
 }
 
-// As the documentation has it: every list has the new key before anything is signed by it,
-// and the old key's line goes last.
+// The documented procedure: every list contains the new key before any machine signs with it, and
+// the old key is removed last.
 TEST_F(RedisTest, SigningKeysAreRotated) {
   redis_->Start();
   const std::string tier = absl::StrCat("memory { max_bytes: 1 }\ntier { redis { address: \"",

@@ -1,4 +1,4 @@
-"""Who may talk to the daemon, and what its workers are left with; with the real compiler."""
+"""Which users may connect to the daemon, and the rights of its workers; with the real compiler."""
 
 import json
 import os
@@ -28,7 +28,7 @@ print(x[0], "done")
 
 
 def start(kiln, tmp_path, **environment):
-    """Compiles a program through a new daemon; the daemon's process id."""
+    """Compiles a program through a new daemon; returns the daemon's process id."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     assert "done" in kiln("run", program, env=environment).stdout
@@ -47,7 +47,7 @@ def field(pid, name):
 
 
 def hello(path):
-    """What a greeting is answered with; b"" if with the end of the stream."""
+    """The reply to a greeting; b"" if the daemon closes the connection."""
     body = b"\x08\x02\x18\x02\x12\x01x"  # protocol 2, oldest 2, build "x"
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(10)
@@ -60,7 +60,7 @@ def hello(path):
 
 
 def as_nobody(act):
-    """What `act` answers in a process of another user."""
+    """The result of `act` in a process of another user."""
     ends = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -141,7 +141,7 @@ def test_other_users_cannot_open_the_dashboard_even_with_its_secret(kiln, tmp_pa
     start(kiln, tmp_path)
     deadline = time.monotonic() + 20
     address = ""
-    while not address and time.monotonic() < deadline:  # kilnd-web comes after kilnd
+    while not address and time.monotonic() < deadline:  # kilnd-web starts after kilnd
         address = json.loads(kiln("top", "--json", "--once").stdout)["dashboard"]
     secret = address.partition("#")[2]
     assert ask_dashboard(port, secret) == b"200"
@@ -153,7 +153,7 @@ def test_workers_have_dropped_unneeded_rights(kiln, tmp_path):
     daemon = start(kiln, tmp_path)
     deadline = time.monotonic() + 20
     found = []
-    while not found and time.monotonic() < deadline:  # a worker starts, then locks itself in
+    while not found and time.monotonic() < deadline:  # a worker starts, then confines itself
         found = [pid for pid in children(daemon) if field(pid, "Seccomp") == "2"]
         time.sleep(0.05)
     assert found
@@ -167,7 +167,7 @@ def test_workers_have_dropped_unneeded_rights(kiln, tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lose capabilities")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
 def test_the_log_reports_workers_that_are_still_root(kiln):
-    """As in a container that drops all capabilities."""
+    """Simulates a container that drops all capabilities."""
     binaries = ROOT / ".kiln" / "bin"
     kiln("python", "-c", "pass")  # builds
     kiln.home.mkdir(mode=0o700)

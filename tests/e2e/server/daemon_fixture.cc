@@ -96,7 +96,7 @@ absl::StatusOr<Frame> TestClient::Raw(const std::string& bytes) {
 absl::Status TestClient::CallInto(FrameType type, const google::protobuf::MessageLite& request,
                                   google::protobuf::MessageLite* reply) {
   absl::Status status = WriteFrame(fd_, type, 7, request, absl::Now() + kPatience);
-  // A refused client finds its answer even where it could not send.
+  // A refused client can read the reply even if it could not send its request.
   absl::StatusOr<Frame> frame = ReadFrame(fd_, absl::Now() + kPatience);
   if (!frame.ok()) return status.ok() ? frame.status() : status;
   return ParseReply(*frame, static_cast<FrameType>(static_cast<uint32_t>(type) + 1), reply);
@@ -166,7 +166,7 @@ pid_t DaemonTest::DaemonPid() const {
 
 bool DaemonTest::AwaitEnd(pid_t pid) {
   for (int i = 0; i < 2000; ++i) {
-    // A zombie whose new parent has not looked yet has ended too.
+    // A zombie that its new parent has not waited for yet has also exited.
     const std::string stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
     if (stat.empty() || stat.find(") Z") != std::string::npos) return true;
     absl::SleepFor(absl::Milliseconds(5));

@@ -1,5 +1,5 @@
-// A kilnd with a test worker (server/worker/testing) in a home of its own, and
-// clients that speak frames to it.
+// A kilnd with a test worker (server/worker/testing) and its own home, and clients that exchange
+// frames with it.
 #ifndef KILN_TESTS_E2E_SERVER_DAEMON_FIXTURE_H_
 #define KILN_TESTS_E2E_SERVER_DAEMON_FIXTURE_H_
 
@@ -19,8 +19,8 @@
 
 namespace kiln {
 
-// In a sanitizer's build workers are not confined (run_worker.cc), and memory and time
-// say nothing about ours.
+// Whether this is a sanitizer's build: there, workers are not confined (run_worker.cc), and tests
+// must not measure memory and time.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #else
@@ -47,13 +47,13 @@ class TestClient {
     if (!status.ok()) return status;
     return reply;
   }
-  // `name` says what the test worker does; `seed` makes the key.
+  // `name` tells the test worker what to do; `seed` determines the key.
   absl::StatusOr<proto::CompileReply> Compile(const std::string& name, uint64_t seed,
                                               uint32_t deadline_ms = 0);
   // Whether an entry is found, without compiling.
   absl::StatusOr<proto::LookupReply::Result> Lookup(const std::string& digest);
   absl::StatusOr<proto::StatsReply> Stats();
-  // Sends raw bytes and reads the frame that answers.
+  // Sends raw bytes and reads the reply frame.
   absl::StatusOr<Frame> Raw(const std::string& bytes);
   int fd() const { return fd_; }
 
@@ -72,9 +72,9 @@ class DaemonTest : public testing::Test {
   DaemonTest();
   ~DaemonTest() override;
 
-  // Starts kilnd --daemonize; its exit status.
+  // Starts kilnd --daemonize; returns its exit status.
   int Start(const std::vector<std::string>& flags = {});
-  // Ends it by `signal` and waits until it is gone.
+  // Sends it `signal` and waits for its exit.
   void Stop(int signal = 15);
   TestClient Client();
   pid_t DaemonPid() const;
@@ -92,9 +92,9 @@ class DaemonTest : public testing::Test {
   std::unique_ptr<Home> home_;
 };
 
-// What a process has in memory.
+// The resident memory of a process.
 int ResidentKilobytes(pid_t pid);
-// Runs a program to its end; its exit status, -1 where a signal ended it.
+// Runs a program to its end; returns its exit status, -1 if a signal ended it.
 int RunProgram(const std::vector<std::string>& command);
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, const std::string& bytes);

@@ -1,5 +1,4 @@
-// Too much to do: queues, priorities, quotas, deadlines, refusals; and clients and kernels
-// that are up to something.
+// Overload: queues, priorities, quotas, deadlines, refusals; and malicious clients and kernels.
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,7 +31,7 @@ class FlowTest : public DaemonTest {
     flags.push_back("--config=" + TempPath("kilnd.conf"));
     return Start(flags);
   }
-  // A request on a connection of its own, whose answer is read later.
+  // Sends a request on a new connection; the caller reads the reply later.
   TestClient Ask(const std::string& name, uint64_t seed,
                  proto::Priority priority = proto::PRIORITY_INTERACTIVE, uint32_t deadline_ms = 0) {
     TestClient client = Client();
@@ -177,7 +176,7 @@ TEST_F(FlowTest, BytesInFlightWaitTheirTurn) {
   });
   absl::SleepFor(absl::Milliseconds(200));
   EXPECT_FALSE(sent) << "more than both the sockets' buffers was taken";
-  shutdown(slow.fd(), SHUT_RDWR);  // it gives up
+  shutdown(slow.fd(), SHUT_RDWR);  // the client disconnects
   sender.join();
   EXPECT_TRUE(Answer(next).ok());
 }
@@ -200,7 +199,7 @@ TEST_F(FlowTest, OverloadAnswersEveryRequestInBoundedMemory) {
     }
     for (std::thread& client : clients) client.join();
   };
-  wave(0);  // threads' stacks and buffers are there from now on
+  wave(0);  // allocates the threads' stacks and buffers
   const int before = ResidentKilobytes(DaemonPid());
   std::vector<absl::Duration> hits;
   std::thread looker([&] {
@@ -352,9 +351,9 @@ TEST_F(FlowTest, WarnsOfUnconfinedWorkers) {
   EXPECT_TRUE(absl::StrContains(metrics->ShortDebugString(), "value: \"unconfined\""));
 }
 
-// Callers, sizes, outcomes and deaths mixed, for a while: nothing is lost and nothing grows.
+// Mixes callers, sizes, outcomes and crashes for a while: no request may be lost, nothing may grow.
 TEST_F(FlowTest, MixedStorm) {
-  // A memory tier that is full at once: what fills would look like what grows.
+  // A small memory tier, which fills soon: one that fills later would look like growth.
   WriteFile(TempPath("kilnd.conf"), "memory { max_bytes: 1048576 }");
   ASSERT_EQ(Start({"--max-queue=32", "--worker-jobs=50", "--config=" + TempPath("kilnd.conf")}), 0);
   std::atomic<int> calls{0}, wrong{0};

@@ -1,5 +1,5 @@
-// kilnd beside a kilnd-remote that talks nonsense: every compilation is answered, and with what
-// its own workers made; kilnd does not grow.
+// kilnd with a kilnd-remote that sends garbage: every compilation succeeds with the entry of a
+// local worker, and kilnd does not grow.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -62,7 +62,8 @@ TEST_F(GarbageRemoteTest, AllClientsGetTheCompiledEntry) {
   const int before = ResidentKilobytes(Pid(0));
   constexpr int kThreads = 4, kEach = 60;
   size_t compiled = 1;
-  // Until it was asked, has answered, ended and was started again: or nothing is shown.
+  // Continue until it was asked, has answered, exited and was restarted; otherwise the test shows
+  // nothing.
   bool shown = false;
   for (int round = 0; round < 20 && !shown && !HasFailure(); ++round) {
     std::vector<std::thread> threads;

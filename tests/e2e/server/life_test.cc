@@ -1,4 +1,4 @@
-// The daemon's life: one a home, detached, ended in good order.
+// The daemon's life cycle: one per home, detached, orderly shutdown and replacement.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -125,7 +125,7 @@ TEST_F(LifeTest, AShutdownFrameStopsItAndANewDaemonWaitsForTheOld) {
   const pid_t pid = DaemonPid();
   std::thread caller([&] { Client().Compile("sleep 400", 1).status().IgnoreError(); });
   while (Jobs().empty()) absl::SleepFor(absl::Milliseconds(5));
-  // Answered without a greeting: every version can end every other.
+  // Works without a greeting, so that every version can stop every other.
   absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath(), /*greet=*/false);
   ASSERT_TRUE(client.ok());
   EXPECT_TRUE(
@@ -139,7 +139,7 @@ TEST_F(LifeTest, AShutdownFrameStopsItAndANewDaemonWaitsForTheOld) {
 TEST_F(LifeTest, EndsWhenIdle) {
   ASSERT_EQ(Start({"--idle-exit=0.3"}), 0);
   const pid_t pid = DaemonPid();
-  TestClient idle = Client();  // an open connection alone does not keep it
+  TestClient idle = Client();  // an idle connection does not keep the daemon running
   EXPECT_TRUE(AwaitEnd(pid));
   EXPECT_NE(LogText().find("ending: idle"), std::string::npos);
 }
@@ -176,7 +176,7 @@ TEST_F(LifeTest, ASuccessorTakesOverWithoutALostCall) {
   const pid_t first = DaemonPid();
   const absl::Time start = absl::Now();
   ASSERT_EQ(Start({"--take-over"}), 0);
-  // The new one serves while the old one finishes.
+  // The new daemon serves while the old one finishes.
   EXPECT_LT(absl::Now() - start, absl::Seconds(1.5));
   TestClient client = Client();
   const auto second = static_cast<pid_t>(client.Stats()->pid());
@@ -197,7 +197,7 @@ TEST_F(LifeTest, ASuccessorTakesOverWithoutALostCall) {
 TEST_F(LifeTest, TakingOverWithoutAPredecessorStarts) {
   ASSERT_EQ(Start({"--take-over"}), 0);
   EXPECT_TRUE(Client().Compile("x", 1).ok());
-  // What is wrong with the new one's settings is found before the old one is asked.
+  // The new daemon checks its settings before it asks the old one to hand over.
   const pid_t first = DaemonPid();
   WriteFile(home_->dir() + "/kilnd.conf", "trust { key_file: \"none\" }");
   EXPECT_EQ(RunProgram({KilndPath(), "--home=" + home_->dir(), "--daemonize", "--take-over"}), 2);
@@ -219,11 +219,11 @@ TEST_F(LifeTest, ServesTheNewestCommonProtocol) {
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->protocol(), kProtocolVersion);
   EXPECT_TRUE(client->Compile("x", 1).ok());
-  // One that was there before us, and one that has forgotten us.
+  // A client older than this version, and a client that no longer supports it.
   EXPECT_EQ(greet(kOldestProtocolVersion, 1)->protocol(), kOldestProtocolVersion);
   EXPECT_FALSE(greet(kOldestProtocolVersion - 1, kOldestProtocolVersion - 1).ok());
   EXPECT_FALSE(greet(kProtocolVersion + 2, kProtocolVersion + 1).ok());
-  // Another build that speaks as we do is as good as ours.
+  // Another build with the same protocol is served.
   EXPECT_TRUE(client->Hello(kProtocolVersion, "0.0.1").ok());
 }
 
@@ -236,7 +236,7 @@ TEST_F(LifeTest, RefusesOtherVersionsByName) {
             absl::string_view::npos)
       << newer;
   EXPECT_NE(newer.message().find(absl::StrCat("kilnd ", kVersion)), absl::string_view::npos);
-  // The first version, which knew of no ranges.
+  // The first version, which had no ranges.
   const absl::Status older = client->Hello(1, "0.0.1");
   EXPECT_NE(older.message().find("Kiln 0.0.1 (protocol 1)"), absl::string_view::npos) << older;
   EXPECT_TRUE(absl::IsFailedPrecondition(client->Compile("x", 1).status()));

@@ -1,5 +1,5 @@
-// Preloaded into a process, keeps it from starting threads as long as the file
-// KILN_TEST_NO_THREADS exists: as where a limit of its user's or its container's is reached.
+// A preloaded library that prevents its process from starting threads as long as the file
+// KILN_TEST_NO_THREADS exists, as if a limit of the user or container were reached.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
-// Preloaded into a process, shifts its time of day by the nanoseconds in the file KILN_TEST_CLOCK
-// (eight bytes), whenever they change, as if the machine's clock had been set. The monotonic clock
-// is unaffected.
+// A preloaded library that shifts its process's time of day by the nanoseconds in the file
+// KILN_TEST_CLOCK (eight bytes), whenever they change, as if the machine's clock had been set. The
+// monotonic clock is unaffected.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Programs that come and go at one daemon for a while, while its workers are killed and it is
-itself stopped now and then: every program must end well, and the daemon must not grow.
+"""Runs programs against one daemon for a while, kills its workers, and occasionally stops the
+daemon itself. Every program must succeed, and the daemon must not grow.
 
     ./kiln python tests/e2e/server/soak.py [--minutes 30] [--clients 3]
 
-The last line is what was seen, as JSON; exit status 1 where something grew or went wrong.
+The last line of the output is a report as JSON. The exit status is 1 if a program failed or the
+daemon grew.
 """
 
 import argparse
@@ -21,9 +22,9 @@ import tempfile
 import threading
 import time
 
-# As ./kiln does, which would look at every start whether there is something to build.
+# Not ./kiln, which would check at every start whether the build is current.
 KILN = (sys.executable, "-m", "kiln.cli")
-# Half of the kernels are new, the others of a small set that everybody has compiled.
+# Half of the kernels are new, the others belong to a small set that is already compiled.
 PROGRAM = """
 import random, sys
 import taichi as ti
@@ -39,9 +40,10 @@ for n in range(8):
     fill(c)
     assert x[3] == 3 * c + 1
 """
-# A daemon may take this much more than in its first quarter hour, or third of a shorter run.
+# The daemon's growth relative to its first quarter of an hour, or to the first third of a shorter
+# run.
 SLACK, SLACK_KB = 1.1, 4096
-# A memory tier that a short run fills at once: what fills later would look like what grows.
+# A small memory tier, which fills soon: one that fills later would look like growth.
 CONFIGURATION = "memory { max_bytes: 262144 }"
 
 

@@ -1,4 +1,4 @@
-"""soak.py's short form."""
+"""A short run of soak.py."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
-// What the disk tier promises of a daemon: nothing that was acknowledged is lost, whatever kills
-// it; it is there at once however full its directory is; several share one directory.
+// The daemon's guarantees for the disk tier: it loses no acknowledged entry, whatever kills it; it
+// starts immediately, however full its directory is; several daemons may share a directory.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -36,7 +36,7 @@ class StorageTest : public DaemonTest {
     ASSERT_EQ(flock(fd, LOCK_EX), 0);
     close(fd);
   }
-  // Files that are no whole entries of their names.
+  // Files that are not whole entries for their names.
   std::vector<std::string> DamagedFiles() const {
     std::vector<std::string> damaged;
     for (const auto& file : fs::recursive_directory_iterator(home_->CacheDir())) {
@@ -54,7 +54,7 @@ TEST_F(StorageTest, AHundredThousandEntriesDoNotDelayTheFirstHit) {
   for (int shard = 0; shard < 256; ++shard) {
     mkdir(absl::StrCat(home_->CacheDir(), "/", absl::Hex(shard, absl::kZeroPad2)).c_str(), 0700);
   }
-  // Names are what counts; all but one are of a few files, which is soon made and deleted.
+  // Only the number of names matters, so all but one are links to a few files, which is fast.
   constexpr int kNamesOfOne = 10000;
   std::string file;
   for (int i = 0; i < kEntries - 1; ++i) {
@@ -97,7 +97,7 @@ TEST_F(StorageTest, AKilledDaemonLosesNoAcknowledgedEntry) {
   uint64_t seed = 1;
   std::vector<std::string> acknowledged;
   std::vector<absl::Duration> restarts;
-  // A machine whose disk is busy with other things takes its time to sync.
+  // On a machine with a busy disk, sync may take long.
   const absl::Time enough = absl::Now() + absl::Minutes(4);
   for (int round = 0; round < kRounds && absl::Now() < enough; ++round) {
     const absl::Time start = absl::Now();
@@ -116,7 +116,7 @@ TEST_F(StorageTest, AKilledDaemonLosesNoAcknowledgedEntry) {
         absl::StatusOr<TestClient> client = TestClient::Connect(SocketPath());
         for (uint64_t n = first; client.ok() && !stop; ++n) {
           const auto reply = client->Compile("big 5000", n);
-          if (!reply.ok()) return;  // the daemon is gone
+          if (!reply.ok()) return;  // the daemon was killed
           absl::MutexLock lock(&mutex);
           now.push_back(reply->digest());
         }
@@ -170,7 +170,7 @@ TEST_F(StorageTest, TwoDaemonsShareADirectory) {
     ASSERT_TRUE(made.ok());
     EXPECT_EQ(there->Compile("x", 1)->tier(), "disk");
     EXPECT_EQ(Jobs().size(), 1u);
-    // Both write at once, the same and others.
+    // Both daemons write at the same time, equal and different entries.
     std::vector<std::thread> writers;
     for (TestClient* client : {&here, &*there}) {
       writers.emplace_back([client] {
@@ -195,7 +195,7 @@ char* BuildIdOf(std::string* file) {
 }
 
 TEST_F(StorageTest, TwoVersionsShareADirectory) {
-  // The same worker, as the next version of it would look.
+  // The same worker with another build id, like its next version.
   std::string next = ReadFile(worker_);
   char* id = BuildIdOf(&next);
   ASSERT_NE(id, nullptr);
@@ -204,7 +204,7 @@ TEST_F(StorageTest, TwoVersionsShareADirectory) {
   fs::permissions(TempPath("next-worker"), fs::perms::owner_all);
   const Home other = *Home::Find(TempPath("other"));
   fs::create_directories(other.dir());
-  // So that what is found is found in the directory.
+  // No memory tier, so that entries are found in the directory.
   const std::string config = "--config=" + TempPath("kilnd.conf");
   WriteFile(TempPath("kilnd.conf"), "memory { max_bytes: 1 }");
   ASSERT_EQ(Start({config}), 0);
@@ -219,7 +219,7 @@ TEST_F(StorageTest, TwoVersionsShareADirectory) {
   ASSERT_TRUE(ours.ok() && theirs.ok()) << ours.status() << theirs.status();
   EXPECT_NE(ours->digest(), theirs->digest());
   EXPECT_EQ(Jobs().size(), 2u);
-  // Each finds its own, and leaves the other's alone.
+  // Each daemon finds its own entries and does not touch the other's.
   EXPECT_EQ(here.Compile("x", 1)->tier(), "disk");
   EXPECT_EQ(there->Compile("x", 1)->tier(), "disk");
   EXPECT_EQ(here.Stats()->entries(), 2u);

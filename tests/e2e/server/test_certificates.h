@@ -6,14 +6,14 @@
 
 namespace kiln {
 
-// An authority of its own, whose files lie in `dir`, which must exist: NAME.pem, NAME.key.
+// A certificate authority. Its files NAME.pem and NAME.key are in `dir`, which must exist.
 class TestAuthority {
  public:
   TestAuthority(std::string dir, std::string name);
 
   std::string ca_file() const { return PathOf(name_); }
-  // A certificate for `common_name`, also for localhost and 127.0.0.1, in FILE.pem and
-  // FILE.key; with `days` below 0 it has expired. Existing files are replaced at once.
+  // Issues a certificate for `common_name`, localhost and 127.0.0.1, in FILE.pem and FILE.key. If
+  // `days` is negative, it has expired. Replaces existing files atomically.
   void Issue(const std::string& file, const std::string& common_name, int days = 2) const;
 
   std::string PathOf(const std::string& file) const { return dir_ + "/" + file + ".pem"; }

@@ -1,5 +1,5 @@
-// A kilnd that asks another one, over gRPC: as a tier of its configuration, and because
-// a client says so (KILN_SERVER=HOST:PORT). Compilations are counted by the workers' log.
+// A kilnd that uses another kilnd over gRPC, as a tier of its configuration or because a client
+// names it (KILN_SERVER=HOST:PORT). The workers' log counts compilations.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ constexpr char kAccept[] = "trust { accept_unsigned: true }\n";
 
 class UpstreamTest : public ClusterTest {
  protected:
-  // A kilnd that others may ask; its number.
+  // Starts a kilnd that others may use; returns its number.
   int StartUpstream(const std::vector<std::string>& flags = {}) {
     const int i = AddKilnd(
         absl::StrCat("service { listen: \"", address_, "\" anonymous_rights: 3 }\n"), flags);
@@ -39,7 +39,7 @@ class UpstreamTest : public ClusterTest {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons(std::stoi(address_.substr(address_.rfind(':') + 1)));
-    // The socket is kilnd's; its front is there when it says something.
+    // kilnd owns the socket; when the front has started, it sends its settings.
     pollfd settings = {fd, POLLIN, 0};
     const bool listens = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
                          poll(&settings, 1, 1000) > 0;
@@ -49,7 +49,7 @@ class UpstreamTest : public ClusterTest {
   std::string Config(const std::string& more = kAccept) const {
     return absl::StrCat("tier { upstream { address: \"", address_, "\" } }\n", more);
   }
-  // What its own workers compiled.
+  // The number of compilations by its own workers.
   uint64_t CompiledAt(int i) const { return Client(i).Stats()->compiles(); }
   // A client of kilnd `i` with KILN_SERVER set.
   TestClient ClientThatAsks(int i, bool strictly = false) const {
@@ -75,7 +75,7 @@ TEST_F(UpstreamTest, CompilesForAllItsClients) {
   absl::StatusOr<proto::CompileReply> made = Client(first).Compile("x", 1);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(made->tier(), "compiled");
-  // It compiled there, once; here it is in memory and on disk.
+  // The upstream compiled once; the entry is in this home's memory and disk tiers.
   EXPECT_EQ(Client(up).Stats()->compiles(), 1u);
   EXPECT_EQ(Client(first).Stats()->compiles(), 0u);
   EXPECT_EQ(Client(first).Compile("x", 1)->tier(), "memory");
@@ -101,7 +101,7 @@ TEST_F(UpstreamTest, AStormOfFourMachinesIsOneCompile) {
   EXPECT_EQ(Jobs().size(), 1u);
 }
 
-// Machines that share a Redis and ask an upstream: the lease's holder asks there.
+// Machines that share a Redis and use an upstream: only the holder of the lease asks the upstream.
 TEST_F(UpstreamTest, WithARedisAStormIsOneCompile) {
   if (!RedisServer::Installed()) GTEST_SKIP() << "there is no redis-server here";
   redis_->Start();
@@ -158,7 +158,7 @@ TEST_F(UpstreamTest, ContinuesWithoutAnUpstreamThatIsDown) {
     EXPECT_LT(absl::Now() - start, absl::Seconds(2));
   }
   EXPECT_TRUE(absl::StrContains(LogText(here), "tier upstream is not used for now"));
-  // Up again, it is used again.
+  // After its restart, the upstream is used again.
   ASSERT_TRUE(Eventually([&] { return !Listens(); }));
   StartKilnd(up);
   uint64_t seed = 100;
@@ -196,13 +196,13 @@ TEST_F(UpstreamTest, ASingleClientDetectsAHungRemote) {
             0);
   const absl::Time start = absl::Now();
   client.join();
-  // Two seconds without a sign of life, and as much to compile it here.
+  // Two seconds without a sign of life, and the same again to compile locally.
   EXPECT_LT(absl::Now() - start, absl::Seconds(10));
   EXPECT_EQ(CompiledAt(here), 1u);
 }
 
 TEST_F(UpstreamTest, NamesAnotherCompilerAndDoesNotUseIt) {
-  // A compiler's identity is made of its build ids: here the file's own is another one.
+  // A compiler's identity depends on build ids, so change the one in the file.
   const std::string worker = TempPath("other-worker");
   std::string program = ReadFile(TestWorkerPath());
   const std::string note("\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0", 16);
@@ -250,11 +250,11 @@ TEST_F(UpstreamTest, TellsTheClientWhyItsUpstreamIsNotUsed) {
   const int here = AddKilnd(kAccept);
   ASSERT_TRUE(ClientThatAsks(here).Compile("x", 1).ok());
   StopKilnd(up, SIGKILL);
-  for (uint64_t seed = 2; seed < 8; ++seed) {  // before it is left alone, and after
+  for (uint64_t seed = 2; seed < 8; ++seed) {  // before the breaker opens, and after
     auto made = ClientThatAsks(here).Compile("x", seed);
     ASSERT_TRUE(made.ok()) << made.status();
     EXPECT_TRUE(absl::StrContains(made->fallback(), address_)) << made->fallback();
-    // Who wants it there or not at all does not get it from here.
+    // A client that insists on its upstream gets no local compilation.
     const absl::Status refused =
         ClientThatAsks(here, /*strictly=*/true).Compile("x", 100 + seed).status();
     EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
@@ -262,9 +262,9 @@ TEST_F(UpstreamTest, TellsTheClientWhyItsUpstreamIsNotUsed) {
     EXPECT_TRUE(absl::StrContains(refused.message(), address_)) << refused;
   }
   EXPECT_EQ(CompiledAt(here), 6u);
-  // Who did not name one hears nothing of it.
+  // A client without an upstream gets no such message.
   EXPECT_EQ(Client(here).Compile("x", 50)->fallback(), "");
-  // An entry that is here already needs no upstream.
+  // An entry in this home needs no upstream.
   EXPECT_TRUE(ClientThatAsks(here, /*strictly=*/true).Compile("x", 1).ok());
 }
 
@@ -360,7 +360,7 @@ TEST_F(UpstreamTest, CertificatesAndAuthoritiesAreRotated) {
   stop = true;
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(bad, 0);
-  // What the old authority issued counts no more, on either side.
+  // Neither side accepts the old authority's certificates any more.
   const int late = AddKilnd(config("old"));
   EXPECT_TRUE(Client(late).Compile("x", ++seed).ok());
   EXPECT_EQ(CompiledAt(late), 1u);

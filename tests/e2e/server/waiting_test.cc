@@ -1,5 +1,4 @@
-// Connections of which some take their time: the others notice nothing, and those that do
-// nothing cost nothing.
+// Slow connections must not delay others, and idle connections must cost nothing.
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -45,7 +44,7 @@ class WaitingTest : public DaemonTest {
     ASSERT_EQ(send(client.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  // A client that says these bytes and no more.
+  // A client that sends only these bytes.
   TestClient Saying(const std::string& bytes) {
     TestClient client = Client();
     Send(client, bytes);
@@ -55,7 +54,7 @@ class WaitingTest : public DaemonTest {
     const std::filesystem::directory_iterator tasks(absl::StrCat("/proc/", DaemonPid(), "/task"));
     return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
   }
-  // Of many hits, on an old connection and on new ones.
+  // The time of the slowest of many hits, on an old connection and on new ones.
   absl::Duration SlowestHit(TestClient& old) {
     absl::Duration slowest;
     for (int i = 0; i < 200; ++i) {
@@ -130,12 +129,12 @@ TEST_F(WaitingTest, SlowRequestsDelayNoOthers) {
 TEST_F(WaitingTest, AnswersPipelinedRequestsInOrder) {
   StartWith();
   std::string bytes;
-  constexpr uint32_t kRequests = 2000;  // more than is read at once
+  constexpr uint32_t kRequests = 2000;  // more than one read returns
   for (uint32_t id = 0; id < kRequests; ++id) {
     absl::StrAppend(&bytes, LookupFrame(small_, id));
   }
   TestClient client = Client();
-  // All but a piece of the last one; replies are taken meanwhile.
+  // Send everything except a piece of the last request, while reading replies.
   std::thread sender([&] {
     Send(client, bytes.substr(0, bytes.size() - 20));
     absl::SleepFor(absl::Milliseconds(100));
@@ -179,7 +178,7 @@ TEST_F(WaitingTest, WithoutMoreThreadsItRefusesAndContinues) {
   std::vector<TestClient> others;
   for (int i = 0; i < 16; ++i) others.push_back(Client());
   WriteFile(none_left, "");
-  // The existing threads are busy with compilations; a further client is told so.
+  // All threads are busy with compilations, so the daemon refuses another client.
   absl::Status refused;
   for (uint64_t i = 0; refused.ok() && i < others.size(); ++i) {
     Send(others[i], FrameBytes(FrameType::kCompile, 1, RequestFor("sleep 1000", 10 + i)));

@@ -96,7 +96,7 @@ TEST_F(WorkTest, AFailureOfKilnIsAnError) {
   const absl::Status status = Client().Compile("fail", 1).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_EQ(status.message(), "the compiler failed");
-  EXPECT_EQ(Jobs().size(), 1u);  // an answer, if a bad one: not tried again
+  EXPECT_EQ(Jobs().size(), 1u);  // an invalid answer is not retried
 }
 
 TEST_F(WorkTest, AKilledWorkerCostsARetry) {
@@ -184,7 +184,7 @@ TEST_F(WorkTest, ADeadlineEndsTheWaitAndTheJob) {
   TestClient client = Client();
   absl::Time start = absl::Now();
   EXPECT_TRUE(absl::IsDeadlineExceeded(client.Compile("sleep 20000", 1, 200).status()));
-  // The only worker is free again at once.
+  // The only worker is free immediately.
   EXPECT_TRUE(client.Compile("x", 2).ok());
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));
 }
@@ -232,7 +232,7 @@ TEST_F(WorkTest, AFullQueueIsReported) {
   ASSERT_TRUE(error.ParseFromString(answer->body));
   EXPECT_EQ(error.code(), static_cast<uint32_t>(absl::StatusCode::kResourceExhausted));
   EXPECT_GT(error.retry_after_ms(), 0u);
-  // Who waits in the queue is served.
+  // The request in the queue is served.
   EXPECT_EQ(ReadFrame(waiting.fd())->type, FrameType::kCompileReply);
   EXPECT_TRUE(late.Compile("x", 3).ok());
 }
@@ -274,7 +274,7 @@ TEST_F(WorkTest, NamesAWorkerProgramThatIsDeleted) {
   unlink(worker_.c_str());
   const absl::Status status = client.Compile("die", 2).status();
   EXPECT_TRUE(absl::StrContains(status.message(), worker_)) << status;
-  EXPECT_TRUE(client.Compile("x", 1).ok());  // what is cached is still served
+  EXPECT_TRUE(client.Compile("x", 1).ok());  // cached entries are still served
 }
 
 TEST_F(WorkTest, NonCanonicalUnitsAreRefused) {
