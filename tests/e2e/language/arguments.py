@@ -1,4 +1,4 @@
-"""How kernels and functions are called: parameters, keywords, defaults, several results."""
+"""Calls of kernels and functions: parameters, keywords, defaults, several results."""
 
 # ruff: noqa: F841
 from typing import Tuple
@@ -258,7 +258,7 @@ def results_of_other_number(show):
     show.error(k)
 
 
-# ---- how many
+# ---- limits
 
 
 def of_scalars(n):

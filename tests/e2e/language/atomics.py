@@ -1,4 +1,4 @@
-"""Atomic operations: on fields, arrays, elements of matrices, locals; what they return."""
+"""Atomic operations on fields, arrays, elements of matrices and locals, and their results."""
 
 import numpy as np
 from harness import case, ti

@@ -1,4 +1,4 @@
-"""Loops, branches and what leaves them."""
+"""Loops, branches, break, continue and return."""
 
 # ruff: noqa: E741, F821, F841
 from harness import case, ti

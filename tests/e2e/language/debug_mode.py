@@ -1,4 +1,4 @@
-"""Debug mode: bounds, overflow, division, assert; what release mode defines instead."""
+"""Debug mode: bounds, overflow, division, assert; and the results in release mode."""
 
 import numpy as np
 from harness import case, ti

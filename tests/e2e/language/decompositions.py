@@ -1,4 +1,4 @@
-"""`svd`, `polar_decompose`, `sym_eig`, `eig`, `solve`: checked by what they must give."""
+"""`svd`, `polar_decompose`, `sym_eig`, `eig`, `solve`: checked by recomposing their results."""
 
 from harness import case, ti
 
@@ -23,7 +23,7 @@ def _field(n, dtype, rows):
 
 
 def _near_zero(x, dtype):
-    # The eigenvectors of the reference are good to three digits.
+    # The reference's eigenvectors are accurate to three digits.
     return bool(abs(x) < (2e-2 if dtype is ti.f32 else 1e-6))
 
 

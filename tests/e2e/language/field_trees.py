@@ -1,4 +1,4 @@
-"""Trees of SNodes (dense ones): nesting, builders, placing, life."""
+"""Trees of dense SNodes: nesting, builders, placing, destroying."""
 
 import gc
 

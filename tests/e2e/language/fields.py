@@ -1,4 +1,4 @@
-"""Fields: how they are made, read, written, filled, copied and turned into arrays."""
+"""Fields: making, reading, writing, filling, copying, converting to arrays."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Functions, kernels, methods and what they give back."""
+"""Functions, kernels, methods and their results."""
 
 # ruff: noqa: E741, F821, F841
 from harness import case, ti

@@ -1,4 +1,4 @@
-"""What language cases are made of, and the process that runs a section of them.
+"""Defines language cases, and runs a section of them in a process.
 
 A section is a file beside this one, named for a part of the language; `snodes/NAME` is one in the
 folder `snodes` next to this. Its cases are functions that show what happens:
@@ -100,7 +100,7 @@ def _tensor_name(shape, dtype):
 
 
 def attempt(function, *arguments):
-    """What a call gives, or the class of what it raises."""
+    """The result of a call, or the class of its exception."""
     try:
         return function(*arguments)
     except Exception as error:
@@ -301,7 +301,7 @@ def run_reference(section, python):
     with tempfile.TemporaryDirectory() as folder:
         environment = {
             "KILN_TEST_REFERENCE": "1",
-            # Taichi's search for a GPU may crash where there is none.
+            # Taichi's search for a GPU may crash on a machine without one.
             "TI_ENABLE_CUDA": "0",
             # Its usual cache answers with the line numbers of earlier versions of a case.
             "TI_OFFLINE_CACHE_FILE_PATH": folder,

@@ -1,4 +1,4 @@
-"""ti.init and its life: options, environment, versions, devices, re-initialisation, logging."""
+"""ti.init: options, environment, versions, devices, re-initialisation, logging."""
 
 import copy
 import os

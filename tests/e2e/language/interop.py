@@ -1,4 +1,4 @@
-"""Memory shared with other libraries: DLPack both ways."""
+"""Memory shared with other libraries: DLPack in both directions."""
 
 import gc
 

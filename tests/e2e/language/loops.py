@@ -1,4 +1,4 @@
-"""Every form of loop, what it may run over, and what may leave it."""
+"""All forms of loops, their ranges, and the ways to leave them."""
 
 # ruff: noqa: E741, F841, B007, B020, PERF
 from harness import case, ti

@@ -1,4 +1,4 @@
-"""Vectors and matrices in Python scope: NumPy inside."""
+"""Vectors and matrices in Python scope, where they contain NumPy arrays."""
 
 import copy
 

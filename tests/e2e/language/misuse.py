@@ -1,4 +1,4 @@
-"""Mistakes that other sections do not show: what is said, and where."""
+"""Errors and warnings that other sections do not show, with their positions."""
 
 # ruff: noqa: F507, F841
 import contextlib
@@ -17,7 +17,7 @@ def stderr_of(function, *arguments):
     return out.getvalue().strip()
 
 
-# --- what is meant
+# --- hints
 
 
 @case()
@@ -607,7 +607,7 @@ def view_of_no_field(show):
     show.error(lambda: type(v[0])())
 
 
-# --- what is not there yet
+# --- features that are missing
 
 
 @case(differs="what is not there yet")

@@ -1,4 +1,4 @@
-"""`random` and `randn` of all types: distributions and seeds, for the numbers themselves differ."""
+"""`random` and `randn` of all types: distributions and seeds, since the numbers differ."""
 
 import numpy as np
 from harness import case, ti, type_of

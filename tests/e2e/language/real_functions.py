@@ -539,7 +539,7 @@ def references_to_variables_around_a_parallel_loop(show):
     show(k())
 
 
-# ---- what functions see
+# ---- names in functions
 
 
 @case()
@@ -787,7 +787,7 @@ def deprecated_name(show):
     show(k(), [str(w.message) for w in caught if w.category is DeprecationWarning])
 
 
-# ---- what is refused
+# ---- errors
 
 
 @case()

@@ -1,4 +1,4 @@
-"""Variables: where they live, what types them, assignment of every kind."""
+"""Variables: their scopes, their types, all kinds of assignment."""
 
 # ruff: noqa: A001, E741, F821, F823, F841
 from harness import case, ti
@@ -179,7 +179,7 @@ def write_to_a_python_object(show):
     show.error(k)
 
 
-# --- where names live
+# --- scopes of names
 
 
 @case()

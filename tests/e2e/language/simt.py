@@ -1,4 +1,4 @@
-"""What GPU threads do together, named on the CPU."""
+"""Operations of cooperating GPU threads, used on the CPU."""
 
 from harness import case, ti
 

@@ -1,4 +1,4 @@
-"""Where kernels may be written: files, sessions, notebooks, text at hand; and where not."""
+"""Sources of kernels: files, sessions, notebooks, registered text; and unsupported ones."""
 
 # ruff: noqa: E701, E702
 import importlib.util

@@ -1,4 +1,4 @@
-"""What is known while a kernel is compiled."""
+"""Values that are known at compile time."""
 
 # ruff: noqa: E741, F821, F841
 from harness import case, ti

@@ -1,4 +1,4 @@
-"""Methods of structs: a value has those of its own type, whatever other type has equal members."""
+"""Methods of structs: a value has those of its own type, even if another has equal members."""
 
 from harness import case, ti
 

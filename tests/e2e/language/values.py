@@ -1,4 +1,4 @@
-"""What is said of values in reference/semantics: constants, coercion, types of the moment, NaN."""
+"""Values: constants, coercion, current default types, NaN."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What activates, what does not, and what inactive cells read as."""
+"""Operations that activate cells, operations that do not, and values of inactive cells."""
 
 import numpy as np
 from harness import case, ti

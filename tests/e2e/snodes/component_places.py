@@ -6,7 +6,7 @@ from harness import case, ti
 
 
 def vector(*nodes, dtype=ti.i32):
-    """A vector field with each component in a node of its own."""
+    """A vector field with each component in a separate node."""
     v = ti.Vector.field(len(nodes), dtype)
     for number, node in enumerate(nodes):
         node.place(v.get_scalar_field(number))

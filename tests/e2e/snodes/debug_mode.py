@@ -1,4 +1,4 @@
-"""Debug mode on sparse data: bounds, and deactivation under a loop's feet."""
+"""Debug mode on sparse data: bounds, and deactivation of cells that a loop visits."""
 
 from harness import case, ti
 

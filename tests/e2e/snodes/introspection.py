@@ -1,4 +1,4 @@
-"""Looking at trees: parents, shapes, sizes, offsets, names, printed forms."""
+"""Inspecting trees: parents, shapes, sizes, offsets, names, printed forms."""
 
 from harness import case, ti
 

@@ -1,4 +1,4 @@
-"""What is wrong with trees and their use is an error at its line; the rest goes on."""
+"""Mistakes in trees and their use raise an error at their line and affect nothing else."""
 
 from harness import case, ti
 

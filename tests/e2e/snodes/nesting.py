@@ -1,4 +1,4 @@
-"""Every nesting of levels: writes activate, reads see, loops visit."""
+"""Every nesting of levels: writes activate cells, reads find them, loops visit them."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Quantised numbers: what stores keep, loads give and atomics do, in words and quant arrays."""
+"""Quantised numbers: stores, loads and atomics, in words and quant arrays."""
 
 from harness import case, ti
 

@@ -1,4 +1,4 @@
-"""Quantised numbers whose words lie in cells of sparse nodes."""
+"""Quantised numbers whose words are in cells of sparse nodes."""
 
 from harness import case, ti
 

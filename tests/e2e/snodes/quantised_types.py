@@ -1,4 +1,4 @@
-"""Quantised types as objects, how words are made up, and what is wrong with the rest."""
+"""Quantised types as objects, the construction of words, and errors."""
 
 from harness import case, ti
 

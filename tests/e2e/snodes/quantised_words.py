@@ -1,4 +1,4 @@
-"""Fields of vectors and matrices whose components are in several words, or partly in none."""
+"""Fields of vectors and matrices whose components are in several words, or partly in no word."""
 
 import copy
 
@@ -14,7 +14,7 @@ def word(*fields, bits=32, **options):
 
 
 def apart(*types, cells=4):
-    """A field of vectors, each component in a word of its own."""
+    """A field of vectors with each component in a separate word."""
     v = ti.Vector.field(len(types), dtype=list(types))
     words = [word(v.get_scalar_field(n)) for n in range(len(types))]
     ti.root.dense(ti.i, cells).place(*words)

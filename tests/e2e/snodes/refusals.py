@@ -1,4 +1,4 @@
-"""What operations, builders and whole fields are refused for, each with its own words."""
+"""Errors of operations, builders and whole fields."""
 
 from harness import case, ti
 

@@ -1,4 +1,4 @@
-"""The life of sparse trees: many, destroyed, made again, their memory."""
+"""Sparse trees: many of them, destroying, making them again, their memory."""
 
 import gc
 
