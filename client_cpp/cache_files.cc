@@ -15,10 +15,11 @@
 #include "absl/strings/strip.h"
 #include "client_cpp/disk_tier.h"
 #include "common/artifact/bundle.h"
-#include "common/artifact/cpu_level.h"
 #include "common/artifact/entry.h"
+#include "common/artifact/target_proto.h"
 #include "common/base/bytes.h"
 #include "common/base/status_macros.h"
+#include "runtime/cpu/host_target.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -85,12 +86,10 @@ std::string WhyNotHere(const proto::Target& target) {
                         absl::Hex(target.runtime_abi(), absl::kZeroPad16), ", here ",
                         absl::Hex(RuntimeAbi(), absl::kZeroPad16), ")");
   }
-  if (target.has_cuda()) return "is for CUDA devices";
-  if (!CpuLevelIncludes(HostCpuLevel(), target.cpu())) {
-    return absl::StrCat("needs a processor of level ", CpuLevelName(target.cpu()), ", this is ",
-                        CpuLevelName(HostCpuLevel()));
-  }
-  return "";
+  const Target wanted = TargetOf(target);
+  if (HostTarget().Runs(wanted)) return "";
+  if (wanted.empty()) return "is for a target that this build of Kiln does not know";
+  return absl::StrCat("is for ", wanted.text(), ", this machine is ", HostTarget().text());
 }
 
 }  // namespace

@@ -11,9 +11,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client_cpp/disk_tier.h"
-#include "common/artifact/cpu_level.h"
 #include "common/artifact/entry.h"
+#include "common/artifact/target_proto.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/host_target.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -34,7 +35,7 @@ class CacheFilesTest : public testing::Test {
 
   static proto::Target Here() {
     proto::Target target;
-    target.set_cpu(HostCpuLevel());
+    SetTarget(HostTarget(), &target);
     target.set_runtime_abi(RuntimeAbi());
     return target;
   }

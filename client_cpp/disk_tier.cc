@@ -71,7 +71,7 @@ class Mapping {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const LoadedKernel>> DiskTier::Load(const Digest& key) const {
+absl::StatusOr<LoadedArtifact> DiskTier::Load(const Digest& key) const {
   absl::StatusOr<Mapping> found = Mapping::Of(home_, key, mode_.foreign);
   if (!found.ok()) return absl::NotFoundError(found.status().message());
   const Mapping& mapping = *found;
@@ -84,15 +84,12 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> DiskTier::Load(const Digest&
     const absl::Status trusted = trust_->Check(*entry);
     if (!trusted.ok()) return absl::NotFoundError(trusted.message());
   }
-  auto kernel = mapping.foreign() ? LoadedKernel::FromBytes(entry->payload, entry->info)
-                                  : LoadedKernel::FromFile(home_.EntryPath(key), entry->info);
-  if (absl::IsUnavailable(kernel.status())) {
-    kernel = LoadedKernel::FromBytes(entry->payload, entry->info);
-  }
+  auto loaded = mapping.foreign() ? LoadBytes(*entry) : LoadFile(home_.EntryPath(key), *entry);
+  if (absl::IsUnavailable(loaded.status())) loaded = LoadBytes(*entry);
   // The entry is whole but unusable here; compiling again is always correct.
-  if (!kernel.ok()) return absl::NotFoundError(kernel.status().message());
+  if (!loaded.ok()) return absl::NotFoundError(loaded.status().message());
   NoteHit(key);
-  return kernel;
+  return loaded;
 }
 
 absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Digest& key) const {

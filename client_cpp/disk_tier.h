@@ -10,10 +10,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client_cpp/entry_trust.h"
+#include "client_cpp/loaded_artifact.h"
 #include "common/artifact/hit_mark.h"
 #include "common/base/digest.h"
 #include "common/home/home.h"
-#include "runtime/loaded_kernel.h"
 
 namespace kiln {
 
@@ -29,7 +29,7 @@ class DiskTier {
 
   // The kernel of `key`. Checks its entry in full, and its signature if one is needed; NotFound
   // otherwise. Deletes an own entry that is damaged. Records a hit in the hit log.
-  absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const Digest& key) const;
+  absl::StatusOr<LoadedArtifact> Load(const Digest& key) const;
 
   // Records, for the daemon's counters, that a compilation ran without it.
   void NoteFallback() const { NoteHit(FallbackMark()); }

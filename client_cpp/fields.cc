@@ -1,5 +1,6 @@
 #include "client_cpp/fields.h"
 
+#include "client_cpp/runtime_status.h"
 #include "common/base/status_macros.h"
 #include "common/layout/layout.h"
 
@@ -54,7 +55,7 @@ absl::StatusOr<std::shared_ptr<DenseField>> DenseField::Create(
   ASSIGN_OR_RETURN(TreeLayout::DenseField described, layout.DescribeDense(places, element));
 
   std::shared_ptr<DenseField> field(new DenseField());
-  ASSIGN_OR_RETURN(field->buffer_, RootBuffer::Allocate(layout.root_bytes()));
+  ASSIGN_OR_RETURN(field->buffer_, ToStatusOr(RootBuffer::Allocate(layout.root_bytes())));
   field->storage_ = std::move(described.storage);
   field->shape_ = shape;
   field->outer_extent_ = described.outer_extent;

@@ -45,6 +45,20 @@ uint64_t Convert(proto::Scalar type, From value) {
   }
 }
 
+const char* NameOf(ArgumentSlot::Kind kind) {
+  switch (kind) {
+    case ArgumentSlot::Kind::kValue:
+      return "value";
+    case ArgumentSlot::Kind::kBase:
+      return "base";
+    case ArgumentSlot::Kind::kExtent:
+      return "extent";
+    case ArgumentSlot::Kind::kTree:
+      return "tree";
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 uint64_t SlotOf(proto::Scalar type, double value) { return Convert(type, value); }
@@ -53,33 +67,32 @@ uint64_t SlotOf(proto::Scalar type, uint64_t value) { return Convert(type, value
 
 Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
     : kernel_(std::move(kernel)),
-      arguments_(kernel_->info().arguments_size()),
+      arguments_(kernel_->info().arguments.size()),
       is_set_(arguments_.size()),
-      results_(kernel_->info().results_size()),
+      results_(kernel_->info().results.size()),
       missing_(arguments_.size()) {
-  for (int i = 0; i < kernel_->info().arguments_size(); ++i) {
-    if (kernel_->info().arguments(i).kind() == proto::ArgumentSlot::SLOT_TREE) break;
-    first_tree_slot_ = i + 1;
-    const uint32_t param = kernel_->info().arguments(i).param();
-    if (param >= first_slot_.size()) first_slot_.resize(param + 1, -1);
-    if (first_slot_[param] < 0) first_slot_[param] = i;
+  for (const ArgumentSlot& slot : kernel_->info().arguments) {
+    if (slot.kind == ArgumentSlot::Kind::kTree) break;
+    if (slot.param >= first_slot_.size()) first_slot_.resize(slot.param + 1, -1);
+    if (first_slot_[slot.param] < 0) first_slot_[slot.param] = first_tree_slot_;
+    ++first_tree_slot_;
   }
 }
 
-int Launcher::Find(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element) {
-  const auto& slots = kernel_->info().arguments();
+int Launcher::Find(uint32_t param, ArgumentSlot::Kind kind, uint32_t element) {
+  const std::vector<ArgumentSlot>& slots = kernel_->info().arguments;
   int at = param < first_slot_.size() ? first_slot_[param] : -1;
-  for (; at >= 0 && at < first_tree_slot_ && slots.Get(at).param() == param; ++at) {
-    if (slots.Get(at).kind() == kind && slots.Get(at).element() == element) return at;
+  for (; at >= 0 && at < first_tree_slot_ && slots[at].param == param; ++at) {
+    if (slots[at].kind == kind && slots[at].element == element) return at;
   }
   return Missing(param, kind, element);
 }
 
-int Launcher::Missing(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element) {
+int Launcher::Missing(uint32_t param, ArgumentSlot::Kind kind, uint32_t element) {
   if (error_.ok()) {
-    error_ = absl::FailedPreconditionError(
-        absl::StrCat("parameter ", param, " of the kernel takes no such argument (",
-                     proto::ArgumentSlot::Kind_Name(kind), " ", element, ")"));
+    error_ = absl::FailedPreconditionError(absl::StrCat("parameter ", param,
+                                                        " of the kernel takes no such argument (",
+                                                        NameOf(kind), " ", element, ")"));
   }
   return -1;
 }
@@ -94,9 +107,9 @@ Launcher& Launcher::Put(int slot, uint64_t value) {
 
 template <typename T>
 Launcher& Launcher::SetSlot(uint32_t param, uint32_t element, T value) {
-  int slot = Find(param, proto::ArgumentSlot::SLOT_VALUE, element);
+  int slot = Find(param, ArgumentSlot::Kind::kValue, element);
   if (slot < 0) return *this;
-  auto type = static_cast<proto::Scalar>(kernel_->info().arguments(slot).scalar());
+  auto type = static_cast<proto::Scalar>(kernel_->info().arguments[slot].scalar);
   return Put(slot, SlotOf(type, value));
 }
 template Launcher& Launcher::SetSlot(uint32_t, uint32_t, double);
@@ -105,26 +118,26 @@ template Launcher& Launcher::SetSlot(uint32_t, uint32_t, uint64_t);
 
 Launcher& Launcher::Bind(uint32_t param, const DenseField& field) {
   for (uint32_t i = 0; i < field.bases().size(); ++i) {
-    Put(Find(param, proto::ArgumentSlot::SLOT_BASE, i), field.bases()[i]);
+    Put(Find(param, ArgumentSlot::Kind::kBase, i), field.bases()[i]);
   }
-  return Put(Find(param, proto::ArgumentSlot::SLOT_EXTENT, 0), field.outer_extent());
+  return Put(Find(param, ArgumentSlot::Kind::kExtent, 0), field.outer_extent());
 }
 
 Launcher& Launcher::Bind(uint32_t param, const void* data, absl::Span<const uint64_t> shape) {
-  Put(Find(param, proto::ArgumentSlot::SLOT_BASE, 0), reinterpret_cast<uint64_t>(data));
+  Put(Find(param, ArgumentSlot::Kind::kBase, 0), reinterpret_cast<uint64_t>(data));
   for (uint32_t i = 0; i < shape.size(); ++i) {
-    Put(Find(param, proto::ArgumentSlot::SLOT_EXTENT, i), shape[i]);
+    Put(Find(param, ArgumentSlot::Kind::kExtent, i), shape[i]);
   }
   return *this;
 }
 
 Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes) {
-  const auto& slots = kernel_->info().arguments();
+  const std::vector<ArgumentSlot>& slots = kernel_->info().arguments;
   const uint64_t values[] = {reinterpret_cast<uint64_t>(root), reinterpret_cast<uint64_t>(nodes)};
   for (uint32_t i = 0; i < 2; ++i) {
     const int64_t at = first_tree_slot_ + 2 * int64_t{tree} + i;
-    if (at >= slots.size()) {
-      Missing(tree, proto::ArgumentSlot::SLOT_TREE, i);
+    if (at >= static_cast<int64_t>(slots.size())) {
+      Missing(tree, ArgumentSlot::Kind::kTree, i);
       return *this;
     }
     Put(static_cast<int>(at), values[i]);
@@ -137,10 +150,10 @@ absl::Status Launcher::Run(const LaunchHooks* hooks, int max_threads) {
   if (missing_ > 0) {
     for (size_t i = 0; i < is_set_.size(); ++i) {
       if (is_set_[i]) continue;
-      const proto::ArgumentSlot& slot = kernel_->info().arguments(static_cast<int>(i));
-      const bool is_tree = slot.kind() == proto::ArgumentSlot::SLOT_TREE;
+      const ArgumentSlot& slot = kernel_->info().arguments[i];
+      const bool is_tree = slot.kind == ArgumentSlot::Kind::kTree;
       return absl::FailedPreconditionError(
-          absl::StrCat(is_tree ? "tree " : "parameter ", slot.param(), " is not set"));
+          absl::StrCat(is_tree ? "tree " : "parameter ", slot.param, " is not set"));
     }
   }
   if (kernel_->Launch(arguments_.data(), results_.data(), hooks, max_threads)) {

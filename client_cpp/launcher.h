@@ -71,8 +71,8 @@ class Launcher {
   template <typename T>
   Launcher& SetSlot(uint32_t param, uint32_t element, T value);
   // The index of a slot; -1, with an error noted, if the kernel has no such slot.
-  int Find(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element);
-  int Missing(uint32_t param, proto::ArgumentSlot::Kind kind, uint32_t element);
+  int Find(uint32_t param, ArgumentSlot::Kind kind, uint32_t element);
+  int Missing(uint32_t param, ArgumentSlot::Kind kind, uint32_t element);
   Launcher& Put(int slot, uint64_t value);
 
   std::shared_ptr<const LoadedKernel> kernel_;

@@ -7,17 +7,17 @@
 namespace kiln {
 namespace {
 
-std::shared_ptr<const LoadedKernel> Load(const proto::ArtifactInfo& info) {
+std::shared_ptr<const LoadedKernel> Load(const KernelInfo& info) {
   auto kernel = LoadedKernel::FromBytes(TestKernelBytes(), info);
-  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  EXPECT_TRUE(kernel.ok()) << kernel.error().text;
   return *kernel;
 }
 
 TEST(LauncherTest, ValuesAndResults) {
-  proto::ArtifactInfo info = TestInfo();
+  KernelInfo info = TestInfo();
   AddSerial(&info, "add_one");
-  info.add_arguments()->set_scalar(proto::I64);
-  info.add_results(proto::I64);
+  info.arguments.push_back({ArgumentSlot::Kind::kValue, 0, 0, proto::I64});
+  info.results = {proto::I64};
   Launcher launch(Load(info));
   EXPECT_TRUE(absl::IsFailedPrecondition(launch.Run()));
   EXPECT_TRUE(launch.Set(0, 4).Run().ok());
@@ -28,10 +28,10 @@ TEST(LauncherTest, ValuesAndResults) {
 }
 
 TEST(LauncherTest, FieldsAreBasesThenExtent) {
-  proto::ArtifactInfo info = TestInfo();
+  KernelInfo info = TestInfo();
   AddRange(&info, "count_up", 0, 1, "count_up_bounds");
-  info.add_arguments()->set_kind(proto::ArgumentSlot::SLOT_BASE);
-  info.add_arguments()->set_kind(proto::ArgumentSlot::SLOT_EXTENT);
+  info.arguments.push_back({ArgumentSlot::Kind::kBase});
+  info.arguments.push_back({ArgumentSlot::Kind::kExtent});
   Launcher launch(Load(info));
   auto field = *Field<int32_t>::Create({1000});
   ASSERT_TRUE(launch.Bind(0, field).Run().ok());
@@ -55,11 +55,11 @@ TEST(LauncherTest, TreesAreRootThenNodes) {
   const int pointer = t.Add(proto::SNODE_POINTER, 0, {{0, 100}});
   const int place = t.Place(pointer);
   const auto tree = t.Make();
-  proto::ArtifactInfo info = TreeInfo();
+  KernelInfo info = TreeInfo();
   AddRange(&info, "activate_cells", 100, 10);
   AddRange(&info, "deactivate_odd_cells", 100, 10);
-  AddTreeTask(&info, proto::TASK_LISTGEN);
-  AddTreeTask(&info, proto::TASK_STRUCT, "bump_cells");
+  AddTreeTask(&info, TaskKind::kListgen);
+  AddTreeTask(&info, TaskKind::kStruct, "bump_cells");
   Launcher launch(Load(info));
   EXPECT_TRUE(absl::IsFailedPrecondition(launch.Run()));
   KilnNode* const nodes[] = {nullptr, tree->node(pointer)};
@@ -74,12 +74,11 @@ TEST(LauncherTest, TreeSlotsFollowParameters) {
   TestTree t;
   t.Place(t.Add(proto::SNODE_POINTER, 0, {{0, 4}}));
   const auto tree = t.Make();
-  proto::ArtifactInfo info = TestInfo();
+  KernelInfo info = TestInfo();
   AddSerial(&info, "add_one");
-  info.add_arguments()->set_scalar(proto::I64);
-  *info.add_arguments() = TreeInfo().arguments(0);
-  *info.add_arguments() = TreeInfo().arguments(1);
-  info.add_results(proto::I64);
+  info.arguments.push_back({ArgumentSlot::Kind::kValue, 0, 0, proto::I64});
+  for (const ArgumentSlot& slot : TreeInfo().arguments) info.arguments.push_back(slot);
+  info.results = {proto::I64};
   Launcher launch(Load(info));
   EXPECT_TRUE(absl::IsFailedPrecondition(launch.Set(0, 6).Run()));
   KilnNode* const nodes[] = {nullptr, nullptr};
@@ -88,9 +87,9 @@ TEST(LauncherTest, TreeSlotsFollowParameters) {
 }
 
 TEST(LauncherTest, FailedChecksAreAborted) {
-  proto::ArtifactInfo info = TestInfo();
+  KernelInfo info = TestInfo();
   AddRange(&info, "fail_from", 10, 1);
-  info.add_arguments()->set_scalar(proto::I64);
+  info.arguments.push_back({ArgumentSlot::Kind::kValue, 0, 0, proto::I64});
   Launcher launch(Load(info));
   EXPECT_TRUE(absl::IsAborted(launch.Set(0, 5).Run()));
   EXPECT_TRUE(launch.Set(0, 10).Run().ok());

@@ -104,8 +104,9 @@ std::string Manifest::Bytes(absl::string_view program) const {
   absl::flat_hash_set<std::string> known;
   for (const Unit& unit : units_) {
     const std::string name = Sha256Of(unit.recorded).Hex();
-    absl::StrAppend(&text, "unit ", unit.key, " ", name, " ", unit.level, " - ",
-                    OneLine(unit.kernel), "\n");
+    const std::string target = unit.target.empty() ? "-" : unit.target.text();
+    absl::StrAppend(&text, "unit ", unit.key, " ", name, " ", target, " - ", OneLine(unit.kernel),
+                    "\n");
     if (known.insert(name).second) AppendRecorded(unit.recorded, &raw);
   }
   const std::string packed = Packed(raw);

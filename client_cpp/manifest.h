@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "common/artifact/target.h"
 #include "common/base/digest.h"
 #include "proto/source_map.pb.h"
 #include "proto/unit.pb.h"
@@ -30,7 +31,7 @@ class Manifest {
   struct Unit {
     std::string key;       // hex; the program got its artifact under it
     std::string recorded;  // RecordedKernel's
-    std::string level;     // requested by the program; "-": the machine's
+    Target target;         // requested by the program; empty: the machine's
     std::string kernel;
   };
 

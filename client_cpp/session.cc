@@ -16,14 +16,15 @@
 #include "client_cpp/daemon_client.h"
 #include "client_cpp/disk_tier.h"
 #include "client_cpp/entry_trust.h"
+#include "client_cpp/loaded_artifact.h"
 #include "client_cpp/manifest.h"
 #include "client_cpp/offline_cache.h"
 #include "client_cpp/private_worker.h"
 #include "client_cpp/spawn.h"
 #include "client_cpp/upstream.h"
 #include "common/artifact/compiler_id.h"
-#include "common/artifact/cpu_level.h"
 #include "common/artifact/entry.h"
+#include "common/artifact/target_proto.h"
 #include "common/artifact/user_keys.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
@@ -31,6 +32,7 @@
 #include "common/unit/canonical.h"
 #include "common/wire/error_detail.h"
 #include "common/wire/trace_context.h"
+#include "runtime/cpu/host_target.h"
 
 namespace kiln {
 namespace {
@@ -133,7 +135,7 @@ class LocalSession : public Session {
   absl::StatusOr<CompileOutcome> Fetch(const Digest& key) override;
   int Prefetch(absl::Span<const Digest> keys) override;
   absl::StatusOr<CompileOutcome> Warm(const proto::CompileRequest& recorded,
-                                      proto::CpuLevel level) override;
+                                      Target target) override;
   Digest compiler() override { return CompilerId(Current()); }
   SessionStats stats() const override {
     State& state = Current();
@@ -248,8 +250,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   Manifest::Unit used;
   used.recorded = RecordedKernel(&unit, source_map);
   used.kernel = source_map.kernel();
-  used.level = "-";
-  if (unit.target().has_cpu()) used.level = std::string(CpuLevelName(unit.target().cpu()));
+  used.target = TargetOf(unit.target());
   absl::StatusOr<CompileOutcome> outcome = Get(std::move(unit), source_map, report);
   if (outcome.ok() && outcome->kernel != nullptr) {
     used.key = outcome->digest;
@@ -265,8 +266,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Get(proto::CompileUnit unit,
   State& state = Current();
   unit.mutable_target()->set_runtime_abi(RuntimeAbi());
   if (unit.target().device_case() == proto::Target::DEVICE_NOT_SET) {
-    static const proto::CpuLevel host = HostCpuLevel();
-    unit.mutable_target()->set_cpu(host);
+    SetTarget(HostTarget(), unit.mutable_target());
   }
   Job job{CanonicalBytes(unit), source_map, report, CompilerId(state), {}};
   if (job.canonical.size() > kMaxUnitBytes) {
@@ -376,8 +376,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& ke
   CompileOutcome outcome;
   outcome.digest = key.Hex();
   outcome.tier = "disk";
-  auto kernel = disk_.Load(key);
-  if (!kernel.ok()) {
+  auto loaded = disk_.Load(key);
+  if (!loaded.ok()) {
     proto::LookupReply::Result result;
     {
       absl::MutexLock lock(&state.mutex);
@@ -394,11 +394,12 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& ke
     ASSIGN_OR_RETURN(const EntryView entry, DecodeEntry(result.entry(), &key));
     if (trust_.required()) RETURN_IF_ERROR(trust_.Check(entry));
     outcome.tier = result.tier();
-    kernel = LoadedKernel::FromBytes(entry.payload, entry.info);
+    loaded = LoadBytes(entry);
   }
-  if (!kernel.ok()) return absl::NotFoundError(kernel.status().message());
-  outcome.kernel = *std::move(kernel);
-  outcome.compile_seconds = outcome.kernel->info().compile_seconds();
+  if (!loaded.ok()) return absl::NotFoundError(loaded.status().message());
+  outcome.kernel = std::move(loaded->kernel);
+  outcome.info = std::move(loaded->info);
+  outcome.compile_seconds = outcome.info->compile_seconds();
   return outcome;
 }
 
@@ -436,13 +437,13 @@ int LocalSession::Prefetch(absl::Span<const Digest> keys) {
 }
 
 absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& recorded,
-                                                  proto::CpuLevel level) {
+                                                  Target target) {
   const absl::Time start = SteadyNow();
   State& state = Current();
   const bool wants_report = WantsReport(recorded.report());
   if (!wants_report) RETURN_IF_ERROR(CheckKeeps("nothing can be added to the cache"));
   ASSIGN_OR_RETURN(proto::CompileUnit unit, ParseCanonical(recorded.unit()));
-  unit.mutable_target()->set_cpu(level);
+  SetTarget(target, unit.mutable_target());
   unit.mutable_target()->set_runtime_abi(RuntimeAbi());
   Job job{CanonicalBytes(unit), recorded.source_map(), recorded.report(), CompilerId(state), {}};
   job.load = false;
@@ -607,7 +608,9 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
   }
   outcome.digest = entry->key.Hex();
   if (job.load) {
-    ASSIGN_OR_RETURN(outcome.kernel, LoadedKernel::FromBytes(entry->payload, entry->info));
+    ASSIGN_OR_RETURN(LoadedArtifact loaded, LoadBytes(*entry));
+    outcome.kernel = std::move(loaded.kernel);
+    outcome.info = std::move(loaded.info);
   }
   if (outcome.compile_seconds == 0) outcome.compile_seconds = entry->info.compile_seconds();
   if (compiler != job.compiler) {

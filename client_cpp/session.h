@@ -18,7 +18,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/artifact/target.h"
 #include "common/base/digest.h"
+#include "proto/artifact.pb.h"
 #include "proto/diagnostic.pb.h"
 #include "proto/service.pb.h"
 #include "proto/source_map.pb.h"
@@ -46,7 +48,8 @@ struct SessionOptions {
 
 // The result of one Compile call, also for progress lines and statistics.
 struct CompileOutcome {
-  std::shared_ptr<const LoadedKernel> kernel;  // null when there are errors
+  std::shared_ptr<const LoadedKernel> kernel;       // null when there are errors
+  std::shared_ptr<const proto::ArtifactInfo> info;  // of the kernel
   std::vector<proto::Diagnostic> diagnostics;
   std::vector<proto::StageReport> stages;
   std::string digest;          // hex
@@ -65,8 +68,8 @@ class Session {
   static absl::StatusOr<std::shared_ptr<Session>> Create(const SessionOptions& options);
   virtual ~Session() = default;
 
-  // Compiles or fetches `unit`. Fills in its runtime ABI, and the host's CPU level if the target
-  // has none. User errors are diagnostics in the outcome.
+  // Compiles or fetches `unit`. Fills in its runtime ABI, and the host's target if it names no
+  // device. User errors are diagnostics in the outcome.
   virtual absl::StatusOr<CompileOutcome> Compile(proto::CompileUnit unit,
                                                  const proto::SourceMap& source_map,
                                                  const proto::ReportOptions& report) = 0;
@@ -77,12 +80,12 @@ class Session {
   // Asks the daemon, in one request, for those of `keys` that are not on disk, and keeps them for
   // Fetch and Compile. Returns how many arrived. Failures are ignored.
   virtual int Prefetch(absl::Span<const Digest> keys) = 0;
-  // Has `recorded` compiled for `level`, for later programs: at low priority, and without loading
-  // (the outcome has no kernel), so the level may be above this machine's. `recorded` holds the
-  // canonical bytes of a unit without target, its source map and, if stages are requested, report
-  // options. FailedPrecondition in a read-only session.
+  // Has `recorded` compiled for `target`, for later programs: at low priority, and without loading
+  // (the outcome has no kernel), so this machine need not run that target's code. `recorded` holds
+  // the canonical bytes of a unit without target, its source map and, if stages are requested,
+  // report options. FailedPrecondition in a read-only session.
   virtual absl::StatusOr<CompileOutcome> Warm(const proto::CompileRequest& recorded,
-                                              proto::CpuLevel level) = 0;
+                                              Target target) = 0;
   // The id of the compiler that keys are made for; empty while it is unknown.
   virtual Digest compiler() = 0;
   virtual SessionStats stats() const = 0;

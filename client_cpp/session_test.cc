@@ -21,11 +21,11 @@
 #include "client_cpp/launcher.h"
 #include "client_cpp/manifest.h"
 #include "client_cpp/notes.h"
-#include "common/artifact/cpu_level.h"
 #include "common/artifact/entry.h"
 #include "common/artifact/signature.h"
 #include "common/home/home.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/host_target.h"
 
 namespace kiln {
 namespace {
@@ -128,7 +128,7 @@ TEST_F(SessionTest, WarmMakesEntriesAndLoadsNothing) {
   options_.server = "off";
   auto session = Make();
   for (const char* tier : {"compiled", "disk"}) {
-    auto outcome = session->Warm(Recorded(1), HostCpuLevel());
+    auto outcome = session->Warm(Recorded(1), HostTarget());
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     EXPECT_EQ(outcome->kernel, nullptr);
     EXPECT_EQ(outcome->tier, tier);
@@ -139,14 +139,14 @@ TEST_F(SessionTest, WarmMakesEntriesAndLoadsNothing) {
   // What is wanted is not what is deleted first.
   const auto now = fs::last_write_time(OnlyEntry());
   fs::last_write_time(OnlyEntry(), now - std::chrono::hours(1));
-  EXPECT_EQ(session->Warm(Recorded(1), HostCpuLevel())->tier, "disk");
+  EXPECT_EQ(session->Warm(Recorded(1), HostTarget())->tier, "disk");
   EXPECT_GE(fs::last_write_time(OnlyEntry()), now);
   EXPECT_EQ(Tier(*Make(), 1), "disk") << "the key is that which a program asks for";
   // Also for machines that this one is not, and those entries are for them alone.
-  for (const proto::CpuLevel level : {proto::X86_64_V1, proto::X86_64_V4}) {
-    if (level == HostCpuLevel()) continue;
-    EXPECT_EQ(session->Warm(Recorded(2), level)->tier, "compiled");
-    EXPECT_EQ(session->Warm(Recorded(2), level)->tier, "disk");
+  for (const Target target : {Target::Cpu(1), Target::Cpu(4)}) {
+    if (target == HostTarget()) continue;
+    EXPECT_EQ(session->Warm(Recorded(2), target)->tier, "compiled");
+    EXPECT_EQ(session->Warm(Recorded(2), target)->tier, "disk");
   }
   EXPECT_EQ(Tier(*Make(), 2), "compiled");
 }
@@ -154,7 +154,7 @@ TEST_F(SessionTest, WarmMakesEntriesAndLoadsNothing) {
 TEST_F(SessionTest, WarmJobsRunAfterInteractiveOnes) {
   setenv("KILN_FAKE", "priority", 1);
   auto session = Make();
-  EXPECT_EQ(session->Warm(Recorded(1), HostCpuLevel())->tier, "compiled to warm");
+  EXPECT_EQ(session->Warm(Recorded(1), HostTarget())->tier, "compiled to warm");
   EXPECT_EQ(Tier(*session, 2), "compiled");
 }
 
@@ -162,9 +162,9 @@ TEST_F(SessionTest, WarmReportsDiagnostics) {
   options_.server = "off";
   proto::CompileRequest nonsense;
   nonsense.set_unit("nonsense");
-  EXPECT_FALSE(Make()->Warm(nonsense, HostCpuLevel()).ok());
+  EXPECT_FALSE(Make()->Warm(nonsense, HostTarget()).ok());
   setenv("KILN_FAKE", "diagnose", 1);
-  auto outcome = Make()->Warm(Recorded(1), HostCpuLevel());
+  auto outcome = Make()->Warm(Recorded(1), HostTarget());
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_EQ(outcome->diagnostics.size(), 1u);
   EXPECT_EQ(EntryFiles(), 0);
@@ -243,12 +243,12 @@ TEST_F(ReadOnlyTest, UsesExistingEntriesAndAddsNone) {
   EXPECT_EQ(tiers, (std::multiset<std::string>{"compiled", "disk"}));
   EXPECT_EQ(Tier(*session, 3), "compiled");
   EXPECT_EQ(session->Prefetch({Sha256Of("no such key")}), 0);
-  EXPECT_TRUE(absl::IsFailedPrecondition(session->Warm(Recorded(4), HostCpuLevel()).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(session->Warm(Recorded(4), HostTarget()).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(session->ClearCache().status()));
   // Looking at a kernel's stages adds nothing.
   proto::CompileRequest shown = Recorded(4);
   shown.mutable_report()->set_print_ir(true);
-  EXPECT_TRUE(session->Warm(shown, HostCpuLevel()).ok());
+  EXPECT_TRUE(session->Warm(shown, HostTarget()).ok());
   EXPECT_EQ(Snapshot(), before) << "no daemon either";
 }
 
@@ -264,7 +264,7 @@ TEST_F(ReadOnlyTest, DoesNotChangeAHomeThatOthersCanWrite) {
             std::string::npos)
       << session->own_home();
   EXPECT_EQ(Tier(*session, 1), "compiled") << "nobody signed what is there";
-  EXPECT_TRUE(absl::IsFailedPrecondition(session->Warm(Recorded(4), HostCpuLevel()).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(session->Warm(Recorded(4), HostTarget()).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(session->ClearCache().status()));
   EXPECT_EQ(Snapshot(), before) << "no daemon either";
   options_.strict = true;

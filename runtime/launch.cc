@@ -82,7 +82,7 @@ void Fail(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t*
 }
 
 // Records a failure of the runtime. As with failed asserts, the first one counts.
-void Error(const KilnContext* ctx, absl::string_view text) {
+void ReportError(const KilnContext* ctx, std::string_view text) {
   auto* launched = static_cast<Launched*>(ctx->launch);
   std::lock_guard<std::mutex> lock(launched->mutex);
   if (__atomic_exchange_n(ctx->failed, 1u, __ATOMIC_RELAXED) != 0) return;
@@ -93,7 +93,7 @@ uint8_t* Activate(const KilnContext* ctx, KilnNode* node, uint8_t** slot) {
   std::string why;
   uint8_t* cell = Tree::Activate(node, slot, &why);
   if (cell != nullptr) return cell;
-  Error(ctx, why);
+  ReportError(ctx, why);
   return node->dump;
 }
 
@@ -101,7 +101,7 @@ uint8_t* ActivateChunk(const KilnContext* ctx, KilnNode* node, uint8_t* containe
   std::string why;
   uint8_t* made = Tree::ActivateChunk(node, container, chunk, &why);
   if (made != nullptr) return made;
-  Error(ctx, why);
+  ReportError(ctx, why);
   return node->dump;
 }
 
@@ -440,7 +440,7 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
 
 void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_threads,
                              std::shared_ptr<const ElementList>* list) {
-  if (task.kind == proto::TASK_STRUCT) {
+  if (task.kind == TaskKind::kStruct) {
     if (*list == nullptr) return;
     ctx->elements = (*list)->data();
     const int64_t elements = (*list)->size();
@@ -452,9 +452,10 @@ void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_th
   KILN_CHECK(node != nullptr) << "a list of SNode " << task.node << " of the kernel's tree";
   int number;
   Tree& tree = Tree::Of(node, &number);
-  if (task.kind == proto::TASK_GC) return tree.Collect(number, max_threads);
+  if (task.kind == TaskKind::kGc) return tree.Collect(number, max_threads);
   *list = tree.List(number, task.slices, max_threads);
-  if (*list == nullptr) Error(ctx, "out of memory: no room for the list of a struct-for's cells");
+  if (*list == nullptr)
+    ReportError(ctx, "out of memory: no room for the list of a struct-for's cells");
 }
 
 bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks,
@@ -462,7 +463,7 @@ bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const La
   Launched launched{hooks};
   volatile uint32_t* const failed =
       hooks != nullptr && hooks->failed != nullptr ? hooks->failed : &launched.failed;
-  KilnContext ctx = {arguments, results,  nullptr, &kRuntime, draws_ ? NextLaunchRandom() : 0,
+  KilnContext ctx = {arguments, results,  nullptr, &kRuntime, info_.draws ? NextLaunchRandom() : 0,
                      failed,    &launched};
   std::shared_ptr<const ElementList> list;
   auto run = [&] {
@@ -480,14 +481,14 @@ bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const La
     }
     return true;
   };
-  if (temporary_bytes_ == 0) return run();
-  if (temporary_bytes_ <= kMaxTemporariesOnStack) {
+  if (info_.temporary_bytes == 0) return run();
+  if (info_.temporary_bytes <= kMaxTemporariesOnStack) {
     alignas(64) uint8_t buffer[kMaxTemporariesOnStack];
-    std::memset(buffer, 0, temporary_bytes_);
+    std::memset(buffer, 0, info_.temporary_bytes);
     ctx.temporaries = buffer;
     return run();
   }
-  Temporaries temporaries(temporary_bytes_);
+  Temporaries temporaries(info_.temporary_bytes);
   ctx.temporaries = temporaries.data();
   return run();
 }

@@ -20,10 +20,10 @@ double Microseconds(const LoadedKernel& kernel, const uint64_t* arguments, int t
   return batches[batches.size() / 2];
 }
 
-void Report(const char* name, const proto::ArtifactInfo& info, int64_t size, int threads) {
+void Report(const char* name, const KernelInfo& info, int64_t size, int threads) {
   auto kernel = LoadedKernel::FromBytes(TestKernelBytes(), info);
   if (!kernel.ok()) {
-    std::fprintf(stderr, "%s\n", kernel.status().ToString().c_str());
+    std::fprintf(stderr, "%s\n", kernel.error().text.c_str());
     return;
   }
   std::vector<int32_t> y(std::max<int64_t>(size, 1));
@@ -37,11 +37,11 @@ void Report(const char* name, const proto::ArtifactInfo& info, int64_t size, int
 
 int main() {
   using namespace kiln;  // NOLINT
-  proto::ArtifactInfo serial = TestInfo();
+  KernelInfo serial = TestInfo();
   AddSerial(&serial, "add_one");
   Report("serial", serial, 0, 2);
   for (int64_t size : {100, 1000, 4000, 10000, 30000, 100000, 1000000}) {
-    proto::ArtifactInfo range = TestInfo();
+    KernelInfo range = TestInfo();
     AddRange(&range, "count_up", 0, 1, "count_up_bounds");
     char name[64];
     std::snprintf(name, sizeof name, "range of %lld", static_cast<long long>(size));

@@ -9,14 +9,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "common/artifact/cpu_level.h"
 #include "runtime/abi_digest.h"
+#include "runtime/cpu/host_target.h"
 
 namespace kiln {
 namespace {
@@ -24,23 +23,25 @@ namespace {
 constexpr uint64_t kMaxIterations = uint64_t{1}
                                     << 40;  // per element: multiplied by up to 2^22 elements
 
-using Loaded = absl::StatusOr<std::shared_ptr<const LoadedKernel>>;
+using Loaded = Result<std::shared_ptr<const LoadedKernel>>;
 
-absl::Status CheckTarget(const proto::Target& target) {
-  if (target.runtime_abi() != RuntimeAbi()) {
-    return absl::FailedPreconditionError(absl::StrCat("made for runtime ABI ",
-                                                      absl::Hex(target.runtime_abi()), ", this is ",
-                                                      absl::Hex(RuntimeAbi())));
+std::string Hex(uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+Result<> CheckTarget(const KernelInfo& info) {
+  if (info.runtime_abi != RuntimeAbi()) {
+    return Error{ErrorCode::kFailedPrecondition, "made for runtime ABI " + Hex(info.runtime_abi) +
+                                                     ", this is " + Hex(RuntimeAbi())};
   }
-  if (target.device_case() != proto::Target::kCpu) {
-    return absl::FailedPreconditionError("not made for a CPU");
+  if (!HostTarget().Runs(info.target)) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "made for " + (info.target.empty() ? "no known target" : info.target.text()) +
+                     ", this machine is " + HostTarget().text()};
   }
-  static const proto::CpuLevel host = HostCpuLevel();
-  if (!CpuLevelIncludes(host, target.cpu())) {
-    return absl::FailedPreconditionError(absl::StrCat("made for ", CpuLevelName(target.cpu()),
-                                                      ", this machine is ", CpuLevelName(host)));
-  }
-  return absl::OkStatus();
+  return {};
 }
 
 // A path to descriptor `fd` that was never used before: the loader identifies libraries by path,
@@ -52,19 +53,20 @@ std::string UniquePath(int fd) {
   for (uint64_t n = counter.fetch_add(1, std::memory_order_relaxed) + 1; n != 0; n >>= 1) {
     path += (n & 1) != 0 ? "/." : "/";
   }
-  return absl::StrCat(path, "/", fd);
+  return path + "/" + std::to_string(fd);
 }
 
-absl::Status WriteAll(int fd, absl::string_view bytes) {
+Result<> WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      return absl::ResourceExhaustedError(absl::StrCat("writing a kernel: ", strerror(errno)));
+      return Error{ErrorCode::kResourceExhausted,
+                   std::string("writing a kernel: ") + strerror(errno)};
     }
     bytes.remove_prefix(n);
   }
-  return absl::OkStatus();
+  return {};
 }
 
 struct Closer {
@@ -82,43 +84,43 @@ bool IsNoExec(const std::string& path) {
 }
 
 // For systems on which anonymous files may not be executed (vm.memfd_noexec): a file that is
-// deleted once it is mapped. `handle` null: no directory was usable.
-absl::StatusOr<void*> OpenByTempFile(absl::string_view payload) {
+// deleted once it is mapped.
+Result<void*> OpenByTempFile(std::string_view payload) {
   const char* runtime_dir = std::getenv("XDG_RUNTIME_DIR");
   const char* tmp_dir = std::getenv("TMPDIR");
   std::string why = "no directory that files may be executed from";
   for (const char* dir : {runtime_dir, tmp_dir, "/tmp", "/dev/shm", "/var/tmp"}) {
     if (dir == nullptr || IsNoExec(dir)) continue;
     Closer file;
-    std::string path = absl::StrCat(dir, "/kiln-XXXXXX");
+    std::string path = std::string(dir) + "/kiln-XXXXXX";
     file.fd = mkostemp(path.data(), O_CLOEXEC);
     if (file.fd < 0) continue;
     file.path = path;
-    absl::Status written = WriteAll(file.fd, payload);
+    const Result<> written = WriteAll(file.fd, payload);
     // Unlinks only now, so that the loader never sees the name used twice.
     void* handle = written.ok() ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
     if (handle != nullptr) return handle;
-    why = written.ok() ? dlerror() : std::string(written.message());
+    why = written.ok() ? dlerror() : written.error().text;
   }
-  return absl::UnavailableError(absl::StrCat("cannot load a kernel: ", why));
+  return Error{ErrorCode::kUnavailable, "cannot load a kernel: " + why};
 }
 
-absl::Status LoadError(const std::string& path, const char* error) {
+Error LoadError(const std::string& path, const char* error) {
   std::string text = error != nullptr ? error : "unknown error";
-  bool mapping = absl::StrContains(text, "failed to map") ||
-                 absl::StrContains(text, "cannot open") || absl::StrContains(text, "ermission") ||
-                 absl::StrContains(text, "permitted");
-  if (mapping || IsNoExec(path)) return absl::UnavailableError(text);
-  return absl::DataLossError(text);
+  bool mapping = IsNoExec(path);
+  for (const char* word : {"failed to map", "cannot open", "ermission", "permitted"}) {
+    mapping |= text.find(word) != std::string::npos;
+  }
+  return {mapping ? ErrorCode::kUnavailable : ErrorCode::kDataLoss, std::move(text)};
 }
 
-bool IsKnown(proto::TaskKind kind) {
+bool IsKnown(TaskKind kind) {
   switch (kind) {
-    case proto::TASK_SERIAL:
-    case proto::TASK_RANGE:
-    case proto::TASK_STRUCT:
-    case proto::TASK_LISTGEN:
-    case proto::TASK_GC:
+    case TaskKind::kSerial:
+    case TaskKind::kRange:
+    case TaskKind::kStruct:
+    case TaskKind::kListgen:
+    case TaskKind::kGc:
       return true;
     default:
       return false;
@@ -126,21 +128,27 @@ bool IsKnown(proto::TaskKind kind) {
 }
 
 // Loops over dense structures need no tree: they are ranges of cells.
-bool NeedsTree(const proto::Task& task) {
-  return task.kind() == proto::TASK_LISTGEN || task.kind() == proto::TASK_GC ||
-         (task.kind() == proto::TASK_STRUCT && task.iterations() > 0);
+bool NeedsTree(const TaskInfo& task) {
+  return task.kind == TaskKind::kListgen || task.kind == TaskKind::kGc ||
+         (task.kind == TaskKind::kStruct && task.iterations > 0);
 }
 
 // The argument slot with the nodes of a tree; -1 if there is none.
-int TreeSlot(const proto::ArtifactInfo& info, uint32_t tree) {
-  for (int i = 0; i < info.arguments_size(); ++i) {
-    const proto::ArgumentSlot& slot = info.arguments(i);
-    if (slot.kind() == proto::ArgumentSlot::SLOT_TREE && slot.param() == tree &&
-        slot.element() == 1) {
-      return i;
+int TreeSlot(const KernelInfo& info, uint32_t tree) {
+  for (size_t i = 0; i < info.arguments.size(); ++i) {
+    const ArgumentSlot& slot = info.arguments[i];
+    if (slot.kind == ArgumentSlot::Kind::kTree && slot.param == tree && slot.element == 1) {
+      return static_cast<int>(i);
     }
   }
   return -1;
+}
+
+template <typename Function>
+Result<> Find(void* handle, const std::string& symbol, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(handle, symbol.c_str()));
+  if (*function != nullptr) return {};
+  return Error{ErrorCode::kDataLoss, "the artifact has no '" + symbol + "'"};
 }
 
 }  // namespace
@@ -149,90 +157,80 @@ uint64_t RuntimeAbi() { return kRuntimeAbi; }
 
 LoadedKernel::~LoadedKernel() { dlclose(handle_); }
 
-absl::Status LoadedKernel::BindFinish(void* handle, const proto::Task& task, BoundTask* bound) {
-  if (task.finish_symbol().empty()) return absl::OkStatus();
-  bound->finish = reinterpret_cast<KilnTask>(dlsym(handle, task.finish_symbol().c_str()));
-  if (bound->finish == nullptr) {
-    return absl::DataLossError(absl::StrCat("the artifact has no '", task.finish_symbol(), "'"));
-  }
-  bound->partial_bytes = task.partial_bytes();
-  bound->grain = static_cast<int64_t>(std::clamp<uint64_t>(task.grain(), 1, kMaxIterations));
+Result<> LoadedKernel::BindFinish(void* handle, const TaskInfo& task, BoundTask* bound) {
+  if (task.finish_symbol.empty()) return {};
+  if (Result<> found = Find(handle, task.finish_symbol, &bound->finish); !found.ok()) return found;
+  bound->partial_bytes = task.partial_bytes;
+  bound->grain = static_cast<int64_t>(std::clamp<uint64_t>(task.grain, 1, kMaxIterations));
   bound->piece = std::exchange(bound->run, &RunPiece);
   if (bound->alone != nullptr) bound->piece_alone = std::exchange(bound->alone, &RunPieceAlone);
-  return absl::OkStatus();
+  return {};
 }
 
-Loaded LoadedKernel::Bind(void* handle, const proto::ArtifactInfo& info) {
-  std::shared_ptr<LoadedKernel> kernel(new LoadedKernel(handle));
-  kernel->info_ = info;
-  kernel->temporary_bytes_ = info.temporary_bytes();
-  kernel->draws_ = info.draws();
-  kernel->tasks_ = std::vector<BoundTask>(info.tasks_size());
-  for (int i = 0; i < info.tasks_size(); ++i) {
-    const proto::Task& task = info.tasks(i);
-    BoundTask& bound = kernel->tasks_[i];
-    if (!IsKnown(task.kind())) {
-      return absl::UnimplementedError(absl::StrCat("task kind ", task.kind()));
-    }
-    bound.kind = task.kind();
-    if (NeedsTree(task)) {
-      bound.tree_slot = TreeSlot(info, task.tree());
-      if (bound.tree_slot < 0) {
-        return absl::DataLossError(absl::StrCat("the artifact takes no tree ", task.tree()));
-      }
-      bound.node = task.node();
-      bound.slices = task.slices();
-      bound.iterations = static_cast<int64_t>(std::min(task.iterations(), kMaxIterations));
-    }
-    bound.serial = task.kind() == proto::TASK_SERIAL;
-    bound.begin = task.begin();
-    bound.end = bound.serial && task.end() == task.begin() ? task.begin() + 1 : task.end();
-    bound.max_threads = static_cast<int>(std::min<uint32_t>(task.max_threads(), 1u << 16));
-    bound.cost.value = std::min<uint32_t>(task.cost(), 1u << 25) * 64;
-    if (task.kind() == proto::TASK_LISTGEN || task.kind() == proto::TASK_GC) continue;
-    bound.run = reinterpret_cast<KilnTask>(dlsym(handle, task.symbol().c_str()));
-    if (bound.run == nullptr) {
-      return absl::DataLossError(absl::StrCat("the artifact has no '", task.symbol(), "'"));
-    }
-    if (!task.alone_symbol().empty()) {
-      bound.alone = reinterpret_cast<KilnTask>(dlsym(handle, task.alone_symbol().c_str()));
-      if (bound.alone == nullptr) {
-        return absl::DataLossError(absl::StrCat("the artifact has no '", task.alone_symbol(), "'"));
-      }
-    }
-    if (absl::Status status = BindFinish(handle, task, &bound); !status.ok()) return status;
-    if (bound.serial || bound.tree_slot >= 0 || task.constant_bounds()) continue;
-    bound.bounds = reinterpret_cast<KilnBounds>(dlsym(handle, task.bounds_symbol().c_str()));
-    if (bound.bounds == nullptr) {
-      return absl::DataLossError(absl::StrCat("the artifact has no '", task.bounds_symbol(), "'"));
-    }
+Result<> LoadedKernel::BindTask(void* handle, const KernelInfo& info, const TaskInfo& task,
+                                BoundTask* bound) {
+  if (!IsKnown(task.kind)) {
+    return Error{ErrorCode::kUnimplemented,
+                 "task kind " + std::to_string(static_cast<int>(task.kind))};
   }
+  bound->kind = task.kind;
+  if (NeedsTree(task)) {
+    bound->tree_slot = TreeSlot(info, task.tree);
+    if (bound->tree_slot < 0) {
+      return Error{ErrorCode::kDataLoss, "the artifact takes no tree " + std::to_string(task.tree)};
+    }
+    bound->node = task.node;
+    bound->slices = task.slices;
+    bound->iterations = static_cast<int64_t>(std::min(task.iterations, kMaxIterations));
+  }
+  bound->serial = task.kind == TaskKind::kSerial;
+  bound->begin = task.begin;
+  bound->end = bound->serial && task.end == task.begin ? task.begin + 1 : task.end;
+  bound->max_threads = static_cast<int>(std::min<uint32_t>(task.max_threads, 1u << 16));
+  bound->cost.value = std::min<uint32_t>(task.cost, 1u << 25) * 64;
+  if (task.kind == TaskKind::kListgen || task.kind == TaskKind::kGc) return {};
+  if (Result<> found = Find(handle, task.symbol, &bound->run); !found.ok()) return found;
+  if (!task.alone_symbol.empty()) {
+    if (Result<> found = Find(handle, task.alone_symbol, &bound->alone); !found.ok()) return found;
+  }
+  if (Result<> finish = BindFinish(handle, task, bound); !finish.ok()) return finish;
+  if (bound->serial || bound->tree_slot >= 0 || task.constant_bounds) return {};
+  return Find(handle, task.bounds_symbol, &bound->bounds);
+}
+
+Loaded LoadedKernel::Bind(void* handle, KernelInfo info) {
+  std::shared_ptr<LoadedKernel> kernel(new LoadedKernel(handle));
+  kernel->tasks_ = std::vector<BoundTask>(info.tasks.size());
+  for (size_t i = 0; i < info.tasks.size(); ++i) {
+    const Result<> bound = BindTask(handle, info, info.tasks[i], &kernel->tasks_[i]);
+    if (!bound.ok()) return bound.error();
+  }
+  kernel->info_ = std::move(info);
   return std::shared_ptr<const LoadedKernel>(std::move(kernel));
 }
 
-Loaded LoadedKernel::FromFile(const std::string& path, const proto::ArtifactInfo& info) {
-  if (absl::Status status = CheckTarget(info.target()); !status.ok()) return status;
+Loaded LoadedKernel::FromFile(const std::string& path, KernelInfo info) {
+  if (const Result<> fits = CheckTarget(info); !fits.ok()) return fits.error();
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return LoadError(path, dlerror());
-  return Bind(handle, info);
+  return Bind(handle, std::move(info));
 }
 
-Loaded LoadedKernel::FromBytes(absl::string_view payload, const proto::ArtifactInfo& info) {
-  if (absl::Status status = CheckTarget(info.target()); !status.ok()) return status;
+Loaded LoadedKernel::FromBytes(std::string_view payload, KernelInfo info) {
+  if (const Result<> fits = CheckTarget(info); !fits.ok()) return fits.error();
   Closer file;
   file.fd = memfd_create("kiln", MFD_CLOEXEC);
   if (file.fd >= 0) {
-    absl::Status written = WriteAll(file.fd, payload);
-    if (!written.ok()) return written;
-    std::string path = UniquePath(file.fd);
+    if (const Result<> written = WriteAll(file.fd, payload); !written.ok()) return written.error();
+    const std::string path = UniquePath(file.fd);
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle != nullptr) return Bind(handle, info);
-    absl::Status error = LoadError(path, dlerror());
-    if (!absl::IsUnavailable(error)) return error;
+    if (handle != nullptr) return Bind(handle, std::move(info));
+    Error error = LoadError(path, dlerror());
+    if (error.code != ErrorCode::kUnavailable) return error;
   }
-  absl::StatusOr<void*> handle = OpenByTempFile(payload);
-  if (!handle.ok()) return handle.status();
-  return Bind(*handle, info);
+  const Result<void*> handle = OpenByTempFile(payload);
+  if (!handle.ok()) return handle.error();
+  return Bind(*handle, std::move(info));
 }
 
 }  // namespace kiln

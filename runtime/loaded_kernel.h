@@ -7,12 +7,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "proto/artifact.pb.h"
 #include "runtime/abi.h"
+#include "runtime/kernel_info.h"
+#include "runtime/result.h"
 
 namespace kiln {
 
@@ -28,7 +28,7 @@ struct LaunchHooks {
   std::function<void(uint32_t node, const uint64_t* values, uint32_t count)> fail;
   // An error of the runtime, in the user's terms: kernels with trees may run out of memory. The
   // launch ends early; data written until then stay.
-  std::function<void(absl::string_view text)> error;
+  std::function<void(std::string_view text)> error;
   // The launch's flag, which the caller resets to 0 before the launch. Storing 1 ends the launch
   // within about 100 ms: Launch returns false without calling a hook, and data written until then
   // stay. A signal handler may store it. Null: the launch has a flag of its own.
@@ -39,24 +39,24 @@ struct LaunchHooks {
 class LoadedKernel {
  public:
   // Loads the shared object at `path`, a file named by its digest that is never reused for other
-  // content. FailedPrecondition if the ABI or the CPU level does not fit this process; Unavailable
+  // content. FailedPrecondition if the ABI or the target does not fit this process; Unavailable
   // if the directory cannot be mapped executable (the caller then uses FromBytes); DataLoss if it
   // is not a kernel.
-  static absl::StatusOr<std::shared_ptr<const LoadedKernel>> FromFile(
-      const std::string& path, const proto::ArtifactInfo& info);
+  static Result<std::shared_ptr<const LoadedKernel>> FromFile(const std::string& path,
+                                                              KernelInfo info);
   // Loads from memory, through an anonymous file.
-  static absl::StatusOr<std::shared_ptr<const LoadedKernel>> FromBytes(
-      absl::string_view payload, const proto::ArtifactInfo& info);
+  static Result<std::shared_ptr<const LoadedKernel>> FromBytes(std::string_view payload,
+                                                               KernelInfo info);
   ~LoadedKernel();
 
-  const proto::ArtifactInfo& info() const { return info_; }
+  const KernelInfo& info() const { return info_; }
 
   // Runs all tasks in order on the process's thread pool and returns when they are done.
-  // `arguments` has info().arguments_size() slots, `results` results_size(). `max_threads` 0: one
-  // per CPU of this process. Returns false if a check failed (after calling the hook `fail`), the
-  // runtime did (`error`), or another thread or a signal handler set the hooks' `failed`. Serial
-  // kernels, loops too small to share, and launches while the pool is busy run on the caller,
-  // without locks.
+  // `arguments` has info().arguments.size() slots, `results` info().results.size(). `max_threads`
+  // 0: one per CPU of this process. Returns false if a check failed (after calling the hook
+  // `fail`), the runtime did (`error`), or another thread or a signal handler set the hooks'
+  // `failed`. Serial kernels, loops too small to share, and launches while the pool is busy run on
+  // the caller, without locks.
   bool Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks = nullptr,
               int max_threads = 0) const;
 
@@ -99,7 +99,7 @@ class LoadedKernel {
     int64_t begin = 0, end = 0;
     bool serial = true;
     int max_threads = 0;  // 0: no limit by the task
-    proto::TaskKind kind = proto::TASK_SERIAL;
+    TaskKind kind = TaskKind::kSerial;
     // For tasks of trees: the argument slot with the tree's nodes, and the node's number. Else -1.
     int tree_slot = -1;
     uint32_t node = 0;
@@ -146,16 +146,15 @@ class LoadedKernel {
                         std::shared_ptr<const ElementList>* list);
 
   explicit LoadedKernel(void* handle) : handle_(handle) {}
-  static absl::StatusOr<std::shared_ptr<const LoadedKernel>> Bind(void* handle,
-                                                                  const proto::ArtifactInfo& info);
+  static Result<std::shared_ptr<const LoadedKernel>> Bind(void* handle, KernelInfo info);
   // The entry points (KilnTask) of tasks with partial results.
   static void RunPiece(const KilnContext* ctx, int64_t begin, int64_t end, int32_t);
   static void RunPieceAlone(const KilnContext* ctx, int64_t begin, int64_t end, int32_t);
-  static absl::Status BindFinish(void* handle, const proto::Task& task, BoundTask* bound);
+  static Result<> BindTask(void* handle, const KernelInfo& info, const TaskInfo& task,
+                           BoundTask* bound);
+  static Result<> BindFinish(void* handle, const TaskInfo& task, BoundTask* bound);
 
-  proto::ArtifactInfo info_;
-  uint32_t temporary_bytes_ = 0;
-  bool draws_ = false;
+  KernelInfo info_;
   std::vector<BoundTask> tasks_;
   void* handle_;  // from dlopen; owned
 };

@@ -14,17 +14,17 @@
 namespace kiln {
 namespace {
 
-std::shared_ptr<const LoadedKernel> Load(const proto::ArtifactInfo& info) {
+std::shared_ptr<const LoadedKernel> Load(const KernelInfo& info) {
   auto kernel = LoadedKernel::FromBytes(TestKernelBytes(), info);
-  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  EXPECT_TRUE(kernel.ok()) << kernel.error().text;
   return *kernel;
 }
 
 TEST(LoadedKernelTest, SerialTaskFromFileAndFromBytes) {
-  proto::ArtifactInfo info = TestInfo();
+  KernelInfo info = TestInfo();
   AddSerial(&info, "add_one");
   auto from_file = LoadedKernel::FromFile(kTestKernelPath, info);
-  ASSERT_TRUE(from_file.ok()) << from_file.status();
+  ASSERT_TRUE(from_file.ok()) << from_file.error().text;
   for (const auto& kernel : {*from_file, Load(info)}) {
     uint64_t argument = 41, result = 0;
     EXPECT_TRUE(kernel->Launch(&argument, &result));
@@ -33,7 +33,7 @@ TEST(LoadedKernelTest, SerialTaskFromFileAndFromBytes) {
 }
 
 TEST(LoadedKernelTest, ManyLoadsFromBytesStayApart) {
-  proto::ArtifactInfo info = TestInfo();
+  KernelInfo info = TestInfo();
   AddSerial(&info, "add_one");
   std::vector<std::shared_ptr<const LoadedKernel>> kernels;
   kernels.reserve(40);
@@ -47,24 +47,27 @@ TEST(LoadedKernelTest, ManyLoadsFromBytesStayApart) {
 }
 
 TEST(LoadedKernelTest, RefusesUnsuitableArtifacts) {
-  proto::ArtifactInfo info = TestInfo();
+  KernelInfo info = TestInfo();
   AddSerial(&info, "add_one");
-  proto::ArtifactInfo other_abi = info, other_level = info, no_symbol = info;
-  other_abi.mutable_target()->set_runtime_abi(RuntimeAbi() + 1);
-  other_level.mutable_target()->set_cpu(static_cast<proto::CpuLevel>(HostCpuLevel() + 1));
-  no_symbol.mutable_tasks(0)->set_symbol("absent");
+  KernelInfo other_abi = info, other_target = info, no_symbol = info;
+  other_abi.runtime_abi = RuntimeAbi() + 1;
+  other_target.target = Target::Cuda(90);
+  no_symbol.tasks[0].symbol = "absent";
   std::string bytes = TestKernelBytes();
-  EXPECT_TRUE(absl::IsFailedPrecondition(LoadedKernel::FromBytes(bytes, other_abi).status()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(LoadedKernel::FromBytes(bytes, other_level).status()));
-  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(bytes, no_symbol).status()));
-  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes("no ELF", info).status()));
-  EXPECT_TRUE(absl::IsUnavailable(LoadedKernel::FromFile("/nowhere/x.so", info).status()));
+  EXPECT_EQ(LoadedKernel::FromBytes(bytes, other_abi).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(LoadedKernel::FromBytes(bytes, other_target).error().code,
+            ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(LoadedKernel::FromBytes(bytes, KernelInfo()).error().code,
+            ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(LoadedKernel::FromBytes(bytes, no_symbol).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(LoadedKernel::FromBytes("no ELF", info).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(LoadedKernel::FromFile("/nowhere/x.so", info).error().code, ErrorCode::kUnavailable);
 }
 
 // Every iteration runs once, whatever the size, the estimate and the threads.
 TEST(LoadedKernelTest, RangeTasksRunEveryIterationOnce) {
   for (uint32_t cost : {0u, 1u, 1000u, 1000000u}) {
-    proto::ArtifactInfo info = TestInfo();
+    KernelInfo info = TestInfo();
     AddRange(&info, "count_up", 0, cost, "count_up_bounds");
     auto kernel = Load(info);
     for (int64_t size : {0, 1, 2, 3, 63, 64, 1000, 100003}) {
@@ -83,8 +86,8 @@ TEST(LoadedKernelTest, RangeTasksRunEveryIterationOnce) {
 
 TEST(LoadedKernelTest, TemporariesStartAtZeroAndCarryAcrossTasks) {
   for (uint32_t bytes : {8u, 1024u, 1u << 20}) {
-    proto::ArtifactInfo info = TestInfo();
-    info.set_temporary_bytes(bytes);
+    KernelInfo info = TestInfo();
+    info.temporary_bytes = bytes;
     AddRange(&info, "sum", 100000, 1);
     AddSerial(&info, "sum_out");
     auto kernel = Load(info);
@@ -97,7 +100,7 @@ TEST(LoadedKernelTest, TemporariesStartAtZeroAndCarryAcrossTasks) {
 }
 
 TEST(LoadedKernelTest, PrintsArriveOneAtATime) {
-  proto::ArtifactInfo info = TestInfo();
+  KernelInfo info = TestInfo();
   AddRange(&info, "print_each", 1000, 100000);
   auto kernel = Load(info);
   std::set<uint64_t> seen;
@@ -112,7 +115,7 @@ TEST(LoadedKernelTest, PrintsArriveOneAtATime) {
 }
 
 TEST(LoadedKernelTest, FirstFailureWinsAndEndsTheLaunch) {
-  proto::ArtifactInfo info = TestInfo();
+  KernelInfo info = TestInfo();
   AddRange(&info, "fail_from", 100000, 100);
   AddSerial(&info, "add_one");
   auto kernel = Load(info);
@@ -135,7 +138,7 @@ TEST(LoadedKernelTest, FirstFailureWinsAndEndsTheLaunch) {
 // another thread ends them soon after they have begun.
 TEST(LoadedKernelTest, AFlagEndsTheLaunch) {
   constexpr int64_t kIterations = 1'000'000;
-  const auto expect_end = [](const proto::ArtifactInfo& info, int threads) {
+  const auto expect_end = [](const KernelInfo& info, int threads) {
     auto kernel = Load(info);
     volatile uint32_t flag = 0;
     int64_t begun = 0;
@@ -155,28 +158,29 @@ TEST(LoadedKernelTest, AFlagEndsTheLaunch) {
   };
   for (const int threads : {1, 2}) {
     for (const uint32_t cost : {1000u, 60'000u, 4'000'000u}) {
-      proto::ArtifactInfo info = TestInfo();
-      proto::Task* task = AddRange(&info, "linger", kIterations, cost);
+      KernelInfo info = TestInfo();
+      AddRange(&info, "linger", kIterations, cost);
       AddSerial(&info, "seven");
+      TaskInfo& task = info.tasks[0];
       expect_end(info, threads);
-      task->set_alone_symbol("linger");
+      task.alone_symbol = "linger";
       expect_end(info, threads);
-      task->clear_alone_symbol();
-      task->set_finish_symbol("nothing");
-      task->set_partial_bytes(8);
+      task.alone_symbol.clear();
+      task.finish_symbol = "nothing";
+      task.partial_bytes = 8;
       expect_end(info, threads);
     }
   }
 }
 
 TEST(LoadedKernelTest, LaunchInsideAHook) {
-  proto::ArtifactInfo inner_info = TestInfo();
-  inner_info.set_temporary_bytes(1 << 20);
+  KernelInfo inner_info = TestInfo();
+  inner_info.temporary_bytes = 1 << 20;
   AddRange(&inner_info, "sum", 100000, 1);
   AddSerial(&inner_info, "sum_out");
   auto inner = Load(inner_info);
-  proto::ArtifactInfo info = TestInfo();
-  info.set_temporary_bytes(1 << 20);
+  KernelInfo info = TestInfo();
+  info.temporary_bytes = 1 << 20;
   AddRange(&info, "print_each", 50, 1000000);
   auto outer = Load(info);
   int good = 0;
@@ -191,8 +195,8 @@ TEST(LoadedKernelTest, LaunchInsideAHook) {
 }
 
 TEST(LoadedKernelTest, SeedsRepeat) {
-  proto::ArtifactInfo info = TestInfo();
-  info.set_draws(true);
+  KernelInfo info = TestInfo();
+  info.draws = true;
   AddSerial(&info, "draw");
   auto kernel = Load(info);
   auto draw = [&] {
@@ -212,8 +216,8 @@ TEST(LoadedKernelTest, SeedsRepeat) {
 
 // Each thread has numbers of its own, which what other threads launch does not change.
 TEST(LoadedKernelTest, ThreadsCountTheirOwnDraws) {
-  proto::ArtifactInfo info = TestInfo();
-  info.set_draws(true);
+  KernelInfo info = TestInfo();
+  info.draws = true;
   AddSerial(&info, "draw");
   auto kernel = Load(info);
   auto draw = [&] {
@@ -238,12 +242,12 @@ TEST(LoadedKernelTest, ThreadsCountTheirOwnDraws) {
 // Bit for bit, whichever thread runs which part.
 TEST(LoadedKernelTest, PartialResultsDoNotDependOnThreads) {
   for (const uint64_t grain : {1, 100, 1 << 20}) {
-    proto::ArtifactInfo info = TestInfo();
-    info.set_temporary_bytes(8);
-    proto::Task* task = AddRange(&info, "add_up", 1'000'003, 1);
-    task->set_finish_symbol("add_up_finish");
-    task->set_partial_bytes(8);
-    task->set_grain(grain);
+    KernelInfo info = TestInfo();
+    info.temporary_bytes = 8;
+    TaskInfo* task = AddRange(&info, "add_up", 1'000'003, 1);
+    task->finish_symbol = "add_up_finish";
+    task->partial_bytes = 8;
+    task->grain = grain;
     AddSerial(&info, "sum_out");
     auto kernel = Load(info);
     std::set<uint64_t> results;
@@ -257,14 +261,14 @@ TEST(LoadedKernelTest, PartialResultsDoNotDependOnThreads) {
 }
 
 TEST(LoadedKernelTest, RefusesAMissingFinish) {
-  proto::ArtifactInfo info = TestInfo();
-  AddRange(&info, "add_up", 10, 1)->set_finish_symbol("absent");
-  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
+  KernelInfo info = TestInfo();
+  AddRange(&info, "add_up", 10, 1)->finish_symbol = "absent";
+  EXPECT_EQ(LoadedKernel::FromBytes(TestKernelBytes(), info).error().code, ErrorCode::kDataLoss);
 }
 
 TEST(LoadedKernelTest, ForkedChildLaunches) {
-  proto::ArtifactInfo info = TestInfo();
-  info.set_temporary_bytes(8);
+  KernelInfo info = TestInfo();
+  info.temporary_bytes = 8;
   AddRange(&info, "sum", 10000000, 1);
   AddSerial(&info, "sum_out");
   auto kernel = Load(info);
@@ -286,8 +290,8 @@ TEST(LoadedKernelTest, ForkedChildLaunches) {
 }
 
 TEST(LoadedKernelTest, SeveralThreadsLaunch) {
-  proto::ArtifactInfo info = TestInfo();
-  info.set_temporary_bytes(8);
+  KernelInfo info = TestInfo();
+  info.temporary_bytes = 8;
   AddRange(&info, "sum", 20000, 1);
   AddSerial(&info, "sum_out");
   auto kernel = Load(info);
@@ -309,9 +313,9 @@ TEST(LoadedKernelTest, SeveralThreadsLaunch) {
 
 // Plain and atomic runs of the same task, from several threads: none is lost.
 TEST(LoadedKernelTest, AtomicsAloneAndTogether) {
-  proto::ArtifactInfo info = TestInfo();
-  AddRange(&info, "bump", 20'000, 1)->set_alone_symbol("bump_alone");
-  info.add_arguments();
+  KernelInfo info = TestInfo();
+  AddRange(&info, "bump", 20'000, 1)->alone_symbol = "bump_alone";
+  info.arguments.emplace_back();
   auto kernel = Load(info);
   int64_t count = 0;
   const uint64_t argument = reinterpret_cast<uint64_t>(&count);
@@ -328,9 +332,9 @@ TEST(LoadedKernelTest, AtomicsAloneAndTogether) {
 
 // What the first launch measured, in cold memory, is not the last word.
 TEST(LoadedKernelTest, ASlowStartDoesNotDecide) {
-  proto::ArtifactInfo info = TestInfo();
-  AddRange(&info, "contended", 6'400, 1000)->set_alone_symbol("contended_alone");
-  info.add_arguments();
+  KernelInfo info = TestInfo();
+  AddRange(&info, "contended", 6'400, 1000)->alone_symbol = "contended_alone";
+  info.arguments.emplace_back();
   auto kernel = Load(info);
   int64_t calls_alone = 0;
   const uint64_t argument = reinterpret_cast<uint64_t>(&calls_alone);
@@ -340,9 +344,9 @@ TEST(LoadedKernelTest, ASlowStartDoesNotDecide) {
 }
 
 TEST(LoadedKernelTest, RefusesAMissingAloneTask) {
-  proto::ArtifactInfo info = TestInfo();
-  AddRange(&info, "bump", 10, 1)->set_alone_symbol("absent");
-  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
+  KernelInfo info = TestInfo();
+  AddRange(&info, "bump", 10, 1)->alone_symbol = "absent";
+  EXPECT_EQ(LoadedKernel::FromBytes(TestKernelBytes(), info).error().code, ErrorCode::kDataLoss);
 }
 
 // A pointer SNode of i32, and the arguments of kernels on it.
@@ -364,14 +368,14 @@ struct PointerTree {
 
 TEST(LoadedKernelTest, StructTasksIterateActiveCells) {
   PointerTree data(50'000);
-  proto::ArtifactInfo info = TreeInfo();
+  KernelInfo info = TreeInfo();
   AddRange(&info, "activate_cells", 50'000, 10);
   AddRange(&info, "deactivate_odd_cells", 50'000, 10);
-  AddTreeTask(&info, proto::TASK_GC);
-  AddTreeTask(&info, proto::TASK_LISTGEN);
-  AddTreeTask(&info, proto::TASK_STRUCT, "bump_cells");
-  AddTreeTask(&info, proto::TASK_LISTGEN);
-  AddTreeTask(&info, proto::TASK_STRUCT, "bump_cells");
+  AddTreeTask(&info, TaskKind::kGc);
+  AddTreeTask(&info, TaskKind::kListgen);
+  AddTreeTask(&info, TaskKind::kStruct, "bump_cells");
+  AddTreeTask(&info, TaskKind::kListgen);
+  AddTreeTask(&info, TaskKind::kStruct, "bump_cells");
   auto kernel = Load(info);
   for (int launch = 0; launch < 3; ++launch) {
     ASSERT_TRUE(kernel->Launch(data.arguments, nullptr));
@@ -386,13 +390,13 @@ TEST(LoadedKernelTest, StructTasksIterateActiveCells) {
 
 TEST(LoadedKernelTest, LaunchesOnSeveralThreadsShareATree) {
   PointerTree data(5000);
-  proto::ArtifactInfo info = TreeInfo();
+  KernelInfo info = TreeInfo();
   AddRange(&info, "activate_cells", 5000, 10);
-  AddTreeTask(&info, proto::TASK_LISTGEN);
+  AddTreeTask(&info, TaskKind::kListgen);
   auto activate = Load(info);
   info = TreeInfo();
-  AddTreeTask(&info, proto::TASK_LISTGEN);
-  AddTreeTask(&info, proto::TASK_STRUCT, "nothing");
+  AddTreeTask(&info, TaskKind::kListgen);
+  AddTreeTask(&info, TaskKind::kStruct, "nothing");
   auto loop = Load(info);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -408,14 +412,14 @@ TEST(LoadedKernelTest, LaunchesOnSeveralThreadsShareATree) {
 
 TEST(LoadedKernelTest, ExhaustedMemoryFailsOnlyTheLaunch) {
   PointerTree data(50'000, std::make_shared<MemoryBudget>(500'000));
-  proto::ArtifactInfo info = TreeInfo();
+  KernelInfo info = TreeInfo();
   AddRange(&info, "activate_cells", 50'000, 10);
-  AddTreeTask(&info, proto::TASK_LISTGEN);
-  AddTreeTask(&info, proto::TASK_STRUCT, "bump_cells");
+  AddTreeTask(&info, TaskKind::kListgen);
+  AddTreeTask(&info, TaskKind::kStruct, "bump_cells");
   auto kernel = Load(info);
   LaunchHooks hooks;
   std::vector<std::string> errors;
-  hooks.error = [&](absl::string_view text) { errors.emplace_back(text); };
+  hooks.error = [&](std::string_view text) { errors.emplace_back(text); };
   EXPECT_FALSE(kernel->Launch(data.arguments, nullptr, &hooks));
   EXPECT_FALSE(kernel->Launch(data.arguments, nullptr));
   ASSERT_EQ(errors.size(), 1u);
@@ -428,12 +432,13 @@ TEST(LoadedKernelTest, ExhaustedMemoryFailsOnlyTheLaunch) {
 }
 
 TEST(LoadedKernelTest, RefusesTasksOfUnknownTrees) {
-  proto::ArtifactInfo info = TreeInfo();
-  AddTreeTask(&info, proto::TASK_LISTGEN)->set_tree(1);
-  EXPECT_TRUE(absl::IsDataLoss(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
+  KernelInfo info = TreeInfo();
+  AddTreeTask(&info, TaskKind::kListgen)->tree = 1;
+  EXPECT_EQ(LoadedKernel::FromBytes(TestKernelBytes(), info).error().code, ErrorCode::kDataLoss);
   info = TestInfo();
-  AddTreeTask(&info, static_cast<proto::TaskKind>(4));
-  EXPECT_TRUE(absl::IsUnimplemented(LoadedKernel::FromBytes(TestKernelBytes(), info).status()));
+  AddTreeTask(&info, static_cast<TaskKind>(4));
+  EXPECT_EQ(LoadedKernel::FromBytes(TestKernelBytes(), info).error().code,
+            ErrorCode::kUnimplemented);
 }
 
 }  // namespace

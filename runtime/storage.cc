@@ -6,8 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-
-#include "absl/strings/str_cat.h"
+#include <string>
 
 namespace kiln {
 namespace {
@@ -28,9 +27,9 @@ uint64_t MarginOf(uint64_t bytes) {
   return RoundUp(margin, bytes >= kHugePage ? kHugePage : 4096);
 }
 
-absl::Status Refused(uint64_t bytes) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("cannot allocate ", bytes, " bytes (", bytes >> 20, " MiB) for fields"));
+Error Refused(uint64_t bytes) {
+  return {ErrorCode::kResourceExhausted, "cannot allocate " + std::to_string(bytes) + " bytes (" +
+                                             std::to_string(bytes >> 20) + " MiB) for fields"};
 }
 
 // Maps `size` bytes at a multiple of `alignment`; null if refused.
@@ -48,7 +47,7 @@ uint8_t* Map(uint64_t size, uint64_t alignment) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes) {
+Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes) {
   if (bytes > (uint64_t{1} << 46)) return Refused(bytes);
   const uint64_t margin = MarginOf(bytes);
   uint8_t* start = nullptr;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/status/statusor.h"
+#include "runtime/result.h"
 
 namespace kiln {
 
@@ -15,7 +15,7 @@ class RootBuffer {
  public:
   // `bytes` of zeros, at least 64-byte aligned (for huge pages above 2 MiB). Zeroed margins around
   // it absorb stray reads and writes. ResourceExhausted names the size if the system refuses.
-  static absl::StatusOr<std::unique_ptr<RootBuffer>> Allocate(uint64_t bytes);
+  static Result<std::unique_ptr<RootBuffer>> Allocate(uint64_t bytes);
   ~RootBuffer();
   uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }

@@ -8,7 +8,7 @@ namespace {
 TEST(RootBufferTest, ZeroedAndAligned) {
   for (uint64_t bytes : {0u, 1u, 100u, 65535u, 65536u, 1000000u, 2u << 20, 5000001u}) {
     auto buffer = RootBuffer::Allocate(bytes);
-    ASSERT_TRUE(buffer.ok()) << buffer.status();
+    ASSERT_TRUE(buffer.ok()) << buffer.error().text;
     EXPECT_EQ((*buffer)->size(), bytes);
     EXPECT_EQ(reinterpret_cast<uintptr_t>((*buffer)->data()) % 64, 0u);
     for (uint64_t i = 0; i < bytes; ++i) ASSERT_EQ((*buffer)->data()[i], 0);
@@ -37,7 +37,7 @@ TEST(RootBufferTest, StrayRowsReadZeros) {
 TEST(RootBufferTest, RefusesImpossibleSizes) {
   for (uint64_t bytes : {uint64_t{1} << 46, uint64_t{1} << 60, ~uint64_t{0}}) {
     auto buffer = RootBuffer::Allocate(bytes);
-    EXPECT_TRUE(absl::IsResourceExhausted(buffer.status())) << buffer.status();
+    EXPECT_EQ(buffer.error().code, ErrorCode::kResourceExhausted) << buffer.error().text;
   }
 }
 

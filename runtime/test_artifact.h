@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "common/artifact/cpu_level.h"
+#include "runtime/cpu/host_target.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -18,50 +18,49 @@ inline std::string TestKernelBytes() {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-inline proto::ArtifactInfo TestInfo() {
-  proto::ArtifactInfo info;
-  info.mutable_target()->set_cpu(HostCpuLevel());
-  info.mutable_target()->set_runtime_abi(RuntimeAbi());
+inline KernelInfo TestInfo() {
+  KernelInfo info;
+  info.target = HostTarget();
+  info.runtime_abi = RuntimeAbi();
   return info;
 }
 
-inline void AddSerial(proto::ArtifactInfo* info, const char* symbol) {
-  proto::Task* task = info->add_tasks();
-  task->set_kind(proto::TASK_SERIAL);
-  task->set_symbol(symbol);
+inline TaskInfo* AddTask(KernelInfo* info, TaskKind kind, const char* symbol) {
+  TaskInfo& task = info->tasks.emplace_back();
+  task.kind = kind;
+  task.symbol = symbol;
+  return &task;
 }
 
-// Constant bounds, or those of the bounds function `bounds` if given.
-inline proto::Task* AddRange(proto::ArtifactInfo* info, const char* symbol, int64_t end,
-                             uint32_t cost, const char* bounds = nullptr) {
-  proto::Task* task = info->add_tasks();
-  task->set_kind(proto::TASK_RANGE);
-  task->set_symbol(symbol);
-  task->set_cost(cost);
-  task->set_end(end);
-  task->set_constant_bounds(bounds == nullptr);
-  if (bounds != nullptr) task->set_bounds_symbol(bounds);
+inline void AddSerial(KernelInfo* info, const char* symbol) {
+  AddTask(info, TaskKind::kSerial, symbol);
+}
+
+// Constant bounds, or those of the bounds function `bounds` if given. The result is valid until the
+// next task is added.
+inline TaskInfo* AddRange(KernelInfo* info, const char* symbol, int64_t end, uint32_t cost,
+                          const char* bounds = nullptr) {
+  TaskInfo* task = AddTask(info, TaskKind::kRange, symbol);
+  task->cost = cost;
+  task->end = end;
+  task->constant_bounds = bounds == nullptr;
+  if (bounds != nullptr) task->bounds_symbol = bounds;
   return task;
 }
 
 // For a pointer SNode, node 1 of tree 0.
-inline proto::Task* AddTreeTask(proto::ArtifactInfo* info, proto::TaskKind kind,
-                                const char* symbol = "") {
-  proto::Task* task = info->add_tasks();
-  task->set_kind(kind);
-  task->set_symbol(symbol);
-  task->set_node(1);
-  if (kind == proto::TASK_STRUCT) task->set_iterations(3);
+inline TaskInfo* AddTreeTask(KernelInfo* info, TaskKind kind, const char* symbol = "") {
+  TaskInfo* task = AddTask(info, kind, symbol);
+  task->node = 1;
+  if (kind == TaskKind::kStruct) task->iterations = 3;
   return task;
 }
 
 // For a kernel with one tree.
-inline proto::ArtifactInfo TreeInfo() {
-  proto::ArtifactInfo info = TestInfo();
+inline KernelInfo TreeInfo() {
+  KernelInfo info = TestInfo();
   for (const uint32_t element : {0, 1}) {
-    proto::ArgumentSlot* slot = info.add_arguments();
-    slot->set_kind(proto::ArgumentSlot::SLOT_TREE);
-    slot->set_element(element);
+    info.arguments.push_back({ArgumentSlot::Kind::kTree, 0, element, 0});
   }
   return info;
 }

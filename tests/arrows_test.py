@@ -33,6 +33,8 @@ def query(expression):
         ("//client_cpp/... + //client_py/...", "//server/..."),
         ("//runtime/...", f"{LLVM} + {GRPC} + //server/..."),
         ("//runtime/...", "//client_cpp/... + //client_py/..."),
+        # A small library for programs without protobuf and Abseil can hold the runtime.
+        ("//runtime/...", "//proto/... + @debian//:absl + @debian//:protobuf"),
         ("//common/... + //proto/...", "//runtime/... + //server/... + //client_cpp/..."),
         ("//common/...", f"{LLVM} + {GRPC}"),
         ("//common/base/...", "//common/... except //common/base/... + //proto/..."),

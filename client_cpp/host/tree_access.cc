@@ -3,20 +3,20 @@
 #include <cstring>
 #include <utility>
 
+#include "client_cpp/runtime_status.h"
 #include "common/base/status_macros.h"
 
 namespace kiln {
 namespace {
 
 // The node whose cells contain a place, and the place's offset in a cell.
-std::pair<int, uint64_t> CellOf(const TreeLayout& layout, int place) {
+std::pair<int, uint64_t> CellOf(const TreeShape& shape, int place) {
   uint64_t offset = 0;
   int node = place;
   do {
-    offset += layout[node].offset;
-    node = layout[node].parent;
-  } while (layout.tree().nodes(node).kind() == proto::SNODE_BIT_STRUCT ||
-           layout.tree().nodes(node).kind() == proto::SNODE_QUANT_ARRAY);
+    offset += shape[node].offset;
+    node = shape[node].parent;
+  } while (shape[node].kind == SNodeKind::kBitStruct || shape[node].kind == SNodeKind::kQuantArray);
   return {node, offset};
 }
 
@@ -43,7 +43,7 @@ absl::StatusOr<uint8_t*> TreeAccess::Locate(const int64_t* indices, int componen
   for (size_t i = 0; i < at.axes.size(); ++i) {
     if (at.axes[i] >= 0) physical[at.axes[i]] = indices[i];
   }
-  return at.tree->Locate(at.place, physical, access);
+  return ToStatusOr(at.tree->Locate(at.place, physical, access));
 }
 
 absl::Status TreeAccess::WriteElement(const int64_t* indices, const uint64_t* values) const {
@@ -61,9 +61,9 @@ absl::Status TreeAccess::WriteElement(const int64_t* indices, const uint64_t* va
 
 template <typename Visit>
 void TreeAccess::ForEachRun(const Component& component, const Visit& visit) const {
-  const TreeLayout& layout = component.tree->layout();
-  const auto [node, offset] = CellOf(layout, component.place);
-  const NodeLayout& cells = layout[node];
+  const TreeShape& shape = component.tree->shape();
+  const auto [node, offset] = CellOf(shape, component.place);
+  const NodeLayout& cells = shape[node];
   int64_t stride_of_axis[kMaxIndices] = {};  // elements of the array per physical axis
   int64_t stride = 1;
   for (size_t i = shape_.size(); i-- > 0; stride *= shape_[i]) {

@@ -165,7 +165,7 @@ class Session:
         on_overflow: int,
         default_int: int,
         default_float: int,
-        cpu_level: str = "",
+        target: str = "",  # "x86-64-v3"; "": the host's
         print_ir: bool = False,
         timing: bool = False,
         statistics: bool = False,
@@ -177,7 +177,7 @@ class Session:
     def prefetch(self, digests: Sequence[bytes]) -> int:
         """Requests the entries that the disk lacks in one message; returns how many arrived."""
     def warm(
-        self, recorded: bytes, cpu_level: str = "", print_ir: bool = False
+        self, recorded: bytes, target: str = "", print_ir: bool = False
     ) -> tuple[str, str, float, float, list[Diagnostic], list]:
         """Compiles the result of Instance.take_recorded, unless its entry exists, and loads nothing.
         Returns (digest, tier, seconds waited, seconds of compiling, diagnostics, stages)."""
@@ -343,7 +343,7 @@ def check_fields(wanted: bool) -> None: ...  # whether the next launch calls `_m
 def set_threads(n: int) -> None: ...  # threads per launch; 0: all
 def set_seed(seed: int) -> None: ...
 def default_threads() -> int: ...
-def host_cpu_level() -> str: ...
+def host_target() -> str: ...
 def dashboard_path(home: str) -> str:
     """The file with the address of the dashboard of the home's daemon, if it has one."""
 
@@ -351,7 +351,7 @@ def upstream_tier(server: str) -> str:
     """The configuration of kilnd that equals KILN_SERVER=server and the other KILN_SERVER_
     variables."""
 
-CPU_LEVELS: tuple[str, ...]  # the levels that Kiln can compile for, the lowest first
+TARGETS: tuple[str, ...]  # the targets that Kiln can compile for, the least first
 
 def version() -> str: ...
 

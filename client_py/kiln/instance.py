@@ -145,7 +145,7 @@ def _compile(kernel, ctx, builder):
             on_overflow=ON_OVERFLOW[cfg.check_overflow] if cfg.debug else 0,
             default_int=cfg.default_ip.scalar,
             default_float=cfg.default_fp.scalar,
-            cpu_level=cfg.cpu_level,
+            target=cfg.cpu_level,
             print_ir=bool(cfg.print_ir),
             timing=bool(cfg.print_ir),
             statistics=stat.wanted,

@@ -244,11 +244,11 @@ def _check_cpu_level(is_given, environment):
         cfg.cpu_level = os.environ["KILN_CPU"]
     if not cfg.cpu_level:
         return
-    levels = _native.CPU_LEVELS
+    levels = _native.TARGETS
     if cfg.cpu_level not in levels:
         names = ", ".join(levels)
         raise say.no_such_cpu_level(source=source, level=cfg.cpu_level, levels=names)
-    host = _native.host_cpu_level()
+    host = _native.host_target()
     if host not in levels[levels.index(cfg.cpu_level) :]:
         raise say.cpu_level_above_host(source=source, level=cfg.cpu_level, host=host)
 

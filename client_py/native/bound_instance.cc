@@ -59,12 +59,12 @@ class SlotBinder {
     for (const BoundTree& bound : bound_->trees) bound_->memories.push_back(bound.tree->memory());
   }
 
-  void Bind(const proto::ArgumentSlot& slot, int index) {
-    if (slot.kind() == proto::ArgumentSlot::SLOT_TREE) return BindTreeSlot(slot, index);
-    if (slot.param() >= sources_.size()) {
+  void Bind(const ArgumentSlot& slot, int index) {
+    if (slot.kind == ArgumentSlot::Kind::kTree) return BindTreeSlot(slot, index);
+    if (slot.param >= sources_.size()) {
       throw std::runtime_error("the artifact has a parameter that the kernel has not");
     }
-    const py::tuple& source = sources_[slot.param()];
+    const py::tuple& source = sources_[slot.param];
     const std::string kind = py::cast<std::string>(source[0]);
     if (kind == "field") {
       BindField(source, slot, index);
@@ -100,39 +100,39 @@ class SlotBinder {
     return &storage;
   }
 
-  void BindField(const py::tuple& source, const proto::ArgumentSlot& slot, int index) {
+  void BindField(const py::tuple& source, const ArgumentSlot& slot, int index) {
     const FieldStorage& storage = StorageOf(source);
-    if (slot.kind() == proto::ArgumentSlot::SLOT_BASE) {
-      bound_->slots[index] = storage.bases.at(slot.element());
+    if (slot.kind == ArgumentSlot::Kind::kBase) {
+      bound_->slots[index] = storage.bases.at(slot.element);
     } else {
-      bound_->slots[index] = static_cast<uint64_t>(storage.extents.at(slot.element()));
+      bound_->slots[index] = static_cast<uint64_t>(storage.extents.at(slot.element));
     }
   }
 
-  void BindTreeSlot(const proto::ArgumentSlot& slot, int index) {
-    const BoundTree& bound = bound_->trees.at(slot.param());
+  void BindTreeSlot(const ArgumentSlot& slot, int index) {
+    const BoundTree& bound = bound_->trees.at(slot.param);
     bound_->slots[index] =
-        slot.element() == 0 ? bound.root : reinterpret_cast<uint64_t>(bound.nodes.data());
+        slot.element == 0 ? bound.root : reinterpret_cast<uint64_t>(bound.nodes.data());
   }
 
-  void BindArray(const py::tuple& source, const proto::ArgumentSlot& slot, int index) {
+  void BindArray(const py::tuple& source, const ArgumentSlot& slot, int index) {
     SlotFill fill;
     fill.argument = py::cast<int>(source[1]);
     fill.slot = index;
-    if (slot.kind() == proto::ArgumentSlot::SLOT_BASE) {
+    if (slot.kind == ArgumentSlot::Kind::kBase) {
       fill.kind = SlotFill::kArrayBase;
       const std::vector<bool>& writes = bound_->instance->writes;
-      fill.needs_writable = slot.param() < writes.size() && writes[slot.param()];
+      fill.needs_writable = slot.param < writes.size() && writes[slot.param];
     } else {
       fill.kind = SlotFill::kArrayExtent;
-      fill.count = static_cast<int>(slot.element());
+      fill.count = static_cast<int>(slot.element);
     }
     bound_->fills.push_back(fill);
   }
 
-  void BindValue(const std::string& kind, const py::tuple& source, const proto::ArgumentSlot& slot,
+  void BindValue(const std::string& kind, const py::tuple& source, const ArgumentSlot& slot,
                  int index) {
-    if (slot.element() > 0) return;  // the fill of element 0 covers all elements
+    if (slot.element > 0) return;  // the fill of element 0 covers all elements
     SlotFill fill;
     fill.kind = kind == "scalar" ? SlotFill::kScalar : SlotFill::kTensor;
     fill.argument = py::cast<int>(source[1]);
@@ -164,7 +164,7 @@ class SlotBinder {
 BoundInstance::~BoundInstance() {
   for (Matcher& matcher : matchers) Py_XDECREF(matcher.object);
   for (SlotFill& fill : fills) Py_XDECREF(fill.flatten);
-  for (Result& result : results) Py_XDECREF(result.make);
+  for (ReturnValue& result : results) Py_XDECREF(result.make);
   for (PyObject* kept : keep) Py_DECREF(kept);
   Py_XDECREF(object);
 }
@@ -177,14 +177,16 @@ std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matc
   for (py::handle spec : py::reinterpret_borrow<py::sequence>(matchers)) {
     bound->matchers.push_back(MakeMatcher(py::reinterpret_borrow<py::tuple>(spec)));
   }
-  const proto::ArtifactInfo& info = bound->instance->kernel->info();
-  bound->slots.assign(info.arguments_size(), 0);
+  const KernelInfo& info = bound->instance->kernel->info();
+  bound->slots.assign(info.arguments.size(), 0);
   SlotBinder binder(bound.get(), py::reinterpret_borrow<py::sequence>(sources));
-  for (int i = 0; i < info.arguments_size(); ++i) binder.Bind(info.arguments(i), i);
+  for (size_t i = 0; i < info.arguments.size(); ++i) {
+    binder.Bind(info.arguments[i], static_cast<int>(i));
+  }
   int scalars = 0;
   for (py::handle item : py::reinterpret_borrow<py::sequence>(returns)) {
     const auto spec = py::reinterpret_borrow<py::tuple>(item);
-    Result result;
+    ReturnValue result;
     result.scalar = ReadScalars(py::object(spec[0]), &result.scalars);
     result.count = py::cast<int>(spec[1]);
     py::object make = spec[2];
@@ -195,11 +197,11 @@ std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matc
     scalars += result.count == 0 ? 1 : result.count;
     bound->results.push_back(result);
   }
-  if (scalars > info.results_size()) {
+  if (scalars > static_cast<int>(info.results.size())) {
     throw std::runtime_error("the artifact returns fewer values than the kernel");
   }
-  bound->prints = info.has_effects();
-  bound->can_fail = info.can_fail();
+  bound->prints = info.has_effects;
+  bound->can_fail = info.can_fail;
   bound->epoch = memory_epoch;
   return bound;
 }

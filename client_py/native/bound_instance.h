@@ -38,7 +38,7 @@ struct SlotFill {
   bool needs_writable = false;  // kArrayBase
 };
 
-struct Result {
+struct ReturnValue {
   Scalar scalar;
   std::vector<Scalar> scalars;  // for structs, the scalar of each number
   int count;                    // 0: a scalar
@@ -56,7 +56,7 @@ struct BoundInstance {
   std::vector<uint64_t> slots;   // with the constant ones filled in
   std::vector<BoundTree> trees;  // to which constant slots point
   std::vector<SlotFill> fills;
-  std::vector<Result> results;
+  std::vector<ReturnValue> results;
   std::vector<std::shared_ptr<Memory>> memories;  // to which constant slots point
   std::vector<PyObject*> keep;                    // owned: the bound fields
   uint64_t epoch = 0;                             // memory_epoch when `memories` were last checked

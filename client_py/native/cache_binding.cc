@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "client_cpp/cache_files.h"
 #include "client_py/native/status_error.h"
-#include "common/artifact/cpu_level.h"
 #include "common/artifact/signature.h"
+#include "common/artifact/target_proto.h"
 #include "common/artifact/user_keys.h"
 #include "common/home/home.h"
 
@@ -23,11 +23,6 @@ namespace kiln {
 namespace {
 
 std::string HexOf(uint64_t number) { return absl::StrCat(absl::Hex(number, absl::kZeroPad16)); }
-
-std::string TargetText(const proto::Target& target) {
-  if (target.has_cuda()) return absl::StrCat("compute_", target.cuda().virtual_arch());
-  return std::string(CpuLevelName(target.cpu()));
-}
 
 py::list PartsOf(const proto::ArtifactInfo& info) {
   py::list parts;
@@ -43,7 +38,7 @@ py::dict EntryHeadDict(const std::string& path) {
   entry["key"] = head.key.Hex();
   entry["kernel"] = head.info.kernel();
   entry["tenant"] = head.info.tenant();
-  entry["target"] = TargetText(head.info.target());
+  entry["target"] = TargetOf(head.info.target()).text();
   entry["runtime_abi"] = HexOf(head.info.target().runtime_abi());
   entry["compiler"] = head.info.compiler();
   entry["compile_seconds"] = head.info.compile_seconds();

@@ -29,6 +29,7 @@ struct Instance {
   const InstanceTexts& texts() const;
 
   std::shared_ptr<const LoadedKernel> kernel;
+  std::shared_ptr<const proto::ArtifactInfo> info;
   std::vector<bool> writes;  // per parameter: whether a store or atomic may write it
   std::string digest, tier;
   double wait_seconds = 0, compile_seconds = 0;

@@ -291,7 +291,7 @@ bool PackSlot(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint6
 
 // --- Results ----------------------------------------------------------------------
 
-PyObject* MakeResult(const Result& result, const uint64_t* slots) {
+PyObject* MakeResult(const ReturnValue& result, const uint64_t* slots) {
   if (result.make == nullptr) return LoadScalar(result.scalar, slots);
   PyObject* numbers = PyList_New(result.count);
   if (numbers == nullptr) return nullptr;
@@ -315,7 +315,7 @@ PyObject* MakeResults(const BoundInstance& bound, const uint64_t* slots) {
   PyObject* list = PyList_New(static_cast<Py_ssize_t>(bound.results.size()));
   if (list == nullptr) return nullptr;
   for (size_t i = 0; i < bound.results.size(); ++i) {
-    const Result& result = bound.results[i];
+    const ReturnValue& result = bound.results[i];
     PyObject* value = MakeResult(result, slots);
     if (value == nullptr) {
       Py_DECREF(list);
@@ -411,7 +411,7 @@ bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t*
     failure->node = node;
     failure->values.assign(values, values + count);
   };
-  hooks.error = [&](absl::string_view text) { failure->error = std::string(text); };
+  hooks.error = [&](std::string_view text) { failure->error = std::string(text); };
   hooks.failed = FlagForLaunch();
   const FlagTaken taken;
   BeginUnlockedLaunch();
@@ -446,7 +446,7 @@ bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
 bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
                    Failure* failure) {
   LaunchHooks hooks;
-  hooks.error = [failure](absl::string_view text) { failure->error = std::string(text); };
+  hooks.error = [failure](std::string_view text) { failure->error = std::string(text); };
   hooks.failed = FlagForLaunch();
   return LaunchPlain(bound, slots, results, &hooks);
 }
@@ -509,7 +509,7 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
     slots = heap_slots.data();
   }
   uint64_t* results = inline_results;
-  const size_t num_results = bound->instance->kernel->info().results_size();
+  const size_t num_results = bound->instance->kernel->info().results.size();
   if (num_results > kInline) {
     heap_results.resize(num_results);
     results = heap_results.data();
@@ -719,7 +719,7 @@ int KernelTraverse(PyObject* self, visitproc visit, void* arg) {
     if (bound->references != 1) continue;  // a running launch also owns it
     for (Matcher& matcher : bound->matchers) Py_VISIT(matcher.object);
     for (SlotFill& fill : bound->fills) Py_VISIT(fill.flatten);
-    for (Result& result : bound->results) Py_VISIT(result.make);
+    for (ReturnValue& result : bound->results) Py_VISIT(result.make);
     for (PyObject* kept : bound->keep) Py_VISIT(kept);
   }
   return 0;

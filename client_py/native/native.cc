@@ -13,11 +13,12 @@
 #include "client_py/native/storage_object.h"
 #include "client_py/native/tree_object.h"
 #include "client_py/native/warm_binding.h"
-#include "common/artifact/cpu_level.h"
+#include "common/artifact/target.h"
 #include "common/language/op_table.h"
 #include "common/wire/version.h"
 #include "proto/kernel.pb.h"
 #include "proto/op.pb.h"
+#include "runtime/cpu/host_target.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/random.h"
 
@@ -61,12 +62,10 @@ PYBIND11_MODULE(_native, m) {
     throw py::error_already_set();
   }
   m.def("set_seed", &kiln::SetRandomSeed);
-  py::list levels;  // the levels for which Kiln can compile, the lowest first
-  for (int level = kiln::proto::X86_64_V2; level <= kiln::proto::X86_64_V4; ++level) {
-    levels.append(std::string(kiln::CpuLevelName(static_cast<kiln::proto::CpuLevel>(level))));
-  }
-  m.attr("CPU_LEVELS") = py::tuple(levels);
-  m.def("host_cpu_level", [] { return std::string(kiln::CpuLevelName(kiln::HostCpuLevel())); });
+  py::list targets;
+  for (const kiln::Target target : kiln::CompiledTargets()) targets.append(target.text());
+  m.attr("TARGETS") = py::tuple(targets);
+  m.def("host_target", [] { return kiln::HostTarget().text(); });
   m.def("default_threads", &kiln::DefaultThreads);
   m.def("version", [] { return std::string(kiln::kVersion); });
 }

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +17,10 @@
 #include "client_py/native/instance.h"
 #include "client_py/native/status_error.h"
 #include "client_py/native/warm_binding.h"
-#include "common/artifact/cpu_level.h"
+#include "common/artifact/target_proto.h"
 #include "common/home/home.h"
 #include "common/unit/node_number.h"
+#include "runtime/cpu/host_target.h"
 
 namespace kiln {
 
@@ -78,9 +80,17 @@ struct CompileArguments {
   int on_overflow;
   uint32_t opt_level;
   int default_int, default_float;
-  std::string cpu_level;
+  std::string target;
   std::vector<std::vector<uint32_t>> aliases;
 };
+
+Target ParseTarget(const std::string& text) {
+  const std::optional<Target> target = Target::Parse(text);
+  if (!target.has_value()) {
+    throw py::value_error("target '" + text + "': one of " + CompiledTargetTexts() + " expected");
+  }
+  return *target;
+}
 
 void SetOptions(const CompileArguments& arguments, proto::CompileUnit* unit) {
   proto::CodeOptions* options = unit->mutable_options();
@@ -91,8 +101,8 @@ void SetOptions(const CompileArguments& arguments, proto::CompileUnit* unit) {
   options->set_opt_level(arguments.opt_level);
   options->set_default_int(static_cast<Scalar>(arguments.default_int));
   options->set_default_float(static_cast<Scalar>(arguments.default_float));
-  if (!arguments.cpu_level.empty()) {
-    unit->mutable_target()->set_cpu(ValueOrRaise(ParseCpuLevel(arguments.cpu_level)));
+  if (!arguments.target.empty()) {
+    SetTarget(ParseTarget(arguments.target), unit->mutable_target());
   }
 }
 
@@ -110,6 +120,7 @@ void SetAliases(const std::vector<std::vector<uint32_t>>& aliases, proto::Compil
 
 void TakeOutcome(CompileOutcome outcome, Instance* instance) {
   instance->kernel = std::move(outcome.kernel);
+  instance->info = std::move(outcome.info);
   instance->digest = std::move(outcome.digest);
   instance->tier = std::move(outcome.tier);
   instance->wait_seconds = outcome.wait_seconds;
@@ -175,19 +186,18 @@ std::shared_ptr<Instance> Compile(Session& session, KernelBuilder& builder,
 
 // Session::Warm of serialised `recorded`: (digest, tier, seconds waited, seconds of compiling,
 // diagnostics, stages).
-py::tuple Warm(Session& session, const std::string& bytes, const std::string& cpu_level,
+py::tuple Warm(Session& session, const std::string& bytes, const std::string& target_text,
                bool print_ir) {
   proto::CompileRequest recorded;
   if (!recorded.ParseFromString(bytes)) throw py::value_error("not a recorded kernel");
   recorded.mutable_report()->set_print_ir(print_ir);
   recorded.mutable_report()->set_timing(print_ir);
-  const proto::CpuLevel level =
-      cpu_level.empty() ? HostCpuLevel() : ValueOrRaise(ParseCpuLevel(cpu_level));
+  const Target target = target_text.empty() ? HostTarget() : ParseTarget(target_text);
   absl::StatusOr<CompileOutcome> outcome;
   {
     py::gil_scoped_release release;
     const InterruptCheck interrupts(&RunSignalHandlers);
-    outcome = session.Warm(recorded, level);
+    outcome = session.Warm(recorded, target);
   }
   const CompileOutcome done = ValueOrRaise(std::move(outcome));
   return py::make_tuple(done.digest, done.tier, done.wait_seconds, done.compile_seconds,
@@ -299,14 +309,14 @@ void BindInstance(py::module_& m) {
           "key_parts",
           [](const Instance& instance) {
             py::list parts;
-            for (const proto::KeyPart& part : instance.kernel->info().key_parts()) {
+            for (const proto::KeyPart& part : instance.info->key_parts()) {
               parts.append(py::make_tuple(part.name(), part.digest(), part.text()));
             }
             return parts;
           })
       .def_property_readonly(
           "num_tasks",
-          [](const Instance& instance) { return instance.kernel->info().tasks_size(); })
+          [](const Instance& instance) { return instance.kernel->info().tasks.size(); })
       .def("positions",
            [](const Instance& instance, uint32_t number) {
              return PositionTuples(instance.texts().source_map, number);
@@ -355,16 +365,16 @@ void BindSession(py::module_& m) {
           "compile",
           [](Session& session, KernelBuilder& builder, std::string name, bool fast_math, bool debug,
              uint32_t opt_level, bool check_bounds, int on_overflow, int default_int,
-             int default_float, std::string cpu_level, bool print_ir, bool timing, bool statistics,
+             int default_float, std::string target, bool print_ir, bool timing, bool statistics,
              std::vector<std::vector<uint32_t>> aliases) {
             return Compile(session, builder,
                            {std::move(name), fast_math, debug, check_bounds, print_ir, timing,
                             statistics, on_overflow, opt_level, default_int, default_float,
-                            std::move(cpu_level), std::move(aliases)});
+                            std::move(target), std::move(aliases)});
           },
           py::arg("builder"), py::arg("name"), py::kw_only(), py::arg("fast_math"),
           py::arg("debug"), py::arg("opt_level"), py::arg("check_bounds"), py::arg("on_overflow"),
-          py::arg("default_int"), py::arg("default_float"), py::arg("cpu_level") = "",
+          py::arg("default_int"), py::arg("default_float"), py::arg("target") = "",
           py::arg("print_ir") = false, py::arg("timing") = false, py::arg("statistics") = false,
           py::arg("aliases") = std::vector<std::vector<uint32_t>>())
       .def(
@@ -385,9 +395,9 @@ void BindSession(py::module_& m) {
            })
       .def(
           "warm",
-          [](Session& session, const py::bytes& recorded, const std::string& cpu_level,
-             bool print_ir) { return Warm(session, std::string(recorded), cpu_level, print_ir); },
-          py::arg("recorded"), py::arg("cpu_level") = "", py::arg("print_ir") = false)
+          [](Session& session, const py::bytes& recorded, const std::string& target,
+             bool print_ir) { return Warm(session, std::string(recorded), target, print_ir); },
+          py::arg("recorded"), py::arg("target") = "", py::arg("print_ir") = false)
       .def_property_readonly("compiler",
                              [](Session& session) {
                                const Digest id = Unlocked([&] { return session.compiler(); });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client_cpp/host/tree_access.h"
+#include "client_cpp/runtime_status.h"
 #include "client_py/native/status_error.h"
 #include "common/base/deterministic.h"
 #include "common/base/digest.h"
@@ -277,12 +278,13 @@ void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<Memory
     TreeOptions options;
     options.names = std::move(names);
     options.budget = std::move(budget);
-    std::shared_ptr<Tree> tree = ValueOrRaise(Tree::Make(layout_, std::move(options)));
+    std::shared_ptr<Tree> tree =
+        ValueOrRaise(ToStatusOr(Tree::Make(layout_.shape(), std::move(options))));
     root_ = tree->root();
     tree_ = tree;
     memory_->owner = std::move(tree);
   } else {
-    memory_->buffer = ValueOrRaise(RootBuffer::Allocate(layout_.root_bytes()));
+    memory_->buffer = ValueOrRaise(ToStatusOr(RootBuffer::Allocate(layout_.root_bytes())));
     root_ = memory_->buffer->data();
   }
   memory_->alive = true;

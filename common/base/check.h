@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "absl/status/status.h"
-
 namespace kiln {
 namespace internal {
 
@@ -38,9 +36,9 @@ class CheckFailure {
   while (__builtin_expect(!(condition), false)) \
   ::kiln::internal::CheckFailure(__FILE__, __LINE__, #condition).stream()
 
-#define KILN_CHECK_OK(expr)                                            \
-  if (const absl::Status kiln_checked_ = (expr); kiln_checked_.ok()) { \
-  } else                                                               \
+#define KILN_CHECK_OK(expr)                                    \
+  if (const auto kiln_checked_ = (expr); kiln_checked_.ok()) { \
+  } else                                                       \
     ::kiln::internal::CheckFailure(__FILE__, __LINE__, #expr).stream() << kiln_checked_
 
 #endif  // KILN_COMMON_BASE_CHECK_H_

@@ -96,13 +96,13 @@ bool SameStrides(const Chain& a, const Chain& b) {
 proto::Word TreeLayout::DescribeWord(const std::vector<int>& places,
                                      const std::vector<int>& inverse_axes) const {
   proto::Word word;
-  const int parent = nodes_[places[0]].parent;
+  const int parent = shape_[places[0]].parent;
   const proto::SNode& container = tree_.nodes(parent);
   word.set_bits(container.physical_bits());
   const auto describe = [&](int place, proto::QuantNumber* number) {
     *number->mutable_quant() = tree_.nodes(place).type().quant();
-    number->set_bit_offset(nodes_[place].bit_offset);
-    number->set_exponent_offset(nodes_[place].exponent_offset);
+    number->set_bit_offset(shape_[place].bit_offset);
+    number->set_exponent_offset(shape_[place].exponent_offset);
     number->set_shared_exponent(tree_.nodes(place).exponent() > 0);
   };
   for (const int place : places) describe(place, word.add_components());
@@ -113,7 +113,7 @@ proto::Word TreeLayout::DescribeWord(const std::vector<int>& places,
                         });
     if (shares) describe(static_cast<int>(sibling), word.add_sharers());
   }
-  for (const NodeLayout::Level& level : nodes_[parent].levels) {
+  for (const NodeLayout::Level& level : shape_[parent].levels) {
     proto::Digit* digit = word.add_digits();
     digit->set_axis(static_cast<uint32_t>(inverse_axes[level.axis]));
     digit->set_extent(level.extent);
@@ -157,8 +157,8 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
       first_bit.push_back(~uint64_t{0});
     }
     uint64_t bit = 0;
-    for (int node = place; node != cell; node = nodes_[node].parent) {
-      bit += 8 * nodes_[node].offset;
+    for (int node = place; node != cell; node = shape_[node].parent) {
+      bit += 8 * shape_[node].offset;
     }
     components.emplace_back(base, bit);
     first_bit[base] = std::min(first_bit[base], bit);
@@ -190,11 +190,11 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
   if (tree_.nodes(places[0]).type().has_quant()) {
     const std::vector<int> index_of_axis = InverseAxes(virtual_axes);
     for (const int place : places) {
-      if (nodes_[place].parent != nodes_[places[0]].parent) {
+      if (shape_[place].parent != shape_[places[0]].parent) {
         return absl::InvalidArgumentError("components of one quantised field are in several words");
       }
     }
-    for (const NodeLayout::Level& level : nodes_[nodes_[places[0]].parent].levels) {
+    for (const NodeLayout::Level& level : shape_[shape_[places[0]].parent].levels) {
       if (index_of_axis[level.axis] < 0) {
         return absl::InvalidArgumentError(
             absl::StrCat("axis ", level.axis, " of the quant array has no index in the field"));

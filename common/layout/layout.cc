@@ -11,6 +11,16 @@ namespace {
 
 constexpr uint64_t kPointerBytes = 8;
 
+static_assert(static_cast<int>(SNodeKind::kRoot) == proto::SNODE_ROOT &&
+              static_cast<int>(SNodeKind::kDense) == proto::SNODE_DENSE &&
+              static_cast<int>(SNodeKind::kPointer) == proto::SNODE_POINTER &&
+              static_cast<int>(SNodeKind::kBitmasked) == proto::SNODE_BITMASKED &&
+              static_cast<int>(SNodeKind::kDynamic) == proto::SNODE_DYNAMIC &&
+              static_cast<int>(SNodeKind::kPlace) == proto::SNODE_PLACE &&
+              static_cast<int>(SNodeKind::kBitStruct) == proto::SNODE_BIT_STRUCT &&
+              static_cast<int>(SNodeKind::kQuantArray) == proto::SNODE_QUANT_ARRAY &&
+              static_cast<int>(SNodeKind::kQuantArray) == proto::SNodeKind_MAX);
+
 template <typename... Parts>
 absl::Status Bad(int node, const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat("SNode ", node, ": ", parts...));
@@ -146,6 +156,9 @@ class Maker {
 
   absl::Status LayOutAxes(int n) {
     NodeLayout& layout = nodes_[n];
+    layout.kind = static_cast<SNodeKind>(node(n).kind());
+    layout.chunk_cells = node(n).chunk_size();
+    layout.children.assign(node(n).children().begin(), node(n).children().end());
     for (const proto::Axis& axis : node(n).axes()) {
       if (axis.axis() >= kMaxIndices) return Bad(n, "axis ", axis.axis());
       if (axis.extent() == 0) return Bad(n, "extent of zero");
@@ -277,18 +290,18 @@ absl::StatusOr<TreeLayout> TreeLayout::Make(const proto::Tree& tree) {
   RETURN_IF_ERROR(maker.Run());
   TreeLayout layout;
   layout.tree_ = tree;
-  layout.nodes_ = maker.Finish();
+  layout.shape_.nodes = maker.Finish();
   return layout;
 }
 
 bool TreeLayout::IsAllDense(int node) const {
-  for (; node >= 0; node = nodes_[node].parent) {
-    switch (tree_.nodes(node).kind()) {
-      case proto::SNODE_ROOT:
-      case proto::SNODE_DENSE:
-      case proto::SNODE_BIT_STRUCT:
-      case proto::SNODE_QUANT_ARRAY:
-      case proto::SNODE_PLACE:
+  for (; node >= 0; node = shape_[node].parent) {
+    switch (shape_[node].kind) {
+      case SNodeKind::kRoot:
+      case SNodeKind::kDense:
+      case SNodeKind::kBitStruct:
+      case SNodeKind::kQuantArray:
+      case SNodeKind::kPlace:
         break;
       default:
         return false;
@@ -297,22 +310,10 @@ bool TreeLayout::IsAllDense(int node) const {
   return true;
 }
 
-uint64_t TreeLayout::AxisExtent(int node, uint32_t axis) const {
-  uint64_t extent = 1;
-  for (; node >= 0; node = nodes_[node].parent) {
-    for (const NodeLayout::Level& level : nodes_[node].levels) {
-      if (level.axis == axis && __builtin_mul_overflow(extent, level.extent, &extent)) {
-        return ~uint64_t{0};
-      }
-    }
-  }
-  return extent;
-}
-
 std::vector<uint32_t> TreeLayout::PathAxes(int node) const {
   std::set<uint32_t> axes;
-  for (; node >= 0; node = nodes_[node].parent) {
-    for (const NodeLayout::Level& level : nodes_[node].levels) axes.insert(level.axis);
+  for (; node >= 0; node = shape_[node].parent) {
+    for (const NodeLayout::Level& level : shape_[node].levels) axes.insert(level.axis);
   }
   return {axes.begin(), axes.end()};
 }

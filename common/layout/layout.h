@@ -21,12 +21,11 @@
 
 #include "absl/status/statusor.h"
 #include "common/language/type.h"
+#include "common/layout/tree_shape.h"
 #include "proto/layout.pb.h"
 
 namespace kiln {
 
-inline constexpr int kMaxIndices = 12;
-inline constexpr int kMaxTreeDepth = 32;
 inline constexpr int kMaxTreeNodes = 1 << 16;
 inline constexpr int64_t kMaxTreeBytes = int64_t{1} << 46;
 inline constexpr uint64_t kPointerCellBytes = 8;
@@ -35,25 +34,6 @@ inline constexpr uint64_t kDynamicBytes = 16;
 // CompileUnit.trees.
 using TreeParts = google::protobuf::RepeatedPtrField<proto::TreePart>;
 
-struct NodeLayout {
-  int parent = -1;
-  uint64_t num_cells = 1;  // per container
-  uint64_t cell_bytes = 0;
-  uint64_t container_bytes = 0;  // what lies in the parent's cell
-  uint64_t alignment = 1;        // of the container
-  uint64_t offset = 0;           // within the parent's cell
-  uint64_t mask_offset = 0;      // bitmasked: of the mask words in the container
-  uint32_t bit_offset = 0;       // quantised place: of its digits in the word
-  uint32_t exponent_offset = 0;  // quantised float: of its exponent in the word
-  // Extent and index multiplier of each axis this level divides, in axis order.
-  struct Level {
-    uint32_t axis;
-    uint64_t extent;
-    uint64_t multiplier;  // cells
-  };
-  std::vector<Level> levels;
-};
-
 class TreeLayout {
  public:
   // Checks the tree (kinds that may nest, axes, depth, duplicate or missing
@@ -61,12 +41,12 @@ class TreeLayout {
   static absl::StatusOr<TreeLayout> Make(const proto::Tree& tree);
 
   const proto::Tree& tree() const { return tree_; }
-  const NodeLayout& operator[](int node) const { return nodes_[node]; }
-  uint64_t root_bytes() const { return nodes_[0].container_bytes; }
+  const TreeShape& shape() const { return shape_; }
+  const NodeLayout& operator[](int node) const { return shape_[node]; }
+  uint64_t root_bytes() const { return shape_.root_bytes(); }
   // The node and all its ancestors are root, dense, a word of bits or place.
   bool IsAllDense(int node) const;
-  // Product of the extents of `axis` (physical) on the path to `node`; 1 if unused.
-  uint64_t AxisExtent(int node, uint32_t axis) const;
+  uint64_t AxisExtent(int node, uint32_t axis) const { return shape_.AxisExtent(node, axis); }
   // Physical axes used on the path to `node`, ascending.
   std::vector<uint32_t> PathAxes(int node) const;
   // Physical axis of each index that an access to `node` takes; -1: unused.
@@ -99,7 +79,7 @@ class TreeLayout {
 
  private:
   proto::Tree tree_;
-  std::vector<NodeLayout> nodes_;
+  TreeShape shape_;
 };
 
 // A component of a field that lies in some tree: `tree` is the number under which the

@@ -64,7 +64,7 @@ proto::TreePart TreeLayout::DescribeTree() const {
   part.mutable_nodes()->Reserve(tree_.nodes_size());
   for (int n = 0; n < tree_.nodes_size(); ++n) {
     const proto::SNode& given = tree_.nodes(n);
-    const NodeLayout& layout = nodes_[n];
+    const NodeLayout& layout = shape_[n];
     proto::TreeNode* node = part.add_nodes();
     node->set_kind(given.kind());
     node->set_parent(static_cast<uint32_t>(std::max(layout.parent, 0)));

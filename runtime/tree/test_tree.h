@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/layout/layout.h"
 #include "runtime/tree/tree.h"
 
 namespace kiln {
@@ -46,8 +47,8 @@ class TestTree {
                              std::vector<std::string> names = {}) const {
     auto layout = TreeLayout::Make(proto_);
     EXPECT_TRUE(layout.ok()) << layout.status();
-    auto tree = Tree::Make(*std::move(layout), {std::move(names), std::move(budget)});
-    EXPECT_TRUE(tree.ok()) << tree.status();
+    auto tree = Tree::Make(layout->shape(), {std::move(names), std::move(budget)});
+    EXPECT_TRUE(tree.ok()) << tree.error().text;
     return tree.ok() ? *std::move(tree) : nullptr;
   }
 
@@ -57,19 +58,19 @@ class TestTree {
 
 inline int32_t ReadI32(Tree& tree, int place, const At& at) {
   auto address = tree.Locate(place, at.data(), CellAccess::kRead);
-  EXPECT_TRUE(address.ok()) << address.status();
+  EXPECT_TRUE(address.ok()) << address.error().text;
   return address.ok() ? *reinterpret_cast<int32_t*>(*address) : -1;
 }
 
 inline void WriteI32(Tree& tree, int place, const At& at, int32_t value) {
   auto address = tree.Locate(place, at.data(), CellAccess::kWrite);
-  ASSERT_TRUE(address.ok()) << address.status();
+  ASSERT_TRUE(address.ok()) << address.error().text;
   *reinterpret_cast<int32_t*>(*address) = value;
 }
 
 inline bool IsActive(Tree& tree, int node, const At& at) {
   auto active = tree.IsActive(node, at.data());
-  EXPECT_TRUE(active.ok()) << active.status();
+  EXPECT_TRUE(active.ok()) << active.error().text;
   return active.ok() && *active;
 }
 

@@ -3,37 +3,34 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/check.h"
-#include "common/base/status_macros.h"
 #include "runtime/device_lib/tree.h"
 #include "runtime/tree/tree_node.h"
 
 namespace kiln {
 namespace {
 
-static_assert(KILN_MAX_AXES == kMaxIndices);  // common/layout/layout.h: an axis for each index
+static_assert(KILN_MAX_AXES == kMaxIndices);  // an axis for each index
 
 constexpr uint64_t kMaxCells = (uint64_t{1} << 31) - 1;  // of a container: numbers are i32
 
-bool IsSparse(proto::SNodeKind kind) {
-  return kind == proto::SNODE_POINTER || kind == proto::SNODE_BITMASKED ||
-         kind == proto::SNODE_DYNAMIC;
+bool IsSparse(SNodeKind kind) {
+  return kind == SNodeKind::kPointer || kind == SNodeKind::kBitmasked ||
+         kind == SNodeKind::kDynamic;
 }
 
-const char* KindName(proto::SNodeKind kind) {
+const char* KindName(SNodeKind kind) {
   switch (kind) {
-    case proto::SNODE_ROOT:
+    case SNodeKind::kRoot:
       return "root";
-    case proto::SNODE_DENSE:
+    case SNodeKind::kDense:
       return "dense";
-    case proto::SNODE_POINTER:
+    case SNodeKind::kPointer:
       return "pointer";
-    case proto::SNODE_BITMASKED:
+    case SNodeKind::kBitmasked:
       return "bitmasked";
-    case proto::SNODE_DYNAMIC:
+    case SNodeKind::kDynamic:
       return "dynamic";
-    case proto::SNODE_PLACE:
+    case SNodeKind::kPlace:
       return "place";
     default:
       return "packed";
@@ -42,48 +39,56 @@ const char* KindName(proto::SNodeKind kind) {
 
 SparseNode* NodeOf(const KilnNode* node) { return static_cast<SparseNode*>(node->state); }
 
+std::string Taken(const MemoryBudget& budget) {
+  return "of the limit of " + std::to_string(budget.limit()) + " bytes " +
+         std::to_string(budget.used()) + " are taken";
+}
+
 uint64_t RoomFor(uint64_t cell_bytes) { return (cell_bytes + 127) / 64 * 64; }
 
 }  // namespace
 
 // ---- TreeState
 
-TreeState::TreeState(TreeLayout layout, TreeOptions options)
-    : layout(std::move(layout)), options(std::move(options)), arena(this->options.budget.get()) {
-  const int nodes = this->layout.tree().nodes_size();
-  sparse.resize(nodes);
+TreeState::TreeState(TreeShape shape, TreeOptions options)
+    : shape(std::move(shape)), options(std::move(options)), arena(this->options.budget.get()) {
+  sparse.resize(this->shape.size());
   // Parents first, whatever their numbers.
   std::vector<std::pair<int, SparseNode*>> open = {{0, nullptr}};
   while (!open.empty()) {
     auto [node, parent] = open.back();
     open.pop_back();
-    const proto::SNode& described = this->layout.tree().nodes(node);
-    if (IsSparse(described.kind())) {
+    const NodeLayout& layout = this->shape[node];
+    if (IsSparse(layout.kind)) {
       sparse[node] = std::make_unique<SparseNode>(this, node, parent);
       if (parent != nullptr) parent->nested.push_back(sparse[node].get());
       parent = sparse[node].get();
     }
-    for (int c = described.children_size(); c-- > 0;) {
-      open.emplace_back(static_cast<int>(described.children(c)), parent);
+    for (size_t c = layout.children.size(); c-- > 0;) {
+      open.emplace_back(layout.children[c], parent);
     }
   }
 }
 
-absl::Status TreeState::Allocate() {
+Result<> TreeState::Allocate() {
   MemoryBudget* budget = options.budget.get();
-  const uint64_t bytes = layout.root_bytes();
+  const uint64_t bytes = shape.root_bytes();
   if (budget != nullptr && !budget->Take(bytes)) {
-    return absl::ResourceExhaustedError(absl::StrCat("the root of the fields takes ", bytes,
-                                                     " bytes; of the limit of ", budget->limit(),
-                                                     " bytes ", budget->used(), " are taken"));
+    return Error{
+        ErrorCode::kResourceExhausted,
+        "the root of the fields takes " + std::to_string(bytes) + " bytes; " + Taken(*budget)};
   }
   budget_bytes = budget == nullptr ? 0 : bytes;
-  ASSIGN_OR_RETURN(root, RootBuffer::Allocate(bytes));
+  Result<std::unique_ptr<RootBuffer>> container = RootBuffer::Allocate(bytes);
+  if (!container.ok()) return container.error();
+  root = *std::move(container);
   uint64_t room = 0;
   for (const auto& node : sparse) {
     if (node != nullptr) room += 2 * RoomFor(node->cell_bytes);
   }
-  ASSIGN_OR_RETURN(stand_ins, RootBuffer::Allocate(room));
+  Result<std::unique_ptr<RootBuffer>> cells = RootBuffer::Allocate(room);
+  if (!cells.ok()) return cells.error();
+  stand_ins = *std::move(cells);
   uint8_t* next = stand_ins->data();
   for (const auto& node : sparse) {
     if (node == nullptr) continue;
@@ -91,7 +96,7 @@ absl::Status TreeState::Allocate() {
     node->shared.dump = next + RoomFor(node->cell_bytes);
     next += 2 * RoomFor(node->cell_bytes);
   }
-  return absl::OkStatus();
+  return {};
 }
 
 TreeState::~TreeState() {
@@ -99,44 +104,43 @@ TreeState::~TreeState() {
 }
 
 std::string TreeState::Name(int node) const {
-  const char* kind = KindName(layout.tree().nodes(node).kind());
+  const std::string kind = std::string(" (") + KindName(shape[node].kind) + ")";
   if (static_cast<size_t>(node) < options.names.size() && !options.names[node].empty()) {
-    return absl::StrCat("'", options.names[node], "' (", kind, ")");
+    return "'" + options.names[node] + "'" + kind;
   }
-  return absl::StrCat("S", node, " (", kind, ")");
+  return "S" + std::to_string(node) + kind;
 }
 
 std::string TreeState::Refusal(const SparseNode& node) const {
-  const bool chunk = node.kind == proto::SNODE_DYNAMIC;
-  std::string text =
-      absl::StrCat("out of memory: cannot activate another ", chunk ? "chunk" : "cell",
-                   " of SNode ", Name(node.number), ", ", node.memory->stride(),
-                   " bytes; the cells of its tree take ", arena.bytes(), " bytes");
+  const bool chunk = node.kind == SNodeKind::kDynamic;
+  const std::string text =
+      std::string("out of memory: cannot activate another ") + (chunk ? "chunk" : "cell") +
+      " of SNode " + Name(node.number) + ", " + std::to_string(node.memory->stride()) +
+      " bytes; the cells of its tree take " + std::to_string(arena.bytes()) + " bytes, and ";
   const MemoryBudget* budget = options.budget.get();
-  if (budget == nullptr) return absl::StrCat(text, ", and the system gives no more");
-  return absl::StrCat(text, ", and of the limit of ", budget->limit(), " bytes ", budget->used(),
-                      " are taken");
+  return text + (budget == nullptr ? "the system gives no more" : Taken(*budget));
 }
 
 // ---- Tree
 
-absl::StatusOr<std::unique_ptr<Tree>> Tree::Make(TreeLayout layout, TreeOptions options) {
-  for (int n = 0; n < layout.tree().nodes_size(); ++n) {
-    if (IsSparse(layout.tree().nodes(n).kind()) && layout[n].num_cells > kMaxCells) {
-      return absl::InvalidArgumentError(absl::StrCat("SNode ", n, ": ", layout[n].num_cells,
-                                                     " cells; at most ", kMaxCells,
-                                                     " fit into a sparse container"));
+Result<std::unique_ptr<Tree>> Tree::Make(TreeShape shape, TreeOptions options) {
+  for (int n = 0; n < shape.size(); ++n) {
+    if (IsSparse(shape[n].kind) && shape[n].num_cells > kMaxCells) {
+      return Error{ErrorCode::kInvalidArgument, "SNode " + std::to_string(n) + ": " +
+                                                    std::to_string(shape[n].num_cells) +
+                                                    " cells; at most " + std::to_string(kMaxCells) +
+                                                    " fit into a sparse container"};
     }
   }
-  auto state = std::make_unique<TreeState>(std::move(layout), std::move(options));
-  RETURN_IF_ERROR(state->Allocate());
+  auto state = std::make_unique<TreeState>(std::move(shape), std::move(options));
+  if (const Result<> allocated = state->Allocate(); !allocated.ok()) return allocated.error();
   return std::unique_ptr<Tree>(new Tree(std::move(state)));
 }
 
 Tree::Tree(std::unique_ptr<TreeState> state) : state_(std::move(state)) { state_->self = this; }
 Tree::~Tree() = default;
 
-const TreeLayout& Tree::layout() const { return state_->layout; }
+const TreeShape& Tree::shape() const { return state_->shape; }
 uint8_t* Tree::root() const { return state_->root->data(); }
 
 KilnNode* Tree::node(int node) const {

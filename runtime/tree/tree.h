@@ -7,7 +7,7 @@
 //
 // Indices (`at`) are physical: one entry per physical axis up to kMaxIndices, counted in cells of
 // the node that they address. Entries of axes that the node does not have are ignored. Nodes are
-// numbered as in the layout.
+// numbered as in the shape.
 //
 // Thread safety: all functions may be called from any thread, also while kernels run on the tree.
 // Addresses stay mapped as long as the tree lives; the memory of a collected cell may be reused for
@@ -16,15 +16,15 @@
 #define KILN_RUNTIME_TREE_TREE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
-#include "common/layout/layout.h"
+#include "common/layout/tree_shape.h"
 #include "runtime/abi.h"
 #include "runtime/memory_budget.h"
+#include "runtime/result.h"
 
 namespace kiln {
 
@@ -80,13 +80,13 @@ struct TreeStats {
 class Tree {
  public:
   // ResourceExhausted names the size if budget or system refuse the root container.
-  static absl::StatusOr<std::unique_ptr<Tree>> Make(TreeLayout layout, TreeOptions options);
+  static Result<std::unique_ptr<Tree>> Make(TreeShape shape, TreeOptions options);
   // Requires that nothing uses the tree any more.
   ~Tree();
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
 
-  const TreeLayout& layout() const;
+  const TreeShape& shape() const;
   // The root's cell: the first of a tree's two argument slots.
   uint8_t* root() const;
   // The array for the second slot; null for nodes that are neither pointer, bitmasked nor dynamic.
@@ -96,13 +96,13 @@ class Tree {
   // The cell of `node` at `at`; for a place, its value; for a place in a word of bits, the word.
   // OutOfRange names the axis of an index beyond the node; ResourceExhausted names the SNode if
   // memory is exhausted.
-  absl::StatusOr<uint8_t*> Locate(int node, const int64_t* at, CellAccess access);
+  Result<uint8_t*> Locate(int node, const int64_t* at, CellAccess access);
 
   // For pointer, bitmasked and dynamic nodes; for others, whether their cell exists.
-  absl::StatusOr<bool> IsActive(int node, const int64_t* at);
+  Result<bool> IsActive(int node, const int64_t* at);
   // Pointer: removes the cell with all below it. Bitmasked: clears its bit; its data stays.
   // Dynamic: removes all cells of the container. Does nothing for other nodes and inactive cells.
-  absl::Status Deactivate(int node, const int64_t* at);
+  Result<> Deactivate(int node, const int64_t* at);
   // Deactivates every active cell of the node and of all nodes below.
   void DeactivateAll(int node);
   // Makes the memory of retired cells, with everything below them, reusable: of one node, or of
@@ -112,12 +112,12 @@ class Tree {
 
   // Dynamic nodes: the number of cells in the container that holds `at`. Append returns the number
   // of the cell that it takes, -1 if the container is full.
-  absl::StatusOr<int32_t> Length(int node, const int64_t* at);
-  absl::StatusOr<int32_t> Append(int node, const int64_t* at, uint8_t** cell);
+  Result<int32_t> Length(int node, const int64_t* at);
+  Result<int32_t> Append(int node, const int64_t* at, uint8_t** cell);
 
   // Calls `visit` for the active cells of `node` (not a place), in the list's order. `visit` may
   // write to cells. Omits cells of dynamic nodes whose memory could not be allocated.
-  void ForEachRun(int node, absl::FunctionRef<void(const CellRun&)> visit);
+  void ForEachRun(int node, const std::function<void(const CellRun&)>& visit);
   uint64_t CountActive(int node);
 
   // The list of a sparse node's active cells, or of the slices of its containers, row-major from

@@ -1,8 +1,8 @@
 // Access to single elements and cells from outside of kernels.
+#include <algorithm>
 #include <array>
+#include <string>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/status_macros.h"
 #include "runtime/device_lib/tree.h"
 #include "runtime/tree/tree_node.h"
 
@@ -19,14 +19,14 @@ struct Level {
 class Way {
  public:
   // OutOfRange for indices beyond the node.
-  static absl::StatusOr<Way> To(const TreeState& tree, int node, const int64_t* at) {
+  static Result<Way> To(const TreeState& tree, int node, const int64_t* at) {
     Way way;
     std::array<uint64_t, kMaxIndices> rest = {};
     uint32_t axes = 0;
     way.begin_ = kMaxTreeDepth + 1;
-    for (int n = node; n > 0; n = tree.layout[n].parent) {
+    for (int n = node; n > 0; n = tree.shape[n].parent) {
       uint64_t cell = 0;
-      for (const NodeLayout::Level& level : tree.layout[n].levels) {
+      for (const NodeLayout::Level& level : tree.shape[n].levels) {
         if ((axes >> level.axis & 1) == 0) {
           axes |= uint32_t{1} << level.axis;
           if (at[level.axis] < 0) return way.Beyond(tree, node, level.axis, at);
@@ -47,10 +47,11 @@ class Way {
   const Level* end() const { return levels_.data() + levels_.size(); }
 
  private:
-  static absl::Status Beyond(const TreeState& tree, int node, uint32_t axis, const int64_t* at) {
-    return absl::OutOfRangeError(absl::StrCat("index ", at[axis], " along axis ", axis,
-                                              " of SNode ", tree.Name(node), ", which has ",
-                                              tree.layout.AxisExtent(node, axis), " cells there"));
+  static Error Beyond(const TreeState& tree, int node, uint32_t axis, const int64_t* at) {
+    return {ErrorCode::kOutOfRange,
+            "index " + std::to_string(at[axis]) + " along axis " + std::to_string(axis) +
+                " of SNode " + tree.Name(node) + ", which has " +
+                std::to_string(tree.shape.AxisExtent(node, axis)) + " cells there"};
   }
 
   std::array<Level, kMaxTreeDepth + 1> levels_;
@@ -63,13 +64,13 @@ uint8_t* SparseCell(SparseNode* node, uint8_t* container, uint64_t cell, CellAcc
   const bool write = access == CellAccess::kWrite;
   uint8_t* absent = access == CellAccess::kRead ? node->shared.ambient : nullptr;
   switch (node->kind) {
-    case proto::SNODE_POINTER: {
+    case SNodeKind::kPointer: {
       uint8_t** slot = reinterpret_cast<uint8_t**>(container) + cell;
       uint8_t* found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
       if (found != nullptr) return found;
       return write ? node->Activate(slot) : absent;
     }
-    case proto::SNODE_BITMASKED:
+    case SNodeKind::kBitmasked:
       // The cell exists whether its bit is set or not.
       if (write) {
         kiln_bitmasked_activate(&node->shared, container + node->mask_offset, cell);
@@ -92,23 +93,22 @@ uint8_t* SparseCell(SparseNode* node, uint8_t* container, uint64_t cell, CellAcc
 }
 
 // The container at the end of `way` without its last level; null as in SparseCell.
-absl::StatusOr<uint8_t*> Walk(TreeState& tree, const Level* begin, const Level* end,
-                              CellAccess access) {
+Result<uint8_t*> Walk(TreeState& tree, const Level* begin, const Level* end, CellAccess access) {
   uint8_t* cell = tree.root->data();
   for (const Level* level = begin; level != end; ++level) {
-    const NodeLayout& layout = tree.layout[level->node];
+    const NodeLayout& layout = tree.shape[level->node];
     uint8_t* container = cell + layout.offset;
     SparseNode* sparse = tree.sparse[level->node].get();
     if (sparse == nullptr) {
       // The cells of a quantised array are bits of its word.
-      const bool word = tree.layout.tree().nodes(level->node).kind() == proto::SNODE_QUANT_ARRAY;
+      const bool word = layout.kind == SNodeKind::kQuantArray;
       cell = container + (word ? 0 : level->cell * layout.cell_bytes);
       continue;
     }
     cell = SparseCell(sparse, container, level->cell, access);
     if (cell != nullptr) continue;
     if (access == CellAccess::kWrite) {
-      return absl::ResourceExhaustedError(tree.Refusal(*sparse));
+      return Error{ErrorCode::kResourceExhausted, tree.Refusal(*sparse)};
     }
     return nullptr;
   }
@@ -117,70 +117,74 @@ absl::StatusOr<uint8_t*> Walk(TreeState& tree, const Level* begin, const Level* 
 
 }  // namespace
 
-absl::StatusOr<uint8_t*> Tree::Locate(int node, const int64_t* at, CellAccess access) {
-  ASSIGN_OR_RETURN(const Way way, Way::To(*state_, node, at));
-  return Walk(*state_, way.begin(), way.end(), access);
+Result<uint8_t*> Tree::Locate(int node, const int64_t* at, CellAccess access) {
+  const Result<Way> way = Way::To(*state_, node, at);
+  if (!way.ok()) return way.error();
+  return Walk(*state_, way->begin(), way->end(), access);
 }
 
 // Like kernels, this walk reads through cells whose bit was cleared: the cells below them count.
-absl::StatusOr<bool> Tree::IsActive(int node, const int64_t* at) {
-  ASSIGN_OR_RETURN(const Way way, Way::To(*state_, node, at));
+Result<bool> Tree::IsActive(int node, const int64_t* at) {
+  const Result<Way> way = Way::To(*state_, node, at);
+  if (!way.ok()) return way.error();
   const SparseNode* sparse = state_->sparse[node].get();
   if (sparse == nullptr) {
-    ASSIGN_OR_RETURN(const uint8_t* found,
-                     Walk(*state_, way.begin(), way.end(), CellAccess::kFind));
-    return found != nullptr;
+    const Result<uint8_t*> found = Walk(*state_, way->begin(), way->end(), CellAccess::kFind);
+    if (!found.ok()) return found.error();
+    return *found != nullptr;
   }
-  const Level* last = way.end() - 1;
-  ASSIGN_OR_RETURN(uint8_t* const cell, Walk(*state_, way.begin(), last, CellAccess::kRead));
-  return sparse->IsActive(cell + sparse->layout.offset, last->cell);
+  const Level* last = way->end() - 1;
+  const Result<uint8_t*> cell = Walk(*state_, way->begin(), last, CellAccess::kRead);
+  if (!cell.ok()) return cell.error();
+  return sparse->IsActive(*cell + sparse->layout.offset, last->cell);
 }
 
-absl::Status Tree::Deactivate(int node, const int64_t* at) {
+Result<> Tree::Deactivate(int node, const int64_t* at) {
   SparseNode* sparse = state_->sparse[node].get();
-  ASSIGN_OR_RETURN(const Way way, Way::To(*state_, node, at));
-  if (sparse == nullptr) return absl::OkStatus();
-  const Level* last = way.end() - 1;
-  ASSIGN_OR_RETURN(uint8_t* const cell, Walk(*state_, way.begin(), last, CellAccess::kRead));
-  sparse->Deactivate(cell + sparse->layout.offset, last->cell);
-  return absl::OkStatus();
+  const Result<Way> way = Way::To(*state_, node, at);
+  if (!way.ok()) return way.error();
+  if (sparse == nullptr) return {};
+  const Level* last = way->end() - 1;
+  const Result<uint8_t*> cell = Walk(*state_, way->begin(), last, CellAccess::kRead);
+  if (!cell.ok()) return cell.error();
+  sparse->Deactivate(*cell + sparse->layout.offset, last->cell);
+  return {};
 }
 
 namespace {
 
-absl::Status CheckDynamic(const TreeState& tree, int node) {
-  if (tree.layout.tree().nodes(node).kind() == proto::SNODE_DYNAMIC) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("SNode ", tree.Name(node), " is not dynamic"));
-}
-
 // The path to the container of the cells; ignores the index along the dynamic axis.
-absl::StatusOr<Way> ToContainer(const TreeState& tree, int node, const int64_t* at) {
-  RETURN_IF_ERROR(CheckDynamic(tree, node));
+Result<Way> ToContainer(const TreeState& tree, int node, const int64_t* at) {
+  if (tree.shape[node].kind != SNodeKind::kDynamic) {
+    return Error{ErrorCode::kInvalidArgument, "SNode " + tree.Name(node) + " is not dynamic"};
+  }
   std::array<int64_t, kMaxIndices> first;
   std::copy_n(at, kMaxIndices, first.begin());
-  const NodeLayout::Level& own = tree.layout[node].levels[0];
-  if (tree.layout.AxisExtent(tree.layout[node].parent, own.axis) == 1) first[own.axis] = 0;
+  const NodeLayout::Level& own = tree.shape[node].levels[0];
+  if (tree.shape.AxisExtent(tree.shape[node].parent, own.axis) == 1) first[own.axis] = 0;
   return Way::To(tree, node, first.data());
 }
 
 }  // namespace
 
-absl::StatusOr<int32_t> Tree::Length(int node, const int64_t* at) {
-  ASSIGN_OR_RETURN(const Way way, ToContainer(*state_, node, at));
-  ASSIGN_OR_RETURN(uint8_t* const cell,
-                   Walk(*state_, way.begin(), way.end() - 1, CellAccess::kRead));
+Result<int32_t> Tree::Length(int node, const int64_t* at) {
+  const Result<Way> way = ToContainer(*state_, node, at);
+  if (!way.ok()) return way.error();
+  const Result<uint8_t*> cell = Walk(*state_, way->begin(), way->end() - 1, CellAccess::kRead);
+  if (!cell.ok()) return cell.error();
   const SparseNode& sparse = *state_->sparse[node];
-  return static_cast<int32_t>(sparse.Length(cell + sparse.layout.offset));
+  return static_cast<int32_t>(sparse.Length(*cell + sparse.layout.offset));
 }
 
-absl::StatusOr<int32_t> Tree::Append(int node, const int64_t* at, uint8_t** cell) {
-  ASSIGN_OR_RETURN(const Way way, ToContainer(*state_, node, at));
-  ASSIGN_OR_RETURN(uint8_t* const parent,
-                   Walk(*state_, way.begin(), way.end() - 1, CellAccess::kWrite));
+Result<int32_t> Tree::Append(int node, const int64_t* at, uint8_t** cell) {
+  const Result<Way> way = ToContainer(*state_, node, at);
+  if (!way.ok()) return way.error();
+  const Result<uint8_t*> parent = Walk(*state_, way->begin(), way->end() - 1, CellAccess::kWrite);
+  if (!parent.ok()) return parent.error();
   SparseNode& sparse = *state_->sparse[node];
-  const int32_t number = sparse.Append(parent + sparse.layout.offset, cell);
+  const int32_t number = sparse.Append(*parent + sparse.layout.offset, cell);
   if (number >= 0 && *cell == nullptr) {
-    return absl::ResourceExhaustedError(state_->Refusal(sparse));
+    return Error{ErrorCode::kResourceExhausted, state_->Refusal(sparse)};
   }
   return number;
 }

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "absl/functional/function_ref.h"
+#include "common/layout/layout.h"
 #include "runtime/cpu/parallel_for.h"
 #include "runtime/tree/tree.h"
 
@@ -34,7 +34,7 @@ std::unique_ptr<Tree> MakeTree(const Levels& levels) {
   for (int axis : {0, 1}) place->add_virtual_to_physical(axis);
   auto layout = TreeLayout::Make(tree);
   if (!layout.ok()) std::fprintf(stderr, "%s\n", layout.status().ToString().c_str());
-  auto made = Tree::Make(*std::move(layout), {});
+  auto made = Tree::Make(layout->shape(), {});
   return *std::move(made);
 }
 
@@ -45,7 +45,7 @@ double CpuMilliseconds() {
   return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
 }
 
-double Milliseconds(absl::FunctionRef<void()> before, absl::FunctionRef<void()> call) {
+double Milliseconds(const std::function<void()>& before, const std::function<void()>& call) {
   std::vector<double> times;
   for (int i = 0; i < 11; ++i) {
     before();

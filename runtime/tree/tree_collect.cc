@@ -40,14 +40,14 @@ void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
   for (uint64_t c = 0; c < node->path.count(); ++c) {
     uint8_t* container = node->path.Find(cell, c);
     switch (node->kind) {
-      case proto::SNODE_POINTER: {
+      case SNodeKind::kPointer: {
         auto** slots = reinterpret_cast<uint8_t**>(container);
         for (uint64_t i = 0; i < node->cells; ++i) {
           if (uint8_t* below = TakeAway(slots + i)) found->cells[node->memory_index].Add(below);
         }
         break;
       }
-      case proto::SNODE_BITMASKED:
+      case SNodeKind::kBitmasked:
         // Regardless of the bit: cells keep their data when their bit is cleared.
         for (uint64_t i = 0; i < node->cells; ++i) {
           for (SparseNode* nested : node->nested) {
@@ -122,7 +122,7 @@ class Collector {
   void Free(SparseNode* node, CellBag cells) {
     const CellAllocator& memory = *node->memory;
     const uint64_t count =
-        node->kind == proto::SNODE_POINTER ? 1 : std::min(node->cells, node->chunk_cells);
+        node->kind == SNodeKind::kPointer ? 1 : std::min(node->cells, node->chunk_cells);
     std::vector<SparseNode*> below;
     for (SparseNode* nested : node->nested) {
       if (nested->keeps_memory) below.push_back(nested);

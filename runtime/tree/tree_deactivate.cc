@@ -24,7 +24,7 @@ std::vector<bool> SparseBelow(const TreeState& tree) {
   std::vector<bool> below(tree.sparse.size());
   for (const auto& sparse : tree.sparse) {
     if (sparse == nullptr) continue;
-    for (int n = sparse->number; n > 0 && !below[n]; n = tree.layout[n].parent) below[n] = true;
+    for (int n = sparse->number; n > 0 && !below[n]; n = tree.shape[n].parent) below[n] = true;
   }
   return below;
 }
@@ -37,8 +37,8 @@ class Deactivation {
   // next sparse nodes below.
   void Add(int node, uint8_t* cell) {
     ForEachContainer(node, cell, [this](SparseNode* sparse, uint8_t* container) {
-      const bool lists = sparse->kind == proto::SNODE_DYNAMIC;
-      const uint64_t in_one = sparse->kind == proto::SNODE_BITMASKED ? 32 : 1;
+      const bool lists = sparse->kind == SNodeKind::kDynamic;
+      const uint64_t in_one = sparse->kind == SNodeKind::kBitmasked ? 32 : 1;
       const uint64_t most = lists ? sparse->cells : kPiece * in_one;
       for (uint64_t begin = 0; begin < sparse->cells; begin += most) {
         const uint64_t end = std::min(begin + most, sparse->cells);
@@ -78,7 +78,7 @@ class Deactivation {
   template <typename Each>
   void ForEachContainer(int node, uint8_t* cell, const Each& each) const {
     if (!sparse_below_[node]) return;
-    const NodeLayout& layout = tree_.layout[node];
+    const NodeLayout& layout = tree_.shape[node];
     uint8_t* container = cell + layout.offset;
     if (SparseNode* sparse = tree_.sparse[node].get()) return each(sparse, container);
     for (uint64_t i = 0; i < layout.num_cells; ++i) {
@@ -88,8 +88,8 @@ class Deactivation {
 
   template <typename Each>
   void ForEachChild(int node, uint8_t* cell, const Each& each) const {
-    for (const uint32_t child : tree_.layout.tree().nodes(node).children()) {
-      ForEachContainer(static_cast<int>(child), cell, each);
+    for (const int child : tree_.shape[node].children) {
+      ForEachContainer(child, cell, each);
     }
   }
 
@@ -97,10 +97,10 @@ class Deactivation {
     SparseNode* node = part.node;
     bool any;
     switch (node->kind) {
-      case proto::SNODE_POINTER:
+      case SNodeKind::kPointer:
         any = TakePointers(part, &(*taken)[node->memory_index]);
         break;
-      case proto::SNODE_BITMASKED:
+      case SNodeKind::kBitmasked:
         any = TakeBits(part, taken);
         break;
       default:
@@ -164,13 +164,13 @@ class Deactivation {
 void Tree::DeactivateAll(int node) {
   Deactivation all(*state_);
   if (node == 0) {
-    for (const uint32_t child : layout().tree().nodes(0).children()) {
-      all.Add(static_cast<int>(child), root());
+    for (const int child : shape()[0].children) {
+      all.Add(child, root());
     }
     return all.Finish();
   }
-  const int above = layout()[node].parent;
-  const uint64_t stride = layout()[above].cell_bytes;
+  const int above = shape()[node].parent;
+  const uint64_t stride = shape()[above].cell_bytes;
   ForEachRun(above, [&](const CellRun& run) {
     for (uint64_t i = 0; i < run.count; ++i) all.Add(node, run.cell + i * stride);
   });

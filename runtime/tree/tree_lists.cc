@@ -118,7 +118,7 @@ class Scan {
         containers_(num_parents * node->path.count()) {
     chunk_ = std::min(node->chunk_cells, node->cells);
     // The units of a dynamic container depend on its length, so it is one unit.
-    const bool dynamic = node->kind == proto::SNODE_DYNAMIC;
+    const bool dynamic = node->kind == SNodeKind::kDynamic;
     unit_ = dynamic ? node->cells : std::min<uint64_t>(node->cells, kPiece);
     units_of_container_ = (node->cells + unit_ - 1) / unit_;
     units_ = containers_ * units_of_container_;
@@ -204,12 +204,12 @@ class Scan {
 
   template <typename To>
   void Slices(uint8_t* container, const int32_t* at, uint64_t first, uint64_t last, To* to) {
-    if (node_.kind == proto::SNODE_DYNAMIC) return DynamicSlices(container, at, to);
+    if (node_.kind == SNodeKind::kDynamic) return DynamicSlices(container, at, to);
     const auto* words = reinterpret_cast<const uint32_t*>(container + node_.mask_offset);
     for (uint64_t begin = first; begin < last; begin += slice_) {
       const uint64_t end = std::min(begin + slice_, last);
-      const bool any = node_.kind == proto::SNODE_POINTER ? AnySlot(container, begin, end)
-                                                          : AnyBit(words, begin, end);
+      const bool any = node_.kind == SNodeKind::kPointer ? AnySlot(container, begin, end)
+                                                         : AnyBit(words, begin, end);
       if (any) to->AddSlice(container, begin, end - begin, at);
     }
   }
@@ -227,7 +227,7 @@ class Scan {
   template <typename To>
   void Cells(uint8_t* container, const int32_t* at, uint64_t first, uint64_t last, To* to) {
     if constexpr (!To::kWrites) {
-      if (node_.kind == proto::SNODE_BITMASKED) return CountBits(container, first, last, to);
+      if (node_.kind == SNodeKind::kBitmasked) return CountBits(container, first, last, to);
     }
     CellIndex index(node_.layout.levels, at);
     auto add = [&](uint64_t number, uint8_t* cell) {
@@ -235,7 +235,7 @@ class Scan {
       to->AddCell(cell, index.at());
     };
     switch (node_.kind) {
-      case proto::SNODE_POINTER: {
+      case SNodeKind::kPointer: {
         auto** slots = reinterpret_cast<uint8_t**>(container);
         for (uint64_t i = first; i < last; ++i) {
           uint8_t* cell = __atomic_load_n(slots + i, __ATOMIC_ACQUIRE);
@@ -243,7 +243,7 @@ class Scan {
         }
         return;
       }
-      case proto::SNODE_BITMASKED: {
+      case SNodeKind::kBitmasked: {
         const auto* words = reinterpret_cast<const uint32_t*>(container + node_.mask_offset);
         for (uint64_t w = first / 32; w * 32 < last; ++w) {
           for (uint32_t bits = __atomic_load_n(words + w, __ATOMIC_ACQUIRE); bits != 0;

@@ -6,13 +6,6 @@
 #include "runtime/device_lib/tree.h"
 
 namespace kiln {
-namespace {
-
-const proto::SNode& Describe(const TreeState& tree, int node) {
-  return tree.layout.tree().nodes(node);
-}
-
-}  // namespace
 
 // ---- CellIndex
 
@@ -37,10 +30,10 @@ void CellIndex::NextRow(uint64_t cell) {
 
 // ---- ContainerPath
 
-ContainerPath::ContainerPath(const TreeLayout& layout, int ancestor, int node)
-    : levels_(layout[node].levels), offset_(layout[node].offset) {
-  for (int n = layout[node].parent; n != ancestor && n > 0; n = layout[n].parent) {
-    const NodeLayout& dense = layout[n];
+ContainerPath::ContainerPath(const TreeShape& shape, int ancestor, int node)
+    : levels_(shape[node].levels), offset_(shape[node].offset) {
+  for (int n = shape[node].parent; n != ancestor && n > 0; n = shape[n].parent) {
+    const NodeLayout& dense = shape[n];
     steps_.insert(steps_.begin(), {dense.num_cells, dense.cell_bytes, dense.offset, dense.levels});
     count_ *= dense.num_cells;
   }
@@ -81,18 +74,18 @@ uint8_t* ContainerPath::Find(uint8_t* cell, uint64_t number, const int32_t* pare
 SparseNode::SparseNode(TreeState* tree, int number, SparseNode* parent)
     : tree(tree),
       number(number),
-      kind(Describe(*tree, number).kind()),
-      layout(tree->layout[number]),
+      kind(tree->shape[number].kind),
+      layout(tree->shape[number]),
       cells(layout.num_cells),
       cell_bytes(layout.cell_bytes),
       mask_offset(layout.mask_offset),
-      chunk_cells(Describe(*tree, number).chunk_size()),
+      chunk_cells(layout.chunk_cells),
       parent(parent),
-      path(tree->layout, parent == nullptr ? 0 : parent->number, number) {
+      path(tree->shape, parent == nullptr ? 0 : parent->number, number) {
   shared.state = this;
-  if (kind == proto::SNODE_POINTER) {
+  if (kind == SNodeKind::kPointer) {
     memory = std::make_unique<CellAllocator>(&tree->arena, cell_bytes);
-  } else if (kind == proto::SNODE_DYNAMIC) {
+  } else if (kind == SNodeKind::kDynamic) {
     const uint64_t chunk = std::min(cells, chunk_cells);
     memory = std::make_unique<CellAllocator>(&tree->arena, chunk * cell_bytes);
     if (!one_chunk()) {
@@ -211,9 +204,9 @@ int32_t SparseNode::Append(uint8_t* container, uint8_t** cell) {
 
 bool SparseNode::IsActive(uint8_t* container, uint64_t cell) const {
   switch (kind) {
-    case proto::SNODE_POINTER:
+    case SNodeKind::kPointer:
       return kiln_pointer_is_active(container, cell) != 0;
-    case proto::SNODE_BITMASKED:
+    case SNodeKind::kBitmasked:
       return kiln_bitmasked_is_active(container + mask_offset, cell) != 0;
     default:
       return kiln_dynamic_is_active(container, cell) != 0;
@@ -222,7 +215,7 @@ bool SparseNode::IsActive(uint8_t* container, uint64_t cell) const {
 
 void SparseNode::Deactivate(uint8_t* container, uint64_t cell) {
   switch (kind) {
-    case proto::SNODE_POINTER: {
+    case SNodeKind::kPointer: {
       uint8_t** slot = reinterpret_cast<uint8_t**>(container) + cell;
       if (__atomic_load_n(slot, __ATOMIC_RELAXED) == nullptr) return;
       uint8_t* old = __atomic_exchange_n(slot, nullptr, __ATOMIC_ACQ_REL);
@@ -230,14 +223,14 @@ void SparseNode::Deactivate(uint8_t* container, uint64_t cell) {
       retired.Add(old);
       break;
     }
-    case proto::SNODE_BITMASKED: {
+    case SNodeKind::kBitmasked: {
       uint32_t* word = reinterpret_cast<uint32_t*>(container + mask_offset) + cell / 32;
       const uint32_t bit = uint32_t{1} << (cell % 32);
       if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bit) == 0) return;
       if ((__atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL) & bit) == 0) return;
       break;
     }
-    case proto::SNODE_DYNAMIC: {
+    case SNodeKind::kDynamic: {
       auto* dynamic = reinterpret_cast<DynamicContainer*>(container);
       if (__atomic_load_n(&dynamic->length, __ATOMIC_RELAXED) == 0 &&
           __atomic_load_n(&dynamic->memory, __ATOMIC_RELAXED) == nullptr) {

@@ -50,7 +50,7 @@ class ContainerPath {
  public:
   ContainerPath() = default;
   // From the cells of `ancestor` down to the containers of `node`.
-  ContainerPath(const TreeLayout& layout, int ancestor, int node);
+  ContainerPath(const TreeShape& shape, int ancestor, int node);
 
   uint64_t count() const { return count_; }
   // Container `number`, row-major level by level. `parent_at` and `at` (kMaxIndices entries): the
@@ -119,7 +119,7 @@ struct SparseNode {
   alignas(64) KilnNode shared = {};
   TreeState* const tree;
   const int number;
-  const proto::SNodeKind kind;
+  const SNodeKind kind;
   const NodeLayout& layout;
   const uint64_t cells;  // per container
   const uint64_t cell_bytes;
@@ -143,19 +143,19 @@ struct SparseNode {
 };
 
 struct TreeState {
-  TreeState(TreeLayout layout, TreeOptions options);
+  TreeState(TreeShape shape, TreeOptions options);
 
   ~TreeState();
 
   // All of the tree's memory except the cells.
-  absl::Status Allocate();
+  Result<> Allocate();
 
   std::string Name(int node) const;
   // Why the node's cell could not be allocated.
   std::string Refusal(const SparseNode& node) const;
 
   Tree* self = nullptr;
-  const TreeLayout layout;
+  const TreeShape shape;
   const TreeOptions options;
   CellArena arena;
   uint64_t budget_bytes = 0;  // of the root

@@ -179,7 +179,7 @@ class Model {
     ASSERT_EQ(*real_->Length(level.node, at.data()), length);
     uint8_t* cell = nullptr;
     auto taken = real_->Append(level.node, at.data(), &cell);
-    ASSERT_TRUE(taken.ok()) << taken.status();
+    ASSERT_TRUE(taken.ok()) << taken.error().text;
     if (length == level.extent[2]) {
       Key first = key;
       first[2] = 0;
@@ -238,7 +238,7 @@ class Model {
       Key key = {run.at[0], run.at[1], run.at[2]};
       for (uint64_t i = 0; i < run.count; ++i, ++key[LastAxis(level)]) {
         const At at = {key[0], key[1], key[2]};
-        const uint64_t offset = i * real_->layout()[level.node].cell_bytes;
+        const uint64_t offset = i * real_->shape()[level.node].cell_bytes;
         ASSERT_EQ(*real_->Locate(level.node, at.data(), CellAccess::kFind), run.cell + offset);
         walked.push_back(key);
       }
@@ -247,7 +247,7 @@ class Model {
   }
 
   int LastAxis(const ModelLevel& level) const {
-    return static_cast<int>(real_->layout()[level.node].levels.back().axis);
+    return static_cast<int>(real_->shape()[level.node].levels.back().axis);
   }
 
   // What code for slices does.
@@ -263,7 +263,7 @@ class Model {
       const At at = {key[0], key[1], key[2]};
       if (IsActive(*real_, level.node, at)) keys->push_back(key);
       if (level.kind == proto::SNODE_DYNAMIC) {
-        const uint64_t offset = (i - e.begin) * real_->layout()[level.node].cell_bytes;
+        const uint64_t offset = (i - e.begin) * real_->shape()[level.node].cell_bytes;
         ASSERT_EQ(*real_->Locate(level.node, at.data(), CellAccess::kFind), e.cell + offset);
       }
     }

@@ -47,7 +47,7 @@ TEST(TreeStressTest, ThreadsThatActivateTheSameCellsShareThem) {
   const int inner = t.Add(proto::SNODE_POINTER, outer, {{0, 4}});
   const int x = t.Place(inner);
   auto tree = t.Make();
-  const auto& layout = tree->layout();
+  const auto& layout = tree->shape();
   for (int round = 0; round < 20; ++round) {
     OnThreads([&](int) {
       for (uint64_t i = 0; i < 2000; ++i) {
@@ -100,7 +100,7 @@ TEST(TreeStressTest, BitsOfOneWordAreSetByManyThreads) {
   const int mask = t.Add(proto::SNODE_BITMASKED, 0, {{0, 10'000}});
   t.Place(mask);
   auto tree = t.Make();
-  uint8_t* words = tree->root() + tree->layout()[mask].mask_offset;
+  uint8_t* words = tree->root() + tree->shape()[mask].mask_offset;
   OnThreads([&](int thread) {
     for (uint64_t i = thread; i < 10'000; i += kThreads) {
       kiln_bitmasked_activate(tree->node(mask), words, i);

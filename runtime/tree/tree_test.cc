@@ -53,10 +53,10 @@ TEST(TreeTest, IndicesBeyondTheNodeAreErrors) {
   const int x = t.Place(t.Add(proto::SNODE_DENSE, block, {{1, 3}}));
   auto tree = t.Make(nullptr, {"", "grid"});
   for (const int64_t index : {int64_t{-1}, int64_t{12}, int64_t{1} << 40}) {
-    EXPECT_EQ(tree->Locate(x, At{0, index}.data(), CellAccess::kWrite).status().code(),
-              absl::StatusCode::kOutOfRange);
+    EXPECT_EQ(tree->Locate(x, At{0, index}.data(), CellAccess::kWrite).error().code,
+              ErrorCode::kOutOfRange);
   }
-  EXPECT_THAT(tree->IsActive(block, At{0, 4}.data()).status().message(),
+  EXPECT_THAT(tree->IsActive(block, At{0, 4}.data()).error().text,
               HasSubstr("index 4 along axis 1 of SNode 'grid' (pointer), which has 4 cells"));
   EXPECT_EQ(tree->CountActive(block), 0u);
 }
@@ -465,17 +465,19 @@ TEST(TreeMemoryTest, AtTheLimitTheErrorNamesTheNodeAndDataStays) {
   auto tree = t.Make(budget, {"", "grid"});
   EXPECT_EQ(budget->used(), 8000u);
   int made = 0;
-  absl::Status status;
+  Error error{};
   for (; made < 1000; ++made) {
     const At at = {made * 256};
-    status = tree->Locate(x, at.data(), CellAccess::kWrite).status();
-    if (!status.ok()) break;
+    const auto located = tree->Locate(x, at.data(), CellAccess::kWrite);
+    if (located.ok()) continue;
+    error = located.error();
+    break;
   }
   // Nothing of the limit is lost to cells set aside.
   EXPECT_EQ(made, 92'000 / 1024);
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(status.message(), HasSubstr("'grid' (pointer), 1024 bytes"));
-  EXPECT_THAT(status.message(), HasSubstr("limit of 100000 bytes"));
+  EXPECT_EQ(error.code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(error.text, HasSubstr("'grid' (pointer), 1024 bytes"));
+  EXPECT_THAT(error.text, HasSubstr("limit of 100000 bytes"));
   EXPECT_EQ(tree->CountActive(block), static_cast<uint64_t>(made));
   EXPECT_EQ(ReadI32(*tree, x, {made * 256}), 0);
   // Room again after a collection.
@@ -508,11 +510,11 @@ TEST(TreeMemoryTest, RefusedChunksDoNotChangeTheLength) {
   const int dynamic = t.Add(proto::SNODE_DYNAMIC, 0, {{0, 1 << 20}}, 1024);
   const int x = t.Place(dynamic);
   auto tree = t.Make(std::make_shared<MemoryBudget>(50'000));
-  absl::StatusOr<int32_t> taken;
+  Result<int32_t> taken = 0;
   int count = 0;
   uint8_t* cell;
   while ((taken = tree->Append(dynamic, At{}.data(), &cell)).ok()) ++count;
-  EXPECT_EQ(taken.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(taken.error().code, ErrorCode::kResourceExhausted);
   EXPECT_EQ(*tree->Length(dynamic, At{}.data()), count);
   EXPECT_EQ(count % 1024, 0);
   EXPECT_FALSE(tree->Locate(x, At{1 << 19}.data(), CellAccess::kWrite).ok());
@@ -525,9 +527,9 @@ TEST(TreeMemoryTest, RootsBeyondTheLimitAreRefused) {
   t.Place(t.Add(proto::SNODE_POINTER, 0, {{0, 1000}}));
   auto budget = std::make_shared<MemoryBudget>(7999);
   auto layout = TreeLayout::Make(t.proto());
-  auto tree = Tree::Make(*layout, {{}, budget});
-  EXPECT_EQ(tree.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(tree.status().message(), HasSubstr("8000 bytes"));
+  auto tree = Tree::Make(layout->shape(), {{}, budget});
+  EXPECT_EQ(tree.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(tree.error().text, HasSubstr("8000 bytes"));
   EXPECT_EQ(budget->used(), 0u);
 }
 

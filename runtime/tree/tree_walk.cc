@@ -7,7 +7,7 @@
 namespace kiln {
 namespace {
 
-using Visit = absl::FunctionRef<void(const CellRun&)>;
+using Visit = std::function<void(const CellRun&)>;
 
 // Calls visit(first cell's number, address, count) for runs of active neighbours in a container, in
 // order. All cells below a dynamic node's length are active. Missing chunks are allocated (`make`;
@@ -15,7 +15,7 @@ using Visit = absl::FunctionRef<void(const CellRun&)>;
 template <typename Each>
 void ForEachActive(SparseNode& node, uint8_t* container, bool make, const Each& visit) {
   switch (node.kind) {
-    case proto::SNODE_POINTER: {
+    case SNodeKind::kPointer: {
       auto** slots = reinterpret_cast<uint8_t**>(container);
       for (uint64_t i = 0; i < node.cells; ++i) {
         uint8_t* cell = __atomic_load_n(slots + i, __ATOMIC_ACQUIRE);
@@ -23,7 +23,7 @@ void ForEachActive(SparseNode& node, uint8_t* container, bool make, const Each& 
       }
       return;
     }
-    case proto::SNODE_BITMASKED: {
+    case SNodeKind::kBitmasked: {
       const auto* words = reinterpret_cast<const uint32_t*>(container + node.mask_offset);
       for (uint64_t w = 0; w * 32 < node.cells; ++w) {
         uint32_t bits = __atomic_load_n(words + w, __ATOMIC_ACQUIRE);
@@ -54,9 +54,9 @@ void ForEachActive(SparseNode& node, uint8_t* container, bool make, const Each& 
 
 class Walker {
  public:
-  Walker(const TreeState& tree, int node, bool make, Visit visit)
+  Walker(const TreeState& tree, int node, bool make, const Visit& visit)
       : tree_(tree), make_(make), visit_(visit) {
-    for (int n = node; n > 0; n = tree.layout[n].parent) way_.insert(way_.begin(), n);
+    for (int n = node; n > 0; n = tree.shape[n].parent) way_.insert(way_.begin(), n);
   }
 
   void Run() {
@@ -68,7 +68,7 @@ class Walker {
  private:
   // The cells of way_[depth] in `cell`, whose index is `parent_at`.
   void Level(size_t depth, uint8_t* cell, const int32_t* parent_at) {
-    const NodeLayout& layout = tree_.layout[way_[depth]];
+    const NodeLayout& layout = tree_.shape[way_[depth]];
     uint8_t* container = cell + layout.offset;
     int32_t first[kMaxIndices];
     std::memcpy(first, parent_at, sizeof first);
@@ -98,7 +98,7 @@ class Walker {
   void Cells(size_t depth, uint8_t* cell, uint64_t count, const int32_t* at) {
     if (depth + 1 == way_.size()) return visit_({cell, count, at});
     if (cell == nullptr) return;
-    const NodeLayout& layout = tree_.layout[way_[depth]];
+    const NodeLayout& layout = tree_.shape[way_[depth]];
     int32_t own[kMaxIndices];
     std::memcpy(own, at, sizeof own);
     for (uint64_t i = 0; i < count; ++i) {
@@ -110,16 +110,18 @@ class Walker {
   const TreeState& tree_;
   std::vector<int> way_;  // below the root
   const bool make_;
-  Visit visit_;
+  const Visit& visit_;
 };
 
 }  // namespace
 
-void Tree::ForEachRun(int node, Visit visit) { Walker(*state_, node, /*make=*/true, visit).Run(); }
+void Tree::ForEachRun(int node, const Visit& visit) {
+  Walker(*state_, node, /*make=*/true, visit).Run();
+}
 
 uint64_t Tree::CountActive(int node) {
   uint64_t count = 0;
-  auto add = [&](const CellRun& run) { count += run.count; };
+  const Visit add = [&](const CellRun& run) { count += run.count; };
   Walker(*state_, node, /*make=*/false, add).Run();
   return count;
 }

@@ -67,7 +67,7 @@ TEST_F(GrpcTest, CompilesAndLooksUp) {
   EXPECT_EQ(capabilities.protocol(), kProtocolVersion);
   EXPECT_EQ(capabilities.compiler().size(), 32u);
   EXPECT_EQ(capabilities.max_message_bytes(), 16u << 20);
-  EXPECT_EQ(absl::StrJoin(capabilities.targets(), " "), "x86-64 x86-64-v2 x86-64-v3 x86-64-v4");
+  EXPECT_EQ(absl::StrJoin(capabilities.targets(), " "), "x86-64-v2 x86-64-v3 x86-64-v4");
 
   grpc::ClientContext stats_context;
   proto::StatsReply stats;

@@ -34,7 +34,7 @@ def _expected(x, to):
 
 
 def _levels():
-    host = ti._native.host_cpu_level()
+    host = ti._native.host_target()
     levels = ["x86-64-v2", "x86-64-v3", "x86-64-v4"]
     return levels[: levels.index(host) + 1] if host in levels else [host]
 

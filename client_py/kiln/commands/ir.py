@@ -8,7 +8,7 @@ import os
 
 from ..warm import manifest, program
 from .common import failure, home, print_json, session
-from .options import BadOption, cpu_level, parse
+from .options import BadOption, parse, target
 
 _OPTIONS = {"--cpu": "", "--json": False, "--stage": ""}
 
@@ -20,7 +20,7 @@ def main(argv):
     if not rest or len(rest) > 2:
         raise BadOption("ir of which kernel? A name or the start of a key, then a program")
     if options["cpu"]:
-        cpu_level(options["cpu"])
+        target(options["cpu"])
     if len(rest) == 2 and not os.path.isfile(rest[1]):
         raise BadOption(f"{rest[1]}: no such file")
     try:

@@ -113,21 +113,21 @@ def seconds(text, option):
         raise BadOption(f"{option}={text}: a time such as 12h or 30d expected") from None
 
 
-def cpu_level(text, option="--cpu"):
-    """The value of an option that takes a CPU level."""
+def target(text, option="--cpu"):
+    """The value of an option that takes a target. Raises BadOption if it is not one of TARGETS."""
     from .. import _native
 
-    if text not in _native.CPU_LEVELS:
-        raise BadOption(f"{option}={text}: one of {', '.join(_native.CPU_LEVELS)} expected")
+    if text not in _native.TARGETS:
+        raise BadOption(f"{option}={text}: one of {', '.join(_native.TARGETS)} expected")
     return text
 
 
-def cpu_level_of_all():
-    """The CPU level in $KILN_CPU, "" if it is not set. Raises BadOption if it is not a level."""
+def default_target():
+    """The target in $KILN_CPU, "" if it is not set. Raises BadOption as `target` does."""
     import os
 
-    level = os.environ.get("KILN_CPU", "")
-    return level and cpu_level(level, "KILN_CPU")
+    text = os.environ.get("KILN_CPU", "")
+    return text and target(text, "KILN_CPU")
 
 
 def _name(option):

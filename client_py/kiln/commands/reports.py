@@ -18,7 +18,7 @@ class Outcome:
 
     kernel: str
     key: str = ""
-    level: str = ""  # the CPU level; "" is the machine's
+    target: str = ""  # such as x86-64-v3; "" is the machine's
     tier: str = ""  # the source of the code; "" if there is no code
     wait_seconds: float = 0.0
     compile_seconds: float = 0.0
@@ -87,7 +87,7 @@ def as_json(report):
             {
                 "kernel": o.kernel,
                 "key": o.key,
-                "level": o.level,
+                "level": o.target,
                 "tier": o.tier,
                 "hit": o.is_hit,
                 "wait_seconds": round(o.wait_seconds, 6),
@@ -102,7 +102,7 @@ def as_json(report):
 
 def as_junit(report):
     """The report as a test suite with a case for each kernel. The case's name contains kernel,
-    level and key; its time is the waiting time; its output is the source of the code."""
+    target and key; its time is the waiting time; its output is the source of the code."""
     name = quoteattr(f"kiln {report.command} {report.subject}")
     totals = f'tests="{len(report.outcomes)}" failures="{report.failed}" errors="0"'
     lines = [
@@ -111,7 +111,7 @@ def as_junit(report):
         f'<testsuite name={name} {totals} skipped="0" time="{report.seconds:.6f}">',
     ]
     for outcome in report.outcomes:
-        words = (outcome.kernel, outcome.level, outcome.key[:12])
+        words = (outcome.kernel, outcome.target, outcome.key[:12])
         title = quoteattr(_plain(" ".join(word for word in words if word)))
         suite = quoteattr(_plain(report.subject))
         lines.append(f'<testcase classname={suite} name={title} time="{outcome.wait_seconds:.6f}">')

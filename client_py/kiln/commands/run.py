@@ -4,7 +4,7 @@ import os
 import sys
 
 from .common import failure, session
-from .options import BadOption, cpu_level, cpu_level_of_all, parse
+from .options import BadOption, default_target, parse, target
 
 _OPTIONS = {
     "--cpu": "",
@@ -21,7 +21,7 @@ _SHORT = {"-m": "--module", "-q": "--quiet", "-v": "--verbose"}
 
 def main(argv):
     options, argv = parse(argv, _OPTIONS, _SHORT, stop=True, last=("--module",))
-    cpu_level(options["cpu"]) if options["cpu"] else cpu_level_of_all()
+    target(options["cpu"]) if options["cpu"] else default_target()
     if options["report"]:
         from .reports import check_paths
 

@@ -17,7 +17,7 @@ from .. import _native
 from ..warm import manifest, program
 from . import reports
 from .common import failure, home, print_json, session
-from .options import BadOption, count, cpu_level, cpu_level_of_all, parse
+from .options import BadOption, count, default_target, parse, target
 from .reports import Outcome, Report
 
 _OPTIONS = {
@@ -37,8 +37,8 @@ MISSED = 3
 def main(argv):
     options, rest = _parse(argv)
     jobs = count(options["jobs"], "--jobs") if options["jobs"] else os.cpu_count() or 1
-    levels = [cpu_level(level) for level in dict.fromkeys(options["cpu"])]
-    cpu_level_of_all()
+    targets = [target(text) for text in dict.fromkeys(options["cpu"])]
+    default_target()
     reports.check_paths(options["report"])
     path = rest[0]
     if wrong := _native.distrust_of(home()):
@@ -62,7 +62,7 @@ def main(argv):
     show = (lambda line: None) if options["quiet"] else _say
     report = Report("warm", path, [])
     try:
-        _compile(report, wanted, levels, jobs, options["require_hit"], show)
+        _compile(report, wanted, targets, jobs, options["require_hit"], show)
         if status and not report.status:
             report.status = 1
         if options["output"]:
@@ -99,10 +99,10 @@ def _parse(argv):
     return options, rest
 
 
-def _compile(report, wanted, levels, jobs, require_hit, show):
+def _compile(report, wanted, targets, jobs, require_hit, show):
     """Compiles, and fills in the report and its status."""
     start = time.monotonic()
-    work = plan(wanted, levels)
+    work = plan(wanted, targets)
     for outcome in compile_all(wanted, work, jobs):
         report.outcomes.append(outcome)
         if outcome.error:
@@ -127,8 +127,8 @@ def _line(outcome, number, total):
         what = f"failed: {outcome.error}"
     else:
         what = "cached" if outcome.is_hit else f"compiled {outcome.compile_seconds * 1e3:.0f} ms"
-    level = f" {outcome.level}" if outcome.level else ""
-    return f"[{number}/{total}] {outcome.kernel}{level}  {what}"
+    of = f" {outcome.target}" if outcome.target else ""
+    return f"[{number}/{total}] {outcome.kernel}{of}  {what}"
 
 
 # --- the manifest
@@ -199,23 +199,23 @@ def _is_whole(found):
 # --- compiling
 
 
-def plan(wanted, levels):
-    """[(unit, level)] to compile for a manifest.
+def plan(wanted, targets):
+    """[(unit, target)] to compile for a manifest.
 
-    levels: the CPU levels; if empty, the levels that the program requested, or else $KILN_CPU, as
-    for programs. The level "" is this machine's.
+    targets: if empty, the targets that the program requested, or else $KILN_CPU, as for programs.
+    The target "" is this machine's.
     """
     work = {}
-    default = cpu_level_of_all()
+    default = default_target()
     for unit in wanted.units:
-        for level in levels or [unit.level if unit.level != "-" else default]:
+        for text in targets or [unit.target if unit.target != "-" else default]:
             name = unit.recorded if unit.recorded != "-" else unit.key
-            work.setdefault((name, level), (unit, level))
+            work.setdefault((name, text), (unit, text))
     return list(work.values())
 
 
 def compile_all(wanted, work, jobs):
-    """Yields an Outcome for each (unit, level) when it is done."""
+    """Yields an Outcome for each (unit, target) when it is done."""
     sessions = _Sessions()
     pool = ThreadPoolExecutor(max_workers=max(min(jobs, len(work)), 1))
     try:
@@ -242,15 +242,15 @@ class _Sessions:
         return self._local.session
 
 
-def _one(sessions, wanted, unit, level):
-    outcome = Outcome(unit.kernel, level=level)
+def _one(sessions, wanted, unit, text):
+    outcome = Outcome(unit.kernel, target=text)
     recorded = wanted.get(home(), unit)
     if recorded is None:
         outcome.key = unit.key
         outcome.error = "what it was compiled from is not known any more: warm --record the program"
         return outcome
     try:
-        found = sessions.get().warm(recorded, level)
+        found = sessions.get().warm(recorded, text)
     except (ValueError, RuntimeError, OSError) as error:  # OSError: timeouts and lost connections
         outcome.error = str(error)
         return outcome

@@ -5,12 +5,12 @@
     module <SHA-256 of its text> <file of one of the program's own modules that it imported>
     …
     compiler <id of the compiler that the keys are of>
-    unit <key> <recorded kernel> <level> <file of its warm record below the home> <kernel>
+    unit <key> <recorded kernel> <target> <file of its warm record below the home> <kernel>
     …
     recorded <bytes> <bytes compressed> <SHA-256 of the compressed bytes>
     <compressed bytes>
 
-One space separates words; `-` means none; the last word of a line may contain spaces. A level is
+One space separates words; `-` means none; the last word of a line may contain spaces. A target is
 the one that the program requested (x86-64-v3); `-` means the machine's. Recorded kernels
 (warm/units.py) are named by the SHA-256 of their bytes.
 
@@ -43,12 +43,12 @@ class BadManifest(Exception):
     """A file is not a manifest or is damaged; the text says what is wrong and in which line."""
 
 
-class Unit(namedtuple("Unit", "key recorded level record kernel")):
+class Unit(namedtuple("Unit", "key recorded target record kernel")):
     """An instance of a kernel that a program used.
 
-    key: the key of its artifact. recorded: the name of the recorded kernel, "-" if unknown. level:
-    the level that the program requested, "-" for the machine's. record: the file of its warm record
-    below the home, "-" if it has none. kernel: the kernel's name in the program.
+    key: the key of its artifact. recorded: the name of the recorded kernel, "-" if unknown. target:
+    the target that the program requested, "-" for the machine's. record: the file of its warm
+    record below the home, "-" if it has none. kernel: the kernel's name in the program.
     """
 
     __slots__ = ()
@@ -80,7 +80,7 @@ def to_bytes(manifest):
         f"program {manifest.program} {name}",
         *(f"module {digest} {file}" for digest, file in manifest.modules),
         f"compiler {manifest.compiler}",
-        *(f"unit {u.key} {u.recorded} {u.level} {u.record} {u.kernel}" for u in manifest.units),
+        *(f"unit {u.key} {u.recorded} {u.target} {u.record} {u.kernel}" for u in manifest.units),
     ]
     packed = b""
     if manifest.recorded is not None:
@@ -162,7 +162,7 @@ def _unit(rest, number):
     words = rest.split(" ", 4)
     good = len(words) == 5 and units.is_name(words[0])
     if not good or not (words[1] == "-" or units.is_name(words[1])):
-        raise BadManifest(f"line {number}: 'unit KEY RECORDED LEVEL RECORD KERNEL' expected")
+        raise BadManifest(f"line {number}: 'unit KEY RECORDED TARGET RECORD KERNEL' expected")
     return Unit(*words)
 
 

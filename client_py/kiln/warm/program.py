@@ -45,8 +45,8 @@ def add(session, digest, record, kernel, recorded):
     recorded: the name of its recorded kernel."""
     prefetch(session)
     record = "-" if record is None else record[1]
-    level = runtime.cfg.cpu_level or "-"
-    _state.units[digest] = manifest.Unit(digest, recorded, level, record, kernel)
+    target = runtime.cfg.cpu_level or "-"
+    _state.units[digest] = manifest.Unit(digest, recorded, target, record, kernel)
 
 
 def program_file():

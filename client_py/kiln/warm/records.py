@@ -233,9 +233,9 @@ def _environment(session):
     if fixed is None:
         parts = (_own_files(), sys.version, sys.flags.optimize, _native.runtime_abi())
         fixed = _fixed[compiler] = _MAGIC + compiler + repr(parts).encode()
-    # An explicit level is one of the settings; the machine's own is then irrelevant.
-    level = "" if runtime.cfg.cpu_level else _native.host_cpu_level()
-    return _native.sha256(fixed + level.encode() + _settings[1])
+    # An explicit target is one of the settings; the machine's own is then irrelevant.
+    target = "" if runtime.cfg.cpu_level else _native.host_target()
+    return _native.sha256(fixed + target.encode() + _settings[1])
 
 
 def _own_files():

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "common/artifact/target_proto.h"
 #include "common/base/status_macros.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Verifier.h"
@@ -59,19 +60,17 @@ absl::StatusOr<EmittedKernel> Emit(mlir::Operation* kernel, const TargetCode& co
 }  // namespace
 
 struct CodeGenerator::State {
-  std::map<std::tuple<int, int, bool>, std::unique_ptr<TargetCode>> targets;
+  std::map<std::tuple<std::string, int, bool>, std::unique_ptr<TargetCode>> targets;
 
-  absl::StatusOr<TargetCode*> Target(const proto::Target& target,
-                                     const proto::CodeOptions& options) {
-    if (target.device_case() != proto::Target::kCpu) {
-      return absl::UnimplementedError("no code for this kind of device yet");
-    }
+  absl::StatusOr<TargetCode*> CodeFor(const proto::Target& target,
+                                      const proto::CodeOptions& options) {
     OptimizeOptions optimize;
     optimize.level = std::min<int>(options.opt_level(), 3);
     optimize.fast_math = options.fast_math();
-    auto& code = targets[{target.cpu(), optimize.level, optimize.fast_math}];
+    const Target wanted = TargetOf(target);
+    auto& code = targets[{wanted.text(), optimize.level, optimize.fast_math}];
     if (code == nullptr) {
-      ASSIGN_OR_RETURN(code, TargetCode::Make(target.cpu(), optimize));
+      ASSIGN_OR_RETURN(code, TargetCode::Make(wanted, optimize));
     }
     return code.get();
   }
@@ -85,7 +84,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
                                                       const proto::CodeOptions& options,
                                                       const proto::ReportOptions& report,
                                                       std::vector<proto::StageReport>* stages) {
-  ASSIGN_OR_RETURN(TargetCode* const code, state_->Target(target, options));
+  ASSIGN_OR_RETURN(TargetCode* const code, state_->CodeFor(target, options));
   llvm::LLVMContext context;
   EmittedKernel emitted;
   {
@@ -132,7 +131,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
 absl::StatusOr<std::string> CodeGenerator::EmitText(mlir::Operation* kernel,
                                                     const proto::Target& target,
                                                     const proto::CodeOptions& options) {
-  ASSIGN_OR_RETURN(TargetCode* const code, state_->Target(target, options));
+  ASSIGN_OR_RETURN(TargetCode* const code, state_->CodeFor(target, options));
   llvm::LLVMContext context;
   ASSIGN_OR_RETURN(EmittedKernel emitted, Emit(kernel, *code, context));
   std::string text;

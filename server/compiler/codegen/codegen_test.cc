@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/artifact/cpu_level.h"
+#include "runtime/cpu/host_target.h"
 #include "server/compiler/codegen/test_kernel.h"
 
 namespace kiln {
@@ -63,7 +63,7 @@ std::string Serial(const std::string& body) {
 }
 
 struct Configuration {
-  proto::CpuLevel level;
+  Target target;
   int opt_level;
 };
 
@@ -71,12 +71,12 @@ struct Configuration {
 class CodegenTest : public testing::TestWithParam<Configuration> {
  protected:
   void SetUp() override {
-    if (!CpuLevelIncludes(HostCpuLevel(), GetParam().level)) GTEST_SKIP() << "not on this CPU";
+    if (!HostTarget().Runs(GetParam().target)) GTEST_SKIP() << "not on this CPU";
   }
 
   std::unique_ptr<TestKernel> Compile(const std::string& text, bool fast_math = true) {
     TestKernel::Options options;
-    options.level = GetParam().level;
+    options.target = GetParam().target;
     options.opt_level = GetParam().opt_level;
     options.fast_math = fast_math;
     auto kernel = TestKernel::Compile(text, options);
@@ -86,11 +86,11 @@ class CodegenTest : public testing::TestWithParam<Configuration> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Levels, CodegenTest,
-                         testing::Values(Configuration{proto::X86_64_V2, 3},
-                                         Configuration{proto::X86_64_V3, 3},
-                                         Configuration{proto::X86_64_V4, 3},
-                                         Configuration{proto::X86_64_V3, 1},
-                                         Configuration{proto::X86_64_V3, 0}));
+                         testing::Values(Configuration{Target::Cpu(2), 3},
+                                         Configuration{Target::Cpu(3), 3},
+                                         Configuration{Target::Cpu(4), 3},
+                                         Configuration{Target::Cpu(3), 1},
+                                         Configuration{Target::Cpu(3), 0}));
 
 constexpr char kFillBody[] = R"(
     %a = kiln.argument 0 : f32

@@ -1,9 +1,10 @@
 #include "server/compiler/codegen/optimize.h"
 
+#include <algorithm>
 #include <mutex>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/artifact/cpu_level.h"
 #include "common/base/status_macros.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -46,7 +47,7 @@ bool UsesHalf(const llvm::Module& module) {
 }  // namespace
 
 struct TargetCode::State {
-  proto::CpuLevel level;
+  std::string cpu;
   OptimizeOptions options;
   std::unique_ptr<llvm::TargetMachine> machine;
   llvm::DataLayout layout{""};
@@ -59,7 +60,7 @@ TargetCode::~TargetCode() = default;
 const char* TargetCode::triple() { return kTriple; }
 const llvm::DataLayout& TargetCode::data_layout() const { return state_->layout; }
 
-absl::StatusOr<std::unique_ptr<TargetCode>> TargetCode::Make(proto::CpuLevel level,
+absl::StatusOr<std::unique_ptr<TargetCode>> TargetCode::Make(Target target,
                                                              const OptimizeOptions& options) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -68,28 +69,29 @@ absl::StatusOr<std::unique_ptr<TargetCode>> TargetCode::Make(proto::CpuLevel lev
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
   });
-  if (level < proto::X86_64_V2 || level > proto::X86_64_V4) {
-    return absl::UnimplementedError(absl::StrCat("no code for CPU level ", level));
+  const std::vector<Target>& compiled = CompiledTargets();
+  if (std::find(compiled.begin(), compiled.end(), target) == compiled.end()) {
+    return absl::UnimplementedError(
+        absl::StrCat("no code for target '", target.text(), "': ", CompiledTargetTexts()));
   }
   std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
-  if (target == nullptr) return absl::InternalError(error);
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (backend == nullptr) return absl::InternalError(error);
   const auto effort = options.level == 0   ? llvm::CodeGenOptLevel::None
                       : options.level == 1 ? llvm::CodeGenOptLevel::Less
                                            : llvm::CodeGenOptLevel::Default;
   auto code = std::unique_ptr<TargetCode>(new TargetCode);
   State& s = *code->state_;
-  s.level = level;
+  s.cpu = target.text();
   s.options = options;
   llvm::TargetOptions machine_options;
   machine_options.AllowFPOpFusion =
       options.fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
-  s.machine.reset(target->createTargetMachine(kTriple, std::string(CpuLevelName(level)), "",
-                                              machine_options, llvm::Reloc::PIC_,
-                                              llvm::CodeModel::Small, effort));
+  s.machine.reset(backend->createTargetMachine(kTriple, s.cpu, "", machine_options,
+                                               llvm::Reloc::PIC_, llvm::CodeModel::Small, effort));
   s.layout = s.machine->createDataLayout();
   s.library = std::make_unique<llvm::TargetLibraryInfoImpl>(llvm::Triple(kTriple));
-  if (options.fast_math) AddVectorMath(level, s.library.get());
+  if (options.fast_math) AddVectorMath(target.level(), s.library.get());
   return code;
 }
 
@@ -121,13 +123,12 @@ absl::Status TargetCode::LinkDeviceLibrary(llvm::Module& module,
       llvm::appendToCompilerUsed(module, used);
     }
   }
-  const std::string cpu(CpuLevelName(state_->level));
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     // What came from the library has the baseline's attributes: they would forbid inlining.
     f.removeFnAttr("target-features");
     f.removeFnAttr("tune-cpu");
-    f.addFnAttr("target-cpu", cpu);
+    f.addFnAttr("target-cpu", state_->cpu);
     f.addFnAttr("no-trapping-math", "true");
     f.addFnAttr("prefer-vector-width", "256");
     // Recursion that does not end meets the stack's guard page, however large a frame is.

@@ -1,4 +1,4 @@
-// LLVM set up for one CPU level: optimisation and object code. LLVM headers stay in
+// LLVM set up for one target: optimisation and object code. LLVM headers stay in
 // optimize.cc as far as they are heavy.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_OPTIMIZE_H_
 #define KILN_SERVER_COMPILER_CODEGEN_OPTIMIZE_H_
@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/artifact/target.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/DataLayout.h"
-#include "proto/target.pb.h"
 
 namespace llvm {
 class Module;
@@ -23,11 +23,11 @@ struct OptimizeOptions {
   bool fast_math = true;  // vector math functions of up to 4 ulp
 };
 
-// Code generation for one level with one set of options; made once, used often.
+// Code generation for one target with one set of options; made once, used often.
 class TargetCode {
  public:
-  // Unimplemented: no such level here.
-  static absl::StatusOr<std::unique_ptr<TargetCode>> Make(proto::CpuLevel level,
+  // Unimplemented: this compiler makes no code for `target`.
+  static absl::StatusOr<std::unique_ptr<TargetCode>> Make(Target target,
                                                           const OptimizeOptions& options);
   ~TargetCode();
 
@@ -35,7 +35,7 @@ class TargetCode {
   const llvm::DataLayout& data_layout() const;
 
   // Defines what `module` calls of the device library, gives every function the
-  // level's attributes and keeps only `exported` names visible.
+  // target's attributes and keeps only `exported` names visible.
   absl::Status LinkDeviceLibrary(llvm::Module& module, llvm::ArrayRef<std::string> exported);
   void Optimize(llvm::Module& module);
   absl::StatusOr<llvm::SmallVector<char, 0>> EmitObject(llvm::Module& module);

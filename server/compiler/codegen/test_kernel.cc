@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "common/artifact/target_proto.h"
 #include "common/base/status_macros.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
@@ -42,10 +43,10 @@ absl::StatusOr<Parsed> Parse(const std::string& text) {
   return parsed;
 }
 
-proto::Target Target(proto::CpuLevel level) {
-  proto::Target target;
-  target.set_cpu(level);
-  return target;
+proto::Target Message(Target target) {
+  proto::Target message;
+  SetTarget(target, &message);
+  return message;
 }
 
 proto::CodeOptions Options(bool fast_math, int level) {
@@ -99,7 +100,7 @@ absl::StatusOr<std::unique_ptr<TestKernel>> TestKernel::Compile(const std::strin
   ASSIGN_OR_RETURN(Parsed parsed, Parse(text));
   std::unique_ptr<TestKernel> kernel(new TestKernel);
   ASSIGN_OR_RETURN(kernel->code_,
-                   Generator()->Generate(parsed.kernel, Target(options.level),
+                   Generator()->Generate(parsed.kernel, Message(options.target),
                                          kiln::Options(options.fast_math, options.opt_level), {},
                                          &kernel->stages_));
   ASSIGN_OR_RETURN(kernel->library_, Load(kernel->code_.payload));
@@ -120,7 +121,7 @@ absl::StatusOr<std::unique_ptr<TestKernel>> TestKernel::Compile(const std::strin
 
 absl::StatusOr<std::string> TestKernel::EmitText(const std::string& text) {
   ASSIGN_OR_RETURN(Parsed parsed, Parse(text));
-  return Generator()->EmitText(parsed.kernel, Target(proto::X86_64_V3),
+  return Generator()->EmitText(parsed.kernel, Message(Target::Cpu(3)),
                                kiln::Options(/*fast_math=*/true, 3));
 }
 
@@ -130,7 +131,7 @@ absl::StatusOr<std::string> TestKernel::OptimizedText(const std::string& text) {
   report.set_print_ir(true);
   std::vector<proto::StageReport> stages;
   RETURN_IF_ERROR(Generator()
-                      ->Generate(parsed.kernel, Target(proto::X86_64_V3),
+                      ->Generate(parsed.kernel, Message(Target::Cpu(3)),
                                  kiln::Options(/*fast_math=*/true, 3), report, &stages)
                       .status());
   for (const proto::StageReport& stage : stages) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/artifact/target.h"
 #include "runtime/abi.h"
 #include "server/compiler/codegen/codegen.h"
 
@@ -16,7 +17,7 @@ namespace kiln {
 class TestKernel {
  public:
   struct Options {
-    proto::CpuLevel level = proto::X86_64_V3;
+    Target target = Target::Cpu(3);
     bool fast_math = true;
     int opt_level = 3;
   };

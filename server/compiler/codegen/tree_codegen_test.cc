@@ -10,8 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "common/artifact/cpu_level.h"
 #include "common/layout/layout.h"
+#include "runtime/cpu/host_target.h"
 #include "runtime/tree/tree.h"
 #include "server/compiler/codegen/test_kernel.h"
 
@@ -54,8 +54,8 @@ class TestTree {
     auto layout = TreeLayout::Make(tree_);
     ASSERT_TRUE(layout.ok()) << layout.status();
     layout_.emplace(*std::move(layout));
-    auto data = Tree::Make(*layout_, TreeOptions());
-    ASSERT_TRUE(data.ok()) << data.status();
+    auto data = Tree::Make(layout_->shape(), TreeOptions());
+    ASSERT_TRUE(data.ok()) << data.error().text;
     data_ = *std::move(data);
     for (int n = 0; n < tree_.nodes_size(); ++n) {
       if (tree_.nodes(n).kind() == proto::SNODE_PLACE) continue;
@@ -138,7 +138,7 @@ class TestTree {
   template <typename T>
   T Read(int place, const std::vector<int64_t>& at) {
     auto cell = data_->Locate(place, Full(at).data(), CellAccess::kRead);
-    EXPECT_TRUE(cell.ok()) << cell.status();
+    EXPECT_TRUE(cell.ok()) << cell.error().text;
     T value{};
     if (cell.ok()) std::memcpy(&value, *cell, sizeof(T));
     return value;
@@ -146,16 +146,17 @@ class TestTree {
   template <typename T>
   void Write(int place, const std::vector<int64_t>& at, T value) {
     auto cell = data_->Locate(place, Full(at).data(), CellAccess::kWrite);
-    ASSERT_TRUE(cell.ok()) << cell.status();
+    ASSERT_TRUE(cell.ok()) << cell.error().text;
     std::memcpy(*cell, &value, sizeof(T));
   }
   bool IsActive(int node, const std::vector<int64_t>& at) {
     auto active = data_->IsActive(node, Full(at).data());
-    EXPECT_TRUE(active.ok()) << active.status();
+    EXPECT_TRUE(active.ok()) << active.error().text;
     return active.ok() && *active;
   }
   int Length(int node, const std::vector<int64_t>& at) {
-    return data_->Length(node, Full(at).data()).value_or(-1);
+    const auto length = data_->Length(node, Full(at).data());
+    return length.ok() ? *length : -1;
   }
 
  private:
@@ -217,20 +218,20 @@ int Count(const std::string& text, const std::string& part) {
 }
 
 struct Configuration {
-  proto::CpuLevel level;
+  Target target;
   int opt_level;
 };
 
 class TreeCodegenTest : public testing::TestWithParam<Configuration> {
  protected:
   void SetUp() override {
-    if (!CpuLevelIncludes(HostCpuLevel(), GetParam().level)) GTEST_SKIP() << "not on this CPU";
+    if (!HostTarget().Runs(GetParam().target)) GTEST_SKIP() << "not on this CPU";
   }
 
   // Compiles for a kernel of these trees.
   std::unique_ptr<TestKernel> Compile(const std::string& text, std::vector<TestTree*> trees) {
     TestKernel::Options options;
-    options.level = GetParam().level;
+    options.target = GetParam().target;
     options.opt_level = GetParam().opt_level;
     auto made = TestKernel::Compile(text, options);
     EXPECT_TRUE(made.ok()) << made.status() << "\n" << text;
@@ -262,10 +263,10 @@ class TreeCodegenTest : public testing::TestWithParam<Configuration> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Levels, TreeCodegenTest,
-                         testing::Values(Configuration{proto::X86_64_V3, 3},
-                                         Configuration{proto::X86_64_V4, 3},
-                                         Configuration{proto::X86_64_V3, 1},
-                                         Configuration{proto::X86_64_V3, 0}));
+                         testing::Values(Configuration{Target::Cpu(3), 3},
+                                         Configuration{Target::Cpu(4), 3},
+                                         Configuration{Target::Cpu(3), 1},
+                                         Configuration{Target::Cpu(3), 0}));
 
 // x[i] = 10 i, stored from a loop over all i that %on allows.
 constexpr char kStoreEveryThird[] = R"(

@@ -30,14 +30,13 @@ constexpr Row kFunctions[] = {
 struct Width {
   char isa;  // of the vector function ABI
   int bits;
-  proto::CpuLevel level;
+  uint32_t level;  // of CPU targets, from which on machines have it
 };
-constexpr Width kWidths[] = {
-    {'b', 128, proto::X86_64_V1}, {'d', 256, proto::X86_64_V3}, {'e', 512, proto::X86_64_V4}};
+constexpr Width kWidths[] = {{'b', 128, 1}, {'d', 256, 3}, {'e', 512, 4}};
 
 }  // namespace
 
-void AddVectorMath(proto::CpuLevel level, llvm::TargetLibraryInfoImpl* library) {
+void AddVectorMath(uint32_t level, llvm::TargetLibraryInfoImpl* library) {
   // Descriptions refer to names, which must stay.
   static auto& names = *new std::deque<std::string>;
   const auto keep = [](std::string name) -> llvm::StringRef {

@@ -2,7 +2,7 @@
 #ifndef KILN_SERVER_COMPILER_CODEGEN_VECTOR_MATH_H_
 #define KILN_SERVER_COMPILER_CODEGEN_VECTOR_MATH_H_
 
-#include "proto/target.pb.h"
+#include <cstdint>
 
 namespace llvm {
 class TargetLibraryInfoImpl;
@@ -10,8 +10,9 @@ class TargetLibraryInfoImpl;
 
 namespace kiln {
 
-// LLVM's own table lacks the 512-bit variants and most functions.
-void AddVectorMath(proto::CpuLevel level, llvm::TargetLibraryInfoImpl* library);
+// For machines of CPU target `level`. LLVM's own table lacks the 512-bit variants and most
+// functions.
+void AddVectorMath(uint32_t level, llvm::TargetLibraryInfoImpl* library);
 
 }  // namespace kiln
 

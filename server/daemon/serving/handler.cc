@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "common/artifact/cpu_level.h"
 #include "common/artifact/entry.h"
+#include "common/artifact/target.h"
 #include "common/base/clock.h"
 #include "common/base/digest.h"
 #include "common/base/plain_text.h"
@@ -340,9 +340,7 @@ Handler::Body Handler::Capabilities(const std::string& /*body*/, Caller* /*calle
   reply.set_protocol(kProtocolVersion);
   reply.set_build(kVersion);
   reply.set_compiler(std::string(compiler.view()));
-  for (int level = proto::X86_64_V1; level <= proto::CpuLevel_MAX; ++level) {
-    reply.add_targets(std::string(CpuLevelName(static_cast<proto::CpuLevel>(level))));
-  }
+  for (const Target target : CompiledTargets()) reply.add_targets(target.text());
   reply.set_max_message_bytes(kMaxFrameBytes);
   reply.set_workers(parts_.workers);
   return reply.SerializeAsString();

@@ -180,7 +180,7 @@ def environment_of_wrong_form(show):
 
 @case(differs="a level of the processor")
 def levels_of_the_processor(show):
-    with mock.patch("kiln._native.host_cpu_level", lambda: "x86-64-v3"):
+    with mock.patch("kiln._native.host_target", lambda: "x86-64-v3"):
         for level in ("x86-64-v2", ""):
             ti.init(arch=ti.cpu, cpu_level=level)
             show(ti.cfg.cpu_level)

@@ -1,10 +1,8 @@
-#include "common/artifact/cpu_level.h"
+#include "runtime/cpu/host_target.h"
 
 #include <cpuid.h>
 
 #include <cstdint>
-
-#include "absl/strings/str_cat.h"
 
 namespace kiln {
 namespace {
@@ -43,52 +41,27 @@ uint64_t ReadXcr0() {
   return uint64_t{high} << 32 | low;
 }
 
-proto::CpuLevel Detect() {
+Target Detect() {
   uint32_t eax, ebx, ecx1 = 0, edx, ebx7 = 0, ecx7, ecx_extended = 0;
-  if (!__get_cpuid(1, &eax, &ebx, &ecx1, &edx)) return proto::X86_64_V1;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx1, &edx)) return Target::Cpu(1);
   __get_cpuid_count(7, 0, &eax, &ebx7, &ecx7, &edx);
   __get_cpuid(0x80000001, &eax, &ebx, &ecx_extended, &edx);
 
-  if (!Has(ecx1, kLeaf1EcxV2) || !Has(ecx_extended, kExtendedEcxV2)) return proto::X86_64_V1;
+  if (!Has(ecx1, kLeaf1EcxV2) || !Has(ecx_extended, kExtendedEcxV2)) return Target::Cpu(1);
   if (!Has(ecx1, kLeaf1EcxV3) || !Has(ebx7, kLeaf7EbxV3) || !Has(ecx_extended, kExtendedEcxV3)) {
-    return proto::X86_64_V2;
+    return Target::Cpu(2);
   }
   const uint64_t saved = ReadXcr0();
-  if ((saved & kSavedAvx) != kSavedAvx) return proto::X86_64_V2;
-  if (!Has(ebx7, kLeaf7EbxV4) || (saved & kSavedAvx512) != kSavedAvx512) return proto::X86_64_V3;
-  return proto::X86_64_V4;
+  if ((saved & kSavedAvx) != kSavedAvx) return Target::Cpu(2);
+  if (!Has(ebx7, kLeaf7EbxV4) || (saved & kSavedAvx512) != kSavedAvx512) return Target::Cpu(3);
+  return Target::Cpu(4);
 }
 
 }  // namespace
 
-proto::CpuLevel HostCpuLevel() {
-  static const proto::CpuLevel level = Detect();
-  return level;
-}
-
-absl::string_view CpuLevelName(proto::CpuLevel level) {
-  switch (level) {
-    case proto::X86_64_V1:
-      return "x86-64";
-    case proto::X86_64_V2:
-      return "x86-64-v2";
-    case proto::X86_64_V3:
-      return "x86-64-v3";
-    case proto::X86_64_V4:
-      return "x86-64-v4";
-    default:
-      return "none";
-  }
-}
-
-absl::StatusOr<proto::CpuLevel> ParseCpuLevel(absl::string_view name) {
-  if (name == "x86-64-v1") return proto::X86_64_V1;
-  for (int level = proto::X86_64_V1; level <= proto::X86_64_V4; ++level) {
-    const auto candidate = static_cast<proto::CpuLevel>(level);
-    if (name == CpuLevelName(candidate)) return candidate;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("CPU level '", name, "' is unknown: x86-64, x86-64-v2, x86-64-v3, x86-64-v4"));
+Target HostTarget() {
+  static const Target target = Detect();
+  return target;
 }
 
 }  // namespace kiln

@@ -1,0 +1,82 @@
+#include "client_cpp/loaded_artifact.h"
+
+#include <string_view>
+#include <utility>
+
+#include "client_cpp/runtime_status.h"
+#include "common/artifact/target_proto.h"
+
+namespace kiln {
+namespace {
+
+static_assert(static_cast<int>(TaskKind::kSerial) == proto::TASK_SERIAL &&
+              static_cast<int>(TaskKind::kRange) == proto::TASK_RANGE &&
+              static_cast<int>(TaskKind::kStruct) == proto::TASK_STRUCT &&
+              static_cast<int>(TaskKind::kListgen) == proto::TASK_LISTGEN &&
+              static_cast<int>(TaskKind::kGc) == proto::TASK_GC &&
+              static_cast<int>(TaskKind::kGc) == proto::TaskKind_MAX);
+static_assert(static_cast<int>(ArgumentSlot::Kind::kValue) == proto::ArgumentSlot::SLOT_VALUE &&
+              static_cast<int>(ArgumentSlot::Kind::kBase) == proto::ArgumentSlot::SLOT_BASE &&
+              static_cast<int>(ArgumentSlot::Kind::kExtent) == proto::ArgumentSlot::SLOT_EXTENT &&
+              static_cast<int>(ArgumentSlot::Kind::kTree) == proto::ArgumentSlot::SLOT_TREE &&
+              static_cast<int>(ArgumentSlot::Kind::kTree) == proto::ArgumentSlot::Kind_MAX);
+
+TaskInfo TaskInfoOf(const proto::Task& task) {
+  TaskInfo info;
+  info.kind = static_cast<TaskKind>(task.kind());
+  info.symbol = task.symbol();
+  info.bounds_symbol = task.bounds_symbol();
+  info.constant_bounds = task.constant_bounds();
+  info.begin = task.begin();
+  info.end = task.end();
+  info.max_threads = task.max_threads();
+  info.cost = task.cost();
+  info.alone_symbol = task.alone_symbol();
+  info.tree = task.tree();
+  info.node = task.node();
+  info.slices = task.slices();
+  info.iterations = task.iterations();
+  info.finish_symbol = task.finish_symbol();
+  info.partial_bytes = task.partial_bytes();
+  info.grain = task.grain();
+  return info;
+}
+
+absl::StatusOr<LoadedArtifact> WithInfo(Result<std::shared_ptr<const LoadedKernel>> kernel,
+                                        const EntryView& entry) {
+  if (!kernel.ok()) return ToStatus(kernel.error());
+  return LoadedArtifact{*std::move(kernel),
+                        std::make_shared<const proto::ArtifactInfo>(entry.info)};
+}
+
+}  // namespace
+
+KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
+  KernelInfo kernel;
+  kernel.target = TargetOf(info.target());
+  kernel.runtime_abi = info.target().runtime_abi();
+  kernel.tasks.reserve(info.tasks_size());
+  for (const proto::Task& task : info.tasks()) kernel.tasks.push_back(TaskInfoOf(task));
+  kernel.arguments.reserve(info.arguments_size());
+  for (const proto::ArgumentSlot& slot : info.arguments()) {
+    kernel.arguments.push_back({static_cast<ArgumentSlot::Kind>(slot.kind()), slot.param(),
+                                slot.element(), slot.scalar()});
+  }
+  kernel.results.assign(info.results().begin(), info.results().end());
+  kernel.temporary_bytes = info.temporary_bytes();
+  kernel.draws = info.draws();
+  kernel.has_effects = info.has_effects();
+  kernel.can_fail = info.can_fail();
+  return kernel;
+}
+
+absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry) {
+  return WithInfo(LoadedKernel::FromFile(path, KernelInfoOf(entry.info)), entry);
+}
+
+absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry) {
+  const std::string_view payload(entry.payload.data(), entry.payload.size());
+  return WithInfo(LoadedKernel::FromBytes(payload, KernelInfoOf(entry.info)), entry);
+}
+
+}  // namespace kiln

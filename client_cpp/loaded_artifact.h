@@ -1,0 +1,30 @@
+// An artifact that a session found or had compiled, loaded into this process.
+#ifndef KILN_CLIENT_CPP_LOADED_ARTIFACT_H_
+#define KILN_CLIENT_CPP_LOADED_ARTIFACT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/artifact/entry.h"
+#include "proto/artifact.pb.h"
+#include "runtime/loaded_kernel.h"
+
+namespace kiln {
+
+struct LoadedArtifact {
+  std::shared_ptr<const LoadedKernel> kernel;
+  std::shared_ptr<const proto::ArtifactInfo> info;
+};
+
+// What the runtime needs of `info`.
+KernelInfo KernelInfoOf(const proto::ArtifactInfo& info);
+
+// Load the code of a checked entry: from the file `path` that holds the entry, or from its bytes.
+// Errors are those of LoadedKernel::FromFile and FromBytes.
+absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry);
+absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_LOADED_ARTIFACT_H_

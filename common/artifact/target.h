@@ -1,0 +1,58 @@
+// What machine code is made for: a value, and the text by which people, files and messages name it.
+// Plain, without protobuf; common/artifact/target_proto.h converts to the form on the wire.
+//
+//   "x86-64-v3"   a level of the x86-64 psABI; each level includes the ones below it
+//   "sm_90"       a CUDA device's architecture
+#ifndef KILN_COMMON_ARTIFACT_TARGET_H_
+#define KILN_COMMON_ARTIFACT_TARGET_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln {
+
+class Target {
+ public:
+  enum class Device : uint8_t { kNone, kCpu, kCuda };
+
+  Target() = default;  // none: the machine that asks is meant
+  // `level` is 1 to 4.
+  static constexpr Target Cpu(uint32_t level) { return Target(Device::kCpu, level); }
+  // `arch` is 90 for sm_90.
+  static constexpr Target Cuda(uint32_t arch) { return Target(Device::kCuda, arch); }
+  // Reads what text() returns, and "x86-64-v1" for "x86-64". Nothing for all else, also for "".
+  static std::optional<Target> Parse(std::string_view text);
+
+  // "" for none.
+  std::string text() const;
+  Device device() const { return device_; }
+  uint32_t level() const { return level_; }
+  bool empty() const { return device_ == Device::kNone; }
+  // Whether a machine of this target runs code that was made for `code`.
+  bool Runs(Target code) const {
+    return device_ == Device::kCpu && code.device_ == Device::kCpu && code.level_ <= level_;
+  }
+
+  friend bool operator==(Target a, Target b) {
+    return a.device_ == b.device_ && a.level_ == b.level_;
+  }
+  friend bool operator!=(Target a, Target b) { return !(a == b); }
+
+ private:
+  constexpr Target(Device device, uint32_t level) : device_(device), level_(level) {}
+
+  Device device_ = Device::kNone;
+  uint32_t level_ = 0;
+};
+
+// The targets that this build compiles for, least first.
+const std::vector<Target>& CompiledTargets();
+// Their texts, for messages: "x86-64-v2, x86-64-v3, x86-64-v4".
+std::string CompiledTargetTexts();
+
+}  // namespace kiln
+
+#endif  // KILN_COMMON_ARTIFACT_TARGET_H_

@@ -1,0 +1,66 @@
+// What the runtime knows of compiled code: a plain copy of proto::ArtifactInfo
+// (proto/artifact.proto, which explains the fields) without what only caches and people read.
+#ifndef KILN_RUNTIME_KERNEL_INFO_H_
+#define KILN_RUNTIME_KERNEL_INFO_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/artifact/target.h"
+
+namespace kiln {
+
+// The numbers of proto::TaskKind.
+enum class TaskKind {
+  kNone = 0,
+  kSerial = 1,
+  kRange = 2,
+  kStruct = 3,
+  kListgen = 5,
+  kGc = 6,
+};
+
+struct TaskInfo {
+  TaskKind kind = TaskKind::kNone;
+  std::string symbol;         // KilnTask (runtime/abi.h)
+  std::string bounds_symbol;  // KilnBounds; range tasks without constant bounds
+  bool constant_bounds = false;
+  int64_t begin = 0, end = 0;
+  uint32_t max_threads = 0;  // 0: as many as the launch allows
+  uint32_t cost = 0;         // rough nanoseconds per iteration
+  std::string alone_symbol;  // the same task without atomics; empty: none
+  uint32_t tree = 0;         // struct, listgen and gc tasks: the tree and its node
+  uint32_t node = 0;
+  bool slices = false;
+  uint64_t iterations = 0;     // struct tasks: per element of the list
+  std::string finish_symbol;   // combines partial results; empty: none
+  uint32_t partial_bytes = 0;  // of one piece
+  uint64_t grain = 0;          // the least number of iterations per piece
+};
+
+// One 8-byte slot of the argument buffer (common/unit/argument_layout.h).
+struct ArgumentSlot {
+  // The numbers of proto::ArgumentSlot::Kind.
+  enum class Kind { kValue = 0, kBase = 1, kExtent = 2, kTree = 3 };
+  Kind kind = Kind::kValue;
+  uint32_t param = 0;
+  uint32_t element = 0;
+  uint32_t scalar = 0;  // proto::Scalar of a value
+};
+
+struct KernelInfo {
+  Target target;
+  uint64_t runtime_abi = 0;
+  std::vector<TaskInfo> tasks;
+  std::vector<ArgumentSlot> arguments;
+  std::vector<uint32_t> results;  // proto::Scalar of each result slot
+  uint32_t temporary_bytes = 0;   // zeroed before each launch
+  bool draws = false;             // random numbers
+  bool has_effects = false;       // prints
+  bool can_fail = false;          // asserts
+};
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_KERNEL_INFO_H_
