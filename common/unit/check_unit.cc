@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/artifact/target_proto.h"
 #include "common/base/status_macros.h"
 #include "common/layout/layout.h"
 #include "common/unit/argument_layout.h"
@@ -22,10 +23,9 @@ absl::Status Bad(const Parts&... parts) {
 }
 
 absl::Status CheckTarget(const proto::Target& target) {
-  if (target.has_cpu() &&
-      (!proto::CpuLevel_IsValid(target.cpu()) || target.cpu() == proto::CPU_LEVEL_NONE)) {
+  const bool named = target.device_case() != proto::Target::DEVICE_NOT_SET;
+  if (named && TargetOf(target).empty())
     return Bad("target: CPU level ", target.cpu(), " is unknown");
-  }
   return absl::OkStatus();
 }
 

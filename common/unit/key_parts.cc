@@ -7,6 +7,7 @@
 #include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/artifact/target_proto.h"
 #include "common/base/bytes.h"
 #include "common/base/deterministic.h"
 #include "common/language/op_table.h"
@@ -97,12 +98,18 @@ std::string InWords(const proto::Kernel& kernel) {
   return text;
 }
 
+std::string TargetInWords(const proto::Target& target) {
+  const Target known = TargetOf(target);
+  return absl::StrCat(known.empty() ? "unknown" : known.text(), ", runtime ABI ",
+                      absl::Hex(target.runtime_abi(), absl::kZeroPad16));
+}
+
 }  // namespace
 
 std::vector<proto::KeyPart> KeyParts(const proto::CompileUnit& unit, const Digest& compiler) {
   std::vector<proto::KeyPart> parts;
   parts.push_back(Part("compiler", compiler.view(), compiler.Hex()));
-  parts.push_back(Part("target", unit.target()));
+  parts.push_back(Part("target", DeterministicBytes(unit.target()), TargetInWords(unit.target())));
   parts.push_back(Part("options", unit.options()));
   parts.push_back(Part("code", DeterministicBytes(unit.kernel()), InWords(unit.kernel())));
   for (int i = 0; i < unit.storages_size(); ++i) {

@@ -46,7 +46,7 @@ TEST(KeyParts, NameTheDifferingParts) {
 TEST(KeyParts, AreReadable) {
   const auto parts = KeyParts(Unit(), kCompiler);
   EXPECT_EQ(parts[0].text(), kCompiler.Hex());
-  EXPECT_EQ(parts[1].text(), "cpu: X86_64_V3");
+  EXPECT_EQ(parts[1].text(), "x86-64-v3, runtime ABI 0000000000000000");
   EXPECT_EQ(parts[2].text(), "debug: true");
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/artifact/entry.h"
+#include "common/artifact/target_proto.h"
 #include "common/base/clock.h"
 #include "common/base/digest.h"
 #include "common/base/status_macros.h"
@@ -138,7 +139,7 @@ std::string InfoJson(const proto::ArtifactInfo& info, const EntryView& entry) {
       {{"kernel", JsonString(info.kernel())},
        {"seconds", JsonNumber(info.compile_seconds())},
        {"compiler", JsonString(info.compiler())},
-       {"target", JsonString(proto::CpuLevel_Name(info.target().cpu()))},
+       {"target", JsonString(TargetOf(info.target()).text())},
        {"tenant", JsonString(info.tenant())},
        {"signer", JsonString(entry.signer == 0 ? "" : absl::StrFormat("%016x", entry.signer))},
        {"code_bytes", absl::StrCat(entry.payload.size())},

@@ -309,11 +309,11 @@ def check_clock():
 def check_processor():
     from .. import _native
 
-    level = _native.host_cpu_level()
+    target = _native.host_target()
     cores = len(os.sched_getaffinity(0))
-    if level == "x86-64-v1":
-        return "note", f"{level}: code without AVX; {cores} core(s)"
-    return "good", f"{level}, {cores} core(s)"
+    if target not in _native.TARGETS:
+        return "bad", f"{target}: Kiln compiles for {', '.join(_native.TARGETS)}"
+    return "good", f"{target}, {cores} core(s)"
 
 
 def check_memory():
