@@ -7,20 +7,6 @@
 #include "common/base/status_macros.h"
 
 namespace kiln {
-namespace {
-
-// The node whose cells contain a place, and the place's offset in a cell.
-std::pair<int, uint64_t> CellOf(const TreeShape& shape, int place) {
-  uint64_t offset = 0;
-  int node = place;
-  do {
-    offset += shape[node].offset;
-    node = shape[node].parent;
-  } while (shape[node].kind == SNodeKind::kBitStruct || shape[node].kind == SNodeKind::kQuantArray);
-  return {node, offset};
-}
-
-}  // namespace
 
 TreeAccess::TreeAccess(Scalar scalar, std::vector<int64_t> shape, std::vector<Component> components,
                        DenseAccess elements)
@@ -62,7 +48,7 @@ absl::Status TreeAccess::WriteElement(const int64_t* indices, const uint64_t* va
 template <typename Visit>
 void TreeAccess::ForEachRun(const Component& component, const Visit& visit) const {
   const TreeShape& shape = component.tree->shape();
-  const auto [node, offset] = CellOf(shape, component.place);
+  const auto [node, offset] = shape.CellOf(component.place);
   const NodeLayout& cells = shape[node];
   int64_t stride_of_axis[kMaxIndices] = {};  // elements of the array per physical axis
   int64_t stride = 1;

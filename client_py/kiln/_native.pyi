@@ -12,6 +12,10 @@ from typing import Any, Callable, Sequence
 OPS: dict[str, int]  # spelling -> proto.Op number
 SCALARS: dict[str, int]  # "f32" -> proto.Scalar number
 NODES: dict[str, int]  # NodeKind spelling -> number
+SNODES: dict[str, "SNodeKind"]  # by name
+MAX_AXES: int  # of a tree: their numbers are below it
+MAX_TREE_DEPTH: int  # of SNodes above a place
+MAX_CELLS: int  # of a container in a tree with sparse levels
 
 class BuilderError(ValueError): ...
 
@@ -207,6 +211,16 @@ class MemoryBudget:
     def __init__(self, limit: int) -> None: ...
     used: int
     limit: int
+
+class SNodeKind:
+    """What a kind of SNodes is: common/layout/snode_kinds.h. One object for each kind."""
+
+    number: int  # of proto SNodeKind
+    name: str
+    is_sparse: bool  # cells are active or inactive
+    is_list: bool  # cells are appended, and deactivated all at once
+    is_word: bool
+    is_place: bool
 
 class Tree:
     """A tree of SNodes: layout and, once allocated, memory."""

@@ -18,11 +18,6 @@ namespace py = pybind11;
 
 namespace {
 
-bool IsSparse(proto::SNodeKind kind) {
-  return kind == proto::SNODE_POINTER || kind == proto::SNODE_BITMASKED ||
-         kind == proto::SNODE_DYNAMIC;
-}
-
 void SetQuant(const TreeObject::QuantTuple& given, proto::QuantType* quant) {
   const auto& [kind, bits, is_signed, scale, exponent_bits] = given;
   quant->set_kind(static_cast<proto::QuantType::Kind>(kind));
@@ -269,7 +264,7 @@ py::dict StatsOfNode(const TreeObject& object, int node) {
 TreeObject::TreeObject(const std::vector<NodeTuple>& nodes)
     : layout_(ValueOrRaise(TreeLayout::Make(MakeTree(nodes)))),
       memory_(std::make_shared<Memory>()) {
-  for (const proto::SNode& node : layout_.tree().nodes()) has_sparse_ |= IsSparse(node.kind());
+  for (int n = 0; n < layout_.tree().nodes_size(); ++n) has_sparse_ |= layout_[n].kind->is_sparse;
 }
 
 void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<MemoryBudget> budget) {
@@ -313,7 +308,28 @@ std::vector<BoundTree> BindTrees(const std::vector<const FieldStorage*>& storage
   return bound;
 }
 
+// The kinds of SNodes by name: common/layout/snode_kinds.h.
+void BindKinds(py::module_& m) {
+  py::class_<SNodeFacts>(m, "SNodeKind")
+      .def_property_readonly("number",
+                             [](const SNodeFacts& kind) { return static_cast<int>(kind.kind); })
+      .def_readonly("name", &SNodeFacts::name)
+      .def_readonly("is_sparse", &SNodeFacts::is_sparse)
+      .def_readonly("is_list", &SNodeFacts::is_list)
+      .def_property_readonly("is_word", &SNodeFacts::is_word)
+      .def_property_readonly("is_place", &SNodeFacts::is_place);
+  py::dict kinds;
+  for (const SNodeFacts& kind : kSNodeKinds) {
+    kinds[kind.name] = py::cast(&kind, py::return_value_policy::reference);
+  }
+  m.attr("SNODES") = kinds;
+  m.attr("MAX_AXES") = kMaxIndices;
+  m.attr("MAX_TREE_DEPTH") = kMaxTreeDepth;
+  m.attr("MAX_CELLS") = kMaxContainerCells;
+}
+
 void BindTree(py::module_& m) {
+  BindKinds(m);
   py::class_<MemoryBudget, std::shared_ptr<MemoryBudget>>(m, "MemoryBudget")
       .def(py::init<uint64_t>(), py::arg("limit"))
       .def_property_readonly("used", &MemoryBudget::used)

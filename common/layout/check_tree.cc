@@ -12,7 +12,6 @@ namespace kiln {
 namespace {
 
 constexpr uint64_t kMaxBytes = static_cast<uint64_t>(kMaxTreeBytes);
-constexpr uint64_t kMaxCells = (uint64_t{1} << 31) - 1;  // of one container: numbers are i32
 constexpr int64_t kMaxIndexOffset = int64_t{1} << 31;
 
 template <typename... Parts>
@@ -28,7 +27,7 @@ absl::StatusOr<uint64_t> CheckAxes(const proto::TreeNode& node) {
       return Bad("axis ", axis.axis(), " out of range or order");
     }
     if (axis.extent() == 0 || __builtin_mul_overflow(cells, axis.extent(), &cells) ||
-        cells > kMaxCells) {
+        cells > kMaxContainerCells) {
       return Bad("extent of ", axis.extent());
     }
   }
@@ -36,32 +35,43 @@ absl::StatusOr<uint64_t> CheckAxes(const proto::TreeNode& node) {
 }
 
 // Bytes of a container of the node in its parent's cell.
-absl::StatusOr<uint64_t> ContainerBytes(const proto::TreeNode& node, uint64_t cells) {
-  const uint64_t data = cells * std::min(node.cell_bytes(), kMaxBytes);
-  switch (node.kind()) {
-    case proto::SNODE_DENSE:
-      return data;
-    case proto::SNODE_POINTER:
-      return cells * kPointerCellBytes;
-    case proto::SNODE_BITMASKED:
-      if (node.mask_offset() < data || node.mask_offset() % 4 != 0) {
-        return Bad("mask at ", node.mask_offset());
-      }
-      return std::min(node.mask_offset(), kMaxBytes) + (cells + 31) / 32 * 4;
-    case proto::SNODE_DYNAMIC:
-      if (node.axes_size() != 1) return Bad("dynamic of ", node.axes_size(), " axes");
-      if (node.chunk_size() == 0) return Bad("chunk size of zero");
-      return kDynamicBytes;
-    default:
-      return Bad("kind ", node.kind());
+absl::StatusOr<uint64_t> CheckContainer(const proto::TreeNode& node, uint64_t cells) {
+  const SNodeFacts* kind = FindSNodeKind(node.kind());
+  if (kind == nullptr || !kind->is_level() || kind->kind == SNodeKind::kRoot) {
+    return Bad("kind ", node.kind());
   }
+  if (kind->is_list) {
+    if (node.axes_size() != 1) return Bad(kind->name, " of ", node.axes_size(), " axes");
+    if (node.chunk_size() == 0) return Bad("chunk size of zero");
+  }
+  // The mask may be anywhere after the cells.
+  const uint64_t least = ShapeOfContainer(*kind, cells, node.cell_bytes(), 1).mask_offset;
+  if (kind->has_mask && (node.mask_offset() < least || node.mask_offset() % 4 != 0)) {
+    return Bad("mask at ", node.mask_offset());
+  }
+  return ContainerBytes(*kind, cells, node.cell_bytes(), node.mask_offset());
+}
+
+// No level above a list divides its axis.
+absl::Status CheckAxisOfList(const proto::TreePart& tree, const proto::TreeNode& list) {
+  const uint32_t own = list.axes(0).axis();
+  for (uint32_t up = list.parent(); up != 0;) {
+    const proto::TreeNode& above = tree.nodes(static_cast<int>(up));
+    for (const proto::Axis& axis : above.axes()) {
+      if (axis.axis() == own) {
+        return Bad(FindSNodeKind(list.kind())->name, " along an axis divided above");
+      }
+    }
+    up = above.parent();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckNode(const proto::TreePart& tree, int n, std::vector<int>* depths) {
   const proto::TreeNode& node = tree.nodes(n);
   if (node.cell_bytes() > kMaxBytes) return Bad("cells of ", node.cell_bytes(), " bytes");
   if (n == 0) {
-    if (node.kind() != proto::SNODE_ROOT || node.axes_size() > 0) return Bad("is no root");
+    if (node.kind() != proto::SNODE_ROOT || node.axes_size() > 0) return Bad("is not a root");
     depths->push_back(0);
     return absl::OkStatus();
   }
@@ -70,13 +80,8 @@ absl::Status CheckNode(const proto::TreePart& tree, int n, std::vector<int>* dep
   depths->push_back((*depths)[node.parent()] + 1);
   if (depths->back() > kMaxTreeDepth) return Bad("nested over ", kMaxTreeDepth, " deep");
   ASSIGN_OR_RETURN(const uint64_t cells, CheckAxes(node));
-  ASSIGN_OR_RETURN(const uint64_t bytes, ContainerBytes(node, cells));
-  for (int up = n; node.kind() == proto::SNODE_DYNAMIC && up != 0;) {
-    up = static_cast<int>(tree.nodes(up).parent());
-    for (const proto::Axis& axis : tree.nodes(up).axes()) {
-      if (axis.axis() == node.axes(0).axis()) return Bad("dynamic along an axis divided above");
-    }
-  }
+  ASSIGN_OR_RETURN(const uint64_t bytes, CheckContainer(node, cells));
+  if (FindSNodeKind(node.kind())->is_list) RETURN_IF_ERROR(CheckAxisOfList(tree, node));
   const uint64_t room = tree.nodes(static_cast<int>(node.parent())).cell_bytes();
   if (node.offset() > room || bytes > room - node.offset()) {
     return Bad(bytes, " bytes at ", node.offset(), " of a cell of ", room);

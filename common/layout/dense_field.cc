@@ -16,16 +16,6 @@ struct Chain {
   std::vector<proto::Digit> digits;
 };
 
-bool IsWord(proto::SNodeKind kind) {
-  return kind == proto::SNODE_BIT_STRUCT || kind == proto::SNODE_QUANT_ARRAY;
-}
-
-int CellOwner(const TreeLayout& layout, int place) {
-  int node = layout[place].parent;
-  while (IsWord(layout.tree().nodes(node).kind())) node = layout[node].parent;
-  return node;
-}
-
 // Physical axis -> index of the field; -1: the field does not use it.
 std::vector<int> InverseAxes(const std::vector<int32_t>& virtual_axes) {
   std::vector<int> inverse(kMaxIndices, -1);
@@ -131,8 +121,8 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
         "an element of ", elements, " scalars takes as many places, not ", places.size()));
   }
   for (const int place : places) {
-    if (place <= 0 || place >= tree_.nodes_size() ||
-        tree_.nodes(place).kind() != proto::SNODE_PLACE || !IsAllDense(place)) {
+    if (place <= 0 || place >= tree_.nodes_size() || !shape_[place].kind->is_place() ||
+        !IsAllDense(place)) {
       return absl::InvalidArgumentError(absl::StrCat("SNode ", place, " is not a dense place"));
     }
   }
@@ -143,9 +133,9 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
   std::vector<uint64_t> first_bit;  // of the components in each cell
   std::vector<std::pair<uint32_t, uint64_t>> components;
   for (const int place : places) {
-    const int cell = CellOwner(*this, place);
+    const auto [cell, offset] = shape_.CellOf(place);
     auto chain = std::find_if(chains.begin(), chains.end(),
-                              [cell](const Chain& c) { return c.cell == cell; });
+                              [cell = cell](const Chain& c) { return c.cell == cell; });
     const auto base = static_cast<uint32_t>(chain - chains.begin());
     if (chain == chains.end()) {
       ASSIGN_OR_RETURN(Chain made, DescribeChain(*this, cell, InverseAxes(VirtualAxes(place))));
@@ -156,12 +146,8 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
       chains.push_back(std::move(made));
       first_bit.push_back(~uint64_t{0});
     }
-    uint64_t bit = 0;
-    for (int node = place; node != cell; node = shape_[node].parent) {
-      bit += 8 * shape_[node].offset;
-    }
-    components.emplace_back(base, bit);
-    first_bit[base] = std::min(first_bit[base], bit);
+    components.emplace_back(base, 8 * offset);
+    first_bit[base] = std::min(first_bit[base], 8 * offset);
   }
   MergeDigits(&chains);
 

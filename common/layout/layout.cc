@@ -9,17 +9,15 @@
 namespace kiln {
 namespace {
 
-constexpr uint64_t kPointerBytes = 8;
-
-static_assert(static_cast<int>(SNodeKind::kRoot) == proto::SNODE_ROOT &&
-              static_cast<int>(SNodeKind::kDense) == proto::SNODE_DENSE &&
-              static_cast<int>(SNodeKind::kPointer) == proto::SNODE_POINTER &&
-              static_cast<int>(SNodeKind::kBitmasked) == proto::SNODE_BITMASKED &&
-              static_cast<int>(SNodeKind::kDynamic) == proto::SNODE_DYNAMIC &&
-              static_cast<int>(SNodeKind::kPlace) == proto::SNODE_PLACE &&
-              static_cast<int>(SNodeKind::kBitStruct) == proto::SNODE_BIT_STRUCT &&
-              static_cast<int>(SNodeKind::kQuantArray) == proto::SNODE_QUANT_ARRAY &&
-              static_cast<int>(SNodeKind::kQuantArray) == proto::SNodeKind_MAX);
+// Every value of proto SNodeKind has a row, at its number.
+constexpr bool HasEveryKind() {
+  int number = 1;
+  for (const SNodeFacts& kind : kSNodeKinds) {
+    if (static_cast<int>(kind.kind) != number++) return false;
+  }
+  return number == proto::SNodeKind_ARRAYSIZE;
+}
+static_assert(HasEveryKind());
 
 template <typename... Parts>
 absl::Status Bad(int node, const Parts&... parts) {
@@ -28,23 +26,6 @@ absl::Status Bad(int node, const Parts&... parts) {
 
 uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
-}
-
-bool HasAxes(proto::SNodeKind kind) {
-  switch (kind) {
-    case proto::SNODE_DENSE:
-    case proto::SNODE_POINTER:
-    case proto::SNODE_BITMASKED:
-    case proto::SNODE_DYNAMIC:
-    case proto::SNODE_QUANT_ARRAY:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsPacked(proto::SNodeKind kind) {
-  return kind == proto::SNODE_BIT_STRUCT || kind == proto::SNODE_QUANT_ARRAY;
 }
 
 // Lays out one tree, depth first; makes what TreeLayout holds.
@@ -72,6 +53,8 @@ class Maker {
 
  private:
   const proto::SNode& node(int n) const { return tree_.nodes(n); }
+  // Requires that CheckForm has passed the node.
+  const SNodeFacts& kind(int n) const { return *nodes_[n].kind; }
 
   absl::Status Visit(int n, int depth) {
     if (depth > kMaxTreeDepth) return Bad(n, "nested over ", kMaxTreeDepth, " deep");
@@ -86,24 +69,25 @@ class Maker {
       RETURN_IF_ERROR(CheckNesting(n, c));
       RETURN_IF_ERROR(Visit(c, depth + 1));
     }
-    return IsPacked(node(n).kind()) ? LayOutWord(n) : LayOutCells(n);
+    return kind(n).is_word() ? LayOutWord(n) : LayOutCells(n);
   }
 
-  // What a node of this kind must and must not state.
-  absl::Status CheckForm(int n) const {
+  // What a node of its kind must and must not state.
+  absl::Status CheckForm(int n) {
     const proto::SNode& s = node(n);
-    if (!proto::SNodeKind_IsValid(s.kind()) || s.kind() == proto::SNODE_NONE) {
-      return Bad(n, "kind ", s.kind(), " is unknown");
+    nodes_[n].kind = FindSNodeKind(s.kind());
+    if (nodes_[n].kind == nullptr) return Bad(n, "kind ", s.kind(), " is unknown");
+    if (n != 0 && kind(n).kind == SNodeKind::kRoot) return Bad(n, "a second root");
+    if (kind(n).has_axes != (s.axes_size() > 0)) {
+      return Bad(n, kind(n).has_axes ? "has no axes" : "can have no axes");
     }
-    if (n != 0 && s.kind() == proto::SNODE_ROOT) return Bad(n, "a second root");
-    if (HasAxes(s.kind()) != (s.axes_size() > 0)) {
-      return Bad(n, HasAxes(s.kind()) ? "has no axes" : "can have no axes");
-    }
-    if (s.kind() == proto::SNODE_DYNAMIC) {
-      if (s.axes_size() != 1) return Bad(n, "a dynamic SNode has one axis, not ", s.axes_size());
+    if (kind(n).is_list) {
+      if (s.axes_size() != 1) {
+        return Bad(n, "a ", kind(n).name, " SNode has one axis, not ", s.axes_size());
+      }
       if (s.chunk_size() == 0) return Bad(n, "chunk size of zero");
     }
-    if (s.kind() == proto::SNODE_PLACE) {
+    if (kind(n).is_place()) {
       if (s.children_size() > 0) return Bad(n, "a place has no children");
       const proto::Type& type = s.type();
       if (!proto::Scalar_IsValid(type.scalar()) || type.scalar() == proto::SCALAR_NONE ||
@@ -113,7 +97,7 @@ class Maker {
     } else if (n != 0 && s.children_size() == 0) {
       return Bad(n, "has no children");
     }
-    if (IsPacked(s.kind())) {
+    if (kind(n).is_word()) {
       const uint32_t bits = s.physical_bits();
       if (bits != 8 && bits != 16 && bits != 32 && bits != 64) {
         return Bad(n, "a word of ", bits, " bits; 8, 16, 32 or 64 are possible");
@@ -122,13 +106,14 @@ class Maker {
     return absl::OkStatus();
   }
 
+  // Requires that the parent has passed CheckForm; the child's kind may be unknown.
   absl::Status CheckNesting(int parent, int child) const {
-    const bool packed = IsPacked(node(parent).kind());
+    const bool word = kind(parent).hold == CellsHold::kQuantised;
     const bool place = node(child).kind() == proto::SNODE_PLACE;
-    if (packed && !place) return Bad(child, "only places fit into a word of bits");
-    if (place && packed != node(child).type().has_quant()) {
-      return Bad(child, packed ? "is not quantised but is in a word of bits"
-                               : "is quantised but is not in a word of bits");
+    if (word && !place) return Bad(child, "only places fit into a word of bits");
+    if (place && word != node(child).type().has_quant()) {
+      return Bad(child, word ? "is not quantised but is in a word of bits"
+                             : "is quantised but is not in a word of bits");
     }
     return absl::OkStatus();
   }
@@ -156,7 +141,6 @@ class Maker {
 
   absl::Status LayOutAxes(int n) {
     NodeLayout& layout = nodes_[n];
-    layout.kind = static_cast<SNodeKind>(node(n).kind());
     layout.chunk_cells = node(n).chunk_size();
     layout.children.assign(node(n).children().begin(), node(n).children().end());
     for (const proto::Axis& axis : node(n).axes()) {
@@ -214,7 +198,7 @@ class Maker {
   absl::Status LayOutWord(int n) {
     NodeLayout& layout = nodes_[n];
     const proto::SNode& s = node(n);
-    if (s.kind() == proto::SNODE_QUANT_ARRAY &&
+    if (kind(n).has_axes &&
         (s.children_size() != 1 || node(static_cast<int>(s.children(0))).type().quant().kind() ==
                                        proto::QuantType::QUANT_FLOAT)) {
       return Bad(n, "a quant array holds one place, of integers or fixed-point numbers");
@@ -232,7 +216,7 @@ class Maker {
     const proto::SNode& s = node(n);
     uint64_t cell = 0;
     uint64_t alignment = 1;
-    if (s.kind() == proto::SNODE_PLACE) {
+    if (kind(n).is_place()) {
       cell = alignment = static_cast<uint64_t>(ScalarBytes(s.type().scalar()));
     }
     for (const uint32_t c : s.children()) {
@@ -243,29 +227,12 @@ class Maker {
       RETURN_IF_ERROR(CheckSize(n, cell));
     }
     layout.cell_bytes = AlignUp(cell, alignment);
-    layout.alignment = alignment;
-    uint64_t bytes = layout.cell_bytes;
-    switch (s.kind()) {
-      case proto::SNODE_POINTER:
-        bytes = kPointerCellBytes;
-        layout.alignment = kPointerBytes;
-        RETURN_IF_ERROR(Multiply(n, layout.num_cells, &bytes));
-        break;
-      case proto::SNODE_DYNAMIC:
-        bytes = kDynamicBytes;
-        layout.alignment = kPointerBytes;
-        break;
-      case proto::SNODE_BITMASKED:
-        RETURN_IF_ERROR(Multiply(n, layout.num_cells, &bytes));
-        layout.mask_offset = AlignUp(bytes, 4);
-        layout.alignment = std::max<uint64_t>(alignment, 4);
-        bytes = AlignUp(layout.mask_offset + (layout.num_cells + 31) / 32 * 4, layout.alignment);
-        break;
-      default:
-        RETURN_IF_ERROR(Multiply(n, layout.num_cells, &bytes));
-    }
-    layout.container_bytes = bytes;
-    return CheckSize(n, bytes);
+    const ContainerShape container =
+        ShapeOfContainer(kind(n), layout.num_cells, layout.cell_bytes, alignment);
+    layout.container_bytes = container.bytes;
+    layout.alignment = container.alignment;
+    layout.mask_offset = container.mask_offset;
+    return CheckSize(n, container.bytes);
   }
 
   static absl::Status CheckSize(int n, uint64_t bytes) {
@@ -296,16 +263,7 @@ absl::StatusOr<TreeLayout> TreeLayout::Make(const proto::Tree& tree) {
 
 bool TreeLayout::IsAllDense(int node) const {
   for (; node >= 0; node = shape_[node].parent) {
-    switch (shape_[node].kind) {
-      case SNodeKind::kRoot:
-      case SNodeKind::kDense:
-      case SNodeKind::kBitStruct:
-      case SNodeKind::kQuantArray:
-      case SNodeKind::kPlace:
-        break;
-      default:
-        return false;
-    }
+    if (shape_[node].kind->is_sparse) return false;
   }
   return true;
 }

@@ -17,6 +17,7 @@
 #define KILN_COMMON_LAYOUT_LAYOUT_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,8 +29,6 @@ namespace kiln {
 
 inline constexpr int kMaxTreeNodes = 1 << 16;
 inline constexpr int64_t kMaxTreeBytes = int64_t{1} << 46;
-inline constexpr uint64_t kPointerCellBytes = 8;
-inline constexpr uint64_t kDynamicBytes = 16;
 
 // CompileUnit.trees.
 using TreeParts = google::protobuf::RepeatedPtrField<proto::TreePart>;
@@ -44,7 +43,7 @@ class TreeLayout {
   const TreeShape& shape() const { return shape_; }
   const NodeLayout& operator[](int node) const { return shape_[node]; }
   uint64_t root_bytes() const { return shape_.root_bytes(); }
-  // The node and all its ancestors are root, dense, a word of bits or place.
+  // Neither the node nor any of its ancestors is sparse.
   bool IsAllDense(int node) const;
   uint64_t AxisExtent(int node, uint32_t axis) const { return shape_.AxisExtent(node, axis); }
   // Physical axes used on the path to `node`, ascending.

@@ -417,5 +417,16 @@ TEST(CheckStorage, RefusesAbsurdDescriptors) {
   }
 }
 
+// 2^18 cells of 2^46 bytes are 2^64 bytes, which are not none.
+TEST(CheckTree, RefusesSizesThatOverflow) {
+  for (const char* kind : {"DENSE", "BITMASKED"}) {
+    const std::string text = absl::StrCat(
+        "nodes { kind: SNODE_ROOT cell_bytes: 64 } nodes { kind: SNODE_", kind,
+        " axes { extent: 262144 } cell_bytes: ", uint64_t{1} << 46, " mask_offset: 32 }");
+    EXPECT_EQ(CheckTree(Parse<proto::TreePart>(text)).code(), absl::StatusCode::kInvalidArgument)
+        << kind;
+  }
+}
+
 }  // namespace
 }  // namespace kiln

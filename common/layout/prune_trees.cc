@@ -109,16 +109,9 @@ class Pruner {
   static uint64_t ContainerBytes(const proto::TreeNode& node) {
     uint64_t cells = 1;
     for (const proto::Axis& axis : node.axes()) cells *= axis.extent();
-    switch (node.kind()) {
-      case proto::SNODE_POINTER:
-        return cells * kPointerCellBytes;
-      case proto::SNODE_DYNAMIC:
-        return kDynamicBytes;
-      case proto::SNODE_BITMASKED:
-        return node.mask_offset() + (cells + 31) / 32 * 4;
-      default:
-        return cells * node.cell_bytes();
-    }
+    const SNodeFacts* kind = FindSNodeKind(node.kind());
+    if (kind == nullptr) return 0;  // CheckTree refuses it
+    return kiln::ContainerBytes(*kind, cells, node.cell_bytes(), node.mask_offset());
   }
 
   void MakePart(ReachedTree* tree, proto::TreePart* part) const {

@@ -9,23 +9,13 @@
 namespace kiln {
 namespace {
 
-bool IsWord(proto::SNodeKind kind) {
-  return kind == proto::SNODE_BIT_STRUCT || kind == proto::SNODE_QUANT_ARRAY;
-}
-
 // The node whose cell holds a place, and where in it.
 proto::TreeComponent Locate(const TreePlace& at) {
-  const TreeLayout& layout = *at.layout;
-  uint64_t bit = 0;
-  int node = at.place;
-  do {
-    bit += 8 * layout[node].offset;
-    node = layout[node].parent;
-  } while (IsWord(layout.tree().nodes(node).kind()));
+  const auto [node, offset] = at.layout->shape().CellOf(at.place);
   proto::TreeComponent component;
   component.set_tree(at.tree);
   component.set_node(static_cast<uint32_t>(node));
-  component.set_bit_offset(bit);
+  component.set_bit_offset(8 * offset);
   return component;
 }
 
@@ -68,7 +58,7 @@ proto::TreePart TreeLayout::DescribeTree() const {
     proto::TreeNode* node = part.add_nodes();
     node->set_kind(given.kind());
     node->set_parent(static_cast<uint32_t>(std::max(layout.parent, 0)));
-    if (given.kind() == proto::SNODE_PLACE || IsWord(given.kind())) continue;
+    if (!layout.kind->is_level()) continue;
     for (const NodeLayout::Level& level : layout.levels) {
       proto::Axis* axis = node->add_axes();
       axis->set_axis(level.axis);
@@ -77,7 +67,7 @@ proto::TreePart TreeLayout::DescribeTree() const {
     node->set_cell_bytes(layout.cell_bytes);
     node->set_offset(layout.offset);
     node->set_mask_offset(layout.mask_offset);
-    if (given.kind() == proto::SNODE_DYNAMIC) node->set_chunk_size(given.chunk_size());
+    if (layout.kind->is_list) node->set_chunk_size(given.chunk_size());
   }
   return part;
 }
@@ -108,8 +98,7 @@ absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& p
   const std::vector<int32_t> axes = first.layout->VirtualAxes(first.place);
   for (const TreePlace& at : places) {
     const proto::Tree& of = at.layout->tree();
-    if (at.place <= 0 || at.place >= of.nodes_size() ||
-        of.nodes(at.place).kind() != proto::SNODE_PLACE) {
+    if (at.place <= 0 || at.place >= of.nodes_size() || !(*at.layout)[at.place].kind->is_place()) {
       return absl::InvalidArgumentError(absl::StrCat("SNode ", at.place, " is not a place"));
     }
     if (ShapeOf(at) != shape) {

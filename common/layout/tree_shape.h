@@ -4,28 +4,21 @@
 #define KILN_COMMON_LAYOUT_TREE_SHAPE_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
+
+#include "common/layout/snode_kinds.h"
 
 namespace kiln {
 
 inline constexpr int kMaxIndices = 12;
 inline constexpr int kMaxTreeDepth = 32;
 
-// The numbers of proto::SNodeKind.
-enum class SNodeKind : uint8_t {
-  kNone = 0,
-  kRoot = 1,
-  kDense = 2,
-  kPointer = 3,
-  kBitmasked = 4,
-  kDynamic = 5,
-  kPlace = 6,
-  kBitStruct = 7,
-  kQuantArray = 8,
-};
+// Of one container in a tree with sparse levels: numbers of cells are i32.
+inline constexpr uint64_t kMaxContainerCells = (uint64_t{1} << 31) - 1;
 
 struct NodeLayout {
-  SNodeKind kind = SNodeKind::kNone;
+  const SNodeFacts* kind = nullptr;  // never null in a TreeLayout
   int parent = -1;
   std::vector<int> children;     // in placement order
   uint64_t num_cells = 1;        // per container
@@ -33,8 +26,8 @@ struct NodeLayout {
   uint64_t container_bytes = 0;  // in the parent's cell
   uint64_t alignment = 1;        // of the container
   uint64_t offset = 0;           // within the parent's cell
-  uint64_t mask_offset = 0;      // bitmasked: of the mask words in the container
-  uint32_t chunk_cells = 0;      // dynamic: cells per chunk
+  uint64_t mask_offset = 0;      // of the mask words in the container
+  uint32_t chunk_cells = 0;      // lists: cells per chunk
   uint32_t bit_offset = 0;       // quantised place: of its digits in the word
   uint32_t exponent_offset = 0;  // quantised float: of its exponent in the word
   // Extent and index multiplier of each axis that this level divides, in axis order.
@@ -65,6 +58,17 @@ struct TreeShape {
       }
     }
     return extent;
+  }
+  // The node whose cells hold a place or, of quantised places, its word; and the byte offset in
+  // the cell.
+  std::pair<int, uint64_t> CellOf(int place) const {
+    uint64_t offset = 0;
+    int node = place;
+    do {
+      offset += nodes[node].offset;
+      node = nodes[node].parent;
+    } while (nodes[node].kind->is_word());
+    return {node, offset};
   }
 };
 

@@ -10,7 +10,7 @@
 //              tree:    no slots
 // Then two slots for each tree of the unit: the address of the root's cell, and the address of
 // an array of KilnNode* (runtime/abi.h), indexed by node of the TreePart. The array has null for
-// nodes that are neither pointer, bitmasked nor dynamic.
+// nodes that are not sparse.
 // Results: one 8-byte slot per scalar of the flattened return types, in order.
 #ifndef KILN_COMMON_UNIT_ARGUMENT_LAYOUT_H_
 #define KILN_COMMON_UNIT_ARGUMENT_LAYOUT_H_

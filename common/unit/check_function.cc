@@ -18,6 +18,21 @@ bool IsLoop(proto::NodeKind kind) {
   return kind == proto::RANGE_FOR || kind == proto::STRUCT_FOR || kind == proto::WHILE;
 }
 
+SNodeOp SNodeOpOf(proto::NodeKind kind) {
+  switch (kind) {
+    case proto::SNODE_ACTIVATE:
+      return SNodeOp::kActivate;
+    case proto::SNODE_DEACTIVATE:
+      return SNodeOp::kDeactivate;
+    case proto::SNODE_IS_ACTIVE:
+      return SNodeOp::kIsActive;
+    case proto::SNODE_LENGTH:
+      return SNodeOp::kLength;
+    default:
+      return SNodeOp::kAppend;
+  }
+}
+
 // Walks the blocks in program order, from block 0. Nodes that no block lists (code after
 // a jump) never run, and only need a known kind.
 class Checker {
@@ -588,24 +603,29 @@ class Checker {
     const Node& n = node(id);
     const proto::Storage& storage =
         facts_.unit.storages(static_cast<int>(StorageOf(static_cast<uint32_t>(n.index()))));
-    if (!storage.has_tree()) return Bad(id, "parameter ", n.index(), " is no SNode");
+    if (!storage.has_tree()) return Bad(id, "parameter ", n.index(), " is not an SNode");
     const proto::TreePart& tree = facts_.unit.trees(static_cast<int>(storage.tree().tree()));
-    const proto::SNodeKind kind = tree.nodes(static_cast<int>(storage.tree().node())).kind();
-    const bool dynamic = kind == proto::SNODE_DYNAMIC;
-    const bool of_list = n.kind() == proto::SNODE_LENGTH || n.kind() == proto::SNODE_APPEND;
-    if (of_list && !dynamic) return Bad(id, "the SNode is not dynamic");
-    if (!dynamic && kind != proto::SNODE_POINTER && kind != proto::SNODE_BITMASKED) {
-      return Bad(id, "the SNode is neither pointer, bitmasked nor dynamic");
-    }
-    const bool above = of_list || (dynamic && n.kind() == proto::SNODE_DEACTIVATE);
-    const int indices = above ? static_cast<int>(IndicesAbove(tree, storage.tree()).size())
-                              : storage.tree().axes_size();
+    const SNodeFacts& kind =
+        *FindSNodeKind(tree.nodes(static_cast<int>(storage.tree().node())).kind());
+    const SNodeOp op = SNodeOpOf(n.kind());
+    if (!Accepts(kind, op)) return Bad(id, "a ", kind.name, " SNode does not have this op");
+    const int indices = NamesContainer(kind, op)
+                            ? static_cast<int>(IndicesAbove(tree, storage.tree()).size())
+                            : storage.tree().axes_size();
     if (n.operands_size() != indices) {
       return Bad(id, n.operands_size(), " indices, not ", indices);
     }
     RETURN_IF_ERROR(CheckIntegers(id, 0, indices));
-    if (of_list) return CheckResult(id, ScalarId(proto::I32));
-    if (n.kind() == proto::SNODE_IS_ACTIVE) return CheckResult(id, ScalarId(proto::U1));
+    switch (op) {
+      case SNodeOp::kLength:
+      case SNodeOp::kAppend:
+        return CheckResult(id, ScalarId(proto::I32));
+      case SNodeOp::kIsActive:
+        return CheckResult(id, ScalarId(proto::U1));
+      case SNodeOp::kActivate:
+      case SNodeOp::kDeactivate:
+        break;
+    }
     return absl::OkStatus();
   }
 

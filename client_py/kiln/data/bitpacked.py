@@ -66,11 +66,11 @@ class BitpackedFields(snode.Placeable):
 
     def _place_in(self, parent, offset):
         """Makes the SNodes of the word below `parent`."""
-        if parent._kind == snode._PLACE or parent._word_bits:
+        if parent._kind.is_place or parent._kind.is_word:
             raise say.only_fields_in_words(kind=parent._kind_name)
         if not self._members:
             raise say.nothing_is_bitpacked()
-        word = snode.SNode(parent._builder, snode._BIT_STRUCT, (), parent)
+        word = snode.SNode(parent._builder, snode.KINDS["bit_struct"], (), parent)
         word._word_bits = self._bits
         places = []
         for field, component, leader in self._members:

@@ -12,25 +12,9 @@ from ..diagnostics import say
 from ..errors import TaichiRuntimeError
 from ..public import Public
 
-# Numbers of proto SNodeKind.
-_ROOT, _DENSE, _POINTER, _BITMASKED, _DYNAMIC, _PLACE = 1, 2, 3, 4, 5, 6
-_BIT_STRUCT, _QUANT_ARRAY = 7, 8
-_SPARSE = (_POINTER, _BITMASKED, _DYNAMIC)
-_NAMES = {
-    _ROOT: "root",
-    _DENSE: "dense",
-    _POINTER: "pointer",
-    _BITMASKED: "bitmasked",
-    _DYNAMIC: "dynamic",
-    _PLACE: "place",
-    _BIT_STRUCT: "bit_struct",
-    _QUANT_ARRAY: "quant_array",
-}
-# Kinds of nodes that may be above a field without making it sparse.
-_ALWAYS_ACTIVE = frozenset((_ROOT, _DENSE, _PLACE, _BIT_STRUCT, _QUANT_ARRAY))
-_MAX_AXES = 12
-_MAX_DEPTH = 32  # levels; kMaxTreeDepth in common/layout/layout.h, less the place
-_MAX_EXTENT = 2**31 - 1  # of an axis; also the most cells in a container of a sparse SNode
+KINDS = _native.SNODES
+_MAX_DEPTH = _native.MAX_TREE_DEPTH  # levels above a place
+_MAX_EXTENT = _native.MAX_CELLS  # of an axis; also the most cells in a container of a sparse SNode
 
 
 class Axis:
@@ -118,7 +102,7 @@ class SNode(AnySNode, metaclass=Public):
         axes: the axes, as ti.ij. dimensions: the number of cells along each axis, or one number for
         all. Raises TaichiRuntimeError for invalid extents.
         """
-        return self._add(_DENSE, axes, dimensions)
+        return self._add(KINDS["dense"], axes, dimensions)
 
     def pointer(self, axes, dimensions):
         """Adds an array of cells; the first write to a cell allocates its memory. Returns the new
@@ -127,7 +111,7 @@ class SNode(AnySNode, metaclass=Public):
         axes: the axes, as ti.ij. dimensions: the number of cells along each axis, or one number for
         all.
         """
-        return self._add(_POINTER, axes, dimensions)
+        return self._add(KINDS["pointer"], axes, dimensions)
 
     def bitmasked(self, axes, dimensions):
         """Adds an array of cells, all of which have memory, and a bit per cell that says whether it
@@ -136,7 +120,7 @@ class SNode(AnySNode, metaclass=Public):
         axes: the axes, as ti.ij. dimensions: the number of cells along each axis, or one number for
         all.
         """
-        return self._add(_BITMASKED, axes, dimensions)
+        return self._add(KINDS["bitmasked"], axes, dimensions)
 
     def dynamic(self, axis, dimension, chunk_size=None):
         """Adds a growing list of cells. Returns the new SNode.
@@ -156,7 +140,7 @@ class SNode(AnySNode, metaclass=Public):
             raise say.dynamic_snode_has_one_axis()
         if axes[0] in self._path_axes():
             raise say.dynamic_snode_needs_axis_of_its_own()
-        return self._add(_DYNAMIC, axis, dimension, chunk_size)
+        return self._add(KINDS["dynamic"], axis, dimension, chunk_size)
 
     def quant_array(self, axes, dimensions, max_num_bits):
         """Adds an array of cells in one word, for one field of quantised integers or fixed-point
@@ -167,16 +151,16 @@ class SNode(AnySNode, metaclass=Public):
         others.
         """
         check_word_bits(max_num_bits)
-        made = self._add(_QUANT_ARRAY, axes, dimensions)
+        made = self._add(KINDS["quant_array"], axes, dimensions)
         made._word_bits = max_num_bits
         return made
 
     def _add(self, kind, axes, dimensions, chunk_size=0):
         self._builder._check_open()
-        if self._kind == _PLACE:
+        if self._kind.is_place:
             raise say.nothing_can_added_below_place()
         if self._word_bits:
-            raise say.only_fields_in_words(kind=_NAMES[self._kind])
+            raise say.only_fields_in_words(kind=self._kind.name)
         axes = _axis_list(axes)
         dimensions = list(as_tuple(dimensions))
         if len(dimensions) == 1:
@@ -214,7 +198,7 @@ class SNode(AnySNode, metaclass=Public):
         for axis, extent in extents.items():
             if extent > _MAX_EXTENT:
                 raise say.axis_too_long(axis=axis, extent=extent)
-        if kind in _SPARSE or self._first_sparse() is not None:
+        if kind.is_sparse or self._first_sparse() is not None:
             for one in (*[node._levels for node in path], levels):
                 cells = 1
                 for _, extent in one:
@@ -247,7 +231,7 @@ class SNode(AnySNode, metaclass=Public):
         if offset and len(offset) != len(axes):
             raise say.placed_with_offset_of_other_dimensionality(axes=len(axes), got=len(offset))
         self._check_quantised(field, component)
-        node = SNode(self._builder, _PLACE, (), self)
+        node = SNode(self._builder, KINDS["place"], (), self)
         node._offset = tuple(int(o) for o in offset)
         field._placed(component, node)
 
@@ -256,10 +240,10 @@ class SNode(AnySNode, metaclass=Public):
         and words accept only quantised types."""
         quant = field._quant_type(component)
         if quant is None and self._word_bits:
-            raise say.not_quantised_in_word(title=field._title(), kind=_NAMES[self._kind])
+            raise say.not_quantised_in_word(title=field._title(), kind=self._kind.name)
         if quant is not None and not self._word_bits:
             raise say.quantised_outside_word(title=field._title(), dtype=quant)
-        if self._kind == _QUANT_ARRAY:
+        if self._kind is KINDS["quant_array"]:
             if quant.kind == "float":
                 raise say.quant_array_of_floats(title=field._title())
             if self._children:
@@ -282,7 +266,9 @@ class SNode(AnySNode, metaclass=Public):
 
     def _place_companions(self, name):
         for node in list(self._walk()):
-            if node._kind != _PLACE or not node._field.dtype.is_float or node._field._is_companion:
+            if not node._kind.is_place:
+                continue
+            if not node._field.dtype.is_float or node._field._is_companion:
                 continue
             companion = getattr(node._field, name)
             if companion is not None and companion._places[node._component] is None:
@@ -299,7 +285,7 @@ class SNode(AnySNode, metaclass=Public):
         while node is not None and n > 0:
             node = node._parent
             n -= 1
-        return root if node is not None and node._kind == _ROOT else node
+        return root if node is not None and node._parent is None else node
 
     def _path(self):
         node = self
@@ -311,7 +297,7 @@ class SNode(AnySNode, metaclass=Public):
         return path
 
     def _path_from_root(self):
-        return [root if n._kind == _ROOT else n for n in self._path()]
+        return [root if n._parent is None else n for n in self._path()]
 
     def _path_axes(self):
         """The physical axes that this node or a node above it divides, ascending."""
@@ -349,17 +335,17 @@ class SNode(AnySNode, metaclass=Public):
 
     @property
     def _name(self):
-        if self._kind == _PLACE and self._field._given_name:
+        if self._kind.is_place and self._field._given_name:
             return self._field._given_name
-        return f"S{max(self._index, 0)}{_NAMES[self._kind]}"
+        return f"S{max(self._index, 0)}{self._kind.name}"
 
     @property
     def _kind_name(self):
-        return _NAMES[self._kind]
+        return self._kind.name
 
     def _cell_fields(self):
         """The fields that have places in the cells of this node, each once."""
-        found = {id(c._field): c._field for c in self._children if c._kind == _PLACE}
+        found = {id(c._field): c._field for c in self._children if c._kind.is_place}
         return tuple(found.values())
 
     @property
@@ -380,7 +366,7 @@ class SNode(AnySNode, metaclass=Public):
 
     @property
     def _dtype(self):
-        return self._field.dtype if self._kind == _PLACE else None
+        return self._field.dtype if self._kind.is_place else None
 
     @property
     def _id(self):
@@ -388,7 +374,7 @@ class SNode(AnySNode, metaclass=Public):
 
     @property
     def _cell_size_bytes(self):
-        return 0 if self._kind == _PLACE else self._info()["cell_bytes"]
+        return 0 if self._kind.is_place else self._info()["cell_bytes"]
 
     @property
     def _offset_bytes_in_parent_cell(self):
@@ -414,20 +400,20 @@ class SNode(AnySNode, metaclass=Public):
 
     def _last_sparse(self):
         """The lowest sparse node from the root to this node, or None."""
-        return next((node for node in reversed(self._path()) if node._kind in _SPARSE), None)
+        return next((node for node in reversed(self._path()) if node._kind.is_sparse), None)
 
     def _drop_levels_without_fields(self):
         """Removes levels without fields. The first use of any field finishes the tree of ti.root,
         so an error could not name the line at fault."""
         for child in list(self._children):
             child._drop_levels_without_fields()
-            if child._kind != _PLACE and not child._children:
+            if not child._kind.is_place and not child._children:
                 self._children.remove(child)
 
     def _first_sparse(self):
-        """The highest node from the root to this node that is not dense, or None."""
+        """The highest sparse node from the root to this node, or None."""
         for node in self._path():
-            if node._kind not in _ALWAYS_ACTIVE:
+            if node._kind.is_sparse:
                 return node
         return None
 
@@ -453,7 +439,7 @@ class SNode(AnySNode, metaclass=Public):
 
     def _title(self):
         """The SNode's name in messages."""
-        names = [node._field._given_name for node in self._walk() if node._kind == _PLACE]
+        names = [node._field._given_name for node in self._walk() if node._kind.is_place]
         names = list(dict.fromkeys(name for name in names if name))
         holds = f" with {', '.join(names[:3])}" if names else ""
         return f"{self}{holds}"
@@ -463,10 +449,10 @@ class SNode(AnySNode, metaclass=Public):
         return f"SNode {self._title()}", None
 
     def __repr__(self):
-        return f"<ti.SNode of type {_NAMES[self._kind]}>"
+        return f"<ti.SNode of type {self._kind.name}>"
 
     def __str__(self):
-        return f"{self.parent()} => {_NAMES[self._kind]} {list(self.shape)}"
+        return f"{self.parent()} => {self._kind.name} {list(self.shape)}"
 
 
 class FieldsBuilder(metaclass=Public):
@@ -484,7 +470,7 @@ class FieldsBuilder(metaclass=Public):
 
     def __init__(self):
         runtime.require_init("create a FieldsBuilder")
-        self.root = SNode(self, _ROOT)
+        self.root = SNode(self, KINDS["root"])
         self.finalized = False
         self._tree = None
         _open_builders.append(self)
@@ -577,7 +563,7 @@ class FieldsBuilder(metaclass=Public):
     def _finalize(self):
         nodes = [] if self.empty else list(self.root._walk())
         for node in nodes:
-            if node._kind != _PLACE and not node._children:
+            if not node._kind.is_place and not node._children:
                 raise say.snode_without_children(kind=node._kind_name, node=node)
         self.finalized = True
         if self in _open_builders:
@@ -590,11 +576,11 @@ class FieldsBuilder(metaclass=Public):
             tree = _native.Tree([_describe(node) for node in nodes])
         except ValueError as error:
             raise TaichiRuntimeError(str(error)) from None
-        names = [node._title() if node._kind in _SPARSE else "" for node in nodes]
+        names = [node._title() if node._kind.is_sparse else "" for node in nodes]
         tree.allocate(names if tree.has_sparse else [], runtime.tree_budget())
         self._tree = tree
         _live_trees.append(self)
-        fields = {id(n._field): n._field for n in nodes if n._kind == _PLACE}
+        fields = {id(n._field): n._field for n in nodes if n._kind.is_place}
         for field in fields.values():
             field._bind_places()
 
@@ -617,11 +603,11 @@ def check_word_bits(bits):
 def _describe(node):
     """The description of a node for _native.Tree."""
     parent = -1 if node._parent is None else node._parent._index
-    scalar = node._field.dtype.scalar if node._kind == _PLACE else 0
-    quant = node._field._quant_type(node._component) if node._kind == _PLACE else None
-    physical = node._path_axes() if node._kind == _PLACE else []
+    scalar = node._field.dtype.scalar if node._kind.is_place else 0
+    quant = node._field._quant_type(node._component) if node._kind.is_place else None
+    physical = node._path_axes() if node._kind.is_place else []
     return (
-        node._kind,
+        node._kind.number,
         list(node._levels),
         parent,
         scalar,
@@ -728,7 +714,7 @@ runtime.at_reset(reset_trees)
 def tree_sizes():
     """(names of the fields, bytes) of each tree."""
     for builder in _live_trees:
-        places = [node for node in builder.root._walk() if node._kind == _PLACE]
+        places = [node for node in builder.root._walk() if node._kind.is_place]
         names = dict.fromkeys(node._field._name or "unnamed" for node in places)
         yield list(names), builder._tree.bytes
 
@@ -737,8 +723,8 @@ def _axis_list(axes):
     axes = axes if isinstance(axes, (list, tuple)) else [axes]
     numbers = [a.value if isinstance(a, Axis) else int(a) for a in axes]
     for number in numbers:
-        if not 0 <= number < _MAX_AXES:
-            raise say.there_are_axes_got_axis(limit=_MAX_AXES, number=number)
+        if not 0 <= number < _native.MAX_AXES:
+            raise say.there_are_axes_got_axis(limit=_native.MAX_AXES, number=number)
     return numbers
 
 

@@ -17,7 +17,6 @@ from .struct_value import entries_of
 from .subscript import subscript
 from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NORMAL, Loop
 
-_PLACE = 6  # of proto SNodeKind
 _I32_TYPES = ("i8", "i16", "i32", "u8", "u16", "u1")
 
 
@@ -185,7 +184,7 @@ def _struct_for(t, node, field, is_grouped):
     config = _take_config(t)
     if is_snode:
         field = field._snode
-        if field._kind == _PLACE:
+        if field._kind.is_place:
             field = field._field
     bounds = None if is_array else _dense_cells(t.ctx, field)
     if bounds is not None:

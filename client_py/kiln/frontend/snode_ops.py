@@ -16,8 +16,6 @@ from .context import ArrayArgument
 from .expr import Expr
 from .subscript import index_nodes, with_offset
 
-# Numbers of proto SNodeKind.
-_POINTER, _BITMASKED, _DYNAMIC, _PLACE = 3, 4, 5, 6
 DYNAMIC_METHODS = ("append", "deactivate", "length")
 
 
@@ -39,7 +37,7 @@ def activate(node, indices):
         print(k())  # prints: 1
     """
     ctx, node = _of_kernel("activate", node)
-    if node._kind == _DYNAMIC:
+    if node._kind.is_list:
         node, indices = _cell_of_container(ctx, node, _indices(ctx, node, indices, True))
         if node is None:
             return
@@ -88,7 +86,7 @@ def is_active(node, indices):
         print(k(3), k(2))  # prints: 1 0
     """
     ctx, node = _of_kernel("is_active", node)
-    if node._kind not in (_POINTER, _BITMASKED):
+    if not node._kind.is_sparse or node._kind.is_list:
         raise say.is_active_needs_sparse_snode()
     found = _append(ctx, "is_active", node, _indices(ctx, node, indices), ti_types.u1)
     return ctx.cast(found, ti_types.i32)
@@ -111,7 +109,7 @@ def length(node, indices):
         print(k())  # prints: 1
     """
     ctx, node = _of_kernel("length", node)
-    if node._kind != _DYNAMIC:
+    if not node._kind.is_list:
         raise say.snode_is_not_dynamic(name="length")
     return _append(ctx, "length", node, _indices(ctx, node, indices, True), ti_types.i32)
 
@@ -136,12 +134,12 @@ def append(node, indices, val):
         print(k(), x[2, 0])  # prints: 0 7
     """
     ctx, node = _of_kernel("append", node)
-    if node._kind != _DYNAMIC:
+    if not node._kind.is_list:
         raise say.snode_is_not_dynamic(name="append")
     values = []
     _flatten(ctx, val, values)
     places = node._children
-    if any(place._kind != _PLACE for place in places):
+    if not all(place._kind.is_place for place in places):
         raise say.append_to_cells_with_snodes(node=node)
     if len(values) != len(places):
         raise say.append_of_other_size(node=node, count=len(places), got=len(values))
@@ -168,7 +166,7 @@ def get_addr(f, indices):
     ctx = active.context()
     if ctx is None:
         raise say.only_in_kernels(name="get_addr")
-    place = f._field if isinstance(f, AnySNode) and f._kind == _PLACE else f
+    place = f._field if isinstance(f, AnySNode) and f._kind.is_place else f
     if not isinstance(place, AnyField):
         raise say.get_addr_of_snode(node=f)
     nodes = []
@@ -278,9 +276,9 @@ def _integer(ctx, node, position):
 
 
 def _changing(ctx, name, node, indices):
-    if node._kind not in (_POINTER, _BITMASKED, _DYNAMIC):
+    if not node._kind.is_sparse:
         raise say.operation_on_snode(name=name, kind=node._kind_name)
-    nodes = _indices(ctx, node, indices, node._kind == _DYNAMIC)
+    nodes = _indices(ctx, node, indices, node._kind.is_list)
     ctx.builder.append(_native.NODES[name], 0, 0, nodes, ctx.param_of(node), [])
 
 
@@ -386,7 +384,7 @@ def is_in_dynamic(base):
         return False
     leaf = base._first_leaf() if isinstance(base, StructField) else base
     place = leaf._places[0]
-    return place is not None and place._parent._kind == _DYNAMIC
+    return place is not None and place._parent._kind.is_list
 
 
 def dynamic_method(ctx, base, name, index):

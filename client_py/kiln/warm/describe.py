@@ -206,7 +206,7 @@ class Describer:
         known = self._meet(value)
         if known is not None:
             return known
-        path = [(node._kind, node._levels, node._chunk_size) for node in value._path()]
+        path = [(node._kind.number, node._levels, node._chunk_size) for node in value._path()]
         return ("snode", tuple(path))
 
     def _struct_field(self, value):

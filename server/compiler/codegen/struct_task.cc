@@ -59,7 +59,7 @@ Plan PlanOf(ir::RangeTaskOp op, ir::KernelOp kernel) {
   if (plan.slices) {
     plan.cells = kCellsOfSlice;
     ir::SNodeAttr level = plan.tree.getNode(plan.node);
-    if (level.getKind() == ir::SNodeKind::bitmasked && level.getNumCells() <= kWholeContainer &&
+    if (level.getFacts().has_mask && level.getNumCells() <= kWholeContainer &&
         level.getParent() != 0) {
       for (int a = 0; a < level.getNumAxes(); ++a) {
         plan.dimensions.push_back({level.getAxis(a), level.getExtent(a), 1});
@@ -114,7 +114,7 @@ Shifted ShiftOf(mlir::Value value) {
 }
 
 // Whether an access is to the cell that the loop is at, as far as the list's node goes.
-bool IsOwnCell(const Plan& plan, ir::RangeTaskOp op, const TreeAccess& access) {
+bool IsOwnCell(const Plan& plan, ir::RangeTaskOp op, const ComponentAccess& access) {
   const int64_t component = access.component;
   if (access.field.getComponentTree(component) != plan.field.getTree()) return false;
   const int64_t node = access.field.getComponentNode(component);
@@ -212,7 +212,7 @@ class StructEmitter {
  public:
   StructEmitter(FunctionEmitter& f, ir::RangeTaskOp task, const Plan& plan)
       : f_(f), b_(f.builder()), task_(task), plan_(plan), at_(abi::kMaxAxes), up_(abi::kMaxAxes) {
-    if (plan.slices && Node().getKind() == ir::SNodeKind::bitmasked) {
+    if (plan.slices && Node().getFacts().has_mask) {
       for (int a = 0; a < Node().getNumAxes(); ++a) {
         reach_.push_back(Reach(task, f.trees(), plan, Node().getAxis(a)));
       }
@@ -241,7 +241,7 @@ class StructEmitter {
   Accumulators Cells(Value* from, Value* to, const Accumulators& start);
   Accumulators Nest(size_t dimension, const Accumulators& start);
   Accumulators NestedIteration(const Accumulators& start);
-  Accumulators Slice(Value* element, const Accumulators& start);
+  Accumulators Slice(Value* begin, Value* end, const Accumulators& start);
   Accumulators Slots(Value* begin, Value* end, const Accumulators& start);
   Accumulators Words(Value* begin, Value* end, const Accumulators& start);
   Accumulators Bits(Value* word, Value* first, const Accumulators& start);
@@ -496,12 +496,8 @@ Accumulators StructEmitter::Element(Value* number, Value* from, Value* to,
   if (!plan_.slices) {
     f_.trees().Know(plan_.field.getTree(), plan_.node, at_, cell_);
     after = Cells(from, to, start);
-  } else if (Node().getKind() == ir::SNodeKind::pointer) {
-    after = Slots(begin, end, start);
-  } else if (Node().getKind() == ir::SNodeKind::bitmasked) {
-    after = Words(begin, end, start);
   } else {
-    after = Chunk(begin, end, start);
+    after = Slice(begin, end, start);
   }
   f_.trees().ClosePrologue();
   return after;
@@ -582,6 +578,31 @@ Accumulators StructEmitter::NestedIteration(const Accumulators& start) {
 }
 
 // --- Lists of slices -------------------------------------------------------------------
+
+// A kind without a case does not build.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
+
+// The active ones of the cells [begin, end) of a container.
+Accumulators StructEmitter::Slice(Value* begin, Value* end, const Accumulators& start) {
+  switch (Node().getKind()) {
+    case SNodeKind::kPointer:
+      return Slots(begin, end, start);
+    case SNodeKind::kBitmasked:
+      return Words(begin, end, start);
+    case SNodeKind::kDynamic:
+      return Chunk(begin, end, start);
+    case SNodeKind::kRoot:
+    case SNodeKind::kDense:
+    case SNodeKind::kPlace:
+    case SNodeKind::kBitStruct:
+    case SNodeKind::kQuantArray:
+      break;
+  }
+  llvm_unreachable("lists are of sparse nodes");
+}
+
+#pragma GCC diagnostic pop
 
 // The index of a container's cell along each axis, from its number.
 TreeWalker::Coordinates StructEmitter::Digits(Value* cell) {
@@ -781,7 +802,7 @@ void EmitFunction(KernelState* state, ir::RangeTaskOp op, const Plan& plan, int 
   f.set_task_body(&op.getBody().front());
   f.trees().set_effects(
       EffectsOf(op.getBody(), state->kernel, state->functions,
-                [&](const TreeAccess& access) { return IsOwnCell(plan, op, access); }));
+                [&](const ComponentAccess& access) { return IsOwnCell(plan, op, access); }));
   StructEmitter(f, op, plan).Emit(function->getArg(1), function->getArg(2), function->getArg(3));
   f.Finish();
 }

@@ -8,7 +8,7 @@ namespace {
 class Collector {
  public:
   Collector(ir::KernelOp kernel, const std::vector<ir::FunctionOp>& functions,
-            const std::function<bool(const TreeAccess&)>& active)
+            const std::function<bool(const ComponentAccess&)>& active)
       : kernel_(kernel), functions_(functions), active_(active) {}
 
   void Visit(mlir::Region& region);
@@ -26,7 +26,7 @@ class Collector {
 
   ir::KernelOp kernel_;
   const std::vector<ir::FunctionOp>& functions_;
-  const std::function<bool(const TreeAccess&)>& active_;
+  const std::function<bool(const ComponentAccess&)>& active_;
   llvm::DenseSet<uint64_t> visited_;
 };
 
@@ -78,7 +78,7 @@ void Collector::Visit(mlir::Region& region) {
 
 TreeEffects EffectsOf(mlir::Region& region, ir::KernelOp kernel,
                       const std::vector<ir::FunctionOp>& functions,
-                      const std::function<bool(const TreeAccess&)>& active) {
+                      const std::function<bool(const ComponentAccess&)>& active) {
   if (!kernel.getTrees()) return {};
   Collector collector(kernel, functions, active);
   collector.Visit(region);

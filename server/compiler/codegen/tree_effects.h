@@ -20,7 +20,7 @@ struct TreeEffects {
 };
 
 // The component whose address an op makes: of which storage, which and where.
-struct TreeAccess {
+struct ComponentAccess {
   ir::TreeFieldAttr field;
   int64_t component;
   mlir::ValueRange indices;
@@ -30,7 +30,7 @@ struct TreeAccess {
 // that its cell is active whatever happens.
 TreeEffects EffectsOf(mlir::Region& region, ir::KernelOp kernel,
                       const std::vector<ir::FunctionOp>& functions,
-                      const std::function<bool(const TreeAccess&)>& active = nullptr);
+                      const std::function<bool(const ComponentAccess&)>& active = nullptr);
 
 }  // namespace kiln
 

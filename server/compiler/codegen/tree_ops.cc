@@ -1,4 +1,4 @@
-// Ops on SNodes: activate, deactivate, is_active, length, append.
+// Ops on SNodes: activate, deactivate, is_active. tree_containers.cc has those of lists.
 #include "llvm/IR/MDBuilder.h"
 #include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/function_emitter.h"
@@ -42,19 +42,7 @@ Value* TreeWalker::IsActive(int64_t tree, int64_t node, const Coordinates& at) {
     return And(IsActive(tree, level.getParent(), up), in_range);
   }
   const Place place = PlaceOf(walk, node, at);
-  Value* active;
-  if (level.getKind() == ir::SNodeKind::pointer) {
-    auto* cell = b().CreateLoad(b().getPtrTy(), Slot(place));
-    f_.TagTables(cell);
-    active = b().CreateIsNotNull(cell);
-  } else {
-    const bool bitmasked = level.getKind() == ir::SNodeKind::bitmasked;
-    Value* number = EmitAffine(b(), place.number);
-    active = b().CreateIsNotNull(
-        Call(bitmasked ? "kiln_bitmasked_is_active" : "kiln_dynamic_is_active", b().getInt32Ty(),
-             {bitmasked ? Mask(tree, node, place) : place.container, number}));
-  }
-  return And(active, place.in_range);
+  return And(Activity(tree, node, place), place.in_range);
 }
 
 // Only where there is something: ambient containers stay as they are.
@@ -64,8 +52,7 @@ void TreeWalker::Deactivate(ir::DeactivateOp op) {
   ir::SNodeAttr level = Node(tree, node);
   if (!level.isSparse()) return;
   Coordinates at = At(field, op.getIndices());
-  const bool dynamic = level.getKind() == ir::SNodeKind::dynamic;
-  if (dynamic) at[level.getAxis(0)] = Affine();
+  if (NamesContainer(level.getFacts(), SNodeOp::kDeactivate)) at[level.getAxis(0)] = Affine();
   Value* active = IsActive(tree, node, at);
   If(active == nullptr ? b().getTrue() : active, nullptr, [&]() -> Value* {
     const Place place = PlaceOf(QueryWalk(tree, node), node, at);
@@ -74,37 +61,6 @@ void TreeWalker::Deactivate(ir::DeactivateOp op) {
                    {f_.function_->getArg(0), NodeState(tree, node), place.container, number});
     return nullptr;
   });
-}
-
-Value* TreeWalker::Length(ir::LengthOp op) {
-  ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
-  const Coordinates at = At(field, op.getIndices());
-  const Place place = PlaceOf(QueryWalk(field.getTree(), field.getNode()), field.getNode(), at);
-  Value* length = Call("kiln_dynamic_length", b().getInt32Ty(), {place.container});
-  return Select(place.in_range, length, b().getInt32(0));
-}
-
-// The stores that follow find the new cell without another look.
-Value* TreeWalker::Append(ir::AppendOp op) {
-  ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
-  const int64_t tree = field.getTree(), node = field.getNode();
-  Coordinates at = At(field, op.getIndices());
-  Walk walk = QueryWalk(tree, node);
-  walk.access = Access::kActivate;
-  const Place place = PlaceOf(walk, node, at);
-  Value* cell = f_.Alloca(b().getPtrTy(), 1);
-  b().CreateStore(Spare(tree, node, Access::kFind), cell);
-  llvm::SmallVector<Value*> arguments = {f_.function_->getArg(0), NodeState(tree, node),
-                                         place.container};
-  llvm::append_range(arguments, Shape(tree, node));
-  arguments.push_back(cell);
-  Value* number = If(place.in_range, b().getInt32(-1), [&]() -> Value* {
-    return Call(f_.parallel_ ? "kiln_dynamic_append" : "kiln_dynamic_append_alone",
-                b().getInt32Ty(), arguments);
-  });
-  at[Node(tree, node).getAxis(0)] = Leaf(number);
-  Know(tree, node, at, b().CreateLoad(b().getPtrTy(), cell));
-  return number;
 }
 
 }  // namespace kiln

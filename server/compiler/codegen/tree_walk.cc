@@ -13,10 +13,6 @@ using llvm::Value;
 constexpr uint64_t kDivision = 100;
 constexpr uint64_t kNeighbour = 101;
 
-bool Moves(ir::SNodeAttr node) {
-  return node.getKind() == ir::SNodeKind::pointer || node.getKind() == ir::SNodeKind::dynamic;
-}
-
 void AddTo(const Affine& value, std::vector<uint64_t>* key) {
   llvm::SmallVector<std::pair<uint64_t, uint64_t>, 4> terms;
   for (const Affine::Term& t : value.terms) {
@@ -34,7 +30,9 @@ llvm::IRBuilder<>& TreeWalker::b() { return f_.b_; }
 
 // The last node above (or at) `node` whose cells are not part of their container; 0: none.
 int64_t TreeWalker::Anchor(ir::TreeAttr tree, int64_t node) {
-  while (node != 0 && !Moves(tree.getNode(node))) node = tree.getNode(node).getParent();
+  while (node != 0 && !tree.getNode(node).getFacts().keeps_memory()) {
+    node = tree.getNode(node).getParent();
+  }
   return node;
 }
 
@@ -211,20 +209,6 @@ TreeWalker::Found TreeWalker::Go(const Walk& walk, int64_t node, const Coordinat
   return found;
 }
 
-TreeWalker::Found TreeWalker::Step(const Walk& walk, int64_t node, const Coordinates& at) {
-  const Place place = PlaceOf(walk, node, at);
-  switch (Node(walk.tree, node).getKind()) {
-    case ir::SNodeKind::pointer:
-      return PointerStep(walk, node, place);
-    case ir::SNodeKind::bitmasked:
-      return BitmaskedStep(walk, node, place);
-    case ir::SNodeKind::dynamic:
-      return DynamicStep(walk, node, place);
-    default:
-      return DenseStep(walk, node, place);
-  }
-}
-
 bool TreeWalker::IsOutermost(int64_t tree, int64_t node, int64_t axis) {
   return kernel_.getTree(tree).getAxisExtent(Node(tree, node).getParent(), axis) == 1;
 }
@@ -262,65 +246,6 @@ TreeWalker::Place TreeWalker::PlaceOf(const Walk& walk, int64_t node, const Coor
   }
   place.in_range = And(parent.in_range, place.own_range);
   return place;
-}
-
-TreeWalker::Found TreeWalker::DenseStep(const Walk& walk, int64_t node, const Place& place) {
-  Value* cell = CellAddress(walk.tree, node, place);
-  if (place.own_range != nullptr) {
-    // Between dense levels alone there is nowhere else to go: the first cells serve.
-    Value* spare = SpareBelow(walk.tree, node, walk.access);
-    if (spare != nullptr) cell = b().CreateSelect(place.own_range, cell, spare);
-  }
-  return {cell, place.in_range};
-}
-
-TreeWalker::Found TreeWalker::PointerStep(const Walk& walk, int64_t node, const Place& place) {
-  Value* spare = Spare(walk.tree, node, walk.access);
-  if (walk.access == Access::kActivate) {
-    Value* number = EmitAffine(b(), place.number);
-    Value* cell = If(place.in_range, spare, [&]() -> Value* {
-      return Call("kiln_pointer_activate", b().getPtrTy(),
-                  {f_.function_->getArg(0), NodeState(walk.tree, node), place.container, number});
-    });
-    return {cell, place.in_range};
-  }
-  Value* cell = b().CreateLoad(b().getPtrTy(), Slot(place));
-  f_.TagTables(llvm::cast<llvm::Instruction>(cell));
-  Value* active = And(b().CreateIsNotNull(cell), place.in_range);
-  return {b().CreateSelect(active, cell, spare), nullptr};
-}
-
-// Cells are always there; what is inactive still holds what was written.
-TreeWalker::Found TreeWalker::BitmaskedStep(const Walk& walk, int64_t node, const Place& place) {
-  Value* cell = CellAddress(walk.tree, node, place);
-  if (walk.access == Access::kActivate) {
-    Value* number = EmitAffine(b(), place.number);
-    If(place.in_range, nullptr, [&]() -> Value* {
-      Call("kiln_bitmasked_activate", b().getVoidTy(),
-           {NodeState(walk.tree, node), Mask(walk.tree, node, place), number});
-      return nullptr;
-    });
-  }
-  if (place.in_range == nullptr) return {cell, nullptr};
-  cell = b().CreateSelect(place.in_range, cell, Spare(walk.tree, node, walk.access));
-  return {cell, walk.access == Access::kActivate ? place.in_range : nullptr};
-}
-
-TreeWalker::Found TreeWalker::DynamicStep(const Walk& walk, int64_t node, const Place& place) {
-  Value* spare = Spare(walk.tree, node, walk.access);
-  Value* number = EmitAffine(b(), place.number);
-  llvm::SmallVector<Value*> arguments = {NodeState(walk.tree, node), place.container, number};
-  llvm::append_range(arguments, Shape(walk.tree, node));
-  if (walk.access == Access::kActivate) {
-    arguments.insert(arguments.begin(), f_.function_->getArg(0));
-    Value* cell = If(place.in_range, spare, [&]() -> Value* {
-      return Call("kiln_dynamic_activate", b().getPtrTy(), arguments);
-    });
-    return {cell, place.in_range};
-  }
-  const char* name = walk.access == Access::kRead ? "kiln_dynamic_read" : "kiln_dynamic_find";
-  Value* cell = Call(name, b().getPtrTy(), arguments);
-  return {Select(place.in_range, cell, spare), nullptr};
 }
 
 // A read at the element's own indices and constants: which block it falls into depends on
@@ -379,15 +304,6 @@ Value* TreeWalker::CellAddress(int64_t tree, int64_t node, const Place& place) {
   return b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), cell, offset.constant);
 }
 
-Value* TreeWalker::Slot(const Place& place) {
-  return b().CreateInBoundsGEP(b().getPtrTy(), place.container, EmitAffine(b(), place.number));
-}
-
-Value* TreeWalker::Mask(int64_t tree, int64_t node, const Place& place) {
-  return b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), place.container,
-                                        Node(tree, node).getMask());
-}
-
 // The KilnNode of a sparse node.
 Value* TreeWalker::NodeState(int64_t tree, int64_t node) {
   Value* nodes = f_.Argument(kernel_.getTree(tree).getSlot() + 1, b().getPtrTy());
@@ -408,13 +324,6 @@ Value* TreeWalker::SpareBelow(int64_t tree, int64_t node, Access access) {
   }
   if (node == 0) return nullptr;
   return b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), Spare(tree, node, access), offset);
-}
-
-// What describes a dynamic node to the device library: cells, those of a chunk, bytes.
-llvm::SmallVector<Value*> TreeWalker::Shape(int64_t tree, int64_t node) {
-  ir::SNodeAttr level = Node(tree, node);
-  return {b().getInt64(level.getNumCells()), b().getInt64(level.getChunk()),
-          b().getInt64(level.getCellBytes())};
 }
 
 Value* TreeWalker::And(Value* x, Value* y) {

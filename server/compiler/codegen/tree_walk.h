@@ -157,6 +157,7 @@ class TreeWalker {
   Found PointerStep(const Walk& walk, int64_t node, const Place& place);
   Found BitmaskedStep(const Walk& walk, int64_t node, const Place& place);
   Found DynamicStep(const Walk& walk, int64_t node, const Place& place);
+  llvm::Value* Activity(int64_t tree, int64_t node, const Place& place);
   llvm::Value* Neighbour(int64_t tree, int64_t node, const Coordinates& at, const Walk& walk);
   std::optional<Crossing> CrossingOf(const Row& row, int64_t tree, int64_t node,
                                      const Coordinates& at, int64_t offset, int64_t bytes);

@@ -3,6 +3,20 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+
+namespace kiln::ir {
+
+static mlir::FailureOr<SNodeKind> ParseSNodeKind(mlir::AsmParser& parser) {
+  llvm::StringRef name;
+  const llvm::SMLoc at = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name)) return mlir::failure();
+  const SNodeFacts* facts = FindSNodeKind(std::string_view(name));
+  if (facts != nullptr && facts->is_level()) return facts->kind;
+  return parser.emitError(at, "'") << name << "' is not a kind of SNode that a tree has";
+}
+
+}  // namespace kiln::ir
+
 #include "server/compiler/dialect/dialect.cc.inc"
 #include "server/compiler/dialect/enums.cc.inc"
 #define GET_TYPEDEF_CLASSES

@@ -2,6 +2,7 @@
 #ifndef KILN_SERVER_COMPILER_DIALECT_DIALECT_H_
 #define KILN_SERVER_COMPILER_DIALECT_DIALECT_H_
 
+#include "common/layout/snode_kinds.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -102,25 +102,24 @@ def Kiln_NdarrayAttr : Kiln_Storage<"Ndarray", "ndarray"> {
 }
 
 class Kiln_Case<string name, int value> : I32EnumAttrCase<name, value, name>;
-// The numbers of proto::SNodeKind.
-def Kiln_SNodeKind : I32EnumAttr<"SNodeKind", "level of a tree", [
-    Kiln_Case<"root", 1>, Kiln_Case<"dense", 2>, Kiln_Case<"pointer", 3>,
-    Kiln_Case<"bitmasked", 4>, Kiln_Case<"dynamic", 5>]> {
-  let cppNamespace = "::kiln::ir";
-  let genSpecializedAttr = 0;
+
+// By name, as in common/layout/snode_kinds.h.
+def Kiln_SNodeKind : AttrParameter<"::kiln::SNodeKind", "kind of an SNode"> {
+  let parser = "ParseSNodeKind($_parser)";
+  let printer = "$_printer << FactsOf($_self).name";
 }
 
 def Kiln_SNodeAttr : AttrDef<Kiln_Dialect, "SNode"> {
   let summary = "one node of a tree: its containers, and where they lie in the parent's cell";
   let mnemonic = "snode";
   let parameters = (ins
-    EnumParameter<Kiln_SNodeKind>:$kind,
+    Kiln_SNodeKind:$kind,
     DefaultValuedParameter<"int64_t", "0">:$parent,
     "::mlir::DenseI64ArrayAttr":$axes,  // physical axis, extent; twice each, ascending
     DefaultValuedParameter<"int64_t", "0">:$cell_bytes,
     DefaultValuedParameter<"int64_t", "0">:$offset,
-    DefaultValuedParameter<"int64_t", "0">:$mask,  // bitmasked: offset of the mask words
-    DefaultValuedParameter<"int64_t", "0">:$chunk);  // dynamic: cells per chunk
+    DefaultValuedParameter<"int64_t", "0">:$mask,  // offset of the mask words, if the kind has any
+    DefaultValuedParameter<"int64_t", "0">:$chunk);  // lists: cells per chunk
   let assemblyFormat = [{ `<` $kind `,`
       struct($parent, $axes, $cell_bytes, $offset, $mask, $chunk) `>` }];
   let extraClassDeclaration = [{
@@ -128,7 +127,8 @@ def Kiln_SNodeAttr : AttrDef<Kiln_Dialect, "SNode"> {
     int64_t getAxis(int a) const { return getAxes()[2 * a]; }
     int64_t getExtent(int a) const { return getAxes()[2 * a + 1]; }
     int64_t getNumCells() const;
-    bool isSparse() const { return getKind() != SNodeKind::root && getKind() != SNodeKind::dense; }
+    const SNodeFacts& getFacts() const { return FactsOf(getKind()); }
+    bool isSparse() const { return getFacts().is_sparse; }
   }];
 }
 
@@ -180,8 +180,8 @@ def Kiln_TreeFieldAttr : Kiln_Storage<"TreeField", "tree_field"> {
     int64_t getComponentAxis(int c, int index) const {
       return getComponentAxes() ? getComponentAxes()[c * getNumAxes() + index] : getAxis(index);
     }
-    // Which of the indices reach the cells of the node's parent: what length, append and, of
-    // dynamic SNodes, deactivate take.
+    // Which of the indices reach the cells of the node's parent: those of ops that name a
+    // container (NamesContainer in common/layout/snode_kinds.h).
     ::llvm::SmallVector<int> getIndicesAbove(TreeAttr tree) const;
   }];
 }
@@ -323,8 +323,8 @@ def Kiln_ActivateOp : Kiln_SNodeOp<"activate", [MemoryEffects<[MemRead, MemWrite
 }
 
 def Kiln_DeactivateOp : Kiln_SNodeOp<"deactivate", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "makes a cell inactive, with all below it; of a dynamic SNode all of a container";
-  let description = [{ Of a dynamic SNode the indices are those above, as for length. }];
+  let summary = "makes a cell inactive, with all below it; of a list all cells of a container";
+  let description = [{ Of a list the indices are those above, as for length. }];
   let assemblyFormat = "$storage `[` $indices `]` attr-dict";
 }
 
@@ -333,12 +333,12 @@ def Kiln_IsActiveOp : Kiln_SNodeQueryOp<"is_active", [MemoryEffects<[MemRead]>],
 }
 
 def Kiln_LengthOp : Kiln_SNodeQueryOp<"length", [MemoryEffects<[MemRead]>], I32> {
-  let summary = "cells in use in the container of a dynamic SNode";
+  let summary = "cells in use in the container of a list";
   let description = [{ The indices are TreeFieldAttr::getIndicesAbove of the storage's. }];
 }
 
 def Kiln_AppendOp : Kiln_SNodeQueryOp<"append", [MemoryEffects<[MemRead, MemWrite]>], I32> {
-  let summary = "takes the next cell of a container of a dynamic SNode: its number; -1: it is full";
+  let summary = "takes the next cell of a container of a list: its number; -1: it is full";
   let description = [{ The indices are TreeFieldAttr::getIndicesAbove of the storage's. }];
 }
 

@@ -57,7 +57,7 @@ static LogicalResult VerifyTree(KernelOp kernel, mlir::Attribute attribute) {
   if (!tree || tree.getNodes().empty()) return kernel.emitOpError("has a tree without nodes");
   int64_t number = 0;
   for (SNodeAttr node : tree.getNodes()) {
-    const bool is_root = node.getKind() == SNodeKind::root;
+    const bool is_root = node.getKind() == SNodeKind::kRoot;
     if (is_root != (number == 0) || (number > 0 && node.getParent() >= number) ||
         node.getParent() < 0 || node.getAxes().size() % 2 != 0) {
       return kernel.emitOpError("has a tree whose node ") << number << " has no place in it";
@@ -115,29 +115,34 @@ static TreeFieldAttr FieldOf(mlir::Operation* op, int64_t storage) {
   return {};
 }
 
-template <typename Op>
-static LogicalResult VerifySNodeOp(Op op) {
-  TreeFieldAttr field = FieldOf(op, op.getStorage());
+static LogicalResult VerifySNodeOp(mlir::Operation* op, int64_t storage, mlir::ValueRange indices,
+                                   SNodeOp what) {
+  TreeFieldAttr field = FieldOf(op, storage);
   if (!field) return mlir::failure();
-  TreeAttr tree = op->template getParentOfType<KernelOp>().getTree(field.getTree());
-  SNodeAttr node = tree.getNode(field.getNode());
-  constexpr bool kOfList = std::is_same_v<Op, LengthOp> || std::is_same_v<Op, AppendOp>;
-  const bool dynamic = node.getKind() == SNodeKind::dynamic;
-  if (!node.isSparse() || (kOfList && !dynamic)) {
-    return op.emitOpError("does not fit an SNode of this kind");
-  }
-  const bool above = kOfList || (dynamic && std::is_same_v<Op, DeactivateOp>);
-  const size_t indices =
-      above ? field.getIndicesAbove(tree).size() : static_cast<size_t>(field.getNumAxes());
-  if (op.getIndices().size() == indices) return mlir::success();
-  return op.emitOpError("takes ") << indices << " indices";
+  TreeAttr tree = op->getParentOfType<KernelOp>().getTree(field.getTree());
+  const SNodeFacts& kind = tree.getNode(field.getNode()).getFacts();
+  if (!Accepts(kind, what)) return op->emitOpError("does not fit an SNode of this kind");
+  const size_t wanted = NamesContainer(kind, what) ? field.getIndicesAbove(tree).size()
+                                                   : static_cast<size_t>(field.getNumAxes());
+  if (indices.size() == wanted) return mlir::success();
+  return op->emitOpError("takes ") << wanted << " indices";
 }
 
-LogicalResult ActivateOp::verify() { return VerifySNodeOp(*this); }
-LogicalResult DeactivateOp::verify() { return VerifySNodeOp(*this); }
-LogicalResult IsActiveOp::verify() { return VerifySNodeOp(*this); }
-LogicalResult LengthOp::verify() { return VerifySNodeOp(*this); }
-LogicalResult AppendOp::verify() { return VerifySNodeOp(*this); }
+LogicalResult ActivateOp::verify() {
+  return VerifySNodeOp(*this, getStorage(), getIndices(), SNodeOp::kActivate);
+}
+LogicalResult DeactivateOp::verify() {
+  return VerifySNodeOp(*this, getStorage(), getIndices(), SNodeOp::kDeactivate);
+}
+LogicalResult IsActiveOp::verify() {
+  return VerifySNodeOp(*this, getStorage(), getIndices(), SNodeOp::kIsActive);
+}
+LogicalResult LengthOp::verify() {
+  return VerifySNodeOp(*this, getStorage(), getIndices(), SNodeOp::kLength);
+}
+LogicalResult AppendOp::verify() {
+  return VerifySNodeOp(*this, getStorage(), getIndices(), SNodeOp::kAppend);
+}
 
 static LogicalResult VerifyOver(mlir::Operation* op, std::optional<int64_t> over,
                                 mlir::ValueRange indices) {

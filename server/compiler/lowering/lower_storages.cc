@@ -75,9 +75,9 @@ mlir::Attribute Tree(const proto::TreePart& tree, int slot, mlir::MLIRContext* c
     for (const proto::Axis& axis : node.axes()) {
       axes.append({axis.axis(), static_cast<int64_t>(axis.extent())});
     }
-    nodes.push_back(ir::SNodeAttr::get(context, static_cast<ir::SNodeKind>(node.kind()),
-                                       node.parent(), Numbers(axes, context), node.cell_bytes(),
-                                       node.offset(), node.mask_offset(), node.chunk_size()));
+    nodes.push_back(ir::SNodeAttr::get(context, static_cast<SNodeKind>(node.kind()), node.parent(),
+                                       Numbers(axes, context), node.cell_bytes(), node.offset(),
+                                       node.mask_offset(), node.chunk_size()));
   }
   return ir::TreeAttr::get(context, slot, nodes);
 }

@@ -157,7 +157,7 @@ class TreeTasks {
     ir::TreeAttr tree = kernel_.getTree(node.first);
     std::string text = "S0root";
     for (int64_t n : PathOf(node)) {
-      text += "->S" + std::to_string(n) + ir::stringifySNodeKind(tree.getNode(n).getKind()).str();
+      text += "->S" + std::to_string(n) + tree.getNode(n).getFacts().name;
     }
     return text;
   }
