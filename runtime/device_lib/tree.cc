@@ -16,13 +16,6 @@
 
 namespace {
 
-// A dynamic SNode's container (common/layout/layout.h).
-struct DynamicContainer {
-  uint32_t length;
-  uint32_t nothing;
-  uint8_t* memory;  // the only chunk, or an array of pointers to chunks
-};
-
 template <typename T>
 KILN_INLINE T Load(const T* at) {
   return __atomic_load_n(at, KILN_LOAD);
@@ -32,9 +25,7 @@ KILN_INLINE uint8_t* PointerCell(uint8_t* container, uint64_t cell) {
   return Load(reinterpret_cast<uint8_t**>(container) + cell);
 }
 
-KILN_INLINE DynamicContainer* Dynamic(uint8_t* container) {
-  return reinterpret_cast<DynamicContainer*>(container);
-}
+KILN_INLINE KilnList* List(uint8_t* container) { return reinterpret_cast<KilnList*>(container); }
 
 // Tests first: threads that write the same value to one cache line would contend for it.
 KILN_INLINE void SetChanged(KilnNode* node) {
@@ -46,7 +37,7 @@ KILN_INLINE void SetChanged(KilnNode* node) {
 // The chunk that holds `cell`; null if it has not been allocated.
 KILN_INLINE uint8_t* ChunkOf(uint8_t* container, uint64_t cell, uint64_t cells,
                              uint64_t chunk_cells) {
-  uint8_t* memory = Load(&Dynamic(container)->memory);
+  uint8_t* memory = Load(&List(container)->memory);
   if (chunk_cells >= cells || memory == nullptr) return memory;
   return PointerCell(memory, cell / chunk_cells);
 }
@@ -124,7 +115,7 @@ KILN_INLINE uint8_t* kiln_dynamic_read(const KilnNode* node, uint8_t* container,
 
 KILN_INLINE uint8_t* kiln_dynamic_find(const KilnNode* node, uint8_t* container, uint64_t cell,
                                        uint64_t cells, uint64_t chunk_cells, uint64_t cell_bytes) {
-  if (cell >= Load(&Dynamic(container)->length)) return node->dump;
+  if (cell >= Load(&List(container)->length)) return node->dump;
   uint8_t* chunk = ChunkOf(container, cell, cells, chunk_cells);
   return chunk == nullptr ? node->dump : chunk + InChunk(cell, cells, chunk_cells, cell_bytes);
 }
@@ -133,7 +124,7 @@ KILN_INLINE uint8_t* kiln_dynamic_activate(const KilnContext* ctx, KilnNode* nod
                                            uint8_t* container, uint64_t cell, uint64_t cells,
                                            uint64_t chunk_cells, uint64_t cell_bytes) {
   uint8_t* at = MakeCell(ctx, node, container, cell, cells, chunk_cells, cell_bytes);
-  uint32_t* length = &Dynamic(container)->length;
+  uint32_t* length = &List(container)->length;
   uint32_t now = Load(length);
   if (KILN_LIKELY(cell < now) || at == node->dump) return at;
   const uint32_t wanted = static_cast<uint32_t>(cell) + 1;
@@ -145,18 +136,18 @@ KILN_INLINE uint8_t* kiln_dynamic_activate(const KilnContext* ctx, KilnNode* nod
 }
 
 KILN_INLINE int32_t kiln_dynamic_is_active(uint8_t* container, uint64_t cell) {
-  return cell < Load(&Dynamic(container)->length);
+  return cell < Load(&List(container)->length);
 }
 
 KILN_INLINE int32_t kiln_dynamic_length(uint8_t* container) {
-  return static_cast<int32_t>(Load(&Dynamic(container)->length));
+  return static_cast<int32_t>(Load(&List(container)->length));
 }
 
 KILN_INLINE int32_t kiln_dynamic_append_alone(const KilnContext* ctx, KilnNode* node,
                                               uint8_t* container, uint64_t cells,
                                               uint64_t chunk_cells, uint64_t cell_bytes,
                                               uint8_t** at) {
-  uint32_t* length = &Dynamic(container)->length;
+  uint32_t* length = &List(container)->length;
   const uint32_t cell = Load(length);
   *at = node->dump;
   if (cell >= cells) return -1;
@@ -171,7 +162,7 @@ KILN_INLINE int32_t kiln_dynamic_append_alone(const KilnContext* ctx, KilnNode* 
 KILN_INLINE int32_t kiln_dynamic_append(const KilnContext* ctx, KilnNode* node, uint8_t* container,
                                         uint64_t cells, uint64_t chunk_cells, uint64_t cell_bytes,
                                         uint8_t** at) {
-  uint32_t* length = &Dynamic(container)->length;
+  uint32_t* length = &List(container)->length;
   *at = node->dump;
   if (Load(length) >= cells) return -1;
   const uint32_t cell = __atomic_fetch_add(length, 1, __ATOMIC_ACQ_REL);

@@ -18,6 +18,14 @@
 extern "C" {
 #endif
 
+/* A dynamic SNode's container. `memory` leads to its chunk or, where a chunk holds fewer cells than
+ * the container may, to an array of pointers to chunks. Null: not allocated yet. */
+typedef struct KilnList {
+  uint32_t length;
+  uint32_t padding;
+  uint8_t* memory;
+} KilnList;
+
 uint8_t* kiln_pointer_read(const KilnNode* node, uint8_t* container, uint64_t cell);
 uint8_t* kiln_pointer_find(const KilnNode* node, uint8_t* container, uint64_t cell);
 uint8_t* kiln_pointer_activate(const KilnContext* ctx, KilnNode* node, uint8_t* container,

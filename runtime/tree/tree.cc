@@ -3,39 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/device_lib/tree.h"
+#include "runtime/tree/containers.h"
 #include "runtime/tree/tree_node.h"
 
 namespace kiln {
 namespace {
 
 static_assert(KILN_MAX_AXES == kMaxIndices);  // an axis for each index
-
-constexpr uint64_t kMaxCells = (uint64_t{1} << 31) - 1;  // of a container: numbers are i32
-
-bool IsSparse(SNodeKind kind) {
-  return kind == SNodeKind::kPointer || kind == SNodeKind::kBitmasked ||
-         kind == SNodeKind::kDynamic;
-}
-
-const char* KindName(SNodeKind kind) {
-  switch (kind) {
-    case SNodeKind::kRoot:
-      return "root";
-    case SNodeKind::kDense:
-      return "dense";
-    case SNodeKind::kPointer:
-      return "pointer";
-    case SNodeKind::kBitmasked:
-      return "bitmasked";
-    case SNodeKind::kDynamic:
-      return "dynamic";
-    case SNodeKind::kPlace:
-      return "place";
-    default:
-      return "packed";
-  }
-}
 
 SparseNode* NodeOf(const KilnNode* node) { return static_cast<SparseNode*>(node->state); }
 
@@ -59,7 +33,7 @@ TreeState::TreeState(TreeShape shape, TreeOptions options)
     auto [node, parent] = open.back();
     open.pop_back();
     const NodeLayout& layout = this->shape[node];
-    if (IsSparse(layout.kind)) {
+    if (layout.kind->is_sparse) {
       sparse[node] = std::make_unique<SparseNode>(this, node, parent);
       if (parent != nullptr) parent->nested.push_back(sparse[node].get());
       parent = sparse[node].get();
@@ -104,7 +78,7 @@ TreeState::~TreeState() {
 }
 
 std::string TreeState::Name(int node) const {
-  const std::string kind = std::string(" (") + KindName(shape[node].kind) + ")";
+  const std::string kind = std::string(" (") + shape[node].kind->name + ")";
   if (static_cast<size_t>(node) < options.names.size() && !options.names[node].empty()) {
     return "'" + options.names[node] + "'" + kind;
   }
@@ -112,7 +86,7 @@ std::string TreeState::Name(int node) const {
 }
 
 std::string TreeState::Refusal(const SparseNode& node) const {
-  const bool chunk = node.kind == SNodeKind::kDynamic;
+  const bool chunk = node.kind.cells == CellsAre::kInChunks;
   const std::string text =
       std::string("out of memory: cannot activate another ") + (chunk ? "chunk" : "cell") +
       " of SNode " + Name(node.number) + ", " + std::to_string(node.memory->stride()) +
@@ -125,11 +99,11 @@ std::string TreeState::Refusal(const SparseNode& node) const {
 
 Result<std::unique_ptr<Tree>> Tree::Make(TreeShape shape, TreeOptions options) {
   for (int n = 0; n < shape.size(); ++n) {
-    if (IsSparse(shape[n].kind) && shape[n].num_cells > kMaxCells) {
-      return Error{ErrorCode::kInvalidArgument, "SNode " + std::to_string(n) + ": " +
-                                                    std::to_string(shape[n].num_cells) +
-                                                    " cells; at most " + std::to_string(kMaxCells) +
-                                                    " fit into a sparse container"};
+    if (shape[n].kind->is_sparse && shape[n].num_cells > kMaxContainerCells) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "SNode " + std::to_string(n) + ": " + std::to_string(shape[n].num_cells) +
+                       " cells; at most " + std::to_string(kMaxContainerCells) +
+                       " fit into a sparse container"};
     }
   }
   auto state = std::make_unique<TreeState>(std::move(shape), std::move(options));
@@ -154,19 +128,22 @@ Tree& Tree::Of(const KilnNode* node, int* number) {
 }
 
 uint8_t* Tree::Activate(KilnNode* node, uint8_t** slot, std::string* why) {
-  uint8_t* cell = NodeOf(node)->Activate(slot);
+  uint8_t* cell = PointerCells::Activate(*NodeOf(node), slot);
   if (cell == nullptr) *why = NodeOf(node)->tree->Refusal(*NodeOf(node));
   return cell;
 }
 
 uint8_t* Tree::ActivateChunk(KilnNode* node, uint8_t* container, uint64_t chunk, std::string* why) {
-  uint8_t* made = NodeOf(node)->ActivateChunk(container, chunk);
+  uint8_t* made = DynamicCells::ActivateChunk(*NodeOf(node), container, chunk);
   if (made == nullptr) *why = NodeOf(node)->tree->Refusal(*NodeOf(node));
   return made;
 }
 
 void Tree::Deactivate(KilnNode* node, uint8_t* container, uint64_t cell) {
-  NodeOf(node)->Deactivate(container, cell);
+  SparseNode& sparse = *NodeOf(node);
+  const bool changed =
+      WithKind(sparse, [&](auto kind) { return kind.Deactivate(sparse, container, cell); });
+  if (changed) sparse.SetChanged();
 }
 
 TreeStats Tree::Stats() const {

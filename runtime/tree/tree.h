@@ -89,8 +89,7 @@ class Tree {
   const TreeShape& shape() const;
   // The root's cell: the first of a tree's two argument slots.
   uint8_t* root() const;
-  // The array for the second slot; null for nodes that are neither pointer, bitmasked nor dynamic.
-  // Lives as long as the tree.
+  // The array for the second slot; null for nodes that are not sparse. Lives as long as the tree.
   KilnNode* node(int node) const;
 
   // The cell of `node` at `at`; for a place, its value; for a place in a word of bits, the word.
@@ -98,7 +97,7 @@ class Tree {
   // memory is exhausted.
   Result<uint8_t*> Locate(int node, const int64_t* at, CellAccess access);
 
-  // For pointer, bitmasked and dynamic nodes; for others, whether their cell exists.
+  // For sparse nodes; for others, whether their cell exists.
   Result<bool> IsActive(int node, const int64_t* at);
   // Pointer: removes the cell with all below it. Bitmasked: clears its bit; its data stays.
   // Dynamic: removes all cells of the container. Does nothing for other nodes and inactive cells.

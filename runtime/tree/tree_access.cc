@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "runtime/device_lib/tree.h"
+#include "runtime/tree/containers.h"
 #include "runtime/tree/tree_node.h"
 
 namespace kiln {
@@ -58,41 +58,8 @@ class Way {
   int begin_;
 };
 
-// The cell of a sparse node's container; null if memory is exhausted or, for kFind, if it is
-// inactive.
-uint8_t* SparseCell(SparseNode* node, uint8_t* container, uint64_t cell, CellAccess access) {
-  const bool write = access == CellAccess::kWrite;
-  uint8_t* absent = access == CellAccess::kRead ? node->shared.ambient : nullptr;
-  switch (node->kind) {
-    case SNodeKind::kPointer: {
-      uint8_t** slot = reinterpret_cast<uint8_t**>(container) + cell;
-      uint8_t* found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-      if (found != nullptr) return found;
-      return write ? node->Activate(slot) : absent;
-    }
-    case SNodeKind::kBitmasked:
-      // The cell exists whether its bit is set or not.
-      if (write) {
-        kiln_bitmasked_activate(&node->shared, container + node->mask_offset, cell);
-      } else if (access == CellAccess::kFind &&
-                 kiln_bitmasked_is_active(container + node->mask_offset, cell) == 0) {
-        return nullptr;
-      }
-      return container + cell * node->cell_bytes;
-    default: {
-      if (!write && cell >= node->Length(container)) return absent;
-      uint8_t* chunk = node->Chunk(container, cell);
-      if (chunk == nullptr && write) {
-        chunk = node->ActivateChunk(container, node->one_chunk() ? 0 : cell / node->chunk_cells);
-      }
-      if (chunk == nullptr) return absent;
-      if (write) node->RaiseLength(container, cell + 1);
-      return chunk + (node->one_chunk() ? cell : cell % node->chunk_cells) * node->cell_bytes;
-    }
-  }
-}
-
-// The container at the end of `way` without its last level; null as in SparseCell.
+// The cell at the end of the levels; null if memory is exhausted or, for kFind, if a cell on the
+// way is inactive.
 Result<uint8_t*> Walk(TreeState& tree, const Level* begin, const Level* end, CellAccess access) {
   uint8_t* cell = tree.root->data();
   for (const Level* level = begin; level != end; ++level) {
@@ -100,12 +67,12 @@ Result<uint8_t*> Walk(TreeState& tree, const Level* begin, const Level* end, Cel
     uint8_t* container = cell + layout.offset;
     SparseNode* sparse = tree.sparse[level->node].get();
     if (sparse == nullptr) {
-      // The cells of a quantised array are bits of its word.
-      const bool word = layout.kind == SNodeKind::kQuantArray;
-      cell = container + (word ? 0 : level->cell * layout.cell_bytes);
+      // The cells of a word are its bits.
+      cell = container + (layout.kind->is_word() ? 0 : level->cell * layout.cell_bytes);
       continue;
     }
-    cell = SparseCell(sparse, container, level->cell, access);
+    cell = WithKind(*sparse,
+                    [&](auto kind) { return kind.Find(*sparse, container, level->cell, access); });
     if (cell != nullptr) continue;
     if (access == CellAccess::kWrite) {
       return Error{ErrorCode::kResourceExhausted, tree.Refusal(*sparse)};
@@ -136,7 +103,9 @@ Result<bool> Tree::IsActive(int node, const int64_t* at) {
   const Level* last = way->end() - 1;
   const Result<uint8_t*> cell = Walk(*state_, way->begin(), last, CellAccess::kRead);
   if (!cell.ok()) return cell.error();
-  return sparse->IsActive(*cell + sparse->layout.offset, last->cell);
+  return WithKind(*sparse, [&](auto kind) {
+    return kind.IsActive(*sparse, *cell + sparse->layout.offset, last->cell);
+  });
 }
 
 Result<> Tree::Deactivate(int node, const int64_t* at) {
@@ -147,15 +116,15 @@ Result<> Tree::Deactivate(int node, const int64_t* at) {
   const Level* last = way->end() - 1;
   const Result<uint8_t*> cell = Walk(*state_, way->begin(), last, CellAccess::kRead);
   if (!cell.ok()) return cell.error();
-  sparse->Deactivate(*cell + sparse->layout.offset, last->cell);
+  Deactivate(&sparse->shared, *cell + sparse->layout.offset, last->cell);
   return {};
 }
 
 namespace {
 
-// The path to the container of the cells; ignores the index along the dynamic axis.
+// The path to the container of the cells; ignores the index along the list's own axis.
 Result<Way> ToContainer(const TreeState& tree, int node, const int64_t* at) {
-  if (tree.shape[node].kind != SNodeKind::kDynamic) {
+  if (!tree.shape[node].kind->is_list) {
     return Error{ErrorCode::kInvalidArgument, "SNode " + tree.Name(node) + " is not dynamic"};
   }
   std::array<int64_t, kMaxIndices> first;
@@ -173,7 +142,7 @@ Result<int32_t> Tree::Length(int node, const int64_t* at) {
   const Result<uint8_t*> cell = Walk(*state_, way->begin(), way->end() - 1, CellAccess::kRead);
   if (!cell.ok()) return cell.error();
   const SparseNode& sparse = *state_->sparse[node];
-  return static_cast<int32_t>(sparse.Length(*cell + sparse.layout.offset));
+  return static_cast<int32_t>(DynamicCells::Length(sparse, *cell + sparse.layout.offset));
 }
 
 Result<int32_t> Tree::Append(int node, const int64_t* at, uint8_t** cell) {
@@ -182,7 +151,7 @@ Result<int32_t> Tree::Append(int node, const int64_t* at, uint8_t** cell) {
   const Result<uint8_t*> parent = Walk(*state_, way->begin(), way->end() - 1, CellAccess::kWrite);
   if (!parent.ok()) return parent.error();
   SparseNode& sparse = *state_->sparse[node];
-  const int32_t number = sparse.Append(*parent + sparse.layout.offset, cell);
+  const int32_t number = DynamicCells::Append(sparse, *parent + sparse.layout.offset, cell);
   if (number >= 0 && *cell == nullptr) {
     return Error{ErrorCode::kResourceExhausted, state_->Refusal(sparse)};
   }

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "runtime/cpu/parallel_for.h"
+#include "runtime/tree/containers.h"
 #include "runtime/tree/tree_node.h"
 
 namespace kiln {
@@ -27,42 +28,19 @@ struct Found {
   std::vector<CellBag> chunks;
 };
 
-// No path leads to it from here any more: of several threads that still hold the surrounding cell
-// and deactivate its parts, one succeeds.
-uint8_t* TakeAway(uint8_t** slot) {
-  if (__atomic_load_n(slot, __ATOMIC_RELAXED) == nullptr) return nullptr;
-  return __atomic_exchange_n(slot, nullptr, __ATOMIC_ACQ_REL);
-}
-
-// Finds the memory below the containers of `node` in `cell`.
+// Finds the memory below the containers of `node` in `cell`. Threads may still hold the cell: of
+// those that deactivate its parts, one succeeds.
 void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
   if (!node->keeps_memory) return;
-  for (uint64_t c = 0; c < node->path.count(); ++c) {
-    uint8_t* container = node->path.Find(cell, c);
-    switch (node->kind) {
-      case SNodeKind::kPointer: {
-        auto** slots = reinterpret_cast<uint8_t**>(container);
-        for (uint64_t i = 0; i < node->cells; ++i) {
-          if (uint8_t* below = TakeAway(slots + i)) found->cells[node->memory_index].Add(below);
-        }
-        break;
-      }
-      case SNodeKind::kBitmasked:
-        // Regardless of the bit: cells keep their data when their bit is cleared.
-        for (uint64_t i = 0; i < node->cells; ++i) {
-          for (SparseNode* nested : node->nested) {
-            FindBelow(nested, container + i * node->cell_bytes, found);
-          }
-        }
-        break;
-      default: {
-        auto* dynamic = reinterpret_cast<DynamicContainer*>(container);
-        if (uint8_t* memory = TakeAway(&dynamic->memory)) {
-          found->cells[node->memory_index].Add(memory);
-        }
-      }
+  CellBag* own = node->memory == nullptr ? nullptr : &found->cells[node->memory_index];
+  const auto below = [&](uint8_t* in_place) {
+    for (SparseNode* nested : node->nested) FindBelow(nested, in_place, found);
+  };
+  WithKind(*node, [&](auto kind) {
+    for (uint64_t c = 0; c < node->path.count(); ++c) {
+      kind.TakeMemory(*node, node->path.Find(cell, c), own, below);
     }
-  }
+  });
 }
 
 // Calls visit(cell, Found to add to) for all cells, on several threads if they take many bytes.
@@ -121,8 +99,6 @@ class Collector {
   // Frees cells of the node (pointer) or chunks, whose contents were recorded before.
   void Free(SparseNode* node, CellBag cells) {
     const CellAllocator& memory = *node->memory;
-    const uint64_t count =
-        node->kind == SNodeKind::kPointer ? 1 : std::min(node->cells, node->chunk_cells);
     std::vector<SparseNode*> below;
     for (SparseNode* nested : node->nested) {
       if (nested->keeps_memory) below.push_back(nested);
@@ -131,7 +107,7 @@ class Collector {
       ForEachCell(tree_, cells, memory.stride(), max_threads_, &found_,
                   [&](uint8_t* cell, Found* found) {
                     for (SparseNode* nested : below) {
-                      for (uint64_t i = 0; i < count; ++i) {
+                      for (uint64_t i = 0; i < node->memory_cells; ++i) {
                         FindBelow(nested, cell + i * node->cell_bytes, found);
                       }
                     }
@@ -148,7 +124,7 @@ class Collector {
                 [&](uint8_t* directory, Found* found) {
                   auto** chunks = reinterpret_cast<uint8_t**>(directory);
                   for (uint64_t i = 0; i < node->num_chunks(); ++i) {
-                    if (uint8_t* chunk = TakeAway(chunks + i)) {
+                    if (uint8_t* chunk = TakeSlot(chunks + i)) {
                       found->chunks[node->memory_index].Add(chunk);
                     }
                   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/cpu/parallel_for.h"
+#include "runtime/tree/containers.h"
 #include "runtime/tree/tree_node.h"
 
 namespace kiln {
@@ -37,13 +38,7 @@ class Deactivation {
   // next sparse nodes below.
   void Add(int node, uint8_t* cell) {
     ForEachContainer(node, cell, [this](SparseNode* sparse, uint8_t* container) {
-      const bool lists = sparse->kind == SNodeKind::kDynamic;
-      const uint64_t in_one = sparse->kind == SNodeKind::kBitmasked ? 32 : 1;
-      const uint64_t most = lists ? sparse->cells : kPiece * in_one;
-      for (uint64_t begin = 0; begin < sparse->cells; begin += most) {
-        const uint64_t end = std::min(begin + most, sparse->cells);
-        AddPart({sparse, container, begin, end}, lists ? 1 : (end - begin) / in_one + 1);
-      }
+      WithKind(*sparse, [&](auto kind) { AddContainer(kind, sparse, container); });
     });
   }
 
@@ -66,6 +61,16 @@ class Deactivation {
   }
 
  private:
+  template <typename Kind>
+  void AddContainer(Kind, SparseNode* node, uint8_t* container) {
+    if (!Kind::kDivisible) return AddPart({node, container, 0, node->cells}, 1);
+    constexpr uint64_t kMost = kPiece * Kind::kStep;
+    for (uint64_t begin = 0; begin < node->cells; begin += kMost) {
+      const uint64_t end = std::min(begin + kMost, node->cells);
+      AddPart({node, container, begin, end}, (end - begin) / Kind::kStep + 1);
+    }
+  }
+
   void AddPart(const Part& part, uint64_t weight) {
     parts_.push_back(part);
     weight_ += weight;
@@ -94,62 +99,17 @@ class Deactivation {
   }
 
   void Take(const Part& part, std::vector<CellBag>* taken) const {
-    SparseNode* node = part.node;
-    bool any;
-    switch (node->kind) {
-      case SNodeKind::kPointer:
-        any = TakePointers(part, &(*taken)[node->memory_index]);
-        break;
-      case SNodeKind::kBitmasked:
-        any = TakeBits(part, taken);
-        break;
-      default:
-        any = TakeList(part.container, &(*taken)[node->memory_index]);
-    }
-    if (any) node->SetChanged();
-  }
-
-  // Removes everything below the cells, too.
-  static bool TakePointers(const Part& part, CellBag* taken) {
-    auto** slots = reinterpret_cast<uint8_t**>(part.container);
-    bool any = false;
-    for (uint64_t i = part.begin; i < part.end; ++i) any |= TakeSlot(slots + i, taken);
-    return any;
-  }
-
-  static bool TakeList(uint8_t* container, CellBag* taken) {
-    auto* dynamic = reinterpret_cast<DynamicContainer*>(container);
-    const bool any = __atomic_load_n(&dynamic->length, __ATOMIC_RELAXED) != 0;
-    if (any) __atomic_store_n(&dynamic->length, 0, __ATOMIC_RELEASE);
-    return TakeSlot(&dynamic->memory, taken) || any;
-  }
-
-  static bool TakeSlot(uint8_t** slot, CellBag* taken) {
-    if (__atomic_load_n(slot, __ATOMIC_RELAXED) == nullptr) return false;
-    uint8_t* old = __atomic_exchange_n(slot, nullptr, __ATOMIC_ACQ_REL);
-    if (old != nullptr) taken->Add(old);
-    return old != nullptr;
-  }
-
-  // The cells stay in place, so the contents of active ones are removed first.
-  bool TakeBits(const Part& part, std::vector<CellBag>* taken) const {
-    const SparseNode& node = *part.node;
-    auto* words = reinterpret_cast<uint32_t*>(part.container + node.mask_offset);
-    bool any = false;
-    for (uint64_t w = part.begin / 32; w * 32 < part.end; ++w) {
-      const uint32_t set = __atomic_load_n(words + w, __ATOMIC_ACQUIRE);
-      if (set == 0) continue;
-      any = true;
-      for (uint32_t bits = node.nested.empty() ? 0 : set; bits != 0; bits &= bits - 1) {
-        const uint64_t i = w * 32 + __builtin_ctz(bits);
-        ForEachChild(node.number, part.container + i * node.cell_bytes,
-                     [&](SparseNode* nested, uint8_t* container) {
-                       Take({nested, container, 0, nested->cells}, taken);
-                     });
-      }
-      __atomic_fetch_and(words + w, ~set, __ATOMIC_ACQ_REL);
-    }
-    return any;
+    SparseNode& node = *part.node;
+    CellBag* own = node.memory == nullptr ? nullptr : &(*taken)[node.memory_index];
+    const auto below = [&](uint8_t* cell) {
+      ForEachChild(node.number, cell, [&](SparseNode* nested, uint8_t* container) {
+        Take({nested, container, 0, nested->cells}, taken);
+      });
+    };
+    const bool any = WithKind(node, [&](auto kind) {
+      return kind.DeactivateAll(node, part.container, part.begin, part.end, own, below);
+    });
+    if (any) node.SetChanged();
   }
 
   const TreeState& tree_;

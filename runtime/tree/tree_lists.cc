@@ -9,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "runtime/cpu/parallel_for.h"
+#include "runtime/tree/containers.h"
 #include "runtime/tree/tree_node.h"
 
 namespace kiln {
@@ -45,7 +46,6 @@ class Elements final : public ElementList {
 // The elements' sink: a first scan counts, a second writes.
 class Counter {
  public:
-  void AddCell(uint8_t*, const int32_t*) { ++count_; }
   void AddSlice(uint8_t*, uint64_t, uint64_t, const int32_t*) { ++count_; }
   void Add(uint64_t count) { count_ += count; }
   static constexpr bool kWrites = false;
@@ -90,21 +90,6 @@ class Writer {
 };
 static_assert(sizeof(KilnElement) == 4 * sizeof(__m128i) && offsetof(KilnElement, at) == 16);
 
-bool AnySlot(uint8_t* container, uint64_t begin, uint64_t end) {
-  auto** slots = reinterpret_cast<uint8_t**>(container);
-  for (uint64_t i = begin; i < end; ++i) {
-    if (__atomic_load_n(slots + i, __ATOMIC_RELAXED) != nullptr) return true;
-  }
-  return false;
-}
-
-bool AnyBit(const uint32_t* words, uint64_t begin, uint64_t end) {
-  for (uint64_t w = begin / 32; w * 32 < end; ++w) {
-    if (__atomic_load_n(words + w, __ATOMIC_RELAXED) != 0) return true;
-  }
-  return false;
-}
-
 // Builds one list. The scan is cut into units, parts of containers of at most `unit_` cells. Their
 // row-major numbers determine the thread that scans them, but not the result.
 class Scan {
@@ -116,13 +101,11 @@ class Scan {
         slices_(slices),
         max_threads_(max_threads),
         containers_(num_parents * node->path.count()) {
-    chunk_ = std::min(node->chunk_cells, node->cells);
-    // The units of a dynamic container depend on its length, so it is one unit.
-    const bool dynamic = node->kind == SNodeKind::kDynamic;
-    unit_ = dynamic ? node->cells : std::min<uint64_t>(node->cells, kPiece);
+    const bool divisible = WithKind(*node, [](auto kind) { return kind.kDivisible; });
+    unit_ = divisible ? std::min<uint64_t>(node->cells, kPiece) : node->cells;
     units_of_container_ = (node->cells + unit_ - 1) / unit_;
     units_ = containers_ * units_of_container_;
-    const uint64_t total = dynamic ? TotalLength() : containers_ * node->cells;
+    const uint64_t total = divisible ? containers_ * node->cells : TotalScanned();
     slice_ = std::clamp((total / kWantedSlices + 31) / 32 * 32, kMinSlice, kMaxSlice);
     work_ = std::max(total, containers_);
   }
@@ -170,15 +153,18 @@ class Scan {
     list->Shrink(static_cast<int64_t>(end));
   }
 
-  uint64_t TotalLength() const {
+  uint64_t TotalScanned() const {
     const uint64_t pieces = (containers_ + kPiece - 1) / kPiece;
-    std::vector<uint64_t> lengths(pieces);
+    std::vector<uint64_t> scanned(pieces);
     ParallelFor(static_cast<int64_t>(pieces), max_threads_, [&](int64_t p) {
       int32_t at[kMaxIndices];
       const uint64_t end = std::min(containers_, (p + 1) * kPiece);
-      for (uint64_t c = p * kPiece; c < end; ++c) lengths[p] += node_.Length(Container(c, at));
+      for (uint64_t c = p * kPiece; c < end; ++c) {
+        uint8_t* container = Container(c, at);
+        scanned[p] += WithKind(node_, [&](auto kind) { return kind.Scanned(node_, container); });
+      }
     });
-    return std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
+    return std::accumulate(scanned.begin(), scanned.end(), uint64_t{0});
   }
 
   uint8_t* Container(uint64_t number, int32_t* at) const {
@@ -189,95 +175,40 @@ class Scan {
 
   template <typename To>
   void Units(uint64_t begin, uint64_t end, To* to) {
+    WithKind(node_, [&](auto kind) { Units(kind, begin, end, to); });
+  }
+  template <typename Kind, typename To>
+  void Units(Kind kind, uint64_t begin, uint64_t end, To* to) {
     int32_t at[kMaxIndices];
     for (uint64_t unit = begin; unit < end; ++unit) {
       uint8_t* container = Container(unit / units_of_container_, at);
       const uint64_t first = unit % units_of_container_ * unit_;
       const uint64_t last = std::min(first + unit_, node_.cells);
       if (slices_) {
-        Slices(container, at, first, last, to);
+        kind.ForEachSlice(node_, container, first, last, slice_,
+                          [&](uint8_t* cell, uint64_t cells_begin, uint64_t count) {
+                            to->AddSlice(cell, cells_begin, count, at);
+                          });
       } else {
-        Cells(container, at, first, last, to);
+        Cells(kind, container, at, first, last, to);
       }
     }
   }
 
-  template <typename To>
-  void Slices(uint8_t* container, const int32_t* at, uint64_t first, uint64_t last, To* to) {
-    if (node_.kind == SNodeKind::kDynamic) return DynamicSlices(container, at, to);
-    const auto* words = reinterpret_cast<const uint32_t*>(container + node_.mask_offset);
-    for (uint64_t begin = first; begin < last; begin += slice_) {
-      const uint64_t end = std::min(begin + slice_, last);
-      const bool any = node_.kind == SNodeKind::kPointer ? AnySlot(container, begin, end)
-                                                         : AnyBit(words, begin, end);
-      if (any) to->AddSlice(container, begin, end - begin, at);
-    }
-  }
-
-  template <typename To>
-  void DynamicSlices(uint8_t* container, const int32_t* at, To* to) {
-    ForEachChunk(container, to, [&](uint8_t* chunk, uint64_t first, uint64_t count) {
-      for (uint64_t begin = 0; begin < count; begin += slice_) {
-        to->AddSlice(chunk + begin * node_.cell_bytes, first + begin,
-                     std::min(slice_, count - begin), at);
-      }
-    });
-  }
-
-  template <typename To>
-  void Cells(uint8_t* container, const int32_t* at, uint64_t first, uint64_t last, To* to) {
-    if constexpr (!To::kWrites) {
-      if (node_.kind == SNodeKind::kBitmasked) return CountBits(container, first, last, to);
-    }
-    CellIndex index(node_.layout.levels, at);
-    auto add = [&](uint64_t number, uint8_t* cell) {
-      if constexpr (To::kWrites) index.MoveTo(number);
-      to->AddCell(cell, index.at());
-    };
-    switch (node_.kind) {
-      case SNodeKind::kPointer: {
-        auto** slots = reinterpret_cast<uint8_t**>(container);
-        for (uint64_t i = first; i < last; ++i) {
-          uint8_t* cell = __atomic_load_n(slots + i, __ATOMIC_ACQUIRE);
-          if (cell != nullptr) add(i, cell);
-        }
-        return;
-      }
-      case SNodeKind::kBitmasked: {
-        const auto* words = reinterpret_cast<const uint32_t*>(container + node_.mask_offset);
-        for (uint64_t w = first / 32; w * 32 < last; ++w) {
-          for (uint32_t bits = __atomic_load_n(words + w, __ATOMIC_ACQUIRE); bits != 0;
-               bits &= bits - 1) {
-            const uint64_t i = w * 32 + __builtin_ctz(bits);
-            add(i, container + i * node_.cell_bytes);
-          }
-        }
-        return;
-      }
-      default:
-        ForEachChunk(container, to, [&](uint8_t* chunk, uint64_t number, uint64_t count) {
-          for (uint64_t i = 0; i < count; ++i) add(number + i, chunk + i * node_.cell_bytes);
-        });
-    }
-  }
-
-  void CountBits(uint8_t* container, uint64_t first, uint64_t last, Counter* to) {
-    const auto* words = reinterpret_cast<const uint32_t*>(container + node_.mask_offset);
-    for (uint64_t w = first / 32; w * 32 < last; ++w) {
-      to->Add(__builtin_popcount(__atomic_load_n(words + w, __ATOMIC_RELAXED)));
-    }
-  }
-
-  // Calls visit(chunk, number of its first cell, active cells). All cells below the length are
-  // active, so loops may write to them: missing chunks are allocated now, and skipped if memory is
-  // exhausted.
-  template <typename To, typename Visit>
-  void ForEachChunk(uint8_t* container, To*, const Visit& visit) {
-    const uint64_t length = node_.Length(container);
-    for (uint64_t first = 0; first < length; first += chunk_) {
-      uint8_t* chunk = node_.Chunk(container, first);
-      if (chunk == nullptr) chunk = node_.ActivateChunk(container, first / chunk_);
-      if (chunk != nullptr) visit(chunk, first, std::min(chunk_, length - first));
+  template <typename Kind, typename To>
+  void Cells(Kind kind, uint8_t* container, const int32_t* at, uint64_t first, uint64_t last,
+             To* to) {
+    if constexpr (To::kWrites) {
+      CellIndex index(node_.layout.levels, at);
+      kind.ForEachRun(node_, container, first, last, /*make=*/true,
+                      [&](uint64_t number, uint8_t* cell, uint64_t count) {
+                        for (uint64_t i = 0; i < count; ++i) {
+                          index.MoveTo(number + i);
+                          to->AddCell(cell + i * node_.cell_bytes, index.at());
+                        }
+                      });
+    } else {
+      to->Add(kind.Count(node_, container, first, last));
     }
   }
 
@@ -286,7 +217,7 @@ class Scan {
   const bool slices_;
   const int max_threads_;
   const uint64_t containers_;
-  uint64_t chunk_, unit_, units_of_container_, units_, slice_, work_;
+  uint64_t unit_, units_of_container_, units_, slice_, work_;
 };
 
 class Lists {

@@ -1,5 +1,5 @@
 // Shared by the files of Tree: a tree's sparse nodes with their cells, and the walk from the cells
-// of one to the containers of the next.
+// of one to the containers of the next. containers.h is what the kinds do with a container.
 #ifndef KILN_RUNTIME_TREE_TREE_NODE_H_
 #define KILN_RUNTIME_TREE_TREE_NODE_H_
 
@@ -69,13 +69,6 @@ class ContainerPath {
   uint64_t count_ = 1;
 };
 
-// A dynamic SNode's container (common/layout/layout.h).
-struct DynamicContainer {
-  uint32_t length;
-  uint32_t nothing;
-  uint8_t* memory;
-};
-
 struct CachedList {
   std::shared_ptr<const ElementList> list;
   std::vector<uint64_t> versions;  // of the node and its sparse ancestors
@@ -84,29 +77,16 @@ struct CachedList {
 struct SparseNode {
   SparseNode(TreeState* tree, int number, SparseNode* parent);
 
-  bool one_chunk() const { return chunk_cells >= cells; }
-  uint64_t num_chunks() const { return (cells + chunk_cells - 1) / chunk_cells; }
   // Whether the container is in the dump or ambient cell, which stand in for inactive cells:
   // nothing may be activated in it.
   bool InParentDump(const void* address) const;
-  // The number of cells that `container` holds now, at most `cells`.
-  uint64_t Length(uint8_t* container) const;
-  // The chunk that holds `cell`; null if there is none.
-  uint8_t* Chunk(uint8_t* container, uint64_t cell) const;
+  // What a look at an inactive cell sees.
+  uint8_t* Absent(CellAccess access) const {
+    return access == CellAccess::kRead ? shared.ambient : nullptr;
+  }
   void SetChanged();
-
-  // Null if memory is exhausted.
-  uint8_t* Activate(uint8_t** slot);
-  uint8_t* ActivateChunk(uint8_t* container, uint64_t chunk);
-  // Dynamic: activates at least the first `length` cells.
-  void RaiseLength(uint8_t* container, uint64_t length);
-  // Returns the number of the next cell, and its address; null if memory is exhausted, -1 if the
-  // container is full.
-  int32_t Append(uint8_t* container, uint8_t** cell);
-  // Of pointer, bitmasked and dynamic nodes.
-  bool IsActive(uint8_t* container, uint64_t cell) const;
-  // As KilnRuntime's deactivate.
-  void Deactivate(uint8_t* container, uint64_t cell);
+  // The number of chunks in a directory.
+  uint64_t num_chunks() const { return (cells + memory_cells - 1) / memory_cells; }
 
   // Cells or chunks, including those that wait for the collection.
   uint64_t CellsInUse() const;
@@ -119,12 +99,12 @@ struct SparseNode {
   alignas(64) KilnNode shared = {};
   TreeState* const tree;
   const int number;
-  const SNodeKind kind;
+  const SNodeFacts& kind;
   const NodeLayout& layout;
   const uint64_t cells;  // per container
   const uint64_t cell_bytes;
   const uint64_t mask_offset;
-  const uint64_t chunk_cells;
+  const uint64_t memory_cells;      // in one piece of `memory`, if the kind keeps memory
   SparseNode* const parent;         // the nearest sparse ancestor
   const ContainerPath path;         // from its cells, or the root's, to this node's containers
   std::vector<SparseNode*> nested;  // those whose parent is this one

@@ -2,55 +2,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/tree/containers.h"
 #include "runtime/tree/tree_node.h"
 
 namespace kiln {
 namespace {
 
 using Visit = std::function<void(const CellRun&)>;
-
-// Calls visit(first cell's number, address, count) for runs of active neighbours in a container, in
-// order. All cells below a dynamic node's length are active. Missing chunks are allocated (`make`;
-// skipped if memory is exhausted) or have no address.
-template <typename Each>
-void ForEachActive(SparseNode& node, uint8_t* container, bool make, const Each& visit) {
-  switch (node.kind) {
-    case SNodeKind::kPointer: {
-      auto** slots = reinterpret_cast<uint8_t**>(container);
-      for (uint64_t i = 0; i < node.cells; ++i) {
-        uint8_t* cell = __atomic_load_n(slots + i, __ATOMIC_ACQUIRE);
-        if (cell != nullptr) visit(i, cell, 1);
-      }
-      return;
-    }
-    case SNodeKind::kBitmasked: {
-      const auto* words = reinterpret_cast<const uint32_t*>(container + node.mask_offset);
-      for (uint64_t w = 0; w * 32 < node.cells; ++w) {
-        uint32_t bits = __atomic_load_n(words + w, __ATOMIC_ACQUIRE);
-        while (bits != 0) {
-          const int first = __builtin_ctz(bits);
-          const uint32_t above = ~(bits >> first);
-          const int count = above == 0 ? 32 - first : __builtin_ctz(above);
-          visit(w * 32 + first, container + (w * 32 + first) * node.cell_bytes, count);
-          bits &= ~(((uint64_t{1} << count) - 1) << first);
-        }
-      }
-      return;
-    }
-    default: {
-      const uint64_t length = node.Length(container);
-      const uint64_t chunk_cells = std::min(node.chunk_cells, node.cells);
-      for (uint64_t first = 0; first < length; first += chunk_cells) {
-        uint8_t* chunk = node.Chunk(container, first);
-        if (chunk == nullptr && make) {
-          chunk = node.ActivateChunk(container, first / chunk_cells);
-          if (chunk == nullptr) continue;
-        }
-        visit(first, chunk, std::min(chunk_cells, length - first));
-      }
-    }
-  }
-}
 
 class Walker {
  public:
@@ -91,7 +49,9 @@ class Walker {
     if (sparse == nullptr) {
       run(0, container, layout.num_cells);
     } else {
-      ForEachActive(*sparse, container, make_, run);
+      WithKind(*sparse, [&](auto kind) {
+        kind.ForEachRun(*sparse, container, 0, sparse->cells, make_, run);
+      });
     }
   }
 
@@ -109,7 +69,7 @@ class Walker {
 
   const TreeState& tree_;
   std::vector<int> way_;  // below the root
-  const bool make_;
+  const bool make_;       // allocates the chunks that active cells lack
   const Visit& visit_;
 };
 
