@@ -206,9 +206,10 @@ int64_t ChunkSize(int64_t count, int threads, uint32_t cost, int64_t unit) {
   const int64_t part = kPartNanoseconds * kCostUnit / std::max(cost, 1u);
   int64_t chunk = std::clamp<int64_t>(count / (threads * kChunksPerThread),
                                       part / (kPartNanoseconds / kChunkNanoseconds), part);
+  chunk = std::max<int64_t>(chunk, 1);  // even if an iteration takes longer than a part
   if (unit > 1) return (chunk + unit - 1) / unit * unit;
   if (chunk >= 512) chunk = chunk / 64 * 64;  // whole cache lines, whatever the element's size
-  return std::max<int64_t>(chunk, 1);
+  return chunk;
 }
 
 // The size of a piece. It depends only on the number of iterations, the code and the layout of the
