@@ -240,6 +240,7 @@ def python(options):
         return
     report = STATE / "pytest.xml"
     report.unlink(missing_ok=True)
+    subprocess.run([ROOT / "kiln", "build"], check=True)  # with the servers, too
     command = [ROOT / "kiln", "python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-m", "not slow"] if options.quick else []
     with tempfile.TemporaryDirectory(prefix="kiln-test-", ignore_cleanup_errors=True) as home:

@@ -12,6 +12,20 @@ missing_packages() {
     sed -n 's/^ii *//p' | sed 's/:.*//' | sort) <(printf '%s\n' $wanted | sort)
 }
 
+# show TEXT: progress. A terminal's line is rewritten; elsewhere a line is written each 15 seconds.
+show_after=0
+show() {
+  if [ -t 2 ]; then
+    printf '\r\033[Kkiln: %.*s' "$((${COLUMNS:-80} - 7))" "$*" >&2
+  elif [ "$SECONDS" -ge "$show_after" ]; then
+    say "$*"
+    show_after=$((SECONDS + 15))
+  fi
+}
+
+# show_end: what is written next begins a line of its own.
+show_end() { [ ! -t 2 ] || printf '\r\033[K' >&2; }
+
 # install_packages FILE...: installs what is missing, as root; otherwise says how and stops.
 install_packages() {
   local missing
@@ -29,18 +43,35 @@ install_packages() {
     exit 1
   fi
   say "installing $missing"
+  local log
+  log=$(mktemp)
   # shellcheck disable=SC2086
-  if ! apt_install $missing; then
+  if ! apt_install "$log" $missing; then
     say "refreshing the package lists, then trying again"
-    apt-get update -q >&2 && apt_install $missing || {
+    # shellcheck disable=SC2086
+    if ! { apt-get update -q >"$log" 2>&1 && apt_install "$log" $missing; }; then
+      cat "$log" >&2
+      rm -f "$log"
       say "apt-get could not install: $missing"
       exit 1
-    }
+    fi
   fi
+  rm -f "$log"
 }
 
+# apt_install LOG PACKAGE...: what apt-get prints goes to the log, its progress to `show`.
 apt_install() {
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2
+  local log=$1 percent text status
+  shift
+  # A line of progress is KIND:PACKAGE:PERCENT:TEXT.
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+    -o APT::Status-Fd=3 "$@" 3>&1 >"$log" 2>&1 |
+    while IFS=: read -r _ _ percent text; do
+      show "installing packages, ${percent%.*} % done: $text"
+    done
+  status=${PIPESTATUS[0]}
+  show_end
+  return "$status"
 }
 
 # Bazel with our flags: as many jobs as there are cores and 2 GB of memory for each (files with MLIR
@@ -63,31 +94,59 @@ bazel_command() {
   ${BAZEL:-bazel --host_jvm_args=-Xmx1g} "$verb" "${flags[@]}" "$@"
 }
 
-# What runs: Bazel target, file under bazel-bin, name in .kiln/bin.
-binaries='
+# What runs: Bazel target, file under bazel-bin, name in .kiln/bin. First what every program needs.
+# shellcheck disable=SC2034  # of both tables: ./kiln makes `binaries` of them
+programs='
 //server/daemon:kilnd               server/daemon/kilnd                 kilnd
-//server/grpc_front:kilnd-grpc       server/grpc_front/kilnd-grpc         kilnd-grpc
-//server/remote:kilnd-remote        server/remote/kilnd-remote          kilnd-remote
-//server/web_front:kilnd-web         server/web_front/kilnd-web           kilnd-web
 //server/worker:kiln-worker         server/worker/kiln-worker           kiln-worker
 //client_py/native:_native.so        client_py/native/_native.so          _native.so
 //client_py/native/linalg:_linalg.so client_py/native/linalg/_linalg.so   _linalg.so
 '
+# What kilnd starts to serve other machines and browsers, and to ask shared tiers.
+# shellcheck disable=SC2034
+servers='
+//server/grpc_front:kilnd-grpc       server/grpc_front/kilnd-grpc         kilnd-grpc
+//server/remote:kilnd-remote        server/remote/kilnd-remote          kilnd-remote
+//server/web_front:kilnd-web         server/web_front/kilnd-web           kilnd-web
+'
 
-# build_binaries: builds them and copies what changed to .kiln/bin. Copies, because a daemon may be
-# running the old ones, and because clients know the compiler by its file's time and size.
+# Bazel's output in our words: progress to `show`; warnings and errors as they are.
+tell_build() {
+  local line step
+  while IFS= read -r line; do
+    case $line in
+      '['*' / '*']'*) # [212 / 243] Compiling server/worker/serve.cc; 4s ... (3 actions running)
+        step=${line%%]*}
+        line=${line#*] }
+        show "building, step ${step#[} of those known so far: ${line%%;*}"
+        ;;
+      'INFO: From '*) ;; # the compiler's warnings follow
+      INFO:* | Loading:* | Analyzing:* | 'Starting local Bazel server'*) ;;
+      *)
+        show_end
+        printf '%s\n' "$line" >&2
+        ;;
+    esac
+  done
+  show_end
+}
+
+# build_binaries: builds `binaries`, a table like `programs`, and copies what changed to .kiln/bin.
+# Copies, because a daemon may be running the old ones, and because clients know the compiler by its
+# file's time and size.
 build_binaries() {
-  local target built name targets=()
+  local target built name targets=() before=$SECONDS
   while read -r target built name; do
     [ -n "$target" ] && targets+=("$target")
   done <<<"$binaries"
-  local progress=(--color=no --curses=no --show_progress_rate_limit=15)
-  [ -t 2 ] && progress=()
-  say "building (the first time takes some minutes)"
-  (cd "$root" && bazel_command build "${progress[@]}" "${targets[@]}") >&2 || {
+  say "building (the first time takes about six minutes on two cores)"
+  (cd "$root" && bazel_command build --color=no --curses=no --show_progress_rate_limit=1 \
+    --show_result=0 "${targets[@]}") 2>&1 >/dev/null | tell_build
+  [ "${PIPESTATUS[0]}" = 0 ] || {
     say "the build failed"
     exit 1
   }
+  say "built in $((SECONDS - before)) s"
   mkdir -p "$root/.kiln/bin"
   while read -r target built name; do
     [ -n "$target" ] || continue

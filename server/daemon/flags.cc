@@ -314,12 +314,12 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
   if (flags.bin.empty()) flags.bin = OwnDirectory();
   if (!flags.config.service().listen().empty() &&
       access(flags.GrpcFrontPath().c_str(), X_OK) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--listen needs ", flags.GrpcFrontPath(), ", which cannot be run"));
+    return absl::InvalidArgumentError(absl::StrCat("--listen needs ", flags.GrpcFrontPath(),
+                                                   ", which cannot be run: ./kiln build makes it"));
   }
   if (!flags.config.web().listen().empty() && access(flags.WebFrontPath().c_str(), X_OK) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--web needs ", flags.WebFrontPath(), ", which cannot be run"));
+    return absl::InvalidArgumentError(absl::StrCat("--web needs ", flags.WebFrontPath(),
+                                                   ", which cannot be run: ./kiln build makes it"));
   }
   if (flags.worker.empty()) flags.worker = flags.bin + "/kiln-worker";
   if (flags.workers == 0) flags.workers = Cores();

@@ -3,26 +3,32 @@
 import fcntl
 import hashlib
 import os
-import pathlib
+import resource
+import shlex
 import shutil
-import statistics
 import subprocess
-import time
+
+import pytest
+
+from tests.conftest import ROOT
 
 
 def test_checking_that_the_setup_is_current_takes_at_most_50_ms(kiln):
+    """Of processor time, the least of many runs: other programs may be running."""
     kiln("build", timeout=1800)
-    times = []
-    for _ in range(15):
-        start = time.perf_counter()
-        kiln("python", "-S", "-E", "-c", "pass")
-        times.append(time.perf_counter() - start)
-    bare = []
-    for _ in range(15):
-        start = time.perf_counter()
-        subprocess.run(["/usr/bin/python3", "-S", "-E", "-c", "pass"], check=True)
-        bare.append(time.perf_counter() - start)
-    assert statistics.median(times) - statistics.median(bare) <= 0.05
+
+    def least(run):
+        times = []
+        for _ in range(15):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            run()
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return min(times)
+
+    bare = ["/usr/bin/python3", "-S", "-E", "-c", "pass"]
+    checked = least(lambda: kiln("python", *bare[1:]))
+    assert checked - least(lambda: subprocess.run(bare, check=True)) <= 0.05
 
 
 def test_runs_from_other_folders_and_through_links(kiln, tmp_path):
@@ -73,25 +79,101 @@ def test_missing_packages_are_named_with_the_command_to_install_them(kiln, tmp_p
     assert "sudo apt-get install no-such-package-a no-such-package-b\n" in done.stderr
 
 
-def test_a_touched_source_is_noticed(kiln):
-    """The launcher builds again if and only if a source file is newer."""
-    script = pathlib.Path(kiln.root / "kiln").read_text().split("\nmake_current() {")[0]
-    check = f'{script.split("self=${BASH_SOURCE[0]}")[0]}\nroot="{kiln.root}"\n'
-    check += "current() {" + script.split("\ncurrent() {")[1] + "\ncurrent"
+@pytest.fixture
+def launcher(tmp_path):
+    """Runs the launcher's functions over a checkout of empty files; stdout."""
+    root = tmp_path / "checkout"
+    for name in ("kilnd", "kiln-worker", "_native.so", "_linalg.so", "python"):
+        _touch(root / ".kiln" / "bin" / name)
+    for name in ("WORKSPACE", ".bazelrc", "third_party/BUILD", "proto/a.proto", "common/b.h"):
+        _touch(root / name)
+    for name in ("runtime", "server", "client_cpp", "client_py/kiln"):
+        (root / name).mkdir(parents=True)
+    shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("*.py"))
+    text = (ROOT / "kiln").read_text()
+    functions = text[text.index("\nsources() {") : text.index("\n# Sets `python`")]
 
-    def is_current():
-        return subprocess.run(["bash", "-c", check]).returncode == 0
+    def run(script, **environment):
+        script = (
+            f"root='{root}'; cd \"$root\"; . tools/setup.sh\n{functions}\n"
+            "install_packages() { :; }; build_binaries() { say build; }\n"
+            f"choose_binaries run; {script}"
+        )
+        environment = {**os.environ, "KILN_HOME": str(tmp_path), "KILN_SERVER": "", **environment}
+        return subprocess.run(
+            ["bash", "-c", script], env=environment, capture_output=True, text=True
+        )
 
-    kiln("build", timeout=1800)
-    assert is_current()
-    source = kiln.root / "common" / "wire" / "version.h"
-    times = source.stat()
-    try:
-        os.utime(source)
-        assert not is_current()
-    finally:
-        os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert is_current()
+    run.root = root
+    return run
+
+
+def _touch(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+
+
+def test_sources_that_changed_are_built_and_nothing_else_is(launcher):
+    source = launcher.root / "common" / "b.h"
+    new = launcher.root / "common" / "c.h"
+
+    def builds():
+        return "kiln: build\n" in launcher("current || make_current").stderr
+
+    def later(path):
+        time = (launcher.root / ".kiln" / "stamp").stat().st_mtime + 5
+        os.utime(path, (time, time))
+
+    assert builds() and not builds()
+    later(source)
+    assert builds() and not builds()
+    later(source.parent)  # an editor's or pytest's temporary files
+    later(launcher.root / "client_py" / "kiln")
+    assert not builds()
+    source.rename(new)
+    assert builds() and not builds()
+    source.write_text("")
+    os.utime(source, (0, 0))  # as `cp -p` or tar bring an old file
+    assert builds() and not builds()
+    source.unlink()
+    assert builds() and not builds()
+    _touch(launcher.root / "common" / "b_test.cc")
+    _touch(launcher.root / "client_py" / "kiln" / "a.py")
+    assert not builds()
+    (launcher.root / ".kiln" / "bin" / "kilnd").unlink()
+    assert builds()
+
+
+def test_servers_are_built_for_what_uses_them(launcher, tmp_path):
+    def chosen(command, **environment):
+        done = launcher(f'choose_binaries {command}; echo "$binaries"', **environment)
+        return {line.split()[2] for line in done.stdout.splitlines() if line}
+
+    programs = {"kilnd", "kiln-worker", "_native.so", "_linalg.so"}
+    everything = programs | {"kilnd-grpc", "kilnd-remote", "kilnd-web"}
+    assert chosen("run") == chosen("cache") == chosen("run", KILN_SERVER="off") == programs
+    assert chosen("build") == chosen("serve") == everything
+    assert chosen("run", KILN_SERVER="build-server:8980") == everything
+    (tmp_path / "kilnd.conf").touch()
+    assert chosen("run") == everything
+    (tmp_path / "kilnd.conf").unlink()
+    _touch(launcher.root / ".kiln" / "bin" / "kilnd-remote")  # would grow old otherwise
+    assert chosen("run") == everything
+
+
+def test_progress_is_told_in_words(launcher):
+    """Bazel's lines as it prints them without a terminal."""
+    lines = [
+        "Starting local Bazel server and connecting to it...",
+        "INFO: Analyzed 7 targets (54 packages loaded, 1315 targets configured).",
+        "[212 / 243] Compiling server/worker/serve.cc; 4s linux-sandbox ... (4 actions running)",
+        "INFO: From Compiling server/worker/serve.cc:",
+        "server/worker/serve.cc:3:5: warning: unused variable 'x'",
+        "ERROR: server/worker/BUILD:3:1: Compiling server/worker/serve.cc failed",
+    ]
+    done = launcher("printf '%s\\n' " + " ".join(map(shlex.quote, lines)) + " | tell_build")
+    step = "building, step 212 / 243 of those known so far: Compiling server/worker/serve.cc"
+    assert done.stderr.splitlines() == [f"kiln: {step}", *lines[-2:]]
 
 
 def test_a_stopped_daemon_has_released_its_home(kiln, tmp_path):

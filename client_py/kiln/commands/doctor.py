@@ -194,7 +194,11 @@ def check_programs():
         if not os.access(os.path.join(directory, name), os.X_OK)
     ]
     if fronts:
-        return "note", f"{directory}; without {', '.join(fronts)} there is no network side"
+        return (
+            "note",
+            f"{directory}, without {', '.join(fronts)}, which serve other machines and ask shared "
+            "tiers: ./kiln build makes them",
+        )
     return "good", directory
 
 
