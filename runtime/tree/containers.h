@@ -9,7 +9,9 @@
 //   Deactivate     makes the cell inactive; false if it was (lists: all cells of the container)
 //   ForEachRun     calls visit(number of the first cell, address, cells) for runs of active
 //                  neighbours among the cells [begin, end), in order
-//   Count          the number of cells that ForEachRun visits
+//   ForEachCell    calls visit(number, address) for active cells of [begin, end), in order. Those
+//                  of lists whose memory is missing get it, or are skipped if it is exhausted
+//   Count          the number of cells that ForEachCell visits
 //   ForEachSlice   calls add(address, begin, cells) for the slices of [begin, end) that have active
 //                  cells, as KilnElement describes them
 //   Scanned        the number of cells that a scan of the container looks at
@@ -66,6 +68,12 @@ struct PointerCells {
       uint8_t* cell = __atomic_load_n(Slots(container) + i, __ATOMIC_ACQUIRE);
       if (cell != nullptr) visit(i, cell, 1);
     }
+  }
+  template <typename Visit>
+  static void ForEachCell(SparseNode& node, uint8_t* container, uint64_t begin, uint64_t end,
+                          const Visit& visit) {
+    ForEachRun(node, container, begin, end, /*make=*/true,
+               [&](uint64_t number, uint8_t* cell, uint64_t) { visit(number, cell); });
   }
   static uint64_t Count(SparseNode&, uint8_t* container, uint64_t begin, uint64_t end) {
     uint64_t count = 0;
@@ -144,11 +152,21 @@ struct BitmaskedCells {
     for (uint64_t w = begin / 32; w * 32 < end; ++w) {
       uint32_t bits = __atomic_load_n(Words(node, container) + w, __ATOMIC_ACQUIRE);
       while (bits != 0) {
-        const int first = __builtin_ctz(bits);
-        const uint32_t above = ~(bits >> first);
-        const int count = above == 0 ? 32 - first : __builtin_ctz(above);
-        visit(w * 32 + first, container + (w * 32 + first) * node.cell_bytes, count);
-        bits &= ~(((uint64_t{1} << count) - 1) << first);
+        const uint64_t first = w * 32 + __builtin_ctz(bits);
+        const uint64_t count = __builtin_ctzll(~(uint64_t{bits} >> (first % 32)));
+        visit(first, container + first * node.cell_bytes, count);
+        bits &= bits + (bits & -bits);  // the carry clears the lowest run of ones
+      }
+    }
+  }
+  template <typename Visit>
+  static void ForEachCell(SparseNode& node, uint8_t* container, uint64_t begin, uint64_t end,
+                          const Visit& visit) {
+    for (uint64_t w = begin / 32; w * 32 < end; ++w) {
+      for (uint32_t bits = __atomic_load_n(Words(node, container) + w, __ATOMIC_ACQUIRE); bits != 0;
+           bits &= bits - 1) {
+        const uint64_t i = w * 32 + __builtin_ctz(bits);
+        visit(i, container + i * node.cell_bytes);
       }
     }
   }
@@ -231,6 +249,14 @@ struct DynamicCells {
       }
       visit(first, chunk, std::min(node.memory_cells, length - first));
     }
+  }
+  template <typename Visit>
+  static void ForEachCell(SparseNode& node, uint8_t* container, uint64_t begin, uint64_t end,
+                          const Visit& visit) {
+    ForEachRun(node, container, begin, end, /*make=*/true,
+               [&](uint64_t first, uint8_t* chunk, uint64_t count) {
+                 for (uint64_t i = 0; i < count; ++i) visit(first + i, chunk + i * node.cell_bytes);
+               });
   }
   static uint64_t Count(SparseNode& node, uint8_t* container, uint64_t begin, uint64_t end) {
     uint64_t count = 0;

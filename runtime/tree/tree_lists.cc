@@ -200,13 +200,10 @@ class Scan {
              To* to) {
     if constexpr (To::kWrites) {
       CellIndex index(node_.layout.levels, at);
-      kind.ForEachRun(node_, container, first, last, /*make=*/true,
-                      [&](uint64_t number, uint8_t* cell, uint64_t count) {
-                        for (uint64_t i = 0; i < count; ++i) {
-                          index.MoveTo(number + i);
-                          to->AddCell(cell + i * node_.cell_bytes, index.at());
-                        }
-                      });
+      kind.ForEachCell(node_, container, first, last, [&](uint64_t number, uint8_t* cell) {
+        index.MoveTo(number);
+        to->AddCell(cell, index.at());
+      });
     } else {
       to->Add(kind.Count(node_, container, first, last));
     }
