@@ -1,4 +1,4 @@
-// CheckStorage: one storage descriptor off the wire.
+// CheckStorage: one storage descriptor of a unit, which may come from anywhere.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -30,7 +30,7 @@ absl::StatusOr<uint64_t> CheckElement(const proto::Type& element) {
   return elements;
 }
 
-// The bytes from the first cell to the end of the last, without the outermost extent.
+// Bounds the bytes from the first cell to the end of the last, without the outermost extent.
 absl::Status CheckStrides(const proto::DenseStorage& dense, const proto::Strides* strides) {
   uint64_t span = 0;
   for (int i = 0; i < dense.digits_size(); ++i) {

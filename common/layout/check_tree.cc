@@ -1,4 +1,4 @@
-// CheckTree, CheckTreeStorage: what a unit says of trees with sparse levels.
+// CheckTree, CheckTreeStorage: trees with sparse levels, and storages in them, of a unit.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -106,7 +106,7 @@ absl::Status CheckComponent(const TreeParts& trees, const proto::TreeComponent& 
   return absl::OkStatus();
 }
 
-// Physical axes of indices: each at most once.
+// Physical axes of indices. Each occurs at most once.
 template <typename Axes>
 absl::Status CheckPhysical(const Axes& axes) {
   if (axes.size() > kMaxIndices) return Bad(axes.size(), " indices");
@@ -120,7 +120,8 @@ absl::Status CheckPhysical(const Axes& axes) {
   return absl::OkStatus();
 }
 
-// Axes of their own are as many as the storage's, and alike in the cells of one node.
+// Components may have axes of their own: as many as the storage, and the same in the cells of one
+// node.
 absl::Status CheckComponentAxes(const proto::TreeStorage& tree) {
   std::map<std::pair<uint32_t, uint32_t>, std::vector<int32_t>> of_node;
   for (const proto::TreeComponent& component : tree.components()) {

@@ -1,4 +1,4 @@
-// CheckWord: what a unit says of the bits of a quantised field.
+// CheckWord: the words of a quantised storage of a unit.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -20,7 +20,7 @@ bool Fits(uint64_t offset, uint64_t bits, uint64_t room) {
   return bits > 0 && bits <= room && offset <= room - bits;
 }
 
-// `room`: the bits for its digits.
+// `room`: the number of bits that its digits may be in.
 absl::Status CheckNumber(const proto::QuantNumber& number, Scalar compute, uint64_t room,
                          uint64_t word) {
   const proto::QuantType& quant = number.quant();

@@ -9,9 +9,9 @@
 namespace kiln {
 namespace {
 
-// Digits of the path to one cell and where that cell's array begins.
+// The digits of the path to one node's cells, and the offset of the first cell.
 struct Chain {
-  int cell;             // the dense (or root) node whose cell holds the places
+  int cell;             // the node (dense or root) whose cells hold the places
   uint64_t offset = 0;  // of the cell at all indices 0, from the root
   std::vector<proto::Digit> digits;
 };
@@ -56,8 +56,8 @@ bool SameDigits(const Chain& a, const Chain& b) {
                     });
 }
 
-// Two neighbouring digits of one axis are one where the outer one steps over
-// exactly the inner one's range, in every chain.
+// Joins two neighbouring digits of one axis if, in every chain, one step of the outer digit is as
+// long as the whole range of the inner one.
 void MergeDigits(std::vector<Chain>* chains) {
   for (size_t i = chains->front().digits.size(); i-- > 1;) {
     const bool merge = std::all_of(chains->begin(), chains->end(), [i](const Chain& chain) {
@@ -128,7 +128,7 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
   }
   const std::vector<int32_t> virtual_axes = VirtualAxes(places[0]);
 
-  // One base per cell array that holds components.
+  // One base per node whose cells hold components.
   std::vector<Chain> chains;
   std::vector<uint64_t> first_bit;  // of the components in each cell
   std::vector<std::pair<uint32_t, uint64_t>> components;

@@ -17,7 +17,7 @@ constexpr bool HasEveryKind() {
   }
   return number == proto::SNodeKind_ARRAYSIZE;
 }
-static_assert(HasEveryKind());
+static_assert(HasEveryKind(), "kSNodeKinds lacks a kind of proto/layout.proto");
 
 template <typename... Parts>
 absl::Status Bad(int node, const Parts&... parts) {

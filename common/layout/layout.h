@@ -1,16 +1,18 @@
 // Storage layout: sizes, strides and offsets of every kind of SNode, and the
 // descriptors (proto/layout.proto) of the fields placed in a tree.
 //
-// Rules (internal designs, "Data structure organization"; reference section 3.5): a
-// cell is its components in placement order at natural alignment (a place is one
-// scalar; of tensors each element is a place of its own); dense is an
-// array of cells; bitmasked adds one mask bit per cell in 32-bit words after
-// the cells; pointer is n 8-byte cell pointers, null where inactive; dynamic is a 32-bit
-// length, four bytes of nothing and a pointer: to the chunk where one holds all cells, else
-// to an array of pointers to the chunks; null until they are made. bit_struct and
-// quant_array are one word of `physical_bits`: of a float the exponent, then the digits;
-// numbers with a shared exponent follow that of the first. Axes of one level are linearised
-// row-major by axis number. A root's cell starts at 0.
+// Rules (internal designs, "Data structure organization"; reference section 3.5):
+// - A place is one scalar; each element of a tensor is a place of its own. A cell is its places
+//   and containers in placement order, at natural alignment. The root has one cell, at 0.
+// - A container of a dense SNode is an array of cells. A bitmasked one has a mask after them: one
+//   bit per cell, in 32-bit words. A pointer one is an array of 8-byte pointers to cells, null
+//   for inactive cells.
+// - A container of a dynamic SNode is a 32-bit length, four unused bytes and a pointer: to the
+//   chunk if one chunk holds all cells, else to an array of pointers to the chunks. Pointers are
+//   null until their memory is allocated.
+// - bit_struct and quant_array are one word of `physical_bits`. A float's exponent comes before
+//   its digits; numbers with a shared exponent follow the exponent of the first.
+// - The axes of one level are linearised row-major, by axis number.
 //
 // Thread safety: a TreeLayout is immutable once made.
 #ifndef KILN_COMMON_LAYOUT_LAYOUT_H_
@@ -52,9 +54,9 @@ class TreeLayout {
   std::vector<int32_t> VirtualAxes(int node) const;
 
   // A dense field's descriptor: `places` are its components (element order).
-  // Bases are relative addresses (offsets from the tree's root) for the launch.
-  // What lies beside the field in its cells changes strides only, never offsets;
-  // nested levels of one axis that make one regular array become one digit.
+  // Bases are offsets from the tree's root, from which the launch computes addresses. Other
+  // fields in the same cells change strides only, never offsets. Nested levels of one axis
+  // become one digit if they form one regular array.
   struct DenseField {
     proto::Storage storage;
     std::vector<uint64_t> base_offsets;  // per base
@@ -63,13 +65,13 @@ class TreeLayout {
   };
   absl::StatusOr<DenseField> DescribeDense(const std::vector<int>& places,
                                            const proto::Type& element) const;
-  // What lies in the words of quantised places, with `inverse_axes` from physical axis to
-  // index of the field (-1: none).
+  // The numbers in the words of quantised places. `inverse_axes`: the field's index of each
+  // physical axis; -1: none.
   proto::Word DescribeWord(const std::vector<int>& places,
                            const std::vector<int>& inverse_axes) const;
 
-  // The whole tree as units state parts of it, by the same node numbers. Places and words
-  // stand in it as nodes without geometry, which no storage names: PruneTrees
+  // The whole tree in the form in which units state parts of it, with the same node numbers.
+  // Places and words are nodes without geometry, which no storage names: PruneTrees
   // (common/layout/prune_trees.h) leaves them out.
   proto::TreePart DescribeTree() const;
   // An SNode itself, as a loop's or an SNode operation's parameter; `tree` is the number
@@ -81,26 +83,26 @@ class TreeLayout {
   TreeShape shape_;
 };
 
-// A component of a field that lies in some tree: `tree` is the number under which the
-// field's storage names the tree of `layout`.
+// A component of a field, in the tree of `layout`. `tree`: the number by which the field's
+// storage names this tree.
 struct TreePlace {
   const TreeLayout* layout;
   uint32_t tree;
   int place;
 };
 
-// The descriptor in tree form of a field whose components (element order) may lie in
-// several nodes and several trees, along other axes. InvalidArgument unless all have the
-// shape of the first. Indices count from the first one's offsets, whatever the others have.
+// The descriptor in tree form of a field whose components (element order) may be in several
+// nodes and trees, along different axes. InvalidArgument unless all have the shape of the first.
+// The first component's index offsets hold for all.
 absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& places,
                                                  const proto::Type& element);
 
 // Structure checks of one storage descriptor off the wire: extents, strides and
 // offsets that overflow, axes out of range, components outside the cell.
 absl::Status CheckStorage(const proto::Storage& storage, const TreeParts& trees);
-// What CheckStorage asks of a quantised storage's word. check_word.cc.
+// The part of CheckStorage for the words of quantised storages. check_word.cc.
 absl::Status CheckWord(const proto::Storage& storage, uint64_t elements);
-// The same of a tree as units state it, and of a storage in such trees. check_tree.cc.
+// The same for a tree of a unit, and for a storage in such trees. check_tree.cc.
 absl::Status CheckTree(const proto::TreePart& tree);
 absl::Status CheckTreeStorage(const proto::Storage& storage, uint64_t elements,
                               const TreeParts& trees);

@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-// One tree on its way to its part.
+// The state of one tree.
 struct Pruning {
   uint32_t number = 0;        // among the parts
   std::vector<bool> reached;  // by node; empty: no storage names the tree
@@ -80,7 +80,8 @@ class Pruner {
     pruning.end = std::max(pruning.end, begin + bytes);
   }
 
-  // What is reached of each root's cell: containers, and components in the cell itself.
+  // The range of each root's cell that storages reach: containers, and components in the cell
+  // itself.
   void MeasureRoots() {
     for (const ReachedTree& tree : order_) {
       const proto::TreePart& whole = trees_->Get(static_cast<int>(tree.tree));
@@ -94,14 +95,14 @@ class Pruner {
       const auto bits = 8 * static_cast<uint64_t>(ScalarBytes(storage.element().scalar()));
       for (const proto::TreeComponent& component : storage.tree().components()) {
         if (component.node() != 0) continue;
-        // Quantised numbers lie within a word of at most 64 bits.
+        // A quantised component is a word of at most 64 bits.
         const uint64_t begin = component.bit_offset() / 8;
         Cover(component.tree(), begin, (component.bit_offset() % 8 + bits + 7) / 8);
       }
     }
     for (const ReachedTree& tree : order_) {
       Pruning& pruning = prunings_[tree.tree];
-      // A multiple of what any scalar or pointer is aligned to.
+      // A multiple of the largest alignment of a scalar or pointer.
       pruning.begin = pruning.begin == ~uint64_t{0} ? 0 : pruning.begin / 8 * 8;
     }
   }

@@ -1,11 +1,11 @@
-// Reduces the trees of a unit to what its storages reach, so that what else a tree holds
+// Reduces the trees of a unit to the nodes that its storages reach, so that the rest of a tree
 // changes no key.
 //
-// Storages come in with the numbers of whole trees (TreeLayout::DescribeTree) and go out
-// with those of the parts: only nodes that storages reach, and their ancestors, ascending;
-// trees in the order in which storages name them; nothing that none names. The part's
-// root begins where the first thing reached in the root's cell does, so that what is
-// placed beside it under the root does not matter either.
+// Before, storages name whole trees (TreeLayout::DescribeTree) by their numbers; afterwards, parts.
+// A part has the nodes that storages reach and their ancestors, in ascending order. Parts are in
+// the order in which storages first name their trees; trees that no storage names are left out. A
+// part's root begins at the first thing reached in the root's cell, so fields placed before it
+// under the same root do not matter either.
 #ifndef KILN_COMMON_LAYOUT_PRUNE_TREES_H_
 #define KILN_COMMON_LAYOUT_PRUNE_TREES_H_
 
@@ -19,7 +19,7 @@ namespace kiln {
 
 using Storages = google::protobuf::RepeatedPtrField<proto::Storage>;
 
-// What a launch has to know of a part.
+// What a launch needs to know about a part.
 struct ReachedTree {
   uint32_t tree;                // its number before
   std::vector<uint32_t> nodes;  // numbers in the whole tree, by node of the part
@@ -29,7 +29,8 @@ struct ReachedTree {
 // Gives a storage's trees other numbers: tree t becomes numbers[t], which must be there.
 void RenumberTrees(const std::vector<uint32_t>& numbers, proto::TreeStorage* storage);
 
-// InvalidArgument, with nothing of use left, where a storage names what does not exist.
+// InvalidArgument if a storage names a tree or node that does not exist; the arguments are then
+// unspecified.
 absl::StatusOr<std::vector<ReachedTree>> PruneTrees(Storages* storages, TreeParts* trees);
 
 }  // namespace kiln

@@ -1,5 +1,5 @@
-// DescribeTree, DescribeNode, DescribeTreeField: trees, and what lies in them, as units
-// state them (proto/layout.proto).
+// DescribeTree, DescribeNode, DescribeTreeField: trees, and storages in them, as units state them
+// (proto/layout.proto).
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-// The node whose cell holds a place, and where in it.
+// Where a place, or the word that holds it, is.
 proto::TreeComponent Locate(const TreePlace& at) {
   const auto [node, offset] = at.layout->shape().CellOf(at.place);
   proto::TreeComponent component;

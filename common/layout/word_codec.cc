@@ -27,7 +27,7 @@ int64_t SignExtend(uint64_t value, uint32_t bits) {
 
 uint32_t Exponent(uint32_t f32) { return f32 >> kFractionBits & 0xff; }
 uint32_t Largest(uint32_t exponent_bits) { return static_cast<uint32_t>(Mask(exponent_bits)); }
-// What f32's exponent is larger by.
+// The bias of f32's exponent.
 uint32_t Bias(uint32_t exponent_bits) { return 128 - (1u << (exponent_bits - 1)); }
 
 template <typename To, typename From>
@@ -38,7 +38,7 @@ To BitCast(From from) {
   return to;
 }
 
-// A float of its own exponent, as (exponent, digits with the sign).
+// A float with an exponent of its own, as (exponent, digits with the sign).
 std::pair<uint32_t, uint32_t> Narrow(uint32_t f32, uint32_t exponent_bits, uint32_t digits,
                                      bool is_signed) {
   uint32_t rounded = f32 & 0x7fffffff;
@@ -64,7 +64,7 @@ uint32_t Widen(uint32_t exponent, uint32_t fraction, uint32_t exponent_bits, uin
          fraction << (kFractionBits - digits);
 }
 
-// Of a shared exponent: the leading 1 is among the digits, wherever it is.
+// A float with a shared exponent: the digits include the leading 1, which may be any of them.
 uint32_t WidenShared(uint32_t exponent, uint32_t fraction, uint32_t exponent_bits,
                      uint32_t digits) {
   const uint32_t magnitude = fraction & static_cast<uint32_t>(Mask(digits));
@@ -76,7 +76,7 @@ uint32_t WidenShared(uint32_t exponent, uint32_t fraction, uint32_t exponent_bit
   return fraction >> digits << 31 | (biased - up) << kFractionBits | bits;
 }
 
-// The digits of a float where the exponent in the word stands for f32's `exponent`.
+// The digits of a float if the exponent in the word means f32's `exponent`.
 uint32_t NarrowShared(uint32_t f32, uint32_t exponent, uint32_t digits, bool is_signed) {
   const uint32_t own = Exponent(f32);
   if (own == 0) return 0;
@@ -113,7 +113,7 @@ uint64_t WordCodec::ReadInt(uint64_t word, const Number& number, uint32_t shift)
   return number.is_signed ? static_cast<uint64_t>(SignExtend(digits, number.bits)) : digits;
 }
 
-uint64_t WordCodec::ReadFixed(uint64_t word, const Number& number, uint32_t shift) const {
+uint64_t WordCodec::DecodeFixed(uint64_t word, const Number& number, uint32_t shift) const {
   const uint64_t digits = Field(word, number.offset + shift, number.bits);
   const int64_t integer =
       number.is_signed ? SignExtend(digits, number.bits) : static_cast<int64_t>(digits);
@@ -123,7 +123,7 @@ uint64_t WordCodec::ReadFixed(uint64_t word, const Number& number, uint32_t shif
   return BitCast<uint32_t>(static_cast<float>(integer) * static_cast<float>(number.scale));
 }
 
-uint64_t WordCodec::WriteFixed(uint64_t value, const Number& number) const {
+uint64_t WordCodec::EncodeFixed(uint64_t value, const Number& number) const {
   double rounded;
   if (compute_ == proto::F64) {
     const double scaled = BitCast<double>(value) * (1.0 / number.scale);
@@ -133,14 +133,15 @@ uint64_t WordCodec::WriteFixed(uint64_t value, const Number& number) const {
         BitCast<float>(static_cast<uint32_t>(value)) * static_cast<float>(1.0 / number.scale);
     rounded = scaled + std::copysign(0.5F, scaled);
   }
-  // As far as integers go, then the low bits; nothing else has any.
+  // Kernels convert to i32, and to i64 for 32 unsigned bits: values beyond its range, and NaN,
+  // encode as 0. Of the rest the low bits are kept.
   const double limit = !number.is_signed && number.bits == 32 ? 0x1p63 : 0x1p31;
   if (!(std::fabs(rounded) < limit)) return 0;
   return static_cast<uint64_t>(static_cast<int64_t>(rounded));
 }
 
-// All numbers that use the exponent, with the written ones at their new values.
-uint64_t WordCodec::WriteShared(uint64_t word, const Written& written) const {
+// Encodes all numbers that share the exponent again, the written ones with their new values.
+uint64_t WordCodec::EncodeShared(uint64_t word, const Written& written) const {
   const uint32_t bits = written[0].first->exponent_bits;
   const uint32_t at = written[0].first->exponent_offset;
   const auto old = static_cast<uint32_t>(Field(word, at, bits));
@@ -173,7 +174,7 @@ uint64_t WordCodec::Read(uint64_t word, int component, uint32_t shift) const {
     case proto::QuantType::QUANT_INT:
       return ReadInt(word, number, shift);
     case proto::QuantType::QUANT_FIXED:
-      return ReadFixed(word, number, shift);
+      return DecodeFixed(word, number, shift);
     default: {
       const auto exponent =
           static_cast<uint32_t>(Field(word, number.exponent_offset, number.exponent_bits));
@@ -194,10 +195,10 @@ uint64_t WordCodec::Write(uint64_t word, int component, uint32_t shift, uint64_t
       return Replace(word, number.offset + shift, number.bits, value);
     }
     case proto::QuantType::QUANT_FIXED:
-      return Replace(word, number.offset + shift, number.bits, WriteFixed(value, number));
+      return Replace(word, number.offset + shift, number.bits, EncodeFixed(value, number));
     default: {
       const auto f32 = static_cast<uint32_t>(value);
-      if (number.shared) return WriteShared(word, {{&number, f32}});
+      if (number.shared) return EncodeShared(word, {{&number, f32}});
       const auto [exponent, digits] =
           Narrow(f32, number.exponent_bits, number.digits(), number.is_signed);
       word = Replace(word, number.exponent_offset, number.exponent_bits, exponent);
@@ -221,7 +222,7 @@ uint64_t WordCodec::WriteAll(uint64_t word, uint32_t shift, const uint64_t* valu
       done = done || other < c;
       written.emplace_back(&same, static_cast<uint32_t>(values[other]));
     }
-    if (!done) word = WriteShared(word, written);
+    if (!done) word = EncodeShared(word, written);
   }
   return word;
 }

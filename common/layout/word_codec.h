@@ -49,11 +49,11 @@ class WordCodec {
 
   static Number Resolve(const proto::QuantNumber& number);
   uint64_t ReadInt(uint64_t word, const Number& number, uint32_t shift) const;
-  uint64_t ReadFixed(uint64_t word, const Number& number, uint32_t shift) const;
-  uint64_t WriteFixed(uint64_t value, const Number& number) const;
+  uint64_t DecodeFixed(uint64_t word, const Number& number, uint32_t shift) const;
+  uint64_t EncodeFixed(uint64_t value, const Number& number) const;
   // (number, its value as f32) of each that is written; all use one exponent.
   using Written = std::vector<std::pair<const Number*, uint32_t>>;
-  uint64_t WriteShared(uint64_t word, const Written& written) const;
+  uint64_t EncodeShared(uint64_t word, const Written& written) const;
 
   uint32_t bits_;
   Scalar compute_;
