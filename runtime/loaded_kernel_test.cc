@@ -5,6 +5,7 @@
 
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "gtest/gtest.h"
 #include "runtime/random.h"
@@ -64,24 +65,47 @@ TEST(LoadedKernelTest, RefusesUnsuitableArtifacts) {
   EXPECT_EQ(LoadedKernel::FromFile("/nowhere/x.so", info).error().code, ErrorCode::kUnavailable);
 }
 
-// Every iteration runs once, whatever the size, the estimate and the threads.
-TEST(LoadedKernelTest, RangeTasksRunEveryIterationOnce) {
-  for (uint32_t cost : {0u, 1u, 1000u, 1000000u}) {
-    KernelInfo info = TestInfo();
-    AddRange(&info, "count_up", 0, cost, "count_up_bounds");
-    auto kernel = Load(info);
-    for (int64_t size : {0, 1, 2, 3, 63, 64, 1000, 100003}) {
-      std::vector<int32_t> y(size + 1);
-      uint64_t arguments[2] = {reinterpret_cast<uint64_t>(y.data()), static_cast<uint64_t>(size)};
-      int launches = 0;
-      for (int threads : {0, 1, 2, 3, 8}) {
-        for (int i = 0; i < 20; ++i, ++launches)
-          kernel->Launch(arguments, nullptr, nullptr, threads);
-      }
-      for (int64_t i = 0; i < size; ++i) ASSERT_EQ(y[i], launches) << i << " of " << size;
-      EXPECT_EQ(y[size], 0);
-    }
+// Every iteration runs once, whatever the size, the estimate and the threads, with and without
+// partial results.
+class EveryIterationTest : public testing::TestWithParam<std::tuple<uint32_t, bool>> {};
+
+TEST_P(EveryIterationTest, RunsOnce) {
+  const auto [cost, partials] = GetParam();
+  KernelInfo info = TestInfo();
+  TaskInfo* task = AddRange(&info, "count_up", 0, cost, "count_up_bounds");
+  if (partials) {
+    task->finish_symbol = "nothing";
+    task->partial_bytes = 8;
   }
+  auto kernel = Load(info);
+  for (int64_t size : {0, 1, 2, 3, 63, 64, 1000, 100003}) {
+    std::vector<int32_t> y(size + 1);
+    uint64_t arguments[2] = {reinterpret_cast<uint64_t>(y.data()), static_cast<uint64_t>(size)};
+    int launches = 0;
+    for (int threads : {0, 1, 2, 3, 8}) {
+      for (int i = 0; i < 20; ++i, ++launches) kernel->Launch(arguments, nullptr, nullptr, threads);
+    }
+    for (int64_t i = 0; i < size; ++i) ASSERT_EQ(y[i], launches) << i << " of " << size;
+    EXPECT_EQ(y[size], 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Costs, EveryIterationTest,
+                         testing::Combine(testing::Values(0u, 1u, 1000u, 1000000u),
+                                          testing::Bool()));
+
+// An iteration that takes longer than a chunk should is a chunk, not none.
+TEST(LoadedKernelTest, LoopsOfVeryLongIterationsEnd) {
+  constexpr int64_t kIterations = 128;
+  KernelInfo info = TestInfo();
+  TaskInfo* task = AddRange(&info, "count_up_slowly_at_first", kIterations, 1'000'000);
+  task->finish_symbol = "nothing";
+  task->partial_bytes = 8;
+  auto kernel = Load(info);
+  std::vector<int32_t> y(kIterations);
+  uint64_t argument = reinterpret_cast<uint64_t>(y.data());
+  kernel->Launch(&argument, nullptr, nullptr, /*max_threads=*/2);
+  EXPECT_EQ(y, std::vector<int32_t>(kIterations, 1));
 }
 
 TEST(LoadedKernelTest, TemporariesStartAtZeroAndCarryAcrossTasks) {

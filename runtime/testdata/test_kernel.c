@@ -93,6 +93,14 @@ void linger(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
   }
 }
 
+/* y[i] += 1; the first iterations take 25 ms each. */
+void count_up_slowly_at_first(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  for (int64_t i = begin; i < end; ++i) {
+    if (i < 4) spin(25000);
+    ((int32_t*)c->arguments[0])[i] += 1;
+  }
+}
+
 void seven(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
   c->results[0] = 7;
 }
