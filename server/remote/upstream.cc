@@ -1,6 +1,7 @@
 #include "server/remote/upstream.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -24,6 +25,8 @@ constexpr absl::Duration kTryLimit = absl::Milliseconds(300);
 constexpr absl::Duration kFirstSign = absl::Milliseconds(300);
 constexpr absl::Duration kNextSign = absl::Seconds(1);
 constexpr absl::Duration kSignLimit = absl::Seconds(2);
+// A look-up asks for no more entries once it has this many bytes: they go on in one frame.
+constexpr size_t kMostBytes = kMaxFrameBytes / 4;
 
 std::string Short(absl::string_view id) {
   return id.empty() ? "none" : absl::BytesToHexString(id.substr(0, 6));
@@ -116,18 +119,33 @@ absl::Status UpstreamKilnd::GivesSign() {
 
 absl::StatusOr<std::vector<std::string>> UpstreamTier::Get(absl::Span<const Digest> places,
                                                            absl::Time deadline) {
-  proto::LookupRequest request;
-  for (const Digest& place : places) request.add_digests(std::string(place.view()));
-  proto::LookupReply reply;
-  RETURN_IF_ERROR(kilnd_->Call("looking up", deadline, [&](auto* stub, auto* context) {
-    return stub->Lookup(context, request, &reply);
-  }));
   std::vector<std::string> entries(places.size());
-  if (reply.results_size() != static_cast<int>(places.size())) {
-    return absl::DataLossError("the upstream's reply does not match the request");
-  }
-  for (size_t i = 0; i < entries.size(); ++i) {
-    entries[i] = std::move(*reply.mutable_results(static_cast<int>(i))->mutable_entry());
+  std::vector<size_t> missing(places.size());
+  std::iota(missing.begin(), missing.end(), 0);
+  size_t bytes = 0;
+  // A full reply leaves out the rest, which is asked for again.
+  while (!missing.empty() && bytes < kMostBytes) {
+    proto::LookupRequest request;
+    for (const size_t i : missing) request.add_digests(std::string(places[i].view()));
+    proto::LookupReply reply;
+    const absl::Status status = kilnd_->Call(
+        "looking up", deadline,
+        [&](auto* stub, auto* context) { return stub->Lookup(context, request, &reply); });
+    if (bytes > 0 && !status.ok()) break;  // what earlier replies brought is of use
+    RETURN_IF_ERROR(status);
+    if (reply.results_size() != static_cast<int>(missing.size())) {
+      return absl::DataLossError("the upstream's reply does not match the request");
+    }
+    std::vector<size_t> left_out;
+    const size_t before = bytes;
+    for (size_t i = 0; i < missing.size(); ++i) {
+      proto::LookupReply::Result& result = *reply.mutable_results(static_cast<int>(i));
+      bytes += result.entry().size();
+      entries[missing[i]] = std::move(*result.mutable_entry());
+      if (result.left_out()) left_out.push_back(missing[i]);
+    }
+    if (bytes == before) break;  // else an upstream could hold us here for ever
+    missing = std::move(left_out);
   }
   return entries;
 }
