@@ -40,6 +40,8 @@ bool DaemonBreaker::MayCall(const std::string& socket_path, std::unique_ptr<Conn
   return Probe(socket_path, found);
 }
 
+// Sends a greeting at most every kProbeEvery, and looks for its reply at later calls. So a program
+// never waits for a hanging daemon, and still notices when the daemon answers again.
 bool DaemonBreaker::Probe(const std::string& socket_path, std::unique_ptr<Connection>* found) {
   absl::Duration wait = absl::ZeroDuration();
   if (pending_ == nullptr) {

@@ -84,7 +84,9 @@ absl::StatusOr<LoadedArtifact> DiskTier::Load(const Digest& key) const {
     const absl::Status trusted = trust_->Check(*entry);
     if (!trusted.ok()) return absl::NotFoundError(trusted.message());
   }
+  // If others can write to the file, load the checked copy: the file may have changed since.
   auto loaded = mapping.foreign() ? LoadBytes(*entry) : LoadFile(home_.EntryPath(key), *entry);
+  // The loader cannot map the file, for example on a file system mounted noexec.
   if (absl::IsUnavailable(loaded.status())) loaded = LoadBytes(*entry);
   // The entry is whole but unusable here; compiling again is always correct.
   if (!loaded.ok()) return absl::NotFoundError(loaded.status().message());

@@ -151,6 +151,7 @@ absl::Status KernelBuilder::EndChoose(const OpenBlock& choose) {
                             defaults_, &types_));
     type = typing.result;
   }
+  // Only now is the common type known, so the casts and YIELDs are appended to the closed arms.
   for (int arm = 0; arm < 2; ++arm) {
     const uint32_t block = node(choose.owner).blocks(arm);
     NodeId value = yields[arm];
@@ -185,6 +186,8 @@ bool KernelBuilder::IsParallel(size_t open_index) const {
 
 absl::Status KernelBuilder::Jump(proto::NodeKind kind) {
   const char* spelling = FindNode(kind)->spelling;
+  // The innermost loop is the target. A jump may not leave a CHOOSE, which is part of an expression
+  // that needs its value.
   for (size_t i = current_.open.size(); i-- > 0;) {
     if (current_.open[i].kind == proto::CHOOSE) {
       return Refuse(kInsideExpression, spelling);
@@ -217,6 +220,7 @@ absl::Status KernelBuilder::Return(absl::Span<const NodeId> values) {
       return Refuse(kReturnInParallelLoop);
     }
   }
+  // Check all values before the first cast, because an error must leave the kernel unchanged.
   for (size_t i = 0; i < values.size(); ++i) {
     RETURN_IF_ERROR(CheckValue(values[i]));
     RETURN_IF_ERROR(CheckCast(TypeOf(values[i]), returns.Get(static_cast<int>(i)), types_));

@@ -430,7 +430,7 @@ int LocalSession::Prefetch(absl::Span<const Digest> keys) {
       bytes += result.entry().size();
       state.prefetched[missing[i]] = std::move(result);
     }
-    if (found == before) break;
+    if (found == before) break;  // no progress, so another request would not help
     missing = std::move(left_out);
   }
   return found;

@@ -167,6 +167,9 @@ Result<> LoadedKernel::BindFinish(void* handle, const TaskInfo& task, BoundTask*
   return {};
 }
 
+// Resolves a task's symbols once, so that a launch makes no look-ups. The description may come from
+// a damaged or foreign entry: unknown kinds, missing symbols and absurd numbers must not crash
+// here.
 Result<> LoadedKernel::BindTask(void* handle, const KernelInfo& info, const TaskInfo& task,
                                 BoundTask* bound) {
   if (!IsKnown(task.kind)) {
@@ -185,9 +188,11 @@ Result<> LoadedKernel::BindTask(void* handle, const KernelInfo& info, const Task
   }
   bound->serial = task.kind == TaskKind::kSerial;
   bound->begin = task.begin;
+  // A serial task is a range of one iteration, so that launches need no special case.
   bound->end = bound->serial && task.end == task.begin ? task.begin + 1 : task.end;
   bound->max_threads = static_cast<int>(std::min<uint32_t>(task.max_threads, 1u << 16));
   bound->cost.value = std::min<uint32_t>(task.cost, 1u << 25) * 64;
+  // The runtime itself implements these tasks; they have no code.
   if (task.kind == TaskKind::kListgen || task.kind == TaskKind::kGc) return {};
   if (Result<> found = Find(handle, task.symbol, &bound->run); !found.ok()) return found;
   if (!task.alone_symbol.empty()) {

@@ -216,6 +216,7 @@ void DenseAccess::CopyFrom(const void* array) const {
 
 bool DenseAccess::CopyFrom(const DenseAccess& other) const {
   if (codec_ != nullptr || other.codec_ != nullptr) return false;
+  // With equal digits, one nest of loops can run over both storages, each with its own strides.
   for (int a = 0; a < ndim(); ++a) {
     const auto same = [](const Digit& x, const Digit& y) { return x.extent == y.extent; };
     if (!std::equal(axes_[a].digits.begin(), axes_[a].digits.end(), other.axes_[a].digits.begin(),

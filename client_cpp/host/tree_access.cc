@@ -55,6 +55,7 @@ void TreeAccess::ForEachRun(const Component& component, const Visit& visit) cons
   for (size_t i = shape_.size(); i-- > 0; stride *= shape_[i]) {
     if (component.axes[i] >= 0) stride_of_axis[component.axes[i]] = stride;
   }
+  // Neighbouring cells of a run differ in the last level's axis.
   const int64_t step = cells.levels.empty() ? 0 : stride_of_axis[cells.levels.back().axis];
   component.tree->ForEachRun(node, [&, offset = offset](const CellRun& run) {
     int64_t position = 0;
@@ -91,7 +92,7 @@ absl::Status TreeAccess::WriteWords(CellAccess access, const void* array) const 
 void TreeAccess::CopyTo(void* array) const {
   const size_t size = ScalarBytes(scalar_);
   const size_t element = size * components_.size();
-  std::memset(array, 0, element * num_elements());
+  std::memset(array, 0, element * num_elements());  // inactive elements are zero
   auto* to = static_cast<uint8_t*>(array);
   if (elements_.codec() != nullptr) {
     // Inactive elements read as zeros, so reading cannot fail.

@@ -72,6 +72,7 @@ inline bool ReadKey(FieldObject* field, PyObject* key, int64_t* indices) {
       return false;
     }
     indices[a] = index - field->offset[a];
+    // As unsigned, a negative index is also too large.
     if (static_cast<uint64_t>(indices[a]) >= static_cast<uint64_t>(field->extent[a])) {
       RaiseByMethod(field, "_index_error", key);
       return false;
@@ -181,7 +182,7 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
   int64_t indices[kMaxIndices];
   if (!ReadKey(field, key, indices)) return -1;
   if (field->is_scalar) {
-    // Convert all scalars first, so that a failed conversion leaves the element unchanged.
+    // Convert into a temporary, so that a failed conversion leaves the element unchanged.
     uint64_t scalar = 0;
     if (StoreScalar(value, field->scalar, Fit::kWrap, &scalar) != Conversion::kOk) {
       RaiseConversion(field, value);
@@ -194,6 +195,7 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
   }
   if (StoreSequence(field, indices, value)) return 0;
   if (PyErr_Occurred() != nullptr) return -1;
+  // Python code handles other values, such as matrices and NumPy arrays.
   PyObject* tuple = KeyTuple(key);
   if (tuple == nullptr) return -1;
   PyObject* done = PyObject_CallMethod(self, "_set_element", "OO", tuple, value);
@@ -272,6 +274,8 @@ PyObject* FieldReadAll(PyObject* self, PyObject* key) {
   return list;
 }
 
+// Binds the field to a storage. Copies the facts that an element access needs into the object
+// itself, so that `x[i, j]` follows no pointers except to the data.
 PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   FieldStorage* storage = nullptr;
@@ -318,7 +322,7 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy
   }
   PyObject* keep = field->storage_object;  // another thread may rebind the field
   Py_INCREF(keep);
-  BeginUnlockedLaunch();
+  BeginUnlockedLaunch();  // memory that is destroyed during the copy stays allocated until its end
   Py_BEGIN_ALLOW_THREADS;
   copy(*field->storage, view.buf);
   Py_END_ALLOW_THREADS;

@@ -112,6 +112,8 @@ bool EqualTemplates(PyObject* a, PyObject* b) {
   return equal == 1;
 }
 
+// Whether an array has the type, number of axes and element shape of the instance's array. Its
+// extents do not matter: the launch passes them.
 bool MatchesArray(const Matcher& matcher, PyObject* argument) {
   if (matcher.object != nullptr && reinterpret_cast<PyObject*>(Py_TYPE(argument)) != matcher.object)
     return false;
@@ -153,7 +155,7 @@ bool MatchesAll(const BoundInstance& bound, PyObject* const* args, Py_ssize_t co
 
 // Whether all memory to which constant slots point still exists.
 bool MemoriesAlive(BoundInstance* bound) {
-  if (bound->epoch == memory_epoch) return true;
+  if (bound->epoch == memory_epoch) return true;  // the fast path: no memory was destroyed since
   for (const auto& memory : bound->memories) {
     if (!memory->alive) return false;
   }
@@ -183,6 +185,8 @@ void Prune(KernelObject* kernel) {
   for (BoundInstance* bound : dropped) Unreference(bound);
 }
 
+// The instance for these arguments; null without one. Moves it to the front, because programs
+// usually call a kernel repeatedly with the same kinds of arguments.
 BoundInstance* Find(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
   if (kernel->epoch != instance_epoch) {
     kernel->epoch = instance_epoch;
@@ -223,6 +227,8 @@ bool RaiseArgument(KernelObject* kernel, int argument, PyObject* value, Conversi
 
 bool PackTensor(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint64_t* slots) {
   PyObject* flat;
+  // A plain list or tuple of numbers needs no call of Python code. The first item suffices as a
+  // test: StoreScalar checks every item.
   const bool is_flat = fill.scalars.empty() &&
                        (PyList_CheckExact(value) || PyTuple_CheckExact(value)) &&
                        PySequence_Fast_GET_SIZE(value) == fill.count && fill.count > 0 &&
@@ -387,7 +393,7 @@ class OverflowTexts {
   std::map<std::pair<uint32_t, uint64_t>, std::string> texts_;
 };
 
-// Launches a kernel with prints or checks. Called with the GIL released.
+// Launches a kernel with prints or checks, which releases the GIL during the launch.
 bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t* slots,
                      uint64_t* results, Failure* failure) {
   const Instance& instance = *bound->instance;
@@ -418,12 +424,13 @@ bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t*
   bool ok;
   Py_BEGIN_ALLOW_THREADS;
   ok = instance.kernel->Launch(slots, results, &hooks, launch_threads);
-  sink.Flush();
+  sink.Flush();  // without the GIL: writing to stdout may block
   Py_END_ALLOW_THREADS;
   EndUnlockedLaunch();
   return ok;
 }
 
+// Launches, and releases the GIL if the instance's previous launch took long.
 bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
                  const LaunchHooks* hooks) {
   const LoadedKernel& kernel = *bound->instance->kernel;
@@ -465,6 +472,8 @@ bool RecordLaunch(KernelObject* kernel, double seconds) {
   return done != nullptr;
 }
 
+// Raises the error of a failed launch: an interrupt, a failure of the runtime, or a failed check,
+// whose message is rendered here and positioned by Python code. Always returns null.
 PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure& failure) {
   if (!failure.happened && failure.error.empty()) {
     RaiseInterrupt();
@@ -499,6 +508,7 @@ PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure
 }
 
 PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args) {
+  // Most kernels have few slots, so a launch usually allocates nothing.
   constexpr size_t kInline = 64;
   uint64_t inline_slots[kInline], inline_results[kInline];
   std::vector<uint64_t> heap_slots, heap_results;
@@ -537,6 +547,7 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   return MakeResults(*bound, results);
 }
 
+// Calls `_miss(args, kwargs)` in Python with the arguments of a vectorcall.
 PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   PyObject* positional = PyTuple_New(count);
   if (positional == nullptr) return nullptr;

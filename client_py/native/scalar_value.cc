@@ -59,6 +59,7 @@ PyObject* ToPyInt(PyObject* value, Fit fit) {
   return number;
 }
 
+// Stores an int that fits T. uint64_t is separate, because no signed C type contains its range.
 template <typename T>
 Conversion CheckedInt(PyObject* number, T* out) {
   if constexpr (std::numeric_limits<T>::max() == std::numeric_limits<uint64_t>::max()) {
@@ -112,6 +113,7 @@ Conversion StoreInt(PyObject* value, Fit fit, void* out) {
   return done;
 }
 
+// Stores whether a number is not zero. An integer beyond 64 bits is also not zero.
 Conversion StoreBool(PyObject* value, Fit fit, void* out) {
   uint64_t wide = 0;
   const Conversion done = StoreInt<uint64_t>(value, Fit::kWrap, &wide);

@@ -97,6 +97,8 @@ std::vector<std::shared_ptr<TreeObject>> TreesOf(const Places& places) {
   return trees;
 }
 
+// The storage of a field in tree form: its components may be in sparse levels, in several trees, or
+// not adjacent. Kernels find them through the trees; the host through a TreeAccess.
 std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto::Type& element) {
   auto storage = std::make_shared<FieldStorage>();
   storage->trees = TreesOf(places);
@@ -112,6 +114,7 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
     component.place = node;
     component.tree = tree->tree();
     component.axes = tree->layout().VirtualAxes(node);
+    // A tree without sparse levels has no Tree object; its component is an ordinary dense array.
     if (component.tree == nullptr) {
       component.dense =
           DenseAccess::OfField(ValueOrRaise(tree->layout().DescribeDense({node}, scalar)),

@@ -47,6 +47,8 @@ py::tuple PackInstance(const Instance& instance, const std::vector<std::vector<i
   for (int file = 0; file < map->files_size(); ++file) map->set_files(file, absl::StrCat(file));
   for (proto::Span& span : *map->mutable_spans()) {
     if (span.file() >= lines.size()) throw py::value_error("a span without a file");
+    // Replace each line by its rank among the function's lines with code, which does not change
+    // when the function moves or its comments change.
     const std::vector<int>& counted = lines[span.file()];
     if (counted.empty()) continue;
     const auto rank = [&](uint32_t line) {

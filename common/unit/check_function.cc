@@ -204,6 +204,9 @@ class Checker {
     bool parallel;
   };
 
+  // Checks a block and the blocks nested in its nodes. A node becomes visible after its own check,
+  // and invisible at the end of its block: so operands always come from the same or an enclosing
+  // block. Each block and node may be used only once, which also bounds the recursion.
   absl::Status CheckBlock(uint32_t block, int depth) {
     if (depth > kMaxBlockDepth) {
       return Malformed(absl::StrCat("blocks nested over ", kMaxBlockDepth, " deep"));
@@ -425,6 +428,7 @@ class Checker {
     const Type& type = types_[type_of(id)];
     if (!type.IsScalar()) return Bad(id, "is not a scalar");
     const int bits = ScalarBits(type.scalar);
+    // Equal constants must have equal bits, or equal kernels would have different keys.
     if (bits < 64 && node(id).index() >> bits != 0) return Bad(id, "has bits beyond its type");
     return absl::OkStatus();
   }
@@ -505,6 +509,8 @@ class Checker {
     if (attributes.size() != static_cast<int>(to.shape.size()) + 1) {
       return Bad(id, attributes.size(), " attributes");
     }
+    // The elements selected by a0 + sum of i_d * a_d: each stride adds its full span to the upper
+    // end if positive, to the lower end if negative. The limit on attributes prevents overflow.
     int64_t lowest = 0, last = 0;
     for (int d = 0; d < attributes.size(); ++d) {
       constexpr int64_t kMost = kMaxTensorElements;

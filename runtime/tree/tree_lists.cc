@@ -110,7 +110,9 @@ class Scan {
     work_ = std::max(total, containers_);
   }
 
-  // Null if the system refuses memory.
+  // Builds the list in two parallel scans: the first counts the elements of each piece, so that the
+  // second can write all pieces directly to their final positions. Null if the system refuses
+  // memory.
   std::shared_ptr<Elements> Run(const std::shared_ptr<ElementMemory>& memory) {
     const bool share = work_ >= kShareFrom && max_threads_ != 1;
     const uint64_t pieces = share ? std::clamp<uint64_t>(work_ / kPiece, 1, units_) : 1;
@@ -204,7 +206,7 @@ class Scan {
         index.MoveTo(number);
         to->AddCell(cell, index.at());
       });
-    } else {
+    } else {  // the number alone is cheaper: whole words of bits at a time
       to->Add(kind.Count(node_, container, first, last));
     }
   }

@@ -149,6 +149,7 @@ absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
   {
     absl::MutexLock lock(&mutex_);
     reserved_ -= size;
+    // A failing disk would delay every compilation, so writes pause.
     if (!status.ok() && !IsInTheWay(status)) {
       write_again_ = std::chrono::steady_clock::now() + kWritePause;
     }
@@ -359,6 +360,8 @@ void DiskStore::Maintain() {
       }
     }
   }
+  // Record uses in the files' times, from which a later daemon learns the order for eviction. The
+  // disk is slow, so this happens without the lock.
   for (const auto& [key, nanos] : touched) {
     const timespec time = {nanos / 1'000'000'000, nanos % 1'000'000'000};
     const timespec times[2] = {time, time};
@@ -418,6 +421,9 @@ absl::StatusOr<Folder> DiskStore::OwnTemp(absl::StatusOr<Folder>* cache) const {
   return temp;
 }
 
+// Writes the entry to a temporary file and renames it, so that readers never see a partial entry.
+// With `sync`, the order is: file, then rename, then directory; so an acknowledged entry survives a
+// crash.
 absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
   absl::StatusOr<Folder> cache = absl::UnknownError("not opened");
   ASSIGN_OR_RETURN(const Folder temp, OwnTemp(&cache));

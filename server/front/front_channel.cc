@@ -27,6 +27,7 @@ sockaddr_storage AddressOf(int fd) {
 
 }  // namespace
 
+// A message is one byte, since descriptors cannot be sent without data.
 absl::Status SendWord(int socket, Word word, const std::vector<int>& fds) {
   char byte = static_cast<char>(word);
   iovec part = {&byte, 1};

@@ -187,8 +187,8 @@ class Call {
       delete this;
       return;
     }
-    Await(calls_, method_, queue_);
-    if (Cancellable()) ++pending_;
+    Await(calls_, method_, queue_);  // the next call of this method needs its own object
+    if (Cancellable()) ++pending_;   // Done will come, too
     absl::StatusOr<IdentityPtr> caller =
         calls_->callers_->Who(ValueOf(context_, "authorization"), CertificateName(context_));
     if (!caller.ok()) {
@@ -203,6 +203,8 @@ class Call {
       reserved.ok() ? Post(kept) : Reply(reserved);
       return;
     }
+    // A quick call cannot block: the request fits the socket's buffer and a connection is idle. It
+    // is answered here if kilnd replies soon; otherwise another thread takes over the event loop.
     const bool quick = request_.Length() <= kQuickBytes && calls_->bridge_->HasIdle(*caller_);
     std::string suffix = Cancellable() ? CompileSuffix(context_, &request_) : "";
     exchange_.emplace(calls_->bridge_, caller_, method_.type, request_, std::move(suffix),

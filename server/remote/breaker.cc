@@ -42,6 +42,8 @@ bool Breaker::Report(const absl::Status& status, int kind) {
     failures_[kind] = 0;
     why_ = absl::OkStatus();
     trial_ = false;
+    // Other kinds of requests may succeed while this kind still fails, so only its success resets
+    // the pause.
     if (kind == opened_by_) pause_ = options_.pause;
     return false;
   }

@@ -46,6 +46,9 @@ void HeldLeases::ReleaseAll() {
   for (const std::string& token : tokens) Release(token);
 }
 
+// The thread that renews leases, each after a third of its duration, so that one failed renewal
+// does no harm. A lease held for longer than kLongest is dropped: its compilation has failed
+// without a report.
 void HeldLeases::Work() {
   while (true) {
     std::vector<std::pair<std::string, Digest>> due;
@@ -68,6 +71,7 @@ void HeldLeases::Work() {
         }
       }
     }
+    // NotFound: another machine has taken the lease after it expired.
     for (const auto& [token, place] : due) {
       if (!absl::IsNotFound(leases_->Renew(place, token, ttl_))) continue;
       absl::MutexLock lock(&mutex_);

@@ -26,6 +26,8 @@ void RespReader::Feed(absl::string_view bytes) {
   buffer_.append(bytes.data(), bytes.size());
 }
 
+// Parses one reply of RESP 2: a line "<kind><text>\r\n", which for '$' states the length of the
+// text that follows. Returns nullopt while the reply is incomplete; its bytes stay in the buffer.
 absl::StatusOr<absl::optional<RedisValue>> RespReader::Next() {
   const absl::string_view rest = absl::string_view(buffer_).substr(at_);
   const size_t end = rest.find("\r\n");
@@ -55,7 +57,7 @@ absl::StatusOr<absl::optional<RedisValue>> RespReader::Next() {
       if (!absl::SimpleAtoi(line, &size) || size < -1) {
         return absl::DataLossError("reply: expected a length");
       }
-      if (size == -1) break;
+      if (size == -1) break;  // the key does not exist
       if (static_cast<uint64_t>(size) > max_text_) {
         return absl::DataLossError(
             absl::StrCat("a reply of ", size, " bytes; at most ", max_text_));

@@ -58,6 +58,7 @@ absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
   ASSIGN_OR_RETURN(const proto::CompileUnit unit, ParseCanonical(request.unit()));
   ASSIGN_OR_RETURN(Product product, options.compile(request, unit));
 
+  // The worker computes the key from the bytes that it compiled; nobody else's key is trusted.
   const Digest key = UnitKey(request.unit(), options.compiler_id);
   const double seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   proto::CompileReply reply;
@@ -88,6 +89,8 @@ absl::Status Serve(const WorkerOptions& options) {
     if (!frame.ok()) {
       return absl::IsUnavailable(frame.status()) ? absl::OkStatus() : frame.status();
     }
+    // Warm up and confine the process before the reply: the pool then knows that this worker is
+    // ready, and which restrictions its sandbox lacks.
     if (!warm) {
       RETURN_IF_ERROR(options.warm_up());
       warm = true;

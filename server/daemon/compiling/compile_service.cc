@@ -447,6 +447,8 @@ void CompileService::TakeDelegated(const CompileStatePtr& state,
   auto compiled = std::make_shared<Compiled>();
   proto::CompileReply& reply = compiled->reply;
   const absl::Status accepted = Accept(*state, answer, compiled.get());
+  // A delegated compilation that failed costs time, but no result: a local worker compiles instead,
+  // unless the client insists on its upstream.
   if (!accepted.ok()) {
     if (!state->what.upstream.empty()) {
       state->fallback = std::string(accepted.message());
@@ -467,6 +469,7 @@ void CompileService::TakeDelegated(const CompileStatePtr& state,
     }
     KeepResult(*state, compiled->entry, reply.tier());
   } else {
+    // The unit has errors. A fruitless lease tells the other machines not to wait for an entry.
     parts_.shared->Release(state->lease, /*fruitless=*/true);
   }
   reply.set_fallback(answer->upstream_failure());
@@ -506,6 +509,8 @@ void CompileService::TakeResult(const CompileStatePtr& state, absl::StatusOr<Fra
   proto::CompileReply& reply = compiled->reply;
   absl::Status status =
       frame.ok() ? ParseReply(*frame, FrameType::kCompileReply, &reply) : frame.status();
+  // The worker computes the key with its own compiler's id. Another key means that the compiler's
+  // files were replaced since the daemon read its id.
   if (status.ok() && reply.digest() != state->what.key.view()) {
     parts_.compiler->Look().status().IgnoreError();
     parts_.pool->Renew();

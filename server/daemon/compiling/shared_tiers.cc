@@ -247,6 +247,7 @@ uint64_t SharedTiers::Delegate(std::string request, const Digest& key, const std
 }
 
 void SharedTiers::Cancel(uint64_t request) {
+  // Callbacks run without the lock, because they may start the next request.
   std::function<void(absl::StatusOr<Frame>)> done;
   {
     absl::MutexLock lock(&mutex_);
@@ -268,6 +269,7 @@ void SharedTiers::Store(const Digest& place, EntryPtr entry, const std::string& 
   if (down_ || queued_bytes_ + entry->bytes.size() > kMaxQueuedBytes) {
     ++stats_.dropped;
     if (lease.empty()) return;
+    // Without the entry, other machines must not wait for it any longer.
     proto::ReleaseRequest release;
     release.set_lease(lease);
     frame.type = FrameType::kRelease;
@@ -300,6 +302,7 @@ void SharedTiers::Release(const std::string& lease, bool fruitless) {
   queue_.push_back(std::move(frame));
 }
 
+// The thread that runs kilnd-remote, and restarts it with growing pauses until the end.
 void SharedTiers::Supervise() {
   absl::Duration backoff = kFirstBackoff;
   absl::Status said;
@@ -325,6 +328,7 @@ void SharedTiers::Supervise() {
   }
 }
 
+// One run of kilnd-remote: from its start to the end of its stream. Returns why it ended.
 absl::Status SharedTiers::Live() {
   ASSIGN_OR_RETURN(const int fd, StartProcess());
   absl::Status status = Configure(fd);
@@ -409,7 +413,7 @@ void SharedTiers::Take(Frame frame) {
   std::function<void(absl::StatusOr<Frame>)> done;
   {
     absl::MutexLock lock(&mutex_);
-    if (frame.id == ping_) ping_ = 0;
+    if (frame.id == ping_) ping_ = 0;  // kilnd-remote is alive; the next check may begin
     auto at = requests_.find(frame.id);
     if (at != requests_.end()) {
       done = std::move(at->second.done);
@@ -510,6 +514,7 @@ void SharedTiers::Write() {
       fd = fd_;
       writing_ = true;
     }
+    // Serialise entries only now: the queue shares the memory tier's bytes instead of copies.
     if (out.entry != nullptr) {
       proto::StoreRequest store;
       store.set_place(std::string(out.place.view()));

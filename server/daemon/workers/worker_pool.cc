@@ -168,7 +168,7 @@ WorkerPool::Slot::Wait WorkerPool::Slot::AwaitJob() {
   const bool has_worker = worker_ != nullptr;
   const bool fresh = has_worker && worker_->jobs() == 0;
   absl::MutexLock lock(&pool_->mutex_);
-  if (!has_worker || fresh) tenant_.reset();
+  if (!has_worker || fresh) tenant_.reset();  // a new worker can serve any tenant
   fresh_ = fresh;
   idle_ = true;
   const auto has_jobs = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
@@ -197,6 +197,7 @@ std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::TakeJob(bool room) {
   bool strange = false;
   {
     absl::MutexLock lock(&pool_->mutex_);
+    // Without memory for another job, wait; but one job may always run, so the queue never stalls.
     if (!room && pool_->running_ > 0) return nullptr;
     const absl::Time now = SteadyNow();
     const auto may = [&](const JobOwner& owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
@@ -211,6 +212,8 @@ std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::TakeJob(bool room) {
     tenant_ = job->task.owner.tenant;
     fresh_ = false;
   }
+  // A worker that compiled for one tenant could leak its data to the next. Killing it takes time,
+  // so this happens without the lock.
   if (strange) worker_.reset();
   return job;
 }
@@ -238,6 +241,7 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
     Log("worker ", index_, " ended between jobs");
     worker_.reset();
   }
+  // Renew() begins a new generation when the compiler's files were replaced.
   const uint64_t generation = pool_->generation_;
   if (worker_ != nullptr && generation_ != generation) worker_.reset();
   if (worker_ != nullptr) return absl::OkStatus();
@@ -347,7 +351,7 @@ absl::StatusOr<std::shared_ptr<WorkerPool::Job>> WorkerPool::Submit(Task task, D
     queue_.Push(job, job->task.owner, job->warm);
     shares_.Came(job->task.owner, SteadyNow());
   }
-  if (left != nullptr) left->done(full);
+  if (left != nullptr) left->done(full);  // without the lock: the callback may submit again
   return job;
 }
 

@@ -57,11 +57,14 @@ absl::Status CheckBlob(const reapi::Digest& digest, absl::string_view data) {
                                             " of ", digest.size_bytes(), " bytes"));
   }
   if (Sha256Of(data).Hex() != digest.hash()) {
-    return absl::DataLossError(absl::StrCat("the bytes of blob ", digest.hash(), " are others"));
+    return absl::DataLossError(
+        absl::StrCat("the bytes of blob ", digest.hash(), " have another digest"));
   }
   return absl::OkStatus();
 }
 
+// Action caches map actions to results. An entry has no real action, so its place is disguised as
+// one: a command that never runs, whose input file names the place.
 EntryAction EntryActionOf(const Digest& place) {
   Blob name(place.Hex());
   reapi::Directory root;
