@@ -134,8 +134,8 @@ std::shared_ptr<const Callers::Table> Callers::table() const {
   return table_;
 }
 
-absl::StatusOr<IdentityPtr> Callers::Who(absl::string_view authorization,
-                                         absl::string_view certificate) const {
+absl::StatusOr<IdentityPtr> Callers::Identify(absl::string_view authorization,
+                                              absl::string_view certificate) const {
   const std::shared_ptr<const Table> table = this->table();
   // A call with a token has the identity of that token, or none.
   if (!authorization.empty()) {

@@ -50,8 +50,8 @@ class Callers {
 
   // `authorization` is the header's value, "" if there is none; `certificate` the common name of
   // the caller's certificate. Unauthenticated if they match no line.
-  absl::StatusOr<IdentityPtr> Who(absl::string_view authorization,
-                                  absl::string_view certificate) const;
+  absl::StatusOr<IdentityPtr> Identify(absl::string_view authorization,
+                                       absl::string_view certificate) const;
 
  private:
   struct Table {

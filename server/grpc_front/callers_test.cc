@@ -14,7 +14,7 @@ class CallersTest : public testing::Test {
  protected:
   CallersTest() : path_(testing::TempDir() + "/tokens") { Write(""); }
   ~CallersTest() override { std::remove(path_.c_str()); }
-  // Written aside and renamed, as in a rotation of tokens.
+  // Writes a new file and renames it, as a rotation of tokens does.
   void Write(const std::string& text, mode_t mode = 0600) {
     const std::string aside = path_ + ".new";
     std::ofstream(aside) << text;
@@ -36,15 +36,15 @@ TEST_F(CallersTest, TokensNameCallers) {
       "fedcba9876543210  ci  -  read,compile,write # the shared tenant\n");
   Callers callers({path_});
   ASSERT_TRUE(callers.Reload().ok());
-  const absl::StatusOr<IdentityPtr> alice = callers.Who(kAlice, "");
+  const absl::StatusOr<IdentityPtr> alice = callers.Identify(kAlice, "");
   ASSERT_TRUE(alice.ok()) << alice.status();
   EXPECT_EQ((*alice)->caller.name(), "alice");
   EXPECT_EQ((*alice)->caller.tenant(), "team-a");
   EXPECT_EQ((*alice)->caller.rights(), uint32_t{proto::RIGHT_READ | proto::RIGHT_COMPILE});
-  EXPECT_EQ((*callers.Who("bearer fedcba9876543210", ""))->caller.tenant(), "");
+  EXPECT_EQ((*callers.Identify("bearer fedcba9876543210", ""))->caller.tenant(), "");
   for (const char* wrong : {"Bearer 0123456789abcdeg", "Bearer 0123456789abcdef ", "Bearer ",
                             "Bearer", "0123456789abcdef", "Basic 0123456789abcdef", ""}) {
-    EXPECT_TRUE(absl::IsUnauthenticated(callers.Who(wrong, "").status())) << wrong;
+    EXPECT_TRUE(absl::IsUnauthenticated(callers.Identify(wrong, "").status())) << wrong;
   }
 }
 
@@ -52,39 +52,39 @@ TEST_F(CallersTest, CertificatesAreNamedTooAndCannotBeSpelledAsTokens) {
   Write("certificate:build-host-17 ci - read\n0123456789abcdef alice - read\n");
   Callers callers({path_, /*certificates=*/true});
   ASSERT_TRUE(callers.Reload().ok());
-  EXPECT_EQ((*callers.Who("", "build-host-17"))->caller.name(), "ci");
-  EXPECT_FALSE(callers.Who("", "build-host-18").ok());
-  EXPECT_FALSE(callers.Who("Bearer certificate:build-host-17", "").ok());
-  EXPECT_FALSE(callers.Who("Bearer build-host-17", "").ok());
-  // A wrong token is wrong, whatever certificate comes with it.
-  EXPECT_FALSE(callers.Who("Bearer 0000000000000000", "build-host-17").ok());
-  EXPECT_EQ((*callers.Who(kAlice, "build-host-17"))->caller.name(), "alice");
+  EXPECT_EQ((*callers.Identify("", "build-host-17"))->caller.name(), "ci");
+  EXPECT_FALSE(callers.Identify("", "build-host-18").ok());
+  EXPECT_FALSE(callers.Identify("Bearer certificate:build-host-17", "").ok());
+  EXPECT_FALSE(callers.Identify("Bearer build-host-17", "").ok());
+  // A wrong token is refused, whatever the certificate is.
+  EXPECT_FALSE(callers.Identify("Bearer 0000000000000000", "build-host-17").ok());
+  EXPECT_EQ((*callers.Identify(kAlice, "build-host-17"))->caller.name(), "alice");
 }
 
 TEST_F(CallersTest, WithoutTokensOtherCredentialsDecide) {
   const uint32_t normal = proto::RIGHT_READ | proto::RIGHT_COMPILE;
-  EXPECT_EQ((*Callers({}).Who("", ""))->caller.rights(), normal);
-  EXPECT_EQ((*Callers({"", true}).Who("", "host"))->caller.rights(), normal);
-  EXPECT_FALSE(Callers({"", true}).Who("", "").ok());
-  EXPECT_FALSE(Callers({path_}).Who("", "").ok());
-  EXPECT_EQ((*Callers({path_, false, 1}).Who("", ""))->caller.rights(), 1u);
+  EXPECT_EQ((*Callers({}).Identify("", ""))->caller.rights(), normal);
+  EXPECT_EQ((*Callers({"", true}).Identify("", "host"))->caller.rights(), normal);
+  EXPECT_FALSE(Callers({"", true}).Identify("", "").ok());
+  EXPECT_FALSE(Callers({path_}).Identify("", "").ok());
+  EXPECT_EQ((*Callers({path_, false, 1}).Identify("", ""))->caller.rights(), 1u);
 }
 
 TEST_F(CallersTest, RereadsTheFileButKeepsItsTokensIfItIsWrong) {
   Write("0123456789abcdef alice - read\n");
   Callers callers({path_});
   ASSERT_TRUE(callers.Reload().ok());
-  ASSERT_TRUE(callers.Who(kAlice, "").ok());
+  ASSERT_TRUE(callers.Identify(kAlice, "").ok());
   Write("0123456789abcdef alice - reed\n");
   EXPECT_FALSE(callers.Reload().ok());
-  EXPECT_TRUE(callers.Who(kAlice, "").ok());
+  EXPECT_TRUE(callers.Identify(kAlice, "").ok());
   Write("0123456789abcdeX alice - read\n");
   ASSERT_TRUE(callers.Reload().ok());
-  EXPECT_FALSE(callers.Who(kAlice, "").ok());
-  EXPECT_TRUE(callers.Who("Bearer 0123456789abcdeX", "").ok());
+  EXPECT_FALSE(callers.Identify(kAlice, "").ok());
+  EXPECT_TRUE(callers.Identify("Bearer 0123456789abcdeX", "").ok());
   std::remove(path_.c_str());
   EXPECT_FALSE(callers.Reload().ok());
-  EXPECT_TRUE(callers.Who("Bearer 0123456789abcdeX", "").ok());
+  EXPECT_TRUE(callers.Identify("Bearer 0123456789abcdeX", "").ok());
 }
 
 TEST_F(CallersTest, ErrorsNameTheLineAndNoToken) {

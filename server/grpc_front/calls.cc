@@ -190,7 +190,7 @@ class Call {
     Await(calls_, method_, queue_);  // the next call of this method needs its own object
     if (Cancellable()) ++pending_;   // Done will come, too
     absl::StatusOr<IdentityPtr> caller =
-        calls_->callers_->Who(ValueOf(context_, "authorization"), CertificateName(context_));
+        calls_->callers_->Identify(ValueOf(context_, "authorization"), CertificateName(context_));
     if (!caller.ok()) {
       Reply(caller.status());
       return;
