@@ -39,7 +39,7 @@ class CacheFilesTest : public testing::Test {
     target.set_runtime_abi(RuntimeAbi());
     return target;
   }
-  // Keeps an entry in `from_`, signed if there is a key.
+  // Stores an entry in `from_`; signs it if there is a key.
   std::string Make(int number, const SigningKey* key = nullptr, size_t size = 100,
                    const proto::Target& target = Here()) {
     proto::ArtifactInfo info;
@@ -126,7 +126,7 @@ TEST_F(CacheFilesTest, UnsignedAndUntrustedEntriesAreRefused) {
     EXPECT_STREQ(refusal.reason, refusal.kernel == "kernel1" ? "unsigned" : "untrusted");
   }
   EXPECT_EQ(Files(*to_).size(), 1u);
-  // Who is trusted and signs the bundle vouches for all of it.
+  // A trusted signature of the bundle vouches for all its entries.
   ASSERT_TRUE(ExportBundle(Files(*from_), Bundle(), &other).ok());
   EXPECT_EQ(ImportBundle(*to_, Bundle(), options_)->imported, 0u);
   ASSERT_TRUE(ExportBundle(Files(*from_), Bundle(), &key_).ok());
@@ -193,7 +193,7 @@ TEST_F(CacheFilesTest, AThousandKernelsTakeAtMostTwoSecondsBothWays) {
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   RecordProperty("seconds", absl::StrCat(seconds));
   std::printf("1000 kernels out and in: %.2f s\n", seconds);
-  EXPECT_LE(seconds, 6);  // 2 on a machine that has nothing else to do
+  EXPECT_LE(seconds, 6);  // 2 on an idle machine
 }
 
 }  // namespace

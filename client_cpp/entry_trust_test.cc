@@ -30,7 +30,7 @@ class EntryTrustTest : public testing::Test {
     std::filesystem::remove_all(dir_);
   }
 
-  // Lists the key so often that reading the list takes some milliseconds.
+  // Writes a list with the key so many times that reading it takes some milliseconds.
   void Trust(const SigningKey& key) const {
     std::ofstream file(dir_ + "/keys");
     for (int i = 0; i < 5000; ++i) file << key.public_key().Text() << '\n';
@@ -59,7 +59,7 @@ TEST_F(EntryTrustTest, TrustsNothingWithoutAListOfKeys) {
   EXPECT_TRUE(absl::IsPermissionDenied(trust.Check(Entry())));
 }
 
-// A child has the thread that forked alone: it must not wait for the one that was reading the keys.
+// A child has only the thread that forked, so it must not wait for another one that reads the keys.
 TEST_F(EntryTrustTest, WorksInAChildForkedWhileAnotherThreadReadsTheKeys) {
   const SigningKey key = *SigningKey::Generate("ours");
   Trust(key);

@@ -28,7 +28,7 @@ TEST(FieldTest, TensorElementsAreAdjacent) {
   EXPECT_EQ(field->storage().dense().components_size(), 3);
 }
 
-// One artifact serves all sizes: the outermost extent is passed at launch.
+// One artifact serves all sizes, because the launch passes the outermost extent.
 TEST(FieldTest, SizeIsNotInTheDescriptor) {
   auto small = Field<int32_t>::Create({8}), large = Field<int32_t>::Create({800});
   EXPECT_EQ(small->storage().SerializeAsString(), large->storage().SerializeAsString());

@@ -37,7 +37,7 @@ class Builder : public testing::Test {
   NodeId Vec3() { return *b_.Load(*b_.Local(b_.types().GetTensor(proto::F32, {3}))); }
   std::string TypeName(NodeId id) { return b_.types().Name(b_.TypeOf(id)); }
 
-  // The finished unit, which the checker must accept without a word.
+  // The finished unit, which the check must accept without diagnostics.
   proto::CompileUnit Finish() {
     proto::CompileUnit unit;
     EXPECT_TRUE(b_.Finish(&unit, &map_).ok());
@@ -48,7 +48,7 @@ class Builder : public testing::Test {
     EXPECT_EQ(map_.node_span_size(), unit.kernel().body().nodes_size());
     return unit;
   }
-  // Kinds of the nodes that block `b` lists, with what they use.
+  // The kinds of the nodes that block `b` lists, with their operands.
   static std::string Listing(const proto::CompileUnit& unit, int b) {
     std::string text;
     for (const uint32_t id : unit.kernel().body().blocks(b).nodes()) {
@@ -433,7 +433,7 @@ TEST(BuilderTrees, IndicesFollowTheTree) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-// What the Python front end needs: about a microsecond a node, whatever the size.
+// The Python front end needs about a microsecond per node, whatever the kernel's size.
 TEST(BuilderSpeed, LongKernels) {
   KernelBuilder b;
   const ParamId x = b.AddStorageParam(Field());

@@ -16,13 +16,13 @@ proto::Node* Add(proto::Function* function, proto::NodeKind kind,
   return node;
 }
 
-// Three fields: the body stores to the first and reads the second; a function that the body
-// calls writes the third by its address.
+// Three fields: the body stores to the first and reads the second; a called function writes the
+// third through its address.
 proto::Kernel ThreeFields() {
   proto::Kernel kernel;
   proto::Function* body = kernel.mutable_body();
   for (int i = 0; i < 3; ++i) body->add_params();
-  body->add_nodes();                // id 0 is no node
+  body->add_nodes();                // id 0 is unused
   Add(body, proto::GLOBAL, {}, 0);  // 1
   Add(body, proto::ELEMENT, {1});   // 2
   Add(body, proto::GLOBAL, {}, 1);  // 3

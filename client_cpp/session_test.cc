@@ -1,5 +1,5 @@
-// The session against programs that stand for kilnd and kiln-worker
-// (testing/fake_kiln.cc), which the client starts as it would the real ones.
+// The session with fakes of kilnd and kiln-worker (testing/fake_kiln.cc), which the client starts
+// like the real programs.
 #include "client_cpp/session.h"
 
 #include <signal.h>
@@ -39,7 +39,7 @@ class SessionTest : public ::testing::Test {
     root_ = mkdtemp(dir);
     const std::string fake = fs::canonical("client_cpp/fake_kiln");
     fs::create_directory(root_ + "/bin");
-    // Hard to tell from real ones: own files, so that ids are recorded for them.
+    // Copies instead of links, so that the home records their ids like those of real programs.
     fs::copy_file(fake, root_ + "/bin/kilnd");
     fs::copy_file(fake, root_ + "/bin/kiln-worker");
     options_.home = root_ + "/home";
@@ -62,14 +62,14 @@ class SessionTest : public ::testing::Test {
     return *session;
   }
 
-  // A unit of its own for each `n`.
+  // A different unit for each `n`.
   static proto::CompileUnit Unit(uint32_t n) {
     proto::CompileUnit unit;
     unit.mutable_options()->set_ad_stack_size(n);
     return unit;
   }
 
-  // Compiles unit `n`, expects a kernel that works, and tells the tier.
+  // Compiles unit `n`, expects a working kernel, and returns the tier.
   static std::string Tier(Session& session, uint32_t n) {
     auto outcome = session.Compile(Unit(n), {}, {});
     EXPECT_TRUE(outcome.ok()) << outcome.status();
@@ -113,7 +113,7 @@ TEST_F(SessionTest, StartsADaemonAndCompiles) {
   EXPECT_EQ(Tier(*session, 2), "compiled") << "a daemon that went is started again";
 }
 
-// What a manifest has of unit `n`.
+// The recorded kernel of unit `n`, as in a manifest.
 proto::CompileRequest Recorded(uint32_t n) {
   proto::CompileRequest recorded;
   proto::CompileUnit unit;
@@ -136,13 +136,13 @@ TEST_F(SessionTest, WarmMakesEntriesAndLoadsNothing) {
     EXPECT_EQ(outcome->digest, OnlyEntry().stem().string());
   }
   EXPECT_EQ(session->stats().kernels, 0u);
-  // What is wanted is not what is deleted first.
+  // Requesting an entry marks it as used.
   const auto now = fs::last_write_time(OnlyEntry());
   fs::last_write_time(OnlyEntry(), now - std::chrono::hours(1));
   EXPECT_EQ(session->Warm(Recorded(1), HostTarget())->tier, "disk");
   EXPECT_GE(fs::last_write_time(OnlyEntry()), now);
   EXPECT_EQ(Tier(*Make(), 1), "disk") << "the key is that which a program asks for";
-  // Also for machines that this one is not, and those entries are for them alone.
+  // Warm also compiles for other CPU levels; this machine does not use those entries.
   for (const Target target : {Target::Cpu(1), Target::Cpu(4)}) {
     if (target == HostTarget()) continue;
     EXPECT_EQ(session->Warm(Recorded(2), target)->tier, "compiled");
@@ -183,7 +183,7 @@ TEST_F(SessionTest, TheManifestOfAProgramIsWrittenAtItsEnd) {
     const pid_t grandchild = fork();
     if (grandchild == 0) {
       Tier(*session, 3);
-      std::exit(0);  // does not write its parent's
+      std::exit(0);  // must not write its parent's manifest
     }
     waitpid(grandchild, nullptr, 0);
     if (fs::exists(path)) std::exit(1);
@@ -203,10 +203,10 @@ TEST_F(SessionTest, TheManifestOfAProgramIsWrittenAtItsEnd) {
   EXPECT_EQ(words, expected);
 }
 
-// Nothing below the home may change, whatever is done.
+// No operation may change files below the home.
 class ReadOnlyTest : public SessionTest {
  protected:
-  // Path -> values that change when the file is written to.
+  // Path -> values that change when a process writes to the file.
   std::map<std::string, std::string> Snapshot() const {
     std::map<std::string, std::string> found;
     if (!fs::exists(options_.home)) return found;
@@ -232,7 +232,7 @@ TEST_F(ReadOnlyTest, UsesExistingEntriesAndAddsNone) {
   options_.server = "off";
   Tier(*Make(), 1);
   Tier(*Make(), 2);
-  const fs::path damaged = OnlyEntry();  // one of them
+  const fs::path damaged = OnlyEntry();
   fs::resize_file(damaged, fs::file_size(damaged) - 1);
   options_.server = "";
   options_.read_only = true;
@@ -245,7 +245,7 @@ TEST_F(ReadOnlyTest, UsesExistingEntriesAndAddsNone) {
   EXPECT_EQ(session->Prefetch({Sha256Of("no such key")}), 0);
   EXPECT_TRUE(absl::IsFailedPrecondition(session->Warm(Recorded(4), HostTarget()).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(session->ClearCache().status()));
-  // Looking at a kernel's stages adds nothing.
+  // Inspecting a kernel's stages adds nothing.
   proto::CompileRequest shown = Recorded(4);
   shown.mutable_report()->set_print_ir(true);
   EXPECT_TRUE(session->Warm(shown, HostTarget()).ok());
@@ -301,7 +301,7 @@ TEST_F(ReadOnlyTest, TheEnvironmentMakesItReadOnly) {
   unsetenv("KILN_CACHE");
 }
 
-// Signs the only entry, as a builder whose key the home trusts from now on.
+// Signs the only entry by a key that the home trusts.
 class SignedEntryTest : public SessionTest {
  protected:
   void TearDown() override {
@@ -333,7 +333,7 @@ TEST_F(SignedEntryTest, OthersFilesNeedASignature) {
   SignOnlyEntry(key_);
   Trust(key_);
   EXPECT_EQ(Tier(*Make(), 1), "disk");
-  // Nobody else's file is deleted, however damaged it is.
+  // Damaged files of other users are not deleted.
   std::ofstream(OnlyEntry(), std::ios::binary) << "damaged";
   auto session = Make();
   EXPECT_FALSE(session->Fetch(*Digest::FromHex(OnlyEntry().stem().string())).ok());
@@ -350,7 +350,7 @@ TEST_F(SignedEntryTest, RequireSignedAppliesToAllFiles) {
   SignOnlyEntry(key_);
   Trust(key_);
   EXPECT_EQ(Tier(*Make(), 1), "disk");
-  // A daemon that sends unsigned entries: this process's own worker compiles.
+  // If the daemon sends unsigned entries, this process's own worker compiles.
   options_.server = "";
   setenv("KILN_FAKE", "remember", 1);
   EXPECT_EQ(Tier(*Make(), 2), "compiled");
@@ -460,7 +460,7 @@ TEST_F(SessionTest, DamagedEntriesAreMisses) {
       fs::create_directory(entry);
     }
     EXPECT_EQ(Tier(*Make(), 1), "compiled") << kind;
-    if (kind == 3) continue;  // a directory stays in the way
+    if (kind == 3) continue;  // a directory is not removed
     EXPECT_EQ(Tier(*Make(), 1), "disk") << kind;
   }
 }
@@ -487,7 +487,7 @@ TEST_F(SessionTest, DetectsAStoppedDaemonAndItsReturn) {
   auto session = Make();
   EXPECT_EQ(Tier(*session, 1), "compiled");
   options_.server = "off";
-  Tier(*Make(), 100);  // the files of a worker are in memory now
+  Tier(*Make(), 100);  // reads the worker's files into memory
   options_.server = "";
   pid_t pid = 0;
   std::ifstream(options_.home + "/fake.pid") >> pid;
@@ -514,7 +514,7 @@ TEST_F(SessionTest, DetectsAStoppedDaemonAndItsReturn) {
   EXPECT_EQ(Tier(*session, 30), "compiled") << "the daemon is asked again";
 }
 
-// A client of a stopped daemon.
+// Clients of a stopped daemon.
 class StoppedDaemonTest : public SessionTest {
  protected:
   void SetUp() override {
@@ -530,7 +530,7 @@ class StoppedDaemonTest : public SessionTest {
                          absl::Now() + absl::Seconds(10));
   }
 
-  // How long it takes from now until the daemon is usable; 10 seconds at most.
+  // The time from now until the daemon is usable, at most 10 seconds.
   absl::Duration UntilUsable() {
     const absl::Time start = absl::Now();
     while (!daemon_->Usable() && absl::Now() - start < absl::Seconds(10)) {

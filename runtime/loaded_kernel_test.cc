@@ -65,7 +65,7 @@ TEST(LoadedKernelTest, RefusesUnsuitableArtifacts) {
   EXPECT_EQ(LoadedKernel::FromFile("/nowhere/x.so", info).error().code, ErrorCode::kUnavailable);
 }
 
-// Every iteration runs once, whatever the size, the estimate and the threads, with and without
+// Every iteration runs once, for all sizes, estimates and numbers of threads, with and without
 // partial results.
 class EveryIterationTest : public testing::TestWithParam<std::tuple<uint32_t, bool>> {};
 
@@ -238,7 +238,7 @@ TEST(LoadedKernelTest, SeedsRepeat) {
   EXPECT_EQ(draw(), second);
 }
 
-// Each thread has numbers of its own, which what other threads launch does not change.
+// Each thread has its own sequence of numbers, which launches of other threads do not change.
 TEST(LoadedKernelTest, ThreadsCountTheirOwnDraws) {
   KernelInfo info = TestInfo();
   info.draws = true;
@@ -263,7 +263,7 @@ TEST(LoadedKernelTest, ThreadsCountTheirOwnDraws) {
   EXPECT_EQ(all.size(), 4u);
 }
 
-// Bit for bit, whichever thread runs which part.
+// Results are equal to the bit, whichever thread runs which part.
 TEST(LoadedKernelTest, PartialResultsDoNotDependOnThreads) {
   for (const uint64_t grain : {1, 100, 1 << 20}) {
     KernelInfo info = TestInfo();
@@ -335,7 +335,7 @@ TEST(LoadedKernelTest, SeveralThreadsLaunch) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Plain and atomic runs of the same task, from several threads: none is lost.
+// Plain and atomic runs of the same task from several threads lose no update.
 TEST(LoadedKernelTest, AtomicsAloneAndTogether) {
   KernelInfo info = TestInfo();
   AddRange(&info, "bump", 20'000, 1)->alone_symbol = "bump_alone";
@@ -354,7 +354,7 @@ TEST(LoadedKernelTest, AtomicsAloneAndTogether) {
   EXPECT_EQ(count, int64_t{20'000} * kThreads * kLaunches);
 }
 
-// What the first launch measured, in cold memory, is not the last word.
+// The measurement of the first launch, in cold memory, must be corrected by later ones.
 TEST(LoadedKernelTest, ASlowStartDoesNotDecide) {
   KernelInfo info = TestInfo();
   AddRange(&info, "contended", 6'400, 1000)->alone_symbol = "contended_alone";

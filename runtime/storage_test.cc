@@ -16,7 +16,7 @@ TEST(RootBufferTest, ZeroedAndAligned) {
   }
 }
 
-// What a stencil does that reads and writes one row beyond a border.
+// Accesses like those of a stencil that reads and writes one row beyond a border.
 TEST(RootBufferTest, StrayRowsReadZeros) {
   for (uint64_t bytes : {64u, 4096u, 100000u, 1u << 20, 16u << 20}) {
     auto buffer = RootBuffer::Allocate(bytes);

@@ -17,7 +17,7 @@ std::string Entry(int number, const std::string& tenant = "") {
   return EncodeEntry(Sha256Of(absl::StrCat(number)), absl::StrCat("payload ", number), info);
 }
 
-// In order of their places.
+// Entries in the order of their places.
 std::vector<std::string> Entries(int count) {
   std::vector<std::string> entries;
   for (int i = 0; i < count; ++i) entries.push_back(Entry(i));

@@ -21,7 +21,7 @@ const char kPayload[] = "\177ELF payload";
 
 std::string Good() { return EncodeEntry(kKey, kPayload, Info()); }
 
-// Puts a fresh checksum under changed bytes: what a careful attacker would do.
+// Updates the checksum of changed bytes, as an attacker would.
 std::string Resealed(std::string bytes) {
   constexpr size_t kSignerBlock = 72;
   bytes.resize(bytes.size() - 32);
@@ -117,7 +117,7 @@ TEST(Entry, SignedAndCheckedByTrustedKeys) {
   EXPECT_EQ(bytes.size(), Good().size()) << "signing changes no sizes";
   EXPECT_EQ(DecodeEntry(bytes)->content, DecodeEntry(Good())->content);
 
-  // Whoever can compute checksums still cannot move a signature to other contents.
+  // An attacker who computes checksums still cannot move a signature to other content.
   for (size_t at = 0; at + kTrailerSize < bytes.size(); ++at) {
     std::string bad = bytes;
     bad[at] ^= 1;

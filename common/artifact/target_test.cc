@@ -44,7 +44,7 @@ TEST(TargetTest, MessagesRoundTrip) {
   EXPECT_TRUE(TargetOf(proto::Target()).empty());
 }
 
-// The numbers on the wire stay: keys, entries and units of earlier builds hold them.
+// The numbers on the wire must not change: keys, entries and units of earlier builds contain them.
 TEST(TargetTest, ReadsWhatEarlierBuildsWrote) {
   const std::string level[] = {"\x08\x01", "\x08\x02", "\x08\x03", "\x08\x04"};
   const std::string texts[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
@@ -58,7 +58,7 @@ TEST(TargetTest, ReadsWhatEarlierBuildsWrote) {
   }
 }
 
-// Of another build: a level that this one does not know is no target.
+// A level that only another build knows is not a target here.
 TEST(TargetTest, UnknownLevelsAreNone) {
   proto::Target message;
   for (const int level : {0, 5, -1}) {

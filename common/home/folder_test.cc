@@ -34,7 +34,7 @@ class FolderTest : public testing::Test {
     EXPECT_EQ(chmod(path.c_str(), mode), 0);
     return path;
   }
-  // False where only root could do it.
+  // False if this needs root.
   static bool GiveAway(const std::string& path) {
     return lchown(path.c_str(), kSomebody, kSomebody) == 0;
   }

@@ -19,7 +19,7 @@ TEST(OpTable, EveryOpHasARow) {
       continue;
     }
     ASSERT_NE(row, nullptr) << descriptor->value(i)->name();
-    // The table says what the option in the .proto says.
+    // The table must equal the options in the .proto.
     const proto::OpFacts& facts = descriptor->value(i)->options().GetExtension(proto::op);
     EXPECT_EQ(row->op, number);
     EXPECT_EQ(row->spelling, facts.spelling());

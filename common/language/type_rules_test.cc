@@ -163,7 +163,7 @@ TEST(TypeOp, ErrorsAreTheUsersText) {
   EXPECT_EQ(Typed(static_cast<proto::Op>(9999), {"f32"}), "op 9999 computes no value of operands");
 }
 
-// What the checker relies on: operands that have been cast need no more casting.
+// The check relies on this: operands that were cast need no further cast.
 TEST(TypeOp, CastOperandsAreAFixedPoint) {
   const char* scalars[] = {"u1", "i8", "i32", "i64", "u8", "u32", "f16", "f32", "f64"};
   for (int number = 1; number < proto::Op_ARRAYSIZE; ++number) {

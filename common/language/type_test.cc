@@ -8,7 +8,7 @@ namespace {
 
 using Types = google::protobuf::RepeatedPtrField<proto::Type>;
 
-// Types from the text form of a Kernel's list, "none" first.
+// Parses types from the text form of a Kernel's list; "none" is the first.
 Types Parse(const std::vector<std::string>& texts) {
   Types types;
   types.Add();
@@ -99,7 +99,7 @@ TEST(TypeTable, RefusesInvalidTypes) {
 }
 
 TEST(TypeTable, NestingIsBounded) {
-  // Each struct holds the one before it `width` times.
+  // Each struct contains the previous one `width` times.
   const auto nested = [](int depth, int width) {
     std::vector<std::string> types = {"scalar: F32"};
     for (int i = 1; i < depth; ++i) {

@@ -1,4 +1,4 @@
-// The key: every field of the unit flips it, nothing else does.
+// The key depends on every field of the unit, and on nothing else.
 #include "common/unit/canonical.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ void SetScalar(Message* message, const FieldDescriptor* field, int i, int salt) 
 #undef KILN_SET
 }
 
-// Fills every field; of a oneof the alternative number `choice` (modulo).
+// Fills every field; for a oneof, the alternative number `choice` (modulo their number).
 void Fill(Message* message, int choice) {
   const Descriptor* descriptor = message->GetDescriptor();
   const Reflection* r = message->GetReflection();
@@ -81,8 +81,8 @@ void Fill(Message* message, int choice) {
   }
 }
 
-// Calls `check` after every single change to `message`, undoing each. `seen` gets
-// the fields that were changed.
+// Makes every possible single change to `message`, calls `check`, and undoes the change. Adds the
+// changed fields to `seen`.
 void ForEachChange(Message* message, std::set<std::string>* seen,
                    const std::function<void(const std::string&)>& check) {
   const Reflection* r = message->GetReflection();
@@ -163,7 +163,7 @@ TEST(UnitKey, DependsOnTheCompiler) {
   EXPECT_NE(UnitKey(bytes, Sha256Of("a")), UnitKey(bytes, Sha256Of("b")));
 }
 
-// Another process with another directory, environment and thread count.
+// The key from another process with another directory, environment and number of threads.
 std::string KeyFromAnotherProcess(const std::string& prefix) {
   char self[4096] = {};
   if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return "";

@@ -1,5 +1,5 @@
-// Units that no front end makes, each a small change of a good one; and the user's
-// mistakes, which are diagnostics.
+// Checks invalid units, each a small change of a valid one, and mistakes of the user, which are
+// diagnostics.
 #include "common/unit/check_unit.h"
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +19,7 @@ proto::CompileUnit Parse(const std::string& text) {
   return unit;
 }
 
-// Types 1.. of every test unit.
+// The types of every test unit, from number 1 on.
 constexpr char kTypes[] = R"(
   types {} types { scalar: I32 } types { scalar: F32 } types { scalar: U1 }
   types { scalar: F32 shape: 3 } types { members { name: "a" type: 2 } }
@@ -130,7 +130,7 @@ TEST(CheckUnit, Accepts) {
                  "kind: SNODE_DEACTIVATE operands: 2 index: 4", "kind: NO_ACTIVATE index: 5",
                  "kind: BLOCK_LOCAL attributes: [5, 1]"},
                 {"1", "2, 3, 4, 5, 6, 7, 8, 9"}),
-           // Dead code stands in no block.
+           // No block lists dead code.
            Unit({kInt, "kind: CONST type: 4", "kind: STORE operands: [9, 9]"}, {"1"}),
        }) {
     EXPECT_TRUE(Good(text).empty());
@@ -277,7 +277,7 @@ TEST(CheckUnit, RefusesBlocks) {
       {{kTrue, "kind: IF operands: 1 blocks: [0, 1]"}, {"1, 2", ""}, "block 0"},
       {{kTrue, "kind: IF operands: 1 blocks: 1"}, {"1, 2", ""}, "1 blocks"},
       {{kInt, if_node}, {"1, 2", "", ""}, "not 'u1'"},
-      // A value made inside a block is not seen after it.
+      // A value made inside a block is not visible after the block.
       {{kTrue, if_node, kInt, "kind: PRINT operands: 3"}, {"1, 2, 4", "3", ""}, "not made before"},
       {{kTrue, if_node, kInt, "kind: PRINT operands: 3"}, {"1, 2", "3", "4"}, "not made before"},
       {{kInt, "kind: RANGE_FOR operands: 1 blocks: 1"}, {"1, 2", ""}, "1 operands"},
@@ -373,7 +373,7 @@ TEST(CheckUnit, FunctionsAreChecked) {
     }
     return Flat({}, StrCat(text, "blocks { nodes: [", ids, "] } }"));
   };
-  // It may call itself, name the kernel's storages, return where it likes.
+  // A function may call itself, use the kernel's storages, and return anywhere.
   EXPECT_TRUE(Good(function("params { type: 1 } returns: 1",
                             {"kind: PARAM type: 1", "kind: CALL type: 1 operands: 1",
                              "kind: RETURN operands: 2"}))
@@ -474,7 +474,7 @@ TEST(CheckUnit, UsersMistakesAreDiagnostics) {
     EXPECT_EQ(diagnostics[0].severity(), proto::ERROR);
     EXPECT_NE(diagnostics[0].message().find(c.says), std::string::npos) << c.says;
   }
-  // A serialized loop is an ordinary one.
+  // In a serialized loop, break is allowed.
   EXPECT_TRUE(
       Good(absl::StrReplaceAll(Unit({kInt, range + " index: 1", "kind: BREAK"}, {"1, 2", "3"}),
                                {{"kernel {", "kernel { loops { serialize: true }"}}))

@@ -17,7 +17,7 @@ proto::CompileUnit Unit() {
   return unit;
 }
 
-// The names of the parts in which the two differ.
+// The names of the parts in which two units differ.
 std::string Differing(const proto::CompileUnit& a, const proto::CompileUnit& b) {
   const auto left = KeyParts(a, kCompiler);
   const auto right = KeyParts(b, kCompiler);
@@ -77,7 +77,7 @@ TEST(KeyParts, StaySmall) {
   proto::CompileUnit unit = Unit();
   for (int i = 0; i < 1000; ++i) unit.mutable_storages(0)->mutable_tree()->add_axes(i);
   for (const proto::KeyPart& part : KeyParts(unit, kCompiler)) EXPECT_LE(part.text().size(), 4003u);
-  // Many long ones are cut further.
+  // If there are many long texts, each is cut further.
   for (int i = 0; i < 10; ++i) *unit.add_storages() = unit.storages(0);
   for (const proto::KeyPart& part : KeyParts(unit, kCompiler)) EXPECT_LE(part.text().size(), 303u);
 }

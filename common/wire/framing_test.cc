@@ -19,7 +19,7 @@ namespace {
 
 using absl::StatusCode;
 
-// Both kinds of stream that frames travel on.
+// The two kinds of streams that transfer frames.
 struct Stream {
   int reader = -1, writer = -1;
   explicit Stream(bool socket) {
@@ -142,7 +142,7 @@ TEST_P(Framing, TransfersInParts) {
     text += piece;
   }
   absl::Span<iovec> left = absl::MakeSpan(parts);
-  // As much as the stream takes; the rest once the peer reads.
+  // Writes as much as the stream accepts, and the rest when the peer reads.
   EXPECT_EQ(WriteParts(stream.writer, absl::InfinitePast(), &left).code(),
             StatusCode::kDeadlineExceeded);
   EXPECT_LT(left.size(), parts.size());

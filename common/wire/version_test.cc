@@ -5,7 +5,7 @@
 namespace kiln {
 namespace {
 
-// Both ways round: which side is the newer one makes no difference.
+// In both orders: it does not matter which side is newer.
 void ExpectAgreed(ProtocolRange a, ProtocolRange b, uint32_t version) {
   EXPECT_EQ(CommonProtocol(a, b), version);
   EXPECT_EQ(CommonProtocol(b, a), version);

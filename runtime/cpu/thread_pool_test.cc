@@ -12,7 +12,7 @@
 namespace kiln {
 namespace {
 
-// Every element up by one; plain stores, so that the sanitizer sees overlaps.
+// Increments every element by plain stores, so that the sanitizer detects overlaps.
 void CountUp(const KilnContext* ctx, int64_t begin, int64_t end, int32_t) {
   auto* y = reinterpret_cast<int32_t*>(ctx->arguments[0]);
   for (int64_t i = begin; i < end; ++i) y[i] += 1;
@@ -72,7 +72,7 @@ TEST(ThreadPoolTest, FailureEndsEarly) {
   EXPECT_TRUE(launch.AllAre(0));
 }
 
-// Several threads want the pool, children are forked in between.
+// Several threads use the pool while the process forks children.
 TEST(ThreadPoolTest, ConcurrentLaunchesAndForks) {
   std::vector<std::thread> threads;
   threads.reserve(4);

@@ -36,13 +36,14 @@ TEST(Random, FloatsAreUniformBelowOne) {
   EXPECT_NEAR(sum64 / kCount, 0.5, 0.005);
 }
 
-// A table of numbers whose rows are near each other in what they follow from.
+// A function of random numbers, whose neighbouring arguments differ in few bits.
 using Row = std::function<uint64_t(uint64_t)>;
 
-// Each pair of bits of neighbouring numbers is equal half the time, as is each bit set.
+// Checks that each bit is set half the time, and that each pair of bits of neighbouring numbers is
+// equal half the time.
 void ExpectBitsAreIndependent(const Row& row) {
   constexpr int kCount = 1 << 16;
-  // Of 64 x 128 counts of a fair coin, none is further off than this.
+  // None of 64 x 128 counts of a fair coin deviates more than this.
   constexpr double kMostOff = 6 * 128;
   std::vector<int> ones(64), equal(64 * 64);
   uint64_t last = row(kCount);
@@ -63,7 +64,7 @@ TEST(Random, NeighboursAreIndependent) {
   const uint64_t launch = 0x0123456789abcdefu;
   const std::vector<uint64_t> serial = Numbers(launch, 1, 0, (1 << 16) + 1);
   ExpectBitsAreIndependent([&](uint64_t i) { return serial[i]; });
-  // Iterations, far ones too; tasks; launches, even of numbers that are not mixed.
+  // Neighbouring iterations, also distant ones; tasks; launches with unmixed numbers.
   ExpectBitsAreIndependent([&](uint64_t i) { return Numbers(launch, 1, i, 1)[0]; });
   ExpectBitsAreIndependent([&](uint64_t i) { return Numbers(launch, 1, i, 3)[2]; });
   ExpectBitsAreIndependent([&](uint64_t i) { return Numbers(launch, 1, i << 32, 1)[0]; });

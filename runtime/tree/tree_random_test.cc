@@ -1,4 +1,4 @@
-// Random trees and operations against a model of maps.
+// Compares random trees and operations with a model of maps.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -21,7 +21,7 @@ struct ModelLevel {
   std::map<Key, int32_t> values;
 };
 
-// A chain of levels, each with a place of its own.
+// A chain of levels, each with its own place.
 class Model {
  public:
   explicit Model(std::mt19937* random) : random_(*random) {
@@ -110,7 +110,7 @@ class Model {
     }
     return key;
   }
-  // The index, in cells of level `to`, of what holds the cell `key` of level `from`.
+  // The index of the cell of level `to` that contains the cell `key` of level `from`.
   Key Above(int from, int to, Key key) const {
     for (int j = from; j > to; --j) {
       for (int a = 0; a < kAxes; ++a) key[a] /= levels_[j].extent[a];
@@ -124,7 +124,7 @@ class Model {
       if (level.kind == proto::SNODE_DENSE) continue;
       Key cell = Above(k, j, key);
       level.active.insert(cell);
-      // All cells of a dynamic node before one that is active are.
+      // All cells of a dynamic node before an active one are active.
       while (level.kind == proto::SNODE_DYNAMIC && cell[2]-- > 0) level.active.insert(cell);
     }
   }
@@ -191,7 +191,7 @@ class Model {
     Activate(k, {key[0], key[1], length});
   }
 
-  // Active with all that is above, in the order of lists.
+  // The cells that are active together with all cells above, in the order of lists.
   std::vector<Key> Listed(int k) const {
     std::vector<Key> keys;
     for (const Key& key : levels_[k].active) {
@@ -250,7 +250,7 @@ class Model {
     return static_cast<int>(real_->shape()[level.node].levels.back().axis);
   }
 
-  // What code for slices does.
+  // Does what code for slices does.
   void AddSlice(int k, const KilnElement& e, std::vector<Key>* keys) {
     const ModelLevel& level = levels_[k];
     for (int i = e.begin; i < e.begin + e.count; ++i) {

@@ -23,7 +23,7 @@ void OnThreads(const Body& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// The functions that kernels get, without a launch.
+// The functions of a launch's context, without a launch.
 uint8_t* MakeCell(const KilnContext*, KilnNode* node, uint8_t** slot) {
   std::string why;
   uint8_t* cell = Tree::Activate(node, slot, &why);
@@ -109,8 +109,8 @@ TEST(TreeStressTest, BitsOfOneWordAreSetByManyThreads) {
   EXPECT_EQ(tree->CountActive(mask), 10'000u);
 }
 
-// Lists, activation, deactivation and collection from different threads at once: whatever
-// the order, nothing is lost but what was deactivated, and lists hold cells of the tree.
+// Lists, activation, deactivation and collection from different threads at the same time: in any
+// order, only deactivated data is lost, and lists contain only cells of the tree.
 TEST(TreeStressTest, AllOperationsConcurrently) {
   TestTree t;
   const int outer = t.Add(proto::SNODE_POINTER, 0, {{0, 64}});
@@ -132,7 +132,7 @@ TEST(TreeStressTest, AllOperationsConcurrently) {
     }
   });
   OnThreads([&](int thread) {
-    // Each thread's cells are its own; containers and words are shared.
+    // Each thread has its own cells; threads share containers and words.
     uint32_t random = thread + 1;
     for (int i = 0; i < 20'000; ++i) {
       random = random * 1664525 + 1013904223;
@@ -141,7 +141,7 @@ TEST(TreeStressTest, AllOperationsConcurrently) {
       const At at = {block * 99 + draw / 16 % 99, draw / 1600 % 40};
       if (draw % 97 == 0) {
         ASSERT_TRUE(tree->Deactivate(outer, At{block}.data()).ok());
-        // Cells may still be read, by the thread that makes lists: others collect.
+        // The thread that makes lists may still read cells, so other threads collect.
       } else if (draw % 53 == 0) {
         ASSERT_TRUE(tree->Deactivate(list, at.data()).ok());
       } else {

@@ -104,7 +104,7 @@ TEST_P(DynamicTest, GrowsByAppendsAndByWrites) {
   uint8_t* none;
   EXPECT_EQ(*tree->Append(dynamic, At{}.data(), &none), -1);
   EXPECT_EQ(*tree->Length(dynamic, At{}.data()), 50);
-  // All cells go, whichever is named.
+  // Deactivating any cell of a dynamic container deactivates all of them.
   ASSERT_TRUE(tree->Deactivate(dynamic, At{3}.data()).ok());
   EXPECT_EQ(*tree->Length(dynamic, At{}.data()), 0);
   EXPECT_EQ(ReadI32(*tree, x, {19}), 0);
@@ -137,7 +137,7 @@ TEST(TreeTest, CountersAreOfCellsAndChunks) {
   write(4, 3);
   expect(block, 4, 0, 4);
   expect(list, 12, 0, 12);
-  // All chunks of a list that goes, by itself or with the cell that it is in.
+  // All chunks of a deactivated list, directly or with the cell that contains it.
   tree->DeactivateAll(list);
   expect(list, 12, 0, 12);
   tree->Collect();
@@ -173,7 +173,7 @@ TEST(TreeTest, CollectedCellsAreZeroAndUsedAgain) {
       WriteI32(*tree, y, {i}, 1);
       WriteI32(*tree, x, {i, 15}, 2);
     }
-    // Nodes below go with the cells that they hang on, whatever their masks say.
+    // Nodes below are collected with their cells, whatever the masks are.
     ASSERT_TRUE(tree->Deactivate(mask, At{1}.data()).ok());
     for (int64_t i = 0; i < 64; ++i) ASSERT_TRUE(tree->Deactivate(outer, At{i}.data()).ok());
     EXPECT_EQ(tree->CountActive(inner), 0u);
@@ -248,7 +248,7 @@ TEST(TreeTest, DeactivateAllOfASubtreeLeavesTheRest) {
   EXPECT_EQ(tree->CountActive(a), 0u);
 }
 
-// Containers that are shared among threads, and more of them than are noted at a time.
+// Containers that threads share, and more containers than one batch records.
 TEST(TreeTest, DeactivatesLargeContainersAndManyOfThem) {
   TestTree t;
   const int pointer = t.Add(proto::SNODE_POINTER, 0, {{0, 100'000}});
@@ -277,7 +277,7 @@ TEST(TreeTest, DeactivatesLargeContainersAndManyOfThem) {
   EXPECT_EQ(tree->CountActive(mask), 0u);
   EXPECT_EQ(tree->CountActive(small), 0u);
   EXPECT_EQ(tree->List(mask, false)->size(), 0);
-  // In cells that are no longer active, nothing is left either.
+  // Cells that are no longer active are empty, too.
   for (int64_t i = 0; i < 300'001; i += 100) ASSERT_EQ(*tree->Length(list, At{i}.data()), 0) << i;
   tree->Collect();
   for (const int node : {pointer, list, small}) {
@@ -344,15 +344,15 @@ TEST(TreeListTest, ListsAreKeptUntilTheNodeOrOneAboveChanges) {
   WriteI32(*tree, y, {3}, 1);
   WriteI32(*tree, x, {3}, 2);
   EXPECT_EQ(tree->List(inner, true), first);
-  EXPECT_EQ(tree->List(outer, false)->size(), 1);  // made on the way
+  EXPECT_EQ(tree->List(outer, false)->size(), 1);  // built for the inner list
   EXPECT_EQ(tree->Stats().lists_made, 2u);
   EXPECT_EQ(tree->Stats().lists_kept, 2u);
-  // Making one list leaves the others stale, too.
+  // Building one list must not mark the others as current.
   WriteI32(*tree, x, {64}, 1);
   EXPECT_EQ(tree->List(outer, false)->size(), 2);
   const auto second = tree->List(inner, true);
   EXPECT_EQ(second->size(), 2);
-  // Whoever still runs over a list keeps it as it was.
+  // A launch that still uses a list keeps it unchanged.
   EXPECT_EQ(first->size(), 1);
   EXPECT_EQ(first->data()[0].at[0], 0);
   ASSERT_TRUE(tree->Deactivate(outer, At{0}.data()).ok());
@@ -446,7 +446,7 @@ TEST(TreeWalkTest, RunsAreRowsOfActiveNeighbours) {
     runs.push_back({run.at[0], run.at[1], static_cast<int>(run.count)});
     EXPECT_EQ(*tree->Locate(mask, At{run.at[0], run.at[1]}.data(), CellAccess::kFind), run.cell);
   });
-  // A mask's words end runs.
+  // Runs end at the words of a mask.
   EXPECT_THAT(runs,
               ElementsAre(std::vector{0, 30, 2}, std::vector{0, 32, 8}, std::vector{1, 0, 3}));
   runs.clear();
@@ -473,14 +473,14 @@ TEST(TreeMemoryTest, AtTheLimitTheErrorNamesTheNodeAndDataStays) {
     error = located.error();
     break;
   }
-  // Nothing of the limit is lost to cells set aside.
+  // Spans that are reserved ahead must not reduce the usable limit.
   EXPECT_EQ(made, 92'000 / 1024);
   EXPECT_EQ(error.code, ErrorCode::kResourceExhausted);
   EXPECT_THAT(error.text, HasSubstr("'grid' (pointer), 1024 bytes"));
   EXPECT_THAT(error.text, HasSubstr("limit of 100000 bytes"));
   EXPECT_EQ(tree->CountActive(block), static_cast<uint64_t>(made));
   EXPECT_EQ(ReadI32(*tree, x, {made * 256}), 0);
-  // Room again after a collection.
+  // A collection makes room again.
   ASSERT_TRUE(tree->Deactivate(block, At{3}.data()).ok());
   tree->Collect();
   WriteI32(*tree, x, {made * 256}, 4);
@@ -489,7 +489,7 @@ TEST(TreeMemoryTest, AtTheLimitTheErrorNamesTheNodeAndDataStays) {
   EXPECT_EQ(budget->used(), 0u);
 }
 
-// What one SNode does not use is there for the other.
+// Memory that one SNode does not use is available to the other.
 TEST(TreeMemoryTest, TheLimitCountsLargeCellsOneByOne) {
   TestTree t;
   constexpr int64_t kValues = 1 << 17;  // 512 KiB

@@ -127,12 +127,12 @@ TEST_F(DiskStoreTest, EvictsTheLeastRecentlyUsedByFileTimes) {
   store.Scan();
   EXPECT_EQ(store.Touch(TestKey(0)), 0.5);  // a client's hit
   store.Maintain();
-  EXPECT_EQ(store.stats().entries, 9u);  // some room is left for what comes
+  EXPECT_EQ(store.stats().entries, 9u);  // eviction leaves some room
   EXPECT_TRUE(store.Contains(TestKey(0)));
   EXPECT_FALSE(store.Contains(TestKey(1)));
   EXPECT_TRUE(store.Contains(TestKey(11)));
   EXPECT_EQ(store.stats().evictions, 3u);
-  // The use is on disk, where the next store finds it.
+  // The time of use is on disk, where the next store finds it.
   struct stat st;
   ASSERT_EQ(stat(home_->EntryPath(TestKey(0)).c_str(), &st), 0);
   EXPECT_GT(st.st_mtime, 2000000);
@@ -203,16 +203,16 @@ TEST_F(DiskStoreTest, SeveralStoresShareOneDirectory) {
   one.Scan();
   other.Scan();
   for (int i = 0; i < 90; ++i) ASSERT_TRUE(one.Put(TestKey(i), TestEntry(i)).ok());
-  EXPECT_NE(other.Get(TestKey(3)).entry, nullptr);  // seen at once
+  EXPECT_NE(other.Get(TestKey(3)).entry, nullptr);  // visible immediately
   for (int i = 90; i < 180; ++i) ASSERT_TRUE(other.Put(TestKey(i), TestEntry(i)).ok());
-  other.Maintain();  // learns what the first wrote, and keeps the budget for both
+  other.Maintain();  // finds the first store's entries, and limits the sum of both
   one.Maintain();
   EXPECT_LE(BytesOnDisk(), options_.max_bytes);
   EXPECT_TRUE(one.Contains(TestKey(3)));
   EXPECT_FALSE(one.Contains(TestKey(4)));
   EXPECT_EQ(one.stats().entries, other.stats().entries);
   EXPECT_EQ(other.Get(TestKey(4)).entry, nullptr);
-  // Both at once.
+  // Both together.
   std::vector<std::thread> threads;
   for (DiskStore* store : {&one, &other}) {
     threads.emplace_back([&, store] {
@@ -242,7 +242,7 @@ TEST_F(DiskStoreTest, IgnoresTimesInTheFuture) {
   options_.max_bytes = 10 * size;
   DiskStore store(*home_, options_);
   store.Scan();
-  // Used now, so younger than what seems to be of next year.
+  // Used now, so more recent than files with times in the future.
   for (int i = 5; i < 10; ++i) EXPECT_NE(store.Get(TestKey(i)).entry, nullptr);
   for (int i = 10; i < 15; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
   for (int i = 0; i < 15; ++i) EXPECT_EQ(store.Contains(TestKey(i)), i >= 5) << i;
@@ -305,10 +305,10 @@ TEST_F(DiskStoreTest, AFailedWriteIsReportedOnceAndPausesWrites) {
   EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
 }
 
-// In the places where others could put links: each leads to a folder with an old file.
+// Links in the places where others could put them; each leads to a folder with an old file.
 class LinksTest : public DiskStoreTest {
  protected:
-  // The names of the files are such as are deleted where they belong.
+  // The files have names that the store would delete in its own folders.
   std::string Documents(const std::string& file) const {
     const std::string folder = dir_ + "/documents";
     std::filesystem::create_directories(folder);

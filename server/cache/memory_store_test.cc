@@ -29,7 +29,7 @@ TEST(MemoryStore, DropsTheLeastRecentlyUsed) {
   const uint64_t size = TestEntry(0)->bytes.size();
   MemoryStore store(5 * size);
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
-  EXPECT_NE(store.Get(TestKey(0)).entry, nullptr);  // young again
+  EXPECT_NE(store.Get(TestKey(0)).entry, nullptr);  // now the most recently used
   ASSERT_TRUE(store.Put(TestKey(5), TestEntry(5)).ok());
   EXPECT_TRUE(store.Contains(TestKey(0)));
   EXPECT_FALSE(store.Contains(TestKey(1)));
@@ -61,7 +61,7 @@ TEST(MemoryStore, KeepsNothingAfterClose) {
   EXPECT_FALSE(store.Contains(TestKey(2)));
 }
 
-// The order of uses is one, whatever shard a key is in.
+// All shards share one order of use.
 TEST(MemoryStore, EvictsLikeASingleList) {
   constexpr int kKept = 40, kKeys = 200;
   MemoryStore store(kKept * TestEntry(0)->bytes.size());

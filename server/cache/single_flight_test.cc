@@ -34,7 +34,7 @@ TEST(SingleFlight, ConcurrentCallersShareOneFlight) {
     });
   }
   while (started == 0) absl::SleepFor(absl::Milliseconds(1));
-  absl::SleepFor(absl::Milliseconds(100));  // so that the others have come
+  absl::SleepFor(absl::Milliseconds(100));  // until the others have joined
   done(Value("made"));
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(started, 1);
@@ -140,7 +140,7 @@ TEST(SingleFlight, AFinishedFlightIsForgotten) {
         absl::SleepFor(absl::Milliseconds(20));
         done(Value("x"));
       }).detach();
-      // Holds the work, and by `done` the flight.
+      // Refers to the work and, through `done`, to the flight.
       return Flights::Control{[held, done] {}, nullptr};
     });
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kFileBytes = 8192;
 
 // A file of two blocks that was read `read` and written `written` seconds after the epoch.
-// A name as clients give their notes.
+// A name like those of clients' notes.
 std::string Note(char digit) { return "/" + std::string(32, digit); }
 
 std::string MakeFile(const std::string& path, time_t read, time_t written) {
@@ -52,7 +52,7 @@ TEST_F(TrimFilesTest, DeletesTheLeastRecentlyUsed) {
   const std::string oldest = MakeFile(dir_ + Note('b'), 2, 3);
   const std::string old = MakeFile(dir_ + "/sub" + Note('c'), 4, 4);
   const std::string written_lately = MakeFile(dir_ + Note('d'), 5, 90);
-  // Room for three, of which a tenth is to stay free.
+  // Room for three files; trimming leaves a tenth free.
   EXPECT_EQ(TrimFiles(dir_, 3 * kFileBytes), 2);
   EXPECT_FALSE(Exists(oldest) || Exists(old));
   EXPECT_TRUE(Exists(read_lately) && Exists(written_lately));

@@ -64,7 +64,7 @@ TEST_F(TrustTest, AcceptsEntriesSignedByTrustedKeys) {
   EXPECT_EQ((*entry)->bytes, Signed(1, ours_));
   EXPECT_FALSE(trust.Admit(TestKey(1), Signed(1, other_), "a bundle").ok());
   EXPECT_EQ(trust.count(Trust::kAdmitted), 1u);
-  // Of one source and reason, the first is told.
+  // The first refusal of each source and reason is logged.
   EXPECT_FALSE(trust.Admit(TestKey(1), Signed(1, other_), "a bundle").ok());
   EXPECT_FALSE(trust.Admit(TestKey(1), Signed(1, other_), "tier redis").ok());
   ASSERT_EQ(warnings_.size(), 2u);
@@ -92,7 +92,7 @@ TEST_F(TrustTest, EveryFlippedByteOfASignedEntryIsRefused) {
   }
 }
 
-// Who changes an entry can make its checksum fit, but not its signature.
+// An attacker can correct the checksum of a changed entry, but not its signature.
 TEST_F(TrustTest, AChangedEntryWithAFittingChecksumIsRefused) {
   options_.key_files = {File("keys", ours_.public_key().Text())};
   Trust trust;
@@ -100,7 +100,7 @@ TEST_F(TrustTest, AChangedEntryWithAFittingChecksumIsRefused) {
   const absl::StatusOr<EntryView> genuine = DecodeEntry(Signed(1, ours_));
   std::string forged = EncodeEntry(TestKey(1), "another program", genuine->info);
   SignEntry(other_, &forged);
-  // The signer block of the genuine one, under the content of the forged one.
+  // The signer block of the genuine entry with the content of the forged one.
   const std::string block =
       Signed(1, ours_).substr(Signed(1, ours_).size() - kTrailerSize + 64, 72);
   const size_t body = forged.size() - kTrailerSize;

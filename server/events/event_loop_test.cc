@@ -14,7 +14,7 @@
 namespace kiln {
 namespace {
 
-// What is to be done, in the order given.
+// A queue of tasks, which run in order.
 class Tasks final : public Events {
  public:
   using Task = std::function<void(LoopThread*)>;
@@ -54,13 +54,13 @@ class Tasks final : public Events {
 
 class TurnsTest : public testing::Test {
  protected:
-  // Whether something quick that comes now is dealt with.
+  // Whether the loop handles a quick task that arrives now.
   bool Answers() {
     auto done = std::make_shared<absl::Notification>();
     tasks_.Add([done](LoopThread*) { done->Notify(); });
     return done->WaitForNotificationWithTimeout(absl::Milliseconds(500));
   }
-  // Something that leaves the loop, if it can, and lasts until `release_`.
+  // Adds a task that hands off the loop, if possible, and lasts until `release_`.
   void AddSlow(std::atomic<int>* handed, std::atomic<int>* refused) {
     tasks_.Add([this, handed, refused](LoopThread* thread) {
       if (!thread->HandOver()) {
@@ -78,7 +78,7 @@ class TurnsTest : public testing::Test {
 };
 
 TEST_F(TurnsTest, OneThreadHandlesQuickRequests) {
-  std::set<std::thread::id> threads;  // of one thread at a time, so without a lock
+  std::set<std::thread::id> threads;  // needs no lock: one thread at a time uses it
   {
     EventLoop loop(&tasks_, 8);
     ASSERT_TRUE(loop.Start());
@@ -101,7 +101,7 @@ TEST_F(TurnsTest, SlowRequestsDelayNoOthers) {
     EXPECT_TRUE(Answers());
   }
   EXPECT_EQ(handed, 7);
-  // There are as many threads as may be: the last goes on waiting for events.
+  // The loop has its maximum of threads, so the last one continues to wait for events.
   AddSlow(&handed, &refused);
   EXPECT_TRUE(Answers());
   EXPECT_EQ(refused, 1);

@@ -34,7 +34,7 @@ TEST(Quotas, BytesWaitForRoom) {
   Quotas quotas({.bytes_in_flight = 100});
   const auto account = quotas.Of("a");
   Quotas::Hold large;
-  // More than the limit, but alone.
+  // Exceeds the limit, but nothing else is in flight.
   ASSERT_TRUE(account->TakeBytes(500, absl::Now(), Never, &large).ok());
   Quotas::Hold small;
   EXPECT_EQ(PartOf(account->TakeBytes(1, absl::Now(), Never, &small)), "quota");

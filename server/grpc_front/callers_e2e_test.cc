@@ -85,13 +85,13 @@ TEST_F(CallersE2eTest, AnotherTenantsEntryLooksAbsent) {
   ASSERT_TRUE(Lookup(stub_.get(), kBob, alices.digest(), &his).ok());
   ASSERT_TRUE(Lookup(stub_.get(), kBob, std::string(32, 'k'), &nobodys).ok());
   EXPECT_EQ(his.SerializeAsString(), nobodys.SerializeAsString());
-  // Nor does compiling tell, by its answer: the key is the same, the work is done again.
+  // Compiling does not reveal it either: the key is the same, but the worker compiles again.
   proto::CompileReply bobs;
   ASSERT_TRUE(Compile(stub_.get(), kBob, "x", 1, &bobs).ok());
   EXPECT_EQ(bobs.tier(), "compiled");
   EXPECT_EQ(bobs.digest(), alices.digest());
   EXPECT_EQ(Jobs().size(), 2u);
-  // The user's own daemon has none of theirs either.
+  // The user's own requests do not find the tenants' entries either.
   EXPECT_FALSE(Client().Lookup(alices.digest())->found());
 }
 
@@ -112,7 +112,7 @@ TEST_F(CallersE2eTest, AWriterNeedsASignatureAndItsOwnTenant) {
   EXPECT_NE(reply.results(0).refused(), "");
   EXPECT_FALSE(reply.results(1).kept());
 
-  // Our own user needs no signature, but the entry must be his, too.
+  // The daemon's own user needs no signature, but the entry must be of the user's tenant.
   TestClient own = Client();
   absl::StatusOr<proto::CompileReply> shared = own.Compile("x", 5);
   ASSERT_TRUE(shared.ok());
@@ -135,7 +135,7 @@ TEST_F(CallersE2eTest, TokensAreReadAgainWithoutARestart) {
   }
   EXPECT_EQ(CompileCode(kAlice), grpc::UNAUTHENTICATED);
   EXPECT_EQ(CompileCode("new-alice-0123456789"), grpc::OK);
-  // A faulty file locks no caller out.
+  // A faulty file refuses no caller.
   WriteTokens("nonsense\n");
   absl::SleepFor(absl::Seconds(2));
   EXPECT_EQ(CompileCode("new-alice-0123456789"), grpc::OK);

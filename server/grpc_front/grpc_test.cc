@@ -46,7 +46,7 @@ TEST_F(GrpcTest, CompilesAndLooksUp) {
   grpc::Status status = Compile("x", 1, &over_tcp);
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(over_tcp.tier(), "compiled");
-  // One daemon, one cache, two ways in.
+  // Both transports use the same daemon and cache.
   absl::StatusOr<proto::CompileReply> over_socket = Client().Compile("x", 1);
   EXPECT_EQ(over_socket->tier(), "memory");
   EXPECT_EQ(over_socket->entry(), over_tcp.entry());
@@ -96,7 +96,7 @@ TEST_F(GrpcTest, AnswersARepeatedLookUpWithoutKilnd) {
   kill(DaemonPid(), SIGSTOP);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(Finds(stub_.get(), made.digest()));
   kill(DaemonPid(), SIGCONT);
-  // It is told, and counts them.
+  // The front reports its hits, and kilnd counts them.
   const absl::Time give_up = absl::Now() + absl::Seconds(10);
   while (Client().Stats()->hits() < 11 && absl::Now() < give_up) {
     absl::SleepFor(absl::Milliseconds(20));
@@ -195,14 +195,14 @@ TEST_F(GrpcTest, RestartsAFrontThatDies) {
   ASSERT_GT(front, 0);
   kill(front, SIGKILL);
   EXPECT_TRUE(AwaitEnd(front));
-  // The call that finds the connection broken may fail, those after it wait for the new one.
+  // The call that finds the connection broken may fail; later calls wait for the new one.
   const absl::Time give_up = absl::Now() + absl::Seconds(10);
   while (!Compile("x", 2, &reply).ok() && absl::Now() < give_up) {
   }
   EXPECT_TRUE(Compile("x", 2, &reply).ok());
 }
 
-// Calls that wait for a compiler leave the way free for those that need none.
+// Calls that wait for a compiler must not delay calls that need none.
 TEST_F(GrpcTest, LongCallsDoNotDelayOthers) {
   Begin();
   proto::CompileReply warm;
@@ -227,7 +227,7 @@ TEST_F(GrpcTest, LongCallsDoNotDelayOthers) {
   EXPECT_EQ(good, 32);
 }
 
-// A call of a method for which there is no code: messages are bytes.
+// A call of a method without generated code: messages are bytes.
 class RawCall {
  public:
   RawCall(int port, const std::string& method, const std::string& request)
@@ -306,7 +306,7 @@ TEST_F(GrpcTest, WatchersOfItsHealthGetChanges) {
   EXPECT_EQ(watch.Next(), kNotServing);
   kill(daemon, SIGCONT);
   EXPECT_EQ(watch.Next(), kServing);
-  // Who does not go away by himself is told to, and not waited for.
+  // A caller that does not disconnect is told to, and does not delay the exit.
   const absl::Time start = absl::Now();
   Stop(SIGTERM);
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));
@@ -325,7 +325,7 @@ TEST_F(GrpcTest, TermUnderLoadLosesNoCall) {
   for (int i = 0; i < 8; ++i) {
     callers.emplace_back([&, i] {
       const std::unique_ptr<Stub> stub = Connect();
-      // Every call that was begun before the signal ends well.
+      // Every call that began before the signal succeeds.
       for (uint64_t round = 0; !told; ++round) {
         (GrpcFixture::Compile(stub.get(), "", "sleep 20", 1000 * i + round).ok() ? good : bad)++;
       }

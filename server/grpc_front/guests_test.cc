@@ -39,7 +39,7 @@ class Link {
     CloseAccepted();
   }
   Link(const Link&) = delete;
-  // As gRPC does once the connection has ended.
+  // Closes the accepted end, as gRPC does after the connection has ended.
   void CloseAccepted() {
     if (accepted_ >= 0) close(accepted_);
     accepted_ = -1;
@@ -69,7 +69,7 @@ class GuestsTest : public testing::Test {
   }
   ~GuestsTest() override { close(listener_); }
   std::unique_ptr<Link> Come(int host) { return std::make_unique<Link>(listener_, host); }
-  // One that is admitted.
+  // A new connection, which must be admitted.
   Link& Admitted(Guests* guests, int host) {
     links_.push_back(Come(host));
     EXPECT_TRUE(guests->Admit(links_.back()->accepted()));
@@ -99,14 +99,14 @@ TEST_F(GuestsTest, DisconnectsUnauthenticatedPeersAfterAWhile) {
 
 TEST_F(GuestsTest, ANewPeerReplacesTheOldestUnauthenticatedOne) {
   Guests guests({4, absl::Hours(1)});
-  // Of host 1 half of all may come, and then its own strangers go.
+  // Host 1 may have half of all connections; then its own strangers make room.
   const Link& known = Admitted(&guests, 1);
   const Link& first = Admitted(&guests, 1);
   guests.Know(known.name());
   const Link& second = Admitted(&guests, 1);
   EXPECT_TRUE(first.CutOff());
   EXPECT_FALSE(known.CutOff());
-  // Of all hosts, that goes which has most strangers.
+  // The host with the most strangers loses one.
   const Link& other = Admitted(&guests, 2);
   const Link& others = Admitted(&guests, 2);
   const Link& third = Admitted(&guests, 3);
@@ -133,7 +133,7 @@ TEST_F(GuestsTest, ClosedConnectionsMakeRoom) {
   Guests guests({2, absl::Hours(1)});
   Link& one = Admitted(&guests, 1);
   guests.Know(one.name());
-  // The descriptor is another connection's from here on.
+  // Another connection reuses the descriptor.
   one.CloseAccepted();
   const auto next = Come(2);
   EXPECT_TRUE(guests.Admit(next->accepted()));

@@ -1,4 +1,4 @@
-// What gRPC itself promises around the calls: health, reflection, limits.
+// gRPC's standard services and limits: health, reflection, sizes.
 #include <arpa/inet.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <netinet/in.h>
@@ -39,7 +39,7 @@ grpc::ByteBuffer BufferOf(absl::string_view text) {
 
 class ProtocolTest : public GrpcFixture {
  protected:
-  // A call by its name alone, as tools make it; without a token.
+  // A call by the method's name, as tools make it, without a token.
   class Stream {
    public:
     Stream(int port, const std::string& method)
@@ -63,7 +63,7 @@ class ProtocolTest : public GrpcFixture {
       call_->Write(BufferOf(request), this);
       Next();
     }
-    // "end" where no more come.
+    // The next message, or "end".
     std::string Read() {
       grpc::ByteBuffer reply;
       call_->Read(&reply, this);
@@ -103,7 +103,7 @@ TEST_F(ProtocolTest, HealthFollowsTheDaemon) {
   EXPECT_EQ(watch.Read(), kNotServing);
   kill(DaemonPid(), SIGCONT);
   EXPECT_EQ(watch.Read(), kServing);
-  // It drains, and says so before it goes.
+  // The server drains, and reports that before it exits.
   std::thread long_call(
       [&] { EXPECT_TRUE(Compile(Connect().get(), "alice-0123456789", "sleep 1500", 1).ok()); });
   while (Jobs().empty()) absl::SleepFor(absl::Milliseconds(5));

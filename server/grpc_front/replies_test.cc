@@ -47,7 +47,7 @@ proto::LookupReply Answer(const std::vector<std::string>& entries) {
 
 class RepliesTest : public testing::Test {
  protected:
-  // Whether the request is answered here; else it is answered by `reply` for the next time.
+  // Whether the cache answers the request; otherwise stores `reply` for the next time.
   bool Ask(const proto::LookupRequest& request, const proto::LookupReply& reply,
            const IdentityPtr& caller = Caller("ann")) {
     grpc::ByteBuffer found;
@@ -93,7 +93,7 @@ TEST_F(RepliesTest, DropsRepliesWhenKilndRemovesEntries) {
   EXPECT_FALSE(Ask(Question({"a"}), Answer({"A2"})));
   EXPECT_TRUE(Ask(Question({"a"}), Answer({"A2"})));
 
-  // Taken back between the question and the answer.
+  // kilnd removes an entry between the request and the reply.
   Replies::Asked asked;
   grpc::ByteBuffer found;
   const IdentityPtr caller = Caller("ann");
@@ -123,7 +123,7 @@ TEST_F(RepliesTest, StaysWithinItsBudgetAndKeepsWhatIsUsed) {
   }
   EXPECT_GE(kept, 8);
   EXPECT_LE(kept, 16);
-  // One that would take most of it is not kept.
+  // A reply that would take most of the budget is not kept.
   EXPECT_FALSE(Ask(Question({"big"}), Answer({std::string(kBudget / 2, 'x')})));
   EXPECT_FALSE(Ask(Question({"big"}), Answer({std::string(kBudget / 2, 'x')})));
 }

@@ -1,5 +1,5 @@
-// Connections by callers without credentials, more than kilnd-grpc has descriptors for: honest
-// callers get in, tokens are read again, and the strangers are cut off.
+// More connections without credentials than kilnd-grpc has descriptors: it still serves
+// authenticated callers, rereads tokens, and disconnects the strangers.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -60,7 +60,7 @@ TEST_F(StrangersTest, RefuseNoCallerAndKeepNoTokenValid) {
   WriteTokens(absl::StrCat(kToken, " known - read,compile\n"));
   grpc::StatusCode revoked = grpc::StatusCode::OK;
   for (int i = 0; i < 300 && revoked != grpc::StatusCode::UNAUTHENTICATED; ++i) {
-    // The attack goes on.
+    // The attack continues.
     for (int j = 0; j < 4; ++j) strangers[(4 * i + j) % kStrangers] = Stranger();
     revoked = Ask(early.get(), kRevoked);
     absl::SleepFor(absl::Milliseconds(20));
@@ -68,7 +68,7 @@ TEST_F(StrangersTest, RefuseNoCallerAndKeepNoTokenValid) {
   EXPECT_EQ(revoked, grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(LogText().find("Too many open files"), std::string::npos);
   EXPECT_EQ(LogText().find("kilnd does not answer"), std::string::npos);
-  // In the end there are no strangers any more.
+  // Finally all strangers are disconnected.
   const absl::Time give_up = absl::Now() + absl::Seconds(60);
   const auto ended = [](const std::unique_ptr<RawHttp2>& stranger) { return stranger->Ended(); };
   while (!std::all_of(strangers.begin(), strangers.end(), ended) && absl::Now() < give_up) {
@@ -78,7 +78,7 @@ TEST_F(StrangersTest, RefuseNoCallerAndKeepNoTokenValid) {
   EXPECT_EQ(Ask(early.get(), kToken), grpc::StatusCode::OK);
 }
 
-// A Watch of our health needs no credentials and lasts.
+// A Watch of the server's health needs no credentials, and is long.
 TEST_F(StrangersTest, WatchersOfItsHealthStayConnected) {
   BeginWithFewDescriptors();
   ASSERT_EQ(Ask(Connect().get(), kToken), grpc::StatusCode::OK);

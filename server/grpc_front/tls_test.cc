@@ -1,5 +1,4 @@
-// TLS between machines, with real certificates: who is let in, and that files are read
-// again.
+// TLS between machines with real certificates: which callers are admitted, and rereading of files.
 #include <sys/stat.h>
 
 #include <memory>
@@ -24,7 +23,7 @@ class TlsTest : public GrpcFixture {
         authority_.KeyPathOf("server"), "\" ",
         mutual ? absl::StrCat("client_ca_file: \"", authority_.ca_file(), "\" ") : "", more));
   }
-  // What a caller sees who trusts `ca` and shows the certificate in `own`, if any.
+  // A client that trusts `ca` and presents the certificate in `own`, if given.
   std::unique_ptr<Stub> ConnectTls(const TestAuthority& ca, const TestAuthority* issuer = nullptr,
                                    const std::string& own = "") {
     grpc::SslCredentialsOptions options;
@@ -35,7 +34,7 @@ class TlsTest : public GrpcFixture {
     }
     return Connect(grpc::SslCredentials(options));
   }
-  // A connection that cannot be made is seen as Unavailable, or not at all in the time.
+  // A connection that is refused shows as Unavailable, or as a call that does not finish in time.
   static bool Refused(Stub* stub) {
     proto::CapabilitiesReply reply;
     const grpc::Status status = Call(&Stub::Capabilities, stub, "", proto::CapabilitiesRequest(),
@@ -71,7 +70,7 @@ TEST_F(TlsTest, CertificatesOfCallersAreChecked) {
   EXPECT_TRUE(Refused(ConnectTls(authority_).get()));
   EXPECT_TRUE(Refused(ConnectTls(authority_, &authority_, "expired").get()));
   EXPECT_TRUE(Refused(ConnectTls(authority_, &stranger_, "strangers").get()));
-  // Those with one of ours may read and compile, and no more.
+  // Callers with a certificate by the authority may only read and compile.
   const std::unique_ptr<Stub> stub = ConnectTls(authority_, &authority_, "client");
   proto::StatsReply stats;
   EXPECT_EQ(Call(&Stub::Stats, stub.get(), "", proto::StatsRequest(), &stats).error_code(),
@@ -127,7 +126,7 @@ TEST_F(TlsTest, AuthoritiesOfCallersAreReadAgain) {
   trust(ReadFile(authority_.ca_file()) + ReadFile(stranger_.ca_file()));
   EXPECT_TRUE(becomes(false, [&] { return refused(stranger_, "strangers"); }));
   EXPECT_FALSE(refused(authority_, "client"));
-  // What is no certificate changes nothing.
+  // A file without a certificate changes nothing.
   trust("nonsense");
   absl::SleepFor(absl::Seconds(3));
   EXPECT_FALSE(refused(authority_, "client"));

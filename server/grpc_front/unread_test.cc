@@ -1,4 +1,4 @@
-// Callers who ask and do not read: what they make kilnd-grpc hold, and for how long.
+// Callers that send requests and do not read replies: the memory and time that kilnd-grpc spends.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -27,7 +27,7 @@ class UnreadTest : public GrpcFixture {
     WriteTokens(absl::StrCat(kSlow, " slow - read,compile\n", kFair, " fair - read,compile\n"));
   }
   std::string Tokens() const { return absl::StrCat("token_file: \"", TokenPath(), "\""); }
-  // The process that answers on our port: kilnd's child.
+  // The front's process, a child of kilnd.
   pid_t Front() const {
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
       const std::string stat = ReadFile(entry.path().string() + "/stat");
@@ -67,7 +67,7 @@ TEST_F(UnreadTest, UnreadRepliesAreBoundedAndThenDropped) {
   const absl::Time give_up = absl::Now() + absl::Seconds(150);
   while (!ended && absl::Now() < give_up) {
     most = std::max(most, ResidentKilobytes(front));
-    // Others are served meanwhile.
+    // Other callers are served.
     proto::LookupReply reply;
     const grpc::Status status = Lookup(fair.get(), kFair, small.digest(), &reply);
     ASSERT_TRUE(status.ok()) << status.error_message();
@@ -77,12 +77,13 @@ TEST_F(UnreadTest, UnreadRepliesAreBoundedAndThenDropped) {
     absl::SleepFor(absl::Milliseconds(50));
   }
   EXPECT_TRUE(ended) << "who does not take a reply is cut off";
-  // The others' calls were refused. HTTP/2's own signs of life would take 80 seconds.
+  // The calls of the stalled connections were refused. HTTP/2's own keepalive would take 80
+  // seconds.
   EXPECT_LT(absl::Now() - asked, absl::Seconds(70));
   if (!kSanitized) {
     EXPECT_LE(most, kMostKilobytes);
   }
-  // And room is there again.
+  // Their room is free again.
   proto::LookupReply reply;
   EXPECT_TRUE(Lookup(fair.get(), kSlow, made.digest(), &reply).ok());
 }
@@ -101,7 +102,7 @@ TEST_F(UnreadTest, ALookupNamesADigestOnce) {
       << status.error_message();
 }
 
-// What does not fit is asked for again, and each reply has something.
+// A client requests omitted entries again, and each reply contains at least one.
 TEST_F(UnreadTest, ALargeLookupIsAnsweredInParts) {
   Begin(Tokens());
   auto stub = Connect();

@@ -1,5 +1,5 @@
-// One kilnd after another under callers that never pause: over gRPC, on connections that stay
-// and on new ones, and over the local socket.
+// Replaces kilnd repeatedly under constant load: over gRPC, on old and on new connections, and over
+// the local socket.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -30,7 +30,7 @@ class UpgradeTest : public GrpcFixture {
  protected:
   ~UpgradeTest() override { StopCallers(); }
 
-  // Has `call`, which says what went wrong, made again and again by `threads` threads.
+  // Makes `threads` threads repeat `call`, which returns an error text.
   void Keep(int threads, const std::function<std::string()>& call) {
     for (int i = 0; i < threads; ++i) {
       callers_.emplace_back([this, call] {
@@ -44,7 +44,7 @@ class UpgradeTest : public GrpcFixture {
       });
     }
   }
-  // However busy the machine is.
+  // Waits for some calls, however busy the machine is.
   void AwaitCalls() {
     constexpr int kMore = 200;
     const int enough = calls_ + kMore;
@@ -57,14 +57,14 @@ class UpgradeTest : public GrpcFixture {
     for (std::thread& caller : callers_) caller.join();
     callers_.clear();
   }
-  // As gRPC gives it to a program that asks for nothing special.
+  // A call with gRPC's default settings.
   std::string CallOnce(Stub* stub, const std::string& name, uint64_t seed) {
     proto::CompileReply reply;
     const grpc::Status status =
         Call(&Stub::Compile, stub, "", RequestFor(name, seed), &reply, 20000, /*wait=*/false);
     return status.ok() ? "" : absl::StrCat(status.error_code(), " ", status.error_message());
   }
-  // As the client library makes it: a connection that was lost is made anew once.
+  // A call like the client library's: it reconnects once after a lost connection.
   std::string CallLocally(const std::string& name, uint64_t seed) {
     absl::Status status;
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -121,7 +121,7 @@ TEST_F(UpgradeTest, ASuccessorTakesOverWithoutALostCall) {
     EXPECT_NE(DaemonPid(), old);
     long_call.join();
   }
-  // The fronts of those that are gone end with their callers' connections.
+  // The fronts of earlier daemons exit when their callers' connections end.
   const absl::Time give_up = absl::Now() + absl::Seconds(20);
   while (Fronts().size() > 1 && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(50));
   EXPECT_EQ(Fronts().size(), 1u);
@@ -130,7 +130,7 @@ TEST_F(UpgradeTest, ASuccessorTakesOverWithoutALostCall) {
   EXPECT_EQ(wrong_, std::vector<std::string>());
 }
 
-// Without a successor: who tries again, as gRPC's callers do, gets what was asked for.
+// Without a successor, callers that retry, as gRPC does, succeed.
 TEST_F(UpgradeTest, ARestartCostsARetry) {
   Begin();
   const auto keep_trying = [this](Stub* stub, const std::string& name, uint64_t seed) {
@@ -162,8 +162,8 @@ TEST_F(UpgradeTest, ARestartCostsARetry) {
   EXPECT_EQ(wrong_, std::vector<std::string>());
 }
 
-// The front that stays for old connections asks the successor, who may have cleared what it
-// was told before.
+// The front that stays for old connections asks the successor, which may have cleared entries that
+// the front knows.
 TEST_F(UpgradeTest, AnOldFrontKeepsNothing) {
   Begin();
   const std::unique_ptr<Stub> stub = Connect();
@@ -192,7 +192,7 @@ TEST_F(UpgradeTest, ADyingFrontRefusesNoCaller) {
     ASSERT_EQ(fronts.size(), 1u);
     kill(*fronts.begin(), SIGKILL);
     EXPECT_TRUE(AwaitEnd(*fronts.begin()));
-    // The sockets are kilnd's: who comes now waits for the next front.
+    // kilnd owns the sockets, so new callers wait for the next front.
     EXPECT_EQ(CallOnce(Connect().get(), "x", 1), "");
   }
 }
@@ -235,7 +235,7 @@ class ActivatedTest : public UpgradeTest {
     argv.push_back(nullptr);
     const pid_t pid = fork();
     if (pid == 0) {
-      // First out of the way: a socket may have another's number.
+      // Duplicate first: a socket may have the target number of another one.
       std::vector<int> copies;
       for (const int fd : sockets) copies.push_back(fcntl(fd, F_DUPFD, 100));
       for (size_t i = 0; i < copies.size(); ++i) dup2(copies[i], 3 + static_cast<int>(i));
@@ -278,7 +278,7 @@ TEST_F(ActivatedTest, CallersBetweenTwoDaemonsWaitForTheNext) {
 
 TEST_F(ActivatedTest, AnotherHomesSocketIsRefusedByName) {
   ASSERT_TRUE(home_->Create().ok());
-  // Beside ours: paths of sockets must be short.
+  // Next to the first socket, because paths of sockets must be short.
   const std::string other = absl::StrCat(SocketPath(), ".other");
   local_ = ListenLocally(other);
   int status = -1;

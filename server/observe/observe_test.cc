@@ -1,4 +1,4 @@
-// What is counted, remembered and written for people.
+// Metrics, recent activity, reasons for misses, and JSON.
 #include <string>
 #include <thread>
 #include <vector>
@@ -154,7 +154,7 @@ TEST(MissReasons, NamesThePartThatDiffersFromTheNearest) {
   EXPECT_EQ(reasons.Explain(Info({{"compiler", 1}, {"code", 1}, {"storage 0", 1}})), "new");
   EXPECT_EQ(reasons.Explain(Info({{"compiler", 1}, {"code", 1}, {"storage 0", 1}})), "again");
   EXPECT_EQ(reasons.Explain(Info({{"compiler", 1}, {"code", 2}, {"storage 0", 1}})), "code");
-  // Nearest is the first, which differs in the storage alone.
+  // The nearest entry is the first one, which differs only in the storage.
   EXPECT_EQ(reasons.Explain(Info({{"compiler", 1}, {"code", 1}, {"storage 0", 2}})), "storage");
   EXPECT_EQ(reasons.Explain(Info({{"compiler", 2}, {"code", 1}, {"storage 0", 2}})), "compiler");
   EXPECT_EQ(reasons.Explain(Info({{"compiler", 1}, {"code", 1}, {"storage 0", 1}, {"tree 0", 1}})),

@@ -42,7 +42,7 @@ TEST_F(BreakerTest, OpensOnlyAfterConsecutiveFailures) {
   EXPECT_EQ(lines_[0], "redis is not used for now, after 3 failures; the last: gone");
 }
 
-// It lets leases be taken, and never answers with an entry.
+// A server that grants leases but never returns an entry.
 TEST_F(BreakerTest, SuccessOfAnotherKindDoesNotResetFailures) {
   constexpr int kGet = 1, kLease = 2;
   for (int i = 0; i < 3; ++i) {
@@ -93,7 +93,7 @@ TEST_F(BreakerTest, AnIncompatibleServerOpensItImmediately) {
   EXPECT_EQ(lines_, std::vector<std::string>{"redis is not used for now: another compiler"});
 }
 
-// Requests that were under way when it opened say nothing about the trial.
+// Requests that began before the breaker opened must not count as the trial.
 TEST_F(BreakerTest, LateFailuresDoNotLengthenThePause) {
   Fail(3);
   for (int i = 0; i < 10; ++i) breaker_->Report(absl::UnavailableError("late"));

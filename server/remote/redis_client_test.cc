@@ -1,4 +1,4 @@
-// Servers that answer more than is wanted, or never stop: each call ends at its deadline.
+// Servers that send too much, or never stop: each call ends at its deadline.
 #include "server/remote/redis_client.h"
 
 #include <arpa/inet.h>
@@ -19,7 +19,8 @@
 namespace kiln {
 namespace {
 
-// Whatever it is asked, it says `head`, and then `body` again and again until it is hung up on.
+// A server that answers any request with `head`, and then repeats `body` until the client
+// disconnects.
 class EndlessServer {
  public:
   EndlessServer(std::string head, std::string body)
@@ -45,7 +46,7 @@ class EndlessServer {
   }
   EndlessServer(const EndlessServer&) = delete;
 
-  // Asks it for `count` values.
+  // Requests `count` values from it.
   absl::Status Get(int count, absl::Duration limit) const {
     proto::Redis config;
     config.set_address(address_);

@@ -1,4 +1,4 @@
-// What kilnd-web answers, end to end: kilnd, its web front, a test worker.
+// kilnd-web end to end: kilnd, its web front, a test worker.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -81,7 +81,7 @@ class WebTest : public DaemonTest {
       const std::string text = absl::StrCat(
           method, " ", path, " HTTP/1.1\r\nHost: ", host, ":", port_, "\r\nConnection: close\r\n",
           method == "POST" ? "Content-Length: 0\r\n" : "", headers, "\r\n");
-      // To a server that has just ended nothing can be sent: then nothing is read, either.
+      // Sending fails if the server has just exited; then reading returns nothing.
       send(fd, text.data(), text.size(), MSG_NOSIGNAL);
       std::string all;
       char buffer[8192];
@@ -198,7 +198,7 @@ TEST_F(WebTest, OverviewAndKernelPageData) {
   const std::string kernel = Ask("GET", "/api/kernel?key=" + key, Secret()).body;
   EXPECT_TRUE(absl::StrContains(kernel, "\"name\":\"target\"")) << kernel;
   EXPECT_TRUE(absl::StrContains(kernel, "\"can_show_ir\":true"));
-  // Compiling again is for the own page alone; the worker sees it.
+  // Only the dashboard's own page may compile again, which the worker records.
   const size_t jobs = Jobs().size();
   EXPECT_EQ(Ask("GET", "/api/stages?key=" + key, Secret()).status, 403);
   EXPECT_EQ(Ask("POST", "/api/stages?key=" + key).status, 403);
@@ -211,7 +211,7 @@ TEST_F(WebTest, OverviewAndKernelPageData) {
 
 TEST_F(WebTest, OtherSitesAndOtherAddressesGetMetricsOnly) {
   Begin();
-  // A page of evil.example that has its name point to this machine.
+  // A page of evil.example, whose name resolves to this machine.
   EXPECT_EQ(Ask("GET", "/", "", "evil.example").status, 403);
   EXPECT_EQ(Ask("GET", "/api/overview", Secret(), "evil.example").status, 404);
   EXPECT_EQ(Ask("GET", "/metrics", "", "evil.example").status, 200);
@@ -234,7 +234,7 @@ TEST_F(WebTest, TheDashboardsDataNeedsItsSecret) {
        {"", "X-Kiln: 1\r\n", "X-Kiln: \r\n", "X-Kiln: 00000000000000000000000000000000\r\n"}) {
     EXPECT_EQ(Ask("GET", "/api/overview", wrong).status, 403) << wrong;
   }
-  // A page that is open stays good when the daemon starts anew.
+  // An open page continues to work after a restart of the daemon.
   Stop();
   Begin();
   EXPECT_EQ(Secret(), secret);
@@ -250,11 +250,11 @@ TEST_F(WebTest, ReplacesASecretThatOthersMayHaveRead) {
   EXPECT_EQ(Ask("GET", "/api/overview", secret).status, 403);
 }
 
-// More connections than the front holds, each with half a request that goes on for ever.
+// More connections than the front accepts, each with a request that never ends.
 TEST_F(WebTest, AnswersProbesDespiteIncompleteRequests) {
   Begin();
-  // The attacker has an address of its own. At the probe's address, a flood of newer connections
-  // may end the probe's before the server's thread for it reads the request.
+  // The attacker has a different address. From the probe's address, a flood of newer connections
+  // may close the probe's before its thread reads the request.
   const auto begin_half = [this] {
     const int fd = Connect(INADDR_LOOPBACK + 1);
     const std::string half = "GET /metrics HTTP/1.1\r\nHost: x\r\n";
@@ -264,7 +264,7 @@ TEST_F(WebTest, AnswersProbesDespiteIncompleteRequests) {
   std::vector<int> held;
   for (int i = 0; i < 100; ++i) held.push_back(begin_half());
   std::atomic<bool> over{false};
-  std::thread attacker([&] {  // goes on with each, and begins those anew that were closed
+  std::thread attacker([&] {  // continues each request, and replaces closed connections
     while (!over) {
       for (int& fd : held) {
         char byte;
@@ -295,7 +295,7 @@ TEST_F(WebTest, DisconnectsSlowRequests) {
   ASSERT_GT(send(fd, begin.data(), begin.size(), MSG_NOSIGNAL), 0);
   const absl::Time start = absl::Now();
   char byte;
-  // A line each second restarts no time limit.
+  // A line each second must not restart the time limit.
   while (absl::Now() - start < absl::Seconds(30)) {
     send(fd, "A: b\r\n", 6, MSG_NOSIGNAL);
     if (recv(fd, &byte, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN) break;
@@ -479,7 +479,7 @@ TEST(Visitors, TheOldestIdleVisitorMakesRoom) {
     return recv(pairs[i][1], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
   };
   come(0, 1);
-  visitors.Asked(pairs[0][0]);  // is being answered
+  visitors.Asked(pairs[0][0]);  // its request is in progress
   come(1, 1);
   come(2, 1);
   EXPECT_TRUE(is_open(0));

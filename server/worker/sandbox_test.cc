@@ -27,7 +27,8 @@
 namespace kiln {
 namespace {
 
-// In a process of its own, since there is no way out: 0 if `act` answers true.
+// Runs `act` in a confined child process, because the sandbox cannot be left. Whether it returned
+// true.
 bool LockedIn(const std::function<bool()>& act) {
   const pid_t pid = fork();
   if (pid == 0) {
@@ -56,7 +57,7 @@ class SandboxTest : public testing::Test {
   }
 };
 
-// What a kernel of this Landlock cannot do is known; everything else is given up.
+// The sandbox reports exactly the restrictions that this version of Landlock lacks.
 TEST_F(SandboxTest, DropsAllRights) {
   const size_t expected = LandlockGaps(LandlockVersion()).size();
   const pid_t pid = fork();
@@ -80,7 +81,7 @@ TEST(LandlockGaps, AreToldByVersion) {
   EXPECT_TRUE(LandlockGaps(6).empty());
 }
 
-// As root without the capability to become someone else: Kubernetes' "drop: ALL".
+// As root without the capability to change users, as with Kubernetes' "drop: ALL".
 TEST_F(SandboxTest, ReportsThatItIsStillRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "not root";
   const pid_t pid = fork();
@@ -141,7 +142,7 @@ TEST_F(SandboxTest, NoNewCode) {
   }));
 }
 
-// A descriptor's owner is sent signals of the owner's choice when there is something to read.
+// Setting a descriptor's owner would let a worker send signals to other processes.
 TEST_F(SandboxTest, NoSignalsToOthersByDescriptors) {
   for (const int command : {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETFL, F_NOTIFY, F_SETLEASE}) {
     EXPECT_TRUE(LockedIn([command] { return Refused(fcntl(0, command, getppid())); })) << command;
@@ -155,8 +156,8 @@ TEST_F(SandboxTest, NoThreads) {
   }));
 }
 
-// What memory files hold is in no limit of memory, so they are few and small, and nothing keeps
-// one that is closed: no mapping, no message.
+// No memory limit covers memory files. So they are few and small, and neither a mapping nor a
+// message can keep one after it is closed.
 TEST_F(SandboxTest, MemoryFilesAreBounded) {
   EXPECT_TRUE(LockedIn([] {
     uint64_t count = 0;
@@ -191,7 +192,7 @@ TEST_F(SandboxTest, MemoryFilesAreBounded) {
   close(ends[1]);
 }
 
-// What the compiler and the linker do.
+// The operations of the compiler and the linker.
 TEST_F(SandboxTest, StillCompiles) {
   EXPECT_TRUE(LockedIn([] {
     const int fd = memfd_create("object", MFD_CLOEXEC);

@@ -1,5 +1,4 @@
-// The queue before the workers, the keys that are refused, the look at memory, and the pool
-// around a test worker.
+// The queue of jobs, the refused keys, the gauge of memory, and the pool with a test worker.
 #include <unistd.h>
 
 #include <atomic>
@@ -251,7 +250,7 @@ class PoolTest : public testing::Test {
     const Digest key = Sha256Of(name + std::to_string(seed));
     return {request.SerializeAsString(), name, owner, PlaceOf(owner.tenant, key)};
   }
-  // Runs it to its end.
+  // Runs a task to its end.
   static absl::StatusOr<Frame> Run(WorkerPool* pool, WorkerPool::Task task) {
     absl::StatusOr<Frame> result;
     absl::Notification ended;
@@ -308,7 +307,7 @@ TEST_F(PoolTest, AQuickKernelDoesNotWaitBehindAllOfAnothersSlowOnes) {
     while (pool.stats().busy == 0) absl::SleepFor(absl::Milliseconds(1));
     ASSERT_TRUE(Run(&pool, Task("sleep 5", 100, {"b", "b"})).ok());
     EXPECT_LE(slow_done, 2 * workers) << workers << " workers";
-    // While another caller may come, one worker stays free for it.
+    // One worker stays free for another caller.
     if (workers > 1) {
       const int before = slow_done;
       ASSERT_TRUE(Run(&pool, Task("sleep 5", 101, {"b", "b"})).ok());

@@ -1,5 +1,5 @@
-// The tier against a server in this process: what it stores it finds again, and whatever
-// the server does wrong is a miss or a status, never other bytes.
+// The tier with a server in this process: it finds stored entries, and any fault of the server is a
+// miss or a status, never wrong bytes.
 #include "server/remote/http/tier.h"
 
 #include <signal.h>
@@ -56,7 +56,7 @@ TEST_F(HttpTierTest, FindsStoredEntries) {
   EXPECT_TRUE(*Get(1) == entry);
   EXPECT_EQ(server_.stored().size(), 2);
   EXPECT_EQ(server_.stored().count(BlobPath(entry)), 1);
-  // What lies under /ac/ is what other clients of such caches expect there.
+  // /ac/ contains the messages that other clients of such caches expect.
   reapi::ActionResult result;
   ASSERT_TRUE(result.ParseFromString(server_.stored()[ResultPath(1)]));
   EXPECT_EQ(result.output_files(0).digest().hash(), Sha256Of(entry).Hex());
@@ -97,7 +97,7 @@ TEST_F(HttpTierTest, RefusesBytesThatAreNotTheEntry) {
   server_.Replace(BlobPath("an entry"), "an entry");
   EXPECT_EQ(*Get(1), "an entry");
 
-  // Results cut and changed in every place: the entry, or nothing of it.
+  // Results truncated and changed in every place: the tier returns the entry or nothing.
   std::mt19937 random(3);
   int failures = 0;
   for (size_t at = 0; at < good.size(); ++at) {
@@ -178,7 +178,7 @@ TEST_F(HttpTierTest, TokensAreSentAndReadAgain) {
   EXPECT_EQ(*Get(1), "");
 }
 
-// A server of its own kind: Python's, with TLS, which wants a name and a password.
+// An independent server: Python's, with TLS, a user name and a password.
 TEST_F(HttpTierTest, HttpsWithAPassword) {
   const std::string dir = testing::TempDir();
   const TestAuthority authority(dir, "authority");
@@ -209,7 +209,7 @@ TEST_F(HttpTierTest, HttpsWithAPassword) {
   EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kUnauthenticated);
   std::ofstream(password) << "pass42\n";
   EXPECT_TRUE(*Get(1) == entry);
-  // Nobody else is taken for it.
+  // A server with another authority's certificate is refused.
   config.mutable_tls()->set_ca_file(stranger.ca_file());
   Make(config);
   EXPECT_EQ(Get(1).status().code(), absl::StatusCode::kUnavailable);

@@ -1,5 +1,5 @@
-// Compiling on a cluster: a server in this process that really runs what it is sent, in a
-// directory that holds what was stored for it, with an empty environment.
+// Compiling on a cluster: a server in this process that really runs the commands, in a directory
+// with the stored inputs and with an empty environment.
 #include "server/remote/reapi/execution.h"
 
 #include <cstdlib>
@@ -77,7 +77,7 @@ TEST_F(ExecutionTest, RunsTheWorkerThere) {
 TEST_F(ExecutionTest, TheClusterFindsEarlierResults) {
   proto::CompileRequest request = Request("kernel");
   ASSERT_TRUE(Compile(request).ok());
-  // What is of one call only makes no other action.
+  // Fields of one call alone must not change the action.
   request.set_deadline_ms(1234);
   request.set_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
   request.set_priority(proto::PRIORITY_WARM);
@@ -126,7 +126,7 @@ TEST_F(ExecutionTest, SendsLostInputsAgain) {
 }
 
 TEST_F(ExecutionTest, AtTheDeadlineTheOperationIsCancelled) {
-  // What all executions need is sent: the deadline is the operation's.
+  // The inputs are stored already; the deadline applies to the operation.
   ASSERT_TRUE(Compile(Request("kernel")).ok());
   manner_.sleeps = true;
   fake_.Behave(manner_);

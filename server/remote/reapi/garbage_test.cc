@@ -1,5 +1,5 @@
-// A server whose answers are damaged: cut, changed, or nothing but noise. Whatever comes,
-// an entry is the one that was stored, or none; nothing crashes or takes long.
+// A server whose answers are truncated, changed, or noise. The tier must return the stored entry
+// or none, must not crash, and must not take long.
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 
@@ -22,13 +22,13 @@ namespace {
 
 const char kEntry[] = "the one entry that there is, long enough to be cut in many places";
 
-// By the method's name, a good answer.
+// Method's name -> a correct answer.
 std::map<std::string, std::string> GoodAnswers(bool inlined, bool zstd) {
   reapi::ServerCapabilities all;
   reapi::CacheCapabilities* cache = all.mutable_cache_capabilities();
   cache->add_digest_functions(reapi::DigestFunction::SHA256);
   if (zstd) cache->add_supported_compressors(reapi::Compressor::ZSTD);
-  // So small that everything else goes as a stream.
+  // So small that all larger blobs are sent as streams.
   if (zstd) cache->set_max_batch_total_size_bytes(100);
   cache->mutable_action_cache_update_capabilities()->set_update_enabled(true);
   reapi::ActionResult result = EntryResult(BlobDigest(kEntry));
@@ -71,7 +71,7 @@ std::string Damaged(std::string bytes, std::mt19937* random) {
 
 class GarbageServer {
  public:
-  // One in three answers is damaged, unless none is to be.
+  // With `damage`, one in three answers is damaged.
   GarbageServer(std::map<std::string, std::string> answers, int seed, bool damage = true)
       : service_(std::move(answers), seed, damage) {
     grpc::ServerBuilder builder;
@@ -137,7 +137,7 @@ TEST_P(GarbageTest, IsAMissOrAStatus) {
   const Digest place = Sha256Of("place");
   int hits = 0, failures = 0;
   for (int round = 0; round < 1500; ++round) {
-    auto tier = MakeReapiTier(config);  // knows nothing: capabilities are asked for, too
+    auto tier = MakeReapiTier(config);  // a new tier, so it queries capabilities, too
     ASSERT_TRUE(tier.ok());
     const absl::Time deadline = absl::Now() + absl::Seconds(5);
     auto got = (*tier)->Get({place}, deadline);
@@ -150,7 +150,7 @@ TEST_P(GarbageTest, IsAMissOrAStatus) {
       (*tier)->Put(place, kEntry, absl::Now() + absl::Milliseconds(300)).IgnoreError();
     ASSERT_LT(absl::Now(), deadline) << "round " << round;
   }
-  // Both ways were gone, or this shows nothing.
+  // Without both outcomes, the test proves nothing.
   EXPECT_GT(hits, 100);
   EXPECT_GT(failures, 100);
 }
@@ -210,7 +210,7 @@ TEST(ExecutionGarbageTest, IsTheReplyOrAStatus) {
     EXPECT_EQ(reply->entry(), kEntry);
     EXPECT_EQ(reply->digest(), key.view());
   }
-  // Both ways were gone, or this shows nothing.
+  // Without both outcomes, the test proves nothing.
   EXPECT_GT(replies, 50);
   EXPECT_GT(failures, 50);
 }

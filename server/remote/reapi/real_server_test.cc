@@ -1,7 +1,6 @@
-// The same client against a server that others wrote: one that KILN_TEST_REAPI names
-// (HOST:PORT, or HOST:PORT/INSTANCE), else BuildGrid, started here by
-// testing/buildgrid_cluster.py, if KILN_TEST_BGD or PATH has its program "bgd". With
-// neither the tests are skipped, and say so.
+// The client with an independent server: the one that KILN_TEST_REAPI names (HOST:PORT, or
+// HOST:PORT/INSTANCE), otherwise BuildGrid, which testing/buildgrid_cluster.py starts if
+// KILN_TEST_BGD or PATH has its program "bgd". Without either, the tests are skipped.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -55,11 +54,11 @@ class RealServer {
   }
   ~RealServer() {
     if (child_ <= 0) return;
-    close(keep_alive_);  // upon which it ends what it started
+    close(keep_alive_);  // the script then stops its processes
     waitpid(child_, nullptr, 0);
   }
   const proto::Reapi& config() const { return config_; }  // without an address: there is none
-  // What our own server lacks to run actions, in words.
+  // What the started server lacks for running actions, as text.
   const std::string& lacks() const { return lacks_; }
 
  private:
@@ -75,7 +74,7 @@ class RealServer {
     config_.set_instance(parts.second);
   }
 
-  // HOST:PORT/INSTANCE of a server of our own, and what it lacks; empty: there is none to be had.
+  // Starts a server. Returns HOST:PORT/INSTANCE and what it lacks; empty if that is impossible.
   std::string Start() {
     const std::string bgd = FindBgd();
     if (bgd.empty()) return "";
@@ -131,7 +130,7 @@ class RealServerTest : public testing::Test {
 };
 
 TEST_F(RealServerTest, FindsStoredEntries) {
-  // Other names each time: the server may be one that keeps.
+  // Use new names in each run, because the server may keep data.
   const std::string run = absl::StrCat(absl::ToUnixNanos(absl::Now()));
   for (const size_t size : {size_t{1}, size_t{20'000}, size_t{4193280 - 100}, size_t{4193280},
                             size_t{4193281}, size_t{9} << 20}) {
@@ -173,7 +172,7 @@ TEST_F(RealServerTest, TheServerRefusesBytesWithAnotherDigest) {
   EXPECT_EQ(got[0].status().code(), absl::StatusCode::kNotFound) << got[0].status();
 }
 
-// BuildGrid does so where there is a PostgreSQL, too.
+// BuildGrid runs actions if PostgreSQL is available.
 TEST_F(RealServerTest, CompilesThere) {
   const proto::Reapi& config = RealServer::Get().config();
   const auto abilities = (*ReapiServer::Make(config))->abilities(Soon());
@@ -198,7 +197,7 @@ TEST_F(RealServerTest, CompilesThere) {
   const auto entry = DecodeEntry(reply->entry(), &key);
   ASSERT_TRUE(entry.ok()) << entry.status();
   EXPECT_EQ(entry->info.kernel(), "kernel");
-  // Once more: from the cluster's own cache, so at once.
+  // The second time, the result comes immediately from the cluster's own cache.
   const absl::Time start = absl::Now();
   EXPECT_TRUE(cluster->Compile(request, key, Soon()).ok());
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));

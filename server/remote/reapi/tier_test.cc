@@ -1,5 +1,5 @@
-// The tier against a server in this process: what it stores it finds again, and whatever
-// the server does wrong is a miss or a status, never other bytes.
+// The tier with a server in this process: it finds stored entries, and any fault of the server is
+// a miss or a status, never wrong bytes.
 #include "server/remote/reapi/tier.h"
 
 #include <fstream>
@@ -16,7 +16,7 @@ namespace {
 absl::Time Soon() { return absl::Now() + absl::Seconds(20); }
 Digest PlaceFor(int i) { return Sha256Of(absl::StrCat("place ", i)); }
 
-// Bytes that do not shrink, so that sizes on the wire are what the tests say.
+// Incompressible bytes, so that tests control the sizes of messages.
 std::string Noise(size_t size, int seed = 1) {
   std::mt19937 random(seed);
   std::string bytes(size, '\0');
@@ -57,7 +57,7 @@ TEST_F(ReapiTierTest, FindsStoredEntries) {
   ASSERT_TRUE(Put(1, "an entry").ok());
   EXPECT_EQ(*Get(1), "an entry");
   EXPECT_EQ(*Get(2), "");
-  // The entry came with the result: nothing was asked of the storage.
+  // The result contained the entry, so the tier did not read the storage.
   EXPECT_EQ(fake_.calls("BatchReadBlobs"), 0);
   EXPECT_EQ(fake_.calls("GetCapabilities"), 1);
 }
@@ -79,7 +79,7 @@ TEST_F(ReapiTierTest, FindsManyEachAtItsPlace) {
   EXPECT_EQ(fake_.calls("BatchReadBlobs"), 1);
 }
 
-// Below, at and above what one message takes, with and without compression.
+// Sizes below, at and above the limit of a message, with and without compression.
 TEST_F(ReapiTierTest, EntriesOfAllSizes) {
   for (const bool zstd : {false, true}) {
     for (const int64_t limit : {0, 10'000}) {
@@ -112,7 +112,7 @@ TEST_F(ReapiTierTest, AnEarlyAnswerToAnUploadIsSuccess) {
     fake_.Behave(manner_);
     Make();
     ASSERT_TRUE(Put(1, entry).ok());
-    // Somebody else uploaded it after we asked: the server has it when we are half way.
+    // Another client uploads the blob after the check, so the server has it during the upload.
     manner_.answers_early = manner_.lacks_all = true;
     fake_.Behave(manner_);
     const absl::Status status = Put(2, entry);
