@@ -1,18 +1,18 @@
-# Making the checkout ready: packages installed, binaries built. Sourced by ./kiln and ./test, which
-# set `root`. Messages go to stderr, so that a program's own output stays clean.
+# Prepares the checkout: installs packages and builds the binaries. ./kiln and ./test source this file
+# and set `root`. Messages go to stderr, because stdout belongs to the user's program.
 
 say() { printf 'kiln: %s\n' "$*" >&2; }
 
-# missing_packages FILE...: names in the files (# starts a comment) that are not installed.
+# missing_packages FILE...: prints the packages in the files that are not installed. # starts a comment.
 missing_packages() {
   local wanted
   wanted=$(sed 's/#.*//' "$@" | sort -u)
-  # shellcheck disable=SC2086  # one word a package
+  # shellcheck disable=SC2086  # one word per package
   comm -13 <(dpkg-query -W -f='${db:Status-Abbrev}${binary:Package}\n' $wanted 2>/dev/null |
     sed -n 's/^ii *//p' | sed 's/:.*//' | sort) <(printf '%s\n' $wanted | sort)
 }
 
-# show TEXT: progress. A terminal's line is rewritten; elsewhere a line is written each 15 seconds.
+# show TEXT: shows progress. Rewrites a terminal's line; elsewhere writes a line every 15 seconds.
 show_after=0
 show() {
   if [ -t 2 ]; then
@@ -23,14 +23,14 @@ show() {
   fi
 }
 
-# show_end: what is written next begins a line of its own.
+# show_end: ends the line of progress, so that the next message begins a new line.
 show_end() { [ ! -t 2 ] || printf '\r\033[K' >&2; }
 
-# install_packages FILE...: installs what is missing, as root; otherwise says how and stops.
+# install_packages FILE...: installs missing packages if root; otherwise prints the command and exits.
 install_packages() {
   local missing
   if ! command -v dpkg-query >/dev/null; then
-    say "not a Debian system: taking it that you have what is listed in" "$@"
+    say "not a Debian system: assuming that the packages of these files are installed:" "$@"
     return
   fi
   missing=$(missing_packages "$@" | tr '\n' ' ')
@@ -59,7 +59,7 @@ install_packages() {
   rm -f "$log"
 }
 
-# apt_install LOG PACKAGE...: what apt-get prints goes to the log, its progress to `show`.
+# apt_install LOG PACKAGE...: installs packages. apt-get's output goes to the log, its progress to `show`.
 apt_install() {
   local log=$1 percent text status
   shift
@@ -74,9 +74,9 @@ apt_install() {
   return "$status"
 }
 
-# Bazel with our flags: as many jobs as there are cores and 2 GB of memory for each (files with MLIR
-# headers take that much), outputs of earlier builds reused from a cache outside the checkout.
-# BAZEL replaces the command, KILN_DISK_CACHE the cache's folder, KILN_JOBS the number of jobs.
+# Runs Bazel with our flags. A job needs a core and 2 GB of memory, because files with MLIR headers need
+# that much. A cache outside the checkout keeps the outputs of earlier builds. BAZEL replaces the
+# command, KILN_DISK_CACHE the cache's folder, KILN_JOBS the number of jobs.
 bazel_command() {
   local verb=$1 memory jobs
   shift
@@ -94,7 +94,7 @@ bazel_command() {
   ${BAZEL:-bazel --host_jvm_args=-Xmx1g} "$verb" "${flags[@]}" "$@"
 }
 
-# What runs: Bazel target, file under bazel-bin, name in .kiln/bin. First what every program needs.
+# Tables of binaries: Bazel target, file under bazel-bin, name in .kiln/bin. These serve every program.
 # shellcheck disable=SC2034  # of both tables: ./kiln makes `binaries` of them
 programs='
 //server/daemon:kilnd               server/daemon/kilnd                 kilnd
@@ -102,7 +102,7 @@ programs='
 //client_py/native:_native.so        client_py/native/_native.so          _native.so
 //client_py/native/linalg:_linalg.so client_py/native/linalg/_linalg.so   _linalg.so
 '
-# What kilnd starts to serve other machines and browsers, and to ask shared tiers.
+# kilnd starts these to serve other machines and browsers, and to query shared tiers.
 # shellcheck disable=SC2034
 servers='
 //server/grpc_front:kilnd-grpc       server/grpc_front/kilnd-grpc         kilnd-grpc
@@ -110,7 +110,7 @@ servers='
 //server/web_front:kilnd-web         server/web_front/kilnd-web           kilnd-web
 '
 
-# Bazel's output in our words: progress to `show`; warnings and errors as they are.
+# Filters Bazel's output: progress goes to `show`; warnings and errors pass unchanged.
 tell_build() {
   local line step
   while IFS= read -r line; do
@@ -131,8 +131,8 @@ tell_build() {
   show_end
 }
 
-# build_binaries: builds `binaries`, a table like `programs`, and copies what changed to .kiln/bin.
-# Copies, because a daemon may be running the old ones, and because clients know the compiler by its
+# build_binaries: builds `binaries`, a table like `programs`, and copies changed ones to .kiln/bin. Bazel
+# overwrites its outputs, but a running daemon needs its file, and clients identify the compiler by its
 # file's time and size.
 build_binaries() {
   local target built name targets=() before=$SECONDS
@@ -156,9 +156,9 @@ build_binaries() {
     chmod 755 "$root/.kiln/bin/$name.new"
     mv -f "$root/.kiln/bin/$name.new" "$root/.kiln/bin/$name"
   done <<<"$binaries"
-  # Which Python the modules are for: its version and its path. ./kiln and import errors read it.
+  # The version and path of the Python that the modules need. ./kiln and import errors read them.
   "${KILN_PYTHON:-/usr/bin/python3}" -c \
     'import sys; print("%d.%d" % sys.version_info[:2], sys.executable)' >"$root/.kiln/bin/python"
-  # Python may be told not to write bytecode, or not be allowed to: then every start would compile.
+  # Writes the bytecode now: if users may not write it or turned it off, every start would compile.
   /usr/bin/python3 -m compileall -q "$root/client_py/kiln" || true
 }

@@ -391,7 +391,7 @@ class GUI:
     def get_key_event(self):
         """The next event. Without one it ends the program, because no key can be pressed."""
         if self._escape is None:
-            raise SystemExit("GUI.get_key_event: there is no display and nobody to press a key")
+            raise SystemExit("GUI.get_key_event: there is no display, so no key can be pressed")
         event, self._escape = self._escape, None
         self.key_pressed.add(event.key)
         return event

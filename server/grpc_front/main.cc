@@ -235,8 +235,8 @@ int Main(int argc, char** argv) {
   const bool local = std::all_of(sockets.fds.begin(), sockets.fds.end(), ListensOnLoopback);
   if (options.tls.certificate.empty() && !local) {
     if (!options.insecure) return Fail("refuses to listen without TLS", 2);
-    Log("WARNING: answers other machines without TLS: whoever is on the way reads and changes "
-        "what it says");
+    Log("WARNING: answers other machines without TLS: an attacker on the way can read and change "
+        "its replies");
   }
   return Serve(options, Generation(generation.fds.empty() ? -1 : generation.fds[0]),
                std::move(sockets.fds));

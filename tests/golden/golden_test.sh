@@ -1,4 +1,3 @@
 #!/bin/sh
-# Bazel's own starter of Python tests wants a command called "python", which Debian does
-# not have.
+# Bazel's rule for Python tests needs a command named "python", which Debian lacks.
 exec /usr/bin/python3 tests/golden/run.py "$@"

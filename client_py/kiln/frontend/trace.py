@@ -223,7 +223,7 @@ class Trace:
         """Records a Python warning about a line of a function."""
         number = self.describe.number(source)
         if number is None or not source.has_line(line):
-            self.refuse("a warning about a line that nobody else knows")
+            self.refuse("a warning about a line outside the recorded sources")
         else:
             rank = source.rank(line)
             self.events.append(("warn", number, rank, text, category.__name__))
