@@ -71,6 +71,7 @@ Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
       is_set_(arguments_.size()),
       results_(kernel_->info().results.size()),
       missing_(arguments_.size()) {
+  // The slots of a parameter are adjacent, and the slots of trees come last.
   for (const ArgumentSlot& slot : kernel_->info().arguments) {
     if (slot.kind == ArgumentSlot::Kind::kTree) break;
     if (slot.param >= first_slot_.size()) first_slot_.resize(slot.param + 1, -1);

@@ -1,3 +1,5 @@
+// Copies go part by part through an array of the part's own layout, because each part's storage
+// copies only whole arrays.
 #include "client_py/native/joined_access.h"
 
 #include <pybind11/stl.h>
@@ -123,7 +125,7 @@ absl::StatusOr<std::shared_ptr<FieldStorage>> JoinStorages(
   std::vector<std::shared_ptr<Memory>> memories;
   for (const JoinedAccess::Part& part : parts) {
     if (part.storage->shape != first.shape) {
-      return absl::InvalidArgumentError("components of one field lie in arrays of other shapes");
+      return absl::InvalidArgumentError("components of one field have arrays of different shapes");
     }
     components += static_cast<int>(part.components.size());
     memories.push_back(part.storage->memory);

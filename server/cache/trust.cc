@@ -38,6 +38,7 @@ absl::StatusOr<EntryPtr> Trust::Admit(const Digest& place, std::string bytes,
                                       absl::string_view source, const TrustedKeys& caller) {
   absl::StatusOr<EntryView> view = DecodeEntry(bytes);
   const KeyId signer = view.ok() ? view->signer : 0;
+  // Checks the signer before EntryAt, which takes the bytes that `view` refers to.
   absl::Status trusted = absl::OkStatus();
   if (view.ok() && !options_.accept_unsigned) trusted = CheckSigner(*view, keys_);
   if (!trusted.ok() && !caller.empty()) trusted = CheckSigner(*view, caller);

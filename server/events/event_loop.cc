@@ -81,6 +81,7 @@ void EventLoop::Work() {
     WaitForEvent(&thread);
     mutex_.Lock();
     if (!thread.waits_) continue;
+    // This thread had to wait for its event, so fewer threads suffice: it rests.
     if (thread.at_once_ == 0 && waiting_ > 1) {
       thread.waits_ = false;
       --waiting_;

@@ -60,6 +60,7 @@ IdentityPtr Anonymous(const Callers::Options& options) {
   return rights == 0 ? nullptr : MakeIdentity("anonymous", "", rights);
 }
 
+// In constant time (Table::tokens).
 bool Same(const Digest& a, const Digest& b) {
   unsigned difference = 0;
   for (size_t i = 0; i < a.bytes.size(); ++i) difference |= a.bytes[i] ^ b.bytes[i];
@@ -142,7 +143,7 @@ absl::StatusOr<IdentityPtr> Callers::Identify(absl::string_view authorization,
     IdentityPtr found;
     if (absl::StartsWithIgnoreCase(authorization, "bearer ")) {
       const Digest digest = Sha256Of(authorization.substr(strlen("bearer ")));
-      for (const auto& [token, identity] : table->tokens) {
+      for (const auto& [token, identity] : table->tokens) {  // all of them: constant time
         if (Same(token, digest)) found = identity;
       }
     }

@@ -19,12 +19,13 @@ namespace {
 
 constexpr uint32_t kDefaultTtlSeconds = 30 * 24 * 3600;
 constexpr size_t kMaxChunks = (kMaxEntrySize + kRedisChunk - 1) / kRedisChunk;
-// Chunks per pipelined call: bounds the memory in use.
+// Chunks per pipelined call. The limit bounds the memory in use.
 constexpr size_t kChunksAtOnce = 16;
 // The time limit of lease commands: short commands to a server that has just answered.
 constexpr absl::Duration kLeaseLimit = absl::Milliseconds(500);
 
-// Only the holder of the token may change the lease.
+// Only the holder of the token may change the lease. These are scripts because the comparison and
+// the change must be one atomic step: the lease may expire in between.
 constexpr absl::string_view kRenewScript =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) "
     "else return 0 end";
@@ -171,6 +172,7 @@ absl::StatusOr<Leases::Answer> RedisLeases::Acquire(const Digest& place, absl::D
   if (token.empty()) return absl::UnavailableError("no randomness for a lease");
   const std::string key = Key(place);
   const std::string milliseconds = absl::StrCat(absl::ToInt64Milliseconds(ttl));
+  // In one round trip: if the SET fails, the GET tells whether the key is a lease or the mark.
   const RedisClient::Command commands[] = {{"SET", key, token, "NX", "PX", milliseconds},
                                            {"GET", key}};
   ASSIGN_OR_RETURN(const std::vector<RedisValue> replies,

@@ -39,6 +39,7 @@ absl::StatusOr<Context> MakeContext(const proto::Tls& tls) {
   if (context == nullptr) return absl::ResourceExhaustedError("no memory for TLS");
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  // Send may continue an unfinished write from another buffer with the same bytes.
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   if (tls.ca_file().empty()) {
@@ -83,6 +84,8 @@ absl::Status CheckTls(const proto::Tls& tls, const std::string& address) {
 absl::Status TryTls(const std::string& address, const proto::Tls& tls, absl::Time deadline) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, Stream::Open(address, tls, deadline));
   char byte;
+  // In TLS 1.3 the server checks our certificate after the handshake, so its refusal can only be
+  // read. A server that accepts us sends nothing, and the deadline ends the loop.
   while (true) {
     const absl::StatusOr<size_t> got = stream->Receive(&byte, 1);
     if (!got.ok()) {
@@ -121,7 +124,7 @@ absl::Status Stream::StartTls(const std::string& address, const proto::Tls& tls,
     return absl::InvalidArgumentError(absl::StrCat("tls: no server has the name ", name));
   }
   while (true) {
-    ERR_clear_error();
+    ERR_clear_error();  // SSL_get_error would take an older error for this call's
     const int result = SSL_connect(ssl_.get());
     if (result == 1) return absl::OkStatus();
     const auto events = WaitsFor(result);

@@ -24,7 +24,8 @@ namespace kiln {
 namespace {
 
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
-// A worker that waits for a job reads it at once, and writes its answer at once.
+// For one frame. It suffices because an idle worker reads immediately, and a worker sends an answer
+// only when it is complete.
 constexpr absl::Duration kTransferLimit = absl::Seconds(15);
 // The worker's descriptor of the channel.
 constexpr int kWorkerFd = 3;
@@ -40,6 +41,8 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, const std::vector<std::s
   if (errors >= 0) posix_spawn_file_actions_adddup2(&actions, errors, 2);
   if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, fd, kWorkerFd);
 
+  // The child would inherit our blocked and ignored signals. In its own session, it does not get
+  // the signals of our terminal: we end it ourselves.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t signals;
@@ -132,6 +135,8 @@ absl::StatusOr<Frame> WorkerProcess::Exchange(FrameType type, absl::string_view 
   absl::StatusOr<Frame> frame = sent.ok() ? ReadFrame(fd_, SteadyNow() + kTransferLimit) : sent;
   if (frame.ok() && frame->id == id) return frame;
   if (absl::IsDeadlineExceeded(frame.status())) return frame.status();
+  // Any other failure means that the process ended or is out of step. Its end explains most of
+  // them.
   const std::string reason = frame.ok() ? "it answered another request"
                              : absl::IsInvalidArgument(frame.status())
                                  ? std::string(frame.status().message())
