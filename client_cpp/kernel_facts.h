@@ -1,5 +1,5 @@
-// What a process needs to know about a kernel besides its code: which arguments it writes, and
-// what its messages (prints, failed asserts, indices out of range) refer to.
+// The facts about a kernel that a process needs besides its code: which arguments it writes, and
+// the source positions and texts of its messages (prints, failed asserts, indices out of range).
 #ifndef KILN_CLIENT_CPP_KERNEL_FACTS_H_
 #define KILN_CLIENT_CPP_KERNEL_FACTS_H_
 

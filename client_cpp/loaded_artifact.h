@@ -17,7 +17,7 @@ struct LoadedArtifact {
   std::shared_ptr<const proto::ArtifactInfo> info;
 };
 
-// What the runtime needs of `info`.
+// The part of `info` that the runtime needs.
 KernelInfo KernelInfoOf(const proto::ArtifactInfo& info);
 
 // Load the code of a checked entry: from the file `path` that holds the entry, or from its bytes.

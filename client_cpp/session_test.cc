@@ -263,7 +263,7 @@ TEST_F(ReadOnlyTest, DoesNotChangeAHomeThatOthersCanWrite) {
   EXPECT_NE(session->own_home().message().find(options_.home + " (mode 0777): make it yours"),
             std::string::npos)
       << session->own_home();
-  EXPECT_EQ(Tier(*session, 1), "compiled") << "nobody signed what is there";
+  EXPECT_EQ(Tier(*session, 1), "compiled") << "the entry is not signed";
   EXPECT_TRUE(absl::IsFailedPrecondition(session->Warm(Recorded(4), HostTarget()).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(session->ClearCache().status()));
   EXPECT_EQ(Snapshot(), before) << "no daemon either";
@@ -329,7 +329,7 @@ TEST_F(SignedEntryTest, OthersFilesNeedASignature) {
   EXPECT_EQ(Tier(*Make(), 1), "compiled");
   EXPECT_EQ(EntryFiles(), 1);
   SignOnlyEntry(key_);
-  EXPECT_EQ(Tier(*Make(), 1), "compiled") << "a key that nobody trusts";
+  EXPECT_EQ(Tier(*Make(), 1), "compiled") << "the key is not trusted";
   SignOnlyEntry(key_);
   Trust(key_);
   EXPECT_EQ(Tier(*Make(), 1), "disk");
@@ -354,7 +354,7 @@ TEST_F(SignedEntryTest, RequireSignedAppliesToAllFiles) {
   options_.server = "";
   setenv("KILN_FAKE", "remember", 1);
   EXPECT_EQ(Tier(*Make(), 2), "compiled");
-  EXPECT_EQ(EntryFiles(), 1) << "nobody would take it";
+  EXPECT_EQ(EntryFiles(), 1) << "no reader would accept it";
 }
 
 TEST_F(SessionTest, FetchesByKeyAlone) {
@@ -388,7 +388,7 @@ TEST_F(SessionTest, FetchesFromDisk) {
   ASSERT_TRUE(outcome.ok());
   const Digest key = *Digest::FromHex(outcome->digest);
   auto session = Make();
-  EXPECT_EQ(session->Prefetch({key}), 0) << "what is on disk needs nobody";
+  EXPECT_EQ(session->Prefetch({key}), 0) << "an entry on disk needs no daemon";
   auto found = session->Fetch(key);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->tier, "disk");
@@ -611,7 +611,7 @@ TEST_F(SessionTest, StrictFailsAndSaysWhy) {
   absl::SleepFor(absl::Milliseconds(600));
   EXPECT_EQ(Tier(*session, 4), "compiled");
   options_.server = "off";
-  EXPECT_EQ(Tier(*Make(), 5), "compiled") << "what is asked for is no failure";
+  EXPECT_EQ(Tier(*Make(), 5), "compiled") << "a daemon turned off is not a failure";
   setenv("KILN_STRICT", "yes", 1);
   EXPECT_TRUE(absl::IsInvalidArgument(Session::Create(options_).status()));
   unsetenv("KILN_STRICT");

@@ -1,5 +1,5 @@
-// What the runtime knows of compiled code: a plain copy of proto::ArtifactInfo
-// (proto/artifact.proto, which explains the fields) without what only caches and people read.
+// The runtime's facts about compiled code: a plain copy of proto::ArtifactInfo
+// (proto/artifact.proto explains the fields), without the fields that only caches and people read.
 #ifndef KILN_RUNTIME_KERNEL_INFO_H_
 #define KILN_RUNTIME_KERNEL_INFO_H_
 

@@ -139,8 +139,8 @@ def _recorded():
 
 # Rows that no single-threaded program can trigger, and why.
 NEVER_SEEN = {
-    "arguments_kernel_changed_while_was_compiled": "another thread changes an argument meanwhile",
-    "check_failed": "stands for checks that have no text of their own yet",
+    "arguments_kernel_changed_while_was_compiled": "another thread changes an argument",
+    "check_failed": "the text for checks without a specific one",
     "deactivate_all_of_open_builder": "said on standard error",
     "deactivate_all_of_root": "said on standard error",
     "field_cannot_use_its_places": "what passes the checks of places before it",

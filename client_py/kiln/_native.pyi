@@ -213,12 +213,12 @@ class MemoryBudget:
     limit: int
 
 class SNodeKind:
-    """What a kind of SNodes is: common/layout/snode_kinds.h. One object for each kind."""
+    """The properties of a kind of SNodes (common/layout/snode_kinds.h). One object for each kind."""
 
     number: int  # of proto SNodeKind
     name: str
     is_sparse: bool  # cells are active or inactive
-    is_list: bool  # cells are appended, and deactivated all at once
+    is_list: bool  # cells are appended one by one, and deactivated only together
     is_word: bool
     is_place: bool
 

@@ -107,7 +107,7 @@ TEST(Entry, SignedAndCheckedByTrustedKeys) {
   trusted.Add(ours->public_key());
 
   std::string bytes = Good();
-  EXPECT_FALSE(CheckSigner(*DecodeEntry(bytes), trusted).ok()) << "nobody signed it";
+  EXPECT_FALSE(CheckSigner(*DecodeEntry(bytes), trusted).ok()) << "it is not signed";
   SignEntry(*theirs, &bytes);
   ASSERT_TRUE(DecodeEntry(bytes, &kKey).ok());
   EXPECT_FALSE(CheckSigner(*DecodeEntry(bytes), trusted).ok());

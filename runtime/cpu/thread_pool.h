@@ -37,16 +37,17 @@ class ThreadPool {
     int64_t begin, end;
     int64_t chunk;  // iterations taken at a time, >= 1
     int threads;    // 2..kMaxPoolThreads, the caller included
-    // What is better not divided; `chunk` is a multiple of it. 1: cache lines, perhaps.
+    // The number of iterations that threads should not divide; `chunk` is a multiple of it. With 1,
+    // threads may share a cache line.
     int64_t unit = 1;
   };
 
   // The pool of this process. Never destroyed.
   static ThreadPool& Get();
 
-  // Runs `range` and returns true when all of it is done; false, with nothing done,
-  // when another launch has the pool. Sets `*caller_iterations` to what the caller
-  // itself ran, in `*caller_nanoseconds`. Ends early when `*ctx.failed` is set.
+  // Runs `range` and returns true after its end; false, without running any of it, if another
+  // launch has the pool. Sets `*caller_iterations` to the number of iterations that the caller
+  // itself ran, in `*caller_nanoseconds`. Ends early if `*ctx.failed` is set.
   bool TryRun(const KilnContext& ctx, const Range& range, int64_t* caller_iterations,
               int64_t* caller_nanoseconds);
 
@@ -70,7 +71,7 @@ class ThreadPool {
   void Start(int threads);
   void Wake(int threads);
   void WorkerLoop(int index, uint32_t seen_epoch);
-  // Takes chunks until there are none; the number of iterations run.
+  // Takes chunks until none is left. Returns the number of iterations that it ran.
   int64_t Work(int index);
   void WaitForWorkers();
   // Waits for an epoch other than `seen`: spinning, unless told not to before

@@ -80,7 +80,7 @@ struct SparseNode {
   // Whether the container is in the dump or ambient cell, which stand in for inactive cells:
   // nothing may be activated in it.
   bool InParentDump(const void* address) const;
-  // What a look at an inactive cell sees.
+  // The address that an access to an inactive cell gets.
   uint8_t* Absent(CellAccess access) const {
     return access == CellAccess::kRead ? shared.ambient : nullptr;
   }

@@ -7,10 +7,9 @@
 
 namespace kiln {
 
-// Forks; the starter's process ends with status 0, the caller goes on in a new
-// session with directory /, umask 077, default signals, stdio on /dev/null, no
-// descriptors but `keep`, and an environment of KILN_*, HOME and PATH. To be
-// called before there are threads.
+// Forks: the starter's process ends with status 0, and the caller continues in a new session with
+// directory /, umask 077, default signals, stdio on /dev/null, no descriptors but `keep`, and an
+// environment of KILN_*, HOME and PATH. Call before the process has threads.
 void Detach(const std::vector<int>& keep);
 
 // Undoes settings of the starter's shell, batch job or cron, as far as a process may: raises soft

@@ -32,7 +32,7 @@ class Quotas {
   static Options FromConfig(const proto::Limits& limits);
 
   class Account;
-  // What a request holds until it ends.
+  // A request's share of the account, until the request ends.
   class Hold {
    public:
     Hold() = default;

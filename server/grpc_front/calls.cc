@@ -35,7 +35,7 @@ struct Method {
                                      grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*,
                                      grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
   int waiting;  // calls that the queue can accept before the next one is prepared
-  bool soon;    // most end at once
+  bool soon;    // most of its calls end immediately
 };
 constexpr Method kMethods[] = {
     {FrameType::kLookup, &Calls::RawService::RequestLookup, 32, true},

@@ -52,7 +52,7 @@ bool ServiceIn(const grpc::ByteBuffer& request, std::string* service) {
 }  // namespace
 
 // One call of a method outside of Kiln's service, from the wait for it to its end. Owned by gRPC's
-// events; deletes itself. One step is in progress at a time, beside the wait for the call's end.
+// events; deletes itself. One step is in progress at a time, besides the wait for the call's end.
 class HealthCall {
  public:
   static void Await(Health* health, grpc::ServerCompletionQueue* queue) {

@@ -93,7 +93,7 @@ bool ParseFlag(absl::string_view arg, Options* options) {
 // gRPC's own messages, in our format.
 void LogOfGrpc(gpr_log_func_args* args) { Log("gRPC: ", args->message); }
 
-// Limits what a caller can make us allocate.
+// Limits the memory that a caller can make us allocate.
 void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxRequestBytes);
   builder->SetMaxSendMessageSize(static_cast<int>(kMaxFrameBytes));

@@ -130,7 +130,7 @@ TEST_F(RepliesTest, StaysWithinItsBudgetAndKeepsWhatIsUsed) {
 
 TEST_F(RepliesTest, CountsItsReplies) {
   for (int i = 0; i < 4; ++i) Ask(Question({"a", "b"}), Answer({"A", "B"}));
-  generation_.Advance();  // what was dropped counts too
+  generation_.Advance();  // dropped replies count, too
   for (int i = 0; i < 3; ++i) Ask(Question({"a"}), Answer({"A"}));
   for (int i = 0; i < 2; ++i) Ask(Question({"a"}), Answer({"A"}), Caller("bob"));
   for (const Replies::Hits& hits : replies_.TakeHits()) {

@@ -55,8 +55,8 @@ TEST_F(StrangersTest, RefuseNoCallerAndKeepNoTokenValid) {
   std::vector<std::unique_ptr<RawHttp2>> strangers;
   strangers.reserve(kStrangers);
   for (int i = 0; i < kStrangers; ++i) strangers.push_back(Stranger());
-  EXPECT_EQ(Ask(early.get(), kToken), grpc::StatusCode::OK) << "who was there before";
-  EXPECT_EQ(Ask(Connect().get(), kToken), grpc::StatusCode::OK) << "who comes later";
+  EXPECT_EQ(Ask(early.get(), kToken), grpc::StatusCode::OK) << "a caller from before";
+  EXPECT_EQ(Ask(Connect().get(), kToken), grpc::StatusCode::OK) << "a new caller";
   WriteTokens(absl::StrCat(kToken, " known - read,compile\n"));
   grpc::StatusCode revoked = grpc::StatusCode::OK;
   for (int i = 0; i < 300 && revoked != grpc::StatusCode::UNAUTHENTICATED; ++i) {

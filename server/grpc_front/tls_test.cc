@@ -58,7 +58,7 @@ TEST_F(TlsTest, TokensOverTls) {
   EXPECT_TRUE(Compile(stub.get(), "alice-0123456789", "x", 1).ok());
   EXPECT_EQ(Compile(stub.get(), "alice-0123456780", "x", 1).error_code(), grpc::UNAUTHENTICATED);
   EXPECT_EQ(Compile(stub.get(), "", "x", 1).error_code(), grpc::UNAUTHENTICATED);
-  EXPECT_TRUE(Refused(ConnectTls(stranger_).get()));  // who trusts others does not trust us
+  EXPECT_TRUE(Refused(ConnectTls(stranger_).get()));  // it trusts only another authority
   EXPECT_TRUE(Refused(Connect().get()));              // no TLS, no service
 }
 
@@ -172,7 +172,7 @@ TEST_F(TlsTest, TheLogNamesWrongFiles) {
     absl::SleepFor(absl::Milliseconds(20));
   }
   EXPECT_NE(LogText().find(authority_.PathOf("server") + ": "), std::string::npos);
-  EXPECT_TRUE(Client().Compile("x", 1).ok());  // who is here is served all the same
+  EXPECT_TRUE(Client().Compile("x", 1).ok());  // connected callers keep their service
 }
 
 }  // namespace

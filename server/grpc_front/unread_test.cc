@@ -76,7 +76,7 @@ TEST_F(UnreadTest, UnreadRepliesAreBoundedAndThenDropped) {
                         [](const auto& reader) { return reader->HungUp(); });
     absl::SleepFor(absl::Milliseconds(50));
   }
-  EXPECT_TRUE(ended) << "who does not take a reply is cut off";
+  EXPECT_TRUE(ended) << "the server disconnects a client that does not read its reply";
   // The calls of the stalled connections were refused. HTTP/2's own keepalive would take 80
   // seconds.
   EXPECT_LT(absl::Now() - asked, absl::Seconds(70));

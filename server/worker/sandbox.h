@@ -15,7 +15,7 @@
 namespace kiln {
 
 // The size limit of a worker's files, and its limit on descriptors. The linker needs two memory
-// files, and opens its input once more beside a library.
+// files, and opens its input again besides a library.
 inline constexpr uint64_t kWorkerFileBytes = uint64_t{80} << 20;  // as a reply may have
 inline constexpr uint64_t kWorkerDescriptors = 16;
 
@@ -32,7 +32,7 @@ std::vector<Gap> LockIn();
 
 // The version of the kernel's Landlock; less than 1: none.
 int LandlockVersion();
-// What a Landlock of that version lacks; empty: nothing.
+// The restrictions that a Landlock of that version lacks.
 std::vector<Gap> LandlockGaps(int version);
 
 }  // namespace kiln

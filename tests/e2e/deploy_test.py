@@ -1,4 +1,4 @@
-"""What deploy/ says is what the programs understand; `kiln serve` under a service manager."""
+"""The programs accept the files in deploy/; `kiln serve` runs under a service manager."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-// The bundle parser on arbitrary bytes: any answer but a crash, and what it accepts must come
-// out the same when written again. Header and checksum are also repaired, or nearly every input
-// would end at the first comparison; so are the checksums of the entries that it holds.
-// Sources: common/artifact/bundle.cc common/artifact/entry.cc common/base/digest.cc
+// Parses arbitrary bytes as a bundle. The parser must not crash, and an accepted bundle must be the
+// same after writing it again. Each input is also tried with a correct header and correct
+// checksums, of its entries as well, because nearly every input would otherwise fail the first
+// comparison. Sources: common/artifact/bundle.cc common/artifact/entry.cc common/base/digest.cc
 // Sources: common/base/deterministic.cc common/artifact/signature.cc common/home/folder.cc
 // Messages: artifact target
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// The frame decoder on an arbitrary stream, as daemon, client and worker read it:
-// whole frames come out until the stream ends or is refused; never a hang, a crash
-// or memory for bytes that were only announced.
+// Decodes an arbitrary stream of frames like daemon, client and worker. The decoder must return
+// whole frames until the stream ends or is refused. It must not hang, crash, or allocate memory for
+// bytes that were only announced.
 // Sources: common/wire/framing.cc common/base/plain_text.cc common/wire/error_detail.cc
 // Sources: common/base/clock.cc
 // Messages: service config diagnostic options source_map type

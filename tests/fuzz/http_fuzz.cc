@@ -1,13 +1,12 @@
-// What an HTTP cache may send, as bytes on the connection: whatever it is, the tier's answer is
-// nothing, a failure, or bytes that the action's result named. The first byte says whether the
-// result is as given or names the blob that is; the length of the first answer follows in two
-// bytes, then the answers: to a question for a result, and to any other.
-// Sources: server/remote/http/tier.cc server/remote/http/client.cc server/remote/watched_file.cc
-// Sources: server/remote/reapi/blob.cc common/base/digest.cc common/base/deterministic.cc
-// Sources: common/base/clock.cc
-// Messages: build/bazel/remote/execution/v2/remote_execution build/bazel/semver/semver
-// Messages: google/longrunning/operations google/rpc/status config artifact target service
-// Messages: diagnostic options source_map type
+// Arbitrary bytes from an HTTP cache: the tier must return nothing, a failure, or bytes that the
+// action's result names. The first byte of the input selects the result: the input's own, or one
+// that names the input's blob. Two bytes contain the length of the first answer. The answers
+// follow: to a request for a result, and to any other request. Sources: server/remote/http/tier.cc
+// server/remote/http/client.cc server/remote/watched_file.cc Sources: server/remote/reapi/blob.cc
+// common/base/digest.cc common/base/deterministic.cc Sources: common/base/clock.cc Messages:
+// build/bazel/remote/execution/v2/remote_execution build/bazel/semver/semver Messages:
+// google/longrunning/operations google/rpc/status config artifact target service Messages:
+// diagnostic options source_map type
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -102,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool sound = data[0] % 2 == 1;
   kiln::Answers given = {std::string(first), std::string(rest)};
   if (sound) {
-    // Whoever sends the right bytes is heard.
+    // Correct bytes must be accepted.
     const auto result = kiln::EntryResult(kiln::BlobDigest(rest));
     given = {kiln::Ok(kiln::CanonicalBytes(result)), kiln::Ok(rest)};
   }

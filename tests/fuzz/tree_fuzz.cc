@@ -1,5 +1,5 @@
-// A tree as clients lay it out: arbitrary ones end in an answer, and what is laid out
-// is described so that units with it pass their checks.
+// Lays out arbitrary trees like a client. The layout must end with a result or an error, and units
+// with its description must pass their checks.
 // Sources: common/layout/layout.cc common/layout/dense_field.cc common/layout/tree_field.cc
 // Sources: common/language/type.cc common/layout/check_storage.cc common/layout/check_tree.cc
 // Sources: common/layout/check_word.cc common/language/op_table.cc

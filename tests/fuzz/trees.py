@@ -9,7 +9,7 @@ A program makes trees, then activates, deactivates, appends, loops, reads and wr
 from Python; after each step it looks at every element, cell and length. Each runs unoptimised, with
 bounds checked and fully optimised, cold and from the cache, a share without a daemon; given a
 Python that has it, Taichi runs what it defines as well. A program that shows a difference is
-reduced and written to tests/fuzz/kept_trees; what is there ./test runs again.
+reduced and written to tests/fuzz/kept_trees, whose programs ./test runs again.
 """
 
 import argparse

@@ -36,7 +36,7 @@ def test_random_trees_agree(machine, alone):
 
 
 def test_programs_do_something():
-    """The generator's steps change what is seen, of every kind of level."""
+    """The generator's steps have visible effects on every kind of level."""
     changes, kinds = set(), set()
     for seed in range(5000, 5060):
         program = generator.program(seed)

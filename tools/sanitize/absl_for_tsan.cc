@@ -1,9 +1,9 @@
-// ThreadSanitizer does not see that Abseil's locks order anything: the system's Abseil is
-// not built with it, and locks by system calls of its own. The functions below
-// override the library's of the same names, call them, and report their effect.
+// ThreadSanitizer does not see the order that Abseil's locks establish: the system's Abseil is not
+// built with it, and makes its system calls itself. The functions below override the library's
+// functions of the same names, call them, and report their effect.
 //
-// Other threads evaluate a waiter's condition too: any thread that unlocks, inside the library.
-// `inside` names the lock that such an evaluation belongs to.
+// Other threads may evaluate a waiter's condition: any thread that unlocks does, inside the
+// library. `inside` names the lock of such an evaluation.
 #include <dlfcn.h>
 
 #include "absl/status/status.h"
@@ -14,16 +14,16 @@
 extern "C" void __tsan_acquire(void* at);
 extern "C" void __tsan_release(void* at);
 
-// Reports of the system's libraries that no call of ours can explain. Nothing of Kiln's own may
-// stand here.
+// Suppresses reports about the system's libraries that these functions cannot prevent. Suppress no
+// report about Kiln's code here.
 extern "C" const char* __tsan_default_suppressions() {
   return
-      // Abseil's table of which lock is held under which, behind a spinlock of its own.
+      // Abseil's table of the order of locks, which an internal spinlock protects.
       "called_from_lib:libabsl_graphcycles_internal.so\n"
-      // Abseil's table of time zones, which threads find by an atomic of the library's.
+      // Abseil's table of time zones, which threads find through an atomic in the library.
       "called_from_lib:libabsl_time_zone.so\n"
-      // gRPC hands calls and their bytes from thread to thread by atomics and pipes of its own.
-      // What runs in its threads is not looked at for that, and its templates in our files.
+      // gRPC passes calls and their bytes between threads through its own atomics and pipes. This
+      // suppresses reports for its threads, and for its templates in our files.
       "race:libgrpc.so\n"
       "race:libgrpc++.so\n"
       "race:libgpr.so\n"

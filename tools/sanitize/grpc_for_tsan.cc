@@ -1,5 +1,6 @@
-// What a thread did before it asked gRPC for something is seen by the thread that takes the event
-// of it from the queue: ThreadSanitizer cannot know, for the library is not built with it.
+// A thread's writes before a request to gRPC are visible to the thread that takes the request's
+// event from the queue. ThreadSanitizer cannot know this, because the system's gRPC is not built
+// with it.
 #include <dlfcn.h>
 #include <grpc/grpc.h>
 

@@ -12,7 +12,7 @@ export LSAN_OPTIONS=suppressions=$known:print_suppressions=0
 "$@"
 status=$?
 for report in "$reports"/found.*; do
-  # A process that was killed while it looked for leaks says that it could not go on.
+  # If a process was killed during its search for leaks, its report contains no error.
   grep -qsE 'Sanitizer|runtime error:' "$report" || continue
   echo "== $(basename "$report")"
   cat "$report"

@@ -38,7 +38,7 @@
 
 namespace kiln {
 
-// What the service needs to know of a caller.
+// The facts about a caller that the service needs.
 struct Caller {
   bool greeted = false;
   bool local = true;           // our own user, not a caller that a front speaks for

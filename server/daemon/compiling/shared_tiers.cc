@@ -28,7 +28,7 @@ namespace {
 constexpr int kRemoteFd = 3;
 constexpr absl::Duration kStartLimit = absl::Seconds(10);
 constexpr absl::Duration kTransferLimit = absl::Seconds(2);
-// A live process answers at once; this allows for a busy machine.
+// A live process answers immediately; this allows for a busy machine.
 constexpr absl::Duration kSignOfLife = absl::Seconds(1);
 constexpr absl::Duration kTick = absl::Milliseconds(50);
 constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
@@ -169,8 +169,8 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
   return 0;
 }
 
-// An empty Fetch, which kilnd-remote answers at once whatever it waits for: no answer means that
-// kilnd-remote hangs, not a server.
+// Sends an empty Fetch, which kilnd-remote answers immediately, even while it waits for servers. So
+// a missing answer means that kilnd-remote hangs, and not a server.
 void SharedTiers::AskForLife() {
   if (ping_ != 0 || fd_ < 0) return;
   pinged_ = SteadyNow();

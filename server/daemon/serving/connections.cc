@@ -23,7 +23,7 @@ constexpr absl::Duration kTransferLimit = absl::Seconds(60);
 constexpr absl::Duration kHeaderLimit = absl::Seconds(5);
 // The time that a disconnected client has to read the reason.
 constexpr absl::Duration kLastWordLimit = absl::Seconds(1);
-// The bytes read at once of a message.
+// The number of bytes of a message per read.
 constexpr size_t kAtOnce = size_t{64} << 10;
 // The limit on event threads. Blocked threads, at most one per connection, come on top.
 constexpr int kMostWaiting = 8;
@@ -59,7 +59,7 @@ absl::Status LeaveLoop(LoopThread* thread) {
   return thread->HandOver() ? absl::OkStatus() : NoThreads();
 }
 
-// Null `thread`: the caller must not block. What cannot be sent at once is lost.
+// Null `thread`: the caller must not block. Bytes that cannot be sent immediately are lost.
 absl::Status Send(int fd, const Reply& reply, absl::Duration limit, LoopThread* thread) {
   char header[kFrameHeaderSize];
   EncodeFrameHeader({reply.type, static_cast<uint32_t>(reply.body.size()), reply.id}, header);

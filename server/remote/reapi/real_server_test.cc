@@ -58,7 +58,7 @@ class RealServer {
     waitpid(child_, nullptr, 0);
   }
   const proto::Reapi& config() const { return config_; }  // without an address: there is none
-  // What the started server lacks for running actions, as text.
+  // The things that the started server lacks for running actions, as text.
   const std::string& lacks() const { return lacks_; }
 
  private:

@@ -7,7 +7,7 @@ from harness import case, ti
 
 
 class Tensor:
-    """What a tensor library has to have, over a NumPy array."""
+    """The interface that Kiln needs of a tensor library, over a NumPy array."""
 
     def __init__(self, array):
         self.array = array

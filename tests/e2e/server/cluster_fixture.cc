@@ -149,7 +149,7 @@ ClusterTest::~ClusterTest() {
     if (!error) return;
     absl::SleepFor(absl::Milliseconds(10));
   }
-  ADD_FAILURE() << "somebody writes to " << dir_ << " still: " << error.message();
+  ADD_FAILURE() << "a process still writes to " << dir_ << ": " << error.message();
 }
 
 void ClusterTest::StartKilnds(int count, const std::string& config,

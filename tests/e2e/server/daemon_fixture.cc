@@ -130,7 +130,7 @@ DaemonTest::~DaemonTest() {
     if (!error) return;
     absl::SleepFor(absl::Milliseconds(10));
   }
-  ADD_FAILURE() << "somebody writes to " << dir_ << " still: " << error.message();
+  ADD_FAILURE() << "a process still writes to " << dir_ << ": " << error.message();
 }
 
 int DaemonTest::Start(const std::vector<std::string>& flags) {

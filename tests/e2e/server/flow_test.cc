@@ -145,7 +145,7 @@ TEST_F(FlowTest, ConcurrentRequestsPerCallerAreBounded) {
   EXPECT_GT(RetryAfterOf(refused), absl::ZeroDuration());
   EXPECT_TRUE(Answer(one).ok());
   EXPECT_TRUE(Answer(two).ok());
-  EXPECT_TRUE(third.Compile("x", 3).ok()) << "the same connection goes on";
+  EXPECT_TRUE(third.Compile("x", 3).ok()) << "the connection stays usable";
 }
 
 TEST_F(FlowTest, CompilationsPerMinuteAreBoundedButHitsAreNot) {

@@ -289,7 +289,7 @@ TEST_F(LifeTest, ServesNoOtherMachinesAsRoot) {
   EXPECT_EQ(Start(open), 2);
   WriteFile(home_->dir() + "/kilnd.conf", "service { listen: \"0.0.0.0:1\" insecure: true }");
   EXPECT_EQ(Start({open[1]}), 2);
-  // Who looks at a configuration may be root.
+  // Root may check a configuration.
   EXPECT_EQ(RunProgram({KilndPath(), "--home=" + home_->dir(), open[1], "--check"}), 0);
   EXPECT_EQ(Start({open[1], "--allow-root"}), 0);
   EXPECT_TRUE(Client().Stats().ok());  // it has begun by now

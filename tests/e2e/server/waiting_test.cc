@@ -100,8 +100,9 @@ TEST_F(WaitingTest, SlowRequestsDelayNoOthers) {
       {"half a message", compile.substr(0, compile.size() / 2)},
       {"half a large message", upload.substr(0, 100000)},
       {"a message beyond the quota", upload.substr(0, 100000)},
-      {"a reply that nobody takes", LookupFrame(big, 1)},
-      {"many requests whose replies nobody takes", LookupFrame(big, 1) + LookupFrame(big, 2)},
+      {"a reply that the client does not read", LookupFrame(big, 1)},
+      {"requests whose replies the client does not read",
+       LookupFrame(big, 1) + LookupFrame(big, 2)},
   };
   std::vector<TestClient> slow;
   const absl::Time start = absl::Now();

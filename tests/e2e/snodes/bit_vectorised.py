@@ -1,5 +1,5 @@
-"""Loops with `bit_vectorize` over arrays of single bits: each body runs with it and without: the
-two have to agree. What they come to is shown once."""
+"""Loops with `bit_vectorize` over arrays of single bits. Each body runs with it and without; both
+results must agree, and appear once."""
 
 from harness import case, ti
 

@@ -1,5 +1,5 @@
-"""Matrix and struct fields whose components lie apart: along other axes, in other trees, in other
-order, with other offsets."""
+"""Matrix and struct fields whose components have different places: other axes, other trees, another
+order, other offsets."""
 
 import numpy as np
 from harness import case, ti

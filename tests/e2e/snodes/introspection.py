@@ -155,5 +155,5 @@ def how_many_cells_are_allocated(show):
         show(counts())
         items.deactivate_all()
         block.deactivate_all()
-        # What is not active is allocated all the same, and used again.
+        # Inactive cells stay allocated, and later activations use them again.
         show(counts())

@@ -1,4 +1,4 @@
-"""Sparse trees: many of them, destroying, making them again, their memory."""
+"""Sparse trees: many trees, their destruction, their creation after that, their memory."""
 
 import gc
 

@@ -5,7 +5,7 @@ from ...diagnostics import say
 
 
 def operation(room, name):
-    """A function that can be named, and says when it is called that the CPU has no such thing."""
+    """A function that programs can name. A call raises an error: CPUs lack the operation."""
 
     def absent(*_args, **_options):
         raise say.simt_operation_needs_a_gpu(room=room, name=name, arch=runtime.cfg.arch.name)
