@@ -69,7 +69,8 @@ Value* TreeWalker::Activity(int64_t tree, int64_t node, const Place& place) {
 TreeWalker::Found TreeWalker::DenseStep(const Walk& walk, int64_t node, const Place& place) {
   Value* cell = CellAddress(walk.tree, node, place);
   if (place.own_range != nullptr) {
-    // Between dense levels alone there is nowhere else to go: the first cells serve.
+    // Below dense levels alone there is no stand-in. Digit 0 has replaced the one out of range, so
+    // the cell exists.
     Value* spare = SpareBelow(walk.tree, node, walk.access);
     if (spare != nullptr) cell = b().CreateSelect(place.own_range, cell, spare);
   }
@@ -105,7 +106,7 @@ Value* TreeWalker::Mask(int64_t tree, int64_t node, const Place& place) {
                                         Node(tree, node).getMask());
 }
 
-// Cells are always there; what is inactive still holds what was written.
+// Cells exist whether they are active or not, and keep their data.
 TreeWalker::Found TreeWalker::BitmaskedStep(const Walk& walk, int64_t node, const Place& place) {
   Value* cell = CellAddress(walk.tree, node, place);
   if (walk.access == Access::kActivate) {
@@ -123,7 +124,7 @@ TreeWalker::Found TreeWalker::BitmaskedStep(const Walk& walk, int64_t node, cons
 
 // --- dynamic: a length, and chunks of cells -------------------------------------------
 
-// What describes a dynamic node to the device library: cells, those of a chunk, bytes.
+// The numbers that describe a list to the device library: cells, cells of a chunk, bytes of a cell.
 llvm::SmallVector<Value*> TreeWalker::Shape(int64_t tree, int64_t node) {
   ir::SNodeAttr level = Node(tree, node);
   return {b().getInt64(level.getNumCells()), b().getInt64(level.getChunk()),
@@ -155,7 +156,7 @@ Value* TreeWalker::Length(ir::LengthOp op) {
   return Select(place.in_range, length, b().getInt32(0));
 }
 
-// The stores that follow find the new cell without another look.
+// Remembers the new cell's address for the stores that follow.
 Value* TreeWalker::Append(ir::AppendOp op) {
   ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
   const int64_t tree = field.getTree(), node = field.getNode();

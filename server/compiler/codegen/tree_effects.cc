@@ -36,7 +36,7 @@ void Collector::Activate(int64_t tree, int64_t node) {
   }
 }
 
-// An address is activated by what uses it, unless that only reads.
+// An address by itself activates nothing; its users do, unless they only read.
 template <typename Op>
 void Collector::VisitAddress(Op op, int64_t first, int64_t count) {
   ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());

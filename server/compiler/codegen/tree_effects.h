@@ -1,4 +1,4 @@
-// What code may do to the cells of trees: which lookups stay true while it runs.
+// What code may do to the cells of trees, which decides how long a lookup is valid.
 // Private to this directory.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_TREE_EFFECTS_H_
 #define KILN_SERVER_COMPILER_CODEGEN_TREE_EFFECTS_H_
@@ -14,20 +14,20 @@ namespace kiln {
 
 struct TreeEffects {
   using Node = std::pair<int64_t, int64_t>;  // tree, node
-  llvm::DenseSet<Node> activated;            // sparse nodes of which cells may become active
+  llvm::DenseSet<Node> activated;            // sparse nodes whose cells may become active
   llvm::DenseSet<Node> deactivated;
   llvm::DenseSet<Node> queried;  // nodes whose activity or length the code asks for
 };
 
-// The component whose address an op makes: of which storage, which and where.
+// The component whose address an op computes, and at which indices.
 struct ComponentAccess {
   ir::TreeFieldAttr field;
   int64_t component;
   mlir::ValueRange indices;
 };
 
-// Of the region and of the functions (by number) that it calls. `active` says of an access
-// that its cell is active whatever happens.
+// Of the region and of the functions (by number) that it calls. `active` tells whether the cell of
+// an access is always active.
 TreeEffects EffectsOf(mlir::Region& region, ir::KernelOp kernel,
                       const std::vector<ir::FunctionOp>& functions,
                       const std::function<bool(const ComponentAccess&)>& active = nullptr);

@@ -19,7 +19,8 @@ Value* TreeWalker::IsActive(ir::IsActiveOp op) {
   return active == nullptr ? b().getTrue() : active;
 }
 
-// Null: always. Of what lies in inactive cells, the ambient cell says that it is inactive.
+// i1: whether a cell is active, or null if it always is. If a cell above is inactive, the walk
+// reads the ambient cell, in which all containers are empty.
 Value* TreeWalker::IsActive(int64_t tree, int64_t node, const Coordinates& at) {
   if (node == 0) return nullptr;
   Walk walk = QueryWalk(tree, node);
@@ -45,7 +46,7 @@ Value* TreeWalker::IsActive(int64_t tree, int64_t node, const Coordinates& at) {
   return And(Activity(tree, node, place), place.in_range);
 }
 
-// Only where there is something: ambient containers stay as they are.
+// Tests the cell first: a walk may end in the ambient cell, which nothing may write to.
 void TreeWalker::Deactivate(ir::DeactivateOp op) {
   ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
   const int64_t tree = field.getTree(), node = field.getNode();

@@ -1,4 +1,4 @@
-// Rows whose reads at constant distances leave the block at their ends.
+// Reads at constant distances from a row's index, which leave the row's block at its ends.
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/tree_walk.h"
 
@@ -6,8 +6,8 @@ namespace kiln {
 
 using llvm::Value;
 
-// Where a cell of `node` lies in the cell of `anchor` above it; null: that takes more than
-// the form of its coordinates in the anchor's cell tells.
+// The offset of a cell of `node` in the cell of `anchor` above it; null unless the form of its
+// coordinates shows all digits, and the row's axis is divided by one level only.
 std::optional<Affine> TreeWalker::OffsetBelow(const Row& row, int64_t tree, int64_t node,
                                               int64_t anchor, Coordinates at) {
   Affine offset;
@@ -73,7 +73,7 @@ std::optional<TreeWalker::Crossing> TreeWalker::CrossingOf(const Row& row, int64
       high + bytes > Node(tree, crossing.anchor).getCellBytes()) {
     return std::nullopt;
   }
-  // Cells that lie apart are no vector anyway.
+  // Cells that are not side by side make no vector.
   const bool dense = llvm::any_of(crossing.offset.terms, [&](const Affine::Term& t) {
     return t.leaf == row.index && t.factor == bytes;
   });
@@ -98,7 +98,8 @@ void TreeWalker::CloseRow() {
   PopScope();
 }
 
-// Emits at the end of what stands before the row; what is remembered meanwhile holds there.
+// Emits at the end of the code before the row. Lookups of the scopes inside the row are not visible
+// there; new ones are remembered for all of the row.
 Value* TreeWalker::BeforeRow(llvm::function_ref<Value*()> emit) {
   llvm::BasicBlock* here = b().GetInsertBlock();
   const auto inner = scopes_.begin() + static_cast<ptrdiff_t>(row_->scope) + 1;

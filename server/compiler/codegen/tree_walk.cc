@@ -9,7 +9,7 @@ namespace {
 
 using llvm::Value;
 
-// Kinds of keys that are no Access.
+// The first number of a key is an Access, or one of these.
 constexpr uint64_t kDivision = 100;
 constexpr uint64_t kNeighbour = 101;
 
@@ -28,7 +28,7 @@ void AddTo(const Affine& value, std::vector<uint64_t>* key) {
 
 llvm::IRBuilder<>& TreeWalker::b() { return f_.b_; }
 
-// The last node above (or at) `node` whose cells are not part of their container; 0: none.
+// The anchor of the node; 0 if all cells on its path are in their containers.
 int64_t TreeWalker::Anchor(ir::TreeAttr tree, int64_t node) {
   while (node != 0 && !tree.getNode(node).getFacts().keeps_memory()) {
     node = tree.getNode(node).getParent();
@@ -83,7 +83,7 @@ const std::pair<Value*, Value*>* TreeWalker::Lookup(const Key& key) {
   return nullptr;
 }
 
-// Whether cells of the node, or above, may become inactive: then none is remembered.
+// Whether code may deactivate cells on the path to the node. Then no lookup is remembered.
 bool TreeWalker::CanChange(int64_t tree, int64_t node) const {
   ir::KernelOp kernel = kernel_;
   return llvm::any_of(kernel.getTree(tree).getPath(node),
@@ -132,7 +132,7 @@ void TreeWalker::ClosePrologue() {
   PopScope();
 }
 
-// Whether the coordinates are known in the prologue.
+// Whether the prologue can compute the coordinates.
 bool TreeWalker::HoistsAt(const Coordinates& at, int64_t tree, int64_t node) {
   for (int64_t n = node; n != 0; n = Node(tree, n).getParent()) {
     ir::SNodeAttr level = Node(tree, n);
@@ -148,7 +148,7 @@ bool TreeWalker::HoistsAt(const Coordinates& at, int64_t tree, int64_t node) {
 bool TreeWalker::CanHoist(const Walk& walk, int64_t node, const Coordinates& at) {
   if (!prologue_ || hoisting_ || walk.from >= 0 || CanChange(walk.tree, node)) return false;
   if (walk.access == Access::kActivate) {
-    // What asks for the cell's activity sees what the iterations before left.
+    // An op that asks for the cell's activity must not see the activation before it happens.
     const bool asked = llvm::any_of(kernel_.getTree(walk.tree).getPath(node), [&](int64_t n) {
       return effects_.queried.contains({walk.tree, n});
     });
@@ -172,7 +172,8 @@ Value* TreeWalker::Cell(int64_t tree, int64_t node, const Coordinates& at, Acces
   return Go(walk, node, at).pointer;
 }
 
-// Whether cells on the way that do not lie in their containers may be made meanwhile.
+// Whether code may activate cells with memory of their own on the path to the node: the address of
+// such a cell changes when it becomes active.
 bool TreeWalker::Grows(int64_t tree, int64_t node) const {
   const int64_t anchor = Anchor(ir::KernelOp(kernel_).getTree(tree), node);
   return anchor != 0 && effects_.activated.contains({tree, anchor});
@@ -182,7 +183,7 @@ bool TreeWalker::IsSteady(int64_t tree, int64_t node) const {
   return !Grows(tree, node) && !CanChange(tree, node);
 }
 
-// One that reads.
+// A walk that reads.
 TreeWalker::Walk TreeWalker::QueryWalk(int64_t tree, int64_t node) {
   return {tree, Access::kRead, !Grows(tree, node), false};
 }
@@ -213,7 +214,10 @@ bool TreeWalker::IsOutermost(int64_t tree, int64_t node, int64_t axis) {
   return kernel_.getTree(tree).getAxisExtent(Node(tree, node).getParent(), axis) == 1;
 }
 
-// The container of the node, and which of its cells is meant.
+// The container of the node, and which of its cells the coordinates name. Each index is divided by
+// the level's extent: the quotient is the index in the level above, the remainder the digit at this
+// level. The outermost level of an axis takes the whole index as digit, which may be out of range:
+// then the digit is 0 and own_range false.
 TreeWalker::Place TreeWalker::PlaceOf(const Walk& walk, int64_t node, const Coordinates& at) {
   ir::SNodeAttr level = Node(walk.tree, node);
   Coordinates up = at;
@@ -235,7 +239,7 @@ TreeWalker::Place TreeWalker::PlaceOf(const Walk& walk, int64_t node, const Coor
   for (int a = 0; a < level.getNumAxes(); ++a) {
     const int64_t extent = level.getExtent(a);
     cells /= extent;
-    // Remainders are in range by themselves.
+    // A digit whose bounds are those of a remainder is in range.
     if (!IsRemainder(digits[a], extent)) {
       Value* digit = EmitAffine(b(), digits[a]);
       Value* fits = b().CreateICmpULT(digit, b().getInt64(extent));
@@ -248,8 +252,9 @@ TreeWalker::Place TreeWalker::PlaceOf(const Walk& walk, int64_t node, const Coor
   return place;
 }
 
-// A read at the element's own indices and constants: which block it falls into depends on
-// the cell, but all that come into question are looked up in the prologue. Null: it is none.
+// The cell of a read at a constant distance from the element's cells; null if it is not such a
+// read. Along each axis the cell is in the element's block or in the next one. The prologue looks
+// all of these blocks up (2 to the power of such axes); the loop selects one and computes the rest.
 Value* TreeWalker::Neighbour(int64_t tree, int64_t node, const Coordinates& at, const Walk& walk) {
   ir::TreeAttr shape = kernel_.getTree(tree);
   const int64_t anchor = Anchor(shape, node);
@@ -257,7 +262,7 @@ Value* TreeWalker::Neighbour(int64_t tree, int64_t node, const Coordinates& at, 
   Key key = KeyOf(walk, static_cast<Access>(kNeighbour), node, at);
   if (const auto* known = Lookup(key)) return known->first;
   Coordinates blocks(at.size()), rests = at;
-  llvm::SmallVector<int64_t, 4> open;  // axes that leave the block or not
+  llvm::SmallVector<int64_t, 4> open;  // axes along which the read may be in the next block
   for (size_t axis = 0; axis < at.size(); ++axis) {
     const int64_t above = shape.getAxisExtent(anchor, axis);
     if (above == 1) continue;
@@ -310,13 +315,13 @@ Value* TreeWalker::NodeState(int64_t tree, int64_t node) {
   return f_.EntryLoad(nodes, abi::kPointerBytes * node);
 }
 
-// What stands for inactive cells of a sparse node.
+// The cell that stands in for inactive cells of a sparse node.
 Value* TreeWalker::Spare(int64_t tree, int64_t node, Access access) {
   return f_.EntryLoad(NodeState(tree, node), access == Access::kRead ? abi::kAmbient : abi::kDump);
 }
 
-// The same for a dense node: its first cell in what stands for those above. Null: all are
-// dense.
+// The same for a dense node: its first cell in the stand-in of the last sparse node above. Null if
+// there is none.
 Value* TreeWalker::SpareBelow(int64_t tree, int64_t node, Access access) {
   int64_t offset = 0;
   for (; node != 0 && !Node(tree, node).isSparse(); node = Node(tree, node).getParent()) {
@@ -335,7 +340,8 @@ Value* TreeWalker::Select(Value* condition, Value* yes, Value* no) {
   return condition == nullptr ? yes : b().CreateSelect(condition, yes, no);
 }
 
-// `then`'s value where the condition holds (null: always), which it mostly does.
+// `then`'s value where the condition holds (null: always), else `otherwise`. The condition is
+// likely.
 Value* TreeWalker::If(Value* condition, Value* otherwise, llvm::function_ref<Value*()> then) {
   if (condition == nullptr) return then();
   llvm::BasicBlock* before = b().GetInsertBlock();

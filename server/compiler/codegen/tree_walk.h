@@ -1,13 +1,25 @@
-// From indices to cells of trees with sparse levels: dense levels are arithmetic, sparse
-// ones a look at a container. Private to this directory.
+// From indices to cells of trees with sparse levels. Private to this directory.
 //
-// Every lookup is remembered by tree, node and the coordinates' form, as long as the code
-// that it stands in dominates and nothing in the function can make it untrue (TreeEffects).
-// In loops over active cells, lookups that depend on the element alone stand in its
-// prologue, before the loops over its cells.
+// A walk follows the path from the root to a node. At each level it computes which cell of the
+// container the indices name (Place) and steps into that cell: through dense levels by arithmetic,
+// through sparse ones by a look at the container (tree_containers.cc).
 //
-// An index that is out of range reaches no memory of others: reads see the ambient cell
-// of the last sparse node, writes go to its dump.
+// Two cells of each sparse node (KilnNode) stand in for its inactive cells and for indices out of
+// range, so that a walk needs no branch and reaches nothing else:
+//   the ambient cell  for reads. It holds zeros, and nothing writes to it. Containers in it are
+//                     therefore empty, and a walk that goes on below it ends in an ambient cell.
+//   the dump cell     for writes that do not activate. Nothing reads it.
+//
+// Coordinates are sums of terms with bounds (affine.h): loops' indices and digits of list elements
+// are in a known range. Where the bounds show that a digit is in range, no test is emitted.
+//
+// The anchor of a node is the last node on its path whose cells have memory of their own. From an
+// anchor's cell down, all is at fixed distances: that is a block.
+//
+// Every lookup is remembered by tree, node and form of the coordinates, in a scope: as long as its
+// code dominates, and unless code of the function may invalidate it (TreeEffects). In loops over
+// active cells, lookups that depend on the element alone are emitted in its prologue, before the
+// loops over its cells.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_TREE_WALK_H_
 #define KILN_SERVER_COMPILER_CODEGEN_TREE_WALK_H_
 
@@ -28,10 +40,10 @@ class FunctionEmitter;
 
 class TreeWalker {
  public:
-  // What becomes of cells that are inactive: reads see zeroes, what find leads to is lost,
-  // activate makes them.
+  // Where a walk goes from an inactive cell: kRead to the ambient cell, kFind to the dump cell;
+  // kActivate makes the cell active.
   enum class Access { kRead, kFind, kActivate };
-  // Index of a cell along each physical axis, in cells of the node meant.
+  // A cell's index along each physical axis, in cells of its node.
   using Coordinates = llvm::SmallVector<Affine, 4>;
 
   TreeWalker(FunctionEmitter* f, ir::KernelOp kernel) : f_(*f), kernel_(kernel), scopes_(1) {}
@@ -40,36 +52,35 @@ class TreeWalker {
   ir::TreeFieldAttr FieldOf(int64_t storage) const {
     return ir::KernelOp(kernel_).getTreeField(storage);
   }
-  // Nothing in the code makes cells active or inactive on the way to the node's.
+  // Whether nothing in the code activates or deactivates cells on the path to the node.
   bool IsSteady(int64_t tree, int64_t node) const;
 
-  // The indices of an SNode as coordinates; with one index less than it has, that of its own
-  // axis is left out.
+  // The indices of an SNode as coordinates. Ops that name a container lack the index of its axis.
   Coordinates At(ir::TreeFieldAttr field, mlir::ValueRange indices);
   // The indices of a field as coordinates of one of its components, the offset subtracted.
   Coordinates At(ir::TreeFieldAttr field, int component, mlir::ValueRange indices);
-  // The cell of a node. `certain`: the access happens whenever the element is visited.
+  // The address of a node's cell. `certain`: the access happens whenever the element is visited.
   llvm::Value* Cell(int64_t tree, int64_t node, const Coordinates& at, Access access,
                     bool certain = false);
 
-  // A loop along one axis over the cells of a row, from end to end of the block.
+  // A row: a loop along one axis over neighbouring cells, from end to end of their block.
   struct Row {
     int64_t axis, extent;
     llvm::Value* index;                           // from 0 to extent - 1
-    llvm::SmallPtrSet<llvm::Value*, 8> constant;  // what other coordinates are made of
+    llvm::SmallPtrSet<llvm::Value*, 8> constant;  // leaves that the row does not change
   };
-  // Whether a cell's `bytes` bytes at `offset`, read at constant distances along the row, are
-  // in bounds of the row's own block wherever the row is, if with another cell's or field's
-  // value past the row's ends.
+  // Whether the row may load `bytes` bytes at `offset` of the cell at `at`, at a constant distance
+  // along the row, from the row's own block for every index. Past the row's ends the load is still
+  // within the block, but sees another cell or field.
   bool Crosses(const Row& row, int64_t tree, int64_t node, const Coordinates& at, int64_t offset,
                int64_t bytes);
-  // Opens a scope in which such reads (ReadAcross) load from the own block whatever the
-  // index, and replace what they see past the row's ends by values loaded before the row.
+  // Opens a scope in which such reads (ReadAcross) load from the own block for every index. Past
+  // the row's ends they select values that are loaded before the row from the next blocks.
   void OpenRow(Row row);
   void CloseRow();
   void set_row_index(llvm::Value* index) { row_->row.index = index; }
-  // The value that `load` reads from the address it is given; null: it is no such read.
-  // Requires that nothing in the row writes what is read.
+  // The value that `load` reads from the address that it gets; null if this is not such a read.
+  // Requires that nothing in the row writes to what is read.
   llvm::Value* ReadAcross(int64_t tree, int64_t node, const Coordinates& at, int64_t offset,
                           int64_t bytes, llvm::function_ref<llvm::Value*(llvm::Value*)> load);
 
@@ -80,14 +91,15 @@ class TreeWalker {
   llvm::Value* Length(ir::LengthOp op);
   llvm::Value* Append(ir::AppendOp op);
 
-  // What is looked up between the two is forgotten after.
+  // Lookups between the two are forgotten afterwards.
   void PushScope() { scopes_.emplace_back(); }
   void PopScope() { scopes_.pop_back(); }
-  // States that a cell is active and where it lies, in the present scope.
+  // States that a cell is active, and its address, in the present scope.
   void Know(int64_t tree, int64_t node, const Coordinates& at, llvm::Value* cell);
 
-  // Opens a scope whose lookups move to the end of the builder's block, if they depend on
-  // nothing but `leaves`. Code goes on in `body`, to which the block leads in the end.
+  // Opens a scope whose lookups are emitted at the end of the builder's block if they depend on
+  // `leaves` only. Code continues in `body`; ClosePrologue makes the block branch to it.
+  // `always_visits`: each element has an active cell that the body runs for.
   void OpenPrologue(llvm::BasicBlock* body, llvm::ArrayRef<llvm::Value*> leaves,
                     bool always_visits);
   void ClosePrologue();
@@ -95,8 +107,9 @@ class TreeWalker {
  private:
   using Key = std::vector<uint64_t>;
   struct Found {
-    llvm::Value* pointer = nullptr;
-    // i1: the indices above are in range; null: they are, or `pointer` leads elsewhere.
+    llvm::Value* pointer = nullptr;  // to the cell
+    // i1: the indices are in range; null if they are, or if `pointer` is a stand-in where they are
+    // not.
     llvm::Value* in_range = nullptr;
   };
   using Scope = std::map<Key, std::pair<llvm::Value*, llvm::Value*>>;
@@ -113,20 +126,20 @@ class TreeWalker {
     size_t scope;
     Row row;
   };
-  // A read that leaves the row's block by `shift` cells at most.
+  // A read along a row, `shift` cells from the row's index.
   struct Crossing {
     int64_t anchor;
     int64_t shift;
-    Coordinates block;  // of the anchor's node
-    Affine offset;      // in its cell
+    Coordinates block;  // which cell of the anchor
+    Affine offset;      // of the read, in that cell
   };
-  // One lookup, which recursion takes up the tree.
+  // One lookup. It recurses from the node up to the root.
   struct Walk {
     int64_t tree;
     Access access;
-    bool steady;  // nothing makes inactive cells active meanwhile that the walk's end is below
+    bool steady;  // no code makes inactive cells on the path active
     bool certain;
-    // A cell on the way that is known; coordinates are relative to it. -1: none.
+    // A cell on the path whose address is known. Coordinates are relative to it. -1: none.
     int64_t from = -1;
     llvm::Value* from_cell = nullptr;
   };
