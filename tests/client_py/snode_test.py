@@ -121,3 +121,12 @@ def test_indices_outside_of_blocks_touch_no_other_memory(ti, blocks, cells):
 
     # Elements outside of the field read as zero or as an element of another row.
     assert 4 * extent * (extent - 1) <= neighbours() <= 4 * extent * extent
+
+
+def test_every_kind_can_be_added(ti):
+    from kiln import _native
+
+    # Places and bit structs are made by `place`.
+    kinds = [k for k in _native.SNODES.values() if k.name not in ("root", "place", "bit_struct")]
+    for owner in (ti.root, ti.FieldsBuilder(), ti.root.dense(ti.i, 4)):
+        assert [k.name for k in kinds if not callable(getattr(owner, k.name, None))] == []
