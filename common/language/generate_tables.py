@@ -1,11 +1,15 @@
-"""Generates op_table_data.inc from the options of proto/op.proto and proto/kernel.proto.
+"""Generates C++ from the options of proto/op.proto and proto/kernel.proto.
 
-Run it in the root of the sources; it needs protoc. Tables are indexed by enum number; numbers
-without a row have a zeroed entry.
+    generate_tables.py tables    op_table_data.inc: tables indexed by enum number; numbers without
+                                 a row have a zeroed entry
+    generate_tables.py views     node_views_data.inc: a class for each kind of node (node_views.h)
+
+Run it in the root of the sources; it needs protoc.
 """
 
 import re
 import subprocess
+import sys
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s{}\[\]:]+')
 
@@ -25,9 +29,8 @@ NODE_FIELDS = [
     ("has_value", "bool"),
     ("is_address", "bool"),
     ("is_terminator", "bool"),
-    ("operands", "text"),
-    ("index", "text"),
 ]
+NODE_NAMES = {"operands", "index"}  # what only the views hold
 ZERO = {"text": '""', "int": "0", "bool": "false"}
 
 
@@ -91,7 +94,7 @@ def literal(kind, value):
     return value if kind in ZERO else f"proto::{value}"
 
 
-def table(name, struct, fields, rows):
+def table(name, struct, fields, rows, elsewhere=frozenset()):
     rows = {number: (row, facts) for row, number, facts in rows}
     lines = [f"constexpr {struct} {name}[] = {{"]
     for number in range(max(rows) + 1):
@@ -99,7 +102,7 @@ def table(name, struct, fields, rows):
             lines.append("    {},")
             continue
         row, facts = rows[number]
-        unknown = set(facts) - {field for field, _ in fields}
+        unknown = set(facts) - {field for field, _ in fields} - elsewhere
         if unknown:
             raise SystemExit(f"{row} states facts that {struct} does not hold: {sorted(unknown)}")
         cells = [literal(kind, facts.get(field)) for field, kind in fields]
@@ -108,14 +111,80 @@ def table(name, struct, fields, rows):
     return "\n".join(lines)
 
 
-def main():
+def view_name(row):
+    """CAST_TO: CastToNode."""
+    words = ["SNode" if word == "SNODE" else word.capitalize() for word in row.split("_")]
+    return "".join(words) + "Node"
+
+
+def accessor(name, position, of, element):
+    """The accessor of one name of a list (NodeFacts.operands)."""
+    if name.endswith("*"):
+        span = f"absl::Span<const {element}>"
+        return f"  {span} {name[:-1]}() const {{ return {of}s().subspan({position}); }}"
+    if name.endswith("?"):
+        value = f"{of}s().size() > {position} ? {of}({position}) : 0"
+        return f"  {element} {name[:-1]}() const {{ return {value}; }}"
+    return f"  {element} {name}() const {{ return {of}({position}); }}"
+
+
+def check_counts(row, names, facts):
+    """The names of the operands are as many as the row allows."""
+    least, most = int(facts.get("min_operands", 0)), int(facts.get("max_operands", 0))
+    single = [name for name in names if name[-1] not in "*?"]
+    fits = least >= len(single)
+    if names and names[-1].endswith("*"):
+        fits = fits and (most == -1 or most >= len(names))
+    else:
+        fits = fits and least == len(single) and most == len(names)
+    if not fits or any(name[-1] in "*?" for name in names[:-1]):
+        raise SystemExit(f"{row} names the operands {names} of {least} to {most}")
+
+
+def view(row, facts):
+    """The class through which C++ reads a node of the kind."""
+    operands, _, attributes = facts.get("operands", '""').strip('"').partition(";")
+    names = [name.strip() for name in operands.split(",") if name.strip()]
+    check_counts(row, names, facts)
+    lines = [accessor(name, i, "operand", "uint32_t") for i, name in enumerate(names)]
+    names = [name.strip() for name in attributes.split(",") if name.strip()]
+    lines += [accessor(name, i, "attribute", "int64_t") for i, name in enumerate(names)]
+    if "index" in facts:
+        index = facts["index"].strip('"')
+        lines.append(f"  uint64_t {index}() const {{ return message().index(); }}")
+    blocks = {"1": ["body"], "2": ["then_block", "else_block"]}.get(facts.get("blocks"), [])
+    lines += [
+        f"  uint32_t {name}() const {{ return block({i}); }}" for i, name in enumerate(blocks)
+    ]
+    head = [f"struct {view_name(row)} : NodeView {{", "  using NodeView::NodeView;"]
+    return "\n".join([*head, *lines, "};"])
+
+
+def visit(rows):
+    lines = [
+        "template <typename Visitor>",
+        "decltype(auto) VisitNode(uint32_t id, const proto::Node& node, Visitor&& visit) {",
+        "  switch (node.kind()) {",
+    ]
+    for row, _, _ in rows:
+        lines += [f"    case proto::{row}:", f"      return visit({view_name(row)}(id, node));"]
+    lines += ["    default:", "      internal::NoSuchKind(node.kind());", "  }", "}"]
+    return "\n".join(lines)
+
+
+def main(what):
     descriptor, _ = parse(TOKEN.findall(describe().decode()))
     ops = enum_rows(descriptor, "Op", "[kiln.proto.op]")
-    nodes = enum_rows(descriptor, "NodeKind", "[kiln.proto.node]")
+    nodes = list(enum_rows(descriptor, "NodeKind", "[kiln.proto.node]"))
     print("// Generated by generate_tables.py from proto/op.proto and proto/kernel.proto.")
-    print(table("kOps", "OpInfo", OP_FIELDS, ops))
-    print(table("kNodes", "NodeInfo", NODE_FIELDS, nodes))
+    if what == "tables":
+        print(table("kOps", "OpInfo", OP_FIELDS, ops))
+        print(table("kNodes", "NodeInfo", NODE_FIELDS, nodes, NODE_NAMES))
+    else:
+        nodes = [(row, number, facts) for row, number, facts in nodes if number != 0]
+        print("\n".join(view(row, facts) for row, _, facts in nodes))
+        print(visit(nodes))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

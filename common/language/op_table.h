@@ -27,8 +27,6 @@ struct NodeInfo {
   bool has_value;
   bool is_address;
   bool is_terminator;
-  const char* operands;  // description of the operands
-  const char* index;     // meaning of Node.index; empty: unused
 };
 
 // Null for numbers that are not an op or kind (unknown values on the wire).

@@ -1,5 +1,5 @@
 // Quantised numbers in their words: what reading and writing one does, bit by bit. The host's
-// side of what server/compiler/lowering/lower_quant.cc emits for kernels.
+// side of what server/compiler/lowering/quant_bits.cc emits for kernels.
 //
 // Integers keep their low bits. Fixed-point numbers are digits times a scale: to the nearest,
 // halves away from zero, then as integers. Floats have the digits of f32 after the leading 1,
