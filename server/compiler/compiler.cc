@@ -147,8 +147,8 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   watch.Stage("check");
   if (!out.diagnostics.empty()) return out;
 
-  ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
-                   LowerUnit(unit, checked, &state_->context, &out.diagnostics));
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      LowerUnit(unit, checked, &state_->context, &out.diagnostics);
   watch.Stage("lower", *module);
   if (!out.diagnostics.empty()) return out;
 

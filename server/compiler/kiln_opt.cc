@@ -86,15 +86,11 @@ mlir::OwningOpRef<mlir::ModuleOp> FromUnit(const std::string& text, mlir::MLIRCo
   if (!google::protobuf::TextFormat::ParseFromString(text, &unit)) return {};
   std::vector<proto::Diagnostic> diagnostics;
   const absl::StatusOr<CheckedUnit> checked = CheckUnit(unit, &diagnostics);
-  absl::Status status = checked.status();
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  if (status.ok() && diagnostics.empty()) {
-    absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> lowered =
-        LowerUnit(unit, *checked, context, &diagnostics);
-    status = lowered.status();
-    if (lowered.ok()) module = *std::move(lowered);
+  if (checked.ok() && diagnostics.empty()) {
+    module = LowerUnit(unit, *checked, context, &diagnostics);
   }
-  if (!status.ok()) std::cout << status << "\n";
+  if (!checked.ok()) std::cout << checked.status() << "\n";
   for (const proto::Diagnostic& diagnostic : diagnostics) {
     std::cout << "node " << diagnostic.node() << ": " << diagnostic.message() << "\n";
   }

@@ -1,40 +1,24 @@
-// Storage descriptors become attributes of the kernel.
+// Storage descriptors become attributes of the kernel (storages.h).
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "absl/strings/str_cat.h"
+#include "common/language/node_views.h"
 #include "google/protobuf/util/message_differencer.h"
-#include "server/compiler/lowering/lowering.h"
+#include "server/compiler/lowering/emit_op.h"
+#include "server/compiler/lowering/storages.h"
 
 namespace kiln {
 
 namespace {
 
-// The scalar of each component: from an access where there is one (only the kernel's
-// type table knows structs), else from the element itself.
-std::vector<Scalar> ComponentScalars(const proto::CompileUnit& unit, const ReachedNodes& nodes,
-                                     const TypeTable& types, int param,
-                                     const proto::Type& element) {
-  std::vector<Scalar> scalars;
-  for (size_t function = 0; function < nodes.size(); ++function) {
-    for (uint32_t id : nodes[function]) {
-      const proto::Node& node = FunctionAt(unit, function).nodes(id);
-      if (node.kind() != proto::GLOBAL || node.index() != static_cast<uint64_t>(param)) continue;
-      types.AppendScalars(node.type(), &scalars);
-      return scalars;
-    }
-  }
-  uint64_t count = element.scalar() == proto::SCALAR_NONE ? 0 : 1;
+// The type of each component.
+mlir::ArrayAttr ElementTypes(const proto::Type& element, mlir::MLIRContext* context) {
+  if (element.scalar() == proto::SCALAR_NONE) return mlir::ArrayAttr::get(context, {});
+  uint64_t count = 1;
   for (uint32_t extent : element.shape()) count *= extent;
-  scalars.assign(count, element.scalar());
-  return scalars;
-}
-
-mlir::ArrayAttr TypeArray(const std::vector<Scalar>& scalars, mlir::MLIRContext* context) {
-  llvm::SmallVector<mlir::Attribute> types;
-  for (Scalar scalar : scalars) types.push_back(mlir::TypeAttr::get(ValueType(context, scalar)));
-  return mlir::ArrayAttr::get(context, types);
+  const mlir::Attribute type = mlir::TypeAttr::get(ValueType(context, element.scalar()));
+  return mlir::ArrayAttr::get(context, llvm::SmallVector<mlir::Attribute>(count, type));
 }
 
 mlir::DenseI64ArrayAttr Numbers(const llvm::SmallVector<int64_t>& numbers,
@@ -42,7 +26,7 @@ mlir::DenseI64ArrayAttr Numbers(const llvm::SmallVector<int64_t>& numbers,
   return mlir::DenseI64ArrayAttr::get(context, numbers);
 }
 
-// Of words: integers as wide as they are.
+// The same for quantised numbers: the integer that is their word.
 mlir::ArrayAttr WordTypes(const proto::Word& word, mlir::MLIRContext* context) {
   const mlir::Attribute type = mlir::TypeAttr::get(mlir::IntegerType::get(context, word.bits()));
   return mlir::ArrayAttr::get(context,
@@ -101,8 +85,8 @@ mlir::Attribute TreeField(const proto::TreeStorage& tree, int alias, bool read_o
                                 own_axes ? Numbers(component_axes, context) : nullptr);
 }
 
-// For each storage the first one that it may overlap: storages of one alias set, and fields in
-// trees that share components.
+// For each storage the first one that it may overlap. Storages of one alias set overlap, and so do
+// fields in trees that share components; the relation is transitive (union-find).
 std::vector<uint32_t> FirstOverlapping(const proto::CompileUnit& unit) {
   std::vector<uint32_t> first;
   const auto find = [&](uint32_t storage) {
@@ -128,8 +112,8 @@ std::vector<uint32_t> FirstOverlapping(const proto::CompileUnit& unit) {
   return first;
 }
 
-// Alias sets of the parameters. Parameters of storages that may overlap, or of one storage, share
-// a set; others that state a set keep it.
+// The alias set of each parameter; 0: it overlaps with nothing. Parameters share a set if their
+// storages may overlap, or are the same. A storage that states a set has one, even alone.
 std::vector<int> AliasSets(const proto::CompileUnit& unit) {
   const std::vector<uint32_t> first = FirstOverlapping(unit);
   std::set<uint32_t> once, twice;
@@ -149,7 +133,8 @@ std::vector<int> AliasSets(const proto::CompileUnit& unit) {
   return sets;
 }
 
-// Whether two quantised storages of one alias set are in the same words (proto/layout.proto).
+// Whether two quantised storages of one alias set are in the same words (proto/layout.proto): their
+// descriptors are equal but for what tells numbers within a word.
 bool InSameWords(const proto::Storage& a, const proto::Storage& b) {
   const auto places = [](const proto::Storage& storage) {
     proto::Storage rest = storage;
@@ -161,8 +146,9 @@ bool InSameWords(const proto::Storage& a, const proto::Storage& b) {
       if (component.bit_offset() != 0) rest.clear_word();
     }
     if (rest.has_dense()) rest.mutable_dense()->clear_components();
-    while (rest.tree().components_size() > 1)
+    while (rest.tree().components_size() > 1) {
       rest.mutable_tree()->mutable_components()->RemoveLast();
+    }
     return rest;
   };
   if (!a.has_word() || !b.has_word()) return false;
@@ -170,8 +156,8 @@ bool InSameWords(const proto::Storage& a, const proto::Storage& b) {
   return rest.has_word() && google::protobuf::util::MessageDifferencer::Equals(rest, places(b));
 }
 
-// By parameter: the first one of its alias set, where all of the set are in its words, so
-// that one storage stands for them all; else itself.
+// By parameter: the first one of its alias set if all of the set are in that one's words, so that
+// one position serves them all; else itself.
 std::vector<int> FirstOfWords(const proto::CompileUnit& unit, const std::vector<int>& aliases) {
   const proto::Function& body = unit.kernel().body();
   const auto storage = [&](int p) -> const proto::Storage& {
@@ -192,38 +178,23 @@ std::vector<int> FirstOfWords(const proto::CompileUnit& unit, const std::vector<
   return first;
 }
 
-}  // namespace
-
-// Accesses of one parameter have one type, of as many scalars as the storage has
-// components: the one that ComponentScalars finds first stands for all.
-absl::Status CheckAccesses(const proto::CompileUnit& unit, const ReachedNodes& nodes,
-                           const TypeTable& types) {
-  const proto::Function& body = unit.kernel().body();
-  std::vector<uint32_t> type_of_param(body.params_size());
+// Calls `visit` with each node of a kind that some block lists.
+void ForEachNode(const proto::CompileUnit& unit, const ReachedNodes& nodes, proto::NodeKind kind,
+                 llvm::function_ref<void(const proto::Node&)> visit) {
   for (size_t function = 0; function < nodes.size(); ++function) {
     for (uint32_t id : nodes[function]) {
-      const proto::Node& node = FunctionAt(unit, function).nodes(id);
-      if (node.kind() != proto::GLOBAL) continue;
-      const proto::Storage& storage = unit.storages(body.params(node.index()).storage());
-      uint32_t& type = type_of_param[node.index()];
-      if (type == 0) type = node.type();
-      const uint64_t scalars = types.NumScalars(node.type());
-      if (type != node.type() ||
-          (storage.has_dense() && scalars != uint64_t(storage.dense().components_size())) ||
-          (storage.has_tree() && scalars != uint64_t(storage.tree().components_size()))) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("node ", id, " (global): its type is not that of its storage"));
-      }
+      const proto::Node& node = FunctionAt(unit, function).nodes(static_cast<int>(id));
+      if (node.kind() == kind) visit(node);
     }
   }
-  return absl::OkStatus();
 }
 
-// By position: whether NO_ACTIVATE names the storage, or an SNode above a component of it.
-static std::vector<bool> NotActivating(const proto::CompileUnit& unit, const ReachedNodes& nodes,
-                                       const LoweredStorages& storages) {
+// By position: whether NO_ACTIVATE names the storage, or an SNode above one of its components.
+std::vector<bool> NotActivating(const proto::CompileUnit& unit, const ReachedNodes& nodes,
+                                const Storages& storages) {
   std::vector<bool> out(storages.attributes.size());
-  const auto mark = [&](int named) {
+  ForEachNode(unit, nodes, proto::NO_ACTIVATE, [&](const proto::Node& node) {
+    const int named = storages.Of(NoActivateNode(0, node).param());
     out[named] = true;
     auto snode = llvm::dyn_cast<ir::TreeFieldAttr>(storages.attributes[named]);
     if (!snode || snode.getNumComponents() > 0) return;
@@ -231,47 +202,37 @@ static std::vector<bool> NotActivating(const proto::CompileUnit& unit, const Rea
       auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storages.attributes[s]);
       for (int c = 0; field && c < field.getNumComponents(); ++c) {
         if (field.getComponentTree(c) != snode.getTree()) continue;
-        auto tree = llvm::cast<ir::TreeAttr>(storages.trees[snode.getTree()]);
-        if (llvm::is_contained(tree.getPath(field.getComponentNode(c)), snode.getNode())) {
-          out[s] = true;
-        }
+        const auto path = storages.TreeOf(snode).getPath(field.getComponentNode(c));
+        if (llvm::is_contained(path, snode.getNode())) out[s] = true;
       }
     }
-  };
-  for (size_t function = 0; function < nodes.size(); ++function) {
-    for (uint32_t id : nodes[function]) {
-      const proto::Node& node = FunctionAt(unit, function).nodes(id);
-      if (node.kind() == proto::NO_ACTIVATE) mark(storages.of_param[node.index()]);
-    }
-  }
+  });
   return out;
 }
 
-// What debug mode asks whether it is active: the SNode that a loop's cells hang on.
-static void AddLastSparse(const proto::CompileUnit& unit, const ReachedNodes& nodes,
-                          LoweredStorages& storages,
-                          llvm::SmallVectorImpl<mlir::Attribute>* attributes) {
+// Debug mode checks that a loop's cells are still active. It asks the last sparse SNode above the
+// loop's, which becomes a storage of its own. Only loops below an SNode that the kernel deactivates
+// need it.
+void AddLastSparse(const proto::CompileUnit& unit, const ReachedNodes& nodes, Storages& storages,
+                   llvm::SmallVectorImpl<mlir::Attribute>* attributes) {
   std::set<std::pair<int64_t, int64_t>> deactivated;
-  for (size_t function = 0; function < nodes.size(); ++function) {
-    for (uint32_t id : nodes[function]) {
-      const proto::Node& node = FunctionAt(unit, function).nodes(id);
-      if (node.kind() != proto::SNODE_DEACTIVATE) continue;
-      auto snode = llvm::cast<ir::TreeFieldAttr>((*attributes)[storages.of_param[node.index()]]);
-      deactivated.insert({snode.getTree(), snode.getNode()});
-    }
-  }
-  storages.last_sparse.assign(attributes->size(), -1);
-  for (int& last : storages.last_sparse) {
-    auto field =
-        llvm::dyn_cast<ir::TreeFieldAttr>((*attributes)[&last - storages.last_sparse.data()]);
+  ForEachNode(unit, nodes, proto::SNODE_DEACTIVATE, [&](const proto::Node& node) {
+    const int position = storages.Of(SNodeDeactivateNode(0, node).param());
+    auto snode = llvm::cast<ir::TreeFieldAttr>((*attributes)[position]);
+    deactivated.insert({snode.getTree(), snode.getNode()});
+  });
+  const size_t count = attributes->size();
+  storages.last_sparse.assign(count, -1);
+  for (size_t s = 0; s < count; ++s) {
+    auto field = llvm::dyn_cast<ir::TreeFieldAttr>((*attributes)[s]);
     if (!field) continue;
-    auto tree = llvm::cast<ir::TreeAttr>(storages.trees[field.getTree()]);
+    ir::TreeAttr tree = storages.TreeOf(field);
     if (llvm::none_of(tree.getPath(field.getNode()),
                       [&](int64_t n) { return deactivated.count({field.getTree(), n}) > 0; })) {
       continue;
     }
     mlir::MLIRContext* context = field.getContext();
-    last = static_cast<int>(attributes->size());
+    storages.last_sparse[s] = static_cast<int>(attributes->size());
     attributes->push_back(ir::TreeFieldAttr::get(
         context, field.getTree(), tree.getLastSparse(field.getNode()), field.getAxes(),
         Numbers({}, context), mlir::ArrayAttr::get(context, {}), Numbers({}, context),
@@ -279,60 +240,92 @@ static void AddLastSparse(const proto::CompileUnit& unit, const ReachedNodes& no
   }
 }
 
-LoweredStorages LowerStorages(const proto::CompileUnit& unit, const ReachedNodes& nodes,
-                              const TypeTable& types, const ArgumentLayout& layout,
-                              mlir::MLIRContext* context) {
-  LoweredStorages out;
+// Storages::runs of one storage: each component follows the one before, or begins a run.
+std::vector<uint32_t> Runs(mlir::Attribute storage) {
+  auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
+  auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storage);
+  if (!dense && !tree) return {};
+  // What holds a component, and where in it.
+  const auto home = [&](uint64_t i) -> std::tuple<int64_t, int64_t, int64_t> {
+    if (dense) return {0, dense.getComponentBase(i), dense.getComponentOffset(i)};
+    return {tree.getComponentTree(i), tree.getComponentNode(i), tree.getComponentOffset(i)};
+  };
+  const mlir::ArrayAttr types = dense ? dense.getTypes() : tree.getTypes();
+  std::vector<uint32_t> runs;
+  for (uint64_t i = 0; i < types.size(); ++i) {
+    auto type = llvm::cast<mlir::TypeAttr>(types[i]).getValue();
+    const int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
+    bool follows = i > 0;
+    if (follows) {
+      auto before = home(i - 1);
+      std::get<2>(before) += bytes;
+      follows = home(i) == before;
+    }
+    runs.push_back(follows ? runs.back() : i);
+  }
+  return runs;
+}
+
+// `slot`: the argument slot of the parameter that names the storage.
+mlir::Attribute AttributeOf(const proto::Storage& storage, int slot, int alias,
+                            mlir::MLIRContext* context) {
+  const mlir::ArrayAttr types = storage.has_word() ? WordTypes(storage.word(), context)
+                                                   : ElementTypes(storage.element(), context);
+  // Lowering subtracts the index offset of a quant array itself, where it makes the word's index.
+  const bool is_quant_array = storage.word().digits_size() > 0;
+  if (storage.has_tree()) {
+    proto::TreeStorage tree = storage.tree();
+    if (is_quant_array) tree.clear_index_offset();
+    const bool is_snode = tree.components().empty();
+    return TreeField(tree, alias, storage.read_only(),
+                     is_snode ? mlir::ArrayAttr::get(context, {}) : types, context);
+  }
+  if (storage.has_dense()) {
+    proto::DenseStorage dense = storage.dense();
+    if (is_quant_array) dense.clear_index_offset();
+    return Dense(dense, slot, alias, storage.read_only(), types, context);
+  }
+  const proto::NdarrayStorage& ndarray = storage.ndarray();
+  return ir::NdarrayAttr::get(context, slot, ndarray.ndim(), types, ndarray.soa(),
+                              ndarray.boundary() == proto::BOUNDARY_CLAMP, alias,
+                              storage.read_only());
+}
+
+}  // namespace
+
+Storages LowerStorages(const proto::CompileUnit& unit, const CheckedUnit& checked,
+                       mlir::MLIRContext* context) {
+  Storages out;
   llvm::SmallVector<mlir::Attribute> attributes;
   const proto::Function& body = unit.kernel().body();
   std::vector<int> aliases = AliasSets(unit);
   const std::vector<int> leaders = FirstOfWords(unit, aliases);
-  // Storages that share words become one, so nothing else overlaps.
-  std::set<int> joined;
+  // Storages that share words become one, which overlaps with nothing.
   for (int p = 0; p < body.params_size(); ++p) {
-    if (leaders[p] != p) joined.insert(leaders[p]);
+    if (leaders[p] != p) aliases[leaders[p]] = 0;
   }
-  for (int p : joined) aliases[p] = 0;
   for (int p = 0; p < body.params_size(); ++p) {
     out.of_param.push_back(-1);
     if (body.params(p).kind() != proto::Param::PARAM_STORAGE) continue;
-    const proto::Storage& storage = unit.storages(body.params(p).storage());
-    const int slot = layout.first_slot[p];
-    const std::vector<Scalar> scalars = ComponentScalars(unit, nodes, types, p, storage.element());
     if (leaders[p] != p) {
       out.of_param.back() = out.of_param[leaders[p]];
       continue;
     }
-    out.of_param.back() = attributes.size();
-    mlir::ArrayAttr element =
-        storage.has_word() ? WordTypes(storage.word(), context) : TypeArray(scalars, context);
-    // Indices of words are made where their cells are told apart.
-    const bool is_quant_array = storage.word().digits_size() > 0;
-    out.quant_arrays.push_back(is_quant_array ? &storage : nullptr);
-    if (storage.has_tree()) {
-      proto::TreeStorage tree = storage.tree();
-      if (is_quant_array) tree.clear_index_offset();
-      if (tree.components().empty()) element = mlir::ArrayAttr::get(context, {});
-      attributes.push_back(TreeField(tree, aliases[p], storage.read_only(), element, context));
-    } else if (storage.has_dense()) {
-      proto::DenseStorage dense = storage.dense();
-      if (is_quant_array) dense.clear_index_offset();
-      attributes.push_back(Dense(dense, slot, aliases[p], storage.read_only(), element, context));
-    } else {
-      const proto::NdarrayStorage& ndarray = storage.ndarray();
-      attributes.push_back(ir::NdarrayAttr::get(
-          context, slot, ndarray.ndim(), element, ndarray.soa(),
-          ndarray.boundary() == proto::BOUNDARY_CLAMP, aliases[p], storage.read_only()));
-    }
+    const proto::Storage& storage = unit.storages(static_cast<int>(body.params(p).storage()));
+    out.of_param.back() = static_cast<int>(attributes.size());
+    out.quant_arrays.push_back(storage.word().digits_size() > 0 ? &storage : nullptr);
+    attributes.push_back(
+        AttributeOf(storage, checked.arguments.first_slot[p], aliases[p], context));
   }
   llvm::SmallVector<mlir::Attribute> trees;
   for (int t = 0; t < unit.trees_size(); ++t) {
-    trees.push_back(Tree(unit.trees(t), layout.tree_slot[t], context));
+    trees.push_back(Tree(unit.trees(t), checked.arguments.tree_slot[t], context));
   }
   if (!trees.empty()) out.trees = mlir::ArrayAttr::get(context, trees);
-  if (unit.options().debug()) AddLastSparse(unit, nodes, out, &attributes);
+  if (unit.options().debug()) AddLastSparse(unit, checked.nodes, out, &attributes);
   out.attributes = mlir::ArrayAttr::get(context, attributes);
-  out.no_activate = NotActivating(unit, nodes, out);
+  out.no_activate = NotActivating(unit, checked.nodes, out);
+  for (mlir::Attribute storage : attributes) out.runs.push_back(Runs(storage));
   return out;
 }
 

@@ -1,217 +1,127 @@
-// Nodes that have a value, scalar by scalar.
-#include "common/language/op_table.h"
-#include "common/language/type_rules.h"
-#include "server/compiler/lowering/lowering.h"
+#include "server/compiler/lowering/lower_values.h"
+
+#include "server/compiler/lowering/arrays.h"
+#include "server/compiler/lowering/extents.h"
+#include "server/compiler/lowering/large_tensors.h"
+#include "server/compiler/lowering/lower_checks.h"
+#include "server/compiler/lowering/pieces.h"
 
 namespace kiln {
 
 namespace {
 
-// Up to this many elements, a run-time index selects; beyond, it goes through memory.
+// Of up to this many elements a run-time index selects one; more go through memory.
 constexpr size_t kMaxSelected = 16;
 
 }  // namespace
 
-// --- Helpers ---------------------------------------------------------------------
+// --- Indices -----------------------------------------------------------------------
 
-Scalar Lowering::ScalarOf(uint32_t id) const { return types_[function_.nodes(id).type()].scalar; }
-
-mlir::Value Lowering::ConvertTo(Scalar to, Scalar from, mlir::Value value) {
-  return to == from ? value : EmitCast(b_, loc_, from, to, value, emit_);
+bool AreConstant(const LoweringContext& c, absl::Span<const uint32_t> indices) {
+  return llvm::all_of(indices, [&](uint32_t id) { return c.node(id).kind() == proto::CONST; });
 }
 
-mlir::Value Lowering::Int(mlir::Type type, int64_t value) {
-  return b_.create<mlir::arith::ConstantOp>(loc_, b_.getIntegerAttr(type, value));
-}
-
-mlir::Value Lowering::Int32(int64_t value) { return Int(b_.getI32Type(), value); }
-
-bool Lowering::ConstantIndex(uint32_t id, uint64_t* value) const {
-  const Node& node = function_.nodes(id);
-  *value = node.index();
-  return node.kind() == proto::CONST;
-}
-
-Index Lowering::Linear(const Node& node, const std::vector<uint32_t>& shape) {
+Index LinearIndex(LoweringContext& c, absl::Span<const uint32_t> indices,
+                  const std::vector<uint32_t>& shape) {
   Index at;
-  bool constant = true;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    uint64_t number;
-    constant = constant && ConstantIndex(node.operands(1 + d), &number);
-    at.number = at.number * shape[d] + number;
+  if (AreConstant(c, indices)) {
+    for (size_t d = 0; d < shape.size(); ++d) {
+      at.number = at.number * shape[d] + ConstNode(indices[d], c.node(indices[d])).bits();
+    }
+    return at;
   }
-  if (constant) return at;
-  if (unit_.options().debug() || unit_.options().check_bounds()) CheckElement(node, shape);
-  at.number = 0;
+  if (c.ChecksBounds()) CheckElement(c, indices, shape);
   for (size_t d = 0; d < shape.size(); ++d) {
-    const uint32_t operand = node.operands(1 + d);
-    mlir::Value index = ConvertTo(proto::I32, ScalarOf(operand), values_[operand][0]);
-    at.value =
-        d == 0 ? index
-               : b_.create<mlir::arith::AddIOp>(
-                     loc_, b_.create<mlir::arith::MulIOp>(loc_, at.value, Int32(shape[d])), index);
+    mlir::Value index = c.Convert(proto::I32, c.ScalarOf(indices[d]), c.values[indices[d]][0]);
+    at.value = d == 0 ? index : c.Add(c.Mul(at.value, c.Int32(shape[d])), index);
   }
   return at;
 }
 
-uint64_t Lowering::NumPieces(TypeId id) const {
-  const Type& type = types_[id];
-  if (IsLarge(type)) return 1;
-  if (!type.IsStruct()) return types_.NumScalars(id);
-  uint64_t pieces = 0;
-  for (const auto& [name, member] : type.members) pieces += NumPieces(member);
-  return pieces;
+Scalars IndicesOf(LoweringContext& c, absl::Span<const uint32_t> nodes) {
+  Scalars indices;
+  for (uint32_t id : nodes) {
+    indices.push_back(c.Convert(proto::I32, c.ScalarOf(id), c.values[id][0]));
+  }
+  return indices;
 }
 
-// The scalars and tensors of a type, in order.
-void ForEachTensor(const TypeTable& types, TypeId id, llvm::function_ref<void(const Type&)> visit) {
-  if (!types[id].IsStruct()) return visit(types[id]);
-  for (const auto& [name, member] : types[id].members) ForEachTensor(types, member, visit);
+// --- Values ------------------------------------------------------------------------
+
+Scalars Lower(LoweringContext& c, ConstNode node) {
+  return {EmitConstant(c.b, c.loc, c.ScalarOf(node.id()), node.bits())};
 }
 
-// --- Handlers --------------------------------------------------------------------
-
-Scalars Lowering::Param(const Node& node) {
-  if (number_ != 0) return arguments_[node.index()];
+Scalars Lower(LoweringContext& c, ParamNode node) {
+  if (!c.IsBody()) return c.arguments[node.param()];
   Scalars out;
-  uint64_t slot = layout_.first_slot[node.index()];
-  const auto append = [&](const Type& type) {
-    if (!IsLarge(type)) {
-      for (uint64_t i = 0; i < type.NumElements(); ++i) {
-        out.push_back(b_.create<ir::ArgumentOp>(loc_, TypeOf(type.scalar), slot++));
-      }
-      return;
-    }
+  uint64_t slot = c.FirstSlot(node.param());
+  ForEachTensor(c.types, node.type(), [&](const Type& type) {
     const uint64_t count = type.NumElements();
-    out.push_back(NewArray(type.scalar, count));
-    Repeat(count, [&](const Index& at) {
-      mlir::Value value = b_.create<ir::ArgumentOp>(loc_, TypeOf(type.scalar), slot, at.value);
-      b_.create<ir::StoreOp>(loc_, value, ElementOf(out.back(), at));
-    });
+    const auto argument = [&](uint64_t of, mlir::Value index) -> mlir::Value {
+      return c.Create<ir::ArgumentOp>(c.ValueTypeOf(type.scalar), of, index);
+    };
+    if (IsLarge(type)) {
+      mlir::Value array = out.emplace_back(NewArray(c, type.scalar, count));
+      Repeat(c, count, [&](const Index& at) { StoreInto(c, array, at, argument(slot, at.value)); });
+    } else {
+      for (uint64_t i = 0; i < count; ++i) out.push_back(argument(slot + i, {}));
+    }
     slot += count;
-  };
-  ForEachTensor(types_, node.type(), append);
+  });
   return out;
 }
 
-// The check has seen that all operands but conditions are of one scalar, the op's.
-mlir::Value Lowering::Compute(const Node& node, const Index& at) {
-  if (node.kind() == proto::PICK) return ComputePick(node, at);
-  const Scalar of = ScalarOf(node.operands(0)), to = types_[node.type()].scalar;
-  const auto operand = [&](int i) { return ElementAt(node.operands(i), at); };
-  switch (node.kind()) {
-    case proto::UNARY:
-      return EmitUnary(b_, loc_, node.op(), of, operand(0), emit_);
-    case proto::BINARY: {
-      mlir::Value x = operand(0), y = operand(1);
-      if (emit_.debug) CheckArithmetic(node.op(), of, x, y);
-      return EmitBinary(b_, loc_, node.op(), of, x, y, emit_);
-    }
-    case proto::TERNARY: {
-      mlir::Value condition = operand(0), x = operand(1), y = operand(2);
-      return EmitTernary(b_, loc_, node.op(), to, condition, x, y, emit_);
-    }
-    default:  // CAST_TO
-      if (node.op() != proto::OP_BIT_CAST) return ConvertTo(to, of, operand(0));
-      return EmitBitCast(b_, loc_, of, to, operand(0));
-  }
-}
-
-Scalars Lowering::Elementwise(const Node& node) {
-  const Type& type = types_[node.type()];
-  if (type.IsStruct()) return Operand(node, 0);  // a cast to the same struct
-  if (IsLarge(type)) return Materialised(node_);
-  const uint64_t count = type.NumElements();
+Scalars Lower(LoweringContext& c, MakeTensorNode node) {
+  const Type& type = c.TypeOf(node.id());
   Scalars out;
-  for (uint64_t i = 0; i < count; ++i) out.push_back(Compute(node, {i, {}, {}, {}}));
-  return out;
-}
-
-// (n, k) @ (k, m), unrolled; a vector is a column on the right, a row on the left.
-Scalars Lowering::Matmul(const Node& node) {
-  const Type& left = types_[function_.nodes(node.operands(0)).type()];
-  const Type& right = types_[function_.nodes(node.operands(1)).type()];
-  if (IsLarge(left) || IsLarge(right) || IsLarge(types_[node.type()])) return MatmulInLoops(node);
-  const Scalar to = types_[node.type()].scalar;
-  const uint32_t inner = left.shape.back();
-  const uint32_t rows = left.shape.size() == 2 ? left.shape[0] : 1;
-  const uint32_t columns = right.shape.size() == 2 ? right.shape[1] : 1;
-  const Scalars &a = Operand(node, 0), &b = Operand(node, 1);
-  Scalars out;
-  for (uint32_t r = 0; r < rows; ++r) {
-    for (uint32_t c = 0; c < columns; ++c) {
-      mlir::Value sum;
-      for (uint32_t k = 0; k < inner; ++k) {
-        mlir::Value product =
-            EmitBinary(b_, loc_, proto::OP_MUL, to, ConvertTo(to, left.scalar, a[r * inner + k]),
-                       ConvertTo(to, right.scalar, b[k * columns + c]), emit_);
-        sum = k == 0 ? product : EmitBinary(b_, loc_, proto::OP_ADD, to, sum, product, emit_);
-      }
-      out.push_back(sum);
-    }
-  }
-  return out;
-}
-
-Scalars Lowering::MakeTensor(const Node& node) {
-  const Type& type = types_[node.type()];
-  Scalars out;
-  for (uint32_t operand : node.operands()) {
-    out.push_back(ConvertTo(type.scalar, ScalarOf(operand), values_[operand][0]));
+  for (uint32_t element : node.elements()) {
+    out.push_back(c.Convert(type.scalar, c.ScalarOf(element), c.values[element][0]));
   }
   if (!IsLarge(type)) return out;
-  mlir::Value array = NewArray(type.scalar, out.size());
-  for (uint64_t i = 0; i < out.size(); ++i) {
-    b_.create<ir::StoreOp>(loc_, out[i], ElementOf(array, {i, {}, {}, {}}));
-  }
-  return {array};
+  return {ArrayOf(c, type.scalar, out)};
 }
 
-Scalars Lowering::MakeStruct(const Node& node) {
+Scalars Lower(LoweringContext& c, MakeStructNode node) {
   Scalars out;
-  for (int i = 0; i < node.operands_size(); ++i) out.append(Operand(node, i));
+  for (uint32_t member : node.members()) out.append(c.tensors->Value(member));
   return out;
 }
 
-Scalars Lowering::GetMember(const Node& node) {
-  const Type& type = types_[function_.nodes(node.operands(0)).type()];
+Scalars Lower(LoweringContext& c, GetMemberNode node) {
+  const Type& type = c.TypeOf(node.value());
   uint64_t first = 0;
-  for (uint64_t m = 0; m < node.index(); ++m) first += NumPieces(type.members[m].second);
-  const Scalars& all = Operand(node, 0);
-  return Scalars(all.begin() + first, all.begin() + first + NumPieces(node.type()));
+  for (uint64_t m = 0; m < node.member(); ++m) first += NumPieces(c.types, type.members[m].second);
+  const Scalars& all = c.tensors->Value(node.value());
+  return Scalars(all.begin() + first, all.begin() + first + NumPieces(c.types, node.type()));
 }
 
-Scalars Lowering::Extract(const Node& node) {
-  const uint32_t tensor = node.operands(0);
-  const Type& type = types_[function_.nodes(tensor).type()];
-  Index at = Linear(node, type.shape);
+Scalars Lower(LoweringContext& c, ExtractNode node) {
+  const Type& type = c.TypeOf(node.tensor());
+  Index at = LinearIndex(c, node.indices(), type.shape);
   at.number = std::min<uint64_t>(at.number, type.NumElements() - 1);
-  if (IsLarge(type)) return {ElementAt(tensor, at)};
-  const Scalars& all = Operand(node, 0);
+  if (IsLarge(type)) return {c.tensors->Element(node.tensor(), at)};
+  const Scalars& all = c.values[node.tensor()];
   if (!at.value) return {all[at.number]};
-  if (all.size() > kMaxSelected) return {LoadFrom(InMemory(tensor), at)};
+  if (all.size() > kMaxSelected) return {LoadFrom(c, c.tensors->InMemory(node.tensor()), at)};
   mlir::Value chosen = all[0];
-  for (size_t i = 1; i < all.size(); ++i) {
-    mlir::Value here =
-        b_.create<mlir::arith::CmpIOp>(loc_, mlir::arith::CmpIPredicate::eq, at.value, Int32(i));
-    chosen = b_.create<mlir::arith::SelectOp>(loc_, here, all[i], chosen);
-  }
+  for (size_t i = 1; i < all.size(); ++i) chosen = c.Select(c.Is(at.value, i), all[i], chosen);
   return {chosen};
 }
 
-Scalars Lowering::Random(const Node& node) {
-  Scalars out;
-  const Scalar scalar = types_[node.type()].scalar;
-  const uint64_t count = types_.NumScalars(node.type());
-  for (uint64_t i = 0; i < count; ++i) {
-    out.push_back(b_.create<ir::RandomOp>(loc_, TypeOf(scalar)));
-  }
-  return out;
+Scalars Lower(LoweringContext& c, RandomNode node) {
+  return {c.Create<ir::RandomOp>(c.ValueTypeOf(c.ScalarOf(node.id())))};
 }
 
-Scalars Lowering::Shape(const Node& node) {
-  const int axis = node.attributes_size() > 0 ? node.attributes(0) : 0;
-  return {AxisExtent(storages_.of_param[node.index()], axis, TypeOf(types_[node.type()].scalar))};
+Scalars Lower(LoweringContext& c, ShapeNode node) {
+  const int storage = c.storages.Of(node.param());
+  return {AxisExtent(c, storage, node.axis(), c.ValueTypeOf(c.ScalarOf(node.id())))};
 }
+
+Scalars Lower(LoweringContext& c, AssumeInRangeNode node) { return c.tensors->Value(node.value()); }
+
+Scalars Lower(LoweringContext& c, LoopUniqueNode node) { return c.tensors->Value(node.value()); }
+
+Scalars Lower(LoweringContext& c, StopGradientNode node) { return c.tensors->Value(node.value()); }
 
 }  // namespace kiln

@@ -16,7 +16,7 @@ constexpr uint32_t kLeadingOne = 1u << kFractionBits;
 
 uint64_t Mask(uint32_t bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 uint32_t Mask32(uint32_t bits) { return static_cast<uint32_t>(Mask(bits)); }
-// What f32's exponent is larger by.
+// f32's exponent minus the number's, for equal values.
 uint32_t Bias(const proto::QuantType& quant) { return 128 - (1u << (quant.exponent_bits() - 1)); }
 uint32_t DigitBits(const proto::QuantType& quant) {
   return quant.bits() - (quant.is_signed() ? 1 : 0);
@@ -65,12 +65,14 @@ Value QuantBits::Resized(Value integer, unsigned bits, bool is_signed) {
                    : b_.createOrFold<arith::ExtUIOp>(loc_, type, integer);
 }
 
+// `bits` bits at an offset, zero-extended.
 Value QuantBits::Unsigned(Value word, uint32_t offset, uint32_t bits) {
   const Ops ops{b_, loc_};
   Value low = offset == 0 ? word : ops.Shr(word, WordNumber(offset));
   return offset + bits == word_.bits() ? low : ops.And(low, WordNumber(Mask(bits)));
 }
 
+// Signed digits are shifted to the word's top and back, which copies their sign.
 Value QuantBits::ReadDigits(Value word, const proto::QuantNumber& number, Value shift) {
   const Ops ops{b_, loc_};
   const uint32_t bits = number.quant().bits();
@@ -87,6 +89,7 @@ Value QuantBits::ReadDigits(Value word, const proto::QuantNumber& number, Value 
   return bits == word_.bits() ? word : ops.Sar(word, WordNumber(word_.bits() - bits));
 }
 
+// The word with `bits` bits at an offset replaced by the low ones of `value`.
 Value QuantBits::Replace(Value word, uint32_t offset, uint32_t bits, Value shift, Value value) {
   const Ops ops{b_, loc_};
   if (bits == word_.bits()) return value;
@@ -132,6 +135,8 @@ Value QuantBits::Read(Value word, const proto::QuantNumber& number, Value shift)
   }
 }
 
+// A float with an exponent of its own, as bits of an f32. Exponent 0 is zero: there are no
+// denormals.
 Value QuantBits::Widen(Value exponent, Value digits, const proto::QuantType& quant) {
   const Ops ops{b_, loc_};
   const uint32_t bits = DigitBits(quant);
@@ -143,12 +148,14 @@ Value QuantBits::Widen(Value exponent, Value digits, const proto::QuantType& qua
   return ops.Or(number, ops.Shl(ops.Shr(digits, Int32(bits)), Int32(31)));
 }
 
+// The same with a shared exponent. The digits have their leading one somewhere below the top: it is
+// shifted out, and the exponent lowered by as much.
 Value QuantBits::WidenShared(Value exponent, Value digits, const proto::QuantType& quant) {
   const Ops ops{b_, loc_};
   const uint32_t bits = DigitBits(quant);
   Value magnitude = ops.And(digits, Int32(Mask32(bits)));
   Value zeros = b_.create<mlir::math::CountLeadingZerosOp>(loc_, magnitude);
-  // 0 where the magnitude is: 32 - (32 - bits) is too far to shift.
+  // At most 31, as no shift is longer. A magnitude of zero has no leading one; see below.
   Value up = ops.Min(ops.Sub(zeros, Int32(32 - bits)), Int32(31));
   Value biased = ops.Add(exponent, Int32(Bias(quant)));
   Value fraction = ops.And(ops.Shl(ops.Shl(magnitude, up), Int32(kFractionBits + 1 - bits)),
@@ -166,6 +173,7 @@ Value QuantBits::WidenShared(Value exponent, Value digits, const proto::QuantTyp
 // --- Writing -----------------------------------------------------------------------
 
 QuantBits::Digits QuantBits::Encode(const proto::QuantNumber& number, Value value) {
+  if (number.shared_exponent()) return {};
   switch (number.quant().kind()) {
     case proto::QuantType::QUANT_INT:
       return {Resized(value, word_.bits(), IsSignedInt(compute_)), {}};
@@ -176,6 +184,8 @@ QuantBits::Digits QuantBits::Encode(const proto::QuantNumber& number, Value valu
   }
 }
 
+// value / scale, rounded half away from zero. What no i32 holds is written as 0; for unsigned
+// digits of 32 bits, what no i64 holds.
 Value QuantBits::EncodeFixed(const proto::QuantNumber& number, Value value) {
   const proto::QuantType& quant = number.quant();
   Value factor = EmitNumber(b_, loc_, compute_, 1.0 / quant.scale());
@@ -191,7 +201,8 @@ Value QuantBits::EncodeFixed(const proto::QuantNumber& number, Value value) {
   return Resized(digits, word_.bits(), true);
 }
 
-// Rounded by what may carry into the exponent; too large becomes the largest, too small zero.
+// The digits and exponent of an f32. Rounding adds half of the last digit kept and may carry into
+// the exponent, as it should. Too large numbers become the largest one, too small ones zero.
 QuantBits::Digits QuantBits::Narrow(Value value, const proto::QuantType& quant) {
   const Ops ops{b_, loc_};
   const uint32_t bits = DigitBits(quant);
@@ -222,7 +233,9 @@ Value QuantBits::Insert(Value word, const proto::QuantNumber& number, Value shif
   return Replace(word, number.bit_offset(), quant.bits(), shift, digits.digits);
 }
 
-// The digits where the exponent in the word stands for f32's `exponent`.
+// The digits of `f32`, bits of a float, beside an exponent in the word that means `exponent` of a
+// float. The leading one is explicit, as digits of numbers below the largest begin with zeros:
+// rounded, at most all ones, and zero for zeros and denormals.
 Value QuantBits::NarrowShared(Value f32, Value exponent, const proto::QuantType& quant) {
   const Ops ops{b_, loc_};
   const uint32_t bits = DigitBits(quant);
@@ -245,6 +258,35 @@ Value QuantBits::NarrowShared(Value f32, Value exponent, const proto::QuantType&
   return ops.Or(magnitude, ops.Select(is_zero, Int32(0), sign));
 }
 
+Value QuantBits::Write(Value word, llvm::ArrayRef<Written> written, llvm::ArrayRef<Digits> digits,
+                       Value shift) {
+  llvm::SmallVector<uint32_t> done;  // exponents, by their offset
+  for (size_t i = 0; i < written.size(); ++i) {
+    const proto::QuantNumber& number = *written[i].first;
+    if (!number.shared_exponent()) {
+      word = Insert(word, number, shift, digits[i]);
+      continue;
+    }
+    const uint32_t exponent = number.exponent_offset();
+    if (llvm::is_contained(done, exponent)) continue;
+    done.push_back(exponent);
+    llvm::SmallVector<Written> group;
+    for (const Written& one : written) {
+      const bool is_member =
+          one.first->shared_exponent() && one.first->exponent_offset() == exponent;
+      if (is_member) group.push_back(one);
+    }
+    word = WriteShared(word, group);
+  }
+  return word;
+}
+
+// The word after some numbers of one group took new values. The exponent is the largest that any
+// number of the group has, so the others' digits change with it:
+//
+//   read every number of the group, or take its new value, as f32
+//   exponent = max of their exponents, at most the largest that the word can hold
+//   write the exponent, and each number's digits measured by it
 Value QuantBits::WriteShared(Value word, llvm::ArrayRef<Written> written) {
   const Ops ops{b_, loc_};
   const proto::QuantNumber& first = *written.front().first;

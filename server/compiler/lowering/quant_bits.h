@@ -9,39 +9,46 @@
 
 namespace kiln {
 
-// Emits at the builder's place as it is at each call. `word` is a signless integer of the
-// word's bits; `shift`, of its type, says how many bits further up the digits lie (null: none).
+// Emits at the builder's place of the moment. `word` is a signless integer of the word's bits.
+// `shift`, of the same type, is the distance of the number's cell from the word's first one (Root
+// in place.h); null: none. A number's *digits* are its bits in the word, without its exponent.
 class QuantBits {
  public:
+  // `compute`: the scalar type of values.
   QuantBits(mlir::OpBuilder* builder, mlir::Location loc, const proto::Word& word,
-            proto::Scalar compute, const EmitOptions& options)
-      : b_(*builder), loc_(loc), word_(word), compute_(compute), options_(options) {}
+            proto::Scalar compute)
+      : b_(*builder), loc_(loc), word_(word), compute_(compute) {}
 
-  // The number's value, of the compute type.
+  // The number's value.
   mlir::Value Read(mlir::Value word, const proto::QuantNumber& number, mlir::Value shift);
-
-  // What a write puts into the word, but for shared exponents: the digits and, of floats, the
-  // exponent. Made once, outside of what may run again.
-  struct Digits {
-    mlir::Value digits;    // of the word's type
-    mlir::Value exponent;  // likewise; null: none
-  };
-  Digits Encode(const proto::QuantNumber& number, mlir::Value value);
-  // The digits of a fixed-point number, an integer of the word's type.
-  mlir::Value EncodeFixed(const proto::QuantNumber& number, mlir::Value value);
-  mlir::Value Insert(mlir::Value word, const proto::QuantNumber& number, mlir::Value shift,
-                     const Digits& digits);
-  // The number's digits alone, sign-extended or not, as an integer of the word's type.
+  // Its digits, extended to an integer of the word's type, with their sign if they have one.
   mlir::Value ReadDigits(mlir::Value word, const proto::QuantNumber& number, mlir::Value shift);
 
-  // The word after numbers of one shared exponent took new values: (number, value) each.
+  // A value as it is written. It does not depend on the word, so it can be made once, outside of an
+  // update that may run several times. Nothing for numbers with a shared exponent, whose digits
+  // depend on the others.
+  struct Digits {
+    mlir::Value digits;    // of the word's type
+    mlir::Value exponent;  // likewise; null: the number has none of its own
+  };
+  Digits Encode(const proto::QuantNumber& number, mlir::Value value);
+  // The digits of a fixed-point number.
+  mlir::Value EncodeFixed(const proto::QuantNumber& number, mlir::Value value);
+
+  // The word with the number's bits replaced.
+  mlir::Value Insert(mlir::Value word, const proto::QuantNumber& number, mlir::Value shift,
+                     const Digits& digits);
+  // The word after several numbers took new values: (number, value) each, and what Encode made of
+  // them. Numbers that share an exponent are written together, with one that fits them all.
   using Written = std::pair<const proto::QuantNumber*, mlir::Value>;
-  mlir::Value WriteShared(mlir::Value word, llvm::ArrayRef<Written> written);
+  mlir::Value Write(mlir::Value word, llvm::ArrayRef<Written> written,
+                    llvm::ArrayRef<Digits> digits, mlir::Value shift);
 
   mlir::Type WordType() { return b_.getIntegerType(word_.bits()); }
   mlir::Value WordNumber(uint64_t value) { return Number(WordType(), value); }
 
  private:
+  mlir::Value WriteShared(mlir::Value word, llvm::ArrayRef<Written> written);
   mlir::Value Number(mlir::Type type, uint64_t value);
   mlir::Value Int32(uint32_t value) { return Number(b_.getI32Type(), value); }
   mlir::Value Resized(mlir::Value integer, unsigned bits, bool is_signed);
@@ -57,7 +64,6 @@ class QuantBits {
   mlir::Location loc_;
   const proto::Word& word_;
   proto::Scalar compute_;
-  const EmitOptions& options_;
 };
 
 }  // namespace kiln

@@ -1,0 +1,84 @@
+#include "server/compiler/lowering/deferral.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "server/compiler/lowering/pieces.h"
+
+namespace kiln {
+
+namespace {
+
+bool WritesMemory(const proto::Node& node) {
+  switch (node.kind()) {
+    case proto::STORE:
+    case proto::ATOMIC:
+    case proto::CALL:
+    case proto::SNODE_APPEND:
+    case proto::SNODE_DEACTIVATE:
+      return true;
+    default:
+      return node.blocks_size() > 0;
+  }
+}
+
+}  // namespace
+
+bool IsElementwise(const proto::Node& node) {
+  switch (node.kind()) {
+    case proto::UNARY:
+    case proto::TERNARY:
+    case proto::CAST_TO:
+    case proto::PICK:
+      return true;
+    default:
+      return node.kind() == proto::BINARY && node.op() != proto::OP_MATMUL;
+  }
+}
+
+Deferral::Deferral(const proto::Function& function, const TypeTable& types, bool is_body)
+    : function_(function),
+      types_(types),
+      is_body_(is_body),
+      deferred_(function.nodes_size()),
+      made_(function.nodes_size()),
+      uses_(function.nodes_size()) {
+  if (function.blocks_size() > 0) Visit(0);
+}
+
+// A node that may be deferred is, until a use shows that it must not be.
+void Deferral::Visit(uint32_t block) {
+  for (uint32_t id : function_.blocks(static_cast<int>(block)).nodes()) {
+    const proto::Node& node = function_.nodes(static_cast<int>(id));
+    const Position here{block, writes_};
+    for (uint32_t operand : node.operands()) Use(operand, here);
+    if (IsLarge(types_[node.type()])) {
+      // Only the kernel's parameters are in argument slots; a function's are arrays of its callers.
+      const bool is_argument = node.kind() == proto::PARAM && is_body_;
+      deferred_[id] = node.kind() == proto::LOAD || is_argument || IsElementwise(node);
+      made_[id] = here;
+    }
+    if (WritesMemory(node)) ++writes_;
+    for (uint32_t inner : node.blocks()) Visit(inner);
+  }
+}
+
+void Deferral::Use(uint32_t operand, const Position& here) {
+  ++uses_[operand];
+  if (!deferred_[operand]) return;
+  const proto::NodeKind kind = function_.nodes(static_cast<int>(operand)).kind();
+  if (kind == proto::PARAM) return;  // never changes
+  const Position& made = made_[operand];
+  const bool unchanged = made.block == here.block && made.writes == here.writes;
+  const bool once = kind == proto::LOAD || uses_[operand] == 1;
+  if (!unchanged || !once) deferred_[operand] = false;
+}
+
+bool Deferral::HasPick(uint32_t id) const { return deferred_[id] && ComputesPick(id); }
+
+bool Deferral::ComputesPick(uint32_t id) const {
+  const proto::Node& node = function_.nodes(static_cast<int>(id));
+  if (node.kind() == proto::PICK) return true;
+  return IsElementwise(node) &&
+         llvm::any_of(node.operands(), [&](uint32_t operand) { return HasPick(operand); });
+}
+
+}  // namespace kiln

@@ -1,0 +1,105 @@
+#include "server/compiler/lowering/large_tensors.h"
+
+#include "server/compiler/lowering/arrays.h"
+#include "server/compiler/lowering/elementwise.h"
+#include "server/compiler/lowering/lower_memory.h"
+#include "server/compiler/lowering/lower_values.h"
+#include "server/compiler/lowering/pieces.h"
+
+namespace kiln {
+
+LargeTensors::LargeTensors(LoweringContext& c)
+    : c_(c), deferral_(c.function, c.types, c.IsBody()) {}
+
+const Scalars& LargeTensors::Value(uint32_t id) {
+  if (IsDeferred(id)) c_.values[id] = {Make(id)};
+  return c_.values[id];
+}
+
+mlir::Value LargeTensors::Make(uint32_t id) {
+  const proto::Node& node = c_.node(id);
+  if (node.kind() == proto::PARAM) return Lower(c_, ParamNode(id, node))[0];
+  if (node.kind() == proto::LOAD) return Lower(c_, LoadNode(id, node))[0];
+  PreparePicks(node);
+  const Type& type = c_.TypeOf(id);
+  mlir::Value array = NewArray(c_, type.scalar, type.NumElements());
+  RepeatOver(c_, type, deferral_.ComputesPick(id),
+             [&](const Index& at) { StoreInto(c_, array, at, ComputeElement(c_, id, at)); });
+  return array;
+}
+
+mlir::Value LargeTensors::Element(uint32_t id, const Index& at) {
+  if (!IsDeferred(id)) {
+    const Scalars& pieces = c_.values[id];
+    if (IsLarge(c_.TypeOf(id))) return LoadFrom(c_, pieces[0], at);
+    if (at.value && pieces.size() > 1) return LoadFrom(c_, picked_.lookup(id), at);
+    return pieces[pieces.size() == 1 ? 0 : at.number];
+  }
+  // Ops and reports name the deferred node, not its user.
+  const AtNode here(c_, id);
+  const proto::Node& node = c_.node(id);
+  if (node.kind() == proto::LOAD) {
+    return LoadAt(c_, c_.places[LoadNode(id, node).address()], at, c_.ScalarOf(id));
+  }
+  if (node.kind() == proto::PARAM) {
+    const uint64_t slot = c_.FirstSlot(ParamNode(id, node).param());
+    return c_.Create<ir::ArgumentOp>(c_.ValueTypeOf(c_.ScalarOf(id)), slot + at.number, at.value);
+  }
+  return ComputeElement(c_, id, at);
+}
+
+mlir::Value LargeTensors::InMemory(uint32_t id) {
+  if (IsLarge(c_.TypeOf(id))) return Value(id)[0];
+  return ArrayOf(c_, c_.ScalarOf(id), c_.values[id]);
+}
+
+void LargeTensors::Prepare(uint32_t id) {
+  if (IsDeferred(id)) PreparePicks(c_.node(id));
+}
+
+void LargeTensors::Prepare(uint32_t id, const Place& target) {
+  if (ReadsOverwritten(id, target, false)) {
+    c_.values[id] = {Make(id)};
+    deferral_.End(id);
+  }
+  Prepare(id);
+}
+
+// A run-time index into a small tensor needs it in memory, as its scalars have no addresses.
+void LargeTensors::PreparePicks(const proto::Node& node) {
+  if (!IsElementwise(node)) return;
+  for (uint32_t operand : node.operands()) {
+    if (node.kind() == proto::PICK && !IsLarge(c_.TypeOf(operand))) {
+      picked_[operand] = InMemory(operand);
+    } else if (IsDeferred(operand)) {
+      PreparePicks(c_.node(operand));
+    }
+  }
+}
+
+// Storing element i after reading element i is fine, so the same memory is, unless a pick moves
+// elements (`moved`). Memory that overlaps in unknown ways never is.
+bool LargeTensors::ReadsOverwritten(uint32_t id, const Place& target, bool moved) const {
+  if (!IsDeferred(id)) return false;
+  const proto::Node& node = c_.node(id);
+  if (node.kind() == proto::LOAD) {
+    const Root& source = *c_.places[LoadNode(id, node).address()].root;
+    const Root& written = *target.root;
+    if (source.IsJoin() || written.IsJoin()) return true;
+    if (!source.InStorage() || !written.InStorage()) return moved && &source == &written;
+    if (source.storage == written.storage) return moved;
+    return c_.storages.MayAlias(source.storage, written.storage);
+  }
+  if (!IsElementwise(node)) return false;
+  return llvm::any_of(node.operands(), [&](uint32_t operand) {
+    return ReadsOverwritten(operand, target, moved || node.kind() == proto::PICK);
+  });
+}
+
+void StoreTensor(LoweringContext& c, const Place& place, uint32_t id) {
+  c.tensors->Prepare(id, place);
+  RepeatOver(c, c.TypeOf(id), c.tensors->GoesByRows(id),
+             [&](const Index& at) { StoreAt(c, place, at, c.tensors->Element(id, at)); });
+}
+
+}  // namespace kiln

@@ -1,0 +1,94 @@
+#include "server/compiler/lowering/lowering_context.h"
+
+#include "server/compiler/lowering/large_tensors.h"
+#include "server/compiler/lowering/quant_words.h"
+#include "server/compiler/lowering/quant_writes.h"
+
+namespace kiln {
+
+namespace {
+
+EmitOptions EmitOptionsOf(const proto::CodeOptions& options) {
+  EmitOptions emit;
+  emit.fast_math = options.fast_math();
+  emit.debug = options.debug();
+  return emit;
+}
+
+}  // namespace
+
+proto::Diagnostic NotSupported(uint32_t node, const std::string& what) {
+  proto::Diagnostic diagnostic;
+  diagnostic.set_severity(proto::ERROR);
+  diagnostic.set_kind(proto::KIND_UNSUPPORTED);
+  diagnostic.set_function(FunctionOfNode(node));
+  diagnostic.set_node(NodeInFunction(node));
+  diagnostic.set_message(what + " is not supported yet");
+  return diagnostic;
+}
+
+LoweringContext::LoweringContext(const UnitLowering& of, uint32_t function_number,
+                                 mlir::OpBuilder builder)
+    : in(of),
+      unit(of.unit),
+      types(of.checked.types),
+      storages(of.storages),
+      number(function_number),
+      function(FunctionAt(of.unit, function_number)),
+      emit(EmitOptionsOf(of.unit.options())),
+      b(builder),
+      loc(builder.getUnknownLoc()),
+      values(function.nodes_size()),
+      places(function.nodes_size()),
+      loops(function.nodes_size()),
+      dynamic(function.nodes_size()),
+      tensors(std::make_unique<LargeTensors>(*this)),
+      writes(std::make_unique<QuantWrites>(*this)),
+      words(std::make_unique<WordIndices>()),
+      file_(builder.getStringAttr("kernel")) {}
+
+LoweringContext::~LoweringContext() = default;
+
+const std::vector<Scalar>& LoweringContext::ScalarsIn(TypeId type) {
+  std::unique_ptr<std::vector<Scalar>>& scalars = scalars_in_[type];
+  if (!scalars) {
+    scalars = std::make_unique<std::vector<Scalar>>();
+    types.AppendScalars(type, scalars.get());
+  }
+  return *scalars;
+}
+
+const proto::LoopConfig& LoweringContext::ConfigOf(uint64_t config) const {
+  return config == 0 ? proto::LoopConfig::default_instance()
+                     : unit.kernel().loops(static_cast<int>(config - 1));
+}
+
+bool LoweringContext::IsParallel(const proto::LoopConfig& config) const {
+  return IsBody() && depth == 1 && !config.serialize();
+}
+
+void LoweringContext::Unsupported(const std::string& what) {
+  in.diagnostics->push_back(NotSupported(NumberOfNode(), what));
+}
+
+void LoweringContext::Enter(uint32_t id) {
+  current = id;
+  loc = mlir::FileLineColLoc::get(file_, NumberOfNode(), 0);
+}
+
+bool LoweringContext::Terminated() const {
+  mlir::Block* block = b.getInsertionBlock();
+  return !block->empty() && block->back().hasTrait<mlir::OpTrait::IsTerminator>();
+}
+
+mlir::Value LoweringContext::Int(mlir::Type type, int64_t value) {
+  return Create<mlir::arith::ConstantOp>(b.getIntegerAttr(type, value));
+}
+
+Root* LoweringContext::NewRoot(TypeId type) {
+  Root& root = roots.emplace_back();
+  root.scalars = &ScalarsIn(type);
+  return &root;
+}
+
+}  // namespace kiln

@@ -1,0 +1,183 @@
+// What the handlers of nodes share while they lower one function: what is lowered, where ops go,
+// and what earlier nodes made.
+//
+// The handler of a kind of node is an overload `Lower(LoweringContext&, XNode)` in the header of
+// its subject (lower_values.h, lower_loops.h, …). Handlers of nodes with a value return it in
+// pieces. LowerBlock (lower_block.h) calls them; a kind without a handler does not build.
+//
+// Large tensors, quantised writes and indices of words have state of their own, in classes that the
+// context owns and only their users include.
+#ifndef KILN_SERVER_COMPILER_LOWERING_LOWERING_CONTEXT_H_
+#define KILN_SERVER_COMPILER_LOWERING_LOWERING_CONTEXT_H_
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "common/language/node_views.h"
+#include "common/language/type.h"
+#include "common/unit/check_unit.h"
+#include "common/unit/node_number.h"
+#include "mlir/IR/Builders.h"
+#include "proto/diagnostic.pb.h"
+#include "proto/unit.pb.h"
+#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/lowering/emit_op.h"
+#include "server/compiler/lowering/place.h"
+#include "server/compiler/lowering/storages.h"
+
+namespace kiln {
+
+class LargeTensors;  // large_tensors.h
+class QuantWrites;   // quant_writes.h
+class WordIndices;   // quant_words.h
+struct Choice;       // lower_branches.cc
+
+// What all functions of a unit share; its owner keeps it alive while they are lowered.
+struct UnitLowering {
+  const proto::CompileUnit& unit;
+  const CheckedUnit& checked;
+  const Storages& storages;
+  std::vector<proto::Diagnostic>* diagnostics;
+};
+
+// The diagnostic that `what` is not supported yet, at a node (common/unit/node_number.h).
+proto::Diagnostic NotSupported(uint32_t node, const std::string& what);
+
+// Passed as `c` everywhere. Its fields are open to all handlers; those of a subject belong to the
+// files named beside them. Not thread-safe.
+struct LoweringContext {
+  // `function_number` 0 is the kernel's body, 1 + i is function i. Ops go to the builder's place.
+  LoweringContext(const UnitLowering& of, uint32_t function_number, mlir::OpBuilder builder);
+  ~LoweringContext();
+
+  // --- What is lowered ---------------------------------------------------------------
+
+  const UnitLowering& in;
+  const proto::CompileUnit& unit;
+  const TypeTable& types;
+  const Storages& storages;
+  const uint32_t number;  // of the function
+  const proto::Function& function;
+  const EmitOptions emit;
+
+  bool IsBody() const { return number == 0; }
+  const proto::Node& node(uint32_t id) const { return function.nodes(static_cast<int>(id)); }
+  const Type& TypeOf(uint32_t id) const { return types[node(id).type()]; }
+  // The scalar type of a scalar or tensor node.
+  Scalar ScalarOf(uint32_t id) const { return TypeOf(id).scalar; }
+  // The scalars of a type, flattened; the reference stays valid.
+  const std::vector<Scalar>& ScalarsIn(TypeId type);
+  bool ChecksBounds() const { return unit.options().debug() || unit.options().check_bounds(); }
+  // The argument slot of the first scalar of a parameter of the kernel, passed by value.
+  uint64_t FirstSlot(uint64_t param) const { return in.checked.arguments.first_slot[param]; }
+  // The configuration that a loop names by `config`: 1 + its number; 0: the default.
+  const proto::LoopConfig& ConfigOf(uint64_t config) const;
+  // Whether a loop in the current block runs in parallel: only the outermost loops of the kernel
+  // do.
+  bool IsParallel(const proto::LoopConfig& config) const;
+
+  // Reports that the current node needs `what`, which the compiler cannot do yet.
+  void Unsupported(const std::string& what);
+
+  // --- Where ops go --------------------------------------------------------------------
+
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  uint32_t current = 0;  // the node being lowered
+  int depth = 0;         // open blocks
+
+  // Makes a node the current one: ops and reports name it.
+  void Enter(uint32_t id);
+  // The current node as reports name it.
+  uint32_t NumberOfNode() const { return NodeNumber(number, current); }
+  // Whether the block at the builder's place ends with a terminator.
+  bool Terminated() const;
+
+  template <typename Op, typename... Args>
+  Op Create(Args&&... args) {
+    return b.create<Op>(loc, std::forward<Args>(args)...);
+  }
+  template <typename Op, typename... Args>
+  mlir::Value CreateOrFold(Args&&... args) {
+    return b.createOrFold<Op>(loc, std::forward<Args>(args)...);
+  }
+  mlir::Type ValueTypeOf(Scalar scalar) { return ValueType(b.getContext(), scalar); }
+  mlir::Type AddressTypeOf(Scalar scalar) {
+    return ir::AddrType::get(b.getContext(), ValueTypeOf(scalar));
+  }
+  mlir::Value Int(mlir::Type type, int64_t value);
+  mlir::Value Int32(int64_t value) { return Int(b.getI32Type(), value); }
+  mlir::Value Convert(Scalar to, Scalar from, mlir::Value value) {
+    return to == from ? value : EmitCast(b, loc, from, to, value, emit);
+  }
+  mlir::Value Add(mlir::Value x, mlir::Value y) { return Create<mlir::arith::AddIOp>(x, y); }
+  mlir::Value Sub(mlir::Value x, mlir::Value y) { return Create<mlir::arith::SubIOp>(x, y); }
+  mlir::Value Mul(mlir::Value x, mlir::Value y) { return Create<mlir::arith::MulIOp>(x, y); }
+  mlir::Value Select(mlir::Value condition, mlir::Value x, mlir::Value y) {
+    return Create<mlir::arith::SelectOp>(condition, x, y);
+  }
+  mlir::Value Compare(mlir::arith::CmpIPredicate predicate, mlir::Value x, mlir::Value y) {
+    return Create<mlir::arith::CmpIOp>(predicate, x, y);
+  }
+  // Whether an i32 equals the number.
+  mlir::Value Is(mlir::Value x, uint64_t number) {
+    return Compare(mlir::arith::CmpIPredicate::eq, x, Int32(static_cast<int64_t>(number)));
+  }
+
+  // --- What earlier nodes made, by node ------------------------------------------------
+
+  struct Loop {
+    Scalar scalar = proto::SCALAR_NONE;  // the type of the indices
+    Scalars indices;
+  };
+  std::vector<Scalars> values;  // empty for deferred nodes (large_tensors.h)
+  std::vector<Place> places;
+  std::vector<Loop> loops;
+  std::vector<bool> dynamic;  // locals with a tensor that a run-time value indexes
+  std::deque<Root> roots;     // what places refer to; addresses are stable
+
+  // A root for scalars of the type.
+  Root* NewRoot(TypeId type);
+
+  // --- What belongs to a subject -------------------------------------------------------
+
+  // lower_functions.h: the pieces of each parameter, or the address that it refers to; the arrays
+  // for large tensors among the results, in order. Empty in the kernel's body.
+  std::vector<Scalars> arguments;
+  Scalars result_arrays;
+  const Choice* choice = nullptr;  // lower_branches.cc: the innermost open CHOOSE
+  uint64_t array_bytes = 0;        // arrays.h: the size of all arrays so far
+
+  std::unique_ptr<LargeTensors> tensors;
+  std::unique_ptr<QuantWrites> writes;
+  std::unique_ptr<WordIndices> words;
+
+ private:
+  absl::flat_hash_map<TypeId, std::unique_ptr<std::vector<Scalar>>> scalars_in_;
+  mlir::StringAttr file_;
+};
+
+// Makes a node the current one until the end of the scope.
+class AtNode {
+ public:
+  AtNode(LoweringContext& c, uint32_t id) : c_(c), current_(c.current), loc_(c.loc) { c.Enter(id); }
+  ~AtNode() {
+    c_.current = current_;
+    c_.loc = loc_;
+  }
+  AtNode(const AtNode&) = delete;
+  AtNode& operator=(const AtNode&) = delete;
+
+ private:
+  LoweringContext& c_;
+  const uint32_t current_;
+  const mlir::Location loc_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_LOWERING_LOWERING_CONTEXT_H_
