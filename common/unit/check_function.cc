@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/language/node_views.h"
 #include "common/language/op_table.h"
 #include "common/layout/layout.h"
 #include "common/unit/check_unit.h"
@@ -16,21 +17,6 @@ using proto::Node;
 
 bool IsLoop(proto::NodeKind kind) {
   return kind == proto::RANGE_FOR || kind == proto::STRUCT_FOR || kind == proto::WHILE;
-}
-
-SNodeOp SNodeOpOf(proto::NodeKind kind) {
-  switch (kind) {
-    case proto::SNODE_ACTIVATE:
-      return SNodeOp::kActivate;
-    case proto::SNODE_DEACTIVATE:
-      return SNodeOp::kDeactivate;
-    case proto::SNODE_IS_ACTIVE:
-      return SNodeOp::kIsActive;
-    case proto::SNODE_LENGTH:
-      return SNodeOp::kLength;
-    default:
-      return SNodeOp::kAppend;
-  }
 }
 
 // Walks the blocks in program order, from block 0. Nodes that no block lists (code after
@@ -148,15 +134,16 @@ class Checker {
 
   // Checks the operands from 1 on as indices of a tensor of type `tensor`. A constant outside the
   // tensor is a mistake of the user's program.
-  absl::Status CheckTensorIndices(uint32_t id, TypeId tensor) const {
+  absl::Status CheckTensorIndices(uint32_t id, absl::Span<const uint32_t> indices,
+                                  TypeId tensor) const {
     const Type& type = types_[tensor];
     const int rank = static_cast<int>(type.shape.size());
-    if (rank == 0 || node(id).operands_size() != rank + 1) {
-      return Bad(id, node(id).operands_size() - 1, " indices for '", types_.Name(tensor), "'");
+    if (rank == 0 || indices.size() != type.shape.size()) {
+      return Bad(id, indices.size(), " indices for '", types_.Name(tensor), "'");
     }
     RETURN_IF_ERROR(CheckIntegers(id, 1, rank + 1));
     for (int i = 0; i < rank; ++i) {
-      const Node& index = node(operand(id, i + 1));
+      const Node& index = node(indices[i]);
       // A negative constant is a huge number here, because its bits are zero-extended.
       if (index.kind() != proto::CONST || index.index() < type.shape[i]) continue;
       RETURN_IF_ERROR(Report(id, proto::KIND_INDEX,
@@ -177,20 +164,18 @@ class Checker {
   }
 
   // Checks a node for one of the function's own parameters, which must have the node's type.
-  absl::Status CheckOwnParam(uint32_t id, proto::Param::Kind kind) const {
-    RETURN_IF_ERROR(CheckParam(id, function_, node(id).index(), kind));
-    return CheckResult(id, function_.params(static_cast<int>(node(id).index())).type());
+  absl::Status CheckOwnParam(uint32_t id, uint64_t param, proto::Param::Kind kind) const {
+    RETURN_IF_ERROR(CheckParam(id, function_, param, kind));
+    return CheckResult(id, function_.params(static_cast<int>(param)).type());
   }
 
-  absl::Status CheckStorageParam(uint32_t id) const {
-    return CheckParam(id, facts_.unit.kernel().body(), node(id).index(),
-                      proto::Param::PARAM_STORAGE);
+  absl::Status CheckStorageParam(uint32_t id, uint64_t param) const {
+    return CheckParam(id, facts_.unit.kernel().body(), param, proto::Param::PARAM_STORAGE);
   }
 
-  absl::Status CheckParamAttributes(uint32_t id) const {
-    for (const int64_t attribute : node(id).attributes()) {
-      RETURN_IF_ERROR(CheckParam(id, facts_.unit.kernel().body(), static_cast<uint64_t>(attribute),
-                                 proto::Param::PARAM_STORAGE));
+  absl::Status CheckStorageParams(uint32_t id, absl::Span<const int64_t> params) const {
+    for (const int64_t param : params) {
+      RETURN_IF_ERROR(CheckStorageParam(id, static_cast<uint64_t>(param)));
     }
     return absl::OkStatus();
   }
@@ -261,7 +246,7 @@ class Checker {
   absl::Status EnterBlocks(uint32_t id, int depth) {
     const Node& n = node(id);
     if (n.blocks_size() == 0) return absl::OkStatus();
-    scopes_.push_back({id, n.kind(), IsLoop(n.kind()) && IsParallel(n, depth)});
+    scopes_.push_back({id, n.kind(), IsLoop(n.kind()) && IsParallel(id, depth)});
     for (const uint32_t block : n.blocks()) {
       RETURN_IF_ERROR(CheckBlock(block, depth + 1));
       if (n.kind() == proto::CHOOSE) RETURN_IF_ERROR(CheckArm(id, block));
@@ -278,27 +263,28 @@ class Checker {
     return absl::OkStatus();
   }
 
-  static uint64_t ConfigOf(const Node& loop) {
-    if (loop.kind() == proto::RANGE_FOR) return loop.index();
-    return loop.attributes_size() > 0 ? static_cast<uint64_t>(loop.attributes(0)) : 0;
+  bool IsParallel(uint32_t id, int depth) const {
+    if (number_ != 0 || depth != 0 || node(id).kind() == proto::WHILE) return false;
+    if (node(id).kind() == proto::RANGE_FOR) {
+      return !IsSerialized(RangeForNode(id, node(id)).config());
+    }
+    const StructForNode loop(id, node(id));
+    return IsOverTree(loop) || !IsSerialized(static_cast<uint64_t>(loop.config()));
   }
 
-  bool IsParallel(const Node& loop, int depth) const {
-    if (number_ != 0 || depth != 0 || loop.kind() == proto::WHILE) return false;
-    if (loop.kind() == proto::STRUCT_FOR && IsOverTree(loop)) return true;
-    const uint64_t config = ConfigOf(loop);
-    return config == 0 || !facts_.unit.kernel().loops(static_cast<int>(config - 1)).serialize();
+  // `config` as RANGE_FOR has it.
+  bool IsSerialized(uint64_t config) const {
+    return config != 0 && facts_.unit.kernel().loops(static_cast<int>(config - 1)).serialize();
   }
 
   // Whether a loop iterates the list of a tree's cells. Even if it is serialized, nothing may break
   // out of it.
-  bool IsOverTree(const Node& loop) const {
-    const uint32_t storage = StorageOf(loop.index());
+  bool IsOverTree(StructForNode loop) const {
+    const uint32_t storage = StorageOf(loop.param());
     return facts_.unit.storages(static_cast<int>(storage)).has_tree();
   }
 
-  absl::Status CheckConfig(uint32_t id) const {
-    const uint64_t config = ConfigOf(node(id));
+  absl::Status CheckConfig(uint32_t id, uint64_t config) const {
     if (config <= static_cast<uint64_t>(facts_.unit.kernel().loops_size())) {
       return absl::OkStatus();
     }
@@ -307,143 +293,122 @@ class Checker {
 
   // --- One node --------------------------------------------------------------------
 
+  // Calls Check with the view of the node's kind. A kind without a Check does not build.
   absl::Status CheckNode(uint32_t id) {
-    switch (node(id).kind()) {
-      case proto::CONST:
-        return CheckConst(id);
-      case proto::PARAM:
-        return CheckOwnParam(id, proto::Param::PARAM_VALUE);
-      case proto::REFERENCE:
-        return CheckOwnParam(id, proto::Param::PARAM_REFERENCE);
-      case proto::UNARY:
-      case proto::BINARY:
-      case proto::TERNARY:
-        return CheckOperation(id);
-      case proto::CAST_TO:
-        return CheckCastTo(id);
-      case proto::MAKE_TENSOR:
-        return CheckMakeTensor(id);
-      case proto::EXTRACT:
-        RETURN_IF_ERROR(CheckValueAt(id, 0));
-        return CheckTensorIndices(id, type_of(operand(id, 0)));
-      case proto::PICK:
-        return CheckPick(id);
-      case proto::REDUCE:
-        return CheckReduce(id);
-      case proto::ELEMENT:
-        RETURN_IF_ERROR(CheckAddressAt(id, 0));
-        return CheckTensorIndices(id, type_of(operand(id, 0)));
-      case proto::MAKE_STRUCT:
-        return CheckMakeStruct(id);
-      case proto::GET_MEMBER:
-        RETURN_IF_ERROR(CheckValueAt(id, 0));
-        return CheckMember(id);
-      case proto::MEMBER:
-        RETURN_IF_ERROR(CheckAddressAt(id, 0));
-        return CheckMember(id);
-      case proto::JOIN:
-        return CheckJoin(id);
-      case proto::RANDOM:
-        return types_[type_of(id)].IsScalar() ? absl::OkStatus() : Bad(id, "is not a scalar");
-      case proto::LOOP_INDEX:
-        return CheckLoopIndex(id);
-      case proto::SHAPE:
-        return CheckShapeOf(id);
-      case proto::CHOOSE:
-        if (type_of(id) == 0) return Bad(id, "has no type");
-        return CheckTypedAt(id, 0, ScalarId(proto::U1));
-      case proto::CALL:
-        return CheckCall(id);
-      case proto::LOCAL:
-        return node(id).operands_size() == 0 ? absl::OkStatus() : CheckTypedAt(id, 0, type_of(id));
-      case proto::GLOBAL:
-        return CheckGlobal(id);
-      case proto::LOAD:
-        RETURN_IF_ERROR(CheckAddressAt(id, 0));
-        return CheckResult(id, type_of(operand(id, 0)));
-      case proto::STORE:
-        RETURN_IF_ERROR(CheckAddressAt(id, 0));
-        return CheckTypedAt(id, 1, type_of(operand(id, 0)));
-      case proto::ATOMIC:
-        return CheckAtomicNode(id);
-      case proto::RANGE_FOR:
-        return CheckRangeFor(id);
-      case proto::STRUCT_FOR:
-        return CheckStructFor(id);
-      case proto::IF:
-        return CheckTypedAt(id, 0, ScalarId(proto::U1));
-      case proto::BREAK:
-      case proto::CONTINUE:
-        return CheckJump(id);
-      case proto::RETURN:
-        return CheckReturn(id);
-      case proto::YIELD:
-        if (scopes_.empty() || scopes_.back().kind != proto::CHOOSE) {
-          return Bad(id, "outside a choice");
-        }
-        return CheckTypedAt(id, 0, type_of(scopes_.back().owner));
-      case proto::ASSERT:
-        RETURN_IF_ERROR(CheckTypedAt(id, 0, ScalarId(proto::U1)));
-        return CheckValuesFrom(id, 1);
-      case proto::ASSUME_IN_RANGE:
-        if (node(id).attributes_size() != 2) return Bad(id, "needs two attributes");
-        RETURN_IF_ERROR(CheckIntegers(id, 0, 2));
-        return CheckResult(id, type_of(operand(id, 0)));
-      case proto::LOOP_UNIQUE:
-        RETURN_IF_ERROR(CheckParamAttributes(id));
-        [[fallthrough]];
-      case proto::STOP_GRADIENT:
-        RETURN_IF_ERROR(CheckValueAt(id, 0));
-        return CheckResult(id, type_of(operand(id, 0)));
-      case proto::BLOCK_LOCAL:
-      case proto::CACHE_READ_ONLY:
-        return CheckParamAttributes(id);
-      case proto::SNODE_ADDRESS:
-        RETURN_IF_ERROR(CheckIndices(id));
-        if (facts_.element_type[StorageOf(node(id).index())] == 0) {
-          return Bad(id, "an SNode itself has no elements");
-        }
-        return CheckResult(id, ScalarId(proto::U64));
-      case proto::SNODE_ACTIVATE:
-      case proto::SNODE_DEACTIVATE:
-      case proto::SNODE_IS_ACTIVE:
-      case proto::SNODE_LENGTH:
-      case proto::SNODE_APPEND:
-        return CheckSNodeOp(id);
-      case proto::CHECKPOINT_BIT:
-      case proto::NO_ACTIVATE:
-        RETURN_IF_ERROR(CheckStorageParam(id));
-        return CheckIntegers(id, 0, node(id).operands_size());
-      case proto::PRINT:
-        return CheckValuesFrom(id, 0);
-      case proto::WHILE:
-        return absl::OkStatus();
-      default:
-        // The table has a kind that this switch lacks.
-        return Bad(id, "has no check");
-    }
+    return VisitNode(id, node(id), [this](const auto& view) { return Check(view); });
   }
 
-  absl::Status CheckConst(uint32_t id) const {
-    const Type& type = types_[type_of(id)];
-    if (!type.IsScalar()) return Bad(id, "is not a scalar");
+  absl::Status Check(ParamNode n) const {
+    return CheckOwnParam(n.id(), n.param(), proto::Param::PARAM_VALUE);
+  }
+  absl::Status Check(ReferenceNode n) const {
+    return CheckOwnParam(n.id(), n.param(), proto::Param::PARAM_REFERENCE);
+  }
+  absl::Status Check(UnaryNode n) { return CheckOperation(n); }
+  absl::Status Check(BinaryNode n) { return CheckOperation(n); }
+  absl::Status Check(TernaryNode n) { return CheckOperation(n); }
+  absl::Status Check(ExtractNode n) const {
+    RETURN_IF_ERROR(CheckValueAt(n.id(), 0));
+    return CheckTensorIndices(n.id(), n.indices(), type_of(n.tensor()));
+  }
+  absl::Status Check(ElementNode n) const {
+    RETURN_IF_ERROR(CheckAddressAt(n.id(), 0));
+    return CheckTensorIndices(n.id(), n.indices(), type_of(n.base()));
+  }
+  absl::Status Check(GetMemberNode n) const {
+    RETURN_IF_ERROR(CheckValueAt(n.id(), 0));
+    return CheckMember(n.id(), type_of(n.value()), n.member());
+  }
+  absl::Status Check(MemberNode n) const {
+    RETURN_IF_ERROR(CheckAddressAt(n.id(), 0));
+    return CheckMember(n.id(), type_of(n.base()), n.member());
+  }
+  absl::Status Check(RandomNode n) const {
+    return types_[n.type()].IsScalar() ? absl::OkStatus() : Bad(n.id(), "is not a scalar");
+  }
+  absl::Status Check(ChooseNode n) const {
+    if (n.type() == 0) return Bad(n.id(), "has no type");
+    return CheckTypedAt(n.id(), 0, ScalarId(proto::U1));
+  }
+  absl::Status Check(LocalNode n) const {
+    return n.operands().empty() ? absl::OkStatus() : CheckTypedAt(n.id(), 0, n.type());
+  }
+  absl::Status Check(LoadNode n) const {
+    RETURN_IF_ERROR(CheckAddressAt(n.id(), 0));
+    return CheckResult(n.id(), type_of(n.address()));
+  }
+  absl::Status Check(StoreNode n) const {
+    RETURN_IF_ERROR(CheckAddressAt(n.id(), 0));
+    return CheckTypedAt(n.id(), 1, type_of(n.address()));
+  }
+  absl::Status Check(WhileNode) const { return absl::OkStatus(); }
+  absl::Status Check(IfNode n) const { return CheckTypedAt(n.id(), 0, ScalarId(proto::U1)); }
+  absl::Status Check(BreakNode n) const { return CheckJump(n); }
+  absl::Status Check(ContinueNode n) const { return CheckJump(n); }
+  absl::Status Check(YieldNode n) const {
+    if (scopes_.empty() || scopes_.back().kind != proto::CHOOSE) {
+      return Bad(n.id(), "outside a choice");
+    }
+    return CheckTypedAt(n.id(), 0, type_of(scopes_.back().owner));
+  }
+  absl::Status Check(PrintNode n) const { return CheckValuesFrom(n.id(), 0); }
+  absl::Status Check(AssertNode n) const {
+    RETURN_IF_ERROR(CheckTypedAt(n.id(), 0, ScalarId(proto::U1)));
+    return CheckValuesFrom(n.id(), 1);
+  }
+  absl::Status Check(AssumeInRangeNode n) const {
+    if (node(n.id()).attributes_size() != 2) return Bad(n.id(), "needs two attributes");
+    RETURN_IF_ERROR(CheckIntegers(n.id(), 0, 2));
+    return CheckResult(n.id(), type_of(n.value()));
+  }
+  absl::Status Check(LoopUniqueNode n) const {
+    RETURN_IF_ERROR(CheckStorageParams(n.id(), n.params()));
+    return CheckSameValue(n.id(), n.value());
+  }
+  absl::Status Check(StopGradientNode n) const { return CheckSameValue(n.id(), n.value()); }
+  absl::Status Check(BlockLocalNode n) const { return CheckStorageParams(n.id(), n.params()); }
+  absl::Status Check(CacheReadOnlyNode n) const { return CheckStorageParams(n.id(), n.params()); }
+  absl::Status Check(CheckpointBitNode n) const {
+    RETURN_IF_ERROR(CheckStorageParam(n.id(), n.param()));
+    return CheckIntegers(n.id(), 0, static_cast<int>(n.indices().size()));
+  }
+  absl::Status Check(NoActivateNode n) const { return CheckStorageParam(n.id(), n.param()); }
+  absl::Status Check(SNodeActivateNode n) const { return CheckSNodeOp(n, SNodeOp::kActivate); }
+  absl::Status Check(SNodeDeactivateNode n) const { return CheckSNodeOp(n, SNodeOp::kDeactivate); }
+  absl::Status Check(SNodeIsActiveNode n) const { return CheckSNodeOp(n, SNodeOp::kIsActive); }
+  absl::Status Check(SNodeLengthNode n) const { return CheckSNodeOp(n, SNodeOp::kLength); }
+  absl::Status Check(SNodeAppendNode n) const { return CheckSNodeOp(n, SNodeOp::kAppend); }
+  absl::Status Check(SNodeAddressNode n) const {
+    RETURN_IF_ERROR(CheckIndices(n.id(), n.param(), n.indices()));
+    if (facts_.element_type[StorageOf(n.param())] == 0) {
+      return Bad(n.id(), "an SNode itself has no elements");
+    }
+    return CheckResult(n.id(), ScalarId(proto::U64));
+  }
+
+  // --- Kinds with more to check ------------------------------------------------------
+
+  absl::Status Check(ConstNode n) const {
+    const Type& type = types_[n.type()];
+    if (!type.IsScalar()) return Bad(n.id(), "is not a scalar");
     const int bits = ScalarBits(type.scalar);
     // Equal constants must have equal bits, or equal kernels would have different keys.
-    if (bits < 64 && node(id).index() >> bits != 0) return Bad(id, "has bits beyond its type");
+    if (bits < 64 && n.bits() >> bits != 0) return Bad(n.id(), "has bits beyond its type");
     return absl::OkStatus();
   }
 
-  absl::Status CheckOperation(uint32_t id) {
-    const Node& n = node(id);
+  absl::Status CheckOperation(const NodeView& n) {
+    const uint32_t id = n.id();
     const OpInfo* info = FindOp(n.op());
-    if (info == nullptr || info->arity != n.operands_size() || info->family == proto::FAMILY_CAST ||
+    const int count = static_cast<int>(n.operands().size());
+    if (info == nullptr || info->arity != count || info->family == proto::FAMILY_CAST ||
         info->family == proto::FAMILY_ATOMIC) {
       return Bad(id, "op ", n.op(), " does not fit");
     }
     absl::InlinedVector<TypeId, 3> operands;
-    for (int i = 0; i < n.operands_size(); ++i) {
+    for (int i = 0; i < count; ++i) {
       RETURN_IF_ERROR(CheckValueAt(id, i));
-      operands.push_back(type_of(n.operands(i)));
+      operands.push_back(type_of(n.operands()[i]));
     }
     absl::StatusOr<OpTyping> typing = TypeOp(n.op(), operands, facts_.defaults, &types_);
     if (!typing.ok()) return Bad(id, typing.status().message());
@@ -455,41 +420,44 @@ class Checker {
     return CheckResult(id, typing->result);
   }
 
-  absl::Status CheckCastTo(uint32_t id) const {
+  absl::Status Check(CastToNode n) const {
+    const uint32_t id = n.id();
     RETURN_IF_ERROR(CheckValueAt(id, 0));
-    if (type_of(id) == 0) return Bad(id, "to no type");
-    const TypeId from = type_of(operand(id, 0));
+    if (n.type() == 0) return Bad(id, "to no type");
+    const TypeId from = type_of(n.value());
     absl::Status status;
-    if (node(id).op() == proto::OP_CAST) {
-      status = CheckCast(from, type_of(id), types_);
-    } else if (node(id).op() == proto::OP_BIT_CAST) {
-      status = CheckBitCast(from, type_of(id), types_);
+    if (n.op() == proto::OP_CAST) {
+      status = CheckCast(from, n.type(), types_);
+    } else if (n.op() == proto::OP_BIT_CAST) {
+      status = CheckBitCast(from, n.type(), types_);
     } else {
-      return Bad(id, "op ", node(id).op(), " is not a cast");
+      return Bad(id, "op ", n.op(), " is not a cast");
     }
     return status.ok() ? status : Bad(id, status.message());
   }
 
-  absl::Status CheckMakeTensor(uint32_t id) const {
-    const Type& type = types_[type_of(id)];
-    if (!type.IsTensor() || type.NumElements() != static_cast<uint64_t>(node(id).operands_size())) {
-      return Bad(id, node(id).operands_size(), " elements for '", types_.Name(type_of(id)), "'");
+  absl::Status Check(MakeTensorNode n) const {
+    const uint32_t id = n.id();
+    const Type& type = types_[n.type()];
+    if (!type.IsTensor() || type.NumElements() != n.elements().size()) {
+      return Bad(id, n.elements().size(), " elements for '", types_.Name(n.type()), "'");
     }
-    for (int i = 0; i < node(id).operands_size(); ++i) {
+    for (int i = 0; i < static_cast<int>(n.elements().size()); ++i) {
       RETURN_IF_ERROR(CheckTypedAt(id, i, ScalarId(type.scalar)));
     }
     return absl::OkStatus();
   }
 
-  absl::Status CheckJoin(uint32_t id) const {
-    const Type& type = types_[type_of(id)];
-    if (!type.IsTensor() || type.NumElements() != static_cast<uint64_t>(node(id).operands_size())) {
-      return Bad(id, node(id).operands_size(), " addresses for '", types_.Name(type_of(id)), "'");
+  absl::Status Check(JoinNode n) const {
+    const uint32_t id = n.id();
+    const Type& type = types_[n.type()];
+    if (!type.IsTensor() || type.NumElements() != n.parts().size()) {
+      return Bad(id, n.parts().size(), " addresses for '", types_.Name(n.type()), "'");
     }
-    for (int i = 0; i < node(id).operands_size(); ++i) {
+    for (int i = 0; i < static_cast<int>(n.parts().size()); ++i) {
       RETURN_IF_ERROR(CheckAddressAt(id, i));
-      if (type_of(operand(id, i)) != ScalarId(type.scalar)) {
-        return Bad(id, "operand ", i, " is the address of '", types_.Name(type_of(operand(id, i))),
+      if (type_of(n.parts()[i]) != ScalarId(type.scalar)) {
+        return Bad(id, "operand ", i, " is the address of '", types_.Name(type_of(n.parts()[i])),
                    "'");
       }
     }
@@ -497,13 +465,14 @@ class Checker {
   }
 
   // Checks that every element that the attributes select is within the operand.
-  absl::Status CheckPick(uint32_t id) const {
+  absl::Status Check(PickNode n) const {
+    const uint32_t id = n.id();
     RETURN_IF_ERROR(CheckValueAt(id, 0));
-    const Type& from = types_[type_of(operand(id, 0))];
-    const Type& to = types_[type_of(id)];
+    const Type& from = types_[type_of(n.tensor())];
+    const Type& to = types_[n.type()];
     if (!from.IsTensor() || !to.IsTensor() || from.scalar != to.scalar) {
-      return Bad(id, "from '", types_.Name(type_of(operand(id, 0))), "' to '",
-                 types_.Name(type_of(id)), "'");
+      return Bad(id, "from '", types_.Name(type_of(n.tensor())), "' to '", types_.Name(n.type()),
+                 "'");
     }
     const auto& attributes = node(id).attributes();
     if (attributes.size() != static_cast<int>(to.shape.size()) + 1) {
@@ -522,104 +491,105 @@ class Checker {
       if (d == 0 || span > 0) last += span;
     }
     if (lowest >= 0 && last < static_cast<int64_t>(from.NumElements())) return absl::OkStatus();
-    return Bad(id, "elements ", lowest, " to ", last, " of '", types_.Name(type_of(operand(id, 0))),
+    return Bad(id, "elements ", lowest, " to ", last, " of '", types_.Name(type_of(n.tensor())),
                "'");
   }
 
-  absl::Status CheckReduce(uint32_t id) {
+  absl::Status Check(ReduceNode n) {
+    const uint32_t id = n.id();
     RETURN_IF_ERROR(CheckValueAt(id, 0));
-    absl::StatusOr<TypeId> type =
-        TypeReduce(node(id).op(), type_of(operand(id, 0)), facts_.defaults, &types_);
+    absl::StatusOr<TypeId> type = TypeReduce(n.op(), type_of(n.tensor()), facts_.defaults, &types_);
     if (!type.ok()) return Bad(id, type.status().message());
-    if (*type != ScalarId(types_[type_of(operand(id, 0))].scalar)) {
+    if (*type != ScalarId(types_[type_of(n.tensor())].scalar)) {
       return Bad(id, "the operand must be cast to ", types_.Name(*type));
     }
     return CheckResult(id, *type);
   }
 
-  absl::Status CheckMakeStruct(uint32_t id) const {
-    const Type& type = types_[type_of(id)];
-    if (!type.IsStruct() || type.members.size() != static_cast<size_t>(node(id).operands_size())) {
-      return Bad(id, node(id).operands_size(), " members for '", types_.Name(type_of(id)), "'");
+  absl::Status Check(MakeStructNode n) const {
+    const uint32_t id = n.id();
+    const Type& type = types_[n.type()];
+    if (!type.IsStruct() || type.members.size() != n.members().size()) {
+      return Bad(id, n.members().size(), " members for '", types_.Name(n.type()), "'");
     }
-    for (int i = 0; i < node(id).operands_size(); ++i) {
+    for (int i = 0; i < static_cast<int>(n.members().size()); ++i) {
       RETURN_IF_ERROR(CheckTypedAt(id, i, type.members[i].second));
     }
     return absl::OkStatus();
   }
 
-  absl::Status CheckMember(uint32_t id) const {
-    const Type& type = types_[type_of(operand(id, 0))];
-    if (node(id).index() >= type.members.size()) return Bad(id, "no member ", node(id).index());
-    return CheckResult(id, type.members[node(id).index()].second);
+  absl::Status CheckMember(uint32_t id, TypeId of, uint64_t member) const {
+    const Type& type = types_[of];
+    if (member >= type.members.size()) return Bad(id, "no member ", member);
+    return CheckResult(id, type.members[member].second);
   }
 
   uint32_t StorageOf(uint64_t param_index) const {
     return facts_.unit.kernel().body().params(static_cast<int>(param_index)).storage();
   }
 
-  int StorageIndices(uint32_t param_index) const {
+  int StorageIndices(uint64_t param_index) const {
     return facts_.num_indices[StorageOf(param_index)];
   }
 
-  absl::Status CheckLoopIndex(uint32_t id) const {
-    const uint32_t loop = operand(id, 0);
+  absl::Status Check(LoopIndexNode n) const {
+    const uint32_t id = n.id();
+    const uint32_t loop = n.loop();
     const bool encloses = std::any_of(scopes_.begin(), scopes_.end(),
                                       [loop](const Scope& s) { return s.owner == loop; });
     if (!encloses) return Bad(id, "node ", loop, " is not a loop around it");
     uint64_t dimensions = 0;
     if (node(loop).kind() == proto::RANGE_FOR) {
-      dimensions = static_cast<uint64_t>(node(loop).operands_size()) / 2;
+      dimensions = RangeForNode(loop, node(loop)).bounds().size() / 2;
     } else if (node(loop).kind() == proto::STRUCT_FOR) {
-      dimensions = static_cast<uint64_t>(StorageIndices(static_cast<uint32_t>(node(loop).index())));
+      dimensions = static_cast<uint64_t>(StorageIndices(StructForNode(loop, node(loop)).param()));
     }
-    if (node(id).index() >= dimensions) return Bad(id, "no dimension ", node(id).index());
+    if (n.dimension() >= dimensions) return Bad(id, "no dimension ", n.dimension());
     return CheckResult(id, ScalarId(proto::I32));
   }
 
-  absl::Status CheckShapeOf(uint32_t id) const {
-    RETURN_IF_ERROR(CheckStorageParam(id));
-    const Node& n = node(id);
-    if (n.attributes_size() != 1 || n.attributes(0) < 0 ||
-        n.attributes(0) >= StorageIndices(static_cast<uint32_t>(n.index()))) {
+  absl::Status Check(ShapeNode n) const {
+    const uint32_t id = n.id();
+    RETURN_IF_ERROR(CheckStorageParam(id, n.param()));
+    if (node(id).attributes_size() != 1 || n.axis() < 0 || n.axis() >= StorageIndices(n.param())) {
       return Bad(id, "no such axis");
     }
     return CheckResult(id, ScalarId(proto::I32));
   }
 
   // Checks that the operands are one integer for each axis of the storage at `index`.
-  absl::Status CheckIndices(uint32_t id) const {
-    RETURN_IF_ERROR(CheckStorageParam(id));
-    const int indices = StorageIndices(static_cast<uint32_t>(node(id).index()));
-    if (node(id).operands_size() != indices) {
-      return Bad(id, node(id).operands_size(), " indices, not ", indices);
+  absl::Status CheckIndices(uint32_t id, uint64_t param, absl::Span<const uint32_t> indices) const {
+    RETURN_IF_ERROR(CheckStorageParam(id, param));
+    const int axes = StorageIndices(param);
+    if (static_cast<int>(indices.size()) != axes) {
+      return Bad(id, indices.size(), " indices, not ", axes);
     }
-    return CheckIntegers(id, 0, indices);
+    return CheckIntegers(id, 0, axes);
   }
 
-  absl::Status CheckGlobal(uint32_t id) const {
-    RETURN_IF_ERROR(CheckIndices(id));
-    return CheckResult(id, facts_.element_type[StorageOf(node(id).index())]);
+  absl::Status Check(GlobalNode n) const {
+    const uint32_t id = n.id();
+    RETURN_IF_ERROR(CheckIndices(id, n.param(), n.indices()));
+    return CheckResult(id, facts_.element_type[StorageOf(n.param())]);
   }
 
   // Checks an SNode operation: the kind of its SNode, the number of indices, the type of the
   // result.
-  absl::Status CheckSNodeOp(uint32_t id) const {
-    RETURN_IF_ERROR(CheckStorageParam(id));
-    const Node& n = node(id);
-    const proto::Storage& storage =
-        facts_.unit.storages(static_cast<int>(StorageOf(static_cast<uint32_t>(n.index()))));
-    if (!storage.has_tree()) return Bad(id, "parameter ", n.index(), " is not an SNode");
+  template <typename SNodeNode>
+  absl::Status CheckSNodeOp(const SNodeNode& n, SNodeOp op) const {
+    const uint32_t id = n.id();
+    RETURN_IF_ERROR(CheckStorageParam(id, n.param()));
+    const proto::Storage& storage = facts_.unit.storages(static_cast<int>(StorageOf(n.param())));
+    if (!storage.has_tree()) return Bad(id, "parameter ", n.param(), " is not an SNode");
     const proto::TreePart& tree = facts_.unit.trees(static_cast<int>(storage.tree().tree()));
     const SNodeFacts& kind =
         *FindSNodeKind(tree.nodes(static_cast<int>(storage.tree().node())).kind());
-    const SNodeOp op = SNodeOpOf(n.kind());
     if (!Accepts(kind, op)) return Bad(id, "a ", kind.name, " SNode does not have this op");
     const int indices = NamesContainer(kind, op)
                             ? static_cast<int>(IndicesAbove(tree, storage.tree()).size())
                             : storage.tree().axes_size();
-    if (n.operands_size() != indices) {
-      return Bad(id, n.operands_size(), " indices, not ", indices);
+    if (static_cast<int>(n.indices().size()) != indices) {
+      return Bad(id, n.indices().size(), " indices, not ", indices);
     }
     RETURN_IF_ERROR(CheckIntegers(id, 0, indices));
     switch (op) {
@@ -635,24 +605,26 @@ class Checker {
     return absl::OkStatus();
   }
 
-  absl::Status CheckAtomicNode(uint32_t id) const {
+  absl::Status Check(AtomicNode n) const {
+    const uint32_t id = n.id();
     RETURN_IF_ERROR(CheckAddressAt(id, 0));
-    const TypeId type = type_of(operand(id, 0));
-    if (absl::Status status = CheckAtomic(node(id).op(), type, types_); !status.ok()) {
+    const TypeId type = type_of(n.address());
+    if (absl::Status status = CheckAtomic(n.op(), type, types_); !status.ok()) {
       return Bad(id, status.message());
     }
     RETURN_IF_ERROR(CheckTypedAt(id, 1, type));
     return CheckResult(id, type);
   }
 
-  absl::Status CheckCall(uint32_t id) const {
-    const Node& n = node(id);
+  absl::Status Check(CallNode n) const {
+    const uint32_t id = n.id();
     const proto::Kernel& kernel = facts_.unit.kernel();
-    if (n.index() >= static_cast<uint64_t>(kernel.functions_size())) {
-      return Bad(id, "function ", n.index(), " does not exist");
+    if (n.function() >= static_cast<uint64_t>(kernel.functions_size())) {
+      return Bad(id, "function ", n.function(), " does not exist");
     }
-    const proto::Function& callee = kernel.functions(static_cast<int>(n.index()));
-    if (n.operands_size() != callee.params_size()) return Bad(id, n.operands_size(), " arguments");
+    const proto::Function& callee = kernel.functions(static_cast<int>(n.function()));
+    if (static_cast<int>(n.arguments().size()) != callee.params_size())
+      return Bad(id, n.arguments().size(), " arguments");
     for (int i = 0; i < callee.params_size(); ++i) {
       switch (callee.params(i).kind()) {
         case proto::Param::PARAM_VALUE:
@@ -660,7 +632,7 @@ class Checker {
           break;
         case proto::Param::PARAM_REFERENCE:
           RETURN_IF_ERROR(CheckAddressAt(id, i));
-          if (type_of(operand(id, i)) != callee.params(i).type()) {
+          if (type_of(n.arguments()[i]) != callee.params(i).type()) {
             return Bad(id, "argument ", i, " refers to another type");
           }
           break;
@@ -681,17 +653,19 @@ class Checker {
     return absl::OkStatus();
   }
 
-  absl::Status CheckRangeFor(uint32_t id) const {
-    const int bounds = node(id).operands_size();
+  absl::Status Check(RangeForNode n) const {
+    const uint32_t id = n.id();
+    const int bounds = static_cast<int>(n.bounds().size());
     if (bounds % 2 != 0 || bounds > 2 * kMaxIndices) return Bad(id, bounds, " bounds");
     for (int i = 0; i < bounds; ++i) RETURN_IF_ERROR(CheckTypedAt(id, i, ScalarId(proto::I32)));
-    return CheckConfig(id);
+    return CheckConfig(id, n.config());
   }
 
-  absl::Status CheckStructFor(uint32_t id) const {
-    RETURN_IF_ERROR(CheckStorageParam(id));
-    RETURN_IF_ERROR(CheckConfig(id));
-    if (IsOverTree(node(id)) && StorageIndices(static_cast<uint32_t>(node(id).index())) == 0) {
+  absl::Status Check(StructForNode n) const {
+    const uint32_t id = n.id();
+    RETURN_IF_ERROR(CheckStorageParam(id, n.param()));
+    RETURN_IF_ERROR(CheckConfig(id, static_cast<uint64_t>(n.config())));
+    if (IsOverTree(n) && StorageIndices(n.param()) == 0) {
       return Bad(id, "over no index");
     }
     if (number_ == 0 && scopes_.empty()) return absl::OkStatus();
@@ -699,11 +673,18 @@ class Checker {
                   "Struct for cannot be nested inside a kernel: it must be outermost");
   }
 
-  absl::Status CheckJump(uint32_t id) const {
+  // The value of a hint.
+  absl::Status CheckSameValue(uint32_t id, uint32_t value) const {
+    RETURN_IF_ERROR(CheckValueAt(id, 0));
+    return CheckResult(id, type_of(value));
+  }
+
+  absl::Status CheckJump(const NodeView& n) const {
+    const uint32_t id = n.id();
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       if (scope->kind == proto::CHOOSE) return Bad(id, "inside a choice");
       if (!IsLoop(scope->kind)) continue;
-      if (scope->parallel && node(id).kind() == proto::BREAK) {
+      if (scope->parallel && n.kind() == proto::BREAK) {
         return Report(id, proto::KIND_SYNTAX, "Cannot break in the outermost loop");
       }
       return absl::OkStatus();
@@ -711,7 +692,8 @@ class Checker {
     return Bad(id, "outside a loop");
   }
 
-  absl::Status CheckReturn(uint32_t id) const {
+  absl::Status Check(ReturnNode n) const {
+    const uint32_t id = n.id();
     for (const Scope& scope : scopes_) {
       if (scope.kind == proto::CHOOSE) return Bad(id, "inside a choice");
       if (scope.parallel) {
@@ -719,8 +701,8 @@ class Checker {
                       "Return statements are not allowed in a parallel loop");
       }
     }
-    if (node(id).operands_size() != function_.returns_size()) {
-      return Bad(id, node(id).operands_size(), " values, not ", function_.returns_size());
+    if (static_cast<int>(n.values().size()) != function_.returns_size()) {
+      return Bad(id, n.values().size(), " values, not ", function_.returns_size());
     }
     for (int i = 0; i < function_.returns_size(); ++i) {
       RETURN_IF_ERROR(CheckTypedAt(id, i, function_.returns(i)));
