@@ -469,6 +469,22 @@ def addresses(show):
 
 
 @case()
+def an_address_in_a_real_function(show):
+    x, y = ti.field(ti.f32, shape=8), ti.field(ti.i32, shape=8)
+
+    @ti.real_func
+    def where(i: ti.i32) -> ti.u64:
+        return ti.get_addr(y, [i])
+
+    @ti.kernel
+    def distance() -> ti.i64:
+        x[0] = 1
+        return ti.cast(where(3) - where(1), ti.i64)
+
+    show(distance())
+
+
+@case()
 def deactivate_all_of_nodes_and_root(show):
     x, y = ti.field(ti.i32), ti.field(ti.i32)
     a = ti.root.pointer(ti.i, 4)
