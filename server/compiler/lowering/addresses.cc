@@ -37,8 +37,8 @@ mlir::Value FirstAddress(LoweringContext& c, const Place& place) {
 }
 
 // The address of the scalar that the place's index chooses: an element of an array if the scalars
-// are consecutive, else a kiln.component. If the scalars have strides of their own, even their
-// first cells say nothing about the others: a chain of selects.
+// are consecutive, else a kiln.component. Scalars with strides of their own take a chain of
+// selects: the distance between two of them differs from cell to cell.
 mlir::Value IndexedAddress(LoweringContext& c, const Place& place) {
   const Root& root = *place.root;
   if (mlir::Value first = FirstAddress(c, place)) {

@@ -223,7 +223,7 @@ Value Emitter::DivideByConstant(proto::Op op, Value x, const llvm::APInt& diviso
   return remainder ? I<arith::SubIOp>(x, I<arith::MulIOp>(quotient, y)) : quotient;
 }
 
-// Divisors 0 and -1, the two that can trap, are replaced by 1 and put right after.
+// Divisors 0 and -1 can trap: they are replaced by 1, and the result is corrected.
 Value Emitter::DivideSigned(proto::Op op, Value x, Value y) {
   const bool remainder = op == proto::OP_MOD || op == proto::OP_RAW_MOD;
   const bool floor = op == proto::OP_FLOORDIV || op == proto::OP_MOD;
@@ -233,7 +233,7 @@ Value Emitter::DivideSigned(proto::Op op, Value x, Value y) {
   const Value safe = Select(I<arith::OrIOp>(is_zero, is_minus_one), Number(1), y);
   const Value quotient = I<arith::DivSIOp>(x, safe);
   const Value rest = I<arith::SubIOp>(x, I<arith::MulIOp>(quotient, safe));
-  // The remainder of a division by 1 is 0: nothing to put right.
+  // The remainder of a division by 1 is 0, which is correct for both.
   const Value differs = CmpI(CmpIPredicate::slt, I<arith::XOrIOp>(rest, safe), zero);
   const Value round_down = I<arith::AndIOp>(CmpI(CmpIPredicate::ne, rest, zero), differs);
   if (remainder) {
@@ -319,8 +319,8 @@ Value Emitter::Compare(proto::Op op, Value x, Value y) {
   return CmpI(is_signed() ? row.signed_ints : row.unsigned_ints, x, y);
 }
 
-// The other operand of a NaN. Beside a constant that is a single instruction; MLIR's own folds of
-// minima with infinities do not have NaNs in mind.
+// If one operand is NaN, the result is the other one. With a constant this is a compare and a
+// select; MLIR would fold minima of infinities as if there were no NaNs.
 Value Emitter::FloatExtreme(bool min, Value x, Value y) {
   llvm::APFloat constant(0.0);
   if (mlir::matchPattern(x, mlir::m_ConstantFloat(&constant))) std::swap(x, y);
@@ -434,7 +434,8 @@ Value Emitter::Apply(proto::Op op, Value x, Value y) {
     case proto::OP_NE:
       return Compare(op, x, y);
 
-    // Not of one or two scalars of one type: EmitTernary, EmitCast, EmitBitCast, Lowering.
+    // Not of one or two scalars of one type: EmitTernary, EmitCast and EmitBitCast emit them, or
+    // handlers of nodes.
     case proto::OP_SELECT:
     case proto::OP_CAST:
     case proto::OP_BIT_CAST:
@@ -458,8 +459,8 @@ Value Emitter::Apply(proto::Op op, Value x, Value y) {
 
 #pragma GCC diagnostic pop
 
-// This float to a signed integer of 32 or 64 bits; what does not fit, and NaN, to the lowest one,
-// as x86 does it. Small negative numbers that round to the lowest one end there in either way.
+// Converts this float to a signed integer of 32 or 64 bits. NaN, and what does not fit, becomes the
+// lowest one, as on x86. The lowest one itself does not pass the test, with the same result.
 Value Emitter::ToInteger(Value x, Scalar to) {
   Emitter integer(b_, loc_, to, options_);
   const uint64_t lowest = uint64_t{1} << (integer.bits_ - 1);
@@ -469,8 +470,8 @@ Value Emitter::ToInteger(Value x, Scalar to) {
                         integer.Bits(lowest));
 }
 
-// The same for u32 and u64, whose upper half the signed type does not reach: shifted down and back.
-// All else is that of the signed type.
+// The same for u32 and u64. The upper half, which the signed type does not hold, is shifted down
+// and back; everything else is as for the signed type.
 Value Emitter::ToUnsigned(Value x, Scalar to) {
   const Scalar as_signed = to == proto::U32 ? proto::I32 : proto::I64;
   const Value half = Number(std::ldexp(1.0, ScalarBits(to) - 1));
@@ -482,8 +483,8 @@ Value Emitter::ToUnsigned(Value x, Scalar to) {
                                        Select(upper, top, EmitConstant(b_, loc_, to, 0)));
 }
 
-// Ops that halves do themselves; for the rest they are widened to f32, once for
-// the whole op.
+// Whether the op is emitted on halves. All others are emitted on f32, widened and narrowed once
+// for the whole op.
 bool HalfIsEnough(proto::Op op) {
   switch (op) {
     case proto::OP_NEG:

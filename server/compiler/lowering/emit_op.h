@@ -1,15 +1,15 @@
 // The meaning of every op of proto/op.proto on scalars, as arith, math and LLVM
-// dialect operations. The frontend scalarises tensors and calls these; nothing
-// else decides what an op computes.
+// dialect operations. Lowering scalarises tensors and calls these; nothing else
+// decides what an op computes.
 //
 // Values are signless: u1 is i1 (one byte in memory), iN and uN are iN. The
 // proto Scalar tells signedness. Operands are already cast to one scalar, the
 // one that common/language/type_rules.h names (shift counts: that of the left operand).
 //
-// No op traps or yields poison: x // 0 and x % 0 are 0 for integers, the most
-// negative integer // -1 wraps, shift counts are taken modulo the width, casts
-// of NaN to integers give 0 and of too large floats saturate (signed) or wrap
-// through i64 (unsigned).
+// No op traps or yields poison. For integers, x // 0 and x % 0 are 0, the most
+// negative integer // -1 wraps, and shift counts are taken modulo the width. Floats that do
+// not fit an integer type, and NaN, cast to its most negative number, as on x86;
+// narrow types take the low bits of i32.
 #ifndef KILN_SERVER_COMPILER_LOWERING_EMIT_OP_H_
 #define KILN_SERVER_COMPILER_LOWERING_EMIT_OP_H_
 
@@ -36,7 +36,7 @@ mlir::Value EmitNumber(mlir::OpBuilder& b, mlir::Location loc, proto::Scalar sca
 
 // Ops of FAMILY_UNARY. `scalar` is the operand's. Results: see RESULT_* (u1 for
 // logical_not, isnan, isinf; i32 for popcnt, clz, frexp_exponent). Operands of
-// RESULT_FLOAT ops are floats by then.
+// RESULT_FLOAT ops are floats already.
 mlir::Value EmitUnary(mlir::OpBuilder& b, mlir::Location loc, proto::Op op, proto::Scalar scalar,
                       mlir::Value x, const EmitOptions& options);
 
