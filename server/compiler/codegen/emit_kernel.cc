@@ -308,7 +308,7 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   FunctionEmitter f(state, function, parallel);
   f.DrawFor(number, op.getBody());
   f.set_asks_at_atomics(AsksAtAtomics(op));
-  f.trees().set_effects(EffectsOf(op.getBody(), state->kernel, state->functions));
+  f.trees().set_effects(TreeEffectsOf(op.getBody(), state->kernel, state->functions));
   std::vector<Dimension> dimensions = EmitDimensions(f, op);
   RangeEmitter emitter(f, op, std::move(dimensions));
   emitter.set_step(StepOf(op));
@@ -320,16 +320,9 @@ void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Ta
   task->set_kind(proto::TASK_RANGE);
   task->set_max_threads(op.getMaxThreads());
   task->set_block_dim(op.getBlockDim());
-  const bool parallel = op.getMaxThreads() != 1;
-  EmitRangeFunction(state, op, number, task->symbol(), parallel);
-  if (parallel && HasAtomics(op, state->facts)) {
-    if (AsksAtAtomics(op)) {
-      task->set_alone_symbol(task->symbol());
-    } else {
-      task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
-      EmitRangeFunction(state, op, number, task->alone_symbol(), /*parallel=*/false);
-    }
-  }
+  EmitVariants(state, op, task, [&](const std::string& name, bool parallel) {
+    EmitRangeFunction(state, op, number, name, parallel);
+  });
   EmitBounds(state, op, task);
   EmitFinish(state, op, task);
 }
@@ -343,7 +336,7 @@ void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, int number, proto::
   FunctionEmitter f(state, function, /*parallel=*/false);
   f.DrawFor(number, op.getBody());
   f.StartRandom(f.builder().getInt64(0));
-  f.trees().set_effects(EffectsOf(op.getBody(), state->kernel, state->functions));
+  f.trees().set_effects(TreeEffectsOf(op.getBody(), state->kernel, state->functions));
   f.EmitBlock(op.getBody().front());
 }
 

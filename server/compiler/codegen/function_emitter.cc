@@ -339,7 +339,7 @@ void FunctionEmitter::EmitAssert(ir::AssertOp op) {
 }
 
 void FunctionEmitter::DrawFor(int task, mlir::Region& body) {
-  if (!state_->facts.Draws(body)) return;
+  if (!state_->facts.Any(body, kDraws)) return;
   state_->draws = true;
   task_ = task;
   random_ = Alloca(b_.getInt64Ty(), abi::kRandomWords);

@@ -58,7 +58,7 @@ llvm::Function* KernelState::FunctionFor(ir::CallOp call, bool parallel) {
   const uint64_t number = call.getCallee();
   if (number >= functions.size() || !functions[number]) return nullptr;
   // One without atomics is the same code for both.
-  parallel = parallel || !facts.HasAtomics(call);
+  parallel = parallel || !facts.EffectsOf(call).Has(kIsAtomic);
   llvm::Function*& code = made[{number, parallel}];
   if (code == nullptr) {
     const std::string name = "function_" + std::to_string(number) + (parallel ? "" : "_alone");
@@ -73,8 +73,8 @@ void EmitFunctions(KernelState* state) {
     KernelState::Function function = state->pending.back();
     state->pending.pop_back();
     FunctionEmitter f(state, function.code, function.parallel);
-    if (state->facts.Draws(function.op.getBody())) f.set_random(function.code->getArg(1));
-    f.trees().set_effects(EffectsOf(function.op.getBody(), state->kernel, state->functions));
+    if (state->facts.Any(function.op.getBody(), kDraws)) f.set_random(function.code->getArg(1));
+    f.trees().set_effects(TreeEffectsOf(function.op.getBody(), state->kernel, state->functions));
     unsigned next = kHiddenArguments;
     ir::FunctionOp op = function.op;
     for (mlir::BlockArgument argument : op.getBody().getArguments()) {
@@ -120,7 +120,9 @@ void FunctionEmitter::ReturnZeros() {
 
 void FunctionEmitter::EmitCall(ir::CallOp op) {
   llvm::Function* callee = state_->FunctionFor(op, parallel_);
-  if (callee == nullptr || (random_ == nullptr && state_->facts.Draws(op))) {
+  const Effects effects = state_->facts.EffectsOf(op);
+  const bool draws = effects.Has(kDraws);
+  if (callee == nullptr || (random_ == nullptr && draws)) {
     state_->unsupported = op->getName().getStringRef().str();
     for (mlir::Value result : op.getResults()) {
       Map(result, llvm::PoisonValue::get(LlvmType(result.getType(), b_.getContext())));
@@ -128,8 +130,7 @@ void FunctionEmitter::EmitCall(ir::CallOp op) {
     return;
   }
   Value* none = llvm::ConstantPointerNull::get(b_.getPtrTy());
-  llvm::SmallVector<Value*> arguments = {function_->getArg(0),
-                                         state_->facts.Draws(op) ? random_ : none};
+  llvm::SmallVector<Value*> arguments = {function_->getArg(0), draws ? random_ : none};
   for (mlir::Value argument : op.getArguments()) {
     const bool is_address = llvm::isa<ir::AddrType>(argument.getType());
     arguments.push_back(is_address ? AddressFor(argument, op).pointer : ValueOf(argument));
@@ -140,7 +141,7 @@ void FunctionEmitter::EmitCall(ir::CallOp op) {
     Map(op.getResult(i), count == 1 ? call : b_.CreateExtractValue(call, i));
   }
   // What the callee's assert ended, its callers end.
-  if (state_->facts.CanFail(op)) EndIfFailed();
+  if (effects.Has(kFails)) EndIfFailed();
 }
 
 void FunctionEmitter::EndIfFailed() {

@@ -284,8 +284,7 @@ void FunctionEmitter::set_task_body(mlir::Block* body) {
   if (body == nullptr) return;
   for (mlir::Operation& op : body->without_terminator()) {
     const auto leaves = [](mlir::Operation* inner) {
-      const bool exit = llvm::isa<ir::ContinueOp, ir::BreakOp, ir::ReturnOp, ir::AssertOp,
-                                  ir::CallOp, ir::LoopOp>(inner);
+      const bool exit = EffectsOf(inner).Has(kLeaves | kCalls);
       return exit ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
     };
     first_exit_ = &op;
@@ -308,7 +307,7 @@ FunctionEmitter::Address FunctionEmitter::AddressFor(mlir::Value address, mlir::
   ir::TreeFieldAttr field = state_->kernel.getTreeField(storage);
   if (!field) return addresses_.lookup(address);
   Access access = Access::kActivate;
-  if (llvm::isa<ir::LoadOp, ir::AddressOfOp>(user)) {
+  if (!llvm::is_contained(EffectsOf(user).writes, address)) {
     access = Access::kRead;
   } else if (global && global.getNoActivate()) {
     access = Access::kFind;

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/Matchers.h"
 #include "server/compiler/codegen/abi.h"
+#include "server/compiler/dialect/effects.h"
 
 namespace kiln {
 namespace {
@@ -153,20 +154,21 @@ std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, const TreeWalker& trees,
 
 bool IsWritten(mlir::Region& region, const TreeWalker& trees, ir::GlobalOp address) {
   ir::TreeFieldAttr field = trees.FieldOf(address.getStorage());
-  const auto may_be_same = [&](uint64_t storage) {
+  const auto may_be_in = [&](uint64_t storage) {
     ir::TreeFieldAttr other = trees.FieldOf(storage);
     return storage == address.getStorage() ||
            (other && other.getAlias() != 0 && other.getAlias() == field.getAlias());
   };
+  const auto may_be_same = [&](mlir::Value written) {
+    const mlir::Value array = ArrayOf(written);
+    if (auto global = array.getDefiningOp<ir::GlobalOp>()) return may_be_in(global.getStorage());
+    auto component = array.getDefiningOp<ir::ComponentOp>();
+    return component && may_be_in(component.getStorage());
+  };
   return region
       .walk([&](mlir::Operation* op) {
-        auto global = llvm::dyn_cast<ir::GlobalOp>(op);
-        auto component = llvm::dyn_cast<ir::ComponentOp>(op);
-        const bool read = llvm::all_of(
-            op->getUsers(), [](mlir::Operation* user) { return llvm::isa<ir::LoadOp>(user); });
-        const bool writes = llvm::isa<ir::CallOp>(op) ||
-                            (global && !read && may_be_same(global.getStorage())) ||
-                            (component && !read && may_be_same(component.getStorage()));
+        const Effects effects = EffectsOf(op);
+        const bool writes = effects.Has(kCalls) || llvm::any_of(effects.writes, may_be_same);
         return writes ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
       })
       .wasInterrupted();

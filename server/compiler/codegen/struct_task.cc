@@ -354,8 +354,8 @@ void EmitFunction(KernelState* state, ir::RangeTaskOp op, const StructPlan& plan
   f.set_asks_at_atomics(AsksAtAtomics(op));
   f.set_task_body(&op.getBody().front());
   f.trees().set_effects(
-      EffectsOf(op.getBody(), state->kernel, state->functions,
-                [&](const ComponentAccess& access) { return IsOwnCell(plan, op, access); }));
+      TreeEffectsOf(op.getBody(), state->kernel, state->functions,
+                    [&](const ComponentAccess& access) { return IsOwnCell(plan, op, access); }));
   StructEmitter(f, op, plan).Emit(function->getArg(1), function->getArg(2), function->getArg(3));
   f.Finish();
 }
@@ -372,16 +372,9 @@ void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::T
   task->set_max_threads(op.getMaxThreads());
   task->set_block_dim(op.getBlockDim());
   SetCost(op, static_cast<uint32_t>(plan.cells), task);
-  const bool parallel = op.getMaxThreads() != 1;
-  EmitFunction(state, op, plan, number, task->symbol(), parallel);
-  if (parallel && HasAtomics(op, state->facts)) {
-    if (AsksAtAtomics(op)) {
-      task->set_alone_symbol(task->symbol());
-    } else {
-      task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
-      EmitFunction(state, op, plan, number, task->alone_symbol(), /*parallel=*/false);
-    }
-  }
+  EmitVariants(state, op, task, [&](const std::string& name, bool parallel) {
+    EmitFunction(state, op, plan, number, name, parallel);
+  });
   EmitFinish(state, op, task);
 }
 

@@ -39,20 +39,22 @@ llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name, b
   return function;
 }
 
-bool HasAtomics(ir::RangeTaskOp op, const FunctionFacts& facts) {
-  return op.getBody()
-      .walk([&](mlir::Operation* inner) {
-        auto call = llvm::dyn_cast<ir::CallOp>(inner);
-        const bool found = llvm::isa<ir::AtomicOp, ir::UpdateOp, ir::AppendOp>(inner) ||
-                           (call && facts.HasAtomics(call));
-        return found ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 bool AsksAtAtomics(ir::RangeTaskOp op) {
   return llvm::any_of(op.getInits(),
                       [](mlir::Attribute init) { return llvm::isa<mlir::FloatAttr>(init); });
+}
+
+void EmitVariants(KernelState* state, ir::RangeTaskOp op, proto::Task* task,
+                  llvm::function_ref<void(const std::string& name, bool parallel)> emit) {
+  const bool parallel = op.getMaxThreads() != 1;
+  emit(task->symbol(), parallel);
+  if (!parallel || !state->facts.Any(op.getBody(), kIsAtomic)) return;
+  if (AsksAtAtomics(op)) {
+    task->set_alone_symbol(task->symbol());
+    return;
+  }
+  task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
+  emit(task->alone_symbol(), /*parallel=*/false);
 }
 
 void SetCost(ir::RangeTaskOp op, uint32_t cells, proto::Task* task) {
@@ -81,7 +83,7 @@ void EmitFinish(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   task->set_partial_bytes(static_cast<uint32_t>(abi::kSlotBytes * count));
   llvm::Function* function = NewTaskFunction(state->module, task->finish_symbol());
   FunctionEmitter f(state, function, /*parallel=*/true);
-  f.trees().set_effects(EffectsOf(op.getFinish(), state->kernel, state->functions));
+  f.trees().set_effects(TreeEffectsOf(op.getFinish(), state->kernel, state->functions));
   llvm::IRBuilder<>& b = f.builder();
   llvm::BasicBlock* header = f.NewBlock("pieces");
   llvm::BasicBlock* body = f.NewBlock("piece");

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Module.h"
 #include "proto/artifact.pb.h"
 #include "server/compiler/codegen/function_emitter.h"
@@ -16,12 +17,17 @@ llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name,
                                 bool is_bounds = false);
 
 // An atomic costs many times what a plain addition does, so for a loop that does little else one
-// thread alone beats many. The runtime measures which it is.
-bool HasAtomics(ir::RangeTaskOp op, const FunctionFacts& facts);
+// thread alone beats many. The runtime measures which it is: a task with atomics has a variant for
+// a thread that runs it alone.
 
-// Whether a task with atomics has one function for both ways, which asks at each atomic: two
-// functions might round the float sums of the task differently.
+// Whether one function serves both variants, by a test at each atomic: two functions might round
+// the float sums of the task differently.
 bool AsksAtAtomics(ir::RangeTaskOp op);
+
+// Calls `emit` with the name of each function that the task needs, and whether other threads may
+// run it at the same time. Sets alone_symbol.
+void EmitVariants(KernelState* state, ir::RangeTaskOp op, proto::Task* task,
+                  llvm::function_ref<void(const std::string& name, bool parallel)> emit);
 
 // What an iteration costs, of `cells` runs of the body; and the grain that follows from it.
 void SetCost(ir::RangeTaskOp op, uint32_t cells, proto::Task* task);

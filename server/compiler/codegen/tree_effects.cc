@@ -1,6 +1,6 @@
 #include "server/compiler/codegen/tree_effects.h"
 
-#include "llvm/ADT/TypeSwitch.h"
+#include "server/compiler/dialect/effects.h"
 
 namespace kiln {
 namespace {
@@ -17,12 +17,8 @@ class Collector {
  private:
   void Activate(int64_t tree, int64_t node);
   template <typename Op>
-  void VisitAddress(Op op, int64_t first, int64_t count);
-  template <typename Op>
-  TreeEffects::Node NodeOf(Op op) {
-    ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
-    return {field.getTree(), field.getNode()};
-  }
+  void VisitWrite(Op address, int64_t first, int64_t count);
+  void VisitSNode(int64_t storage, const Effects& of_op);
 
   ir::KernelOp kernel_;
   const std::vector<ir::FunctionOp>& functions_;
@@ -36,49 +32,51 @@ void Collector::Activate(int64_t tree, int64_t node) {
   }
 }
 
-// An address by itself activates nothing; its users do, unless they only read.
+// Writing to one of `count` components from `first` on activates the cells on the way to it.
 template <typename Op>
-void Collector::VisitAddress(Op op, int64_t first, int64_t count) {
-  ir::TreeFieldAttr field = kernel_.getTreeField(op.getStorage());
-  if (!field) return;
-  const bool writes = llvm::any_of(op->getUsers(), [](mlir::Operation* user) {
-    return !llvm::isa<ir::LoadOp, ir::AddressOfOp>(user);
-  });
-  if (!writes || (active_ && active_({field, first, op.getIndices()}))) return;
+void Collector::VisitWrite(Op address, int64_t first, int64_t count) {
+  ir::TreeFieldAttr field = kernel_.getTreeField(address.getStorage());
+  if (!field || (active_ && active_({field, first, address.getIndices()}))) return;
   for (int64_t c = first; c < first + count; ++c) {
     Activate(field.getComponentTree(c), field.getComponentNode(c));
   }
 }
 
+void Collector::VisitSNode(int64_t storage, const Effects& of_op) {
+  ir::TreeFieldAttr field = kernel_.getTreeField(storage);
+  const TreeEffects::Node node = {field.getTree(), field.getNode()};
+  if (of_op.Has(kActivates)) Activate(node.first, node.second);
+  if (of_op.Has(kDeactivates)) effects.deactivated.insert(node);
+  if (of_op.Has(kQueries)) effects.queried.insert(node);
+}
+
 void Collector::Visit(mlir::Region& region) {
   region.walk([&](mlir::Operation* op) {
-    llvm::TypeSwitch<mlir::Operation*>(op)
-        .Case([&](ir::GlobalOp o) {
-          if (!o.getNoActivate()) VisitAddress(o, o.getComponent(), 1);
-        })
-        .Case([&](ir::ComponentOp o) { VisitAddress(o, o.getFirst(), o.getCount()); })
-        .Case([&](ir::ActivateOp o) { Activate(NodeOf(o).first, NodeOf(o).second); })
-        .Case([&](ir::AppendOp o) {
-          Activate(NodeOf(o).first, NodeOf(o).second);
-          effects.queried.insert(NodeOf(o));
-        })
-        .Case([&](ir::DeactivateOp o) { effects.deactivated.insert(NodeOf(o)); })
-        .Case<ir::IsActiveOp, ir::LengthOp>([&](auto o) { effects.queried.insert(NodeOf(o)); })
-        .Case([&](ir::CallOp o) {
-          const uint64_t callee = o.getCallee();
-          if (callee < functions_.size() && functions_[callee] && visited_.insert(callee).second) {
-            ir::FunctionOp function = functions_[callee];
-            Visit(function.getBody());
-          }
-        });
+    const Effects of_op = EffectsOf(op);
+    for (mlir::Value written : of_op.writes) {
+      const mlir::Value address = ArrayOf(written);
+      if (auto global = address.getDefiningOp<ir::GlobalOp>()) {
+        if (!global.getNoActivate()) VisitWrite(global, global.getComponent(), 1);
+      } else if (auto component = address.getDefiningOp<ir::ComponentOp>()) {
+        VisitWrite(component, component.getFirst(), component.getCount());
+      }
+    }
+    if (of_op.snode) VisitSNode(*of_op.snode, of_op);
+    auto call = llvm::dyn_cast<ir::CallOp>(op);
+    if (!call) return;
+    const uint64_t callee = call.getCallee();
+    if (callee < functions_.size() && functions_[callee] && visited_.insert(callee).second) {
+      ir::FunctionOp function = functions_[callee];
+      Visit(function.getBody());
+    }
   });
 }
 
 }  // namespace
 
-TreeEffects EffectsOf(mlir::Region& region, ir::KernelOp kernel,
-                      const std::vector<ir::FunctionOp>& functions,
-                      const std::function<bool(const ComponentAccess&)>& active) {
+TreeEffects TreeEffectsOf(mlir::Region& region, ir::KernelOp kernel,
+                          const std::vector<ir::FunctionOp>& functions,
+                          const std::function<bool(const ComponentAccess&)>& active) {
   if (!kernel.getTrees()) return {};
   Collector collector(kernel, functions, active);
   collector.Visit(region);

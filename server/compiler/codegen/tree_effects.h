@@ -28,9 +28,9 @@ struct ComponentAccess {
 
 // Of the region and of the functions (by number) that it calls. `active` tells whether the cell of
 // an access is always active.
-TreeEffects EffectsOf(mlir::Region& region, ir::KernelOp kernel,
-                      const std::vector<ir::FunctionOp>& functions,
-                      const std::function<bool(const ComponentAccess&)>& active = nullptr);
+TreeEffects TreeEffectsOf(mlir::Region& region, ir::KernelOp kernel,
+                          const std::vector<ir::FunctionOp>& functions,
+                          const std::function<bool(const ComponentAccess&)>& active = nullptr);
 
 }  // namespace kiln
 

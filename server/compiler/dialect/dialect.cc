@@ -18,6 +18,7 @@ static mlir::FailureOr<SNodeKind> ParseSNodeKind(mlir::AsmParser& parser) {
 }  // namespace kiln::ir
 
 #include "server/compiler/dialect/dialect.cc.inc"
+#include "server/compiler/dialect/effects.h"
 #include "server/compiler/dialect/enums.cc.inc"
 #define GET_TYPEDEF_CLASSES
 #include "server/compiler/dialect/types.cc.inc"

@@ -4,33 +4,51 @@
 
 namespace kiln {
 
-FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
-  std::vector<std::vector<uint64_t>> callers;
-  for (auto function : kernel.getBody().getOps<ir::FunctionOp>()) {
-    const uint64_t number = function.getNumber();
-    if (number >= facts_.size()) facts_.resize(number + 1);
+namespace {
+
+// What a call takes over from its callee. A function's own kLeaves end the function only.
+constexpr unsigned kOfCallee =
+    kTouchesMemory | kIsAtomic | kActivates | kDeactivates | kQueries | kDraws | kReports | kFails;
+
+// Whether the memory is the function's own, or an argument, which the call names.
+bool IsNamedByCall(mlir::Value address) {
+  mlir::Operation* made_by = ArrayOf(address).getDefiningOp();
+  return made_by == nullptr || llvm::isa<ir::LocalOp, ir::LocalArrayOp>(made_by);
+}
+
+unsigned BitsOf(mlir::Operation* op) {
+  const Effects effects = EffectsOf(op);
+  unsigned bits = effects.bits & kOfCallee;
+  if (effects.snode || !llvm::all_of(effects.reads, IsNamedByCall) ||
+      !llvm::all_of(effects.writes, IsNamedByCall)) {
+    bits |= kTouchesMemory;
   }
-  callers.resize(facts_.size());
+  if (Looks(*op)) bits |= kFails;
+  return bits;
+}
+
+}  // namespace
+
+FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
   for (auto function : kernel.getBody().getOps<ir::FunctionOp>()) {
-    int& facts = facts_[function.getNumber()];
+    if (function.getNumber() >= facts_.size()) facts_.resize(function.getNumber() + 1);
+  }
+  std::vector<std::vector<uint64_t>> callers(facts_.size());
+  for (auto function : kernel.getBody().getOps<ir::FunctionOp>()) {
+    unsigned& facts = facts_[function.getNumber()];
     function.walk([&](mlir::Operation* op) {
-      if (llvm::isa<ir::GlobalOp, ir::ComponentOp, ir::TemporaryOp, ir::ActivateOp,
-                    ir::DeactivateOp, ir::IsActiveOp, ir::LengthOp, ir::AppendOp>(op)) {
-        facts |= kMemory;
-      }
-      if (llvm::isa<ir::AtomicOp, ir::UpdateOp, ir::AppendOp>(op)) facts |= kAtomics;
-      if (llvm::isa<ir::AssertOp>(op) || Looks(*op)) facts |= kEnds;
-      if (llvm::isa<ir::RandomOp>(op)) facts |= kRandom;
+      facts |= BitsOf(op);
       auto call = llvm::dyn_cast<ir::CallOp>(op);
       if (!call) return;
       if (call.getCallee() < callers.size()) {
         callers[call.getCallee()].push_back(function.getNumber());
       } else {
-        facts = kAll;
+        facts = kOfCallee;  // no such function: it may do anything
       }
     });
   }
-  // What a function may do, its callers may. Each gains a fact at most four times.
+  // Hands facts on to callers until none gains one. A function gains each bit at most once, so this
+  // ends after a few visits of each call.
   std::vector<uint64_t> pending;
   for (uint64_t number = 0; number < facts_.size(); ++number) pending.push_back(number);
   while (!pending.empty()) {
@@ -44,12 +62,19 @@ FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
   }
 }
 
-bool FunctionFacts::Draws(mlir::Region& region) const {
+Effects FunctionFacts::EffectsOf(mlir::Operation* op) const {
+  Effects effects = kiln::EffectsOf(op);
+  if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {
+    effects.bits |= call.getCallee() < facts_.size() ? facts_[call.getCallee()] : kOfCallee;
+  }
+  return effects;
+}
+
+bool FunctionFacts::Any(mlir::Region& region, unsigned effects) const {
   return region
       .walk([&](mlir::Operation* op) {
-        auto call = llvm::dyn_cast<ir::CallOp>(op);
-        const bool draws = llvm::isa<ir::RandomOp>(op) || (call && Draws(call));
-        return draws ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+        return EffectsOf(op).Has(effects) ? mlir::WalkResult::interrupt()
+                                          : mlir::WalkResult::advance();
       })
       .wasInterrupted();
 }

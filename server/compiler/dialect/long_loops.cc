@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/effects.h"
 
 namespace kiln {
 
@@ -34,7 +35,7 @@ double KnownIterations(mlir::Region& region) {
 // What decides whether a loop goes on.
 struct Conditions {
   bool carried = false;      // values that an iteration hands to the next
-  bool uncountable = false;  // what memory holds, what a function returns
+  bool uncountable = false;  // what memory holds, what a function returns, random numbers
 };
 
 // Adds what a value in the loop is made of.
@@ -52,7 +53,8 @@ void Add(mlir::Value value, ir::LoopOp loop, llvm::SmallPtrSetImpl<mlir::Value>*
       continue;
     }
     made_by->walk([&](mlir::Operation* op) {
-      if (llvm::isa<ir::LoadOp, ir::CallOp>(op)) conditions->uncountable = true;
+      const Effects effects = EffectsOf(op);
+      conditions->uncountable |= !effects.reads.empty() || effects.Has(kCalls | kQueries | kDraws);
       pending.append(op->operand_begin(), op->operand_end());
     });
   }

@@ -199,7 +199,20 @@ def Kiln_AtomicKindAttr : EnumAttr<Kiln_Dialect, Kiln_AtomicKind, "atomic_kind">
 
 // --- Ops -----------------------------------------------------------------------
 
+// What an op does besides computing its results is said once, in effects.cc, unless it is Pure.
 class Kiln_Op<string mnemonic, list<Trait> traits = []> : Op<Kiln_Dialect, mnemonic, traits>;
+// MLIR's passes ask effects.cc as well. To them, an op of another class that is not Pure may do
+// anything: they leave it where it is.
+class Kiln_MemoryOp<string mnemonic, list<Trait> traits = []>
+    : Kiln_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
+  let extraClassDefinition = [{
+    void $cppClass::getEffects(
+        ::llvm::SmallVectorImpl<::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>>&
+            effects) {
+      ::kiln::AppendMemoryEffects(*this, &effects);
+    }
+  }];
+}
 class Kiln_CustomOp<string mnemonic, list<Trait> traits = []> : Kiln_Op<mnemonic, traits> {
   let hasCustomAssemblyFormat = 1;
 }
@@ -307,37 +320,36 @@ def Kiln_ComponentOp : Kiln_Op<"component", [Pure]> {
 // --- SNodes ------------------------------------------------------------------------
 // `storage` is one in a tree, the SNode the one that its cells belong to.
 
-class Kiln_SNodeOp<string mnemonic, list<Trait> traits> : Kiln_Op<mnemonic, traits> {
+class Kiln_SNodeOp<string mnemonic> : Kiln_MemoryOp<mnemonic> {
   let arguments = (ins I64Attr:$storage, Variadic<I32>:$indices);
   let hasVerifier = 1;
 }
-class Kiln_SNodeQueryOp<string mnemonic, list<Trait> traits, Type type>
-    : Kiln_SNodeOp<mnemonic, traits> {
+class Kiln_SNodeQueryOp<string mnemonic, Type type> : Kiln_SNodeOp<mnemonic> {
   let results = (outs type:$value);
   let assemblyFormat = "$storage `[` $indices `]` attr-dict";
 }
 
-def Kiln_ActivateOp : Kiln_SNodeOp<"activate", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Kiln_ActivateOp : Kiln_SNodeOp<"activate"> {
   let summary = "makes a cell active, with all above it";
   let assemblyFormat = "$storage `[` $indices `]` attr-dict";
 }
 
-def Kiln_DeactivateOp : Kiln_SNodeOp<"deactivate", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Kiln_DeactivateOp : Kiln_SNodeOp<"deactivate"> {
   let summary = "makes a cell inactive, with all below it; of a list all cells of a container";
   let description = [{ Of a list the indices are those above, as for length. }];
   let assemblyFormat = "$storage `[` $indices `]` attr-dict";
 }
 
-def Kiln_IsActiveOp : Kiln_SNodeQueryOp<"is_active", [MemoryEffects<[MemRead]>], I1> {
+def Kiln_IsActiveOp : Kiln_SNodeQueryOp<"is_active", I1> {
   let summary = "whether a cell, and all above it, is active";
 }
 
-def Kiln_LengthOp : Kiln_SNodeQueryOp<"length", [MemoryEffects<[MemRead]>], I32> {
+def Kiln_LengthOp : Kiln_SNodeQueryOp<"length", I32> {
   let summary = "cells in use in the container of a list";
   let description = [{ The indices are TreeFieldAttr::getIndicesAbove of the storage's. }];
 }
 
-def Kiln_AppendOp : Kiln_SNodeQueryOp<"append", [MemoryEffects<[MemRead, MemWrite]>], I32> {
+def Kiln_AppendOp : Kiln_SNodeQueryOp<"append", I32> {
   let summary = "takes the next cell of a container of a list: its number; -1: it is full";
   let description = [{ The indices are TreeFieldAttr::getIndicesAbove of the storage's. }];
 }
@@ -376,46 +388,45 @@ def Kiln_ElementOp : Kiln_Op<"element", [Pure, AllTypesMatch<["array", "address"
   let assemblyFormat = "$array `[` $index `]` attr-dict `:` type($address)";
 }
 
-def Kiln_LoadOp : Kiln_Op<"load", [Kiln_PointeeIs<"value">]> {
+def Kiln_LoadOp : Kiln_MemoryOp<"load", [Kiln_PointeeIs<"value">]> {
   let summary = "reads memory";
-  let arguments = (ins Arg<Kiln_Addr, "", [MemRead]>:$address);
+  let arguments = (ins Kiln_Addr:$address);
   let results = (outs Kiln_Scalar:$value);
   let assemblyFormat = "$address attr-dict `:` type($address)";
 }
 
-def Kiln_StoreOp : Kiln_Op<"store", [Kiln_PointeeIs<"value">]> {
+def Kiln_StoreOp : Kiln_MemoryOp<"store", [Kiln_PointeeIs<"value">]> {
   let summary = "writes memory";
-  let arguments = (ins Kiln_Scalar:$value, Arg<Kiln_Addr, "", [MemWrite]>:$address);
+  let arguments = (ins Kiln_Scalar:$value, Kiln_Addr:$address);
   let assemblyFormat = "$value `,` $address attr-dict `:` type($address)";
 }
 
-def Kiln_ZeroOp : Kiln_Op<"zero"> {
+def Kiln_ZeroOp : Kiln_MemoryOp<"zero"> {
   let summary = "zeroes `count` scalars";
-  let arguments = (ins I64Attr:$count, Arg<Kiln_Addr, "", [MemWrite]>:$address);
+  let arguments = (ins I64Attr:$count, Kiln_Addr:$address);
   let assemblyFormat = "$count `,` $address attr-dict `:` type($address)";
 }
 
-def Kiln_AtomicOp : Kiln_Op<"atomic", [Kiln_PointeeIs<"value">, Kiln_PointeeIs<"old">]> {
+def Kiln_AtomicOp : Kiln_MemoryOp<"atomic", [Kiln_PointeeIs<"value">, Kiln_PointeeIs<"old">]> {
   let summary = "atomic read-modify-write, relaxed; the old value";
-  let arguments = (ins Kiln_AtomicKindAttr:$kind, Kiln_Scalar:$value,
-                       Arg<Kiln_Addr, "", [MemRead, MemWrite]>:$address);
+  let arguments = (ins Kiln_AtomicKindAttr:$kind, Kiln_Scalar:$value, Kiln_Addr:$address);
   let results = (outs Kiln_Scalar:$old);
   let assemblyFormat = "$kind $value `,` $address attr-dict `:` type($address)";
 }
 
-def Kiln_UpdateOp : Kiln_Op<"update", [SingleBlock, Kiln_PointeeIs<"old">]> {
+def Kiln_UpdateOp : Kiln_MemoryOp<"update", [SingleBlock, Kiln_PointeeIs<"old">]> {
   let summary = "atomic read-modify-write by code: what the body makes of the old value, its argument";
   let description = [{
       %old = kiln.update %a : !kiln.addr<i32> { ^bb0(%x: i32): ... kiln.yield %y : i32 }
     The body has no memory effects and may run more than once.
   }];
-  let arguments = (ins Arg<Kiln_Addr, "", [MemRead, MemWrite]>:$address);
+  let arguments = (ins Kiln_Addr:$address);
   let results = (outs Kiln_Scalar:$old);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$address attr-dict `:` type($address) $body";
 }
 
-def Kiln_RandomOp : Kiln_Op<"random", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Kiln_RandomOp : Kiln_MemoryOp<"random"> {
   let summary = "the iteration's next random number: floats in [0, 1), integers of all bits";
   let results = (outs Kiln_Scalar:$value);
   let assemblyFormat = "attr-dict `:` type($value)";

@@ -78,7 +78,7 @@ bool ParseAxis(mlir::Value index, ir::ParallelForOp loop, OwnCell::Axis* out) {
 // Whether the address is a cell of the iteration's own.
 bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
   // Whichever element of the cell it is.
-  while (auto element = address.getDefiningOp<ir::ElementOp>()) address = element.getArray();
+  address = ArrayOf(address);
   auto global = address.getDefiningOp<ir::GlobalOp>();
   auto component = address.getDefiningOp<ir::ComponentOp>();
   if (!global && !component) return false;
@@ -94,6 +94,9 @@ bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
   }
   return llvm::all_of(seen, [](bool b) { return b; });
 }
+
+// Of a kiln.atomic or kiln.update.
+mlir::Value AddressOf(mlir::Operation* atomic) { return EffectsOf(atomic).writes.front(); }
 
 class Demotion {
  public:
@@ -122,9 +125,7 @@ class Demotion {
 
  private:
   bool IsOwnLocal(mlir::Operation* atomic, mlir::Operation* scope) {
-    mlir::Value address = WrittenAddress(atomic);
-    while (auto element = address.getDefiningOp<ir::ElementOp>()) address = element.getArray();
-    mlir::Operation* local = address.getDefiningOp();
+    mlir::Operation* local = ArrayOf(AddressOf(atomic)).getDefiningOp();
     return local && llvm::isa<ir::LocalOp, ir::LocalArrayOp>(local) &&
            ParallelScope(local) == scope;
   }
@@ -148,16 +149,14 @@ class Demotion {
       writes.push_back(std::move(write));
     };
     loop.walk([&](mlir::Operation* op) {
-      if (mlir::Value address = WrittenAddress(op)) add(address);
-      auto call = llvm::dyn_cast<ir::CallOp>(op);
-      if (!call) return;
-      if (functions_.TouchesMemory(call)) writes.push_back({});  // may be anywhere
-      for (mlir::Value argument : ReferenceArguments(call)) add(argument);
+      const Effects effects = functions_.EffectsOf(op);
+      if (effects.Has(kTouchesMemory)) writes.push_back({});  // may be anywhere
+      for (mlir::Value address : effects.writes) add(address);
     });
     for (mlir::Operation* atomic : atomics) {
       OwnCell cell;
-      const MemoryClass cells = ClassOf(WrittenAddress(atomic));
-      if (!ParseOwnCell(WrittenAddress(atomic), loop, &cell)) continue;
+      const MemoryClass cells = ClassOf(AddressOf(atomic));
+      if (!ParseOwnCell(AddressOf(atomic), loop, &cell)) continue;
       // Storages that may alias have other layouts: equal indices prove nothing.
       if (cells.kind != MemoryClass::kStorage) continue;
       const bool alone = llvm::all_of(writes, [&](const Write& write) {

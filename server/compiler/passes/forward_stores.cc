@@ -23,6 +23,9 @@ namespace kiln {
 
 namespace {
 
+// Deactivating a cell zeroes all that lies below it.
+constexpr unsigned kWritesAnywhere = kTouchesMemory | kDeactivates;
+
 // What is known, oldest first. Bounded, which keeps the pass linear.
 class Known {
  public:
@@ -79,30 +82,29 @@ class Forwarding {
 
  private:
   void Visit(mlir::Operation& op, Known* known) {
-    if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
-      if (mlir::Value value = known->Find(load.getAddress())) {
-        load.getValue().replaceAllUsesWith(value);
-        load.erase();
-      } else {
-        known->Add(load.getAddress(), load.getValue());
-      }
-    } else if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) {
-      known->Forget(store.getAddress());
-      ir::GlobalOp in_tree = GlobalInTree(store.getAddress());
-      if (!in_tree || (!in_tree.getNoActivate() && IsInRange(in_tree)))
-        known->Add(store.getAddress(), store.getValue());
-    } else if (mlir::Value address = WrittenAddress(&op)) {
-      known->Forget(address);
-    } else if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {
-      if (functions_.TouchesMemory(call)) known->ForgetAllButLocals();
-      for (mlir::Value argument : ReferenceArguments(call)) known->Forget(argument);
-    } else if (llvm::isa<ir::DeactivateOp>(op)) {
-      known->ForgetAllButLocals();
-    } else if (llvm::isa<ir::FunctionOp>(op)) {
-      Run(op.getRegion(0), {});
-    } else if (op.getNumRegions() > 0) {
-      VisitRegions(op, known);
+    if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) return VisitLoad(load, known);
+    if (llvm::isa<ir::FunctionOp>(op)) return Run(op.getRegion(0), {});
+    // An update's body touches no memory.
+    if (op.getNumRegions() > 0 && !llvm::isa<ir::UpdateOp>(op)) return VisitRegions(op, known);
+    const Effects effects = functions_.EffectsOf(&op);
+    if (effects.Has(kWritesAnywhere)) known->ForgetAllButLocals();
+    for (mlir::Value address : effects.writes) known->Forget(address);
+    if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) VisitStore(store, known);
+  }
+
+  void VisitLoad(ir::LoadOp load, Known* known) {
+    if (mlir::Value value = known->Find(load.getAddress())) {
+      load.getValue().replaceAllUsesWith(value);
+      load.erase();
+    } else {
+      known->Add(load.getAddress(), load.getValue());
     }
+  }
+
+  void VisitStore(ir::StoreOp store, Known* known) {
+    ir::GlobalOp in_tree = GlobalInTree(store.getAddress());
+    const bool may_be_lost = in_tree && (in_tree.getNoActivate() || !IsInRange(in_tree));
+    if (!may_be_lost) known->Add(store.getAddress(), store.getValue());
   }
 
   void VisitRegions(mlir::Operation& op, Known* known) {
@@ -119,12 +121,9 @@ class Forwarding {
       if (!llvm::is_contained(classes, cells)) classes.push_back(cells);
     };
     op.walk([&](mlir::Operation* inner) {
-      if (mlir::Value address = WrittenAddress(inner)) add(ClassOf(address));
-      if (llvm::isa<ir::DeactivateOp>(inner)) add({});
-      auto call = llvm::dyn_cast<ir::CallOp>(inner);
-      if (!call) return;
-      if (functions_.TouchesMemory(call)) add({});
-      for (mlir::Value argument : ReferenceArguments(call)) add(ClassOf(argument));
+      const Effects effects = functions_.EffectsOf(inner);
+      for (mlir::Value address : effects.writes) add(ClassOf(address));
+      if (effects.Has(kWritesAnywhere)) add({});
     });
     return classes;
   }

@@ -1,6 +1,7 @@
 #include "server/compiler/passes/memory.h"
 
 #include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/effects.h"
 
 namespace kiln {
 
@@ -38,12 +39,9 @@ std::pair<mlir::Value, int64_t> SplitIndex(mlir::Value index) {
 }  // namespace
 
 MemoryClass ClassOf(mlir::Value address) {
-  bool element = false;
-  while (auto inner = address.getDefiningOp<ir::ElementOp>()) {
-    element = true;
-    address = inner.getArray();
-  }
-  mlir::Operation* op = address.getDefiningOp();
+  const mlir::Value array = ArrayOf(address);
+  const bool element = array != address;
+  mlir::Operation* op = array.getDefiningOp();
   if (!op) return {};
   if (llvm::isa<ir::LocalOp, ir::LocalArrayOp>(op)) {
     return {MemoryClass::kLocal, static_cast<int64_t>(reinterpret_cast<intptr_t>(op))};
@@ -107,17 +105,8 @@ bool MayBeSame(mlir::Value a, mlir::Value b) {
   return true;
 }
 
-mlir::Value WrittenAddress(mlir::Operation* op) {
-  if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) return store.getAddress();
-  if (auto zero = llvm::dyn_cast<ir::ZeroOp>(op)) return zero.getAddress();
-  if (auto atomic = llvm::dyn_cast<ir::AtomicOp>(op)) return atomic.getAddress();
-  if (auto update = llvm::dyn_cast<ir::UpdateOp>(op)) return update.getAddress();
-  return {};
-}
-
 ir::GlobalOp GlobalInTree(mlir::Value address) {
-  while (auto element = address.getDefiningOp<ir::ElementOp>()) address = element.getArray();
-  auto global = address.getDefiningOp<ir::GlobalOp>();
+  auto global = ArrayOf(address).getDefiningOp<ir::GlobalOp>();
   if (!global) return {};
   auto kernel = global->getParentOfType<ir::KernelOp>();
   return kernel.getTreeField(global.getStorage()) ? global : ir::GlobalOp();
@@ -165,14 +154,6 @@ bool IsInRange(ir::GlobalOp global) {
     }
   }
   return true;
-}
-
-llvm::SmallVector<mlir::Value, 2> ReferenceArguments(ir::CallOp call) {
-  llvm::SmallVector<mlir::Value, 2> addresses;
-  for (mlir::Value argument : call.getArguments()) {
-    if (llvm::isa<ir::AddrType>(argument.getType())) addresses.push_back(argument);
-  }
-  return addresses;
 }
 
 mlir::Operation* ParallelScope(mlir::Operation* op) {

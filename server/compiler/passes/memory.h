@@ -28,18 +28,12 @@ bool Distinguishes(ir::KernelOp kernel, int64_t storage, int64_t component, int6
 bool MayBeSame(mlir::Value a, mlir::Value b);
 bool MayAlias(mlir::Value a, mlir::Value b);
 
-// The address that an op reads, writes or both; null for other ops.
-mlir::Value WrittenAddress(mlir::Operation* op);
-
 // The access to a storage in a tree that an address is part of; null: it is none.
 ir::GlobalOp GlobalInTree(mlir::Value address);
 
 // Whether an access in a tree is sure to reach a cell, whatever the kernel is given: constants, and
 // indices of parallel loops, within the extents. Elsewhere reads give zero, writes are lost.
 bool IsInRange(ir::GlobalOp global);
-
-// The addresses that a call passes: the callee may read and write there.
-llvm::SmallVector<mlir::Value, 2> ReferenceArguments(ir::CallOp call);
 
 // The parallel loop, task or function that an op belongs to, or the kernel.
 mlir::Operation* ParallelScope(mlir::Operation* op);

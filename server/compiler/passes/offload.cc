@@ -105,19 +105,16 @@ class TreeTasks {
 
   void FindChanges(mlir::Operation* of, Changes* out) {
     of->walk([&](mlir::Operation* op) {
-      if (mlir::Value address = WrittenAddress(op)) AddWrite(address, out);
-      if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {
-        for (mlir::Value argument : ReferenceArguments(call)) AddWrite(argument, out);
-        out->calls |= functions_.TouchesMemory(call);
-      }
-      if (auto activate = llvm::dyn_cast<ir::ActivateOp>(op)) {
-        AddPath(NodeOf(activate.getStorage()), &out->activity);
-      } else if (auto append = llvm::dyn_cast<ir::AppendOp>(op)) {
-        AddPath(NodeOf(append.getStorage()), &out->activity);
-      } else if (auto deactivate = llvm::dyn_cast<ir::DeactivateOp>(op)) {
+      const Effects effects = functions_.EffectsOf(op);
+      for (mlir::Value address : effects.writes) AddWrite(address, out);
+      out->calls |= effects.Has(kTouchesMemory);
+      if (!effects.snode) return;
+      const SNode node = NodeOf(*effects.snode);
+      if (effects.Has(kActivates)) AddPath(node, &out->activity);
+      if (effects.Has(kDeactivates)) {
         // With all below: a list of those has the node on its path.
-        out->activity.insert(NodeOf(deactivate.getStorage()));
-        out->deactivated.insert(NodeOf(deactivate.getStorage()));
+        out->activity.insert(node);
+        out->deactivated.insert(node);
       }
     });
   }

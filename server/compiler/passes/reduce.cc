@@ -82,17 +82,12 @@ class Reduction {
 
   void Run() {
     task_.getBody().walk([&](mlir::Operation* op) {
-      if (auto call = llvm::dyn_cast<ir::CallOp>(op)) {
-        calls_touch_memory_ |= functions_.TouchesMemory(call);
-        for (mlir::Value argument : ReferenceArguments(call)) accesses_.push_back({op, argument});
-      }
-      asks_snodes_ |=
-          llvm::isa<ir::ActivateOp, ir::DeactivateOp, ir::IsActiveOp, ir::LengthOp, ir::AppendOp>(
-              op);
-      if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
-        accesses_.push_back({op, load.getAddress()});
-      } else if (mlir::Value address = WrittenAddress(op)) {
-        accesses_.push_back({op, address});
+      const Effects effects = functions_.EffectsOf(op);
+      calls_touch_memory_ |= effects.Has(kTouchesMemory);
+      asks_snodes_ |= effects.Has(kActivates | kDeactivates | kQueries);
+      for (mlir::Value address : effects.writes) accesses_.push_back({op, address, true});
+      for (mlir::Value address : effects.reads) {
+        if (!llvm::is_contained(effects.writes, address)) accesses_.push_back({op, address, false});
       }
     });
     task_.getBody().walk([&](ir::AtomicOp atomic) { Collect(atomic); });
@@ -105,6 +100,7 @@ class Reduction {
   struct Access {
     mlir::Operation* op;
     mlir::Value address;
+    bool writes;
   };
   struct Group {
     AtomicKind kind;
@@ -137,7 +133,7 @@ class Reduction {
     if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
       if (!load.getAddress().getDefiningOp<ir::TemporaryOp>()) return false;
       return llvm::none_of(accesses_, [&](const Access& access) {
-        return !llvm::isa<ir::LoadOp>(access.op) && MayAlias(access.address, load.getAddress());
+        return access.writes && MayAlias(access.address, load.getAddress());
       });
     }
     return mlir::isPure(op) && llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
