@@ -101,15 +101,17 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       .Case([&](ir::ForOp o) { EmitFor(o); })
       .Case([&](ir::LoopOp o) { EmitLoop(o); })
       .Case([&](ir::GlobalOp o) {
-        if (!state_->kernel.getTreeField(o.getStorage())) addresses_[o] = Global(o);
+        if (!TreeFieldAt(o)) addresses_[o] = Global(o);
       })
       .Case([&](ir::AddressOfOp o) {
         Map(o, b_.CreatePtrToInt(AddressFor(o.getAddress(), o).pointer, llvm_type()));
       })
       .Case([&](ir::ComponentOp o) {
-        if (!state_->kernel.getTreeField(o.getStorage())) addresses_[o] = Component(o);
+        if (!TreeFieldAt(o)) addresses_[o] = Component(o);
       })
-      .Case([&](ir::ElementOp o) { addresses_[o] = Element(o); })
+      .Case([&](ir::ElementOp o) {
+        if (!TreeFieldAt(o)) addresses_[o] = Element(o, addresses_.lookup(o.getArray()));
+      })
       .Case([&](ir::LocalOp o) {
         addresses_[o] = {Alloca(MemoryType(o.getType().getPointee(), b_.getContext()), 1), kLocal};
       })

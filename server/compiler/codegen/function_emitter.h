@@ -178,8 +178,12 @@ class FunctionEmitter {
   llvm::Value* ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type);
   llvm::Value* AxisExtent(int64_t storage, int64_t axis);
   Address Global(ir::GlobalOp op);
+  // The field of a tree that an address leads into; null: it leads elsewhere.
+  ir::TreeFieldAttr TreeFieldAt(mlir::Value address);
   // The address that `user` accesses. Those in trees are found where they are used.
   Address AddressFor(mlir::Value address, mlir::Operation* user);
+  Address TreeAddress(ir::TreeFieldAttr field, mlir::Value address, TreeWalker::Access access,
+                      bool certain);
   Address TreeComponent(ir::TreeFieldAttr field, ir::ComponentOp op, TreeWalker::Access access,
                         bool certain);
   bool IsCertain(mlir::Operation* op) const;
@@ -191,7 +195,7 @@ class FunctionEmitter {
                          llvm::Value* pointer);
   llvm::Value* NdarrayCell(int storage, ir::NdarrayAttr array, mlir::ValueRange indices);
   llvm::Value* NdarrayCells(ir::NdarrayAttr array);
-  Address Element(ir::ElementOp op);
+  Address Element(ir::ElementOp op, Address array);
   llvm::Value* Alloca(llvm::Type* type, int64_t count);
   void Tag(const Address& address, llvm::Instruction* access);
   llvm::Value* Load(const Address& address, mlir::Type type);

@@ -298,27 +298,40 @@ bool FunctionEmitter::IsCertain(mlir::Operation* op) const {
          (first_exit_ == nullptr || op->isBeforeInBlock(first_exit_));
 }
 
+ir::TreeFieldAttr FunctionEmitter::TreeFieldAt(mlir::Value address) {
+  address = ArrayOf(address);
+  if (auto global = address.getDefiningOp<ir::GlobalOp>()) {
+    return state_->kernel.getTreeField(global.getStorage());
+  }
+  auto component = address.getDefiningOp<ir::ComponentOp>();
+  return component ? state_->kernel.getTreeField(component.getStorage()) : ir::TreeFieldAttr();
+}
+
 FunctionEmitter::Address FunctionEmitter::AddressFor(mlir::Value address, mlir::Operation* user) {
   using Access = TreeWalker::Access;
-  auto global = address.getDefiningOp<ir::GlobalOp>();
-  auto component = address.getDefiningOp<ir::ComponentOp>();
-  if (!global && !component) return addresses_.lookup(address);
-  const int storage = static_cast<int>(global ? global.getStorage() : component.getStorage());
-  ir::TreeFieldAttr field = state_->kernel.getTreeField(storage);
+  ir::TreeFieldAttr field = TreeFieldAt(address);
   if (!field) return addresses_.lookup(address);
-  Access access = Access::kActivate;
-  if (!llvm::is_contained(EffectsOf(user).writes, address)) {
-    access = Access::kRead;
-  } else if (global && global.getNoActivate()) {
-    access = Access::kFind;
+  const bool writes = llvm::is_contained(EffectsOf(user).writes, address);
+  return TreeAddress(field, address, writes ? Access::kActivate : Access::kRead, IsCertain(user));
+}
+
+FunctionEmitter::Address FunctionEmitter::TreeAddress(ir::TreeFieldAttr field, mlir::Value address,
+                                                      TreeWalker::Access access, bool certain) {
+  if (auto element = address.getDefiningOp<ir::ElementOp>()) {
+    return Element(element, TreeAddress(field, element.getArray(), access, certain));
   }
-  const bool certain = IsCertain(user);
-  if (component) return TreeComponent(field, component, access, certain);
+  if (auto component = address.getDefiningOp<ir::ComponentOp>()) {
+    return TreeComponent(field, component, access, certain);
+  }
+  auto global = address.getDefiningOp<ir::GlobalOp>();
+  if (access == TreeWalker::Access::kActivate && global.getNoActivate()) {
+    access = TreeWalker::Access::kFind;
+  }
   const int c = static_cast<int>(global.getComponent());
   Value* cell = trees_.Cell(field.getComponentTree(c), field.getComponentNode(c),
                             trees_.At(field, c, global.getIndices()), access, certain);
   cell = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell, field.getComponentOffset(c));
-  return {cell, state_->scopes.OfComponent(storage, c)};
+  return {cell, state_->scopes.OfComponent(static_cast<int>(global.getStorage()), c)};
 }
 
 // A component by number. Those that do not lie one behind the other in one cell are looked
@@ -355,12 +368,11 @@ FunctionEmitter::Address FunctionEmitter::TreeComponent(ir::TreeFieldAttr field,
   return {pointer, kAnyBase};
 }
 
-FunctionEmitter::Address FunctionEmitter::Element(ir::ElementOp op) {
-  Address address = addresses_.lookup(op.getArray());
+FunctionEmitter::Address FunctionEmitter::Element(ir::ElementOp op, Address array) {
   Affine offset;
   offset.Add(indices_.Read(op.getIndex(), values_), Bytes(op.getType().getPointee()));
-  address.pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), address.pointer, EmitAffine(b_, offset));
-  return address;
+  array.pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), array.pointer, EmitAffine(b_, offset));
+  return array;
 }
 
 Value* FunctionEmitter::Alloca(llvm::Type* type, int64_t count) {

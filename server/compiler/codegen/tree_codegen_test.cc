@@ -766,6 +766,41 @@ TEST_P(TreeCodegenTest, ListsOfBothKinds) {
   EXPECT_EQ(kernel->result(1), 3u);
 }
 
+// An element that an index chooses, of an array in a cell: loads see zero where the cell is
+// inactive, the others activate it.
+TEST_P(TreeCodegenTest, ElementsOfArraysInCells) {
+  TestTree tree;
+  const int block = tree.Pointer(0, {{0, 8}});
+  const int dense = tree.Dense(block, {{0, 4}});
+  const int x = tree.Place(dense, proto::I32), y = tree.Place(dense, proto::I32);
+  tree.Finish();
+  const auto at = [](int cell) {
+    return absl::StrCat("%c = arith.constant ", cell, " : i32\n", R"(
+    %one = arith.constant 1 : i32
+    %p = kiln.global 0 component 0 [%c] : !kiln.addr<i32>
+    %e = kiln.element %p[%one] : !kiln.addr<i32>
+    )");
+  };
+  const std::string load = R"(
+    %v = kiln.load %e : !kiln.addr<i32>
+    kiln.result 0, %v : i32)";
+  const std::string store = "kiln.store %c, %e : !kiln.addr<i32>";
+  const std::string atomic = "%old = kiln.atomic addi %one, %e : !kiln.addr<i32>";
+  auto kernel = Compile(Kernel({tree.Text(0)}, {tree.Field({x, y}, "i32", "0")},
+                               Serial(at(9) + store) + Serial(at(9) + atomic) +
+                                   Serial(at(9) + load) + Serial(at(30) + atomic),
+                               "i32"),
+                        {&tree});
+  ASSERT_NE(kernel, nullptr);
+  tree.Write<int>(x, {9}, 5);
+  kernel->Run(tree.Slots());
+  EXPECT_EQ(kernel->result(0), 10u);
+  EXPECT_EQ(tree.Read<int>(x, {9}), 5);
+  EXPECT_EQ(tree.Read<int>(y, {30}), 1);
+  EXPECT_TRUE(tree.IsActive(block, {7}));
+  EXPECT_FALSE(tree.IsActive(block, {0}));
+}
+
 // Each active block deactivates itself; the gc task gives its memory back for the next.
 TEST_P(TreeCodegenTest, LoopsThatDeactivate) {
   TestTree tree;

@@ -187,6 +187,46 @@ def a_component_by_number(show):
 
 
 @case()
+def a_component_by_number_in_one_cell(show):
+    v, m = ti.Vector.field(3, ti.i32), ti.Matrix.field(2, 2, ti.f32)
+    block = ti.root.pointer(ti.i, 4)
+    block.dense(ti.i, 4).place(v, m)
+
+    @ti.kernel
+    def read(i: ti.i32, n: ti.i32) -> ti.f32:
+        return v[i][n] + m[i][n % 2, 1]
+
+    @ti.kernel
+    def write(i: ti.i32, n: ti.i32) -> ti.i32:
+        v[i][n] = 10 * i
+        m[i][n % 2, 1] += 0.5
+        return ti.atomic_add(v[i][n], 1)
+
+    show(read(3, 1), count(block))  # reading activates nothing
+    show(write(3, 1), write(9, 2), count(block))
+    show(read(3, 1), read(9, 2), read(9, 1), v[3], m[9])
+
+
+@case()
+def a_component_by_number_in_struct_fors(show):
+    nodes = ti.root.pointer(ti.i, 4).dense(ti.i, 4), ti.root.bitmasked(ti.i, 16)
+    fields = [ti.Vector.field(3, ti.i32) for node in nodes]
+    for node, v in zip(nodes, fields):
+        node.place(v)
+
+    @ti.kernel
+    def add(v: ti.template(), n: ti.i32):
+        for i in v:
+            for k in range(n):
+                v[i][k] += 10 * v[i][n - k]
+
+    for node, v in zip(nodes, fields):
+        v[9] = [1, 2, 3]
+        add(v, 2)
+        show(v[9], v[8], v[0], count(node))
+
+
+@case()
 def matrices_and_gradients(show):
     m = ti.Matrix.field(2, 2, ti.f32)
     ti.root.dense(ti.i, 4).place(m.get_scalar_field(0, 0), m.get_scalar_field(1, 1))
