@@ -1,4 +1,5 @@
 // Read-modify-write.
+#include <iterator>
 #include <optional>
 
 #include "llvm/IR/MDBuilder.h"
@@ -10,6 +11,45 @@ namespace kiln {
 namespace {
 
 using llvm::Value;
+
+using Rmw = llvm::AtomicRMWInst;
+
+// A kind in LLVM's terms. dialect/atomic_kinds.cc says the same in arith operations.
+struct Form {
+  ir::AtomicKind kind;
+  unsigned opcode;  // 0: the intrinsic
+  llvm::Intrinsic::ID intrinsic;
+  Rmw::BinOp instruction;  // BAD_BINOP: x86 has none, not even for integers
+};
+
+// In the order of the kinds.
+constexpr Form kForms[] = {
+    {ir::AtomicKind::addi, llvm::Instruction::Add, 0, Rmw::Add},
+    {ir::AtomicKind::subi, llvm::Instruction::Sub, 0, Rmw::Sub},
+    {ir::AtomicKind::muli, llvm::Instruction::Mul, 0, Rmw::BAD_BINOP},
+    {ir::AtomicKind::minsi, 0, llvm::Intrinsic::smin, Rmw::Min},
+    {ir::AtomicKind::maxsi, 0, llvm::Intrinsic::smax, Rmw::Max},
+    {ir::AtomicKind::minui, 0, llvm::Intrinsic::umin, Rmw::UMin},
+    {ir::AtomicKind::maxui, 0, llvm::Intrinsic::umax, Rmw::UMax},
+    {ir::AtomicKind::andi, llvm::Instruction::And, 0, Rmw::And},
+    {ir::AtomicKind::ori, llvm::Instruction::Or, 0, Rmw::Or},
+    {ir::AtomicKind::xori, llvm::Instruction::Xor, 0, Rmw::Xor},
+    {ir::AtomicKind::addf, llvm::Instruction::FAdd, 0, Rmw::BAD_BINOP},
+    {ir::AtomicKind::subf, llvm::Instruction::FSub, 0, Rmw::BAD_BINOP},
+    {ir::AtomicKind::mulf, llvm::Instruction::FMul, 0, Rmw::BAD_BINOP},
+    {ir::AtomicKind::minf, 0, llvm::Intrinsic::minnum, Rmw::BAD_BINOP},
+    {ir::AtomicKind::maxf, 0, llvm::Intrinsic::maxnum, Rmw::BAD_BINOP},
+};
+
+constexpr bool HasEachKindInOrder() {
+  for (size_t i = 0; i < std::size(kForms); ++i) {
+    if (static_cast<size_t>(kForms[i].kind) != i) return false;
+  }
+  return std::size(kForms) == ir::getMaxEnumValForAtomicKind() + 1;
+}
+static_assert(HasEachKindInOrder());
+
+const Form& FormOf(ir::AtomicKind kind) { return kForms[static_cast<size_t>(kind)]; }
 
 // A component that two floats in one 8-byte word may hold: where, else nothing.
 struct Half {
@@ -53,41 +93,12 @@ bool InOneWord(Half a, Half b) {
 }  // namespace
 
 Value* FunctionEmitter::Combine(ir::AtomicKind kind, Value* x, Value* y) {
-  namespace I = llvm::Intrinsic;
+  const Form& form = FormOf(kind);
   b_.clearFastMathFlags();
-  switch (kind) {
-    case ir::AtomicKind::addi:
-      return b_.CreateAdd(x, y);
-    case ir::AtomicKind::subi:
-      return b_.CreateSub(x, y);
-    case ir::AtomicKind::muli:
-      return b_.CreateMul(x, y);
-    case ir::AtomicKind::minsi:
-      return b_.CreateBinaryIntrinsic(I::smin, x, y);
-    case ir::AtomicKind::maxsi:
-      return b_.CreateBinaryIntrinsic(I::smax, x, y);
-    case ir::AtomicKind::minui:
-      return b_.CreateBinaryIntrinsic(I::umin, x, y);
-    case ir::AtomicKind::maxui:
-      return b_.CreateBinaryIntrinsic(I::umax, x, y);
-    case ir::AtomicKind::andi:
-      return b_.CreateAnd(x, y);
-    case ir::AtomicKind::ori:
-      return b_.CreateOr(x, y);
-    case ir::AtomicKind::xori:
-      return b_.CreateXor(x, y);
-    case ir::AtomicKind::addf:
-      return b_.CreateFAdd(x, y);
-    case ir::AtomicKind::subf:
-      return b_.CreateFSub(x, y);
-    case ir::AtomicKind::mulf:
-      return b_.CreateFMul(x, y);
-    case ir::AtomicKind::minf:
-      return b_.CreateBinaryIntrinsic(I::minnum, x, y);
-    case ir::AtomicKind::maxf:
-      return b_.CreateBinaryIntrinsic(I::maxnum, x, y);
+  if (form.opcode != 0) {
+    return b_.CreateBinOp(static_cast<llvm::Instruction::BinaryOps>(form.opcode), x, y);
   }
-  return nullptr;
+  return b_.CreateBinaryIntrinsic(form.intrinsic, x, y);
 }
 
 // x86 has no such instruction: load, combine, exchange if nothing came between.
@@ -174,42 +185,11 @@ Value* FunctionEmitter::PlainUpdate(const Address& address, ir::AtomicOp op, Val
 }
 
 Value* FunctionEmitter::AtomicUpdate(const Address& address, ir::AtomicOp op, Value* value) {
-  using Rmw = llvm::AtomicRMWInst;
-  const mlir::Type type = op.getValue().getType();
-  std::optional<Rmw::BinOp> operation;
-  switch (op.getKind()) {
-    case ir::AtomicKind::addi:
-      operation = Rmw::Add;
-      break;
-    case ir::AtomicKind::subi:
-      operation = Rmw::Sub;
-      break;
-    case ir::AtomicKind::minsi:
-      operation = Rmw::Min;
-      break;
-    case ir::AtomicKind::maxsi:
-      operation = Rmw::Max;
-      break;
-    case ir::AtomicKind::minui:
-      operation = Rmw::UMin;
-      break;
-    case ir::AtomicKind::maxui:
-      operation = Rmw::UMax;
-      break;
-    case ir::AtomicKind::andi:
-      operation = Rmw::And;
-      break;
-    case ir::AtomicKind::ori:
-      operation = Rmw::Or;
-      break;
-    case ir::AtomicKind::xori:
-      operation = Rmw::Xor;
-      break;
-    default:
-      break;
+  const Rmw::BinOp instruction = FormOf(op.getKind()).instruction;
+  if (instruction == Rmw::BAD_BINOP || op.getValue().getType().isInteger(1)) {
+    return CompareExchangeLoop(address, op.getKind(), value);
   }
-  if (!operation || type.isInteger(1)) return CompareExchangeLoop(address, op.getKind(), value);
-  auto* rmw = b_.CreateAtomicRMW(*operation, address.pointer, value, llvm::MaybeAlign(),
+  auto* rmw = b_.CreateAtomicRMW(instruction, address.pointer, value, llvm::MaybeAlign(),
                                  llvm::AtomicOrdering::Monotonic);
   Tag(address, rmw);
   return rmw;

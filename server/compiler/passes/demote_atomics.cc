@@ -12,6 +12,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/atomic_kinds.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/memory.h"

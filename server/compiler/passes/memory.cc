@@ -165,42 +165,4 @@ mlir::Operation* ParallelScope(mlir::Operation* op) {
   }
 }
 
-mlir::Value Combine(mlir::OpBuilder& b, mlir::Location loc, ir::AtomicKind kind, mlir::Value old,
-                    mlir::Value value, mlir::arith::FastMathFlags flags) {
-  namespace arith = mlir::arith;
-  switch (kind) {
-    case ir::AtomicKind::addi:
-      return b.create<arith::AddIOp>(loc, old, value);
-    case ir::AtomicKind::subi:
-      return b.create<arith::SubIOp>(loc, old, value);
-    case ir::AtomicKind::muli:
-      return b.create<arith::MulIOp>(loc, old, value);
-    case ir::AtomicKind::minsi:
-      return b.create<arith::MinSIOp>(loc, old, value);
-    case ir::AtomicKind::maxsi:
-      return b.create<arith::MaxSIOp>(loc, old, value);
-    case ir::AtomicKind::minui:
-      return b.create<arith::MinUIOp>(loc, old, value);
-    case ir::AtomicKind::maxui:
-      return b.create<arith::MaxUIOp>(loc, old, value);
-    case ir::AtomicKind::andi:
-      return b.create<arith::AndIOp>(loc, old, value);
-    case ir::AtomicKind::ori:
-      return b.create<arith::OrIOp>(loc, old, value);
-    case ir::AtomicKind::xori:
-      return b.create<arith::XOrIOp>(loc, old, value);
-    case ir::AtomicKind::addf:
-      return b.create<arith::AddFOp>(loc, old, value, flags);
-    case ir::AtomicKind::subf:
-      return b.create<arith::SubFOp>(loc, old, value, flags);
-    case ir::AtomicKind::mulf:
-      return b.create<arith::MulFOp>(loc, old, value, flags);
-    case ir::AtomicKind::minf:
-      return b.create<arith::MinNumFOp>(loc, old, value, flags);
-    case ir::AtomicKind::maxf:
-      return b.create<arith::MaxNumFOp>(loc, old, value, flags);
-  }
-  return {};
-}
-
 }  // namespace kiln

@@ -1,9 +1,7 @@
-// What passes ask about memory: which addresses may overlap, who shares them, and
-// what a read-modify-write computes.
+// Alias analysis: which addresses may overlap, and which code shares memory.
 #ifndef KILN_SERVER_COMPILER_PASSES_MEMORY_H_
 #define KILN_SERVER_COMPILER_PASSES_MEMORY_H_
 
-#include "mlir/IR/Builders.h"
 #include "server/compiler/dialect/dialect.h"
 
 namespace kiln {
@@ -37,10 +35,6 @@ bool IsInRange(ir::GlobalOp global);
 
 // The parallel loop, task or function that an op belongs to, or the kernel.
 mlir::Operation* ParallelScope(mlir::Operation* op);
-
-// What an atomic stores: `old` and `value` combined.
-mlir::Value Combine(mlir::OpBuilder& builder, mlir::Location loc, ir::AtomicKind kind,
-                    mlir::Value old, mlir::Value value, mlir::arith::FastMathFlags flags);
 
 }  // namespace kiln
 

@@ -17,12 +17,12 @@
 // accumulation may be reassociated even without fast_math, and vectorises. From then on it is the
 // same in every run: pieces, and the order of their atomics, follow from the loop's bounds. Halves
 // are added up as f32.
-#include <limits>
 #include <vector>
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "server/compiler/dialect/atomic_kinds.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/memory.h"
@@ -33,44 +33,6 @@ namespace kiln {
 namespace {
 
 using ir::AtomicKind;
-
-// Adding and subtracting are one reduction.
-AtomicKind Family(AtomicKind kind) {
-  if (kind == AtomicKind::subi) return AtomicKind::addi;
-  if (kind == AtomicKind::subf) return AtomicKind::addf;
-  return kind;
-}
-
-// What changes nothing when combined; null: the kind is not reduced.
-mlir::TypedAttr Identity(mlir::OpBuilder& builder, AtomicKind kind, mlir::Type type) {
-  const unsigned bits = type.getIntOrFloatBitWidth();
-  switch (kind) {
-    case AtomicKind::addi:
-    case AtomicKind::ori:
-    case AtomicKind::xori:
-    case AtomicKind::maxui:
-      return builder.getIntegerAttr(type, 0);
-    case AtomicKind::andi:
-    case AtomicKind::minui:
-      return builder.getIntegerAttr(type, llvm::APInt::getAllOnes(bits));
-    case AtomicKind::minsi:
-      return builder.getIntegerAttr(type, llvm::APInt::getSignedMaxValue(bits));
-    case AtomicKind::maxsi:
-      return builder.getIntegerAttr(type, llvm::APInt::getSignedMinValue(bits));
-    case AtomicKind::muli:
-      return builder.getIntegerAttr(type, 1);
-    case AtomicKind::mulf:
-      return builder.getFloatAttr(type, 1);
-    case AtomicKind::addf:
-      return builder.getFloatAttr(type, 0);
-    case AtomicKind::minf:
-      return builder.getFloatAttr(type, std::numeric_limits<double>::infinity());
-    case AtomicKind::maxf:
-      return builder.getFloatAttr(type, -std::numeric_limits<double>::infinity());
-    default:
-      return {};
-  }
-}
 
 class Reduction {
  public:
@@ -112,7 +74,7 @@ class Reduction {
     if (!atomic.getOld().use_empty() || !IsInvariant(atomic.getAddress())) return;
     // The iteration may ask for the cell that its atomic makes active.
     if (asks_snodes_ && GlobalInTree(atomic.getAddress())) return;
-    const AtomicKind kind = Family(atomic.getKind());
+    const AtomicKind kind = KindOfPartials(atomic.getKind());
     for (Group& group : groups_) {
       if (group.kind != kind || !SameValue(group.address, atomic.getAddress())) continue;
       group.atomics.push_back(atomic);
@@ -166,8 +128,7 @@ class Reduction {
     mlir::Location loc = group.atomics.front().getLoc();
     mlir::Type type = group.atomics.front().getValue().getType();
     mlir::Type wide = type.isF16() ? builder_.getF32Type() : type;
-    mlir::TypedAttr identity = Identity(builder_, group.kind, wide);
-    if (!identity) return;
+    mlir::TypedAttr identity = IdentityOf(group.kind, wide);
 
     Accumulator sum = NewAccumulator(loc, identity);
     Accumulator any;
