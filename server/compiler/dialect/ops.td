@@ -2,7 +2,7 @@
 //
 // Arithmetic is arith and math; this dialect adds what they lack: kernels, tasks,
 // loops that can be left in the middle, memory of locals, storages and temporaries.
-// Signedness lies in the op (arith.divsi, arith.divui), so integers are signless;
+// Ops tell signed from unsigned (arith.divsi, arith.divui), so integers are signless;
 // u1 is i1, one byte in memory.
 //
 // Two levels share the ops:
@@ -14,8 +14,8 @@
 //   break     the loop ends, the carried values are its results
 //   yield     the value of an if, or of bounds
 //   return    the kernel (task) ends
-// and the first two, as return, may stand in an if nested in the loop: they leave
-// the nearest kiln.for, kiln.loop, kiln.parallel_for or task body.
+// The first two, and return, may end a block of an if inside the loop: they leave the
+// nearest kiln.for, kiln.loop, kiln.parallel_for or task body.
 #ifndef KILN_SERVER_COMPILER_DIALECT_OPS_TD_
 #define KILN_SERVER_COMPILER_DIALECT_OPS_TD_
 
@@ -43,8 +43,8 @@ def Kiln_Addr : TypeDef<Kiln_Dialect, "Addr"> {
   let assemblyFormat = "`<` $pointee `>`";
 }
 
-// Where a field or array lies: proto/layout.proto for parsing and printing. `slot` is
-// the storage's first argument slot; storages of equal non-zero `alias` may overlap.
+// The layout of a field or array: proto/layout.proto as text of the IR. `slot` is the
+// storage's first argument slot; storages of equal non-zero `alias` may overlap.
 class Kiln_Storage<string cls, string name> : AttrDef<Kiln_Dialect, cls> {
   let mnemonic = name;
 }
@@ -110,7 +110,7 @@ def Kiln_SNodeKind : AttrParameter<"::kiln::SNodeKind", "kind of an SNode"> {
 }
 
 def Kiln_SNodeAttr : AttrDef<Kiln_Dialect, "SNode"> {
-  let summary = "one node of a tree: its containers, and where they lie in the parent's cell";
+  let summary = "one node of a tree: its containers, and their place in the parent's cell";
   let mnemonic = "snode";
   let parameters = (ins
     Kiln_SNodeKind:$kind,
@@ -297,9 +297,9 @@ def Kiln_OuterExtentOp : Kiln_Op<"outer_extent", [Pure]> {
 def Kiln_GlobalOp : Kiln_Op<"global", [Pure]> {
   let summary = "address of a component of a storage at indices (offset included, one per axis)";
   let description = [{
-    In a tree the address is symbolic: what uses it says what becomes of inactive cells on
-    the way. A load sees zero there, address_of the address of zeroes; everything else
-    makes them active, unless `no_activate`: then what it writes is lost.
+    In a tree the address is symbolic: the op that uses it decides what happens at inactive
+    cells. A load sees zero, address_of gives the address of zeros, and an op that writes
+    activates them. With `no_activate` its writes are lost instead.
   }];
   let arguments = (ins I64Attr:$storage, I64Attr:$component, Variadic<I32>:$indices,
                        UnitAttr:$no_activate);
@@ -486,7 +486,7 @@ def Kiln_ParallelForOp : Kiln_CustomOp<"parallel_for", [
   let description = [{
       kiln.parallel_for (%i, %j) = (%l0, %l1) to (%u0, %u1) : i32 { ... }
       kiln.parallel_for (%i, %j) struct_for 2 : i32 { ... }
-    `over` is the storage of a struct-for: for people where there are bounds. The second form
+    `over` is the storage of a struct-for; with bounds it is informational. The second form
     visits the active cells of a storage in a tree, in no order; the indices are the storage's,
     without offset.
   }];
@@ -538,15 +538,15 @@ def Kiln_RangeTaskOp : Kiln_CustomOp<"task.range_for", [IsolatedFromAbove]> {
       kiln.task.range_for "k_1" bounds { kiln.yield %l0, %u0, %l1, %u1 : i64, ... }
         body (%i : i32, %j : i32, %acc : f32) { ... kiln.continue %acc2 : f32 }
         finish (%acc : f32) { kiln.atomic addf %acc, %address ...; kiln.yield }
-    `bounds` yields lower and upper of each dimension and is safe to run again at any
-    time of the task (it reads nothing that the task writes). The linear iteration
-    space has the last dimension fastest. `body` takes the indices, then the
-    accumulators, which start at `inits` in every piece of the loop; its continue gives their
-    next values. `finish` runs once a piece, in order, after all iterations.
+    `bounds` yields lower and upper of each dimension. It reads nothing that the task writes,
+    so it may run again at any time. The linear iteration space has the last dimension
+    fastest. `body` takes the indices, then the accumulators, which start at `inits` in every
+    piece of the loop; its continue gives their next values. `finish` runs once for each
+    piece, in order, after all iterations.
 
       kiln.task.range_for "k_2" struct_for 2 body (%i : i32, %j : i32) { ... }
-    visits the active cells of storage 2, in a tree, by the list that the listgen task before
-    it made. Its `bounds` are empty; a chunk may have no iteration.
+    visits the active cells of storage 2, in a tree. It takes them from the launch's list,
+    which the last listgen task made. Its `bounds` are empty; a chunk may have no iteration.
   }];
   let arguments = (ins StrAttr:$task_name, ArrayAttr:$inits, OptionalAttr<I64Attr>:$over,
                        DefaultValuedAttr<I32Attr, "0">:$max_threads,

@@ -10,10 +10,13 @@ namespace kiln {
 
 namespace {
 
-// In quarters of a nanosecond, about a cycle.
-constexpr double kSimple = 1, kMemory = 2, kMath = 20, kAtomic = 20, kCall = 50, kUnknownTrips = 16,
-                 kMost = 4e9;
-// Loops of more trips stay loops.
+// In quarters of a nanosecond, about a cycle: data in the first-level cache, atomics without
+// contention.
+constexpr double kSimple = 1, kMemory = 2, kMath = 20, kAtomic = 20, kCall = 50;
+constexpr double kMost = 4e9;  // fits the result's 32 bits
+// Iterations of a loop whose trip count is not constant.
+constexpr double kUnknownTrips = 16;
+// Longer loops stay loops, and LLVM vectorises only innermost ones.
 constexpr double kUnrolled = 64;
 
 double OpCost(mlir::Operation& op);
@@ -41,7 +44,7 @@ double OpCost(mlir::Operation& op) {
   return kSimple;
 }
 
-// Whether the region makes no calls, and the trips of its loops are as wanted.
+// Whether the region has no calls and `wanted` accepts the trip count of each of its loops.
 bool LoopsAre(mlir::Region& region, llvm::function_ref<bool(std::optional<double>)> wanted) {
   return !region
               .walk([&](mlir::Operation* op) {

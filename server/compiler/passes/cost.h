@@ -1,4 +1,4 @@
-// A rough guess of how long code runs: it sets how loops are cut.
+// A static cost model: a rough estimate of how long code runs. The runtime cuts loops by it.
 #ifndef KILN_SERVER_COMPILER_PASSES_COST_H_
 #define KILN_SERVER_COMPILER_PASSES_COST_H_
 
@@ -8,15 +8,15 @@
 
 namespace kiln {
 
-// Nanoseconds for one run of the region, at least 1; loops whose trip count is not
-// constant count as a few iterations.
+// Nanoseconds for one run of the region, at least 1. Loops whose trip count is not constant count
+// as a few iterations.
 uint32_t RegionCost(mlir::Region& region);
 
-// False where trip counts or functions leave that guess open.
+// False if trip counts that are not constant, or calls, make the estimate unreliable.
 bool IsCostKnown(mlir::Region& region);
 
-// Whether LLVM may vectorise a loop with that body: it has no calls, and no loops but short ones,
-// which are unrolled.
+// Whether LLVM may vectorise a loop with this body: without calls, and with no loops but short
+// ones, which LLVM unrolls.
 bool MayVectorise(mlir::Region& region);
 
 }  // namespace kiln

@@ -1,14 +1,20 @@
-// Atomics that no other thread can meet become load, compute, store.
+// Removal of atomics on memory that no other thread accesses (thread-local and iteration-private
+// memory): they become load, compute, store.
 //
 //   kiln.parallel_for (%i) = ... {            %old = kiln.load %x
 //     %x = kiln.global 0 component 0[%i]  ->  %new = arith.addf %old, %v
 //     kiln.atomic addf %v, %x                 kiln.store %new, %x
 //   }
 //
-// That is: on a local of the same thread; in the kernel's serial code; and on a cell of a
-// storage that only one iteration of the parallel loop writes, because its indices are
-// the loop's own, and every other write of the loop to that storage has the same ones.
-// Functions may be called from parallel loops: only their locals are sure to be theirs.
+// Three kinds of memory qualify:
+//   - locals of the same parallel loop or function;
+//   - everything, in the kernel's serial code;
+//   - a cell that only one iteration of the parallel loop writes. This holds if the loop's indices
+//     determine the cell (ParseOwnCell), and every other write of the loop that may overlap it has
+//     the same indices.
+// Parallel loops may call functions, so in a function only its locals qualify.
+//
+// Requires: structured level. Guarantees: each remaining atomic may meet another thread's.
 #include "llvm/ADT/MapVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -22,11 +28,14 @@ namespace kiln {
 
 namespace {
 
-// What an iteration's own cell looks like: per axis, loop indices in mixed radix and an
-// offset. Equal ones name equal cells; two iterations have no cell in common.
+// The index expressions of a cell that belongs to one iteration. In each axis it is a number in
+// mixed radix, whose digits are indices of the loop, plus a constant. Loops that a front end tiled
+// by hand have several digits, as in x[i * 8 + j] for j in range(8).
+//
+// Two accesses of equal OwnCells are to one cell if they are of one iteration, and never otherwise.
 struct OwnCell {
   struct Axis {
-    llvm::SmallVector<unsigned, 2> digits;  // dimensions of the loop, outermost first
+    llvm::SmallVector<unsigned, 2> digits;  // the loop's dimensions, most significant first
     int64_t offset = 0;
     bool operator==(const Axis& other) const {
       return digits == other.digits && offset == other.offset;
@@ -43,7 +52,13 @@ bool IsConstant(mlir::Value value, int64_t* number) {
   return true;
 }
 
-// d, d * n + e (with 0 <= e < n the range of another dimension), + a constant.
+// Reads an index expression into `out`; false if it is of another form. The grammar, in which d is
+// an index of the loop and c a constant:
+//
+//   index  := number | d + c | c
+//   number := d | number * c + d    where 0 <= d < c
+//
+// The condition is what makes numbers of different digits differ.
 bool ParseAxis(mlir::Value index, ir::ParallelForOp loop, OwnCell::Axis* out) {
   int64_t number;
   if (IsConstant(index, &number)) {
@@ -76,10 +91,10 @@ bool ParseAxis(mlir::Value index, ir::ParallelForOp loop, OwnCell::Axis* out) {
   return true;
 }
 
-// Whether the address is a cell of the iteration's own.
+// Whether no two iterations of the loop access the same cell at this address. That is so if each of
+// the loop's dimensions is a digit of some axis that tells the storage's cells apart.
 bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
-  // Whichever element of the cell it is.
-  address = ArrayOf(address);
+  address = ArrayOf(address);  // an iteration owns all elements of its cell
   auto global = address.getDefiningOp<ir::GlobalOp>();
   auto component = address.getDefiningOp<ir::ComponentOp>();
   if (!global && !component) return false;
@@ -112,9 +127,9 @@ class Demotion {
     for (auto& [scope, atomics] : by_scope) {
       auto loop = llvm::dyn_cast<ir::ParallelForOp>(scope);
       llvm::SmallVector<mlir::Operation*> shared;
-      const bool alone = scope == kernel_.getOperation();
+      const bool is_serial = scope == kernel_.getOperation();
       for (mlir::Operation* atomic : atomics) {
-        if (alone || IsOwnLocal(atomic, scope)) {
+        if (is_serial || IsOwnLocal(atomic, scope)) {
           Demote(atomic);
         } else {
           shared.push_back(atomic);
@@ -137,7 +152,7 @@ class Demotion {
       bool own;
       OwnCell cell;
     };
-    // One entry for each distinct way to write, so that this stays linear in practice.
+    // Each distinct way to write once: loops write in few ways, however long their bodies are.
     llvm::SmallVector<Write> writes;
     const auto add = [&](mlir::Value address) {
       Write write{ClassOf(address), false, {}};
@@ -151,19 +166,20 @@ class Demotion {
     };
     loop.walk([&](mlir::Operation* op) {
       const Effects effects = functions_.EffectsOf(op);
-      if (effects.Has(kTouchesMemory)) writes.push_back({});  // may be anywhere
+      if (effects.Has(kTouchesMemory)) writes.push_back({});  // anywhere
       for (mlir::Value address : effects.writes) add(address);
     });
     for (mlir::Operation* atomic : atomics) {
       OwnCell cell;
       const MemoryClass cells = ClassOf(AddressOf(atomic));
       if (!ParseOwnCell(AddressOf(atomic), loop, &cell)) continue;
-      // Storages that may alias have other layouts: equal indices prove nothing.
+      // Storages of one alias set may have different layouts: equal indices may name different
+      // cells.
       if (cells.kind != MemoryClass::kStorage) continue;
-      const bool alone = llvm::all_of(writes, [&](const Write& write) {
+      const bool is_private = llvm::all_of(writes, [&](const Write& write) {
         return !MayOverlap(write.cells, cells) || (write.own && write.cell == cell);
       });
-      if (alone) Demote(atomic);
+      if (is_private) Demote(atomic);
     }
   }
 

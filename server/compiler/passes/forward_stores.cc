@@ -1,16 +1,22 @@
-// Loads that are sure to give a value already at hand take it.
+// Store-to-load forwarding and redundant load elimination, across regions.
 //
 //   kiln.store %v, %a                 kiln.store %v, %a
 //   %x = kiln.load %a        ->       ... uses of %x use %v
+//   %y = kiln.load %a                 ... and those of %y, too
 //
-// One walk in program order keeps what is known to lie at addresses: what was stored
-// or loaded there, until something writes that may overlap. Ifs start from what is
-// known before them; loops from what is left of it once all writes of their body are
-// taken off. Other threads' plain writes are races, so they forbid nothing; atomics
-// count as writes; a call writes where its references point, and to all but locals if
-// it touches memory at all; deactivating cells changes what lies below. What is stored where
-// nothing may be activated, or out of range, may be lost, so it is not known. Two addresses are the
-// same where they are one value, so run CSE before.
+// One walk in program order keeps a table of known values: those that were last stored to, or
+// loaded from, an address. A write removes what it may overwrite. An if starts with the table
+// before it. A loop starts with that table without anything that its body may write, because the
+// body may run again. Neither adds to the table of the code behind it.
+//
+//   - Plain writes of other threads would be data races, so they remove nothing.
+//   - Calls and deactivation may write all memory but locals.
+//   - Stores that may be lost add nothing: those to cells that they may not activate, or whose
+//   indices
+//     may be out of range.
+//
+// Requires: CSE ran, since two addresses are known to be equal only if they are one value.
+// Guarantees: no load in a block gives a value that the table had there.
 #include <algorithm>
 #include <vector>
 
@@ -23,10 +29,10 @@ namespace kiln {
 
 namespace {
 
-// Deactivating a cell zeroes all that lies below it.
+// Memory below a deactivated cell reads as zero.
 constexpr unsigned kWritesAnywhere = kTouchesMemory | kDeactivates;
 
-// What is known, oldest first. Bounded, which keeps the pass linear.
+// Values known to be at addresses, oldest first.
 class Known {
  public:
   mlir::Value Find(mlir::Value address) const {
@@ -61,6 +67,8 @@ class Known {
   }
 
  private:
+  // Every access searches the table, so a bound keeps the pass linear. This one has room for the
+  // components of several cells and small matrices.
   static constexpr size_t kMost = 48;
   struct Entry {
     mlir::Value address;
@@ -109,12 +117,14 @@ class Forwarding {
 
   void VisitRegions(mlir::Operation& op, Known* known) {
     const llvm::SmallVector<MemoryClass> written = Written(op);
+    // Loops and tasks: an iteration sees what earlier ones wrote.
     const bool repeats = !llvm::isa<ir::IfOp>(op);
     if (repeats) known->Forget(written);
     for (mlir::Region& region : op.getRegions()) Run(region, *known);
     if (!repeats) known->Forget(written);
   }
 
+  // All that the op, with everything in its regions, may write.
   llvm::SmallVector<MemoryClass> Written(mlir::Operation& op) {
     llvm::SmallVector<MemoryClass> classes;
     const auto add = [&](const MemoryClass& cells) {

@@ -6,11 +6,11 @@
 
 namespace kiln {
 
-// A set of memory cells that contains what an address can mean.
+// A set of memory cells that contains all to which an address can lead.
 struct MemoryClass {
   enum Kind { kUnknown, kLocal, kTemporary, kStorage, kAliasSet };
   Kind kind = kUnknown;
-  int64_t id = 0;          // the local, the offset, the storage, or the set
+  int64_t id = 0;          // the local, the temporary's offset, the storage, or the alias set
   int64_t component = -1;  // of a storage; -1: any
 
   friend bool operator==(const MemoryClass& a, const MemoryClass& b) {
@@ -20,20 +20,21 @@ struct MemoryClass {
 
 MemoryClass ClassOf(mlir::Value address);
 bool MayOverlap(const MemoryClass& a, const MemoryClass& b);
-// Whether different indices on an axis of a storage are different cells of a component.
+// Whether different indices on an axis always name different cells of a component.
 bool Distinguishes(ir::KernelOp kernel, int64_t storage, int64_t component, int64_t axis);
-// Of two addresses whose classes overlap: false where indices differ by a constant.
+// Of two addresses whose classes overlap: false if their indices on some axis differ by a constant.
 bool MayBeSame(mlir::Value a, mlir::Value b);
 bool MayAlias(mlir::Value a, mlir::Value b);
 
-// The access to a storage in a tree that an address is part of; null: it is none.
+// The address of the cell of a tree that contains `address`; null if it is not in a tree.
 ir::GlobalOp GlobalInTree(mlir::Value address);
 
-// Whether an access in a tree is sure to reach a cell, whatever the kernel is given: constants, and
-// indices of parallel loops, within the extents. Elsewhere reads give zero, writes are lost.
+// Whether the indices of an access in a tree are within the extents for all arguments of the
+// kernel: they are constants, or indices of parallel loops of constant bounds. Out of range, reads
+// give zero and writes are lost.
 bool IsInRange(ir::GlobalOp global);
 
-// The parallel loop, task or function that an op belongs to, or the kernel.
+// The innermost parallel loop, task or function around an op; otherwise the kernel.
 mlir::Operation* ParallelScope(mlir::Operation* op);
 
 }  // namespace kiln

@@ -1,11 +1,14 @@
-// Updates of one word that follow each other become one: fields of one word that an iteration
-// writes in turn cost a single exchange.
+// Fusion of read-modify-writes: consecutive updates of one word become one update. Quantised
+// numbers share words, so an iteration that stores several of them performs a single atomic
+// exchange.
 //
 //   kiln.update %a { ^bb0(%x): kiln.yield f(%x) }
 //   kiln.update %a { ^bb0(%x): kiln.yield g(%x) }  ->  kiln.update %a { ... g(f(%x)) }
 //
-// Where nobody asks for the old values, and nothing between the two touches memory. Addresses
-// are the same where they are one value, so run CSE before.
+// Fused are updates whose old values are unused, with no other access to memory in between.
+//
+// Requires: CSE ran, since two addresses are known to be equal only if they are one value.
+// Guarantees: other threads see no word that they could not have seen before.
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/passes/passes.h"
 
@@ -13,7 +16,7 @@ namespace kiln {
 
 namespace {
 
-// The update that `first` can join; null: none.
+// The update that can absorb `first`; null if there is none.
 ir::UpdateOp Partner(ir::UpdateOp first) {
   for (mlir::Operation* next = first->getNextNode(); next != nullptr; next = next->getNextNode()) {
     if (auto other = llvm::dyn_cast<ir::UpdateOp>(next)) {
@@ -25,8 +28,8 @@ ir::UpdateOp Partner(ir::UpdateOp first) {
   return {};
 }
 
-// What `first` makes is what `second` begins with.
-void Join(ir::UpdateOp first, ir::UpdateOp second) {
+// The body of `first` moves to the beginning of that of `second`, which takes its value.
+void Fuse(ir::UpdateOp first, ir::UpdateOp second) {
   mlir::Block& before = first.getBody().front();
   mlir::Block& after = second.getBody().front();
   mlir::Operation* yield = before.getTerminator();
@@ -46,7 +49,7 @@ struct MergeUpdatesPass : mlir::PassWrapper<MergeUpdatesPass, mlir::OperationPas
       if (update.getOld().use_empty()) updates.push_back(update);
     });
     for (ir::UpdateOp update : updates) {
-      if (ir::UpdateOp next = Partner(update)) Join(update, next);
+      if (ir::UpdateOp next = Partner(update)) Fuse(update, next);
     }
   }
 };

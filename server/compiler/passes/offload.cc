@@ -1,20 +1,24 @@
-// Splits a kernel into tasks: every parallel loop directly in its body becomes a range
-// task, the code between them serial tasks, run in order.
+// Outlining: splits a kernel into the tasks that the runtime runs in order. Every parallel loop
+// directly in the kernel becomes a range task, the code between two of them a serial task.
 //
 //   %n = kiln.load %a                     kiln.task.serial { %n = load; store %n, temporary 0 }
 //   kiln.parallel_for (%i) = (%0) to (%n) kiln.task.range_for bounds { load temporary 0 } ...
 //
-// What crosses from one task to another: constants, arguments, addresses and integer
-// arithmetic on them are computed again where they are used; other values, and locals,
-// live in the launch's temporaries. Bounds read only values stored by earlier tasks,
-// so that they can be computed again at any time. Functions stay as they are, first.
-// A loop over the active cells of a tree gets a task that lists them before it, unless the last
-// list is the one and still holds; a task that makes cells inactive gets one after it that takes
-// them back. A return within a branch sets a flag in the temporaries, by which later tasks do
-// nothing.
+// Tasks share no SSA values. A value that another task uses is
+//   - rematerialised there, if it is a constant, an argument, an address, or integer arithmetic on
+//   such;
+//   - otherwise stored to the launch's temporaries by its own task, and loaded from there.
+// Locals that several tasks use become temporaries altogether. A task's bounds load only what
+// earlier tasks stored, so the runtime may evaluate them at any time.
 //
-// Needs: structured level, parallel loops only directly in the kernel. Leaves: only
-// tasks in the kernel, and its `temporary_bytes`.
+// A return within a branch sets a flag in the temporaries; later tasks test it and do nothing.
+//
+// In trees (TreeTasks), a loop over active cells gets a listgen task before it, which is omitted
+// while the previous list is the same and still valid. A task that deactivates cells gets a gc task
+// after it.
+//
+// Requires: structured level, parallel loops only directly in the kernel. Guarantees: the kernel
+// holds its functions, unchanged, then only tasks. Sets `temporary_bytes`.
 #include <optional>
 
 #include "llvm/ADT/SetVector.h"
@@ -32,26 +36,29 @@ namespace kiln {
 
 namespace {
 
-constexpr int64_t kLine = 64;  // bytes of a cache line
+constexpr int64_t kLine = 64;  // bytes of a cache line of all CPU levels
 
 int64_t ScalarBytes(mlir::Type type) {
   const unsigned bits = type.getIntOrFloatBitWidth();
   return bits < 8 ? 1 : bits / 8;
 }
 
-// Computed again in every task that uses it: cheap, and the same at any time.
+// Whether every task that uses the value computes it again: that is cheap and gives the same at any
+// time.
 bool IsRematerialised(mlir::Operation* op) {
   if (llvm::isa<ir::ArgumentOp, ir::ExtentOp, ir::OuterExtentOp, ir::GlobalOp, ir::ComponentOp,
                 ir::ElementOp, ir::TemporaryOp, mlir::arith::ConstantOp>(op)) {
     return true;
   }
-  // Floats may be dear (division) and gain nothing.
+  // Not of floats: some operations are slow (division), and a temporary costs one load.
   return llvm::isa<mlir::arith::ArithDialect>(op->getDialect()) && mlir::isPure(op) &&
          op->getResult(0).getType().isSignlessInteger() &&
          op->getOperand(0).getType().isSignlessInteger();
 }
 
-// The tasks between those that the kernel's own code makes.
+// Adds the runtime's own tasks on trees: listgen and gc. The launch holds one list, of the last
+// listgen task, so one walk over the tasks in order knows at each loop whether that is the list it
+// needs.
 class TreeTasks {
  public:
   explicit TreeTasks(ir::KernelOp kernel)
@@ -73,24 +80,29 @@ class TreeTasks {
                                    of_functions_.deactivated.end());
       }
       AddGc(&task, changes);
-      if (list_ && llvm::any_of(PathOf(list_->first), [&](int64_t n) {
-            return changes.activity.contains({list_->first.first, n});
-          })) {
-        list_.reset();
-      }
+      const auto changed = [&](int64_t n) {
+        return changes.activity.contains({list_->node.first, n});
+      };
+      if (list_ && llvm::any_of(PathOf(list_->node), changed)) list_.reset();
     }
   }
 
  private:
   using SNode = std::pair<int64_t, int64_t>;  // tree, node
   using SNodes = llvm::SetVector<SNode>;
-  // Of a node's cells; or of slices of its containers, for loops over the node itself.
-  using List = std::pair<SNode, bool>;
-  // Sparse nodes of which code may make cells active or inactive.
+  // A list of a node's active cells or, if `slices`, of slices of its containers.
+  struct List {
+    SNode node;
+    bool slices;
+    bool operator==(const List& other) const {
+      return node == other.node && slices == other.slices;
+    }
+  };
+  // What code may do to the cells of sparse nodes.
   struct Changes {
-    SNodes activity;
-    SNodes deactivated;
-    bool calls = false;
+    SNodes activity;     // of these, cells may become active or inactive
+    SNodes deactivated;  // of these, cells may be deactivated: a gc task frees their memory
+    bool calls = false;  // a function that reaches memory
   };
 
   llvm::SmallVector<int64_t> PathOf(const SNode& node) {
@@ -112,7 +124,7 @@ class TreeTasks {
       const SNode node = NodeOf(*effects.snode);
       if (effects.Has(kActivates)) AddPath(node, &out->activity);
       if (effects.Has(kDeactivates)) {
-        // With all below: a list of those has the node on its path.
+        // Lists of nodes below have this node on their path, so they are known to change, too.
         out->activity.insert(node);
         out->deactivated.insert(node);
       }
@@ -135,7 +147,7 @@ class TreeTasks {
   void AddListgen(ir::RangeTaskOp task) {
     const SNode over = NodeOf(*task.getOver());
     const SNode node = {over.first, kernel_.getTree(over.first).getLastSparse(over.second)};
-    const List list = {node, node == over};
+    const List list = {node, /*slices=*/node == over};
     if (list_ == list) return;
     list_ = list;
     builder_.setInsertionPoint(task);
@@ -149,7 +161,7 @@ class TreeTasks {
     }
   }
 
-  // S0root->S1pointer->S2dense.
+  // The path as text for readers of the IR: S0root->S1pointer->S2dense.
   std::string Text(const SNode& node) {
     ir::TreeAttr tree = kernel_.getTree(node.first);
     std::string text = "S0root";
@@ -162,8 +174,8 @@ class TreeTasks {
   ir::KernelOp kernel_;
   mlir::OpBuilder builder_;
   FunctionFacts functions_;
-  Changes of_functions_;      // of all of them
-  std::optional<List> list_;  // what the launch holds, where it is up to date
+  Changes of_functions_;      // of all functions together: a call may reach each of them
+  std::optional<List> list_;  // the launch's list before the next task, if it is still valid
 };
 
 class Offload {
@@ -191,7 +203,7 @@ class Offload {
     }
   }
 
-  // The number of the task-to-be that each operation of the body will be part of.
+  // Numbers the future tasks and notes that of each op in the body. Functions get none: 0.
   void Number() {
     int task = 0;
     bool serial = false;
@@ -221,7 +233,8 @@ class Offload {
     });
   }
 
-  // A local that two tasks use. A line of its own: tasks may update it from many threads.
+  // Locals that several tasks use. Each gets cache lines of its own, because many threads may
+  // update it.
   void MoveLocalsToTemporaries() {
     llvm::SmallVector<mlir::Operation*> shared;
     for (mlir::Operation& op : body_) {
@@ -244,7 +257,7 @@ class Offload {
     }
   }
 
-  // A launch's temporaries are zero at its start: setting one to zero first is idle.
+  // Removes a first store of zero: temporaries are zero when the launch starts.
   void DropZeroing(mlir::Value temporary) {
     mlir::Operation* first = nullptr;
     for (mlir::Operation* user : temporary.getUsers()) {
@@ -264,9 +277,9 @@ class Offload {
     }
   }
 
-  // --- Values that cross -------------------------------------------------------------
+  // --- Values that other tasks use ---------------------------------------------------
 
-  // The value, in the region under construction: `mapping` holds what is there already.
+  // The value in the region under construction. `mapping` holds those that the region has already.
   mlir::Value Import(mlir::Value value, mlir::IRMapping* mapping) {
     if (mlir::Value known = mapping->lookupOrNull(value)) return known;
     mlir::Operation* op = value.getDefiningOp();
@@ -282,7 +295,7 @@ class Offload {
     return imported;
   }
 
-  // The temporary that the value's own (serial) task stores it to.
+  // The address of the temporary to which the value's own task, a serial one, stores it.
   mlir::Value StoredTo(mlir::Value value) {
     mlir::Value& temporary = stored_[value];
     if (!temporary) {
@@ -296,8 +309,8 @@ class Offload {
     return temporary;
   }
 
-  // Gives a task's region copies of the values that it takes from outside. New ops go to
-  // the builder's place, which dominates the region's other ops.
+  // Imports all values that the region's ops take from outside of it. The builder is at the start
+  // of the region, so that the new ops dominate the others.
   void ImportInto(mlir::Region& region) {
     mlir::IRMapping mapping;
     region.walk([&](mlir::Operation* op) {
@@ -314,8 +327,8 @@ class Offload {
 
   // --- Tasks -------------------------------------------------------------------------
 
-  // Later tasks first: by the time a serial task is closed, all stores that others need
-  // from it are in it.
+  // In reverse order: by the time a serial task is made, later tasks have added to its ops all
+  // stores that they need.
   void MakeTasks() {
     std::vector<llvm::SmallVector<mlir::Operation*>> tasks;
     int last = 0;
@@ -336,7 +349,7 @@ class Offload {
     }
   }
 
-  // Where the task returns from within a branch, the later ones do nothing.
+  // If the task may return within a branch, the later ones test whether it did.
   void SkipAfterReturn(mlir::Operation* task, llvm::ArrayRef<mlir::Operation*> later) {
     llvm::SmallVector<ir::ReturnOp> returns;
     task->walk([&](ir::ReturnOp op) {
@@ -353,7 +366,7 @@ class Offload {
     for (mlir::Operation* other : later) {
       auto range = llvm::dyn_cast<ir::RangeTaskOp>(other);
       if (range && !range.isSparse()) {
-        EndBounds(range, flag);
+        EmptyBoundsIf(range, flag);
       } else {
         LeaveIf(other, flag);
       }
@@ -369,7 +382,7 @@ class Offload {
     return builder_.create<ir::LoadOp>(loc, builder_.getI1Type(), FlagAt(loc, offset));
   }
 
-  // A serial task, or an iteration over a list.
+  // Ends a serial task, or each iteration over a list, if the flag is set.
   void LeaveIf(mlir::Operation* task, int64_t flag) {
     mlir::Location loc = task->getLoc();
     auto range = llvm::dyn_cast<ir::RangeTaskOp>(task);
@@ -386,7 +399,8 @@ class Offload {
     builder_.create<ir::YieldOp>(loc);
   }
 
-  void EndBounds(ir::RangeTaskOp task, int64_t flag) {
+  // Makes the loop's bounds empty if the flag is set.
+  void EmptyBoundsIf(ir::RangeTaskOp task, int64_t flag) {
     mlir::Location loc = task.getLoc();
     mlir::Operation* yield = task.getBounds().front().getTerminator();
     builder_.setInsertionPoint(yield);
@@ -398,7 +412,7 @@ class Offload {
     }
   }
 
-  // In order, once it is known which are left.
+  // In order, once it is known which tasks there are.
   void NameTasks() {
     int number = 0;
     for (mlir::Operation& task : body_) {
@@ -438,10 +452,10 @@ class Offload {
     return builder_.createOrFold<mlir::arith::ExtSIOp>(value.getLoc(), wide, value);
   }
 
-  // Null where nothing is left to do: all of it was computed again elsewhere.
+  // Null if nothing is left to do because other tasks rematerialised all of it.
   mlir::Operation* MakeSerial(llvm::ArrayRef<mlir::Operation*> of_task) {
     llvm::SmallVector<mlir::Operation*> ops;
-    // The stores to temporaries that came in between are part of the task.
+    // With the stores to temporaries that other tasks have added in between and at the end.
     for (mlir::Operation* op = of_task.front();; op = op->getNextNode()) {
       ops.push_back(op);
       if (op == of_task.back()) break;
@@ -473,8 +487,8 @@ class Offload {
   ir::KernelOp kernel_;
   mlir::OpBuilder builder_;
   mlir::Block& body_;
-  llvm::DenseMap<mlir::Operation*, int> task_of_;
-  llvm::DenseMap<mlir::Value, mlir::Value> stored_;
+  llvm::DenseMap<mlir::Operation*, int> task_of_;    // of ops directly in the kernel
+  llvm::DenseMap<mlir::Value, mlir::Value> stored_;  // value -> its temporary
   int64_t temporary_bytes_ = 0;
 };
 

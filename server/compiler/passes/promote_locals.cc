@@ -1,4 +1,4 @@
-// Locals become values: what mem2reg is for a control-flow graph, for regions.
+// Promotion of scalar locals to SSA values: mem2reg, for regions instead of a control-flow graph.
 //
 //   %a = kiln.local                     %r = kiln.for %i = ... carry (%x = %zero : i32) {
 //   kiln.store %zero, %a                  %y = addi %x, %i
@@ -7,14 +7,17 @@
 //     kiln.store ..., %a
 //   }
 //
-// One walk in program order keeps the value of every local. A region operation takes
-// the locals that are stored inside it as carried values (loops) or results (ifs);
-// continue, break and yield hand their values on, so no dominance tree is needed.
+// One walk in program order keeps the current value of every local. Regions are the only joins of
+// control, so no dominance frontiers are needed: a loop carries each local that its body stores, an
+// if returns each local that a branch stores, and every continue, break and yield passes their
+// current values on.
 //
-// Promoted: locals that are only loaded and stored, and stored only in the parallel
-// loop or task that they belong to. A parallel loop may read one from outside: it sees
-// the value at its start. Leaves carried values and results that nobody uses to
-// simplify-control.
+// Promoted are locals that are only loaded and stored, and stored only within the parallel loop or
+// task that they belong to. A parallel loop may load a local from outside it: that is the value at
+// the loop's start, since no iteration can change it.
+//
+// Guarantees: no kiln.local remains of those. May leave unused or unchanged carried values and
+// results, which simplify-control removes.
 #include <vector>
 
 #include "llvm/ADT/MapVector.h"
@@ -61,13 +64,14 @@ class Promotion {
     mlir::Operation* home = local->getParentOp();
     for (mlir::Operation* user : local->getUsers()) {
       if (!llvm::isa<ir::StoreOp>(user)) continue;
+      // An op that has the local already has passed it to all ops around it, too.
       for (mlir::Operation* op = user->getParentOp(); op != home; op = op->getParentOp()) {
-        if (!changed_[op].insert(id)) break;  // and so the operations around it
+        if (!changed_[op].insert(id)) break;
       }
     }
   }
 
-  // The local's value now. Reading an unset one gives zero.
+  // The local's current value. Zero if none was stored: the kernel's language zeroes variables.
   mlir::Value Get(int id) {
     if (!values_[id]) {
       ir::LocalOp local = locals_[id];
@@ -117,7 +121,7 @@ class Promotion {
     } else if (llvm::isa<ir::ForOp, ir::LoopOp>(op)) {
       ProcessLoop(op);
     } else if (op.getNumRegions() > 0) {
-      // Parallel loops and tasks carry nothing.
+      // Parallel loops and tasks carry nothing: their locals are stored in them alone.
       loops_.emplace_back();
       for (mlir::Region& region : op.getRegions()) Process(region);
       loops_.pop_back();
@@ -129,7 +133,7 @@ class Promotion {
     terminator.insertOperands(terminator.getNumOperands(), Get(ids));
   }
 
-  // The operation with more operands and results, of the same regions.
+  // Replaces the op by one with the same regions and more operands and results.
   mlir::Operation* Widen(mlir::Operation& op, mlir::ValueRange operands, mlir::TypeRange results) {
     llvm::SmallVector<mlir::Value> all_operands(op.getOperands());
     llvm::append_range(all_operands, operands);
@@ -151,7 +155,7 @@ class Promotion {
     mlir::Operation* branch = changed.empty() ? &op : Widen(op, {}, range.getTypes());
     ifs_.push_back(changed);
     for (mlir::Region& region : branch->getRegions()) {
-      Set(changed, before);
+      Set(changed, before);  // both branches start with the same values
       Process(region);
     }
     ifs_.pop_back();
@@ -164,6 +168,7 @@ class Promotion {
     const mlir::ValueRange range(before);
     mlir::Operation* loop = changed.empty() ? &op : Widen(op, before, range.getTypes());
     mlir::Block& body = loop->getRegion(0).front();
+    // Within the loop a local is what the previous iteration passed on.
     for (auto [id, value] : llvm::zip(changed, before)) {
       values_[id] = body.addArgument(value.getType(), value.getLoc());
     }
@@ -177,9 +182,9 @@ class Promotion {
   mlir::OpBuilder builder_;
   std::vector<ir::LocalOp> locals_;
   llvm::DenseMap<mlir::Value, int> ids_;
-  llvm::DenseMap<mlir::Operation*, Ids> changed_;  // locals stored in it, from outside it
-  std::vector<mlir::Value> values_;                // by local
-  // What the terminators of the enclosing loops and ifs hand on.
+  llvm::DenseMap<mlir::Operation*, Ids> changed_;  // the outer locals that an op's regions store
+  std::vector<mlir::Value> values_;  // the current value, by local; null: not read yet
+  // What the terminators of the enclosing loops and ifs pass on, innermost last.
   std::vector<Ids> loops_;
   std::vector<Ids> ifs_;
 };

@@ -1,4 +1,5 @@
-// Atomics onto one cell become a sum per piece of the loop and one atomic per piece.
+// Reduction recognition (privatisation): atomics on one cell become a partial result for each piece
+// of the loop, and one atomic for each piece.
 //
 //   kiln.task.range_for body (%i : i32) {       body (%i : i32, %sum : f32) {
 //     %v = ...                                    %v = ...
@@ -9,14 +10,19 @@
 //                                                 kiln.yield
 //                                               }
 //
-// For atomics whose old value is unused, on an address that is the same in all
-// iterations (made of constants, arguments and temporaries that the task leaves alone)
-// and that the task does not touch otherwise. The accumulator is a local until
-// promote-locals, which must follow. In a tree a second one says whether there was any: a
-// piece without makes no cell active. The order of a float sum was open before; so the
-// accumulation may be reassociated even without fast_math, and vectorises. From then on it is the
-// same in every run: pieces, and the order of their atomics, follow from the loop's bounds. Halves
-// are added up as f32.
+// This is done for atomics whose old value is unused, on an address that all iterations share (made
+// of constants, arguments, and temporaries that the task does not write), and that the task
+// accesses in no other way.
+//
+// In a tree, a second accumulator notes whether any iteration reached its atomic: if none did, the
+// piece must not activate the cell.
+//
+// Atomics add floats in any order, so accumulation may be reassociated even without fast_math; it
+// then vectorises. After this pass the order is fixed: pieces, and the order of their atomics,
+// follow from the loop's bounds, so that results repeat. f16 is accumulated as f32.
+//
+// Requires: offloaded level; promote-locals must follow, because accumulators are locals until
+// then. Guarantees: no atomic on the address is left in the body.
 #include <vector>
 
 #include "mlir/IR/Builders.h"
@@ -64,6 +70,7 @@ class Reduction {
     mlir::Value address;
     bool writes;
   };
+  // Atomics of one reduction.
   struct Group {
     AtomicKind kind;
     mlir::Value address;
@@ -72,7 +79,7 @@ class Reduction {
 
   void Collect(ir::AtomicOp atomic) {
     if (!atomic.getOld().use_empty() || !IsInvariant(atomic.getAddress())) return;
-    // The iteration may ask for the cell that its atomic makes active.
+    // The iteration may ask whether the cell is active, which its own atomic decides.
     if (asks_snodes_ && GlobalInTree(atomic.getAddress())) return;
     const AtomicKind kind = KindOfPartials(atomic.getKind());
     for (Group& group : groups_) {
@@ -80,8 +87,8 @@ class Reduction {
       group.atomics.push_back(atomic);
       return;
     }
-    // More would cost more registers than they save. Float sums, which repeat only if they are
-    // reduced, are worth that.
+    // Each group takes a register. Float sums are worth more: only reduced ones are the same in
+    // every run.
     const bool is_float = llvm::isa<mlir::FloatType>(atomic.getValue().getType());
     if (groups_.size() < (is_float ? kMostFloatGroups : kMostGroups)) {
       groups_.push_back({kind, atomic.getAddress(), {atomic}});
@@ -103,7 +110,7 @@ class Reduction {
            });
   }
 
-  // The same computation, op by op.
+  // Whether two values are the same computation, op by op.
   bool SameValue(mlir::Value a, mlir::Value b) {
     if (a == b) return true;
     mlir::Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
@@ -116,7 +123,7 @@ class Reduction {
   }
 
   bool IsAlone(const Group& group) {
-    // Functions reach a temporary only as an argument.
+    // A function can reach a temporary only through an address that the call passes.
     if (calls_touch_memory_ && !group.address.getDefiningOp<ir::TemporaryOp>()) return false;
     return llvm::all_of(accesses_, [&](const Access& access) {
       return llvm::is_contained(group.atomics, access.op) ||
@@ -134,7 +141,7 @@ class Reduction {
     Accumulator any;
     if (GlobalInTree(group.address)) any = NewAccumulator(loc, builder_.getBoolAttr(false));
 
-    // Once a piece.
+    // The finish, which runs once for each piece.
     builder_.setInsertionPoint(task_.getFinish().front().getTerminator());
     if (any.local) {
       auto branch = builder_.create<ir::IfOp>(loc, mlir::TypeRange(), any.total);
@@ -165,8 +172,8 @@ class Reduction {
     }
   }
 
-  // The accumulator is never a NaN of a minimum's: a NaN counts as nothing. Saying so lets the
-  // loop vectorise.
+  // Minima and maxima ignore NaNs. Replacing a NaN by the identity first allows nnan, without which
+  // LLVM does not vectorise the loop.
   mlir::Value Accumulate(ir::AtomicOp atomic, mlir::Value old, mlir::Value value,
                          mlir::TypedAttr identity) {
     using mlir::arith::FastMathFlags;
@@ -182,7 +189,7 @@ class Reduction {
     return Combine(builder_, loc, atomic.getKind(), old, value, flags);
   }
 
-  // Lives in a local for the length of an iteration; `total` is its value in the finish.
+  // `local` holds the accumulator during an iteration; `total` is its final value, in the finish.
   struct Accumulator {
     mlir::Value local, total;
   };
@@ -211,7 +218,7 @@ class Reduction {
     return builder_.clone(*value.getDefiningOp(), *mapping)->getResult(0);
   }
 
-  // The body's own continues: in it and in ifs, not in inner loops.
+  // The continues that end the task's iteration: in the body and in ifs, not in inner loops.
   void ForEachContinue(mlir::Block& block, llvm::function_ref<void(ir::ContinueOp)> visit) {
     for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
       if (auto end = llvm::dyn_cast<ir::ContinueOp>(op)) visit(end);

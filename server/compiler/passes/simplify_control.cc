@@ -1,9 +1,16 @@
-// Cleans up loops and branches after promotion:
-//   - a branch on a constant is replaced by the block that it takes;
-//   - results and carried values that nobody uses, or that never change, go;
-//   - an if that only chooses among values becomes arith.select, an empty one goes;
-//   - a loop that never runs goes.
-// Inner operations first, so that one walk is enough for what promotion leaves.
+// Clean-up of control flow after promote-locals:
+//   - branch folding: an if on a constant becomes the block that it takes;
+//   - dead argument elimination: removes results and carried values that are unused or never
+//   change;
+//   - if-conversion: an if that only selects values becomes arith.select, or nothing;
+//   - removal of loops whose constant bounds are empty.
+//
+//   %r = kiln.if %c {                  %r = arith.select %c, %a, %b
+//     kiln.yield %a            ->
+//   } else { kiln.yield %b }
+//
+// Requires: structured level. Guarantees: only that the code computes the same. Inner ops come
+// first, so that one walk suffices for what promotion leaves.
 #include "llvm/ADT/BitVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -36,7 +43,7 @@ class Simplifier {
  private:
   // --- If ----------------------------------------------------------------------------
 
-  // False where the rest of the block was unreachable and is gone.
+  // False if the rest of the block was unreachable and has been removed.
   bool SimplifyIf(ir::IfOp branch) {
     llvm::APInt taken;
     if (matchPattern(branch.getCondition(), mlir::m_ConstantInt(&taken))) {
@@ -72,16 +79,16 @@ class Simplifier {
       branch.replaceAllUsesWith(end->getOperands());
       end->erase();
     } else {
-      // Nothing after the if is reached: its last uses go before what they use.
+      // The rest of the block is unreachable. Users are removed before what they use.
       while (&home->back() != branch.getOperation()) {
         home->back().dropAllUses();
         home->back().erase();
       }
     }
     home->getOperations().splice(branch->getIterator(), block.getOperations());
-    const bool goes_on = branch->getNextNode() != nullptr;
+    const bool has_rest = branch->getNextNode() != nullptr;
     branch.erase();
-    return goes_on;
+    return has_rest;
   }
 
   void Select(ir::IfOp branch, ir::YieldOp a, ir::YieldOp b) {
@@ -94,7 +101,7 @@ class Simplifier {
     branch.erase();
   }
 
-  // The value of a result whichever way the if goes on; null: there is no one such.
+  // The value of a result if it is the same in each branch that yields; otherwise null.
   mlir::Value Same(ir::IfOp branch, ir::YieldOp a, ir::YieldOp b, unsigned i) {
     mlir::Value x = a ? a.getValues()[i] : b.getValues()[i];
     mlir::Value y = b ? b.getValues()[i] : x;
@@ -107,7 +114,7 @@ class Simplifier {
 
   // --- Loops -------------------------------------------------------------------------
 
-  // The continues and breaks of this loop, whatever ifs they stand in.
+  // The continues and breaks of this loop, also those in ifs.
   void FindEnds(mlir::Block& block, llvm::SmallVectorImpl<mlir::Operation*>* ends) {
     for (mlir::Operation& op : block) {
       if (llvm::isa<ir::ContinueOp, ir::BreakOp>(op)) ends->push_back(&op);
@@ -167,7 +174,7 @@ class Simplifier {
     });
   }
 
-  // Replaces the op by one without the results (unused by now).
+  // Replaces the op by one without these results, which are unused.
   void EraseResults(mlir::Operation* op, const llvm::BitVector& drop) {
     llvm::SmallVector<mlir::Type> types;
     for (unsigned i = 0; i < drop.size(); ++i) {
