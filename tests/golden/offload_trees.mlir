@@ -56,19 +56,19 @@ kiln.kernel @lists
 // CHECK-NEXT:       kiln.store %arg0, %0 : <i32>
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 0 : i32}
-// CHECK-NEXT:     kiln.task.listgen "task_3" tree 0 node 3 "S0root->S3bitmasked"
+// CHECK-NEXT:     kiln.task.listgen "task_3" tree 0 node 3 "S0root->S3bitmasked" {slices}
 // CHECK-NEXT:     kiln.task.range_for "task_4" struct_for 1 body (%arg0 : i32) {
 // CHECK-NEXT:       %0 = kiln.global 0 component 1[%arg0] {no_activate} : <i32>
 // CHECK-NEXT:       kiln.store %arg0, %0 : <i32>
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 0 : i32}
-// CHECK-NEXT:     kiln.task.listgen "task_5" tree 0 node 1 "S0root->S1pointer"
+// CHECK-NEXT:     kiln.task.listgen "task_5" tree 0 node 1 "S0root->S1pointer" {slices}
 // CHECK-NEXT:     kiln.task.range_for "task_6" struct_for 2 body (%arg0 : i32) {
 // CHECK-NEXT:       kiln.deactivate 2[%arg0]
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 1 : i32}
 // CHECK-NEXT:     kiln.task.gc "task_7" tree 0 node 1 "S0root->S1pointer"
-// CHECK-NEXT:     kiln.task.listgen "task_8" tree 0 node 1 "S0root->S1pointer"
+// CHECK-NEXT:     kiln.task.listgen "task_8" tree 0 node 1 "S0root->S1pointer" {slices}
 // CHECK-NEXT:     kiln.task.range_for "task_9" struct_for 2 body (%arg0 : i32) {
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 0 : i32}
@@ -121,7 +121,7 @@ kiln.kernel @functions
 // CHECK-NEXT:       kiln.deactivate 1[%c1_i32]
 // CHECK-NEXT:       kiln.return
 // CHECK-NEXT:     }
-// CHECK-NEXT:     kiln.task.listgen "task_0" tree 0 node 3 "S0root->S3bitmasked"
+// CHECK-NEXT:     kiln.task.listgen "task_0" tree 0 node 3 "S0root->S3bitmasked" {slices}
 // CHECK-NEXT:     kiln.task.range_for "task_1" struct_for 1 body (%arg0 : i32) {
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 0 : i32}
@@ -132,7 +132,7 @@ kiln.kernel @functions
 // CHECK-NEXT:       kiln.return
 // CHECK-NEXT:     }
 // CHECK-NEXT:     kiln.task.gc "task_3" tree 0 node 3 "S0root->S3bitmasked"
-// CHECK-NEXT:     kiln.task.listgen "task_4" tree 0 node 3 "S0root->S3bitmasked"
+// CHECK-NEXT:     kiln.task.listgen "task_4" tree 0 node 3 "S0root->S3bitmasked" {slices}
 // CHECK-NEXT:     kiln.task.range_for "task_5" struct_for 1 body (%arg0 : i32) {
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 1 : i32, max_threads = 0 : i32}
@@ -179,7 +179,7 @@ kiln.kernel @leaves
 // CHECK-NEXT:       }
 // CHECK-NEXT:       kiln.return
 // CHECK-NEXT:     }
-// CHECK-NEXT:     kiln.task.listgen "task_1" tree 0 node 3 "S0root->S3bitmasked"
+// CHECK-NEXT:     kiln.task.listgen "task_1" tree 0 node 3 "S0root->S3bitmasked" {slices}
 // CHECK-NEXT:     kiln.task.range_for "task_2" struct_for 1 body (%arg0 : i32) {
 // CHECK-NEXT:       %0 = kiln.temporary 0 : <i1>
 // CHECK-NEXT:       %1 = kiln.load %0 : <i1>
@@ -187,6 +187,53 @@ kiln.kernel @leaves
 // CHECK-NEXT:         kiln.continue
 // CHECK-NEXT:       }
 // CHECK-NEXT:       kiln.print 1(%arg0) : (i32)
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 5 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// Lists of a node's cells and of slices of its containers are different lists.
+kiln.kernel @both_kinds
+    trees [#kiln.tree<slot = 0, nodes = [
+      <root, axes = [], cell_bytes = 32>,
+      <pointer, axes = [0, 4], cell_bytes = 32>,
+      <dense, parent = 1, axes = [0, 8], cell_bytes = 4>]>]
+    storages [
+      #kiln.tree_field<tree = 0, node = 2, axes = [0], offset = [], types = [i32], components = [0, 2, 0], alias = 0, read_only = false>,
+      #kiln.tree_field<tree = 0, node = 1, axes = [0], offset = [], types = [], components = [], alias = 0, read_only = false>]
+    results [] {
+  kiln.parallel_for (%i) struct_for 0 : i32 {
+    kiln.print 1 (%i) : (i32)
+    kiln.continue
+  }
+  kiln.parallel_for (%i) struct_for 1 : i32 {
+    kiln.print 2 (%i) : (i32)
+    kiln.continue
+  }
+  kiln.parallel_for (%i) struct_for 0 : i32 {
+    kiln.print 3 (%i) : (i32)
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @both_kinds trees [#kiln.tree<slot = 0, nodes = [<root, axes = [], cell_bytes = 32>, <pointer, axes = [0, 4], cell_bytes = 32>, <dense, parent = 1, axes = [0, 8], cell_bytes = 4>]>] storages [#kiln.tree_field<tree = 0, node = 2, axes = [0], offset = [], types = [i32], components = [0, 2, 0], alias = 0, read_only = false>, #kiln.tree_field<tree = 0, node = 1, axes = [0], offset = [], types = [], components = [], alias = 0, read_only = false>] results [] attributes {temporary_bytes = 0 : i64} {
+// CHECK-NEXT:     kiln.task.listgen "task_0" tree 0 node 1 "S0root->S1pointer"
+// CHECK-NEXT:     kiln.task.range_for "task_1" struct_for 0 body (%arg0 : i32) {
+// CHECK-NEXT:       kiln.print 1(%arg0) : (i32)
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 5 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.listgen "task_2" tree 0 node 1 "S0root->S1pointer" {slices}
+// CHECK-NEXT:     kiln.task.range_for "task_3" struct_for 1 body (%arg0 : i32) {
+// CHECK-NEXT:       kiln.print 2(%arg0) : (i32)
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 5 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.listgen "task_4" tree 0 node 1 "S0root->S1pointer"
+// CHECK-NEXT:     kiln.task.range_for "task_5" struct_for 0 body (%arg0 : i32) {
+// CHECK-NEXT:       kiln.print 3(%arg0) : (i32)
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 5 : i32, max_threads = 0 : i32}
 // CHECK-NEXT:     kiln.return

@@ -1,7 +1,6 @@
 #include "server/compiler/codegen/emit_kernel.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/bit.h"
@@ -349,49 +348,48 @@ class TaskEmitter {
   std::vector<proto::Task>& tasks() { return tasks_; }
 
  private:
-  void Add(proto::Task task) { tasks_.push_back(std::move(task)); }
-  void EmitStruct(ir::RangeTaskOp op, proto::Task task);
+  proto::Task EmitCode(mlir::Operation& op);
 
   KernelState& state_;
   std::vector<proto::Task> tasks_;
   int number_ = 0;  // of the kernel's own tasks: random numbers follow from it
-  // What the launch's list holds: the task that made it.
-  std::optional<proto::Task> list_;
 };
 
-// The runtime holds one list, while passes think of one for each node: where another was
-// made in between, or one of the other kind, it is asked for again (and mostly kept).
-void TaskEmitter::EmitStruct(ir::RangeTaskOp op, proto::Task task) {
-  EmitStructTask(&state_, op, number_, &task);
-  const proto::Task listgen = ListgenFor(task);
-  const bool holds = list_ && list_->tree() == listgen.tree() && list_->node() == listgen.node() &&
-                     list_->slices() == listgen.slices();
-  if (!holds) Add(listgen);
-  list_ = listgen;
-  Add(std::move(task));
+// A task that the runtime does by itself.
+template <typename Op>
+proto::Task RuntimeTask(proto::TaskKind kind, Op op) {
+  proto::Task task;
+  task.set_kind(kind);
+  task.set_tree(op.getTree());
+  task.set_node(op.getNode());
+  return task;
 }
 
-void TaskEmitter::Emit(mlir::Operation& op) {
+proto::Task TaskEmitter::EmitCode(mlir::Operation& op) {
   proto::Task task;
   task.set_symbol(absl::StrCat("task_", tasks_.size()));
-  if (llvm::isa<ir::RangeTaskOp, ir::SerialTaskOp>(op)) ++number_;
-  if (auto range = llvm::dyn_cast<ir::RangeTaskOp>(op)) {
-    if (range.isSparse()) return EmitStruct(range, std::move(task));
-    EmitRangeTask(&state_, range, number_, &task);
-  } else if (llvm::isa<ir::ListgenTaskOp>(op)) {
-    list_.reset();
-    return;
-  } else if (auto gc = llvm::dyn_cast<ir::GcTaskOp>(op)) {
-    task.clear_symbol();
-    task.set_kind(proto::TASK_GC);
-    task.set_tree(gc.getTree());
-    task.set_node(gc.getNode());
-  } else if (auto serial = llvm::dyn_cast<ir::SerialTaskOp>(op)) {
+  ++number_;
+  if (auto serial = llvm::dyn_cast<ir::SerialTaskOp>(op)) {
     EmitSerialTask(&state_, serial, number_, &task);
+  } else if (auto range = llvm::dyn_cast<ir::RangeTaskOp>(op); range && range.isSparse()) {
+    EmitStructTask(&state_, range, number_, &task);
+  } else if (range) {
+    EmitRangeTask(&state_, range, number_, &task);
   } else {
     state_.unsupported = op.getName().getStringRef().str();
   }
-  Add(std::move(task));
+  return task;
+}
+
+void TaskEmitter::Emit(mlir::Operation& op) {
+  if (auto listgen = llvm::dyn_cast<ir::ListgenTaskOp>(op)) {
+    tasks_.push_back(RuntimeTask(proto::TASK_LISTGEN, listgen));
+    tasks_.back().set_slices(listgen.getSlices());
+  } else if (auto gc = llvm::dyn_cast<ir::GcTaskOp>(op)) {
+    tasks_.push_back(RuntimeTask(proto::TASK_GC, gc));
+  } else {
+    tasks_.push_back(EmitCode(op));
+  }
 }
 
 }  // namespace

@@ -378,13 +378,4 @@ void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::T
   EmitFinish(state, op, task);
 }
 
-proto::Task ListgenFor(const proto::Task& task) {
-  proto::Task listgen;
-  listgen.set_kind(proto::TASK_LISTGEN);
-  listgen.set_tree(task.tree());
-  listgen.set_node(task.node());
-  listgen.set_slices(task.slices());
-  return listgen;
-}
-
 }  // namespace kiln

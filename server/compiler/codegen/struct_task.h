@@ -13,8 +13,6 @@
 namespace kiln {
 
 void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task);
-// The task with which the runtime makes the list that a struct task runs over.
-proto::Task ListgenFor(const proto::Task& task);
 
 }  // namespace kiln
 

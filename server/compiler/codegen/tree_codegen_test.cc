@@ -184,15 +184,16 @@ std::string Serial(const std::string& body) {
   return "kiln.task.serial \"s\" {\n" + body + "\nkiln.return\n}\n";
 }
 
-// A loop over storage `over`, whose list is that of `node`; indices %i0, %i1, ...
+// A loop over storage `over`, and its list: that of `node`, of slices if `over` is that node
+// itself. Indices are %i0, %i1, ...
 std::string Struct(int over, int node, int indices, const std::string& body,
-                   const std::string& finish = "") {
+                   const std::string& finish = "", bool slices = false) {
   std::vector<std::string> names;
   for (int i = 0; i < indices; ++i) names.push_back(absl::StrCat("%i", i, " : i32"));
   if (!finish.empty()) names.push_back("%acc : i32");
-  return absl::StrCat("kiln.task.listgen \"l\" tree 0 node ", node, " \"path\"\n",
-                      "kiln.task.range_for \"t\" struct_for ", over, " body (",
-                      absl::StrJoin(names, ", "), ") {\n", body, "\n}",
+  return absl::StrCat("kiln.task.listgen \"l\" tree 0 node ", node, " \"path\"",
+                      slices ? " {slices}\n" : "\n", "kiln.task.range_for \"t\" struct_for ", over,
+                      " body (", absl::StrJoin(names, ", "), ") {\n", body, "\n}",
                       finish.empty() ? "" : " finish " + finish);
 }
 
@@ -356,10 +357,12 @@ TEST_P(TreeCodegenTest, LoopsVisitActiveCells) {
     const int node = shape(tree);
     const int x = tree.Place(node, proto::I32);
     tree.Finish();
-    auto kernel = Compile(
-        Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0, 1")},
-               Struct(0, tree.number(tree.LastSparse(node)), 2, body, finish) + give, "i32"),
-        {&tree});
+    auto kernel = Compile(Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0, 1")},
+                                 Struct(0, tree.number(tree.LastSparse(node)), 2, body, finish,
+                                        tree.LastSparse(node) == node) +
+                                     give,
+                                 "i32"),
+                          {&tree});
     ASSERT_NE(kernel, nullptr);
     for (int j = 0; j < 30; ++j) {
       for (const int i : {0, 1}) {
@@ -438,7 +441,8 @@ TEST_P(TreeCodegenTest, NeighboursInOtherBlocks) {
       out.Finish();
       auto kernel = Compile(Kernel({in.Text(0), out.Text(2)},
                                    {in.Field({x}, "i32", "0, 1"), out.Field({y}, "i32", "0, 1", 1)},
-                                   Struct(0, in.number(in.LastSparse(node)), 2, Stencil(stencil))),
+                                   Struct(0, in.number(in.LastSparse(node)), 2, Stencil(stencil),
+                                          "", in.LastSparse(node) == node)),
                             {&in, &out});
       ASSERT_NE(kernel, nullptr);
       const int width = in.Text(0).find("96") == std::string::npos ? 24 : 96;
@@ -731,21 +735,19 @@ TEST_P(TreeCodegenTest, FunctionsReachTrees) {
   EXPECT_EQ(tree.Read<int>(x, {2}), 3);
 }
 
-// Loops over a field, over its blocks, and over the field again: the list of the first is
-// made anew, though passes think that it still holds.
+// Loops over a field, over its blocks, and over the field again.
 TEST_P(TreeCodegenTest, ListsOfBothKinds) {
   TestTree tree;
   const int block = tree.Pointer(0, {{0, 8}});
   const int x = tree.Place(tree.Dense(block, {{0, 4}}), proto::I32);
   tree.Finish();
-  const auto count = [](int over, int slot, bool listgen) {
-    const std::string loop =
-        Struct(over, 1, 1,
-               absl::StrCat("%one = arith.constant 1 : i32\n", "%t = kiln.temporary ", slot,
-                            " : !kiln.addr<i32>\n",
-                            "%old = kiln.atomic addi %one, %t : "
-                            "!kiln.addr<i32>\nkiln.continue"));
-    return listgen ? loop : loop.substr(loop.find('\n') + 1);
+  const auto count = [](int over, int slot) {
+    return Struct(over, 1, 1,
+                  absl::StrCat("%one = arith.constant 1 : i32\n", "%t = kiln.temporary ", slot,
+                               " : !kiln.addr<i32>\n",
+                               "%old = kiln.atomic addi %one, %t : "
+                               "!kiln.addr<i32>\nkiln.continue"),
+                  "", /*slices=*/over == 1);
   };
   const std::string give = Serial(R"(
     %t0 = kiln.temporary 0 : !kiln.addr<i32>
@@ -754,11 +756,10 @@ TEST_P(TreeCodegenTest, ListsOfBothKinds) {
     %t1 = kiln.temporary 4 : !kiln.addr<i32>
     %v1 = kiln.load %t1 : !kiln.addr<i32>
     kiln.result 1, %v1 : i32)");
-  auto kernel = Compile(
-      Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0"), tree.SNode(block, "0")},
-             count(0, 0, true) + "\n" + count(1, 4, false) + "\n" + count(0, 0, false) + give,
-             "i32, i32"),
-      {&tree});
+  auto kernel =
+      Compile(Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0"), tree.SNode(block, "0")},
+                     count(0, 0) + "\n" + count(1, 4) + "\n" + count(0, 0) + give, "i32, i32"),
+              {&tree});
   ASSERT_NE(kernel, nullptr);
   for (const int i : {0, 9, 10, 31}) tree.Write<int>(x, {i}, 1);
   kernel->Run(tree.Slots());

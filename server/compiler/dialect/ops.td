@@ -569,17 +569,19 @@ def Kiln_RangeTaskOp : Kiln_CustomOp<"task.range_for", [IsolatedFromAbove]> {
   }];
 }
 
-class Kiln_TreeTaskOp<string mnemonic> : Kiln_Op<mnemonic> {
-  let arguments = (ins StrAttr:$task_name, I64Attr:$tree, I64Attr:$node, StrAttr:$path);
+class Kiln_TreeTaskOp<string mnemonic, dag more = (ins)> : Kiln_Op<mnemonic> {
+  let arguments = !con(
+      (ins StrAttr:$task_name, I64Attr:$tree, I64Attr:$node, StrAttr:$path), more);
   let assemblyFormat = "$task_name `tree` $tree `node` $node $path attr-dict";
   let hasVerifier = 1;
 }
 
-def Kiln_ListgenTaskOp : Kiln_TreeTaskOp<"task.listgen"> {
-  let summary = "clears and makes the list of a node's active cells, level by level";
+def Kiln_ListgenTaskOp : Kiln_TreeTaskOp<"task.listgen", (ins UnitAttr:$slices)> {
+  let summary = "makes the launch's list: of a sparse node's active cells, level by level";
   let description = [{
-      kiln.task.listgen "k_1" tree 0 node 2 "S0root->S1dense->S2bitmasked"
-    The node is sparse. `path` is for people.
+      kiln.task.listgen "k_1" tree 0 node 2 "S0root->S1dense->S2bitmasked" {slices}
+    With `slices`, of slices of the node's containers: loops over the node itself need these,
+    loops over fields below it cells. `path` is informational.
   }];
 }
 

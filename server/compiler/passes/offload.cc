@@ -151,7 +151,8 @@ class TreeTasks {
     if (list_ == list) return;
     list_ = list;
     builder_.setInsertionPoint(task);
-    builder_.create<ir::ListgenTaskOp>(task.getLoc(), "", node.first, node.second, Text(node));
+    builder_.create<ir::ListgenTaskOp>(task.getLoc(), "", node.first, node.second, Text(node),
+                                       list.slices);
   }
 
   void AddGc(mlir::Operation* task, const Changes& changes) {
