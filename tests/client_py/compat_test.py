@@ -57,3 +57,31 @@ def test_installing_after_taichi_is_imported_is_an_error():
     )
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
     assert "call kiln.compat.install() before" in done.stderr
+
+
+# Made with pickle.dumps(..., 0), when matrix.py and struct.py were at the root of the package:
+# ti.Struct({"a": 1, "b": [1, 2]}) and ti.types.vector(2, ti.f32).
+_STRUCT = (
+    b"ccopy_reg\n_reconstructor\np0\n(ckiln.struct\nStruct\np1\nc__builtin__\nobject\np2\nNtp3\n"
+    b"Rp4\n(dp5\nV_type\np6\nNsVmethods\np7\n(dp8\nsVentries\np9\n(dp10\nVa\np11\nI1\nsVb\np12\n"
+    b"(lp13\nI1\naI2\nassb."
+)
+_VECTOR_TYPE = (
+    b"ccopy_reg\n_reconstructor\np0\n(ckiln.types.tensor\nVectorType\np1\nc__builtin__\nobject\np2\n"
+    b"Ntp3\nRp4\n(dp5\nVn\np6\nI2\nsVm\np7\nI1\nsV_dtype\np8\nckiln.types.scalar\n_by_name\np9\n"
+    b"(Vf32\np10\ntp11\nRp12\nsb."
+)
+
+
+def test_pickles_of_builds_with_other_modules_load():
+    """In a process that has imported nothing else, as a program that only loads its data."""
+    code = (
+        "import pickle, kiln as ti\n"
+        f"struct, vector = pickle.loads({_STRUCT}), pickle.loads({_VECTOR_TYPE})\n"
+        "assert struct.to_dict() == {'a': 1, 'b': [1, 2]}, struct\n"
+        "assert type(struct) is ti.Struct\n"
+        "value = vector([3, 4])\n"
+        "old = pickle.dumps(value, 0).replace(b'kiln.values.matrix', b'kiln.matrix')\n"
+        "assert pickle.loads(old).to_list() == [3, 4]\n"
+    )
+    run(code)
