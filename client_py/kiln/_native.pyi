@@ -186,7 +186,7 @@ class Session:
         """Compiles the result of Instance.take_recorded, unless its entry exists, and loads nothing.
         Returns (digest, tier, seconds waited, seconds of compiling, diagnostics, stages)."""
     read_only: bool  # the session writes nothing below the home
-    own_home: bool  # nobody but this user and root can have written files of the home
+    own_home: bool  # only this user and root can have written files of the home
     compiler: bytes  # the compiler's id, part of every key; empty while unknown
     def stats(self) -> dict[str, Any]: ...  # this process: kernels, hits, misses, seconds_saved
     def daemon_stats(self) -> dict[str, Any]: ...

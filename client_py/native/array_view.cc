@@ -30,7 +30,7 @@ struct NumpyDescriptor {
 
 constexpr int kCContiguous = 0x1, kAligned = 0x100, kWriteable = 0x400;
 
-static_assert(sizeof(Py_ssize_t) == sizeof(int64_t), "extents are passed as they lie");
+static_assert(sizeof(Py_ssize_t) == sizeof(int64_t), "extents are passed unconverted");
 
 Scalar ScalarOfNumpy(const NumpyDescriptor& descriptor) {
   if (descriptor.byte_order == '>') return proto::SCALAR_NONE;

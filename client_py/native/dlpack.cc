@@ -92,7 +92,7 @@ py::capsule ToDlpack(const FieldStorage& storage) {
   auto exported = std::make_unique<Exported>();
   if (storage.scattered != nullptr ||
       !access.ElementStrides(storage.element_shape, &exported->strides)) {
-    throw py::value_error("the elements do not lie at regular distances; use to_numpy()");
+    throw py::value_error("the elements are not at regular distances; use to_numpy()");
   }
   for (int64_t& stride : exported->strides) stride /= size;
   exported->shape = storage.shape;

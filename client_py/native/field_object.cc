@@ -446,7 +446,7 @@ PyMethodDef module_functions[] = {{"add_building", AddBuilding, METH_O,
                                   {nullptr, nullptr, 0, nullptr}};
 
 PyMethodDef field_methods[] = {
-    {"_bind", FieldBind, METH_O, "Takes a FieldStorage: where the elements lie."},
+    {"_bind", FieldBind, METH_O, "Takes a FieldStorage with the elements' places."},
     {"_read", reinterpret_cast<PyCFunction>(FieldRead), METH_FASTCALL,
      "_read(indices, component) -> number"},
     {"_write", reinterpret_cast<PyCFunction>(FieldWrite), METH_FASTCALL,

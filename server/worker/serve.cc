@@ -58,7 +58,7 @@ absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
   ASSIGN_OR_RETURN(const proto::CompileUnit unit, ParseCanonical(request.unit()));
   ASSIGN_OR_RETURN(Product product, options.compile(request, unit));
 
-  // The worker computes the key from the bytes that it compiled; nobody else's key is trusted.
+  // The worker computes the key from the bytes that it compiled, and trusts no other key.
   const Digest key = UnitKey(request.unit(), options.compiler_id);
   const double seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   proto::CompileReply reply;

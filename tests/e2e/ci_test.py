@@ -115,7 +115,7 @@ def test_warm_runs_a_program_whose_modules_have_changed(kiln, program, tmp_path)
     assert "84.0" not in kiln("warm", program).stderr
     carried = tmp_path / "carried"
     kiln("warm", "--output", carried, program)
-    assert b"\nmodule " not in carried.read_bytes(), "they lie elsewhere on other machines"
+    assert b"\nmodule " not in carried.read_bytes(), "their paths differ on other machines"
     size.unlink()
     done = kiln("warm", program, check=False)
     assert done.returncode == 1 and "No module named 'kernels.sizes'" in done.stderr

@@ -121,7 +121,7 @@ def explain(argv):
         print(f"\n{part} differs")
         if ours == theirs:
             print(f"  both     {explaining.contrast(ours, ours)[0]}")
-            print("  (the same in outline: what is done in another order, or to other operands)")
+            print("  (the same in outline, but in another order or with other operands)")
             continue
         ours, theirs = explaining.contrast(ours, theirs)
         print(f"  this     {ours or '(has none)'}\n  nearest  {theirs or '(has none)'}")

@@ -241,7 +241,7 @@ ROWS = {
     ),
     "real_func_reference_of_other_type": (
         TaichiTypeError,
-        "Argument '{name}' is a reference to {dtype}: what is passed is of type {got}, and nothing "
+        "Argument '{name}' is a reference to {dtype}, but the value has type {got}, and nothing "
         "is converted on the way back",
     ),
     "real_func_template_is_not_known": (

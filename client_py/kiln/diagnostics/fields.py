@@ -229,7 +229,7 @@ ROWS = {
     ),
     "not_quantised_in_word": (
         TaichiRuntimeError,
-        "{title} lies in a {kind}, so its type must be a quantised one",
+        "{title} is in a {kind}, so its type must be a quantised one",
     ),
     "nothing_is_bitpacked": (TaichiRuntimeError, "BitpackedFields without fields are placed"),
     "number_of_bits_is_no_integer": (

@@ -1,6 +1,6 @@
 """Notes: the files below <home>/warm, in which processes store what they know of kernels.
 
-Kiln trusts notes. It therefore reads them only if nobody but this user and root can have written
+Kiln trusts notes. It therefore reads them only if no user but this one and root can have written
 them (client_cpp/notes.h). A write replaces a note atomically.
 
 A note's name is its path below the home: "warm/programs/0123…".
