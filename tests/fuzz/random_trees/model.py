@@ -277,10 +277,12 @@ class Model(Shape):
                 self.write(step["field"], c, index, step["value"])
 
     def _copy(self, step):
-        whole = self.whole()
-        for c, place in enumerate(self.fields[step["from"]]["places"]):
-            for index, value in zip(self.indices(place), whole[f"numpy x{step['from']}.{c}"]):
-                self.write(step["to"], c, index, value)
+        """Copies what reads of single elements give: unlike to_numpy, the values that deactivated
+        bitmasked cells keep. All cells of the destination become active."""
+        source = step["from"]
+        for c, place in enumerate(self.fields[source]["places"]):
+            for index in self.indices(place):
+                self.write(step["to"], c, index, self.read(source, c, index))
 
     def _from_numpy(self, step):
         for c, place in enumerate(self.fields[step["field"]]["places"]):
