@@ -101,11 +101,15 @@ absl::StatusOr<Callers::Table> Callers::Parse(absl::string_view text) {
 absl::Status Callers::Reload() {
   if (options_.token_file.empty()) return absl::OkStatus();
   const std::string& path = options_.token_file;
+  // The facts are those of the file before it is opened: if it is replaced in between, the next
+  // call sees a difference.
   struct stat now;
-  std::ifstream in(path);
-  if (!in || stat(path.c_str(), &now) != 0 || S_ISDIR(now.st_mode)) {
+  const bool known = stat(path.c_str(), &now) == 0;
+  std::ifstream in;
+  if (known) in.open(path);
+  if (!known || !in || S_ISDIR(now.st_mode)) {
     return absl::NotFoundError(absl::StrCat("cannot read the token file ", path, ": ",
-                                            in ? "it is a directory" : strerror(errno)));
+                                            known && in ? "it is a directory" : strerror(errno)));
   }
   {
     absl::MutexLock lock(&mutex_);
