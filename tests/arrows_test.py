@@ -71,9 +71,9 @@ PACKAGE = ROOT / "client_py" / "kiln"
 # for modules that many programs never need: NumPy and similar packages, which may be missing, and
 # modules that would delay the first launch.
 LATE_FROM_OUTSIDE = frozenset(
-    "IPython PIL ast atexit builtins ctypes difflib importlib inspect io itertools json linecache "
-    "numbers numpy operator os paddle re shutil string struct sys tempfile torch types warnings "
-    "weakref".split()
+    "IPython PIL _ast ast atexit builtins ctypes difflib importlib inspect io itertools json "
+    "linecache numbers numpy operator os paddle re shutil string struct sys tempfile torch types "
+    "warnings weakref".split()
 )
 # Importer -> modules of the package that it imports inside functions. A module of `commands` is one
 # command, and may import anything when it runs.
@@ -86,10 +86,11 @@ LATE = {
     "compat.ui": "values.matrix",
     "explain": "commands.common",
     "frontend.call": "math",
-    "frontend.source": "frontend.history frontend.report",
+    "frontend.source": "frontend.history",
+    "func": "frontend.report",
     "gui": "picture raster",
     "instance": "frontend.build frontend.context frontend.report frontend.trace",
-    "kernel": "printing",
+    "kernel": "frontend.report printing",
     "misses": "explain runtime",
     "printing": "frontend.report",
     "profiler.kernel_metrics": "runtime",
@@ -97,6 +98,7 @@ LATE = {
     "static": "frontend.expr ops values.matrix",
     "tools.image": "gui",
     "types": "compat compat.absent",
+    "warm.program": "warm.manifest",
     "warm.records": "frontend.report",
 }
 

@@ -1,8 +1,8 @@
 """Kiln: the Taichi language, compiled by a server and cached. `import kiln as ti`.
 
 To keep the import cheap, each public name's module is imported when the name is first used. Only
-modules that share their name with a function (`ti.field`, `ti.kernel`, …) are imported here: a
-later import would replace the function by the module.
+modules that share their name with a function (`ti.func`, `ti.kernel`, `ti.static`) are imported here:
+a later import would replace the function by the module.
 """
 
 import os
@@ -53,8 +53,6 @@ except ImportError:
     raise ImportError(_why) from None
 
 from . import provided  # noqa: E402
-from .data.making import field  # noqa: E402
-from .data.ndarray import ndarray  # noqa: E402
 from .forks import held_off  # noqa: E402
 from .func import func  # noqa: E402
 from .kernel import kernel  # noqa: E402
@@ -77,14 +75,14 @@ _offer("errors", "TaichiAssertionError TaichiCompilationError TaichiNameError Ta
 _offer("errors", "TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError")
 _offer("data.bitpacked", "BitpackedFields")
 _offer("data.field", "Field MatrixField ScalarField")
+_offer("data.making", "field")
 _offer("func", "pyfunc real_func")
 _offer("gui", "GUI hex_to_rgb rgb_to_hex")
 _offer("values.argpack", "ArgPack")
 _offer("kernel", "data_oriented")
 _offer("values.matrix", "Matrix Vector")
-_offer("compat.misc", "CRITICAL DEBUG DeviceCapability ERROR Format INFO TRACE WARN extension")
-_offer("compat.misc", "is_logging_effective set_logging_level")
-_offer("data.ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray from_dlpack")
+_offer("compat.misc", "DeviceCapability Format extension")
+_offer("data.ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray from_dlpack ndarray")
 _offer(
     "ops", "abs acos asin atan2 atomic_add atomic_and atomic_max atomic_min atomic_mul atomic_or"
 )
@@ -95,6 +93,7 @@ _offer(
     "ops", "pow randn random raw_div raw_mod round rsqrt select sin sqrt stop_grad tan tanh zero"
 )
 _offer("arch", "amdgpu arm64 cpu cuda dx11 dx12 gles gpu metal opengl vulkan x64 x86_64")
+_offer("runtime", "CRITICAL DEBUG ERROR INFO TRACE WARN is_logging_effective set_logging_level")
 _offer("runtime", "cfg init reset sync")
 _offer("compat.simt.block", "global_thread_idx")
 _offer("data.snode", "FieldsBuilder SNode axes i ij ijk ijkl ijl ik ikl il j jk jkl jl k kl l root")
@@ -120,7 +119,7 @@ _MODULES = frozenset(
 )
 
 __all__ = sorted(
-    {*_NAMES, "field", "func", "kernel", "math", "ndarray", "static", "tools", "types"}
+    {*_NAMES, "func", "kernel", "math", "static", "tools", "types"}
     - {"cfg", "from_dlpack", "Layout", "StructField"}
 )
 
@@ -210,10 +209,20 @@ class _OtherNames:
         sys.modules[name] = _load(f"{_OTHER_NAMES[below.partition('.')[0]]}.{below}")
 
 
+class _Stand(type(sys)):
+    """A module with the names of the module data.NAME, which it imports when one is requested."""
+
+    def __getattr__(self, name):
+        return getattr(_load(f"data.{self.__name__.rpartition('.')[2]}"), name)
+
+    def __dir__(self):
+        return sorted(self.__getattr__("__dict__"))
+
+
 sys.meta_path.insert(0, _OtherNames)
 # Importing these by their old names would replace the function of the same name by the module.
 for _name in ("field", "ndarray"):
-    sys.modules[f"{__name__}.{_name}"] = sys.modules[f"{__name__}.data.{_name}"]
+    sys.modules[f"{__name__}.{_name}"] = _Stand(f"{__name__}.{_name}")
 
 
 def _submodule(name):
@@ -231,6 +240,6 @@ def _submodule(name):
 
 def __dir__():
     return sorted(
-        {*_NAMES, *_MODULES, "Layout", "field", "func", "kernel", "ndarray", "static"}
+        {*_NAMES, *_MODULES, "Layout", "func", "kernel", "static"}
         - {"cfg", "compat", "errors", "from_dlpack"}
     )

@@ -6,8 +6,7 @@ such arguments in later calls, how a launch packs them, and what the front end r
 
 from . import _native, provided, runtime
 from . import types as ti_types
-from .data.field import AnyField, Field, flatten
-from .data.ndarray import Ndarray
+from .data.field import AnyArray, AnyField, Field, flatten
 from .data.snode import AnySNode
 from .diagnostics import say
 from .frontend.source import EMPTY
@@ -149,7 +148,7 @@ class TemplateParameter(Parameter):
     needed = "template"
 
     def specialise(self, value):
-        if isinstance(value, Ndarray):
+        if isinstance(value, AnyArray):
             raise say.ndarray_shouldn_t_passed_via_ti()
         return _Spec(_template_matcher(self.name, value), None, lambda ctx: value)
 
@@ -167,7 +166,7 @@ class ArrayParameter(Parameter):
     def specialise(self, value):
         wanted = self.annotation
         element = wanted.dtype
-        if isinstance(value, Ndarray):
+        if isinstance(value, AnyArray):
             dtype, element_shape, ndim = value.dtype, value.element_shape, len(value.shape)
             self._check_ndarray(value, element)
         else:
@@ -277,7 +276,7 @@ def annotation_advice(value):
     """Advice on how to annotate a parameter for a field or array; empty for other values."""
     if isinstance(value, AnyField):
         return say.annotate_as_template()
-    is_array = isinstance(value, Ndarray) or is_numpy(value)
+    is_array = isinstance(value, AnyArray) or is_numpy(value)
     return say.annotate_as_ndarray() if is_array and value.shape else ""
 
 
@@ -303,7 +302,7 @@ def needs_copy(parameter, value):
     """Whether the kernel must run on a copy of `value`: a NumPy array in Fortran order, misaligned,
     or of another type than the elements of the parameter's vectors. Copies never replace arrays
     with other strides; the launch refuses those."""
-    if isinstance(value, Ndarray) or not is_numpy(value):
+    if isinstance(value, AnyArray) or not is_numpy(value):
         return False
     flags = value.flags
     if flags.c_contiguous:

@@ -37,7 +37,9 @@ class Func:
             try:
                 self._check_parameter(position, parameter)
             except TaichiSyntaxError as error:
-                raise self.source.at_parameter(position, error) from None
+                from .frontend.report import at_parameter
+
+                raise at_parameter(self.source, position, error) from None
         if any(r is Ellipsis for r in return_types(self.source.returns)):
             raise say.ellipsis_not_supported_return_type_annotations()
 

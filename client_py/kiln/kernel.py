@@ -21,9 +21,8 @@ from .arguments import (
     shown,
 )
 from .data import declared
-from .data.field import Field
+from .data.field import AnyArray, Field
 from .data.interop import is_external, numpy_view
-from .data.ndarray import Ndarray
 from .diagnostics import is_diagnostic, near, say
 from .frontend.source import EMPTY, FunctionSource
 from .func import in_class, return_types
@@ -64,7 +63,9 @@ class Kernel(_native.KernelBase):
             try:
                 parameters.append(make_parameter(self, position, parameter))
             except errors.TaichiSyntaxError as error:
-                raise source.at_parameter(position, error) from None
+                from .frontend.report import at_parameter
+
+                raise at_parameter(source, position, error) from None
         self._returns = return_types(source.returns)
         if any(r is Ellipsis for r in self._returns):
             raise say.ellipsis_not_supported_return_type_annotations()
@@ -142,7 +143,7 @@ class Kernel(_native.KernelBase):
         """The arguments, with tensors replaced by NumPy arrays over their memory."""
         viewed = None
         for position, (parameter, value) in enumerate(zip(self._leaves, args)):
-            if parameter.kind is not ArrayParameter or isinstance(value, Ndarray):
+            if parameter.kind is not ArrayParameter or isinstance(value, AnyArray):
                 continue
             if not is_numpy(value) and not isinstance(value, Field) and is_external(value):
                 viewed = list(args) if viewed is None else viewed

@@ -271,7 +271,14 @@ def _check_version(required):
         )
 
 
-LOG_LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
+LOG_LEVELS = TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = (
+    "trace",
+    "debug",
+    "info",
+    "warn",
+    "error",
+    "critical",
+)
 log_level = "info"  # messages below it are hidden
 
 

@@ -6,12 +6,8 @@ its names in the Kiln modules of its row in the table. Using a name that Kiln la
 AttributeError or ImportError that says so.
 """
 
-import importlib
-import importlib.machinery
-import importlib.util
 import os
 import sys
-import types
 
 _KILN = __package__.partition(".")[0]
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -115,14 +111,14 @@ def find(view, name):
     if not name.startswith("__"):
         for source in (*_VIEWS.get(view, ()), ""):
             own = _own(source)
-            if own and hasattr(importlib.import_module(own), name):
+            if own and hasattr(_load(own), name):
                 return getattr(sys.modules[own], name)
     raise AttributeError(f"'taichi.{view}.{name}' is not supported by Kiln")
 
 
 def view(name):
     """The view `taichi.<name>` of the table."""
-    return importlib.import_module(f"taichi.{name}") if _installed() else _View(f"taichi.{name}")
+    return _load(f"taichi.{name}") if _installed() else _View(f"taichi.{name}")
 
 
 def modules_of(view):
@@ -144,7 +140,7 @@ class _Finder:
         own = _own(name[len("taichi.") :])
         if own is None and name[len("taichi.") :] not in _VIEWS:
             return None
-        return importlib.machinery.ModuleSpec(name, _Loader(own), is_package=True)
+        return type(__spec__)(name, _Loader(own), is_package=True)
 
 
 class _Loader:
@@ -158,14 +154,14 @@ class _Loader:
 
     def exec_module(self, module):
         if self._own:
-            own = importlib.import_module(self._own)
+            own = _load(self._own)
             if not hasattr(own, "__path__"):
                 own.__path__ = []  # the import system looks for submodules only in packages
             # The import system returns the module that sys.modules holds when this function ends.
             sys.modules[module.__spec__.name] = own
 
 
-class _View(types.ModuleType):
+class _View(type(sys)):
     """A module that finds its names in the Kiln modules of its row."""
 
     def __getattr__(self, name):
@@ -173,8 +169,14 @@ class _View(types.ModuleType):
 
     def __dir__(self):
         sources = (*_VIEWS[self.__name__[len("taichi.") :]], "")
-        modules = [importlib.import_module(own) for own in map(_own, sources) if own]
+        modules = [_load(own) for own in map(_own, sources) if own]
         return sorted({name for module in modules for name in dir(module)})
+
+
+def _load(name):
+    # As importlib.import_module, without the milliseconds of importing importlib.
+    __import__(name)
+    return sys.modules[name]
 
 
 def _own(name):
@@ -182,7 +184,9 @@ def _own(name):
     full = f"{_KILN}.{name}" if name else _KILN
     if full in sys.modules:
         return full
+    from importlib.util import find_spec
+
     try:
-        return full if importlib.util.find_spec(full) else None
+        return full if find_spec(full) else None
     except ModuleNotFoundError:  # a parent that Kiln lacks
         return None

@@ -1,8 +1,15 @@
-"""Small public names: log levels, extensions, formats."""
+"""Small public names: extensions, formats, and log levels."""
 
-from ..runtime import LOG_LEVELS, is_logging_effective, set_logging_level
-
-TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = LOG_LEVELS
+from ..runtime import (  # noqa: F401  (Taichi has them in its module misc)
+    CRITICAL,
+    DEBUG,
+    ERROR,
+    INFO,
+    TRACE,
+    WARN,
+    is_logging_effective,
+    set_logging_level,
+)
 
 
 class _Names:

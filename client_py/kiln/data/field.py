@@ -14,6 +14,12 @@ from . import snode
 from .interop import Exporter
 
 
+class AnyArray:
+    """What ndarrays are instances of. Their module is imported late: few programs make any."""
+
+    __slots__ = ()
+
+
 class AnyField(snode.Placeable):
     """Base class of fields of numbers, matrices and structs."""
 

@@ -6,12 +6,12 @@ from ..active import check_python_scope, python_scope
 from ..diagnostics import say
 from ..errors import TaichiRuntimeError
 from ..public import Public
-from .field import Elements, _caller, _numpy_type, check_source, out_of_bounds
+from .field import AnyArray, Elements, _caller, _numpy_type, check_source, out_of_bounds
 from .interop import Exporter, by_scalar
 from .snode import as_tuple
 
 
-class Ndarray(Elements, _native.FieldBase, Exporter, metaclass=Public):
+class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public):
     """An array in C order. Compiled code does not depend on its shape. Made by `ti.ndarray`.
 
     Example::

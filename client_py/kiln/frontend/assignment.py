@@ -9,8 +9,8 @@ from .call import is_static_call
 from .context import ArrayArgument
 from .expr import MAX_UNROLLED, OPS, Convertible, Expr, Ref, is_large, kind_of
 from .expression import OPERATORS, bind_target, index_of, python_attribute
+from .names import base_name
 from .pack import PackArgument
-from .source import base_name
 from .struct_value import StructRef, member
 from .subscript import slice_axis, slice_elements, subscript
 from .tensor import component, swizzle

@@ -15,6 +15,7 @@ from . import display, real_function
 from .context import ArrayArgument
 from .expr import Expr, Ref
 from .expression import spread
+from .names import static_value
 from .transformer import HANDLERS, inline
 
 
@@ -149,7 +150,7 @@ def is_static_call(t, node):
         root = root.value
     if root.__class__ is not _ast.Name or root.id in t.names:
         return False
-    return t.source.static_value(node.func, t.ctx) is static
+    return static_value(t.source, node.func, t.ctx) is static
 
 
 # --- functions that evaluate their arguments in a special way

@@ -12,7 +12,7 @@ from ..static import Grouped, GroupedNDRange, NDRange, grouped, ndrange, static
 from ..types import i32
 from .context import ArrayArgument
 from .expr import Expr
-from .source import target_names
+from .names import static_value, target_names
 from .struct_value import entries_of
 from .subscript import subscript
 from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NORMAL, Loop
@@ -65,7 +65,7 @@ def _decorator(t, node):
 
 def _callee(t, node):
     if node.__class__ in (_ast.Name, _ast.Attribute):
-        found = t.source.static_value(node, t.ctx) if _root(node) not in t.names else None
+        found = static_value(t.source, node, t.ctx) if _root(node) not in t.names else None
         return found if callable(found) else None
     return None
 

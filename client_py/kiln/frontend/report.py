@@ -6,7 +6,7 @@ from .. import _native, active, errors
 from ..diagnostics import is_diagnostic, say
 from ..errors import TaichiCompilationError, TaichiTypeError
 from ..own_files import is_own
-from .text import file_lines
+from .source import file_lines
 
 _WIDTH = 100
 # A deeper chain of inlined calls is reported as endless recursion.
@@ -48,6 +48,15 @@ def position(source, node):
             end = _column(line, node.end_col_offset)
         text += _underlined(line, begin, end)
     return text
+
+
+def at_parameter(source, index, error):
+    """The error with the position of a parameter; unchanged without source text."""
+    try:
+        node = source.tree.args.args[index]
+    except SyntaxError:  # not a statement of its own, such as a lambda
+        return error
+    return type(error)("\n" + position(source, node) + str(error))
 
 
 def _column(line, utf8_offset):

@@ -2,32 +2,12 @@
 use; names that the function does not define are resolved here."""
 
 import builtins
+import os
 import sys
-from _ast import (
-    AST,
-    Assign,
-    AsyncFunctionDef,
-    Attribute,
-    AugAssign,
-    Call,
-    For,
-    FunctionDef,
-    If,
-    Name,
-    PyCF_ONLY_AST,
-    Starred,
-    Store,
-    Subscript,
-    Tuple,
-    While,
-    comprehension,
-)
 
 from .. import _native
 from ..diagnostics import near, say
-from ..errors import TaichiNameError
 from ..own_files import FOLDER, is_own
-from .text import file_lines
 
 # The result of a read that finds nothing.
 MISSING = type("MISSING", (), {"__repr__": lambda self: "<missing>"})()
@@ -81,9 +61,7 @@ class FunctionSource:
         self._text = None
         self._tree = None
         _check_parameters(code, kind)
-        self._mutable = None
-        self._asked = []  # the values on which `_mutable` depends: (node, its value)
-        self._ctx = None  # set while `_find_mutable` runs
+        self.changed = None  # the last result of names.changed_names
         self.is_own = is_own(self.file)  # a part of Kiln
         self._parameters = None
 
@@ -138,16 +116,6 @@ class FunctionSource:
         texts = any(isinstance(a, str) for a in self.fn.__annotations__.values())
         return not texts or not self.fn.__code__.co_flags & _FUTURE_ANNOTATIONS
 
-    def at_parameter(self, position, error):
-        """The error with the position of a parameter; unchanged without source text."""
-        from . import report
-
-        try:
-            node = self.tree.args.args[position]
-        except SyntaxError:  # not a statement of its own, such as a lambda
-            return error
-        return type(error)("\n" + report.position(self, node) + str(error))
-
     # --- names
 
     def _cells(self):
@@ -178,10 +146,9 @@ class FunctionSource:
         return found
 
     def _hint(self, name, local):
-        for node in _blocks_that_bind(self.tree, name):
-            return say.name_bound_in_a_block(
-                statement=_STATEMENTS[node.__class__], line=node.lineno
-            )
+        block = _block_that_binds(self.tree, name)
+        if block is not None:
+            return say.name_bound_in_a_block(statement=block[0], line=block[1])
         known = [*local, *self.fn.__code__.co_freevars, *self.fn.__globals__, *dir(builtins)]
         return near(name, known)
 
@@ -239,6 +206,8 @@ class FunctionSource:
         return self._tree
 
     def _parse(self):
+        from _ast import AsyncFunctionDef, FunctionDef, PyCF_ONLY_AST
+
         lines = self._lines
         start = self.first_line - 1
         if not lines or start >= len(lines):
@@ -274,137 +243,6 @@ class FunctionSource:
             node = body[0]
         return node
 
-    def mutable(self, ctx):
-        """The names that need memory, because they are assigned more than once, changed in place,
-        or passed to a function that may change them. All others stay values.
-
-        The answer depends on which functions are called; `ctx`, the kernel's, resolves them."""
-        if self._mutable is not None:
-            # Names may have another meaning than in an earlier instance.
-            for node, value in self._asked:
-                if self.static_value(node, ctx) is not value:
-                    break
-            else:
-                return self._mutable
-        self._asked = []
-        self._mutable = self._find_mutable(ctx)
-        return self._mutable
-
-    def _find_mutable(self, ctx):
-        tree = self.tree
-        changed = set()
-        self._ctx = ctx
-        self._scan_block(tree.body, {a.arg for a in tree.args.args}, changed)
-        self._ctx = None
-        changed.discard(None)
-        return frozenset(changed)
-
-    def _scan_block(self, statements, outer, changed):
-        """Adds the names that a block changes to `changed`; `outer` are the names declared around
-        it. A store to any other name declares that name, in this block only."""
-        declared = set(outer)
-        for node in statements:
-            kind = node.__class__
-            if kind is For:
-                self._scan(node.iter, declared, changed)
-                self._scan_block(node.body, declared | set(target_names(node.target)), changed)
-            elif kind is If or kind is While:
-                self._scan(node.test, declared, changed)
-                self._scan_block(node.body, declared, changed)
-                self._scan_block(node.orelse, declared, changed)
-            else:
-                self._scan(node, declared, changed)
-
-    def _scan(self, root, declared, changed):
-        pending = [root]
-        while pending:
-            node = pending.pop()
-            kind = node.__class__
-            if kind is Name:
-                if node.ctx.__class__ is Store:
-                    if node.id in declared:
-                        changed.add(node.id)
-                    declared.add(node.id)
-                continue
-            if kind is comprehension:  # binds its targets without storing to them
-                pending.append(node.iter)
-                pending.extend(node.ifs)
-                continue
-            if kind is AugAssign:
-                changed.add(base_name(node.target))
-            elif kind is Assign:
-                for target in node.targets:
-                    _changed_by_store(target, changed)
-            elif kind is Call and self._may_change(node):
-                for arg in node.args:
-                    changed.add(base_name(arg.value if arg.__class__ is Starred else arg))
-                for keyword in node.keywords:
-                    changed.add(base_name(keyword.value))
-                if node.func.__class__ is Attribute:
-                    changed.add(base_name(node.func.value))
-            for field in node._fields:
-                value = getattr(node, field)
-                if value.__class__ is list:
-                    pending.extend([v for v in value if isinstance(v, AST)])
-                elif isinstance(value, AST):
-                    pending.append(value)
-
-    def _may_change(self, call):
-        """Whether the callee may write to its arguments; True in doubt."""
-        func = call.func
-        if func.__class__ is Attribute and func.attr in _PURE_METHODS:
-            return False
-        target = self.static_value(func, self._ctx)
-        self._asked.append((func, target))
-        if target is MISSING:
-            return True
-        if isinstance(target, type):
-            return False
-        by_reference = getattr(target, "_takes_references", None)
-        if by_reference is not None:
-            return by_reference()
-        if getattr(target, "_kiln_writes", False):
-            return True
-        module = getattr(target, "__module__", None) or ""
-        return not (module == "builtins" or module.startswith("kiln."))
-
-    def static_value(self, node, ctx):
-        """The value of a name, or of an attribute of a module or class, outside of the function;
-        MISSING if it is not known before the kernel is transformed."""
-        if node.__class__ is Name:
-            ident = node.id
-            if ident in self.fn.__code__.co_varnames:
-                return MISSING
-            found = ctx.outside_of(self).get(ident, EMPTY)
-            if found is EMPTY:
-                try:
-                    found = ctx.resolve(self, ident)
-                except TaichiNameError:
-                    found = MISSING
-                    if ctx.trace is not None:
-                        ctx.trace.name(self, ident, found)
-            return found
-        if node.__class__ is Attribute:
-            base = self.static_value(node.value, ctx)
-            if base is MISSING:
-                return MISSING
-            # Only modules and class attributes: reading these runs no code of the user's.
-            if isinstance(base, (type(sys), type)):
-                found = getattr(base, node.attr, MISSING)
-                if ctx.trace is not None:
-                    ctx.trace.attribute(base, node.attr, found, self)
-                return found
-        return MISSING
-
-
-# Methods of vectors and matrices that only read. A user's class may have a method of the same name
-# that writes, but kernels never pass its objects by value.
-_PURE_METHODS = frozenset(
-    "all any cast cols cross determinant diag dot get_shape identity inverse max min norm "
-    "norm_inv norm_sqr normalized one outer_product rows sum to_list trace transpose unit zero "
-    "format".split()
-)
-
 
 def _check_parameters(code, kind):
     if code.co_flags & _VAR_KEYWORD:
@@ -426,42 +264,60 @@ def _may_end(line, indent):
     return bool(stripped) and stripped[0] != "#" and _indent(line) <= indent
 
 
-def base_name(node):
-    """The name at the start of a chain of subscripts and attributes; None if the chain starts with
-    another expression."""
-    while node.__class__ in (Subscript, Attribute):
-        node = node.value
-    return node.id if node.__class__ is Name else None
+def _block_that_binds(tree, name):
+    """(keyword, line) of the innermost compound statement that stores to the name in one of its
+    blocks; None without one."""
+    from _ast import AST, For, If, Name, Store, While
 
-
-def target_names(target):
-    """All names that a loop binds, including those in nested tuples."""
-    if target.__class__ is Name:
-        return [target.id]
-    return [name for element in getattr(target, "elts", ()) for name in target_names(element)]
-
-
-_STATEMENTS = {For: "for", If: "if", While: "while"}
-
-
-def _blocks_that_bind(tree, name):
-    """The innermost compound statements that store to the name in one of their blocks."""
+    statements = {For: "for", If: "if", While: "while"}
     pending = [(tree, None)]
     while pending:
         node, block = pending.pop()
         if node.__class__ is Name and node.id == name and node.ctx.__class__ is Store and block:
-            yield block
-        if node.__class__ in _STATEMENTS:
+            return statements[block.__class__], block.lineno
+        if node.__class__ in statements:
             block = node
         children = [getattr(node, field) for field in node._fields]
         for child in children:
             items = child if child.__class__ is list else [child]
             pending.extend((item, block) for item in items if isinstance(item, AST))
+    return None
 
 
-def _changed_by_store(target, changed):
-    if target.__class__ in (Subscript, Attribute):
-        changed.add(base_name(target))
-    elif target.__class__ is Tuple or hasattr(target, "elts"):
-        for element in target.elts:
-            _changed_by_store(element, changed)
+# --- the text of files
+
+_files = {}  # path -> (size and time, lines)
+
+
+def file_lines(path, module_globals=None):
+    """The current lines of a file, with their line ends; [] or None if there is no text.
+
+    module_globals: the globals of the file's module, for linecache.
+    """
+    try:
+        stat = os.stat(path)
+        stamp = stat.st_size, stat.st_mtime_ns
+    except OSError:
+        stamp = None
+    # Programs made on the fly (notebooks, exec) register their text in linecache without a time.
+    # An entry with a time is the text of a file as an earlier traceback read it, and may be stale.
+    cached = "linecache" in sys.modules and sys.modules["linecache"].cache.get(path)
+    if cached and len(cached) > 2 and (stamp is None or cached[1] is None):
+        return list(cached[2])
+    known, lines = _files.get(path, (None, None))
+    if lines is None or known != stamp:  # the file may have been edited since
+        try:
+            with open(path, "rb") as file:
+                raw = file.read()
+            text = raw.decode("utf-8-sig" if raw[:3] == b"\xef\xbb\xbf" else "utf-8")
+            # Split as Python does: str.splitlines would split at more characters.
+            lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+            lines = [line + "\n" for line in lines]
+        except (OSError, UnicodeDecodeError):
+            import linecache
+
+            linecache.checkcache(path)
+            lines = linecache.getlines(path, module_globals)
+        if lines:
+            _files[path] = stamp, lines
+    return lines

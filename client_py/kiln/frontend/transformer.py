@@ -21,6 +21,7 @@ from ..errors import TaichiCompilationError, TaichiRuntimeError
 from . import report
 from .context import ArrayArgument
 from .expr import Convertible, Expr, Ref
+from .names import changed_names
 from .pack import PackArgument
 from .source import EMPTY
 from .struct_value import StructRef
@@ -123,7 +124,7 @@ class Transformer:
         self.source = source
         self.is_kernel = is_kernel
         self.is_real = False  # whether it is a real function
-        self.mutable = source.mutable(ctx)
+        self.mutable = changed_names(source, ctx)
         self.names = {}
         self.outside = ctx.outside_of(source)
         self.undo = []  # (name, previous meaning), newest last

@@ -8,9 +8,16 @@ through kiln/provided.py.
 from .. import originals
 from ..diagnostics import say
 from . import quant
-from .argpack_type import ArgPackType, argpack
-from .layout import Layout
-from .parameter import NdarrayType, RefType, ndarray, ref, sparse_matrix_builder, template
+from .parameter import (
+    ArgPackType,
+    NdarrayType,
+    RefType,
+    argpack,
+    ndarray,
+    ref,
+    sparse_matrix_builder,
+    template,
+)
 from .quant import QuantType
 from .scalar import (
     ALL,
@@ -58,6 +65,7 @@ from .scalar import (
 from .struct_type import StructType, struct
 from .tensor import (
     CompoundType,
+    Layout,
     MatrixType,
     VectorType,
     check_extents,
