@@ -31,6 +31,11 @@ class DiskTier {
   // otherwise. Deletes an own entry that is damaged. Records a hit in the hit log.
   absl::StatusOr<LoadedArtifact> Load(const Digest& key) const;
 
+  // The kernel of an entry that the daemon or a worker sent, and may have written: from its file if
+  // that holds the same bytes, so that all processes share the pages, else from a private copy.
+  // `entry` is `bytes` decoded. Records no hit.
+  absl::StatusOr<LoadedArtifact> LoadSent(absl::string_view bytes, const EntryView& entry) const;
+
   // Records, for the daemon's counters, that a compilation ran without it.
   void NoteFallback() const { NoteHit(FallbackMark()); }
   // The description of the whole entry of `key`, whatever machine it is for; NotFound otherwise.

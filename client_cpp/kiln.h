@@ -4,6 +4,7 @@
 #define KILN_CLIENT_CPP_KILN_H_
 
 #include "client_cpp/fields.h"          // IWYU pragma: export
+#include "client_cpp/instance.h"        // IWYU pragma: export
 #include "client_cpp/kernel_builder.h"  // IWYU pragma: export
 #include "client_cpp/launcher.h"        // IWYU pragma: export
 #include "client_cpp/session.h"         // IWYU pragma: export

@@ -1,63 +1,71 @@
-// The manifest of a process: the kernels that it used, for `kiln warm` to compile without the
-// program. client_py/kiln/warm/manifest.py specifies the format, and writes Python programs'
-// manifests.
+// Manifests: which kernels a program used, in the order of their first use. `kiln warm` compiles
+// them without the program.
 //
-// Thread safety: all functions may be used from any thread.
+//   kiln-manifest 3
+//   program <SHA-256 of its text, or -> <name of its file>
+//   module <SHA-256 of its text> <file of a module of the program's own that it imported>
+//   …
+//   compiler <id of the compiler that the keys are of>
+//   unit <key> <recorded kernel> <target> <file of its warm record below the home> <kernel>
+//   …
+//   recorded <bytes> <bytes compressed> <SHA-256 of the compressed bytes>
+//   <compressed bytes>
+//
+// One space separates words; `-` means none; the last word of a line may contain spaces. A target
+// is the one that the program requested (x86-64-v3); `-` means the machine's. Recorded kernels
+// (client_cpp/recorded_kernel.h) are named by the SHA-256 of their bytes.
+//
+// In a home (<home>/warm/programs) the recorded kernels are files beside the manifest, which ends
+// with its last unit. A manifest for another machine contains them: after the line `recorded`
+// follows one zlib stream of all of them, each after its length (8 bytes, little-endian), in the
+// order in which the units first name them. None is empty, and a unit names each. Such a manifest
+// names no modules. Equal manifests have equal bytes.
+//
+// Thread safety: pure functions and plain data.
 #ifndef KILN_CLIENT_CPP_MANIFEST_H_
 #define KILN_CLIENT_CPP_MANIFEST_H_
 
-#include <sys/types.h>
-
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
-#include "common/artifact/target.h"
-#include "common/base/digest.h"
-#include "proto/source_map.pb.h"
-#include "proto/unit.pb.h"
 
 namespace kiln {
 
-// A serialised CompileRequest for Session::Warm: independent of the target and of the program's
-// path. Leaves `unit` as it was.
-std::string RecordedKernel(proto::CompileUnit* unit, const proto::SourceMap& source_map);
-
-class Manifest {
- public:
+struct Manifest {
   struct Unit {
-    std::string key;       // hex; the program got its artifact under it
-    std::string recorded;  // RecordedKernel's
-    Target target;         // requested by the program; empty: the machine's
-    std::string kernel;
+    std::string key;             // hex; the program got its artifact under it
+    std::string recorded = "-";  // name of the recorded kernel
+    std::string target = "-";    // that the program requested
+    std::string record = "-";    // file of its warm record below the home
+    std::string kernel;          // as the program calls it
+    bool operator==(const Unit& other) const;
+  };
+  struct Module {
+    std::string digest;  // hex, of its text
+    std::string file;
+    bool operator==(const Module& other) const;
   };
 
-  // The manifest that KILN_MANIFEST names; nullptr if the variable is not set. Written when the
-  // process that first called this returns from main or calls exit(). Lives forever.
-  static Manifest* OfProcess();
-
-  explicit Manifest(std::string path);
-  Manifest(const Manifest&) = delete;
-  Manifest& operator=(const Manifest&) = delete;
-
-  // Keeps the first unit of each key. `compiler` may be empty: unknown.
-  void Add(Unit unit, const Digest& compiler);
-  // The bytes of the file. `program`: its name in the manifest.
-  std::string Bytes(absl::string_view program) const;
-  // Writes the file, if anything was added; reports errors on standard error.
-  void Write() const;
-
- private:
-  const std::string path_;
-  const pid_t pid_;
-  mutable absl::Mutex mutex_;
-  std::vector<Unit> units_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_set<std::string> keys_ ABSL_GUARDED_BY(mutex_);
-  Digest compiler_ ABSL_GUARDED_BY(mutex_);
+  std::string program = "-";  // hex digest of its text
+  std::string name = "-";     // of its file
+  std::string compiler = "-";
+  std::vector<Unit> units;
+  // Name -> bytes; absent in a manifest whose home has them.
+  std::optional<std::map<std::string, std::string>> recorded;
+  std::vector<Module> modules;
+  bool operator==(const Manifest& other) const;
 };
+
+// The bytes of the file. Newlines in names become `?`.
+std::string ManifestBytes(const Manifest& manifest);
+
+// InvalidArgument names what is wrong, and in which line. `bytes` may come from anywhere: no more
+// is unpacked than they can honestly contain.
+absl::StatusOr<Manifest> ParseManifest(absl::string_view bytes);
 
 }  // namespace kiln
 

@@ -17,9 +17,10 @@
 #include "client_cpp/disk_tier.h"
 #include "client_cpp/entry_trust.h"
 #include "client_cpp/loaded_artifact.h"
-#include "client_cpp/manifest.h"
+#include "client_cpp/manifest_recorder.h"
 #include "client_cpp/offline_cache.h"
 #include "client_cpp/private_worker.h"
+#include "client_cpp/recorded_kernel.h"
 #include "client_cpp/spawn.h"
 #include "client_cpp/upstream.h"
 #include "common/artifact/compiler_id.h"
@@ -66,7 +67,7 @@ bool WantsReport(const proto::ReportOptions& report) {
 }
 
 // One compilation or fetch. Other callers with the same key wait for it.
-struct Instance {
+struct Flight {
   absl::Mutex mutex;
   bool done ABSL_GUARDED_BY(mutex) = false;
   absl::StatusOr<CompileOutcome> outcome ABSL_GUARDED_BY(mutex) = CompileOutcome();
@@ -102,7 +103,7 @@ struct State {
   DaemonClient daemon;
   PrivateWorker worker;
   absl::Mutex mutex;
-  absl::flat_hash_map<Digest, std::shared_ptr<Instance>> instances ABSL_GUARDED_BY(mutex);
+  absl::flat_hash_map<Digest, std::shared_ptr<Flight>> flights ABSL_GUARDED_BY(mutex);
   // Entries that Prefetch received and that are not used yet.
   absl::flat_hash_map<Digest, proto::LookupReply::Result> prefetched ABSL_GUARDED_BY(mutex);
   SessionStats stats ABSL_GUARDED_BY(mutex);
@@ -120,7 +121,7 @@ class LocalSession : public Session {
         options_(std::move(options)),
         trust_(home_),
         disk_(home_, &trust_, {options_.read_only || !own_home_.ok(), !own_cache_.ok()}),
-        manifest_(options_.records_manifest ? Manifest::OfProcess() : nullptr),
+        manifest_(options_.records_manifest ? ManifestRecorder::OfProcess() : nullptr),
         state_(new State(home_, options_)) {}
 
   ~LocalSession() override {
@@ -153,7 +154,7 @@ class LocalSession : public Session {
 
  private:
   struct Job {
-    std::string canonical;
+    const std::string& canonical;
     const proto::SourceMap& source_map;
     const proto::ReportOptions& report;
     Digest compiler;  // empty if unknown
@@ -163,11 +164,10 @@ class LocalSession : public Session {
 
   using Obtainer = absl::FunctionRef<absl::StatusOr<CompileOutcome>()>;
 
-  absl::StatusOr<CompileOutcome> Get(proto::CompileUnit unit, const proto::SourceMap& source_map,
-                                     const proto::ReportOptions& report);
+  absl::StatusOr<CompileOutcome> Get(State& state, Job job, absl::Time start);
   State& Current() const;
   Digest CompilerId(State& state) const;
-  static absl::StatusOr<CompileOutcome> Await(Instance& instance, absl::Time start);
+  static absl::StatusOr<CompileOutcome> Await(Flight& flight, absl::Time start);
   absl::StatusOr<CompileOutcome> Shared(State& state, const Digest& key, Obtainer obtain);
   absl::StatusOr<CompileOutcome> Obtain(State& state, const Job& job);
   absl::StatusOr<CompileOutcome> Find(State& state, const Digest& key, bool ask);
@@ -196,7 +196,7 @@ class LocalSession : public Session {
   const SessionOptions options_;
   const EntryTrust trust_;
   const DiskTier disk_;
-  Manifest* const manifest_;  // or nullptr
+  ManifestRecorder* const manifest_;  // or nullptr
   mutable std::atomic<State*> state_;
   mutable std::atomic<bool> warned_{false};
   mutable std::atomic<bool> warned_of_home_{false};
@@ -246,49 +246,51 @@ Digest LocalSession::CompilerId(State& state) const {
 absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
                                                      const proto::SourceMap& source_map,
                                                      const proto::ReportOptions& report) {
-  if (manifest_ == nullptr) return Get(std::move(unit), source_map, report);
+  const absl::Time start = SteadyNow();
+  State& state = Current();
+  proto::Target target = std::move(*unit.mutable_target());
+  unit.clear_target();
+  std::string recorded = CanonicalBytes(unit);
   Manifest::Unit used;
-  used.recorded = RecordedKernel(&unit, source_map);
-  used.kernel = source_map.kernel();
-  used.target = TargetOf(unit.target());
-  absl::StatusOr<CompileOutcome> outcome = Get(std::move(unit), source_map, report);
-  if (outcome.ok() && outcome->kernel != nullptr) {
-    used.key = outcome->digest;
-    manifest_->Add(std::move(used), compiler());
+  if (const Target asked = TargetOf(target); !asked.empty()) used.target = asked.text();
+  if (target.device_case() == proto::Target::DEVICE_NOT_SET) SetTarget(HostTarget(), &target);
+  target.set_runtime_abi(RuntimeAbi());
+  const std::string canonical = WithTarget(recorded, target, unit);
+  ASSIGN_OR_RETURN(CompileOutcome outcome,
+                   Get(state, {canonical, source_map, report, CompilerId(state), {}}, start));
+  if (outcome.kernel == nullptr || (manifest_ == nullptr && !options_.returns_recorded)) {
+    return outcome;
   }
+  recorded = RecordedKernel(std::move(recorded), source_map);
+  if (manifest_ != nullptr) {
+    used.key = outcome.digest;
+    used.kernel = source_map.kernel();
+    manifest_->Add(std::move(used), recorded, compiler());
+  }
+  if (options_.returns_recorded) outcome.recorded = std::move(recorded);
   return outcome;
 }
 
-absl::StatusOr<CompileOutcome> LocalSession::Get(proto::CompileUnit unit,
-                                                 const proto::SourceMap& source_map,
-                                                 const proto::ReportOptions& report) {
-  const absl::Time start = SteadyNow();
-  State& state = Current();
-  unit.mutable_target()->set_runtime_abi(RuntimeAbi());
-  if (unit.target().device_case() == proto::Target::DEVICE_NOT_SET) {
-    SetTarget(HostTarget(), unit.mutable_target());
-  }
-  Job job{CanonicalBytes(unit), source_map, report, CompilerId(state), {}};
+absl::StatusOr<CompileOutcome> LocalSession::Get(State& state, Job job, absl::Time start) {
   if (job.canonical.size() > kMaxUnitBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("kernel too large: ", job.canonical.size(), " bytes"));
   }
   job.key = UnitKey(job.canonical, job.compiler);
-
-  if (WantsReport(report)) {
-    ASSIGN_OR_RETURN(CompileOutcome outcome, Obtain(state, job));
-    outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
-    Count(state, outcome);
-    return outcome;
+  if (!WantsReport(job.report)) {
+    return Shared(state, job.key, [&] { return Obtain(state, job); });
   }
-  return Shared(state, job.key, [&] { return Obtain(state, job); });
+  ASSIGN_OR_RETURN(CompileOutcome outcome, Obtain(state, job));
+  outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
+  Count(state, outcome);
+  return outcome;
 }
 
 // Waits for the result of another thread, which has it or is working on it.
-absl::StatusOr<CompileOutcome> LocalSession::Await(Instance& instance, absl::Time start) {
-  absl::MutexLock lock(&instance.mutex);
-  instance.mutex.Await(absl::Condition(&instance.done));
-  absl::StatusOr<CompileOutcome> outcome = instance.outcome;
+absl::StatusOr<CompileOutcome> LocalSession::Await(Flight& flight, absl::Time start) {
+  absl::MutexLock lock(&flight.mutex);
+  flight.mutex.Await(absl::Condition(&flight.done));
+  absl::StatusOr<CompileOutcome> outcome = flight.outcome;
   if (outcome.ok()) {
     outcome->tier = "process";
     outcome->wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
@@ -301,15 +303,15 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& 
                                                     Obtainer obtain) {
   const absl::Time start = SteadyNow();
   bool leads = false;
-  std::shared_ptr<Instance> instance;
+  std::shared_ptr<Flight> flight;
   {
     absl::MutexLock lock(&state.mutex);
-    std::shared_ptr<Instance>& slot = state.instances[key];
+    std::shared_ptr<Flight>& slot = state.flights[key];
     leads = slot == nullptr;
-    if (leads) slot = std::make_shared<Instance>();
-    instance = slot;
+    if (leads) slot = std::make_shared<Flight>();
+    flight = slot;
   }
-  if (!leads) return Await(*instance, start);
+  if (!leads) return Await(*flight, start);
   absl::StatusOr<CompileOutcome> outcome = obtain();
   if (outcome.ok()) {
     outcome->wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
@@ -317,18 +319,18 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& 
   }
   if (!outcome.ok() || outcome->kernel == nullptr) {
     absl::MutexLock lock(&state.mutex);
-    state.instances.erase(key);
+    state.flights.erase(key);
   } else if (auto made = Digest::FromHex(outcome->digest); made.ok() && *made != key) {
     // Meanwhile the compiler's id became known or changed: the next key contains the new id.
     absl::MutexLock lock(&state.mutex);
-    state.instances.emplace(*made, instance);
+    state.flights.emplace(*made, flight);
   }
-  absl::MutexLock lock(&instance->mutex);
-  instance->outcome = outcome;
+  absl::MutexLock lock(&flight->mutex);
+  flight->outcome = outcome;
   // Only the caller that compiled gets the stage reports; copying them would be most of a hit's
   // cost.
-  if (outcome.ok()) instance->outcome->stages.clear();
-  instance->done = true;
+  if (outcome.ok()) flight->outcome->stages.clear();
+  flight->done = true;
   return outcome;
 }
 
@@ -347,26 +349,26 @@ absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
   State& state = Current();
   if (!options_.use_cache) return absl::NotFoundError("this session uses no cache");
   const absl::Time start = SteadyNow();
-  std::shared_ptr<Instance> instance;
+  std::shared_ptr<Flight> flight;
   {
     absl::MutexLock lock(&state.mutex);
-    auto at = state.instances.find(key);
-    if (at != state.instances.end()) instance = at->second;
+    auto at = state.flights.find(key);
+    if (at != state.flights.end()) flight = at->second;
   }
-  if (instance != nullptr) return Await(*instance, start);
+  if (flight != nullptr) return Await(*flight, start);
   // Not published in the table until it is found: a compiling thread must not wait for a look-up
   // that may miss.
   ASSIGN_OR_RETURN(CompileOutcome outcome, Find(state, key, /*ask=*/!off()));
   outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   Count(state, outcome);
-  instance = std::make_shared<Instance>();
+  flight = std::make_shared<Flight>();
   {
-    absl::MutexLock lock(&instance->mutex);
-    instance->outcome = outcome;
-    instance->done = true;
+    absl::MutexLock lock(&flight->mutex);
+    flight->outcome = outcome;
+    flight->done = true;
   }
   absl::MutexLock lock(&state.mutex);
-  state.instances.emplace(key, std::move(instance));
+  state.flights.emplace(key, std::move(flight));
   return outcome;
 }
 
@@ -394,7 +396,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& ke
     ASSIGN_OR_RETURN(const EntryView entry, DecodeEntry(result.entry(), &key));
     if (trust_.required()) RETURN_IF_ERROR(trust_.Check(entry));
     outcome.tier = result.tier();
-    loaded = LoadBytes(entry);
+    loaded = disk_.LoadSent(result.entry(), entry);
   }
   if (!loaded.ok()) return absl::NotFoundError(loaded.status().message());
   outcome.kernel = std::move(loaded->kernel);
@@ -445,7 +447,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
   ASSIGN_OR_RETURN(proto::CompileUnit unit, ParseCanonical(recorded.unit()));
   SetTarget(target, unit.mutable_target());
   unit.mutable_target()->set_runtime_abi(RuntimeAbi());
-  Job job{CanonicalBytes(unit), recorded.source_map(), recorded.report(), CompilerId(state), {}};
+  const std::string canonical = CanonicalBytes(unit);
+  Job job{canonical, recorded.source_map(), recorded.report(), CompilerId(state), {}};
   job.load = false;
   job.key = UnitKey(job.canonical, job.compiler);
   CompileOutcome outcome;
@@ -608,7 +611,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
   }
   outcome.digest = entry->key.Hex();
   if (job.load) {
-    ASSIGN_OR_RETURN(LoadedArtifact loaded, LoadBytes(*entry));
+    ASSIGN_OR_RETURN(LoadedArtifact loaded, disk_.LoadSent(reply.entry(), *entry));
     outcome.kernel = std::move(loaded.kernel);
     outcome.info = std::move(loaded.info);
   }

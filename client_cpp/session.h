@@ -41,8 +41,10 @@ struct SessionOptions {
   // daemon. A private worker compiles missing kernels, for this process alone.
   bool read_only = false;
   // At its end the process writes the kernels that it compiled or found to the manifest that
-  // KILN_MANIFEST names (client_cpp/manifest.h), for `kiln warm`.
+  // KILN_MANIFEST names (client_cpp/manifest_recorder.h), for `kiln warm`.
   bool records_manifest = true;
+  // Outcomes of Compile contain what the kernel was compiled from.
+  bool returns_recorded = false;
   int compile_timeout_ms = 120000;
 };
 
@@ -56,6 +58,7 @@ struct CompileOutcome {
   std::string tier;            // "process", "disk", "memory", "compiled", …
   double wait_seconds = 0;     // of the caller
   double compile_seconds = 0;  // the cost of compiling, now or when the entry was made
+  std::string recorded;        // client_cpp/recorded_kernel.h; if SessionOptions requests it
 };
 
 struct SessionStats {

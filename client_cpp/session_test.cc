@@ -18,9 +18,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client_cpp/daemon_client.h"
+#include "client_cpp/disk_tier.h"
+#include "client_cpp/entry_trust.h"
+#include "client_cpp/fields.h"
+#include "client_cpp/instance.h"
+#include "client_cpp/kernel_builder.h"
 #include "client_cpp/launcher.h"
-#include "client_cpp/manifest.h"
+#include "client_cpp/manifest_recorder.h"
 #include "client_cpp/notes.h"
+#include "client_cpp/recorded_kernel.h"
 #include "common/artifact/entry.h"
 #include "common/artifact/signature.h"
 #include "common/home/home.h"
@@ -89,6 +95,13 @@ class SessionTest : public ::testing::Test {
     return count;
   }
 
+  static std::string SharedObject() { return std::getenv("KILN_FAKE_SO"); }
+
+  static std::string ReadAll(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
   fs::path OnlyEntry() const {
     for (const auto& file : fs::recursive_directory_iterator(options_.home + "/cache")) {
       if (file.path().extension() == ".so") return file.path();
@@ -113,6 +126,100 @@ TEST_F(SessionTest, StartsADaemonAndCompiles) {
   EXPECT_EQ(Tier(*session, 2), "compiled") << "a daemon that went is started again";
 }
 
+// Whether this process has mapped a file whose path contains `part`.
+bool IsMapped(const std::string& part) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_F(SessionTest, MapsTheFileOfAnEntryThatWasJustMade) {
+  options_.server = "off";  // then this process writes the file, as kilnd would
+  auto session = Make();
+  const auto outcome = session->Compile(Unit(1), {}, {});
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_EQ(outcome->tier, "compiled");
+  EXPECT_TRUE(IsMapped(OnlyEntry()));
+}
+
+TEST_F(SessionTest, LoadsTheReplysBytesIfTheFileHoldsOthers) {
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");  // the fake daemon writes no file
+  EXPECT_FALSE(IsMapped(options_.home + "/cache"));
+  options_.server = "off";
+  auto session = Make();
+  const auto first = session->Compile(Unit(2), {}, {});
+  ASSERT_TRUE(first.ok());
+  const Digest key = *Digest::FromHex(first->digest);
+  const fs::path file = OnlyEntry();
+  std::ofstream(file, std::ios::app) << "more";
+  const Home home = *Home::Find(options_.home);
+  const EntryTrust trust(home);
+  const DiskTier disk(home, &trust, {});
+  const std::string bytes = EncodeEntry(key, ReadAll(SharedObject()), *first->info);
+  const auto sent = disk.LoadSent(bytes, *DecodeEntry(bytes));
+  ASSERT_TRUE(sent.ok()) << sent.status();
+  EXPECT_TRUE(Launcher(sent->kernel).Set(0, 41).Run().ok());
+}
+
+TEST_F(SessionTest, AnInstanceKnowsWhatItWritesAndWhereItsNodesAre) {
+  options_.server = "off";
+  options_.returns_recorded = true;
+  KernelBuilder builder;
+  const ParamId read = builder.AddStorageParam(ArrayStorage(proto::I32, 1));
+  const ParamId written = builder.AddStorageParam(ArrayStorage(proto::I32, 1));
+  proto::Span span;
+  span.set_file(builder.AddFile("k.py"));
+  span.set_line(7);
+  span.set_function(builder.AddName("k"));
+  builder.SetSpan(builder.AddSpan(span));
+  const NodeId zero = builder.ConstInt(0, proto::I32);
+  const NodeId value = *builder.Load(*builder.Global(read, {zero}));
+  const NodeId to = *builder.Global(written, {zero});
+  ASSERT_TRUE(builder.Store(to, value).ok());
+  CompileSettings settings;
+  settings.name = "k";
+  settings.code.set_check_bounds(true);
+  settings.aliases = {{read, written}};
+  const auto made = MakeInstance(*Make(), &builder, settings);
+  ASSERT_TRUE(made.ok()) << made.status();
+  ASSERT_NE(made->instance, nullptr);
+  const Instance& instance = *made->instance;
+  EXPECT_EQ(instance.writes(), (std::vector<bool>{false, true}));
+  EXPECT_EQ(instance.KindOf(to), proto::GLOBAL);
+  EXPECT_EQ(instance.texts().node_params.at(to), written);
+  EXPECT_EQ(PositionsOf(instance.texts().source_map, to).at(0).line, 7u);
+
+  proto::CompileRequest recorded;
+  ASSERT_TRUE(recorded.ParseFromString(made->recorded));
+  const auto unit = ParseCanonical(recorded.unit());
+  ASSERT_TRUE(unit.ok()) << unit.status();
+  EXPECT_FALSE(unit->has_target());
+  EXPECT_EQ(unit->storages(0).alias_set(), unit->storages(1).alias_set());
+
+  // A later process: line 7 is the second line that counts.
+  const auto packed = instance.Pack({{5, 7}});
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  const Instance later(instance.outcome(), instance.writes(), *packed);
+  EXPECT_EQ(later.KindOf(to), proto::GLOBAL);
+  EXPECT_EQ(PositionsOf(later.texts().source_map, to).at(0).line, 1u);
+  EXPECT_FALSE(instance.Pack({}).ok());
+  const Instance torn(instance.outcome(), {}, "nonsense");
+  EXPECT_EQ(torn.KindOf(to), proto::NODE_NONE);
+}
+
+TEST_F(SessionTest, AnInstanceIsNotMadeOfErrors) {
+  options_.server = "off";
+  setenv("KILN_FAKE", "diagnose", 1);
+  KernelBuilder builder;
+  const auto made = MakeInstance(*Make(), &builder, {});
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->instance, nullptr);
+  ASSERT_EQ(made->diagnostics.size(), 1u);
+  EXPECT_EQ(made->diagnostics[0].diagnostic.message(), "no");
+}
+
 // The recorded kernel of unit `n`, as in a manifest.
 proto::CompileRequest Recorded(uint32_t n) {
   proto::CompileRequest recorded;
@@ -120,7 +227,7 @@ proto::CompileRequest Recorded(uint32_t n) {
   unit.mutable_options()->set_ad_stack_size(n);
   proto::SourceMap source_map;
   source_map.set_kernel("k");
-  EXPECT_TRUE(recorded.ParseFromString(RecordedKernel(&unit, source_map)));
+  EXPECT_TRUE(recorded.ParseFromString(RecordedKernel(CanonicalBytes(unit), source_map)));
   return recorded;
 }
 

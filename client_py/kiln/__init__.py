@@ -1,8 +1,8 @@
 """Kiln: the Taichi language, compiled by a server and cached. `import kiln as ti`.
 
 To keep the import cheap, each public name's module is imported when the name is first used. Only
-modules that share their name with a function (`ti.func`, `ti.kernel`, `ti.static`) are imported here:
-a later import would replace the function by the module.
+modules that share their name with a function (`ti.func`, `ti.kernel`, `ti.static`) are imported
+here: a later import would replace the function by the module.
 """
 
 import os

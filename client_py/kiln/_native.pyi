@@ -138,7 +138,6 @@ class Instance:
     def node_param(self, node: int) -> int | None: ...
     # (name, digest, text) of each part of the key that it was compiled under.
     key_parts: list[tuple[str, int, str]]
-    def take_recorded(self) -> bytes: ...  # for Session.warm; once, then empty
     # For Session.fetch of a later process: (digest, writes, texts). lines: per file of the
     # source map, the lines of its function that hold code; none: line numbers stay.
     def pack(self, lines: list[list[int]]) -> tuple[bytes, bytes, bytes]: ...
@@ -161,21 +160,15 @@ class Session:
         self,
         builder: Builder,
         name: str,
-        *,
-        fast_math: bool,
-        debug: bool,
-        opt_level: int,
-        check_bounds: bool,
-        on_overflow: int,
-        default_int: int,
-        default_float: int,
-        target: str = "",  # "x86-64-v3"; "": the host's
-        print_ir: bool = False,
-        timing: bool = False,
-        statistics: bool = False,
-        aliases: Sequence[Sequence[int]] = (),  # groups of parameters that share memory
-    ) -> Instance:
-        """Finishes the builder and compiles or fetches; the GIL is released while waiting."""
+        code: dict[str, int],
+        report: dict[str, bool],
+        target: str,
+        aliases: Sequence[Sequence[int]],
+    ) -> tuple[Instance, bytes]:
+        """Finishes the builder and compiles or fetches; the GIL is released while waiting. Returns
+        the instance, and what `warm` can compile it from again. code, report: fields of CodeOptions
+        and ReportOptions (proto/options.proto). target "": the machine's. aliases: groups of
+        parameters that share memory. CompileFailed for the user's errors."""
     def fetch(self, digest: bytes, writes: bytes, texts: bytes) -> Instance | None:
         """The instance that an earlier process packed; None if its artifact no longer exists."""
     def prefetch(self, digests: Sequence[bytes]) -> int:
@@ -183,7 +176,7 @@ class Session:
     def warm(
         self, recorded: bytes, target: str = "", print_ir: bool = False
     ) -> tuple[str, str, float, float, list[Diagnostic], list]:
-        """Compiles the result of Instance.take_recorded, unless its entry exists, and loads nothing.
+        """Compiles what `compile` returned, unless its entry exists, and loads nothing.
         Returns (digest, tier, seconds waited, seconds of compiling, diagnostics, stages)."""
     read_only: bool  # the session writes nothing below the home
     own_home: bool  # only this user and root can have written files of the home
@@ -195,6 +188,44 @@ class Session:
     def clear_cache(self) -> dict[str, Any]: ...
     def stop_daemon(self) -> None: ...
     home: str
+
+def code_option_names() -> list[str]: ...  # the fields of CodeOptions
+
+class BadManifest(Exception):
+    """The text says what is wrong with a manifest's file, and where."""
+
+MAX_RECORDED_KERNEL_BYTES: int
+
+class ManifestUnit:
+    """A kernel that a program used; the texts are those of the file (client_cpp/manifest.h)."""
+
+    key: str
+    recorded: str  # name of the recorded kernel; "-": unknown
+    target: str  # that the program requested; "-": the machine's
+    record: str  # file of its warm record below the home; "-": none
+    kernel: str  # as the program calls it
+    def __init__(self, key: str, recorded: str, target: str, record: str, kernel: str) -> None: ...
+
+class Manifest:
+    program: str  # SHA-256 of its text; "-": unknown
+    name: str  # of its file
+    compiler: str
+    units: list[ManifestUnit]
+    recorded: dict[str, bytes] | None  # None: the home has them
+    modules: tuple[tuple[str, str], ...]  # (SHA-256, file)
+    def __init__(
+        self,
+        program: str,
+        name: str,
+        compiler: str,
+        units: Sequence[ManifestUnit],
+        recorded: dict[str, bytes] | None = None,
+        modules: Sequence[tuple[str, str]] = (),
+    ) -> None: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Manifest: ...  # BadManifest
+    def to_bytes(self) -> bytes: ...
+    def find_recorded(self, name: str) -> bytes | None: ...
 
 def sha256(data: bytes) -> bytes: ...
 def runtime_abi() -> int: ...

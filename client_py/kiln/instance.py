@@ -19,7 +19,6 @@ from .arguments import (
 from .data import snode
 from .data.field import overlapping
 from .diagnostics import say
-from .settings import ON_OVERFLOW
 from .warm import records
 
 _MANY_INSTANCES = 64
@@ -98,8 +97,8 @@ def _transform(kernel, args, specs):
         runtime._warn(text)
         if ctx.trace is not None:
             ctx.trace.said(text)
-    instance = _compile(kernel, ctx, builder)
-    records.keep(kernel, ctx.trace, fields, ctx.sources, instance)
+    instance, recorded = _compile(kernel, ctx, builder)
+    records.keep(kernel, ctx.trace, fields, ctx.sources, instance, recorded)
     return instance, fields
 
 
@@ -132,24 +131,22 @@ def _build(kernel, ctx, args, specs):
 
 
 def _compile(kernel, ctx, builder):
+    """The instance, and what it can be compiled from again."""
     cfg = runtime.cfg
+    report = {
+        "print_ir": bool(cfg.print_ir),
+        "timing": bool(cfg.print_ir),
+        "statistics": stat.wanted,
+    }
     diagnostics = None
     try:
-        instance = runtime.session().compile(
+        instance, recorded = runtime.session().compile(
             builder,
             kernel.__name__,
-            fast_math=bool(cfg.fast_math),
-            debug=bool(cfg.debug),
-            opt_level=cfg.llvm_opt_level,
-            check_bounds=bool(cfg.debug or cfg.check_out_of_bound),
-            on_overflow=ON_OVERFLOW[cfg.check_overflow] if cfg.debug else 0,
-            default_int=cfg.default_ip.scalar,
-            default_float=cfg.default_fp.scalar,
-            target=cfg.cpu_level,
-            print_ir=bool(cfg.print_ir),
-            timing=bool(cfg.print_ir),
-            statistics=stat.wanted,
-            aliases=_aliases(ctx.bindings),
+            cfg.code_options(),
+            report,
+            cfg.cpu_level,
+            _aliases(ctx.bindings),
         )
     except _native.CompileFailed as failed:
         diagnostics = failed.args[0] if len(failed.args) == 1 else list(failed.args)
@@ -162,7 +159,7 @@ def _compile(kernel, ctx, builder):
     if cfg.print_ir:
         for name, seconds, ir, _ in instance.stages:
             print(f"[Kiln] {kernel.__name__}: {name} ({seconds * 1e3:.1f} ms):\n{ir}")
-    return instance
+    return instance, recorded
 
 
 def _aliases(bindings):

@@ -3,7 +3,7 @@
 This module imports no types, because the scalar types read the settings.
 """
 
-from . import arch
+from . import _native, arch
 
 # The options of `init` and their defaults. The names are the reference's; options that have no
 # effect in Kiln are accepted and stored.
@@ -128,9 +128,20 @@ class Config:
     def default_up(self):
         return self.default_ip.unsigned
 
-    @property
-    def llvm_opt_level(self):
-        return 0 if self.opt_level == 0 else 3 if self.advanced_optimization else 1
+    def code_options(self):
+        """The settings that can change code: the fields of CodeOptions (proto/options.proto).
+        Settings that are named like a field are its value; those of other forms are said here."""
+        names = [name for name in _native.code_option_names() if name in OPTIONS]
+        named = {name: self.__dict__[name] for name in names}
+        return {
+            **named,
+            "ad_stack_size": 0,  # there are no gradients
+            "opt_level": 0 if self.opt_level == 0 else 3 if self.advanced_optimization else 1,
+            "check_bounds": bool(self.debug or self.check_out_of_bound),
+            "on_overflow": ON_OVERFLOW[self.check_overflow] if self.debug else 0,
+            "default_int": self.default_ip.scalar,
+            "default_float": self.default_fp.scalar,
+        }
 
 
 cfg = Config()

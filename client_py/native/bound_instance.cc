@@ -121,7 +121,7 @@ class SlotBinder {
     fill.slot = index;
     if (slot.kind == ArgumentSlot::Kind::kBase) {
       fill.kind = SlotFill::kArrayBase;
-      const std::vector<bool>& writes = bound_->instance->writes;
+      const std::vector<bool>& writes = bound_->instance->writes();
       fill.needs_writable = slot.param < writes.size() && writes[slot.param];
     } else {
       fill.kind = SlotFill::kArrayExtent;
@@ -177,7 +177,7 @@ std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matc
   for (py::handle spec : py::reinterpret_borrow<py::sequence>(matchers)) {
     bound->matchers.push_back(MakeMatcher(py::reinterpret_borrow<py::tuple>(spec)));
   }
-  const KernelInfo& info = bound->instance->kernel->info();
+  const KernelInfo& info = bound->instance->kernel()->info();
   bound->slots.assign(info.arguments.size(), 0);
   SlotBinder binder(bound.get(), py::reinterpret_borrow<py::sequence>(sources));
   for (size_t i = 0; i < info.arguments.size(); ++i) {

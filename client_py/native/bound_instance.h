@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "client_py/native/instance.h"
+#include "client_cpp/instance.h"
 #include "client_py/native/storage_object.h"
 #include "client_py/native/tree_object.h"
 

@@ -1,5 +1,5 @@
-// KernelBuilder for Python, method for method.
-#include <pybind11/pybind11.h>
+#include "client_py/native/builder_binding.h"
+
 #include <pybind11/stl.h>
 
 #include <string>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "client_cpp/kernel_builder.h"
-#include "client_py/native/instance.h"
 #include "client_py/native/status_error.h"
 #include "client_py/native/tree_object.h"
 

@@ -423,7 +423,7 @@ bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t*
   BeginUnlockedLaunch();
   bool ok;
   Py_BEGIN_ALLOW_THREADS;
-  ok = instance.kernel->Launch(slots, results, &hooks, launch_threads);
+  ok = instance.kernel()->Launch(slots, results, &hooks, launch_threads);
   sink.Flush();  // without the GIL: writing to stdout may block
   Py_END_ALLOW_THREADS;
   EndUnlockedLaunch();
@@ -433,7 +433,7 @@ bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t*
 // Launches, and releases the GIL if the instance's previous launch took long.
 bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
                  const LaunchHooks* hooks) {
-  const LoadedKernel& kernel = *bound->instance->kernel;
+  const LoadedKernel& kernel = *bound->instance->kernel();
   const uint64_t begin = Ticks();
   bool ok;
   if (bound->ticks < kUnlockTicks) {
@@ -519,7 +519,7 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
     slots = heap_slots.data();
   }
   uint64_t* results = inline_results;
-  const size_t num_results = bound->instance->kernel->info().results.size();
+  const size_t num_results = bound->instance->kernel()->info().results.size();
   if (num_results > kInline) {
     heap_results.resize(num_results);
     results = heap_results.data();

@@ -4,12 +4,15 @@
 
 #include <string>
 
+#include "client_py/native/builder_binding.h"
 #include "client_py/native/cache_binding.h"
 #include "client_py/native/element_view.h"
 #include "client_py/native/field_object.h"
-#include "client_py/native/instance.h"
+#include "client_py/native/instance_binding.h"
 #include "client_py/native/joined_access.h"
 #include "client_py/native/kernel_object.h"
+#include "client_py/native/manifest_binding.h"
+#include "client_py/native/session_binding.h"
 #include "client_py/native/storage_object.h"
 #include "client_py/native/tree_object.h"
 #include "client_py/native/warm_binding.h"
@@ -54,7 +57,9 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindTree(m);
   kiln::BindStorage(m);
   kiln::BindJoined(m);
+  kiln::BindInstance(m);
   kiln::BindSession(m);
+  kiln::BindManifest(m);
   kiln::BindWarm(m);
   kiln::BindCache(m);
   if (!kiln::AddFieldType(m.ptr()) || !kiln::AddElementViewType(m.ptr()) ||

@@ -2,72 +2,18 @@
 
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client_cpp/notes.h"
 #include "client_py/native/python_source.h"
 #include "client_py/native/status_error.h"
 #include "common/base/digest.h"
 #include "common/home/home.h"
-#include "proto/warm.pb.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
 
 namespace py = pybind11;
-
-const InstanceTexts& Instance::texts() const {
-  if (unpacked_texts != nullptr) return *unpacked_texts;
-  auto texts = std::make_unique<InstanceTexts>();
-  proto::WarmTexts packed;
-  // The reader of the file has checked the bytes. If they are invalid anyway, there are no texts.
-  if (packed.ParseFromString(packed_texts)) {
-    auto types = TypeTable::FromProto(packed.types());
-    if (types.ok()) {
-      texts->types = *std::move(types);
-      texts->source_map = std::move(*packed.mutable_source_map());
-    }
-    texts->node_kinds.assign(packed.node_kinds().begin(), packed.node_kinds().end());
-    for (const auto& [node, param] : packed.node_params()) texts->node_params[node] = param;
-  }
-  unpacked_texts = std::move(texts);
-  return *unpacked_texts;
-}
-
-py::tuple PackInstance(const Instance& instance, const std::vector<std::vector<int>>& lines) {
-  const InstanceTexts& texts = instance.texts();
-  proto::WarmTexts packed;
-  proto::SourceMap* map = packed.mutable_source_map();
-  *map = texts.source_map;
-  if (map->files_size() > static_cast<int>(lines.size())) {
-    throw py::value_error("a file of the source map has no lines");
-  }
-  for (int file = 0; file < map->files_size(); ++file) map->set_files(file, absl::StrCat(file));
-  for (proto::Span& span : *map->mutable_spans()) {
-    if (span.file() >= lines.size()) throw py::value_error("a span without a file");
-    // Replace each line by its rank among the function's lines with code, which does not change
-    // when the function moves or its comments change.
-    const std::vector<int>& counted = lines[span.file()];
-    if (counted.empty()) continue;
-    const auto rank = [&](uint32_t line) {
-      return static_cast<uint32_t>(
-          std::lower_bound(counted.begin(), counted.end(), static_cast<int>(line)) -
-          counted.begin());
-    };
-    span.set_line(rank(span.line()));
-    span.set_end_line(rank(span.end_line()));
-  }
-  texts.types.ToProto(packed.mutable_types());
-  for (const std::string& kinds : texts.node_kinds) packed.add_node_kinds(kinds);
-  for (const auto& [node, param] : texts.node_params) (*packed.mutable_node_params())[node] = param;
-  std::string writes;
-  for (bool written : instance.writes) writes.push_back(written ? 1 : 0);
-  const Digest digest = ValueOrRaise(Digest::FromHex(instance.digest));
-  return py::make_tuple(py::bytes(std::string(digest.view())), py::bytes(writes),
-                        py::bytes(packed.SerializeAsString()));
-}
 
 namespace {
 

@@ -42,6 +42,17 @@ std::string FindUnknown(const Message& message) {
 
 std::string CanonicalBytes(const proto::CompileUnit& unit) { return DeterministicBytes(unit); }
 
+std::string WithTarget(absl::string_view bytes, const proto::Target& target,
+                       const proto::CompileUnit& unit) {
+  static_assert(proto::CompileUnit::kTargetFieldNumber + 1 ==
+                proto::CompileUnit::kOptionsFieldNumber);  // only the options follow it
+  proto::CompileUnit between, after;
+  *between.mutable_target() = target;
+  if (unit.has_options()) *after.mutable_options() = unit.options();
+  const size_t end = bytes.size() - CanonicalBytes(after).size();
+  return absl::StrCat(bytes.substr(0, end), CanonicalBytes(between), bytes.substr(end));
+}
+
 absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes) {
   if (bytes.size() > kMaxUnitBytes) {
     return absl::InvalidArgumentError(absl::StrCat(

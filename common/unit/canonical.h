@@ -19,6 +19,11 @@ inline constexpr size_t kMaxUnitBytes = size_t{64} << 20;
 
 std::string CanonicalBytes(const proto::CompileUnit& unit);
 
+// The canonical bytes of `unit` with `target`. `bytes`: CanonicalBytes(unit); `unit` has no target.
+// Costs a copy of the bytes; serialising a large kernel costs much more.
+std::string WithTarget(absl::string_view bytes, const proto::Target& target,
+                       const proto::CompileUnit& unit);
+
 // Parses canonical bytes. InvalidArgument says what is wrong with others.
 absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes);
 

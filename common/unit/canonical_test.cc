@@ -189,6 +189,24 @@ TEST(Canonical, RoundTrips) {
   }
 }
 
+TEST(Canonical, TargetsAreInsertedIntoTheBytes) {
+  for (int choice = 0; choice < 3; ++choice) {
+    for (const bool has_options : {true, false}) {
+      proto::CompileUnit unit = Filled(choice);
+      if (!has_options) unit.clear_options();
+      const std::string whole = CanonicalBytes(unit);
+      const proto::Target target = unit.target();
+      unit.clear_target();
+      EXPECT_EQ(WithTarget(CanonicalBytes(unit), target, unit), whole);
+    }
+  }
+  proto::Target target;
+  target.set_runtime_abi(1);
+  proto::CompileUnit empty;
+  const std::string bytes = WithTarget("", target, empty);
+  EXPECT_EQ(ParseCanonical(bytes)->target().runtime_abi(), 1u);
+}
+
 TEST(Canonical, RefusesUnknownFieldsAtEveryLevel) {
   proto::CompileUnit unit = Filled(0);
   const std::function<void(Message*)> visit = [&](Message* message) {

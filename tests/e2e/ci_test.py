@@ -164,8 +164,11 @@ names = list(m.recorded)
 blobs = [m.recorded[n] for n in names]
 bad = [blobs[0][:40] + bytes([blobs[0][40] ^ 0x55]) + blobs[0][41:], b"nonsense"]
 new = {{_native.sha256(b).hex(): b for b in bad}}
-units = tuple(u._replace(recorded=n) for u, n in zip(m.units, new))
-open({str(carried)!r}, "wb").write(manifest.to_bytes(m._replace(units=units, recorded=new)))
+units = [
+    manifest.ManifestUnit(u.key, n, u.target, u.record, u.kernel) for u, n in zip(m.units, new)
+]
+changed = manifest.Manifest(m.program, m.name, m.compiler, units, new)
+open({str(carried)!r}, "wb").write(changed.to_bytes())
 """
     kiln("python", "-c", code)
     done = kiln("warm", "--json", carried, check=False)

@@ -10,11 +10,11 @@ from kiln.warm import manifest
 
 RECORDED = {_native.sha256(blob).hex(): blob for blob in (b"one", b"two" * 40, b"3")}
 UNITS = tuple(
-    manifest.Unit(f"{i:064x}", name, "x86-64-v3" if i else "-", "-", f"kernel {i}")
+    manifest.ManifestUnit(f"{i:064x}", name, "x86-64-v3" if i else "-", "-", f"kernel {i}")
     for i, name in enumerate(RECORDED)
 )
 CARRIED = manifest.Manifest("-", "app.py", "ab" * 32, UNITS, RECORDED)
-AT_HOME = CARRIED._replace(recorded=None, modules=(("a" * 64, "module.py"),))
+AT_HOME = manifest.Manifest("-", "app.py", "ab" * 32, UNITS, modules=[("a" * 64, "module.py")])
 PIECES = [
     *(b"\n", b" ", b"-", b"\0", b"\x85", b"\xff", "²".encode(), b"9" * 30, b"9" * 5000),
     *(b"unit ", b"recorded ", b"module ", b"program ", b"compiler ", b"kiln-manifest 3\n"),
@@ -25,15 +25,15 @@ def test_any_bytes_are_a_manifest_or_are_refused():
     chance = random.Random(1)
     read = 0
     for _ in range(20000):
-        data = changed(chance, manifest.to_bytes(chance.choice((CARRIED, AT_HOME))))
+        data = changed(chance, chance.choice((CARRIED, AT_HOME)).to_bytes())
         if chance.random() < 0.6:
             data = repaired(chance, data)
         try:
-            found = manifest.from_bytes(data)
+            found = manifest.Manifest.from_bytes(data)
         except manifest.BadManifest:
             continue
         read += 1
-        again = manifest.from_bytes(manifest.to_bytes(found))
+        again = manifest.Manifest.from_bytes(found.to_bytes())
         assert (again.units, again.compiler) == (found.units, found.compiler), data
         if found.recorded is None:
             assert again.recorded is None, data
@@ -54,7 +54,7 @@ def carrying(raw, *names):
 
 def refusal(data):
     try:
-        manifest.from_bytes(data)
+        manifest.Manifest.from_bytes(data)
     except manifest.BadManifest as error:
         return str(error)
     return ""

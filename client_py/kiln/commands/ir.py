@@ -32,7 +32,7 @@ def main(argv):
     if not found:
         return failure(_no_such_kernel(known, *rest))
     made_of, unit = found[0]
-    recorded = made_of.get(home(), unit)
+    recorded = manifest.recorded_of(made_of, home(), unit)
     if recorded is None:
         return failure(f"kernel '{unit.kernel}': what it was compiled from is not known any more")
     try:

@@ -66,7 +66,7 @@ def main(argv):
         if status and not report.status:
             report.status = 1
         if options["output"]:
-            carried = manifest.to_bytes(manifest.with_recorded(wanted, home()))
+            carried = manifest.with_recorded(wanted, home()).to_bytes()
             with open(options["output"], "wb") as file:
                 file.write(carried)
         report.write(options["report"])
@@ -193,7 +193,7 @@ def _read_home(path):
 
 
 def _is_whole(found):
-    return all(found.get(home(), unit) is not None for unit in found.units)
+    return all(manifest.recorded_of(found, home(), unit) is not None for unit in found.units)
 
 
 # --- compiling
@@ -244,7 +244,7 @@ class _Sessions:
 
 def _one(sessions, wanted, unit, text):
     outcome = Outcome(unit.kernel, target=text)
-    recorded = wanted.get(home(), unit)
+    recorded = manifest.recorded_of(wanted, home(), unit)
     if recorded is None:
         outcome.key = unit.key
         outcome.error = "what it was compiled from is not known any more: warm --record the program"

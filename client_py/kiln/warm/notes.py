@@ -7,7 +7,6 @@ A note's name is its path below the home: "warm/programs/0123…".
 """
 
 import errno
-import re
 
 from .. import _native, runtime
 
@@ -27,4 +26,11 @@ def write(home, name, data):
 def is_name(file):
     """Whether `file` is the name of a note: hexadecimal digits, and the suffix of a temporary file
     while it is being written."""
-    return re.fullmatch(r"[0-9a-f]{32,64}(\.[0-9]+){0,2}(\.tmp)?", file) is not None
+    digits, *numbers = file.removesuffix(".tmp").split(".")
+    is_numbered = len(numbers) <= 2 and all(n.isascii() and n.isdigit() for n in numbers)
+    return is_numbered and 32 <= len(digits) <= 64 and is_hex(digits)
+
+
+def is_hex(text):
+    """Whether `text` consists of hexadecimal digits in lower case."""
+    return not text.strip("0123456789abcdef")

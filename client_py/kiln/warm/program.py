@@ -9,7 +9,8 @@ import os
 import sys
 
 from .. import _native, runtime
-from . import manifest, notes
+from .._native import BadManifest, Manifest, ManifestUnit
+from . import notes
 
 _MANY = 2000  # units in one request
 
@@ -46,7 +47,7 @@ def add(session, digest, record, kernel, recorded):
     prefetch(session)
     record = "-" if record is None else record[1]
     target = runtime.cfg.cpu_level or "-"
-    _state.units[digest] = manifest.Unit(digest, recorded, target, record, kernel)
+    _state.units[digest] = ManifestUnit(digest, recorded, target, record, kernel)
 
 
 def program_file():
@@ -105,11 +106,11 @@ def current():
     if _state is None or _state.process != os.getpid() or not _state.units:
         return None
     file = _state.file
-    return manifest.Manifest(
+    return Manifest(
         program="-" if file is None else digest_of(file),
         name="-" if file is None else file,
         compiler=_state.session.compiler.hex() or "-",
-        units=tuple(_state.units.values()),
+        units=list(_state.units.values()),
         modules=own_modules(),
     )
 
@@ -118,8 +119,8 @@ def read(home, note):
     """The manifest in a note; None if the note is missing or damaged."""
     data = notes.read(home, note)
     try:
-        return None if data is None else manifest.from_bytes(data)
-    except manifest.BadManifest:
+        return None if data is None else Manifest.from_bytes(data)
+    except BadManifest:
         return None
 
 
@@ -129,7 +130,9 @@ def _save():
         return
     carried = os.environ.get("KILN_MANIFEST")
     if carried:
-        data = manifest.to_bytes(manifest.with_recorded(made, _state.session.home))
+        from .manifest import with_recorded
+
+        data = with_recorded(made, _state.session.home).to_bytes()
         try:
             with open(carried, "wb") as file:
                 file.write(data)
@@ -138,6 +141,6 @@ def _save():
     if _state.note is None or made == _state.known:
         return
     try:
-        notes.write(_state.session.home, _state.note, manifest.to_bytes(made))
+        notes.write(_state.session.home, _state.note, made.to_bytes())
     except OSError:
         pass  # the home is not writable, so it gets no manifest

@@ -79,13 +79,14 @@ def compare(kernel, found, made):
         raise AssertionError(f"the warm record of kernel '{kernel.__name__}' is wrong")
 
 
-def keep(kernel, trace, fields, sources, instance):
-    """Stores a record of the front end's reads. A failure is not an error."""
+def keep(kernel, trace, fields, sources, instance, recorded):
+    """Stores a record of the front end's reads. recorded: the bytes that the instance can be
+    compiled from again. A failure is not an error."""
     session = runtime.session()
     if trace is not None and trace.refused and runtime.is_logging_effective("debug"):
         text = f"kernel '{kernel.__name__}' has no warm record, because of {trace.refused}"
         print(f"[Kiln] debug: {text}", file=sys.stderr)
-    recorded = units.keep(session.home, instance.take_recorded())
+    recorded = units.keep(session.home, recorded)
     path = None if trace is None or trace.refused else _path(kernel, session)
     if path is not None:
         files, lines = trace.files(sources)

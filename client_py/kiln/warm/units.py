@@ -7,13 +7,10 @@ target, and the source map for messages. Its name is the SHA-256 of its bytes. I
 """
 
 import os
-import re
 import zlib
 
 from .. import _native
 from . import notes
-
-MAX_BYTES = 80 << 20  # of one recorded kernel, inflated: kMaxUnitBytes plus the source map
 
 
 def keep(home, recorded):
@@ -39,15 +36,15 @@ def read(home, name):
     if packed is None:
         return None
     try:
-        recorded = zlib.decompressobj().decompress(packed, MAX_BYTES)
+        recorded = zlib.decompressobj().decompress(packed, _native.MAX_RECORDED_KERNEL_BYTES)
     except zlib.error:
         return None
     return recorded if _native.sha256(recorded).hex() == name else None
 
 
 def is_name(text):
-    """Whether `text` is the name of a recorded kernel: a SHA-256 in lower-case digits."""
-    return re.fullmatch("[0-9a-f]{64}", text) is not None
+    """Whether that is a SHA-256 as we write it."""
+    return len(text) == 64 and notes.is_hex(text)
 
 
 def _note(name):

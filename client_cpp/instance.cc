@@ -1,0 +1,132 @@
+#include "client_cpp/instance.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/artifact/target_proto.h"
+#include "common/base/status_macros.h"
+#include "common/unit/node_number.h"
+#include "proto/warm.pb.h"
+
+namespace kiln {
+namespace {
+
+// Set 1 is the arrays'; parameters whose memory overlaps get a set of their own.
+constexpr uint32_t kFirstFreeAliasSet = 2;
+
+void SetAliases(const std::vector<std::vector<uint32_t>>& aliases, proto::CompileUnit* unit) {
+  uint32_t set = kFirstFreeAliasSet;
+  for (const std::vector<uint32_t>& params : aliases) {
+    for (const uint32_t param : params) {
+      const uint32_t storage = unit->kernel().body().params(static_cast<int>(param)).storage();
+      unit->mutable_storages(static_cast<int>(storage))->set_alias_set(set);
+    }
+    ++set;
+  }
+}
+
+InstanceTexts Unpacked(const std::string& bytes) {
+  InstanceTexts texts;
+  proto::WarmTexts packed;
+  if (!packed.ParseFromString(bytes)) return texts;
+  if (auto types = TypeTable::FromProto(packed.types()); types.ok()) {
+    texts.types = *std::move(types);
+    texts.source_map = std::move(*packed.mutable_source_map());
+  }
+  texts.node_kinds.assign(packed.node_kinds().begin(), packed.node_kinds().end());
+  for (const auto& [node, param] : packed.node_params()) texts.node_params[node] = param;
+  return texts;
+}
+
+}  // namespace
+
+Instance::Instance(CompileOutcome outcome, std::vector<bool> writes, InstanceTexts texts)
+    : outcome_(std::move(outcome)), writes_(std::move(writes)), texts_(std::move(texts)) {
+  absl::call_once(unpacked_, [] {});
+}
+
+Instance::Instance(CompileOutcome outcome, std::vector<bool> writes, std::string packed)
+    : outcome_(std::move(outcome)), writes_(std::move(writes)), packed_(std::move(packed)) {}
+
+const InstanceTexts& Instance::texts() const {
+  absl::call_once(unpacked_, [this] { texts_ = Unpacked(std::exchange(packed_, {})); });
+  return texts_;
+}
+
+proto::NodeKind Instance::KindOf(uint32_t number) const {
+  const uint32_t function = FunctionOfNode(number), node = NodeInFunction(number);
+  const std::vector<std::string>& kinds = texts().node_kinds;
+  if (function >= kinds.size() || node >= kinds[function].size()) return proto::NODE_NONE;
+  return static_cast<proto::NodeKind>(static_cast<uint8_t>(kinds[function][node]));
+}
+
+absl::StatusOr<std::string> Instance::Pack(absl::Span<const std::vector<int>> code_lines) const {
+  proto::WarmTexts packed;
+  proto::SourceMap* map = packed.mutable_source_map();
+  *map = texts().source_map;
+  if (map->files_size() > static_cast<int>(code_lines.size())) {
+    return absl::InvalidArgumentError("a file of the source map has no lines");
+  }
+  for (int file = 0; file < map->files_size(); ++file) map->set_files(file, absl::StrCat(file));
+  for (proto::Span& span : *map->mutable_spans()) {
+    if (span.file() >= code_lines.size()) {
+      return absl::InvalidArgumentError("a span without a file");
+    }
+    // Replace each line by its rank among the function's lines with code, which does not change
+    // when the function moves or its comments change.
+    const std::vector<int>& counted = code_lines[span.file()];
+    if (counted.empty()) continue;
+    const auto rank = [&](uint32_t line) {
+      return static_cast<uint32_t>(
+          std::lower_bound(counted.begin(), counted.end(), static_cast<int>(line)) -
+          counted.begin());
+    };
+    span.set_line(rank(span.line()));
+    span.set_end_line(rank(span.end_line()));
+  }
+  texts().types.ToProto(packed.mutable_types());
+  for (const std::string& kinds : texts().node_kinds) packed.add_node_kinds(kinds);
+  for (const auto& [node, param] : texts().node_params) {
+    (*packed.mutable_node_params())[node] = param;
+  }
+  return packed.SerializeAsString();
+}
+
+std::vector<LocatedDiagnostic> Located(absl::Span<const proto::Diagnostic> diagnostics,
+                                       const proto::SourceMap& map) {
+  std::vector<LocatedDiagnostic> located;
+  for (const proto::Diagnostic& one : diagnostics) {
+    located.push_back({one, PositionsOf(map, NodeNumber(one.function(), one.node()))});
+  }
+  return located;
+}
+
+absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* builder,
+                                             const CompileSettings& settings) {
+  proto::CompileUnit unit;
+  InstanceTexts texts;
+  RETURN_IF_ERROR(builder->Finish(&unit, &texts.source_map));
+  texts.source_map.set_kernel(settings.name);
+  *unit.mutable_options() = settings.code;
+  if (!settings.target.empty()) SetTarget(settings.target, unit.mutable_target());
+  SetAliases(settings.aliases, &unit);
+  ASSIGN_OR_RETURN(texts.types, TypeTable::FromProto(unit.kernel().types()));
+  texts.node_kinds = NodeKinds(unit.kernel());
+  if (settings.code.debug() || settings.code.check_bounds()) {
+    texts.node_params = AccessedParams(unit.kernel());
+  }
+  std::vector<bool> writes = WrittenParams(unit.kernel());
+  ASSIGN_OR_RETURN(CompileOutcome outcome,
+                   session.Compile(std::move(unit), texts.source_map, settings.report));
+  InstanceOutcome made;
+  made.diagnostics = Located(outcome.diagnostics, texts.source_map);
+  made.recorded = std::exchange(outcome.recorded, {});
+  if (outcome.kernel != nullptr) {
+    made.instance =
+        std::make_shared<Instance>(std::move(outcome), std::move(writes), std::move(texts));
+  }
+  return made;
+}
+
+}  // namespace kiln

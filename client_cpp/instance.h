@@ -1,0 +1,101 @@
+// An instance of a kernel: its code for arguments of certain kinds, where it came from, and what is
+// needed to print, to locate errors and to know which arguments it writes.
+//
+//   ASSIGN_OR_RETURN(InstanceOutcome made, MakeInstance(*session, &builder, {"saxpy"}));
+//   for (const LocatedDiagnostic& d : made.diagnostics) …
+//   if (made.instance == nullptr) return …;
+//   Launcher launch(made.instance);
+#ifndef KILN_CLIENT_CPP_INSTANCE_H_
+#define KILN_CLIENT_CPP_INSTANCE_H_
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/base/call_once.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "client_cpp/kernel_builder.h"
+#include "client_cpp/kernel_facts.h"
+#include "client_cpp/session.h"
+#include "common/artifact/target.h"
+#include "common/language/type.h"
+#include "proto/diagnostic.pb.h"
+#include "proto/options.pb.h"
+
+namespace kiln {
+
+// The data that only prints, asserts and errors need.
+struct InstanceTexts {
+  proto::SourceMap source_map;
+  TypeTable types;                      // the kernel's, for formats
+  std::vector<std::string> node_kinds;  // of the body, then each function: one byte per node
+  // If bounds are checked: number of a node -> the kernel's parameter that it accesses.
+  std::unordered_map<uint32_t, uint32_t> node_params;
+};
+
+// Immutable once made; may be used from any thread.
+class Instance {
+ public:
+  Instance(CompileOutcome outcome, std::vector<bool> writes, InstanceTexts texts);
+  // Of an earlier process: `packed` is a serialised proto::WarmTexts, which is parsed when the
+  // texts are first needed. If it does not parse, there are no texts.
+  Instance(CompileOutcome outcome, std::vector<bool> writes, std::string packed);
+
+  const std::shared_ptr<const LoadedKernel>& kernel() const { return outcome_.kernel; }
+  // Its diagnostics have no positions; MakeInstance gives those that have.
+  const CompileOutcome& outcome() const { return outcome_; }
+  // For each parameter: whether a store, an atomic or a call may write its memory.
+  const std::vector<bool>& writes() const { return writes_; }
+  const InstanceTexts& texts() const;
+
+  // The kind of the node with that number (common/unit/node_number.h); NODE_NONE if it has none.
+  proto::NodeKind KindOf(uint32_t number) const;
+
+  // A serialised proto::WarmTexts for a later process. `code_lines`: for each file of the source
+  // map, the 1-based lines that count, ascending; positions become ranks among them. Where the list
+  // is empty, line numbers stay. InvalidArgument if a file has no list.
+  absl::StatusOr<std::string> Pack(absl::Span<const std::vector<int>> code_lines) const;
+
+ private:
+  const CompileOutcome outcome_;
+  const std::vector<bool> writes_;
+  mutable absl::once_flag unpacked_;
+  mutable InstanceTexts texts_;
+  mutable std::string packed_;
+};
+
+// How a kernel is compiled.
+struct CompileSettings {
+  std::string name;  // of the kernel, in messages and lists
+  proto::CodeOptions code;
+  proto::ReportOptions report;
+  Target target;  // none: the machine's
+  // Sets of parameters whose memory overlaps.
+  std::vector<std::vector<uint32_t>> aliases;
+};
+
+struct LocatedDiagnostic {
+  proto::Diagnostic diagnostic;
+  std::vector<SourcePosition> positions;  // innermost call first
+};
+
+struct InstanceOutcome {
+  std::shared_ptr<const Instance> instance;  // null when there are errors
+  std::string recorded;  // client_cpp/recorded_kernel.h; if SessionOptions requests it
+  std::vector<LocatedDiagnostic> diagnostics;
+};
+
+// Compiles or fetches what `builder` built, which is unusable afterwards. User errors are
+// diagnostics.
+absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* builder,
+                                             const CompileSettings& settings);
+
+// With the positions that `map` has of them.
+std::vector<LocatedDiagnostic> Located(absl::Span<const proto::Diagnostic> diagnostics,
+                                       const proto::SourceMap& map);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_INSTANCE_H_

@@ -1,0 +1,83 @@
+#include "client_cpp/manifest_recorder.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+namespace kiln {
+namespace {
+
+std::string ProgramName() {
+  std::error_code error;
+  const std::filesystem::path exe = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "-" : exe.filename().string();
+}
+
+// By path; never destroyed, as exit handlers use them.
+absl::Mutex recorders_mutex(absl::kConstInit);
+std::map<std::string, ManifestRecorder*>& Recorders() {
+  static auto* const recorders = new std::map<std::string, ManifestRecorder*>;
+  return *recorders;
+}
+
+void WriteAll() {
+  absl::MutexLock lock(&recorders_mutex);
+  for (const auto& [path, recorder] : Recorders()) recorder->Write();
+}
+
+}  // namespace
+
+ManifestRecorder* ManifestRecorder::OfProcess() {
+  const char* named = std::getenv("KILN_MANIFEST");
+  if (named == nullptr || *named == '\0') return nullptr;
+  std::error_code error;
+  // The program may change its folder.
+  const std::string path = std::filesystem::absolute(named, error);
+  absl::MutexLock lock(&recorders_mutex);
+  if (Recorders().empty() && std::atexit(&WriteAll) != 0) return nullptr;
+  ManifestRecorder*& recorder = Recorders()[error ? named : path];
+  if (recorder == nullptr) recorder = new ManifestRecorder(error ? named : path);
+  return recorder;
+}
+
+ManifestRecorder::ManifestRecorder(std::string path) : path_(std::move(path)), pid_(getpid()) {
+  made_.recorded.emplace();
+}
+
+void ManifestRecorder::Add(Manifest::Unit unit, std::string recorded, const Digest& compiler) {
+  unit.recorded = Sha256Of(recorded).Hex();
+  absl::MutexLock lock(&mutex_);
+  if (!compiler.empty()) made_.compiler = compiler.Hex();
+  if (!keys_.insert(unit.key).second) return;
+  made_.recorded->emplace(unit.recorded, std::move(recorded));
+  made_.units.push_back(std::move(unit));
+}
+
+Manifest ManifestRecorder::Made(absl::string_view program) const {
+  absl::MutexLock lock(&mutex_);
+  Manifest manifest = made_;
+  manifest.name = std::string(program);
+  return manifest;
+}
+
+void ManifestRecorder::Write() const {
+  const Manifest manifest = Made(ProgramName());
+  // Of a forked child the units are its parent's.
+  if (getpid() != pid_ || manifest.units.empty()) return;
+  const std::string bytes = ManifestBytes(manifest);
+  FILE* file = std::fopen(path_.c_str(), "wb");
+  bool written =
+      file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  if (file != nullptr) written &= std::fclose(file) == 0;
+  if (!written) {
+    std::fprintf(stderr, "kiln: KILN_MANIFEST=%s: %s\n", path_.c_str(), std::strerror(errno));
+  }
+}
+
+}  // namespace kiln
