@@ -19,7 +19,7 @@
 #include "common/artifact/target_proto.h"
 #include "common/base/bytes.h"
 #include "common/base/status_macros.h"
-#include "runtime/cpu/host_target.h"
+#include "runtime/cpu_device.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -87,9 +87,9 @@ std::string WhyNotHere(const proto::Target& target) {
                         absl::Hex(RuntimeAbi(), absl::kZeroPad16), ")");
   }
   const Target wanted = TargetOf(target);
-  if (HostTarget().Runs(wanted)) return "";
+  if (CpuDevice().target().Runs(wanted)) return "";
   if (wanted.empty()) return "is for a target that this build of Kiln does not know";
-  return absl::StrCat("is for ", wanted.text(), ", this machine is ", HostTarget().text());
+  return absl::StrCat("is for ", wanted.text(), ", this machine is ", CpuDevice().target().text());
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ absl::StatusOr<std::shared_ptr<DenseField>> DenseField::Create(
   ASSIGN_OR_RETURN(TreeLayout::DenseField described, layout.DescribeDense(places, element));
 
   std::shared_ptr<DenseField> field(new DenseField());
-  ASSIGN_OR_RETURN(field->buffer_, ToStatusOr(RootBuffer::Allocate(layout.root_bytes())));
+  ASSIGN_OR_RETURN(field->buffer_, ToStatusOr(CpuDevice().Allocate(layout.root_bytes())));
   field->storage_ = std::move(described.storage);
   field->shape_ = shape;
   field->outer_extent_ = described.outer_extent;

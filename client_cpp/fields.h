@@ -9,7 +9,6 @@
 #ifndef KILN_CLIENT_CPP_FIELDS_H_
 #define KILN_CLIENT_CPP_FIELDS_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -20,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "proto/layout.pb.h"
-#include "runtime/storage.h"
+#include "runtime/cpu_device.h"
 
 namespace kiln {
 
@@ -67,7 +66,7 @@ class DenseField {
   std::vector<uint64_t> bases_;
   uint64_t outer_extent_ = 0;
   uint64_t size_ = 0;
-  std::unique_ptr<RootBuffer> buffer_;
+  std::unique_ptr<Buffer> buffer_;
 };
 
 // The descriptor of an array of `ndim` axes whose shape is given at launch.
@@ -104,14 +103,14 @@ class Field {
     return data()[position];
   }
 
-  void Fill(T value) const { std::fill_n(data(), size(), value); }
+  void Fill(T value) const { CpuDevice().Fill(dense_->data(), &value, sizeof value, size()); }
   // InvalidArgument unless the sizes agree.
   absl::Status CopyFrom(absl::Span<const T> from) const {
     if (from.size() != size()) {
       return absl::InvalidArgumentError(
           absl::StrCat(from.size(), " values for a field of ", size()));
     }
-    std::copy(from.begin(), from.end(), data());
+    CpuDevice().CopyIn(dense_->data(), from.data(), size() * sizeof(T));
     return absl::OkStatus();
   }
   std::vector<T> ToVector() const { return {data(), data() + size()}; }

@@ -5,6 +5,7 @@
 
 #include "client_cpp/runtime_status.h"
 #include "common/artifact/target_proto.h"
+#include "runtime/cpu_device.h"
 
 namespace kiln {
 namespace {
@@ -71,12 +72,12 @@ KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
 }
 
 absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry) {
-  return WithInfo(LoadedKernel::FromFile(path, KernelInfoOf(entry.info)), entry);
+  return WithInfo(CpuDevice().LoadFile(path, KernelInfoOf(entry.info)), entry);
 }
 
 absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry) {
   const std::string_view payload(entry.payload.data(), entry.payload.size());
-  return WithInfo(LoadedKernel::FromBytes(payload, KernelInfoOf(entry.info)), entry);
+  return WithInfo(CpuDevice().LoadBytes(payload, KernelInfoOf(entry.info)), entry);
 }
 
 }  // namespace kiln

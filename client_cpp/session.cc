@@ -33,7 +33,7 @@
 #include "common/unit/canonical.h"
 #include "common/wire/error_detail.h"
 #include "common/wire/trace_context.h"
-#include "runtime/cpu/host_target.h"
+#include "runtime/cpu_device.h"
 
 namespace kiln {
 namespace {
@@ -253,7 +253,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   std::string recorded = CanonicalBytes(unit);
   Manifest::Unit used;
   if (const Target asked = TargetOf(target); !asked.empty()) used.target = asked.text();
-  if (target.device_case() == proto::Target::DEVICE_NOT_SET) SetTarget(HostTarget(), &target);
+  if (target.device_case() == proto::Target::DEVICE_NOT_SET)
+    SetTarget(CpuDevice().target(), &target);
   target.set_runtime_abi(RuntimeAbi());
   const std::string canonical = WithTarget(recorded, target, unit);
   ASSIGN_OR_RETURN(CompileOutcome outcome,

@@ -68,11 +68,11 @@ Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes) {
 }
 
 RootBuffer::~RootBuffer() {
-  const uint64_t margin = MarginOf(size_);
-  if (size_ < kMapFrom) {
-    std::free(data_ - margin);
+  const uint64_t margin = MarginOf(size());
+  if (size() < kMapFrom) {
+    std::free(data() - margin);
   } else {
-    munmap(data_ - margin, RoundUp(size_, 4096) + 2 * margin);
+    munmap(data() - margin, RoundUp(size(), 4096) + 2 * margin);
   }
 }
 

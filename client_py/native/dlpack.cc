@@ -62,7 +62,7 @@ Scalar ScalarOf(DlType type) {
 // The data that an exported tensor needs as long as it exists.
 struct Exported {
   DlManaged managed;
-  std::shared_ptr<RootBuffer> buffer;
+  std::shared_ptr<Buffer> buffer;
   std::shared_ptr<void> owner;
   std::vector<int64_t> shape, strides;
 };

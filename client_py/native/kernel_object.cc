@@ -14,6 +14,7 @@
 #include "client_py/native/field_object.h"
 #include "client_py/native/interrupt.h"
 #include "client_py/native/scalar_value.h"
+#include "runtime/cpu_device.h"
 
 namespace kiln {
 
@@ -458,12 +459,6 @@ bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* result
   return LaunchPlain(bound, slots, results, &hooks);
 }
 
-double NowSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 bool RecordLaunch(KernelObject* kernel, double seconds) {
   PyObject* name = PyObject_GetAttrString(reinterpret_cast<PyObject*>(kernel), "__name__");
   if (name == nullptr) return false;
@@ -531,7 +526,8 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   for (const SlotFill& fill : bound->fills) {
     if (!PackSlot(kernel, fill, args[fill.argument], slots)) return nullptr;
   }
-  const double begin = profiler == nullptr ? 0 : NowSeconds();
+  Device::Event begin;
+  if (profiler != nullptr) begin = CpuDevice().Record();
   if (!bound->prints && !bound->can_fail && bound->trees.empty()) {
     if (!LaunchPlain(bound, slots, results, OnlyInterruptible())) {
       return RaiseFailure(kernel, bound, {});
@@ -543,7 +539,10 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
                         : LaunchQuietly(bound, slots, results, &failure);
     if (!ok) return RaiseFailure(kernel, bound, failure);
   }
-  if (profiler != nullptr && !RecordLaunch(kernel, NowSeconds() - begin)) return nullptr;
+  if (profiler != nullptr &&
+      !RecordLaunch(kernel, CpuDevice().Seconds(begin, CpuDevice().Record()))) {
+    return nullptr;
+  }
   return MakeResults(*bound, results);
 }
 

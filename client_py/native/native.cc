@@ -21,8 +21,8 @@
 #include "common/wire/version.h"
 #include "proto/kernel.pb.h"
 #include "proto/op.pb.h"
-#include "runtime/cpu/host_target.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/cpu_device.h"
 #include "runtime/random.h"
 
 namespace py = pybind11;
@@ -70,7 +70,7 @@ PYBIND11_MODULE(_native, m) {
   py::list targets;
   for (const kiln::Target target : kiln::CompiledTargets()) targets.append(target.text());
   m.attr("TARGETS") = py::tuple(targets);
-  m.def("host_target", [] { return kiln::HostTarget().text(); });
+  m.def("host_target", [] { return kiln::CpuDevice().target().text(); });
   m.def("default_threads", &kiln::DefaultThreads);
   m.def("version", [] { return std::string(kiln::kVersion); });
 }

@@ -20,7 +20,7 @@
 #include "client_py/native/status_error.h"
 #include "common/artifact/target.h"
 #include "common/home/home.h"
-#include "runtime/cpu/host_target.h"
+#include "runtime/cpu_device.h"
 
 namespace kiln {
 
@@ -113,7 +113,7 @@ py::tuple Warm(Session& session, const py::bytes& bytes, const std::string& targ
   if (!recorded.ParseFromString(std::string(bytes))) throw py::value_error("not a recorded kernel");
   recorded.mutable_report()->set_print_ir(print_ir);
   recorded.mutable_report()->set_timing(print_ir);
-  const Target target = target_text.empty() ? HostTarget() : ParseTarget(target_text);
+  const Target target = target_text.empty() ? CpuDevice().target() : ParseTarget(target_text);
   const CompileOutcome done = Interruptible([&] { return session.Warm(recorded, target); });
   return py::make_tuple(done.digest, done.tier, done.wait_seconds, done.compile_seconds,
                         DiagnosticsList(Located(done.diagnostics, recorded.source_map())),

@@ -11,6 +11,7 @@
 #include "client_py/native/status_error.h"
 #include "client_py/native/tree_object.h"
 #include "common/base/deterministic.h"
+#include "runtime/cpu_device.h"
 
 namespace kiln {
 
@@ -41,7 +42,7 @@ std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t
     }
   }
   auto memory = std::make_shared<Memory>();
-  memory->buffer = ValueOrRaise(ToStatusOr(RootBuffer::Allocate(bytes == 0 ? 1 : bytes)));
+  memory->buffer = ValueOrRaise(ToStatusOr(CpuDevice().Allocate(bytes == 0 ? 1 : bytes)));
   memory->alive = true;
   uint8_t* data = memory->buffer->data();
   return MakeArrayStorage(std::move(memory), data, static_cast<Scalar>(scalar), element_shape,

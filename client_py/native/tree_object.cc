@@ -11,6 +11,7 @@
 #include "client_py/native/status_error.h"
 #include "common/base/deterministic.h"
 #include "common/base/digest.h"
+#include "runtime/cpu_device.h"
 
 namespace kiln {
 
@@ -282,7 +283,7 @@ void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<Memory
     tree_ = tree;
     memory_->owner = std::move(tree);
   } else {
-    memory_->buffer = ValueOrRaise(ToStatusOr(RootBuffer::Allocate(layout_.root_bytes())));
+    memory_->buffer = ValueOrRaise(ToStatusOr(CpuDevice().Allocate(layout_.root_bytes())));
     root_ = memory_->buffer->data();
   }
   memory_->alive = true;

@@ -1,0 +1,61 @@
+// A device that runs kernels: where code is loaded and data live. CpuDevice (cpu_device.h) is the
+// first; a second one is a folder of this room with an implementation.
+//
+// Launches are no virtual call: what a device loads is launched by the kernel itself.
+#ifndef KILN_RUNTIME_DEVICE_H_
+#define KILN_RUNTIME_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/artifact/target.h"
+#include "runtime/kernel_info.h"
+#include "runtime/result.h"
+#include "runtime/storage.h"
+
+namespace kiln {
+
+class LoadedKernel;
+
+// Thread-safe. Devices live as long as the process.
+class Device {
+ public:
+  // A point in the order of a device's work.
+  struct Event {
+    int64_t nanoseconds = 0;  // since a time of the device's own
+  };
+
+  virtual ~Device() = default;
+
+  // The best target whose code the device runs.
+  virtual Target target() const = 0;
+
+  // --- Code: as LoadedKernel::FromFile and FromBytes
+  virtual Result<std::shared_ptr<const LoadedKernel>> LoadFile(const std::string& path,
+                                                               KernelInfo info) = 0;
+  virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(std::string_view payload,
+                                                                KernelInfo info) = 0;
+
+  // --- Memory. Copies and fills come after the launches before them and before those after them.
+  // Zeroed memory for fields; ResourceExhausted names the size if there is none.
+  virtual Result<std::unique_ptr<Buffer>> Allocate(uint64_t bytes) = 0;
+  // Copy `bytes` from the host to the device, and from the device to the host.
+  virtual void CopyIn(uint8_t* to, const void* from, uint64_t bytes) = 0;
+  virtual void CopyOut(void* to, const uint8_t* from, uint64_t bytes) = 0;
+  // Writes `count` times the value of `value_bytes` (1, 2, 4 or 8) bytes at `value`.
+  virtual void Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint64_t count) = 0;
+
+  // --- Order and time
+  // Returns when all launches, copies and fills before it are done.
+  virtual void Synchronize() = 0;
+  virtual Event Record() = 0;
+  double Seconds(Event from, Event to) const {
+    return static_cast<double>(to.nanoseconds - from.nanoseconds) * 1e-9;
+  }
+};
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_DEVICE_H_
