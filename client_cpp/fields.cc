@@ -1,5 +1,7 @@
 #include "client_cpp/fields.h"
 
+#include <algorithm>
+
 #include "client_cpp/runtime_status.h"
 #include "common/base/status_macros.h"
 #include "common/layout/layout.h"

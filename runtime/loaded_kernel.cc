@@ -191,7 +191,7 @@ Result<> LoadedKernel::BindTask(void* handle, const KernelInfo& info, const Task
   // A serial task is a range of one iteration, so that launches need no special case.
   bound->end = bound->serial && task.end == task.begin ? task.begin + 1 : task.end;
   bound->max_threads = static_cast<int>(std::min<uint32_t>(task.max_threads, 1u << 16));
-  bound->cost.value = std::min<uint32_t>(task.cost, 1u << 25) * 64;
+  bound->cost.Expect(std::min<uint32_t>(task.cost, 1u << 25));
   // The runtime itself implements these tasks; they have no code.
   if (task.kind == TaskKind::kListgen || task.kind == TaskKind::kGc) return {};
   if (Result<> found = Find(handle, task.symbol, &bound->run); !found.ok()) return found;

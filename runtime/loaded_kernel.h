@@ -2,7 +2,6 @@
 #ifndef KILN_RUNTIME_LOADED_KERNEL_H_
 #define KILN_RUNTIME_LOADED_KERNEL_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "runtime/abi.h"
+#include "runtime/grain.h"
 #include "runtime/kernel_info.h"
 #include "runtime/result.h"
 
@@ -61,38 +61,6 @@ class LoadedKernel {
               int max_threads = 0) const;
 
  private:
-  // The cost of an iteration, in 1/64 nanoseconds: the compiler's estimate, then the measurements
-  // of launches, because the cost of inner loops cannot be estimated statically. Thread-safe.
-  struct Cost {
-    std::atomic<uint32_t> value{0};
-    std::atomic<bool> measured{false};
-    // Makes the next measurement replace the estimate, which covers few iterations or is old.
-    std::atomic<bool> rough{true};
-
-    double Estimate(int64_t iterations) const;  // nanoseconds
-    void Measure(int64_t nanoseconds, int64_t iterations);
-    // Measures a few of the iterations, once; returns the first iteration still to run.
-    int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
-    void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
-                     int64_t unit);
-    // Runs iterations on the caller. A long loop runs in parts of multiples of `unit` iterations,
-    // sized by how long earlier parts took; a failed launch ends between two parts.
-    void RunParts(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
-                  int64_t unit) const;
-  };
-
-  // Decides when to retry the slower variant of a task with atomics: its measurement may have met
-  // cold memory or a busy machine. A retry is due when the faster variant has taken `patience`
-  // times as long as a retry takes; `patience` doubles each time. Thread-safe; races may lose an
-  // update, which is only a hint.
-  struct Choice {
-    std::atomic<double> spent{0};  // nanoseconds, since the last retry
-    std::atomic<uint32_t> patience{1};
-
-    // Estimates for this launch: of the faster variant, and of a retry of the other.
-    bool TimeForOther(double chosen, double trying);
-  };
-
   struct BoundTask {
     KilnTask run = nullptr;
     KilnBounds bounds = nullptr;  // null: constant
@@ -116,7 +84,7 @@ class LoadedKernel {
     mutable Cost alone_cost;     // of `alone`
     // The elapsed time of `run` on all threads; threads that never join count, too.
     mutable Cost together_cost;
-    mutable Choice choice;
+    mutable VariantChoice choice;
 
     // Runs [begin, end), shared among up to `limit` threads if that pays. Threads take multiples of
     // `unit` iterations if there are enough units for all.

@@ -1,0 +1,162 @@
+#include "runtime/grain.h"
+
+#include <algorithm>
+
+#include "runtime/cpu/thread_pool.h"
+
+namespace kiln {
+namespace {
+
+// If loops that are worth sharing follow one another this closely, wake the threads anyway.
+constexpr int64_t kBurst = 100'000;
+// Loops this long are shared even if other programs need the cores.
+constexpr int64_t kShareAnyway = 2'000'000;
+constexpr int64_t kChunkNanoseconds = 2'000;
+// Enough chunks for dynamic balance, but few enough that their fixed cost is negligible.
+constexpr int64_t kChunksPerThread = 16;
+// In the long run, the slower variant of a task gets one part in this many of the time.
+constexpr uint32_t kMaxPatience = 256;
+// Loops check after parts of at most about this length whether the launch has failed.
+constexpr int64_t kPartNanoseconds = 20'000'000;
+// Loops run in parts if they take at least kPartsFrom by the compiler's estimate, which may be far
+// too low. The first part takes kFirstPart, or kFirstIterations if there is no estimate.
+constexpr int64_t kPartsFrom = 500'000, kFirstPart = 20'000, kFirstIterations = 64;
+// The number of pieces of a loop with partial results: at most kMostPieces, unless a piece would
+// then have more than kMostOfPiece iterations.
+constexpr int64_t kMostPieces = 512, kEnoughPieces = 64, kFewIterations = 8;
+constexpr int64_t kMostOfPiece = 65'536, kMostPiecesEver = 65'536;
+
+// The time at which the calling thread last ran a loop that was worth sharing.
+thread_local int64_t last_shareable = 0;
+
+// See NoteContention.
+class Contention {
+ public:
+  bool SeenBefore(int64_t now) const { return now < until_.load(std::memory_order_relaxed); }
+
+  void Note(bool contended, int64_t now) {
+    int64_t wait = wait_.load(std::memory_order_relaxed);
+    if (contended) {
+      until_.store(now + wait, std::memory_order_relaxed);
+      wait_.store(std::min(2 * wait, kMaxWait), std::memory_order_relaxed);
+    } else if (wait != kMinWait) {
+      wait_.store(std::max(wait / 2, kMinWait), std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr int64_t kMinWait = 5'000'000, kMaxWait = 160'000'000;
+  std::atomic<int64_t> until_{0}, wait_{kMinWait};
+};
+Contention contention;
+
+// Updates the estimated cost. It rises fast, but not in one step, because a preempted launch looks
+// like a slow one; and it falls by halves.
+uint32_t UpdatedCost(uint32_t old, bool rough, double cost) {
+  auto now = static_cast<uint32_t>(std::clamp(cost, 1.0, 4e9));
+  if (rough) return now;
+  if (now >= old) return std::min<uint64_t>(now, uint64_t{old} * 4);
+  return old - (old - now + 1) / 2;
+}
+
+}  // namespace
+
+bool WorthSharing(double estimate, bool awake) {
+  if (estimate < kShareFrom) return false;
+  const int64_t now = NowNanoseconds();
+  if (estimate < kWakeFrom && !awake) {
+    const bool burst = now - last_shareable < kBurst;
+    last_shareable = now + static_cast<int64_t>(estimate);
+    if (!burst) return false;
+  }
+  return estimate >= kShareAnyway || !contention.SeenBefore(now);
+}
+
+void NoteContention(bool contended, int64_t now) { contention.Note(contended, now); }
+
+void Cost::Measure(int64_t nanoseconds, int64_t iterations) {
+  if (iterations <= 0) return;
+  const uint32_t old = value();
+  const bool was_rough = rough_.load(std::memory_order_relaxed);
+  const double cost = static_cast<double>(nanoseconds) * kUnit / static_cast<double>(iterations);
+  const uint32_t updated = UpdatedCost(old, was_rough, cost);
+  // Most launches change nothing. Not storing keeps the cache line shared between threads.
+  if (updated != old) value_.store(updated, std::memory_order_relaxed);
+  if (was_rough) rough_.store(false, std::memory_order_relaxed);
+  if (!measured()) measured_.store(true, std::memory_order_relaxed);
+}
+
+int64_t Cost::Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit) {
+  const int64_t units = std::max<int64_t>(1, (end - begin) / 64 / unit);
+  const int64_t some = std::min(end, begin + units * unit);
+  const int64_t start = NowNanoseconds();
+  RunParts(run, ctx, begin, some, unit);
+  const int64_t took = NowNanoseconds() - start;
+  if (*ctx.failed != 0) return some;
+  // For small pieces, the first accesses to code and memory distort the measurement.
+  if (took > kChunkNanoseconds || value() == 0) {
+    Measure(took, some - begin);
+    // The first iterations may also differ from the others, which reuse what the first ones
+    // allocate.
+    Distrust();
+  }
+  return some;
+}
+
+void Cost::RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
+                       int64_t unit) {
+  const int64_t start = NowNanoseconds();
+  RunParts(run, ctx, begin, end, unit);
+  if (*ctx.failed == 0) Measure(NowNanoseconds() - start, end - begin);
+}
+
+void Cost::RunParts(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
+                    int64_t unit) const {
+  const uint32_t each = value();
+  if (each != 0 && static_cast<double>(end - begin) * each <= kPartsFrom * kUnit) {
+    return run(&ctx, begin, end, 0);
+  }
+  const bool known = measured();
+  const int64_t first = (known ? kPartNanoseconds : kFirstPart) * kUnit;
+  int64_t units = std::max<int64_t>(1, (each == 0 ? kFirstIterations : first / each) / unit);
+  while (begin < end && *ctx.failed == 0) {
+    const int64_t to = end - begin <= units * unit ? end : begin + units * unit;
+    const int64_t start = NowNanoseconds();
+    run(&ctx, begin, to, 0);
+    const int64_t took = NowNanoseconds() - start;
+    if (took < kPartNanoseconds / 2 && to < end) units *= 2;
+    if (took > 2 * kPartNanoseconds)
+      units = std::max<int64_t>(1, units / (took / kPartNanoseconds));
+    begin = to;
+  }
+}
+
+bool VariantChoice::TimeForOther(double chosen, double trying) {
+  const double now = spent_.load(std::memory_order_relaxed) + chosen;
+  const uint32_t wait = patience_.load(std::memory_order_relaxed);
+  const bool time = now >= wait * trying;
+  spent_.store(time ? 0 : now, std::memory_order_relaxed);
+  if (time) patience_.store(std::min(2 * wait, kMaxPatience), std::memory_order_relaxed);
+  return time;
+}
+
+int64_t Cost::ChunkSize(int64_t count, int threads, int64_t unit) const {
+  const int64_t part = kPartNanoseconds * kUnit / std::max(value(), 1u);
+  int64_t chunk = std::clamp<int64_t>(count / (threads * kChunksPerThread),
+                                      part / (kPartNanoseconds / kChunkNanoseconds), part);
+  chunk = std::max<int64_t>(chunk, 1);  // even if an iteration takes longer than a part
+  if (unit > 1) return (chunk + unit - 1) / unit * unit;
+  if (chunk >= 512) chunk = chunk / 64 * 64;  // whole cache lines, whatever the element's size
+  return chunk;
+}
+
+int64_t PieceSize(int64_t iterations, int64_t grain, int64_t unit) {
+  int64_t size = std::min(kMostOfPiece, (iterations + kMostPieces - 1) / kMostPieces);
+  size = std::max({size, grain, (iterations + kMostPiecesEver - 1) / kMostPiecesEver});
+  // If iterations may be long, take only a few per piece, as long as enough pieces remain to share.
+  size = std::max(size, std::min(kFewIterations, iterations / kEnoughPieces));
+  if (size >= 512) size = (size + 63) / 64 * 64;  // whole cache lines, whatever the element's size
+  return (size + unit - 1) / unit * unit;
+}
+
+}  // namespace kiln

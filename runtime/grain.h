@@ -1,0 +1,85 @@
+// How long the iterations of loops take, and what follows from it: whether threads share a loop, in
+// which chunks they take it, and which variant of a task with atomics runs.
+//
+// Thread-safe. Nothing locks: a race can lose an update, and all of them are hints.
+#ifndef KILN_RUNTIME_GRAIN_H_
+#define KILN_RUNTIME_GRAIN_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/abi.h"
+
+namespace kiln {
+
+// Shorter loops are not worth sharing even with threads that are awake.
+inline constexpr int64_t kShareFrom = 4'000;
+// Shorter loops are not worth waking a parked thread: that costs a system call, and the thread
+// helps only after some fifty microseconds.
+inline constexpr int64_t kWakeFrom = 80'000;
+inline constexpr double kHandOver = 2'000;  // the fixed cost of sharing a loop, generously
+
+// The cost of an iteration: the compiler's estimate, then the measurements of launches, because the
+// cost of inner loops cannot be estimated statically.
+class Cost {
+ public:
+  // Sets the compiler's estimate.
+  void Expect(uint32_t nanoseconds) { value_ = nanoseconds * kUnit; }
+  // Whether a launch has measured it.
+  bool measured() const { return measured_.load(std::memory_order_relaxed); }
+  // Makes the next measurement replace the value, which covers few iterations or is old.
+  void Distrust() { rough_.store(true, std::memory_order_relaxed); }
+
+  // Of `iterations`, in nanoseconds.
+  double Estimate(int64_t iterations) const {
+    return static_cast<double>(iterations) * value() / kUnit;
+  }
+  void Measure(int64_t nanoseconds, int64_t iterations);
+  // Measures a few of the iterations, once; returns the first iteration still to run.
+  int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
+  void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
+  // Runs iterations on the caller. A long loop runs in parts of multiples of `unit` iterations,
+  // sized by how long earlier parts took; a failed launch ends between two parts.
+  void RunParts(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
+                int64_t unit) const;
+  // How many iterations a thread takes at a time, of `count` that `threads` share: a multiple of
+  // `unit`.
+  int64_t ChunkSize(int64_t count, int threads, int64_t unit) const;
+
+ private:
+  static constexpr uint32_t kUnit = 64;  // of `value_` in a nanosecond
+
+  uint32_t value() const { return value_.load(std::memory_order_relaxed); }
+
+  std::atomic<uint32_t> value_{0};
+  std::atomic<bool> measured_{false};
+  std::atomic<bool> rough_{true};
+};
+
+// Decides when to retry the slower variant of a task with atomics: its measurement may have met
+// cold memory or a busy machine. A retry is due when the faster variant has taken `patience_` times
+// as long as a retry takes; `patience_` doubles each time.
+class VariantChoice {
+ public:
+  // Estimates for this launch: of the faster variant, and of a retry of the other.
+  bool TimeForOther(double chosen, double trying);
+
+ private:
+  std::atomic<double> spent_{0};  // nanoseconds, since the last retry
+  std::atomic<uint32_t> patience_{1};
+};
+
+// Whether sharing a loop of `estimate` nanoseconds pays. `awake`: enough threads are awake.
+bool WorthSharing(double estimate, bool awake);
+// Notes whether available threads failed to make a loop faster, because other programs need the
+// cores. For a while, only long loops are then shared; the time grows with each retry that fails.
+void NoteContention(bool contended, int64_t now);
+
+// The size of a piece of a loop with partial results: a multiple of `unit`. It depends only on the
+// number of iterations, the code (`grain`) and the layout of the data (`unit`), so that each
+// partial result always covers the same iterations.
+int64_t PieceSize(int64_t iterations, int64_t grain, int64_t unit);
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_GRAIN_H_

@@ -1,0 +1,75 @@
+#include "runtime/grain.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace kiln {
+namespace {
+
+TEST(CostTest, TheFirstMeasurementReplacesTheEstimate) {
+  Cost cost;
+  cost.Expect(10);
+  EXPECT_EQ(cost.Estimate(100), 1000);
+  EXPECT_FALSE(cost.measured());
+  cost.Measure(50'000, 100);
+  EXPECT_TRUE(cost.measured());
+  EXPECT_EQ(cost.Estimate(100), 50'000);
+}
+
+TEST(CostTest, RisesFourfoldAndFallsByHalves) {
+  Cost cost;
+  cost.Measure(1000, 10);
+  cost.Measure(1'000'000, 10);
+  EXPECT_EQ(cost.Estimate(10), 4000);
+  cost.Measure(2000, 10);
+  EXPECT_EQ(cost.Estimate(10), 3000);
+  cost.Distrust();
+  cost.Measure(10, 10);
+  EXPECT_EQ(cost.Estimate(10), 10);
+  cost.Measure(10, 0);
+  EXPECT_EQ(cost.Estimate(10), 10) << "no iterations tell nothing";
+}
+
+TEST(CostTest, ChunksAreWholeUnitsAndNeverEmpty) {
+  for (const uint32_t nanoseconds : {0u, 1u, 100u, 1u << 25}) {
+    Cost cost;
+    cost.Expect(nanoseconds);
+    for (const int64_t count : {1, 100, 1'000'000}) {
+      for (const int64_t unit : {1, 7, 64}) {
+        const int64_t chunk = cost.ChunkSize(count, 2, unit);
+        EXPECT_GT(chunk, 0);
+        EXPECT_EQ(chunk % unit, 0);
+      }
+    }
+  }
+}
+
+TEST(VariantChoiceTest, RetriesLessAndLessOften) {
+  VariantChoice choice;
+  int launches = 0, retries = 0;
+  std::vector<int> at;
+  for (; retries < 4; ++launches) {
+    if (choice.TimeForOther(/*chosen=*/1, /*trying=*/10)) {
+      ++retries;
+      at.push_back(launches + 1);
+    }
+  }
+  EXPECT_EQ(at, (std::vector<int>{10, 30, 70, 150}));
+}
+
+TEST(PieceSizeTest, PiecesAreWholeUnitsOfAtLeastTheGrain) {
+  for (const int64_t iterations : {1, 1000, 1'000'003, 1 << 30}) {
+    for (const int64_t grain : {1, 100, 100'000}) {
+      for (const int64_t unit : {1, 3, 64}) {
+        const int64_t size = PieceSize(iterations, grain, unit);
+        EXPECT_GE(size, grain);
+        EXPECT_EQ(size % unit, 0);
+        EXPECT_LE((iterations + size - 1) / size, 65'536);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln
