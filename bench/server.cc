@@ -1,12 +1,12 @@
-// Measures the server: a hit on a 20 kB entry in a process's own table, from a client's disk, over the
-// local socket, over gRPC and over mutual TLS, compared with the same bytes without a daemon;
+// Measures the server: a hit on a 20 kB entry in a process's own table, from a client's disk, over
+// the local socket, over gRPC and over mutual TLS, compared with the same bytes without a daemon;
 // hits per second of the server's processor time; a storm of 64 clients; a quick kernel behind
 // another tenant's slow ones; a start with 100,000 entries.
 //
 //   bench/server --json=FILE --bin=DIR [--rounds=N] [--entries=N]
 //
-// bench/server.py runs it and the compiler caches, and makes the table. DIR contains kilnd, kilnd-grpc
-// and kiln-worker.
+// bench/server.py runs it and the compiler caches, and makes the table. DIR contains kilnd,
+// kilnd-grpc and kiln-worker.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>

@@ -21,7 +21,7 @@ namespace kiln {
 // tree is destroyed, so that using a stale field raises an error and never accesses freed memory.
 struct Memory {
   std::shared_ptr<Buffer> buffer;  // shared with tensors that other libraries hold
-  std::shared_ptr<void> owner;         // of memory that is not in `buffer`
+  std::shared_ptr<void> owner;     // of memory that is not in `buffer`
   bool alive = false;
   std::vector<std::weak_ptr<Memory>> dependents;  // joined memories, destroyed with it
 };

@@ -11,8 +11,8 @@
 
 namespace kiln {
 
-// The parts are "compiler", "target", "options", "code", "storage 0", …, "tree 0", …. Two units have
-// the same key if and only if the digests of all parts are equal, up to collisions of 64-bit
+// The parts are "compiler", "target", "options", "code", "storage 0", …, "tree 0", …. Two units
+// have the same key if and only if the digests of all parts are equal, up to collisions of 64-bit
 // digests.
 std::vector<proto::KeyPart> KeyParts(const proto::CompileUnit& unit, const Digest& compiler);
 
