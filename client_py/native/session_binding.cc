@@ -153,6 +153,7 @@ py::dict ClearCache(Session& session) {
 std::vector<std::string> CodeOptionNames() {
   const auto* descriptor = proto::CodeOptions::descriptor();
   std::vector<std::string> names;
+  names.reserve(descriptor->field_count());
   for (int i = 0; i < descriptor->field_count(); ++i) names.push_back(descriptor->field(i)->name());
   return names;
 }
