@@ -56,10 +56,7 @@ def build(name):
         if protos:
             _call("protoc", f"-I{REMOTE_APIS}", f"-I{ROOT}", f"--cpp_out={folder}", *protos)
         generated = sorted(pathlib.Path(folder).rglob("*.pb.cc"))
-        table = pathlib.Path(folder) / "common" / "language" / "op_table_data.inc"
-        table.parent.mkdir(parents=True)
-        maker = [sys.executable, ROOT / "common" / "language" / "generate_tables.py"]
-        table.write_bytes(subprocess.run(maker, cwd=ROOT, check=True, stdout=-1).stdout)
+        _generate_tables(pathlib.Path(folder) / "common" / "language")
         unfinished = pathlib.Path(folder) / name
         includes = [f"-I{ROOT}", f"-I{folder}"]
         libraries = [f"-l{library}" for library in LIBRARIES]
@@ -87,6 +84,15 @@ def run(name, seconds=SECONDS):
             text=True,
         )
     return done.returncode == 0, done.stderr[-3000:]
+
+
+def _generate_tables(folder):
+    """What common/language/BUILD generates."""
+    folder.mkdir(parents=True)
+    maker = [sys.executable, ROOT / "common" / "language" / "generate_tables.py"]
+    for what, name in (("tables", "op_table_data.inc"), ("views", "node_views_data.inc")):
+        done = subprocess.run([*maker, what], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+        (folder / name).write_bytes(done.stdout)
 
 
 def _call(*command):

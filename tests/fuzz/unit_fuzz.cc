@@ -5,6 +5,7 @@
 // Sources: common/layout/check_storage.cc common/layout/check_tree.cc common/layout/check_word.cc
 // Sources: common/unit/argument_layout.cc common/language/type.cc common/language/type_rules.cc
 // Sources: common/layout/tree_field.cc common/layout/layout.cc common/layout/dense_field.cc
+// Sources: common/layout/snode_kinds.cc common/artifact/target.cc common/artifact/target_proto.cc
 // Messages: unit kernel layout options target type op artifact diagnostic
 #include <cstdlib>
 #include <string>
