@@ -1,7 +1,9 @@
 // Parses arbitrary bytes as a bundle. The parser must not crash, and an accepted bundle must be the
 // same after writing it again. Each input is also tried with a correct header and correct
 // checksums, of its entries as well, because nearly every input would otherwise fail the first
-// comparison. Sources: common/artifact/bundle.cc common/artifact/entry.cc common/base/digest.cc
+// comparison.
+//
+// Sources: common/artifact/bundle.cc common/artifact/entry.cc common/base/digest.cc
 // Sources: common/base/deterministic.cc common/artifact/signature.cc common/home/folder.cc
 // Messages: artifact target
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // Parses, checks and lays out arbitrary messages as compile units. Each step must end with a result
 // or an error, and a unit must have only one form that is accepted as canonical.
+//
 // Sources: common/unit/canonical.cc common/base/digest.cc common/base/deterministic.cc
 // Sources: common/language/op_table.cc common/unit/check_unit.cc common/unit/check_function.cc
 // Sources: common/layout/check_storage.cc common/layout/check_tree.cc common/layout/check_word.cc
