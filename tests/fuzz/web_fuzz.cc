@@ -7,6 +7,7 @@
 // Sources: server/web_front/prometheus.cc server/observe/json_text.cc common/base/plain_text.cc
 // Sources: common/artifact/entry.cc common/base/digest.cc common/base/deterministic.cc
 // Sources: common/artifact/signature.cc common/base/clock.cc common/home/folder.cc
+// Sources: common/artifact/target.cc common/artifact/target_proto.cc
 // Messages: service config artifact target diagnostic options source_map type
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
