@@ -161,6 +161,12 @@ def test_servers_are_built_for_what_uses_them(launcher, tmp_path):
     assert chosen("run") == everything
 
 
+def test_the_launcher_works_without_home(launcher):
+    """As service managers and `env -i` start it."""
+    done = launcher('set -u; unset HOME KILN_HOME; choose_binaries run; echo "$binaries"')
+    assert done.returncode == 0 and "kilnd" in done.stdout, done.stderr
+
+
 def test_progress_is_told_in_words(launcher):
     """Bazel's lines as it prints them without a terminal."""
     lines = [
