@@ -45,7 +45,7 @@ def _why_not_native():
 
 
 try:
-    from . import _native  # noqa: F401
+    from . import _native
 except ImportError:
     _why = _why_not_native()
     if _why is None:
@@ -83,14 +83,13 @@ _offer("kernel", "data_oriented")
 _offer("values.matrix", "Matrix Vector")
 _offer("compat.misc", "DeviceCapability Format extension")
 _offer("data.ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray from_dlpack ndarray")
-_offer(
-    "ops", "abs acos asin atan2 atomic_add atomic_and atomic_max atomic_min atomic_mul atomic_or"
-)
-_offer(
-    "ops", "atomic_sub atomic_xor bit_cast bit_shr cast ceil cos exp floor frexp log max min one"
-)
-_offer(
-    "ops", "pow randn random raw_div raw_mod round rsqrt select sin sqrt stop_grad tan tanh zero"
+_offer("ops", "frexp one randn random stop_grad zero")
+# Every op of the language but Python's operators, functions of ti.math alone, and parts of frexp.
+_ELSEWHERE = "clz frexp_exponent frexp_mantissa isinf isnan popcnt".split()
+_NAMES.update(
+    (name, "ops")
+    for name, (_, token) in _native.OP_FACTS.items()
+    if name == "pow" or not (token or name in _ELSEWHERE)
 )
 _offer("arch", "amdgpu arm64 cpu cuda dx11 dx12 gles gpu metal opengl vulkan x64 x86_64")
 _offer("runtime", "CRITICAL DEBUG ERROR INFO TRACE WARN is_logging_effective set_logging_level")

@@ -10,6 +10,12 @@ Builder errors raise ``BuilderError`` (a ValueError) with the user's text.
 from typing import Any, Callable, Sequence
 
 OPS: dict[str, int]  # spelling -> proto.Op number
+# Spelling of an op -> (number of its proto.OpFamily, token of the Python operator that it is, or "").
+OP_FACTS: dict[str, tuple[int, str]]
+UNARY: int  # families of ops
+BINARY: int
+COMPARE: int
+MAX_SCALARISED: int  # kernels handle tensors of more elements in loops
 SCALARS: dict[str, int]  # "f32" -> proto.Scalar number
 NODES: dict[str, int]  # NodeKind spelling -> number
 SNODES: dict[str, "SNodeKind"]  # by name

@@ -6,32 +6,12 @@ time and emit the nodes of their arithmetic.
 
 import math as _math
 
+from . import _native
 from . import ops as _ops
 from . import originals as _originals
 from . import types as _types
 from .frontend.expr import Expr as _Expr
-from .ops import (
-    acos,
-    asin,
-    atan2,
-    ceil,
-    clz,
-    cos,
-    exp,
-    floor,
-    isinf,
-    isnan,
-    log,
-    max,
-    min,
-    popcnt,
-    pow,
-    round,
-    sin,
-    sqrt,
-    tan,
-    tanh,
-)
+from .ops import atan2, cos, exp, floor, log, max, min, pow, sin, sqrt
 from .values import matrix as _matrix
 from .values.matrix_ops import cross, determinant, dot, inverse
 from .values.matrix_ops import norm as _norm
@@ -432,19 +412,14 @@ def clog(z):
 
 
 __all__ = [
-    "acos",
-    "asin",
     "atan2",
     "cconj",
     "cdiv",
-    "ceil",
     "cexp",
     "cinv",
     "clamp",
     "clog",
-    "clz",
     "cmul",
-    "cos",
     "cpow",
     "cross",
     "csqrt",
@@ -453,19 +428,14 @@ __all__ = [
     "distance",
     "dot",
     "e",
-    "exp",
     "eye",
-    "floor",
     "fract",
     "inf",
     "inverse",
-    "isinf",
-    "isnan",
     "ivec2",
     "ivec3",
     "ivec4",
     "length",
-    "log",
     "log2",
     "mat2",
     "mat3",
@@ -477,7 +447,6 @@ __all__ = [
     "nan",
     "normalize",
     "pi",
-    "popcnt",
     "pow",
     "radians",
     "reflect",
@@ -486,15 +455,10 @@ __all__ = [
     "rot_yaw_pitch_roll",
     "rotation2d",
     "rotation3d",
-    "round",
     "scale",
     "sign",
-    "sin",
     "smoothstep",
-    "sqrt",
     "step",
-    "tan",
-    "tanh",
     "translate",
     "uvec2",
     "uvec3",
@@ -504,6 +468,13 @@ __all__ = [
     "vec3",
     "vec4",
 ]
+
+# Every unary op but Python's operators, functions of `ti` alone, and parts of frexp.
+_ELSEWHERE = "abs frexp_exponent frexp_mantissa rsqrt".split()
+for _name, (_family, _token) in _native.OP_FACTS.items():
+    if _family == _native.UNARY and not (_token or _name in _ELSEWHERE):
+        globals()[_name] = getattr(_ops, _name)
+        __all__.append(_name)
 
 
 def __dir__():

@@ -1,21 +1,105 @@
 """Arithmetic and mathematical functions of the language, for kernels and Python. For kernel values
 they emit nodes; for matrices they return matrices; for Python numbers they return numbers.
+
+Each unary, binary and comparison op of proto/op.proto is a function here, under its spelling. The
+tables below add what that file does not say: its meaning for Python numbers where neither a Python
+operator nor Python's module `math` has it, and its documentation.
 """
 
 import math as _math
+import operator as _operator
 
-from . import active, originals
+from . import _NAMES, _native, active, originals
 from . import types as _types
 from .diagnostics import say
-from .frontend.expr import OPS, Expr, Ref
+from .frontend.expr import BINARY, COMPARE, OPS, Expr, Ref
 
-_min, _max, _abs, _pow, _round = min, max, abs, pow, round
+_max, _min, _python_round = max, min, round
 
-
-def _is_matrix(x):
-    return hasattr(x, "_elementwise")
-
-
+# Op -> its function of Python numbers. For others it is the operator of Python, or the function of
+# the same name in Python's math.
+_FOR_NUMBERS = {
+    "abs": abs,
+    "bit_shr": lambda a, b: (a & 0xFFFFFFFF) >> b if a < 0 else a >> b,
+    "ceil": lambda x: float(_math.ceil(x)),
+    "clz": lambda x: 32 - int(x & 0xFFFFFFFF).bit_length(),
+    "floor": lambda x: float(_math.floor(x)),
+    "logical_and": lambda a, b: a and b,
+    "logical_or": lambda a, b: a or b,
+    # Beside a NaN, the other operand.
+    "max": lambda a, b: b if a != a else a if b != b else _max(a, b),
+    "min": lambda a, b: b if a != a else a if b != b else _min(a, b),
+    "popcnt": lambda x: bin(x & 0xFFFFFFFF if x < 0 else x).count("1"),
+    # As the reference in Python: rounded down, although kernels round towards zero.
+    "raw_div": lambda a, b: a // b if isinstance(a, int) and isinstance(b, int) else a / b,
+    "raw_mod": lambda a, b: a - b * int(float(a) / b),
+    "round": lambda x: float(_python_round(x)),
+    "rsqrt": lambda x: 1 / _math.sqrt(x),
+}
+# Op -> NumPy's function for the elements of matrices; others are computed element by element.
+_FOR_MATRICES = {
+    **{name: name for name in "ceil cos exp floor isinf isnan log round sin sqrt tan tanh".split()},
+    "acos": "arccos",
+    "asin": "arcsin",
+}
+# Op -> (what it is, its operands, an example, what that prints).
+_TEXTS = {
+    "sin": ("The sine of an angle", "a number, in radians", "ti.sin(0.0)", "0.0"),
+    "cos": ("The cosine of an angle", "a number, in radians", "ti.cos(0.0)", "1.0"),
+    "tan": ("The tangent of an angle", "a number, in radians", "ti.tan(0.0)", "0.0"),
+    "asin": (
+        "The angle in [-pi/2, pi/2] with that sine, in radians",
+        "a number in [-1, 1]",
+        "ti.asin(0.0)",
+        "0.0",
+    ),
+    "acos": (
+        "The angle in [0, pi] with that cosine, in radians",
+        "a number in [-1, 1]",
+        "ti.acos(1.0)",
+        "0.0",
+    ),
+    "tanh": ("The hyperbolic tangent", "a number", "ti.tanh(0.0)", "0.0"),
+    "sqrt": ("The square root", "a number of at least 0", "ti.sqrt(4.0)", "2.0"),
+    "rsqrt": ("One over the square root", "a number above 0", "ti.rsqrt(4.0)", "0.5"),
+    "exp": ("e to the power of `x`", "a number", "ti.exp(0.0)", "1.0"),
+    "log": ("The natural logarithm", "a number above 0", "ti.log(1.0)", "0.0"),
+    "abs": ("The absolute value", "a number", "ti.abs(-3)", "3"),
+    "popcnt": ("The number of bits that are 1", "an integer", "ti.math.popcnt(7)", "3"),
+    "clz": (
+        "The number of leading zero bits of a 32-bit integer",
+        "an integer",
+        "ti.math.clz(1)",
+        "31",
+    ),
+    "isnan": ("Whether it is a NaN", "a number", "ti.math.isnan(ti.math.nan)", "True"),
+    "isinf": ("Whether it is infinite", "a number", "ti.math.isinf(1.0)", "False"),
+    "pow": ("`a` to the power of `b`", "numbers", "ti.pow(2, 10)", "1024"),
+    "atan2": (
+        "The angle of the point (b, a) from the x axis, in radians, in (-pi, pi]",
+        "numbers",
+        "ti.atan2(0.0, 1.0)",
+        "0.0",
+    ),
+    "raw_div": (
+        "The quotient; of two integers in kernels rounded towards 0, as in C",
+        "numbers",
+        "ti.raw_div(7, 2)",
+        "3",
+    ),
+    "raw_mod": (
+        "The remainder that has the sign of `a`, as in C",
+        "numbers",
+        "ti.raw_mod(-7, 3)",
+        "-1",
+    ),
+    "bit_shr": (
+        "`a` shifted right by `b` bits, with zeros from the left",
+        "integers",
+        "ti.bit_shr(-1, 28)",
+        "15",
+    ),
+}
 _UNARY = """{what}, element by element.
 
 x: {of}, or a vector or matrix of them.
@@ -30,13 +114,13 @@ a, b: {of}, or vectors or matrices; a number applies to all elements.
 """
 
 
-def _document(function, template, what, of, example, shown):
-    function.__doc__ = template.format(what=what, of=of, example=example, shown=shown)
-    return function
+def _is_matrix(x):
+    return hasattr(x, "_elementwise")
 
 
-def _unary(spelling, python, numpy_name=None):
+def _unary(spelling, python):
     op = OPS[spelling]
+    numpy_name = _FOR_MATRICES.get(spelling)
 
     def function(x):
         if isinstance(x, Expr):
@@ -49,11 +133,10 @@ def _unary(spelling, python, numpy_name=None):
                 return ctx.unary(op, ctx.expr(x))
         return python(x)
 
-    function.__name__ = function.__qualname__ = spelling
     return function
 
 
-def _binary(spelling, python, name=None):
+def _binary(spelling, python):
     op = OPS[spelling]
 
     def function(a, b):
@@ -71,77 +154,53 @@ def _binary(spelling, python, name=None):
                 return ctx.binary(op, ctx.expr(a), ctx.expr(b))
         return python(a, b)
 
-    function.__name__ = function.__qualname__ = name or spelling
     return function
 
 
-def _sign(x):
-    return (x > 0) - (x < 0)
-
-
-def _popcnt(x):
-    return bin(x & 0xFFFFFFFF).count("1") if x < 0 else bin(x).count("1")
-
-
-sin = _unary("sin", _math.sin, "sin")
-cos = _unary("cos", _math.cos, "cos")
-tan = _unary("tan", _math.tan, "tan")
-asin = _unary("asin", _math.asin, "arcsin")
-acos = _unary("acos", _math.acos, "arccos")
-tanh = _unary("tanh", _math.tanh, "tanh")
-sqrt = _unary("sqrt", _math.sqrt, "sqrt")
-rsqrt = _unary("rsqrt", lambda x: 1 / _math.sqrt(x))
-exp = _unary("exp", _math.exp, "exp")
-log = _unary("log", _math.log, "log")
-abs = _unary("abs", _abs)
-neg = _unary("neg", lambda x: -x)
-bit_not = _unary("bit_not", lambda x: ~x)
-logical_not = _unary("logical_not", lambda x: not x)
-popcnt = _unary("popcnt", _popcnt)
-clz = _unary("clz", lambda x: 32 - int(x & 0xFFFFFFFF).bit_length())
-isnan = _unary("isnan", _math.isnan, "isnan")
-isinf = _unary("isinf", _math.isinf, "isinf")
-_floor = _unary("floor", lambda x: float(_math.floor(x)), "floor")
-_ceil = _unary("ceil", lambda x: float(_math.ceil(x)), "ceil")
-_round_op = _unary("round", lambda x: float(_round(x)), "round")
-
-_UNARY_TEXTS = (
-    (sin, "The sine of an angle", "a number, in radians", "ti.sin(0.0)", "0.0"),
-    (cos, "The cosine of an angle", "a number, in radians", "ti.cos(0.0)", "1.0"),
-    (tan, "The tangent of an angle", "a number, in radians", "ti.tan(0.0)", "0.0"),
-    (
-        asin,
-        "The angle in [-pi/2, pi/2] with that sine, in radians",
-        "a number in [-1, 1]",
-        "ti.asin(0.0)",
-        "0.0",
+# Family of ops -> (maker of their functions, template of their documentation, Python's functions of
+# the operators by token).
+_FAMILIES = {
+    _native.UNARY: (
+        _unary,
+        _UNARY,
+        {"-": _operator.neg, "~": _operator.invert, "not": _operator.not_},
     ),
-    (
-        acos,
-        "The angle in [0, pi] with that cosine, in radians",
-        "a number in [-1, 1]",
-        "ti.acos(1.0)",
-        "0.0",
-    ),
-    (tanh, "The hyperbolic tangent", "a number", "ti.tanh(0.0)", "0.0"),
-    (sqrt, "The square root", "a number of at least 0", "ti.sqrt(4.0)", "2.0"),
-    (rsqrt, "One over the square root", "a number above 0", "ti.rsqrt(4.0)", "0.5"),
-    (exp, "e to the power of `x`", "a number", "ti.exp(0.0)", "1.0"),
-    (log, "The natural logarithm", "a number above 0", "ti.log(1.0)", "0.0"),
-    (abs, "The absolute value", "a number", "ti.abs(-3)", "3"),
-    (popcnt, "The number of bits that are 1", "an integer", "ti.math.popcnt(7)", "3"),
-    (
-        clz,
-        "The number of leading zero bits of a 32-bit integer",
-        "an integer",
-        "ti.math.clz(1)",
-        "31",
-    ),
-    (isnan, "Whether it is a NaN", "a number", "ti.math.isnan(ti.math.nan)", "True"),
-    (isinf, "Whether it is infinite", "a number", "ti.math.isinf(1.0)", "False"),
-)
-for _function, *_texts in _UNARY_TEXTS:
-    _document(_function, _UNARY, *_texts)
+    _native.BINARY: (_binary, _BINARY, BINARY),
+    _native.COMPARE: (_binary, _BINARY, COMPARE),
+}
+
+
+def _text(spelling, template):
+    """The documentation of an op. If the table has none, it comes from Python's math."""
+    texts = _TEXTS.get(spelling)
+    if texts is None and template is _UNARY and hasattr(_math, spelling):
+        what = getattr(_math, spelling).__doc__.partition("\n")[0].rstrip(".")
+        texts = what, "a number", f"ti.{spelling}(1.0)", getattr(_math, spelling)(1.0)
+    return texts and template.format(**dict(zip(("what", "of", "example", "shown"), texts)))
+
+
+def _functions():
+    """{spelling: function} of the unary, binary and comparison ops."""
+    functions = {}
+    for spelling, (family, token) in _native.OP_FACTS.items():
+        # `@` and frexp() have functions of their own.
+        if family not in _FAMILIES or spelling in ("frexp_exponent", "frexp_mantissa", "matmul"):
+            continue
+        make, template, operators = _FAMILIES[family]
+        python = _FOR_NUMBERS.get(spelling) or operators.get(token) or getattr(_math, spelling)
+        function = functions[spelling] = make(spelling, python)
+        function.__name__ = function.__qualname__ = spelling
+        function.__doc__ = _text(spelling, template)
+    return functions
+
+
+_FUNCTIONS = _functions()
+globals().update(_FUNCTIONS)
+cos, log, sqrt = map(_FUNCTIONS.get, ("cos", "log", "sqrt"))  # for the functions below
+# The functions `max`, `min`, `floor`, `ceil` and `round` below take more arguments than the ops.
+max_impl, min_impl = _FUNCTIONS["max"], _FUNCTIONS["min"]
+_floor, _ceil, _round = map(_FUNCTIONS.get, ("floor", "ceil", "round"))
+bit_shl, bit_sar = _FUNCTIONS["shl"], _FUNCTIONS["shr"]
 
 
 def floor(x, dtype=None):
@@ -175,7 +234,7 @@ def round(x, dtype=None):
 
         print(ti.round(2.6))  # prints: 3.0
     """
-    result = _round_op(x)
+    result = _round(x)
     return result if dtype is None else cast(result, dtype)
 
 
@@ -193,91 +252,6 @@ def frexp(x):
             ctx.unary(OPS["frexp_exponent"], x),
         )
     return _math.frexp(x)
-
-
-add = _binary("add", lambda a, b: a + b)
-sub = _binary("sub", lambda a, b: a - b)
-mul = _binary("mul", lambda a, b: a * b)
-mod = _binary("mod", lambda a, b: a % b)
-pow = _binary("pow", _pow)
-floordiv = _binary("floordiv", lambda a, b: a // b)
-truediv = _binary("truediv", lambda a, b: a / b)
-atan2 = _binary("atan2", _math.atan2)
-max_impl = _binary("max", lambda a, b: _extreme_of(_max, a, b))
-min_impl = _binary("min", lambda a, b: _extreme_of(_min, a, b))
-
-
-def _extreme_of(function, a, b):
-    """max or min of two numbers; if one is a NaN, the other one."""
-    if a != a:
-        return b
-    return a if b != b else function(a, b)
-
-
-def _raw_div(a, b):
-    # Rounds down, as the reference does in Python, although kernels round towards zero.
-    return a // b if isinstance(a, int) and isinstance(b, int) else a / b
-
-
-def _c_mod(a, b):
-    return a - b * int(float(a) / b)
-
-
-raw_div = _binary("raw_div", _raw_div)
-raw_mod = _binary("raw_mod", _c_mod)
-bit_or = _binary("bit_or", lambda a, b: a | b)
-bit_and = _binary("bit_and", lambda a, b: a & b)
-bit_xor = _binary("bit_xor", lambda a, b: a ^ b)
-bit_shl = _binary("shl", lambda a, b: a << b)
-bit_sar = _binary("shr", lambda a, b: a >> b)
-logical_and = _binary("logical_and", lambda a, b: a and b)
-logical_or = _binary("logical_or", lambda a, b: a or b)
-
-
-def _logical_shr(a, b):
-    return (a & 0xFFFFFFFF) >> b if a < 0 else a >> b
-
-
-bit_shr = _binary("bit_shr", _logical_shr)
-_BINARY_TEXTS = (
-    (pow, "`a` to the power of `b`", "numbers", "ti.pow(2, 10)", "1024"),
-    (
-        atan2,
-        "The angle of the point (b, a) from the x axis, in radians, in (-pi, pi]",
-        "numbers",
-        "ti.atan2(0.0, 1.0)",
-        "0.0",
-    ),
-    (
-        raw_div,
-        "The quotient; of two integers in kernels rounded towards 0, as in C",
-        "numbers",
-        "ti.raw_div(7, 2)",
-        "3",
-    ),
-    (
-        raw_mod,
-        "The remainder that has the sign of `a`, as in C",
-        "numbers",
-        "ti.raw_mod(-7, 3)",
-        "-1",
-    ),
-    (
-        bit_shr,
-        "`a` shifted right by `b` bits, with zeros from the left",
-        "integers",
-        "ti.bit_shr(-1, 28)",
-        "15",
-    ),
-)
-for _function, *_texts in _BINARY_TEXTS:
-    _document(_function, _BINARY, *_texts)
-cmp_lt = _binary("cmp_lt", lambda a, b: a < b)
-cmp_le = _binary("cmp_le", lambda a, b: a <= b)
-cmp_gt = _binary("cmp_gt", lambda a, b: a > b)
-cmp_ge = _binary("cmp_ge", lambda a, b: a >= b)
-cmp_eq = _binary("cmp_eq", lambda a, b: a == b)
-cmp_ne = _binary("cmp_ne", lambda a, b: a != b)
 
 
 def max(*args):
@@ -497,54 +471,9 @@ def _atomic(name):
     return function
 
 
-atomic_add = _atomic("add")
-atomic_sub = _atomic("sub")
-atomic_mul = _atomic("mul")
-atomic_min = _atomic("min")
-atomic_max = _atomic("max")
-atomic_and = _atomic("and")
-atomic_or = _atomic("or")
-atomic_xor = _atomic("xor")
+for _name in _ATOMIC_RESULTS:
+    globals()[f"atomic_{_name}"] = _atomic(_name)
 
-__all__ = [
-    "abs",
-    "acos",
-    "asin",
-    "atan2",
-    "atomic_add",
-    "atomic_and",
-    "atomic_max",
-    "atomic_min",
-    "atomic_mul",
-    "atomic_or",
-    "atomic_sub",
-    "atomic_xor",
-    "bit_cast",
-    "bit_shr",
-    "cast",
-    "ceil",
-    "cos",
-    "exp",
-    "floor",
-    "frexp",
-    "log",
-    "max",
-    "min",
-    "one",
-    "pow",
-    "randn",
-    "random",
-    "raw_div",
-    "raw_mod",
-    "round",
-    "rsqrt",
-    "select",
-    "sin",
-    "sqrt",
-    "stop_grad",
-    "tan",
-    "tanh",
-    "zero",
-]
+__all__ = [name for name, module in _NAMES.items() if module == "ops"]
 
 originals.keep(globals())

@@ -18,6 +18,7 @@
 #include "client_py/native/warm_binding.h"
 #include "common/artifact/target.h"
 #include "common/language/op_table.h"
+#include "common/language/type.h"
 #include "common/wire/version.h"
 #include "proto/kernel.pb.h"
 #include "proto/op.pb.h"
@@ -31,10 +32,12 @@ namespace {
 
 // Adds tables from spellings to numbers for the messages' ops, node kinds and scalars.
 void BindTables(py::module_& m) {
-  py::dict ops, nodes, scalars;
+  py::dict ops, op_facts, nodes, scalars;
   for (int op = 0; op < kiln::proto::Op_ARRAYSIZE; ++op) {
     const kiln::OpInfo* info = kiln::FindOp(op);
-    if (info != nullptr && info->spelling[0] != '\0') ops[info->spelling] = op;
+    if (info == nullptr || info->spelling[0] == '\0') continue;
+    ops[info->spelling] = op;
+    op_facts[info->spelling] = py::make_tuple(int{info->family}, info->python);
   }
   for (int kind = 0; kind < kiln::proto::NodeKind_ARRAYSIZE; ++kind) {
     const kiln::NodeInfo* info = kiln::FindNode(kind);
@@ -44,8 +47,13 @@ void BindTables(py::module_& m) {
     scalars[kiln::ScalarName(static_cast<kiln::Scalar>(scalar))] = scalar;
   }
   m.attr("OPS") = ops;
+  m.attr("OP_FACTS") = op_facts;
+  m.attr("UNARY") = int{kiln::proto::FAMILY_UNARY};
+  m.attr("BINARY") = int{kiln::proto::FAMILY_BINARY};
+  m.attr("COMPARE") = int{kiln::proto::FAMILY_COMPARE};
   m.attr("NODES") = nodes;
   m.attr("SCALARS") = scalars;
+  m.attr("MAX_SCALARISED") = kiln::kMaxScalarised;
 }
 
 }  // namespace

@@ -7,12 +7,14 @@ The modules that implement attributes (tensor.py), subscripts (subscript.py) and
 add these operations to Expr.
 """
 
+import operator
+
 from .. import _native
 from ..diagnostics import say
 
 OPS = _native.OPS
-# Larger tensors become loops over memory (kMaxScalarised in common/language/type.h).
-MAX_UNROLLED = 32
+# Larger tensors become loops over memory.
+MAX_UNROLLED = _native.MAX_SCALARISED
 
 
 class TaichiOperations:
@@ -116,7 +118,9 @@ def is_large(x):
     return n > MAX_UNROLLED
 
 
-def _binary(op):
+def _binary(function):
+    op = BINARY_OPS[function]
+
     def method(self, other):
         ctx = self.ctx
         builder = ctx.builder
@@ -129,7 +133,9 @@ def _binary(op):
     return method
 
 
-def _reflected(op):
+def _reflected(function):
+    op = BINARY_OPS[function]
+
     def method(self, other):
         ctx = self.ctx
         builder = ctx.builder
@@ -152,33 +158,54 @@ def _unary(op):
     return method
 
 
-_ARITHMETIC = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "truediv",
-    "floordiv": "floordiv",
-    "mod": "mod",
-    "pow": "pow",
-    "lshift": "shl",
-    "rshift": "shr",
-    "and": "bit_and",
-    "or": "bit_or",
-    "xor": "bit_xor",
+# Token of a binary operator -> Python's function of it.
+BINARY = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "@": operator.matmul,
 }
-_COMPARE = {
-    "lt": "cmp_lt",
-    "le": "cmp_le",
-    "gt": "cmp_gt",
-    "ge": "cmp_ge",
-    "eq": "cmp_eq",
-    "ne": "cmp_ne",
+COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+# Python's function of a binary operator -> the op that it is between two values of the kernel.
+BINARY_OPS = {
+    functions[token]: OPS[spelling]
+    for family, functions in ((_native.BINARY, BINARY), (_native.COMPARE, COMPARE))
+    for spelling, (its_family, token) in _native.OP_FACTS.items()
+    if its_family == family and token in functions
 }
 
-for _name, _spelling in _ARITHMETIC.items():
-    setattr(Expr, f"__{_name}__", _binary(OPS[_spelling]))
-    setattr(Expr, f"__r{_name}__", _reflected(OPS[_spelling]))
-for _name, _spelling in _COMPARE.items():
-    setattr(Expr, f"__{_name}__", _binary(OPS[_spelling]))
+
+def add_operators(cls, forward, reflected):
+    """Adds the methods of the binary operators but `@` to a class.
+
+    forward(function) and reflected(function) make the methods of the left and right operand from
+    Python's function of the operator.
+    """
+    for token, function in BINARY.items():
+        if token != "@":
+            name = function.__name__.rstrip("_")  # `and_` has the methods `__and__`, `__rand__`
+            setattr(cls, f"__{name}__", forward(function))
+            setattr(cls, f"__r{name}__", reflected(function))
+    for function in COMPARE.values():
+        setattr(cls, f"__{function.__name__}__", forward(function))
+
+
+add_operators(Expr, _binary, _reflected)
 for _name, _spelling in {"neg": "neg", "abs": "abs", "invert": "bit_not"}.items():
     setattr(Expr, f"__{_name}__", _unary(OPS[_spelling]))

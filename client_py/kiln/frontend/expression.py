@@ -9,7 +9,7 @@ from ..data.snode import AnySNode
 from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from .display import from_percent
-from .expr import OPS, Convertible, Expr, Ref
+from .expr import BINARY_OPS, OPS, Convertible, Expr, Ref
 from .loops import field_filler
 from .pack import PackArgument
 from .snode_ops import DYNAMIC_METHODS, dynamic_method, is_in_dynamic, parent_of
@@ -18,6 +18,7 @@ from .subscript import subscript
 from .tensor import attribute, attribute_address
 from .transformer import ADDRESS_HANDLERS, HANDLERS, RefDict, RefList, RefTuple
 
+# Python's syntax of operators -> their functions.
 _BINARY = {
     _ast.Add: operator.add,
     _ast.Sub: operator.sub,
@@ -33,22 +34,6 @@ _BINARY = {
     _ast.BitAnd: operator.and_,
     _ast.MatMult: operator.matmul,
 }
-# Python's operators -> ops between two kernel values.
-OPERATORS = {
-    _ast.Add: OPS["add"],
-    _ast.Sub: OPS["sub"],
-    _ast.Mult: OPS["mul"],
-    _ast.Div: OPS["truediv"],
-    _ast.FloorDiv: OPS["floordiv"],
-    _ast.Mod: OPS["mod"],
-    _ast.Pow: OPS["pow"],
-    _ast.LShift: OPS["shl"],
-    _ast.RShift: OPS["shr"],
-    _ast.BitOr: OPS["bit_or"],
-    _ast.BitXor: OPS["bit_xor"],
-    _ast.BitAnd: OPS["bit_and"],
-    _ast.MatMult: OPS["matmul"],
-}
 _COMPARE = {
     _ast.Eq: operator.eq,
     _ast.NotEq: operator.ne,
@@ -57,6 +42,8 @@ _COMPARE = {
     _ast.Gt: operator.gt,
     _ast.GtE: operator.ge,
 }
+# Of those, the ops between two values of the kernel.
+OPERATORS = {kind: BINARY_OPS[function] for kind, function in _BINARY.items()}
 _AND = OPS["logical_and"]
 _NOT = OPS["logical_not"]
 _OR = OPS["logical_or"]

@@ -2,7 +2,7 @@
 
 import math
 
-from .. import active, originals
+from .. import _native, active, originals
 from ..diagnostics import say
 from ..settings import cfg
 
@@ -13,9 +13,9 @@ class DType:
 
     __slots__ = ("bits", "is_float", "is_int", "is_signed", "name", "numpy_name", "scalar")
 
-    def __init__(self, name, scalar, bits, numpy_name):
+    def __init__(self, name, bits, numpy_name):
         self.name = name
-        self.scalar = scalar  # the number of proto Scalar
+        self.scalar = _native.SCALARS[name]
         self.bits = bits
         self.is_float = name[0] == "f"
         self.is_int = not self.is_float and bits > 1
@@ -93,18 +93,18 @@ def _by_name(name):
     return BY_NAME[name]
 
 
-u1 = DType("u1", 1, 1, "bool")
-i8 = DType("i8", 2, 8, "int8")
-i16 = DType("i16", 3, 16, "int16")
-i32 = DType("i32", 4, 32, "int32")
-i64 = DType("i64", 5, 64, "int64")
-u8 = DType("u8", 6, 8, "uint8")
-u16 = DType("u16", 7, 16, "uint16")
-u32 = DType("u32", 8, 32, "uint32")
-u64 = DType("u64", 9, 64, "uint64")
-f16 = DType("f16", 10, 16, "float16")
-f32 = DType("f32", 11, 32, "float32")
-f64 = DType("f64", 12, 64, "float64")
+u1 = DType("u1", 1, "bool")
+i8 = DType("i8", 8, "int8")
+i16 = DType("i16", 16, "int16")
+i32 = DType("i32", 32, "int32")
+i64 = DType("i64", 64, "int64")
+u8 = DType("u8", 8, "uint8")
+u16 = DType("u16", 16, "uint16")
+u32 = DType("u32", 32, "uint32")
+u64 = DType("u64", 64, "uint64")
+f16 = DType("f16", 16, "float16")
+f32 = DType("f32", 32, "float32")
+f64 = DType("f64", 64, "float64")
 
 uint1 = u1
 int8, int16, int32, int64 = i8, i16, i32, i64

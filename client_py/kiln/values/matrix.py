@@ -5,7 +5,7 @@ tensor values. The first one that a program makes imports NumPy.
 from .. import _native, active, originals, provided
 from .. import types as _types
 from ..diagnostics import say
-from ..frontend.expr import Convertible, Expr, TaichiOperations, is_large
+from ..frontend.expr import Convertible, Expr, TaichiOperations, add_operators, is_large
 from ..frontend.tensor import GROUPS
 from . import matrix_ops
 from .matrix_ops import elements, is_tensor
@@ -489,8 +489,6 @@ _native.set_view_types(VectorView, MatrixView)
 
 
 def _add_operators():
-    import operator
-
     def forward(function):
         def method(self, other):
             value = self._operand(other)
@@ -505,12 +503,7 @@ def _add_operators():
 
         return method
 
-    for name in "add sub mul truediv floordiv mod pow lshift rshift and or xor".split():
-        function = getattr(operator, f"{name}_" if name in ("and", "or") else name)
-        setattr(Matrix, f"__{name}__", forward(function))
-        setattr(Matrix, f"__r{name}__", reflected(function))
-    for name in "lt le gt ge eq ne".split():
-        setattr(Matrix, f"__{name}__", forward(getattr(operator, name)))
+    add_operators(Matrix, forward, reflected)
 
 
 def _add_components():
