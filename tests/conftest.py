@@ -7,6 +7,8 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Programs under test buffer what they print to a pipe, whatever the caller's shell asks for.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 
 class Kiln:

@@ -102,7 +102,7 @@ if __name__ == "__main__":
     print(queue.get(timeout=60))
     process.join()
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as executor:
-        print(list(executor.map(work, range(2))))
+        print(list(executor.map(work, range(2))), flush=True)
     code = "import IMPORTED as ti, IMPORTED.math; print(ti.__name__, IMPORTED.math.__name__)"
     subprocess.run([sys.executable, "-c", code], check=True)
 else:
