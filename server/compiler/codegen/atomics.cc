@@ -1,9 +1,10 @@
 // Read-modify-write.
+#include "server/compiler/codegen/atomics.h"
+
 #include <iterator>
 #include <optional>
 
 #include "llvm/IR/MDBuilder.h"
-#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -14,16 +15,8 @@ using llvm::Value;
 
 using Rmw = llvm::AtomicRMWInst;
 
-// A kind in LLVM's terms. dialect/atomic_kinds.cc says the same in arith operations.
-struct Form {
-  ir::AtomicKind kind;
-  unsigned opcode;  // 0: the intrinsic
-  llvm::Intrinsic::ID intrinsic;
-  Rmw::BinOp instruction;  // BAD_BINOP: x86 has none, not even for integers
-};
-
 // In the order of the kinds.
-constexpr Form kForms[] = {
+constexpr AtomicForm kForms[] = {
     {ir::AtomicKind::addi, llvm::Instruction::Add, 0, Rmw::Add},
     {ir::AtomicKind::subi, llvm::Instruction::Sub, 0, Rmw::Sub},
     {ir::AtomicKind::muli, llvm::Instruction::Mul, 0, Rmw::BAD_BINOP},
@@ -34,11 +27,11 @@ constexpr Form kForms[] = {
     {ir::AtomicKind::andi, llvm::Instruction::And, 0, Rmw::And},
     {ir::AtomicKind::ori, llvm::Instruction::Or, 0, Rmw::Or},
     {ir::AtomicKind::xori, llvm::Instruction::Xor, 0, Rmw::Xor},
-    {ir::AtomicKind::addf, llvm::Instruction::FAdd, 0, Rmw::BAD_BINOP},
-    {ir::AtomicKind::subf, llvm::Instruction::FSub, 0, Rmw::BAD_BINOP},
+    {ir::AtomicKind::addf, llvm::Instruction::FAdd, 0, Rmw::FAdd},
+    {ir::AtomicKind::subf, llvm::Instruction::FSub, 0, Rmw::FSub},
     {ir::AtomicKind::mulf, llvm::Instruction::FMul, 0, Rmw::BAD_BINOP},
-    {ir::AtomicKind::minf, 0, llvm::Intrinsic::minnum, Rmw::BAD_BINOP},
-    {ir::AtomicKind::maxf, 0, llvm::Intrinsic::maxnum, Rmw::BAD_BINOP},
+    {ir::AtomicKind::minf, 0, llvm::Intrinsic::minnum, Rmw::FMin},
+    {ir::AtomicKind::maxf, 0, llvm::Intrinsic::maxnum, Rmw::FMax},
 };
 
 constexpr bool HasEachKindInOrder() {
@@ -48,8 +41,6 @@ constexpr bool HasEachKindInOrder() {
   return std::size(kForms) == ir::getMaxEnumValForAtomicKind() + 1;
 }
 static_assert(HasEachKindInOrder());
-
-const Form& FormOf(ir::AtomicKind kind) { return kForms[static_cast<size_t>(kind)]; }
 
 // A component that two floats in one 8-byte word may hold: where, else nothing.
 struct Half {
@@ -92,8 +83,10 @@ bool InOneWord(Half a, Half b) {
 
 }  // namespace
 
+const AtomicForm& FormOf(ir::AtomicKind kind) { return kForms[static_cast<size_t>(kind)]; }
+
 Value* FunctionEmitter::Combine(ir::AtomicKind kind, Value* x, Value* y) {
-  const Form& form = FormOf(kind);
+  const AtomicForm& form = FormOf(kind);
   b_.clearFastMathFlags();
   if (form.opcode != 0) {
     return b_.CreateBinOp(static_cast<llvm::Instruction::BinaryOps>(form.opcode), x, y);
@@ -101,7 +94,7 @@ Value* FunctionEmitter::Combine(ir::AtomicKind kind, Value* x, Value* y) {
   return b_.CreateBinaryIntrinsic(form.intrinsic, x, y);
 }
 
-// x86 has no such instruction: load, combine, exchange if nothing came between.
+// Where the target has no such instruction: load, combine, exchange if nothing came between.
 Value* FunctionEmitter::ExchangeLoop(const Address& address, llvm::Type* word,
                                      llvm::function_ref<Value*(Value*)> combine) {
   const llvm::Align align(word->getIntegerBitWidth() / 8);
@@ -159,13 +152,10 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
   const Address address = AddressFor(op.getAddress(), op);
   Value* value = ValueOf(op.getValue());
   if (!parallel_ || address.memory == kLocal) return PlainUpdate(address, op, value);
-  if (!asks_at_atomics_) return AtomicUpdate(address, op, value);
+  if (runs_alone_ == nullptr) return AtomicUpdate(address, op, value);
   llvm::BasicBlock* ways[] = {NewBlock("alone"), NewBlock("together")};
   llvm::BasicBlock* done = NewBlock("done");
-  // Volatile, so that the loop is not made twice: the copies would round differently.
-  Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(0), abi::kAlone);
-  Value* alone = b_.CreateLoad(b_.getInt64Ty(), at, /*isVolatile=*/true);
-  b_.CreateCondBr(b_.CreateIsNotNull(alone), ways[0], ways[1]);
+  b_.CreateCondBr(runs_alone_(*this), ways[0], ways[1]);
   llvm::PHINode* old =
       llvm::IRBuilder<>(done).CreatePHI(LlvmType(op.getValue().getType(), b_.getContext()), 2);
   for (int i = 0; i < 2; ++i) {
@@ -185,20 +175,16 @@ Value* FunctionEmitter::PlainUpdate(const Address& address, ir::AtomicOp op, Val
 }
 
 Value* FunctionEmitter::AtomicUpdate(const Address& address, ir::AtomicOp op, Value* value) {
-  const Rmw::BinOp instruction = FormOf(op.getKind()).instruction;
-  if (instruction == Rmw::BAD_BINOP || op.getValue().getType().isInteger(1)) {
-    return CompareExchangeLoop(address, op.getKind(), value);
-  }
-  auto* rmw = b_.CreateAtomicRMW(instruction, address.pointer, value, llvm::MaybeAlign(),
-                                 llvm::AtomicOrdering::Monotonic);
-  Tag(address, rmw);
-  return rmw;
+  Value* old = state_->target->EmitAtomic(b_, op.getKind(), address.pointer, value);
+  if (old == nullptr) return CompareExchangeLoop(address, op.getKind(), value);
+  if (auto* instruction = llvm::dyn_cast<llvm::AtomicRMWInst>(old)) Tag(address, instruction);
+  return old;
 }
 
 // The components of a vector are mostly added to one after the other, and an exchange
 // of two costs as much as one of a single float.
 ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
-  if (!parallel_ || asks_at_atomics_) return {};
+  if (!parallel_ || runs_alone_ != nullptr || !state_->target->AddsFloatsInPairs()) return {};
   std::optional<Half> half = HalfOfWord(op, state_->kernel, state_->storages);
   if (!half) return {};
   for (mlir::Operation* next = op->getNextNode(); next != nullptr; next = next->getNextNode()) {

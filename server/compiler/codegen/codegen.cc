@@ -1,5 +1,6 @@
 #include "server/compiler/codegen/codegen.h"
 
+#include <algorithm>
 #include <chrono>
 #include <tuple>
 
@@ -9,8 +10,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Verifier.h"
 #include "server/compiler/codegen/emit_kernel.h"
-#include "server/compiler/codegen/link.h"
-#include "server/compiler/codegen/optimize.h"
+#include "server/compiler/codegen/target.h"
 
 namespace kiln {
 namespace {
@@ -42,11 +42,9 @@ class Stage {
   proto::StageReport report_;
 };
 
-absl::StatusOr<EmittedKernel> Emit(mlir::Operation* kernel, const TargetCode& code,
+absl::StatusOr<EmittedKernel> Emit(mlir::Operation* kernel, const codegen::Target& target,
                                    llvm::LLVMContext& context) {
-  ASSIGN_OR_RETURN(EmittedKernel emitted,
-                   EmitKernel(llvm::cast<ir::KernelOp>(kernel), code.data_layout(),
-                              TargetCode::triple(), context));
+  ASSIGN_OR_RETURN(EmittedKernel emitted, EmitKernel(kernel, target, context));
 #ifndef NDEBUG
   std::string problems;
   llvm::raw_string_ostream out(problems);
@@ -57,22 +55,34 @@ absl::StatusOr<EmittedKernel> Emit(mlir::Operation* kernel, const TargetCode& co
   return emitted;
 }
 
+// The names by which the runtime finds the functions of tasks.
+std::vector<std::string> SymbolsOf(const std::vector<proto::Task>& tasks) {
+  std::vector<std::string> symbols;
+  for (const proto::Task& task : tasks) {
+    for (const std::string& symbol :
+         {task.symbol(), task.bounds_symbol(), task.alone_symbol(), task.finish_symbol()}) {
+      if (!symbol.empty()) symbols.push_back(symbol);
+    }
+  }
+  return symbols;
+}
+
 }  // namespace
 
 struct CodeGenerator::State {
-  std::map<std::tuple<std::string, int, bool>, std::unique_ptr<TargetCode>> targets;
+  std::map<std::tuple<std::string, int, bool>, std::unique_ptr<codegen::Target>> targets;
 
-  absl::StatusOr<TargetCode*> CodeFor(const proto::Target& target,
-                                      const proto::CodeOptions& options) {
-    OptimizeOptions optimize;
-    optimize.level = std::min<int>(options.opt_level(), 3);
-    optimize.fast_math = options.fast_math();
-    const Target wanted = TargetOf(target);
-    auto& code = targets[{wanted.text(), optimize.level, optimize.fast_math}];
-    if (code == nullptr) {
-      ASSIGN_OR_RETURN(code, TargetCode::Make(wanted, optimize));
+  absl::StatusOr<codegen::Target*> TargetFor(const proto::Target& message,
+                                             const proto::CodeOptions& code_options) {
+    codegen::Options options;
+    options.level = std::min<int>(code_options.opt_level(), 3);
+    options.fast_math = code_options.fast_math();
+    const Target wanted = TargetOf(message);
+    auto& target = targets[{wanted.text(), options.level, options.fast_math}];
+    if (target == nullptr) {
+      ASSIGN_OR_RETURN(target, codegen::MakeTarget(wanted, options));
     }
-    return code.get();
+    return target.get();
   }
 };
 
@@ -84,42 +94,35 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
                                                       const proto::CodeOptions& options,
                                                       const proto::ReportOptions& report,
                                                       std::vector<proto::StageReport>* stages) {
-  ASSIGN_OR_RETURN(TargetCode* const code, state_->CodeFor(target, options));
+  ASSIGN_OR_RETURN(codegen::Target* const backend, state_->TargetFor(target, options));
   llvm::LLVMContext context;
   EmittedKernel emitted;
   {
     Stage stage("emit", stages);
-    ASSIGN_OR_RETURN(emitted, Emit(kernel, *code, context));
+    ASSIGN_OR_RETURN(emitted, Emit(kernel, *backend, context));
     if (report.print_ir()) stage.Print(*emitted.module);
   }
   {
     Stage stage("optimize", stages);
-    std::vector<std::string> exported;
-    for (const proto::Task& task : emitted.tasks) {
-      if (!task.symbol().empty()) exported.push_back(task.symbol());
-      if (!task.bounds_symbol().empty()) exported.push_back(task.bounds_symbol());
-      if (!task.alone_symbol().empty()) exported.push_back(task.alone_symbol());
-      if (!task.finish_symbol().empty()) exported.push_back(task.finish_symbol());
-    }
-    RETURN_IF_ERROR(code->LinkDeviceLibrary(*emitted.module, exported));
-    code->Optimize(*emitted.module);
+    RETURN_IF_ERROR(backend->Optimize(*emitted.module, SymbolsOf(emitted.tasks)));
     if (report.print_ir()) stage.Print(*emitted.module);
   }
   llvm::SmallVector<char, 0> object;
   {
     std::string assembly;  // before the object: emitting that changes the module
     if (report.print_ir()) {
-      ASSIGN_OR_RETURN(assembly, code->EmitAssembly(*emitted.module));
+      ASSIGN_OR_RETURN(assembly, backend->EmitAssembly(*emitted.module));
     }
     Stage stage("codegen", stages);
-    ASSIGN_OR_RETURN(object, code->EmitObject(*emitted.module));
+    ASSIGN_OR_RETURN(object, backend->EmitObject(*emitted.module));
     stage.Print(std::move(assembly));
   }
   GeneratedCode result;
   {
     Stage stage("link", stages);
-    ASSIGN_OR_RETURN(result.payload, LinkSharedObject(object));
-    ASSIGN_OR_RETURN(result.needs, NeededVersions(result.payload));
+    ASSIGN_OR_RETURN(codegen::Target::Linked linked, backend->Link(object));
+    result.payload = std::move(linked.payload);
+    result.needs = std::move(linked.needs);
   }
   result.tasks = std::move(emitted.tasks);
   result.has_effects = emitted.has_effects;
@@ -131,9 +134,9 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
 absl::StatusOr<std::string> CodeGenerator::EmitText(mlir::Operation* kernel,
                                                     const proto::Target& target,
                                                     const proto::CodeOptions& options) {
-  ASSIGN_OR_RETURN(TargetCode* const code, state_->CodeFor(target, options));
+  ASSIGN_OR_RETURN(codegen::Target* const backend, state_->TargetFor(target, options));
   llvm::LLVMContext context;
-  ASSIGN_OR_RETURN(EmittedKernel emitted, Emit(kernel, *code, context));
+  ASSIGN_OR_RETURN(EmittedKernel emitted, Emit(kernel, *backend, context));
   std::string text;
   llvm::raw_string_ostream out(text);
   emitted.module->print(out, nullptr);

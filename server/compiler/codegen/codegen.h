@@ -1,10 +1,6 @@
-// From a kernel at the offloaded level (dialect/ops.td) to a shared object in
-// memory: LLVM IR, the device library, optimisation for a named CPU level, object
-// code, LLD. Nothing of the machine that compiles enters the code.
-//
-// Every task becomes an exported function (runtime/abi.h), and one for its bounds
-// where these are not constant. Linear iteration spaces start at 0 and leave out short
-// constant dimensions: lower bounds and inner loops are in the code itself.
+// From a kernel at the offloaded level (dialect/ops.td) to machine code in memory: LLVM IR, the
+// device library, optimisation, object code, linking. target.h has what differs between targets.
+// Nothing of the machine that compiles enters the code.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CODEGEN_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CODEGEN_H_
 
@@ -34,16 +30,16 @@ struct GeneratedCode {
   std::map<std::string, std::string> needs;  // ArtifactInfo.needs
 };
 
-// Owns what LLVM needs once a process. Not thread-safe; LLD allows one link at a
-// time in a process.
+// Owns the targets, each set up once. Not thread-safe, and a process generates one kernel at a
+// time: LLVM's flags and LLD's state are the process's.
 class CodeGenerator {
  public:
   CodeGenerator();
   ~CodeGenerator();
 
   // `kernel` is a kiln.kernel of tasks. Appends to `stages` the seconds (and, when
-  // asked, the IR) of: emit, optimize, codegen, link. Unimplemented: the target is no
-  // CPU level that this generator knows.
+  // asked, the IR) of: emit, optimize, codegen, link. Unimplemented: this compiler
+  // makes no code for the target.
   absl::StatusOr<GeneratedCode> Generate(mlir::Operation* kernel, const proto::Target& target,
                                          const proto::CodeOptions& options,
                                          const proto::ReportOptions& report,

@@ -1,337 +1,17 @@
 #include "server/compiler/codegen/emit_kernel.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
-#include "llvm/ADT/bit.h"
 #include "server/compiler/codegen/function_emitter.h"
-#include "server/compiler/codegen/scalar_ops.h"
-#include "server/compiler/codegen/struct_task.h"
-#include "server/compiler/codegen/task_function.h"
-#include "server/compiler/passes/cost.h"
 
 namespace kiln {
 namespace {
-
-using llvm::BasicBlock;
-using llvm::Value;
-
-// One dimension of a range task, in i64.
-struct Dimension {
-  Value* lower;
-  Value* extent;              // not negative
-  int64_t low = 1, high = 0;  // bounds of the index, where constant
-};
-
-// The bounds region's values as dimensions.
-std::vector<Dimension> EmitDimensions(FunctionEmitter& f, ir::RangeTaskOp task) {
-  llvm::IRBuilder<>& b = f.builder();
-  std::vector<Dimension> dimensions;
-  ir::YieldOp yield = f.EmitBlock(task.getBounds().front());
-  for (int d = 0; d < task.getNumDims(); ++d) {
-    Value* lower = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d]), b.getInt64Ty());
-    Value* upper = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d + 1]), b.getInt64Ty());
-    Value* extent = b.CreateSub(upper, lower);
-    extent = b.CreateSelect(b.CreateICmpSGT(extent, b.getInt64(0)), extent, b.getInt64(0));
-    Dimension dimension{lower, extent};
-    auto* first = llvm::dyn_cast<llvm::ConstantInt>(lower);
-    auto* last = llvm::dyn_cast<llvm::ConstantInt>(upper);
-    if (first != nullptr && last != nullptr) {
-      dimension.low = first->getSExtValue();
-      dimension.high = last->getSExtValue() - 1;
-    }
-    dimensions.push_back(dimension);
-  }
-  return dimensions;
-}
-
-// Innermost dimensions that belong to one iteration of the linear space, because rows
-// of few cells would spend their time on being rows: an iteration is then a whole
-// block, whose constant loops LLVM unrolls.
-int FoldedDimensions(const std::vector<Dimension>& dimensions) {
-  constexpr int64_t kMaxRow = 16, kMaxBlock = 64;
-  int64_t block = 1;
-  int folded = 0;
-  for (size_t d = dimensions.size(); d-- > 1;) {
-    auto* extent = llvm::dyn_cast<llvm::ConstantInt>(dimensions[d].extent);
-    if (extent == nullptr || extent->isZero()) break;
-    const int64_t cells = extent->getSExtValue();
-    if (cells > (folded == 0 ? kMaxRow : kMaxBlock) || block * cells > kMaxBlock) break;
-    block *= cells;
-    ++folded;
-  }
-  return folded;
-}
-
-// The iterations of the linear space, and how many cells each has.
-std::pair<Value*, int64_t> IterationSpace(llvm::IRBuilder<>& b,
-                                          const std::vector<Dimension>& dimensions) {
-  Value* total = b.getInt64(1);
-  int64_t cells = 1;
-  const size_t outer = dimensions.size() - FoldedDimensions(dimensions);
-  for (size_t d = 0; d < dimensions.size(); ++d) {
-    if (d < outer) {
-      total = b.CreateMul(total, dimensions[d].extent);
-    } else {
-      cells *= llvm::cast<llvm::ConstantInt>(dimensions[d].extent)->getSExtValue();
-    }
-  }
-  return {total, cells};
-}
-
-// A range task's code for [begin, end).
-class RangeEmitter {
- public:
-  RangeEmitter(FunctionEmitter& f, ir::RangeTaskOp task, std::vector<Dimension> dimensions)
-      : f_(f),
-        b_(f.builder()),
-        task_(task),
-        dimensions_(std::move(dimensions)),
-        // The dimension whose loop a chunk may begin or end in the middle of.
-        row_(static_cast<int>(dimensions_.size()) - FoldedDimensions(dimensions_) - 1) {}
-
-  void Emit(Value* begin, Value* end, Value* piece);
-  // Cuts chunks where the loop may be cut, by rows of `step` iterations or more.
-  void set_step(int64_t step) { step_ = step; }
-
- private:
-  using Accumulators = llvm::SmallVector<Value*, 4>;
-
-  Accumulators EmitRows(Value* begin, Value* end, Accumulators start);
-  // `outer`: the number of the cell among those of the dimensions outside, in row-major order.
-  Accumulators EmitLoop(int dimension, Value* from, Value* to, Value* outer, Accumulators start);
-  void MapIndex(int dimension, Value* index);
-  Value* Cut(Value* at);
-  mlir::TypeRange AccumulatorTypes() {
-    return mlir::ValueRange(task_.getAccumulators()).getTypes();
-  }
-
-  FunctionEmitter& f_;
-  llvm::IRBuilder<>& b_;
-  ir::RangeTaskOp task_;
-  std::vector<Dimension> dimensions_;
-  int row_;
-  int64_t step_ = 0;  // 0: anywhere
-};
-
-void RangeEmitter::MapIndex(int dimension, Value* index) {
-  const mlir::Value argument = task_.getIndices()[dimension];
-  const Dimension& d = dimensions_[dimension];
-  f_.Map(argument, b_.CreateTrunc(index, LlvmType(argument.getType(), b_.getContext())));
-  f_.indices().Define(argument, index, d.low, d.high);
-}
-
-// One dimension from `from` to `to`, with all that lies within: a counted loop.
-RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Value* to,
-                                                  Value* outer, Accumulators start) {
-  BasicBlock* header = f_.NewBlock("row");
-  BasicBlock* body = f_.NewBlock("iteration");
-  BasicBlock* latch = f_.NewBlock("next");
-  BasicBlock* exit = f_.NewBlock("row_end");
-  auto header_values = f_.Phis(header, AccumulatorTypes());
-  auto latch_values = f_.Phis(latch, AccumulatorTypes());
-  llvm::PHINode* index = llvm::IRBuilder<>(header, header->begin()).CreatePHI(b_.getInt64Ty(), 2);
-  index->addIncoming(from, b_.GetInsertBlock());
-  f_.BranchTo(header, header_values, start);
-
-  b_.SetInsertPoint(header);
-  b_.CreateCondBr(b_.CreateICmpSLT(index, to), body, exit);
-  b_.SetInsertPoint(body);
-  // A field without axes has one iteration and no index.
-  if (dimension >= 0) MapIndex(dimension, index);
-  Value* number = outer;
-  if (dimension >= 0 && f_.draws()) {
-    const Dimension& d = dimensions_[dimension];
-    number = b_.CreateAdd(b_.CreateMul(outer, d.extent), b_.CreateSub(index, d.lower));
-  }
-  const Accumulators values(header_values.begin(), header_values.end());
-  if (dimension + 1 < task_.getNumDims()) {
-    const Dimension& inner = dimensions_[dimension + 1];
-    f_.BranchTo(latch, latch_values,
-                EmitLoop(dimension + 1, inner.lower, b_.CreateAdd(inner.lower, inner.extent),
-                         number, values));
-  } else {
-    f_.StartRandom(number);
-    for (auto [argument, value] : llvm::zip(task_.getAccumulators(), values)) {
-      f_.Map(argument, value);
-    }
-    f_.PushLoop({latch, latch_values, nullptr, {}});
-    f_.EmitBlock(task_.getBody().front());
-    f_.PopLoop();
-  }
-  b_.SetInsertPoint(latch);
-  index->addIncoming(b_.CreateNSWAdd(index, b_.getInt64(1)), latch);
-  for (auto [phi, value] : llvm::zip(header_values, latch_values)) phi->addIncoming(value, latch);
-  f_.BranchBack(header);
-  b_.SetInsertPoint(exit);
-  return values;
-}
-
-// Rows of the innermost dimension that is not folded: the first and the last may be partial. The
-// outer indices count up like an odometer.
-RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accumulators start) {
-  const int last = row_;
-  Value* width = dimensions_[last].extent;
-  // Where the first iteration lies. The chunk is not empty, so no extent is 0.
-  Value* row = b_.CreateUDiv(begin, width);
-  Value* column = b_.CreateURem(begin, width);
-  llvm::SmallVector<Value*, 4> outer(last);
-  for (int d = last - 1; d >= 0; --d) {
-    outer[d] = d == 0 ? row : b_.CreateURem(row, dimensions_[d].extent);
-    if (d > 0) row = b_.CreateUDiv(row, dimensions_[d].extent);
-  }
-
-  BasicBlock* header = f_.NewBlock("rows");
-  BasicBlock* exit = f_.NewBlock("rows_end");
-  llvm::IRBuilder<> at_header(header);
-  BasicBlock* before = b_.GetInsertBlock();
-  const auto phi_of = [&](Value* first) {
-    llvm::PHINode* phi = at_header.CreatePHI(first->getType(), 2);
-    phi->addIncoming(first, before);
-    return phi;
-  };
-  llvm::PHINode* linear = phi_of(begin);
-  llvm::PHINode* first_column = phi_of(column);
-  llvm::SmallVector<llvm::PHINode*, 4> indices;
-  for (Value* v : outer) indices.push_back(phi_of(v));
-  llvm::SmallVector<llvm::PHINode*, 4> accumulators;
-  for (Value* v : start) accumulators.push_back(phi_of(v));
-  b_.CreateBr(header);
-
-  b_.SetInsertPoint(header);
-  for (int d = 0; d < last; ++d) MapIndex(d, b_.CreateNSWAdd(indices[d], dimensions_[d].lower));
-  Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, linear),
-                                          b_.CreateNSWSub(width, first_column));
-  Value* from = b_.CreateNSWAdd(first_column, dimensions_[last].lower);
-  Value* number = f_.draws() ? b_.CreateUDiv(linear, width) : b_.getInt64(0);
-  Accumulators after = EmitLoop(last, from, b_.CreateNSWAdd(from, count), number,
-                                Accumulators(accumulators.begin(), accumulators.end()));
-
-  // Pieces follow from the extent alone: the runtime cannot make them short.
-  if (!task_.getInits().empty()) f_.EndIfFailed();
-  BasicBlock* latch = b_.GetInsertBlock();
-  Value* next = b_.CreateNSWAdd(linear, count);
-  linear->addIncoming(next, latch);
-  first_column->addIncoming(b_.getInt64(0), latch);
-  Value* carry = b_.getTrue();
-  for (int d = last - 1; d >= 0; --d) {
-    Value* up = b_.CreateNSWAdd(indices[d], b_.getInt64(1));
-    if (d < last - 1) up = b_.CreateSelect(carry, up, indices[d]);
-    if (d > 0) {
-      carry = b_.CreateICmpEQ(up, dimensions_[d].extent);
-      up = b_.CreateSelect(carry, b_.getInt64(0), up);
-    }
-    indices[d]->addIncoming(up, latch);
-  }
-  for (auto [phi, value] : llvm::zip(accumulators, after)) phi->addIncoming(value, latch);
-  b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit);
-  b_.SetInsertPoint(exit);
-  return after;
-}
-
-// The place at or before `at` where a chunk may end: the end of the loop, the beginning of a row,
-// and multiples of the step in a row that leave a step or more to its end.
-Value* RangeEmitter::Cut(Value* at) {
-  Value* width = dimensions_[row_].extent;
-  // Of the only row, the end is no column.
-  Value* column = row_ > 0 ? b_.CreateURem(at, width) : at;
-  Value* room = b_.CreateSub(width, b_.getInt64(step_));
-  room = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, room, b_.getInt64(0));
-  Value* kept = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, column, room);
-  kept = b_.CreateAnd(kept, b_.getInt64(-step_));
-  Value* cut = b_.CreateAdd(b_.CreateSub(at, column), kept);
-  return row_ > 0 ? cut : b_.CreateSelect(b_.CreateICmpEQ(at, width), at, cut);
-}
-
-void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
-  Accumulators start;
-  for (mlir::Attribute init : task_.getInits())
-    start.push_back(LlvmConstant(init, b_.getContext()));
-  BasicBlock* some = f_.NewBlock("some");
-  b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
-  b_.SetInsertPoint(some);
-  if (step_ > 0 && row_ >= 0) {
-    BasicBlock* left = f_.NewBlock("left");
-    begin = Cut(begin);
-    end = Cut(end);
-    b_.CreateCondBr(b_.CreateICmpSLT(begin, end), left, f_.return_block());
-    b_.SetInsertPoint(left);
-  }
-  Accumulators result;
-  if (row_ <= 0) {
-    Value* lower = dimensions_.empty() ? b_.getInt64(0) : dimensions_[0].lower;
-    result = EmitLoop(row_, b_.CreateNSWAdd(begin, lower), b_.CreateNSWAdd(end, lower),
-                      b_.getInt64(0), start);
-  } else {
-    result = EmitRows(begin, end, start);
-  }
-  StorePartials(f_, piece, result);
-}
-
-// The number of iterations, for the runtime; constant bounds need no function.
-void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
-  const std::string name = absl::StrCat(task->symbol(), "_bounds");
-  llvm::Function* function = NewTaskFunction(state->module, name, /*is_bounds=*/true);
-  FunctionEmitter f(state, function, /*parallel=*/false);
-  llvm::IRBuilder<>& b = f.builder();
-  const auto [total, cells] = IterationSpace(b, EmitDimensions(f, op));
-  SetCost(op, static_cast<uint32_t>(cells), task);
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(total)) {
-    function->eraseFromParent();
-    task->set_constant_bounds(true);
-    task->set_end(constant->getSExtValue());
-    return;
-  }
-  Value* out = function->getArg(1);
-  b.CreateStore(b.getInt64(0), out);
-  b.CreateStore(total, b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), out, 1));
-  f.Finish();
-  task->set_bounds_symbol(name);
-}
-
-// Vector code and the scalar code for what is left at the end of a row may round differently
-// (functions, quotients). So that results do not depend on how the runtime divides a loop, chunks
-// end only where vectors do. Pieces are the same in every run as they are.
-int64_t StepOf(ir::RangeTaskOp op) {
-  constexpr int64_t kMostStep = 512, kLeastStep = 16, kNanoseconds = 2000;
-  if (!op.getInits().empty() || !MayVectorise(op.getBody())) return 0;
-  const int64_t wanted = kNanoseconds / std::max<int64_t>(op.getCost(), 1);
-  return static_cast<int64_t>(
-      llvm::bit_floor(static_cast<uint64_t>(std::clamp(wanted, kLeastStep, kMostStep))));
-}
-
-// The function of a range task. `parallel`: others may run atomics at the same time.
-void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const std::string& name,
-                       bool parallel) {
-  llvm::Function* function = NewTaskFunction(state->module, name);
-  FunctionEmitter f(state, function, parallel);
-  f.DrawFor(number, op.getBody());
-  f.set_asks_at_atomics(AsksAtAtomics(op));
-  f.trees().set_effects(TreeEffectsOf(op.getBody(), state->kernel, state->functions));
-  std::vector<Dimension> dimensions = EmitDimensions(f, op);
-  RangeEmitter emitter(f, op, std::move(dimensions));
-  emitter.set_step(StepOf(op));
-  emitter.Emit(function->getArg(1), function->getArg(2), function->getArg(3));
-  f.Finish();
-}
-
-void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task) {
-  task->set_kind(proto::TASK_RANGE);
-  task->set_max_threads(op.getMaxThreads());
-  task->set_block_dim(op.getBlockDim());
-  EmitVariants(state, op, task, [&](const std::string& name, bool parallel) {
-    EmitRangeFunction(state, op, number, name, parallel);
-  });
-  EmitBounds(state, op, task);
-  EmitFinish(state, op, task);
-}
 
 void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, int number, proto::Task* task) {
   task->set_kind(proto::TASK_SERIAL);
   task->set_constant_bounds(true);
   task->set_end(1);
   task->set_max_threads(1);
-  llvm::Function* function = NewTaskFunction(state->module, task->symbol());
+  llvm::Function* function = state->target->NewTaskFunction(state->module, task->symbol());
   FunctionEmitter f(state, function, /*parallel=*/false);
   f.DrawFor(number, op.getBody());
   f.StartRandom(f.builder().getInt64(0));
@@ -372,9 +52,9 @@ proto::Task TaskEmitter::EmitCode(mlir::Operation& op) {
   if (auto serial = llvm::dyn_cast<ir::SerialTaskOp>(op)) {
     EmitSerialTask(&state_, serial, number_, &task);
   } else if (auto range = llvm::dyn_cast<ir::RangeTaskOp>(op); range && range.isSparse()) {
-    EmitStructTask(&state_, range, number_, &task);
+    state_.target->EmitStructTask(&state_, range, number_, &task);
   } else if (range) {
-    EmitRangeTask(&state_, range, number_, &task);
+    state_.target->EmitRangeTask(&state_, range, number_, &task);
   } else {
     state_.unsupported = op.getName().getStringRef().str();
   }
@@ -394,17 +74,18 @@ void TaskEmitter::Emit(mlir::Operation& op) {
 
 }  // namespace
 
-absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLayout& layout,
-                                         llvm::StringRef triple, llvm::LLVMContext& context) {
+absl::StatusOr<EmittedKernel> EmitKernel(mlir::Operation* kernel_op, const codegen::Target& target,
+                                         llvm::LLVMContext& context) {
+  auto kernel = llvm::cast<ir::KernelOp>(kernel_op);
   EmittedKernel result;
   result.module = std::make_unique<llvm::Module>("kernel", context);
-  result.module->setDataLayout(layout);
-  result.module->setTargetTriple(triple);
-  KernelState state(kernel, result.module.get());
+  result.module->setDataLayout(target.data_layout());
+  result.module->setTargetTriple(target.triple());
+  KernelState state(kernel, result.module.get(), &target);
   TaskEmitter tasks(&state);
-  for (mlir::Operation& op : kernel.getBody().front().without_terminator()) {
-    if (llvm::isa<ir::FunctionOp>(op)) continue;
-    tasks.Emit(op);
+  for (mlir::Operation& task : kernel.getBody().front().without_terminator()) {
+    if (llvm::isa<ir::FunctionOp>(task)) continue;
+    tasks.Emit(task);
     EmitFunctions(&state);
     if (!state.unsupported.empty()) {
       return absl::UnimplementedError(absl::StrCat("no code for '", state.unsupported, "'"));

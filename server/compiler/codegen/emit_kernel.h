@@ -1,10 +1,6 @@
-// The emitter: a kernel of tasks as an LLVM module.
-//
-// A range task takes a part [begin, end) of its linear iteration space and walks it
-// by rows: the innermost dimension is a plain counted loop, which LLVM vectorises (a
-// short one of constant extent is part of the iteration); the outer indices are carried
-// from row to row without divisions. Distinct storages are told apart by alias scopes,
-// so that no loop needs checks at run time.
+// The emitter: a kernel of tasks as an LLVM module. The target decides how threads share the
+// iterations of a task. Alias scopes tell distinct storages apart, so that no loop needs checks at
+// run time.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_EMIT_KERNEL_H_
 #define KILN_SERVER_COMPILER_CODEGEN_EMIT_KERNEL_H_
 
@@ -14,7 +10,11 @@
 #include "absl/status/statusor.h"
 #include "llvm/IR/Module.h"
 #include "proto/artifact.pb.h"
-#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/codegen/target.h"
+
+namespace mlir {
+class Operation;
+}
 
 namespace kiln {
 
@@ -26,10 +26,9 @@ struct EmittedKernel {
   bool draws = false;
 };
 
-// Unimplemented: an op that has no emission,
-// by name.
-absl::StatusOr<EmittedKernel> EmitKernel(ir::KernelOp kernel, const llvm::DataLayout& layout,
-                                         llvm::StringRef triple, llvm::LLVMContext& context);
+// `kernel` is a kiln.kernel of tasks. Unimplemented names an op that has no emission.
+absl::StatusOr<EmittedKernel> EmitKernel(mlir::Operation* kernel, const codegen::Target& target,
+                                         llvm::LLVMContext& context);
 
 }  // namespace kiln
 

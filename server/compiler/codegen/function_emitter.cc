@@ -1,13 +1,14 @@
 #include "server/compiler/codegen/function_emitter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
-#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/dialect/long_loops.h"
 
 namespace kiln {
 namespace {
 
+using codegen::LaunchField;
+using codegen::Report;
 using llvm::BasicBlock;
 using llvm::Value;
 
@@ -121,7 +122,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       })
       .Case([&](ir::TemporaryOp o) {
         addresses_[o] = {b_.CreateConstInBoundsGEP1_64(
-                             b_.getInt8Ty(), ContextField(abi::kTemporaries), o.getOffset()),
+                             b_.getInt8Ty(), FromLaunch(LaunchField::kTemporaries), o.getOffset()),
                          AliasScopes::kTemporaries};
       })
       .Case([&](ir::LoadOp o) { Map(o, Load(o)); })
@@ -143,7 +144,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
                             : Argument(o.getSlot(), llvm_type()));
       })
       .Case([&](ir::ResultOp o) {
-        Value* at = Slot(ContextField(abi::kResults), o.getSlot(), o.getIndex());
+        Value* at = Slot(FromLaunch(LaunchField::kResults), o.getSlot(), o.getIndex());
         Store({at, AliasScopes::kResults}, ToSlot(b_, ValueOf(o.getValue())));
       })
       .Case([&](ir::ExtentOp o) {
@@ -158,15 +159,16 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       .Case([&](ir::IsActiveOp o) { Map(o, trees_.IsActive(o)); })
       .Case([&](ir::LengthOp o) { Map(o, trees_.Length(o)); })
       .Case([&](ir::AppendOp o) { Map(o, trees_.Append(o)); })
-      .Case([&](ir::RandomOp o) { Map(o, EmitRandom(o)); })
+      .Case(
+          [&](ir::RandomOp o) { Map(o, state_->target->EmitRandom(*this, random_, llvm_type())); })
       .Case([&](ir::PrintOp o) {
         state_->has_effects = true;
-        EmitReport(op, o.getNode(), o.getValues(), o.getCounts(), abi::kPrint);
+        EmitReport(op, o.getNode(), o.getValues(), o.getCounts(), Report::kPrint);
       })
       .Case([&](ir::AssertOp o) { EmitAssert(o); })
       .Case([&](ir::CallOp o) { EmitCall(o); })
       .Default([&](mlir::Operation*) {
-        auto results = EmitScalarOp(b_, op, ValuesOf(op.getOperands()));
+        auto results = EmitScalarOp(*state_->target, b_, op, ValuesOf(op.getOperands()));
         if (results.empty() && state_->unsupported.empty()) {
           state_->unsupported = op.getName().getStringRef().str();
         }
@@ -276,9 +278,9 @@ void FunctionEmitter::EmitLoop(ir::LoopOp op) {
   for (auto [result, phi] : llvm::zip(op.getResults(), results)) Map(result, phi);
 }
 
-// Calls a function of the runtime that takes (context, node, count, values).
+// The values as slots, for the target to report.
 void FunctionEmitter::EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values,
-                                 std::optional<llvm::ArrayRef<int64_t>> counts, int64_t function) {
+                                 std::optional<llvm::ArrayRef<int64_t>> counts, Report report) {
   int64_t count = 0;
   for (size_t i = 0; i < values.size(); ++i) count += counts ? (*counts)[i] : 1;
   Value* slots = Alloca(b_.getInt64Ty(), std::max<int64_t>(count, 2));
@@ -292,21 +294,7 @@ void FunctionEmitter::EmitReport(mlir::Operation& op, int64_t node, mlir::ValueR
     }
     slot += counts ? (*counts)[i] : 1;
   }
-  llvm::CallInst* call =
-      CallRuntime(function, {function_->getArg(0), b_.getInt32(static_cast<uint32_t>(node)),
-                             b_.getInt32(static_cast<uint32_t>(count)), slots});
-  call->addFnAttr(llvm::Attribute::Cold);
-}
-
-llvm::CallInst* FunctionEmitter::CallRuntime(int64_t function, llvm::ArrayRef<Value*> arguments) {
-  llvm::SmallVector<llvm::Type*> types;
-  for (Value* argument : arguments) types.push_back(argument->getType());
-  Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ContextField(abi::kRuntime), function);
-  llvm::CallInst* call =
-      b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), types, /*isVarArg=*/false),
-                    b_.CreateLoad(b_.getPtrTy(), at), arguments);
-  call->addFnAttr(llvm::Attribute::NoUnwind);
-  return call;
+  state_->target->EmitReport(*this, report, node, count, slots);
 }
 
 // The scalars of an array, each to a slot of its own.
@@ -335,7 +323,7 @@ void FunctionEmitter::EmitAssert(ir::AssertOp op) {
   BasicBlock* passed = NewBlock("passed");
   b_.CreateCondBr(ValueOf(op.getCondition()), passed, failed);
   b_.SetInsertPoint(failed);
-  EmitReport(*op, op.getNode(), op.getValues(), op.getCounts(), abi::kFail);
+  EmitReport(*op, op.getNode(), op.getValues(), op.getCounts(), Report::kFail);
   ReturnZeros();
   b_.SetInsertPoint(passed);
 }
@@ -344,43 +332,11 @@ void FunctionEmitter::DrawFor(int task, mlir::Region& body) {
   if (!state_->facts.Any(body, kDraws)) return;
   state_->draws = true;
   task_ = task;
-  random_ = Alloca(b_.getInt64Ty(), abi::kRandomWords);
+  random_ = state_->target->NewRandomStream(*this);
 }
 
 void FunctionEmitter::StartRandom(Value* index) {
-  if (random_ == nullptr) return;
-  Value* launch = b_.CreatePtrToInt(ContextField(abi::kRandom), b_.getInt64Ty());
-  CallRandom("kiln_random_start", b_.getVoidTy(), {random_, launch, b_.getInt64(task_), index});
-}
-
-Value* FunctionEmitter::CallRandom(const char* name, llvm::Type* result,
-                                   llvm::ArrayRef<Value*> operands) {
-  llvm::SmallVector<llvm::Type*> types;
-  for (Value* operand : operands) types.push_back(operand->getType());
-  return b_.CreateCall(
-      state_->module->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)),
-      operands);
-}
-
-Value* FunctionEmitter::EmitRandom(ir::RandomOp op) {
-  llvm::Type* type = LlvmType(op.getType(), b_.getContext());
-  const auto call = [&](const char* name, llvm::Type* result) {
-    return CallRandom(name, result, {random_});
-  };
-  if (type->isFloatTy()) return call("kiln_random_f32", type);
-  if (type->isDoubleTy()) return call("kiln_random_f64", type);
-  if (type->isHalfTy()) {
-    // Rounding to half may reach 1: keep the bits that a half holds.
-    Value* bits = b_.CreateLShr(call("kiln_random_u32", b_.getInt32Ty()), 21);
-    Value* number = b_.CreateFMul(b_.CreateUIToFP(bits, b_.getFloatTy()),
-                                  llvm::ConstantFP::get(b_.getFloatTy(), 0x1p-11));
-    return b_.CreateFPTrunc(number, type);
-  }
-  if (type->isIntegerTy(64)) return call("kiln_random_u64", type);
-  // The high bits are the better ones.
-  Value* word = call("kiln_random_u32", b_.getInt32Ty());
-  const unsigned bits = type->getIntegerBitWidth();
-  return b_.CreateTrunc(b_.CreateLShr(word, 32 - bits), type);
+  if (random_ != nullptr) state_->target->StartRandom(*this, random_, task_, index);
 }
 
 }  // namespace kiln

@@ -12,6 +12,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "server/compiler/codegen/affine.h"
+#include "server/compiler/codegen/target.h"
 #include "server/compiler/codegen/tree_effects.h"
 #include "server/compiler/codegen/tree_walk.h"
 #include "server/compiler/dialect/dialect.h"
@@ -46,9 +47,10 @@ class AliasScopes {
 
 // What all functions of a kernel share.
 struct KernelState {
-  KernelState(ir::KernelOp kernel, llvm::Module* module);
+  KernelState(ir::KernelOp kernel, llvm::Module* module, const codegen::Target* target);
 
   llvm::Module* module;
+  const codegen::Target* target;
   ir::KernelOp kernel;
   llvm::SmallVector<mlir::Attribute> storages;
   AliasScopes scopes;
@@ -76,11 +78,14 @@ void EmitFunctions(KernelState* state);
 
 class FunctionEmitter {
  public:
-  // `function` takes the context first. `parallel`: others run the same task. Returns
+  // `function` takes the launch's pointer first. `parallel`: others run the same task. Returns
   // hand the function's results on, if its type has any.
   FunctionEmitter(KernelState* state, llvm::Function* function, bool parallel);
 
   llvm::IRBuilder<>& builder() { return b_; }
+  llvm::Module* module() const { return state_->module; }
+  // What all functions of the kernel hand on: the pointer to what the launch passes.
+  llvm::Value* launch() const { return function_->getArg(0); }
   AffineReader& indices() { return indices_; }
   TreeWalker& trees() { return trees_; }
   void Map(mlir::Value value, llvm::Value* to) { values_[value] = to; }
@@ -95,8 +100,10 @@ class FunctionEmitter {
   // index.
   void DrawFor(int task, mlir::Region& body);
   bool draws() const { return random_ != nullptr; }
-  // Atomics are plain where KilnContext.alone says so.
-  void set_asks_at_atomics(bool asks) { asks_at_atomics_ = asks; }
+  // Emits an i1: no other thread runs atomics beside this task. Where that holds, the task's
+  // atomics are plain; the functions that it calls do not ask.
+  using RunsAlone = llvm::Value* (*)(FunctionEmitter& f);
+  void set_runs_alone(RunsAlone runs_alone) { runs_alone_ = runs_alone; }
   void StartRandom(llvm::Value* index);
   // The block whose iterations are the task's: what stands in it runs in each of them, as
   // far as nothing before leaves.
@@ -138,10 +145,12 @@ class FunctionEmitter {
 
   // A pointer of the runtime's that lies at base + offset; loaded once a function.
   llvm::Value* EntryLoad(llvm::Value* base, int64_t offset);
-  // A pointer that the context holds at `offset` (abi.h); loaded once a function.
-  llvm::Value* ContextField(int64_t offset);
-  // Calls the function at offset `function` of the runtime's table (abi.h), which returns nothing.
-  llvm::CallInst* CallRuntime(int64_t function, llvm::ArrayRef<llvm::Value*> arguments);
+  // A pointer that the launch passes; loaded once a function.
+  llvm::Value* FromLaunch(codegen::LaunchField field) {
+    return state_->target->LaunchFieldIn(*this, field);
+  }
+  // Memory of the calling thread for `count` values.
+  llvm::Value* Alloca(llvm::Type* type, int64_t count);
   // An access to what leads to cells.
   void TagTables(llvm::Instruction* access) { state_->scopes.Tag(access, AliasScopes::kTables); }
 
@@ -160,7 +169,7 @@ class FunctionEmitter {
   void EmitFor(ir::ForOp op);
   void EmitLoop(ir::LoopOp op);
   void EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values,
-                  std::optional<llvm::ArrayRef<int64_t>> counts, int64_t function);
+                  std::optional<llvm::ArrayRef<int64_t>> counts, codegen::Report report);
   void CopyToSlots(mlir::Value array, int64_t count, llvm::Value* slots);
   void EmitAssert(ir::AssertOp op);
   // Ends the block: the function returns zeros because something failed.
@@ -169,9 +178,6 @@ class FunctionEmitter {
   // functions.cc
   void MakeReturnBlock();
   void EmitCall(ir::CallOp op);
-  llvm::Value* EmitRandom(ir::RandomOp op);
-  llvm::Value* CallRandom(const char* name, llvm::Type* result,
-                          llvm::ArrayRef<llvm::Value*> operands);
 
   // memory.cc
   llvm::Value* Argument(int64_t slot, llvm::Type* type);
@@ -196,7 +202,6 @@ class FunctionEmitter {
   llvm::Value* NdarrayCell(int storage, ir::NdarrayAttr array, mlir::ValueRange indices);
   llvm::Value* NdarrayCells(ir::NdarrayAttr array);
   Address Element(ir::ElementOp op, Address array);
-  llvm::Value* Alloca(llvm::Type* type, int64_t count);
   void Tag(const Address& address, llvm::Instruction* access);
   llvm::Value* Load(const Address& address, mlir::Type type);
   llvm::Value* Load(ir::LoadOp op);
@@ -225,11 +230,10 @@ class FunctionEmitter {
   llvm::IRBuilder<> entry_builder_;  // loads of arguments and allocas: before all code
   llvm::Value* random_ = nullptr;    // null: the code does not draw
   int task_ = 0;
-  bool asks_at_atomics_ = false;
+  RunsAlone runs_alone_ = nullptr;  // null: whether others run is known from `parallel_`
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   llvm::DenseMap<mlir::Value, Address> addresses_;
   llvm::DenseMap<std::pair<int64_t, llvm::Type*>, llvm::Value*> arguments_;
-  llvm::DenseMap<int64_t, llvm::Value*> context_fields_;
   AffineReader indices_;
   TreeWalker trees_;
   mlir::Block* task_body_ = nullptr;

@@ -1,9 +1,8 @@
 // Functions of the kernel: what they look like to LLVM, and calls of them.
 //
-// A function takes the context and the stream of random numbers (null: it draws none), then its
-// arguments: scalars, and pointers for addresses. It returns its result, or a struct of several. It
-// is internal and of the C calling convention, so LLVM inlines it where that pays.
-#include "server/compiler/codegen/abi.h"
+// A function takes the launch's pointer and the stream of random numbers (null: it draws none),
+// then its arguments: scalars, and pointers for addresses. It returns its result, or a struct of
+// several. It is internal and of the C calling convention, so LLVM inlines it where that pays.
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -42,8 +41,9 @@ llvm::Function* NewFunction(ir::FunctionOp op, const std::string& name, llvm::Mo
 
 }  // namespace
 
-KernelState::KernelState(ir::KernelOp kernel, llvm::Module* module)
+KernelState::KernelState(ir::KernelOp kernel, llvm::Module* module, const codegen::Target* target)
     : module(module),
+      target(target),
       kernel(kernel),
       storages(kernel.getStorages().begin(), kernel.getStorages().end()),
       scopes(storages, module->getContext()),
@@ -61,7 +61,8 @@ llvm::Function* KernelState::FunctionFor(ir::CallOp call, bool parallel) {
   parallel = parallel || !facts.EffectsOf(call).Has(kIsAtomic);
   llvm::Function*& code = made[{number, parallel}];
   if (code == nullptr) {
-    const std::string name = "function_" + std::to_string(number) + (parallel ? "" : "_alone");
+    const std::string name =
+        codegen::kFunctionPrefix + std::to_string(number) + (parallel ? "" : "_alone");
     code = NewFunction(functions[number], name, module);
     pending.push_back({functions[number], parallel, code});
   }
@@ -147,7 +148,8 @@ void FunctionEmitter::EmitCall(ir::CallOp op) {
 void FunctionEmitter::EndIfFailed() {
   llvm::BasicBlock* failed = NewBlock("fail");
   llvm::BasicBlock* passed = NewBlock("passed");
-  auto* flag = b_.CreateLoad(b_.getInt32Ty(), ContextField(abi::kFailed), /*isVolatile=*/true);
+  auto* flag = b_.CreateLoad(b_.getInt32Ty(), FromLaunch(codegen::LaunchField::kFailed),
+                             /*isVolatile=*/true);
   TagTables(flag);  // the kernel's own stores do not change it
   b_.CreateCondBr(b_.CreateIsNull(flag), passed, failed);
   b_.SetInsertPoint(failed);

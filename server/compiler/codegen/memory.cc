@@ -78,23 +78,11 @@ void AliasScopes::Tag(llvm::Instruction* access, int memory) const {
   access->setMetadata(llvm::LLVMContext::MD_noalias, tags.noalias);
 }
 
-Value* FunctionEmitter::ContextField(int64_t offset) {
-  Value*& field = context_fields_[offset];
-  if (field == nullptr) {
-    Value* at =
-        entry_builder_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(0), offset);
-    auto* load = entry_builder_.CreateAlignedLoad(b_.getPtrTy(), at, llvm::Align(8));
-    MarkInvariant(load);
-    field = load;
-  }
-  return field;
-}
-
 Value* FunctionEmitter::Argument(int64_t slot, llvm::Type* type) {
   Value*& argument = arguments_[{slot, type}];
   if (argument == nullptr) {
     Value* at = entry_builder_.CreateConstInBoundsGEP1_64(
-        b_.getInt8Ty(), ContextField(abi::kArguments), abi::kSlotBytes * slot);
+        b_.getInt8Ty(), FromLaunch(codegen::LaunchField::kArguments), abi::kSlotBytes * slot);
     llvm::Type* stored = type->isIntegerTy(1) ? b_.getInt8Ty() : type;
     auto* load = entry_builder_.CreateAlignedLoad(stored, at, llvm::Align(8));
     MarkInvariant(load);
@@ -113,7 +101,7 @@ Value* FunctionEmitter::Slot(Value* slots, int64_t slot, mlir::Value index) {
 }
 
 Value* FunctionEmitter::ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type) {
-  Value* at = Slot(ContextField(abi::kArguments), slot, index);
+  Value* at = Slot(FromLaunch(codegen::LaunchField::kArguments), slot, index);
   auto* load =
       b_.CreateAlignedLoad(type->isIntegerTy(1) ? b_.getInt8Ty() : type, at, llvm::Align(8));
   MarkInvariant(load);
@@ -257,7 +245,7 @@ FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
   };
   Value* slot = table([&](int64_t c) { return dense.getSlot() + dense.getComponentBase(c); });
   Value* offset = table([&](int64_t c) { return dense.getComponentOffset(c); });
-  Value* slots = ContextField(abi::kArguments);
+  Value* slots = FromLaunch(codegen::LaunchField::kArguments);
   auto* base = b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getInt64Ty(), slots, slot));
   MarkInvariant(base);
   Value* pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), base, offset);
@@ -377,7 +365,7 @@ FunctionEmitter::Address FunctionEmitter::Element(ir::ElementOp op, Address arra
 
 Value* FunctionEmitter::Alloca(llvm::Type* type, int64_t count) {
   llvm::IRBuilder<> first(entry_, entry_->begin());
-  return first.CreateAlloca(count == 1 ? type : llvm::ArrayType::get(type, count));
+  return state_->target->AllocateLocal(first, type, count);
 }
 
 void FunctionEmitter::Tag(const Address& address, llvm::Instruction* access) {

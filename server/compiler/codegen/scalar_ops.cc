@@ -31,26 +31,6 @@ llvm::FastMathFlags FastMath(mlir::Operation& op) {
   return flags;
 }
 
-// A function of the C library or the device library without side effects.
-Value* CallPure(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::Type* type,
-                llvm::ArrayRef<Value*> operands) {
-  llvm::SmallVector<llvm::Type*, 2> types;
-  for (Value* v : operands) types.push_back(v->getType());
-  llvm::Module* module = b.GetInsertBlock()->getModule();
-  llvm::FunctionCallee callee =
-      module->getOrInsertFunction(name, llvm::FunctionType::get(type, types, false));
-  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
-  function->setDoesNotThrow();
-  function->setDoesNotAccessMemory();
-  function->setWillReturn();
-  return b.CreateCall(callee, operands);
-}
-
-Value* CallLibm(llvm::IRBuilder<>& b, llvm::StringRef name, llvm::ArrayRef<Value*> operands) {
-  llvm::Type* type = operands[0]->getType();
-  return CallPure(b, (name + (type->isFloatTy() ? "f" : "")).str(), type, operands);
-}
-
 Value* Unary(llvm::IRBuilder<>& b, ID id, Value* x) { return b.CreateUnaryIntrinsic(id, x); }
 
 llvm::CmpInst::Predicate Predicate(arith::CmpIPredicate p) {
@@ -187,7 +167,7 @@ Value* EmitArith(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value
       .Default([](mlir::Operation*) -> Value* { return nullptr; });
 }
 
-// Functions that LLVM knows and vectorises are intrinsics, the rest calls of libm.
+// The functions that LLVM, or the device library, has for every target.
 Value* EmitMath(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*> v) {
   namespace I = llvm::Intrinsic;
   const auto pick = [&](llvm::StringRef f32, llvm::StringRef f64) {
@@ -196,20 +176,12 @@ Value* EmitMath(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*
   return llvm::TypeSwitch<mlir::Operation*, Value*>(&op)
       .Case([&](math::AbsFOp) { return Unary(b, I::fabs, v[0]); })
       .Case([&](math::SqrtOp) { return Unary(b, I::sqrt, v[0]); })
-      .Case([&](math::SinOp) { return Unary(b, I::sin, v[0]); })
-      .Case([&](math::CosOp) { return Unary(b, I::cos, v[0]); })
-      .Case([&](math::ExpOp) { return Unary(b, I::exp, v[0]); })
-      .Case([&](math::Exp2Op) { return Unary(b, I::exp2, v[0]); })
-      .Case([&](math::LogOp) { return Unary(b, I::log, v[0]); })
-      .Case([&](math::Log2Op) { return Unary(b, I::log2, v[0]); })
-      .Case([&](math::Log10Op) { return Unary(b, I::log10, v[0]); })
       .Case([&](math::FloorOp) { return Unary(b, I::floor, v[0]); })
       .Case([&](math::CeilOp) { return Unary(b, I::ceil, v[0]); })
       .Case([&](math::RoundOp) { return Unary(b, I::round, v[0]); })
       .Case([&](math::RoundEvenOp) { return Unary(b, I::roundeven, v[0]); })
       .Case([&](math::TruncOp) { return Unary(b, I::trunc, v[0]); })
       .Case([&](math::CtPopOp) { return Unary(b, I::ctpop, v[0]); })
-      .Case([&](math::PowFOp) { return b.CreateBinaryIntrinsic(I::pow, v[0], v[1]); })
       .Case([&](math::CopySignOp) { return b.CreateBinaryIntrinsic(I::copysign, v[0], v[1]); })
       .Case([&](math::FmaOp) { return b.CreateIntrinsic(I::fma, {v[0]->getType()}, v); })
       .Case([&](math::AbsIOp) { return b.CreateBinaryIntrinsic(I::abs, v[0], b.getFalse()); })
@@ -222,21 +194,6 @@ Value* EmitMath(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*
       .Case([&](math::RsqrtOp) {
         return b.CreateFDiv(llvm::ConstantFP::get(v[0]->getType(), 1.0), Unary(b, I::sqrt, v[0]));
       })
-      .Case([&](math::TanOp) { return CallLibm(b, "tan", v); })
-      .Case([&](math::AsinOp) { return CallLibm(b, "asin", v); })
-      .Case([&](math::AcosOp) { return CallLibm(b, "acos", v); })
-      .Case([&](math::AtanOp) { return CallLibm(b, "atan", v); })
-      .Case([&](math::SinhOp) { return CallLibm(b, "sinh", v); })
-      .Case([&](math::CoshOp) { return CallLibm(b, "cosh", v); })
-      .Case([&](math::TanhOp) { return CallLibm(b, "tanh", v); })
-      .Case([&](math::AsinhOp) { return CallLibm(b, "asinh", v); })
-      .Case([&](math::AcoshOp) { return CallLibm(b, "acosh", v); })
-      .Case([&](math::AtanhOp) { return CallLibm(b, "atanh", v); })
-      .Case([&](math::Atan2Op) { return CallLibm(b, "atan2", v); })
-      .Case([&](math::CbrtOp) { return CallLibm(b, "cbrt", v); })
-      .Case([&](math::ExpM1Op) { return CallLibm(b, "expm1", v); })
-      .Case([&](math::Log1pOp) { return CallLibm(b, "log1p", v); })
-      .Case([&](math::ErfOp) { return CallLibm(b, "erf", v); })
       .Case([&](math::FPowIOp) { return pick("kiln_powi_f32", "kiln_powi_f64"); })
       .Case([&](math::IPowIOp) -> Value* {
         llvm::Type* type = v[0]->getType();
@@ -250,6 +207,20 @@ Value* EmitMath(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*
 }
 
 }  // namespace
+
+Value* CallPure(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::Type* type,
+                llvm::ArrayRef<Value*> operands) {
+  llvm::SmallVector<llvm::Type*, 2> types;
+  for (Value* v : operands) types.push_back(v->getType());
+  llvm::Module* module = b.GetInsertBlock()->getModule();
+  llvm::FunctionCallee callee =
+      module->getOrInsertFunction(name, llvm::FunctionType::get(type, types, false));
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  function->setWillReturn();
+  return b.CreateCall(callee, operands);
+}
 
 llvm::Type* LlvmType(mlir::Type type, llvm::LLVMContext& context) {
   if (type.isF16()) return llvm::Type::getHalfTy(context);
@@ -265,7 +236,8 @@ llvm::Constant* LlvmConstant(mlir::Attribute attribute, llvm::LLVMContext& conte
   return llvm::ConstantInt::get(context, llvm::cast<mlir::IntegerAttr>(attribute).getValue());
 }
 
-Values EmitScalarOp(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*> operands) {
+Values EmitScalarOp(const codegen::Target& target, llvm::IRBuilder<>& b, mlir::Operation& op,
+                    llvm::ArrayRef<Value*> operands) {
   if (llvm::isa<arith::MulSIExtendedOp>(op)) {
     return Extended(b, operands[0], operands[1], /*is_signed=*/true, /*product=*/true);
   }
@@ -276,8 +248,11 @@ Values EmitScalarOp(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Va
     return Extended(b, operands[0], operands[1], /*is_signed=*/false, /*product=*/false);
   }
   b.setFastMathFlags(FastMath(op));
-  Value* result = llvm::isa<arith::ArithDialect>(op.getDialect()) ? EmitArith(b, op, operands)
-                                                                  : EmitMath(b, op, operands);
+  Value* result = target.EmitScalar(b, op, operands);
+  if (result == nullptr) {
+    result = llvm::isa<arith::ArithDialect>(op.getDialect()) ? EmitArith(b, op, operands)
+                                                             : EmitMath(b, op, operands);
+  }
   if (result == nullptr) return {};
   return {result};
 }

@@ -58,8 +58,7 @@ void TreeWalker::Deactivate(ir::DeactivateOp op) {
   If(active == nullptr ? b().getTrue() : active, nullptr, [&]() -> Value* {
     const Place place = PlaceOf(QueryWalk(tree, node), node, at);
     Value* number = EmitAffine(b(), place.number);
-    f_.CallRuntime(abi::kDeactivate,
-                   {f_.function_->getArg(0), NodeState(tree, node), place.container, number});
+    f_.state_->target->EmitDeactivate(f_, NodeState(tree, node), place.container, number);
     return nullptr;
   });
 }

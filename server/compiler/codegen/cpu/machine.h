@@ -1,7 +1,7 @@
-// LLVM set up for one target: optimisation and object code. LLVM headers stay in
-// optimize.cc as far as they are heavy.
-#ifndef KILN_SERVER_COMPILER_CODEGEN_OPTIMIZE_H_
-#define KILN_SERVER_COMPILER_CODEGEN_OPTIMIZE_H_
+// LLVM set up for one CPU target: optimisation and object code. LLVM's large headers stay in
+// machine.cc.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_MACHINE_H_
+#define KILN_SERVER_COMPILER_CODEGEN_CPU_MACHINE_H_
 
 #include <memory>
 #include <string>
@@ -11,27 +11,23 @@
 #include "common/artifact/target.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/DataLayout.h"
+#include "server/compiler/codegen/target.h"
 
 namespace llvm {
 class Module;
 }
 
-namespace kiln {
-
-struct OptimizeOptions {
-  int level = 3;          // 0..3
-  bool fast_math = true;  // vector math functions of up to 4 ulp
-};
+namespace kiln::cpu {
 
 // Code generation for one target with one set of options; made once, used often.
-class TargetCode {
+class Machine {
  public:
-  // Unimplemented: this compiler makes no code for `target`.
-  static absl::StatusOr<std::unique_ptr<TargetCode>> Make(Target target,
-                                                          const OptimizeOptions& options);
-  ~TargetCode();
+  // Requires: `target` is a CPU that is compiled for (CompiledTargets).
+  static absl::StatusOr<std::unique_ptr<Machine>> Make(Target target,
+                                                       const codegen::Options& options);
+  ~Machine();
 
-  static const char* triple();
+  const char* triple() const;
   const llvm::DataLayout& data_layout() const;
 
   // Defines what `module` calls of the device library, gives every function the
@@ -43,11 +39,11 @@ class TargetCode {
   absl::StatusOr<std::string> EmitAssembly(const llvm::Module& module);
 
  private:
-  TargetCode();
+  Machine();
   struct State;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace kiln
+}  // namespace kiln::cpu
 
-#endif  // KILN_SERVER_COMPILER_CODEGEN_OPTIMIZE_H_
+#endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_MACHINE_H_

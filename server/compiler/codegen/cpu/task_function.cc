@@ -1,12 +1,12 @@
-#include "server/compiler/codegen/task_function.h"
+#include "server/compiler/codegen/cpu/task_function.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "server/compiler/codegen/abi.h"
+#include "server/compiler/codegen/cpu/abi.h"
 #include "server/compiler/passes/cost.h"
 
-namespace kiln {
+namespace kiln::cpu {
 namespace {
 
 using llvm::Value;
@@ -19,29 +19,50 @@ constexpr uint64_t kGrainNanoseconds = 16384;
 Value* PartialAt(FunctionEmitter& f, Value* piece, size_t count, size_t index) {
   llvm::IRBuilder<>& b = f.builder();
   Value* number = b.CreateMul(b.CreateSExt(piece, b.getInt64Ty()), b.getInt64(count));
-  return b.CreateInBoundsGEP(b.getInt64Ty(), f.ContextField(abi::kPartials),
+  return b.CreateInBoundsGEP(b.getInt64Ty(), f.EntryLoad(f.launch(), abi::kPartials),
                              b.CreateAdd(number, b.getInt64(index)));
 }
 
-}  // namespace
-
-llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name, bool is_bounds) {
-  llvm::LLVMContext& c = module->getContext();
-  llvm::Type* i64 = llvm::Type::getInt64Ty(c);
-  llvm::Type* pointer = llvm::PointerType::get(c, 0);
-  llvm::SmallVector<llvm::Type*, 4> types = {pointer, pointer};
-  if (!is_bounds) types = {pointer, i64, i64, llvm::Type::getInt32Ty(c)};
-  auto* function =
-      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(c), types, false),
-                             llvm::GlobalValue::ExternalLinkage, name, module);
+// An exported function whose first argument is the context.
+llvm::Function* NewFunction(llvm::Module* module, const std::string& name,
+                            llvm::ArrayRef<llvm::Type*> types) {
+  llvm::Type* none = llvm::Type::getVoidTy(module->getContext());
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(none, types, /*isVarArg=*/false),
+                                          llvm::GlobalValue::ExternalLinkage, name, module);
   function->setDoesNotThrow();
   function->addParamAttr(0, llvm::Attribute::ReadOnly);
   return function;
 }
 
-bool AsksAtAtomics(ir::RangeTaskOp op) {
+bool SumsFloats(ir::RangeTaskOp op) {
   return llvm::any_of(op.getInits(),
                       [](mlir::Attribute init) { return llvm::isa<mlir::FloatAttr>(init); });
+}
+
+// Volatile, so that LLVM does not make the loop twice, once for each answer: the copies would round
+// differently.
+Value* EmitRunsAlone(FunctionEmitter& f) {
+  llvm::IRBuilder<>& b = f.builder();
+  Value* at = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), f.launch(), abi::kAlone);
+  return b.CreateIsNotNull(b.CreateLoad(b.getInt64Ty(), at, /*isVolatile=*/true));
+}
+
+}  // namespace
+
+llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name) {
+  llvm::LLVMContext& c = module->getContext();
+  llvm::Type* i64 = llvm::Type::getInt64Ty(c);
+  return NewFunction(module, name,
+                     {llvm::PointerType::get(c, 0), i64, i64, llvm::Type::getInt32Ty(c)});
+}
+
+llvm::Function* NewBoundsFunction(llvm::Module* module, const std::string& name) {
+  llvm::Type* pointer = llvm::PointerType::get(module->getContext(), 0);
+  return NewFunction(module, name, {pointer, pointer});
+}
+
+void AskAtAtomics(ir::RangeTaskOp op, FunctionEmitter* f) {
+  if (SumsFloats(op)) f->set_runs_alone(EmitRunsAlone);
 }
 
 void EmitVariants(KernelState* state, ir::RangeTaskOp op, proto::Task* task,
@@ -49,7 +70,7 @@ void EmitVariants(KernelState* state, ir::RangeTaskOp op, proto::Task* task,
   const bool parallel = op.getMaxThreads() != 1;
   emit(task->symbol(), parallel);
   if (!parallel || !state->facts.Any(op.getBody(), kIsAtomic)) return;
-  if (AsksAtAtomics(op)) {
+  if (SumsFloats(op)) {
     task->set_alone_symbol(task->symbol());
     return;
   }
@@ -108,4 +129,4 @@ void EmitFinish(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   b.CreateBr(header);
 }
 
-}  // namespace kiln
+}  // namespace kiln::cpu

@@ -1,15 +1,15 @@
 // What LLVM runs over a module, as text that PassBuilder reads (and `opt -passes=` as
 // well).
-#ifndef KILN_SERVER_COMPILER_CODEGEN_PIPELINES_H_
-#define KILN_SERVER_COMPILER_CODEGEN_PIPELINES_H_
+#ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_PIPELINES_H_
+#define KILN_SERVER_COMPILER_CODEGEN_CPU_PIPELINES_H_
 
 #include <string>
 
-namespace kiln {
+namespace kiln::cpu {
 
 // `has_functions`: the module has functions that tasks call.
 std::string PipelineText(int level, bool has_functions);
 
-}  // namespace kiln
+}  // namespace kiln::cpu
 
-#endif  // KILN_SERVER_COMPILER_CODEGEN_PIPELINES_H_
+#endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_PIPELINES_H_

@@ -1,4 +1,4 @@
-#include "server/compiler/codegen/link.h"
+#include "server/compiler/codegen/cpu/link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 LLD_HAS_DRIVER(elf)
 
-namespace kiln {
+namespace kiln::cpu {
 namespace {
 
 using ElfFile = llvm::object::ELF64LEFile;
@@ -220,4 +220,4 @@ absl::StatusOr<std::map<std::string, std::string>> NeededVersions(const std::str
   return needs;
 }
 
-}  // namespace kiln
+}  // namespace kiln::cpu

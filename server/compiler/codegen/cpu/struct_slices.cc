@@ -1,8 +1,8 @@
 // Loops over the active cells of a slice, by the kind of the node: an array of pointers, cells with
 // a mask, or a chunk of a list.
-#include "server/compiler/codegen/struct_emitter.h"
+#include "server/compiler/codegen/cpu/struct_emitter.h"
 
-namespace kiln {
+namespace kiln::cpu {
 
 using llvm::BasicBlock;
 using llvm::Value;
@@ -214,4 +214,4 @@ Accumulators StructEmitter::Words(Value* begin, Value* end, const Accumulators& 
       [&] { return PartlyActive(begin, end, start); });
 }
 
-}  // namespace kiln
+}  // namespace kiln::cpu

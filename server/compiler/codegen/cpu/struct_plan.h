@@ -1,7 +1,7 @@
 // What a struct task runs over, and which cells its body reads and writes beside the one that the
 // loop is at. Private to this directory.
-#ifndef KILN_SERVER_COMPILER_CODEGEN_STRUCT_PLAN_H_
-#define KILN_SERVER_COMPILER_CODEGEN_STRUCT_PLAN_H_
+#ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_PLAN_H_
+#define KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_PLAN_H_
 
 #include <utility>
 #include <vector>
@@ -11,7 +11,7 @@
 #include "server/compiler/codegen/tree_walk.h"
 #include "server/compiler/dialect/dialect.h"
 
-namespace kiln {
+namespace kiln::cpu {
 
 struct StructPlan {
   // One loop over cells of a block: the index along `axis` advances by `factor`.
@@ -52,6 +52,6 @@ std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, const TreeWalker& trees,
 // Whether code in the region may write to the memory that the address leads to.
 bool IsWritten(mlir::Region& region, const TreeWalker& trees, ir::GlobalOp address);
 
-}  // namespace kiln
+}  // namespace kiln::cpu
 
-#endif  // KILN_SERVER_COMPILER_CODEGEN_STRUCT_PLAN_H_
+#endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_PLAN_H_

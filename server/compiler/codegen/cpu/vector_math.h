@@ -1,6 +1,6 @@
 // The functions of glibc's libmvec that LLVM may use where it vectorises a loop.
-#ifndef KILN_SERVER_COMPILER_CODEGEN_VECTOR_MATH_H_
-#define KILN_SERVER_COMPILER_CODEGEN_VECTOR_MATH_H_
+#ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_VECTOR_MATH_H_
+#define KILN_SERVER_COMPILER_CODEGEN_CPU_VECTOR_MATH_H_
 
 #include <cstdint>
 
@@ -8,12 +8,12 @@ namespace llvm {
 class TargetLibraryInfoImpl;
 }
 
-namespace kiln {
+namespace kiln::cpu {
 
 // For machines of CPU target `level`. LLVM's own table lacks the 512-bit variants and most
 // functions.
 void AddVectorMath(uint32_t level, llvm::TargetLibraryInfoImpl* library);
 
-}  // namespace kiln
+}  // namespace kiln::cpu
 
-#endif  // KILN_SERVER_COMPILER_CODEGEN_VECTOR_MATH_H_
+#endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_VECTOR_MATH_H_

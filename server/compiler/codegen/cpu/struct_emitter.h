@@ -10,16 +10,16 @@
 // the block, where an address is the block's plus a multiple of the index: LLVM vectorises such
 // rows. In short rows the ends would be most cells; there one loop goes from end to end, and the
 // values past its ends are selected (TreeWalker::OpenRow).
-#ifndef KILN_SERVER_COMPILER_CODEGEN_STRUCT_EMITTER_H_
-#define KILN_SERVER_COMPILER_CODEGEN_STRUCT_EMITTER_H_
+#ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_EMITTER_H_
+#define KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_EMITTER_H_
 
 #include <utility>
 
 #include "server/compiler/codegen/abi.h"
+#include "server/compiler/codegen/cpu/struct_plan.h"
 #include "server/compiler/codegen/function_emitter.h"
-#include "server/compiler/codegen/struct_plan.h"
 
-namespace kiln {
+namespace kiln::cpu {
 
 // Code that is emitted several times may be this many ops long, all copies together.
 inline constexpr int64_t kMostCopiedOps = 400;
@@ -110,6 +110,6 @@ class StructEmitter {
   llvm::SmallVector<llvm::Value*, 4> leaves_;  // that at_ is made of
 };
 
-}  // namespace kiln
+}  // namespace kiln::cpu
 
-#endif  // KILN_SERVER_COMPILER_CODEGEN_STRUCT_EMITTER_H_
+#endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_EMITTER_H_

@@ -8,7 +8,7 @@ def main() -> None:
         data = f.read()
     literal = "".join(f"\\x{byte:02x}" for byte in data)
     lines = [literal[i : i + 80] for i in range(0, len(literal), 80)]
-    print('#include "server/compiler/codegen/device_bitcode.h"')
+    print('#include "server/compiler/codegen/cpu/device_bitcode.h"')
     print("namespace kiln {")
     print("alignas(8) const char kDeviceBitcode[] =")
     print("\n".join(f'    "{line}"' for line in lines) + ";")

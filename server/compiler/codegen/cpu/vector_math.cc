@@ -1,4 +1,4 @@
-#include "server/compiler/codegen/vector_math.h"
+#include "server/compiler/codegen/cpu/vector_math.h"
 
 #include <deque>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "llvm/Analysis/TargetLibraryInfo.h"
 
-namespace kiln {
+namespace kiln::cpu {
 namespace {
 
 struct Row {
@@ -66,4 +66,4 @@ void AddVectorMath(uint32_t level, llvm::TargetLibraryInfoImpl* library) {
   library->addVectorizableFunctions(descriptions);
 }
 
-}  // namespace kiln
+}  // namespace kiln::cpu

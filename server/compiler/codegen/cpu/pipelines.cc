@@ -1,6 +1,6 @@
-#include "server/compiler/codegen/pipelines.h"
+#include "server/compiler/codegen/cpu/pipelines.h"
 
-namespace kiln {
+namespace kiln::cpu {
 namespace {
 
 #define KILN_INSTCOMBINE "instcombine<no-verify-fixpoint>"
@@ -49,4 +49,4 @@ std::string PipelineText(int level, bool has_functions) {
   return std::string(has_functions ? kInline : "") + (level == 1 ? kSimple : kFull);
 }
 
-}  // namespace kiln
+}  // namespace kiln::cpu

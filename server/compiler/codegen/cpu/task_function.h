@@ -1,6 +1,6 @@
-// What the emitters of tasks share. Private to this directory.
-#ifndef KILN_SERVER_COMPILER_CODEGEN_TASK_FUNCTION_H_
-#define KILN_SERVER_COMPILER_CODEGEN_TASK_FUNCTION_H_
+// What range and struct tasks have in common on a CPU. Private to this folder.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_TASK_FUNCTION_H_
+#define KILN_SERVER_COMPILER_CODEGEN_CPU_TASK_FUNCTION_H_
 
 #include <string>
 
@@ -10,19 +10,19 @@
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/dialect/dialect.h"
 
-namespace kiln {
+namespace kiln::cpu {
 
-// A function of the type that tasks have, or that bounds have.
-llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name,
-                                bool is_bounds = false);
+// Empty functions of the types KilnTask and KilnBounds (runtime/abi.h).
+llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name);
+llvm::Function* NewBoundsFunction(llvm::Module* module, const std::string& name);
 
 // An atomic costs many times what a plain addition does, so for a loop that does little else one
 // thread alone beats many. The runtime measures which it is: a task with atomics has a variant for
 // a thread that runs it alone.
 
-// Whether one function serves both variants, by a test at each atomic: two functions might round
-// the float sums of the task differently.
-bool AsksAtAtomics(ir::RangeTaskOp op);
+// Where two functions might round the float sums of the task differently, one function serves both
+// variants, by a test at each atomic: makes `f` emit these tests. No other task gets them.
+void AskAtAtomics(ir::RangeTaskOp op, FunctionEmitter* f);
 
 // Calls `emit` with the name of each function that the task needs, and whether other threads may
 // run it at the same time. Sets alone_symbol.
@@ -38,6 +38,6 @@ void StorePartials(FunctionEmitter& f, llvm::Value* piece, llvm::ArrayRef<llvm::
 // The function that takes in what pieces left; none for a task without accumulators.
 void EmitFinish(KernelState* state, ir::RangeTaskOp op, proto::Task* task);
 
-}  // namespace kiln
+}  // namespace kiln::cpu
 
-#endif  // KILN_SERVER_COMPILER_CODEGEN_TASK_FUNCTION_H_
+#endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_TASK_FUNCTION_H_

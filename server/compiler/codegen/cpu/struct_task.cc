@@ -1,12 +1,12 @@
-#include "server/compiler/codegen/struct_task.h"
+#include "server/compiler/codegen/cpu/struct_task.h"
 
 #include "absl/strings/str_cat.h"
-#include "server/compiler/codegen/abi.h"
+#include "server/compiler/codegen/cpu/abi.h"
+#include "server/compiler/codegen/cpu/struct_emitter.h"
+#include "server/compiler/codegen/cpu/task_function.h"
 #include "server/compiler/codegen/scalar_ops.h"
-#include "server/compiler/codegen/struct_emitter.h"
-#include "server/compiler/codegen/task_function.h"
 
-namespace kiln {
+namespace kiln::cpu {
 namespace {
 
 using llvm::BasicBlock;
@@ -222,7 +222,7 @@ void StructEmitter::ReadPlace(Value* element) {
 // Iterations [from, to) of an element.
 Accumulators StructEmitter::Element(Value* number, Value* from, Value* to,
                                     const Accumulators& start) {
-  Value* element = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.ContextField(abi::kElements),
+  Value* element = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.EntryLoad(f_.launch(), abi::kElements),
                                         b_.CreateNSWMul(number, b_.getInt64(abi::kElementBytes)));
   ReadPlace(element);
   BasicBlock* body = f_.NewBlock("element");
@@ -351,7 +351,7 @@ void EmitFunction(KernelState* state, ir::RangeTaskOp op, const StructPlan& plan
   llvm::Function* function = NewTaskFunction(state->module, name);
   FunctionEmitter f(state, function, parallel);
   f.DrawFor(number, op.getBody());
-  f.set_asks_at_atomics(AsksAtAtomics(op));
+  AskAtAtomics(op, &f);
   f.set_task_body(&op.getBody().front());
   f.trees().set_effects(
       TreeEffectsOf(op.getBody(), state->kernel, state->functions,
@@ -378,4 +378,4 @@ void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::T
   EmitFinish(state, op, task);
 }
 
-}  // namespace kiln
+}  // namespace kiln::cpu

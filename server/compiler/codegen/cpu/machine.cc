@@ -1,10 +1,7 @@
-#include "server/compiler/codegen/optimize.h"
+#include "server/compiler/codegen/cpu/machine.h"
 
-#include <algorithm>
 #include <mutex>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -22,16 +19,15 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
-#include "server/compiler/codegen/device_bitcode.h"
-#include "server/compiler/codegen/pipelines.h"
-#include "server/compiler/codegen/vector_math.h"
+#include "server/compiler/codegen/cpu/device_bitcode.h"
+#include "server/compiler/codegen/cpu/pipelines.h"
+#include "server/compiler/codegen/cpu/vector_math.h"
 
-namespace kiln {
+namespace kiln::cpu {
 namespace {
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
 constexpr char kDevicePrefix[] = "kiln_";
-constexpr char kFunctionPrefix[] = "function_";  // functions.cc
 // LLVM calls these by name where it lowers f16.
 constexpr const char* kHalfFunctions[] = {"__extendhfsf2", "__truncsfhf2", "__truncdfhf2"};
 
@@ -46,22 +42,22 @@ bool UsesHalf(const llvm::Module& module) {
 
 }  // namespace
 
-struct TargetCode::State {
+struct Machine::State {
   std::string cpu;
-  OptimizeOptions options;
+  codegen::Options options;
   std::unique_ptr<llvm::TargetMachine> machine;
   llvm::DataLayout layout{""};
   std::unique_ptr<llvm::TargetLibraryInfoImpl> library;
 };
 
-TargetCode::TargetCode() : state_(std::make_unique<State>()) {}
-TargetCode::~TargetCode() = default;
+Machine::Machine() : state_(std::make_unique<State>()) {}
+Machine::~Machine() = default;
 
-const char* TargetCode::triple() { return kTriple; }
-const llvm::DataLayout& TargetCode::data_layout() const { return state_->layout; }
+const char* Machine::triple() const { return kTriple; }
+const llvm::DataLayout& Machine::data_layout() const { return state_->layout; }
 
-absl::StatusOr<std::unique_ptr<TargetCode>> TargetCode::Make(Target target,
-                                                             const OptimizeOptions& options) {
+absl::StatusOr<std::unique_ptr<Machine>> Machine::Make(Target target,
+                                                       const codegen::Options& options) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -69,18 +65,13 @@ absl::StatusOr<std::unique_ptr<TargetCode>> TargetCode::Make(Target target,
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
   });
-  const std::vector<Target>& compiled = CompiledTargets();
-  if (std::find(compiled.begin(), compiled.end(), target) == compiled.end()) {
-    return absl::UnimplementedError(
-        absl::StrCat("no code for target '", target.text(), "': ", CompiledTargetTexts()));
-  }
   std::string error;
   const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (backend == nullptr) return absl::InternalError(error);
   const auto effort = options.level == 0   ? llvm::CodeGenOptLevel::None
                       : options.level == 1 ? llvm::CodeGenOptLevel::Less
                                            : llvm::CodeGenOptLevel::Default;
-  auto code = std::unique_ptr<TargetCode>(new TargetCode);
+  auto code = std::unique_ptr<Machine>(new Machine);
   State& s = *code->state_;
   s.cpu = target.text();
   s.options = options;
@@ -95,8 +86,8 @@ absl::StatusOr<std::unique_ptr<TargetCode>> TargetCode::Make(Target target,
   return code;
 }
 
-absl::Status TargetCode::LinkDeviceLibrary(llvm::Module& module,
-                                           llvm::ArrayRef<std::string> exported) {
+absl::Status Machine::LinkDeviceLibrary(llvm::Module& module,
+                                        llvm::ArrayRef<std::string> exported) {
   const bool half = UsesHalf(module);
   bool needed = half;
   for (const llvm::Function& f : module) {
@@ -140,7 +131,7 @@ absl::Status TargetCode::LinkDeviceLibrary(llvm::Module& module,
   return absl::OkStatus();
 }
 
-void TargetCode::Optimize(llvm::Module& module) {
+void Machine::Optimize(llvm::Module& module) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -154,7 +145,7 @@ void TargetCode::Optimize(llvm::Module& module) {
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
   const bool has_functions = llvm::any_of(module, [](const llvm::Function& f) {
-    return !f.isDeclaration() && f.getName().starts_with(kFunctionPrefix);
+    return !f.isDeclaration() && f.getName().starts_with(codegen::kFunctionPrefix);
   });
   const std::string text = PipelineText(state_->options.level, has_functions);
   if (llvm::Error error = builder.parsePassPipeline(passes, text)) {
@@ -207,7 +198,7 @@ static absl::Status EmitFile(llvm::TargetMachine& machine, llvm::Module& module,
   return absl::OkStatus();
 }
 
-absl::StatusOr<llvm::SmallVector<char, 0>> TargetCode::EmitObject(llvm::Module& module) {
+absl::StatusOr<llvm::SmallVector<char, 0>> Machine::EmitObject(llvm::Module& module) {
   ChooseEffort(module, state_->options.level);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream out(object);
@@ -215,7 +206,7 @@ absl::StatusOr<llvm::SmallVector<char, 0>> TargetCode::EmitObject(llvm::Module& 
   return object;
 }
 
-absl::StatusOr<std::string> TargetCode::EmitAssembly(const llvm::Module& module) {
+absl::StatusOr<std::string> Machine::EmitAssembly(const llvm::Module& module) {
   ChooseEffort(module, state_->options.level);
   // Emitting changes what it emits.
   const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
@@ -225,4 +216,4 @@ absl::StatusOr<std::string> TargetCode::EmitAssembly(const llvm::Module& module)
   return std::string(text.begin(), text.end());
 }
 
-}  // namespace kiln
+}  // namespace kiln::cpu

@@ -1,0 +1,57 @@
+// Where code for CPUs finds the fields of runtime/abi.h's structs. ../abi.h has those that all
+// targets share, and says how a change shows.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_ABI_H_
+#define KILN_SERVER_COMPILER_CODEGEN_CPU_ABI_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "runtime/abi.h"
+#include "runtime/device_lib/device_lib.h"
+#include "server/compiler/codegen/abi.h"
+
+namespace kiln::abi {
+
+// KilnContext: all of these are loaded as pointers, `random` included.
+inline constexpr int64_t kArguments = offsetof(KilnContext, arguments);
+inline constexpr int64_t kResults = offsetof(KilnContext, results);
+inline constexpr int64_t kTemporaries = offsetof(KilnContext, temporaries);
+inline constexpr int64_t kRuntime = offsetof(KilnContext, runtime);
+inline constexpr int64_t kRandom = offsetof(KilnContext, random);
+inline constexpr int64_t kFailed = offsetof(KilnContext, failed);
+inline constexpr int64_t kElements = offsetof(KilnContext, elements);
+inline constexpr int64_t kPartials = offsetof(KilnContext, partials);
+static_assert(std::is_same_v<decltype(KilnContext::arguments), const uint64_t*>);
+static_assert(std::is_same_v<decltype(KilnContext::results), uint64_t*>);
+static_assert(sizeof(KilnContext::random) == kPointerBytes);
+static_assert(std::is_same_v<decltype(KilnContext::failed), volatile uint32_t*>);
+
+// KilnContext: loaded as an i64 by each access, never from the entry block.
+inline constexpr int64_t kAlone = offsetof(KilnContext, alone);
+static_assert(sizeof(KilnContext::alone) == sizeof(int64_t));
+
+// KilnRuntime: functions.
+inline constexpr int64_t kPrint = offsetof(KilnRuntime, print);
+inline constexpr int64_t kFail = offsetof(KilnRuntime, fail);
+inline constexpr int64_t kDeactivate = offsetof(KilnRuntime, deactivate);
+static_assert(std::is_same_v<decltype(KilnRuntime::print), decltype(KilnRuntime::fail)>);
+
+// KilnElement: a pointer, then i32s. Axis A's index is at kAt + A * kIndexBytes.
+inline constexpr int64_t kElementBytes = sizeof(KilnElement);
+inline constexpr int64_t kCell = offsetof(KilnElement, cell);
+inline constexpr int64_t kBegin = offsetof(KilnElement, begin);
+inline constexpr int64_t kCount = offsetof(KilnElement, count);
+inline constexpr int64_t kAt = offsetof(KilnElement, at);
+inline constexpr int64_t kIndexBytes = sizeof(KilnElement::at[0]);
+static_assert(std::is_same_v<decltype(KilnElement::begin), int32_t>);
+static_assert(std::is_same_v<decltype(KilnElement::count), int32_t>);
+static_assert(std::is_same_v<decltype(KilnElement::at), int32_t[KILN_MAX_AXES]>);
+
+// KilnRandom, which the device library alone reads: memory for it, in words.
+inline constexpr int64_t kRandomWords = sizeof(KilnRandom) / 8;
+static_assert(sizeof(KilnRandom) % 8 == 0 && alignof(KilnRandom) <= 8);
+
+}  // namespace kiln::abi
+
+#endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_ABI_H_

@@ -1,0 +1,206 @@
+#include "server/compiler/codegen/cpu/cpu_target.h"
+
+#include "common/base/status_macros.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "server/compiler/codegen/atomics.h"
+#include "server/compiler/codegen/cpu/abi.h"
+#include "server/compiler/codegen/cpu/link.h"
+#include "server/compiler/codegen/cpu/range_task.h"
+#include "server/compiler/codegen/cpu/struct_task.h"
+#include "server/compiler/codegen/cpu/task_function.h"
+#include "server/compiler/codegen/function_emitter.h"
+#include "server/compiler/codegen/scalar_ops.h"
+
+namespace kiln::cpu {
+namespace {
+
+namespace math = mlir::math;
+using codegen::LaunchField;
+using llvm::Value;
+
+int64_t OffsetOf(LaunchField field) {
+  switch (field) {
+    case LaunchField::kArguments:
+      return abi::kArguments;
+    case LaunchField::kResults:
+      return abi::kResults;
+    case LaunchField::kTemporaries:
+      return abi::kTemporaries;
+    case LaunchField::kFailed:
+      return abi::kFailed;
+  }
+  llvm_unreachable("launches pass nothing else");
+}
+
+// Calls the function at offset `function` of the KilnRuntime, which returns nothing.
+llvm::CallInst* CallRuntime(FunctionEmitter& f, int64_t function,
+                            llvm::ArrayRef<Value*> arguments) {
+  llvm::IRBuilder<>& b = f.builder();
+  llvm::SmallVector<llvm::Type*> types;
+  for (Value* argument : arguments) types.push_back(argument->getType());
+  Value* table = f.EntryLoad(f.launch(), abi::kRuntime);
+  Value* at = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), table, function);
+  llvm::CallInst* call =
+      b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), types, /*isVarArg=*/false),
+                   b.CreateLoad(b.getPtrTy(), at), arguments);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  return call;
+}
+
+// Calls a function of the device library that changes a stream of random numbers
+// (runtime/device_lib/device_lib.h).
+Value* CallRandom(FunctionEmitter& f, const char* name, llvm::Type* result,
+                  llvm::ArrayRef<Value*> operands) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (Value* operand : operands) types.push_back(operand->getType());
+  return f.builder().CreateCall(
+      f.module()->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)),
+      operands);
+}
+
+// A function of glibc's libm, by the name that it has for doubles.
+Value* CallLibm(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::ArrayRef<Value*> operands) {
+  llvm::Type* type = operands[0]->getType();
+  return CallPure(b, (name + (type->isFloatTy() ? "f" : "")).str(), type, operands);
+}
+
+}  // namespace
+
+// --- Entry form, iteration, storage ------------------------------------------------------
+
+llvm::Function* CpuTarget::NewTaskFunction(llvm::Module* module, const std::string& name) const {
+  return cpu::NewTaskFunction(module, name);
+}
+
+Value* CpuTarget::LaunchFieldIn(FunctionEmitter& f, LaunchField field) const {
+  return f.EntryLoad(f.launch(), OffsetOf(field));
+}
+
+void CpuTarget::EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number,
+                              proto::Task* task) const {
+  cpu::EmitRangeTask(state, op, number, task);
+}
+
+void CpuTarget::EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number,
+                               proto::Task* task) const {
+  cpu::EmitStructTask(state, op, number, task);
+}
+
+Value* CpuTarget::AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type, int64_t count) const {
+  return entry.CreateAlloca(count == 1 ? type : llvm::ArrayType::get(type, count));
+}
+
+// --- Operations --------------------------------------------------------------------------
+
+// x86 has atomic instructions for integers alone, and none of them multiplies. A bool is a byte of
+// which any value but 0 is true, so its bits cannot be combined as they are.
+Value* CpuTarget::EmitAtomic(llvm::IRBuilderBase& b, ir::AtomicKind kind, Value* pointer,
+                             Value* value) const {
+  const llvm::AtomicRMWInst::BinOp instruction = FormOf(kind).instruction;
+  const llvm::Type* type = value->getType();
+  if (instruction == llvm::AtomicRMWInst::BAD_BINOP || !type->isIntegerTy() ||
+      type->isIntegerTy(1)) {
+    return nullptr;
+  }
+  return b.CreateAtomicRMW(instruction, pointer, value, llvm::MaybeAlign(),
+                           llvm::AtomicOrdering::Monotonic);
+}
+
+// Functions that LLVM knows are intrinsics, the rest calls of libm. LLVM vectorises both
+// (vector_math.h).
+Value* CpuTarget::EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
+                             llvm::ArrayRef<Value*> v) const {
+  namespace I = llvm::Intrinsic;
+  if (!llvm::isa<math::MathDialect>(op.getDialect())) return nullptr;
+  return llvm::TypeSwitch<mlir::Operation*, Value*>(&op)
+      .Case([&](math::SinOp) { return b.CreateUnaryIntrinsic(I::sin, v[0]); })
+      .Case([&](math::CosOp) { return b.CreateUnaryIntrinsic(I::cos, v[0]); })
+      .Case([&](math::ExpOp) { return b.CreateUnaryIntrinsic(I::exp, v[0]); })
+      .Case([&](math::Exp2Op) { return b.CreateUnaryIntrinsic(I::exp2, v[0]); })
+      .Case([&](math::LogOp) { return b.CreateUnaryIntrinsic(I::log, v[0]); })
+      .Case([&](math::Log2Op) { return b.CreateUnaryIntrinsic(I::log2, v[0]); })
+      .Case([&](math::Log10Op) { return b.CreateUnaryIntrinsic(I::log10, v[0]); })
+      .Case([&](math::PowFOp) { return b.CreateBinaryIntrinsic(I::pow, v[0], v[1]); })
+      .Case([&](math::TanOp) { return CallLibm(b, "tan", v); })
+      .Case([&](math::AsinOp) { return CallLibm(b, "asin", v); })
+      .Case([&](math::AcosOp) { return CallLibm(b, "acos", v); })
+      .Case([&](math::AtanOp) { return CallLibm(b, "atan", v); })
+      .Case([&](math::SinhOp) { return CallLibm(b, "sinh", v); })
+      .Case([&](math::CoshOp) { return CallLibm(b, "cosh", v); })
+      .Case([&](math::TanhOp) { return CallLibm(b, "tanh", v); })
+      .Case([&](math::AsinhOp) { return CallLibm(b, "asinh", v); })
+      .Case([&](math::AcoshOp) { return CallLibm(b, "acosh", v); })
+      .Case([&](math::AtanhOp) { return CallLibm(b, "atanh", v); })
+      .Case([&](math::Atan2Op) { return CallLibm(b, "atan2", v); })
+      .Case([&](math::CbrtOp) { return CallLibm(b, "cbrt", v); })
+      .Case([&](math::ExpM1Op) { return CallLibm(b, "expm1", v); })
+      .Case([&](math::Log1pOp) { return CallLibm(b, "log1p", v); })
+      .Case([&](math::ErfOp) { return CallLibm(b, "erf", v); })
+      .Default([](mlir::Operation*) -> Value* { return nullptr; });
+}
+
+void CpuTarget::EmitReport(FunctionEmitter& f, codegen::Report report, int64_t node, int64_t count,
+                           Value* values) const {
+  llvm::IRBuilder<>& b = f.builder();
+  const int64_t function = report == codegen::Report::kPrint ? abi::kPrint : abi::kFail;
+  llvm::CallInst* call = CallRuntime(f, function,
+                                     {f.launch(), b.getInt32(static_cast<uint32_t>(node)),
+                                      b.getInt32(static_cast<uint32_t>(count)), values});
+  call->addFnAttr(llvm::Attribute::Cold);
+}
+
+void CpuTarget::EmitDeactivate(FunctionEmitter& f, Value* node, Value* container,
+                               Value* cell) const {
+  CallRuntime(f, abi::kDeactivate, {f.launch(), node, container, cell});
+}
+
+// --- Random numbers ----------------------------------------------------------------------
+
+Value* CpuTarget::NewRandomStream(FunctionEmitter& f) const {
+  return f.Alloca(f.builder().getInt64Ty(), abi::kRandomWords);
+}
+
+void CpuTarget::StartRandom(FunctionEmitter& f, Value* stream, int task, Value* index) const {
+  llvm::IRBuilder<>& b = f.builder();
+  Value* launch = b.CreatePtrToInt(f.EntryLoad(f.launch(), abi::kRandom), b.getInt64Ty());
+  CallRandom(f, "kiln_random_start", b.getVoidTy(), {stream, launch, b.getInt64(task), index});
+}
+
+Value* CpuTarget::EmitRandom(FunctionEmitter& f, Value* stream, llvm::Type* type) const {
+  llvm::IRBuilder<>& b = f.builder();
+  const auto call = [&](const char* name, llvm::Type* result) {
+    return CallRandom(f, name, result, {stream});
+  };
+  if (type->isFloatTy()) return call("kiln_random_f32", type);
+  if (type->isDoubleTy()) return call("kiln_random_f64", type);
+  if (type->isHalfTy()) {
+    // Rounding to half may reach 1: keep the bits that a half holds.
+    Value* bits = b.CreateLShr(call("kiln_random_u32", b.getInt32Ty()), 21);
+    Value* number = b.CreateFMul(b.CreateUIToFP(bits, b.getFloatTy()),
+                                 llvm::ConstantFP::get(b.getFloatTy(), 0x1p-11));
+    return b.CreateFPTrunc(number, type);
+  }
+  if (type->isIntegerTy(64)) return call("kiln_random_u64", type);
+  // The high bits are the better ones.
+  Value* word = call("kiln_random_u32", b.getInt32Ty());
+  const unsigned bits = type->getIntegerBitWidth();
+  return b.CreateTrunc(b.CreateLShr(word, 32 - bits), type);
+}
+
+// --- Machine code ------------------------------------------------------------------------
+
+absl::Status CpuTarget::Optimize(llvm::Module& module, llvm::ArrayRef<std::string> exported) {
+  RETURN_IF_ERROR(machine_->LinkDeviceLibrary(module, exported));
+  machine_->Optimize(module);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<codegen::Target::Linked> CpuTarget::Link(llvm::ArrayRef<char> object) {
+  Linked linked;
+  ASSIGN_OR_RETURN(linked.payload, LinkSharedObject(object));
+  ASSIGN_OR_RETURN(linked.needs, NeededVersions(linked.payload));
+  return linked;
+}
+
+}  // namespace kiln::cpu

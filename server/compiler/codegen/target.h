@@ -1,0 +1,156 @@
+// What differs between kinds of targets in the code of a kernel, and on the way from LLVM IR to
+// what an entry holds. The rest of this folder is the same for all kinds and asks its Target.
+//
+// cpu/ is the first implementation. A second one is a folder beside it, a case in MakeTarget and a
+// row in CompiledTargets (common/artifact/target.h).
+#ifndef KILN_SERVER_COMPILER_CODEGEN_TARGET_H_
+#define KILN_SERVER_COMPILER_CODEGEN_TARGET_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/artifact/target.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "proto/artifact.pb.h"
+
+// No header of MLIR, and of LLVM only small ones: optimising and linking need none.
+namespace llvm {
+class DataLayout;
+class Function;
+class IRBuilderBase;
+class Module;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace mlir {
+class Operation;
+}
+
+namespace kiln {
+
+class FunctionEmitter;
+struct KernelState;
+namespace ir {
+class RangeTaskOp;
+enum class AtomicKind : uint32_t;
+}  // namespace ir
+
+namespace codegen {
+
+// What a launch passes to its tasks: pointers.
+enum class LaunchField {
+  kArguments,    // slots (common/unit/argument_layout.h)
+  kResults,      // slots
+  kTemporaries,  // zeroed bytes
+  kFailed,       // u32: not 0 once the launch has failed
+};
+
+// What a task tells the client while it runs.
+enum class Report { kPrint, kFail };
+
+// The names of the functions that tasks call (kiln.function) begin with this.
+inline constexpr char kFunctionPrefix[] = "function_";
+
+struct Options {
+  int level = 3;          // of optimisation, 0 to 3
+  bool fast_math = true;  // math functions may be wrong by up to 4 ulp
+};
+
+// Functions that emit code do so at the end of the builder's block, and may add blocks. A Target
+// serves many kernels, one at a time: it is not thread-safe.
+class Target {
+ public:
+  virtual ~Target() = default;
+
+  // --- LLVM's names for the target
+  virtual const char* triple() const = 0;
+  virtual const llvm::DataLayout& data_layout() const = 0;
+
+  // --- Entry form
+  // An empty function that the runtime starts, for a task or a part of one. Its first parameter
+  // leads to what the launch passes. The kernel's own functions hand it on as it is.
+  virtual llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name) const = 0;
+  // A pointer that the launch passes. `f` may ask often: it gets the same value.
+  virtual llvm::Value* LaunchFieldIn(FunctionEmitter& f, LaunchField field) const = 0;
+
+  // --- Iteration: how threads share the iterations of a task
+  // Both emit the functions of a task and describe them in `task`, whose symbol is set. `number` is
+  // the task's among those of the kernel.
+  virtual void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number,
+                             proto::Task* task) const = 0;
+  // Over the active cells of a sparse SNode.
+  virtual void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number,
+                              proto::Task* task) const = 0;
+
+  // --- Storage classes
+  // Memory of the calling thread for `count` values. `entry` is in the function's first block.
+  virtual llvm::Value* AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type,
+                                     int64_t count) const = 0;
+
+  // --- Atomics
+  // Updates the scalar at `pointer` by one instruction or a few, and returns what was there. Null:
+  // the target has none for this kind and type, and the caller emits a loop of
+  // compare-and-exchange. atomics.h has the kinds in LLVM's terms.
+  virtual llvm::Value* EmitAtomic(llvm::IRBuilderBase& b, ir::AtomicKind kind, llvm::Value* pointer,
+                                  llvm::Value* value) const = 0;
+  // Whether one update of an aligned 8-byte word is cheaper than two additions to the f32 in it.
+  virtual bool AddsFloatsInPairs() const = 0;
+
+  // --- Math library
+  // The value of an arith or math operation for which this target has code of its own: at least the
+  // functions for which LLVM has no code on some targets (sin, pow). Null: the common code serves.
+  // The builder has the operation's fast-math flags.
+  virtual llvm::Value* EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
+                                  llvm::ArrayRef<llvm::Value*> operands) const = 0;
+
+  // --- Reports
+  // Hands `count` 8-byte `values`, of node `node`, to the client. After kFail the caller's code
+  // ends the iteration.
+  virtual void EmitReport(FunctionEmitter& f, Report report, int64_t node, int64_t count,
+                          llvm::Value* values) const = 0;
+
+  // --- Trees
+  // Makes cell number `cell` of a container inactive. What else trees need is in the device
+  // library.
+  virtual void EmitDeactivate(FunctionEmitter& f, llvm::Value* node, llvm::Value* container,
+                              llvm::Value* cell) const = 0;
+
+  // --- Random numbers: each iteration that draws has a stream of its own
+  // Memory of the calling thread for a stream: a pointer, since functions take it as one.
+  virtual llvm::Value* NewRandomStream(FunctionEmitter& f) const = 0;
+  // Starts the stream of iteration `index` of the kernel's task number `task`.
+  virtual void StartRandom(FunctionEmitter& f, llvm::Value* stream, int task,
+                           llvm::Value* index) const = 0;
+  // The next number: floats in [0, 1), integers of all bits.
+  virtual llvm::Value* EmitRandom(FunctionEmitter& f, llvm::Value* stream,
+                                  llvm::Type* type) const = 0;
+
+  // --- From LLVM IR to what an entry holds, in this order
+  // Links the functions that `module` calls of the device library, and optimises. Only names in
+  // `exported` stay visible.
+  virtual absl::Status Optimize(llvm::Module& module, llvm::ArrayRef<std::string> exported) = 0;
+  // What Link takes. May change `module`.
+  virtual absl::StatusOr<llvm::SmallVector<char, 0>> EmitObject(llvm::Module& module) = 0;
+  // The same as text, for people to read.
+  virtual absl::StatusOr<std::string> EmitAssembly(const llvm::Module& module) = 0;
+
+  struct Linked {
+    std::string payload;
+    std::map<std::string, std::string> needs;  // ArtifactInfo.needs
+  };
+  virtual absl::StatusOr<Linked> Link(llvm::ArrayRef<char> object) = 0;
+};
+
+// Sets LLVM up for `target`. Unimplemented: this compiler makes no code for it.
+absl::StatusOr<std::unique_ptr<Target>> MakeTarget(kiln::Target target, const Options& options);
+
+}  // namespace codegen
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_CODEGEN_TARGET_H_
