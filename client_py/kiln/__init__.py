@@ -8,6 +8,8 @@ here: a later import would replace the function by the module.
 import os
 import sys
 
+__version__ = (1, 7, 4)  # of the language; Kiln's own is _native.version()
+
 
 def _add_native_path():
     """Adds the folders that may contain `_native.so` to the package's path."""
@@ -57,8 +59,6 @@ from .forks import held_off  # noqa: E402
 from .func import func  # noqa: E402
 from .kernel import kernel  # noqa: E402
 from .static import static  # noqa: E402
-
-__version__ = (1, 7, 4)  # of the language; Kiln's own is _native.version()
 
 # Public name -> the module that has it.
 _NAMES = {}

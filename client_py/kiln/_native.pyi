@@ -22,6 +22,12 @@ SNODES: dict[str, "SNodeKind"]  # by name
 MAX_AXES: int  # of a tree: their numbers are below it
 MAX_TREE_DEPTH: int  # of SNodes above a place
 MAX_CELLS: int  # of a container in a tree with sparse levels
+QUANTS: dict[str, int]  # "int", "fixed" and "float" -> proto.QuantType.Kind number
+WORD_BITS: tuple[int, ...]  # the sizes of words of quantised numbers
+MAX_QUANT_BITS: int
+MAX_FIXED_BITS: int
+MAX_EXPONENT_BITS: int
+MAX_FRACTION_BITS: int  # without the sign
 
 class BuilderError(ValueError): ...
 
@@ -149,8 +155,8 @@ class Instance:
     def pack(self, lines: list[list[int]]) -> tuple[bytes, bytes, bytes]: ...
 
 class Diagnostic:
-    severity: int
-    kind: int
+    severity: str  # the name of a proto.Severity, as "ERROR"
+    kind: str  # the name of a proto.DiagnosticKind, as "KIND_TYPE"
     node: int
     message: str
     spans: list[
@@ -166,7 +172,7 @@ class Session:
         self,
         builder: Builder,
         name: str,
-        code: dict[str, int],
+        code: dict[str, int | str],
         report: dict[str, bool],
         target: str,
         aliases: Sequence[Sequence[int]],

@@ -12,7 +12,7 @@ import time
 from . import events
 from .events import is_hit
 
-STATUS = 3  # exit status of a program whose only fault is a miss
+STATUS = 3  # exit status of a program or command whose only fault is a miss
 
 _watch = None  # of this process
 

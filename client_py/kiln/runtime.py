@@ -4,7 +4,7 @@ the first kernel needs it."""
 import os
 import sys
 
-from . import _native, interrupts, provided, stat
+from . import __version__, _native, interrupts, provided, stat
 from . import types as ti_types
 from .active import python_scope
 from .arch import Arch, arch_from_name, cpu, is_arch_supported
@@ -16,8 +16,6 @@ initialized = False
 # Counts calls of init and reset: an object made in an older generation is stale.
 generation = 0
 instances_made = 0  # of kernels, since the latest init or reset
-
-_VERSION = (1, 7, 4)  # of the language
 
 
 @python_scope
@@ -265,9 +263,9 @@ def _check_version(required):
         patch = parts[2] if len(parts) > 2 else 0
     except (ValueError, IndexError):
         raise say.require_version_should_formatted_following_pep_and() from None
-    if major != _VERSION[0] or (minor, patch) > _VERSION[1:]:
+    if major != __version__[0] or (minor, patch) > __version__[1:]:
         raise say.taichi_version_mismatch_required_version_installed(
-            major=major, minor=minor, patch=patch, installed=".".join(map(str, _VERSION))
+            major=major, minor=minor, patch=patch, installed=".".join(map(str, __version__))
         )
 
 

@@ -95,8 +95,8 @@ FRONT_END = (
     "unrolling_limit",
 )
 
-# Values of `check_overflow` and their numbers in proto/options.proto.
-ON_OVERFLOW = {"print": 0, "error": 1, "off": 2}
+# Values of `check_overflow` and their names in proto/options.proto.
+ON_OVERFLOW = {"print": "OVERFLOW_PRINTS", "error": "OVERFLOW_FAILS", "off": "OVERFLOW_WRAPS"}
 
 # The types that `float` and `int` mean by default, by the names of init's options.
 _default_types = {}
@@ -138,7 +138,7 @@ class Config:
             "ad_stack_size": 0,  # there are no gradients
             "opt_level": 0 if self.opt_level == 0 else 3 if self.advanced_optimization else 1,
             "check_bounds": bool(self.debug or self.check_out_of_bound),
-            "on_overflow": ON_OVERFLOW[self.check_overflow] if self.debug else 0,
+            "on_overflow": ON_OVERFLOW[self.check_overflow if self.debug else "print"],
             "default_int": self.default_ip.scalar,
             "default_float": self.default_fp.scalar,
         }

@@ -103,9 +103,11 @@ void BindInstance(py::module_& m) {
   py::class_<LocatedDiagnostic>(m, "Diagnostic")
       .def_property_readonly(
           "severity",
-          [](const LocatedDiagnostic& d) { return static_cast<int>(d.diagnostic.severity()); })
-      .def_property_readonly(
-          "kind", [](const LocatedDiagnostic& d) { return static_cast<int>(d.diagnostic.kind()); })
+          [](const LocatedDiagnostic& d) { return proto::Severity_Name(d.diagnostic.severity()); })
+      .def_property_readonly("kind",
+                             [](const LocatedDiagnostic& d) {
+                               return proto::DiagnosticKind_Name(d.diagnostic.kind());
+                             })
       .def_property_readonly("node", [](const LocatedDiagnostic& d) { return d.diagnostic.node(); })
       .def_property_readonly("message",
                              [](const LocatedDiagnostic& d) { return d.diagnostic.message(); })

@@ -9,7 +9,7 @@
 namespace kiln {
 
 // Sets the fields of `message` that `values` names: bools, unsigned integers and enums, these by
-// number. ValueError for names that are no such fields, TypeError for values of other types.
+// number or name. ValueError for names that do not exist, TypeError for values of other types.
 void SetFields(const pybind11::dict& values, google::protobuf::Message* message);
 
 }  // namespace kiln

@@ -11,6 +11,7 @@
 #include "client_py/native/status_error.h"
 #include "common/base/deterministic.h"
 #include "common/base/digest.h"
+#include "common/layout/quant_limits.h"
 #include "runtime/cpu_device.h"
 
 namespace kiln {
@@ -312,7 +313,8 @@ std::vector<BoundTree> BindTrees(const std::vector<const FieldStorage*>& storage
   return bound;
 }
 
-// The kinds of SNodes by name: common/layout/snode_kinds.h.
+// The kinds of SNodes and quantised numbers by name, and limits: common/layout/snode_kinds.h,
+// quant_limits.h.
 void BindKinds(py::module_& m) {
   py::class_<SNodeFacts>(m, "SNodeKind")
       .def_property_readonly("number",
@@ -330,6 +332,18 @@ void BindKinds(py::module_& m) {
   m.attr("MAX_AXES") = kMaxIndices;
   m.attr("MAX_TREE_DEPTH") = kMaxTreeDepth;
   m.attr("MAX_CELLS") = kMaxContainerCells;
+  py::dict quants;
+  quants["int"] = int{proto::QuantType::QUANT_INT};
+  quants["fixed"] = int{proto::QuantType::QUANT_FIXED};
+  quants["float"] = int{proto::QuantType::QUANT_FLOAT};
+  m.attr("QUANTS") = quants;
+  py::list words;
+  for (const uint32_t bits : kWordBits) words.append(bits);
+  m.attr("WORD_BITS") = py::tuple(words);
+  m.attr("MAX_QUANT_BITS") = kMaxQuantBits;
+  m.attr("MAX_FIXED_BITS") = kMaxFixedBits;
+  m.attr("MAX_EXPONENT_BITS") = kMaxExponentBits;
+  m.attr("MAX_FRACTION_BITS") = kMaxFractionBits;
 }
 
 void BindTree(py::module_& m) {

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/layout/layout.h"
+#include "common/layout/quant_limits.h"
 
 namespace kiln {
 namespace {
@@ -35,18 +36,21 @@ absl::Status CheckNumber(const proto::QuantNumber& number, Scalar compute, uint6
       if (compute != proto::F32 && compute != proto::F64) {
         return Bad("fixed-point numbers computed as neither f32 nor f64");
       }
-      if (quant.bits() > 32) return Bad("fixed-point numbers of ", quant.bits(), " bits");
+      if (quant.bits() > kMaxFixedBits) {
+        return Bad("fixed-point numbers of ", quant.bits(), " bits");
+      }
       if (!std::isfinite(quant.scale()) || quant.scale() == 0) return Bad("scale ", quant.scale());
       return absl::OkStatus();
     case proto::QuantType::QUANT_FLOAT: {
       if (compute != proto::F32) return Bad("floats of few bits not computed as f32");
-      if (quant.exponent_bits() > 8 ||
+      if (quant.exponent_bits() > kMaxExponentBits ||
           !Fits(number.exponent_offset(), quant.exponent_bits(), word)) {
         return Bad("exponent of ", quant.exponent_bits(), " bits at bit ",
                    number.exponent_offset());
       }
       const uint32_t digits = quant.bits() - (quant.is_signed() ? 1 : 0);
-      const uint32_t most = number.shared_exponent() ? 24 : 23;
+      // Numbers that share an exponent store the leading 1.
+      const uint32_t most = kMaxFractionBits + (number.shared_exponent() ? 1 : 0);
       if (digits == 0 || digits > most) return Bad("float of ", quant.bits(), " bits of digits");
       return absl::OkStatus();
     }
@@ -60,7 +64,7 @@ absl::Status CheckNumber(const proto::QuantNumber& number, Scalar compute, uint6
 absl::Status CheckWord(const proto::Storage& storage, uint64_t elements) {
   const proto::Word& word = storage.word();
   const uint64_t bits = word.bits();
-  if (bits != 8 && bits != 16 && bits != 32 && bits != 64) return Bad("word of ", bits, " bits");
+  if (!IsWordBits(bits)) return Bad("word of ", bits, " bits");
   if (static_cast<uint64_t>(word.components_size()) != elements) {
     return Bad(word.components_size(), " quantised components of ", elements);
   }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/layout/quant_limits.h"
 
 namespace kiln {
 namespace {
@@ -99,7 +100,7 @@ class Maker {
     }
     if (kind(n).is_word()) {
       const uint32_t bits = s.physical_bits();
-      if (bits != 8 && bits != 16 && bits != 32 && bits != 64) {
+      if (!IsWordBits(bits)) {
         return Bad(n, "a word of ", bits, " bits; 8, 16, 32 or 64 are possible");
       }
     }
@@ -186,9 +187,11 @@ class Maker {
   }
 
   static absl::Status CheckQuant(int place, const proto::QuantType& quant) {
-    if (quant.bits() == 0 || quant.bits() > 64) return Bad(place, quant.bits(), " bits wide");
+    if (quant.bits() == 0 || quant.bits() > kMaxQuantBits) {
+      return Bad(place, quant.bits(), " bits wide");
+    }
     if (quant.kind() != proto::QuantType::QUANT_FLOAT) return absl::OkStatus();
-    if (quant.exponent_bits() == 0 || quant.exponent_bits() > 8) {
+    if (quant.exponent_bits() == 0 || quant.exponent_bits() > kMaxExponentBits) {
       return Bad(place, "exponent of ", quant.exponent_bits(), " bits");
     }
     return absl::OkStatus();

@@ -13,7 +13,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from .. import _native
+from .. import _native, misses
 from ..warm import manifest, program
 from . import reports
 from .common import failure, home, print_json, session
@@ -31,7 +31,6 @@ _OPTIONS = {
     "--require-hit": False,
 }
 _SHORT = {"-j": "--jobs", "-o": "--output", "-q": "--quiet"}
-MISSED = 3
 
 
 def main(argv):
@@ -112,7 +111,7 @@ def _compile(report, wanted, targets, jobs, require_hit, show):
         show(_line(outcome, len(report.outcomes), len(work)))
     report.seconds = time.monotonic() - start
     if require_hit and report.misses and not report.status:
-        report.status = MISSED
+        report.status = misses.STATUS
     failed = f"  failed {report.failed}" if report.failed else ""
     counts = f"kernels {len(work)}  hits {report.hits}  compiled {report.misses}"
     show(f"{counts}{failed}  {report.seconds:.1f} s")
@@ -261,12 +260,9 @@ def _one(sessions, wanted, unit, text):
     return outcome
 
 
-_ERROR = 1  # proto Severity
-
-
 def errors_of(diagnostics):
     """The texts of the errors among `diagnostics`, with their positions."""
-    return [_text(d) for d in diagnostics if d.severity == _ERROR]
+    return [_text(d) for d in diagnostics if d.severity == "ERROR"]
 
 
 def _text(diagnostic):

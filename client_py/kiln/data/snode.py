@@ -596,7 +596,7 @@ _NO_QUANT = (0, 0, False, 0.0, 0)
 
 def check_word_bits(bits):
     """Raises unless words of this number of bits exist."""
-    if bits not in (8, 16, 32, 64):
+    if bits not in _native.WORD_BITS:
         raise say.word_of_other_bits(bits=bits)
 
 

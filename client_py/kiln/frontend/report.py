@@ -114,13 +114,18 @@ def show_warning(text, category, file, line):
     warnings.warn_explicit(text, category, file, line, module="kiln")
 
 
-# Numbers of proto DiagnosticKind.
-_SYNTAX, _NAME, _TYPE, _INDEX = 1, 2, 3, 4
+# By the names of proto DiagnosticKind; other kinds are compilation errors.
+_ERRORS = {
+    "KIND_SYNTAX": errors.TaichiSyntaxError,
+    "KIND_NAME": errors.TaichiNameError,
+    "KIND_TYPE": errors.TaichiTypeError,
+    "KIND_INDEX": errors.TaichiIndexError,
+}
 
 
 def raise_diagnostics(diagnostics, ctx):
     """Raises the compiler's first error in the front end's form."""
-    diagnostic = min(diagnostics, key=lambda d: getattr(d, "severity", 0))
+    diagnostic = min(diagnostics, key=lambda d: d.severity != "ERROR")
     text = ""
     # The outermost call comes first, as in errors of the front end.
     for file, line, column, end_line, end_column, function in reversed(diagnostic.spans):
@@ -129,19 +134,8 @@ def raise_diagnostics(diagnostics, ctx):
         if shown:
             end = end_column if end_line == line else len(shown.rstrip())
             text += _underlined(shown, column, end)
-    kinds = {
-        "syntax": errors.TaichiSyntaxError,
-        "name": errors.TaichiNameError,
-        "index": errors.TaichiIndexError,
-        "type": errors.TaichiTypeError,
-    }
-    kind = kinds.get(_kind_name(diagnostic.kind), TaichiCompilationError)
+    kind = _ERRORS.get(diagnostic.kind, TaichiCompilationError)
     raise kind("\n" + text + diagnostic.message)
-
-
-def _kind_name(kind):
-    names = {_SYNTAX: "syntax", _NAME: "name", _INDEX: "index", _TYPE: "type"}
-    return kind if isinstance(kind, str) else names.get(kind)
 
 
 def _source_line(file, number):

@@ -17,9 +17,7 @@ from ..func import BoundFunc
 from ..own_files import is_own
 from ..warm import describe, reads
 from ..warm.describe import MISSING, PACKAGE, Describer, Refused
-
-# Kinds of reads; records contain these numbers.
-SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
+from ..warm.reads import ATTRIBUTE, INSTANCE_OF, NAME, PARAMETER, SOURCE
 
 # Self-contained values: reading from them depends on nothing else.
 _VALUES = frozenset(

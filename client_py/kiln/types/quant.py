@@ -4,10 +4,9 @@ Kernels compute in a type's `compute` type: loads widen to it, and stores narrow
 type. ti.BitpackedFields and quant_array SNodes hold fields of these types.
 """
 
+from .. import _native
 from ..diagnostics import say
 from . import scalar
-
-_KINDS = {"int": 1, "fixed": 2, "float": 3}  # numbers of proto QuantType.Kind
 
 
 class QuantType:
@@ -25,7 +24,7 @@ class QuantType:
         self.compute = compute
         self.scale = scale
         self.exponent_bits = exponent_bits
-        self.layout = (_KINDS[kind], bits, signed, scale, exponent_bits)
+        self.layout = (_native.QUANTS[kind], bits, signed, scale, exponent_bits)
         # Attributes that every field's type has; they describe the numbers that programs see.
         self.scalar = compute.scalar
         self.is_float = compute.is_float
@@ -88,7 +87,7 @@ def int(bits, signed=True, compute=None):
     compute = scalar.cook_dtype(compute)
     if compute.is_float:
         raise say.quantised_integers_in_floats(compute=compute)
-    return _make("int", _bits("bits", bits, 64), bool(signed), compute)
+    return _make("int", _bits("bits", bits, _native.MAX_QUANT_BITS), bool(signed), compute)
 
 
 def fixed(bits, signed=True, max_value=1.0, compute=None, scale=None):
@@ -107,7 +106,7 @@ def fixed(bits, signed=True, max_value=1.0, compute=None, scale=None):
     compute = scalar.cook_dtype(type(0.0) if compute is None else compute)
     if compute not in (scalar.f32, scalar.f64):
         raise say.fixed_point_computed_in(compute=compute)
-    bits = _bits("bits", bits, 32)
+    bits = _bits("bits", bits, _native.MAX_FIXED_BITS)
     if scale is None:
         scale = max_value / 2 ** (bits - 1 if signed else bits)
     scale = type(0.0)(scale)
@@ -133,10 +132,11 @@ def float(exp, frac, signed=True, compute=None):
     if compute is not scalar.f32:
         raise say.floats_of_few_bits_computed_in(compute=compute)
     sign = 1 if signed else 0
-    exp = _bits("exp", exp, 8)
-    frac = _bits("frac", frac, 23 + sign)
+    exp = _bits("exp", exp, _native.MAX_EXPONENT_BITS)
+    most = _native.MAX_FRACTION_BITS + sign
+    frac = _bits("frac", frac, most)
     if frac == sign:
-        raise say.bits_out_of_range(name="frac", least=1 + sign, most=23 + sign, bits=frac)
+        raise say.bits_out_of_range(name="frac", least=1 + sign, most=most, bits=frac)
     return _make("float", frac, bool(signed), compute, 0.0, exp)
 
 

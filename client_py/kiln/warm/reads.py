@@ -19,6 +19,9 @@ from ..kernel import Kernel
 from ..settings import Config
 from .describe import MISSING, PACKAGE, Field, Refused, is_plain
 
+# Kinds of reads; records contain these numbers.
+SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
+
 # Attributes of Kiln's objects that kernels read and that descriptions do not cover.
 _FIELD = frozenset("shape dtype n m ndim element_shape grad dual snode".split())
 _NO_ATTRIBUTE = object()

@@ -18,8 +18,7 @@ from .. import _native, originals, own_files, runtime, stat
 from ..data.field import overlapping
 from . import describe, notes, program, reads, units
 from .describe import MISSING, Describer, Refused
-
-SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
+from .reads import ATTRIBUTE, INSTANCE_OF, NAME, PARAMETER
 
 _MAGIC = b"kiln warm records 3\n"
 _MANY = 64  # records in one file: the kernel's instances, current and earlier
