@@ -18,4 +18,6 @@ def keep(scope):
 
 def replaced():
     """Whether the program has replaced any function or class of these modules."""
-    return any(list(map(scope.get, names)) != values for scope, names, values in _kept.values())
+    # A copy, since another thread may be importing a module that keeps its functions.
+    kept = list(_kept.values())
+    return any(list(map(scope.get, names)) != values for scope, names, values in kept)

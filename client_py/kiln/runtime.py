@@ -346,7 +346,7 @@ def session_stats():
     """Totals of this process: "kernels", "hits", "misses", "seconds_saved", and "transformed", the
     kernels that went through the front end. The other kernels came from warm records."""
     total = {"kernels": 0, "hits": 0, "misses": 0, "seconds_saved": 0.0, "transformed": transformed}
-    for one in _sessions.values():
+    for one in list(_sessions.values()):  # another thread may make one
         for name, value in one.stats().items():
             total[name] += value
     return total

@@ -298,6 +298,17 @@ def test_threads_share_a_first_call(run):
     assert run(program) == (["36"], 0)
 
 
+def test_a_module_may_be_imported_while_a_record_is_sought(run):
+    # A scope that stands for another thread: Kiln reads it, and meanwhile a module is imported.
+    program = HEAD + (
+        "from kiln import originals\nclass Scope(dict):\n    def get(self, name):\n"
+        "        originals.keep({'__name__': 'meanwhile'})\n        return self[name]\n"
+        "originals.keep(Scope(__name__='first', f=len))\n"
+        "@ti.kernel\ndef k() -> int:\n    return 3\nprint(k())"
+    )
+    assert run(program) == (["3"], 1)
+
+
 def test_instances_are_counted(run):
     program = HEAD + (
         "from kiln.lang.impl import get_runtime\n@ti.kernel\ndef k(a: ti.template()) -> int:\n"

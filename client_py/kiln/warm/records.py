@@ -292,7 +292,7 @@ def _store(path, record):
 
 def _write_rest(process):
     if process == os.getpid():
-        for path in _unwritten:
+        for path in list(_unwritten):  # other threads may still compile
             _write(path)
 
 
