@@ -15,7 +15,7 @@ constexpr absl::Duration kStartAgain = absl::Seconds(30);
 }  // namespace
 
 void DaemonBreaker::Open(const absl::Status& why, bool may_start) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   why_ = why;
   may_start_ = may_start;
   opened_ = SteadyNow();
@@ -24,7 +24,7 @@ void DaemonBreaker::Open(const absl::Status& why, bool may_start) {
 }
 
 absl::Status DaemonBreaker::why() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   return why_;
 }
 
@@ -35,7 +35,7 @@ bool DaemonBreaker::Close() {
 }
 
 bool DaemonBreaker::MayCall(const std::string& socket_path, std::unique_ptr<Connection>* found) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (why_.ok()) return true;
   return Probe(socket_path, found);
 }

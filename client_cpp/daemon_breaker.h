@@ -12,9 +12,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client_cpp/connection.h"
+#include "client_cpp/mutex.h"
 
 namespace kiln {
 
@@ -34,7 +34,7 @@ class DaemonBreaker {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   absl::Status why_ ABSL_GUARDED_BY(mutex_);
   bool may_start_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time opened_ ABSL_GUARDED_BY(mutex_);

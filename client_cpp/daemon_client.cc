@@ -117,7 +117,7 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::OpenPatiently(
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const std::string& path) {
-  absl::MutexLock lock(&start_mutex_);
+  MutexLock lock(&start_mutex_);
   // Another thread may have started it while this one waited.
   auto connection = OpenPatiently(path);
   if (!absl::IsNotFound(connection.status())) return connection;
@@ -150,12 +150,12 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
 }
 
 void DaemonClient::SetWantedCompiler(const Digest& id) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   wanted_compiler_ = id;
 }
 
 bool DaemonClient::IsOutdated(const Connection& connection) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   const Digest wanted = std::exchange(wanted_compiler_, Digest());
   auto id = Digest::FromBytes(connection.peer().compiler());
   return !wanted.empty() && id.ok() && !id->empty() && *id != wanted &&
@@ -177,7 +177,7 @@ void DaemonClient::Dismiss(const std::string& path, std::unique_ptr<Connection> 
 
 absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::Take(bool start, bool* reused) {
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     if (*reused = !idle_.empty(); *reused) {
       std::unique_ptr<Connection> connection = std::move(idle_.back());
       idle_.pop_back();
@@ -196,7 +196,7 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::Take(bool start, bool*
 
 void DaemonClient::GiveBack(std::unique_ptr<Connection> connection) {
   if (connection->broken()) return;
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (idle_.size() < kMaxIdle) idle_.push_back(std::move(connection));
 }
 
@@ -224,7 +224,7 @@ bool DaemonClient::Usable() {
 
 void DaemonClient::GiveUp(const absl::Status& why) {
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     idle_.clear();
   }
   breaker_.Open(why, /*may_start=*/PartOf(why) == kHangs);

@@ -13,10 +13,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client_cpp/connection.h"
 #include "client_cpp/daemon_breaker.h"
+#include "client_cpp/mutex.h"
 #include "common/base/digest.h"
 #include "common/home/home.h"
 
@@ -72,10 +72,10 @@ class DaemonClient {
   const std::string bin_dir_;
   const proto::Hello wishes_;
   DaemonBreaker breaker_;
-  absl::Mutex mutex_;
+  Mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_ ABSL_GUARDED_BY(mutex_);
   Digest wanted_compiler_ ABSL_GUARDED_BY(mutex_);  // empty: any, from now on
-  absl::Mutex start_mutex_;                         // one start at a time; before mutex_
+  Mutex start_mutex_;                               // one start at a time; before mutex_
 };
 
 }  // namespace kiln

@@ -43,14 +43,17 @@ InstanceTexts Unpacked(const std::string& bytes) {
 
 Instance::Instance(CompileOutcome outcome, std::vector<bool> writes, InstanceTexts texts)
     : outcome_(std::move(outcome)), writes_(std::move(writes)), texts_(std::move(texts)) {
-  absl::call_once(unpacked_, [] {});
+  std::call_once(unpacked_, [] {});
 }
 
 Instance::Instance(CompileOutcome outcome, std::vector<bool> writes, std::string packed)
     : outcome_(std::move(outcome)), writes_(std::move(writes)), packed_(std::move(packed)) {}
 
 const InstanceTexts& Instance::texts() const {
-  absl::call_once(unpacked_, [this] { texts_ = Unpacked(std::exchange(packed_, {})); });
+  std::call_once(unpacked_, [this] {
+    texts_ = Unpacked(packed_);
+    packed_ = std::string();
+  });
   return texts_;
 }
 

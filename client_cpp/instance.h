@@ -9,11 +9,11 @@
 #define KILN_CLIENT_CPP_INSTANCE_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "absl/base/call_once.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "client_cpp/kernel_builder.h"
@@ -61,7 +61,7 @@ class Instance {
  private:
   const CompileOutcome outcome_;
   const std::vector<bool> writes_;
-  mutable absl::once_flag unpacked_;
+  mutable std::once_flag unpacked_;  // a child forked meanwhile unpacks again, absl's would wait
   mutable InstanceTexts texts_;
   mutable std::string packed_;
 };

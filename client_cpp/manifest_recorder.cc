@@ -1,6 +1,7 @@
 #include "client_cpp/manifest_recorder.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,14 +21,18 @@ std::string ProgramName() {
 }
 
 // By path; never destroyed, as exit handlers use them.
-absl::Mutex recorders_mutex(absl::kConstInit);
+Mutex recorders_mutex;
 std::map<std::string, ManifestRecorder*>& Recorders() {
   static auto* const recorders = new std::map<std::string, ManifestRecorder*>;
   return *recorders;
 }
 
+// A fork waits until no thread uses the table, so that the child may.
+void LockRecorders() ABSL_NO_THREAD_SAFETY_ANALYSIS { recorders_mutex.lock(); }
+void UnlockRecorders() ABSL_NO_THREAD_SAFETY_ANALYSIS { recorders_mutex.unlock(); }
+
 void WriteAll() {
-  absl::MutexLock lock(&recorders_mutex);
+  MutexLock lock(&recorders_mutex);
   for (const auto& [path, recorder] : Recorders()) recorder->Write();
 }
 
@@ -39,8 +44,11 @@ ManifestRecorder* ManifestRecorder::OfProcess() {
   std::error_code error;
   // The program may change its folder.
   const std::string path = std::filesystem::absolute(named, error);
-  absl::MutexLock lock(&recorders_mutex);
-  if (Recorders().empty() && std::atexit(&WriteAll) != 0) return nullptr;
+  MutexLock lock(&recorders_mutex);
+  if (Recorders().empty()) {
+    if (std::atexit(&WriteAll) != 0) return nullptr;
+    pthread_atfork(&LockRecorders, &UnlockRecorders, &UnlockRecorders);
+  }
   ManifestRecorder*& recorder = Recorders()[error ? named : path];
   if (recorder == nullptr) recorder = new ManifestRecorder(error ? named : path);
   return recorder;
@@ -52,7 +60,9 @@ ManifestRecorder::ManifestRecorder(std::string path) : path_(std::move(path)), p
 
 void ManifestRecorder::Add(Manifest::Unit unit, std::string recorded, const Digest& compiler) {
   unit.recorded = Sha256Of(recorded).Hex();
-  absl::MutexLock lock(&mutex_);
+  // A forked child's units are not written, and a thread of its parent may have held the lock.
+  if (getpid() != pid_) return;
+  MutexLock lock(&mutex_);
   if (!compiler.empty()) made_.compiler = compiler.Hex();
   if (!keys_.insert(unit.key).second) return;
   made_.recorded->emplace(unit.recorded, std::move(recorded));
@@ -60,16 +70,16 @@ void ManifestRecorder::Add(Manifest::Unit unit, std::string recorded, const Dige
 }
 
 Manifest ManifestRecorder::Made(absl::string_view program) const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   Manifest manifest = made_;
   manifest.name = std::string(program);
   return manifest;
 }
 
 void ManifestRecorder::Write() const {
+  if (getpid() != pid_) return;  // of a forked child the units are its parent's
   const Manifest manifest = Made(ProgramName());
-  // Of a forked child the units are its parent's.
-  if (getpid() != pid_ || manifest.units.empty()) return;
+  if (manifest.units.empty()) return;
   const std::string bytes = ManifestBytes(manifest);
   FILE* file = std::fopen(path_.c_str(), "wb");
   bool written =

@@ -12,8 +12,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "client_cpp/manifest.h"
+#include "client_cpp/mutex.h"
 #include "common/base/digest.h"
 
 namespace kiln {
@@ -39,7 +39,7 @@ class ManifestRecorder {
  private:
   const std::string path_;
   const pid_t pid_;
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   Manifest made_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<std::string> keys_ ABSL_GUARDED_BY(mutex_);
 };

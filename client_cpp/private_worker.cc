@@ -21,7 +21,7 @@ constexpr uint64_t kMemoryBytes = uint64_t{4} << 30;
 }  // namespace
 
 PrivateWorker::~PrivateWorker() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   Stop();
 }
 
@@ -72,7 +72,7 @@ absl::Status PrivateWorker::Start() {
 
 absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileRequest& request,
                                                            absl::Time deadline, Digest* compiler) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   absl::Status status;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (connection_ == nullptr) RETURN_IF_ERROR(Start());

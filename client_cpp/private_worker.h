@@ -12,9 +12,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client_cpp/connection.h"
+#include "client_cpp/mutex.h"
 #include "common/base/child_stderr.h"
 #include "common/base/digest.h"
 
@@ -39,7 +39,7 @@ class PrivateWorker {
   std::string LastWords() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string bin_dir_;
-  absl::Mutex mutex_;
+  Mutex mutex_;
   std::unique_ptr<Connection> connection_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<ChildStderr> said_ ABSL_GUARDED_BY(mutex_);  // the worker's standard error
   pid_t pid_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -12,12 +13,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "client_cpp/daemon_client.h"
 #include "client_cpp/disk_tier.h"
 #include "client_cpp/entry_trust.h"
 #include "client_cpp/loaded_artifact.h"
 #include "client_cpp/manifest_recorder.h"
+#include "client_cpp/mutex.h"
 #include "client_cpp/offline_cache.h"
 #include "client_cpp/private_worker.h"
 #include "client_cpp/recorded_kernel.h"
@@ -68,7 +69,8 @@ bool WantsReport(const proto::ReportOptions& report) {
 
 // One compilation or fetch. Other callers with the same key wait for it.
 struct Flight {
-  absl::Mutex mutex;
+  Mutex mutex;
+  std::condition_variable_any is_done;
   bool done ABSL_GUARDED_BY(mutex) = false;
   absl::StatusOr<CompileOutcome> outcome ABSL_GUARDED_BY(mutex) = CompileOutcome();
 };
@@ -102,7 +104,7 @@ struct State {
   const State* parents = nullptr;  // in a forked child: the parent's state, unused but not leaked
   DaemonClient daemon;
   PrivateWorker worker;
-  absl::Mutex mutex;
+  Mutex mutex;
   absl::flat_hash_map<Digest, std::shared_ptr<Flight>> flights ABSL_GUARDED_BY(mutex);
   // Entries that Prefetch received and that are not used yet.
   absl::flat_hash_map<Digest, proto::LookupReply::Result> prefetched ABSL_GUARDED_BY(mutex);
@@ -140,7 +142,7 @@ class LocalSession : public Session {
   Digest compiler() override { return CompilerId(Current()); }
   SessionStats stats() const override {
     State& state = Current();
-    absl::MutexLock lock(&state.mutex);
+    MutexLock lock(&state.mutex);
     return state.stats;
   }
   const std::string& home() const override { return home_.dir(); }
@@ -216,7 +218,7 @@ State& LocalSession::Current() const {
 
 Digest LocalSession::CompilerId(State& state) const {
   {
-    absl::MutexLock lock(&state.mutex);
+    MutexLock lock(&state.mutex);
     if (state.looked_for_compiler) return state.compiler;
   }
   SayWhoseHome();
@@ -234,7 +236,7 @@ Digest LocalSession::CompilerId(State& state) const {
       id = GetCompilerId(home_.CompilerIdPath(), worker);
     }
   }
-  absl::MutexLock lock(&state.mutex);
+  MutexLock lock(&state.mutex);
   state.looked_for_compiler = true;
   if (id.ok()) {
     state.compiler = *id;
@@ -289,8 +291,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Get(State& state, Job job, absl::Ti
 
 // Waits for the result of another thread, which has it or is working on it.
 absl::StatusOr<CompileOutcome> LocalSession::Await(Flight& flight, absl::Time start) {
-  absl::MutexLock lock(&flight.mutex);
-  flight.mutex.Await(absl::Condition(&flight.done));
+  MutexLock lock(&flight.mutex);
+  while (!flight.done) flight.is_done.wait(flight.mutex);
   absl::StatusOr<CompileOutcome> outcome = flight.outcome;
   if (outcome.ok()) {
     outcome->tier = "process";
@@ -306,7 +308,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& 
   bool leads = false;
   std::shared_ptr<Flight> flight;
   {
-    absl::MutexLock lock(&state.mutex);
+    MutexLock lock(&state.mutex);
     std::shared_ptr<Flight>& slot = state.flights[key];
     leads = slot == nullptr;
     if (leads) slot = std::make_shared<Flight>();
@@ -319,19 +321,20 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& 
     Count(state, *outcome);
   }
   if (!outcome.ok() || outcome->kernel == nullptr) {
-    absl::MutexLock lock(&state.mutex);
+    MutexLock lock(&state.mutex);
     state.flights.erase(key);
   } else if (auto made = Digest::FromHex(outcome->digest); made.ok() && *made != key) {
     // Meanwhile the compiler's id became known or changed: the next key contains the new id.
-    absl::MutexLock lock(&state.mutex);
+    MutexLock lock(&state.mutex);
     state.flights.emplace(*made, flight);
   }
-  absl::MutexLock lock(&flight->mutex);
+  MutexLock lock(&flight->mutex);
   flight->outcome = outcome;
   // Only the caller that compiled gets the stage reports; copying them would be most of a hit's
   // cost.
   if (outcome.ok()) flight->outcome->stages.clear();
   flight->done = true;
+  flight->is_done.notify_all();
   return outcome;
 }
 
@@ -352,7 +355,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
   const absl::Time start = SteadyNow();
   std::shared_ptr<Flight> flight;
   {
-    absl::MutexLock lock(&state.mutex);
+    MutexLock lock(&state.mutex);
     auto at = state.flights.find(key);
     if (at != state.flights.end()) flight = at->second;
   }
@@ -364,11 +367,11 @@ absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
   Count(state, outcome);
   flight = std::make_shared<Flight>();
   {
-    absl::MutexLock lock(&flight->mutex);
+    MutexLock lock(&flight->mutex);
     flight->outcome = outcome;
     flight->done = true;
   }
-  absl::MutexLock lock(&state.mutex);
+  MutexLock lock(&state.mutex);
   state.flights.emplace(key, std::move(flight));
   return outcome;
 }
@@ -383,7 +386,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& ke
   if (!loaded.ok()) {
     proto::LookupReply::Result result;
     {
-      absl::MutexLock lock(&state.mutex);
+      MutexLock lock(&state.mutex);
       if (auto at = state.prefetched.find(key); at != state.prefetched.end()) {
         result = std::move(at->second);
         state.prefetched.erase(at);
@@ -424,7 +427,7 @@ int LocalSession::Prefetch(absl::Span<const Digest> keys) {
     if (!reply.ok() || reply->results_size() != static_cast<int>(missing.size())) break;
     std::vector<Digest> left_out;
     const int before = found;
-    absl::MutexLock lock(&state.mutex);
+    MutexLock lock(&state.mutex);
     for (int i = 0; i < reply->results_size(); ++i) {
       proto::LookupReply::Result& result = *reply->mutable_results(i);
       if (result.left_out()) left_out.push_back(missing[i]);
@@ -618,14 +621,14 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
   }
   if (outcome.compile_seconds == 0) outcome.compile_seconds = entry->info.compile_seconds();
   if (compiler != job.compiler) {
-    absl::MutexLock lock(&state.mutex);
+    MutexLock lock(&state.mutex);
     state.compiler = compiler;
   }
   return outcome;
 }
 
 void LocalSession::Count(State& state, const CompileOutcome& outcome) const {
-  absl::MutexLock lock(&state.mutex);
+  MutexLock lock(&state.mutex);
   const bool compiled = outcome.tier == "compiled";
   ++(compiled ? state.stats.misses : state.stats.hits);
   if (outcome.kernel != nullptr) ++state.stats.kernels;

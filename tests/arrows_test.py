@@ -62,6 +62,16 @@ def test_no_arrow(sources, forbidden):
     assert query(f"somepath({shipped}, {forbidden})") == []
 
 
+def test_code_in_programs_that_fork_uses_no_mutex_of_abseil():
+    """A forked child may wait for ever for the locks inside absl::Mutex (client_cpp/mutex.h)."""
+    rooms = [ROOT / "client_cpp", ROOT / "client_py" / "native"]
+    files = [file for room in rooms for file in [*room.rglob("*.h"), *room.rglob("*.cc")]]
+    assert len(files) > 50
+    inside = ("absl/synchronization/", "absl/base/call_once.h")
+    ours = [f for f in files if not f.name.endswith("_test.cc")]
+    assert not [f for f in ours if any(i in f.read_text() for i in inside)]
+
+
 # --- The Python package: its imports, including those inside functions
 # -----------------------------
 
