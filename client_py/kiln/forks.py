@@ -1,10 +1,12 @@
 """Holds off forks while other threads do work that a fork must not interrupt.
 
 A forked child has only the thread that forked. The unfinished work of other threads never finishes
-in the child: importing a module whose import was under way would hang. Such work is wrapped:
+in the child, which then waits for ever: for a module that another thread was importing, or for a
+static variable of a library that another thread was initialising. What a process does for the first
+time is full of both. Making an instance, from the record to the compiler's reply, is wrapped:
 
     with forks.held_off:
-        from .frontend.build import build_kernel
+        provided.make_instance(self, args)
 
 Threads inside such blocks do not exclude each other, and a thread's own block does not delay its
 own fork. A fork waits for _PATIENCE seconds at most, because the other thread may be waiting for

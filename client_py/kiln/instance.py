@@ -7,7 +7,7 @@ kernel, and the session fetches it from the cache or compiles it.
 import os
 from _thread import RLock
 
-from . import _native, errors, events, forks, interrupts, runtime, stat
+from . import _native, errors, events, interrupts, runtime, stat
 from .arguments import (
     FLAT,
     MOST_ARGUMENTS,
@@ -88,7 +88,7 @@ def _transform(kernel, args, specs):
     builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
     runtime.transformed += 1
     # The front end is imported here, at its first use: kernels with warm records never need it.
-    with forks.held_off, _build_lock:
+    with _build_lock:
         from .frontend.context import BuildContext
 
         ctx = BuildContext(builder, cfg, kernel.__name__)

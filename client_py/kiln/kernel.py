@@ -133,7 +133,8 @@ class Kernel(_native.KernelBase):
     def _run(self, args):
         with _kernel_locks.setdefault(id(self), RLock()):
             if not self._knows(args):
-                provided.make_instance(self, args)
+                with forks.held_off:
+                    provided.make_instance(self, args)
         ran, result = self._try(args)
         if not ran:
             raise say.arguments_kernel_changed_while_was_compiled(kernel=self.__name__)

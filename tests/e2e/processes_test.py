@@ -537,6 +537,42 @@ def test_forks_while_threads_run_their_first_kernels(program, server):
         assert run(path, str(number), server=server) == f"{['0'] * 20}\n"
 
 
+# Forks while another thread makes its first instance, which takes half a second.
+FORK_WAITS = """
+import os, threading, time
+import kiln as ti
+from kiln import instance
+
+ti.init(arch=ti.cpu)
+begun, made = threading.Event(), []
+
+def slowly(*arguments, compile=instance._compile):
+    begun.set()
+    time.sleep(0.5)
+    made.append(compile(*arguments))
+    return made[0]
+
+instance._compile = slowly
+
+@ti.kernel
+def k() -> ti.i32:
+    return 3
+
+thread = threading.Thread(target=k)
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if made and k() == 3 else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread.join()
+"""
+
+
+def test_a_fork_waits_for_the_instance_that_another_thread_makes(program):
+    assert run(program(FORK_WAITS)) == "0\n"
+
+
 @pytest.mark.parametrize("server", ["", "off"])
 def test_an_interrupt_while_compiling(program, server):
     child = subprocess.Popen(
