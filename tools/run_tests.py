@@ -263,7 +263,8 @@ def fuzz(_options):
     sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
     import run as fuzzing
 
-    names = list(fuzzing.fuzzers())
+    names = fuzzing.fuzzers()
+    fuzzing.build(names)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, (passed, output) in zip(names, pool.map(fuzzing.run, names)):
             yield Result(f"fuzz {name}", passed, output)

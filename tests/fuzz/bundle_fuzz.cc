@@ -2,10 +2,6 @@
 // same after writing it again. Each input is also tried with a correct header and correct
 // checksums, of its entries as well, because nearly every input would otherwise fail the first
 // comparison.
-//
-// Sources: common/artifact/bundle.cc common/artifact/entry.cc common/base/digest.cc
-// Sources: common/base/deterministic.cc common/artifact/signature.cc common/home/folder.cc
-// Messages: artifact target
 #include <cstdlib>
 #include <cstring>
 #include <string>

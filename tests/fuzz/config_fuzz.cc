@@ -1,9 +1,5 @@
 // Parses arbitrary text as the daemon's configuration file. The parser must refuse it with the
 // place of the mistake, or accept it with the same meaning after writing it again.
-//
-// Sources: server/daemon/config.cc server/observe/json_text.cc common/base/plain_text.cc
-// Sources: common/home/folder.cc
-// Messages: config
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/message_differencer.h>
 

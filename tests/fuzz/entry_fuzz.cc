@@ -1,10 +1,6 @@
 // Parses arbitrary bytes as a cache entry. The parser must not crash, and an accepted entry must be
 // the same after writing it again. Each input is also tried with correct sizes and a correct
 // checksum, because nearly every input would otherwise fail the first comparison.
-//
-// Sources: common/artifact/entry.cc common/base/digest.cc common/base/deterministic.cc
-// Sources: common/artifact/signature.cc common/home/folder.cc
-// Messages: artifact target
 #include <cstdlib>
 #include <string>
 

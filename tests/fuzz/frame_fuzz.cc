@@ -1,10 +1,6 @@
 // Decodes an arbitrary stream of frames like daemon, client and worker. The decoder must return
 // whole frames until the stream ends or is refused. It must not hang, crash, or allocate memory for
 // bytes that were only announced.
-//
-// Sources: common/wire/framing.cc common/base/plain_text.cc common/wire/error_detail.cc
-// Sources: common/base/clock.cc
-// Messages: service config diagnostic options source_map type
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>

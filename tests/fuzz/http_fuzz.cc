@@ -2,13 +2,6 @@
 // action's result names. The first byte of the input selects the result: the input's own, or one
 // that names the input's blob. Two bytes contain the length of the first answer. The answers
 // follow: to a request for a result, and to any other request.
-//
-// Sources: server/remote/http/tier.cc server/remote/http/client.cc server/remote/watched_file.cc
-// Sources: server/remote/reapi/blob.cc common/base/digest.cc common/base/deterministic.cc
-// Sources: common/base/clock.cc
-// Messages: build/bazel/remote/execution/v2/remote_execution build/bazel/semver/semver
-// Messages: google/longrunning/operations google/rpc/status config artifact target service
-// Messages: diagnostic options source_map type
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>

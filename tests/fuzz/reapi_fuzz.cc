@@ -1,11 +1,6 @@
 // Arbitrary answers of a Remote Execution API server: an action's result from a gRPC or HTTP
 // server, or a blob in zstd. The first byte selects one. No answer may need more memory than our
 // size limits.
-//
-// Sources: server/remote/reapi/blob.cc server/remote/reapi/zstd.cc common/base/digest.cc
-// Sources: common/base/deterministic.cc
-// Messages: build/bazel/remote/execution/v2/remote_execution build/bazel/semver/semver
-// Messages: google/longrunning/operations google/rpc/status artifact target
 #include <cstdlib>
 #include <string>
 

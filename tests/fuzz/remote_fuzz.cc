@@ -1,12 +1,6 @@
 // Sends arbitrary frames to kilnd-remote's code, with servers that answer immediately. Every frame
 // must get exactly one answer, and so must the next one. The first byte selects the frame's type,
 // of all but one.
-//
-// Sources: server/remote/serve.cc server/remote/remote_tiers.cc server/remote/breaker.cc
-// Sources: server/remote/held_leases.cc server/remote/blocking_pool.cc common/wire/framing.cc
-// Sources: common/base/plain_text.cc common/wire/error_detail.cc common/base/digest.cc
-// Sources: common/base/clock.cc
-// Messages: remote service config diagnostic options source_map type
 #include <sys/socket.h>
 
 #include <cstdlib>

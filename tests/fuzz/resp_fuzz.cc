@@ -1,8 +1,6 @@
 // Parses arbitrary answers of a Redis server, in pieces of any size. The parser must return values
 // until the stream ends or is refused. The pieces' sizes must not change the values, which must not
 // contain more than the server sent.
-//
-// Sources: server/remote/resp.cc
 #include <cstdlib>
 #include <string>
 #include <vector>

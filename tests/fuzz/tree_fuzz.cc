@@ -1,10 +1,5 @@
 // Lays out arbitrary trees like a client. The layout must end with a result or an error, and units
 // with its description must pass their checks.
-//
-// Sources: common/layout/layout.cc common/layout/dense_field.cc common/layout/tree_field.cc
-// Sources: common/language/type.cc common/layout/check_storage.cc common/layout/check_tree.cc
-// Sources: common/layout/check_word.cc common/layout/snode_kinds.cc common/language/op_table.cc
-// Messages: kernel layout type op options
 #include <cstdlib>
 
 #include "common/layout/layout.h"

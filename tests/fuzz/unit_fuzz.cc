@@ -1,13 +1,5 @@
 // Parses, checks and lays out arbitrary messages as compile units. Each step must end with a result
 // or an error, and a unit must have only one form that is accepted as canonical.
-//
-// Sources: common/unit/canonical.cc common/base/digest.cc common/base/deterministic.cc
-// Sources: common/language/op_table.cc common/unit/check_unit.cc common/unit/check_function.cc
-// Sources: common/layout/check_storage.cc common/layout/check_tree.cc common/layout/check_word.cc
-// Sources: common/unit/argument_layout.cc common/language/type.cc common/language/type_rules.cc
-// Sources: common/layout/tree_field.cc common/layout/layout.cc common/layout/dense_field.cc
-// Sources: common/layout/snode_kinds.cc common/artifact/target.cc common/artifact/target_proto.cc
-// Messages: unit kernel layout options target type op artifact diagnostic
 #include <cstdlib>
 #include <string>
 

@@ -2,13 +2,6 @@
 // response, and a JSON response is valid JSON, whatever the names of kernels and callers. The first
 // byte selects caller and method; a line of path and query follows, then the daemon's answers, each
 // after its length in two bytes.
-//
-// Sources: server/web_front/site.cc server/web_front/history.cc server/web_front/peer.cc
-// Sources: server/web_front/prometheus.cc server/observe/json_text.cc common/base/plain_text.cc
-// Sources: common/artifact/entry.cc common/base/digest.cc common/base/deterministic.cc
-// Sources: common/artifact/signature.cc common/base/clock.cc common/home/folder.cc
-// Sources: common/artifact/target.cc common/artifact/target_proto.cc
-// Messages: service config artifact target diagnostic options source_map type
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 
