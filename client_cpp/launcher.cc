@@ -1,6 +1,11 @@
 #include "client_cpp/launcher.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "client_cpp/print_format.h"
+#include "common/base/status_macros.h"
+#include "common/language/op_table.h"
 
 namespace kiln {
 namespace {
@@ -59,7 +64,79 @@ const char* NameOf(ArgumentSlot::Kind kind) {
   return "unknown";
 }
 
+constexpr char kCheckFailed[] = "a check of the kernel failed";
+
+// Where a failure happened, as the end of its text.
+std::string Place(const std::vector<SourcePosition>& positions) {
+  if (positions.empty()) return "";
+  return absl::StrCat(" at ", positions[0].file, ":", positions[0].line);
+}
+
 }  // namespace
+
+// Makes texts of what one launch reports, and passes them on.
+class Launcher::Texts {
+ public:
+  explicit Texts(const Launcher& launcher)
+      : launcher_(launcher), texts_(launcher.instance_->texts()) {
+    hooks_.print = [this](uint32_t node, const uint64_t* values, uint32_t count) {
+      Print(node, values, count);
+    };
+    hooks_.fail = [this](uint32_t node, const uint64_t* values, uint32_t count) {
+      if (failed_) return;
+      const proto::Format* format = FormatOf(node);
+      Fail({format != nullptr ? RenderFormat(*format, texts_.types, values, count) : kCheckFailed,
+            PositionsOf(texts_.source_map, node),
+            node,
+            {values, values + count}});
+    };
+    hooks_.error = [this](std::string_view text) { Fail({std::string(text), {}, 0, {}}); };
+  }
+
+  const LaunchHooks& hooks() const { return hooks_; }
+
+  // Of a launch that failed.
+  absl::Status status() const {
+    return absl::AbortedError(absl::StrCat(failure_.text, Place(failure_.positions)));
+  }
+
+ private:
+  const proto::Format* FormatOf(uint32_t node) const {
+    const auto found = texts_.source_map.formats().find(node);
+    return found == texts_.source_map.formats().end() ? nullptr : &found->second;
+  }
+
+  void Print(uint32_t node, const uint64_t* values, uint32_t count) {
+    if (const proto::Format* format = FormatOf(node); format != nullptr) {
+      Show(RenderFormat(*format, texts_.types, values, count));
+    } else if (count == 1) {  // debug mode's warning about an op
+      const OpInfo* op = FindOp(static_cast<int>(values[0]));
+      Show(absl::StrCat("overflow of ", op == nullptr ? "an op" : op->spelling,
+                        Place(PositionsOf(texts_.source_map, node)), "\n"));
+    }
+  }
+
+  void Show(const std::string& text) {
+    if (launcher_.print_hook_) {
+      launcher_.print_hook_(text);
+    } else {
+      standard_output_.Add(text);
+    }
+  }
+
+  void Fail(LaunchFailure failure) {
+    if (std::exchange(failed_, true)) return;
+    failure_ = std::move(failure);
+    if (launcher_.failure_hook_) launcher_.failure_hook_(failure_);
+  }
+
+  const Launcher& launcher_;
+  const InstanceTexts& texts_;
+  LaunchHooks hooks_;
+  PrintSink standard_output_;
+  bool failed_ = false;
+  LaunchFailure failure_;
+};
 
 uint64_t SlotOf(proto::Scalar type, double value) { return Convert(type, value); }
 uint64_t SlotOf(proto::Scalar type, int64_t value) { return Convert(type, value); }
@@ -78,6 +155,20 @@ Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
     if (first_slot_[slot.param] < 0) first_slot_[slot.param] = first_tree_slot_;
     ++first_tree_slot_;
   }
+}
+
+Launcher::Launcher(std::shared_ptr<const Instance> instance) : Launcher(instance->kernel()) {
+  instance_ = std::move(instance);
+}
+
+Launcher& Launcher::OnPrint(PrintHook hook) {
+  print_hook_ = std::move(hook);
+  return *this;
+}
+
+Launcher& Launcher::OnFailure(FailureHook hook) {
+  failure_hook_ = std::move(hook);
+  return *this;
 }
 
 int Launcher::Find(uint32_t param, ArgumentSlot::Kind kind, uint32_t element) {
@@ -146,21 +237,29 @@ Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* node
   return *this;
 }
 
-absl::Status Launcher::Run(const LaunchHooks* hooks, int max_threads) {
-  if (!error_.ok()) return error_;
-  if (missing_ > 0) {
-    for (size_t i = 0; i < is_set_.size(); ++i) {
-      if (is_set_[i]) continue;
-      const ArgumentSlot& slot = kernel_->info().arguments[i];
-      const bool is_tree = slot.kind == ArgumentSlot::Kind::kTree;
-      return absl::FailedPreconditionError(
-          absl::StrCat(is_tree ? "tree " : "parameter ", slot.param, " is not set"));
+absl::Status Launcher::CheckArguments() const {
+  if (!error_.ok() || missing_ == 0) return error_;
+  size_t i = 0;
+  while (is_set_[i]) ++i;
+  const ArgumentSlot& slot = kernel_->info().arguments[i];
+  const bool is_tree = slot.kind == ArgumentSlot::Kind::kTree;
+  return absl::FailedPreconditionError(
+      absl::StrCat(is_tree ? "tree " : "parameter ", slot.param, " is not set"));
+}
+
+absl::Status Launcher::Run(int max_threads) {
+  RETURN_IF_ERROR(CheckArguments());
+  if (instance_ == nullptr) {
+    if (kernel_->Launch(arguments_.data(), results_.data(), nullptr, max_threads)) {
+      return absl::OkStatus();
     }
+    return absl::AbortedError(kCheckFailed);
   }
-  if (kernel_->Launch(arguments_.data(), results_.data(), hooks, max_threads)) {
+  Texts texts(*this);
+  if (kernel_->Launch(arguments_.data(), results_.data(), &texts.hooks(), max_threads)) {
     return absl::OkStatus();
   }
-  return absl::AbortedError("a check of the kernel failed");
+  return texts.status();
 }
 
 }  // namespace kiln

@@ -1,7 +1,8 @@
 // Packs a kernel's arguments into slots and launches it.
 //
-//   Launcher launch(outcome.kernel);
+//   Launcher launch(made.instance);
 //   launch.Set(a, 2.0f).Bind(x_param, x).Bind(y_param, y);
+//   launch.OnPrint([&](absl::string_view text) { log.Append(text); });
 //   RETURN_IF_ERROR(launch.Run());
 //
 // Parameters keep their values from run to run until they are set again. One object is for one
@@ -11,12 +12,17 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client_cpp/fields.h"
+#include "client_cpp/instance.h"
+#include "client_cpp/kernel_facts.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -26,9 +32,32 @@ uint64_t SlotOf(proto::Scalar type, double value);
 uint64_t SlotOf(proto::Scalar type, int64_t value);
 uint64_t SlotOf(proto::Scalar type, uint64_t value);
 
+// Why a launch failed.
+struct LaunchFailure {
+  // The text of an assert, or a sentence about another check or the runtime's error.
+  std::string text;
+  // Of the check, innermost call first; empty if the kernel has no positions.
+  std::vector<SourcePosition> positions;
+  uint32_t node = 0;             // of the check (common/unit/node_number.h); 0: the runtime's error
+  std::vector<uint64_t> values;  // the slots that the check reports
+};
+
 class Launcher {
  public:
+  explicit Launcher(std::shared_ptr<const Instance> instance);
+  // A kernel without its texts: what it prints is lost, and failures have no text.
   explicit Launcher(std::shared_ptr<const LoadedKernel> kernel);
+
+  // Hooks for the texts of a launch, which only an Instance has. A launch calls them from any of
+  // its threads, one call at a time.
+  //
+  // `hook` receives the text of each print and warning, with its line end. Without a hook, the text
+  // goes to standard output.
+  using PrintHook = std::function<void(absl::string_view text)>;
+  Launcher& OnPrint(PrintHook hook);
+  // `hook` receives the first failure of a launch before Run returns it as a status.
+  using FailureHook = std::function<void(const LaunchFailure& failure)>;
+  Launcher& OnFailure(FailureHook hook);
 
   // The value parameter `param`, converted to its type. Tensors: one call an element,
   // row-major.
@@ -56,8 +85,9 @@ class Launcher {
   Launcher& BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes);
 
   // FailedPrecondition if a parameter is missing (also reports the first mistake in Set and Bind),
-  // Aborted if a check of the kernel failed.
-  absl::Status Run(const LaunchHooks* hooks = nullptr, int max_threads = 0);
+  // Aborted if the launch failed, with the failure's text and first position. `max_threads` 0: one
+  // per CPU of this process.
+  absl::Status Run(int max_threads = 0);
 
   // Result `index` of the last run; T is the type of that result.
   template <typename T>
@@ -68,6 +98,9 @@ class Launcher {
   }
 
  private:
+  class Texts;
+
+  absl::Status CheckArguments() const;
   template <typename T>
   Launcher& SetSlot(uint32_t param, uint32_t element, T value);
   // The index of a slot; -1, with an error noted, if the kernel has no such slot.
@@ -76,6 +109,9 @@ class Launcher {
   Launcher& Put(int slot, uint64_t value);
 
   std::shared_ptr<const LoadedKernel> kernel_;
+  std::shared_ptr<const Instance> instance_;  // may be null
+  PrintHook print_hook_;
+  FailureHook failure_hook_;
   std::vector<int> first_slot_;  // by parameter
   int first_tree_slot_ = 0;      // the trees' come last
   std::vector<uint64_t> arguments_;

@@ -1,5 +1,6 @@
 #include "client_cpp/launcher.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/test_artifact.h"
 #include "runtime/tree/test_tree.h"
@@ -25,6 +26,57 @@ TEST(LauncherTest, ValuesAndResults) {
   EXPECT_TRUE(launch.Set(0, -3.7).Run().ok());
   EXPECT_EQ(launch.result<int64_t>(), -2);
   EXPECT_TRUE(absl::IsFailedPrecondition(launch.Set(1, 1).Run()));
+}
+
+// An instance of which nodes 7 and 9 have the format "WHAT {value}".
+std::shared_ptr<const Instance> WithTexts(const KernelInfo& info, const std::string& what) {
+  InstanceTexts texts;
+  proto::Format format;
+  proto::Format::Piece* piece = format.add_pieces();
+  piece->set_text(what);
+  piece->set_type(texts.types.GetScalar(proto::I32));
+  format.set_end("\n");
+  (*texts.source_map.mutable_formats())[7] = format;
+  format.clear_end();
+  (*texts.source_map.mutable_formats())[9] = format;
+  CompileOutcome outcome;
+  outcome.kernel = Load(info);
+  return std::make_shared<Instance>(std::move(outcome), std::vector<bool>(), std::move(texts));
+}
+
+TEST(LauncherTest, PrintsReachTheHook) {
+  KernelInfo info = TestInfo();
+  AddRange(&info, "print_each", 3, 3);
+  Launcher launch(WithTexts(info, "i is "));
+  std::string printed;
+  launch.OnPrint([&](absl::string_view text) { absl::StrAppend(&printed, text); });
+  EXPECT_TRUE(launch.Run().ok());
+  EXPECT_EQ(printed, "i is 0\ni is 1\ni is 2\n");
+}
+
+TEST(LauncherTest, PrintsWithoutAHookReachStandardOutput) {
+  KernelInfo info = TestInfo();
+  AddRange(&info, "print_each", 2, 2);
+  testing::internal::CaptureStdout();
+  EXPECT_TRUE(Launcher(WithTexts(info, "i is ")).Run().ok());
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "i is 0\ni is 1\n");
+}
+
+TEST(LauncherTest, AFailureHasATextForHookAndStatus) {
+  KernelInfo info = TestInfo();
+  AddRange(&info, "fail_from", 1000, 1000);
+  info.arguments.push_back({ArgumentSlot::Kind::kValue, 0, 0, proto::I64});
+  Launcher launch(WithTexts(info, "not above "));
+  std::vector<LaunchFailure> failures;
+  launch.OnFailure([&](const LaunchFailure& failure) { failures.push_back(failure); });
+  EXPECT_TRUE(launch.Set(0, 2000).Run().ok());
+  EXPECT_TRUE(failures.empty());
+  const absl::Status status = launch.Set(0, 999).Run();
+  EXPECT_EQ(status, absl::AbortedError("not above 999"));
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].text, "not above 999");
+  EXPECT_EQ(failures[0].node, 9u);
+  EXPECT_EQ(failures[0].values, std::vector<uint64_t>{999});
 }
 
 TEST(LauncherTest, FieldsAreBasesThenExtent) {

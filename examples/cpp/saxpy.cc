@@ -43,22 +43,21 @@ int main() {
   kiln::NodeId y_at = Need(b.Global(y_param, {i}));
   Need(b.Store(y_at, Need(b.Binary(kiln::proto::OP_ADD, ax, Need(b.Load(y_at))))));
   Need(b.End());
-  kiln::proto::CompileUnit unit;
-  kiln::proto::SourceMap source_map;
-  Need(b.Finish(&unit, &source_map));
-  source_map.set_kernel("saxpy");
-  unit.mutable_options()->set_fast_math(true);
-  unit.mutable_options()->set_opt_level(3);
+  kiln::CompileSettings settings;
+  settings.name = "saxpy";
+  settings.code.set_fast_math(true);
+  settings.code.set_opt_level(3);
 
   auto session = Need(kiln::Session::Create({}));
-  kiln::CompileOutcome outcome = Need(session->Compile(unit, source_map, {}));
-  for (const auto& diagnostic : outcome.diagnostics) {
-    std::fprintf(stderr, "saxpy: %s\n", diagnostic.message().c_str());
+  kiln::InstanceOutcome made = Need(kiln::MakeInstance(*session, &b, settings));
+  for (const auto& one : made.diagnostics) {
+    std::fprintf(stderr, "saxpy: %s\n", one.diagnostic.message().c_str());
   }
-  if (outcome.kernel == nullptr) return 1;
+  if (made.instance == nullptr) return 1;
+  const kiln::CompileOutcome& outcome = made.instance->outcome();
   std::printf("saxpy  %s  %.1f ms\n", outcome.tier.c_str(), outcome.wait_seconds * 1e3);
 
-  kiln::Launcher launch(outcome.kernel);
+  kiln::Launcher launch(made.instance);
   launch.Set(a_param, 2.0f).Bind(x_param, x).Bind(y_param, y);
   Need(launch.Run());
 
