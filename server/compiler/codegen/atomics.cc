@@ -2,7 +2,6 @@
 #include "server/compiler/codegen/atomics.h"
 
 #include <iterator>
-#include <optional>
 
 #include "llvm/IR/MDBuilder.h"
 #include "server/compiler/codegen/function_emitter.h"
@@ -41,45 +40,6 @@ constexpr bool HasEachKindInOrder() {
   return std::size(kForms) == ir::getMaxEnumValForAtomicKind() + 1;
 }
 static_assert(HasEachKindInOrder());
-
-// A component that two floats in one 8-byte word may hold: where, else nothing.
-struct Half {
-  ir::GlobalOp address;
-  std::pair<int64_t, int64_t> base;  // of a dense storage; or tree and node
-  int64_t offset;
-};
-
-// Of a field in a tree.
-std::optional<Half> HalfOfCell(ir::GlobalOp address, ir::TreeFieldAttr field, ir::KernelOp kernel) {
-  const int component = static_cast<int>(address.getComponent());
-  const int64_t tree = field.getComponentTree(component);
-  const int64_t node = field.getComponentNode(component);
-  if (kernel.getTree(tree).getNode(node).getCellBytes() % 8 != 0) return {};
-  return Half{address, {tree, node}, field.getComponentOffset(component)};
-}
-
-std::optional<Half> HalfOfWord(ir::AtomicOp op, ir::KernelOp kernel,
-                               llvm::ArrayRef<mlir::Attribute> storages) {
-  const bool adds = op.getKind() == ir::AtomicKind::addf || op.getKind() == ir::AtomicKind::subf;
-  auto address = op.getAddress().getDefiningOp<ir::GlobalOp>();
-  if (!adds || !address || !op.getValue().getType().isF32() || !op.getOld().use_empty()) return {};
-  if (ir::TreeFieldAttr field = kernel.getTreeField(address.getStorage())) {
-    return HalfOfCell(address, field, kernel);
-  }
-  auto dense = llvm::dyn_cast<ir::DenseAttr>(storages[address.getStorage()]);
-  if (!dense) return {};
-  const int64_t component = address.getComponent(), base = dense.getComponentBase(component);
-  for (int d = 0; d < dense.getNumDigits(); ++d) {
-    if (dense.getDigitStride(base, d) % 8 != 0) return {};
-  }
-  return Half{address, {base, 0}, dense.getComponentOffset(component)};
-}
-
-bool InOneWord(Half a, Half b) {
-  return a.address.getStorage() == b.address.getStorage() && a.base == b.base &&
-         a.offset != b.offset && a.offset / 8 == b.offset / 8 &&
-         a.address.getIndices() == b.address.getIndices();
-}
 
 }  // namespace
 
@@ -181,31 +141,18 @@ Value* FunctionEmitter::AtomicUpdate(const Address& address, ir::AtomicOp op, Va
   return old;
 }
 
-// The components of a vector are mostly added to one after the other, and an exchange
-// of two costs as much as one of a single float.
 ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
   if (!parallel_ || runs_alone_ != nullptr || !state_->target->AddsFloatsInPairs()) return {};
-  std::optional<Half> half = HalfOfWord(op, state_->kernel, state_->storages);
-  if (!half) return {};
-  for (mlir::Operation* next = op->getNextNode(); next != nullptr; next = next->getNextNode()) {
-    if (auto other = llvm::dyn_cast<ir::AtomicOp>(next)) {
-      std::optional<Half> other_half = HalfOfWord(other, state_->kernel, state_->storages);
-      const bool fits =
-          other_half && other.getKind() == op.getKind() && InOneWord(*half, *other_half);
-      return fits ? other : ir::AtomicOp();
-    }
-    if (next->getNumRegions() != 0 || !mlir::isMemoryEffectFree(next)) return {};
-  }
-  return {};
+  if (!op.getPairOffset()) return {};
+  mlir::Operation* next = op->getNextNode();
+  while (next != nullptr && !llvm::isa<ir::AtomicOp>(next)) next = next->getNextNode();
+  return llvm::dyn_cast_or_null<ir::AtomicOp>(next);
 }
 
 // Where the field's base is a multiple of 8; else one by one: an exchange across cache
 // lines locks the bus.
 void FunctionEmitter::AtomicPair(ir::AtomicOp first, ir::AtomicOp second) {
-  const auto offset = [&](ir::AtomicOp op) {
-    return HalfOfWord(op, state_->kernel, state_->storages)->offset;
-  };
-  if (offset(first) > offset(second)) std::swap(first, second);
+  if (static_cast<int64_t>(*first.getPairOffset()) < 0) std::swap(first, second);
   const Address low = AddressFor(first.getAddress(), first);
   const Address high = AddressFor(second.getAddress(), second);
   Value* x = ValueOf(first.getValue());

@@ -213,6 +213,7 @@ class FunctionEmitter {
   llvm::Value* PlainUpdate(const Address& address, ir::AtomicOp op, llvm::Value* value);
   llvm::Value* AtomicUpdate(const Address& address, ir::AtomicOp op, llvm::Value* value);
   llvm::Value* Update(ir::UpdateOp op);
+  // The atomic that is emitted together with `op`, in its own place (passes/pair_atomics.cc).
   ir::AtomicOp OtherHalf(ir::AtomicOp op) const;
   void AtomicPair(ir::AtomicOp first, ir::AtomicOp second);
   llvm::Value* Combine(ir::AtomicKind kind, llvm::Value* x, llvm::Value* y);

@@ -409,9 +409,18 @@ def Kiln_ZeroOp : Kiln_MemoryOp<"zero"> {
 
 def Kiln_AtomicOp : Kiln_MemoryOp<"atomic", [Kiln_PointeeIs<"value">, Kiln_PointeeIs<"old">]> {
   let summary = "atomic read-modify-write, relaxed; the old value";
-  let arguments = (ins Kiln_AtomicKindAttr:$kind, Kiln_Scalar:$value, Kiln_Addr:$address);
+  let description = [{
+    `pair_offset`: the block's next atomic is of the same kind, at the component so many bytes
+    after this one. Both may be updated at once, at the place of the second.
+  }];
+  let arguments = (ins Kiln_AtomicKindAttr:$kind, Kiln_Scalar:$value, Kiln_Addr:$address,
+                       OptionalAttr<I64Attr>:$pair_offset);
   let results = (outs Kiln_Scalar:$old);
   let assemblyFormat = "$kind $value `,` $address attr-dict `:` type($address)";
+  let builders = [OpBuilder<
+      (ins "::mlir::Type":$type, "::kiln::ir::AtomicKind":$kind, "::mlir::Value":$value,
+           "::mlir::Value":$address),
+      "build($_builder, $_state, type, kind, value, address, ::mlir::IntegerAttr());">];
 }
 
 def Kiln_UpdateOp : Kiln_MemoryOp<"update", [SingleBlock, Kiln_PointeeIs<"old">]> {

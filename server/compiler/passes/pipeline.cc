@@ -21,6 +21,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"reduce", CreateReducePass},
       {"promote-locals", CreatePromoteLocalsPass},
       {"cse", mlir::createCSEPass},
+      // Last: pairs are of atomics that follow each other in the code as it is emitted.
+      {"pair-atomics", CreatePairAtomicsPass},
   };
   return kRows;
 }
