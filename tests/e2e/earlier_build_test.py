@@ -1,8 +1,8 @@
 """What an earlier build wrote is read, or made anew: its home, manifest and bundle.
 
-earlier_build.tar.gz holds a program of three kernels and what a build of 22 November 2026 made of it:
-a home with its cache and warm records, `KILN_MANIFEST`'s manifest, a signed bundle and its public key.
-When a format changes, keep this file and add another build's beside it.
+earlier_build.tar.gz holds a program of three kernels and what a build of 22 November 2026 made of
+it: a home with its cache and warm records, `KILN_MANIFEST`'s manifest, a signed bundle and its
+public key. When a format changes, keep this file and add another build's beside it.
 """
 
 import pathlib
