@@ -38,7 +38,7 @@ struct Conditions {
   bool uncountable = false;  // what memory holds, what a function returns, random numbers
 };
 
-// Adds what a value in the loop is made of.
+// Adds what a value in the loop is made of. Values from outside the loop do not change.
 void Add(mlir::Value value, ir::LoopOp loop, llvm::SmallPtrSetImpl<mlir::Value>* seen,
          Conditions* conditions) {
   llvm::SmallVector<mlir::Value> pending = {value};
@@ -60,6 +60,7 @@ void Add(mlir::Value value, ir::LoopOp loop, llvm::SmallPtrSetImpl<mlir::Value>*
   }
 }
 
+// The conditions under which the loop's own breaks are reached. Breaks in inner loops end those.
 Conditions ConditionsOf(ir::LoopOp loop) {
   Conditions conditions;
   llvm::SmallPtrSet<mlir::Value, 16> seen;

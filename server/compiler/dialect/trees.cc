@@ -33,6 +33,7 @@ int64_t TreeAttr::getAxisExtent(int64_t node, int64_t axis) const {
   return extent;
 }
 
+// Not the same as an extent above 1: a level of one cell divides its axis, and takes an index.
 bool TreeAttr::divides(int64_t node, int64_t axis) const {
   for (; node != 0; node = getNode(node).getParent()) {
     for (int a = 0; a < getNode(node).getNumAxes(); ++a) {
@@ -67,12 +68,15 @@ static LogicalResult VerifyTree(KernelOp kernel, mlir::Attribute attribute) {
   return mlir::success();
 }
 
+// The numbers come from text (kiln-opt) as well as from lowering, so nothing about them is certain.
 static bool IsNode(KernelOp kernel, int64_t tree, int64_t node) {
   const int64_t trees = kernel.getTrees() ? kernel.getTrees()->size() : 0;
   return tree >= 0 && tree < trees && node >= 0 &&
          node < static_cast<int64_t>(kernel.getTree(tree).getNodes().size());
 }
 
+// Components are triples: tree, node, offset. Axes of their own are a row of axes for each
+// component.
 static LogicalResult VerifyField(KernelOp kernel, TreeFieldAttr field) {
   if (!IsNode(kernel, field.getTree(), field.getNode())) {
     return kernel.emitOpError("has a storage in a tree or node that does not exist");

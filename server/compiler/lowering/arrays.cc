@@ -48,6 +48,7 @@ mlir::Value BeginFor(LoweringContext& c, mlir::Value lower, mlir::Value upper) {
 }
 
 void Repeat(LoweringContext& c, uint64_t count, llvm::function_ref<void(const Index&)> body) {
+  // A store that waited across the loop would be made inside it, once for each iteration.
   c.writes->Flush();
   mlir::OpBuilder::InsertionGuard guard(c.b);
   mlir::Value upper = c.Int32(static_cast<int64_t>(count));
@@ -55,6 +56,7 @@ void Repeat(LoweringContext& c, uint64_t count, llvm::function_ref<void(const In
   c.Create<ir::ContinueOp>();
 }
 
+// A nest has the row and the column at hand, where one loop would have to divide its index.
 void RepeatOver(LoweringContext& c, const Type& type, bool by_rows,
                 llvm::function_ref<void(const Index&)> body) {
   if (!by_rows || type.shape.size() < 2) return Repeat(c, type.NumElements(), body);

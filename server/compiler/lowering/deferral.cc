@@ -7,6 +7,8 @@ namespace kiln {
 
 namespace {
 
+// Whether a node may change what a deferred load has yet to read. Nodes with blocks may hold any
+// other.
 bool WritesMemory(const proto::Node& node) {
   switch (node.kind()) {
     case proto::STORE:
@@ -67,6 +69,7 @@ void Deferral::Use(uint32_t operand, const Position& here) {
   const proto::NodeKind kind = function_.nodes(static_cast<int>(operand)).kind();
   if (kind == proto::PARAM) return;  // never changes
   const Position& made = made_[operand];
+  // Loading again costs no more than loading from an array would; computing again does.
   const bool unchanged = made.block == here.block && made.writes == here.writes;
   const bool once = kind == proto::LOAD || uses_[operand] == 1;
   if (!unchanged || !once) deferred_[operand] = false;

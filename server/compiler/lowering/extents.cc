@@ -16,6 +16,8 @@ Scalars DigitExtents(LoweringContext& c, int storage, mlir::Type type) {
   return extents;
 }
 
+// The attributes of a quant array count words, and users count cells: a word has CellsInWord of
+// them.
 mlir::Value AxisExtent(LoweringContext& c, int storage, int64_t axis, mlir::Type type) {
   const mlir::Attribute attribute = c.storages.attributes[storage];
   if (auto field = llvm::dyn_cast<ir::TreeFieldAttr>(attribute)) {

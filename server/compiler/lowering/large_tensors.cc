@@ -18,6 +18,7 @@ const Scalars& LargeTensors::Value(uint32_t id) {
 
 mlir::Value LargeTensors::Make(uint32_t id) {
   const proto::Node& node = c_.node(id);
+  // The handlers of these two make an array by themselves.
   if (node.kind() == proto::PARAM) return Lower(c_, ParamNode(id, node))[0];
   if (node.kind() == proto::LOAD) return Lower(c_, LoadNode(id, node))[0];
   PreparePicks(node);
@@ -30,6 +31,7 @@ mlir::Value LargeTensors::Make(uint32_t id) {
 
 mlir::Value LargeTensors::Element(uint32_t id, const Index& at) {
   if (!IsDeferred(id)) {
+    // In memory, or scalars. A run-time index into scalars takes the copy that PreparePicks made.
     const Scalars& pieces = c_.values[id];
     if (IsLarge(c_.TypeOf(id))) return LoadFrom(c_, pieces[0], at);
     if (at.value && pieces.size() > 1) return LoadFrom(c_, picked_.lookup(id), at);

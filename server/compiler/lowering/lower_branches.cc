@@ -51,6 +51,7 @@ Scalars Lower(LoweringContext& c, ChooseNode node) {
     }
   });
   auto branch = c.Create<ir::IfOp>(types, condition);
+  // An arm may hold another CHOOSE: YIELD nodes are of the innermost open one.
   const Choice* outer = std::exchange(c.choice, &choice);
   const uint32_t blocks[] = {node.then_block(), node.else_block()};
   for (int i = 0; i < 2; ++i) {

@@ -61,7 +61,8 @@ void TakeArguments(LoweringContext& c) {
   for (; next < given.size(); ++next) c.result_arrays.push_back(given[next]);
 }
 
-// Control may reach the end of a function with results: then they are zero.
+// Control may reach the end of a function that has results. The results are zeros then, so that
+// code which the user believes unreachable has a defined result.
 void ReturnZeros(LoweringContext& c) {
   Scalars zeros;
   const auto* array = c.result_arrays.begin();
@@ -128,6 +129,7 @@ void ReturnFromFunction(LoweringContext& c, ReturnNode node) {
         piece += type.NumElements();
         return;
       }
+      // The caller's array: the function's own does not outlive it.
       mlir::Value from = *piece++, to = *array++;
       Repeat(c, type.NumElements(), [&](const Index& at) {
         mlir::Value address = ElementOf(c, to, at);
@@ -163,6 +165,7 @@ Scalars Lower(LoweringContext& c, CallNode node) {
   arguments.append(arrays);
   auto call = c.Create<ir::CallOp>(ResultTypes(callee, c.types, c.b.getContext()), node.function(),
                                    arguments);
+  // In order: of two references to one scalar, the last one's value stays.
   for (const Copy& copy : copies) WriteBack(c, copy);
   Scalars pieces;
   auto scalar = call.getResults().begin();

@@ -10,7 +10,8 @@ namespace arith = mlir::arith;
 
 namespace {
 
-// Whether a block has a break of the loop that it belongs to.
+// Whether a block has a break of the loop that it belongs to. Breaks in inner loops leave those, so
+// only branches are searched.
 bool HasBreak(const LoweringContext& c, uint32_t block) {
   for (uint32_t id : c.function.blocks(static_cast<int>(block)).nodes()) {
     const proto::Node& node = c.node(id);
@@ -32,6 +33,7 @@ void LowerFlatLoop(LoweringContext& c, const LoopBox& box, LoopFiller fill) {
   Scalars extents;
   for (size_t d = 0; d < dims; ++d) {
     mlir::Value extent = c.Sub(box.uppers[d], box.lowers[d]);
+    // Two negative extents must not make a positive product.
     extents.push_back(c.Create<arith::MaxSIOp>(extent, zero));
     product = c.Mul(product, extents[d]);
   }
@@ -55,6 +57,7 @@ void LowerSerialNest(LoweringContext& c, const LoopBox& box, uint32_t block, Loo
     indices.push_back(BeginFor(c, box.lowers[d], box.uppers[d]));
   }
   fill(indices);
+  // `fill` has ended the innermost body; the others hold the loop inside them and end after it.
   for (size_t d = 1; d < dims; ++d) ContinueOuterLoop(c);
 }
 

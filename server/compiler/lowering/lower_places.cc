@@ -54,6 +54,7 @@ void AddCells(LoweringContext& c, bool zeroed, Root* root) {
 }  // namespace
 
 void FindDynamicLocals(LoweringContext& c, const std::vector<uint32_t>& nodes) {
+  // The local is lowered before its elements: what they need must be known then.
   for (uint32_t id : nodes) {
     if (c.node(id).kind() != proto::ELEMENT) continue;
     const ElementNode element(id, c.node(id));
@@ -65,6 +66,8 @@ void Lower(LoweringContext& c, LocalNode node) {
   Root* root = c.NewRoot(node.type());
   AddArrays(c, node.type(), 0, c.dynamic[node.id()], root);
   const bool zeroed = node.initial() == 0;
+  // Stores of constants to cells vanish when locals become values; arrays are zeroed at once,
+  // below.
   AddCells(c, zeroed, root);
   const Place whole{root, 0, root->scalars->size(), {}};
   c.places[node.id()] = whole;
@@ -78,6 +81,7 @@ void Lower(LoweringContext& c, ElementNode node) {
   Place place = c.places[node.base()];
   const Index at = LinearIndex(c, node.indices(), c.TypeOf(node.base()).shape);
   if (at.value) {
+    // Which scalar it is shows at run time: an access to the place chooses it.
     place.index = at.value;
   } else {
     const uint64_t number = place.first + std::min(at.number, place.count - 1);
@@ -100,6 +104,7 @@ void Lower(LoweringContext& c, GlobalNode node) {
   Root* root = c.NewRoot(node.type());
   root->storage = c.storages.Of(node.param());
   root->indices = IndicesOf(c, node.indices());
+  // Checks are of the user's indices; EnterWord replaces them by those of words.
   if (c.ChecksBounds()) CheckBounds(c, root->storage, root->indices);
   EnterWord(c, node.param(), root);
   c.places[node.id()] = {root, 0, root->scalars->size(), {}};

@@ -15,6 +15,7 @@ struct Reported {
   mlir::DenseI64ArrayAttr counts;
 };
 
+// Without large tensors no counts are needed: each piece is a scalar.
 Reported AllPieces(LoweringContext& c, absl::Span<const uint32_t> values) {
   Reported out;
   llvm::SmallVector<int64_t> counts;
@@ -31,7 +32,8 @@ Reported AllPieces(LoweringContext& c, absl::Span<const uint32_t> values) {
   return out;
 }
 
-// Each scalar of the results has a slot.
+// Each scalar of the results has a slot, in order. The elements of a large tensor take consecutive
+// slots, so a loop with an index into them returns it.
 void ReturnFromKernel(LoweringContext& c, ReturnNode node) {
   uint64_t slot = 0;
   for (uint32_t id : node.values()) {

@@ -39,7 +39,7 @@ Scalars IndicesFromDigits(LoweringContext& c, const StructLoop& loop, const Scal
     index = index ? c.Add(c.Mul(index, c.Int32(digit.extent)), value) : value;
   }
   for (mlir::Value& index : indices) {
-    if (!index) index = c.Int32(0);
+    if (!index) index = c.Int32(0);  // an axis that no level divides
   }
   return indices;
 }
@@ -103,6 +103,7 @@ Scalars AddOffsets(LoweringContext& c, int storage, Scalars indices) {
   return indices;
 }
 
+// Digits and not axes, so that the innermost loop goes along memory whatever the layout.
 void LowerOverDigits(LoweringContext& c, const StructLoop& loop) {
   if (c.storages.quant_arrays[loop.storage] != nullptr) return LowerOverWords(c, loop);
   LoopBox box{{}, loop.uppers, loop.config, loop.storage};
@@ -134,6 +135,7 @@ void LowerOverNdarray(LoweringContext& c, StructLoop loop, ir::NdarrayAttr ndarr
 // Over a list of the active cells.
 void LowerOverList(LoweringContext& c, const StructLoop& loop, ir::TreeFieldAttr field) {
   LowerListLoop(c, loop.storage, loop.config, field.getNumAxes(), [&](const Scalars& cell) {
+    // The list was made before the loop, whose other iterations may deactivate the cell.
     if (c.unit.options().debug()) CheckVisited(c, loop.storage, field, cell);
     if (c.storages.quant_arrays[loop.storage] == nullptr) {
       return LowerAtCell(c, loop, AddOffsets(c, loop.storage, cell));

@@ -45,6 +45,7 @@ mlir::OwningOpRef<mlir::ModuleOp> LowerUnit(const proto::CompileUnit& unit,
   const UnitLowering in{unit, checked, storages, diagnostics};
   ir::KernelOp kernel = MakeKernel(in, *module);
   const auto builder = mlir::OpBuilder::atBlockEnd(&kernel.getBodyRegion().front());
+  // Calls name functions by number, so their order is free.
   for (uint32_t number = 1; number < checked.nodes.size(); ++number) {
     LowerFunction(in, number, builder);
   }

@@ -10,7 +10,8 @@ namespace kiln {
 
 namespace {
 
-// Of up to this many elements a run-time index selects one; more go through memory.
+// A run-time index selects one of up to this many elements by comparisons. With more, storing all
+// elements and loading one takes less time.
 constexpr size_t kMaxSelected = 16;
 
 }  // namespace
@@ -30,6 +31,7 @@ Index LinearIndex(LoweringContext& c, absl::Span<const uint32_t> indices,
     }
     return at;
   }
+  // Constants were checked with the unit.
   if (c.ChecksBounds()) CheckElement(c, indices, shape);
   for (size_t d = 0; d < shape.size(); ++d) {
     mlir::Value index = c.Convert(proto::I32, c.ScalarOf(indices[d]), c.values[indices[d]][0]);
@@ -53,6 +55,7 @@ Scalars Lower(LoweringContext& c, ConstNode node) {
 }
 
 Scalars Lower(LoweringContext& c, ParamNode node) {
+  // Functions take values from their callers; only the kernel's body reads the launch's arguments.
   if (!c.IsBody()) return c.arguments[node.param()];
   Scalars out;
   uint64_t slot = c.FirstSlot(node.param());
@@ -104,6 +107,7 @@ Scalars Lower(LoweringContext& c, ExtractNode node) {
   const Scalars& all = c.values[node.tensor()];
   if (!at.value) return {all[at.number]};
   if (all.size() > kMaxSelected) return {LoadFrom(c, c.tensors->InMemory(node.tensor()), at)};
+  // An index beyond the tensor selects the first element: a defined result without a trap.
   mlir::Value chosen = all[0];
   for (size_t i = 1; i < all.size(); ++i) chosen = c.Select(c.Is(at.value, i), all[i], chosen);
   return {chosen};

@@ -73,10 +73,12 @@ void LoweringContext::Unsupported(const std::string& what) {
 
 void LoweringContext::Enter(uint32_t id) {
   current = id;
+  // Passes keep locations, so a node's number in place of a line survives to code generation.
   loc = mlir::FileLineColLoc::get(file_, NumberOfNode(), 0);
 }
 
 bool LoweringContext::Terminated() const {
+  // If so, the nodes that follow in the block are never reached.
   mlir::Block* block = b.getInsertionBlock();
   return !block->empty() && block->back().hasTrait<mlir::OpTrait::IsTerminator>();
 }

@@ -17,7 +17,9 @@ constexpr uint32_t kLeadingOne = 1u << kFractionBits;
 uint64_t Mask(uint32_t bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 uint32_t Mask32(uint32_t bits) { return static_cast<uint32_t>(Mask(bits)); }
 // f32's exponent minus the number's, for equal values.
+// Both exponents are biased: f32's by 127, one of n bits by 2^(n-1) - 1.
 uint32_t Bias(const proto::QuantType& quant) { return 128 - (1u << (quant.exponent_bits() - 1)); }
+// Digits that hold the magnitude: the sign of floats is a bit above them.
 uint32_t DigitBits(const proto::QuantType& quant) {
   return quant.bits() - (quant.is_signed() ? 1 : 0);
 }
@@ -92,7 +94,7 @@ Value QuantBits::ReadDigits(Value word, const proto::QuantNumber& number, Value 
 // The word with `bits` bits at an offset replaced by the low ones of `value`.
 Value QuantBits::Replace(Value word, uint32_t offset, uint32_t bits, Value shift, Value value) {
   const Ops ops{b_, loc_};
-  if (bits == word_.bits()) return value;
+  if (bits == word_.bits()) return value;  // nothing of the old word is left
   Value mask = WordNumber(Mask(bits));
   Value up = WordNumber(offset);
   if (shift) up = offset == 0 ? shift : ops.Add(shift, up);
@@ -196,6 +198,8 @@ Value QuantBits::EncodeFixed(const proto::QuantNumber& number, Value value) {
   Value limit = EmitNumber(b_, loc_, compute_, wide ? 0x1p63 : 0x1p31);
   Value size = b_.create<mlir::math::AbsFOp>(loc_, rounded);
   Value fits = b_.create<arith::CmpFOp>(loc_, arith::CmpFPredicate::OLT, size, limit);
+  // The cast of a number that does not fit is undefined in LLVM: it must not see one. A NaN fits
+  // nowhere, since the comparison is ordered.
   Value kept = b_.create<arith::SelectOp>(loc_, fits, rounded, EmitNumber(b_, loc_, compute_, 0));
   Value digits = b_.create<arith::FPToSIOp>(loc_, b_.getIntegerType(wide ? 64 : 32), kept);
   return Resized(digits, word_.bits(), true);
@@ -212,6 +216,7 @@ QuantBits::Digits QuantBits::Narrow(Value value, const proto::QuantType& quant) 
   Value exponent = ops.Shr(rounded, Int32(kFractionBits));
   Value fraction = ops.Shr(ops.And(rounded, Int32(kLeadingOne - 1)), Int32(kFractionBits - bits));
   const uint32_t largest = Mask32(quant.exponent_bits());
+  // Where a number is too small, the subtraction below wraps; the last selects replace the result.
   Value over = ops.Compare(arith::CmpIPredicate::ugt, exponent, Int32(Bias(quant) + largest));
   Value under = ops.Compare(arith::CmpIPredicate::ule, exponent, Int32(Bias(quant)));
   exponent = ops.Select(over, Int32(largest), ops.Sub(exponent, Int32(Bias(quant))));
@@ -239,6 +244,7 @@ Value QuantBits::Insert(Value word, const proto::QuantNumber& number, Value shif
 Value QuantBits::NarrowShared(Value f32, Value exponent, const proto::QuantType& quant) {
   const Ops ops{b_, loc_};
   const uint32_t bits = DigitBits(quant);
+  // The larger the number's own exponent, the fewer zeros its digits begin with.
   Value own = ops.And(ops.Shr(f32, Int32(kFractionBits)), Int32(0xff));
   Value down = ops.Min(ops.Sub(exponent, own), Int32(31));
   Value magnitude = ops.Or(ops.And(f32, Int32(kLeadingOne - 1)), Int32(kLeadingOne));
@@ -268,7 +274,8 @@ Value QuantBits::Write(Value word, llvm::ArrayRef<Written> written, llvm::ArrayR
       continue;
     }
     const uint32_t exponent = number.exponent_offset();
-    if (llvm::is_contained(done, exponent)) continue;
+    if (llvm::is_contained(done, exponent))
+      continue;  // written with an earlier number of its group
     done.push_back(exponent);
     llvm::SmallVector<Written> group;
     for (const Written& one : written) {

@@ -36,6 +36,7 @@ class NumberUpdate {
 
   mlir::Value Change(mlir::Value word) {
     if (added_) {
+      // Digits wrap, as integers do: Insert drops the bits above.
       mlir::Value old = bits_.ReadDigits(word, number_, shift_);
       mlir::Value sum = op_ == proto::OP_ATOMIC_ADD ? c_.Add(old, added_) : c_.Sub(old, added_);
       return bits_.Insert(word, number_, shift_, {sum, {}});
@@ -43,6 +44,7 @@ class NumberUpdate {
     mlir::Value old = bits_.Read(word, number_, shift_);
     mlir::Value made =
         EmitBinary(c_.b, c_.loc, AtomicCombiner(op_), compute_, old, value_, c_.emit);
+    // Through Write, as a number with a shared exponent changes the digits of the others.
     const QuantBits::Written written(&number_, made);
     const QuantBits::Digits digits = bits_.Encode(number_, made);
     return bits_.Write(word, written, digits, shift_);
@@ -72,6 +74,7 @@ mlir::Value LoadNumber(LoweringContext& c, const Place& place, const Index& at) 
     return bits.Read(word, NumberAt(place, i), root.shift);
   };
   if (!at.value) return read(at.number);
+  // Numbers have no addresses, and their widths may differ: read all, and select one.
   mlir::Value chosen = read(0);
   for (uint64_t i = 1; i < place.count; ++i) {
     mlir::Value here = c.Is(at.value, i);
@@ -85,7 +88,8 @@ void StoreNumber(LoweringContext& c, const Place& place, const Index& at, mlir::
   if (!at.value) {
     return c.writes->Store(root, ComputeTypeAt(place), {{&NumberAt(place, at.number), value}});
   }
-  // The word with each number written, of which the index chooses one.
+  // The word with each number written, of which the index chooses one. Such a store does not wait:
+  // which number it writes is not known here.
   c.writes->Flush();
   QuantBits bits = BitsOf(c, place);
   llvm::SmallVector<QuantBits::Digits> digits;

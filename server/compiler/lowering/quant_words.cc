@@ -13,6 +13,8 @@ struct Split {
   mlir::Value word, cell;
 };
 
+// Shifts round down, so an index below 0 leads just before the storage and not to its far end. With
+// other counts, a negative index is undefined; unsigned division costs less.
 Split SplitIndex(LoweringContext& c, mlir::Value index, int64_t count) {
   if (llvm::isPowerOf2_64(static_cast<uint64_t>(count))) {
     mlir::Value cell = c.Create<arith::AndIOp>(index, c.Int32(count - 1));
@@ -48,7 +50,7 @@ void EnterWord(LoweringContext& c, uint64_t param, Root* root) {
   const proto::Storage& storage = c.unit.storages(static_cast<int>(storage_param.storage()));
   if (!storage.has_word()) return;
   root->word = &storage.word();
-  if (root->word->digits().empty()) return;
+  if (root->word->digits().empty()) return;  // a bit struct: one cell a word
   llvm::SmallVector<mlir::Value> cells(root->indices.size());
   for (size_t axis = 0; axis < root->indices.size(); ++axis) {
     const int64_t count = c.storages.CellsInWord(root->storage, static_cast<int64_t>(axis));
@@ -92,6 +94,8 @@ mlir::Value UpdateWord(LoweringContext& c, const Root& root,
   mlir::Type type = WordType(c, root);
   auto update = c.Create<ir::UpdateOp>(type, WordAddress(c, root));
   mlir::OpBuilder::InsertionGuard guard(c.b);
+  // The word is an argument of the body, which runs again where another thread changed it
+  // meanwhile.
   mlir::Block& body = update.getBody().emplaceBlock();
   c.b.setInsertionPointToStart(&body);
   mlir::Value made = change(body.addArgument(type, c.loc));
@@ -113,6 +117,7 @@ Scalars IndicesInWords(LoweringContext& c, int storage, const Scalars& words,
     mlir::Value index = words[axis];
     if (count != 1) index = c.Add(c.Mul(index, c.Int32(count)), cell);
     if (offset != 0) index = c.Add(index, c.Int32(offset));
+    // Accesses at this index find its parts again, without a division.
     if (count != 1 || offset != 0) {
       c.words->Add(index, {words[axis], count == 1 ? mlir::Value() : cell, count, offset});
     }

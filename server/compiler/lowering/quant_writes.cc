@@ -61,7 +61,7 @@ void QuantWrites::Store(const Root& root, Scalar compute, const WrittenNumbers& 
   if (!pending_) pending_ = Pending{root, compute, {}, c_.loc};
   bool waits = false;
   for (const auto& one : written) {
-    waits |= one.first->shared_exponent();
+    waits |= one.first->shared_exponent();  // others have nothing to gain from waiting
     // The last value of a number counts.
     llvm::erase_if(pending_->numbers, [&](const auto& other) {
       return other.first->bit_offset() == one.first->bit_offset();
@@ -74,6 +74,7 @@ void QuantWrites::Store(const Root& root, Scalar compute, const WrittenNumbers& 
 void QuantWrites::Flush() {
   if (!pending_) return;
   const Pending writes = *std::exchange(pending_, std::nullopt);
+  // The update belongs to the stores, and not to the node before which it is emitted.
   const mlir::Location loc = std::exchange(c_.loc, writes.loc);
   QuantBits bits(&c_.b, c_.loc, *writes.root.word, writes.compute);
   llvm::SmallVector<QuantBits::Digits> digits;
@@ -91,6 +92,7 @@ void QuantWrites::FlushBefore(const proto::Node& node) {
 void QuantWrites::FlushBeforeRead(const Root& root) {
   if (!pending_) return;
   const int storage = pending_->root.storage;
+  // Loads of other storages may pass the store.
   if (storage == root.storage || c_.storages.MayAlias(storage, root.storage)) Flush();
 }
 

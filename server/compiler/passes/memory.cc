@@ -19,7 +19,8 @@ MemoryClass StorageClass(mlir::Operation* access, int64_t number, int64_t compon
   return {MemoryClass::kStorage, number, component};
 }
 
-// An index as a value plus a number.
+// An index as a value plus a number. Front ends write stencils as x[i + 1, j - 2], so more forms
+// than these two are rare.
 std::pair<mlir::Value, int64_t> SplitIndex(mlir::Value index) {
   llvm::APInt number;
   if (matchPattern(index, mlir::m_ConstantInt(&number))) return {{}, number.getSExtValue()};
@@ -39,6 +40,7 @@ std::pair<mlir::Value, int64_t> SplitIndex(mlir::Value index) {
 }  // namespace
 
 MemoryClass ClassOf(mlir::Value address) {
+  // An element of a component's array may be of any component: a run-time index selects it.
   const mlir::Value array = ArrayOf(address);
   const bool element = array != address;
   mlir::Operation* op = array.getDefiningOp();
@@ -56,6 +58,7 @@ MemoryClass ClassOf(mlir::Value address) {
     return StorageClass(op, component.getStorage(), -1);
   }
   if (auto select = llvm::dyn_cast<mlir::arith::SelectOp>(op)) {
+    // A class that contains both.
     MemoryClass a = ClassOf(select.getTrueValue());
     const MemoryClass b = ClassOf(select.getFalseValue());
     if (a.kind != b.kind || a.id != b.id) return {};
@@ -71,6 +74,8 @@ bool MayOverlap(const MemoryClass& a, const MemoryClass& b) {
   return a.component == b.component || a.component < 0 || b.component < 0;
 }
 
+// An axis without digits or levels has one cell for all indices, and clamping maps several indices
+// to one cell.
 bool Distinguishes(ir::KernelOp kernel, int64_t number, int64_t component, int64_t axis) {
   mlir::Attribute storage = kernel.getStorages()[number];
   if (auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storage)) {
@@ -92,6 +97,7 @@ bool MayAlias(mlir::Value a, mlir::Value b) {
 
 bool MayBeSame(mlir::Value a, mlir::Value b) {
   auto x = a.getDefiningOp<ir::GlobalOp>(), y = b.getDefiningOp<ir::GlobalOp>();
+  // Two storages that overlap may have different layouts, where equal indices mean nothing.
   if (!x || !y || x.getStorage() != y.getStorage()) return true;
   auto kernel = x->getParentOfType<ir::KernelOp>();
   for (size_t axis = 0; axis < x.getIndices().size(); ++axis) {
@@ -145,6 +151,7 @@ bool IsInRange(ir::GlobalOp global) {
   for (int axis = 0; axis < field.getNumAxes(); ++axis) {
     const int64_t physical = field.getComponentAxis(c, axis);
     if (physical < 0) continue;
+    // A constant index is a loop over [0, 1), shifted.
     const auto [base, number] = SplitIndex(global.getIndices()[axis]);
     const auto bounds = base ? BoundsOf(base) : std::optional(std::pair<int64_t, int64_t>(0, 1));
     const int64_t shift = number - field.getAxisOffset(axis);
