@@ -9,7 +9,8 @@ namespace {
 
 namespace arith = mlir::arith;
 
-// Deeper expressions, and factors above this, are values like any other.
+// Parts of deeper expressions, and products with factors above this, are leaves. The first bounds
+// the time that reading takes, the second keeps sums within i64.
 constexpr int kMaxDepth = 12;
 constexpr int64_t kMaxFactor = int64_t{1} << 31;
 
@@ -21,7 +22,7 @@ bool Constant(mlir::Value value, int64_t* constant) {
   return true;
 }
 
-// Whether no term would get a factor beyond what i64 sums can bear.
+// Whether no term would get a factor above kMaxFactor.
 bool Scalable(const Affine& affine, int64_t factor) {
   if (std::abs(factor) > kMaxFactor) return false;
   for (const Affine::Term& t : affine.terms) {
@@ -84,6 +85,13 @@ Affine Leaf(llvm::Value* value, int64_t low, int64_t high) {
   return result;
 }
 
+Affine IndexBetween(llvm::Value* index, const llvm::Value* lower, const llvm::Value* upper) {
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(lower);
+  const auto* end = llvm::dyn_cast<llvm::ConstantInt>(upper);
+  if (first == nullptr || end == nullptr) return Leaf(index);
+  return Leaf(index, first->getSExtValue(), end->getSExtValue() - 1);
+}
+
 std::pair<Affine, Affine> SplitAffine(const Affine& value, int64_t divisor) {
   Affine quotient, rest;
   for (const Affine::Term& t : value.terms) {
@@ -107,8 +115,8 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
   auto parts = SplitAffine(value, divisor);
   if (IsRemainder(parts.second, divisor)) return parts;
 
-  // Indices fit in 32 bits, where division is cheaper. Rounded down: an index just below its
-  // range must lead to what lies just before the field, and not to a wild address.
+  // Indices fit in 32 bits, where division is cheaper. Rounded down, as an index just below its
+  // range must lead to memory just before the field, and not to a distant address.
   llvm::Value* whole = EmitAffine(b, value);
   if (divisor < kMaxFactor) whole = b.CreateTrunc(whole, b.getInt32Ty());
   llvm::Type* type = whole->getType();
@@ -127,10 +135,6 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
   q = b.CreateSExt(q, b.getInt64Ty());
   r = b.CreateZExt(r, b.getInt64Ty());
   return {Leaf(q), Leaf(r, 0, divisor - 1)};
-}
-
-void AffineReader::Define(mlir::Value value, llvm::Value* leaf, int64_t low, int64_t high) {
-  leaves_[value] = Leaf(leaf, low, high);
 }
 
 Affine AffineReader::Read(mlir::Value value,
@@ -162,7 +166,8 @@ Affine AffineReader::Read(mlir::Value value,
         return result;
       }
     }
-    // Loop indices fit whatever they are cast to; other i64 values may not.
+    // A truncated loop index keeps its value, since it fits the type that the kernel gave it. Other
+    // i64 values may not.
     if (llvm::isa<arith::ExtSIOp>(op) ||
         (llvm::isa<arith::TruncIOp>(op) && leaves_.count(op->getOperand(0)) != 0)) {
       return read(0);

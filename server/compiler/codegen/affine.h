@@ -1,8 +1,8 @@
 // Index arithmetic: i64 sums of constant multiples of loop indices and other values.
 //
-// Index expressions of the kernel are i32 and may wrap; an index that wrapped is out
-// of bounds, so addresses are computed in i64 without wrapping. That is what lets
-// LLVM see consecutive accesses.
+// Index expressions of the kernel are i32 and may wrap. An index that wrapped is out of bounds in
+// any case, so addresses are computed in i64 without wrapping. That lets LLVM see that accesses are
+// consecutive.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_AFFINE_H_
 #define KILN_SERVER_COMPILER_CODEGEN_AFFINE_H_
 
@@ -24,6 +24,7 @@ struct Affine {
   llvm::SmallVector<Term, 4> terms;
 
   void Add(const Affine& other, int64_t factor);
+  // The bounds of the sum; false: those of some leaf are unknown.
   bool Range(int64_t* low, int64_t* high) const;
 };
 
@@ -31,23 +32,26 @@ struct Affine {
 llvm::Value* EmitTerms(llvm::IRBuilder<>& b, const Affine& affine);
 llvm::Value* EmitAffine(llvm::IRBuilder<>& b, const Affine& affine);
 
-// Quotient and remainder by form: what the divisor divides, and a rest of which the constant
-// lies in [0, divisor). Exact, whatever the sign, if the rest's range lies in it as well.
+// Quotient and remainder by form, without an instruction: the terms whose factors the divisor
+// divides, and the rest, whose constant is in [0, divisor). They are quotient and remainder,
+// whatever the sign, if IsRemainder says so of the rest: its bounds are in [0, divisor) as well.
 std::pair<Affine, Affine> SplitAffine(const Affine& value, int64_t divisor);
 bool IsRemainder(const Affine& rest, int64_t divisor);
 
-// A value of its own, known to lie in [low, high]; unknown if low > high.
+// A single value with its bounds, inclusive; unknown if low > high.
 Affine Leaf(llvm::Value* value, int64_t low = 1, int64_t high = 0);
 
-// Quotient and remainder of a value >= 0. Exact by form where the terms allow (loops
-// over the digits of a blocked layout), by division else.
+// An index from `lower` to below `upper`: its bounds are known if both are constants.
+Affine IndexBetween(llvm::Value* index, const llvm::Value* lower, const llvm::Value* upper);
+
+// Quotient and remainder, rounded down: by form where that is exact (loops over the digits of a
+// blocked layout), else by instructions.
 std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value, int64_t divisor);
 
 // Reads index expressions out of the kernel.
 class AffineReader {
  public:
   // The loops' own indices.
-  void Define(mlir::Value value, llvm::Value* leaf, int64_t low, int64_t high);
   void Define(mlir::Value value, Affine sum) { leaves_[value] = std::move(sum); }
   // `emitted` gives the instruction of any value.
   Affine Read(mlir::Value value, const llvm::DenseMap<mlir::Value, llvm::Value*>& emitted,

@@ -1,4 +1,4 @@
-// Read-modify-write.
+// Atomics: updates of memory that several threads may make at once.
 #include "server/compiler/codegen/atomics.h"
 
 #include <iterator>
@@ -54,7 +54,8 @@ Value* FunctionEmitter::Combine(ir::AtomicKind kind, Value* x, Value* y) {
   return b_.CreateBinaryIntrinsic(form.intrinsic, x, y);
 }
 
-// Where the target has no such instruction: load, combine, exchange if nothing came between.
+// For what the target has no instruction: load a word, combine, and exchange it unless another
+// thread has changed it meanwhile; then again with the word that was seen. Returns the old word.
 Value* FunctionEmitter::ExchangeLoop(const Address& address, llvm::Type* word,
                                      llvm::function_ref<Value*(Value*)> combine) {
   const llvm::Align align(word->getIntegerBitWidth() / 8);
@@ -91,8 +92,9 @@ Value* FunctionEmitter::CompareExchangeLoop(const Address& address, ir::AtomicKi
       address, word, [&](Value* seen) { return to_word(Combine(kind, from_word(seen), y)); }));
 }
 
-// The body is straight code, so that it stands where it is needed: words alone are updated.
-Value* FunctionEmitter::Update(ir::UpdateOp op) {
+// The body of an update is straight code on a word, so it is emitted in place, in the loop that
+// exchanges the word.
+void FunctionEmitter::Emit(ir::UpdateOp op) {
   const Address address = AddressFor(op.getAddress(), op);
   const mlir::Type type = op.getOld().getType();
   const auto made = [&](Value* old) {
@@ -101,11 +103,21 @@ Value* FunctionEmitter::Update(ir::UpdateOp op) {
     return ValueOf(EmitBlock(body).getValues()[0]);
   };
   if (parallel_ && address.memory != kLocal) {
-    return ExchangeLoop(address, LlvmType(type, b_.getContext()), made);
+    return Map(op, ExchangeLoop(address, LlvmType(type, b_.getContext()), made));
   }
   Value* old = Load(address, type);
   Store(address, made(old));
-  return old;
+  Map(op, old);
+}
+
+void FunctionEmitter::Emit(ir::AtomicOp op) {
+  if (ir::AtomicOp first = waiting_.lookup(op)) {
+    AtomicPair(first, op);
+  } else if (ir::AtomicOp other = OtherHalf(op)) {
+    waiting_[other] = op;
+  } else {
+    Map(op, Atomic(op));
+  }
 }
 
 Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
@@ -149,8 +161,8 @@ ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
   return llvm::dyn_cast_or_null<ir::AtomicOp>(next);
 }
 
-// Where the field's base is a multiple of 8; else one by one: an exchange across cache
-// lines locks the bus.
+// One exchange, if the address is a multiple of 8 at run time. Otherwise one by one: an exchange of
+// a word that is in two cache lines locks the bus.
 void FunctionEmitter::AtomicPair(ir::AtomicOp first, ir::AtomicOp second) {
   if (static_cast<int64_t>(*first.getPairOffset()) < 0) std::swap(first, second);
   const Address low = AddressFor(first.getAddress(), first);

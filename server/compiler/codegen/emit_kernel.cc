@@ -6,6 +6,8 @@
 namespace kiln {
 namespace {
 
+// Runs as one iteration on one thread, the same on all targets: so there is no parallel form, and
+// its stream of random numbers is that of iteration 0.
 void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, int number, proto::Task* task) {
   task->set_kind(proto::TASK_SERIAL);
   task->set_constant_bounds(true);
@@ -19,7 +21,7 @@ void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, int number, proto::
   f.EmitBlock(op.getBody().front());
 }
 
-// The kernel's tasks one by one, to what the artifact lists.
+// Emits the kernel's tasks one after the other, and lists them as the artifact does.
 class TaskEmitter {
  public:
   explicit TaskEmitter(KernelState* state) : state_(*state) {}
@@ -35,7 +37,7 @@ class TaskEmitter {
   int number_ = 0;  // of the kernel's own tasks: random numbers follow from it
 };
 
-// A task that the runtime does by itself.
+// A task without code of the kernel's: the runtime does it.
 template <typename Op>
 proto::Task RuntimeTask(proto::TaskKind kind, Op op) {
   proto::Task task;

@@ -5,23 +5,10 @@
 #include "server/compiler/dialect/long_loops.h"
 
 namespace kiln {
-namespace {
 
-using codegen::LaunchField;
 using codegen::Report;
 using llvm::BasicBlock;
 using llvm::Value;
-
-// A scalar as the low bytes of an 8-byte slot.
-Value* ToSlot(llvm::IRBuilder<>& b, Value* value) {
-  llvm::Type* type = value->getType();
-  if (!type->isIntegerTy()) {
-    value = b.CreateBitCast(value, b.getIntNTy(type->getPrimitiveSizeInBits()));
-  }
-  return b.CreateZExt(value, b.getInt64Ty());
-}
-
-}  // namespace
 
 FunctionEmitter::FunctionEmitter(KernelState* state, llvm::Function* function, bool parallel)
     : state_(state),
@@ -45,6 +32,10 @@ llvm::SmallVector<llvm::PHINode*, 4> FunctionEmitter::Phis(BasicBlock* block,
   llvm::SmallVector<llvm::PHINode*, 4> phis;
   for (mlir::Type type : types) phis.push_back(b.CreatePHI(LlvmType(type, b.getContext()), 2));
   return phis;
+}
+
+llvm::Type* FunctionEmitter::TypeOf(mlir::Value value) {
+  return LlvmType(value.getType(), b_.getContext());
 }
 
 llvm::SmallVector<Value*, 4> FunctionEmitter::ValuesOf(mlir::ValueRange values) const {
@@ -94,95 +85,35 @@ ir::YieldOp FunctionEmitter::EmitBlock(mlir::Block& block) {
   return {};
 }
 
+// An op that is not named here is arithmetic, or unsupported.
 void FunctionEmitter::EmitOp(mlir::Operation& op) {
-  const auto type = [&] { return op.getResult(0).getType(); };
-  const auto llvm_type = [&] { return LlvmType(type(), b_.getContext()); };
   llvm::TypeSwitch<mlir::Operation*>(&op)
-      .Case([&](ir::IfOp o) { EmitIf(o); })
-      .Case([&](ir::ForOp o) { EmitFor(o); })
-      .Case([&](ir::LoopOp o) { EmitLoop(o); })
-      .Case([&](ir::GlobalOp o) {
-        if (!TreeFieldAt(o)) addresses_[o] = Global(o);
-      })
-      .Case([&](ir::AddressOfOp o) {
-        Map(o, b_.CreatePtrToInt(AddressFor(o.getAddress(), o).pointer, llvm_type()));
-      })
-      .Case([&](ir::ComponentOp o) {
-        if (!TreeFieldAt(o)) addresses_[o] = Component(o);
-      })
-      .Case([&](ir::ElementOp o) {
-        if (!TreeFieldAt(o)) addresses_[o] = Element(o, addresses_.lookup(o.getArray()));
-      })
-      .Case([&](ir::LocalOp o) {
-        addresses_[o] = {Alloca(MemoryType(o.getType().getPointee(), b_.getContext()), 1), kLocal};
-      })
-      .Case([&](ir::LocalArrayOp o) {
-        llvm::Type* element = MemoryType(o.getType().getPointee(), b_.getContext());
-        addresses_[o] = {Alloca(element, o.getCount()), kLocal};
-      })
-      .Case([&](ir::TemporaryOp o) {
-        addresses_[o] = {b_.CreateConstInBoundsGEP1_64(
-                             b_.getInt8Ty(), FromLaunch(LaunchField::kTemporaries), o.getOffset()),
-                         AliasScopes::kTemporaries};
-      })
-      .Case([&](ir::LoadOp o) { Map(o, Load(o)); })
-      .Case([&](ir::StoreOp o) { Store(AddressFor(o.getAddress(), o), ValueOf(o.getValue())); })
-      .Case([&](ir::ZeroOp o) { Zero(o); })
-      .Case([&](ir::AtomicOp o) {
-        if (ir::AtomicOp first = waiting_.lookup(o)) {
-          AtomicPair(first, o);
-        } else if (ir::AtomicOp other = OtherHalf(o)) {
-          waiting_[other] = o;
-        } else {
-          Map(o, Atomic(o));
-        }
-      })
-      .Case([&](ir::UpdateOp o) { Map(o, Update(o)); })
-      .Case([&](ir::ArgumentOp o) {
-        // Those in known slots are loaded once a function.
-        Map(o, o.getIndex() ? ArgumentAt(o.getSlot(), o.getIndex(), llvm_type())
-                            : Argument(o.getSlot(), llvm_type()));
-      })
-      .Case([&](ir::ResultOp o) {
-        Value* at = Slot(FromLaunch(LaunchField::kResults), o.getSlot(), o.getIndex());
-        Store({at, AliasScopes::kResults}, ToSlot(b_, ValueOf(o.getValue())));
-      })
-      .Case([&](ir::ExtentOp o) {
-        Map(o, b_.CreateZExtOrTrunc(AxisExtent(o.getStorage(), o.getAxis()), llvm_type()));
-      })
-      .Case([&](ir::OuterExtentOp o) {
-        auto dense = llvm::cast<ir::DenseAttr>(state_->storages[o.getStorage()]);
-        Map(o, b_.CreateZExtOrTrunc(Argument(dense.getExtentSlot(), b_.getInt64Ty()), llvm_type()));
-      })
+      .Case<ir::IfOp, ir::ForOp, ir::LoopOp, ir::CallOp, ir::PrintOp, ir::AssertOp, ir::RandomOp,
+            ir::GlobalOp, ir::ComponentOp, ir::ElementOp, ir::AddressOfOp, ir::LocalOp,
+            ir::LocalArrayOp, ir::TemporaryOp, ir::LoadOp, ir::StoreOp, ir::ZeroOp, ir::AtomicOp,
+            ir::UpdateOp, ir::ArgumentOp, ir::ResultOp, ir::ExtentOp, ir::OuterExtentOp>(
+          [&](auto known) { Emit(known); })
       .Case([&](ir::ActivateOp o) { trees_.Activate(o); })
       .Case([&](ir::DeactivateOp o) { trees_.Deactivate(o); })
       .Case([&](ir::IsActiveOp o) { Map(o, trees_.IsActive(o)); })
       .Case([&](ir::LengthOp o) { Map(o, trees_.Length(o)); })
       .Case([&](ir::AppendOp o) { Map(o, trees_.Append(o)); })
-      .Case(
-          [&](ir::RandomOp o) { Map(o, state_->target->EmitRandom(*this, random_, llvm_type())); })
-      .Case([&](ir::PrintOp o) {
-        state_->has_effects = true;
-        EmitReport(op, o.getNode(), o.getValues(), o.getCounts(), Report::kPrint);
-      })
-      .Case([&](ir::AssertOp o) { EmitAssert(o); })
-      .Case([&](ir::CallOp o) { EmitCall(o); })
-      .Default([&](mlir::Operation*) {
-        auto results = EmitScalarOp(*state_->target, b_, op, ValuesOf(op.getOperands()));
-        if (results.empty() && state_->unsupported.empty()) {
-          state_->unsupported = op.getName().getStringRef().str();
-        }
-        for (size_t i = 0; i < op.getNumResults(); ++i) {
-          const mlir::Value result = op.getResult(i);
-          // After an unsupported op, emission only goes on so as to end.
-          Map(result, i < results.size()
-                          ? results[i]
-                          : llvm::PoisonValue::get(LlvmType(result.getType(), b_.getContext())));
-        }
-      });
+      .Default([&](mlir::Operation* other) { EmitArithmetic(*other); });
 }
 
-void FunctionEmitter::EmitIf(ir::IfOp op) {
+void FunctionEmitter::EmitArithmetic(mlir::Operation& op) {
+  auto results = EmitScalarOp(*state_->target, b_, op, ValuesOf(op.getOperands()));
+  if (results.empty() && state_->unsupported.empty()) {
+    state_->unsupported = op.getName().getStringRef().str();
+  }
+  for (size_t i = 0; i < op.getNumResults(); ++i) {
+    const mlir::Value result = op.getResult(i);
+    // After an unsupported op, emission only goes on so as to end.
+    Map(result, i < results.size() ? results[i] : llvm::PoisonValue::get(TypeOf(result)));
+  }
+}
+
+void FunctionEmitter::Emit(ir::IfOp op) {
   BasicBlock* merge = NewBlock("merge");
   auto results = Phis(merge, op.getResultTypes());
   BasicBlock* blocks[2];
@@ -214,7 +145,7 @@ void FunctionEmitter::EmitIf(ir::IfOp op) {
 }
 
 // header (index, carried) -> body -> latch -> header, header -> exit.
-void FunctionEmitter::EmitFor(ir::ForOp op) {
+void FunctionEmitter::Emit(ir::ForOp op) {
   BasicBlock* header = NewBlock("for");
   BasicBlock* body = NewBlock("body");
   BasicBlock* latch = NewBlock("next");
@@ -237,14 +168,7 @@ void FunctionEmitter::EmitFor(ir::ForOp op) {
 
   b_.SetInsertPoint(body);
   Map(op.getIndex(), index);
-  int64_t low = 1, high = 0;
-  auto* first = llvm::dyn_cast<llvm::ConstantInt>(ValueOf(op.getLower()));
-  auto* last = llvm::dyn_cast<llvm::ConstantInt>(upper);
-  if (first != nullptr && last != nullptr) {
-    low = first->getSExtValue();
-    high = last->getSExtValue() - 1;
-  }
-  indices_.Define(op.getIndex(), index, low, high);
+  indices_.Define(op.getIndex(), IndexBetween(index, ValueOf(op.getLower()), upper));
   for (auto [argument, phi] : llvm::zip(op.getCarried(), header_values)) Map(argument, phi);
   PushLoop({latch, latch_values, exit, exit_values});
   EmitBlock(op.getBody().front());
@@ -262,7 +186,7 @@ void FunctionEmitter::EmitFor(ir::ForOp op) {
   for (auto [result, phi] : llvm::zip(op.getResults(), exit_values)) Map(result, phi);
 }
 
-void FunctionEmitter::EmitLoop(ir::LoopOp op) {
+void FunctionEmitter::Emit(ir::LoopOp op) {
   BasicBlock* header = NewBlock("loop");
   BasicBlock* exit = NewBlock("end");
   auto carried = Phis(header, op.getResultTypes());
@@ -317,7 +241,12 @@ void FunctionEmitter::CopyToSlots(mlir::Value array, int64_t count, Value* slots
   b_.SetInsertPoint(after);
 }
 
-void FunctionEmitter::EmitAssert(ir::AssertOp op) {
+void FunctionEmitter::Emit(ir::PrintOp op) {
+  state_->has_effects = true;
+  EmitReport(*op, op.getNode(), op.getValues(), op.getCounts(), Report::kPrint);
+}
+
+void FunctionEmitter::Emit(ir::AssertOp op) {
   state_->can_fail = true;
   BasicBlock* failed = NewBlock("fail");
   BasicBlock* passed = NewBlock("passed");
@@ -337,6 +266,10 @@ void FunctionEmitter::DrawFor(int task, mlir::Region& body) {
 
 void FunctionEmitter::StartRandom(Value* index) {
   if (random_ != nullptr) state_->target->StartRandom(*this, random_, task_, index);
+}
+
+void FunctionEmitter::Emit(ir::RandomOp op) {
+  Map(op, state_->target->EmitRandom(*this, random_, TypeOf(op)));
 }
 
 }  // namespace kiln

@@ -1,5 +1,5 @@
-// Emits the ops of one task, of its bounds, or of a function of the kernel, into an
-// LLVM function. Private to this directory.
+// Emits ops into an LLVM function: those of a task or a part of it, or of a function of the kernel.
+// Private to this folder.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_FUNCTION_EMITTER_H_
 #define KILN_SERVER_COMPILER_CODEGEN_FUNCTION_EMITTER_H_
 
@@ -20,19 +20,22 @@
 
 namespace kiln {
 
-// Alias scopes of the memories that a kernel reaches: one for each base of each
-// storage, in trees for each node with components of it (shared by storages that may
-// overlap), and one each for what the runtime passes and for what leads to the cells of
-// trees.
+// Alias scopes of the memories that a kernel reaches, which tell LLVM that accesses to two of them
+// never overlap. A memory is
+//   - one base of a dense storage, or an ndarray;
+//   - the cells of a tree's node, for the components of a storage that are in them;
+//   - all storages of a set that may overlap;
+//   - the temporaries; the results; the containers and lists that lead to the cells of trees.
 class AliasScopes {
  public:
   AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context);
 
-  // Memory kinds that are no storage.
+  // Memories that are no storage.
   enum Other { kTemporaries = -1, kResults = -2, kTables = -3 };
+  // `memory` is one of these, or what OfBase or OfComponent returned.
   void Tag(llvm::Instruction* access, int memory) const;
   int OfBase(int storage, int base) const { return storages_[storage][base]; }
-  // Of a storage in a tree; by component.
+  // Of a storage in a tree.
   int OfComponent(int storage, int component) const { return storages_[storage][component]; }
 
  private:
@@ -40,6 +43,8 @@ class AliasScopes {
     llvm::MDNode* scope;
     llvm::MDNode* noalias;
   };
+  void MakeTags(int count, llvm::LLVMContext& context);
+
   std::vector<std::vector<int>> storages_;
   std::vector<Tags> tags_;
   int num_other_ = 3;
@@ -60,60 +65,64 @@ struct KernelState {
   bool draws = false;
   std::string unsupported;  // name of the first op without an emission
 
-  // A function of the kernel, in code that others run at the same time (atomics are
-  // atomic) or that runs alone; made when it is first called, emitted later.
+  // A function of the kernel (kiln.function). There may be two: one whose atomics are atomic, for
+  // callers that other threads run at the same time (`parallel`), and one for callers that run
+  // alone. Declared at the first call, emitted later (EmitFunctions).
   struct Function {
     ir::FunctionOp op;
     bool parallel;
     llvm::Function* code;
   };
+  // Null: the kernel has no function of the number that the call names.
   llvm::Function* FunctionFor(ir::CallOp call, bool parallel);
   std::vector<ir::FunctionOp> functions;  // by number
   std::map<std::pair<uint64_t, bool>, llvm::Function*> made;
   std::vector<Function> pending;
 };
 
-// Emits the functions that are called from what was emitted. functions.cc.
+// Emits the functions that emitted code calls, and those that they call. functions.cc.
 void EmitFunctions(KernelState* state);
 
 class FunctionEmitter {
  public:
-  // `function` takes the launch's pointer first. `parallel`: others run the same task. Returns
-  // hand the function's results on, if its type has any.
+  // `function` is empty, and its first parameter leads to what the launch passes. `parallel`: other
+  // threads run the same task, so atomics have to be atomic. A kiln.return ends the function with
+  // its operands as results.
   FunctionEmitter(KernelState* state, llvm::Function* function, bool parallel);
 
   llvm::IRBuilder<>& builder() { return b_; }
   llvm::Module* module() const { return state_->module; }
-  // What all functions of the kernel hand on: the pointer to what the launch passes.
+  // The pointer to what the launch passes. Each function of the kernel passes it to the next.
   llvm::Value* launch() const { return function_->getArg(0); }
   AffineReader& indices() { return indices_; }
   TreeWalker& trees() { return trees_; }
+  // States that a value of the kernel is `to` in the code.
   void Map(mlir::Value value, llvm::Value* to) { values_[value] = to; }
-  // An address of a function's caller: nothing is known of the memory.
+  // The same of an address that the caller of the function passes: it may be of any memory.
   void MapAddress(mlir::Value address, llvm::Value* to) { addresses_[address] = {to, kUnknown}; }
   llvm::Value* ValueOf(mlir::Value value) const { return values_.lookup(value); }
-  // Where return and failures go; holds results and `ret`.
+  // Where returns and failures branch to: it has a phi for each result, and the `ret`.
   llvm::BasicBlock* return_block() const { return return_block_; }
-  // The stream that the function draws from, of its caller's: a KilnRandom.
+  // Random numbers come from the stream that the function's caller passes.
   void set_random(llvm::Value* stream) { random_ = stream; }
-  // The code is task number `task`: where it draws, each iteration calls StartRandom with its
-  // index.
+  // Makes a stream if `body`, of task number `task`, draws random numbers. Each iteration then
+  // calls StartRandom with its index.
   void DrawFor(int task, mlir::Region& body);
   bool draws() const { return random_ != nullptr; }
+  void StartRandom(llvm::Value* index);
   // Emits an i1: no other thread runs atomics beside this task. Where that holds, the task's
   // atomics are plain; the functions that it calls do not ask.
   using RunsAlone = llvm::Value* (*)(FunctionEmitter& f);
   void set_runs_alone(RunsAlone runs_alone) { runs_alone_ = runs_alone; }
-  void StartRandom(llvm::Value* index);
-  // The block whose iterations are the task's: what stands in it runs in each of them, as
-  // far as nothing before leaves.
+  // The block that each iteration of the task runs: its ops happen in each, up to the first that
+  // may leave it.
   void set_task_body(mlir::Block* body);
 
-  // The ops of a block up to its terminator. A kiln.yield is returned, others are
-  // emitted: they leave the block.
+  // Emits the ops of a block. A kiln.yield at its end is the caller's to emit, and returned. Other
+  // terminators leave the block for a known place, and are emitted.
   ir::YieldOp EmitBlock(mlir::Block& block);
 
-  // What continue and break in the blocks emitted meanwhile lead to.
+  // Where continue and break lead, in blocks that are emitted between PushLoop and PopLoop.
   struct Loop {
     llvm::BasicBlock* next;
     llvm::SmallVector<llvm::PHINode*, 4> next_values;
@@ -129,64 +138,84 @@ class FunctionEmitter {
     trees_.PopScope();
   }
   llvm::BasicBlock* NewBlock(const char* name);
-  // A phi for each value, in `block`; incoming values come later.
+  // A phi for each type, in `block`, without incoming values.
   llvm::SmallVector<llvm::PHINode*, 4> Phis(llvm::BasicBlock* block, mlir::TypeRange types);
   void BranchTo(llvm::BasicBlock* block, llvm::ArrayRef<llvm::PHINode*> phis,
                 llvm::ArrayRef<llvm::Value*> values);
   llvm::SmallVector<llvm::Value*, 4> ValuesOf(mlir::ValueRange values) const;
-  // Ends the loop's latch, telling LLVM that the loop ends. `vectorise`: and that it is to
-  // look at the loop as it is before unrolling it. Rows of few cells would be gone by then,
-  // and the loop around them, whose accesses are strided, be taken in their place.
+  // Branches from a loop's latch to its header, and tells LLVM that the loop ends some time.
+  // `vectorise`: LLVM must not unroll the loop before it has tried to vectorise it. Otherwise rows
+  // of few cells are unrolled, and LLVM vectorises the loop around them, whose accesses have
+  // strides.
   void BranchBack(llvm::BasicBlock* header, bool vectorise = false);
-  // Ends the function where the launch has failed meanwhile.
+  // Emits a test that ends the function if the launch has failed.
   void EndIfFailed();
-  // Ends the function: entry runs into the code, the code into the return block.
+  // Branches to the return block.
   void Finish();
 
-  // A pointer of the runtime's that lies at base + offset; loaded once a function.
+  // The pointer at base + offset, which does not change while the function runs: it is loaded once,
+  // in the entry block.
   llvm::Value* EntryLoad(llvm::Value* base, int64_t offset);
-  // A pointer that the launch passes; loaded once a function.
+  // A pointer that the launch passes.
   llvm::Value* FromLaunch(codegen::LaunchField field) {
     return state_->target->LaunchFieldIn(*this, field);
   }
   // Memory of the calling thread for `count` values.
   llvm::Value* Alloca(llvm::Type* type, int64_t count);
-  // An access to what leads to cells.
+  // Tags an access to containers or lists of trees.
   void TagTables(llvm::Instruction* access) { state_->scopes.Tag(access, AliasScopes::kTables); }
 
  private:
   friend class TreeWalker;
   struct Address {
     llvm::Value* pointer;
-    int memory;  // AliasScopes, or one of these, which have no tags
+    int memory;  // of AliasScopes, or one of the following, which have no scope
   };
-  static constexpr int kLocal = INT32_MIN;  // LLVM knows enough of allocas
-  static constexpr int kAnyBase = INT32_MIN + 1;
-  static constexpr int kUnknown = INT32_MIN + 2;  // the caller's, or shared
+  static constexpr int kLocal = INT32_MIN;        // LLVM sees by itself what an alloca overlaps
+  static constexpr int kAnyBase = INT32_MIN + 1;  // one of several memories of a storage
+  static constexpr int kUnknown = INT32_MIN + 2;  // any memory
 
   void EmitOp(mlir::Operation& op);
-  void EmitIf(ir::IfOp op);
-  void EmitFor(ir::ForOp op);
-  void EmitLoop(ir::LoopOp op);
+  void EmitArithmetic(mlir::Operation& op);
+  llvm::Type* TypeOf(mlir::Value value);
+  void Emit(ir::IfOp op);
+  void Emit(ir::ForOp op);
+  void Emit(ir::LoopOp op);
+  void Emit(ir::PrintOp op);
+  void Emit(ir::AssertOp op);
+  void Emit(ir::RandomOp op);
   void EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values,
                   std::optional<llvm::ArrayRef<int64_t>> counts, codegen::Report report);
   void CopyToSlots(mlir::Value array, int64_t count, llvm::Value* slots);
-  void EmitAssert(ir::AssertOp op);
-  // Ends the block: the function returns zeros because something failed.
+  // Ends the block: the launch has failed, so the function returns zeros.
   void ReturnZeros();
 
   // functions.cc
   void MakeReturnBlock();
-  void EmitCall(ir::CallOp op);
+  void Emit(ir::CallOp op);
 
   // memory.cc
+  void Emit(ir::GlobalOp op);
+  void Emit(ir::ComponentOp op);
+  void Emit(ir::ElementOp op);
+  void Emit(ir::AddressOfOp op);
+  void Emit(ir::LocalOp op);
+  void Emit(ir::LocalArrayOp op);
+  void Emit(ir::TemporaryOp op);
+  void Emit(ir::LoadOp op);
+  void Emit(ir::StoreOp op);
+  void Emit(ir::ZeroOp op);
+  void Emit(ir::ArgumentOp op);
+  void Emit(ir::ResultOp op);
+  void Emit(ir::ExtentOp op);
+  void Emit(ir::OuterExtentOp op);
   llvm::Value* Argument(int64_t slot, llvm::Type* type);
   llvm::Value* ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type);
   llvm::Value* AxisExtent(int64_t storage, int64_t axis);
   Address Global(ir::GlobalOp op);
-  // The field of a tree that an address leads into; null: it leads elsewhere.
+  // The field in a tree that an address is of; null: it is of other memory.
   ir::TreeFieldAttr TreeFieldAt(mlir::Value address);
-  // The address that `user` accesses. Those in trees are found where they are used.
+  // The address, as `user` accesses it. In trees this emits the walk to the cell.
   Address AddressFor(mlir::Value address, mlir::Operation* user);
   Address TreeAddress(ir::TreeFieldAttr field, mlir::Value address, TreeWalker::Access access,
                       bool certain);
@@ -196,6 +225,7 @@ class FunctionEmitter {
   Address DenseAddress(int storage, ir::DenseAttr dense, ir::GlobalOp op);
   Address NdarrayAddress(int storage, ir::NdarrayAttr array, ir::GlobalOp op);
   Address Component(ir::ComponentOp op);
+  llvm::Value* Lookup(llvm::ArrayRef<uint64_t> values, llvm::Value* index);
   llvm::Value* Slot(llvm::Value* slots, int64_t slot, mlir::Value index);
   llvm::Value* DenseCell(ir::DenseAttr dense, int base, int64_t constant, mlir::ValueRange indices,
                          llvm::Value* pointer);
@@ -206,13 +236,13 @@ class FunctionEmitter {
   llvm::Value* Load(const Address& address, mlir::Type type);
   llvm::Value* Load(ir::LoadOp op);
   void Store(const Address& address, llvm::Value* value);
-  void Zero(ir::ZeroOp op);
 
   // atomics.cc
+  void Emit(ir::AtomicOp op);
+  void Emit(ir::UpdateOp op);
   llvm::Value* Atomic(ir::AtomicOp op);
   llvm::Value* PlainUpdate(const Address& address, ir::AtomicOp op, llvm::Value* value);
   llvm::Value* AtomicUpdate(const Address& address, ir::AtomicOp op, llvm::Value* value);
-  llvm::Value* Update(ir::UpdateOp op);
   // The atomic that is emitted together with `op`, in its own place (passes/pair_atomics.cc).
   ir::AtomicOp OtherHalf(ir::AtomicOp op) const;
   void AtomicPair(ir::AtomicOp first, ir::AtomicOp second);
@@ -228,7 +258,7 @@ class FunctionEmitter {
   llvm::BasicBlock* return_block_;
   llvm::SmallVector<llvm::PHINode*, 4> return_values_;
   llvm::IRBuilder<> b_;
-  llvm::IRBuilder<> entry_builder_;  // loads of arguments and allocas: before all code
+  llvm::IRBuilder<> entry_builder_;  // of the entry block: loads that serve the whole function
   llvm::Value* random_ = nullptr;    // null: the code does not draw
   int task_ = 0;
   RunsAlone runs_alone_ = nullptr;  // null: whether others run is known from `parallel_`
@@ -240,12 +270,14 @@ class FunctionEmitter {
   mlir::Block* task_body_ = nullptr;
   mlir::Operation* first_exit_ = nullptr;  // in task_body_; null: none but its end
   llvm::DenseMap<std::pair<llvm::Value*, int64_t>, llvm::Value*> entry_loads_;
-  // Atomics that wait for the one after them, which is emitted with them.
+  // By an atomic: the one before it, which is emitted together with it (OtherHalf).
   llvm::DenseMap<mlir::Operation*, ir::AtomicOp> waiting_;
   std::vector<Loop> loops_;
 };
 
-// What a scalar occupies: u1 a byte.
+// A scalar as the low bytes of an 8-byte slot.
+llvm::Value* ToSlot(llvm::IRBuilder<>& b, llvm::Value* scalar);
+// The type of a scalar in memory: a u1 takes a byte.
 llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context);
 int64_t Bytes(mlir::Type type);
 

@@ -11,7 +11,7 @@ namespace {
 
 using llvm::Value;
 
-// Of the LLVM function, before the kernel's own arguments.
+// Parameters of the LLVM function before those of the kernel's function.
 constexpr unsigned kHiddenArguments = 2;
 
 llvm::Type* ResultType(mlir::ArrayAttr results, llvm::LLVMContext& context) {
@@ -57,7 +57,7 @@ KernelState::KernelState(ir::KernelOp kernel, llvm::Module* module, const codege
 llvm::Function* KernelState::FunctionFor(ir::CallOp call, bool parallel) {
   const uint64_t number = call.getCallee();
   if (number >= functions.size() || !functions[number]) return nullptr;
-  // One without atomics is the same code for both.
+  // Without atomics, both are the same code.
   parallel = parallel || !facts.EffectsOf(call).Has(kIsAtomic);
   llvm::Function*& code = made[{number, parallel}];
   if (code == nullptr) {
@@ -119,7 +119,7 @@ void FunctionEmitter::ReturnZeros() {
   BranchTo(return_block_, return_values_, zeros);
 }
 
-void FunctionEmitter::EmitCall(ir::CallOp op) {
+void FunctionEmitter::Emit(ir::CallOp op) {
   llvm::Function* callee = state_->FunctionFor(op, parallel_);
   const Effects effects = state_->facts.EffectsOf(op);
   const bool draws = effects.Has(kDraws);
@@ -141,7 +141,7 @@ void FunctionEmitter::EmitCall(ir::CallOp op) {
   for (unsigned i = 0; i < count; ++i) {
     Map(op.getResult(i), count == 1 ? call : b_.CreateExtractValue(call, i));
   }
-  // What the callee's assert ended, its callers end.
+  // An assert that failed in the callee ends its callers as well.
   if (effects.Has(kFails)) EndIfFailed();
 }
 

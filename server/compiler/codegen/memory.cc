@@ -7,6 +7,7 @@
 namespace kiln {
 namespace {
 
+using codegen::LaunchField;
 using llvm::Value;
 
 void MarkInvariant(llvm::LoadInst* load) {
@@ -16,51 +17,76 @@ void MarkInvariant(llvm::LoadInst* load) {
 
 }  // namespace
 
+Value* ToSlot(llvm::IRBuilder<>& b, Value* scalar) {
+  llvm::Type* type = scalar->getType();
+  if (!type->isIntegerTy()) {
+    scalar = b.CreateBitCast(scalar, b.getIntNTy(type->getPrimitiveSizeInBits()));
+  }
+  return b.CreateZExt(scalar, b.getInt64Ty());
+}
+
 int64_t Bytes(mlir::Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
 
 llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context) {
   return type.isInteger(1) ? llvm::Type::getInt8Ty(context) : LlvmType(type, context);
 }
 
+// --- Alias scopes ----------------------------------------------------------------------
+
 // Every access names all memories but its own: with a base for each component of a large
 // matrix that would be a list a thousand long.
 static constexpr int64_t kMostBases = 16;
+
+// The set of storages that may overlap this one; 0: none does.
+static int64_t AliasSetOf(mlir::Attribute storage) {
+  if (auto dense = llvm::dyn_cast<ir::DenseAttr>(storage)) return dense.getAlias();
+  if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage)) return array.getAlias();
+  if (auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storage)) return field.getAlias();
+  return 0;
+}
+
+// The memory of each component of a field in a tree that overlaps no other: one for each node, and
+// from kMostBases nodes on one for all others.
+static std::vector<int> NumberNodes(ir::TreeFieldAttr field, int* count) {
+  constexpr std::pair<int64_t, int64_t> kOthers = {-1, -1};
+  std::vector<int> memories;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, int> of_node;
+  for (int c = 0; c < field.getNumComponents(); ++c) {
+    const std::pair node(field.getComponentTree(c), field.getComponentNode(c));
+    const bool most = static_cast<int64_t>(of_node.size()) >= kMostBases;
+    const auto [memory, added] = of_node.try_emplace(most ? kOthers : node, *count);
+    if (added) ++*count;
+    memories.push_back(memory->second);
+  }
+  return memories;
+}
 
 AliasScopes::AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context) {
   int count = num_other_;
   llvm::DenseMap<int64_t, int> of_set;
   for (mlir::Attribute storage : storages) {
     auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
-    auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage);
     auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storage);
-    const int64_t set = dense   ? dense.getAlias()
-                        : array ? array.getAlias()
-                        : field ? field.getAlias()
-                                : 0;
-    storages_.emplace_back();
-    if (field && set == 0) {
-      llvm::DenseMap<std::pair<int64_t, int64_t>, int> of_node;
-      for (int c = 0; c < field.getNumComponents(); ++c) {
-        const auto node = std::pair(field.getComponentTree(c), field.getComponentNode(c));
-        const bool most = static_cast<int64_t>(of_node.size()) >= kMostBases;
-        const auto [memory, added] = of_node.try_emplace(most ? std::pair(-1l, -1l) : node, count);
-        if (added) ++count;
-        storages_.back().push_back(memory->second);
-      }
-      continue;
-    }
+    const int64_t set = AliasSetOf(storage);
     const int64_t bases = dense ? dense.getBases() : field ? field.getNumComponents() : 1;
-    if (set == 0 && bases > kMostBases) {
-      storages_.back().assign(bases, count++);
-      continue;
-    }
-    for (int64_t base = 0; base < bases; ++base) {
+    if (set != 0) {
       // A set of storages that may overlap is one memory, whatever their bases.
-      const int memory = set == 0 ? count : of_set.try_emplace(set, count).first->second;
-      if (memory == count) ++count;
-      storages_.back().push_back(memory);
+      const auto [memory, added] = of_set.try_emplace(set, count);
+      if (added) ++count;
+      storages_.emplace_back(bases, memory->second);
+    } else if (field) {
+      storages_.push_back(NumberNodes(field, &count));
+    } else if (bases > kMostBases) {
+      storages_.emplace_back(bases, count++);
+    } else {
+      storages_.emplace_back();
+      for (int64_t base = 0; base < bases; ++base) storages_.back().push_back(count++);
     }
   }
+  MakeTags(count, context);
+}
+
+void AliasScopes::MakeTags(int count, llvm::LLVMContext& context) {
   llvm::MDBuilder md(context);
   llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
   llvm::SmallVector<llvm::Metadata*> scopes;
@@ -78,11 +104,40 @@ void AliasScopes::Tag(llvm::Instruction* access, int memory) const {
   access->setMetadata(llvm::LLVMContext::MD_noalias, tags.noalias);
 }
 
+// --- What the launch passes ------------------------------------------------------------
+
+void FunctionEmitter::Emit(ir::ArgumentOp op) {
+  // Those in known slots are loaded once a function.
+  Map(op, op.getIndex() ? ArgumentAt(op.getSlot(), op.getIndex(), TypeOf(op))
+                        : Argument(op.getSlot(), TypeOf(op)));
+}
+
+void FunctionEmitter::Emit(ir::ResultOp op) {
+  Value* at = Slot(FromLaunch(LaunchField::kResults), op.getSlot(), op.getIndex());
+  Store({at, AliasScopes::kResults}, ToSlot(b_, ValueOf(op.getValue())));
+}
+
+void FunctionEmitter::Emit(ir::TemporaryOp op) {
+  Value* temporaries = FromLaunch(LaunchField::kTemporaries);
+  addresses_[op] = {b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), temporaries, op.getOffset()),
+                    AliasScopes::kTemporaries};
+}
+
+void FunctionEmitter::Emit(ir::ExtentOp op) {
+  Map(op, b_.CreateZExtOrTrunc(AxisExtent(op.getStorage(), op.getAxis()), TypeOf(op)));
+}
+
+void FunctionEmitter::Emit(ir::OuterExtentOp op) {
+  auto dense = llvm::cast<ir::DenseAttr>(state_->storages[op.getStorage()]);
+  Value* extent = Argument(dense.getExtentSlot(), b_.getInt64Ty());
+  Map(op, b_.CreateZExtOrTrunc(extent, TypeOf(op)));
+}
+
 Value* FunctionEmitter::Argument(int64_t slot, llvm::Type* type) {
   Value*& argument = arguments_[{slot, type}];
   if (argument == nullptr) {
     Value* at = entry_builder_.CreateConstInBoundsGEP1_64(
-        b_.getInt8Ty(), FromLaunch(codegen::LaunchField::kArguments), abi::kSlotBytes * slot);
+        b_.getInt8Ty(), FromLaunch(LaunchField::kArguments), abi::kSlotBytes * slot);
     llvm::Type* stored = type->isIntegerTy(1) ? b_.getInt8Ty() : type;
     auto* load = entry_builder_.CreateAlignedLoad(stored, at, llvm::Align(8));
     MarkInvariant(load);
@@ -101,7 +156,7 @@ Value* FunctionEmitter::Slot(Value* slots, int64_t slot, mlir::Value index) {
 }
 
 Value* FunctionEmitter::ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type) {
-  Value* at = Slot(FromLaunch(codegen::LaunchField::kArguments), slot, index);
+  Value* at = Slot(FromLaunch(LaunchField::kArguments), slot, index);
   auto* load =
       b_.CreateAlignedLoad(type->isIntegerTy(1) ? b_.getInt8Ty() : type, at, llvm::Align(8));
   MarkInvariant(load);
@@ -123,6 +178,36 @@ Value* FunctionEmitter::AxisExtent(int64_t storage, int64_t axis) {
   return extent;
 }
 
+// --- Addresses -------------------------------------------------------------------------
+//
+// Those in trees have none until an op uses them: the walk to a cell depends on what the op does to
+// it (AddressFor).
+
+void FunctionEmitter::Emit(ir::GlobalOp op) {
+  if (!TreeFieldAt(op)) addresses_[op] = Global(op);
+}
+
+void FunctionEmitter::Emit(ir::ComponentOp op) {
+  if (!TreeFieldAt(op)) addresses_[op] = Component(op);
+}
+
+void FunctionEmitter::Emit(ir::ElementOp op) {
+  if (!TreeFieldAt(op)) addresses_[op] = Element(op, addresses_.lookup(op.getArray()));
+}
+
+void FunctionEmitter::Emit(ir::AddressOfOp op) {
+  Map(op, b_.CreatePtrToInt(AddressFor(op.getAddress(), op).pointer, TypeOf(op)));
+}
+
+void FunctionEmitter::Emit(ir::LocalOp op) {
+  addresses_[op] = {Alloca(MemoryType(op.getType().getPointee(), b_.getContext()), 1), kLocal};
+}
+
+void FunctionEmitter::Emit(ir::LocalArrayOp op) {
+  llvm::Type* element = MemoryType(op.getType().getPointee(), b_.getContext());
+  addresses_[op] = {Alloca(element, op.getCount()), kLocal};
+}
+
 FunctionEmitter::Address FunctionEmitter::Global(ir::GlobalOp op) {
   const int storage = static_cast<int>(op.getStorage());
   mlir::Attribute attribute = state_->storages[storage];
@@ -131,7 +216,8 @@ FunctionEmitter::Address FunctionEmitter::Global(ir::GlobalOp op) {
   return NdarrayAddress(storage, llvm::cast<ir::NdarrayAttr>(attribute), op);
 }
 
-// `pointer` plus where the cell at the indices lies, plus a constant.
+// `pointer` plus the distance of the cell at the indices, plus a constant. An axis may have several
+// digits (a blocked layout): the innermost takes the rest of the index, and so on outwards.
 Value* FunctionEmitter::DenseCell(ir::DenseAttr dense, int base, int64_t constant,
                                   mlir::ValueRange indices, Value* pointer) {
   Affine offset;
@@ -219,8 +305,17 @@ FunctionEmitter::Address FunctionEmitter::NdarrayAddress(int storage, ir::Ndarra
   return {pointer, state_->scopes.OfBase(storage, 0)};
 }
 
-// Components that do not lie one behind the other. Of arrays of components, the number
-// of the component is the slowest index; of fields, tables say where each lies.
+// A table of constants, by the index; a constant if all are equal.
+Value* FunctionEmitter::Lookup(llvm::ArrayRef<uint64_t> values, Value* index) {
+  if (llvm::all_equal(values)) return b_.getInt64(values[0]);
+  auto* constant = llvm::ConstantDataArray::get(b_.getContext(), values);
+  auto* global = new llvm::GlobalVariable(*state_->module, constant->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::PrivateLinkage, constant);
+  return b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt64Ty(), global, index));
+}
+
+// A component by number, where components are not consecutive in memory. In ndarrays, the number is
+// the slowest index; of fields, tables have the place of each component.
 FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
   const int storage = static_cast<int>(op.getStorage());
   const int64_t first = op.getFirst(), count = op.getCount();
@@ -234,23 +329,19 @@ FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
     return {b_.CreateInBoundsGEP(type, pointer, linear), state_->scopes.OfBase(storage, 0)};
   }
   auto dense = llvm::cast<ir::DenseAttr>(state_->storages[storage]);
-  const auto table = [&](auto value_of) -> Value* {
-    llvm::SmallVector<uint64_t> values;
-    for (int64_t c = first; c < first + count; ++c) values.push_back(value_of(c));
-    if (llvm::all_equal(values)) return b_.getInt64(values[0]);
-    auto* constant = llvm::ConstantDataArray::get(b_.getContext(), values);
-    auto* global = new llvm::GlobalVariable(*state_->module, constant->getType(), true,
-                                            llvm::GlobalValue::PrivateLinkage, constant);
-    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt64Ty(), global, index));
-  };
-  Value* slot = table([&](int64_t c) { return dense.getSlot() + dense.getComponentBase(c); });
-  Value* offset = table([&](int64_t c) { return dense.getComponentOffset(c); });
-  Value* slots = FromLaunch(codegen::LaunchField::kArguments);
+  llvm::SmallVector<uint64_t> slot_of, offset_of;
+  for (int64_t c = first; c < first + count; ++c) {
+    slot_of.push_back(dense.getSlot() + dense.getComponentBase(c));
+    offset_of.push_back(dense.getComponentOffset(c));
+  }
+  Value* slot = Lookup(slot_of, index);
+  Value* offset = Lookup(offset_of, index);
+  Value* slots = FromLaunch(LaunchField::kArguments);
   auto* base = b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getInt64Ty(), slots, slot));
   MarkInvariant(base);
   Value* pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), base, offset);
-  // The frontend has seen that all bases have one base's strides. It may be any of them, so
-  // no scope fits.
+  // The front end has checked that all bases have the same strides. The base may be any of them, so
+  // no alias scope fits.
   const int any = static_cast<int>(dense.getComponentBase(first));
   return {DenseCell(dense, any, 0, op.getIndices(), pointer), kAnyBase};
 }
@@ -322,8 +413,8 @@ FunctionEmitter::Address FunctionEmitter::TreeAddress(ir::TreeFieldAttr field, m
   return {cell, state_->scopes.OfComponent(static_cast<int>(global.getStorage()), c)};
 }
 
-// A component by number. Those that do not lie one behind the other in one cell are looked
-// up one by one, and the address chosen.
+// A component by number. If the components are not consecutive in one cell, all are looked up and
+// one address is selected.
 FunctionEmitter::Address FunctionEmitter::TreeComponent(ir::TreeFieldAttr field, ir::ComponentOp op,
                                                         TreeWalker::Access access, bool certain) {
   Value* index = EmitAffine(b_, indices_.Read(op.getIndex(), values_));
@@ -363,6 +454,8 @@ FunctionEmitter::Address FunctionEmitter::Element(ir::ElementOp op, Address arra
   return array;
 }
 
+// --- Accesses --------------------------------------------------------------------------
+
 Value* FunctionEmitter::Alloca(llvm::Type* type, int64_t count) {
   llvm::IRBuilder<> first(entry_, entry_->begin());
   return state_->target->AllocateLocal(first, type, count);
@@ -379,7 +472,7 @@ Value* FunctionEmitter::Load(const Address& address, mlir::Type type) {
   return type.isInteger(1) ? b_.CreateIsNotNull(load) : load;
 }
 
-Value* FunctionEmitter::Load(ir::LoadOp op) {
+void FunctionEmitter::Emit(ir::LoadOp op) {
   const mlir::Type type = op.getType();
   auto global = op.getAddress().getDefiningOp<ir::GlobalOp>();
   ir::TreeFieldAttr field = global ? trees_.FieldOf(global.getStorage()) : ir::TreeFieldAttr();
@@ -390,9 +483,9 @@ Value* FunctionEmitter::Load(ir::LoadOp op) {
         trees_.ReadAcross(field.getComponentTree(c), field.getComponentNode(c),
                           trees_.At(field, global.getIndices()), field.getComponentOffset(c),
                           Bytes(type), [&](Value* at) { return Load(Address{at, memory}, type); });
-    if (value != nullptr) return value;
+    if (value != nullptr) return Map(op, value);
   }
-  return Load(AddressFor(op.getAddress(), op), type);
+  Map(op, Load(AddressFor(op.getAddress(), op), type));
 }
 
 void FunctionEmitter::Store(const Address& address, Value* value) {
@@ -401,7 +494,11 @@ void FunctionEmitter::Store(const Address& address, Value* value) {
   Tag(address, store);
 }
 
-void FunctionEmitter::Zero(ir::ZeroOp op) {
+void FunctionEmitter::Emit(ir::StoreOp op) {
+  Store(AddressFor(op.getAddress(), op), ValueOf(op.getValue()));
+}
+
+void FunctionEmitter::Emit(ir::ZeroOp op) {
   const Address address = addresses_.lookup(op.getAddress());
   const int64_t bytes = Bytes(llvm::cast<ir::AddrType>(op.getAddress().getType()).getPointee());
   auto* zero =

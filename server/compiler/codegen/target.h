@@ -16,9 +16,9 @@
 #include "common/artifact/target.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
-#include "proto/artifact.pb.h"
 
-// No header of MLIR, and of LLVM only small ones: optimising and linking need none.
+// No header of MLIR or protobuf, and of LLVM only small ones: few files that include this one need
+// more.
 namespace llvm {
 class DataLayout;
 class Function;
@@ -36,6 +36,9 @@ namespace kiln {
 
 class FunctionEmitter;
 struct KernelState;
+namespace proto {
+class Task;
+}
 namespace ir {
 class RangeTaskOp;
 enum class AtomicKind : uint32_t;

@@ -5,6 +5,7 @@
 namespace kiln {
 namespace {
 
+// Collects the effects of a region, and of the functions that it calls, each of them once.
 class Collector {
  public:
   Collector(ir::KernelOp kernel, const std::vector<ir::FunctionOp>& functions,
@@ -26,13 +27,15 @@ class Collector {
   llvm::DenseSet<uint64_t> visited_;
 };
 
+// A cell is active only with all cells above it.
 void Collector::Activate(int64_t tree, int64_t node) {
   for (int64_t n : kernel_.getTree(tree).getPath(node)) {
     if (kernel_.getTree(tree).getNode(n).isSparse()) effects.activated.insert({tree, n});
   }
 }
 
-// Writing to one of `count` components from `first` on activates the cells on the way to it.
+// Writing to one of `count` components from `first` on activates the cells on the way to it. A cell
+// that is known to be active stays as it is.
 template <typename Op>
 void Collector::VisitWrite(Op address, int64_t first, int64_t count) {
   ir::TreeFieldAttr field = kernel_.getTreeField(address.getStorage());

@@ -1,5 +1,5 @@
 // What code may do to the cells of trees, which decides how long a lookup is valid.
-// Private to this directory.
+// Private to this folder.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_TREE_EFFECTS_H_
 #define KILN_SERVER_COMPILER_CODEGEN_TREE_EFFECTS_H_
 

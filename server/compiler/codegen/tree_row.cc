@@ -33,6 +33,24 @@ std::optional<Affine> TreeWalker::OffsetBelow(const Row& row, int64_t tree, int6
   return offset;
 }
 
+// Splits the coordinate along the row into the block and the rest in it, which is the row's index
+// and the read's distance (shift). False: the read does not leave the row, or leaves it by more
+// than one block, or its distance is not constant.
+bool TreeWalker::SplitAlongRow(const Row& row, const Affine& at, Crossing* crossing, Affine* rest) {
+  Affine& block = crossing->block[row.axis];
+  std::tie(block, *rest) = SplitAffine(at, row.extent);
+  if (rest->terms.size() != 1 || rest->terms[0].leaf != row.index || rest->terms[0].factor != 1) {
+    return false;
+  }
+  crossing->shift = rest->constant + block.constant * row.extent;
+  block.constant = 0;
+  rest->constant = crossing->shift;
+  return crossing->shift != 0 && std::abs(crossing->shift) < row.extent;
+}
+
+// The read as one along the row; nothing if it is none, or if its place in the block is not known
+// by form. All coordinates must be computable before the row: of the row's index and of leaves that
+// the row does not change.
 std::optional<TreeWalker::Crossing> TreeWalker::CrossingOf(const Row& row, int64_t tree,
                                                            int64_t node, const Coordinates& at,
                                                            int64_t offset, int64_t bytes) {
@@ -48,15 +66,8 @@ std::optional<TreeWalker::Crossing> TreeWalker::CrossingOf(const Row& row, int64
       if (!row.constant.contains(t.leaf) && !(along && t.leaf == row.index)) return std::nullopt;
     }
     if (along) {
-      Affine& block = crossing.block[axis];
-      Affine& rest = rests[axis];
-      std::tie(block, rest) = SplitAffine(at[axis], extent);
-      if (above == 1 || extent != row.extent || rest.terms.size() != 1) return std::nullopt;
-      if (rest.terms[0].leaf != row.index || rest.terms[0].factor != 1) return std::nullopt;
-      crossing.shift = rest.constant + block.constant * extent;
-      block.constant = 0;
-      rest.constant = crossing.shift;
-      if (crossing.shift == 0 || std::abs(crossing.shift) >= extent) return std::nullopt;
+      if (above == 1 || extent != row.extent) return std::nullopt;
+      if (!SplitAlongRow(row, at[axis], &crossing, &rests[axis])) return std::nullopt;
     } else if (above == 1) {
       rests[axis] = at[axis];
     } else {

@@ -64,6 +64,10 @@ TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, int component,
 }
 
 // --- What is remembered ------------------------------------------------------------
+//
+// Coordinates of one form have one key, so a lookup that the kernel states twice is emitted once.
+// LLVM could not merge the two where code between them writes: it does not know what containers
+// are.
 
 TreeWalker::Key TreeWalker::KeyOf(const Walk& walk, Access access, int64_t node,
                                   const Coordinates& at) {
@@ -132,7 +136,7 @@ void TreeWalker::ClosePrologue() {
   PopScope();
 }
 
-// Whether the prologue can compute the coordinates.
+// Whether the prologue can compute the coordinates: they are made of values that it has.
 bool TreeWalker::HoistsAt(const Coordinates& at, int64_t tree, int64_t node) {
   for (int64_t n = node; n != 0; n = Node(tree, n).getParent()) {
     ir::SNodeAttr level = Node(tree, n);
@@ -145,6 +149,8 @@ bool TreeWalker::HoistsAt(const Coordinates& at, int64_t tree, int64_t node) {
   return true;
 }
 
+// Whether the prologue may make the lookup. A lookup that activates must also happen for each
+// element in any case; one that reads must find there what it would find later.
 bool TreeWalker::CanHoist(const Walk& walk, int64_t node, const Coordinates& at) {
   if (!prologue_ || hoisting_ || walk.from >= 0 || CanChange(walk.tree, node)) return false;
   if (walk.access == Access::kActivate) {
@@ -252,6 +258,25 @@ TreeWalker::Place TreeWalker::PlaceOf(const Walk& walk, int64_t node, const Coor
   return place;
 }
 
+// Splits the coordinates of a cell into those of a block (a cell of the anchor) and the rests in
+// it. Along some axes, `open`, the cell may also be in the next block. False: it may be further
+// away.
+bool TreeWalker::SplitByBlock(int64_t tree, int64_t node, int64_t anchor, Coordinates* blocks,
+                              Coordinates* rests, llvm::SmallVectorImpl<int64_t>* open) {
+  ir::TreeAttr shape = kernel_.getTree(tree);
+  for (size_t axis = 0; axis < rests->size(); ++axis) {
+    const int64_t above = shape.getAxisExtent(anchor, axis);
+    if (above == 1) continue;
+    const int64_t extent = shape.getAxisExtent(node, axis) / above;
+    Affine& rest = (*rests)[axis];
+    std::tie((*blocks)[axis], rest) = SplitAffine(Affine(rest), extent);
+    if (IsRemainder(rest, extent)) continue;
+    if (!IsRemainder(rest, 2 * extent)) return false;
+    open->push_back(axis);
+  }
+  return true;
+}
+
 // The cell of a read at a constant distance from the element's cells; null if it is not such a
 // read. Along each axis the cell is in the element's block or in the next one. The prologue looks
 // all of these blocks up (2 to the power of such axes); the loop selects one and computes the rest.
@@ -262,17 +287,11 @@ Value* TreeWalker::Neighbour(int64_t tree, int64_t node, const Coordinates& at, 
   Key key = KeyOf(walk, static_cast<Access>(kNeighbour), node, at);
   if (const auto* known = Lookup(key)) return known->first;
   Coordinates blocks(at.size()), rests = at;
-  llvm::SmallVector<int64_t, 4> open;  // axes along which the read may be in the next block
-  for (size_t axis = 0; axis < at.size(); ++axis) {
-    const int64_t above = shape.getAxisExtent(anchor, axis);
-    if (above == 1) continue;
-    const int64_t extent = shape.getAxisExtent(node, axis) / above;
-    std::tie(blocks[axis], rests[axis]) = SplitAffine(at[axis], extent);
-    if (IsRemainder(rests[axis], extent)) continue;
-    if (!IsRemainder(rests[axis], 2 * extent)) return nullptr;
-    open.push_back(axis);
+  llvm::SmallVector<int64_t, 4> open;
+  if (!SplitByBlock(tree, node, anchor, &blocks, &rests, &open) || open.empty() ||
+      !HoistsAt(blocks, tree, anchor)) {
+    return nullptr;
   }
-  if (open.empty() || !HoistsAt(blocks, tree, anchor)) return nullptr;
   llvm::SmallVector<Value*, 4> leaves;
   for (int64_t axis : open) {
     const int64_t extent = shape.getAxisExtent(node, axis) / shape.getAxisExtent(anchor, axis);

@@ -1,4 +1,4 @@
-// From indices to cells of trees with sparse levels. Private to this directory.
+// From indices to cells of trees with sparse levels. Private to this folder.
 //
 // A walk follows the path from the root to a node. At each level it computes which cell of the
 // container the indices name (Place) and steps into that cell: through dense levels by arithmetic,
@@ -171,7 +171,10 @@ class TreeWalker {
   Found BitmaskedStep(const Walk& walk, int64_t node, const Place& place);
   Found DynamicStep(const Walk& walk, int64_t node, const Place& place);
   llvm::Value* Activity(int64_t tree, int64_t node, const Place& place);
+  bool SplitByBlock(int64_t tree, int64_t node, int64_t anchor, Coordinates* blocks,
+                    Coordinates* rests, llvm::SmallVectorImpl<int64_t>* open);
   llvm::Value* Neighbour(int64_t tree, int64_t node, const Coordinates& at, const Walk& walk);
+  static bool SplitAlongRow(const Row& row, const Affine& at, Crossing* crossing, Affine* rest);
   std::optional<Crossing> CrossingOf(const Row& row, int64_t tree, int64_t node,
                                      const Coordinates& at, int64_t offset, int64_t bytes);
   std::optional<Affine> OffsetBelow(const Row& row, int64_t tree, int64_t node, int64_t anchor,

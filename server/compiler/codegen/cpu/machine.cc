@@ -27,7 +27,7 @@ namespace kiln::cpu {
 namespace {
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
-constexpr char kDevicePrefix[] = "kiln_";
+constexpr char kDevicePrefix[] = "kiln_";  // of the device library's functions
 // LLVM calls these by name where it lowers f16.
 constexpr const char* kHalfFunctions[] = {"__extendhfsf2", "__truncsfhf2", "__truncdfhf2"};
 
@@ -38,6 +38,42 @@ bool UsesHalf(const llvm::Module& module) {
     }
   }
   return false;
+}
+
+// Defines what `module` calls of the device library; with `half` also what LLVM will call where it
+// lowers f16. The linker takes only what is declared, and the optimiser removes what has no
+// callers: so these functions are declared before and marked as used after.
+absl::Status LinkBitcode(llvm::Module& module, bool half) {
+  if (half) {
+    for (const char* name : kHalfFunctions) {
+      module.getOrInsertFunction(name, llvm::Type::getVoidTy(module.getContext()));
+    }
+  }
+  auto library = llvm::parseBitcodeFile(
+      llvm::MemoryBufferRef(llvm::StringRef(kDeviceBitcode, kDeviceBitcodeSize), "device_lib"),
+      module.getContext());
+  if (!library) return absl::InternalError(llvm::toString(library.takeError()));
+  (*library)->setTargetTriple(kTriple);
+  (*library)->setDataLayout(module.getDataLayout());
+  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) {
+    return absl::InternalError("linking the device library failed");
+  }
+  if (!half) return absl::OkStatus();
+  llvm::SmallVector<llvm::GlobalValue*> used;
+  for (const char* name : kHalfFunctions) used.push_back(module.getFunction(name));
+  llvm::appendToCompilerUsed(module, used);
+  return absl::OkStatus();
+}
+
+void SetAttributes(llvm::Function& f, const std::string& cpu) {
+  // Functions of the library have the baseline's features, which would forbid inlining them.
+  f.removeFnAttr("target-features");
+  f.removeFnAttr("tune-cpu");
+  f.addFnAttr("target-cpu", cpu);
+  f.addFnAttr("no-trapping-math", "true");
+  f.addFnAttr("prefer-vector-width", "256");
+  // Recursion that does not end meets the stack's guard page, however large a frame is.
+  f.addFnAttr("probe-stack", "inline-asm");
 }
 
 }  // namespace
@@ -89,41 +125,14 @@ absl::StatusOr<std::unique_ptr<Machine>> Machine::Make(Target target,
 absl::Status Machine::LinkDeviceLibrary(llvm::Module& module,
                                         llvm::ArrayRef<std::string> exported) {
   const bool half = UsesHalf(module);
-  bool needed = half;
-  for (const llvm::Function& f : module) {
-    needed |= f.isDeclaration() && f.getName().starts_with(kDevicePrefix);
-  }
-  if (needed) {
-    if (half) {
-      for (const char* name : kHalfFunctions) {
-        module.getOrInsertFunction(name, llvm::Type::getVoidTy(module.getContext()));
-      }
-    }
-    auto library = llvm::parseBitcodeFile(
-        llvm::MemoryBufferRef(llvm::StringRef(kDeviceBitcode, kDeviceBitcodeSize), "device_lib"),
-        module.getContext());
-    if (!library) return absl::InternalError(llvm::toString(library.takeError()));
-    (*library)->setTargetTriple(kTriple);
-    (*library)->setDataLayout(module.getDataLayout());
-    if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) {
-      return absl::InternalError("linking the device library failed");
-    }
-    if (half) {
-      llvm::SmallVector<llvm::GlobalValue*> used;
-      for (const char* name : kHalfFunctions) used.push_back(module.getFunction(name));
-      llvm::appendToCompilerUsed(module, used);
-    }
-  }
+  const bool calls = llvm::any_of(module, [](const llvm::Function& f) {
+    return f.isDeclaration() && f.getName().starts_with(kDevicePrefix);
+  });
+  // Most kernels need nothing of the library.
+  if (half || calls) RETURN_IF_ERROR(LinkBitcode(module, half));
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
-    // What came from the library has the baseline's attributes: they would forbid inlining.
-    f.removeFnAttr("target-features");
-    f.removeFnAttr("tune-cpu");
-    f.addFnAttr("target-cpu", state_->cpu);
-    f.addFnAttr("no-trapping-math", "true");
-    f.addFnAttr("prefer-vector-width", "256");
-    // Recursion that does not end meets the stack's guard page, however large a frame is.
-    f.addFnAttr("probe-stack", "inline-asm");
+    SetAttributes(f, state_->cpu);
     if (llvm::is_contained(exported, f.getName())) continue;
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
     if (f.getName().starts_with("kiln_random")) f.addFnAttr(llvm::Attribute::AlwaysInline);
@@ -154,10 +163,10 @@ void Machine::Optimize(llvm::Module& module) {
   passes.run(module, modules);
 }
 
-// How much work code generation makes of functions. Some of LLVM's passes take more than
-// linear time: hoisting the constants of a loop makes each of them live in all of its
-// blocks, splitting live ranges walks a block once a range, and so on. Beyond this many
-// instructions they are left out, at the price of some spills.
+// Some of LLVM's passes take more than linear time: hoisting the constants of a loop makes each of
+// them live in all of its blocks, splitting live ranges walks a block once for each range, and so
+// on. A module with a function of more instructions than this does without these passes, at the
+// price of some spills.
 static constexpr size_t kLargeFunction = 5000;
 
 static size_t LargestFunction(const llvm::Module& module) {
@@ -168,8 +177,8 @@ static size_t LargestFunction(const llvm::Module& module) {
   return most;
 }
 
-// Sets one of LLVM's command-line flags. They are the process's and LLD resets them, so
-// all are set for each module.
+// Sets one of LLVM's command-line flags. They belong to the process, and LLD resets them: so all
+// are set for each module.
 static void SetFlag(const char* name, bool value) {
   const auto found = llvm::cl::getRegisteredOptions().find(name);
   if (found == llvm::cl::getRegisteredOptions().end()) return;

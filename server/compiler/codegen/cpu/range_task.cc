@@ -20,8 +20,8 @@ using llvm::Value;
 // One dimension of a range task, in i64.
 struct Dimension {
   Value* lower;
-  Value* extent;              // not negative
-  int64_t low = 1, high = 0;  // bounds of the index, where constant
+  Value* upper;
+  Value* extent;  // 0 if `upper` is below `lower`
 };
 
 // The bounds region's values as dimensions.
@@ -34,21 +34,14 @@ std::vector<Dimension> EmitDimensions(FunctionEmitter& f, ir::RangeTaskOp task) 
     Value* upper = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d + 1]), b.getInt64Ty());
     Value* extent = b.CreateSub(upper, lower);
     extent = b.CreateSelect(b.CreateICmpSGT(extent, b.getInt64(0)), extent, b.getInt64(0));
-    Dimension dimension{lower, extent};
-    auto* first = llvm::dyn_cast<llvm::ConstantInt>(lower);
-    auto* last = llvm::dyn_cast<llvm::ConstantInt>(upper);
-    if (first != nullptr && last != nullptr) {
-      dimension.low = first->getSExtValue();
-      dimension.high = last->getSExtValue() - 1;
-    }
-    dimensions.push_back(dimension);
+    dimensions.push_back({lower, upper, extent});
   }
   return dimensions;
 }
 
-// Innermost dimensions that belong to one iteration of the linear space, because rows
-// of few cells would spend their time on being rows: an iteration is then a whole
-// block, whose constant loops LLVM unrolls.
+// How many innermost dimensions belong to one iteration of the linear space: short constant ones. A
+// row of a few cells would cost more than its cells. With them, an iteration is a block of cells,
+// whose loops have constant bounds and are unrolled by LLVM.
 int FoldedDimensions(const std::vector<Dimension>& dimensions) {
   constexpr int64_t kMaxRow = 16, kMaxBlock = 64;
   int64_t block = 1;
@@ -80,7 +73,7 @@ std::pair<Value*, int64_t> IterationSpace(llvm::IRBuilder<>& b,
   return {total, cells};
 }
 
-// A range task's code for [begin, end).
+// A range task's code for iterations [begin, end) of the linear space.
 class RangeEmitter {
  public:
   RangeEmitter(FunctionEmitter& f, ir::RangeTaskOp task, std::vector<Dimension> dimensions)
@@ -88,19 +81,26 @@ class RangeEmitter {
         b_(f.builder()),
         task_(task),
         dimensions_(std::move(dimensions)),
-        // The dimension whose loop a chunk may begin or end in the middle of.
         row_(static_cast<int>(dimensions_.size()) - FoldedDimensions(dimensions_) - 1) {}
 
   void Emit(Value* begin, Value* end, Value* piece);
-  // Cuts chunks where the loop may be cut, by rows of `step` iterations or more.
+  // Moves the ends of chunks to where the loop may be cut (Cut), by steps of so many iterations.
   void set_step(int64_t step) { step_ = step; }
 
  private:
   using Accumulators = llvm::SmallVector<Value*, 4>;
 
-  Accumulators EmitRows(Value* begin, Value* end, Accumulators start);
+  using Phis = llvm::SmallVector<llvm::PHINode*, 4>;
+
+  Accumulators EmitRows(Value* begin, Value* end, const Accumulators& start);
+  llvm::SmallVector<Value*, 4> IndicesOfRow(Value* row);
+  void NextRow(const Phis& indices, BasicBlock* latch);
   // `outer`: the number of the cell among those of the dimensions outside, in row-major order.
-  Accumulators EmitLoop(int dimension, Value* from, Value* to, Value* outer, Accumulators start);
+  Accumulators EmitLoop(int dimension, Value* from, Value* to, Value* outer,
+                        const Accumulators& start);
+  void EmitBody(Value* number, const Accumulators& values, BasicBlock* next,
+                const Phis& next_values);
+  Value* NumberOf(int dimension, Value* index, Value* outer);
   void MapIndex(int dimension, Value* index);
   Value* Cut(Value* at);
   mlir::TypeRange AccumulatorTypes() {
@@ -111,20 +111,37 @@ class RangeEmitter {
   llvm::IRBuilder<>& b_;
   ir::RangeTaskOp task_;
   std::vector<Dimension> dimensions_;
-  int row_;
-  int64_t step_ = 0;  // 0: anywhere
+  const int row_;     // the innermost dimension that is not folded; -1: there is no dimension
+  int64_t step_ = 0;  // 0: chunks end anywhere
 };
 
 void RangeEmitter::MapIndex(int dimension, Value* index) {
   const mlir::Value argument = task_.getIndices()[dimension];
   const Dimension& d = dimensions_[dimension];
   f_.Map(argument, b_.CreateTrunc(index, LlvmType(argument.getType(), b_.getContext())));
-  f_.indices().Define(argument, index, d.low, d.high);
+  f_.indices().Define(argument, IndexBetween(index, d.lower, d.upper));
 }
 
-// One dimension from `from` to `to`, with all that lies within: a counted loop.
+// The number of the cell among those of `dimension` and those outside. Only random numbers need it.
+Value* RangeEmitter::NumberOf(int dimension, Value* index, Value* outer) {
+  if (dimension < 0 || !f_.draws()) return outer;
+  const Dimension& d = dimensions_[dimension];
+  return b_.CreateAdd(b_.CreateMul(outer, d.extent), b_.CreateSub(index, d.lower));
+}
+
+// One iteration of the task. `number` is its place among all, in row-major order.
+void RangeEmitter::EmitBody(Value* number, const Accumulators& values, BasicBlock* next,
+                            const Phis& next_values) {
+  f_.StartRandom(number);
+  for (auto [argument, value] : llvm::zip(task_.getAccumulators(), values)) f_.Map(argument, value);
+  f_.PushLoop({next, next_values, nullptr, {}});
+  f_.EmitBlock(task_.getBody().front());
+  f_.PopLoop();
+}
+
+// A counted loop over one dimension from `from` to `to`, with the loops over those inside it.
 RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Value* to,
-                                                  Value* outer, Accumulators start) {
+                                                  Value* outer, const Accumulators& start) {
   BasicBlock* header = f_.NewBlock("row");
   BasicBlock* body = f_.NewBlock("iteration");
   BasicBlock* latch = f_.NewBlock("next");
@@ -140,11 +157,7 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
   b_.SetInsertPoint(body);
   // A field without axes has one iteration and no index.
   if (dimension >= 0) MapIndex(dimension, index);
-  Value* number = outer;
-  if (dimension >= 0 && f_.draws()) {
-    const Dimension& d = dimensions_[dimension];
-    number = b_.CreateAdd(b_.CreateMul(outer, d.extent), b_.CreateSub(index, d.lower));
-  }
+  Value* number = NumberOf(dimension, index, outer);
   const Accumulators values(header_values.begin(), header_values.end());
   if (dimension + 1 < task_.getNumDims()) {
     const Dimension& inner = dimensions_[dimension + 1];
@@ -152,13 +165,7 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
                 EmitLoop(dimension + 1, inner.lower, b_.CreateAdd(inner.lower, inner.extent),
                          number, values));
   } else {
-    f_.StartRandom(number);
-    for (auto [argument, value] : llvm::zip(task_.getAccumulators(), values)) {
-      f_.Map(argument, value);
-    }
-    f_.PushLoop({latch, latch_values, nullptr, {}});
-    f_.EmitBlock(task_.getBody().front());
-    f_.PopLoop();
+    EmitBody(number, values, latch, latch_values);
   }
   b_.SetInsertPoint(latch);
   index->addIncoming(b_.CreateNSWAdd(index, b_.getInt64(1)), latch);
@@ -168,19 +175,40 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
   return values;
 }
 
-// Rows of the innermost dimension that is not folded: the first and the last may be partial. The
-// outer indices count up like an odometer.
-RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accumulators start) {
-  const int last = row_;
-  Value* width = dimensions_[last].extent;
-  // Where the first iteration lies. The chunk is not empty, so no extent is 0.
-  Value* row = b_.CreateUDiv(begin, width);
-  Value* column = b_.CreateURem(begin, width);
-  llvm::SmallVector<Value*, 4> outer(last);
-  for (int d = last - 1; d >= 0; --d) {
-    outer[d] = d == 0 ? row : b_.CreateURem(row, dimensions_[d].extent);
+// The index of a row in each of the dimensions outside. The chunk is not empty, so no extent is 0.
+llvm::SmallVector<Value*, 4> RangeEmitter::IndicesOfRow(Value* row) {
+  llvm::SmallVector<Value*, 4> indices(row_);
+  for (int d = row_ - 1; d >= 0; --d) {
+    indices[d] = d == 0 ? row : b_.CreateURem(row, dimensions_[d].extent);
     if (d > 0) row = b_.CreateUDiv(row, dimensions_[d].extent);
   }
+  return indices;
+}
+
+// Counts these indices up like an odometer, without a division: each that reaches its extent starts
+// again from 0 and carries into the next one outside.
+void RangeEmitter::NextRow(const Phis& indices, BasicBlock* latch) {
+  const int innermost = row_ - 1;
+  Value* carry = b_.getTrue();
+  for (int d = innermost; d >= 0; --d) {
+    Value* up = b_.CreateNSWAdd(indices[d], b_.getInt64(1));
+    if (d < innermost) up = b_.CreateSelect(carry, up, indices[d]);
+    if (d > 0) {
+      carry = b_.CreateICmpEQ(up, dimensions_[d].extent);
+      up = b_.CreateSelect(carry, b_.getInt64(0), up);
+    }
+    indices[d]->addIncoming(up, latch);
+  }
+}
+
+// A chunk as rows of one dimension (row_). Its first and its last row may be partial.
+RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end,
+                                                  const Accumulators& start) {
+  const int last = row_;
+  Value* width = dimensions_[last].extent;
+  Value* row = b_.CreateUDiv(begin, width);
+  Value* column = b_.CreateURem(begin, width);
+  const llvm::SmallVector<Value*, 4> outer = IndicesOfRow(row);
 
   BasicBlock* header = f_.NewBlock("rows");
   BasicBlock* exit = f_.NewBlock("rows_end");
@@ -193,9 +221,9 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accu
   };
   llvm::PHINode* linear = phi_of(begin);
   llvm::PHINode* first_column = phi_of(column);
-  llvm::SmallVector<llvm::PHINode*, 4> indices;
+  Phis indices;
   for (Value* v : outer) indices.push_back(phi_of(v));
-  llvm::SmallVector<llvm::PHINode*, 4> accumulators;
+  Phis accumulators;
   for (Value* v : start) accumulators.push_back(phi_of(v));
   b_.CreateBr(header);
 
@@ -208,33 +236,26 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end, Accu
   Accumulators after = EmitLoop(last, from, b_.CreateNSWAdd(from, count), number,
                                 Accumulators(accumulators.begin(), accumulators.end()));
 
-  // Pieces follow from the extent alone: the runtime cannot make them short.
+  // The runtime cannot make pieces short, since they follow from the extent alone. So they look at
+  // the launch's flag themselves.
   if (!task_.getInits().empty()) f_.EndIfFailed();
   BasicBlock* latch = b_.GetInsertBlock();
   Value* next = b_.CreateNSWAdd(linear, count);
   linear->addIncoming(next, latch);
   first_column->addIncoming(b_.getInt64(0), latch);
-  Value* carry = b_.getTrue();
-  for (int d = last - 1; d >= 0; --d) {
-    Value* up = b_.CreateNSWAdd(indices[d], b_.getInt64(1));
-    if (d < last - 1) up = b_.CreateSelect(carry, up, indices[d]);
-    if (d > 0) {
-      carry = b_.CreateICmpEQ(up, dimensions_[d].extent);
-      up = b_.CreateSelect(carry, b_.getInt64(0), up);
-    }
-    indices[d]->addIncoming(up, latch);
-  }
+  NextRow(indices, latch);
   for (auto [phi, value] : llvm::zip(accumulators, after)) phi->addIncoming(value, latch);
   b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit);
   b_.SetInsertPoint(exit);
   return after;
 }
 
-// The place at or before `at` where a chunk may end: the end of the loop, the beginning of a row,
-// and multiples of the step in a row that leave a step or more to its end.
+// The last place, not after `at`, where a chunk may end (StepOf says why not anywhere): the end of
+// the loop, the beginning of a row, and multiples of the step in a row that leave a step or more to
+// its end. The step is a power of two.
 Value* RangeEmitter::Cut(Value* at) {
   Value* width = dimensions_[row_].extent;
-  // Of the only row, the end is no column.
+  // The end of the only row is no column of it: the last line below keeps it.
   Value* column = row_ > 0 ? b_.CreateURem(at, width) : at;
   Value* room = b_.CreateSub(width, b_.getInt64(step_));
   room = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, room, b_.getInt64(0));
@@ -290,9 +311,10 @@ void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   task->set_bounds_symbol(name);
 }
 
-// Vector code and the scalar code for what is left at the end of a row may round differently
-// (functions, quotients). So that results do not depend on how the runtime divides a loop, chunks
-// end only where vectors do. Pieces are the same in every run as they are.
+// The step by which chunks may end; 0: anywhere. Vector code, and the scalar code for what is left
+// at the end of a row, may round differently (functions, quotients). Chunks end only where vectors
+// do, so that results do not depend on how the runtime divides a loop. Pieces need no step: they
+// are the same in every run.
 int64_t StepOf(ir::RangeTaskOp op) {
   constexpr int64_t kMostStep = 512, kLeastStep = 16, kNanoseconds = 2000;
   if (!op.getInits().empty() || !MayVectorise(op.getBody())) return 0;

@@ -1,4 +1,4 @@
-// The code of one struct task. Private to this directory.
+// The code of one struct task. Private to this folder.
 //
 // The words: An *element* of the list leads to a *block* of cells: the dense levels below one
 // active cell (lists of cells), or part of a container (lists of slices). A *row* is the innermost

@@ -18,12 +18,13 @@ constexpr int64_t kWholeContainer = 1024;
 // A guess at how many cells of a slice are active, for the cost of an iteration.
 constexpr int64_t kCellsOfSlice = 64;
 
-// An index that is one of the loop's, and a constant.
+// The sum of a loop's index and a constant.
 struct Shifted {
   mlir::BlockArgument index;
   int64_t by = 0;
 };
 
+// The sum that a value is; no index: it is something else.
 Shifted ShiftOf(mlir::Value value) {
   Shifted result;
   for (int depth = 0; depth < 8; ++depth) {
@@ -40,25 +41,24 @@ Shifted ShiftOf(mlir::Value value) {
   return {};
 }
 
-}  // namespace
-
-StructPlan PlanOf(ir::RangeTaskOp op, ir::KernelOp kernel) {
-  StructPlan plan;
-  plan.field = kernel.getTreeField(*op.getOver());
-  plan.tree = kernel.getTree(plan.field.getTree());
-  plan.node = plan.tree.getLastSparse(plan.field.getNode());
-  plan.slices = plan.node == plan.field.getNode();
-  if (plan.slices) {
-    plan.cells = kCellsOfSlice;
-    ir::SNodeAttr level = plan.tree.getNode(plan.node);
-    if (level.getFacts().has_mask && level.getNumCells() <= kWholeContainer &&
-        level.getParent() != 0) {
-      for (int a = 0; a < level.getNumAxes(); ++a) {
-        plan.dimensions.push_back({level.getAxis(a), level.getExtent(a), 1});
-      }
-    }
-    return plan;
+// A slice is part of one container. If that is small and has a mask, a loop over all its cells
+// serves where all are active.
+void PlanSlices(StructPlan* plan) {
+  plan->cells = kCellsOfSlice;
+  ir::SNodeAttr level = plan->tree.getNode(plan->node);
+  if (!level.getFacts().has_mask || level.getNumCells() > kWholeContainer ||
+      level.getParent() == 0) {
+    return;
   }
+  for (int a = 0; a < level.getNumAxes(); ++a) {
+    plan->dimensions.push_back({level.getAxis(a), level.getExtent(a), 1});
+  }
+}
+
+// The dense levels below a cell are loops. Outer ones are shared among threads until an iteration
+// has few enough cells.
+void PlanCells(StructPlan* plan_of_cells) {
+  StructPlan& plan = *plan_of_cells;
   bool below = plan.node == 0;  // the levels below plan.node
   for (int64_t n : plan.tree.getPath(plan.field.getNode())) {
     ir::SNodeAttr level = plan.tree.getNode(n);
@@ -81,9 +81,27 @@ StructPlan PlanOf(ir::RangeTaskOp op, ir::KernelOp kernel) {
     plan.iterations *= extent;
     plan.cells /= extent;
   }
+}
+
+}  // namespace
+
+StructPlan PlanOf(ir::RangeTaskOp op, ir::KernelOp kernel) {
+  StructPlan plan;
+  plan.field = kernel.getTreeField(*op.getOver());
+  plan.tree = kernel.getTree(plan.field.getTree());
+  plan.node = plan.tree.getLastSparse(plan.field.getNode());
+  plan.slices = plan.node == plan.field.getNode();
+  if (plan.slices) {
+    PlanSlices(&plan);
+  } else {
+    PlanCells(&plan);
+  }
   return plan;
 }
 
+// The cell of the plan's node is decided by the indices of its axes alone: each must be the loop's
+// own, without a distance, and none may be missing. An index for an axis that the node does not
+// divide selects a cell below it, and may be any.
 bool IsOwnCell(const StructPlan& plan, ir::RangeTaskOp op, const ComponentAccess& access) {
   const int64_t component = access.component;
   if (access.field.getComponentTree(component) != plan.field.getTree()) return false;

@@ -1,5 +1,5 @@
-// What a struct task runs over, and which cells its body reads and writes beside the one that the
-// loop is at. Private to this directory.
+// What a struct task runs over, and which cells its body reads and writes besides the one that the
+// loop is at. Private to this folder.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_PLAN_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_PLAN_H_
 
@@ -46,7 +46,7 @@ int64_t CountOps(mlir::Region& region);
 // of cells that the prologue looks up.
 void ForEachReadAlong(ir::RangeTaskOp op, const TreeWalker& trees, const StructPlan& plan,
                       int64_t axis, llvm::function_ref<void(ir::GlobalOp, int64_t)> visit);
-// How far before and beyond the loop's index the body reads along an axis.
+// How many cells before and beyond the loop's index the body reads along an axis.
 std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, const TreeWalker& trees,
                                   const StructPlan& plan, int64_t axis);
 // Whether code in the region may write to the memory that the address leads to.

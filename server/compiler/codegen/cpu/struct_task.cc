@@ -63,6 +63,7 @@ void StructEmitter::FindAcross(int64_t axis) {
 void StructEmitter::DefineIndices(const TreeWalker::Coordinates& index) {
   for (int i = 0; i < task_.getNumDims(); ++i) {
     const int64_t axis = plan_.field.getAxis(i);
+    // A field without levels along an axis has one index there, 0.
     f_.indices().Define(task_.getIndices()[i], axis < 0 ? Affine() : index[axis]);
   }
 }
@@ -70,6 +71,7 @@ void StructEmitter::DefineIndices(const TreeWalker::Coordinates& index) {
 // Opens the row if all that the body reads past its ends can be loaded from its block.
 bool StructEmitter::OpenRow(const StructPlan::Dimension& d) {
   if (across_.empty()) return false;
+  // The index does not exist yet: a stand-in, to ask for the form of addresses.
   TreeWalker::Row row = {d.axis, d.extent, llvm::PoisonValue::get(b_.getInt64Ty()), {}};
   for (const Affine& value : up_) {
     for (const Affine::Term& t : value.terms) row.constant.insert(t.leaf);
@@ -135,7 +137,7 @@ Accumulators StructEmitter::If(Value* condition, const Accumulators& start,
   return Accumulators(phis.begin(), phis.end());
 }
 
-// One or the other.
+// Two forms of the same iterations, of which the condition selects one.
 Accumulators StructEmitter::Either(Value* condition, llvm::function_ref<Accumulators()> yes,
                                    llvm::function_ref<Accumulators()> no) {
   BasicBlock* blocks[] = {f_.NewBlock("either"), f_.NewBlock("or")};
@@ -165,6 +167,7 @@ Value* StructEmitter::Number(const TreeWalker::Coordinates& index) {
   return number;
 }
 
+// The body, for the cell at `index`, whose address is `own` (null: not known here).
 Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Value* own,
                                       const Accumulators& start) {
   f_.trees().PushScope();
@@ -191,6 +194,7 @@ Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Valu
 
 // --- Elements --------------------------------------------------------------------------
 
+// A field of a KilnElement. Lists do not change, so LLVM may load it anywhere.
 Value* StructEmitter::Field(Value* element, int64_t offset, llvm::Type* type) {
   Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), element, offset);
   auto* load = b_.CreateLoad(type, at);
@@ -219,7 +223,8 @@ void StructEmitter::ReadPlace(Value* element) {
   }
 }
 
-// Iterations [from, to) of an element.
+// Iterations [from, to) of an element. A slice has one, whatever its cells; of an element of a list
+// of cells, each is part of its block.
 Accumulators StructEmitter::Element(Value* number, Value* from, Value* to,
                                     const Accumulators& start) {
   Value* element = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.EntryLoad(f_.launch(), abi::kElements),
@@ -322,6 +327,8 @@ Accumulators StructEmitter::NestedIteration(const Accumulators& start) {
 
 // --- The task --------------------------------------------------------------------------
 
+// The runtime counts iterations through all elements of the list: iteration i is iteration
+// i % iterations of element i / iterations. The first and the last element may be partial.
 void StructEmitter::Emit(Value* begin, Value* end, Value* piece) {
   Accumulators start;
   for (mlir::Attribute init : task_.getInits())

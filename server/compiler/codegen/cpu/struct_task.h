@@ -7,7 +7,6 @@
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_TASK_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_TASK_H_
 
-#include "proto/artifact.pb.h"
 #include "server/compiler/codegen/function_emitter.h"
 
 namespace kiln::cpu {

@@ -65,6 +65,7 @@ void AskAtAtomics(ir::RangeTaskOp op, FunctionEmitter* f) {
   if (SumsFloats(op)) f->set_runs_alone(EmitRunsAlone);
 }
 
+// The variant that runs alone is a second function, or the same one with tests (AskAtAtomics).
 void EmitVariants(KernelState* state, ir::RangeTaskOp op, proto::Task* task,
                   llvm::function_ref<void(const std::string& name, bool parallel)> emit) {
   const bool parallel = op.getMaxThreads() != 1;
@@ -82,11 +83,12 @@ void SetCost(ir::RangeTaskOp op, uint32_t cells, proto::Task* task) {
   const uint32_t cost = op.getCost() * cells;
   task->set_cost(cost);
   if (op.getInits().empty()) return;
-  // Of what cannot be told by looking, every iteration may be long.
+  // Where the cost cannot be estimated, each iteration may be long enough for a piece.
   const bool known = IsCostKnown(op.getBody());
   task->set_grain(known ? std::max<uint64_t>(kGrainNanoseconds / std::max(cost, 1u), 1) : 1);
 }
 
+// A piece has a slot for each accumulator. Pieces run in any order, so each has its own slots.
 void StorePartials(FunctionEmitter& f, Value* piece, llvm::ArrayRef<Value*> values) {
   llvm::IRBuilder<>& b = f.builder();
   for (size_t i = 0; i < values.size(); ++i) {
