@@ -45,6 +45,7 @@ class Stage {
 absl::StatusOr<EmittedKernel> Emit(mlir::Operation* kernel, const codegen::Target& target,
                                    llvm::LLVMContext& context) {
   ASSIGN_OR_RETURN(EmittedKernel emitted, EmitKernel(kernel, target, context));
+  // A mistake of the emitter shows here, and not as a crash or wrong code in a later pass.
 #ifndef NDEBUG
   std::string problems;
   llvm::raw_string_ostream out(problems);

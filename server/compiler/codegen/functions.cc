@@ -69,6 +69,7 @@ llvm::Function* KernelState::FunctionFor(ir::CallOp call, bool parallel) {
   return code;
 }
 
+// Emitting a function may call others for the first time: they join those that are pending.
 void EmitFunctions(KernelState* state) {
   while (!state->pending.empty()) {
     KernelState::Function function = state->pending.back();
@@ -90,6 +91,7 @@ void EmitFunctions(KernelState* state) {
   }
 }
 
+// One block returns, and each path that ends the function branches to it with the results.
 void FunctionEmitter::MakeReturnBlock() {
   llvm::IRBuilder<> b(return_block_);
   llvm::Type* type = function_->getReturnType();
@@ -111,6 +113,7 @@ void FunctionEmitter::MakeReturnBlock() {
   b.CreateRet(result);
 }
 
+// The results of a launch that failed are not used, but a function must return some.
 void FunctionEmitter::ReturnZeros() {
   llvm::SmallVector<Value*, 4> zeros;
   for (llvm::PHINode* phi : return_values_) {

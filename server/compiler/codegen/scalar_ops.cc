@@ -15,6 +15,7 @@ using llvm::Value;
 using llvm::Intrinsic::ID;
 using Values = llvm::SmallVector<Value*, 2>;
 
+// The flags of an arith or math op: LLVM has the same ones. None for ops on integers.
 llvm::FastMathFlags FastMath(mlir::Operation& op) {
   llvm::FastMathFlags flags;
   auto with_flags = llvm::dyn_cast<arith::ArithFastMathInterface>(op);
@@ -208,6 +209,8 @@ Value* EmitMath(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*
 
 }  // namespace
 
+// The attributes let LLVM merge calls with equal operands, move them out of loops, and drop those
+// whose results are not used.
 Value* CallPure(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::Type* type,
                 llvm::ArrayRef<Value*> operands) {
   llvm::SmallVector<llvm::Type*, 2> types;

@@ -22,6 +22,7 @@ LaneArithmetic::LaneArithmetic(LoweringContext& c, unsigned bits)
 
 template <typename Op>
 mlir::Value LaneArithmetic::Make(mlir::Value x, mlir::Value y) {
+  // All of these ops commute, and MLIR's folds look for constants on the right.
   if (x == zero_ || x == ones_) std::swap(x, y);
   mlir::Value made = c_.CreateOrFold<Op>(x, y);
   llvm::APInt constant;
@@ -77,6 +78,7 @@ mlir::Value LaneArithmetic::Truth(const LaneNumber& x) {
   return any;
 }
 
+// The plane of lanes whose numbers differ. One plane beyond both numbers compares their signs.
 mlir::Value LaneArithmetic::Differ(const LaneNumber& x, const LaneNumber& y) {
   mlir::Value any = zero_;
   const size_t planes = std::max(x.planes.size(), y.planes.size()) + 1;
@@ -102,6 +104,7 @@ LaneNumber LaneArithmetic::Add(const LaneNumber& x, const LaneNumber& y, bool su
   return sum;
 }
 
+// Where only one number is signed, a plane more keeps the other's highest bit from being a sign.
 LaneNumber LaneArithmetic::Select(mlir::Value condition, const LaneNumber& x, const LaneNumber& y) {
   LaneNumber chosen;
   chosen.is_signed = x.is_signed || y.is_signed;
@@ -121,7 +124,7 @@ std::optional<LaneNumber> LaneArithmetic::Unary(proto::Op op, Scalar of, const L
       if (of == proto::U1) return Bit(Not(Plane(x, 0)));
       return Binary(proto::OP_SUB, of, {{ones_}, true}, x);  // -1 - x
     case proto::OP_NEG:
-      return Binary(proto::OP_SUB, of, {}, x);
+      return Binary(proto::OP_SUB, of, {}, x);  // 0 - x
     default:
       return std::nullopt;
   }
@@ -178,6 +181,8 @@ std::optional<LaneNumber> LaneArithmetic::Binary(proto::Op op, Scalar of, const 
   return ordered ? Compare(op, x, y) : std::nullopt;
 }
 
+// Plane k stands for 2^k in each lane, a sign for its negative: the planes' counts of ones, weighed
+// so, add up to the sum of all lanes.
 mlir::Value LaneArithmetic::SumOfLanes(const LaneNumber& x, mlir::Type type) {
   mlir::Value sum = c_.Int(type, 0);
   const unsigned from = type_.getWidth(), to = type.getIntOrFloatBitWidth();

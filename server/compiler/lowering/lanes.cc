@@ -14,7 +14,7 @@ namespace kiln {
 
 namespace {
 
-// The body of one loop. Each function that may meet what lanes cannot run returns false or nothing
+// The body of one loop. Each function that may find what lanes cannot run returns false or nothing
 // then, and the whole body is given up.
 class Lanes {
  public:

@@ -36,7 +36,7 @@ class LargeTensors {
   // The same if the loop stores the elements to `target`. Ends the deferral if the loop would read
   // what it has already overwritten.
   void Prepare(uint32_t id, const Place& target);
-  // Whether such a loop had better be a nest over rows and columns.
+  // Whether such a loop is faster as a nest over rows and columns.
   bool GoesByRows(uint32_t id) const { return deferral_.HasPick(id); }
 
  private:

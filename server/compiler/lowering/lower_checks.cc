@@ -12,7 +12,7 @@ void Assert(LoweringContext& c, mlir::Value condition, mlir::ValueRange values) 
   c.Create<ir::AssertOp>(condition, c.NumberOfNode(), values, mlir::DenseI64ArrayAttr());
 }
 
-// Both, or the one that is not null.
+// Both conditions; the second alone if there is no first yet.
 mlir::Value Both(LoweringContext& c, mlir::Value x, mlir::Value y) {
   return x ? c.Create<arith::AndIOp>(x, y).getResult() : y;
 }
@@ -38,6 +38,7 @@ void CheckBounds(LoweringContext& c, int storage, const Scalars& indices,
     mlir::Value index = given;
     const int64_t offset = c.storages.AxisOffset(storage, axis);
     if (offset != 0) index = c.Sub(index, c.Int32(offset));
+    // One comparison of unsigned numbers: a negative index is beyond every extent.
     inside = Both(c, inside, c.Compare(arith::CmpIPredicate::ult, index, extent));
   }
   Assert(c, inside, values);
@@ -122,7 +123,7 @@ mlir::Value LosesBits(LoweringContext& c, Scalar scalar, mlir::Value x, mlir::Va
 // Prints that the op overflows, and goes on. A print with this value at a node that is no PRINT
 // means an overflow to the client.
 void PrintOverflow(LoweringContext& c, proto::Op op, Scalar scalar, mlir::Value x, mlir::Value y) {
-  if (op == proto::OP_SHR || op == proto::OP_BIT_SHR) return;
+  if (op == proto::OP_SHR || op == proto::OP_BIT_SHR) return;  // what they drop is meant to go
   mlir::Value wrong =
       op == proto::OP_SHL ? LosesBits(c, scalar, x, y) : Overflows(c, op, scalar, x, y);
   auto branch = c.Create<ir::IfOp>(mlir::TypeRange(), wrong);
@@ -170,6 +171,7 @@ bool MayOverflow(proto::Op op) {
 
 void CheckArithmetic(LoweringContext& c, proto::Op op, Scalar scalar, mlir::Value x,
                      mlir::Value y) {
+  // Floats have infinities and NaN instead, and ops on u1 are logic.
   if (IsFloat(scalar) || ScalarBits(scalar) < 8) return;
   const proto::OnOverflow on_overflow = c.unit.options().on_overflow();
   if (MayOverflow(op) && on_overflow == proto::OVERFLOW_WRAPS) return;

@@ -33,7 +33,7 @@ ir::AtomicKind KindOf(proto::Op op, Scalar scalar) {
       return ir::AtomicKind::andi;
     case proto::OP_ATOMIC_OR:
       return ir::AtomicKind::ori;
-    default:
+    default:  // the check of the unit lets no other op pass
       return ir::AtomicKind::xori;
   }
 }
@@ -49,7 +49,7 @@ mlir::Value UsePart(LoweringContext& c, const Place& place, const Index& at, mli
   };
   const Index element = IndexWithin(place, at);
   if (!element.value) return use(part(element.number));
-  c.writes->Flush();
+  c.writes->Flush();  // stores that wait belong before the branch
   return UseOneOf(c, element.value, place.count, type, [&](uint64_t number) {
     mlir::Value value = use(part(number));
     c.writes->Flush();  // in its branch
@@ -93,6 +93,7 @@ Scalars LoadPieces(LoweringContext& c, TypeId id, const Place& place) {
     ForEachMember(c, type, place,
                   [&](TypeId of, const Place& member) { out.append(LoadPieces(c, of, member)); });
   } else if (place.index) {
+    // A run-time index selects one scalar of a tensor.
     out.push_back(LoadAt(c, place, {}, type.scalar));
   } else if (IsLarge(type)) {
     mlir::Value array = out.emplace_back(NewArray(c, type.scalar, place.count));

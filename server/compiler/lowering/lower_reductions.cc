@@ -21,7 +21,7 @@ Scalars Lower(LoweringContext& c, ReduceNode node) {
     for (uint64_t i = 1; i < count; ++i) sum = combine(sum, c.tensors->Element(tensor, Index(i)));
     return {sum};
   }
-  // A loop that carries the sum.
+  // A loop that carries the sum. It begins with the first element, as not every op has an identity.
   mlir::Value upper = c.Int32(static_cast<int64_t>(count));
   auto loop =
       c.Create<ir::ForOp>(mlir::TypeRange(sum.getType()), c.Int32(1), upper, mlir::ValueRange(sum));
@@ -143,6 +143,7 @@ Scalars LowerMatmul(LoweringContext& c, BinaryNode node) {
   }
   mlir::Value array = MatmulInLoops(c, product);
   if (IsLarge(type)) return {array};
+  // A small product of large matrices: its elements are scalars again.
   Scalars out;
   for (uint64_t i = 0; i < type.NumElements(); ++i) out.push_back(LoadFrom(c, array, Index(i)));
   return out;

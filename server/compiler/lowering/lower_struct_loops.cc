@@ -52,8 +52,8 @@ void LowerAtCell(LoweringContext& c, const StructLoop& loop, const Scalars& indi
 
 // --- Over quant arrays -------------------------------------------------------------
 
-// The body of a parallel loop at a word: a serial loop over its cells, so that no two threads meet
-// in a word. Bodies that lanes can run do so for all cells at once.
+// The body of a parallel loop at a word: a serial loop over its cells, so that no two threads write
+// to one word. Bodies that lanes can run do so for all cells at once.
 void LowerAtWord(LoweringContext& c, const StructLoop& loop, const Scalars& words, bool by_lanes) {
   if (by_lanes) {
     LowerByLanes(c, loop.node, loop.storage, words);

@@ -1,7 +1,7 @@
 // Quantised numbers: bits of a word. Reading one loads its word; writing one updates it.
 //
 // What several threads may write to at once is a kiln.update; passes make plain loads and stores of
-// those that only one iteration meets.
+// those that only one iteration accesses.
 //
 // Values are of the field's compute type, words signless integers (quant_bits.h).
 #ifndef KILN_SERVER_COMPILER_LOWERING_QUANT_NUMBERS_H_

@@ -105,6 +105,8 @@ class StandardOutput {
 
 enum Library { kLibm, kLibmvec, kLibc };
 
+// The library of a function that generated code calls: vector functions have names of the vector
+// function ABI, LLVM makes calls of memcpy and the like, and all others are math functions.
 Library LibraryOf(llvm::StringRef symbol) {
   if (symbol.starts_with("_ZGV")) return kLibmvec;
   return symbol.starts_with("mem") ? kLibc : kLibm;
