@@ -13,7 +13,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # GCC flags that clang does not know, and unwanted outputs.
-_DROP = {"-fno-canonical-system-headers", "-Wunused-but-set-parameter", "-Wno-free-nonheap-object"}
+_DROP = {
+    "-Wno-free-nonheap-object",
+    "-Wunused-but-set-parameter",
+    "-fno-canonical-system-headers",
+    "-fpch-deps",
+}
 _DROP_WITH_VALUE = {"-o", "-MF"}
 
 
