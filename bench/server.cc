@@ -466,10 +466,10 @@ TEST_F(ServerBench, Fairness) {
 
 TEST_F(ServerBench, ColdStart) {
   ASSERT_TRUE(home_->Create().ok());
-  Digest key;
+  Key key;
   for (int i = 0; i < options.entries; ++i) {
-    key = Sha256Of(absl::StrCat(i));
-    const std::string path = home_->EntryPath(key);
+    key = Key(Sha256Of(absl::StrCat(i)));
+    const std::string path = home_->EntryPath(PlaceOf(key));
     std::filesystem::create_directory(path.substr(0, path.rfind('/')));
     WriteFile(path, EncodeEntry(key,
                                 "\x7f"

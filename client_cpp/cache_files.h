@@ -19,7 +19,7 @@
 namespace kiln {
 
 struct EntryHead {
-  Digest key;
+  Key key;
   KeyId signer = 0;
   uint64_t payload_bytes = 0;
   proto::ArtifactInfo info;
@@ -51,7 +51,7 @@ struct ImportOptions {
 
 struct ImportResult {
   struct Refusal {
-    Digest key;
+    Key key;
     std::string kernel;
     const char* reason;  // "unsigned", "untrusted", "target"
     std::string text;

@@ -45,11 +45,11 @@ class CacheFilesTest : public testing::Test {
     proto::ArtifactInfo info;
     info.set_kernel(absl::StrCat("kernel", number));
     *info.mutable_target() = target;
-    const Digest digest = Sha256Of(absl::StrCat(number));
+    const Key digest(Sha256Of(absl::StrCat(number)));
     std::string bytes = EncodeEntry(digest, std::string(size, 'x'), info);
     if (key != nullptr) SignEntry(*key, &bytes);
-    EXPECT_TRUE(WriteEntryFile(*from_, digest, bytes).ok());
-    return from_->EntryPath(digest);
+    EXPECT_TRUE(WriteEntryFile(*from_, PlaceOf(digest), bytes).ok());
+    return from_->EntryPath(PlaceOf(digest));
   }
   std::vector<std::string> Files(const Home& home) const {
     std::vector<std::string> files;
@@ -175,13 +175,13 @@ TEST_F(CacheFilesTest, ADamagedBundleImportsNothing) {
 TEST_F(CacheFilesTest, ExportSkipsDamagedFilesAndImportRestoresThem) {
   for (int i = 0; i < 3; ++i) Make(i, &key_);
   ASSERT_TRUE(ExportBundle(Files(*from_), Bundle(), &key_).ok());
-  std::ofstream(from_->EntryPath(Sha256Of("1")), std::ios::binary) << "damaged";
+  std::ofstream(from_->EntryPath(Place(Sha256Of("1"))), std::ios::binary) << "damaged";
   const absl::StatusOr<ExportResult> out = ExportBundle(Files(*from_), dir_ + "/b", nullptr);
   EXPECT_EQ(out->entries, 2u);
   EXPECT_EQ(out->left_out.size(), 1u);
   trusted_.Add(key_.public_key());
   EXPECT_EQ(ImportBundle(*from_, Bundle(), options_)->imported, 1u);
-  EXPECT_TRUE(VerifyEntryFile(from_->EntryPath(Sha256Of("1")), &trusted_).ok());
+  EXPECT_TRUE(VerifyEntryFile(from_->EntryPath(Place(Sha256Of("1"))), &trusted_).ok());
 }
 
 TEST_F(CacheFilesTest, AThousandKernelsTakeAtMostTwoSecondsBothWays) {

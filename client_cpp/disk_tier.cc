@@ -24,9 +24,9 @@ constexpr off_t kMaxHitLogBytes = 16 << 20;
 // file after the check.
 class Mapping {
  public:
-  static absl::StatusOr<Mapping> Of(const Home& home, const Digest& key, bool foreign) {
-    ASSIGN_OR_RETURN(const Folder shard, home.OpenShard(key));
-    ASSIGN_OR_RETURN(const FolderFile file, shard.OpenFile(Home::EntryName(key), O_RDONLY));
+  static absl::StatusOr<Mapping> Of(const Home& home, const Place& place, bool foreign) {
+    ASSIGN_OR_RETURN(const Folder shard, home.OpenShard(place));
+    ASSIGN_OR_RETURN(const FolderFile file, shard.OpenFile(Home::EntryName(place), O_RDONLY));
     const auto size = static_cast<uint64_t>(file.info.st_size);
     Mapping mapping;
     mapping.foreign_ = foreign || !file.own.ok();
@@ -70,8 +70,8 @@ class Mapping {
 
 }  // namespace
 
-absl::StatusOr<LoadedArtifact> DiskTier::Load(const Digest& key) const {
-  absl::StatusOr<Mapping> found = Mapping::Of(home_, key, mode_.foreign);
+absl::StatusOr<LoadedArtifact> DiskTier::Load(const Key& key) const {
+  absl::StatusOr<Mapping> found = Mapping::Of(home_, PlaceOf(key), mode_.foreign);
   if (!found.ok()) return absl::NotFoundError(found.status().message());
   const Mapping& mapping = *found;
   absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
@@ -84,7 +84,8 @@ absl::StatusOr<LoadedArtifact> DiskTier::Load(const Digest& key) const {
     if (!trusted.ok()) return absl::NotFoundError(trusted.message());
   }
   // If others can write to the file, load the checked copy: the file may have changed since.
-  auto loaded = mapping.foreign() ? LoadBytes(*entry) : LoadFile(home_.EntryPath(key), *entry);
+  auto loaded =
+      mapping.foreign() ? LoadBytes(*entry) : LoadFile(home_.EntryPath(PlaceOf(key)), *entry);
   // The loader cannot map the file, for example on a file system mounted noexec.
   if (absl::IsUnavailable(loaded.status())) loaded = LoadBytes(*entry);
   // The entry is whole but unusable here; compiling again is always correct.
@@ -96,16 +97,16 @@ absl::StatusOr<LoadedArtifact> DiskTier::Load(const Digest& key) const {
 absl::StatusOr<LoadedArtifact> DiskTier::LoadSent(absl::string_view bytes,
                                                   const EntryView& entry) const {
   // The comparison replaces the check of the file: its bytes were checked where they came from.
-  const absl::StatusOr<Mapping> file = Mapping::Of(home_, entry.key, mode_.foreign);
+  const absl::StatusOr<Mapping> file = Mapping::Of(home_, PlaceOf(entry.key), mode_.foreign);
   if (file.ok() && !file->foreign() && file->bytes() == bytes) {
-    absl::StatusOr<LoadedArtifact> loaded = LoadFile(home_.EntryPath(entry.key), entry);
+    absl::StatusOr<LoadedArtifact> loaded = LoadFile(home_.EntryPath(PlaceOf(entry.key)), entry);
     if (!absl::IsUnavailable(loaded.status())) return loaded;
   }
   return LoadBytes(entry);
 }
 
-absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Digest& key) const {
-  absl::StatusOr<Mapping> found = Mapping::Of(home_, key, mode_.foreign);
+absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Key& key) const {
+  absl::StatusOr<Mapping> found = Mapping::Of(home_, PlaceOf(key), mode_.foreign);
   if (!found.ok()) return absl::NotFoundError(found.status().message());
   const Mapping& mapping = *found;
   absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
@@ -118,40 +119,41 @@ absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Digest& key) const {
 }
 
 // Files of another user's program are that user's to delete.
-void DiskTier::Remove(const Digest& key) const {
+void DiskTier::Remove(const Key& key) const {
   if (mode_.read_only || mode_.foreign) return;
-  const absl::StatusOr<Folder> shard = home_.OpenShard(key);
-  if (shard.ok() && shard->own().ok()) unlinkat(shard->fd(), Home::EntryName(key).c_str(), 0);
-}
-
-void DiskTier::Touch(const Digest& key) const {
-  if (mode_.read_only || mode_.foreign) return;
-  const absl::StatusOr<Folder> shard = home_.OpenShard(key);
+  const absl::StatusOr<Folder> shard = home_.OpenShard(PlaceOf(key));
   if (!shard.ok() || !shard->own().ok()) return;
-  utimensat(shard->fd(), Home::EntryName(key).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+  unlinkat(shard->fd(), Home::EntryName(PlaceOf(key)).c_str(), 0);
 }
 
-void DiskTier::NoteHit(const Digest& key) const {
+void DiskTier::Touch(const Key& key) const {
+  if (mode_.read_only || mode_.foreign) return;
+  const absl::StatusOr<Folder> shard = home_.OpenShard(PlaceOf(key));
+  if (!shard.ok() || !shard->own().ok()) return;
+  utimensat(shard->fd(), Home::EntryName(PlaceOf(key)).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+void DiskTier::Log(const Digest& hit) const {
   if (mode_.read_only) return;
   const absl::StatusOr<Folder> home = home_.Open();
   if (!home.ok() || !home->own().ok()) return;
   const absl::StatusOr<FolderFile> log = home->OpenFile("hits.log", O_WRONLY | O_APPEND | O_CREAT);
   if (!log.ok() || !log->own.ok() || log->info.st_size >= kMaxHitLogBytes) return;
   // One write: hits of several processes never mix. A lost write is a lost count.
-  const ssize_t written = write(log->fd.get(), key.bytes.data(), key.bytes.size());
+  const ssize_t written = write(log->fd.get(), hit.bytes.data(), hit.bytes.size());
   static_cast<void>(written);
 }
 
-void DiskTier::Store(const Digest& key, absl::string_view entry) const {
+void DiskTier::Store(const Key& key, absl::string_view entry) const {
   if (mode_.read_only) return;
-  absl::Status status = WriteEntryFile(home_, key, entry);
+  absl::Status status = WriteEntryFile(home_, PlaceOf(key), entry);
   static std::atomic<bool> warned{false};
   if (status.ok() || warned.exchange(true)) return;
   std::fprintf(stderr, "kiln: compiled kernels are not cached: %s\n",
                std::string(status.message()).c_str());
 }
 
-absl::Status WriteEntryFile(const Home& home, const Digest& place, absl::string_view entry) {
+absl::Status WriteEntryFile(const Home& home, const Place& place, absl::string_view entry) {
   RETURN_IF_ERROR(home.Create());
   ASSIGN_OR_RETURN(const Folder cache, home.OpenCache());
   RETURN_IF_ERROR(cache.own());

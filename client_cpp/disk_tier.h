@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "client_cpp/entry_trust.h"
 #include "client_cpp/loaded_artifact.h"
+#include "common/artifact/entry.h"
 #include "common/artifact/hit_mark.h"
 #include "common/base/digest.h"
 #include "common/home/home.h"
@@ -29,7 +30,7 @@ class DiskTier {
 
   // The kernel of `key`. Checks its entry in full, and its signature if one is needed; NotFound
   // otherwise. Deletes an own entry that is damaged. Records a hit in the hit log.
-  absl::StatusOr<LoadedArtifact> Load(const Digest& key) const;
+  absl::StatusOr<LoadedArtifact> Load(const Key& key) const;
 
   // The kernel of an entry that the daemon or a worker sent, and may have written: from its file if
   // that holds the same bytes, so that all processes share the pages, else from a private copy.
@@ -37,25 +38,27 @@ class DiskTier {
   absl::StatusOr<LoadedArtifact> LoadSent(absl::string_view bytes, const EntryView& entry) const;
 
   // Records, for the daemon's counters, that a compilation ran without it.
-  void NoteFallback() const { NoteHit(FallbackMark()); }
+  void NoteFallback() const { Log(FallbackMark()); }
   // The description of the whole entry of `key`, whatever machine it is for; NotFound otherwise.
-  absl::StatusOr<proto::ArtifactInfo> Check(const Digest& key) const;
+  absl::StatusOr<proto::ArtifactInfo> Check(const Key& key) const;
   // Marks the entry of `key` as just used, for eviction.
-  void Touch(const Digest& key) const;
+  void Touch(const Key& key) const;
 
   // Stores `entry`: writes aside, then renames. Reports a failure once per process.
-  void Store(const Digest& key, absl::string_view entry) const;
+  void Store(const Key& key, absl::string_view entry) const;
 
  private:
-  void NoteHit(const Digest& key) const;
-  void Remove(const Digest& key) const;
+  void NoteHit(const Key& key) const { Log(PlaceOf(key)); }
+  // Appends to the log of hits.
+  void Log(const Digest& hit) const;
+  void Remove(const Key& key) const;
   const Home home_;
   const EntryTrust* const trust_;
   const Mode mode_;
 };
 
 // Writes the file of an entry whose place is `place`: writes aside, then renames.
-absl::Status WriteEntryFile(const Home& home, const Digest& place, absl::string_view entry);
+absl::Status WriteEntryFile(const Home& home, const Place& place, absl::string_view entry);
 
 }  // namespace kiln
 

@@ -23,7 +23,7 @@ class EntryTrustTest : public testing::Test {
     std::string pattern = testing::TempDir() + "/trust-XXXXXX";
     dir_ = mkdtemp(pattern.data());
     setenv("KILN_TRUSTED_KEYS", absl::StrCat(dir_, "/keys").c_str(), 1);
-    entry_ = EncodeEntry(Sha256Of("a kernel"), "code", proto::ArtifactInfo());
+    entry_ = EncodeEntry(Key(Sha256Of("a kernel")), "code", proto::ArtifactInfo());
   }
   ~EntryTrustTest() override {
     unsetenv("KILN_TRUSTED_KEYS");

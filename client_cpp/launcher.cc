@@ -67,7 +67,7 @@ const char* NameOf(ArgumentSlot::Kind kind) {
 constexpr char kCheckFailed[] = "a check of the kernel failed";
 
 // Where a failure happened, as the end of its text.
-std::string Place(const std::vector<SourcePosition>& positions) {
+std::string PositionText(const std::vector<SourcePosition>& positions) {
   if (positions.empty()) return "";
   return absl::StrCat(" at ", positions[0].file, ":", positions[0].line);
 }
@@ -97,7 +97,7 @@ class Launcher::Texts {
 
   // Of a launch that failed.
   absl::Status status() const {
-    return absl::AbortedError(absl::StrCat(failure_.text, Place(failure_.positions)));
+    return absl::AbortedError(absl::StrCat(failure_.text, PositionText(failure_.positions)));
   }
 
  private:
@@ -112,7 +112,7 @@ class Launcher::Texts {
     } else if (count == 1) {  // debug mode's warning about an op
       const OpInfo* op = FindOp(static_cast<int>(values[0]));
       Show(absl::StrCat("overflow of ", op == nullptr ? "an op" : op->spelling,
-                        Place(PositionsOf(texts_.source_map, node)), "\n"));
+                        PositionText(PositionsOf(texts_.source_map, node)), "\n"));
     }
   }
 

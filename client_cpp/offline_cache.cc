@@ -36,7 +36,7 @@ void ForEachEntry(const Home& home,
     if (!shard.ok()) return;
     shard->ForEachName([&](const char* file) {
       struct stat info;
-      if (Home::KeyOfEntryName(file).ok() &&
+      if (Home::PlaceOfEntryName(file).ok() &&
           fstatat(shard->fd(), file, &info, AT_SYMLINK_NOFOLLOW) == 0) {
         visit(*shard, file, info);
       }
@@ -44,14 +44,14 @@ void ForEachEntry(const Home& home,
   });
 }
 
-double SecondsOf(const Home& home, const Digest& key) {
-  const absl::StatusOr<Folder> shard = home.OpenShard(key);
+double SecondsOf(const Home& home, const Place& place) {
+  const absl::StatusOr<Folder> shard = home.OpenShard(place);
   if (!shard.ok()) return 0;
-  const absl::StatusOr<FolderFile> file = shard->OpenFile(Home::EntryName(key), O_RDONLY);
+  const absl::StatusOr<FolderFile> file = shard->OpenFile(Home::EntryName(place), O_RDONLY);
   if (!file.ok() || static_cast<uint64_t>(file->info.st_size) > kMaxEntrySize) return 0;
   const std::string bytes = ReadWhole(file->fd.get(), file->info.st_size).value_or("");
-  auto entry = DecodeEntry(bytes, &key);
-  return entry.ok() ? entry->info.compile_seconds() : 0;
+  auto entry = DecodeEntry(bytes);
+  return entry.ok() && PlaceOf(entry->key) == place ? entry->info.compile_seconds() : 0;
 }
 
 }  // namespace
@@ -61,14 +61,14 @@ proto::StatsReply OfflineStats(const Home& home) {
   if (!saved.ParseFromString(ReadFile(home, "stats"))) saved.Clear();
   proto::StatsReply stats = saved.totals();
   const std::string log = ReadFile(home, "hits.log", saved.hit_log_offset());
-  std::map<Digest, uint64_t> hits;
+  std::map<Place, uint64_t> hits;
   for (size_t at = 0; at + 32 <= log.size(); at += 32) {
-    ++hits[*Digest::FromBytes(absl::string_view(log).substr(at, 32))];
+    ++hits[*Place::FromBytes(absl::string_view(log).substr(at, 32))];
   }
-  for (const auto& [key, count] : hits) {
+  for (const auto& [place, count] : hits) {
     stats.set_hits(stats.hits() + count);
     (*stats.mutable_hits_by_tier())["disk"] += count;
-    stats.set_seconds_saved(stats.seconds_saved() + count * SecondsOf(home, key));
+    stats.set_seconds_saved(stats.seconds_saved() + count * SecondsOf(home, place));
   }
   uint64_t entries = 0, bytes = 0;
   ForEachEntry(home, [&](const Folder&, const char*, const struct stat& info) {

@@ -105,9 +105,9 @@ struct State {
   DaemonClient daemon;
   PrivateWorker worker;
   Mutex mutex;
-  absl::flat_hash_map<Digest, std::shared_ptr<Flight>> flights ABSL_GUARDED_BY(mutex);
+  absl::flat_hash_map<Key, std::shared_ptr<Flight>> flights ABSL_GUARDED_BY(mutex);
   // Entries that Prefetch received and that are not used yet.
-  absl::flat_hash_map<Digest, proto::LookupReply::Result> prefetched ABSL_GUARDED_BY(mutex);
+  absl::flat_hash_map<Key, proto::LookupReply::Result> prefetched ABSL_GUARDED_BY(mutex);
   SessionStats stats ABSL_GUARDED_BY(mutex);
   // Empty until known: from the home's record, or from the first compilation.
   Digest compiler ABSL_GUARDED_BY(mutex);
@@ -135,8 +135,8 @@ class LocalSession : public Session {
   absl::StatusOr<CompileOutcome> Compile(proto::CompileUnit unit,
                                          const proto::SourceMap& source_map,
                                          const proto::ReportOptions& report) override;
-  absl::StatusOr<CompileOutcome> Fetch(const Digest& key) override;
-  int Prefetch(absl::Span<const Digest> keys) override;
+  absl::StatusOr<CompileOutcome> Fetch(const Key& key) override;
+  int Prefetch(absl::Span<const Key> keys) override;
   absl::StatusOr<CompileOutcome> Warm(const proto::CompileRequest& recorded,
                                       Target target) override;
   Digest compiler() override { return CompilerId(Current()); }
@@ -160,7 +160,7 @@ class LocalSession : public Session {
     const proto::SourceMap& source_map;
     const proto::ReportOptions& report;
     Digest compiler;  // empty if unknown
-    Digest key;
+    Key key;
     bool load = true;  // false: only make the entry, for other processes
   };
 
@@ -170,10 +170,10 @@ class LocalSession : public Session {
   State& Current() const;
   Digest CompilerId(State& state) const;
   static absl::StatusOr<CompileOutcome> Await(Flight& flight, absl::Time start);
-  absl::StatusOr<CompileOutcome> Shared(State& state, const Digest& key, Obtainer obtain);
+  absl::StatusOr<CompileOutcome> Shared(State& state, const Key& key, Obtainer obtain);
   absl::StatusOr<CompileOutcome> Obtain(State& state, const Job& job);
-  absl::StatusOr<CompileOutcome> Find(State& state, const Digest& key, bool ask);
-  absl::StatusOr<proto::LookupReply> Lookup(State& state, absl::Span<const Digest> keys);
+  absl::StatusOr<CompileOutcome> Find(State& state, const Key& key, bool ask);
+  absl::StatusOr<proto::LookupReply> Lookup(State& state, absl::Span<const Key> keys);
   absl::Status CheckKeeps(absl::string_view what) const;
   bool TryDaemon(State& state) const;
   bool GiveUpDaemon(State& state, const absl::Status& why) const;
@@ -302,8 +302,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Await(Flight& flight, absl::Time st
 }
 
 // Makes one of several concurrent callers for a key obtain the entry, while the others wait.
-absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& key,
-                                                    Obtainer obtain) {
+absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Key& key, Obtainer obtain) {
   const absl::Time start = SteadyNow();
   bool leads = false;
   std::shared_ptr<Flight> flight;
@@ -323,7 +322,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Digest& 
   if (!outcome.ok() || outcome->kernel == nullptr) {
     MutexLock lock(&state.mutex);
     state.flights.erase(key);
-  } else if (auto made = Digest::FromHex(outcome->digest); made.ok() && *made != key) {
+  } else if (auto made = Key::FromHex(outcome->digest); made.ok() && *made != key) {
     // Meanwhile the compiler's id became known or changed: the next key contains the new id.
     MutexLock lock(&state.mutex);
     state.flights.emplace(*made, flight);
@@ -349,7 +348,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Obtain(State& state, const Job& job
   return Take(state, job, std::move(reply), compiler);
 }
 
-absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
+absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Key& key) {
   State& state = Current();
   if (!options_.use_cache) return absl::NotFoundError("this session uses no cache");
   const absl::Time start = SteadyNow();
@@ -378,7 +377,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Digest& key) {
 
 // Finds an existing entry: on disk, among the prefetched or, if `ask`, at the daemon. NotFound for
 // any failure.
-absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& key, bool ask) {
+absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Key& key, bool ask) {
   CompileOutcome outcome;
   outcome.digest = key.Hex();
   outcome.tier = "disk";
@@ -409,13 +408,13 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Digest& ke
   return outcome;
 }
 
-int LocalSession::Prefetch(absl::Span<const Digest> keys) {
+int LocalSession::Prefetch(absl::Span<const Key> keys) {
   State& state = Current();
   if (off()) return 0;
-  absl::flat_hash_set<Digest> seen;
-  std::vector<Digest> missing;
-  for (const Digest& key : keys) {
-    if (seen.insert(key).second && access(home_.EntryPath(key).c_str(), R_OK) != 0) {
+  absl::flat_hash_set<Key> seen;
+  std::vector<Key> missing;
+  for (const Key& key : keys) {
+    if (seen.insert(key).second && access(home_.EntryPath(PlaceOf(key)).c_str(), R_OK) != 0) {
       missing.push_back(key);
     }
   }
@@ -425,7 +424,7 @@ int LocalSession::Prefetch(absl::Span<const Digest> keys) {
   while (!missing.empty() && bytes < kMaxPrefetchBytes) {
     absl::StatusOr<proto::LookupReply> reply = Lookup(state, missing);
     if (!reply.ok() || reply->results_size() != static_cast<int>(missing.size())) break;
-    std::vector<Digest> left_out;
+    std::vector<Key> left_out;
     const int before = found;
     MutexLock lock(&state.mutex);
     for (int i = 0; i < reply->results_size(); ++i) {
@@ -473,11 +472,10 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
   return outcome;
 }
 
-absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state,
-                                                        absl::Span<const Digest> keys) {
+absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state, absl::Span<const Key> keys) {
   if (!TryDaemon(state)) return absl::UnavailableError(state.daemon.given_up().message());
   proto::LookupRequest request;
-  for (const Digest& key : keys) request.add_digests(std::string(key.view()));
+  for (const Key& key : keys) request.add_digests(std::string(key.view()));
   proto::LookupReply reply;
   absl::Status status = state.daemon.Call(FrameType::kLookup, request, FrameType::kLookupReply,
                                           &reply, SteadyNow() + kControlTimeout);
@@ -582,7 +580,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   // If signatures are required, no process would accept this entry from the cache.
   const bool keeps = options_.use_cache && !read_only() && own_cache_.ok() && !trust_.required();
   if (keeps && !reply.entry().empty()) {
-    ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(reply.digest()));
+    ASSIGN_OR_RETURN(const Key key, Key::FromBytes(reply.digest()));
     disk_.Store(key, reply.entry());
   }
   return reply;

@@ -79,10 +79,10 @@ class Session {
 
   // The instance of a key that is known from an earlier run. NotFound if neither this process, nor
   // the disk tier, nor a daemon's Lookup has it. Compiles nothing.
-  virtual absl::StatusOr<CompileOutcome> Fetch(const Digest& key) = 0;
+  virtual absl::StatusOr<CompileOutcome> Fetch(const Key& key) = 0;
   // Asks the daemon, in one request, for those of `keys` that are not on disk, and keeps them for
   // Fetch and Compile. Returns how many arrived. Failures are ignored.
-  virtual int Prefetch(absl::Span<const Digest> keys) = 0;
+  virtual int Prefetch(absl::Span<const Key> keys) = 0;
   // Has `recorded` compiled for `target`, for later programs: at low priority, and without loading
   // (the outcome has no kernel), so this machine need not run that target's code. `recorded` holds
   // the canonical bytes of a unit without target, its source map and, if stages are requested,

@@ -152,7 +152,7 @@ TEST_F(SessionTest, LoadsTheReplysBytesIfTheFileHoldsOthers) {
   auto session = Make();
   const auto first = session->Compile(Unit(2), {}, {});
   ASSERT_TRUE(first.ok());
-  const Digest key = *Digest::FromHex(first->digest);
+  const Key key = *Key::FromHex(first->digest);
   const fs::path file = OnlyEntry();
   std::ofstream(file, std::ios::app) << "more";
   const Home home = *Home::Find(options_.home);
@@ -350,7 +350,7 @@ TEST_F(ReadOnlyTest, UsesExistingEntriesAndAddsNone) {
   std::multiset<std::string> tiers = {Tier(*session, 1), Tier(*session, 2)};
   EXPECT_EQ(tiers, (std::multiset<std::string>{"compiled", "disk"}));
   EXPECT_EQ(Tier(*session, 3), "compiled");
-  EXPECT_EQ(session->Prefetch({Sha256Of("no such key")}), 0);
+  EXPECT_EQ(session->Prefetch({Key(Sha256Of("no such key"))}), 0);
   EXPECT_TRUE(absl::IsFailedPrecondition(session->Warm(Recorded(4), HostTarget()).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(session->ClearCache().status()));
   // Inspecting a kernel's stages adds nothing.
@@ -444,7 +444,7 @@ TEST_F(SignedEntryTest, OthersFilesNeedASignature) {
   // Damaged files of other users are not deleted.
   std::ofstream(OnlyEntry(), std::ios::binary) << "damaged";
   auto session = Make();
-  EXPECT_FALSE(session->Fetch(*Digest::FromHex(OnlyEntry().stem().string())).ok());
+  EXPECT_FALSE(session->Fetch(*Key::FromHex(OnlyEntry().stem().string())).ok());
   EXPECT_EQ(EntryFiles(), 1);
 }
 
@@ -468,10 +468,11 @@ TEST_F(SignedEntryTest, RequireSignedAppliesToAllFiles) {
 TEST_F(SessionTest, FetchesByKeyAlone) {
   setenv("KILN_FAKE", "remember", 1);
   auto first = Make();
-  EXPECT_EQ(first->Fetch(Sha256Of("no such key")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(first->Fetch(Key(Sha256Of("no such key"))).status().code(),
+            absl::StatusCode::kNotFound);
   auto outcome = first->Compile(Unit(1), {}, {});
   ASSERT_TRUE(outcome.ok());
-  const Digest key = *Digest::FromHex(outcome->digest);
+  const Key key = *Key::FromHex(outcome->digest);
   auto again = first->Fetch(key);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->tier, "process");
@@ -480,7 +481,7 @@ TEST_F(SessionTest, FetchesByKeyAlone) {
   EXPECT_EQ(again->tier, "memory") << "the daemon has it";
 
   auto second = Make();
-  const std::vector<Digest> keys = {Sha256Of("no such key"), key};
+  const std::vector<Key> keys = {Key(Sha256Of("no such key")), key};
   EXPECT_EQ(second->Prefetch(keys), 1);
   EXPECT_TRUE(first->StopDaemon().ok());
   unsetenv("KILN_FAKE");
@@ -494,7 +495,7 @@ TEST_F(SessionTest, FetchesFromDisk) {
   options_.server = "off";
   auto outcome = Make()->Compile(Unit(1), {}, {});
   ASSERT_TRUE(outcome.ok());
-  const Digest key = *Digest::FromHex(outcome->digest);
+  const Key key = *Key::FromHex(outcome->digest);
   auto session = Make();
   EXPECT_EQ(session->Prefetch({key}), 0) << "an entry on disk needs no daemon";
   auto found = session->Fetch(key);

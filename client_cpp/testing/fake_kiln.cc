@@ -68,7 +68,7 @@ proto::CompileReply Compile(const proto::CompileRequest& request, const std::str
     diagnostic->set_message("no");
     return reply;
   }
-  const Digest key = UnitKey(request.unit(), kCompiler);
+  const Key key = UnitKey(request.unit(), kCompiler);
   proto::ArtifactInfo info;
   info.set_compile_seconds(1.5);
   info.set_compiler(kCompiler.Hex());

@@ -57,7 +57,7 @@ py::dict MetricsDict(const proto::MetricsReply& reply) {
 py::dict RecentDict(const proto::RecentReply& reply) {
   py::list requests, clients;
   for (const proto::RequestRecord& record : reply.requests()) {
-    const absl::StatusOr<Digest> key = Digest::FromBytes(record.digest());
+    const absl::StatusOr<Key> key = Key::FromBytes(record.digest());
     py::dict stages, out;
     for (const proto::StageReport& stage : record.stages()) {
       const py::str name(stage.name());

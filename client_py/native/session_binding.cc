@@ -88,7 +88,7 @@ py::tuple Compile(Session& session, KernelBuilder& builder, std::string name, co
 // The instance of a key from an earlier process's record; null if no cache has its entry.
 std::shared_ptr<Instance> Fetch(Session& session, const py::bytes& digest, const py::bytes& writes,
                                 const py::bytes& texts) {
-  const absl::StatusOr<Digest> key = Digest::FromBytes(std::string(digest));
+  const absl::StatusOr<Key> key = Key::FromBytes(std::string(digest));
   if (!key.ok()) return nullptr;
   absl::StatusOr<CompileOutcome> outcome = Unlocked([&] { return session.Fetch(*key); });
   if (!outcome.ok() || outcome->kernel == nullptr) return nullptr;
@@ -98,9 +98,9 @@ std::shared_ptr<Instance> Fetch(Session& session, const py::bytes& digest, const
 }
 
 int Prefetch(Session& session, const std::vector<py::bytes>& digests) {
-  std::vector<Digest> keys;
+  std::vector<Key> keys;
   for (const py::bytes& raw : digests) {
-    if (auto key = Digest::FromBytes(std::string(raw)); key.ok()) keys.push_back(*key);
+    if (auto key = Key::FromBytes(std::string(raw)); key.ok()) keys.push_back(*key);
   }
   return Unlocked([&] { return session.Prefetch(keys); });
 }

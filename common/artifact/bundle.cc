@@ -34,7 +34,7 @@ std::string SignedText(const Digest& content) {
   return absl::StrCat(kBundlePrefix, content.view());
 }
 
-Digest PlaceOfEntry(const EntryView& entry) { return PlaceOf(entry.info.tenant(), entry.key); }
+Place PlaceOfEntry(const EntryView& entry) { return PlaceOf(entry.info.tenant(), entry.key); }
 
 absl::Status CheckHeader(absl::string_view bytes) {
   if (bytes.size() < kHeaderSize + kEndSize) return Bad(bytes.size(), " bytes are too few");
@@ -63,7 +63,7 @@ absl::Status BundleWriter::Write(absl::string_view bytes) {
 
 absl::Status BundleWriter::Add(absl::string_view entry) {
   ASSIGN_OR_RETURN(const EntryView view, DecodeEntry(entry));
-  const Digest place = PlaceOfEntry(view);
+  const Place place = PlaceOfEntry(view);
   if (entries_ > 0 && !(last_ < place)) {
     return absl::InvalidArgumentError("the entries of a bundle come in order of their places");
   }

@@ -60,7 +60,7 @@ class BundleWriter {
 
   const Sink sink_;
   Sha256 content_;
-  Digest last_;
+  Place last_;
   uint64_t entries_ = 0;
   bool begun_ = false;
 };
@@ -68,7 +68,7 @@ class BundleWriter {
 // A checked view into a bundle's bytes, which it does not own.
 struct BundleView {
   struct Record {
-    Digest place;
+    Place place;
     absl::string_view bytes;  // of the entry
     EntryView entry;
   };

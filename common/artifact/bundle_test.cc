@@ -14,7 +14,7 @@ std::string Entry(int number, const std::string& tenant = "") {
   proto::ArtifactInfo info;
   info.set_kernel(absl::StrCat("k", number));
   info.set_tenant(tenant);
-  return EncodeEntry(Sha256Of(absl::StrCat(number)), absl::StrCat("payload ", number), info);
+  return EncodeEntry(Key(Sha256Of(absl::StrCat(number))), absl::StrCat("payload ", number), info);
 }
 
 // Entries in the order of their places.
@@ -47,7 +47,7 @@ TEST(Bundle, ContainsTheAddedEntries) {
   ASSERT_EQ(bundle->records.size(), entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     EXPECT_EQ(bundle->records[i].bytes, entries[i]);
-    EXPECT_EQ(bundle->records[i].place, DecodeEntry(entries[i])->key);
+    EXPECT_EQ(bundle->records[i].place, PlaceOf(DecodeEntry(entries[i])->key));
   }
   EXPECT_EQ(Bundle(entries), bytes);  // the same entries make the same bytes
   EXPECT_TRUE(DecodeBundle(Bundle({}))->records.empty());

@@ -36,7 +36,7 @@ std::string SignedText(const Digest& content) {
 
 }  // namespace
 
-std::string EncodeEntry(const Digest& key, absl::string_view payload,
+std::string EncodeEntry(const Key& key, absl::string_view payload,
                         const proto::ArtifactInfo& info) {
   const std::string info_bytes = DeterministicBytes(info);
   char trailer[kChecksumAt] = {};
@@ -71,7 +71,7 @@ absl::StatusOr<EntryTrailer> ReadTrailer(absl::string_view trailer) {
   return fields;
 }
 
-absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* expected) {
+absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Key* expected) {
   if (bytes.size() < kTrailerSize) return Bad(bytes.size(), " bytes are too few");
   if (bytes.size() > kMaxEntrySize) return Bad(bytes.size(), " bytes are too many");
   const size_t body = bytes.size() - kTrailerSize;
@@ -123,9 +123,10 @@ absl::Status CheckSigner(const EntryView& entry, const TrustedKeys& trusted) {
   return trusted.Check(SignedText(entry.content), entry.signer, entry.signature);
 }
 
-Digest PlaceOf(absl::string_view tenant, const Digest& key) {
-  if (tenant.empty()) return key;
-  return Sha256().Update("Kiln tenant\n").Update(key.view()).Update(tenant).Finish();
+Place PlaceOf(absl::string_view tenant, const Key& key) {
+  const Digest& digest = key;
+  if (tenant.empty()) return Place(digest);
+  return Place(Sha256().Update("Kiln tenant\n").Update(key.view()).Update(tenant).Finish());
 }
 
 }  // namespace kiln

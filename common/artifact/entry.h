@@ -45,21 +45,20 @@ inline constexpr size_t kMaxEntrySize = size_t{256} << 20;
 struct EntryView {
   absl::string_view payload;  // the .so
   proto::ArtifactInfo info;
-  Digest key;
+  Key key;
   Digest content;  // the digest that a signature covers
   KeyId signer = 0;
   Signature signature{};
 };
 
 // Makes the bytes of an unsigned entry.
-std::string EncodeEntry(const Digest& key, absl::string_view payload,
-                        const proto::ArtifactInfo& info);
+std::string EncodeEntry(const Key& key, absl::string_view payload, const proto::ArtifactInfo& info);
 
 // The unchecked fields of a trailer.
 struct EntryTrailer {
   uint64_t payload_size = 0;
   uint64_t info_size = 0;
-  Digest key;
+  Key key;
   KeyId signer = 0;
 };
 
@@ -70,7 +69,7 @@ absl::StatusOr<EntryTrailer> ReadTrailer(absl::string_view trailer);
 // Checks and parses `bytes`. With `expected`, also that it is the entry of that key. Any doubt
 // (sizes, magic, version, checksum, unparsable info) is DataLoss with the reason; never reads
 // outside `bytes`.
-absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Digest* expected = nullptr);
+absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Key* expected = nullptr);
 
 // Signs the whole entry `bytes` in place, replacing any signature. Requires: DecodeEntry accepts
 // them.
@@ -82,7 +81,9 @@ absl::Status CheckSigner(const EntryView& entry, const TrustedKeys& trusted);
 // The place of an entry of `tenant`: its key for the tenant without a name, else a digest of both,
 // so that tenants are separate. An entry at another place than PlaceOf(entry.info.tenant(),
 // entry.key) counts as damaged.
-Digest PlaceOf(absl::string_view tenant, const Digest& key);
+Place PlaceOf(absl::string_view tenant, const Key& key);
+// Without a tenant: in a user's own home.
+inline Place PlaceOf(const Key& key) { return PlaceOf("", key); }
 
 }  // namespace kiln
 

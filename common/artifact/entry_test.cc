@@ -16,7 +16,7 @@ proto::ArtifactInfo Info() {
   return info;
 }
 
-const Digest kKey = Sha256Of("key");
+const Key kKey(Sha256Of("key"));
 const char kPayload[] = "\177ELF payload";
 
 std::string Good() { return EncodeEntry(kKey, kPayload, Info()); }
@@ -50,7 +50,7 @@ TEST(Entry, EmptyPayload) {
 }
 
 TEST(Entry, OtherKeyIsRefused) {
-  const Digest other = Sha256Of("other");
+  const Key other(Sha256Of("other"));
   EXPECT_EQ(DecodeEntry(Good(), &other).status().code(), absl::StatusCode::kDataLoss);
 }
 
@@ -137,8 +137,8 @@ TEST(Entry, DetectsAnyFlippedBitOfASignedEntry) {
 }
 
 TEST(Entry, TenantsHaveSeparatePlaces) {
-  EXPECT_EQ(PlaceOf("", kKey), kKey);
-  EXPECT_NE(PlaceOf("a", kKey), kKey);
+  EXPECT_EQ(PlaceOf("", kKey).bytes, kKey.bytes);
+  EXPECT_NE(PlaceOf("a", kKey).bytes, kKey.bytes);
   EXPECT_NE(PlaceOf("a", kKey), PlaceOf("b", kKey));
 }
 

@@ -1,4 +1,4 @@
-// SHA-256 digests: keys of entries, ids of compilers.
+// SHA-256 digests: keys and places of entries, ids of compilers.
 #ifndef KILN_COMMON_BASE_DIGEST_H_
 #define KILN_COMMON_BASE_DIGEST_H_
 
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,6 +38,38 @@ struct Digest {
     return H::combine(std::move(h), prefix);
   }
 };
+
+// A digest of one kind of things. Kinds neither convert to each other nor compare with each other.
+template <typename Kind>
+struct DigestOf : Digest {
+  DigestOf() = default;
+  explicit DigestOf(const Digest& digest) : Digest(digest) {}
+  template <typename Other>
+  explicit DigestOf(const DigestOf<Other>& other) = delete;
+
+  static absl::StatusOr<DigestOf> FromBytes(absl::string_view raw) {
+    return Typed(Digest::FromBytes(raw));
+  }
+  static absl::StatusOr<DigestOf> FromHex(absl::string_view hex) {
+    return Typed(Digest::FromHex(hex));
+  }
+
+ private:
+  static absl::StatusOr<DigestOf> Typed(const absl::StatusOr<Digest>& digest) {
+    if (!digest.ok()) return digest.status();
+    return DigestOf(*digest);
+  }
+};
+template <typename A, typename B, typename = std::enable_if_t<!std::is_same_v<A, B>>>
+bool operator==(const DigestOf<A>& a, const DigestOf<B>& b) = delete;
+template <typename A, typename B, typename = std::enable_if_t<!std::is_same_v<A, B>>>
+bool operator!=(const DigestOf<A>& a, const DigestOf<B>& b) = delete;
+
+// What an entry is: the digest of its unit and compiler (UnitKey in common/unit/canonical.h).
+using Key = DigestOf<struct KeyKind>;
+// Where every tier stores an entry: PlaceOf(tenant, key) in common/artifact/entry.h. A key in its
+// stead would be the place of an entry without a tenant.
+using Place = DigestOf<struct PlaceKind>;
 
 // Incremental SHA-256. Not thread-safe.
 class Sha256 {

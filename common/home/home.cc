@@ -129,21 +129,21 @@ absl::StatusOr<Home> Home::Find(const std::string& dir) {
   return Home(std::move(text), absolute.string());
 }
 
-std::string Home::EntryName(const Digest& key) { return key.Hex() + ".so"; }
+std::string Home::EntryName(const Place& place) { return place.Hex() + ".so"; }
 
-std::string Home::ShardName(const Digest& key) { return key.Hex().substr(0, 2); }
+std::string Home::ShardName(const Place& place) { return place.Hex().substr(0, 2); }
 
 bool Home::IsShardName(absl::string_view name) {
   return name.size() == 2 && name.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
 }
 
-absl::StatusOr<Digest> Home::KeyOfEntryName(absl::string_view name) {
+absl::StatusOr<Place> Home::PlaceOfEntryName(absl::string_view name) {
   if (!absl::ConsumeSuffix(&name, ".so")) return absl::NotFoundError("not an entry");
-  return Digest::FromHex(name);
+  return Place::FromHex(name);
 }
 
-std::string Home::EntryPath(const Digest& key) const {
-  return absl::StrCat(dir_, "/cache/", ShardName(key), "/", EntryName(key));
+std::string Home::EntryPath(const Place& place) const {
+  return absl::StrCat(dir_, "/cache/", ShardName(place), "/", EntryName(place));
 }
 
 absl::StatusOr<Folder> Home::OpenCache() const {
@@ -151,9 +151,9 @@ absl::StatusOr<Folder> Home::OpenCache() const {
   return home.Follow("cache");
 }
 
-absl::StatusOr<Folder> Home::OpenShard(const Digest& key) const {
+absl::StatusOr<Folder> Home::OpenShard(const Place& place) const {
   ASSIGN_OR_RETURN(const Folder cache, OpenCache());
-  return cache.Enter(ShardName(key));
+  return cache.Enter(ShardName(place));
 }
 
 absl::Status Home::CheckIsOwn() const {

@@ -45,12 +45,12 @@ class Home {
   std::string CacheDir() const { return dir_ + "/cache"; }
   std::string TempDir() const { return dir_ + "/cache/tmp"; }
   std::string WarmDir() const { return dir_ + "/warm"; }
-  std::string EntryPath(const Digest& key) const;
-  static std::string EntryName(const Digest& key);  // of the file in its shard
-  static std::string ShardName(const Digest& key);  // of the directory in the cache
+  std::string EntryPath(const Place& place) const;
+  static std::string EntryName(const Place& place);  // of the file in its shard
+  static std::string ShardName(const Place& place);  // of the directory in the cache
   static bool IsShardName(absl::string_view name);
   // NotFound for names that no entry's file has.
-  static absl::StatusOr<Digest> KeyOfEntryName(absl::string_view name);
+  static absl::StatusOr<Place> PlaceOfEntryName(absl::string_view name);
   std::string HitLogPath() const { return dir_ + "/hits.log"; }
   std::string CompilerIdPath() const { return dir_ + "/compiler-id"; }
   std::string StatsPath() const { return dir_ + "/stats"; }
@@ -69,7 +69,7 @@ class Home {
   // checks whether they are own (Folder::own).
   absl::StatusOr<Folder> Open() const { return Folder::Open(dir_); }
   absl::StatusOr<Folder> OpenCache() const;
-  absl::StatusOr<Folder> OpenShard(const Digest& key) const;
+  absl::StatusOr<Folder> OpenShard(const Place& place) const;
 
   // Creates the home and its cache directories, 0700. PermissionDenied: it is not own.
   absl::Status Create() const;

@@ -41,8 +41,8 @@ TEST(Home, TwoNamesOfADirectoryAreTheSameHome) {
 
 TEST(Home, PathsAreBelowIt) {
   const Home home = *Home::Find("/h");
-  const Digest key = Sha256Of("");
-  EXPECT_EQ(home.EntryPath(key), "/h/cache/e3/" + key.Hex() + ".so");
+  const Place place(Sha256Of(""));
+  EXPECT_EQ(home.EntryPath(place), "/h/cache/e3/" + place.Hex() + ".so");
   EXPECT_EQ(home.TempDir(), "/h/cache/tmp");
 }
 

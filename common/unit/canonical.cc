@@ -72,8 +72,8 @@ absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes) {
   return unit;
 }
 
-Digest UnitKey(absl::string_view canonical, const Digest& compiler_id) {
-  return Sha256().Update(kKeyTag).Update(compiler_id.view()).Update(canonical).Finish();
+Key UnitKey(absl::string_view canonical, const Digest& compiler_id) {
+  return Key(Sha256().Update(kKeyTag).Update(compiler_id.view()).Update(canonical).Finish());
 }
 
 }  // namespace kiln

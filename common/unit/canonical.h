@@ -28,7 +28,7 @@ std::string WithTarget(absl::string_view bytes, const proto::Target& target,
 absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes);
 
 // SHA-256 over a version tag, the compiler's id and the canonical bytes.
-Digest UnitKey(absl::string_view canonical, const Digest& compiler_id);
+Key UnitKey(absl::string_view canonical, const Digest& compiler_id);
 
 }  // namespace kiln
 

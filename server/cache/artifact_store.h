@@ -26,9 +26,9 @@ struct StoredEntry {
 using EntryPtr = std::shared_ptr<const StoredEntry>;
 
 // Checks that `bytes` are an entry whose place is `place`; DataLoss otherwise.
-absl::StatusOr<EntryPtr> CheckEntry(const Digest& place, std::string bytes);
+absl::StatusOr<EntryPtr> CheckEntry(const Place& place, std::string bytes);
 // The same for bytes that were checked except for their place; `view` is of them.
-absl::StatusOr<EntryPtr> EntryAt(const Digest& place, const EntryView& view, std::string bytes);
+absl::StatusOr<EntryPtr> EntryAt(const Place& place, const EntryView& view, std::string bytes);
 
 // The result of a look-up. `tier` names the store, for people and statistics.
 struct Found {
@@ -48,12 +48,12 @@ class ArtifactStore {
   virtual ~ArtifactStore() = default;
 
   virtual absl::string_view name() const = 0;
-  virtual Found Get(const Digest& key) = 0;
+  virtual Found Get(const Place& place) = 0;
   // Stores `entry`. A failure means only that this store does not have it.
-  virtual absl::Status Put(const Digest& key, EntryPtr entry) = 0;
+  virtual absl::Status Put(const Place& place, EntryPtr entry) = 0;
   // Cheap, without checking the bytes: a later Get may still miss.
-  virtual bool Contains(const Digest& key) const = 0;
-  virtual void Remove(const Digest& key) = 0;
+  virtual bool Contains(const Place& place) const = 0;
+  virtual void Remove(const Place& place) = 0;
   // Removes everything; returns what was removed.
   virtual StoreStats Clear() = 0;
   virtual StoreStats stats() const = 0;

@@ -106,30 +106,30 @@ absl::Status Sync(const Folder& folder) {
 DiskStore::DiskStore(Home home, DiskOptions options)
     : home_(std::move(home)), options_(std::move(options)), own_(RandomName()) {}
 
-Found DiskStore::Get(const Digest& key) {
-  absl::StatusOr<std::string> bytes = Read(key);
+Found DiskStore::Get(const Place& place) {
+  absl::StatusOr<std::string> bytes = Read(place);
   if (!bytes.ok()) {
     if (absl::IsNotFound(bytes.status())) {
       absl::MutexLock lock(&mutex_);
-      Forget(key);
+      Forget(place);
     } else if (absl::IsDataLoss(bytes.status())) {
-      Discard(key, bytes.status());
+      Discard(place, bytes.status());
     } else {
       Warn("read", absl::StrCat("cannot read the cache: ", bytes.status().message()));
     }
     return {nullptr, name()};
   }
   const uint64_t size = bytes->size();
-  absl::StatusOr<EntryPtr> entry = CheckEntry(key, *std::move(bytes));
+  absl::StatusOr<EntryPtr> entry = CheckEntry(place, *std::move(bytes));
   if (!entry.ok()) {
-    Discard(key, entry.status());
+    Discard(place, entry.status());
     return {nullptr, name()};
   }
-  Note(key, size, (*entry)->compile_seconds);
+  Note(place, size, (*entry)->compile_seconds);
   return {*std::move(entry), name()};
 }
 
-absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
+absl::Status DiskStore::Put(const Place& place, EntryPtr entry) {
   if (options_.read_only) return absl::FailedPreconditionError("the disk tier is read-only");
   {
     absl::MutexLock lock(&mutex_);
@@ -144,7 +144,7 @@ absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
   const uint64_t size = entry->bytes.size();
   absl::Status status = MakeRoom(size);
   if (!status.ok()) return status;
-  status = Write(key, entry->bytes);
+  status = Write(place, entry->bytes);
   bool crowded;
   {
     absl::MutexLock lock(&mutex_);
@@ -156,26 +156,26 @@ absl::Status DiskStore::Put(const Digest& key, EntryPtr entry) {
     crowded = bytes_ + reserved_ + size > options_.max_bytes / 100 * kHighWater;
   }
   if (!status.ok()) {
-    const std::string what = IsInTheWay(status) ? key.Hex() : "write";
+    const std::string what = IsInTheWay(status) ? place.Hex() : "write";
     Warn(what, absl::StrCat("cannot write to the cache ", home_.CacheDir(),
                             ", continuing without it: ", status.message()));
     return status;
   }
-  Note(key, size, entry->compile_seconds);
+  Note(place, size, entry->compile_seconds);
   if (crowded && options_.over_budget) options_.over_budget();
   return absl::OkStatus();
 }
 
-bool DiskStore::Contains(const Digest& key) const {
-  const absl::StatusOr<Folder> shard = OwnShard(key);
-  return shard.ok() && faccessat(shard->fd(), Home::EntryName(key).c_str(), F_OK, 0) == 0;
+bool DiskStore::Contains(const Place& place) const {
+  const absl::StatusOr<Folder> shard = OwnShard(place);
+  return shard.ok() && faccessat(shard->fd(), Home::EntryName(place).c_str(), F_OK, 0) == 0;
 }
 
-void DiskStore::Remove(const Digest& key) {
+void DiskStore::Remove(const Place& place) {
   if (options_.read_only) return;
-  Unlink(key).IgnoreError();
+  Unlink(place).IgnoreError();
   absl::MutexLock lock(&mutex_);
-  Forget(key);
+  Forget(place);
 }
 
 absl::StatusOr<Folder> DiskStore::OwnCache() const {
@@ -184,16 +184,16 @@ absl::StatusOr<Folder> DiskStore::OwnCache() const {
   return cache;
 }
 
-absl::StatusOr<Folder> DiskStore::OwnShard(const Digest& key) const {
+absl::StatusOr<Folder> DiskStore::OwnShard(const Place& place) const {
   ASSIGN_OR_RETURN(const Folder cache, OwnCache());
-  ASSIGN_OR_RETURN(Folder shard, cache.Enter(Home::ShardName(key)));
+  ASSIGN_OR_RETURN(Folder shard, cache.Enter(Home::ShardName(place)));
   RETURN_IF_ERROR(shard.own());
   return shard;
 }
 
-absl::Status DiskStore::Unlink(const Digest& key) const {
-  ASSIGN_OR_RETURN(const Folder shard, OwnShard(key));
-  const std::string name = Home::EntryName(key);
+absl::Status DiskStore::Unlink(const Place& place) const {
+  ASSIGN_OR_RETURN(const Folder shard, OwnShard(place));
+  const std::string name = Home::EntryName(place);
   if (unlinkat(shard.fd(), name.c_str(), 0) == 0) return absl::OkStatus();
   // An empty directory in an entry's place contains no data and may be removed.
   if (errno == EISDIR && unlinkat(shard.fd(), name.c_str(), AT_REMOVEDIR) == 0) {
@@ -222,7 +222,7 @@ void DiskStore::ClearShard(const Folder& cache, const char* name, StoreStats* re
   if (!shard.ok() || !shard->own().ok()) return;
   shard->ForEachName([&](const char* file) {
     struct stat st;
-    if (!Home::KeyOfEntryName(file).ok() ||
+    if (!Home::PlaceOfEntryName(file).ok() ||
         fstatat(shard->fd(), file, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         unlinkat(shard->fd(), file, 0) != 0) {
       return;
@@ -290,34 +290,35 @@ void DiskStore::ScanShard(const absl::StatusOr<Folder>& cache, int number, bool 
     const bool settled = std::abs(absl::GetCurrentTimeNanos() - changed) > kSettledNanos;
     shard.changed = settled ? changed : -1;
   }
-  std::vector<std::pair<Digest, struct stat>> files;
+  std::vector<std::pair<Place, struct stat>> files;
   if (folder.ok()) {
     folder->ForEachName([&](const char* file) {
-      absl::StatusOr<Digest> key = Home::KeyOfEntryName(file);
+      absl::StatusOr<Place> place = Home::PlaceOfEntryName(file);
       struct stat st;
-      if (!key.ok() || key->bytes[0] != number) return;
-      if (fstatat(folder->fd(), file, &st, AT_SYMLINK_NOFOLLOW) == 0) files.emplace_back(*key, st);
+      if (!place.ok() || place->bytes[0] != number) return;
+      if (fstatat(folder->fd(), file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        files.emplace_back(*place, st);
     });
   }
-  absl::flat_hash_set<Digest> present;
+  absl::flat_hash_set<Place> present;
   absl::MutexLock lock(&mutex_);
   Shard& shard = shards_[number];
-  for (const auto& [key, info] : files) {
-    present.insert(key);
+  for (const auto& [place, info] : files) {
+    present.insert(place);
     // A time in the future comes from a wrong clock: clamp it to now.
     const int64_t used = std::min(NanosOf(info.st_mtim), start);
-    auto [it, is_new] = shard.items.try_emplace(key);
+    auto [it, is_new] = shard.items.try_emplace(place);
     // The index has newer information about our own writes and uses.
     if (!is_new && it->second.last_use >= start) continue;
     SetSize(&it->second, info.st_size);
-    if (is_new || used > it->second.last_use) SetUse(key, &it->second, used);
+    if (is_new || used > it->second.last_use) SetUse(place, &it->second, used);
   }
   // Drops entries that other processes deleted; keeps those written during the scan.
-  std::vector<Digest> gone;
-  for (const auto& [key, item] : shard.items) {
-    if (item.last_use < start && !present.contains(key)) gone.push_back(key);
+  std::vector<Place> gone;
+  for (const auto& [place, item] : shard.items) {
+    if (item.last_use < start && !present.contains(place)) gone.push_back(place);
   }
-  for (const Digest& key : gone) Forget(key);
+  for (const Place& place : gone) Forget(place);
 }
 
 bool DiskStore::AwaitScan(absl::Duration timeout) const {
@@ -326,17 +327,17 @@ bool DiskStore::AwaitScan(absl::Duration timeout) const {
   return mutex_.AwaitWithTimeout(absl::Condition(&scanned), timeout);
 }
 
-double DiskStore::Touch(const Digest& key) {
+double DiskStore::Touch(const Place& place) {
   {
     absl::MutexLock lock(&mutex_);
-    if (Item* item = Find(key); item != nullptr && item->seconds >= 0) {
-      SetUse(key, item, Tick());
+    if (Item* item = Find(place); item != nullptr && item->seconds >= 0) {
+      SetUse(place, item, Tick());
       item->touched = true;
       return item->seconds;
     }
   }
   // The first hit in this run: reads the compile time from the file.
-  const Found found = Get(key);
+  const Found found = Get(place);
   return found.entry == nullptr ? 0 : found.entry->compile_seconds;
 }
 
@@ -344,7 +345,7 @@ void DiskStore::Maintain() {
   Scan();
   if (options_.read_only) return;
   bool crowded;
-  std::vector<std::pair<Digest, int64_t>> touched;
+  std::vector<std::pair<Place, int64_t>> touched;
   {
     absl::MutexLock lock(&mutex_);
     crowded = bytes_ + reserved_ > options_.max_bytes / 100 * kHighWater;
@@ -353,21 +354,21 @@ void DiskStore::Maintain() {
   {
     absl::MutexLock lock(&mutex_);
     for (Shard& shard : shards_) {
-      for (auto& [key, item] : shard.items) {
+      for (auto& [place, item] : shard.items) {
         if (!item.touched) continue;
         item.touched = false;
-        touched.emplace_back(key, item.last_use);
+        touched.emplace_back(place, item.last_use);
       }
     }
   }
   // Record uses in the files' times, from which a later daemon learns the order for eviction. The
   // disk is slow, so this happens without the lock.
-  for (const auto& [key, nanos] : touched) {
+  for (const auto& [place, nanos] : touched) {
     const timespec time = {nanos / 1'000'000'000, nanos % 1'000'000'000};
     const timespec times[2] = {time, time};
-    const absl::StatusOr<Folder> shard = OwnShard(key);
+    const absl::StatusOr<Folder> shard = OwnShard(place);
     if (!shard.ok()) continue;
-    utimensat(shard->fd(), Home::EntryName(key).c_str(), times, AT_SYMLINK_NOFOLLOW);
+    utimensat(shard->fd(), Home::EntryName(place).c_str(), times, AT_SYMLINK_NOFOLLOW);
   }
 }
 
@@ -388,17 +389,17 @@ absl::Status DiskStore::MakeRoom(uint64_t size) {
 void DiskStore::EvictTo(uint64_t target) {
   absl::MutexLock evict_lock(&evict_mutex_);
   while (true) {
-    Digest key;
+    Place place;
     {
       absl::MutexLock lock(&mutex_);
       if (bytes_ + reserved_ <= target || by_use_.empty()) return;
-      key = by_use_.begin()->second;
+      place = by_use_.begin()->second;
     }
     // Unlinks the file before its room is reused. Processes that have mapped it keep their mapping.
     // If unlinking fails, the next scan finds the file again.
-    Unlink(key).IgnoreError();
+    Unlink(place).IgnoreError();
     absl::MutexLock lock(&mutex_);
-    Forget(key);
+    Forget(place);
     ++evictions_;
   }
 }
@@ -424,7 +425,7 @@ absl::StatusOr<Folder> DiskStore::OwnTemp(absl::StatusOr<Folder>* cache) const {
 // Writes the entry to a temporary file and renames it, so that readers never see a partial entry.
 // With `sync`, the order is: file, then rename, then directory; so an acknowledged entry survives a
 // crash.
-absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
+absl::Status DiskStore::Write(const Place& place, const std::string& bytes) {
   absl::StatusOr<Folder> cache = absl::UnknownError("not opened");
   ASSIGN_OR_RETURN(const Folder temp, OwnTemp(&cache));
   uint64_t sequence;
@@ -432,7 +433,7 @@ absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
     absl::MutexLock lock(&mutex_);
     sequence = ++sequence_;
   }
-  const std::string aside = absl::StrCat(key.Hex().substr(0, 16), ".", own_, ".", sequence);
+  const std::string aside = absl::StrCat(place.Hex().substr(0, 16), ".", own_, ".", sequence);
   ASSIGN_OR_RETURN(FolderFile file, temp.OpenFile(aside, O_RDWR | O_CREAT | O_EXCL));
   auto cleanup = absl::MakeCleanup([&] { unlinkat(temp.fd(), aside.c_str(), 0); });
 
@@ -443,7 +444,7 @@ absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
   if (close(file.fd.Release()) != 0) status.Update(ErrnoStatus(errno, "close"));
   if (!status.ok()) return status;
 
-  const std::string shard_name = Home::ShardName(key);
+  const std::string shard_name = Home::ShardName(place);
   absl::StatusOr<Folder> shard = cache->Enter(shard_name);
   if (absl::IsNotFound(shard.status())) {
     shard = cache->Make(shard_name);
@@ -451,7 +452,7 @@ absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
   }
   RETURN_IF_ERROR(shard.status());
   RETURN_IF_ERROR(shard->own());
-  const std::string name = Home::EntryName(key);
+  const std::string name = Home::EntryName(place);
   if (renameat(temp.fd(), aside.c_str(), shard->fd(), name.c_str()) != 0) {
     const std::string path = absl::StrCat(shard->path(), "/", name);
     if (errno != EISDIR) return ErrnoStatus(errno, path);
@@ -463,12 +464,12 @@ absl::Status DiskStore::Write(const Digest& key, const std::string& bytes) {
   return status;
 }
 
-absl::StatusOr<std::string> DiskStore::Read(const Digest& key) const {
-  absl::StatusOr<Folder> shard = OwnShard(key);
+absl::StatusOr<std::string> DiskStore::Read(const Place& place) const {
+  absl::StatusOr<Folder> shard = OwnShard(place);
   // The shard's place holds no directory: there is no entry.
-  if (absl::IsFailedPrecondition(shard.status())) return absl::NotFoundError(key.Hex());
+  if (absl::IsFailedPrecondition(shard.status())) return absl::NotFoundError(place.Hex());
   RETURN_IF_ERROR(shard.status());
-  const absl::StatusOr<FolderFile> file = shard->OpenFile(Home::EntryName(key), O_RDONLY);
+  const absl::StatusOr<FolderFile> file = shard->OpenFile(Home::EntryName(place), O_RDONLY);
   if (absl::IsFailedPrecondition(file.status()))
     return absl::DataLossError(file.status().message());
   RETURN_IF_ERROR(file.status());
@@ -480,40 +481,40 @@ absl::StatusOr<std::string> DiskStore::Read(const Digest& key) const {
   return ReadWhole(file->fd.get(), static_cast<uint64_t>(size));
 }
 
-void DiskStore::Discard(const Digest& key, const absl::Status& why) {
+void DiskStore::Discard(const Place& place, const absl::Status& why) {
   const absl::Status deleted =
-      options_.read_only ? absl::PermissionDeniedError("read-only") : Unlink(key);
+      options_.read_only ? absl::PermissionDeniedError("read-only") : Unlink(place);
   {
     absl::MutexLock lock(&mutex_);
     ++corrupt_;
-    Forget(key);
+    Forget(place);
   }
   const std::string text = absl::StrCat(deleted.ok() ? "deleted" : "passed by",
-                                        " the damaged entry ", key.Hex(), ": ", why.message());
+                                        " the damaged entry ", place.Hex(), ": ", why.message());
   if (deleted.ok() && options_.warn) options_.warn(text);
   // The file stays, and each look-up finds it again.
-  if (!deleted.ok()) Warn("damaged " + key.Hex(), text);
+  if (!deleted.ok()) Warn("damaged " + place.Hex(), text);
 }
 
-void DiskStore::Note(const Digest& key, uint64_t size, double seconds) {
+void DiskStore::Note(const Place& place, uint64_t size, double seconds) {
   absl::MutexLock lock(&mutex_);
-  Item& item = shards_[key.bytes[0]].items[key];
+  Item& item = shards_[place.bytes[0]].items[place];
   SetSize(&item, size);
-  SetUse(key, &item, Tick());
+  SetUse(place, &item, Tick());
   item.seconds = static_cast<float>(seconds);
   item.touched = true;
 }
 
-DiskStore::Item* DiskStore::Find(const Digest& key) {
-  auto& items = shards_[key.bytes[0]].items;
-  auto it = items.find(key);
+DiskStore::Item* DiskStore::Find(const Place& place) {
+  auto& items = shards_[place.bytes[0]].items;
+  auto it = items.find(place);
   return it == items.end() ? nullptr : &it->second;
 }
 
-void DiskStore::SetUse(const Digest& key, Item* item, int64_t when) {
-  by_use_.erase({item->last_use, key});
+void DiskStore::SetUse(const Place& place, Item* item, int64_t when) {
+  by_use_.erase({item->last_use, place});
   item->last_use = when;
-  by_use_.emplace(when, key);
+  by_use_.emplace(when, place);
 }
 
 void DiskStore::SetSize(Item* item, uint64_t size) {
@@ -526,12 +527,12 @@ int64_t DiskStore::Tick() {
   return clock_;
 }
 
-void DiskStore::Forget(const Digest& key) {
-  auto& items = shards_[key.bytes[0]].items;
-  auto it = items.find(key);
+void DiskStore::Forget(const Place& place) {
+  auto& items = shards_[place.bytes[0]].items;
+  auto it = items.find(place);
   if (it == items.end()) return;
   bytes_ -= it->second.size;
-  by_use_.erase({it->second.last_use, key});
+  by_use_.erase({it->second.last_use, place});
   items.erase(it);
 }
 

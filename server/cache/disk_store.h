@@ -52,10 +52,10 @@ class DiskStore : public ArtifactStore {
   DiskStore(Home home, DiskOptions options);
 
   absl::string_view name() const override { return "disk"; }
-  Found Get(const Digest& key) override;
-  absl::Status Put(const Digest& key, EntryPtr entry) override;
-  bool Contains(const Digest& key) const override;
-  void Remove(const Digest& key) override;
+  Found Get(const Place& place) override;
+  absl::Status Put(const Place& place, EntryPtr entry) override;
+  bool Contains(const Place& place) const override;
+  void Remove(const Place& place) override;
   StoreStats Clear() override;
   StoreStats stats() const override;
 
@@ -66,9 +66,9 @@ class DiskStore : public ArtifactStore {
   // Blocks until the first Scan has ended (true), or `timeout` (false).
   bool AwaitScan(absl::Duration timeout) const;
 
-  // Records a client's use of `key`; returns the seconds that compiling it took (0 if the entry is
-  // gone).
-  double Touch(const Digest& key);
+  // Records a client's use of the entry at `place`; returns the seconds that compiling it took (0
+  // if the entry is gone).
+  double Touch(const Place& place);
 
   // Scans, evicts down to the part of the budget that should stay used, and writes last uses to the
   // files' times for other processes and the next daemon.
@@ -81,26 +81,26 @@ class DiskStore : public ArtifactStore {
     float seconds = -1;    // compile seconds; -1: not read yet
     bool touched = false;  // last_use is newer than the file's time
   };
-  // One of the directory's 256 directories, named by the first byte of its keys.
+  // One of the directory's 256 directories, named by the first byte of its places.
   struct Shard {
-    absl::flat_hash_map<Digest, Item> items;
+    absl::flat_hash_map<Place, Item> items;
     int64_t changed = -1;  // its time at the last scan; -1: not scanned
   };
   enum class State { kFresh, kScanning, kScanned };
 
   // The directories that are own; PermissionDenied otherwise.
   absl::StatusOr<Folder> OwnCache() const;
-  absl::StatusOr<Folder> OwnShard(const Digest& key) const;
+  absl::StatusOr<Folder> OwnShard(const Place& place) const;
   absl::StatusOr<Folder> OwnTemp(absl::StatusOr<Folder>* cache) const;
-  absl::Status Unlink(const Digest& key) const;
+  absl::Status Unlink(const Place& place) const;
   static void ClearShard(const Folder& cache, const char* name, StoreStats* removed);
-  absl::Status Write(const Digest& key, const std::string& bytes);
-  absl::StatusOr<std::string> Read(const Digest& key) const;
-  void Discard(const Digest& key, const absl::Status& why);
-  void Note(const Digest& key, uint64_t size, double seconds);
-  void Forget(const Digest& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Item* Find(const Digest& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SetUse(const Digest& key, Item* item, int64_t when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Write(const Place& place, const std::string& bytes);
+  absl::StatusOr<std::string> Read(const Place& place) const;
+  void Discard(const Place& place, const absl::Status& why);
+  void Note(const Place& place, uint64_t size, double seconds);
+  void Forget(const Place& place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Item* Find(const Place& place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetUse(const Place& place, Item* item, int64_t when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetSize(Item* item, uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int64_t Tick() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Warn(const std::string& kind, const std::string& message);
@@ -122,7 +122,7 @@ class DiskStore : public ArtifactStore {
 
   mutable absl::Mutex mutex_;
   std::array<Shard, 256> shards_ ABSL_GUARDED_BY(mutex_);
-  absl::btree_set<std::pair<int64_t, Digest>> by_use_ ABSL_GUARDED_BY(mutex_);
+  absl::btree_set<std::pair<int64_t, Place>> by_use_ ABSL_GUARDED_BY(mutex_);
   int64_t clock_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t reserved_ ABSL_GUARDED_BY(mutex_) = 0;  // being written

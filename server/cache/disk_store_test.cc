@@ -36,7 +36,7 @@ class DiskStoreTest : public testing::Test {
 
   void Age(int number, int64_t seconds) {
     const timespec times[2] = {{seconds, 0}, {seconds, 0}};
-    ASSERT_EQ(utimensat(AT_FDCWD, home_->EntryPath(TestKey(number)).c_str(), times, 0), 0);
+    ASSERT_EQ(utimensat(AT_FDCWD, home_->EntryPath(TestPlace(number)).c_str(), times, 0), 0);
   }
 
   uint64_t BytesOnDisk() const {
@@ -59,13 +59,13 @@ class DiskStoreTest : public testing::Test {
 };
 
 TEST_F(DiskStoreTest, OutlivesTheStore) {
-  ASSERT_TRUE(DiskStore(*home_, options_).Put(TestKey(1), TestEntry(1)).ok());
+  ASSERT_TRUE(DiskStore(*home_, options_).Put(TestPlace(1), TestEntry(1)).ok());
   DiskStore store(*home_, options_);
-  const Found found = store.Get(TestKey(1));  // before any scan
+  const Found found = store.Get(TestPlace(1));  // before any scan
   ASSERT_NE(found.entry, nullptr);
   EXPECT_EQ(found.entry->bytes, TestEntry(1)->bytes);
   struct stat st;
-  ASSERT_EQ(stat(home_->EntryPath(TestKey(1)).c_str(), &st), 0);
+  ASSERT_EQ(stat(home_->EntryPath(TestPlace(1)).c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 0777, 0600u);
   EXPECT_TRUE(std::filesystem::is_empty(home_->TempDir()));
 }
@@ -74,12 +74,12 @@ TEST_F(DiskStoreTest, EveryFlippedByteIsAMiss) {
   DiskStore store(*home_, options_);
   const std::string whole = TestEntry(1)->bytes;
   for (size_t at = 0; at < whole.size(); ++at) {
-    ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
+    ASSERT_TRUE(store.Put(TestPlace(1), TestEntry(1)).ok());
     std::string bytes = whole;
     bytes[at] ^= 0x10;
-    std::ofstream(home_->EntryPath(TestKey(1)), std::ios::binary) << bytes;
-    EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr) << "byte " << at;
-    EXPECT_FALSE(store.Contains(TestKey(1)));
+    std::ofstream(home_->EntryPath(TestPlace(1)), std::ios::binary) << bytes;
+    EXPECT_EQ(store.Get(TestPlace(1)).entry, nullptr) << "byte " << at;
+    EXPECT_FALSE(store.Contains(TestPlace(1)));
   }
   EXPECT_EQ(store.stats().corrupt, whole.size());
   EXPECT_EQ(store.stats().entries, 0u);
@@ -89,13 +89,13 @@ TEST_F(DiskStoreTest, EveryFlippedByteIsAMiss) {
 TEST_F(DiskStoreTest, ScanFindsEntriesAndIgnoresOtherFiles) {
   {
     DiskStore store(*home_, options_);
-    for (int i = 0; i < 20; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(store.Put(TestPlace(i), TestEntry(i)).ok());
   }
   std::ofstream(home_->CacheDir() + "/README") << "hello";
   std::filesystem::create_directory(home_->CacheDir() + "/zz");
   const std::string fresh = home_->TempDir() + "/0123456789abcdef.0123456789abcdef.1";
   const std::string old = home_->TempDir() + "/0123456789abcdef.0123456789abcdef.2";
-  const std::string of_a_client = home_->TempDir() + "/" + TestKey(1).Hex() + ".4711.0";
+  const std::string of_a_client = home_->TempDir() + "/" + TestPlace(1).Hex() + ".4711.0";
   const std::string letter = home_->TempDir() + "/letter.txt";
   for (const std::string& path : {fresh, old, of_a_client, letter}) {
     std::ofstream(path) << "text";
@@ -119,22 +119,22 @@ TEST_F(DiskStoreTest, EvictsTheLeastRecentlyUsedByFileTimes) {
   const uint64_t size = TestEntry(0)->bytes.size();
   {
     DiskStore store(*home_, options_);
-    for (int i = 0; i < 12; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
+    for (int i = 0; i < 12; ++i) ASSERT_TRUE(store.Put(TestPlace(i), TestEntry(i)).ok());
   }
   for (int i = 0; i < 12; ++i) Age(i, 1000000 + i);
   options_.max_bytes = 10 * size;
   DiskStore store(*home_, options_);
   store.Scan();
-  EXPECT_EQ(store.Touch(TestKey(0)), 0.5);  // a client's hit
+  EXPECT_EQ(store.Touch(TestPlace(0)), 0.5);  // a client's hit
   store.Maintain();
   EXPECT_EQ(store.stats().entries, 9u);  // eviction leaves some room
-  EXPECT_TRUE(store.Contains(TestKey(0)));
-  EXPECT_FALSE(store.Contains(TestKey(1)));
-  EXPECT_TRUE(store.Contains(TestKey(11)));
+  EXPECT_TRUE(store.Contains(TestPlace(0)));
+  EXPECT_FALSE(store.Contains(TestPlace(1)));
+  EXPECT_TRUE(store.Contains(TestPlace(11)));
   EXPECT_EQ(store.stats().evictions, 3u);
   // The time of use is on disk, where the next store finds it.
   struct stat st;
-  ASSERT_EQ(stat(home_->EntryPath(TestKey(0)).c_str(), &st), 0);
+  ASSERT_EQ(stat(home_->EntryPath(TestPlace(0)).c_str(), &st), 0);
   EXPECT_GT(st.st_mtime, 2000000);
 }
 
@@ -145,14 +145,14 @@ TEST_F(DiskStoreTest, TheBudgetIsNeverExceeded) {
   options_.over_budget = [&told] { told = true; };
   DiskStore store(*home_, options_);
   for (int i = 0; i < 50; ++i) {
-    ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i, 100 + i)).ok());
+    ASSERT_TRUE(store.Put(TestPlace(i), TestEntry(i, 100 + i)).ok());
     EXPECT_LE(BytesOnDisk(), options_.max_bytes);
   }
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i) {
-        ASSERT_TRUE(store.Put(TestKey(100 * t + i), TestEntry(100 * t + i)).ok());
+        ASSERT_TRUE(store.Put(TestPlace(100 * t + i), TestEntry(100 * t + i)).ok());
       }
     });
   }
@@ -160,7 +160,7 @@ TEST_F(DiskStoreTest, TheBudgetIsNeverExceeded) {
   EXPECT_LE(BytesOnDisk(), options_.max_bytes);
   EXPECT_EQ(BytesOnDisk(), store.stats().bytes);
   EXPECT_TRUE(told);
-  EXPECT_TRUE(absl::IsResourceExhausted(store.Put(TestKey(1), TestEntry(1, 20 * size))));
+  EXPECT_TRUE(absl::IsResourceExhausted(store.Put(TestPlace(1), TestEntry(1, 20 * size))));
 }
 
 TEST_F(DiskStoreTest, KeepsTheHotSet) {
@@ -186,10 +186,10 @@ TEST_F(DiskStoreTest, KeepsTheHotSet) {
       ideal.pop_back();
     }
     ideal.push_front(key);
-    if (store.Get(TestKey(key)).entry != nullptr) {
+    if (store.Get(TestPlace(key)).entry != nullptr) {
       ++hits;
     } else {
-      ASSERT_TRUE(store.Put(TestKey(key), TestEntry(key)).ok());
+      ASSERT_TRUE(store.Put(TestPlace(key), TestEntry(key)).ok());
     }
     if (std::exchange(nudged, false)) store.Maintain();
   }
@@ -202,16 +202,16 @@ TEST_F(DiskStoreTest, SeveralStoresShareOneDirectory) {
   DiskStore one(*home_, options_), other(*home_, options_);
   one.Scan();
   other.Scan();
-  for (int i = 0; i < 90; ++i) ASSERT_TRUE(one.Put(TestKey(i), TestEntry(i)).ok());
-  EXPECT_NE(other.Get(TestKey(3)).entry, nullptr);  // visible immediately
-  for (int i = 90; i < 180; ++i) ASSERT_TRUE(other.Put(TestKey(i), TestEntry(i)).ok());
+  for (int i = 0; i < 90; ++i) ASSERT_TRUE(one.Put(TestPlace(i), TestEntry(i)).ok());
+  EXPECT_NE(other.Get(TestPlace(3)).entry, nullptr);  // visible immediately
+  for (int i = 90; i < 180; ++i) ASSERT_TRUE(other.Put(TestPlace(i), TestEntry(i)).ok());
   other.Maintain();  // finds the first store's entries, and limits the sum of both
   one.Maintain();
   EXPECT_LE(BytesOnDisk(), options_.max_bytes);
-  EXPECT_TRUE(one.Contains(TestKey(3)));
-  EXPECT_FALSE(one.Contains(TestKey(4)));
+  EXPECT_TRUE(one.Contains(TestPlace(3)));
+  EXPECT_FALSE(one.Contains(TestPlace(4)));
   EXPECT_EQ(one.stats().entries, other.stats().entries);
-  EXPECT_EQ(other.Get(TestKey(4)).entry, nullptr);
+  EXPECT_EQ(other.Get(TestPlace(4)).entry, nullptr);
   // Both together.
   std::vector<std::thread> threads;
   for (DiskStore* store : {&one, &other}) {
@@ -219,9 +219,9 @@ TEST_F(DiskStoreTest, SeveralStoresShareOneDirectory) {
       std::mt19937 random(1);
       for (int step = 0; step < 1000; ++step) {
         const int key = static_cast<int>(random() % 150);
-        const Found found = store->Get(TestKey(key));
+        const Found found = store->Get(TestPlace(key));
         if (found.entry == nullptr) {
-          ASSERT_TRUE(store->Put(TestKey(key), TestEntry(key)).ok());
+          ASSERT_TRUE(store->Put(TestPlace(key), TestEntry(key)).ok());
         }
         if (step % 50 == 0) store->Maintain();
       }
@@ -236,24 +236,24 @@ TEST_F(DiskStoreTest, IgnoresTimesInTheFuture) {
   const uint64_t size = TestEntry(0)->bytes.size();
   {
     DiskStore store(*home_, options_);
-    for (int i = 0; i < 10; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(store.Put(TestPlace(i), TestEntry(i)).ok());
   }
   for (int i = 0; i < 5; ++i) Age(i, absl::ToUnixSeconds(absl::Now()) + 86400 * 365);
   options_.max_bytes = 10 * size;
   DiskStore store(*home_, options_);
   store.Scan();
   // Used now, so more recent than files with times in the future.
-  for (int i = 5; i < 10; ++i) EXPECT_NE(store.Get(TestKey(i)).entry, nullptr);
-  for (int i = 10; i < 15; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
-  for (int i = 0; i < 15; ++i) EXPECT_EQ(store.Contains(TestKey(i)), i >= 5) << i;
+  for (int i = 5; i < 10; ++i) EXPECT_NE(store.Get(TestPlace(i)).entry, nullptr);
+  for (int i = 10; i < 15; ++i) ASSERT_TRUE(store.Put(TestPlace(i), TestEntry(i)).ok());
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(store.Contains(TestPlace(i)), i >= 5) << i;
 }
 
 TEST_F(DiskStoreTest, ReadOnlyChangesNothing) {
   {
     DiskStore store(*home_, options_);
-    for (int i = 0; i < 3; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(store.Put(TestPlace(i), TestEntry(i)).ok());
   }
-  std::ofstream(home_->EntryPath(TestKey(2)), std::ios::binary) << "damaged";
+  std::ofstream(home_->EntryPath(TestPlace(2)), std::ios::binary) << "damaged";
   std::ofstream(home_->TempDir() + "/old") << "abandoned";
   std::filesystem::last_write_time(
       home_->TempDir() + "/old",
@@ -273,11 +273,11 @@ TEST_F(DiskStoreTest, ReadOnlyChangesNothing) {
   options_.max_bytes = 1;
   DiskStore store(*home_, options_);
   store.Scan();
-  EXPECT_NE(store.Get(TestKey(1)).entry, nullptr);
-  EXPECT_EQ(store.Get(TestKey(2)).entry, nullptr);
-  EXPECT_FALSE(store.Put(TestKey(5), TestEntry(5)).ok());
-  store.Touch(TestKey(0));
-  store.Remove(TestKey(0));
+  EXPECT_NE(store.Get(TestPlace(1)).entry, nullptr);
+  EXPECT_EQ(store.Get(TestPlace(2)).entry, nullptr);
+  EXPECT_FALSE(store.Put(TestPlace(5), TestEntry(5)).ok());
+  store.Touch(TestPlace(0));
+  store.Remove(TestPlace(0));
   store.Maintain();
   EXPECT_EQ(store.Clear().entries, 0u);
   EXPECT_EQ(snapshot(), before);
@@ -285,24 +285,24 @@ TEST_F(DiskStoreTest, ReadOnlyChangesNothing) {
 
 TEST_F(DiskStoreTest, SyncedEntriesAreKept) {
   options_.sync = true;
-  ASSERT_TRUE(DiskStore(*home_, options_).Put(TestKey(1), TestEntry(1)).ok());
-  EXPECT_NE(DiskStore(*home_, options_).Get(TestKey(1)).entry, nullptr);
+  ASSERT_TRUE(DiskStore(*home_, options_).Put(TestPlace(1), TestEntry(1)).ok());
+  EXPECT_NE(DiskStore(*home_, options_).Get(TestPlace(1)).entry, nullptr);
 }
 
 TEST_F(DiskStoreTest, RecreatesItsDirectories) {
   DiskStore store(*home_, options_);
   std::filesystem::remove_all(home_->dir());
-  EXPECT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
-  EXPECT_NE(store.Get(TestKey(1)).entry, nullptr);
+  EXPECT_TRUE(store.Put(TestPlace(1), TestEntry(1)).ok());
+  EXPECT_NE(store.Get(TestPlace(1)).entry, nullptr);
 }
 
 TEST_F(DiskStoreTest, AFailedWriteIsReportedOnceAndPausesWrites) {
   DiskStore store(*home_, options_);
   std::filesystem::remove_all(home_->CacheDir());
   std::ofstream(home_->CacheDir()) << "a file where the directory was";
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(store.Put(TestKey(i), TestEntry(i)).ok());
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(store.Put(TestPlace(i), TestEntry(i)).ok());
   EXPECT_EQ(warnings_.size(), 1u);
-  EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
+  EXPECT_EQ(store.Get(TestPlace(1)).entry, nullptr);
 }
 
 // Links in the places where others could put them; each leads to a folder with an old file.
@@ -326,61 +326,61 @@ TEST_F(LinksTest, DoesNotFollowALinkInPlaceOfTheTemporaryFolder) {
   std::filesystem::create_directory_symlink(documents, home_->TempDir());
   DiskStore store(*home_, options_);
   store.Scan();
-  EXPECT_FALSE(store.Put(TestKey(1), TestEntry(1)).ok());
+  EXPECT_FALSE(store.Put(TestPlace(1), TestEntry(1)).ok());
   EXPECT_TRUE(std::filesystem::exists(documents + "/" + file));
 }
 
 TEST_F(LinksTest, DoesNotFollowALinkInPlaceOfAShard) {
-  const std::string documents = Documents(Home::EntryName(TestKey(1)));
-  std::filesystem::create_directory_symlink(documents,
-                                            home_->CacheDir() + "/" + Home::ShardName(TestKey(1)));
+  const std::string documents = Documents(Home::EntryName(TestPlace(1)));
+  std::filesystem::create_directory_symlink(
+      documents, home_->CacheDir() + "/" + Home::ShardName(TestPlace(1)));
   DiskStore store(*home_, options_);
   store.Scan();
   EXPECT_EQ(store.stats().entries, 0u);
-  EXPECT_FALSE(store.Put(TestKey(1), TestEntry(1)).ok());
-  EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
-  store.Remove(TestKey(1));
+  EXPECT_FALSE(store.Put(TestPlace(1), TestEntry(1)).ok());
+  EXPECT_EQ(store.Get(TestPlace(1)).entry, nullptr);
+  store.Remove(TestPlace(1));
   store.Clear();
-  EXPECT_TRUE(std::filesystem::exists(documents + "/" + Home::EntryName(TestKey(1))));
+  EXPECT_TRUE(std::filesystem::exists(documents + "/" + Home::EntryName(TestPlace(1))));
 }
 
 TEST_F(DiskStoreTest, DoesNotUseACacheThatOthersCanWrite) {
   DiskStore store(*home_, options_);
-  ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
+  ASSERT_TRUE(store.Put(TestPlace(1), TestEntry(1)).ok());
   ASSERT_EQ(chmod(home_->CacheDir().c_str(), 0777), 0);
-  EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
-  EXPECT_FALSE(store.Put(TestKey(2), TestEntry(2)).ok());
-  store.Remove(TestKey(1));
+  EXPECT_EQ(store.Get(TestPlace(1)).entry, nullptr);
+  EXPECT_FALSE(store.Put(TestPlace(2), TestEntry(2)).ok());
+  store.Remove(TestPlace(1));
   EXPECT_EQ(store.Clear().entries, 0u);
-  EXPECT_TRUE(std::filesystem::exists(home_->EntryPath(TestKey(1))));
+  EXPECT_TRUE(std::filesystem::exists(home_->EntryPath(TestPlace(1))));
 }
 
 TEST_F(DiskStoreTest, ADirectoryInAnEntrysPlaceIsNotADiskFailure) {
   DiskStore store(*home_, options_);
-  const std::string path = home_->EntryPath(TestKey(1));
+  const std::string path = home_->EntryPath(TestPlace(1));
   std::filesystem::create_directories(path + "/inner");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(store.Get(TestPlace(1)).entry, nullptr);
   ASSERT_EQ(warnings_.size(), 1u) << "it cannot be deleted, which is said once";
   EXPECT_EQ(warnings_[0].find("passed by the damaged entry"), 0u) << warnings_[0];
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(store.Put(TestKey(1), TestEntry(1)).ok());
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(store.Put(TestPlace(1), TestEntry(1)).ok());
   ASSERT_EQ(warnings_.size(), 2u);
   EXPECT_NE(warnings_[1].find(path + " is a directory, in the place of an entry; remove it"),
             std::string::npos)
       << warnings_[1];
-  EXPECT_TRUE(store.Put(TestKey(2), TestEntry(2)).ok()) << "others are written all the same";
+  EXPECT_TRUE(store.Put(TestPlace(2), TestEntry(2)).ok()) << "others are written all the same";
   std::filesystem::remove(path + "/inner");
-  EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
+  EXPECT_EQ(store.Get(TestPlace(1)).entry, nullptr);
   EXPECT_FALSE(std::filesystem::exists(path)) << "an empty one is removed";
-  EXPECT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
+  EXPECT_TRUE(store.Put(TestPlace(1), TestEntry(1)).ok());
 }
 
 TEST_F(DiskStoreTest, ClearRemovesAll) {
   DiskStore store(*home_, options_);
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(store.Put(TestPlace(i), TestEntry(i)).ok());
   EXPECT_EQ(store.Clear().entries, 5u);
   EXPECT_EQ(store.stats().entries, 0u);
-  EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
-  EXPECT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
+  EXPECT_EQ(store.Get(TestPlace(1)).entry, nullptr);
+  EXPECT_TRUE(store.Put(TestPlace(1), TestEntry(1)).ok());
 }
 
 }  // namespace

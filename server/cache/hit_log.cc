@@ -8,9 +8,9 @@
 
 namespace kiln {
 
-std::vector<Digest> HitLog::ReadNew() {
+std::vector<Place> HitLog::ReadNew() {
   constexpr size_t kRecord = sizeof(Digest::bytes);
-  std::vector<Digest> hits;
+  std::vector<Place> hits;
   const int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return hits;
   auto cleanup = absl::MakeCleanup([fd] { close(fd); });
@@ -24,7 +24,7 @@ std::vector<Digest> HitLog::ReadNew() {
     const ssize_t n = pread(fd, &block[0], block.size(), offset_);
     if (n < static_cast<ssize_t>(kRecord)) break;
     for (size_t at = 0; at + kRecord <= static_cast<size_t>(n); at += kRecord) {
-      hits.push_back(*Digest::FromBytes(absl::string_view(block).substr(at, kRecord)));
+      hits.emplace_back(*Digest::FromBytes(absl::string_view(block).substr(at, kRecord)));
       offset_ += kRecord;
     }
   }

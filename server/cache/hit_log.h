@@ -23,7 +23,7 @@ class HitLog {
 
   // The digests appended since the last call; none if the log cannot be read.
   // Not thread-safe.
-  std::vector<Digest> ReadNew();
+  std::vector<Place> ReadNew();
   uint64_t offset() const { return offset_; }
 
  private:

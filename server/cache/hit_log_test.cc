@@ -27,38 +27,38 @@ class HitLogTest : public testing::Test {
 TEST_F(HitLogTest, ContinuesAtItsLastPosition) {
   HitLog log(path_, 0);
   EXPECT_TRUE(log.ReadNew().empty());
-  Append(TestKey(1).view());
-  Append(TestKey(2).view());
-  EXPECT_EQ(log.ReadNew(), (std::vector<Digest>{TestKey(1), TestKey(2)}));
+  Append(TestPlace(1).view());
+  Append(TestPlace(2).view());
+  EXPECT_EQ(log.ReadNew(), (std::vector<Place>{TestPlace(1), TestPlace(2)}));
   EXPECT_TRUE(log.ReadNew().empty());
-  Append(TestKey(3).view());
+  Append(TestPlace(3).view());
   HitLog next_life(path_, log.offset());
-  EXPECT_EQ(next_life.ReadNew(), std::vector<Digest>{TestKey(3)});
+  EXPECT_EQ(next_life.ReadNew(), std::vector<Place>{TestPlace(3)});
 }
 
 TEST_F(HitLogTest, WaitsForAWholeRecord) {
   HitLog log(path_, 0);
-  Append(TestKey(1).view().substr(0, 20));
+  Append(TestPlace(1).view().substr(0, 20));
   EXPECT_TRUE(log.ReadNew().empty());
-  Append(TestKey(1).view().substr(20));
-  EXPECT_EQ(log.ReadNew(), std::vector<Digest>{TestKey(1)});
+  Append(TestPlace(1).view().substr(20));
+  EXPECT_EQ(log.ReadNew(), std::vector<Place>{TestPlace(1)});
 }
 
 TEST_F(HitLogTest, RestartsAfterATruncation) {
   HitLog log(path_, 320);
-  Append(TestKey(1).view());
-  EXPECT_EQ(log.ReadNew(), std::vector<Digest>{TestKey(1)});
+  Append(TestPlace(1).view());
+  EXPECT_EQ(log.ReadNew(), std::vector<Place>{TestPlace(1)});
 }
 
 TEST_F(HitLogTest, TruncatesALongLogAfterReadingIt) {
   std::string many;
-  while (many.size() <= HitLog::kMaxLogBytes) many.append(std::string(TestKey(1).view()));
+  while (many.size() <= HitLog::kMaxLogBytes) many.append(std::string(TestPlace(1).view()));
   Append(many);
   HitLog log(path_, 0);
   EXPECT_EQ(log.ReadNew().size(), many.size() / 32);
   EXPECT_EQ(std::filesystem::file_size(path_), 0u);
-  Append(TestKey(2).view());
-  EXPECT_EQ(log.ReadNew(), std::vector<Digest>{TestKey(2)});
+  Append(TestPlace(2).view());
+  EXPECT_EQ(log.ReadNew(), std::vector<Place>{TestPlace(2)});
 }
 
 TEST_F(HitLogTest, CountersAreSavedAndLoaded) {

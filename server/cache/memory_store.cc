@@ -13,10 +13,10 @@ int64_t Now() {
 
 }  // namespace
 
-Found MemoryStore::Get(const Digest& key) {
-  Shard& shard = ShardOf(key);
+Found MemoryStore::Get(const Place& place) {
+  Shard& shard = ShardOf(place);
   absl::MutexLock lock(&shard.mutex);
-  auto it = shard.index.find(key);
+  auto it = shard.index.find(place);
   if (it == shard.index.end()) return {nullptr, name()};
   it->second->used = Now();
   shard.order.splice(shard.order.begin(), shard.order, it->second);
@@ -24,35 +24,35 @@ Found MemoryStore::Get(const Digest& key) {
   return {it->second->entry, name()};
 }
 
-absl::Status MemoryStore::Put(const Digest& key, EntryPtr entry) {
+absl::Status MemoryStore::Put(const Place& place, EntryPtr entry) {
   const uint64_t size = entry->bytes.size();
   if (size > max_bytes_ / 4) return absl::OkStatus();
-  Remove(key);
+  Remove(place);
   // Reserves room first: concurrent insertions must not use the same room.
   bytes_ += size;
   while (bytes_ > max_bytes_ && DropOldest()) {
   }
-  Shard& shard = ShardOf(key);
+  Shard& shard = ShardOf(place);
   absl::MutexLock lock(&shard.mutex);
-  if (auto it = shard.index.find(key); it != shard.index.end()) Erase(&shard, it->second);
-  shard.order.push_front(Item{key, std::move(entry), Now()});
-  shard.index[key] = shard.order.begin();
+  if (auto it = shard.index.find(place); it != shard.index.end()) Erase(&shard, it->second);
+  shard.order.push_front(Item{place, std::move(entry), Now()});
+  shard.index[place] = shard.order.begin();
   ++entries_;
   NoteOldest(&shard);
   return absl::OkStatus();
 }
 
-bool MemoryStore::Contains(const Digest& key) const {
-  const Shard& shard = ShardOf(key);
+bool MemoryStore::Contains(const Place& place) const {
+  const Shard& shard = ShardOf(place);
   absl::MutexLock lock(&shard.mutex);
-  return shard.index.contains(key);
+  return shard.index.contains(place);
 }
 
-void MemoryStore::Remove(const Digest& key) {
+void MemoryStore::Remove(const Place& place) {
   {
-    Shard& shard = ShardOf(key);
+    Shard& shard = ShardOf(place);
     absl::MutexLock lock(&shard.mutex);
-    const auto it = shard.index.find(key);
+    const auto it = shard.index.find(place);
     if (it == shard.index.end()) return;
     Erase(&shard, it->second);
   }
@@ -113,7 +113,7 @@ uint64_t MemoryStore::Erase(Shard* shard, Order::iterator item) {
   const uint64_t size = item->entry->bytes.size();
   bytes_ -= size;
   --entries_;
-  shard->index.erase(item->key);
+  shard->index.erase(item->place);
   shard->order.erase(item);
   NoteOldest(shard);
   return size;

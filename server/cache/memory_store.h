@@ -1,7 +1,7 @@
 // Entries in this process's memory; evicts the least recently used first.
 //
-// Keys are distributed over shards, each with its own lock and order, so that look-ups of different
-// keys do not contend. All shards share one budget: an insertion that exceeds it evicts the least
+// Places are distributed over shards, each with its own lock and order, so that look-ups of different
+// places do not contend. All shards share one budget: an insertion that exceeds it evicts the least
 // recently used entry of all shards.
 #ifndef KILN_SERVER_CACHE_MEMORY_STORE_H_
 #define KILN_SERVER_CACHE_MEMORY_STORE_H_
@@ -28,11 +28,11 @@ class MemoryStore : public ArtifactStore {
       : max_bytes_(max_bytes), taken_back_(std::move(taken_back)) {}
 
   absl::string_view name() const override { return "memory"; }
-  Found Get(const Digest& key) override;
+  Found Get(const Place& place) override;
   // Does not store an entry over a quarter of the budget: it would evict nearly everything.
-  absl::Status Put(const Digest& key, EntryPtr entry) override;
-  bool Contains(const Digest& key) const override;
-  void Remove(const Digest& key) override;
+  absl::Status Put(const Place& place, EntryPtr entry) override;
+  bool Contains(const Place& place) const override;
+  void Remove(const Place& place) override;
   StoreStats Clear() override;
   // Drops all entries and stores none from now on.
   void Close();
@@ -42,7 +42,7 @@ class MemoryStore : public ArtifactStore {
   static constexpr int64_t kNever = INT64_MAX;
 
   struct Item {
-    Digest key;
+    Place place;
     EntryPtr entry;
     int64_t used;  // nanoseconds of the steady clock
   };
@@ -51,14 +51,14 @@ class MemoryStore : public ArtifactStore {
   struct ABSL_CACHELINE_ALIGNED Shard {
     mutable absl::Mutex mutex;
     Order order ABSL_GUARDED_BY(mutex);
-    absl::flat_hash_map<Digest, Order::iterator> index ABSL_GUARDED_BY(mutex);
+    absl::flat_hash_map<Place, Order::iterator> index ABSL_GUARDED_BY(mutex);
     // The last use of its least recently used item; readable without the lock.
     std::atomic<int64_t> oldest{kNever};
   };
   static constexpr int kShards = 32;
 
-  Shard& ShardOf(const Digest& key) { return shards_[key.bytes[31] % kShards]; }
-  const Shard& ShardOf(const Digest& key) const { return shards_[key.bytes[31] % kShards]; }
+  Shard& ShardOf(const Place& place) { return shards_[place.bytes[31] % kShards]; }
+  const Shard& ShardOf(const Place& place) const { return shards_[place.bytes[31] % kShards]; }
   void NoteOldest(Shard* shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);
   // Returns the item's size.
   uint64_t Erase(Shard* shard, Order::iterator item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard->mutex);

@@ -15,24 +15,24 @@ namespace {
 
 TEST(MemoryStore, KeepsEntries) {
   MemoryStore store(1 << 20);
-  EXPECT_EQ(store.Get(TestKey(1)).entry, nullptr);
-  ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1)).ok());
-  EXPECT_EQ(store.Get(TestKey(1)).entry->bytes, TestEntry(1)->bytes);
-  EXPECT_EQ(store.Get(TestKey(1)).entry->compile_seconds, 0.5);
-  EXPECT_EQ(store.Get(TestKey(1)).tier, "memory");
-  store.Remove(TestKey(1));
-  EXPECT_FALSE(store.Contains(TestKey(1)));
+  EXPECT_EQ(store.Get(TestPlace(1)).entry, nullptr);
+  ASSERT_TRUE(store.Put(TestPlace(1), TestEntry(1)).ok());
+  EXPECT_EQ(store.Get(TestPlace(1)).entry->bytes, TestEntry(1)->bytes);
+  EXPECT_EQ(store.Get(TestPlace(1)).entry->compile_seconds, 0.5);
+  EXPECT_EQ(store.Get(TestPlace(1)).tier, "memory");
+  store.Remove(TestPlace(1));
+  EXPECT_FALSE(store.Contains(TestPlace(1)));
   EXPECT_EQ(store.stats().bytes, 0u);
 }
 
 TEST(MemoryStore, DropsTheLeastRecentlyUsed) {
   const uint64_t size = TestEntry(0)->bytes.size();
   MemoryStore store(5 * size);
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(store.Put(TestKey(i), TestEntry(i)).ok());
-  EXPECT_NE(store.Get(TestKey(0)).entry, nullptr);  // now the most recently used
-  ASSERT_TRUE(store.Put(TestKey(5), TestEntry(5)).ok());
-  EXPECT_TRUE(store.Contains(TestKey(0)));
-  EXPECT_FALSE(store.Contains(TestKey(1)));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(store.Put(TestPlace(i), TestEntry(i)).ok());
+  EXPECT_NE(store.Get(TestPlace(0)).entry, nullptr);  // now the most recently used
+  ASSERT_TRUE(store.Put(TestPlace(5), TestEntry(5)).ok());
+  EXPECT_TRUE(store.Contains(TestPlace(0)));
+  EXPECT_FALSE(store.Contains(TestPlace(1)));
   EXPECT_EQ(store.stats().entries, 5u);
   EXPECT_EQ(store.stats().bytes, 5 * size);
   EXPECT_EQ(store.stats().evictions, 1u);
@@ -40,25 +40,25 @@ TEST(MemoryStore, DropsTheLeastRecentlyUsed) {
 
 TEST(MemoryStore, PutTwiceCountsOnce) {
   MemoryStore store(1 << 20);
-  ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1, 100)).ok());
-  ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1, 200)).ok());
+  ASSERT_TRUE(store.Put(TestPlace(1), TestEntry(1, 100)).ok());
+  ASSERT_TRUE(store.Put(TestPlace(1), TestEntry(1, 200)).ok());
   EXPECT_EQ(store.stats().entries, 1u);
   EXPECT_EQ(store.stats().bytes, TestEntry(1, 200)->bytes.size());
 }
 
 TEST(MemoryStore, DoesNotKeepAnEntryThatWouldEvictAllOthers) {
   MemoryStore store(1000);
-  ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1, 900)).ok());
-  EXPECT_FALSE(store.Contains(TestKey(1)));
+  ASSERT_TRUE(store.Put(TestPlace(1), TestEntry(1, 900)).ok());
+  EXPECT_FALSE(store.Contains(TestPlace(1)));
 }
 
 TEST(MemoryStore, KeepsNothingAfterClose) {
   MemoryStore store(1000);
-  ASSERT_TRUE(store.Put(TestKey(1), TestEntry(1, 100)).ok());
+  ASSERT_TRUE(store.Put(TestPlace(1), TestEntry(1, 100)).ok());
   store.Close();
-  EXPECT_FALSE(store.Contains(TestKey(1)));
-  ASSERT_TRUE(store.Put(TestKey(2), TestEntry(2, 100)).ok());
-  EXPECT_FALSE(store.Contains(TestKey(2)));
+  EXPECT_FALSE(store.Contains(TestPlace(1)));
+  ASSERT_TRUE(store.Put(TestPlace(2), TestEntry(2, 100)).ok());
+  EXPECT_FALSE(store.Contains(TestPlace(2)));
 }
 
 // All shards share one order of use.
@@ -72,11 +72,11 @@ TEST(MemoryStore, EvictsLikeASingleList) {
   for (int step = 0; step < 20000; ++step) {
     const int key = static_cast<int>(std::min(random() % kKeys, random() % kKeys));
     const auto at = std::find(model.begin(), model.end(), key);
-    ASSERT_EQ(store.Get(TestKey(key)).entry != nullptr, at != model.end()) << "step " << step;
+    ASSERT_EQ(store.Get(TestPlace(key)).entry != nullptr, at != model.end()) << "step " << step;
     if (at != model.end()) {
       model.erase(at);
     } else {
-      ASSERT_TRUE(store.Put(TestKey(key), entries[key]).ok());
+      ASSERT_TRUE(store.Put(TestPlace(key), entries[key]).ok());
       if (model.size() == kKept) model.pop_back();
     }
     model.push_front(key);
@@ -95,13 +95,13 @@ TEST(MemoryStore, StaysWithinItsBudgetWithManyThreads) {
       std::mt19937 random(t);
       for (int step = 0; step < 5000; ++step) {
         const int key = static_cast<int>(random() % 64);
-        const Found found = store.Get(TestKey(key));
+        const Found found = store.Get(TestPlace(key));
         if (found.entry != nullptr) {
           EXPECT_EQ(found.entry, entries[key]);
         } else {
-          store.Put(TestKey(key), entries[key]).IgnoreError();
+          store.Put(TestPlace(key), entries[key]).IgnoreError();
         }
-        if (step % 100 == 0) store.Remove(TestKey(static_cast<int>(random() % 64)));
+        if (step % 100 == 0) store.Remove(TestPlace(static_cast<int>(random() % 64)));
       }
     });
   }
@@ -109,7 +109,7 @@ TEST(MemoryStore, StaysWithinItsBudgetWithManyThreads) {
   EXPECT_LE(store.stats().bytes, budget);
   uint64_t entries_left = 0, bytes_left = 0;
   for (int i = 0; i < 64; ++i) {
-    if (!store.Contains(TestKey(i))) continue;
+    if (!store.Contains(TestPlace(i))) continue;
     ++entries_left;
     bytes_left += entries[i]->bytes.size();
   }
@@ -120,43 +120,43 @@ TEST(MemoryStore, StaysWithinItsBudgetWithManyThreads) {
 TEST(TieredStore, CopiesEntriesToTiersThatLackThem) {
   MemoryStore near(1 << 20), far(1 << 20);
   TieredStore tiers({&near, &far});
-  ASSERT_TRUE(far.Put(TestKey(1), TestEntry(1)).ok());
-  EXPECT_NE(tiers.Get(TestKey(1)).entry, nullptr);
-  EXPECT_TRUE(near.Contains(TestKey(1)));
-  far.Remove(TestKey(1));
-  EXPECT_NE(tiers.Get(TestKey(1)).entry, nullptr);
-  EXPECT_TRUE(far.Contains(TestKey(1)));
-  EXPECT_EQ(tiers.Get(TestKey(2)).entry, nullptr);
+  ASSERT_TRUE(far.Put(TestPlace(1), TestEntry(1)).ok());
+  EXPECT_NE(tiers.Get(TestPlace(1)).entry, nullptr);
+  EXPECT_TRUE(near.Contains(TestPlace(1)));
+  far.Remove(TestPlace(1));
+  EXPECT_NE(tiers.Get(TestPlace(1)).entry, nullptr);
+  EXPECT_TRUE(far.Contains(TestPlace(1)));
+  EXPECT_EQ(tiers.Get(TestPlace(2)).entry, nullptr);
 }
 
 TEST(TieredStore, ClearsAndCountsTheLastTier) {
   MemoryStore near(1 << 20), far(1 << 20);
   TieredStore tiers({&near, &far});
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(tiers.Put(TestKey(i), TestEntry(i)).ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(tiers.Put(TestPlace(i), TestEntry(i)).ok());
   EXPECT_EQ(tiers.stats().entries, 3u);
   EXPECT_EQ(tiers.Clear().entries, 3u);
-  EXPECT_FALSE(tiers.Contains(TestKey(0)));
+  EXPECT_FALSE(tiers.Contains(TestPlace(0)));
 }
 
 TEST(TieredStore, AnswersFromTheNearestTierWithoutWaiting) {
   MemoryStore near(1 << 20), far(1 << 20);
   TieredStore tiers({&near, &far});
-  EXPECT_EQ(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
-  ASSERT_TRUE(far.Put(TestKey(1), TestEntry(1)).ok());
-  EXPECT_EQ(tiers.GetAtOnce(TestKey(1)).entry, nullptr) << "the farther one is not to be asked";
-  EXPECT_NE(tiers.Get(TestKey(1)).entry, nullptr);
-  EXPECT_NE(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
+  EXPECT_EQ(tiers.GetAtOnce(TestPlace(1)).entry, nullptr);
+  ASSERT_TRUE(far.Put(TestPlace(1), TestEntry(1)).ok());
+  EXPECT_EQ(tiers.GetAtOnce(TestPlace(1)).entry, nullptr) << "the farther one is not to be asked";
+  EXPECT_NE(tiers.Get(TestPlace(1)).entry, nullptr);
+  EXPECT_NE(tiers.GetAtOnce(TestPlace(1)).entry, nullptr);
 }
 
 TEST(TieredStore, GetRestoresEntriesThatAFartherTierLost) {
   MemoryStore near(1 << 20), far(1 << 20);
   TieredStore tiers({&near, &far});
-  ASSERT_TRUE(tiers.Put(TestKey(1), TestEntry(1)).ok());
-  far.Remove(TestKey(1));
-  EXPECT_EQ(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
-  EXPECT_NE(tiers.Get(TestKey(1)).entry, nullptr);
-  EXPECT_TRUE(far.Contains(TestKey(1)));
-  EXPECT_NE(tiers.GetAtOnce(TestKey(1)).entry, nullptr);
+  ASSERT_TRUE(tiers.Put(TestPlace(1), TestEntry(1)).ok());
+  far.Remove(TestPlace(1));
+  EXPECT_EQ(tiers.GetAtOnce(TestPlace(1)).entry, nullptr);
+  EXPECT_NE(tiers.Get(TestPlace(1)).entry, nullptr);
+  EXPECT_TRUE(far.Contains(TestPlace(1)));
+  EXPECT_NE(tiers.GetAtOnce(TestPlace(1)).entry, nullptr);
 }
 
 }  // namespace

@@ -11,13 +11,15 @@
 
 namespace kiln {
 
-inline Digest TestKey(int number) { return Sha256Of(absl::StrCat("key ", number)); }
+inline Key TestKey(int number) { return Key(Sha256Of(absl::StrCat("key ", number))); }
+
+inline Place TestPlace(int number) { return PlaceOf(TestKey(number)); }
 
 // A whole entry of about `size` bytes that took `seconds` to make.
 inline EntryPtr TestEntry(int number, size_t size = 100, double seconds = 0.5) {
   proto::ArtifactInfo info;
   info.set_compile_seconds(seconds);
-  return *CheckEntry(TestKey(number), EncodeEntry(TestKey(number), std::string(size, 'x'), info));
+  return *CheckEntry(TestPlace(number), EncodeEntry(TestKey(number), std::string(size, 'x'), info));
 }
 
 }  // namespace kiln

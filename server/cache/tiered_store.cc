@@ -7,31 +7,31 @@
 
 namespace kiln {
 
-Found TieredStore::GetAtOnce(const Digest& key) {
-  Found found = tiers_[0]->Get(key);
-  if (found.entry == nullptr || AskedLately(key)) return found;
+Found TieredStore::GetAtOnce(const Place& place) {
+  Found found = tiers_[0]->Get(place);
+  if (found.entry == nullptr || AskedLately(place)) return found;
   for (size_t other = 1; other < tiers_.size(); ++other) {
-    if (!tiers_[other]->Contains(key)) return {nullptr, name()};
+    if (!tiers_[other]->Contains(place)) return {nullptr, name()};
   }
   return found;
 }
 
-bool TieredStore::AskedLately(const Digest& key) {
+bool TieredStore::AskedLately(const Place& place) {
   uint64_t mark;
-  std::memcpy(&mark, key.bytes.data(), sizeof mark);
+  std::memcpy(&mark, place.bytes.data(), sizeof mark);
   const size_t slot = mark % asked_.size();
   mark ^= static_cast<uint64_t>(absl::ToUnixSeconds(SteadyNow())) << 10;
   return asked_[slot].exchange(mark, std::memory_order_relaxed) == mark;
 }
 
-Found TieredStore::Get(const Digest& key) {
+Found TieredStore::Get(const Place& place) {
   for (size_t i = 0; i < tiers_.size(); ++i) {
-    Found found = tiers_[i]->Get(key);
+    Found found = tiers_[i]->Get(place);
     if (found.entry == nullptr) continue;
     // Also stores in farther tiers: restores a file that a client deleted as damaged.
     for (size_t other = 0; other < tiers_.size(); ++other) {
-      if (other < i || (other > i && !tiers_[other]->Contains(key))) {
-        tiers_[other]->Put(key, found.entry).IgnoreError();
+      if (other < i || (other > i && !tiers_[other]->Contains(place))) {
+        tiers_[other]->Put(place, found.entry).IgnoreError();
       }
     }
     return found;
@@ -39,11 +39,11 @@ Found TieredStore::Get(const Digest& key) {
   return {nullptr, name()};
 }
 
-absl::Status TieredStore::Put(const Digest& key, EntryPtr entry) {
+absl::Status TieredStore::Put(const Place& place, EntryPtr entry) {
   absl::Status failure = absl::OkStatus();
   bool kept = false;
   for (ArtifactStore* tier : tiers_) {
-    absl::Status status = tier->Put(key, entry);
+    absl::Status status = tier->Put(place, entry);
     if (status.ok()) {
       kept = true;
     } else {
@@ -53,15 +53,15 @@ absl::Status TieredStore::Put(const Digest& key, EntryPtr entry) {
   return kept ? absl::OkStatus() : failure;
 }
 
-bool TieredStore::Contains(const Digest& key) const {
+bool TieredStore::Contains(const Place& place) const {
   for (const ArtifactStore* tier : tiers_) {
-    if (tier->Contains(key)) return true;
+    if (tier->Contains(place)) return true;
   }
   return false;
 }
 
-void TieredStore::Remove(const Digest& key) {
-  for (ArtifactStore* tier : tiers_) tier->Remove(key);
+void TieredStore::Remove(const Place& place) {
+  for (ArtifactStore* tier : tiers_) tier->Remove(place);
 }
 
 StoreStats TieredStore::Clear() {

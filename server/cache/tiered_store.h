@@ -18,24 +18,24 @@ class TieredStore : public ArtifactStore {
   explicit TieredStore(std::vector<ArtifactStore*> tiers) : tiers_(std::move(tiers)) {}
 
   absl::string_view name() const override { return "tiers"; }
-  Found Get(const Digest& key) override;
+  Found Get(const Place& place) override;
   // The same for a nearest tier that answers without blocking (memory). A miss is inconclusive: the
   // entry may be in a farther tier. It also misses, at most once per second, for an entry that a
   // farther tier has lost, so that Get restores it there.
-  Found GetAtOnce(const Digest& key);
+  Found GetAtOnce(const Place& place);
   // OK if any tier stores it.
-  absl::Status Put(const Digest& key, EntryPtr entry) override;
-  bool Contains(const Digest& key) const override;
-  void Remove(const Digest& key) override;
+  absl::Status Put(const Place& place, EntryPtr entry) override;
+  bool Contains(const Place& place) const override;
+  void Remove(const Place& place) override;
   StoreStats Clear() override;
   StoreStats stats() const override;
 
  private:
-  // Whether farther tiers were asked for `key` within this second; marks them as asked.
-  bool AskedLately(const Digest& key);
+  // Whether farther tiers were asked for `place` within this second; marks them as asked.
+  bool AskedLately(const Place& place);
 
   const std::vector<ArtifactStore*> tiers_;  // not owned
-  // For each key, the second in which farther tiers were last asked.
+  // For each place, the second in which farther tiers were last asked.
   std::array<std::atomic<uint64_t>, 1024> asked_{};
 };
 

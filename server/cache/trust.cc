@@ -34,7 +34,7 @@ const char* Trust::NameOf(Outcome outcome) {
   return "";
 }
 
-absl::StatusOr<EntryPtr> Trust::Admit(const Digest& place, std::string bytes,
+absl::StatusOr<EntryPtr> Trust::Admit(const Place& place, std::string bytes,
                                       absl::string_view source, const TrustedKeys& caller) {
   absl::StatusOr<EntryView> view = DecodeEntry(bytes);
   const KeyId signer = view.ok() ? view->signer : 0;
@@ -52,7 +52,7 @@ absl::StatusOr<EntryPtr> Trust::Admit(const Digest& place, std::string bytes,
   return entry;
 }
 
-absl::StatusOr<EntryPtr> Trust::Vouch(const Digest& place, std::string bytes) {
+absl::StatusOr<EntryPtr> Trust::Vouch(const Place& place, std::string bytes) {
   absl::StatusOr<EntryView> view = DecodeEntry(bytes);
   if (!view.ok()) return view.status();
   if (signing_.has_value()) {
@@ -63,7 +63,7 @@ absl::StatusOr<EntryPtr> Trust::Vouch(const Digest& place, std::string bytes) {
 }
 
 absl::Status Trust::Refuse(Outcome why, const absl::Status& status, absl::string_view source,
-                           const Digest& place) {
+                           const Place& place) {
   ++counts_[why];
   const std::string text =
       absl::StrCat("refused entry ", place.Hex(), " of ", source, ": ", status.message());

@@ -52,11 +52,11 @@ class Trust {
   // Otherwise DataLoss or PermissionDenied with the reason; counted, and logged once. `source`
   // names its origin in messages: "tier redis". The keys of the requesting `caller` are trusted as
   // well.
-  absl::StatusOr<EntryPtr> Admit(const Digest& place, std::string bytes, absl::string_view source,
+  absl::StatusOr<EntryPtr> Admit(const Place& place, std::string bytes, absl::string_view source,
                                  const TrustedKeys& caller = {});
 
   // An entry that our own worker made: checked, and signed if there is a key.
-  absl::StatusOr<EntryPtr> Vouch(const Digest& place, std::string bytes);
+  absl::StatusOr<EntryPtr> Vouch(const Place& place, std::string bytes);
 
   // Whether any entry from outside can be accepted.
   bool admits() const { return options_.accept_unsigned || !keys_.empty(); }
@@ -70,7 +70,7 @@ class Trust {
 
  private:
   absl::Status Refuse(Outcome why, const absl::Status& status, absl::string_view source,
-                      const Digest& place);
+                      const Place& place);
 
   TrustOptions options_;
   TrustedKeys keys_;

@@ -46,9 +46,9 @@ TEST_F(TrustTest, TrustsNoKeyByDefault) {
   Trust trust;
   ASSERT_TRUE(trust.Load(options_).ok());
   EXPECT_TRUE(absl::IsPermissionDenied(
-      trust.Admit(TestKey(1), TestEntry(1)->bytes, "tier redis").status()));
-  EXPECT_TRUE(
-      absl::IsPermissionDenied(trust.Admit(TestKey(1), Signed(1, other_), "tier redis").status()));
+      trust.Admit(TestPlace(1), TestEntry(1)->bytes, "tier redis").status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      trust.Admit(TestPlace(1), Signed(1, other_), "tier redis").status()));
   EXPECT_EQ(trust.count(Trust::kUnsigned), 1u);
   EXPECT_EQ(trust.count(Trust::kUntrusted), 1u);
   EXPECT_EQ(trust.count(Trust::kAdmitted), 0u);
@@ -59,14 +59,14 @@ TEST_F(TrustTest, AcceptsEntriesSignedByTrustedKeys) {
       File("keys", absl::StrCat("# whose builds we run\n\n", ours_.public_key().Text(), "\n"))};
   Trust trust;
   ASSERT_TRUE(trust.Load(options_).ok());
-  const absl::StatusOr<EntryPtr> entry = trust.Admit(TestKey(1), Signed(1, ours_), "a bundle");
+  const absl::StatusOr<EntryPtr> entry = trust.Admit(TestPlace(1), Signed(1, ours_), "a bundle");
   ASSERT_TRUE(entry.ok()) << entry.status();
   EXPECT_EQ((*entry)->bytes, Signed(1, ours_));
-  EXPECT_FALSE(trust.Admit(TestKey(1), Signed(1, other_), "a bundle").ok());
+  EXPECT_FALSE(trust.Admit(TestPlace(1), Signed(1, other_), "a bundle").ok());
   EXPECT_EQ(trust.count(Trust::kAdmitted), 1u);
   // The first refusal of each source and reason is logged.
-  EXPECT_FALSE(trust.Admit(TestKey(1), Signed(1, other_), "a bundle").ok());
-  EXPECT_FALSE(trust.Admit(TestKey(1), Signed(1, other_), "tier redis").ok());
+  EXPECT_FALSE(trust.Admit(TestPlace(1), Signed(1, other_), "a bundle").ok());
+  EXPECT_FALSE(trust.Admit(TestPlace(1), Signed(1, other_), "tier redis").ok());
   ASSERT_EQ(warnings_.size(), 2u);
   EXPECT_NE(warnings_[0].find("of a bundle: is signed by key"), std::string::npos) << warnings_[0];
 }
@@ -75,8 +75,8 @@ TEST_F(TrustTest, ATrustedEntryAtAnotherPlaceIsDamaged) {
   options_.key_files = {File("keys", ours_.public_key().Text())};
   Trust trust;
   ASSERT_TRUE(trust.Load(options_).ok());
-  EXPECT_TRUE(absl::IsDataLoss(trust.Admit(TestKey(2), Signed(1, ours_), "x").status()));
-  EXPECT_TRUE(absl::IsDataLoss(trust.Admit(TestKey(1), "no entry", "x").status()));
+  EXPECT_TRUE(absl::IsDataLoss(trust.Admit(TestPlace(2), Signed(1, ours_), "x").status()));
+  EXPECT_TRUE(absl::IsDataLoss(trust.Admit(TestPlace(1), "no entry", "x").status()));
   EXPECT_EQ(trust.count(Trust::kDamaged), 2u);
 }
 
@@ -88,7 +88,7 @@ TEST_F(TrustTest, EveryFlippedByteOfASignedEntryIsRefused) {
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string bytes = whole;
     bytes[at] ^= 4;
-    EXPECT_FALSE(trust.Admit(TestKey(1), bytes, "x").ok()) << "byte " << at;
+    EXPECT_FALSE(trust.Admit(TestPlace(1), bytes, "x").ok()) << "byte " << at;
   }
 }
 
@@ -109,32 +109,32 @@ TEST_F(TrustTest, AChangedEntryWithAFittingChecksumIsRefused) {
   forged.replace(body + 136, 32,
                  std::string(Sha256().Update(content.view()).Update(block).Finish().view()));
   ASSERT_TRUE(DecodeEntry(forged).ok());
-  EXPECT_TRUE(absl::IsPermissionDenied(trust.Admit(TestKey(1), forged, "x").status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(trust.Admit(TestPlace(1), forged, "x").status()));
 }
 
 TEST_F(TrustTest, SignsItsOwnEntriesAndAcceptsThem) {
   options_.signing_key_file = File("secret", ours_.Text());
   Trust trust;
   ASSERT_TRUE(trust.Load(options_).ok());
-  const absl::StatusOr<EntryPtr> entry = trust.Vouch(TestKey(1), TestEntry(1)->bytes);
+  const absl::StatusOr<EntryPtr> entry = trust.Vouch(TestPlace(1), TestEntry(1)->bytes);
   ASSERT_TRUE(entry.ok());
   EXPECT_EQ(DecodeEntry((*entry)->bytes)->signer, ours_.public_key().id());
-  EXPECT_TRUE(trust.Admit(TestKey(1), (*entry)->bytes, "tier redis").ok());
-  EXPECT_FALSE(trust.Vouch(TestKey(2), TestEntry(1)->bytes).ok());
+  EXPECT_TRUE(trust.Admit(TestPlace(1), (*entry)->bytes, "tier redis").ok());
+  EXPECT_FALSE(trust.Vouch(TestPlace(2), TestEntry(1)->bytes).ok());
 }
 
 TEST_F(TrustTest, WithoutAKeyItsOwnEntriesStayUnsigned) {
   Trust trust;
   const EntryPtr made = TestEntry(1);
-  EXPECT_EQ((*trust.Vouch(TestKey(1), made->bytes))->bytes, made->bytes);
+  EXPECT_EQ((*trust.Vouch(TestPlace(1), made->bytes))->bytes, made->bytes);
 }
 
 TEST_F(TrustTest, AcceptingUnsignedStillChecksThatEntriesAreWhole) {
   options_.accept_unsigned = true;
   Trust trust;
   ASSERT_TRUE(trust.Load(options_).ok());
-  EXPECT_TRUE(trust.Admit(TestKey(1), TestEntry(1)->bytes, "x").ok());
-  EXPECT_FALSE(trust.Admit(TestKey(2), TestEntry(1)->bytes, "x").ok());
+  EXPECT_TRUE(trust.Admit(TestPlace(1), TestEntry(1)->bytes, "x").ok());
+  EXPECT_FALSE(trust.Admit(TestPlace(2), TestEntry(1)->bytes, "x").ok());
 }
 
 TEST_F(TrustTest, BadKeyFilesAreNamed) {

@@ -105,11 +105,11 @@ void Housekeeper::Round() {
 
 void Housekeeper::CountClientHits() {
   static Counter* const fallbacks = Metrics::Get().counter("kiln_fallbacks_total");
-  for (const Digest& key : log_.ReadNew()) {
-    if (key == FallbackMark()) {
+  for (const Place& place : log_.ReadNew()) {
+    if (place == FallbackMark()) {
       fallbacks->Add();
     } else {
-      counters_->Hit("client", disk_->Touch(key));
+      counters_->Hit("client", disk_->Touch(place));
     }
   }
 }

@@ -348,7 +348,7 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
   parts.pool = &pool;
   parts.activity = &activity;
   parts.name_sources = flags.config.log().sources();
-  parts.admit = [trust](const Digest& place, std::string bytes, absl::string_view source) {
+  parts.admit = [trust](const Place& place, std::string bytes, absl::string_view source) {
     return trust->Admit(place, std::move(bytes), source);
   };
   parts.stop = [&stop] { stop.Raise(); };

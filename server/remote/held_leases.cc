@@ -18,14 +18,14 @@ HeldLeases::~HeldLeases() {
   thread_.join();
 }
 
-void HeldLeases::Hold(const Digest& place, const std::string& token) {
+void HeldLeases::Hold(const Place& place, const std::string& token) {
   const absl::Time now = SteadyNow();
   absl::MutexLock lock(&mutex_);
   held_[token] = Lease{place, now, now + ttl_ / 3};
 }
 
 void HeldLeases::Release(const std::string& token, bool fruitless) {
-  Digest place;
+  Place place;
   {
     absl::MutexLock lock(&mutex_);
     auto at = held_.find(token);
@@ -51,7 +51,7 @@ void HeldLeases::ReleaseAll() {
 // without a report.
 void HeldLeases::Work() {
   while (true) {
-    std::vector<std::pair<std::string, Digest>> due;
+    std::vector<std::pair<std::string, Place>> due;
     {
       absl::MutexLock lock(&mutex_);
       auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

@@ -24,14 +24,14 @@ class HeldLeases {
   ~HeldLeases();
 
   // `token` comes from Leases::Acquire.
-  void Hold(const Digest& place, const std::string& token);
+  void Hold(const Place& place, const std::string& token);
   // Unknown tokens are leases that ended already. `fruitless`: see Leases.
   void Release(const std::string& token, bool fruitless = false);
   void ReleaseAll();
 
  private:
   struct Lease {
-    Digest place;
+    Place place;
     absl::Time since;
     absl::Time renew;
   };

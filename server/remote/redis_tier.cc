@@ -79,7 +79,7 @@ RedisTier::RedisTier(std::shared_ptr<RedisClient> client, const proto::Redis& co
       ttl_(absl::StrCat(config.ttl_seconds() == 0 ? kDefaultTtlSeconds : config.ttl_seconds())),
       read_only_(read_only) {}
 
-std::string RedisTier::Key(absl::string_view kind, const Digest& place) const {
+std::string RedisTier::Key(absl::string_view kind, const Place& place) const {
   return absl::StrCat(prefix_, ":", kind, ":{", place.Hex(), "}");
 }
 
@@ -101,11 +101,11 @@ absl::StatusOr<std::vector<std::string>> RedisTier::GetValues(absl::Span<const s
   return values;
 }
 
-absl::StatusOr<std::vector<std::string>> RedisTier::Get(absl::Span<const Digest> places,
+absl::StatusOr<std::vector<std::string>> RedisTier::Get(absl::Span<const Place> places,
                                                         absl::Time deadline) {
   std::vector<std::string> keys;
   keys.reserve(places.size());
-  for (const Digest& place : places) keys.push_back(Key("e", place));
+  for (const Place& place : places) keys.push_back(Key("e", place));
   ASSIGN_OR_RETURN(std::vector<std::string> values, GetValues(keys, deadline));
   for (size_t i = 0; i < values.size(); ++i) {
     std::string& value = values[i];
@@ -121,7 +121,7 @@ absl::StatusOr<std::vector<std::string>> RedisTier::Get(absl::Span<const Digest>
   return values;
 }
 
-absl::StatusOr<std::string> RedisTier::GetChunks(const Digest& place, absl::string_view index,
+absl::StatusOr<std::string> RedisTier::GetChunks(const Place& place, absl::string_view index,
                                                  absl::Time deadline) {
   ChunkIndex chunks;
   if (!ParseIndex(index, &chunks)) return std::string();
@@ -141,7 +141,7 @@ absl::StatusOr<std::string> RedisTier::GetChunks(const Digest& place, absl::stri
   return entry;
 }
 
-absl::Status RedisTier::Put(const Digest& place, absl::string_view entry, absl::Time deadline) {
+absl::Status RedisTier::Put(const Place& place, absl::string_view entry, absl::Time deadline) {
   std::string value;
   if (entry.size() <= kRedisChunk) {
     value = absl::StrCat("E", entry);
@@ -163,11 +163,11 @@ absl::Status RedisTier::Put(const Digest& place, absl::string_view entry, absl::
 RedisLeases::RedisLeases(std::shared_ptr<RedisClient> client, const proto::Redis& config)
     : client_(std::move(client)), prefix_(PrefixOf(config)) {}
 
-std::string RedisLeases::Key(const Digest& place) const {
+std::string RedisLeases::Key(const Place& place) const {
   return absl::StrCat(prefix_, ":l:{", place.Hex(), "}");
 }
 
-absl::StatusOr<Leases::Answer> RedisLeases::Acquire(const Digest& place, absl::Duration ttl) {
+absl::StatusOr<Leases::Answer> RedisLeases::Acquire(const Place& place, absl::Duration ttl) {
   const std::string token = MakeToken();
   if (token.empty()) return absl::UnavailableError("no randomness for a lease");
   const std::string key = Key(place);
@@ -182,7 +182,7 @@ absl::StatusOr<Leases::Answer> RedisLeases::Acquire(const Digest& place, absl::D
   return Answer{"", replies[1].text == kFruitless};
 }
 
-absl::Status RedisLeases::Renew(const Digest& place, const std::string& token, absl::Duration ttl) {
+absl::Status RedisLeases::Renew(const Place& place, const std::string& token, absl::Duration ttl) {
   const std::string key = Key(place);
   const std::string milliseconds = absl::StrCat(absl::ToInt64Milliseconds(ttl));
   ASSIGN_OR_RETURN(const RedisValue reply,
@@ -192,7 +192,7 @@ absl::Status RedisLeases::Renew(const Digest& place, const std::string& token, a
   return absl::NotFoundError("the lease was lost");
 }
 
-absl::Status RedisLeases::Release(const Digest& place, const std::string& token, bool fruitless) {
+absl::Status RedisLeases::Release(const Place& place, const std::string& token, bool fruitless) {
   const std::string key = Key(place);
   RedisClient::Command command = {"EVAL", kReleaseScript, "1", key, token};
   if (fruitless) command = {"EVAL", kFruitlessScript, "1", key, token, kFruitless, kFruitlessMs};

@@ -27,18 +27,18 @@ class RedisTier : public RemoteTier {
   // `client` is shared with the leases. A read-only tier renews nothing.
   RedisTier(std::shared_ptr<RedisClient> client, const proto::Redis& config, bool read_only);
 
-  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Digest> places,
+  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Place> places,
                                                absl::Time deadline) override;
-  absl::Status Put(const Digest& place, absl::string_view entry, absl::Time deadline) override;
+  absl::Status Put(const Place& place, absl::string_view entry, absl::Time deadline) override;
 
  private:
   // The value of each key, empty if it is missing; renews their time to live.
   absl::StatusOr<std::vector<std::string>> GetValues(absl::Span<const std::string> keys,
                                                      absl::Time deadline);
   // Empty if a chunk is missing or damaged.
-  absl::StatusOr<std::string> GetChunks(const Digest& place, absl::string_view index,
+  absl::StatusOr<std::string> GetChunks(const Place& place, absl::string_view index,
                                         absl::Time deadline);
-  std::string Key(absl::string_view kind, const Digest& place) const;
+  std::string Key(absl::string_view kind, const Place& place) const;
 
   const std::shared_ptr<RedisClient> client_;
   const std::string prefix_;
@@ -50,12 +50,12 @@ class RedisLeases : public Leases {
  public:
   RedisLeases(std::shared_ptr<RedisClient> client, const proto::Redis& config);
 
-  absl::StatusOr<Answer> Acquire(const Digest& place, absl::Duration ttl) override;
-  absl::Status Renew(const Digest& place, const std::string& token, absl::Duration ttl) override;
-  absl::Status Release(const Digest& place, const std::string& token, bool fruitless) override;
+  absl::StatusOr<Answer> Acquire(const Place& place, absl::Duration ttl) override;
+  absl::Status Renew(const Place& place, const std::string& token, absl::Duration ttl) override;
+  absl::Status Release(const Place& place, const std::string& token, bool fruitless) override;
 
  private:
-  std::string Key(const Digest& place) const;
+  std::string Key(const Place& place) const;
 
   const std::shared_ptr<RedisClient> client_;
   const std::string prefix_;

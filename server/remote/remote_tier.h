@@ -26,9 +26,9 @@ class RemoteTier {
   virtual ~RemoteTier() = default;
 
   // The entry at each of `places`, empty if absent.
-  virtual absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Digest> places,
+  virtual absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Place> places,
                                                        absl::Time deadline) = 0;
-  virtual absl::Status Put(const Digest& place, absl::string_view entry, absl::Time deadline) = 0;
+  virtual absl::Status Put(const Place& place, absl::string_view entry, absl::Time deadline) = 0;
 };
 
 // The right to compile a key, held by one process of all that share a server. It expires `ttl`
@@ -42,11 +42,11 @@ class Leases {
   };
   virtual ~Leases() = default;
 
-  virtual absl::StatusOr<Answer> Acquire(const Digest& place, absl::Duration ttl) = 0;
+  virtual absl::StatusOr<Answer> Acquire(const Place& place, absl::Duration ttl) = 0;
   // NotFound: the lease was lost.
-  virtual absl::Status Renew(const Digest& place, const std::string& token, absl::Duration ttl) = 0;
+  virtual absl::Status Renew(const Place& place, const std::string& token, absl::Duration ttl) = 0;
   // Releases the lease; only its holder has the token. Later requests see `fruitless` for a while.
-  virtual absl::Status Release(const Digest& place, const std::string& token, bool fruitless) = 0;
+  virtual absl::Status Release(const Place& place, const std::string& token, bool fruitless) = 0;
 };
 
 // A remote compiler: an upstream kilnd, a cluster that runs kiln-worker.
@@ -57,7 +57,7 @@ class Delegate {
   // Replies to `request` as a worker would. After Cancelled, DeadlineExceeded or Unavailable the
   // caller compiles itself.
   virtual absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
-                                                      const Digest& key, absl::Time deadline) = 0;
+                                                      const Key& key, absl::Time deadline) = 0;
 };
 
 }  // namespace kiln

@@ -136,7 +136,7 @@ void RemoteTiers::Note(Server& server, proto::Asked::What what, absl::Time start
   note->set_left_alone(server.breaker->open());
 }
 
-std::vector<std::string> RemoteTiers::Get(Server& server, absl::Span<const Digest> places,
+std::vector<std::string> RemoteTiers::Get(Server& server, absl::Span<const Place> places,
                                           AskedList* asked) {
   std::vector<std::string> nothing(places.size());
   if (!server.reads || server.made.store == nullptr || !server.breaker->Allow()) return nothing;
@@ -147,7 +147,7 @@ std::vector<std::string> RemoteTiers::Get(Server& server, absl::Span<const Diges
   return *std::move(entries);
 }
 
-void RemoteTiers::Put(Server& server, const Digest& place, absl::string_view entry,
+void RemoteTiers::Put(Server& server, const Place& place, absl::string_view entry,
                       AskedList* asked) {
   if (!server.writes || server.made.store == nullptr || !server.breaker->Allow()) return;
   const absl::Time start = SteadyNow();
@@ -164,7 +164,7 @@ void RemoteTiers::Put(Server& server, const Digest& place, absl::string_view ent
 
 absl::StatusOr<proto::CompileReply> RemoteTiers::Compile(Server& server,
                                                          const proto::CompileRequest& job,
-                                                         const Digest& key, absl::Time deadline,
+                                                         const Key& key, absl::Time deadline,
                                                          AskedList* asked) {
   if (!server.breaker->Allow()) return server.breaker->why();
   const absl::Time start = SteadyNow();
@@ -176,7 +176,7 @@ absl::StatusOr<proto::CompileReply> RemoteTiers::Compile(Server& server,
   return reply;
 }
 
-void RemoteTiers::Find(Server& server, absl::Span<const Digest> places, proto::FetchReply* reply) {
+void RemoteTiers::Find(Server& server, absl::Span<const Place> places, proto::FetchReply* reply) {
   size_t bytes = 0;
   std::vector<int> missing;
   for (int i = 0; i < reply->results_size(); ++i) {
@@ -184,7 +184,7 @@ void RemoteTiers::Find(Server& server, absl::Span<const Digest> places, proto::F
     if (reply->results(i).entry().empty()) missing.push_back(i);
   }
   if (missing.empty()) return;
-  std::vector<Digest> asked;
+  std::vector<Place> asked;
   asked.reserve(missing.size());
   for (const int i : missing) asked.push_back(places[i]);
   std::vector<std::string> entries = Get(server, asked, reply->mutable_asked());
@@ -200,9 +200,9 @@ void RemoteTiers::Find(Server& server, absl::Span<const Digest> places, proto::F
 proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
   const absl::Time deadline = SteadyNow() + absl::Milliseconds(request.wait_ms());
   proto::FetchReply reply;
-  std::vector<Digest> places;
+  std::vector<Place> places;
   for (const std::string& raw : request.places()) {
-    Digest place;
+    Place place;
     if (!Parse(raw, &place)) return proto::FetchReply();
     places.push_back(place);
     reply.add_results();
@@ -220,7 +220,7 @@ proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
   return reply;
 }
 
-absl::StatusOr<Leases::Answer> RemoteTiers::TakeLease(const Digest& place, AskedList* asked) {
+absl::StatusOr<Leases::Answer> RemoteTiers::TakeLease(const Place& place, AskedList* asked) {
   Server& server = *lease_server_;
   if (!server.breaker->Allow()) return absl::UnavailableError("not asked for now");
   const absl::Time start = SteadyNow();
@@ -229,7 +229,7 @@ absl::StatusOr<Leases::Answer> RemoteTiers::TakeLease(const Digest& place, Asked
   return answer;
 }
 
-void RemoteTiers::WaitOrTake(const Digest& place, absl::Time deadline, proto::FetchReply* reply) {
+void RemoteTiers::WaitOrTake(const Place& place, absl::Time deadline, proto::FetchReply* reply) {
   if (lease_server_ == nullptr) return;
   for (absl::Duration pause = kFirstPoll;; pause = std::min(pause * 1.5, kLastPoll)) {
     absl::StatusOr<Leases::Answer> answer = TakeLease(place, reply->mutable_asked());
@@ -258,7 +258,7 @@ void RemoteTiers::WaitOrTake(const Digest& place, absl::Time deadline, proto::Fe
 
 proto::StoreReply RemoteTiers::Store(const proto::StoreRequest& request) {
   proto::StoreReply reply;
-  Digest place;
+  Place place;
   if (Parse(request.place(), &place)) {
     for (const auto& server : servers_) {
       // The tiers behind the one that had it were not asked.
@@ -278,7 +278,7 @@ proto::DelegateReply RemoteTiers::Delegate(const proto::DelegateRequest& request
   const absl::Time deadline = SteadyNow() + absl::Milliseconds(request.wait_ms());
   proto::DelegateReply out;
   proto::CompileRequest job;
-  Digest key;
+  Key key;
   if (!job.ParseFromString(request.request()) || !Parse(request.key(), &key)) return out;
   std::vector<Server*> able;
   Server* wanted = nullptr;

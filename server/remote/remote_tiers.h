@@ -68,21 +68,21 @@ class RemoteTiers {
   static void Note(Server& server, proto::Asked::What what, absl::Time start,
                    const absl::Status& status, AskedList* asked);
   // The entries at `places`; empty if absent, all empty after a failure.
-  static std::vector<std::string> Get(Server& server, absl::Span<const Digest> places,
+  static std::vector<std::string> Get(Server& server, absl::Span<const Place> places,
                                       AskedList* asked);
-  void Put(Server& server, const Digest& place, absl::string_view entry, AskedList* asked);
+  void Put(Server& server, const Place& place, absl::string_view entry, AskedList* asked);
   static absl::StatusOr<proto::CompileReply> Compile(Server& server,
                                                      const proto::CompileRequest& job,
-                                                     const Digest& key, absl::Time deadline,
+                                                     const Key& key, absl::Time deadline,
                                                      AskedList* asked);
   // Fills in those results that are still empty.
-  static void Find(Server& server, absl::Span<const Digest> places, proto::FetchReply* reply);
+  static void Find(Server& server, absl::Span<const Place> places, proto::FetchReply* reply);
   // The upstream that a client named, which may be one of `servers_`. A failure: there are too
   // many, or it cannot be created.
   absl::StatusOr<Server*> Named(const proto::Upstream& upstream);
   // Waits until the entry arrives or the lease is ours.
-  void WaitOrTake(const Digest& place, absl::Time deadline, proto::FetchReply* reply);
-  absl::StatusOr<Leases::Answer> TakeLease(const Digest& place, AskedList* asked);
+  void WaitOrTake(const Place& place, absl::Time deadline, proto::FetchReply* reply);
+  absl::StatusOr<Leases::Answer> TakeLease(const Place& place, AskedList* asked);
 
   const Log log_;
   std::vector<std::unique_ptr<Server>> servers_;

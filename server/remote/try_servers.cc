@@ -13,8 +13,8 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
-// A key that no kernel has.
-Digest SomeKey() { return Sha256Of("kiln doctor"); }
+// The digest of no kernel.
+Digest SomeDigest() { return Sha256Of("kiln doctor"); }
 
 absl::StatusOr<std::string> WhatCacheLacks(const proto::Reapi& config, proto::Mode mode) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ReapiServer> server, ReapiServer::Make(config));
@@ -32,13 +32,14 @@ absl::StatusOr<std::string> WhatClusterLacks(const proto::Execution& config) {
 // An invalid request: the server reports it as invalid only if the caller may compile.
 std::string WhatUpstreamLacks(Delegate* compiles) {
   const absl::Status refused =
-      compiles->Compile(proto::CompileRequest(), SomeKey(), SteadyNow() + kPatience).status();
+      compiles->Compile(proto::CompileRequest(), Key(SomeDigest()), SteadyNow() + kPatience)
+          .status();
   return absl::IsPermissionDenied(refused) ? std::string(refused.message()) : "";
 }
 
 absl::StatusOr<std::string> Try(const proto::Tier& tier, const proto::Configure& config) {
   ASSIGN_OR_RETURN(const MadeTier made, MakeTier(tier, config));
-  RETURN_IF_ERROR(made.store->Get({SomeKey()}, SteadyNow() + kPatience).status());
+  RETURN_IF_ERROR(made.store->Get({Place(SomeDigest())}, SteadyNow() + kPatience).status());
   if (tier.has_reapi()) return WhatCacheLacks(tier.reapi(), tier.mode());
   if (made.compiles != nullptr) return WhatUpstreamLacks(made.compiles.get());
   return "";

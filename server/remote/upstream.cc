@@ -117,7 +117,7 @@ absl::Status UpstreamKilnd::GivesSign() {
       "no sign of life");
 }
 
-absl::StatusOr<std::vector<std::string>> UpstreamTier::Get(absl::Span<const Digest> places,
+absl::StatusOr<std::vector<std::string>> UpstreamTier::Get(absl::Span<const Place> places,
                                                            absl::Time deadline) {
   std::vector<std::string> entries(places.size());
   std::vector<size_t> missing(places.size());
@@ -150,13 +150,12 @@ absl::StatusOr<std::vector<std::string>> UpstreamTier::Get(absl::Span<const Dige
   return entries;
 }
 
-absl::Status UpstreamTier::Put(const Digest&, absl::string_view, absl::Time) {
+absl::Status UpstreamTier::Put(const Place&, absl::string_view, absl::Time) {
   return absl::OkStatus();
 }
 
 absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::CompileRequest& request,
-                                                              const Digest& key,
-                                                              absl::Time deadline) {
+                                                              const Key& key, absl::Time deadline) {
   deadline = std::min(deadline, SteadyNow() + kilnd_->compile_limit());
   proto::CompileRequest theirs = request;
   theirs.clear_tenant();  // the upstream determines the tenant

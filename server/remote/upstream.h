@@ -53,9 +53,9 @@ class UpstreamTier : public RemoteTier {
  public:
   explicit UpstreamTier(std::shared_ptr<UpstreamKilnd> kilnd) : kilnd_(std::move(kilnd)) {}
 
-  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Digest> places,
+  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Place> places,
                                                absl::Time deadline) override;
-  absl::Status Put(const Digest& place, absl::string_view entry, absl::Time deadline) override;
+  absl::Status Put(const Place& place, absl::string_view entry, absl::Time deadline) override;
 
  private:
   const std::shared_ptr<UpstreamKilnd> kilnd_;
@@ -65,8 +65,8 @@ class UpstreamDelegate : public Delegate {
  public:
   explicit UpstreamDelegate(std::shared_ptr<UpstreamKilnd> kilnd) : kilnd_(std::move(kilnd)) {}
 
-  absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
-                                              const Digest& key, absl::Time deadline) override;
+  absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request, const Key& key,
+                                              absl::Time deadline) override;
 
  private:
   const std::shared_ptr<UpstreamKilnd> kilnd_;

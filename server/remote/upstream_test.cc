@@ -48,7 +48,7 @@ class FullReplies : public proto::Kiln::Service {
     return grpc::Status::OK;
   }
 
-  absl::StatusOr<std::vector<std::string>> Get(const std::vector<Digest>& places) {
+  absl::StatusOr<std::vector<std::string>> Get(const std::vector<Place>& places) {
     return tier_->Get(places, absl::Now() + absl::Seconds(20));
   }
 
@@ -60,11 +60,12 @@ class FullReplies : public proto::Kiln::Service {
   std::unique_ptr<UpstreamTier> tier_;
 };
 
-Digest Place(char first) { return *Digest::FromBytes(std::string(32, first)); }
+Place PlaceFor(char first) { return *Place::FromBytes(std::string(32, first)); }
 
 TEST(UpstreamTest, EntriesThatAReplyLeftOutAreAskedForAgain) {
   FullReplies upstream(2);
-  const auto entries = upstream.Get({Place('a'), Place('m'), Place('b'), Place('c'), Place('d')});
+  const auto entries =
+      upstream.Get({PlaceFor('a'), PlaceFor('m'), PlaceFor('b'), PlaceFor('c'), PlaceFor('d')});
   ASSERT_TRUE(entries.ok()) << entries.status();
   std::vector<std::string> expected;
   for (const char c : {'a', 'm', 'b', 'c', 'd'}) {
@@ -76,7 +77,7 @@ TEST(UpstreamTest, EntriesThatAReplyLeftOutAreAskedForAgain) {
 
 TEST(UpstreamTest, AnUpstreamThatLeavesEverythingOutIsAskedOnce) {
   FullReplies upstream(0);
-  const auto entries = upstream.Get({Place('a'), Place('b')});
+  const auto entries = upstream.Get({PlaceFor('a'), PlaceFor('b')});
   ASSERT_TRUE(entries.ok()) << entries.status();
   EXPECT_EQ(*entries, std::vector<std::string>(2));
   EXPECT_EQ(upstream.lookups, 1);

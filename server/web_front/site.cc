@@ -147,14 +147,14 @@ std::string InfoJson(const proto::ArtifactInfo& info, const EntryView& entry) {
        {"tasks", List(tasks)}});
 }
 
-absl::StatusOr<Digest> ParseKey(const std::string& hex) {
-  absl::StatusOr<Digest> key = Digest::FromHex(hex);
+absl::StatusOr<Key> ParseKey(const std::string& hex) {
+  absl::StatusOr<Key> key = Key::FromHex(hex);
   if (!key.ok()) return absl::InvalidArgumentError("key= must be 64 hexadecimal digits");
   return key;
 }
 
 // The last request for that key that the daemon remembers; empty if there is none.
-absl::StatusOr<proto::RequestRecord> LastRequest(const DaemonLink& daemon, const Digest& key) {
+absl::StatusOr<proto::RequestRecord> LastRequest(const DaemonLink& daemon, const Key& key) {
   proto::RecentRequest request;
   request.set_digest(std::string(key.view()));
   request.set_limit(512);
@@ -266,7 +266,7 @@ absl::StatusOr<std::string> Site::Overview(const WebRequest& request) const {
 }
 
 absl::StatusOr<std::string> Site::Kernel(const std::string& text) const {
-  ASSIGN_OR_RETURN(const Digest key, ParseKey(text));
+  ASSIGN_OR_RETURN(const Key key, ParseKey(text));
   ASSIGN_OR_RETURN(const proto::RequestRecord record, LastRequest(*daemon_, key));
   proto::LookupRequest lookup;
   lookup.add_digests(std::string(key.view()));
@@ -292,7 +292,7 @@ absl::StatusOr<std::string> Site::Kernel(const std::string& text) const {
 }
 
 absl::StatusOr<std::string> Site::Stages(const std::string& text) const {
-  ASSIGN_OR_RETURN(const Digest key, ParseKey(text));
+  ASSIGN_OR_RETURN(const Key key, ParseKey(text));
   ASSIGN_OR_RETURN(const proto::RequestRecord record, LastRequest(*daemon_, key));
   if (record.unit().empty()) {
     return absl::NotFoundError(

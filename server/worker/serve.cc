@@ -59,7 +59,7 @@ absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
   ASSIGN_OR_RETURN(Product product, options.compile(request, unit));
 
   // The worker computes the key from the bytes that it compiled, and trusts no other key.
-  const Digest key = UnitKey(request.unit(), options.compiler_id);
+  const Key key = UnitKey(request.unit(), options.compiler_id);
   const double seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   proto::CompileReply reply;
   reply.set_digest(std::string(key.view()));

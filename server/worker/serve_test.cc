@@ -87,7 +87,7 @@ TEST_F(ServeTest, MakesAnEntryUnderItsOwnDigest) {
   EXPECT_EQ(frame->id, 3u);
   proto::CompileReply reply;
   ASSERT_TRUE(ParseReply(*frame, FrameType::kCompileReply, &reply).ok());
-  const Digest key = UnitKey(Request().unit(), Sha256Of("compiler"));
+  const Key key = UnitKey(Request().unit(), Sha256Of("compiler"));
   EXPECT_EQ(reply.digest(), key.view());
   absl::StatusOr<EntryView> entry = DecodeEntry(reply.entry(), &key);
   ASSERT_TRUE(entry.ok()) << entry.status();

@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     kiln::answers = given;
   }
   kiln::RemoteTier* tier = kiln::Tier();
-  const kiln::Digest place = kiln::Sha256Of("place");
+  const kiln::Place place(kiln::Sha256Of("place"));
   const absl::Time deadline = kiln::SteadyNow() + absl::Seconds(5);
   const auto entries = tier->Get({place}, deadline);
   if (sound && !rest.empty() && (!entries.ok() || entries->at(0) != rest)) std::abort();

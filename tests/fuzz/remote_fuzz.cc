@@ -21,15 +21,15 @@ namespace {
 // Has whatever place begins with a letter.
 class HalfFull : public RemoteTier {
  public:
-  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Digest> places,
+  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Place> places,
                                                absl::Time) override {
     std::vector<std::string> entries;
-    for (const Digest& place : places) {
+    for (const Place& place : places) {
       entries.push_back(place.view()[0] >= 'a' ? std::string(place.view()) : "");
     }
     return entries;
   }
-  absl::Status Put(const Digest& place, absl::string_view, absl::Time) override {
+  absl::Status Put(const Place& place, absl::string_view, absl::Time) override {
     return place.view()[0] == 'r' ? absl::PermissionDeniedError("read only") : absl::OkStatus();
   }
 };
@@ -37,20 +37,18 @@ class HalfFull : public RemoteTier {
 // Grants every lease, so that no request waits.
 class FreeLeases : public Leases {
  public:
-  absl::StatusOr<Answer> Acquire(const Digest&, absl::Duration) override {
+  absl::StatusOr<Answer> Acquire(const Place&, absl::Duration) override {
     return Answer{"token", false};
   }
-  absl::Status Renew(const Digest&, const std::string&, absl::Duration) override {
+  absl::Status Renew(const Place&, const std::string&, absl::Duration) override {
     return absl::NotFoundError("lost");
   }
-  absl::Status Release(const Digest&, const std::string&, bool) override {
-    return absl::OkStatus();
-  }
+  absl::Status Release(const Place&, const std::string&, bool) override { return absl::OkStatus(); }
 };
 
 class Answers : public Delegate {
  public:
-  absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request, const Digest&,
+  absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request, const Key&,
                                               absl::Time) override {
     if (request.name().empty()) return absl::InternalError("nameless");
     proto::CompileReply reply;

@@ -37,20 +37,20 @@ const char* StageLabel(const std::string& name) {
   return "passes";
 }
 
-absl::StatusOr<std::vector<Digest>> KeysOf(const proto::LookupRequest& request) {
+absl::StatusOr<std::vector<Key>> KeysOf(const proto::LookupRequest& request) {
   if (request.digests_size() > kMaxDigests) {
     return absl::InvalidArgumentError(
         absl::StrCat(request.digests_size(), " digests; at most ", kMaxDigests, " at once"));
   }
-  std::vector<Digest> keys;
+  std::vector<Key> keys;
   keys.reserve(request.digests_size());
   for (const std::string& raw : request.digests()) {
-    ASSIGN_OR_RETURN(keys.emplace_back(), Digest::FromBytes(raw));
+    ASSIGN_OR_RETURN(keys.emplace_back(), Key::FromBytes(raw));
   }
   if (keys.size() < 2) return keys;
   // Rejects duplicates: a few bytes of a request must not cause many copies of an entry.
-  absl::flat_hash_set<Digest> seen;
-  for (const Digest& key : keys) {
+  absl::flat_hash_set<Key> seen;
+  for (const Key& key : keys) {
     if (!seen.insert(key).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("the digest ", key.Hex(), " is named twice; a look-up names each once"));
@@ -95,8 +95,8 @@ void ObserveStages(const proto::CompileReply& reply) {
 class CompileService::CompileState {
  public:
   struct What {
-    Digest key;
-    Digest place;
+    Key key;
+    Place place;
     std::string name;
     JobOwner owner;
     std::string job;  // a serialised CompileRequest
@@ -215,13 +215,13 @@ class CompileService::Gathering {
 
 absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::LookupRequest& request,
                                                               const Caller& caller) {
-  ASSIGN_OR_RETURN(const std::vector<Digest> keys, KeysOf(request));
+  ASSIGN_OR_RETURN(const std::vector<Key> keys, KeysOf(request));
   Looked looked;
   looked.entries.resize(keys.size());
   Gathering gathering(&looked);
-  std::vector<Digest> places;
+  std::vector<Place> places;
   places.reserve(keys.size());
-  for (const Digest& key : keys) {
+  for (const Key& key : keys) {
     places.push_back(PlaceOf(caller.tenant, key));
     looked.reply.add_results();
   }
@@ -261,7 +261,7 @@ absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::Looku
 
 absl::Status CompileService::CountHits(const proto::HitsRequest& hits, const Caller& caller) {
   for (const proto::HitsRequest::Hit& hit : hits.hits()) {
-    ASSIGN_OR_RETURN(const Digest key, Digest::FromBytes(hit.digest()));
+    ASSIGN_OR_RETURN(const Key key, Key::FromBytes(hit.digest()));
     const EntryPtr entry = parts_.tiers->Get(PlaceOf(caller.tenant, key)).entry;
     parts_.counters->Hit("front", entry == nullptr ? 0 : entry->compile_seconds, hit.count());
   }
@@ -270,10 +270,10 @@ absl::Status CompileService::CountHits(const proto::HitsRequest& hits, const Cal
 
 // Fetches entries also for requests that ask for presence only: an entry counts as present only
 // after its check, and the caller is about to use it.
-void CompileService::FindShared(const std::vector<Digest>& places, absl::Span<const int> missing,
+void CompileService::FindShared(const std::vector<Place>& places, absl::Span<const int> missing,
                                 bool presence, const std::string& upstream,
                                 proto::LookupReply* reply, Gathering* gathering) {
-  std::vector<Digest> asked;
+  std::vector<Place> asked;
   asked.reserve(missing.size());
   for (const int i : missing) asked.push_back(places[i]);
   std::vector<SharedTiers::Fetched> found = parts_.shared->Find(asked, upstream);
@@ -291,7 +291,7 @@ void CompileService::FindShared(const std::vector<Digest>& places, absl::Span<co
   }
 }
 
-EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std::string& source,
+EntryPtr CompileService::Keep(const Place& place, std::string bytes, const std::string& source,
                               const std::string& upstream) {
   if (bytes.empty()) return nullptr;
   absl::StatusOr<EntryPtr> entry =
@@ -303,16 +303,15 @@ EntryPtr CompileService::Keep(const Digest& place, std::string bytes, const std:
   return *std::move(entry);
 }
 
-std::shared_ptr<const CompileService::Compiled> CompileService::Find(const Digest& key,
-                                                                     const Digest& place,
+std::shared_ptr<const CompileService::Compiled> CompileService::Find(const Key& key,
+                                                                     const Place& place,
                                                                      bool at_once) {
   Found found = at_once ? parts_.tiers->GetAtOnce(place) : parts_.tiers->Get(place);
   if (found.entry == nullptr) return nullptr;
   return Hit(key, std::move(found.entry), found.tier);
 }
 
-std::shared_ptr<const CompileService::Compiled> CompileService::Hit(const Digest& key,
-                                                                    EntryPtr entry,
+std::shared_ptr<const CompileService::Compiled> CompileService::Hit(const Key& key, EntryPtr entry,
                                                                     absl::string_view tier) {
   parts_.counters->Hit(tier, entry->compile_seconds);
   auto hit = std::make_shared<Compiled>();
@@ -338,8 +337,8 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
     ASSIGN_OR_RETURN(compiler, parts_.compiler->Known());
   }
   // Computes the key from the unit: entries are never stored under a client's key.
-  const Digest key = UnitKey(request.unit(), compiler);
-  const Digest place = PlaceOf(caller.tenant, key);
+  const Key key = UnitKey(request.unit(), compiler);
+  const Place place = PlaceOf(caller.tenant, key);
   const bool fresh = WantsStages(request.report());
   Digest flight = place;
   if (fresh) {

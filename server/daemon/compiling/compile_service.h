@@ -92,14 +92,14 @@ class CompileService {
   using Flights = SingleFlight<Compiled>;
 
   // The result of the tiers' Get or GetAtOnce.
-  std::shared_ptr<const Compiled> Find(const Digest& key, const Digest& place, bool at_once);
-  std::shared_ptr<const Compiled> Hit(const Digest& key, EntryPtr entry, absl::string_view tier);
+  std::shared_ptr<const Compiled> Find(const Key& key, const Place& place, bool at_once);
+  std::shared_ptr<const Compiled> Hit(const Key& key, EntryPtr entry, absl::string_view tier);
   class Gathering;
   // Adds entries from the shared tiers to the results at the indices `missing`.
-  void FindShared(const std::vector<Digest>& places, absl::Span<const int> missing, bool presence,
+  void FindShared(const std::vector<Place>& places, absl::Span<const int> missing, bool presence,
                   const std::string& upstream, proto::LookupReply* reply, Gathering* gathering);
   // Stores the entry that came from `source`; null if it is refused.
-  EntryPtr Keep(const Digest& place, std::string bytes, const std::string& source,
+  EntryPtr Keep(const Place& place, std::string bytes, const std::string& source,
                 const std::string& upstream);
 
   // Runs one flight, step by step, until a step ends it.

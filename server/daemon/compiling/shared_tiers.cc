@@ -181,7 +181,7 @@ void SharedTiers::AskForLife() {
   queue_.push_back(std::move(frame));
 }
 
-uint64_t SharedTiers::Fetch(const Digest& place, const std::string& upstream, absl::Duration wait,
+uint64_t SharedTiers::Fetch(const Place& place, const std::string& upstream, absl::Duration wait,
                             OnFetched done) {
   proto::FetchRequest request;
   request.add_places(std::string(place.view()));
@@ -204,13 +204,13 @@ uint64_t SharedTiers::Fetch(const Digest& place, const std::string& upstream, ab
   return Ask(FrameType::kFetch, request.SerializeAsString(), get_limit_ + wait, std::move(take));
 }
 
-std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Digest> places,
+std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Place> places,
                                                     const std::string& upstream) {
   std::vector<Fetched> found(places.size());
   if (!serves(upstream) || places.empty()) return found;
   proto::FetchRequest request;
   if (!upstream.empty()) request.mutable_upstream()->ParseFromString(upstream);
-  for (const Digest& place : places) request.add_places(std::string(place.view()));
+  for (const Place& place : places) request.add_places(std::string(place.view()));
   absl::BlockingCounter answered(1);
   Ask(FrameType::kFetch, request.SerializeAsString(), get_limit_, [&](absl::StatusOr<Frame> frame) {
     proto::FetchReply reply;
@@ -227,7 +227,7 @@ std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Digest> pla
   return found;
 }
 
-uint64_t SharedTiers::Delegate(std::string request, const Digest& key, const std::string& upstream,
+uint64_t SharedTiers::Delegate(std::string request, const Key& key, const std::string& upstream,
                                absl::Duration wait, OnDelegated done) {
   proto::DelegateRequest delegate;
   if (!upstream.empty()) delegate.mutable_upstream()->ParseFromString(upstream);
@@ -259,7 +259,7 @@ void SharedTiers::Cancel(uint64_t request) {
   done(absl::CancelledError("cancelled"));
 }
 
-void SharedTiers::Store(const Digest& place, EntryPtr entry, const std::string& lease,
+void SharedTiers::Store(const Place& place, EntryPtr entry, const std::string& lease,
                         const std::string& from) {
   absl::MutexLock lock(&mutex_);
   if (!started_ || stopping_) return;

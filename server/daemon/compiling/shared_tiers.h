@@ -77,20 +77,19 @@ class SharedTiers {
   // Looks for the entry at `place`. Waits up to `wait` for the machine that compiles it, or takes
   // the lease. `done` is called exactly once, perhaps by this call, else on a thread that must not
   // block. Returns a number for Cancel.
-  uint64_t Fetch(const Digest& place, const std::string& upstream, absl::Duration wait,
+  uint64_t Fetch(const Place& place, const std::string& upstream, absl::Duration wait,
                  OnFetched done);
   // Looks for the entries at `places`; waits no longer than the tiers' own limits.
-  std::vector<Fetched> Find(absl::Span<const Digest> places, const std::string& upstream);
+  std::vector<Fetched> Find(absl::Span<const Place> places, const std::string& upstream);
   // Has a serialised CompileRequest compiled remotely, within `wait`. A failure means that
   // kilnd-remote does not run.
-  uint64_t Delegate(std::string request, const Digest& key, const std::string& upstream,
+  uint64_t Delegate(std::string request, const Key& key, const std::string& upstream,
                     absl::Duration wait, OnDelegated done);
   // Answers the request now, as a miss; releases a lease that arrives later.
   void Cancel(uint64_t request);
 
   // Stores `entry` in all tiers, or, if it came `from` one, in those before it; releases the lease.
-  void Store(const Digest& place, EntryPtr entry, const std::string& lease,
-             const std::string& from);
+  void Store(const Place& place, EntryPtr entry, const std::string& lease, const std::string& from);
   // `fruitless`: compiling it gives no entry.
   void Release(const std::string& lease, bool fruitless = false);
 
@@ -108,7 +107,7 @@ class SharedTiers {
     uint32_t id;
     FrameType type;
     std::string body;  // of a Store: serialised when it is sent
-    Digest place;
+    Place place;
     EntryPtr entry;
     std::string lease, from;
   };

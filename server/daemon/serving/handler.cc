@@ -145,7 +145,7 @@ std::string SourcePlace(const proto::SourceMap& map) {
 
 LogFields EventFields(const proto::RequestRecord& record, const std::string& parent,
                       const std::string& span, const std::string& place) {
-  const absl::StatusOr<Digest> key = Digest::FromBytes(record.digest());
+  const absl::StatusOr<Key> key = Key::FromBytes(record.digest());
   LogFields fields = {{"kernel", JsonString(record.kernel())},
                       {"outcome", JsonString(record.outcome())},
                       {"seconds", JsonNumber(record.seconds())},
@@ -353,7 +353,7 @@ absl::Status Handler::Keep(const std::string& bytes, const Caller& caller) {
   if (view.info.tenant() != caller.tenant) {
     return absl::PermissionDeniedError("it was made for another tenant");
   }
-  const Digest place = PlaceOf(caller.tenant, view.key);
+  const Place place = PlaceOf(caller.tenant, view.key);
   if (!caller.local && !parts_.admit) {
     return absl::PermissionDeniedError("this kilnd trusts no keys");
   }

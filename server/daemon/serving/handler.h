@@ -54,7 +54,7 @@ class Handler {
     std::function<bool()> replaced;  // kilnd's file is not the running one any more
     // Checks the place and signature of an entry that another machine made. None: such entries are
     // refused, for lack of trusted keys.
-    std::function<absl::StatusOr<EntryPtr>(const Digest& place, std::string bytes,
+    std::function<absl::StatusOr<EntryPtr>(const Place& place, std::string bytes,
                                            absl::string_view source)>
         admit;
     int workers = 0;

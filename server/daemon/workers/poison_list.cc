@@ -7,7 +7,7 @@
 
 namespace kiln {
 
-void PoisonList::Add(const Digest& place, absl::string_view why, absl::Time now) {
+void PoisonList::Add(const Place& place, absl::string_view why, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   if (poisons_.insert_or_assign(place, Poison{std::string(why), now + refused_for_}).second) {
     order_.push_back(place);
@@ -18,7 +18,7 @@ void PoisonList::Add(const Digest& place, absl::string_view why, absl::Time now)
   }
 }
 
-absl::Status PoisonList::Check(const Digest& place, absl::string_view name, absl::Time now) {
+absl::Status PoisonList::Check(const Place& place, absl::string_view name, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   const auto at = poisons_.find(place);
   if (at == poisons_.end()) return absl::OkStatus();

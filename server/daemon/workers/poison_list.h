@@ -25,10 +25,10 @@ class PoisonList {
       : refused_for_(refused_for), limit_(limit) {}
 
   // `why` says what happened to the workers: "took longer than 2m".
-  void Add(const Digest& place, absl::string_view why, absl::Time now);
+  void Add(const Place& place, absl::string_view why, absl::Time now);
   // OK, or Internal with part "kernel" and when to retry; the message names the kernel and the
   // reason.
-  absl::Status Check(const Digest& place, absl::string_view name, absl::Time now);
+  absl::Status Check(const Place& place, absl::string_view name, absl::Time now);
   size_t size() const;
 
  private:
@@ -40,8 +40,8 @@ class PoisonList {
   const absl::Duration refused_for_;
   const size_t limit_;
   mutable absl::Mutex mutex_;
-  absl::flat_hash_map<Digest, Poison> poisons_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Digest> order_ ABSL_GUARDED_BY(mutex_);  // in order of addition; each once
+  absl::flat_hash_map<Place, Poison> poisons_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Place> order_ ABSL_GUARDED_BY(mutex_);  // in order of addition; each once
 };
 
 }  // namespace kiln

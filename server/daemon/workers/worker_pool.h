@@ -64,7 +64,7 @@ class WorkerPool {
     std::string request;  // a CompileRequest
     std::string name;     // the kernel's, for messages
     JobOwner owner;
-    Digest place;  // of its entry; it names the tenant, so tenants do not affect each other
+    Place place;  // of its entry; it names the tenant, so tenants do not affect each other
     proto::Priority priority = proto::PRIORITY_INTERACTIVE;
   };
 

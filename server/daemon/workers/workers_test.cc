@@ -156,28 +156,28 @@ TEST(Shares, ASingleWorkerIsNotReserved) {
 
 TEST(PoisonList, RefusesForAWhileByName) {
   PoisonList poisons(absl::Minutes(10), 100);
-  const Digest key = Sha256Of("key");
+  const Place place(Sha256Of("place"));
   const absl::Time now = absl::Now();
-  EXPECT_TRUE(poisons.Check(key, "substep", now).ok());
-  poisons.Add(key, "lost its worker", now);
-  const absl::Status refused = poisons.Check(key, "substep", now + absl::Minutes(4));
+  EXPECT_TRUE(poisons.Check(place, "substep", now).ok());
+  poisons.Add(place, "lost its worker", now);
+  const absl::Status refused = poisons.Check(place, "substep", now + absl::Minutes(4));
   EXPECT_EQ(PartOf(refused), "kernel");
   EXPECT_EQ(RetryAfterOf(refused), absl::Minutes(6));
   EXPECT_TRUE(absl::StrContains(refused.message(), "compiling substep is refused for another 6m"))
       << refused;
-  EXPECT_TRUE(poisons.Check(Sha256Of("other"), "", now).ok());
-  EXPECT_TRUE(poisons.Check(key, "substep", now + absl::Minutes(11)).ok());
+  EXPECT_TRUE(poisons.Check(Place(Sha256Of("other")), "", now).ok());
+  EXPECT_TRUE(poisons.Check(place, "substep", now + absl::Minutes(11)).ok());
   EXPECT_EQ(poisons.size(), 0u);
 }
 
 TEST(PoisonList, IsBounded) {
   PoisonList poisons(absl::Minutes(10), 3);
   const absl::Time now = absl::Now();
-  for (int i = 0; i < 10; ++i) poisons.Add(Sha256Of(std::to_string(i)), "died", now);
-  poisons.Add(Sha256Of("9"), "died", now);  // again: still one
+  for (int i = 0; i < 10; ++i) poisons.Add(Place(Sha256Of(std::to_string(i))), "died", now);
+  poisons.Add(Place(Sha256Of("9")), "died", now);  // again: still one
   EXPECT_EQ(poisons.size(), 3u);
-  EXPECT_FALSE(poisons.Check(Sha256Of("9"), "", now).ok());
-  EXPECT_TRUE(poisons.Check(Sha256Of("0"), "", now).ok());
+  EXPECT_FALSE(poisons.Check(Place(Sha256Of("9")), "", now).ok());
+  EXPECT_TRUE(poisons.Check(Place(Sha256Of("0")), "", now).ok());
 }
 
 class MemoryGaugeTest : public testing::Test {
@@ -247,7 +247,7 @@ class PoolTest : public testing::Test {
     proto::CompileRequest request;
     request.set_unit(CanonicalBytes(unit));
     request.set_name(name);
-    const Digest key = Sha256Of(name + std::to_string(seed));
+    const Key key(Sha256Of(name + std::to_string(seed)));
     return {request.SerializeAsString(), name, owner, PlaceOf(owner.tenant, key)};
   }
   // Runs a task to its end.

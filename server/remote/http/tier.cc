@@ -21,9 +21,9 @@ class HttpTier final : public RemoteTier {
  public:
   explicit HttpTier(std::unique_ptr<HttpClient> client) : client_(std::move(client)) {}
 
-  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Digest> places,
+  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Place> places,
                                                absl::Time deadline) override;
-  absl::Status Put(const Digest& place, absl::string_view entry, absl::Time deadline) override;
+  absl::Status Put(const Place& place, absl::string_view entry, absl::Time deadline) override;
 
  private:
   absl::Status PutOne(std::string path, absl::string_view body, absl::Time deadline);
@@ -74,7 +74,7 @@ absl::StatusOr<reapi::OutputFile> FileOf(absl::StatusOr<HttpReply> reply, absl::
 
 // As with the Remote Execution API, a faulty entry affects only its own place. It counts as the
 // server's failure only if no entry arrived at all.
-absl::StatusOr<std::vector<std::string>> HttpTier::Get(absl::Span<const Digest> places,
+absl::StatusOr<std::vector<std::string>> HttpTier::Get(absl::Span<const Place> places,
                                                        absl::Time deadline) {
   std::vector<HttpRequest> requests(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
@@ -142,7 +142,7 @@ bool HttpTier::Has(const std::string& path, absl::Time deadline) {
   return reply.ok() && reply->code == 200;
 }
 
-absl::Status HttpTier::Put(const Digest& place, absl::string_view entry, absl::Time deadline) {
+absl::Status HttpTier::Put(const Place& place, absl::string_view entry, absl::Time deadline) {
   const EntryAction action = EntryActionOf(place);
   const reapi::Digest digest = BlobDigest(entry);
   // Blobs first: a result must not name a missing blob.

@@ -19,7 +19,7 @@
 namespace kiln {
 namespace {
 
-Digest PlaceFor(int i) { return Sha256Of(absl::StrCat("place ", i)); }
+Place PlaceFor(int i) { return Place(Sha256Of(absl::StrCat("place ", i))); }
 std::string ResultPath(int i) {
   return absl::StrCat("/cache/ac/", EntryActionOf(PlaceFor(i)).action.hash());
 }
@@ -71,7 +71,7 @@ TEST_F(HttpTierTest, ExistingBlobsAreNotSentAgain) {
 }
 
 TEST_F(HttpTierTest, FindsManyInOneRequest) {
-  std::vector<Digest> places;
+  std::vector<Place> places;
   for (int i = 0; i < 50; ++i) {
     places.push_back(PlaceFor(i));
     if (i % 2 != 0) continue;

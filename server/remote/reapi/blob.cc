@@ -65,7 +65,7 @@ absl::Status CheckBlob(const reapi::Digest& digest, absl::string_view data) {
 
 // Action caches map actions to results. An entry has no real action, so its place is disguised as
 // one: a command that never runs, whose input file names the place.
-EntryAction EntryActionOf(const Digest& place) {
+EntryAction EntryActionOf(const Place& place) {
   Blob name(place.Hex());
   reapi::Directory root;
   reapi::FileNode* file = root.add_files();

@@ -48,7 +48,7 @@ struct EntryAction {
   reapi::Digest action;
   std::vector<Blob> inputs;  // to be stored before the action's result
 };
-EntryAction EntryActionOf(const Digest& place);
+EntryAction EntryActionOf(const Place& place);
 
 inline constexpr char kEntryPath[] = "entry";  // the action's one output
 

@@ -54,8 +54,8 @@ class Execution final : public Delegate {
         storage_(server_.get()),
         toolchains_(worker) {}
 
-  absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
-                                              const Digest& key, absl::Time deadline) override;
+  absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request, const Key& key,
+                                              absl::Time deadline) override;
 
  private:
   absl::StatusOr<Job> MakeJob(const proto::CompileRequest& request);
@@ -219,7 +219,7 @@ std::string Execution::ErrorsOf(const reapi::ActionResult& result, absl::Time de
 }
 
 absl::StatusOr<proto::CompileReply> Execution::Compile(const proto::CompileRequest& request,
-                                                       const Digest& key, absl::Time deadline) {
+                                                       const Key& key, absl::Time deadline) {
   deadline = std::min(deadline, SteadyNow() + limit_);
   ASSIGN_OR_RETURN(const ReapiServer::Abilities abilities, server_->abilities(deadline));
   if (!abilities.execute) return absl::FailedPreconditionError("the server runs no actions");

@@ -44,13 +44,13 @@ class ExecutionTest : public testing::Test {
     request.set_name(name);
     return request;
   }
-  static Digest Key(const proto::CompileRequest& request) {
+  static Key KeyOf(const proto::CompileRequest& request) {
     static const Digest id = AskCompilerId(WorkerPath())->id;
     return UnitKey(request.unit(), id);
   }
   absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
                                               absl::Duration limit = absl::Seconds(30)) {
-    return cluster_->Compile(request, Key(request), absl::Now() + limit);
+    return cluster_->Compile(request, KeyOf(request), absl::Now() + limit);
   }
 
   FakeReapi fake_;
@@ -64,7 +64,7 @@ TEST_F(ExecutionTest, RunsTheWorkerThere) {
   request.set_tenant("team");
   const auto reply = Compile(request);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  const Digest key = Key(request);
+  const Key key = KeyOf(request);
   const auto entry = DecodeEntry(reply->entry(), &key);
   ASSERT_TRUE(entry.ok()) << entry.status();
   EXPECT_EQ(entry->payload,
@@ -138,7 +138,7 @@ TEST_F(ExecutionTest, AtTheDeadlineTheOperationIsCancelled) {
 }
 
 TEST_F(ExecutionTest, AnotherCompilersResultIsRefused) {
-  const auto reply = cluster_->Compile(Request("kernel"), Sha256Of("another key"),
+  const auto reply = cluster_->Compile(Request("kernel"), Key(Sha256Of("another key")),
                                        absl::Now() + absl::Seconds(30));
   EXPECT_EQ(reply.status().code(), absl::StatusCode::kFailedPrecondition) << reply.status();
 }
@@ -161,7 +161,7 @@ TEST_F(ExecutionTest, NamesAMissingWorker) {
   auto made = MakeExecution(config_, "/nowhere/kiln-worker");
   ASSERT_TRUE(made.ok());
   const proto::CompileRequest request = Request("kernel");
-  const auto reply = (*made)->Compile(request, Key(request), absl::Now() + absl::Seconds(10));
+  const auto reply = (*made)->Compile(request, KeyOf(request), absl::Now() + absl::Seconds(10));
   EXPECT_TRUE(absl::StrContains(reply.status().message(), "/nowhere/kiln-worker"))
       << reply.status();
 }

@@ -134,7 +134,7 @@ TEST_P(GarbageTest, IsAMissOrAStatus) {
   GarbageServer server(GoodAnswers(inlined, zstd), 7);
   proto::Reapi config;
   config.set_address(server.address());
-  const Digest place = Sha256Of("place");
+  const Place place(Sha256Of("place"));
   int hits = 0, failures = 0;
   for (int round = 0; round < 1500; ++round) {
     auto tier = MakeReapiTier(config);  // a new tier, so it queries capabilities, too
@@ -156,7 +156,7 @@ TEST_P(GarbageTest, IsAMissOrAStatus) {
 }
 
 // The operation that answers Execute.
-google::longrunning::Operation GoodOperation(const Digest& key) {
+google::longrunning::Operation GoodOperation(const Key& key) {
   proto::CompileReply reply;
   reply.set_digest(std::string(key.view()));
   reply.set_entry(kEntry);
@@ -195,7 +195,7 @@ std::unique_ptr<Delegate> ClusterAt(const std::string& address) {
 }
 
 TEST(ExecutionGarbageTest, IsTheReplyOrAStatus) {
-  const Digest key = Sha256Of("key");
+  const Key key(Sha256Of("key"));
   GarbageServer server(AnswersWith(GoodOperation(key)), 11);
   const std::unique_ptr<Delegate> cluster = ClusterAt(server.address());
   int replies = 0, failures = 0;
@@ -216,7 +216,7 @@ TEST(ExecutionGarbageTest, IsTheReplyOrAStatus) {
 }
 
 TEST(ExecutionGarbageTest, AnErrorWithCodeOkIsNotAResult) {
-  const Digest key = Sha256Of("key");
+  const Key key(Sha256Of("key"));
   google::longrunning::Operation operation = GoodOperation(key);
   operation.mutable_error()->set_message("all is well");
   GarbageServer server(AnswersWith(operation), 11, /*damage=*/false);

@@ -134,14 +134,14 @@ TEST_F(RealServerTest, FindsStoredEntries) {
   const std::string run = absl::StrCat(absl::ToUnixNanos(absl::Now()));
   for (const size_t size : {size_t{1}, size_t{20'000}, size_t{4193280 - 100}, size_t{4193280},
                             size_t{4193281}, size_t{9} << 20}) {
-    const Digest place = Sha256Of(absl::StrCat(run, " ", size));
+    const Place place(Sha256Of(absl::StrCat(run, " ", size)));
     auto got = tier_->Get({place}, Soon());
     ASSERT_TRUE(got.ok()) << got.status();
     EXPECT_EQ((*got)[0], "");
     const std::string entry = Noise(size, static_cast<int>(size));
     const absl::Status put = tier_->Put(place, entry, Soon());
     ASSERT_TRUE(put.ok()) << put;
-    got = tier_->Get({place, Sha256Of("nobody's")}, Soon());
+    got = tier_->Get({place, Place(Sha256Of("nobody's"))}, Soon());
     ASSERT_TRUE(got.ok()) << got.status();
     EXPECT_TRUE((*got)[0] == entry) << size;
     EXPECT_EQ((*got)[1], "");
@@ -150,9 +150,9 @@ TEST_F(RealServerTest, FindsStoredEntries) {
 }
 
 TEST_F(RealServerTest, FindsManyInOneRequest) {
-  std::vector<Digest> places;
+  std::vector<Place> places;
   for (int i = 0; i < 64; ++i) {
-    places.push_back(Sha256Of(absl::StrCat("many ", i)));
+    places.emplace_back(Sha256Of(absl::StrCat("many ", i)));
     if (i % 4 != 0) continue;
     const absl::Status put = tier_->Put(places[i], absl::StrCat("entry ", i), Soon());
     ASSERT_TRUE(put.ok()) << put;
@@ -191,7 +191,7 @@ TEST_F(RealServerTest, CompilesThere) {
   request.set_name("kernel");
   const auto id = AskCompilerId(worker);
   ASSERT_TRUE(id.ok()) << id.status();
-  const Digest key = UnitKey(request.unit(), id->id);
+  const Key key = UnitKey(request.unit(), id->id);
   const auto reply = cluster->Compile(request, key, Soon());
   ASSERT_TRUE(reply.ok()) << reply.status();
   const auto entry = DecodeEntry(reply->entry(), &key);

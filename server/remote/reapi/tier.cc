@@ -32,18 +32,18 @@ class ReapiTier final : public RemoteTier {
   explicit ReapiTier(std::unique_ptr<ReapiServer> server)
       : server_(std::move(server)), storage_(server_.get()) {}
 
-  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Digest> places,
+  absl::StatusOr<std::vector<std::string>> Get(absl::Span<const Place> places,
                                                absl::Time deadline) override;
-  absl::Status Put(const Digest& place, absl::string_view entry, absl::Time deadline) override;
+  absl::Status Put(const Place& place, absl::string_view entry, absl::Time deadline) override;
 
  private:
-  absl::StatusOr<std::deque<LookUp>> AskAll(absl::Span<const Digest> places, absl::Time deadline);
+  absl::StatusOr<std::deque<LookUp>> AskAll(absl::Span<const Place> places, absl::Time deadline);
 
   const std::unique_ptr<ReapiServer> server_;
   ReapiStorage storage_;
 };
 
-absl::StatusOr<std::deque<LookUp>> ReapiTier::AskAll(absl::Span<const Digest> places,
+absl::StatusOr<std::deque<LookUp>> ReapiTier::AskAll(absl::Span<const Place> places,
                                                      absl::Time deadline) {
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, server_->channel());
   const std::unique_ptr<reapi::ActionCache::Stub> stub = reapi::ActionCache::NewStub(channel);
@@ -80,7 +80,7 @@ absl::StatusOr<std::deque<LookUp>> ReapiTier::AskAll(absl::Span<const Digest> pl
 
 // A faulty blob or failed call affects only its own place. It counts as the tier's failure only if
 // no entry arrived at all.
-absl::StatusOr<std::vector<std::string>> ReapiTier::Get(absl::Span<const Digest> places,
+absl::StatusOr<std::vector<std::string>> ReapiTier::Get(absl::Span<const Place> places,
                                                         absl::Time deadline) {
   RETURN_IF_ERROR(server_->abilities(deadline).status());
   ASSIGN_OR_RETURN(std::deque<LookUp> asked, AskAll(places, deadline));
@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<std::string>> ReapiTier::Get(absl::Span<const Digest>
   return entries;
 }
 
-absl::Status ReapiTier::Put(const Digest& place, absl::string_view entry, absl::Time deadline) {
+absl::Status ReapiTier::Put(const Place& place, absl::string_view entry, absl::Time deadline) {
   ASSIGN_OR_RETURN(const ReapiServer::Abilities abilities, server_->abilities(deadline));
   if (!abilities.update) {
     return absl::PermissionDeniedError("the server takes no action results from us");

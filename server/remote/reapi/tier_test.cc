@@ -14,7 +14,7 @@ namespace kiln {
 namespace {
 
 absl::Time Soon() { return absl::Now() + absl::Seconds(20); }
-Digest PlaceFor(int i) { return Sha256Of(absl::StrCat("place ", i)); }
+Place PlaceFor(int i) { return Place(Sha256Of(absl::StrCat("place ", i))); }
 
 // Incompressible bytes, so that tests control the sizes of messages.
 std::string Noise(size_t size, int seed = 1) {
@@ -63,7 +63,7 @@ TEST_F(ReapiTierTest, FindsStoredEntries) {
 }
 
 TEST_F(ReapiTierTest, FindsManyEachAtItsPlace) {
-  std::vector<Digest> places;
+  std::vector<Place> places;
   for (int i = 0; i < 100; ++i) {
     places.push_back(PlaceFor(i));
     if (i % 3 != 0) continue;

@@ -70,7 +70,7 @@ TEST_F(RedisTest, OtherMachinesFindCompiledEntries) {
   EXPECT_EQ(found->entry(), made->entry());
   EXPECT_EQ(Client(1).Compile("x", 1)->tier(), "memory");
   EXPECT_TRUE(Eventually(
-      [&] { return !ReadFile(homes_[1]->EntryPath(*Digest::FromBytes(made->digest()))).empty(); }));
+      [&] { return !ReadFile(homes_[1]->EntryPath(*Place::FromBytes(made->digest()))).empty(); }));
   EXPECT_EQ(Client(1).Stats()->hits_by_tier().at("redis"), 1u);
   EXPECT_EQ(Jobs().size(), 1u);
 }

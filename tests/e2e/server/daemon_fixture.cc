@@ -181,7 +181,7 @@ std::vector<std::string> DaemonTest::Jobs() const {
 }
 
 std::string DaemonTest::EntryPath(const proto::CompileReply& reply) const {
-  return home_->EntryPath(*Digest::FromBytes(reply.digest()));
+  return home_->EntryPath(*Place::FromBytes(reply.digest()));
 }
 
 std::string DaemonTest::LogText() const { return ReadFile(home_->LogPath()); }

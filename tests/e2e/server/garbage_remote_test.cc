@@ -32,7 +32,7 @@ class GarbageRemoteTest : public ClusterTest {
       const auto made = client.Compile("sleep 10", seed + i);
       ASSERT_TRUE(made.ok()) << made.status();
       EXPECT_EQ(made->tier(), "compiled");
-      const auto key = *Digest::FromBytes(made->digest());
+      const auto key = *Key::FromBytes(made->digest());
       EXPECT_TRUE(DecodeEntry(made->entry(), &key).ok());
       EXPECT_LT(absl::Now() - start, absl::Seconds(kSanitized ? 20 : 8));
       // What is found nowhere.

@@ -261,7 +261,7 @@ TEST_F(LifeTest, MakesWayForANewBuildOfItself) {
 TEST_F(LifeTest, AFullCacheDoesNotDelayTheStart) {
   ASSERT_TRUE(home_->Create().ok());
   for (int i = 0; i < 20000; ++i) {
-    const std::string path = home_->EntryPath(Sha256Of(absl::StrCat(i)));
+    const std::string path = home_->EntryPath(Place(Sha256Of(absl::StrCat(i))));
     mkdir(path.substr(0, path.rfind('/')).c_str(), 0700);
     WriteFile(path, "");
   }

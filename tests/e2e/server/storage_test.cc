@@ -41,7 +41,7 @@ class StorageTest : public DaemonTest {
     std::vector<std::string> damaged;
     for (const auto& file : fs::recursive_directory_iterator(home_->CacheDir())) {
       if (file.path().extension() != ".so") continue;
-      const Digest key = *Digest::FromHex(file.path().stem().string());
+      const Key key = *Key::FromHex(file.path().stem().string());
       if (!DecodeEntry(ReadFile(file.path()), &key).ok()) damaged.push_back(file.path());
     }
     return damaged;
@@ -58,8 +58,8 @@ TEST_F(StorageTest, AHundredThousandEntriesDoNotDelayTheFirstHit) {
   constexpr int kNamesOfOne = 10000;
   std::string file;
   for (int i = 0; i < kEntries - 1; ++i) {
-    const Digest key = Sha256Of(absl::StrCat(i));
-    const std::string path = home_->EntryPath(key);
+    const Key key(Sha256Of(absl::StrCat(i)));
+    const std::string path = home_->EntryPath(PlaceOf(key));
     if (i % kNamesOfOne == 0) {
       file = path;
       WriteFile(path, EncodeEntry(key, "small", proto::ArtifactInfo()));
@@ -67,8 +67,8 @@ TEST_F(StorageTest, AHundredThousandEntriesDoNotDelayTheFirstHit) {
       ASSERT_EQ(link(file.c_str(), path.c_str()), 0);
     }
   }
-  const Digest last = Sha256Of("the last");
-  WriteFile(home_->EntryPath(last), EncodeEntry(last, "small", proto::ArtifactInfo()));
+  const Key last(Sha256Of("the last"));
+  WriteFile(home_->EntryPath(PlaceOf(last)), EncodeEntry(last, "small", proto::ArtifactInfo()));
   const absl::Time start = absl::Now();
   ASSERT_EQ(Start(), 0);
   TestClient client = Client();
@@ -128,8 +128,8 @@ TEST_F(StorageTest, AKilledDaemonLosesNoAcknowledgedEntry) {
     stop = true;
     for (std::thread& writer : writers) writer.join();
     for (const std::string& digest : now) {
-      const Digest key = *Digest::FromBytes(digest);
-      ASSERT_TRUE(DecodeEntry(ReadFile(home_->EntryPath(key)), &key).ok())
+      const Key key = *Key::FromBytes(digest);
+      ASSERT_TRUE(DecodeEntry(ReadFile(home_->EntryPath(PlaceOf(key))), &key).ok())
           << "round " << round << ": lost " << key.Hex();
     }
     acknowledged.insert(acknowledged.end(), now.begin(), now.end());
@@ -142,7 +142,7 @@ TEST_F(StorageTest, AKilledDaemonLosesNoAcknowledgedEntry) {
   for (const std::string& digest : acknowledged) {
     const auto found = client.Lookup(digest);
     ASSERT_TRUE(found.ok() && found->found());
-    const Digest key = *Digest::FromBytes(digest);
+    const Key key = *Key::FromBytes(digest);
     ASSERT_TRUE(DecodeEntry(found->entry(), &key).ok());
   }
   EXPECT_EQ(client.Stats()->corrupt(), 0u);

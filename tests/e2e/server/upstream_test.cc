@@ -79,7 +79,7 @@ TEST_F(UpstreamTest, CompilesForAllItsClients) {
   EXPECT_EQ(Client(up).Stats()->compiles(), 1u);
   EXPECT_EQ(Client(first).Stats()->compiles(), 0u);
   EXPECT_EQ(Client(first).Compile("x", 1)->tier(), "memory");
-  EXPECT_EQ(ReadFile(homes_[first]->EntryPath(*Digest::FromBytes(made->digest()))), made->entry());
+  EXPECT_EQ(ReadFile(homes_[first]->EntryPath(*Place::FromBytes(made->digest()))), made->entry());
 
   auto found = Client(second).Lookup(made->digest());
   ASSERT_TRUE(found.ok() && found->found());

@@ -32,7 +32,7 @@ TEST_F(WorkTest, CompilesOnceThenServesFromMemoryAndDisk) {
   absl::StatusOr<proto::CompileReply> first = client.Compile("x", 1);
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->tier(), "compiled");
-  const Digest key = *Digest::FromBytes(first->digest());
+  const Key key = *Key::FromBytes(first->digest());
   EXPECT_TRUE(DecodeEntry(first->entry(), &key).ok());
   EXPECT_EQ(ReadFile(EntryPath(*first)), first->entry());
 
