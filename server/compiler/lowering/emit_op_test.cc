@@ -113,6 +113,7 @@ class KernelMaker {
 // --- What C++ says ----------------------------------------------------------------
 
 using Wide = __int128;
+using Bits = unsigned __int128;  // whose products and shifts wrap
 
 template <typename T>
 std::optional<Wide> Integer(proto::Op op, T x, T y) {
@@ -141,7 +142,7 @@ std::optional<Wide> Integer(proto::Op op, T x, T y) {
     case proto::OP_SUB:
       return a - b;
     case proto::OP_MUL:
-      return a * b;
+      return static_cast<Wide>(Bits(a) * Bits(b));
     case proto::OP_FLOORDIV:
       return b == 0 ? 0 : floor_div(a, b);
     case proto::OP_MOD:
@@ -163,7 +164,7 @@ std::optional<Wide> Integer(proto::Op op, T x, T y) {
     case proto::OP_MAX:
       return std::max(a, b);
     case proto::OP_SHL:
-      return a << static_cast<int>(b & (bits - 1));
+      return static_cast<Wide>(Bits(a) << static_cast<int>(b & (bits - 1)));
     case proto::OP_SHR:
       return a >> static_cast<int>(b & (bits - 1));
     case proto::OP_BIT_SHR:
