@@ -1,8 +1,8 @@
 // Entries in this process's memory; evicts the least recently used first.
 //
-// Places are distributed over shards, each with its own lock and order, so that look-ups of different
-// places do not contend. All shards share one budget: an insertion that exceeds it evicts the least
-// recently used entry of all shards.
+// Places are distributed over shards, each with its own lock and order, so that look-ups of
+// different places do not contend. All shards share one budget: an insertion that exceeds it evicts
+// the least recently used entry of all shards.
 #ifndef KILN_SERVER_CACHE_MEMORY_STORE_H_
 #define KILN_SERVER_CACHE_MEMORY_STORE_H_
 
