@@ -54,10 +54,12 @@ def _cleaned(arguments):
             skip = True
         elif argument != "-MD" and not argument.startswith("-frandom-seed"):
             argument = argument.replace("bazel-out/", ".kiln/bazel-out/")
-            # Links next to bazel-out lead to files outside of the checkout, such as Python's
-            # headers.
+            # Files outside of the checkout, such as Python's headers. Beside bazel-out there are
+            # links to those only that the last build needed.
             kept.append(
-                re.sub(r"^(-I|-isystem|)external/", r"\1.kiln/bazel-out/../external/", argument)
+                re.sub(
+                    r"^(-I|-isystem|)external/", r"\1.kiln/bazel-out/../../../external/", argument
+                )
             )
     return ["clang++-19", *kept[1:]]
 
