@@ -24,6 +24,8 @@ constexpr uint64_t kLargeCell = uint64_t{256} << 10;
 
 uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
+// Large cells are whole pages, so that Release can return them. From 512 bytes on, a cell starts on
+// a cache line, which costs at most an eighth. Smaller ones are packed, aligned for any element.
 uint64_t StrideOf(uint64_t bytes) {
   if (bytes >= kLargeCell) return RoundUp(bytes, kPage);
   return RoundUp(std::max<uint64_t>(bytes, 8), bytes >= 512 ? 64 : 8);
@@ -34,6 +36,7 @@ uint64_t StrideOf(uint64_t bytes) {
 int ShardCount() {
   static const int count = [] {
     int shards = 4;
+    // Twice the threads, because shards are assigned by counting, and some threads come and go.
     while (shards < 2 * DefaultThreads() && shards < 64) shards *= 2;
     return shards;
   }();
@@ -54,9 +57,12 @@ CellArena::~CellArena() {
 }
 
 bool CellArena::Map(uint64_t bytes, bool touched, Region* region) {
+  // One page more than needed: see the end of the region.
   uint64_t size = std::max(next_size_, RoundUp(bytes + kPage, kPage));
   const bool huge = touched && size >= 2 * kHugePage;
   if (huge) size = RoundUp(size, kHugePage) + kHugePage;
+  // NORESERVE: the mapping grows in steps that a tree may never use, and must not count against the
+  // system's limit before it is touched.
   void* start = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return false;
@@ -83,7 +89,10 @@ uint8_t* CellArena::Carve(uint64_t bytes, uint64_t unit, bool touched, uint64_t*
   }
   ForkLockGuard guard(lock_);
   Region& region = touched ? touched_ : sparse_;
+  // Every span begins on a cache line of its own, so two threads' spans share none.
   const uint64_t taken = RoundUp(bytes, 64);
+  // What is left of the old mapping is lost: less than a span, never touched, so it costs addresses
+  // only.
   if (taken > static_cast<uint64_t>(region.end - region.next) && !Map(taken, touched, &region)) {
     if (budget_ != nullptr) budget_->Return(bytes);
     return nullptr;
@@ -112,6 +121,7 @@ CellAllocator::~CellAllocator() {
 uint8_t* CellAllocator::TakeFrom(Shard* shard, uint64_t stride, bool* fresh) {
   uint8_t* cell;
   CellBlock* used = shard->used;
+  // Used cells go first: their pages are mapped and perhaps cached, fresh ones cost a page fault.
   *fresh = used == nullptr;
   if (used != nullptr) {
     cell = used->cells[used->begin];
@@ -127,11 +137,13 @@ uint8_t* CellAllocator::TakeFrom(Shard* shard, uint64_t stride, bool* fresh) {
   } else {
     return nullptr;
   }
+  // Atomic only for `taken()`, which reads without the lock. The lock orders the writers.
   shard->taken.store(shard->taken.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return cell;
 }
 
 bool CellAllocator::Refill(Shard* shard) {
+  // The flag spares a lock per refill. A bag that arrives now is found by the next refill.
   if (depot_filled_.load(std::memory_order_relaxed)) {
     ForkLockGuard guard(depot_lock_);
     shard->used = depot_.TakeBlock();
@@ -139,6 +151,8 @@ bool CellAllocator::Refill(Shard* shard) {
     depot_filled_.store(false, std::memory_order_relaxed);
   }
   uint64_t span = next_span_.load(std::memory_order_relaxed);
+  // Doubling per allocator: an SNode of few cells takes few pages, a busy one whole large pages.
+  // Threads that race here double once, which is no loss.
   if (span < kLastSpan) next_span_.store(span * 2, std::memory_order_relaxed);
   const bool large = stride_ >= kLargeCell;
   if (large) span = stride_;  // one at a time: reserves no budget ahead
@@ -152,6 +166,8 @@ bool CellAllocator::Refill(Shard* shard) {
 
 uint8_t* CellAllocator::TakeFromOthers(bool* fresh) {
   for (int s = 0; s < shard_count_; ++s) {
+    // Waits, unlike Take: memory is exhausted, and a cell that another thread holds back is worth
+    // waiting.
     ForkLockGuard guard(shards_[s].lock);
     if (uint8_t* cell = TakeFrom(&shards_[s], stride_, fresh)) return cell;
   }
@@ -161,12 +177,14 @@ uint8_t* CellAllocator::TakeFromOthers(bool* fresh) {
 uint8_t* CellAllocator::Take() {
   for (int s = ShardOfThread(shard_count_);; s = (s + 1) & (shard_count_ - 1)) {
     Shard& shard = shards_[s];
+    // Another thread has this shard. The next one serves as well, so no thread ever waits here.
     if (!shard.lock.TryLock()) continue;
     bool fresh;
     uint8_t* cell = TakeFrom(&shard, stride_, &fresh);
     if (cell == nullptr && Refill(&shard)) cell = TakeFrom(&shard, stride_, &fresh);
     shard.lock.Unlock();
     if (cell == nullptr) cell = TakeFromOthers(&fresh);
+    // Outside of the lock. Fresh pages are zero, and Release has cleared large cells.
     if (cell != nullptr && !fresh && stride_ < kLargeCell) std::memset(cell, 0, bytes_);
     return cell;
   }
@@ -177,6 +195,8 @@ void CellAllocator::GiveBack(uint8_t* cell) {
     Shard& shard = shards_[s];
     if (!shard.lock.TryLock()) continue;
     shard.taken.store(shard.taken.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    // Back to the place it was taken from, usually by this thread a moment ago. Otherwise to the
+    // depot.
     if (shard.used != nullptr && shard.used->begin > 0) {
       shard.used->cells[--shard.used->begin] = cell;
       cell = nullptr;
@@ -199,6 +219,8 @@ bool CellAllocator::returns_memory() const { return stride_ >= kLargeCell; }
 
 void CellAllocator::Release(uint8_t* cell) const {
   if (!returns_memory()) return;
+  // The pages read as zero afterwards, as Take requires. Locked memory refuses; then clear it by
+  // hand.
   if (madvise(cell, stride_, MADV_DONTNEED) != 0) std::memset(cell, 0, bytes_);
 }
 

@@ -8,6 +8,7 @@
 namespace kiln {
 namespace {
 
+// Memory that is ready for the next list: mapping it anew costs page faults in each launch.
 constexpr size_t kKept = 4;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
@@ -46,6 +47,8 @@ void ElementMemory::Return(Block block) {
     kept_.push_back(block);
     if (kept_.size() <= kKept) return;
     block = kept_.front();
+    // The oldest of four goes. Programs alternate between a few lists, and their memory is reused
+    // in turn.
     kept_.erase(kept_.begin());
   }
   Free(block);

@@ -35,6 +35,8 @@ class Contention {
   bool SeenBefore(int64_t now) const { return now < until_.load(std::memory_order_relaxed); }
 
   void Note(bool contended, int64_t now) {
+    // Doubling on failure and halving on success: a machine that stays busy costs one shared loop
+    // in 160 ms, and one that becomes free is used again after a few loops.
     int64_t wait = wait_.load(std::memory_order_relaxed);
     if (contended) {
       until_.store(now + wait, std::memory_order_relaxed);
@@ -65,7 +67,10 @@ bool WorthSharing(double estimate, bool awake) {
   if (estimate < kShareFrom) return false;
   const int64_t now = NowNanoseconds();
   if (estimate < kWakeFrom && !awake) {
+    // One short loop does not repay waking a thread. In a burst, threads that spin after the first
+    // loop meet the next one awake, so the cost is paid once.
     const bool burst = now - last_shareable < kBurst;
+    // The loop's expected end, because the gap to the next loop counts from there.
     last_shareable = now + static_cast<int64_t>(estimate);
     if (!burst) return false;
   }
@@ -87,6 +92,7 @@ void Cost::Measure(int64_t nanoseconds, int64_t iterations) {
 }
 
 int64_t Cost::Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit) {
+  // A sixty-fourth of the loop, so that a wrong decision about the rest costs little.
   const int64_t units = std::max<int64_t>(1, (end - begin) / 64 / unit);
   const int64_t some = std::min(end, begin + units * unit);
   const int64_t start = NowNanoseconds();
@@ -113,9 +119,12 @@ void Cost::RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int6
 void Cost::RunParts(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
                     int64_t unit) const {
   const uint32_t each = value();
+  // The usual case: a short loop is one call, without a look at the clock.
   if (each != 0 && static_cast<double>(end - begin) * each <= kPartsFrom * kUnit) {
     return run(&ctx, begin, end, 0);
   }
+  // A measured cost allows a first part of full length. An estimate may be wrong by orders of
+  // magnitude, so the first part is a thousandth of it, and doubling finds the length.
   const bool known = measured();
   const int64_t first = (known ? kPartNanoseconds : kFirstPart) * kUnit;
   int64_t units = std::max<int64_t>(1, (each == 0 ? kFirstIterations : first / each) / unit);
@@ -124,6 +133,7 @@ void Cost::RunParts(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t
     const int64_t start = NowNanoseconds();
     run(&ctx, begin, to, 0);
     const int64_t took = NowNanoseconds() - start;
+    // Parts near the limit keep their size: between a half and twice the limit nothing changes.
     if (took < kPartNanoseconds / 2 && to < end) units *= 2;
     if (took > 2 * kPartNanoseconds)
       units = std::max<int64_t>(1, units / (took / kPartNanoseconds));
@@ -135,6 +145,7 @@ bool VariantChoice::TimeForOther(double chosen, double trying) {
   const double now = spent_.load(std::memory_order_relaxed) + chosen;
   const uint32_t wait = patience_.load(std::memory_order_relaxed);
   const bool time = now >= wait * trying;
+  // Launches on other threads may overwrite each other's sums. A retry then comes a little later.
   spent_.store(time ? 0 : now, std::memory_order_relaxed);
   if (time) patience_.store(std::min(2 * wait, kMaxPatience), std::memory_order_relaxed);
   return time;
@@ -142,6 +153,8 @@ bool VariantChoice::TimeForOther(double chosen, double trying) {
 
 int64_t Cost::ChunkSize(int64_t count, int threads, int64_t unit) const {
   const int64_t part = kPartNanoseconds * kUnit / std::max(value(), 1u);
+  // At least 2 us of work, or taking the chunk would cost as much as running it. At most a part (20
+  // ms), because a thread looks at the failure flag between chunks.
   int64_t chunk = std::clamp<int64_t>(count / (threads * kChunksPerThread),
                                       part / (kPartNanoseconds / kChunkNanoseconds), part);
   chunk = std::max<int64_t>(chunk, 1);  // even if an iteration takes longer than a part
@@ -151,6 +164,8 @@ int64_t Cost::ChunkSize(int64_t count, int threads, int64_t unit) const {
 }
 
 int64_t PieceSize(int64_t iterations, int64_t grain, int64_t unit) {
+  // In order: at most 512 pieces, but none above 65,536 iterations; no piece below the code's
+  // grain; and never more than 65,536 pieces, whose results need memory.
   int64_t size = std::min(kMostOfPiece, (iterations + kMostPieces - 1) / kMostPieces);
   size = std::max({size, grain, (iterations + kMostPiecesEver - 1) / kMostPiecesEver});
   // If iterations may be long, take only a few per piece, as long as enough pieces remain to share.

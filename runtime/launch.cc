@@ -23,6 +23,8 @@ constexpr int64_t kElementsForUnits = 64;
 // of the iterations.
 constexpr int64_t kTriedPart = 8;
 constexpr double kTryPartFrom = kTriedPart * 4.0 * kWakeFrom;
+// Smaller amounts are on the launching thread's stack: an allocation costs as much as a small
+// launch.
 constexpr uint32_t kMaxTemporariesOnStack = 1024;
 constexpr int64_t kPartialsOnStack = 4096;
 
@@ -35,6 +37,7 @@ struct Pieces {
 // The state of one launch, on the launching thread's stack.
 struct Launched {
   const LaunchHooks* hooks;
+  // Not atomic but volatile: generated code and signal handlers read and write it, too.
   volatile uint32_t failed = 0;  // unused if the hooks provide a flag
   std::mutex mutex;              // serialises calls of hooks
   Pieces pieces = {};
@@ -47,6 +50,8 @@ void Print(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t
   launched->hooks->print(node, values, count);
 }
 
+// Several threads may fail at once. The exchange chooses the one whose failure the user sees, and
+// the lock makes the hook finish before a later print begins.
 void Fail(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t* values) {
   auto* launched = static_cast<Launched*>(ctx->launch);
   std::lock_guard<std::mutex> lock(launched->mutex);
@@ -64,6 +69,8 @@ void ReportError(const KilnContext* ctx, std::string_view text) {
   if (launched->hooks != nullptr && launched->hooks->error) launched->hooks->error(text);
 }
 
+// Both activations return the dump cell on failure: the kernel goes on writing until it sees the
+// flag, and no read ever sees the dump.
 uint8_t* Activate(const KilnContext* ctx, KilnNode* node, uint8_t** slot) {
   std::string why;
   uint8_t* cell = Tree::Activate(node, slot, &why);
@@ -96,9 +103,12 @@ class Temporaries {
       cached.data = New(bytes);
       cached.size = bytes;
     }
+    // Only the first launch of a thread that nests uses the buffer. The ones within hooks run while
+    // the outer launch's temporaries are still in use.
     own_ = cached.taken;
     data_ = own_ ? New(bytes) : cached.data;
     if (!own_) cached.taken = true;
+    // The compiler drops a first store of zero to a temporary (passes/offload.cc).
     std::memset(data_, 0, bytes);
   }
   Temporaries(const Temporaries&) = delete;
@@ -130,6 +140,8 @@ class Temporaries {
 };
 thread_local Temporaries::Cached Temporaries::cached;
 
+// Pieces are numbered by their begin, so `begin` must be the first iteration of a piece. RunPieces
+// passes the size of a piece as the unit, which no thread divides.
 void RunByPiece(KilnTask run, const KilnContext* ctx, int64_t begin, int64_t end) {
   const int64_t size = static_cast<Launched*>(ctx->launch)->pieces.size;
   for (int64_t at = begin; at < end && *ctx->failed == 0; at += size) {
@@ -139,12 +151,15 @@ void RunByPiece(KilnTask run, const KilnContext* ctx, int64_t begin, int64_t end
 
 }  // namespace
 
+// The code of a piece travels in Launched, not in the context: a KilnTask has no room for it, and
+// the layout of KilnContext is part of the ABI.
 void LoadedKernel::RunPiece(const KilnContext* ctx, int64_t begin, int64_t end, int32_t) {
   RunByPiece(static_cast<Launched*>(ctx->launch)->pieces.run, ctx, begin, end);
 }
 
 void LoadedKernel::RunPieceAlone(const KilnContext* ctx, int64_t begin, int64_t end, int32_t) {
   KilnContext own = *ctx;
+  // The pool's threads share `ctx`. The copy belongs to the one thread that is alone.
   own.alone = 1;
   RunByPiece(static_cast<Launched*>(ctx->launch)->pieces.alone, &own, begin, end);
 }
@@ -154,6 +169,8 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
   const double estimate = cost.Estimate(end - begin);
   if (threads <= 1 || estimate < kShareFrom) return false;
   ThreadPool& pool = ThreadPool::Get();
+  // Read before the run, which wakes the threads: whether they were awake explains how long it
+  // took.
   const bool awake = pool.Awake(threads);
   if (!WorthSharing(estimate, awake)) return false;
   const int64_t count = end - begin;
@@ -161,10 +178,14 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
   ThreadPool::Range range{run, begin, end, cost.ChunkSize(count, threads, unit), threads, unit};
   int64_t iterations = 0, nanoseconds = 0;
   if (!pool.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
+  // Only the caller's own iterations and time count. Those of all threads would hide waiting, and a
+  // failed launch ended early.
   if (*ctx.failed == 0) cost.Measure(nanoseconds, iterations);
   // Threads that first had to wake up may be late even without contention.
   if (iterations > 0 && (awake || estimate > kWakeFrom * 4)) {
     const int64_t now = NowNanoseconds();
+    // What the caller would have taken for all iterations at the pace of its own. Threads that save
+    // less than a tenth of it got no core.
     const double alone = static_cast<double>(nanoseconds) * static_cast<double>(count) /
                          static_cast<double>(iterations);
     NoteContention(static_cast<double>(now - start) > 0.9 * alone + kHandOver, now);
@@ -186,6 +207,8 @@ void LoadedKernel::BoundTask::RunPieces(const KilnContext& ctx, int64_t end, int
   pieces = {piece, piece_alone, PieceSize(end, grain, unit)};
   const int64_t count = (end + pieces.size - 1) / pieces.size;
   const int64_t bytes = count * partial_bytes;
+  // Not cleared: each piece that ran has stored its results, and finish runs only if all of them
+  // did.
   alignas(64) uint8_t buffer[kPartialsOnStack];
   std::unique_ptr<uint64_t[]> allocated;
   KilnContext with_partials = ctx;
@@ -200,10 +223,13 @@ void LoadedKernel::BoundTask::RunPieces(const KilnContext& ctx, int64_t end, int
 
 void LoadedKernel::BoundTask::Run(const KilnContext& ctx, int64_t begin, int64_t end, int limit,
                                   int64_t unit) const {
+  // The least of three limits: the launch's (or the machine's), the task's own, and the number of
+  // units.
   int threads = limit > 0 ? std::min(limit, kMaxPoolThreads) : DefaultThreads();
   if (max_threads > 0) threads = std::min(threads, max_threads);
   threads = static_cast<int>(std::min<int64_t>(threads, (end - begin + unit - 1) / unit));
   if (alone != nullptr) return RunAtomics(ctx, begin, end, threads, unit);
+  // Nothing to decide, so nothing to measure: a launch on one thread reads no clock if it is short.
   if (threads == 1) return cost.RunParts(run, ctx, begin, end, unit);
   RunShared(ctx, begin, end, threads, unit);
 }
@@ -221,7 +247,10 @@ void LoadedKernel::BoundTask::RunShared(const KilnContext& ctx, int64_t begin, i
 
 bool LoadedKernel::BoundTask::RunAlone(const KilnContext& ctx, int64_t begin, int64_t end,
                                        int threads, int64_t unit) const {
+  // Never waits: with another launch inside, the variant with atomics is correct at once.
   if (!AtomicsGate::TryEnterAlone()) return false;
+  // The first launch tries a few iterations of each variant, because the next launch compares them.
+  // The rest runs without atomics, still inside the gate, so the variants do not overlap.
   const bool known = cost.measured() && alone_cost.measured();
   if (!known && threads > 1) {
     begin = alone_cost.Try(alone, ctx, begin, end, unit);
@@ -234,6 +263,8 @@ bool LoadedKernel::BoundTask::RunAlone(const KilnContext& ctx, int64_t begin, in
 
 void LoadedKernel::BoundTask::RunEither(bool by_one, const KilnContext& ctx, int64_t begin,
                                         int64_t end, int threads, int64_t unit) const {
+  // If another launch is inside, the faster variant has to wait for a later launch; the slower one
+  // runs.
   if (by_one && RunAlone(ctx, begin, end, threads, unit)) return;
   AtomicsGate::Enter();
   if (threads == 1) {
@@ -253,6 +284,8 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
     return RunEither(/*by_one=*/true, ctx, begin, end, threads, unit);
   }
   const double by_one = alone_cost.Estimate(end - begin);
+  // Before the first shared run, assume perfect scaling. It favours sharing, which then measures
+  // itself.
   const double shared = together_cost.measured() ? together_cost.Estimate(end - begin)
                                                  : cost.Estimate(end - begin) / threads + kHandOver;
   const bool better_alone = by_one <= shared;
@@ -262,9 +295,13 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
   if (!choice.TimeForOther(std::min(by_one, shared), part ? other / kTriedPart : other)) {
     return RunEither(better_alone, ctx, begin, end, threads, unit);
   }
+  // A multiple of the unit: a split within a piece would change which iterations a partial result
+  // covers.
   const int64_t first = part ? (end - begin) / kTriedPart * (kTriedPart - 1) / unit * unit : 0;
   if (first > 0) RunEither(better_alone, ctx, begin, begin + first, threads, unit);
   if (*ctx.failed != 0) return;
+  // The old measurement of the tried variant is the reason for the retry, so the new one replaces
+  // it instead of being averaged. A measurement of the last part alone is provisional again.
   Cost& tried = better_alone ? together_cost : alone_cost;
   tried.Distrust();
   RunEither(!better_alone, ctx, begin + first, end, threads, unit);
@@ -275,16 +312,21 @@ void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_th
                              std::shared_ptr<const ElementList>* list) {
   if (task.kind == TaskKind::kStruct) {
     if (*list == nullptr) return;
+    // `list` keeps the elements alive: another launch may replace the tree's list at any time.
     ctx->elements = (*list)->data();
+    // Each element stands for `iterations` iterations (the cells of a block, say), so the loop's
+    // range is their product. BindTask bounds the factor that comes from the file.
     const int64_t elements = (*list)->size();
     // Take whole elements, so that a task prepares each element only once.
     const int64_t unit = elements >= kElementsForUnits ? task.iterations : 1;
     return task.RunRange(*ctx, 0, elements * task.iterations, max_threads, unit);
   }
   KilnNode* node = reinterpret_cast<KilnNode* const*>(ctx->arguments[task.tree_slot])[task.node];
+  // The client passes the nodes of the tree whose layout the kernel was compiled for.
   KILN_CHECK(node != nullptr) << "a list of SNode " << task.node << " of the kernel's tree";
   int number;
   Tree& tree = Tree::Of(node, &number);
+  // A gc task makes no list, and leaves the one before it usable: collected cells stay mapped.
   if (task.kind == TaskKind::kGc) return tree.Collect(number, max_threads);
   *list = tree.List(number, task.slices, max_threads);
   if (*list == nullptr)
@@ -294,6 +336,7 @@ void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_th
 bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks,
                           int max_threads) const {
   Launched launched{hooks};
+  // The caller's flag, if there is one, so that Ctrl-C can end the launch from a signal handler.
   volatile uint32_t* const failed =
       hooks != nullptr && hooks->failed != nullptr ? hooks->failed : &launched.failed;
   KilnContext ctx = {arguments, results,  nullptr, &kRuntime, info_.draws ? NextLaunchRandom() : 0,
@@ -310,6 +353,7 @@ bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const La
         if (task.bounds != nullptr) task.bounds(&ctx, bounds);
         task.RunRange(ctx, bounds[0], bounds[1], max_threads, /*unit=*/1);
       }
+      // Tasks after a failed one would compute with values that were never written.
       if (*failed != 0) return false;
     }
     return true;

@@ -31,6 +31,8 @@ std::string Hex(uint64_t value) {
   return text;
 }
 
+// Both checks precede dlopen: code for another ABI or processor would fail at some later
+// instruction.
 Result<> CheckTarget(const KernelInfo& info) {
   if (info.runtime_abi != RuntimeAbi()) {
     return Error{ErrorCode::kFailedPrecondition, "made for runtime ABI " + Hex(info.runtime_abi) +
@@ -69,6 +71,7 @@ Result<> WriteAll(int fd, std::string_view bytes) {
   return {};
 }
 
+// The mapping of a library outlives descriptor and name, so both are released once it is open.
 struct Closer {
   ~Closer() {
     if (fd >= 0) close(fd);
@@ -109,11 +112,15 @@ Error LoadError(const std::string& path, const char* error) {
   std::string text = error != nullptr ? error : "unknown error";
   bool mapping = IsNoExec(path);
   for (const char* word : {"failed to map", "cannot open", "ermission", "permitted"}) {
+    // dlerror has no codes, only texts. If none matches, the file itself is bad; a copy would fail,
+    // too.
     mapping |= text.find(word) != std::string::npos;
   }
   return {mapping ? ErrorCode::kUnavailable : ErrorCode::kDataLoss, std::move(text)};
 }
 
+// The kind comes from a file: it may be any number, also one that a later build has given a
+// meaning.
 bool IsKnown(TaskKind kind) {
   switch (kind) {
     case TaskKind::kSerial:
@@ -162,6 +169,8 @@ Result<> LoadedKernel::BindFinish(void* handle, const TaskInfo& task, BoundTask*
   if (Result<> found = Find(handle, task.finish_symbol, &bound->finish); !found.ok()) return found;
   bound->partial_bytes = task.partial_bytes;
   bound->grain = static_cast<int64_t>(std::clamp<uint64_t>(task.grain, 1, kMaxIterations));
+  // The pool and the measurements go on to see one task with `run` and `alone`. Only these two
+  // functions know that they process pieces.
   bound->piece = std::exchange(bound->run, &RunPiece);
   if (bound->alone != nullptr) bound->piece_alone = std::exchange(bound->alone, &RunPieceAlone);
   return {};
@@ -204,6 +213,7 @@ Result<> LoadedKernel::BindTask(void* handle, const KernelInfo& info, const Task
 }
 
 Loaded LoadedKernel::Bind(void* handle, KernelInfo info) {
+  // Owns the handle before anything can fail, so that an error closes the library.
   std::shared_ptr<LoadedKernel> kernel(new LoadedKernel(handle));
   kernel->tasks_ = std::vector<BoundTask>(info.tasks.size());
   for (size_t i = 0; i < info.tasks.size(); ++i) {
@@ -230,6 +240,7 @@ Loaded LoadedKernel::FromBytes(std::string_view payload, KernelInfo info) {
     const std::string path = UniquePath(file.fd);
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle != nullptr) return Bind(handle, std::move(info));
+    // Only a refused mapping is worth the second attempt; damaged bytes stay damaged.
     Error error = LoadError(path, dlerror());
     if (error.code != ErrorCode::kUnavailable) return error;
   }

@@ -30,6 +30,8 @@ uint64_t SplitMix(uint64_t* x) {
 void SetRandomSeed(uint64_t value) {
   seed.store(value, std::memory_order_relaxed);
   uint64_t old = callers.load(std::memory_order_relaxed);
+  // A new generation makes every thread start a new sequence at its next draw, numbered from 0
+  // again. The release publishes `seed` with it.
   while (!callers.compare_exchange_weak(old, uint64_t{Generation(old) + 1} << 32,
                                         std::memory_order_release, std::memory_order_relaxed)) {
   }
@@ -41,6 +43,8 @@ uint64_t NextLaunchRandom() {
     caller.generation = Generation(word);
     // Hashed before the thread is mixed in, so that neighbouring seeds share no sequences.
     uint64_t state = seed.load(std::memory_order_relaxed);
+    // The multiplier is odd, so distinct threads stay distinct; any odd number with mixed bits
+    // would do.
     caller.state = SplitMix(&state) ^ (static_cast<uint32_t>(word) * 0xd1342543de82ef95u);
     caller.state = SplitMix(&caller.state);
   }

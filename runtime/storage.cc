@@ -34,6 +34,7 @@ Error Refused(uint64_t bytes) {
 
 // Maps `size` bytes at a multiple of `alignment`; null if refused.
 uint8_t* Map(uint64_t size, uint64_t alignment) {
+  // mmap aligns to pages only. Map more, then return what is before and after the aligned part.
   const uint64_t whole = size + (alignment > 4096 ? alignment : 0);
   void* raw = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
@@ -48,6 +49,7 @@ uint8_t* Map(uint64_t size, uint64_t alignment) {
 }  // namespace
 
 Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes) {
+  // Half of a process's address space: no system gives it, and the sums below cannot overflow.
   if (bytes > (uint64_t{1} << 46)) return Refused(bytes);
   const uint64_t margin = MarginOf(bytes);
   uint8_t* start = nullptr;

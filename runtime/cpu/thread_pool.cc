@@ -48,6 +48,8 @@ std::atomic<ThreadPool*> process_pool{nullptr};
 }  // namespace
 
 int DefaultThreads() {
+  // The affinity mask, not the number of CPUs: containers and taskset restrict a process to some of
+  // them.
   static const int count = [] {
     cpu_set_t set;
     int cpus = sched_getaffinity(0, sizeof set, &set) == 0
@@ -73,6 +75,7 @@ void ThreadPool::ForgetInChild() { process_pool.store(nullptr, std::memory_order
 ThreadPool& ThreadPool::Get() {
   ThreadPool* pool = process_pool.load(std::memory_order_acquire);
   if (pool != nullptr) return *pool;
+  // Registered with the first pool, since a program that never shares a loop needs no handler.
   static std::once_flag at_fork;
   std::call_once(at_fork, [] { pthread_atfork(nullptr, nullptr, &ThreadPool::ForgetInChild); });
   auto* made = new ThreadPool();
@@ -83,6 +86,7 @@ ThreadPool& ThreadPool::Get() {
 
 bool ThreadPool::Awake(int threads) const {
   if (started_.load(std::memory_order_relaxed) < threads - 1) return false;
+  // The usual case in a burst of launches: one load instead of one per thread.
   if (parked_.load(std::memory_order_relaxed) == 0) return true;
   for (int t = 1; t < threads; ++t) {
     if (workers_[t].parked.load(std::memory_order_relaxed) != 0) return false;
@@ -101,7 +105,9 @@ void ThreadPool::Start(int threads) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int started = started_.load(std::memory_order_relaxed);
+  // Threads are only ever added. The caller owns the pool (busy_), so no other thread starts some.
   for (; started < threads - 1; ++started) {
+    // The epoch before this launch's: the new thread takes the launch for a new one and joins it.
     auto* birth = new Birth{this, started + 1, Epoch(gate_.load(std::memory_order_relaxed))};
     pthread_t thread;
     auto entry = [](void* raw) -> void* {
@@ -125,6 +131,7 @@ void ThreadPool::Start(int threads) {
 
 bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* caller_iterations,
                         int64_t* caller_nanoseconds) {
+  // Never waits. A second launch, or one within a task, runs its loop on its own thread.
   if (busy_.load(std::memory_order_relaxed) || busy_.exchange(true, std::memory_order_acquire)) {
     return false;
   }
@@ -143,6 +150,7 @@ bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* cal
     at = t == threads - 1 ? count : std::min(count, at + share);
     shares_[t].end = at;
   }
+  // The gate is closed and empty, so only this thread writes it.
   const uint32_t epoch = Epoch(gate_.load(std::memory_order_relaxed)) + 1;
   // seq_cst, as is the count of parked threads: at least one of the two sides sees the other's
   // write.
@@ -163,6 +171,8 @@ void ThreadPool::Wake(int threads) {
   for (int t = 1; t <= last; ++t) {
     std::atomic<uint32_t>& parked = workers_[t].parked;
     if (parked.load(std::memory_order_relaxed) != 0 &&
+        // Clearing the flag is the wake-up; the system call only ends the wait. The thread that
+        // clears it makes the call.
         parked.exchange(0, std::memory_order_acq_rel) != 0) {
       FutexWake(&parked);
     }
@@ -170,16 +180,21 @@ void ThreadPool::Wake(int threads) {
 }
 
 int64_t ThreadPool::Work(int index) {
+  // A copy: the compiler cannot know that tasks do not write to the pool.
   const Range range = range_;
   int64_t done = 0;
   for (int k = 0; k < range.threads; ++k) {
+    // The own share first, then the neighbours' in a ring, so that late threads are helped by
+    // different ones.
     int victim = index + k;
     if (victim >= range.threads) victim -= range.threads;
     Share& share = shares_[victim];
     const int64_t end = share.end;
+    // Looks before it adds. Threads that search for work would otherwise go on raising `next`.
     while (share.next.load(std::memory_order_relaxed) < end) {
       int64_t at = share.next.fetch_add(range.chunk, std::memory_order_relaxed);
       if (at >= end) break;
+      // The chunk that was just taken is dropped: the launch has failed.
       if (__atomic_load_n(ctx_.failed, __ATOMIC_RELAXED) != 0) return done;
       int64_t until = std::min(end, at + range.chunk);
       range.run(&ctx_, range.begin + at, range.begin + until, index);
@@ -190,6 +205,7 @@ int64_t ThreadPool::Work(int index) {
 }
 
 void ThreadPool::WaitForWorkers() {
+  // No worker can enter from here on. Those inside finish the chunks that they took.
   uint64_t gate = gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
   if ((gate & kActiveMask) == 0) return;
   const int64_t give_up = NowNanoseconds() + kCallerSpinNanoseconds;
@@ -199,6 +215,8 @@ void ThreadPool::WaitForWorkers() {
       _mm_pause();
     }
   } while (NowNanoseconds() < give_up);
+  // From here on the last worker to leave wakes this thread. It reads the flag in the same word in
+  // which it counts itself out, so the wake-up cannot be missed.
   gate = gate_.fetch_or(kWaiting, std::memory_order_acq_rel) | kWaiting;
   while ((gate & kActiveMask) != 0) {
     FutexWait(&gate_, static_cast<uint32_t>(gate));  // the low half, little-endian
@@ -218,6 +236,8 @@ void ThreadPool::WorkerLoop(int index, uint32_t seen) {
       continue;
     }
     while ((gate & kOpen) != 0 && Epoch(gate) == seen) {
+      // Enters and checks that the gate is open in one step. A closed gate means that the range is
+      // finished and `range_` may already belong to the next launch.
       if (!gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) continue;
       Work(index);
       uint64_t before = gate_.fetch_sub(1, std::memory_order_acq_rel);
@@ -229,6 +249,7 @@ void ThreadPool::WorkerLoop(int index, uint32_t seen) {
 
 void ThreadPool::AwaitEpoch(int index, uint32_t seen, int64_t* no_spin_before) {
   int64_t now = NowNanoseconds();
+  // Threads beyond the number of CPUs would take a core from one that works.
   if (index < cpus_ && now >= *no_spin_before) {
     const int64_t until = now + kSpinNanoseconds;
     while (now < until) {

@@ -38,6 +38,7 @@ KILN_INLINE void SetChanged(KilnNode* node) {
 KILN_INLINE uint8_t* ChunkOf(uint8_t* container, uint64_t cell, uint64_t cells,
                              uint64_t chunk_cells) {
   uint8_t* memory = Load(&List(container)->memory);
+  // The comparison folds: both numbers are constants of the layout. One chunk needs no directory.
   if (chunk_cells >= cells || memory == nullptr) return memory;
   return PointerCell(memory, cell / chunk_cells);
 }
@@ -115,6 +116,7 @@ KILN_INLINE uint8_t* kiln_dynamic_read(const KilnNode* node, uint8_t* container,
 
 KILN_INLINE uint8_t* kiln_dynamic_find(const KilnNode* node, uint8_t* container, uint64_t cell,
                                        uint64_t cells, uint64_t chunk_cells, uint64_t cell_bytes) {
+  // Memory beyond the length may exist (a reused chunk, an append in flight); it is no active cell.
   if (cell >= Load(&List(container)->length)) return node->dump;
   uint8_t* chunk = ChunkOf(container, cell, cells, chunk_cells);
   return chunk == nullptr ? node->dump : chunk + InChunk(cell, cells, chunk_cells, cell_bytes);
@@ -123,6 +125,7 @@ KILN_INLINE uint8_t* kiln_dynamic_find(const KilnNode* node, uint8_t* container,
 KILN_INLINE uint8_t* kiln_dynamic_activate(const KilnContext* ctx, KilnNode* node,
                                            uint8_t* container, uint64_t cell, uint64_t cells,
                                            uint64_t chunk_cells, uint64_t cell_bytes) {
+  // Memory before length: a thread that sees the length finds the chunk.
   uint8_t* at = MakeCell(ctx, node, container, cell, cells, chunk_cells, cell_bytes);
   uint32_t* length = &List(container)->length;
   uint32_t now = Load(length);
@@ -148,6 +151,7 @@ KILN_INLINE int32_t kiln_dynamic_append_alone(const KilnContext* ctx, KilnNode* 
                                               uint64_t chunk_cells, uint64_t cell_bytes,
                                               uint8_t** at) {
   uint32_t* length = &List(container)->length;
+  // No atomics: the gate admits one thread (atomics_gate.h). A test and a store are enough.
   const uint32_t cell = Load(length);
   *at = node->dump;
   if (cell >= cells) return -1;
@@ -164,9 +168,12 @@ KILN_INLINE int32_t kiln_dynamic_append(const KilnContext* ctx, KilnNode* node, 
                                         uint8_t** at) {
   uint32_t* length = &List(container)->length;
   *at = node->dump;
+  // Looks before it adds: a full list that many threads append to would otherwise bounce its
+  // length.
   if (Load(length) >= cells) return -1;
   const uint32_t cell = __atomic_fetch_add(length, 1, __ATOMIC_ACQ_REL);
   if (cell >= cells) {
+    // Every thread that overshot lowers it to the same number, so the order does not matter.
     TakeBack(length, static_cast<uint32_t>(cells));
     return -1;
   }

@@ -10,6 +10,8 @@ KilnList* List(uint8_t* container) { return reinterpret_cast<KilnList*>(containe
 // ---- PointerCells
 
 uint8_t* PointerCells::Activate(SparseNode& node, uint8_t** slot) {
+  // An ancestor could not be activated. A cell made here would be reachable through the dump, which
+  // no list and no collection visits, and would leak.
   if (node.InParentDump(static_cast<const void*>(slot))) return node.shared.dump;
   uint8_t* cell = node.Fill(slot, node.memory.get());
   if (cell != nullptr) node.SetChanged();
@@ -34,6 +36,8 @@ uint8_t* DynamicCells::ActivateChunk(SparseNode& node, uint8_t* container, uint6
   if (node.InParentDump(container)) return node.shared.dump;
   uint8_t** slot = &List(container)->memory;
   if (node.directories != nullptr) {
+    // Directory and chunk are each published by one exchange, so a thread sees neither or a
+    // complete one.
     uint8_t* directory = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     if (directory == nullptr) directory = node.Fill(slot, node.directories.get());
     if (directory == nullptr) return nullptr;
@@ -47,6 +51,7 @@ uint8_t* DynamicCells::ActivateChunk(SparseNode& node, uint8_t* container, uint6
 
 void DynamicCells::RaiseLength(SparseNode& node, uint8_t* container, uint64_t length) {
   uint32_t now = __atomic_load_n(&List(container)->length, __ATOMIC_RELAXED);
+  // Never lowers: another thread may have appended beyond. Cells below the length count as active.
   if (length <= now) return;
   while (now < length &&
          !__atomic_compare_exchange_n(&List(container)->length, &now, static_cast<uint32_t>(length),
@@ -62,6 +67,7 @@ uint8_t* DynamicCells::Find(SparseNode& node, uint8_t* container, uint64_t cell,
   uint8_t* chunk = Chunk(node, container, cell);
   if (chunk == nullptr && write) chunk = ActivateChunk(node, container, cell / node.memory_cells);
   if (chunk == nullptr) return write ? nullptr : node.Absent(access);
+  // After the chunk exists: a failed write must not leave an active cell behind.
   if (write) RaiseLength(node, container, cell + 1);
   return chunk + cell % node.memory_cells * node.cell_bytes;
 }
@@ -72,6 +78,7 @@ bool DynamicCells::Deactivate(SparseNode& node, uint8_t* container, uint64_t) {
       __atomic_load_n(&list->memory, __ATOMIC_RELAXED) == nullptr) {
     return false;
   }
+  // The length first, so that a reader in between sees an empty list and not cells without memory.
   __atomic_store_n(&list->length, 0, __ATOMIC_RELEASE);
   uint8_t* old = __atomic_exchange_n(&list->memory, nullptr, __ATOMIC_ACQ_REL);
   if (old != nullptr) node.retired.Add(old);

@@ -18,6 +18,8 @@ std::string Taken(const MemoryBudget& budget) {
          std::to_string(budget.used()) + " are taken";
 }
 
+// A cache line more than the cell: vector loads of the last element of a stand-in must not read the
+// next one.
 uint64_t RoomFor(uint64_t cell_bytes) { return (cell_bytes + 127) / 64 * 64; }
 
 }  // namespace
@@ -27,6 +29,7 @@ uint64_t RoomFor(uint64_t cell_bytes) { return (cell_bytes + 127) / 64 * 64; }
 TreeState::TreeState(TreeShape shape, TreeOptions options)
     : shape(std::move(shape)), options(std::move(options)), arena(this->options.budget.get()) {
   sparse.resize(this->shape.size());
+  // A stack, not recursion over numbers: a node's number says nothing about its depth.
   // Parents first, whatever their numbers.
   std::vector<std::pair<int, SparseNode*>> open = {{0, nullptr}};
   while (!open.empty()) {
@@ -38,6 +41,8 @@ TreeState::TreeState(TreeShape shape, TreeOptions options)
       if (parent != nullptr) parent->nested.push_back(sparse[node].get());
       parent = sparse[node].get();
     }
+    // Reversed, so that the stack yields children in order. `nested` and memory indices follow that
+    // order.
     for (size_t c = layout.children.size(); c-- > 0;) {
       open.emplace_back(layout.children[c], parent);
     }
@@ -56,6 +61,8 @@ Result<> TreeState::Allocate() {
   Result<std::unique_ptr<RootBuffer>> container = RootBuffer::Allocate(bytes);
   if (!container.ok()) return container.error();
   root = *std::move(container);
+  // Two stand-ins per sparse node: reads of inactive cells get `ambient`, which stays zero, and
+  // writes to cells that could not be activated get `dump`.
   uint64_t room = 0;
   for (const auto& node : sparse) {
     if (node != nullptr) room += 2 * RoomFor(node->cell_bytes);
@@ -107,6 +114,7 @@ Result<std::unique_ptr<Tree>> Tree::Make(TreeShape shape, TreeOptions options) {
     }
   }
   auto state = std::make_unique<TreeState>(std::move(shape), std::move(options));
+  // The state's destructor returns what Allocate took before it failed.
   if (const Result<> allocated = state->Allocate(); !allocated.ok()) return allocated.error();
   return std::unique_ptr<Tree>(new Tree(std::move(state)));
 }
@@ -143,6 +151,8 @@ void Tree::Deactivate(KilnNode* node, uint8_t* container, uint64_t cell) {
   SparseNode& sparse = *NodeOf(node);
   const bool changed =
       WithKind(sparse, [&](auto kind) { return kind.Deactivate(sparse, container, cell); });
+  // After the deactivation. A list that is built in between may lack the cell or have it, and both
+  // are right; the mark makes the next list lack it.
   if (changed) sparse.SetChanged();
 }
 
@@ -163,6 +173,7 @@ NodeStats Tree::Stats(int node) const {
   if (sparse == nullptr || sparse->memory == nullptr) return stats;
   stats.cells_made = sparse->memory->taken();
   stats.cells_collected = sparse->collected.load(std::memory_order_relaxed);
+  // `peak` is as of the last collection. Between collections the number only grows, so it is now.
   stats.cells_peak = std::max(sparse->peak.load(std::memory_order_relaxed), sparse->CellsInUse());
   return stats;
 }

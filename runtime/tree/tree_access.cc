@@ -23,10 +23,13 @@ class Way {
     Way way;
     std::array<uint64_t, kMaxIndices> rest = {};
     uint32_t axes = 0;
+    // Filled from the back, because the walk to the root meets the innermost level first.
     way.begin_ = kMaxTreeDepth + 1;
     for (int n = node; n > 0; n = tree.shape[n].parent) {
       uint64_t cell = 0;
       for (const NodeLayout::Level& level : tree.shape[n].levels) {
+        // The first level of an axis on the way up sees the whole index; each level takes its digit
+        // and leaves the rest to the levels above.
         if ((axes >> level.axis & 1) == 0) {
           axes |= uint32_t{1} << level.axis;
           if (at[level.axis] < 0) return way.Beyond(tree, node, level.axis, at);
@@ -38,6 +41,8 @@ class Way {
       way.levels_[--way.begin_] = {n, cell};
     }
     for (uint32_t axis = 0; axis < kMaxIndices; ++axis) {
+      // A remainder above the outermost level means an index beyond the extent. No extents are
+      // multiplied, so nothing can overflow.
       if (rest[axis] != 0) return way.Beyond(tree, node, axis, at);
     }
     return way;
@@ -101,6 +106,8 @@ Result<bool> Tree::IsActive(int node, const int64_t* at) {
     return *found != nullptr;
   }
   const Level* last = way->end() - 1;
+  // kRead, not kFind: below an inactive ancestor the walk continues in its ambient cell, where
+  // nothing is active.
   const Result<uint8_t*> cell = Walk(*state_, way->begin(), last, CellAccess::kRead);
   if (!cell.ok()) return cell.error();
   return WithKind(*sparse, [&](auto kind) {
@@ -116,6 +123,7 @@ Result<> Tree::Deactivate(int node, const int64_t* at) {
   const Level* last = way->end() - 1;
   const Result<uint8_t*> cell = Walk(*state_, way->begin(), last, CellAccess::kRead);
   if (!cell.ok()) return cell.error();
+  // In an ambient cell this finds nothing to deactivate, so it writes nothing to the shared zeros.
   Deactivate(&sparse->shared, *cell + sparse->layout.offset, last->cell);
   return {};
 }
@@ -129,6 +137,7 @@ Result<Way> ToContainer(const TreeState& tree, int node, const int64_t* at) {
   }
   std::array<int64_t, kMaxIndices> first;
   std::copy_n(at, kMaxIndices, first.begin());
+  // If the axis also exists above the list, its index selects the container and is kept.
   const NodeLayout::Level& own = tree.shape[node].levels[0];
   if (tree.shape.AxisExtent(tree.shape[node].parent, own.axis) == 1) first[own.axis] = 0;
   return Way::To(tree, node, first.data());

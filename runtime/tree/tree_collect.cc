@@ -33,6 +33,8 @@ struct Found {
 void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
   if (!node->keeps_memory) return;
   CellBag* own = node->memory == nullptr ? nullptr : &found->cells[node->memory_index];
+  // Cells that are part of this container (bitmasked ones, for example) may contain containers,
+  // too.
   const auto below = [&](uint8_t* in_place) {
     for (SparseNode* nested : node->nested) FindBelow(nested, in_place, found);
   };
@@ -47,6 +49,7 @@ void FindBelow(SparseNode* node, uint8_t* cell, Found* found) {
 template <typename Visit>
 void ForEachCell(const TreeState& tree, const CellBag& cells, uint64_t bytes, int max_threads,
                  Found* found, const Visit& visit) {
+  // Whole blocks are the unit of sharing: a block's addresses are a few cache lines.
   const std::vector<const CellBlock*> blocks = cells.blocks();
   auto visit_block = [&](const CellBlock& block, Found* to) {
     for (uint32_t i = block.begin; i < block.end; ++i) visit(block.cells[i], to);
@@ -60,10 +63,12 @@ void ForEachCell(const TreeState& tree, const CellBag& cells, uint64_t bytes, in
   }
   std::vector<std::unique_ptr<Found>> parts(pieces);
   ParallelFor(static_cast<int64_t>(pieces), max_threads, [&](int64_t p) {
+    // One Found per piece, joined afterwards, so that threads share no bags.
     parts[p] = std::make_unique<Found>(tree);
     const uint64_t end = std::min<uint64_t>(blocks.size(), (p + 1) * piece);
     for (uint64_t b = p * piece; b < end; ++b) visit_block(*blocks[b], parts[p].get());
   });
+  // The order of the joined bags has no meaning: a bag is unordered.
   for (const auto& part : parts) found->Add(std::move(*part));
 }
 
@@ -73,6 +78,7 @@ class Collector {
       : tree_(*tree), max_threads_(max_threads), found_(*tree) {}
 
   void Collect(SparseNode* node) {
+    // Only what was retired before this moment. Cells retired later wait for the next collection.
     found_.cells[node->memory_index] = node->retired.TakeAll();
     FreeFrom(node);
   }
@@ -90,6 +96,8 @@ class Collector {
   void FreeOwn(SparseNode* node) {
     CellBag cells = std::move(found_.cells[node->memory_index]);
     if (node->directories != nullptr) {
+      // With directories, `cells` holds those, and the chunks they lead to are what `memory`
+      // allocates.
       if (!cells.empty()) FreeDirectories(node, std::move(cells));
       cells = std::move(found_.chunks[node->memory_index]);
     }
@@ -103,6 +111,7 @@ class Collector {
     for (SparseNode* nested : node->nested) {
       if (nested->keeps_memory) below.push_back(nested);
     }
+    // Small cells with nothing below are not even touched: the allocator clears them on reuse.
     if (!below.empty() || memory.returns_memory()) {
       ForEachCell(tree_, cells, memory.stride(), max_threads_, &found_,
                   [&](uint8_t* cell, Found* found) {
@@ -114,6 +123,7 @@ class Collector {
                     memory.Release(cell);
                   });
     }
+    // Before the cells return: another thread may take them at once, and they would count twice.
     node->NoteCollected(cells.size());
     node->memory->GiveBack(std::move(cells));
   }

@@ -11,6 +11,7 @@ namespace {
 // Slots, words or lists that one thread takes at a time: some ten microseconds.
 constexpr uint64_t kPiece = 4096;
 // Pieces that are recorded before they are processed.
+// Bounds the memory of the record; a tree may have millions of containers.
 constexpr uint64_t kBatch = 1024;
 
 // Part of one container, or all of it.
@@ -25,6 +26,7 @@ std::vector<bool> SparseBelow(const TreeState& tree) {
   std::vector<bool> below(tree.sparse.size());
   for (const auto& sparse : tree.sparse) {
     if (sparse == nullptr) continue;
+    // Stops at a marked node: its ancestors are marked already, so each node is visited once.
     for (int n = sparse->number; n > 0 && !below[n]; n = tree.shape[n].parent) below[n] = true;
   }
   return below;
@@ -46,6 +48,7 @@ class Deactivation {
   void Finish() {
     piece_ends_.push_back(parts_.size());
     ParallelFor(static_cast<int64_t>(piece_ends_.size()), 0, [this](int64_t p) {
+      // Bags of the piece's own: one lock per node and piece instead of one per cell.
       std::vector<CellBag> taken(tree_.memory_nodes);
       for (size_t i = p == 0 ? 0 : piece_ends_[p - 1]; i < piece_ends_[p]; ++i) {
         Take(parts_[i], &taken);
@@ -63,6 +66,7 @@ class Deactivation {
  private:
   template <typename Kind>
   void AddContainer(Kind, SparseNode* node, uint8_t* container) {
+    // Parts begin at multiples of kStep: two threads must not clear bits of one mask word.
     if (!Kind::kDivisible) return AddPart({node, container, 0, node->cells}, 1);
     constexpr uint64_t kMost = kPiece * Kind::kStep;
     for (uint64_t begin = 0; begin < node->cells; begin += kMost) {
@@ -73,6 +77,7 @@ class Deactivation {
 
   void AddPart(const Part& part, uint64_t weight) {
     parts_.push_back(part);
+    // Pieces of equal weight, not of equally many parts: containers may have 1 cell or millions.
     weight_ += weight;
     if (weight_ < kPiece) return;
     weight_ = 0;
@@ -101,6 +106,8 @@ class Deactivation {
   void Take(const Part& part, std::vector<CellBag>* taken) const {
     SparseNode& node = *part.node;
     CellBag* own = node.memory == nullptr ? nullptr : &(*taken)[node.memory_index];
+    // Cells with memory of their own are not descended into: their address goes to the bag, and the
+    // collection finds what is below. Only cells that stay in place are cleared here.
     const auto below = [&](uint8_t* cell) {
       ForEachChild(node.number, cell, [&](SparseNode* nested, uint8_t* container) {
         Take({nested, container, 0, nested->cells}, taken);
@@ -129,6 +136,7 @@ void Tree::DeactivateAll(int node) {
     }
     return all.Finish();
   }
+  // The containers of the node are in the active cells of its parent, wherever those are.
   const int above = shape()[node].parent;
   const uint64_t stride = shape()[above].cell_bytes;
   ForEachRun(above, [&](const CellRun& run) {

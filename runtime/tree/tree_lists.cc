@@ -15,6 +15,8 @@
 namespace kiln {
 namespace {
 
+// A slice is the least that a thread takes. If it is too small, elements cost more than cells; if
+// it is too large, threads finish at different times.
 constexpr uint64_t kMaxSlice = 1024;
 constexpr uint64_t kMinSlice = 32;
 // As many slices as this, if there are enough cells, so that few threads share them evenly.
@@ -61,6 +63,7 @@ class Writer {
   Writer(KilnElement* begin, KilnElement* end, bool streaming)
       : begin_(begin), next_(begin), end_(end), streaming_(streaming) {}
   ~Writer() {
+    // Streaming stores are not ordered by the pool's release at the end of the loop.
     if (streaming_) _mm_sfence();
   }
   void AddCell(uint8_t* cell, const int32_t* at) { AddSlice(cell, 0, 0, at); }
@@ -101,11 +104,14 @@ class Scan {
         slices_(slices),
         max_threads_(max_threads),
         containers_(num_parents * node->path.count()) {
+    // Containers of a fixed number of cells are cut by arithmetic. Lists are taken whole, and their
+    // lengths have to be summed to know the work.
     const bool divisible = WithKind(*node, [](auto kind) { return kind.kDivisible; });
     unit_ = divisible ? std::min<uint64_t>(node->cells, kPiece) : node->cells;
     units_of_container_ = (node->cells + unit_ - 1) / unit_;
     units_ = containers_ * units_of_container_;
     const uint64_t total = divisible ? containers_ * node->cells : TotalScanned();
+    // A multiple of 32, the cells of a mask word: slices then share no word.
     slice_ = std::clamp((total / kWantedSlices + 31) / 32 * 32, kMinSlice, kMaxSlice);
     work_ = std::max(total, containers_);
   }
@@ -117,6 +123,7 @@ class Scan {
     const bool share = work_ >= kShareFrom && max_threads_ != 1;
     const uint64_t pieces = share ? std::clamp<uint64_t>(work_ / kPiece, 1, units_) : 1;
     std::vector<uint64_t> first(pieces + 1);
+    // Spreads the remainder over the first pieces.
     auto begin_of = [&](uint64_t piece) {
       return units_ / pieces * piece + std::min(piece, units_ % pieces);
     };
@@ -125,6 +132,7 @@ class Scan {
       Units(begin_of(p), begin_of(p + 1), &counter);
       first[p + 1] = counter.count();
     });
+    // first[p + 1] held the count of piece p; the sums turn counts into positions.
     for (uint64_t p = 0; p < pieces; ++p) first[p + 1] += first[p];
     const ElementMemory::Block block = memory->Take(first[pieces]);
     if (block.elements == nullptr) return nullptr;
@@ -146,6 +154,7 @@ class Scan {
                         Elements* list) {
     uint64_t end = 0;
     for (size_t p = 0; p < written.size(); ++p) {
+      // Rare, and a move of what follows the first gap at most.
       if (end != first[p]) {
         std::memmove(list->elements() + end, list->elements() + first[p],
                      written[p] * sizeof(KilnElement));
@@ -201,6 +210,7 @@ class Scan {
   void Cells(Kind kind, uint8_t* container, const int32_t* at, uint64_t first, uint64_t last,
              To* to) {
     if constexpr (To::kWrites) {
+      // Only the second scan needs indices; they are the dearer half of writing a cell.
       CellIndex index(node_.layout.levels, at);
       kind.ForEachCell(node_, container, first, last, [&](uint64_t number, uint8_t* cell) {
         index.MoveTo(number);
@@ -225,6 +235,8 @@ class Lists {
 
   std::shared_ptr<const ElementList> Get(SparseNode* node, bool slices) {
     ForkLockGuard guard(tree_.list_lock);
+    // The marks are cleared before the scan. A change during the scan sets one again, and the next
+    // list is new; clearing after it would lose that change.
     for (SparseNode* n = node; n != nullptr; n = n->parent) {
       // Tests before the exchange, as the writers do, so that the cache line stays shared.
       if (__atomic_load_n(&n->shared.changed, __ATOMIC_RELAXED) != 0 &&
@@ -240,6 +252,7 @@ class Lists {
   std::shared_ptr<const ElementList> UpToDate(SparseNode* node, bool slices, bool step) {
     CachedList& cached = node->lists[slices ? 1 : 0];
     std::vector<uint64_t> versions;
+    // A cell above that appears or vanishes changes the list as much as one of the node itself.
     for (SparseNode* n = node; n != nullptr; n = n->parent) versions.push_back(n->version);
     if (cached.list != nullptr && cached.versions == versions) {
       if (!step) tree_.lists_kept.fetch_add(1, std::memory_order_relaxed);
@@ -248,6 +261,8 @@ class Lists {
     KilnElement root = {tree_.root->data(), 0, 0, {}};
     std::shared_ptr<const ElementList> parents;
     if (node->parent != nullptr) {
+      // Recursion of the depth of the tree. The parents' list stays cached: the next list of a
+      // sibling starts from it.
       parents = UpToDate(node->parent, /*slices=*/false, /*step=*/true);
       if (parents == nullptr) return nullptr;
     }

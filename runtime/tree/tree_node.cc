@@ -20,11 +20,14 @@ uint64_t CellsOfMemory(const NodeLayout& node) {
 CellIndex::CellIndex(const std::vector<NodeLayout::Level>& levels, const int32_t* at)
     : levels_(levels), base_(at), last_axis_(static_cast<int>(levels.back().axis)) {
   std::memcpy(at_, at, sizeof at_);
+  // A row is the extent of the innermost level. Within it, one axis counts up and the others stay.
   first_ = at[last_axis_];
   row_ = row_end_ = levels.back().extent;
 }
 
 void CellIndex::NextRow(uint64_t cell) {
+  // The digits of the row's number, innermost first; the last level's digit is the position in the
+  // row.
   const uint64_t row = cell / row_;
   row_start_ = row * row_;
   row_end_ = row_start_ + row_;
@@ -40,6 +43,7 @@ void CellIndex::NextRow(uint64_t cell) {
 
 ContainerPath::ContainerPath(const TreeShape& shape, int ancestor, int node)
     : levels_(shape[node].levels), offset_(shape[node].offset) {
+  // Only dense levels come between: the ancestor is the nearest sparse one, or the root.
   for (int n = shape[node].parent; n != ancestor && n > 0; n = shape[n].parent) {
     const NodeLayout& dense = shape[n];
     steps_.insert(steps_.begin(), {dense.num_cells, dense.cell_bytes, dense.offset, dense.levels});
@@ -48,6 +52,7 @@ ContainerPath::ContainerPath(const TreeShape& shape, int ancestor, int node)
 }
 
 uint8_t* ContainerPath::Find(uint8_t* cell, uint64_t number) const {
+  // Mixed radix: `below` is the number of containers under one cell of the current step.
   uint64_t below = count_;
   for (const Step& step : steps_) {
     below /= step.cells;
@@ -67,10 +72,13 @@ uint8_t* ContainerPath::Find(uint8_t* cell, uint64_t number, const int32_t* pare
     cell += step.offset + digits * step.cell_bytes;
     number %= below;
     for (const NodeLayout::Level& level : step.levels) {
+      // Each level refines the index along its axis: times the extent, plus the digit within the
+      // level.
       const uint64_t digit = digits / level.multiplier % level.extent;
       at[level.axis] = static_cast<int32_t>(at[level.axis] * level.extent + digit);
     }
   }
+  // The container's own cells count along the node's axes, too; its cell 0 has digit 0 in each.
   for (const NodeLayout::Level& level : levels_) {
     at[level.axis] = static_cast<int32_t>(at[level.axis] * level.extent);
   }
@@ -99,6 +107,7 @@ SparseNode::SparseNode(TreeState* tree, int number, SparseNode* parent)
   }
   if (memory == nullptr) return;
   memory_index = tree->memory_nodes++;
+  // Ancestors, too: to free a cell, the collection has to walk through it to this node's memory.
   for (SparseNode* n = this; n != nullptr; n = n->parent) n->keeps_memory = true;
 }
 
@@ -116,6 +125,7 @@ void SparseNode::SetChanged() {
 }
 
 uint64_t SparseNode::CellsInUse() const {
+  // Read without a lock, so the difference of the two may be negative for a moment.
   const uint64_t gone = collected.load(std::memory_order_relaxed);
   return std::max(memory->taken(), gone) - gone;
 }
@@ -133,6 +143,8 @@ uint8_t* SparseNode::Fill(uint8_t** slot, CellAllocator* from) {
   uint8_t* made = from->Take();
   if (made == nullptr) return nullptr;
   uint8_t* found = nullptr;
+  // Release publishes the cleared cell with its address. Of threads that race, one wins, and the
+  // others return their unused cells.
   if (__atomic_compare_exchange_n(slot, &found, made, /*weak=*/false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE)) {
     return made;

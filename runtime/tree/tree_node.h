@@ -77,8 +77,8 @@ struct CachedList {
 struct SparseNode {
   SparseNode(TreeState* tree, int number, SparseNode* parent);
 
-  // Whether the container is in the dump or ambient cell, which stand in for inactive cells:
-  // nothing may be activated in it.
+  // Whether the container is in the parent's dump cell, which stands in for a cell that could not
+  // be activated: nothing may be activated in it.
   bool InParentDump(const void* address) const;
   // The address that an access to an inactive cell gets.
   uint8_t* Absent(CellAccess access) const {
@@ -93,7 +93,8 @@ struct SparseNode {
   // Returns `count` of them to the allocator.
   void NoteCollected(uint64_t count);
 
-  // Allocates one cell or directory of `size` bytes if *slot is null.
+  // Fills *slot with a cell, chunk or directory of `from`. Returns what *slot then holds, perhaps
+  // from another thread; null if memory is exhausted.
   uint8_t* Fill(uint8_t** slot, CellAllocator* from);
 
   alignas(64) KilnNode shared = {};

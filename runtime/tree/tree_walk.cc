@@ -30,6 +30,8 @@ class Walker {
     uint8_t* container = cell + layout.offset;
     int32_t first[kMaxIndices];
     std::memcpy(first, parent_at, sizeof first);
+    // The index of the container's first cell: the parent's index, refined by each level of this
+    // node.
     for (const NodeLayout::Level& level : layout.levels) {
       first[level.axis] = static_cast<int32_t>(first[level.axis] * level.extent);
     }
@@ -38,6 +40,8 @@ class Walker {
     auto run = [&](uint64_t number, uint8_t* at, uint64_t count) {
       while (count > 0) {
         index.MoveTo(number);
+        // A CellRun's cells differ along one axis only, so a run of active cells is cut at the ends
+        // of rows.
         const uint64_t in_row = std::min(count, index.row_end() - number);
         Cells(depth, at, in_row, index.at());
         number += in_row;
@@ -57,6 +61,8 @@ class Walker {
 
   void Cells(size_t depth, uint8_t* cell, uint64_t count, const int32_t* at) {
     if (depth + 1 == way_.size()) return visit_({cell, count, at});
+    // A list's cells whose chunk is missing (only without `make_`): they count, but contain
+    // nothing.
     if (cell == nullptr) return;
     const NodeLayout& layout = tree_.shape[way_[depth]];
     int32_t own[kMaxIndices];
