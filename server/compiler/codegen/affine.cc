@@ -17,6 +17,7 @@ constexpr int64_t kMaxFactor = int64_t{1} << 31;
 bool Constant(mlir::Value value, int64_t* constant) {
   llvm::APInt bits;
   if (!mlir::matchPattern(value, mlir::m_ConstantInt(&bits))) return false;
+  // Wider constants do not occur in indices, and would not fit.
   if (bits.getBitWidth() > 64) return false;
   *constant = bits.getSExtValue();
   return true;
@@ -34,6 +35,7 @@ bool Scalable(const Affine& affine, int64_t factor) {
 }  // namespace
 
 void Affine::Add(const Affine& other, int64_t factor) {
+  // Cannot overflow: Scalable bounds each product, and the depth bounds the number of sums.
   constant += other.constant * factor;
   for (const Term& t : other.terms) {
     Term* same = nullptr;
@@ -46,12 +48,14 @@ void Affine::Add(const Affine& other, int64_t factor) {
       same->factor += t.factor * factor;
     }
   }
+  // i - i vanishes, and the key of the form with it.
   llvm::erase_if(terms, [](const Term& t) { return t.factor == 0; });
 }
 
 bool Affine::Range(int64_t* low, int64_t* high) const {
   *low = *high = constant;
   for (const Term& t : terms) {
+    // Such bounds mark a leaf of which nothing is known.
     if (t.low > t.high) return false;
     const int64_t a = t.low * t.factor, b = t.high * t.factor;
     *low += std::min(a, b);
@@ -63,6 +67,8 @@ bool Affine::Range(int64_t* low, int64_t* high) const {
 llvm::Value* EmitTerms(llvm::IRBuilder<>& b, const Affine& affine) {
   llvm::Value* sum = nullptr;
   for (const Affine::Term& t : affine.terms) {
+    // Extended one by one, not their sum: a sum in 32 bits may wrap where the true address does
+    // not.
     llvm::Value* leaf = b.CreateSExt(t.leaf, b.getInt64Ty());
     if (t.factor != 1) {
       leaf = b.CreateMul(leaf, b.getInt64(t.factor), "", /*HasNUW=*/false, /*HasNSW=*/true);
@@ -95,12 +101,14 @@ Affine IndexBetween(llvm::Value* index, const llvm::Value* lower, const llvm::Va
 std::pair<Affine, Affine> SplitAffine(const Affine& value, int64_t divisor) {
   Affine quotient, rest;
   for (const Affine::Term& t : value.terms) {
+    // Terms that the divisor divides belong to the quotient whole: (4i + j) / 4 is i + j / 4.
     const bool divides = t.factor % divisor == 0;
     Affine::Term term = t;
     if (divides) term.factor /= divisor;
     (divides ? quotient : rest).terms.push_back(term);
   }
   rest.constant = value.constant % divisor;
+  // C++ rounds towards zero; digits need the remainder that is never negative.
   if (rest.constant < 0) rest.constant += divisor;
   quotient.constant = (value.constant - rest.constant) / divisor;
   return {quotient, rest};
@@ -127,6 +135,7 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
     r = b.CreateAnd(whole, llvm::ConstantInt::get(type, divisor - 1));
   } else {
     llvm::Value* by = llvm::ConstantInt::get(type, divisor);
+    // SDiv rounds towards zero. For negative numbers, subtracting first makes it round down.
     llvm::Value* down = b.CreateSub(whole, llvm::ConstantInt::get(type, divisor - 1));
     llvm::Value* negative = b.CreateICmpSLT(whole, llvm::ConstantInt::get(type, 0));
     q = b.CreateSDiv(b.CreateSelect(negative, down, whole), by);
@@ -152,6 +161,7 @@ Affine AffineReader::Read(mlir::Value value,
       result.Add(read(1), llvm::isa<arith::AddIOp>(op) ? 1 : -1);
       return result;
     }
+    // Constants are the second operand: MLIR's canonical form.
     if (llvm::isa<arith::MulIOp>(op) && Constant(op->getOperand(1), &constant)) {
       const Affine factor = read(0);
       if (Scalable(factor, constant)) {

@@ -47,6 +47,7 @@ const AtomicForm& FormOf(ir::AtomicKind kind) { return kForms[static_cast<size_t
 
 Value* FunctionEmitter::Combine(ir::AtomicKind kind, Value* x, Value* y) {
   const AtomicForm& form = FormOf(kind);
+  // The builder still has the flags of the last scalar op, which do not apply here.
   b_.clearFastMathFlags();
   if (form.opcode != 0) {
     return b_.CreateBinOp(static_cast<llvm::Instruction::BinaryOps>(form.opcode), x, y);
@@ -60,6 +61,8 @@ Value* FunctionEmitter::ExchangeLoop(const Address& address, llvm::Type* word,
                                      llvm::function_ref<Value*(Value*)> combine) {
   const llvm::Align align(word->getIntegerBitWidth() / 8);
   auto* first = b_.CreateAlignedLoad(word, address.pointer, align);
+  // Monotonic suffices: the launch's end orders all of it, and kernels have no other
+  // synchronisation.
   first->setAtomic(llvm::AtomicOrdering::Monotonic);
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::BasicBlock* retry = NewBlock("retry");
@@ -81,6 +84,7 @@ Value* FunctionEmitter::ExchangeLoop(const Address& address, llvm::Type* word,
 Value* FunctionEmitter::CompareExchangeLoop(const Address& address, ir::AtomicKind kind, Value* y) {
   llvm::Type* type = y->getType();
   const bool is_bool = type->isIntegerTy(1);
+  // Compared as integers: as floats, a NaN would never equal itself and the loop never end.
   llvm::Type* word = is_bool ? b_.getInt8Ty() : b_.getIntNTy(type->getPrimitiveSizeInBits());
   const auto from_word = [&](Value* v) {
     return is_bool ? b_.CreateIsNotNull(v) : b_.CreateBitCast(v, type);
@@ -102,6 +106,7 @@ void FunctionEmitter::Emit(ir::UpdateOp op) {
     Map(body.getArgument(0), old);
     return ValueOf(EmitBlock(body).getValues()[0]);
   };
+  // Locals belong to one thread, however many run the task.
   if (parallel_ && address.memory != kLocal) {
     return Map(op, ExchangeLoop(address, LlvmType(type, b_.getContext()), made));
   }
@@ -111,6 +116,7 @@ void FunctionEmitter::Emit(ir::UpdateOp op) {
 }
 
 void FunctionEmitter::Emit(ir::AtomicOp op) {
+  // The first half of a pair waits for the second, and both become one exchange there.
   if (ir::AtomicOp first = waiting_.lookup(op)) {
     AtomicPair(first, op);
   } else if (ir::AtomicOp other = OtherHalf(op)) {
@@ -124,6 +130,7 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
   const Address address = AddressFor(op.getAddress(), op);
   Value* value = ValueOf(op.getValue());
   if (!parallel_ || address.memory == kLocal) return PlainUpdate(address, op, value);
+  // Tasks with float sums ask at each atomic instead of existing twice (task_function.cc).
   if (runs_alone_ == nullptr) return AtomicUpdate(address, op, value);
   llvm::BasicBlock* ways[] = {NewBlock("alone"), NewBlock("together")};
   llvm::BasicBlock* done = NewBlock("done");
@@ -154,6 +161,7 @@ Value* FunctionEmitter::AtomicUpdate(const Address& address, ir::AtomicOp op, Va
 }
 
 ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
+  // Plain updates need no exchange, so they gain nothing from pairs.
   if (!parallel_ || runs_alone_ != nullptr || !state_->target->AddsFloatsInPairs()) return {};
   if (!op.getPairOffset()) return {};
   mlir::Operation* next = op->getNextNode();
@@ -164,11 +172,13 @@ ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
 // One exchange, if the address is a multiple of 8 at run time. Otherwise one by one: an exchange of
 // a word that is in two cache lines locks the bus.
 void FunctionEmitter::AtomicPair(ir::AtomicOp first, ir::AtomicOp second) {
+  // The pass notes the distance on the first op in program order, which may be the higher address.
   if (static_cast<int64_t>(*first.getPairOffset()) < 0) std::swap(first, second);
   const Address low = AddressFor(first.getAddress(), first);
   const Address high = AddressFor(second.getAddress(), second);
   Value* x = ValueOf(first.getValue());
   Value* y = ValueOf(second.getValue());
+  // Both are of one kind (the pass checks it).
   if (first.getKind() == ir::AtomicKind::subf) {
     x = b_.CreateFNeg(x);
     y = b_.CreateFNeg(y);

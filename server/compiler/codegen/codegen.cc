@@ -71,11 +71,14 @@ std::vector<std::string> SymbolsOf(const std::vector<proto::Task>& tasks) {
 }  // namespace
 
 struct CodeGenerator::State {
+  // A target's machine takes milliseconds to make, and a worker compiles many kernels for few
+  // targets.
   std::map<std::tuple<std::string, int, bool>, std::unique_ptr<codegen::Target>> targets;
 
   absl::StatusOr<codegen::Target*> TargetFor(const proto::Target& message,
                                              const proto::CodeOptions& code_options) {
     codegen::Options options;
+    // The level comes from a client and may be any number.
     options.level = std::min<int>(code_options.opt_level(), 3);
     options.fast_math = code_options.fast_math();
     const Target wanted = TargetOf(message);
@@ -96,6 +99,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
                                                       const proto::ReportOptions& report,
                                                       std::vector<proto::StageReport>* stages) {
   ASSIGN_OR_RETURN(codegen::Target* const backend, state_->TargetFor(target, options));
+  // One for each kernel: contexts never free types and metadata, and would grow with the worker.
   llvm::LLVMContext context;
   EmittedKernel emitted;
   {

@@ -49,6 +49,8 @@ proto::Task RuntimeTask(proto::TaskKind kind, Op op) {
 
 proto::Task TaskEmitter::EmitCode(mlir::Operation& op) {
   proto::Task task;
+  // The number counts the runtime's tasks, too; `number_` must not, because a reused list would
+  // change the random numbers of all later tasks.
   task.set_symbol(absl::StrCat("task_", tasks_.size()));
   ++number_;
   if (auto serial = llvm::dyn_cast<ir::SerialTaskOp>(op)) {
@@ -86,6 +88,8 @@ absl::StatusOr<EmittedKernel> EmitKernel(mlir::Operation* kernel_op, const codeg
   KernelState state(kernel, result.module.get(), &target);
   TaskEmitter tasks(&state);
   for (mlir::Operation& task : kernel.getBody().front().without_terminator()) {
+    // Functions are emitted when a task first calls them, in the form (parallel or not) that it
+    // needs.
     if (llvm::isa<ir::FunctionOp>(task)) continue;
     tasks.Emit(task);
     EmitFunctions(&state);

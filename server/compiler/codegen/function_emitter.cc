@@ -18,6 +18,8 @@ FunctionEmitter::FunctionEmitter(KernelState* state, llvm::Function* function, b
       b_(BasicBlock::Create(function->getContext(), "start", function)),
       entry_builder_(llvm::BranchInst::Create(b_.GetInsertBlock(), entry_)),
       trees_(this, state->kernel) {
+  // Last in the function: NewBlock inserts before it, so that printed code reads from top to
+  // bottom.
   return_block_ = BasicBlock::Create(function->getContext(), "return", function);
   MakeReturnBlock();
 }
@@ -53,11 +55,13 @@ void FunctionEmitter::BranchTo(BasicBlock* block, llvm::ArrayRef<llvm::PHINode*>
 void FunctionEmitter::BranchBack(BasicBlock* header, bool vectorise) {
   llvm::LLVMContext& c = b_.getContext();
   const auto word = [&](const char* text) { return llvm::MDString::get(c, text); };
+  // The first operand is the node itself, which makes the loop's identity distinct.
   llvm::SmallVector<llvm::Metadata*> facts = {nullptr,
                                               llvm::MDNode::get(c, word("llvm.loop.mustprogress"))};
   if (vectorise) {
     llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
     llvm::Metadata* done = llvm::MDNode::get(c, {word("llvm.loop.isvectorized"), one});
+    // LLVM would unroll a short loop before it could vectorise it.
     facts.push_back(llvm::MDNode::get(c, word("llvm.loop.unroll.disable")));
     // The vector loop may be unrolled.
     facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.vectorize.followup_vectorized"), done}));
@@ -71,6 +75,8 @@ void FunctionEmitter::Finish() { b_.CreateBr(return_block_); }
 
 ir::YieldOp FunctionEmitter::EmitBlock(mlir::Block& block) {
   for (mlir::Operation& op : block) {
+    // A yield's meaning is its parent's, so the caller branches. All other ends leave the block
+    // here.
     if (auto yield = llvm::dyn_cast<ir::YieldOp>(op)) return yield;
     if (auto next = llvm::dyn_cast<ir::ContinueOp>(op)) {
       BranchTo(loops_.back().next, loops_.back().next_values, ValuesOf(next.getValues()));
@@ -103,6 +109,7 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
 
 void FunctionEmitter::EmitArithmetic(mlir::Operation& op) {
   auto results = EmitScalarOp(*state_->target, b_, op, ValuesOf(op.getOperands()));
+  // The first one is reported; the others usually follow from it.
   if (results.empty() && state_->unsupported.empty()) {
     state_->unsupported = op.getName().getStringRef().str();
   }
@@ -119,10 +126,13 @@ void FunctionEmitter::Emit(ir::IfOp op) {
   BasicBlock* blocks[2];
   mlir::Block* bodies[2] = {&op.getThenBlock(), &op.getElseBlock()};
   for (int i = 0; i < 2; ++i) {
+    // Without a block of its own, an empty branch costs LLVM nothing to simplify.
     const bool is_empty = results.empty() && llvm::isa<ir::YieldOp>(bodies[i]->front());
     blocks[i] = is_empty ? merge : NewBlock(i == 0 ? "then" : "else");
   }
   b_.CreateCondBr(ValueOf(op.getCondition()), blocks[0], blocks[1]);
+  // Both branches may leave (return, break, continue). Then nothing reaches `merge`, and its values
+  // have no users that run.
   bool reached = false;
   for (int i = 0; i < 2; ++i) {
     if (blocks[i] == merge) {
@@ -162,6 +172,8 @@ void FunctionEmitter::Emit(ir::ForOp op) {
   BranchTo(header, header_values, ValuesOf(op.getInits()));
 
   b_.SetInsertPoint(header);
+  // The loop ends in its header, so the results are the header's values. A break adds its own to
+  // the exit.
   llvm::SmallVector<Value*, 4> done(header_values.begin(), header_values.end());
   for (auto [phi, value] : llvm::zip(exit_values, done)) phi->addIncoming(value, header);
   b_.CreateCondBr(b_.CreateICmpSLT(index, upper), body, exit);
@@ -175,6 +187,7 @@ void FunctionEmitter::Emit(ir::ForOp op) {
   PopLoop();
 
   b_.SetInsertPoint(latch);
+  // Before the index grows, in the latch: `continue` comes here, too.
   if (Looks(*op)) {
     EndIfFailed();
     latch = b_.GetInsertBlock();
@@ -224,6 +237,7 @@ void FunctionEmitter::EmitReport(mlir::Operation& op, int64_t node, mlir::ValueR
 // The scalars of an array, each to a slot of its own.
 void FunctionEmitter::CopyToSlots(mlir::Value array, int64_t count, Value* slots) {
   mlir::Type type = llvm::cast<ir::AddrType>(array.getType()).getPointee();
+  // A loop, since an array may have thousands of elements, and code for each would be long.
   BasicBlock* before = b_.GetInsertBlock();
   BasicBlock* body = NewBlock("copy");
   BasicBlock* after = NewBlock("copied");
@@ -253,11 +267,13 @@ void FunctionEmitter::Emit(ir::AssertOp op) {
   b_.CreateCondBr(ValueOf(op.getCondition()), passed, failed);
   b_.SetInsertPoint(failed);
   EmitReport(*op, op.getNode(), op.getValues(), op.getCounts(), Report::kFail);
+  // The runtime has set the flag. Other threads end at their next look.
   ReturnZeros();
   b_.SetInsertPoint(passed);
 }
 
 void FunctionEmitter::DrawFor(int task, mlir::Region& body) {
+  // Most tasks draw nothing and need no stream.
   if (!state_->facts.Any(body, kDraws)) return;
   state_->draws = true;
   task_ = task;

@@ -35,6 +35,7 @@ llvm::Function* NewFunction(ir::FunctionOp op, const std::string& name, llvm::Mo
       llvm::FunctionType::get(ResultType(op.getResults(), context), types, /*isVarArg=*/false),
       llvm::GlobalValue::InternalLinkage, name, module);
   function->setDoesNotThrow();
+  // The launch's struct: kernels write what it leads to, never the struct itself.
   function->addParamAttr(0, llvm::Attribute::ReadOnly);
   return function;
 }
@@ -151,6 +152,7 @@ void FunctionEmitter::Emit(ir::CallOp op) {
 void FunctionEmitter::EndIfFailed() {
   llvm::BasicBlock* failed = NewBlock("fail");
   llvm::BasicBlock* passed = NewBlock("passed");
+  // Volatile: another thread or a signal handler may set it at any time.
   auto* flag = b_.CreateLoad(b_.getInt32Ty(), FromLaunch(codegen::LaunchField::kFailed),
                              /*isVolatile=*/true);
   TagTables(flag);  // the kernel's own stores do not change it

@@ -25,6 +25,7 @@ Value* ToSlot(llvm::IRBuilder<>& b, Value* scalar) {
   return b.CreateZExt(scalar, b.getInt64Ty());
 }
 
+// i1 has a byte of its own in memory.
 int64_t Bytes(mlir::Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
 
 llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context) {
@@ -62,6 +63,7 @@ static std::vector<int> NumberNodes(ir::TreeFieldAttr field, int* count) {
 }
 
 AliasScopes::AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context) {
+  // The first numbers are those of the launch's own memories: arguments, results, temporaries.
   int count = num_other_;
   llvm::DenseMap<int64_t, int> of_set;
   for (mlir::Attribute storage : storages) {
@@ -93,12 +95,14 @@ void AliasScopes::MakeTags(int count, llvm::LLVMContext& context) {
   for (int i = 0; i < count; ++i) scopes.push_back(md.createAnonymousAliasScope(domain));
   for (int i = 0; i < count; ++i) {
     llvm::SmallVector<llvm::Metadata*> others = scopes;
+    // An access states its own scope and that it aliases none of the others.
     others.erase(others.begin() + i);
     tags_.push_back({llvm::MDNode::get(context, scopes[i]), llvm::MDNode::get(context, others)});
   }
 }
 
 void AliasScopes::Tag(llvm::Instruction* access, int memory) const {
+  // Negative numbers name the launch's own memories.
   const Tags& tags = tags_[memory < 0 ? -memory - 1 : memory];
   access->setMetadata(llvm::LLVMContext::MD_alias_scope, tags.scope);
   access->setMetadata(llvm::LLVMContext::MD_noalias, tags.noalias);
@@ -134,6 +138,7 @@ void FunctionEmitter::Emit(ir::OuterExtentOp op) {
 }
 
 Value* FunctionEmitter::Argument(int64_t slot, llvm::Type* type) {
+  // Loaded in the entry block, because the first use may be in a branch, and later ones elsewhere.
   Value*& argument = arguments_[{slot, type}];
   if (argument == nullptr) {
     Value* at = entry_builder_.CreateConstInBoundsGEP1_64(
@@ -171,6 +176,7 @@ Value* FunctionEmitter::AxisExtent(int64_t storage, int64_t axis) {
   Value* extent = b_.getInt64(1);
   for (int d = 0; d < dense.getNumDigits(); ++d) {
     if (dense.getDigitAxis(d) != axis) continue;
+    // Only the outermost extent may be unknown (0 in the descriptor): the launch passes it.
     const int64_t digit = dense.getDigitExtent(d);
     extent = b_.CreateMul(
         extent, digit != 0 ? b_.getInt64(digit) : Argument(dense.getExtentSlot(), b_.getInt64Ty()));
@@ -225,6 +231,8 @@ Value* FunctionEmitter::DenseCell(ir::DenseAttr dense, int base, int64_t constan
   for (int axis = 0; axis < dense.getAxes(); ++axis) {
     Affine index = indices_.Read(indices[axis], values_);
     index.constant -= dense.getAxisOffset(axis);
+    // The outermost digit takes the whole quotient. An index out of range then leads to memory
+    // beside the field and not to another cell of it.
     llvm::SmallVector<int, 4> digits;  // outermost first
     for (int d = 0; d < dense.getNumDigits(); ++d) {
       if (dense.getDigitAxis(d) == axis) digits.push_back(d);
@@ -240,6 +248,7 @@ Value* FunctionEmitter::DenseCell(ir::DenseAttr dense, int base, int64_t constan
   if (Value* terms = EmitTerms(b_, offset)) {
     pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), pointer, terms);
   }
+  // A step of its own, so that LLVM sees neighbouring accesses as one base with constant distances.
   if (offset.constant != 0) {
     pointer = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), pointer, offset.constant);
   }
@@ -260,6 +269,8 @@ Value* FunctionEmitter::NdarrayCell(int storage, ir::NdarrayAttr array, mlir::Va
   Value* linear = nullptr;
   for (int axis = 0; axis < array.getAxes(); ++axis) {
     Value* index = EmitAffine(b_, indices_.Read(indices[axis], values_));
+    // boundary="clamp": accesses beyond the border go to it. smin first: an empty axis gives -1,
+    // and smax makes it 0.
     if (array.getClamp()) {
       Value* last = b_.CreateSub(AxisExtent(storage, axis), b_.getInt64(1));
       index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, last);
@@ -291,6 +302,7 @@ FunctionEmitter::Address FunctionEmitter::NdarrayAddress(int storage, ir::Ndarra
   Value* linear = NdarrayCell(storage, array, op.getIndices());
   Value* pointer = Argument(array.getSlot(), b_.getPtrTy());
   int64_t factor = bytes;
+  // One whole array for each component, one after the other; else components are the fastest index.
   if (array.getSoa()) {
     Value* before = b_.CreateMul(b_.getInt64(component), NdarrayCells(array), "", false, true);
     linear = b_.CreateAdd(linear, before, "", false, true);
@@ -307,6 +319,7 @@ FunctionEmitter::Address FunctionEmitter::NdarrayAddress(int storage, ir::Ndarra
 
 // A table of constants, by the index; a constant if all are equal.
 Value* FunctionEmitter::Lookup(llvm::ArrayRef<uint64_t> values, Value* index) {
+  // Components of one field often share a base, and then differ in their offsets only.
   if (llvm::all_equal(values)) return b_.getInt64(values[0]);
   auto* constant = llvm::ConstantDataArray::get(b_.getContext(), values);
   auto* global = new llvm::GlobalVariable(*state_->module, constant->getType(), /*isConstant=*/true,
@@ -363,6 +376,7 @@ void FunctionEmitter::set_task_body(mlir::Block* body) {
   if (body == nullptr) return;
   for (mlir::Operation& op : body->without_terminator()) {
     const auto leaves = [](mlir::Operation* inner) {
+      // A call may fail and end the task, so what follows it is not certain to run.
       const bool exit = EffectsOf(inner).Has(kLeaves | kCalls);
       return exit ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
     };
@@ -390,6 +404,7 @@ FunctionEmitter::Address FunctionEmitter::AddressFor(mlir::Value address, mlir::
   using Access = TreeWalker::Access;
   ir::TreeFieldAttr field = TreeFieldAt(address);
   if (!field) return addresses_.lookup(address);
+  // The user decides: a load reads through inactive cells, a store activates them.
   const bool writes = llvm::is_contained(EffectsOf(user).writes, address);
   return TreeAddress(field, address, writes ? Access::kActivate : Access::kRead, IsCertain(user));
 }
@@ -403,6 +418,7 @@ FunctionEmitter::Address FunctionEmitter::TreeAddress(ir::TreeFieldAttr field, m
     return TreeComponent(field, component, access, certain);
   }
   auto global = address.getDefiningOp<ir::GlobalOp>();
+  // ti.no_activate promises that the cell is active. If it is not, the write goes to the dump.
   if (access == TreeWalker::Access::kActivate && global.getNoActivate()) {
     access = TreeWalker::Access::kFind;
   }
@@ -422,6 +438,7 @@ FunctionEmitter::Address FunctionEmitter::TreeComponent(ir::TreeFieldAttr field,
   const int64_t start = field.getComponentOffset(first);
   const int64_t step = count > 1 ? field.getComponentOffset(first + 1) - start : 0;
   bool regular = true;
+  // Regular: all in one cell, at equal distances. This is how matrices are placed by default.
   for (int64_t i = 1; i < count; ++i) {
     regular &= field.getComponentTree(first + i) == field.getComponentTree(first) &&
                field.getComponentNode(first + i) == field.getComponentNode(first) &&
@@ -457,11 +474,13 @@ FunctionEmitter::Address FunctionEmitter::Element(ir::ElementOp op, Address arra
 // --- Accesses --------------------------------------------------------------------------
 
 Value* FunctionEmitter::Alloca(llvm::Type* type, int64_t count) {
+  // In the entry block, so that LLVM promotes it and a loop does not grow the stack.
   llvm::IRBuilder<> first(entry_, entry_->begin());
   return state_->target->AllocateLocal(first, type, count);
 }
 
 void FunctionEmitter::Tag(const Address& address, llvm::Instruction* access) {
+  // Locals need no scope: LLVM sees that their addresses do not escape.
   if (address.memory > kUnknown) state_->scopes.Tag(access, address.memory);
 }
 
@@ -479,6 +498,8 @@ void FunctionEmitter::Emit(ir::LoadOp op) {
   if (field) {
     const int c = static_cast<int>(global.getComponent());
     const int memory = state_->scopes.OfComponent(static_cast<int>(global.getStorage()), c);
+    // Reads that leave a row's block are served by the row's own code (tree_row.cc), if one is
+    // open.
     Value* value =
         trees_.ReadAcross(field.getComponentTree(c), field.getComponentNode(c),
                           trees_.At(field, global.getIndices()), field.getComponentOffset(c),

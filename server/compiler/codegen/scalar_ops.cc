@@ -185,13 +185,16 @@ Value* EmitMath(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*
       .Case([&](math::CtPopOp) { return Unary(b, I::ctpop, v[0]); })
       .Case([&](math::CopySignOp) { return b.CreateBinaryIntrinsic(I::copysign, v[0], v[1]); })
       .Case([&](math::FmaOp) { return b.CreateIntrinsic(I::fma, {v[0]->getType()}, v); })
+      // The flag says that the least integer is not poison: its absolute value is itself.
       .Case([&](math::AbsIOp) { return b.CreateBinaryIntrinsic(I::abs, v[0], b.getFalse()); })
+      // False: 0 is allowed, and gives the width.
       .Case([&](math::CountLeadingZerosOp) {
         return b.CreateBinaryIntrinsic(I::ctlz, v[0], b.getFalse());
       })
       .Case([&](math::CountTrailingZerosOp) {
         return b.CreateBinaryIntrinsic(I::cttz, v[0], b.getFalse());
       })
+      // LLVM has no intrinsic for it.
       .Case([&](math::RsqrtOp) {
         return b.CreateFDiv(llvm::ConstantFP::get(v[0]->getType(), 1.0), Unary(b, I::sqrt, v[0]));
       })
@@ -250,7 +253,9 @@ Values EmitScalarOp(const codegen::Target& target, llvm::IRBuilder<>& b, mlir::O
   if (llvm::isa<arith::AddUIExtendedOp>(op)) {
     return Extended(b, operands[0], operands[1], /*is_signed=*/false, /*product=*/false);
   }
+  // Set for each op: flags come from the op, and must not stay for the next one.
   b.setFastMathFlags(FastMath(op));
+  // The target first: it may have an instruction or function of its own.
   Value* result = target.EmitScalar(b, op, operands);
   if (result == nullptr) {
     result = llvm::isa<arith::ArithDialect>(op.getDialect()) ? EmitArith(b, op, operands)

@@ -95,6 +95,7 @@ TreeWalker::Found TreeWalker::PointerStep(const Walk& walk, int64_t node, const 
   }
   Value* cell = b().CreateLoad(b().getPtrTy(), Slot(place));
   f_.TagTables(llvm::cast<llvm::Instruction>(cell));
+  // Out of range, digit 0 was loaded: a valid slot of the container, whose content does not count.
   Value* active = And(b().CreateIsNotNull(cell), place.in_range);
   return {b().CreateSelect(active, cell, spare), nullptr};
 }
@@ -165,6 +166,7 @@ Value* TreeWalker::Append(ir::AppendOp op) {
   walk.access = Access::kActivate;
   const Place place = PlaceOf(walk, node, at);
   Value* cell = f_.Alloca(b().getPtrTy(), 1);
+  // For indices out of range: the stores that follow go to the dump.
   b().CreateStore(Spare(tree, node, Access::kFind), cell);
   llvm::SmallVector<Value*> arguments = {f_.function_->getArg(0), NodeState(tree, node),
                                          place.container};
@@ -174,6 +176,7 @@ Value* TreeWalker::Append(ir::AppendOp op) {
     return Call(f_.parallel_ ? "kiln_dynamic_append" : "kiln_dynamic_append_alone",
                 b().getInt32Ty(), arguments);
   });
+  // The program indexes the list by the number that append returned, so the form is the same.
   at[Node(tree, node).getAxis(0)] = Leaf(number);
   Know(tree, node, at, b().CreateLoad(b().getPtrTy(), cell));
   return number;

@@ -25,6 +25,7 @@ Value* TreeWalker::IsActive(int64_t tree, int64_t node, const Coordinates& at) {
   if (node == 0) return nullptr;
   Walk walk = QueryWalk(tree, node);
   if (!CanChange(tree, node)) {
+    // The code has activated the cell: it is active if the index was in range.
     if (const auto* known = Lookup(KeyOf(walk, Access::kActivate, node, at))) return known->second;
   }
   ir::SNodeAttr level = Node(tree, node);
@@ -53,6 +54,7 @@ void TreeWalker::Deactivate(ir::DeactivateOp op) {
   ir::SNodeAttr level = Node(tree, node);
   if (!level.isSparse()) return;
   Coordinates at = At(field, op.getIndices());
+  // The op acts on the whole list; cell 0 stands for it, since a list with any cell has that one.
   if (NamesContainer(level.getFacts(), SNodeOp::kDeactivate)) at[level.getAxis(0)] = Affine();
   Value* active = IsActive(tree, node, at);
   If(active == nullptr ? b().getTrue() : active, nullptr, [&]() -> Value* {

@@ -21,6 +21,8 @@ std::optional<Affine> TreeWalker::OffsetBelow(const Row& row, int64_t tree, int6
       if (extent == 1) continue;
       Affine digit;
       if (axis == row.axis) {
+        // The row has to be all of the level's cells along the axis, or the digit would not be the
+        // row's index.
         if (extent != row.extent) return std::nullopt;
         std::swap(digit, at[axis]);
       } else {
@@ -56,6 +58,7 @@ std::optional<TreeWalker::Crossing> TreeWalker::CrossingOf(const Row& row, int64
                                                            int64_t offset, int64_t bytes) {
   ir::TreeAttr shape = kernel_.getTree(tree);
   Crossing crossing = {Anchor(shape, node), 0, Coordinates(at.size()), Affine()};
+  // Without an anchor all memory is one block and the read needs no help.
   if (crossing.anchor == 0 || !IsSteady(tree, node)) return std::nullopt;
   Coordinates rests(at.size());
   for (size_t axis = 0; axis < at.size(); ++axis) {
@@ -80,6 +83,8 @@ std::optional<TreeWalker::Crossing> TreeWalker::CrossingOf(const Row& row, int64
   crossing.offset = *below;
   crossing.offset.constant += offset;
   int64_t low, high;
+  // The vector load also reads what the selection then replaces, so all of it must be within the
+  // block.
   if (!crossing.offset.Range(&low, &high) || low < 0 ||
       high + bytes > Node(tree, crossing.anchor).getCellBytes()) {
     return std::nullopt;
@@ -113,6 +118,7 @@ void TreeWalker::CloseRow() {
 // there; new ones are remembered for all of the row.
 Value* TreeWalker::BeforeRow(llvm::function_ref<Value*()> emit) {
   llvm::BasicBlock* here = b().GetInsertBlock();
+  // What the scopes inside know is computed in the row and would not dominate its use before it.
   const auto inner = scopes_.begin() + static_cast<ptrdiff_t>(row_->scope) + 1;
   std::vector<Scope> saved(std::make_move_iterator(inner), std::make_move_iterator(scopes_.end()));
   scopes_.erase(inner, scopes_.end());
@@ -139,6 +145,7 @@ Value* TreeWalker::ReadAcross(int64_t tree, int64_t node, const Coordinates& at,
       load(b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), address, crossing->offset.constant));
   const int64_t first = crossing->shift < 0 ? 0 : row.extent - crossing->shift;
   for (int64_t i = first; i < first + std::abs(crossing->shift); ++i) {
+    // The values beyond the block, one for each iteration that leaves it: at most kMostEnds in all.
     Value* end = BeforeRow([&] {
       Coordinates there = at;
       there[row.axis].Add(Leaf(row.index), -1);

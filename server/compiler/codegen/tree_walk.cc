@@ -13,6 +13,8 @@ using llvm::Value;
 constexpr uint64_t kDivision = 100;
 constexpr uint64_t kNeighbour = 101;
 
+// Terms in the order of their addresses, so that x + y and y + x have one key. Keys live only while
+// one function is emitted, so the order may differ between runs.
 void AddTo(const Affine& value, std::vector<uint64_t>* key) {
   llvm::SmallVector<std::pair<uint64_t, uint64_t>, 4> terms;
   for (const Affine::Term& t : value.terms) {
@@ -38,6 +40,7 @@ int64_t TreeWalker::Anchor(ir::TreeAttr tree, int64_t node) {
 
 TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, mlir::ValueRange indices) {
   ir::TreeAttr tree = kernel_.getTree(field.getTree());
+  // Ops on lists name a container: they have one index less than the list has axes.
   const bool above = static_cast<int>(indices.size()) < field.getNumAxes();
   const int64_t own = above ? tree.getNode(field.getNode()).getAxis(0) : -1;
   Coordinates at(abi::kMaxAxes);
@@ -58,6 +61,7 @@ TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, int component,
     const int64_t axis = field.getComponentAxis(component, i);
     if (axis < 0) continue;
     at[axis] = f_.indices_.Read(indices[i], f_.values_);
+    // Physical indices count from 0, whatever offset the program gave the field.
     at[axis].constant -= field.getAxisOffset(i);
   }
   return at;
@@ -71,8 +75,10 @@ TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, int component,
 
 TreeWalker::Key TreeWalker::KeyOf(const Walk& walk, Access access, int64_t node,
                                   const Coordinates& at) {
+  // A walk from a cell in the middle (a neighbour's block) must not be taken for one from the root.
   Key key = {static_cast<uint64_t>(access), static_cast<uint64_t>(walk.tree),
              static_cast<uint64_t>(node), reinterpret_cast<uint64_t>(walk.from_cell)};
+  // Only coordinates of the path's axes decide the cell, so others do not enter the key.
   for (int64_t n = node; n != 0; n = Node(walk.tree, n).getParent()) {
     ir::SNodeAttr level = Node(walk.tree, n);
     for (int a = 0; a < level.getNumAxes(); ++a) AddTo(at[level.getAxis(a)], &key);
@@ -81,6 +87,8 @@ TreeWalker::Key TreeWalker::KeyOf(const Walk& walk, Access access, int64_t node,
 }
 
 const std::pair<Value*, Value*>* TreeWalker::Lookup(const Key& key) {
+  // From the innermost scope outwards. Scopes that are closed held values of blocks that do not
+  // dominate the code here.
   for (size_t s = ScopeNow() + 1; s-- > 0;) {
     if (auto found = scopes_[s].find(key); found != scopes_[s].end()) return &found->second;
   }
@@ -96,6 +104,7 @@ bool TreeWalker::CanChange(int64_t tree, int64_t node) const {
 
 TreeWalker::Found TreeWalker::Remembered(const Walk& walk, int64_t node, const Coordinates& at) {
   if (CanChange(walk.tree, node)) return {};
+  // An activated cell exists, so reads may use its address. The reverse would write to a stand-in.
   const auto* known = Lookup(KeyOf(walk, Access::kActivate, node, at));
   if (known == nullptr && walk.access != Access::kActivate && walk.steady) {
     known = Lookup(KeyOf(walk, walk.access, node, at));
@@ -115,6 +124,7 @@ std::pair<Affine, Affine> TreeWalker::Divide(const Affine& value, int64_t diviso
   if (const auto* known = Lookup(key)) {
     return {Leaf(known->first), Leaf(known->second, 0, divisor - 1)};
   }
+  // Remembered, because neighbours of a cell share most divisions and LLVM merges only equal ones.
   parts = DivideAffine(b(), value, divisor);
   scopes_[ScopeNow()][key] = {parts.first.terms[0].leaf, parts.second.terms[0].leaf};
   return parts;
@@ -125,6 +135,7 @@ std::pair<Affine, Affine> TreeWalker::Divide(const Affine& value, int64_t diviso
 void TreeWalker::OpenPrologue(llvm::BasicBlock* body, llvm::ArrayRef<Value*> leaves,
                               bool always_visits) {
   PushScope();
+  // The block is left without a branch: ClosePrologue adds it behind what the walk has appended.
   prologue_.emplace(Prologue{b().GetInsertBlock(), body, scopes_.size() - 1, {}, always_visits});
   prologue_->leaves.insert(leaves.begin(), leaves.end());
   b().SetInsertPoint(body);
@@ -142,6 +153,7 @@ bool TreeWalker::HoistsAt(const Coordinates& at, int64_t tree, int64_t node) {
     ir::SNodeAttr level = Node(tree, n);
     for (int a = 0; a < level.getNumAxes(); ++a) {
       for (const Affine::Term& t : at[level.getAxis(a)].terms) {
+        // A leaf of the loops inside does not exist yet where the prologue is.
         if (!prologue_->leaves.contains(t.leaf)) return false;
       }
     }
@@ -152,6 +164,7 @@ bool TreeWalker::HoistsAt(const Coordinates& at, int64_t tree, int64_t node) {
 // Whether the prologue may make the lookup. A lookup that activates must also happen for each
 // element in any case; one that reads must find there what it would find later.
 bool TreeWalker::CanHoist(const Walk& walk, int64_t node, const Coordinates& at) {
+  // While hoisting, the whole path is emitted in the prologue already.
   if (!prologue_ || hoisting_ || walk.from >= 0 || CanChange(walk.tree, node)) return false;
   if (walk.access == Access::kActivate) {
     // An op that asks for the cell's activity must not see the activation before it happens.
@@ -173,6 +186,8 @@ Value* TreeWalker::Cell(int64_t tree, int64_t node, const Coordinates& at, Acces
   walk.access = access;
   walk.certain = certain;
   if (access != Access::kActivate) {
+    // Only for reads: an access that activates must activate the one cell, not all blocks around
+    // it.
     if (Value* cell = Neighbour(tree, node, at, walk)) return cell;
   }
   return Go(walk, node, at).pointer;
@@ -196,14 +211,17 @@ TreeWalker::Walk TreeWalker::QueryWalk(int64_t tree, int64_t node) {
 
 TreeWalker::Found TreeWalker::Go(const Walk& walk, int64_t node, const Coordinates& at) {
   if (node == walk.from) return {walk.from_cell, nullptr};
+  // The root always exists and has one cell.
   if (node == 0) return {f_.Argument(kernel_.getTree(walk.tree).getSlot(), b().getPtrTy())};
   if (Found known = Remembered(walk, node, at); known.pointer != nullptr) return known;
   llvm::BasicBlock* here = b().GetInsertBlock();
+  // The insertion point moves to the prologue for this step and all that it needs, then back.
   const bool hoist = CanHoist(walk, node, at);
   if (hoist) {
     b().SetInsertPoint(prologue_->end);
     hoisting_ = true;
   }
+  // Recurses to the parent: the depth is that of the tree.
   const Found found = Step(walk, node, at);
   if (!CanChange(walk.tree, node)) {
     scopes_[ScopeNow()][KeyOf(walk, walk.access, node, at)] = {found.pointer, found.in_range};
@@ -227,6 +245,8 @@ bool TreeWalker::IsOutermost(int64_t tree, int64_t node, int64_t axis) {
 TreeWalker::Place TreeWalker::PlaceOf(const Walk& walk, int64_t node, const Coordinates& at) {
   ir::SNodeAttr level = Node(walk.tree, node);
   Coordinates up = at;
+  // From the cell to the root: quotients are the coordinates of the container, and `up` goes on
+  // with them.
   llvm::SmallVector<Affine, 4> digits;
   for (int a = 0; a < level.getNumAxes(); ++a) {
     const int64_t axis = level.getAxis(a);
@@ -241,6 +261,7 @@ TreeWalker::Place TreeWalker::PlaceOf(const Walk& walk, int64_t node, const Coor
   const Found parent = Go(walk, level.getParent(), up);
   Place place = {b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), parent.pointer, level.getOffset()),
                  Affine(), nullptr, nullptr};
+  // Row-major: the number of cells that one step along the axis skips.
   int64_t cells = level.getNumCells();
   for (int a = 0; a < level.getNumAxes(); ++a) {
     const int64_t extent = level.getExtent(a);
@@ -248,6 +269,7 @@ TreeWalker::Place TreeWalker::PlaceOf(const Walk& walk, int64_t node, const Coor
     // A digit whose bounds are those of a remainder is in range.
     if (!IsRemainder(digits[a], extent)) {
       Value* digit = EmitAffine(b(), digits[a]);
+      // Unsigned: negative digits are huge, so one comparison finds both kinds.
       Value* fits = b().CreateICmpULT(digit, b().getInt64(extent));
       digits[a] = Leaf(b().CreateSelect(fits, digit, b().getInt64(0)), 0, extent - 1);
       place.own_range = And(place.own_range, fits);
@@ -265,12 +287,15 @@ bool TreeWalker::SplitByBlock(int64_t tree, int64_t node, int64_t anchor, Coordi
                               Coordinates* rests, llvm::SmallVectorImpl<int64_t>* open) {
   ir::TreeAttr shape = kernel_.getTree(tree);
   for (size_t axis = 0; axis < rests->size(); ++axis) {
+    // Blocks are cells of the anchor. An axis that the anchor does not divide has one block.
     const int64_t above = shape.getAxisExtent(anchor, axis);
     if (above == 1) continue;
     const int64_t extent = shape.getAxisExtent(node, axis) / above;
     Affine& rest = (*rests)[axis];
     std::tie((*blocks)[axis], rest) = SplitAffine(Affine(rest), extent);
     if (IsRemainder(rest, extent)) continue;
+    // A distance below one block leads to the block itself or the next one. Constants are brought
+    // into [0, extent) by SplitAffine, so "before" shows as the next of an earlier block.
     if (!IsRemainder(rest, 2 * extent)) return false;
     open->push_back(axis);
   }
@@ -284,6 +309,7 @@ Value* TreeWalker::Neighbour(int64_t tree, int64_t node, const Coordinates& at, 
   ir::TreeAttr shape = kernel_.getTree(tree);
   const int64_t anchor = Anchor(shape, node);
   if (!prologue_ || anchor == 0 || !walk.steady || CanChange(tree, node)) return nullptr;
+  // A key of its own: the same coordinates may also be asked for without a prologue.
   Key key = KeyOf(walk, static_cast<Access>(kNeighbour), node, at);
   if (const auto* known = Lookup(key)) return known->first;
   Coordinates blocks(at.size()), rests = at;
@@ -294,12 +320,14 @@ Value* TreeWalker::Neighbour(int64_t tree, int64_t node, const Coordinates& at, 
   }
   llvm::SmallVector<Value*, 4> leaves;
   for (int64_t axis : open) {
+    // Selects instead of branches keep the loop vectorisable.
     const int64_t extent = shape.getAxisExtent(node, axis) / shape.getAxisExtent(anchor, axis);
     Value* rest = EmitAffine(b(), rests[axis]);
     leaves.push_back(b().CreateICmpSGE(rest, b().getInt64(extent)));
     rest = b().CreateSelect(leaves.back(), b().CreateNSWSub(rest, b().getInt64(extent)), rest);
     rests[axis] = Leaf(rest, 0, extent - 1);
   }
+  // All combinations of "this block" and "the next one", one axis after the other.
   const std::function<Value*(size_t)> choose = [&](size_t i) -> Value* {
     if (i == open.size()) return Go(walk, anchor, blocks).pointer;
     Value* here = choose(i + 1);
@@ -319,6 +347,8 @@ Value* TreeWalker::Neighbour(int64_t tree, int64_t node, const Coordinates& at, 
 // --- Instructions --------------------------------------------------------------------
 
 Value* TreeWalker::CellAddress(int64_t tree, int64_t node, const Place& place) {
+  // The constant is a step of its own at the end, so that cells at constant distances share the
+  // rest.
   Affine offset;
   offset.Add(place.number, Node(tree, node).getCellBytes());
   Value* cell = place.container;
@@ -343,6 +373,7 @@ Value* TreeWalker::Spare(int64_t tree, int64_t node, Access access) {
 // there is none.
 Value* TreeWalker::SpareBelow(int64_t tree, int64_t node, Access access) {
   int64_t offset = 0;
+  // A stand-in is a whole cell of the sparse node, so it contains cells of all levels below.
   for (; node != 0 && !Node(tree, node).isSparse(); node = Node(tree, node).getParent()) {
     offset += Node(tree, node).getOffset();
   }
@@ -369,6 +400,7 @@ Value* TreeWalker::If(Value* condition, Value* otherwise, llvm::function_ref<Val
   b().CreateCondBr(condition, inside, after,
                    llvm::MDBuilder(b().getContext()).createLikelyBranchWeights());
   b().SetInsertPoint(inside);
+  // What is looked up inside is not known after it, because the block may not run.
   PushScope();
   Value* value = then();
   PopScope();
@@ -390,6 +422,7 @@ llvm::CallInst* TreeWalker::Call(const char* name, llvm::Type* result,
   auto callee = f_.state_->module->getOrInsertFunction(
       name, llvm::FunctionType::get(result, types, /*isVarArg=*/false));
   llvm::CallInst* call = b().CreateCall(callee, arguments);
+  // No function of the runtime throws.
   call->addFnAttr(llvm::Attribute::NoUnwind);
   f_.TagTables(call);
   return call;

@@ -103,6 +103,7 @@ Value* CpuTarget::EmitAtomic(llvm::IRBuilderBase& b, ir::AtomicKind kind, Value*
       type->isIntegerTy(1)) {
     return nullptr;
   }
+  // No alignment means the type's own.
   return b.CreateAtomicRMW(instruction, pointer, value, llvm::MaybeAlign(),
                            llvm::AtomicOrdering::Monotonic);
 }
@@ -147,6 +148,7 @@ void CpuTarget::EmitReport(FunctionEmitter& f, codegen::Report report, int64_t n
   llvm::CallInst* call = CallRuntime(f, function,
                                      {f.launch(), b.getInt32(static_cast<uint32_t>(node)),
                                       b.getInt32(static_cast<uint32_t>(count)), values});
+  // Keeps reports out of the way of the loop's hot code.
   call->addFnAttr(llvm::Attribute::Cold);
 }
 

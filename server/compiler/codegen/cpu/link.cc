@@ -72,6 +72,7 @@ class MemoryFile {
 class StandardOutput {
  public:
   explicit StandardOutput(const MemoryFile& file)
+      // Above the standard descriptors: if one of those is closed, dup would give its number.
       : own_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
     llvm::outs().flush();
     std::fflush(stdout);
@@ -133,6 +134,7 @@ absl::StatusOr<std::vector<std::string>> LibrariesFor(llvm::ArrayRef<char> objec
   if (!file) return FromLlvm(file.takeError());
   auto sections = file->sections();
   if (!sections) return FromLlvm(sections.takeError());
+  // Most kernels need none of the three.
   bool needed[3] = {};
   for (const auto& section : *sections) {
     if (section.sh_type != llvm::ELF::SHT_SYMTAB) continue;
@@ -175,6 +177,9 @@ absl::StatusOr<std::string> LinkSharedObject(llvm::ArrayRef<char> object) {
   MemoryFile input("object"), output("code");
   RETURN_IF_ERROR(input.Write(object));
   const std::string in = input.path();
+  // -znow resolves symbols at load, so that a missing one is an error there and not within a
+  // launch. One thread, because a confined worker may start none. Entries are found by key, so
+  // there is no build id.
   std::vector<const char*> arguments = {"ld.lld",
                                         "-shared",
                                         "-znow",

@@ -34,6 +34,7 @@ constexpr const char* kHalfFunctions[] = {"__extendhfsf2", "__truncsfhf2", "__tr
 bool UsesHalf(const llvm::Module& module) {
   for (const llvm::Function& f : module) {
     for (const llvm::Instruction& i : llvm::instructions(f)) {
+      // Results suffice: values of this type come from some instruction of the module.
       if (i.getType()->isHalfTy()) return true;
     }
   }
@@ -114,6 +115,7 @@ absl::StatusOr<std::unique_ptr<Machine>> Machine::Make(Target target,
   llvm::TargetOptions machine_options;
   machine_options.AllowFPOpFusion =
       options.fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  // PIC, because entries are shared objects that many processes map at different addresses.
   s.machine.reset(backend->createTargetMachine(kTriple, s.cpu, "", machine_options,
                                                llvm::Reloc::PIC_, llvm::CodeModel::Small, effort));
   s.layout = s.machine->createDataLayout();
@@ -135,6 +137,7 @@ absl::Status Machine::LinkDeviceLibrary(llvm::Module& module,
     SetAttributes(f, state_->cpu);
     if (llvm::is_contained(exported, f.getName())) continue;
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
+    // The state of the stream then stays in registers within a loop.
     if (f.getName().starts_with("kiln_random")) f.addFnAttr(llvm::Attribute::AlwaysInline);
   }
   return absl::OkStatus();
@@ -146,6 +149,7 @@ void Machine::Optimize(llvm::Module& module) {
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PassBuilder builder(state_->machine.get());
+  // Before registerFunctionAnalyses, which would register LLVM's default: the first one counts.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(*state_->library); });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
@@ -193,6 +197,7 @@ static void ChooseEffort(const llvm::Module& module, int level) {
   SetFlag("disable-lsr", large);
   llvm::RegisterRegAlloc::FunctionPassCtor allocate = llvm::createGreedyRegisterAllocator;
   if (large) allocate = llvm::createBasicRegisterAllocator;
+  // Process-wide like the flags, so each module sets it.
   if (level == 0) allocate = llvm::createFastRegisterAllocator;
   llvm::RegisterRegAlloc::setDefault(allocate);
 }

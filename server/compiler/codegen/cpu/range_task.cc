@@ -32,6 +32,8 @@ std::vector<Dimension> EmitDimensions(FunctionEmitter& f, ir::RangeTaskOp task) 
   for (int d = 0; d < task.getNumDims(); ++d) {
     Value* lower = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d]), b.getInt64Ty());
     Value* upper = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d + 1]), b.getInt64Ty());
+    // An empty dimension makes the product 0; a negative extent would make it negative, or positive
+    // if there are two.
     Value* extent = b.CreateSub(upper, lower);
     extent = b.CreateSelect(b.CreateICmpSGT(extent, b.getInt64(0)), extent, b.getInt64(0));
     dimensions.push_back({lower, upper, extent});
@@ -48,6 +50,7 @@ int FoldedDimensions(const std::vector<Dimension>& dimensions) {
   int folded = 0;
   for (size_t d = dimensions.size(); d-- > 1;) {
     auto* extent = llvm::dyn_cast<llvm::ConstantInt>(dimensions[d].extent);
+    // Only innermost ones: outside of an unknown extent, the block would not be a constant.
     if (extent == nullptr || extent->isZero()) break;
     const int64_t cells = extent->getSExtValue();
     if (cells > (folded == 0 ? kMaxRow : kMaxBlock) || block * cells > kMaxBlock) break;
@@ -81,6 +84,8 @@ class RangeEmitter {
         b_(f.builder()),
         task_(task),
         dimensions_(std::move(dimensions)),
+        // The linear space counts the dimensions up to row_. Rows run along row_; those inside are
+        // loops of constant length.
         row_(static_cast<int>(dimensions_.size()) - FoldedDimensions(dimensions_) - 1) {}
 
   void Emit(Value* begin, Value* end, Value* piece);
@@ -153,6 +158,7 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
   f_.BranchTo(header, header_values, start);
 
   b_.SetInsertPoint(header);
+  // Top-tested, as every loop here: a row may be empty.
   b_.CreateCondBr(b_.CreateICmpSLT(index, to), body, exit);
   b_.SetInsertPoint(body);
   // A field without axes has one iteration and no index.
@@ -179,6 +185,7 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
 llvm::SmallVector<Value*, 4> RangeEmitter::IndicesOfRow(Value* row) {
   llvm::SmallVector<Value*, 4> indices(row_);
   for (int d = row_ - 1; d >= 0; --d) {
+    // The outermost index is what is left, so it needs no division.
     indices[d] = d == 0 ? row : b_.CreateURem(row, dimensions_[d].extent);
     if (d > 0) row = b_.CreateUDiv(row, dimensions_[d].extent);
   }
@@ -189,6 +196,7 @@ llvm::SmallVector<Value*, 4> RangeEmitter::IndicesOfRow(Value* row) {
 // again from 0 and carries into the next one outside.
 void RangeEmitter::NextRow(const Phis& indices, BasicBlock* latch) {
   const int innermost = row_ - 1;
+  // Selects, not branches: a carry is rare, and the code runs once a row.
   Value* carry = b_.getTrue();
   for (int d = innermost; d >= 0; --d) {
     Value* up = b_.CreateNSWAdd(indices[d], b_.getInt64(1));
@@ -229,6 +237,7 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end,
 
   b_.SetInsertPoint(header);
   for (int d = 0; d < last; ++d) MapIndex(d, b_.CreateNSWAdd(indices[d], dimensions_[d].lower));
+  // The rest of the chunk or of the row, whichever is shorter.
   Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(end, linear),
                                           b_.CreateNSWSub(width, first_column));
   Value* from = b_.CreateNSWAdd(first_column, dimensions_[last].lower);
@@ -272,6 +281,7 @@ void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
   BasicBlock* some = f_.NewBlock("some");
   b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
   b_.SetInsertPoint(some);
+  // Both ends move alike, so neighbouring chunks still meet. A chunk may become empty.
   if (step_ > 0 && row_ >= 0) {
     BasicBlock* left = f_.NewBlock("left");
     begin = Cut(begin);
@@ -293,6 +303,7 @@ void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
 // The number of iterations, for the runtime; constant bounds need no function.
 void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   const std::string name = absl::StrCat(task->symbol(), "_bounds");
+  // Emitted even for constant bounds, because only the emitter folds them; then it is removed.
   llvm::Function* function = NewBoundsFunction(state->module, name);
   FunctionEmitter f(state, function, /*parallel=*/false);
   llvm::IRBuilder<>& b = f.builder();
@@ -318,6 +329,8 @@ void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
 int64_t StepOf(ir::RangeTaskOp op) {
   constexpr int64_t kMostStep = 512, kLeastStep = 16, kNanoseconds = 2000;
   if (!op.getInits().empty() || !MayVectorise(op.getBody())) return 0;
+  // About 2 us of work, the least chunk of the runtime. Powers of two are multiples of any vector's
+  // length.
   const int64_t wanted = kNanoseconds / std::max<int64_t>(op.getCost(), 1);
   return static_cast<int64_t>(
       llvm::bit_floor(static_cast<uint64_t>(std::clamp(wanted, kLeastStep, kMostStep))));

@@ -27,6 +27,7 @@ struct Shifted {
 // The sum that a value is; no index: it is something else.
 Shifted ShiftOf(mlir::Value value) {
   Shifted result;
+  // A few steps: programs write i + 1 or i + 2 - 1, and long sums would cost time for nothing.
   for (int depth = 0; depth < 8; ++depth) {
     result.index = llvm::dyn_cast<mlir::BlockArgument>(value);
     if (result.index) return result;
@@ -67,6 +68,8 @@ void PlanCells(StructPlan* plan_of_cells) {
       const int64_t factor =
           plan.tree.getAxisExtent(plan.field.getNode(), axis) / plan.tree.getAxisExtent(n, axis);
       plan.cells *= extent;
+      // Two dimensions of one axis: parts can be shared, and within a part the loop is still one
+      // row.
       if (extent > kMostCells && extent % kPartOfRow == 0) {
         plan.dimensions.push_back({axis, extent / kPartOfRow, factor * kPartOfRow});
         plan.dimensions.push_back({axis, kPartOfRow, factor});
@@ -76,6 +79,7 @@ void PlanCells(StructPlan* plan_of_cells) {
     }
     below |= n == plan.node;
   }
+  // The innermost dimension always stays a loop: it is what LLVM vectorises.
   while (plan.cells > kMostCells && plan.shared + 1 < plan.dimensions.size()) {
     const int64_t extent = plan.dimensions[plan.shared++].extent;
     plan.iterations *= extent;
@@ -112,6 +116,7 @@ bool IsOwnCell(const StructPlan& plan, ir::RangeTaskOp op, const ComponentAccess
   for (int i = 0; i < access.field.getNumAxes(); ++i) {
     const int64_t axis = access.field.getComponentAxis(component, i);
     if (axis < 0 || plan.tree.getAxisExtent(plan.node, axis) == 1) continue;
+    // Equal extents: with another extent along the axis, the same index may be in another block.
     const Shifted at = ShiftOf(access.indices[i]);
     if (!at.index || at.index.getOwner() != &op.getBody().front() ||
         at.index.getArgNumber() >= static_cast<unsigned>(op.getNumDims()) ||

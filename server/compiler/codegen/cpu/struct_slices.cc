@@ -56,6 +56,7 @@ TreeWalker::Coordinates StructEmitter::Digits(Value* cell) {
 
 Accumulators StructEmitter::Slots(Value* begin, Value* end, const Accumulators& start) {
   return Loop(begin, end, start, [&](Value* number, const Accumulators& values) {
+    // Tested again: a slice has at least one active cell, and others may be inactive.
     auto* own = b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getPtrTy(), cell_, number));
     f_.TagTables(own);
     return If(b_.CreateIsNotNull(own), values,
@@ -91,6 +92,7 @@ Accumulators StructEmitter::Bits(Value* word, Value* first, const Accumulators& 
   b_.SetInsertPoint(header);
   b_.CreateCondBr(b_.CreateIsNotNull(left), inside, exit);
   b_.SetInsertPoint(inside);
+  // True: `left` is not 0 here, so no test for it is needed.
   Value* bit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getTrue());
   Value* number = b_.CreateNSWAdd(first, b_.CreateZExt(bit, b_.getInt64Ty()));
   f_.trees().PushScope();
@@ -98,6 +100,7 @@ Accumulators StructEmitter::Bits(Value* word, Value* first, const Accumulators& 
       Iteration(Digits(number), Cell(number), Accumulators(values.begin(), values.end()));
   f_.trees().PopScope();
   BasicBlock* latch = b_.GetInsertBlock();
+  // Clears the lowest bit. The word was read once: cells activated by this loop join the next list.
   Value* rest = b_.CreateAnd(left, b_.CreateSub(left, b_.getInt32(1)));
   left->addIncoming(rest, latch);
   for (auto [phi, value] : llvm::zip(values, after)) phi->addIncoming(value, latch);
@@ -111,6 +114,7 @@ Value* StructEmitter::MaskWord(Value* number) {
   Value* masks = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cell_, Node().getMask());
   auto* word = b_.CreateAlignedLoad(
       b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), masks, number), llvm::Align(4));
+  // Other threads of the task may activate cells of the same word.
   word->setAtomic(llvm::AtomicOrdering::Monotonic);
   f_.TagTables(word);
   return word;
@@ -172,6 +176,8 @@ Value* StructEmitter::IsInside(Value* first) {
 // Word by word of the mask: empty words cost a test, full ones are plain loops.
 Accumulators StructEmitter::PartlyActive(Value* begin, Value* end, const Accumulators& start) {
   const int64_t cells = std::min(Node().getNumCells(), kWordCells);
+  // A plan with dimensions has its own loop for full containers (Words), so the body exists twice
+  // already.
   const bool twice = plan_.dimensions.empty() && 2 * CountOps(task_.getBody()) <= kMostCopiedOps;
   Value* first_word = b_.CreateLShr(begin, 5);
   Value* last_word = b_.CreateLShr(b_.CreateNSWAdd(end, b_.getInt64(31)), 5);

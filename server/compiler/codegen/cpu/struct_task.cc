@@ -28,6 +28,8 @@ constexpr int64_t kMostEnds = 16;
 // all copies of the body together are not too long.
 void StructEmitter::Peel() {
   ends_.resize(plan_.dimensions.size());
+  // Each peeled end is one more copy of all loops inside, so copies multiply from the inside
+  // outwards.
   int64_t ops = CountOps(task_.getBody());
   for (size_t i = plan_.dimensions.size(); i-- > plan_.shared;) {
     const StructPlan::Dimension& d = plan_.dimensions[i];
@@ -35,12 +37,16 @@ void StructEmitter::Peel() {
                          return other.axis == d.axis;
                        }) == 1;
     const bool last = i + 1 == plan_.dimensions.size();
+    // A row that crosses blocks by selection is a candidate only if its index alone is the
+    // coordinate.
     if (last && alone && d.factor == 1 && d.extent >= kLongRow && d.extent <= kShortRow) {
       FindAcross(d.axis);
     }
     const auto [before, beyond] = Reach(task_, f_.trees(), plan_, d.axis);
     ops *= before + beyond + 1;
+    // Outer dimensions would copy even more, so the first that is too long ends the search.
     if (ops > kMostCopiedOps) return;
+    // A dimension with nothing but ends would leave no loop between them.
     if (d.factor == 1 && (alone || last) && before + beyond < d.extent) {
       ends_[i] = {before, beyond};
     }
@@ -53,7 +59,9 @@ void StructEmitter::FindAcross(int64_t axis) {
   int64_t ends = 0;
   ForEachReadAlong(task_, f_.trees(), plan_, axis, [&](ir::GlobalOp address, int64_t by) {
     if (by == 0 || ends > kMostEnds) return;
+    // A read at distance k takes |k| values of the neighbouring block.
     ends += std::abs(by);
+    // The ends are loaded before the row. A store of the row would not be seen by them.
     if (IsWritten(task_.getBody(), f_.trees(), address)) ends = kMostEnds + 1;
     across_.push_back(address);
   });
@@ -76,6 +84,7 @@ bool StructEmitter::OpenRow(const StructPlan::Dimension& d) {
   for (const Affine& value : up_) {
     for (const Affine::Term& t : value.terms) row.constant.insert(t.leaf);
   }
+  // Defined for this question only; each iteration defines its indices anew.
   TreeWalker::Coordinates index = up_;
   index[d.axis].Add(Leaf(row.index, 0, d.extent - 1), 1);
   DefineIndices(index);
@@ -107,6 +116,7 @@ Accumulators StructEmitter::Loop(Value* from, Value* to, const Accumulators& sta
   index->addIncoming(from, b_.GetInsertBlock());
   f_.BranchTo(header, values, start);
   b_.SetInsertPoint(header);
+  // The test is at the top because a range may be empty. LLVM rotates the loop.
   b_.CreateCondBr(b_.CreateICmpSLT(index, to), inside, exit);
   b_.SetInsertPoint(inside);
   f_.trees().PushScope();
@@ -131,6 +141,7 @@ Accumulators StructEmitter::If(Value* condition, const Accumulators& start,
   const Accumulators after = then();
   f_.trees().PopScope();
   auto phis = f_.Phis(merge, AccumulatorTypes());
+  // An inactive cell leaves the accumulators as they were.
   for (auto [phi, value] : llvm::zip(phis, start)) phi->addIncoming(value, before);
   f_.BranchTo(merge, phis, after);
   b_.SetInsertPoint(merge);
@@ -161,6 +172,8 @@ Value* StructEmitter::Number(const TreeWalker::Coordinates& index) {
   for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
     const int64_t extent = plan_.tree.getAxisExtent(plan_.field.getNode(), axis);
     if (extent == 1) continue;
+    // From the index and not from the list's order: that order changes with the cells that are
+    // active, and the numbers drawn for a cell must not.
     number = b_.CreateMul(number, b_.getInt64(extent));
     number = b_.CreateAdd(number, b_.CreateSExt(EmitAffine(b_, index[axis]), b_.getInt64Ty()));
   }
@@ -171,6 +184,7 @@ Value* StructEmitter::Number(const TreeWalker::Coordinates& index) {
 Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Value* own,
                                       const Accumulators& start) {
   f_.trees().PushScope();
+  // The body's accesses to its own cell then need no walk.
   if (own != nullptr) f_.trees().Know(plan_.field.getTree(), plan_.node, index, own);
   for (int i = 0; i < task_.getNumDims(); ++i) {
     const mlir::Value argument = task_.getIndices()[i];
@@ -184,6 +198,7 @@ Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Valu
   if (f_.draws()) f_.StartRandom(Number(index));
   BasicBlock* next = f_.NewBlock("next");
   auto after = f_.Phis(next, AccumulatorTypes());
+  // `continue` ends an iteration; there is no `break` from a parallel loop.
   f_.PushLoop({next, after, nullptr, {}});
   f_.EmitBlock(task_.getBody().front());
   f_.PopLoop();
@@ -209,10 +224,12 @@ Value* StructEmitter::Field(Value* element, int64_t offset, llvm::Type* type) {
 void StructEmitter::ReadPlace(Value* element) {
   cell_ = Field(element, abi::kCell, b_.getPtrTy());
   leaves_.clear();
+  // A slice's index is that of its container's cell 0; the cell's digits are added later.
   const int64_t node = plan_.slices ? Node().getParent() : plan_.node;
   for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
     at_[axis] = Affine();
     const int64_t extent = plan_.tree.getAxisExtent(node, axis);
+    // One index only: 0, which needs no load.
     if (extent == 1) continue;
     Value* at = Field(element, abi::kAt + abi::kIndexBytes * axis, b_.getInt32Ty());
     at = b_.CreateZExt(at, b_.getInt64Ty());
@@ -230,6 +247,8 @@ Accumulators StructEmitter::Element(Value* number, Value* from, Value* to,
   Value* element = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.EntryLoad(f_.launch(), abi::kElements),
                                         b_.CreateNSWMul(number, b_.getInt64(abi::kElementBytes)));
   ReadPlace(element);
+  // The prologue is code before `body`. The walk appends look-ups of blocks to it while the body is
+  // emitted, so that they happen once for each element.
   BasicBlock* body = f_.NewBlock("element");
   Value* begin = nullptr;
   Value* end = nullptr;
@@ -259,6 +278,7 @@ Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& st
     up_[axis] = Affine();
     up_[axis].Add(at_[axis], inner);
   }
+  // No dimension is shared: the element is one iteration.
   if (plan_.shared == 0) return Nest(0, start);
   // The shared dimensions are one loop, over the element's iterations.
   return Loop(from, to, start, [&](Value* iteration, const Accumulators& values) {
@@ -268,6 +288,8 @@ Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& st
       const StructPlan::Dimension& dimension = plan_.dimensions[d];
       Affine digit = rest;
       if (d > 0) std::tie(rest, digit) = DivideAffine(b_, rest, dimension.extent);
+      // DivideAffine bounds the quotient by nothing that the walk could use; the extent is the
+      // bound.
       if (digit.terms.size() == 1) {
         digit.terms[0].low = 0;
         digit.terms[0].high = dimension.extent - 1;
@@ -286,6 +308,7 @@ Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& st
 Accumulators StructEmitter::Nest(size_t dimension, const Accumulators& start) {
   if (dimension == plan_.dimensions.size()) return NestedIteration(start);
   const StructPlan::Dimension& d = plan_.dimensions[dimension];
+  // Asked only now, with the indices of the loops outside: the form of the addresses decides.
   const bool whole = dimension + 1 == plan_.dimensions.size() && OpenRow(d);
   const int64_t before = whole ? 0 : ends_[dimension].first;
   const int64_t end = d.extent - (whole ? 0 : ends_[dimension].second);
@@ -296,6 +319,7 @@ Accumulators StructEmitter::Nest(size_t dimension, const Accumulators& start) {
     values = Nest(dimension + 1, values);
     up_[d.axis] = saved;
   };
+  // Before the loop and not after it: reductions of floats are added in the order of the cells.
   for (int64_t i = 0; i < before; ++i) single(i);
   values = Loop(b_.getInt64(before), b_.getInt64(end), values,
                 [&](Value* index, const Accumulators& inside) {
@@ -313,6 +337,8 @@ Accumulators StructEmitter::Nest(size_t dimension, const Accumulators& start) {
 // One iteration of the loops over a block. In a slice, the loops' index gives the cell's address.
 Accumulators StructEmitter::NestedIteration(const Accumulators& start) {
   if (!plan_.slices) return Iteration(up_, nullptr, start);
+  // The cell's distance from the container's cell 0: the digits times their strides, innermost axis
+  // first.
   Affine offset;
   int64_t bytes = Node().getCellBytes();
   for (int a = Node().getNumAxes(); a-- > 0;) {
@@ -337,6 +363,7 @@ void StructEmitter::Emit(Value* begin, Value* end, Value* piece) {
   b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
   b_.SetInsertPoint(some);
   Value* iterations = b_.getInt64(plan_.iterations);
+  // Of the last iteration, not of the end, which may be the first of an element that is not ours.
   Value* last = b_.CreateUDiv(b_.CreateSub(end, b_.getInt64(1)), iterations);
   const Accumulators result =
       Loop(b_.CreateUDiv(begin, iterations), b_.CreateNSWAdd(last, b_.getInt64(1)), start,
@@ -375,6 +402,7 @@ void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::T
   task->set_tree(plan.field.getTree());
   task->set_node(plan.node);
   task->set_slices(plan.slices);
+  // The runtime multiplies the list's length by the iterations (launch.cc).
   task->set_iterations(plan.iterations);
   task->set_max_threads(op.getMaxThreads());
   task->set_block_dim(op.getBlockDim());
