@@ -109,6 +109,7 @@ DiskStore::DiskStore(Home home, DiskOptions options)
 Found DiskStore::Get(const Place& place) {
   absl::StatusOr<std::string> bytes = Read(place);
   if (!bytes.ok()) {
+    // Another process may have deleted the file: the index must not count its bytes any longer.
     if (absl::IsNotFound(bytes.status())) {
       absl::MutexLock lock(&mutex_);
       Forget(place);
@@ -125,6 +126,7 @@ Found DiskStore::Get(const Place& place) {
     Discard(place, entry.status());
     return {nullptr, name()};
   }
+  // Only after the check, so that a damaged file never counts as used.
   Note(place, size, (*entry)->compile_seconds);
   return {*std::move(entry), name()};
 }
@@ -133,6 +135,7 @@ absl::Status DiskStore::Put(const Place& place, EntryPtr entry) {
   if (options_.read_only) return absl::FailedPreconditionError("the disk tier is read-only");
   {
     absl::MutexLock lock(&mutex_);
+    // An error at once, instead of another wait for a disk that just failed.
     if (std::chrono::steady_clock::now() < write_again_) {
       return absl::UnavailableError("the disk tier refused a write a moment ago");
     }
@@ -153,6 +156,7 @@ absl::Status DiskStore::Put(const Place& place, EntryPtr entry) {
     if (!status.ok() && !IsInTheWay(status)) {
       write_again_ = std::chrono::steady_clock::now() + kWritePause;
     }
+    // The housekeeper evicts in the background from here on, so that writers rarely have to.
     crowded = bytes_ + reserved_ + size > options_.max_bytes / 100 * kHighWater;
   }
   if (!status.ok()) {
@@ -184,6 +188,8 @@ absl::StatusOr<Folder> DiskStore::OwnCache() const {
   return cache;
 }
 
+// Each step opens a directory relative to the one before and checks its owner. A path would be
+// resolved again at each use, and others could exchange a directory in between.
 absl::StatusOr<Folder> DiskStore::OwnShard(const Place& place) const {
   ASSIGN_OR_RETURN(const Folder cache, OwnCache());
   ASSIGN_OR_RETURN(Folder shard, cache.Enter(Home::ShardName(place)));
@@ -207,6 +213,7 @@ StoreStats DiskStore::Clear() {
   if (options_.read_only) return removed;
   if (const absl::StatusOr<Folder> cache = OwnCache(); cache.ok()) {
     cache->ForEachName([&](const char* name) {
+      // Walks the directories and not the index, which may not know all files yet.
       if (Home::IsShardName(name)) ClearShard(*cache, name, &removed);
     });
   }
@@ -230,6 +237,7 @@ void DiskStore::ClearShard(const Folder& cache, const char* name, StoreStats* re
     ++removed->entries;
     removed->bytes += st.st_size;
   });
+  // Fails if a foreign file is left, which then keeps its directory.
   unlinkat(cache.fd(), name, AT_REMOVEDIR);
 }
 
@@ -244,6 +252,7 @@ StoreStats DiskStore::stats() const {
 }
 
 void DiskStore::Scan() {
+  // One scan at a time. `mutex_` is held only per shard, so look-ups go on meanwhile.
   absl::MutexLock scan_lock(&scan_mutex_);
   const absl::Time now = SteadyNow();
   const bool whole = now - whole_scan_ > kWholeScanAge;
@@ -270,6 +279,8 @@ void DiskStore::RemoveAbandoned() {
   temp->ForEachName([&](const char* file) {
     struct stat st;
     if (IsTemporary(file) && fstatat(temp->fd(), file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        // A file of this name is being written, or its writer died. An hour is longer than any
+        // write; the absolute value also finds files from a clock that was ahead.
         S_ISREG(st.st_mode) && std::abs(st.st_mtime - now) > kAbandonedSeconds) {
       unlinkat(temp->fd(), file, 0);
     }
@@ -284,8 +295,11 @@ void DiskStore::ScanShard(const absl::StatusOr<Folder>& cache, int number, bool 
   int64_t start;
   {
     absl::MutexLock lock(&mutex_);
+    // The scan's time in the order of uses: what changes during the scan is newer than it.
     start = Tick();
     Shard& shard = shards_[number];
+    // The directory's time changes when a file appears or vanishes, which is all that a short scan
+    // needs.
     if (!whole && shard.changed == changed) return;
     const bool settled = std::abs(absl::GetCurrentTimeNanos() - changed) > kSettledNanos;
     shard.changed = settled ? changed : -1;
@@ -295,6 +309,7 @@ void DiskStore::ScanShard(const absl::StatusOr<Folder>& cache, int number, bool 
     folder->ForEachName([&](const char* file) {
       absl::StatusOr<Place> place = Home::PlaceOfEntryName(file);
       struct stat st;
+      // An entry in the wrong shard would never be found by a look-up.
       if (!place.ok() || place->bytes[0] != number) return;
       if (fstatat(folder->fd(), file, &st, AT_SYMLINK_NOFOLLOW) == 0)
         files.emplace_back(*place, st);
@@ -316,6 +331,7 @@ void DiskStore::ScanShard(const absl::StatusOr<Folder>& cache, int number, bool 
   // Drops entries that other processes deleted; keeps those written during the scan.
   std::vector<Place> gone;
   for (const auto& [place, item] : shard.items) {
+    // Collected first: Forget erases from the map that this loop walks.
     if (item.last_use < start && !present.contains(place)) gone.push_back(place);
   }
   for (const Place& place : gone) Forget(place);
@@ -330,6 +346,7 @@ bool DiskStore::AwaitScan(absl::Duration timeout) const {
 double DiskStore::Touch(const Place& place) {
   {
     absl::MutexLock lock(&mutex_);
+    // A scan knows size and time of a file, but not how long its entry took to compile (-1).
     if (Item* item = Find(place); item != nullptr && item->seconds >= 0) {
       SetUse(place, item, Tick());
       item->touched = true;
@@ -350,6 +367,7 @@ void DiskStore::Maintain() {
     absl::MutexLock lock(&mutex_);
     crowded = bytes_ + reserved_ > options_.max_bytes / 100 * kHighWater;
   }
+  // Below the mark at which it began, so that it does not run again for each entry.
   if (crowded) EvictTo(options_.max_bytes / 100 * kLowWater);
   {
     absl::MutexLock lock(&mutex_);
@@ -379,6 +397,7 @@ absl::Status DiskStore::MakeRoom(uint64_t size) {
   }
   {
     absl::MutexLock lock(&mutex_);
+    // Reserved before the room is made: concurrent writers must not count on the same room.
     reserved_ += size;
     if (bytes_ + reserved_ <= options_.max_bytes) return absl::OkStatus();
   }
@@ -392,6 +411,7 @@ void DiskStore::EvictTo(uint64_t target) {
     Place place;
     {
       absl::MutexLock lock(&mutex_);
+      // One entry at a time, without the lock while unlinking: a look-up never waits for the disk.
       if (bytes_ + reserved_ <= target || by_use_.empty()) return;
       place = by_use_.begin()->second;
     }
@@ -433,6 +453,7 @@ absl::Status DiskStore::Write(const Place& place, const std::string& bytes) {
     absl::MutexLock lock(&mutex_);
     sequence = ++sequence_;
   }
+  // The daemon's random name is part of it, since machines may share the directory.
   const std::string aside = absl::StrCat(place.Hex().substr(0, 16), ".", own_, ".", sequence);
   ASSIGN_OR_RETURN(FolderFile file, temp.OpenFile(aside, O_RDWR | O_CREAT | O_EXCL));
   auto cleanup = absl::MakeCleanup([&] { unlinkat(temp.fd(), aside.c_str(), 0); });
@@ -441,11 +462,13 @@ absl::Status DiskStore::Write(const Place& place, const std::string& bytes) {
   absl::Status status = WriteWhole(fd, bytes);
   if (status.ok() && options_.sync && fsync(fd) != 0) status = ErrnoStatus(errno, "fsync");
   if (status.ok()) status = ReadBack(fd, bytes);
+  // Network file systems report failed writes only here.
   if (close(file.fd.Release()) != 0) status.Update(ErrnoStatus(errno, "close"));
   if (!status.ok()) return status;
 
   const std::string shard_name = Home::ShardName(place);
   absl::StatusOr<Folder> shard = cache->Enter(shard_name);
+  // Made on demand: a fresh cache has no shards, and Clear removes empty ones.
   if (absl::IsNotFound(shard.status())) {
     shard = cache->Make(shard_name);
     if (options_.sync) status.Update(Sync(*cache));
@@ -459,6 +482,7 @@ absl::Status DiskStore::Write(const Place& place, const std::string& bytes) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is a directory, in the place of an entry; remove it"));
   }
+  // The name no longer exists; another file may soon have it.
   std::move(cleanup).Cancel();
   if (options_.sync) status.Update(Sync(*shard));
   return status;
@@ -475,6 +499,7 @@ absl::StatusOr<std::string> DiskStore::Read(const Place& place) const {
   RETURN_IF_ERROR(file.status());
   if (!file->own.ok()) return absl::DataLossError(file->own.message());
   const off_t size = file->info.st_size;
+  // Before memory is allocated for it: a damaged file may claim any size.
   if (size < static_cast<off_t>(kTrailerSize) || size > static_cast<off_t>(kMaxEntrySize)) {
     return absl::DataLossError("impossible size of an entry");
   }
@@ -502,6 +527,7 @@ void DiskStore::Note(const Place& place, uint64_t size, double seconds) {
   SetSize(&item, size);
   SetUse(place, &item, Tick());
   item.seconds = static_cast<float>(seconds);
+  // Writes the time of use to the file later (Maintain), not at each hit.
   item.touched = true;
 }
 
@@ -518,11 +544,14 @@ void DiskStore::SetUse(const Place& place, Item* item, int64_t when) {
 }
 
 void DiskStore::SetSize(Item* item, uint64_t size) {
+  // Unsigned and possibly "negative": the sum wraps back to the right number.
   bytes_ += size - item->size;
   item->size = size;
 }
 
 int64_t DiskStore::Tick() {
+  // Strictly increasing, even if the wall clock is set back. Uses of files need the wall clock's
+  // scale.
   clock_ = std::max(clock_ + 1, absl::GetCurrentTimeNanos());
   return clock_;
 }
@@ -539,6 +568,7 @@ void DiskStore::Forget(const Place& place) {
 void DiskStore::Warn(const std::string& kind, const std::string& message) {
   {
     absl::MutexLock lock(&mutex_);
+    // Once for each kind: a full disk would fill the log as well.
     if (!warned_.insert(kind).second) return;
   }
   if (options_.warn) options_.warn(message);

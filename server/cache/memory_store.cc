@@ -19,6 +19,7 @@ Found MemoryStore::Get(const Place& place) {
   auto it = shard.index.find(place);
   if (it == shard.index.end()) return {nullptr, name()};
   it->second->used = Now();
+  // Moves the list's node: no allocation on a hit.
   shard.order.splice(shard.order.begin(), shard.order, it->second);
   NoteOldest(&shard);
   return {it->second->entry, name()};
@@ -26,7 +27,10 @@ Found MemoryStore::Get(const Place& place) {
 
 absl::Status MemoryStore::Put(const Place& place, EntryPtr entry) {
   const uint64_t size = entry->bytes.size();
+  // Also the end of Close: with a budget of 0 nothing is stored.
   if (size > max_bytes_ / 4) return absl::OkStatus();
+  // Through Remove, because a replaced entry also counts as taken back: a front may hold the old
+  // one.
   Remove(place);
   // Reserves room first: concurrent insertions must not use the same room.
   bytes_ += size;
@@ -34,6 +38,7 @@ absl::Status MemoryStore::Put(const Place& place, EntryPtr entry) {
   }
   Shard& shard = ShardOf(place);
   absl::MutexLock lock(&shard.mutex);
+  // Another thread may have stored the same place since Remove.
   if (auto it = shard.index.find(place); it != shard.index.end()) Erase(&shard, it->second);
   shard.order.push_front(Item{place, std::move(entry), Now()});
   shard.index[place] = shard.order.begin();
@@ -73,6 +78,7 @@ StoreStats MemoryStore::Clear() {
 }
 
 void MemoryStore::Close() {
+  // First, so that later calls of Put store nothing.
   max_bytes_ = 0;
   Clear();
 }
@@ -89,6 +95,8 @@ bool MemoryStore::DropOldest() {
   Shard* oldest = nullptr;
   int64_t when = kNever;
   for (Shard& shard : shards_) {
+    // Compares the shards' oldest items without their locks. A use in between makes the choice
+    // slightly wrong, never unsafe.
     const int64_t used = shard.oldest.load(std::memory_order_relaxed);
     if (used < when) {
       when = used;

@@ -9,8 +9,11 @@ namespace kiln {
 
 Found TieredStore::GetAtOnce(const Place& place) {
   Found found = tiers_[0]->Get(place);
+  // A memory hit must not outlive its file: another process may have cleared the cache. Asking the
+  // disk at every hit would cost a system call, so each place is asked once a second.
   if (found.entry == nullptr || AskedLately(place)) return found;
   for (size_t other = 1; other < tiers_.size(); ++other) {
+    // Not an eviction: Get then asks all tiers in order and restores the file.
     if (!tiers_[other]->Contains(place)) return {nullptr, name()};
   }
   return found;
@@ -18,6 +21,8 @@ Found TieredStore::GetAtOnce(const Place& place) {
 
 bool TieredStore::AskedLately(const Place& place) {
   uint64_t mark;
+  // A small table without locks, by place and second. Two places in one slot ask the disk more
+  // often.
   std::memcpy(&mark, place.bytes.data(), sizeof mark);
   const size_t slot = mark % asked_.size();
   mark ^= static_cast<uint64_t>(absl::ToUnixSeconds(SteadyNow())) << 10;
@@ -41,6 +46,7 @@ Found TieredStore::Get(const Place& place) {
 
 absl::Status TieredStore::Put(const Place& place, EntryPtr entry) {
   absl::Status failure = absl::OkStatus();
+  // One tier that keeps the entry is enough: the others then only cost speed.
   bool kept = false;
   for (ArtifactStore* tier : tiers_) {
     absl::Status status = tier->Put(place, entry);
@@ -66,6 +72,7 @@ void TieredStore::Remove(const Place& place) {
 
 StoreStats TieredStore::Clear() {
   StoreStats removed;
+  // The last tier has every entry, so its count is the user's.
   for (ArtifactStore* tier : tiers_) removed = tier->Clear();
   return removed;
 }
@@ -74,6 +81,7 @@ StoreStats TieredStore::stats() const {
   StoreStats sum;
   for (const ArtifactStore* tier : tiers_) {
     const StoreStats one = tier->stats();
+    // Entries and bytes are those of the last tier; only damage is counted in all of them.
     sum.entries = one.entries;
     sum.bytes = one.bytes;
     sum.corrupt += one.corrupt;

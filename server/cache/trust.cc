@@ -13,6 +13,7 @@ absl::Status Trust::Load(TrustOptions options) {
   for (const std::string& file : options_.key_files) RETURN_IF_ERROR(keys_.AddFile(file));
   if (options_.signing_key_file.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(SigningKey key, SigningKey::ReadFile(options_.signing_key_file));
+  // What we sign comes back to us through shared tiers.
   keys_.Add(key.public_key());
   signing_ = std::move(key);
   return absl::OkStatus();
@@ -41,6 +42,7 @@ absl::StatusOr<EntryPtr> Trust::Admit(const Place& place, std::string bytes,
   // Checks the signer before EntryAt, which takes the bytes that `view` refers to.
   absl::Status trusted = absl::OkStatus();
   if (view.ok() && !options_.accept_unsigned) trusted = CheckSigner(*view, keys_);
+  // Keys that a caller named count for that caller's requests only.
   if (!trusted.ok() && !caller.empty()) trusted = CheckSigner(*view, caller);
   absl::StatusOr<EntryPtr> entry =
       view.ok() ? EntryAt(place, *view, std::move(bytes)) : view.status();
@@ -64,6 +66,8 @@ absl::StatusOr<EntryPtr> Trust::Vouch(const Place& place, std::string bytes) {
 
 absl::Status Trust::Refuse(Outcome why, const absl::Status& status, absl::string_view source,
                            const Place& place) {
+  // Each refusal counts, but only the first of a kind and source is logged: a tier full of foreign
+  // entries would fill the log.
   ++counts_[why];
   const std::string text =
       absl::StrCat("refused entry ", place.Hex(), " of ", source, ": ", status.message());

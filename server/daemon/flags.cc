@@ -299,6 +299,7 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
     flags.help |= argument.flag->name == "--help";
   }
   if (flags.help) return flags;  // whatever the configuration says
+  // File, environment, command line: each overrides the one before.
   RETURN_IF_ERROR(ReadFile(arguments, &flags));
   RETURN_IF_ERROR(ReadEnvironment(&flags));
   for (const auto& [flag, value] : arguments) {

@@ -77,6 +77,7 @@ constexpr uint64_t kMostKeptByFront = uint64_t{16} << 20;
 
 // Keeps malloc's memory small in spite of many threads and large messages.
 void TameMalloc() {
+  // glibc makes an arena per thread, up to eight per core, and none of them shrinks.
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_MMAP_THRESHOLD, 64 << 10);
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
@@ -106,13 +107,15 @@ class OwnFile {
 };
 
 // Wakes the main thread from any other, and by SIGTERM, SIGINT and SIGHUP. SIGUSR2 says that
-// a successor waits (instance.h).
+// a successor waits (single_instance.h).
 class StopSignal {
  public:
   StopSignal() {
     sigset_t signals;
     sigemptyset(&signals);
     for (const int sig : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) sigaddset(&signals, sig);
+    // Before any thread starts: threads inherit the mask, and a signal must reach the descriptor
+    // alone.
     sigprocmask(SIG_BLOCK, &signals, nullptr);
     signal_fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     event_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -143,11 +146,13 @@ void AcceptAll(int listen_fd, Connections* connections) {
   while (true) {
     const int fd = accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) {
+      // A client that gave up before we accepted it is no reason to stop accepting.
       if (errno == EINTR || errno == ECONNABORTED) continue;
       // No descriptors left: new connections wait until others close.
       if (errno == EMFILE || errno == ENFILE) absl::SleepFor(absl::Milliseconds(20));
       return;
     }
+    // The directory's rights already keep others out. This also holds where they are not enforced.
     const absl::Status peer = CheckPeer(fd);
     if (peer.ok()) {
       connections->Serve(fd);
@@ -169,6 +174,7 @@ End ServeUntilStopped(int listen_fd, const StopSignal& stop, absl::Duration idle
   while (true) {
     int timeout_ms = -1;
     if (idle_exit > absl::ZeroDuration()) {
+      // Computed anew after each wake-up: requests move the end without waking this thread.
       const absl::Duration left = connections->last_request() + idle_exit - SteadyNow();
       if (left <= absl::ZeroDuration()) return {"idle"};
       timeout_ms =
@@ -195,11 +201,14 @@ void HandOver(pid_t successor, const std::vector<Front*>& fronts, SingleInstance
     const std::vector<int> own = front->Sockets();
     sockets.insert(sockets.end(), own.begin(), own.end());
   }
+  // Before the lock is released: the successor reads them as soon as it has the lock.
   GiveSockets(*instance, successor, sockets);
+  // From here on the successor alone evicts and writes totals.
   housekeeper->Retire();
   close(instance->lock_fd);
   instance->lock_fd = -1;
   const absl::Time give_up = SteadyNow() + kHandOverPatience;
+  // Until the successor's socket has our name. Connections of that time are ours to accept.
   while (HasSocket(*instance) && SteadyNow() < give_up) {
     pollfd entry = {instance->listen_fd, POLLIN, 0};
     if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance->listen_fd, connections);
@@ -213,6 +222,7 @@ bool NamesUs(const std::string& pid_path) {
   int pid = 0;
   const bool read = std::fscanf(file, "%d", &pid) == 1;
   std::fclose(file);
+  // A successor may have written its own number meanwhile.
   return read && pid == getpid();
 }
 
@@ -274,6 +284,30 @@ class Confinement {
   std::set<std::string> known_ ABSL_GUARDED_BY(mutex_);
 };
 
+DiskOptions DiskOptionsFor(const Flags& flags) {
+  DiskOptions options;
+  options.max_bytes = flags.cache_bytes;
+  options.sync = flags.config.disk().sync();
+  options.read_only = flags.config.disk().mode() == proto::READ_ONLY;
+  options.warn = [](const std::string& message) { Log(message); };
+  return options;
+}
+
+// `signs`: our signature makes others run what the workers compile.
+PoolOptions PoolOptionsFor(const Flags& flags, bool signs) {
+  PoolOptions options;
+  options.worker = flags.worker;
+  options.workers = flags.workers;
+  options.max_queue = flags.max_queue;
+  options.job_limit = flags.job_limit;
+  options.job_bytes = flags.job_bytes;
+  options.max_jobs = flags.worker_jobs != 0 ? flags.worker_jobs
+                     : signs                ? kSignedJobs
+                                            : kUnsignedJobs;
+  options.unconfined = flags.config.workers().unconfined();
+  return options;
+}
+
 SharedTiers::Options SharedOptions(const Flags& flags, CompilerIdentity* compiler) {
   SharedTiers::Options options;
   options.program = flags.RemotePath();
@@ -292,12 +326,10 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
   }
   Log("kilnd ", kVersion, " serves ", home.dir(), " on ", instance.socket_path);
 
+  // Disk and housekeeper need each other. The disk calls this only once entries are stored, when
+  // the housekeeper exists.
   Housekeeper* nudged = nullptr;
-  DiskOptions disk_options;
-  disk_options.max_bytes = flags.cache_bytes;
-  disk_options.sync = flags.config.disk().sync();
-  disk_options.read_only = flags.config.disk().mode() == proto::READ_ONLY;
-  disk_options.warn = [](const std::string& message) { Log(message); };
+  DiskOptions disk_options = DiskOptionsFor(flags);
   disk_options.over_budget = [&nudged] { nudged->Nudge(); };
   DiskStore disk(home, disk_options);
   Generation generation;
@@ -309,16 +341,7 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
   nudged = &housekeeper;
   housekeeper.Start();
 
-  PoolOptions pool_options;
-  pool_options.worker = flags.worker;
-  pool_options.workers = flags.workers;
-  pool_options.max_queue = flags.max_queue;
-  pool_options.job_limit = flags.job_limit;
-  pool_options.job_bytes = flags.job_bytes;
-  pool_options.max_jobs = flags.worker_jobs != 0 ? flags.worker_jobs
-                          : trust->signs()       ? kSignedJobs
-                                                 : kUnsignedJobs;
-  pool_options.unconfined = flags.config.workers().unconfined();
+  PoolOptions pool_options = PoolOptionsFor(flags, trust->signs());
   Confinement confinement;
   pool_options.greeted = [&confinement](const proto::HelloReply& worker) {
     confinement.Note(worker);
@@ -371,6 +394,7 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
             {absl::StrCat("--socket=", instance.socket_path),
              absl::StrCat("--address-file=", home.DashboardPath())},
             flags.config.web().listen(), &instance.given);
+  // Fronts have taken theirs. A socket that is left would accept connections that are never served.
   for (const int fd : instance.given) {
     Log("nothing is configured for the socket of port ", PortOf(fd), " that was handed over");
     close(fd);
@@ -457,6 +481,7 @@ int Main(int argc, char** argv) {
   LogAs("kilnd");
   // Abseil's deadlock detection, on in some distributions, costs a tenth of a hit's time.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  // Before anything opens a descriptor: the manager's numbers begin at 3.
   const std::vector<int> sockets = SocketsOfManager();
   // Before any code counts processors.
   const bool detaches =

@@ -32,6 +32,7 @@ constexpr int kDropMs = 30;
 absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
+  // The kernel would truncate it, and two homes could share a socket.
   if (path.size() >= sizeof address.sun_path) {
     return absl::InvalidArgumentError(absl::StrCat("socket path too long: ", path));
   }
@@ -40,6 +41,7 @@ absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
 }
 
 absl::StatusOr<int> OpenLock(const std::string& path) {
+  // Never deleted: two processes could otherwise lock two files of one name.
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
   return fd;
@@ -73,6 +75,7 @@ void AskToHandOver(const sockaddr_un& address, pid_t* asked) {
     const auto pid = frame.ok() && ParseReply(*frame, FrameType::kStatsReply, &stats).ok()
                          ? static_cast<pid_t>(stats.pid())
                          : 0;
+    // Once: a daemon that is draining still answers, and a second signal would be of no use.
     if (pid > 1 && pid != *asked && kill(pid, SIGUSR2) == 0) *asked = pid;
   }
   close(fd);
@@ -86,7 +89,9 @@ absl::StatusOr<int> ListenAside(const std::string& path) {
   ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(aside));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
+  // A leftover of a process that had our number.
   unlink(aside.c_str());
+  // bind creates the file; a chmod after it would leave a moment in which others could connect.
   const mode_t mask = umask(0177);
   const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int error = errno;
@@ -131,6 +136,7 @@ absl::Status TakeSockets(const std::vector<int>& sockets, SingleInstance* instan
 // Receives the sockets that the predecessor sent (GiveSockets) before it released the lock.
 void ReceiveSockets(SingleInstance* instance) {
   int fd;
+  // Does not wait: the predecessor sent them before it released the lock, which we hold now.
   while ((fd = accept4(instance->listen_fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0) {
     if (CheckPeer(fd).ok()) {
       const Message message = ReceiveWord(fd);
@@ -144,11 +150,14 @@ void ReceiveSockets(SingleInstance* instance) {
 absl::Status Lock(const Home& home, const sockaddr_un& address, absl::Time deadline, bool take_over,
                   const SingleInstance& instance) {
   pid_t asked = 0;
+  // Polled and not awaited: a daemon that hangs would otherwise hold us for ever, and the question
+  // whether one accepts has to be asked meanwhile.
   while (flock(instance.lock_fd, LOCK_EX | LOCK_NB) != 0) {
     const bool held = errno == EWOULDBLOCK;
     if (!held) return absl::ErrnoToStatus(errno, "flock");
     // A service manager's socket accepts at all times, so it does not prove that a daemon runs.
     const bool accepts = !instance.managed && Accepts(address);
+    // The lock alone does not say so: its holder may be exiting, and then we wait for it.
     if (accepts && !take_over) {
       return absl::AlreadyExistsError("a daemon of this home is running");
     }
@@ -203,6 +212,7 @@ absl::StatusOr<SingleInstance> BecomeInstance(const Home& home, absl::Time deadl
     }
     return became;
   }
+  // Identifies our socket later, when another one may have its name.
   instance.socket_inode = InodeOf(instance.socket_path);
   return instance;
 }

@@ -109,6 +109,7 @@ absl::StatusOr<Bridge::Line> Bridge::Take(const Identity& caller, bool fresh) {
     absl::MutexLock lock(&mutex_);
     const auto found = idle_.find(caller.key);
     if (found != idle_.end()) {
+      // The newest: kilnd may have closed the oldest ones.
       const Line line{found->second.back()};
       found->second.pop_back();
       --idle_count_;
@@ -124,6 +125,7 @@ void Bridge::GiveBack(const Identity& caller, Line line) {
   {
     absl::MutexLock lock(&mutex_);
     std::vector<int>& idle = idle_[caller.key];
+    // One caller's burst must not take the room of all others.
     if (idle.size() < kMaxIdleOfCaller && idle_count_ < kMaxIdle) {
       idle.push_back(line.fd);
       ++idle_count_;
@@ -170,6 +172,7 @@ absl::StatusOr<int> Bridge::Greet(const proto::Caller& caller, absl::Duration pa
 bool Exchange::Begin(bool soon) {
   status_ = Send();
   if (!status_.ok()) return true;
+  // Answers that come at once are read on the event thread. For others it would block all calls.
   return (soon ? HeaderComes() : Readable(kShortly)) && Receive();
 }
 
@@ -178,6 +181,7 @@ void Exchange::Finish(absl::Time deadline, const std::function<bool()>& gone) {
     if (Readable(kAskIfGone)) {
       if (Receive()) return;
     } else if (gone()) {
+      // Closing the connection (Hangup) tells kilnd, which then cancels the job.
       status_ = absl::CancelledError("the caller disconnected");
       break;
     } else if (SteadyNow() > deadline) {
@@ -197,6 +201,7 @@ absl::Status Exchange::Send() {
   EncodeFrameHeader({type_, size, 1}, header);
   std::vector<iovec> parts = {{header, sizeof header}};
   for (const grpc::Slice& slice : slices) {
+    // Sends gRPC's own memory: the front does not copy or parse requests.
     if (slice.size() > 0) parts.push_back({const_cast<uint8_t*>(slice.begin()), slice.size()});
   }
   if (!suffix_.empty()) parts.push_back({const_cast<char*>(suffix_.data()), suffix_.size()});
@@ -204,6 +209,8 @@ absl::Status Exchange::Send() {
     const absl::StatusOr<Bridge::Line> line = bridge_->Take(*caller_, again_);
     if (line.ok()) line_ = *line;
     const absl::Status sent = line.ok() ? WriteAll(line_.fd, parts) : line.status();
+    // An idle connection may have died since it was given back. The second attempt takes a fresh
+    // one.
     if (sent.ok() || again_ || !absl::IsUnavailable(sent)) return sent;
     Hangup();
     again_ = true;
@@ -243,11 +250,13 @@ absl::Status Exchange::ReadReply() {
   const size_t come = std::exchange(header_size_, 0);
   RETURN_IF_ERROR(ReadAll(line_.fd, header_ + come, sizeof header_ - come));
   ASSIGN_OR_RETURN(const FrameHeader header, DecodeFrameHeader({header_, sizeof header_}));
+  // Before the memory is allocated: undelivered replies are bounded.
   RETURN_IF_ERROR(reserve_(header.length));
   grpc_slice slice = grpc_slice_malloc(header.length);
   const grpc::Slice body(slice, grpc::Slice::STEAL_REF);
   RETURN_IF_ERROR(
       ReadAll(line_.fd, const_cast<uint8_t*>(body.begin()), static_cast<size_t>(header.length)));
+  // The reply was read completely, so the connection is ready for another request of this caller.
   bridge_->GiveBack(*caller_, std::exchange(line_, Bridge::Line()));
   if (static_cast<uint32_t>(header.type) == static_cast<uint32_t>(type_) + 1) {
     reply_ = grpc::ByteBuffer(&body, 1);

@@ -92,6 +92,7 @@ absl::StatusOr<Callers::Table> Callers::Parse(absl::string_view text) {
     } else if (token.size() < kMinTokenBytes) {
       return wrong(absl::StrCat("the token is shorter than ", kMinTokenBytes, " characters"));
     } else {
+      // Only hashes stay in memory, and equal lengths make the comparison's time constant.
       table.tokens.emplace_back(Sha256Of(token), std::move(identity));
     }
   }
@@ -130,6 +131,7 @@ absl::Status Callers::Reload() {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", table.status().message()));
   }
   absl::MutexLock lock(&mutex_);
+  // Calls in progress keep the old table. A file with an error leaves it in use.
   table_ = std::make_shared<Table>(*std::move(table));
   return absl::OkStatus();
 }

@@ -65,6 +65,7 @@ uint64_t NumberIn(grpc::ByteBuffer* message, int number) {
   grpc::ProtoBufferReader reader(message);
   google::protobuf::io::CodedInputStream in(&reader);
   uint64_t value = 0;
+  // The last occurrence counts, as for protobuf's parser.
   while (const uint32_t tag = in.ReadTag()) {
     if (WireFormatLite::GetTagFieldNumber(tag) == number &&
         WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_VARINT) {
@@ -94,6 +95,8 @@ std::string CompileSuffix(const grpc::ServerContext& context, grpc::ByteBuffer* 
   const uint64_t asked = NumberIn(request, proto::CompileRequest::kDeadlineMsFieldNumber);
   const absl::string_view trace = ValueOf(context, "traceparent");
   return Encode([&](google::protobuf::io::CodedOutputStream* out) {
+    // The stricter of gRPC's deadline and the request's own. The suffix follows the message, and in
+    // protobuf the last value of a field counts.
     if (left < INT32_MAX &&
         (asked == 0 || static_cast<uint64_t>(std::max<int64_t>(left, 1)) < asked)) {
       WireFormatLite::WriteUInt32(proto::CompileRequest::kDeadlineMsFieldNumber,

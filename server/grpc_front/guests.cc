@@ -44,6 +44,7 @@ bool Guests::Peer::operator==(const Peer& other) const {
 
 std::string Guests::Peer::Host() const {
   const size_t size = IN6_IS_ADDR_V4MAPPED(&address) ? sizeof address : kNetworkBytes;
+  // A host has a whole IPv6 network (64 bits) at its disposal, so its addresses count as one.
   return std::string(reinterpret_cast<const char*>(&address), size);
 }
 
@@ -131,6 +132,8 @@ bool Guests::MakeRoom(const std::string* host) {
   for (Guest& guest : guests_) {
     if (guest.is != kStranger) continue;
     const std::string its_host = guest.peer.Host();
+    // The oldest connection without credentials, of the host that has most of them. Known callers
+    // are never cut off for strangers.
     if (host != nullptr ? its_host != *host : strangers[its_host] < most) continue;
     End(&guest);
     return true;
@@ -144,6 +147,7 @@ void Guests::End(Guest* guest) {
 }
 
 void Guests::Become(Standing standing, Guest* guest) {
+  // The counts follow from each change of standing, so that no list has to be walked for them.
   strangers_ += (standing == kStranger) - (guest->is == kStranger);
   closing_ += (standing == kClosing) - (guest->is == kClosing);
   guest->is = standing;

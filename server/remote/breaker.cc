@@ -10,6 +10,7 @@
 namespace kiln {
 namespace {
 
+// A miss or a refused argument shows that the server works.
 bool IsServersAnswer(const absl::Status& status) {
   return status.ok() || absl::IsNotFound(status) || absl::IsInvalidArgument(status);
 }
@@ -30,6 +31,7 @@ bool Breaker::Allow() {
   // A trial that never reports (its thread was cancelled) must not keep the breaker open.
   const absl::Time now = options_.now();
   if (now < again_) return false;
+  // One request at a time tries the server; the others go on without it.
   trial_ = true;
   again_ = now + pause_;
   return true;
@@ -54,6 +56,8 @@ bool Breaker::Report(const absl::Status& status, int kind) {
     pause_ = std::min(2 * pause_, options_.max_pause);
     again_ = options_.now() + pause_;
   } else if (why_.ok() &&
+             // A failed precondition (another compiler, a missing right) does not pass by itself:
+             // open at once.
              (failures_[kind] >= options_.failures || absl::IsFailedPrecondition(status))) {
     Open(status, kind);
   }

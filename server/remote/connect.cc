@@ -52,6 +52,7 @@ absl::StatusOr<int> ConnectSocket(const std::string& address, const sockaddr* to
   const int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return Unreachable(address, std::strerror(errno));
   int error = connect(fd, to, size) == 0 ? 0 : errno;
+  // Non-blocking, because connect itself has no time limit.
   if (error == EINPROGRESS) {
     const absl::Status ready = Await(fd, POLLOUT, deadline);
     if (!ready.ok()) {
@@ -59,6 +60,7 @@ absl::StatusOr<int> ConnectSocket(const std::string& address, const sockaddr* to
       return Unreachable(address, "no answer in time");
     }
     socklen_t length = sizeof error;
+    // Writable means "decided", not "connected".
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
   }
   if (error != 0) {
@@ -67,6 +69,7 @@ absl::StatusOr<int> ConnectSocket(const std::string& address, const sockaddr* to
   }
   if (to->sa_family != AF_UNIX) {
     const int on = 1;
+    // Requests are small and waited for; Nagle's algorithm would hold them back.
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   }
@@ -109,6 +112,7 @@ absl::StatusOr<int> ConnectTo(const std::string& address, absl::Time deadline) {
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
   absl::StatusOr<int> fd = Unreachable(address, "no address");
+  // A name may have an address that this machine cannot reach, such as IPv6 without a route.
   for (const addrinfo* at = list; at != nullptr && !fd.ok(); at = at->ai_next) {
     fd = ConnectSocket(address, at->ai_addr, at->ai_addrlen, deadline);
   }

@@ -112,6 +112,7 @@ std::unique_ptr<RedisConnection> RedisClient::TakeIdle() {
   while (!idle_.empty()) {
     std::unique_ptr<RedisConnection> connection = std::move(idle_.back());
     idle_.pop_back();
+    // Servers close idle connections. A dead one is dropped here instead of failing a request.
     if (connection->Alive()) return connection;
   }
   return nullptr;
@@ -141,6 +142,7 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisClient::Open(absl::Time de
 
 void RedisClient::GiveBack(std::unique_ptr<RedisConnection> connection) {
   absl::MutexLock lock(&mutex_);
+  // The newest is used first, so that a burst's connections age out at the server.
   if (idle_.size() < kMaxIdle) idle_.push_back(std::move(connection));
 }
 

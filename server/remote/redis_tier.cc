@@ -66,6 +66,8 @@ bool ParseIndex(absl::string_view text, ChunkIndex* out) {
     return false;
   }
   out->id = std::string(words[2]);
+  // The text comes from a server that others write to: sizes are checked before memory is
+  // allocated.
   return out->size <= kMaxEntrySize && out->count >= 1 && out->count <= kMaxChunks &&
          out->id.size() == 64 && out->count == (out->size + kRedisChunk - 1) / kRedisChunk;
 }
@@ -80,6 +82,7 @@ RedisTier::RedisTier(std::shared_ptr<RedisClient> client, const proto::Redis& co
       read_only_(read_only) {}
 
 std::string RedisTier::Key(absl::string_view kind, const Place& place) const {
+  // The braces keep all keys of one place on one server of a proxied cluster.
   return absl::StrCat(prefix_, ":", kind, ":{", place.Hex(), "}");
 }
 
@@ -89,6 +92,8 @@ absl::StatusOr<std::vector<std::string>> RedisTier::GetValues(absl::Span<const s
   std::vector<RedisClient::Command> commands;
   for (const std::string& key : keys) {
     commands.push_back({"GET", key});
+    // A use extends the entry's life, so Redis drops what is not used. A replica refuses the
+    // command.
     if (!read_only_) commands.push_back({"EXPIRE", key, ttl_});
   }
   ASSIGN_OR_RETURN(std::vector<RedisValue> replies, client_->Run(commands, deadline));
@@ -115,6 +120,7 @@ absl::StatusOr<std::vector<std::string>> RedisTier::Get(absl::Span<const Place> 
     } else if (value[0] == 'C') {
       ASSIGN_OR_RETURN(value, GetChunks(places[i], absl::string_view(value).substr(1), deadline));
     } else {
+      // An unknown mark: a later version wrote it, or something else has this key. Both are misses.
       value.clear();
     }
   }
@@ -133,6 +139,7 @@ absl::StatusOr<std::string> RedisTier::GetChunks(const Place& place, absl::strin
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> values, GetValues(keys, deadline));
     for (const std::string& value : values) {
+      // A chunk has expired, or chunks of two entries are mixed: a miss.
       if (value.empty() || entry.size() + value.size() > chunks.size) return std::string();
       entry += value;
     }
@@ -148,6 +155,8 @@ absl::Status RedisTier::Put(const Place& place, absl::string_view entry, absl::T
   } else {
     const ChunkIndex chunks = {entry.size(), (entry.size() + kRedisChunk - 1) / kRedisChunk,
                                Sha256Of(entry).Hex()};
+    // Chunks first, then the index that names them. The content's hash is part of their keys, so a
+    // reader of the old index never gets new chunks.
     for (size_t i = 0; i < chunks.count; ++i) {
       const std::string key = absl::StrCat(Key("c", place), ":", chunks.id, ":", i);
       RETURN_IF_ERROR(
@@ -168,6 +177,7 @@ std::string RedisLeases::Key(const Place& place) const {
 }
 
 absl::StatusOr<Leases::Answer> RedisLeases::Acquire(const Place& place, absl::Duration ttl) {
+  // Random, so that a holder whose lease expired cannot release its successor's.
   const std::string token = MakeToken();
   if (token.empty()) return absl::UnavailableError("no randomness for a lease");
   const std::string key = Key(place);

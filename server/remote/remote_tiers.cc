@@ -53,6 +53,8 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log)
     }
     auto server = MakeServer(MakeTier(tier, config), tier, std::move(name));
     if (!server.ok()) continue;
+    // Leases of two servers would not exclude each other, so the first server that has them serves
+    // all.
     if (lease_server_ == nullptr && (*server)->made.leases != nullptr) {
       lease_server_ = server->get();
       lease_ttl_ = OrDefault(tier.redis().lease_ms(), kLeaseTtl);
@@ -100,8 +102,10 @@ absl::StatusOr<RemoteTiers::Server*> RemoteTiers::Named(const proto::Upstream& u
   }
   absl::MutexLock lock(&named_mutex_);
   const std::string key = upstream.SerializeAsString();
+  // By the whole message: the same address with other credentials is another server.
   auto at = named_.find(key);
   if (at == named_.end()) {
+    // Each has a channel and threads; a client could otherwise make any number.
     if (named_.size() >= kMaxNamed) {
       return absl::ResourceExhaustedError(
           absl::StrCat("programs have named ", kMaxNamed, " upstreams already"));
@@ -139,10 +143,12 @@ void RemoteTiers::Note(Server& server, proto::Asked::What what, absl::Time start
 std::vector<std::string> RemoteTiers::Get(Server& server, absl::Span<const Place> places,
                                           AskedList* asked) {
   std::vector<std::string> nothing(places.size());
+  // A tier that is left alone looks like one that has nothing.
   if (!server.reads || server.made.store == nullptr || !server.breaker->Allow()) return nothing;
   const absl::Time start = SteadyNow();
   auto entries = server.made.store->Get(places, start + server.get_limit);
   Note(server, proto::Asked::GET, start, entries.status(), asked);
+  // A reply of another length cannot be matched to the places.
   if (!entries.ok() || entries->size() != places.size()) return nothing;
   return *std::move(entries);
 }
@@ -189,6 +195,7 @@ void RemoteTiers::Find(Server& server, absl::Span<const Place> places, proto::Fe
   for (const int i : missing) asked.push_back(places[i]);
   std::vector<std::string> entries = Get(server, asked, reply->mutable_asked());
   for (size_t i = 0; i < missing.size(); ++i) {
+    // A later, smaller entry may still fit. The daemon asks again for the others.
     if (entries[i].empty() || bytes + entries[i].size() > kMaxReplyBytes) continue;
     bytes += entries[i].size();
     proto::FetchReply::Result* result = reply->mutable_results(missing[i]);
@@ -207,6 +214,7 @@ proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
     places.push_back(place);
     reply.add_results();
   }
+  // In the configured order, each server only for what the earlier ones lack.
   for (const auto& server : servers_) Find(*server, places, &reply);
   if (request.has_upstream()) {
     // If the upstream is one of the tiers, it was asked already and lacks the remaining entries.
@@ -214,6 +222,7 @@ proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
       Find(**named, places, &reply);
     }
   }
+  // Leases are for compilations, which ask for one place. Look-ups of many places take none.
   if (request.lease() && places.size() == 1 && reply.results(0).entry().empty()) {
     WaitOrTake(places[0], deadline, &reply);
   }
@@ -236,6 +245,7 @@ void RemoteTiers::WaitOrTake(const Place& place, absl::Time deadline, proto::Fet
     // No server has leases, or compiling gives no entry: every machine compiles for itself.
     if (!answer.ok() || answer->fruitless) return;
     const std::string& token = answer->token;
+    // Held from the first moment: this process renews it until kilnd stores or releases.
     if (!token.empty()) held_->Hold(place, token);
     // Look again after taking the lease: its previous holder may have stored the entry and released
     // the lease since.
@@ -266,6 +276,7 @@ proto::StoreReply RemoteTiers::Store(const proto::StoreRequest& request) {
       Put(*server, place, request.entry(), reply.mutable_asked());
     }
   }
+  // After the entry is stored: machines that wait find it when they get the lease.
   if (held_ != nullptr) held_->Release(request.lease());
   return reply;
 }
@@ -293,6 +304,7 @@ proto::DelegateReply RemoteTiers::Delegate(const proto::DelegateRequest& request
   for (const auto& server : servers_) {
     if (server.get() != wanted && server->made.compiles != nullptr) able.push_back(server.get());
   }
+  // One after the other: two compilations of one unit would waste a machine.
   for (Server* server : able) {
     absl::StatusOr<proto::CompileReply> reply =
         Compile(*server, job, key, deadline, out.mutable_asked());

@@ -54,6 +54,7 @@ class Conversation {
   }
 
   void Reply(FrameType type, uint32_t id, const google::protobuf::MessageLite& message) {
+    // Replies come from many threads, and frames must not mix.
     absl::MutexLock lock(&write_);
     // If the reply cannot be written, the stream has ended; the reader notices.
     WriteFrame(fd_, type, id, message).IgnoreError();
@@ -71,6 +72,8 @@ class Conversation {
     if (request.places().empty()) {
       return Reply(FrameType::kFetchReply, frame.id, proto::FetchReply());
     }
+    // Such a request may wait as long as another machine compiles; look-ups must not queue behind
+    // it.
     const bool waits = request.lease();
     auto task = [this, id = frame.id, request = std::move(request)] {
       Reply(FrameType::kFetchReply, id, tiers_->Fetch(request));

@@ -142,6 +142,8 @@ absl::Status Stream::StartTls(const std::string& address, const proto::Tls& tls,
 
 absl::StatusOr<short> Stream::WaitsFor(int result) {  // NOLINT(google-runtime-int): poll's
   const int error = SSL_get_error(ssl_.get(), result);
+  // TLS may have to read in order to write and the reverse, so each direction remembers what it
+  // awaits.
   if (error == SSL_ERROR_WANT_READ) return POLLIN;
   if (error == SSL_ERROR_WANT_WRITE) return POLLOUT;
   if (error == SSL_ERROR_ZERO_RETURN) return Lost("it was closed");
@@ -163,6 +165,7 @@ absl::Status Stream::Send(absl::string_view* left) {
     }
     return absl::OkStatus();
   }
+  // NOSIGNAL: a closed connection must be an error here and not a SIGPIPE.
   const ssize_t sent = send(fd_, left->data(), left->size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent >= 0) {
     left->remove_prefix(sent);
@@ -185,6 +188,7 @@ absl::StatusOr<size_t> Stream::Receive(char* to, size_t size) {
   }
   const ssize_t got = recv(fd_, to, size, MSG_DONTWAIT);
   if (got > 0) return static_cast<size_t>(got);
+  // 0 is the end of the stream; "nothing yet" is EAGAIN.
   if (got == 0) return Lost("it was closed");
   if (errno != EAGAIN && errno != EINTR) return Lost(std::strerror(errno));
   return size_t{0};
@@ -199,6 +203,8 @@ bool Stream::OwnCertificateExpired() const {
   return own != nullptr && X509_cmp_current_time(X509_get0_notAfter(own)) < 0;
 }
 
+// An idle connection has nothing to read. If it is readable, the server closed it or is out of
+// step.
 bool Stream::Quiet() const {
   pollfd entry = {fd_, POLLIN, 0};
   return poll(&entry, 1, 0) == 0;

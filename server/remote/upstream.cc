@@ -58,6 +58,8 @@ UpstreamKilnd::UpstreamKilnd(std::unique_ptr<GrpcEndpoint> endpoint, proto::Tls 
 absl::Status UpstreamKilnd::CheckEqual(proto::Kiln::Stub* stub, absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
+    // The lock is not held for the question itself: several threads may ask at once, which is
+    // harmless.
     if (SteadyNow() < ask_again_) return fits_;
   }
   grpc::ClientContext context;
@@ -150,6 +152,7 @@ absl::StatusOr<std::vector<std::string>> UpstreamTier::Get(absl::Span<const Plac
   return entries;
 }
 
+// An upstream stores what it compiles itself. It takes no entries from daemons below it.
 absl::Status UpstreamTier::Put(const Place&, absl::string_view, absl::Time) {
   return absl::OkStatus();
 }
@@ -165,6 +168,8 @@ absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::Compi
   RETURN_IF_ERROR(kilnd_->Call("compiling", deadline, [&](auto* stub, auto* context) {
     grpc::Status status;
     absl::Notification done;
+    // Asynchronous, so that this thread can ask for signs of life: gRPC notices a dead machine only
+    // after many seconds, and a compilation may last a minute.
     stub->async()->Compile(context, &theirs, &reply, [&](grpc::Status ended) {
       status = std::move(ended);
       done.Notify();
@@ -173,6 +178,7 @@ absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::Compi
          pause = kNextSign) {
       const absl::Status sign = kilnd_->GivesSign();
       if (sign.ok()) continue;
+      // The callback uses this frame's locals, so the call has to end before we leave.
       context->TryCancel();
       done.WaitForNotification();
       if (status.ok()) break;

@@ -175,6 +175,7 @@ absl::StatusOr<proto::RequestRecord> LastRequest(const DaemonLink& daemon, const
 WebResponse Site::Answer(const WebRequest& request) const {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   if (!reads && request.method != "POST") return Failure(405, "GET, HEAD or POST");
+  // These three are for other machines' monitors. All below is for the daemon's own user alone.
   if (request.path == "/metrics") return Metrics();
   if (request.path == "/healthz") return {200, "text/plain; charset=utf-8", "ok\n"};
   if (request.path == "/readyz") return Ready();
@@ -187,6 +188,8 @@ WebResponse Site::Answer(const WebRequest& request) const {
     return {200, "text/html; charset=utf-8", kDashboardPage};
   }
   if (!absl::StartsWith(request.path, "/api/")) return Failure(404, "no such page");
+  // Other programs of the user, such as a web page in the browser, can reach a loopback address.
+  // They do not know the secret.
   if (!request.knows_secret) {
     return Failure(403, "open the address that `kiln top` prints: it holds the dashboard's secret");
   }
@@ -209,6 +212,7 @@ WebResponse Site::Ready() const {
 }
 
 absl::Status Site::Readiness() const {
+  // One limit for both questions.
   const absl::Time give_up = SteadyNow() + kReadyPatience;
   const auto ask = [&](FrameType type, const google::protobuf::MessageLite& request,
                        google::protobuf::MessageLite* reply) {
@@ -303,6 +307,7 @@ absl::StatusOr<std::string> Site::Stages(const std::string& text) const {
   request.set_unit(record.unit());
   request.set_name(record.kernel());
   request.mutable_report()->set_print_ir(true);
+  // A look at a kernel's stages must not delay programs that wait for theirs.
   request.set_priority(proto::PRIORITY_WARM);
   request.set_deadline_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(kCompilePatience)));
   proto::CompileReply reply;

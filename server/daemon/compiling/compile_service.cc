@@ -129,6 +129,7 @@ class CompileService::CompileState {
         return;
       }
     }
+    // The flight was cancelled before the step could say how to stop it.
     stop();
   }
   bool cancelled() const {
@@ -140,6 +141,7 @@ class CompileService::CompileState {
     {
       absl::MutexLock lock(&mutex_);
       cancelled_ = true;
+      // Called without the lock, because stopping may end the flight and lock again.
       stop = std::exchange(stop_, nullptr);
     }
     if (stop) stop();
@@ -167,6 +169,7 @@ class CompileService::CompileState {
   }
   // Called once.
   void End(Flights::Result result) {
+    // Forgets how to stop the last step, which has ended.
     Begin();
     done_(std::move(result));
   }
@@ -191,6 +194,7 @@ class CompileService::Gathering {
   // The entry of result `i`, found in `tier`. False: it does not fit.
   bool Add(int i, EntryPtr entry, absl::string_view tier) {
     const size_t size = entry->bytes.size();
+    // The first entry always fits, so a caller that asks again makes progress.
     full_ |= size_ > 0 && size_ + size > kMaxLookupBytes;
     if (full_ || size > kMaxLookedUpEntry) return false;
     size_ += size;
@@ -225,6 +229,7 @@ absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::Looku
     places.push_back(PlaceOf(caller.tenant, key));
     looked.reply.add_results();
   }
+  // In the order of the request: what a full reply leaves out, the caller asks for again.
   for (int i = 0; i < looked.reply.results_size() && !gathering.full(); ++i) {
     if (request.presence()) {
       RETURN_IF_ERROR(caller.LeaveLoop());  // to the disk
@@ -249,6 +254,7 @@ absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::Looku
     }
     const absl::Span<const int> all = missing;
     for (size_t from = 0; from < all.size() && !gathering.full(); from += kSharedAtOnce) {
+      // Each round trip may take a quarter of a second; nothing waits for the rest any more.
       if (caller.gone && caller.gone()) break;
       RETURN_IF_ERROR(caller.LeaveLoop());
       FindShared(places, all.subspan(from, kSharedAtOnce), request.presence(), caller.upstream,
@@ -262,6 +268,8 @@ absl::StatusOr<CompileService::Looked> CompileService::Lookup(const proto::Looku
 absl::Status CompileService::CountHits(const proto::HitsRequest& hits, const Caller& caller) {
   for (const proto::HitsRequest::Hit& hit : hits.hits()) {
     ASSIGN_OR_RETURN(const Key key, Key::FromBytes(hit.digest()));
+    // A look-up rather than a count, so that entries which a front serves from its own cache stay
+    // recent in ours.
     const EntryPtr entry = parts_.tiers->Get(PlaceOf(caller.tenant, key)).entry;
     parts_.counters->Hit("front", entry == nullptr ? 0 : entry->compile_seconds, hit.count());
   }
@@ -296,6 +304,7 @@ EntryPtr CompileService::Keep(const Place& place, std::string bytes, const std::
   if (bytes.empty()) return nullptr;
   absl::StatusOr<EntryPtr> entry =
       parts_.trust->Admit(place, std::move(bytes), absl::StrCat("tier ", source), KeysOf(upstream));
+  // Trust has logged and counted it. For the caller it is a miss.
   if (!entry.ok()) return nullptr;
   parts_.tiers->Put(place, *entry).IgnoreError();  // the disk tier has warned
   // Stores it in the tiers before the one that had it.
@@ -331,6 +340,7 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
   const absl::Time deadline =
       SteadyNow() + (request.deadline_ms() == 0 ? parts_.compile_limit
                                                 : absl::Milliseconds(request.deadline_ms()));
+  // Latest never reads a file; only a daemon that has not yet seen its compiler does.
   Digest compiler = parts_.compiler->Latest();
   if (compiler.empty()) {
     RETURN_IF_ERROR(caller.LeaveLoop());
@@ -342,20 +352,26 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
   const bool fresh = WantsStages(request.report());
   Digest flight = place;
   if (fresh) {
+    // A request for stages must not join a flight that does not report them, nor lend itself to
+    // others.
     flight = Sha256Of(absl::StrCat(place.Hex(), " ", ++unshared_));
   } else if (auto hit = Find(key, place, /*at_once=*/true)) {
+    // On the event loop's thread: memory hits never wait for another thread.
     return hit;
   }
   RETURN_IF_ERROR(caller.LeaveLoop());
   if (auto hit = fresh ? nullptr : Find(key, place, /*at_once=*/false)) return hit;
 
+  // After the look-ups: hits are free, whatever a caller's quota.
   if (caller.account != nullptr) RETURN_IF_ERROR(caller.account->CheckCompiles(SteadyNow()));
+  // Runs at most once, in the caller that opens the flight. All others wait for its result.
   auto start = [&](const Flights::Done& done) -> Flights::Control {
     // An earlier flight may have ended since the look-up.
     if (auto hit = fresh ? nullptr : Find(key, place, /*at_once=*/false)) {
       done(std::move(hit));
       return {};
     }
+    // The tenant follows from the caller, never from the request.
     request.set_tenant(caller.tenant);
     const JobOwner owner = {caller.tenant, caller.name};
     auto state = std::make_shared<CompileState>(
@@ -371,11 +387,13 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
     }
     return {[state] { state->Cancel(); }, [state] { state->RaisePriority(); }};
   };
+  // An interactive request that joins a warm flight raises its priority.
   const bool waits = request.priority() != proto::PRIORITY_WARM;
   Flights::Outcome outcome = flights_.Do(flight, deadline, caller.gone, start, waits);
   *joined = outcome.joined;
   RETURN_IF_ERROR(outcome.result.status());
   const Compiled& compiled = **outcome.result;
+  // Each caller but the first saved a compilation.
   if (outcome.joined && compiled.entry != nullptr) {
     parts_.counters->Hit("joined", compiled.reply.seconds());
   }
@@ -395,6 +413,8 @@ void CompileService::AskShared(const CompileStatePtr& state) {
 }
 
 void CompileService::TakeShared(const CompileStatePtr& state, SharedTiers::Fetched found) {
+  // From here on each path must use up the lease: Store and Release do, otherwise other machines
+  // wait until it expires.
   state->lease = found.lease;
   EntryPtr entry =
       Keep(state->what.place, std::move(found.entry), found.tier, state->what.upstream);
@@ -403,6 +423,7 @@ void CompileService::TakeShared(const CompileStatePtr& state, SharedTiers::Fetch
 }
 
 void CompileService::AskDelegates(const CompileStatePtr& state) {
+  // Remote compilers first: they are configured because they are faster or have more cores.
   if (!parts_.shared->delegates(state->what.upstream)) return AskWorker(state);
   const absl::Duration wait = std::max(state->what.deadline - SteadyNow(), absl::ZeroDuration());
   const int step = state->Begin();
@@ -420,9 +441,11 @@ absl::Status CompileService::Accept(const CompileState& state,
   RETURN_IF_ERROR(answer.status());
   if (answer->reply().empty()) return absl::UnavailableError(answer->upstream_failure());
   proto::CompileReply& reply = compiled->reply;
+  // The other side computed the key from the unit itself. A difference means another compiler.
   if (!reply.ParseFromString(answer->reply()) || reply.digest() != state.what.key.view()) {
     return absl::DataLossError("the reply is for another key");
   }
+  // No entry: the unit has errors, and the reply has its diagnostics.
   if (reply.entry().empty()) return absl::OkStatus();
   std::string bytes = TakeEntry(&reply);
   // Stored, but not signed: the daemon signs only what its own workers compiled.
@@ -466,6 +489,7 @@ void CompileService::TakeDelegated(const CompileStatePtr& state,
     } else {
       parts_.counters->Hit(reply.tier(), reply.seconds());
     }
+    // Releases the lease: it travels with the entry.
     KeepResult(*state, compiled->entry, reply.tier());
   } else {
     // The unit has errors. A fruitless lease tells the other machines not to wait for an entry.
@@ -484,7 +508,9 @@ void CompileService::AskWorker(const CompileStatePtr& state) {
          state->what.priority},
         [this, state](absl::StatusOr<Frame> frame) { TakeResult(state, std::move(frame)); });
     if (submitted.ok()) {
+      // Counted on submission: a job that is cancelled in the queue was a miss as well.
       parts_.counters->Miss();
+      // Only what a worker really gets uses up the quota.
       if (state->what.account != nullptr) state->what.account->CountCompile(SteadyNow());
       state->StopsWith(step, [pool = parts_.pool, job = *submitted] { pool->Cancel(job); });
       state->RaisesPriorityWith(
@@ -511,11 +537,13 @@ void CompileService::TakeResult(const CompileStatePtr& state, absl::StatusOr<Fra
   // The worker computes the key with its own compiler's id. Another key means that the compiler's
   // files were replaced since the daemon read its id.
   if (status.ok() && reply.digest() != state->what.key.view()) {
+    // Reads the new id now, so that the retry gets the right key.
     parts_.compiler->Look().status().IgnoreError();
     parts_.pool->Renew();
     status = absl::UnavailableError("the compiler was replaced while it compiled; try again");
   }
   if (status.ok() && !reply.entry().empty()) {
+    // Our own worker made it: checked for damage and signed, not judged.
     absl::StatusOr<EntryPtr> entry = parts_.trust->Vouch(state->what.place, TakeEntry(&reply));
     if (entry.ok()) {
       compiled->entry = *std::move(entry);
@@ -525,9 +553,11 @@ void CompileService::TakeResult(const CompileStatePtr& state, absl::StatusOr<Fra
     }
   }
   if (compiled->entry != nullptr) {
+    // How long others wait for our leases follows from it (Patience).
     compile_times_.Add(absl::Seconds(reply.seconds()));
     KeepResult(*state, compiled->entry, /*from=*/"");
   } else {
+    // A cancelled job says nothing about the unit: another machine may compile it.
     parts_.shared->Release(state->lease, /*fruitless=*/!absl::IsCancelled(status));
   }
   reply.set_fallback(state->fallback);

@@ -44,6 +44,7 @@ constexpr absl::Duration kFlushLimit = absl::Seconds(2);
 constexpr absl::Duration kEndLimit = absl::Milliseconds(700);
 
 absl::Duration GetLimitOf(const proto::Config& config) {
+  // The tiers are asked one after the other, so their limits add up.
   absl::Duration sum = kSlack;
   for (const proto::Tier& tier : config.tier()) {
     sum += tier.get_ms() == 0 ? kDefaultGet : absl::Milliseconds(tier.get_ms());
@@ -126,6 +127,7 @@ void SharedTiers::Stop() {
     auto flushed = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return fd_ < 0 || (queue_.empty() && !writing_ && requests_.empty());
     };
+    // Entries that are still queued are hits for other machines; two seconds are worth them.
     mutex_.AwaitWithTimeout(absl::Condition(&flushed), kFlushLimit);
     stopping_ = true;
     if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
@@ -153,7 +155,9 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
   {
     absl::MutexLock lock(&mutex_);
     if (!down_ && !stopping_) {
+      // Without configured tiers, the process starts when the first client names an upstream.
       if (!started_) Start();
+      // With each request, so that a process that hangs is detected within its time.
       AskForLife();
       Outgoing frame;
       frame.id = next_id_++;
@@ -165,6 +169,7 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
       return id;
     }
   }
+  // Outside of the lock: the callback may ask again.
   done(absl::UnavailableError("kilnd-remote does not run"));
   return 0;
 }
@@ -212,6 +217,8 @@ std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Place> plac
   if (!upstream.empty()) request.mutable_upstream()->ParseFromString(upstream);
   for (const Place& place : places) request.add_places(std::string(place.view()));
   absl::BlockingCounter answered(1);
+  // The callback runs exactly once, on a reply, at the limit or when the process ends. So the
+  // references to this frame's locals stay valid.
   Ask(FrameType::kFetch, request.SerializeAsString(), get_limit_, [&](absl::StatusOr<Frame> frame) {
     proto::FetchReply reply;
     if (frame.ok() && ParseReply(*frame, FrameType::kFetchReply, &reply).ok() &&
@@ -311,10 +318,13 @@ void SharedTiers::Supervise() {
     const absl::Status end = Live();
     {
       absl::MutexLock lock(&mutex_);
+      // Before FailAll: its callbacks may ask again, and must not wait for a process that has
+      // ended.
       down_ = true;
     }
     FailAll(end);
     EndProcess();
+    // A process that worked for a while did not fail because of its configuration.
     if (SteadyNow() - start > kGoodLife) backoff = kFirstBackoff;
     absl::MutexLock lock(&mutex_);
     if (stopping_) break;
@@ -323,6 +333,7 @@ void SharedTiers::Supervise() {
     said = end;
     PauseUnless(stopping_, backoff, &mutex_);
     if (stopping_) break;
+    // After the pause. Requests until then fail at once, and the daemon compiles by itself.
     down_ = false;
     backoff = std::min(2 * backoff, kLastBackoff);
   }
@@ -383,6 +394,7 @@ proto::Configure SharedTiers::ToAsk(const Options& options) {
 
 absl::Status SharedTiers::Configure(int fd) {
   const proto::Configure config = ToAsk(options_);
+  // Blocks only the supervisor's thread: requests queue until `fd_` is set.
   const absl::Time deadline = SteadyNow() + kStartLimit;
   RETURN_IF_ERROR(WriteFrame(fd, FrameType::kConfigure, 0, config, deadline));
   ASSIGN_OR_RETURN(const Frame frame, ReadFrame(fd, deadline));
@@ -421,6 +433,7 @@ void SharedTiers::Take(Frame frame) {
       requests_.erase(at);
     }
   }
+  // Stores have no callback; only their bytes were counted.
   if (done != nullptr) return done(std::move(frame));
   proto::StoreReply stored;
   proto::FetchReply late;
@@ -444,6 +457,8 @@ void SharedTiers::Time() {
     // A coarse tick, so that new requests need not wake this thread.
     PauseUnless(stopping_, kTick, &mutex_);
     const absl::Time now = SteadyNow();
+    // All requests each tick: there are few at a time, and an order by deadline would cost every
+    // request.
     for (auto at = requests_.begin(); at != requests_.end();) {
       auto request = at++;
       if (request->second.deadline > now) continue;
@@ -470,6 +485,7 @@ void SharedTiers::FailAll(const absl::Status& why) {
   absl::flat_hash_map<uint32_t, Request> failed;
   {
     absl::MutexLock lock(&mutex_);
+    // The callbacks run without the lock and find no request of the old process.
     failed.swap(requests_);
     for (const auto& [id, request] : failed) stats_.dropped += request.stores > 0 ? 1 : 0;
     queue_.clear();
@@ -512,6 +528,8 @@ void SharedTiers::Write() {
       out = std::move(queue_.front());
       queue_.pop_front();
       fd = fd_;
+      // Live waits for this flag before it closes the descriptor, whose number could be reused at
+      // once.
       writing_ = true;
     }
     // Serialise entries only now: the queue shares the memory tier's bytes instead of copies.

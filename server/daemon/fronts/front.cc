@@ -62,6 +62,7 @@ void Front::LetGo() {
 void Front::Drain() {
   absl::MutexLock lock(&mutex_);
   stopping_ = true;
+  // A front finishes its calls, closes the channel and exits; RunOnce sees the end.
   if (pid_ > 0) kill(pid_, SIGTERM);
 }
 
@@ -86,6 +87,7 @@ void Front::Watch() {
     const std::string end = RunOnce();
     absl::MutexLock lock(&mutex_);
     if (stopping_) return;
+    // A front that dies at once, such as for a bad certificate, restarts ever more slowly.
     if (SteadyNow() - start > kHealthy) pause = kMinPause;
     Log(program_, " ", end, "; restarting it in ", absl::FormatDuration(pause));
     PauseUnless(stopping_, pause, &mutex_);
@@ -104,6 +106,8 @@ absl::Status Front::Equip() {
 }
 
 absl::Status Front::Spawn() {
+  // The daemon keeps the sockets across restarts of the front, so callers wait instead of being
+  // refused.
   RETURN_IF_ERROR(listener_.Open());
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -112,6 +116,7 @@ absl::Status Front::Spawn() {
   std::vector<std::string> args = args_;
   for (std::string& flag : LogFlags()) args.push_back(std::move(flag));
   const absl::StatusOr<pid_t> spawned = kiln::Spawn(program_, args, ends[1]);
+  // Only the front may hold that end: its death then closes the channel.
   close(ends[1]);
   if (!spawned.ok()) {
     close(ends[0]);

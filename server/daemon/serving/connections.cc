@@ -28,6 +28,7 @@ constexpr size_t kAtOnce = size_t{64} << 10;
 // The limit on event threads. Blocked threads, at most one per connection, come on top.
 constexpr int kMostWaiting = 8;
 
+// Asked while a caller waits for a compilation: if it has gone, the job may be cancelled.
 bool HungUp(int fd) {
   pollfd entry = {fd, POLLRDHUP, 0};
   return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
@@ -62,11 +63,13 @@ absl::Status LeaveLoop(LoopThread* thread) {
 // Null `thread`: the caller must not block. Bytes that cannot be sent immediately are lost.
 absl::Status Send(int fd, const Reply& reply, absl::Duration limit, LoopThread* thread) {
   char header[kFrameHeaderSize];
+  // Header and parts go out in one system call. The entry's bytes are the memory tier's.
   EncodeFrameHeader({reply.type, static_cast<uint32_t>(reply.body.size()), reply.id}, header);
   ReplyBody::Parts parts = {{header, sizeof header}};
   reply.body.AddTo(&parts);
   absl::Span<iovec> left = absl::MakeSpan(parts);
   absl::Status status = WriteParts(fd, absl::InfinitePast(), &left);
+  // The socket's buffer is full. Waiting for the client is blocking work.
   if (!absl::IsDeadlineExceeded(status) || thread == nullptr) return status;
   RETURN_IF_ERROR(LeaveLoop(thread));
   return WriteParts(fd, SteadyNow() + limit, &left);
@@ -120,6 +123,8 @@ void Connections::Serve(int fd) {
     } else {
       Connection& connection = connections_.emplace_front(this, fd);
       connection.self = connections_.begin();
+      // Under the lock: the first event may arrive at once, and its thread then waits for us in
+      // Begin.
       refused = poller_.Add(fd, &connection);
       if (!refused.ok()) connections_.pop_front();
     }
@@ -132,6 +137,7 @@ void Connections::Serve(int fd) {
 
 absl::Time Connections::last_request() const {
   absl::MutexLock lock(&mutex_);
+  // A long compilation is not idleness.
   return busy_ > 0 ? SteadyNow() : last_request_;
 }
 
@@ -143,6 +149,8 @@ void Connections::Drain(absl::Duration patience) {
     if (!connection.busy) shutdown(connection.fd, SHUT_RD);
   }
   auto empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return connections_.empty(); };
+  // Three stages: requests in progress get `patience`, then the reasons of refusals a second, then
+  // all sockets are closed.
   mutex_.AwaitWithTimeout(absl::Condition(&empty), patience);
   aborting_ = true;
   // Wakes threads that wait for the rest of a request, or for a reply to be delivered.
@@ -156,6 +164,7 @@ void Connections::Deal(Connection* connection, LoopThread* thread) {
   while (Begin(connection, thread)) {
     bool used = false;
     const bool more = Exchange(connection, &used);
+    // The client sent more than one request at a time. No event will announce bytes that were read.
     const bool unread = more && !connection->unread.empty();
     if (End(connection, used, /*wait=*/more && !unread)) return;
     if (!unread) break;
@@ -176,8 +185,10 @@ bool Connections::Exchange(Connection* connection, bool* used) {
     bytes = {buffer, static_cast<size_t>(got)};
   }
   Caller* caller = &connection->caller;
+  // Once per connection and caller: finding an account takes a lock.
   if (caller->account == nullptr) caller->account = requests_->Of(caller->name);
   Quotas::Hold hold;
+  // `hold` counts the request's bytes until this function ends, that is until the reply is sent.
   const absl::StatusOr<Frame> request = Receive(connection, bytes, &hold);
   if (!request.ok()) {
     Send(connection->fd, Handler::ErrorFrame(0, request.status()), kLastWordLimit,
@@ -194,6 +205,7 @@ bool Connections::Exchange(Connection* connection, bool* used) {
       status.ok() ? handler_->Handle(*request, caller) : Handler::Refuse(request->id, status);
   Quotas::Hold reply_hold;
   const absl::Status fits = TakeReply(connection, reply.body.size(), &reply_hold);
+  // The work is lost, but the caller learns why and can retry when its other replies are read.
   if (!fits.ok()) reply = Handler::Refuse(request->id, fits);
   if (!Send(connection->fd, reply, kTransferLimit, connection->thread).ok()) return false;
   // A front has stated its caller.
@@ -240,6 +252,7 @@ absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_
   Caller& caller = connection->caller;
   const absl::Time deadline = begin + kTransferLimit;
   if (!whole) RETURN_IF_ERROR(LeaveLoop(connection->thread));
+  // The header states the size, so quotas apply before memory is allocated.
   if (!caller.account->TryBytes(header.length, hold)) {
     RETURN_IF_ERROR(LeaveLoop(connection->thread));
     RETURN_IF_ERROR(caller.account->TakeBytes(header.length, deadline, caller.gone, hold));
@@ -268,12 +281,13 @@ bool Connections::End(Connection* connection, bool used, bool wait) {
   --busy_;
   if (used) last_request_ = SteadyNow();
   if (!wait || draining_) return false;
+  // Under the lock, last: from here on another thread may handle the next event.
   poller_.Arm(connection->fd, connection);
   return true;
 }
 
 void Connections::Close(Connection* connection) {
-  // The seat's owner may be destroyed once this connection is closed.
+  // The session's owner may be destroyed once this connection is closed.
   connection->caller.session.reset();
   absl::MutexLock lock(&mutex_);
   close(connection->fd);

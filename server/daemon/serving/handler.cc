@@ -94,6 +94,7 @@ absl::Status SpeakFor(const proto::Caller& stated, Caller* caller) {
   caller->local = false;
   caller->name = stated.name();
   caller->tenant = stated.tenant();
+  // Restricts only. A front that is taken over by an attacker gains no rights over our own.
   caller->rights &= stated.rights();
   return absl::OkStatus();
 }
@@ -120,12 +121,14 @@ void Describe(const absl::StatusOr<std::shared_ptr<const CompileService::Compile
   const EntryPtr& entry = (*result)->entry;
   record->set_digest(reply.digest());
   record->set_bytes(entry == nullptr ? 0 : entry->bytes.size());
+  // Only compilations keep their unit: it is what the dashboard compiles again, and it is large.
   const bool compiled = reply.stages_size() > 0 || reply.tier() == "compiled";
   record->set_outcome(entry == nullptr ? "diagnostics" : joined ? "joined" : reply.tier());
   if (!compiled || joined) {
     record->clear_unit();
     return;
   }
+  // The worker's time is exact, ours includes transfers; their difference is mostly the queue.
   record->set_queue_seconds(std::max(0.0, record->seconds() - reply.seconds()));
   for (const proto::StageReport& stage : reply.stages()) {
     proto::StageReport* out = record->add_stages();
@@ -137,6 +140,8 @@ void Describe(const absl::StatusOr<std::shared_ptr<const CompileService::Compile
 // "file:line" of the kernel.
 std::string SourcePlace(const proto::SourceMap& map) {
   for (const proto::Span& span : map.spans()) {
+    // The first span that is the kernel's own and not a called function's. The client's numbers may
+    // be wrong.
     if (span.inlined_at() != 0 || span.file() >= static_cast<uint32_t>(map.files_size())) continue;
     return absl::StrCat(map.files(static_cast<int>(span.file())), ":", span.line());
   }
@@ -178,6 +183,7 @@ Reply Handler::Refuse(uint32_t id, const absl::Status& status) {
   return ErrorFrame(id, status);
 }
 
+// Type, name, right, allowed before Hello, function. A message without a row is not a request.
 const Handler::Rule Handler::kRules[] = {
     {FrameType::kHello, "hello", proto::RIGHT_NONE, true, &Handler::Hello},
     {FrameType::kLookup, "lookup", proto::RIGHT_READ, false, &Handler::Lookup},
@@ -225,6 +231,8 @@ Reply Handler::Handle(const Frame& request, Caller* caller) {
         .counter("kiln_request_errors_total", absl::StatusCodeToString(body.status().code()))
         ->Add();
     CountRefusal(body.status());
+    // A daemon that clients started and that has no working compiler only delays them. Without it,
+    // they use a worker of their own and report its failure.
     if (parts_.lives_by_clients && !has_compiled_ && PartOf(body.status()) == "compiler") {
       Log("cannot serve without a compiler: ", body.status().message());
       parts_.stop();
@@ -244,6 +252,7 @@ Handler::Body Handler::Answer(const Frame& request, Caller* caller) {
     if (!rule.before_hello && !caller->greeted) {
       return absl::FailedPreconditionError("the first message must be Hello");
     }
+    // In one place, before the body is parsed: no function below has to think of rights.
     if ((caller->rights & rule.right) != rule.right) return Forbidden(*caller, rule.right);
     return (this->*rule.answer)(request.body, caller);
   }
@@ -269,6 +278,7 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
             ", process ", getpid(), ") does not serve Kiln ", hello.build(), " (protocol ",
             Range(oldest, hello.protocol()), "): they have no version of the protocol in common")));
   }
+  // Only a front names a caller; a program's own connection may name an upstream instead.
   if (hello.has_caller()) {
     RETURN_IF_ERROR(SpeakFor(hello.caller(), caller));
   } else if (hello.has_upstream()) {
@@ -308,6 +318,7 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   request.set_name(std::string(CutText(request.name(), kMaxNameBytes)));
   record.set_kernel(request.name());
   record.set_client(caller->name);
+  // A copy, because the request moves to the compilation. Describe drops it for hits.
   record.set_unit(request.unit());
   const TraceContext parent = ParseTraceparent(request.traceparent());
   request.set_traceparent(NewSpan(request.traceparent()));
@@ -350,6 +361,7 @@ Handler::Body Handler::Capabilities(const std::string& /*body*/, Caller* /*calle
 // trusted compiler.
 absl::Status Handler::Keep(const std::string& bytes, const Caller& caller) {
   ASSIGN_OR_RETURN(const EntryView view, DecodeEntry(bytes));
+  // A signature says which tenant an entry was compiled for, and it must be this one.
   if (view.info.tenant() != caller.tenant) {
     return absl::PermissionDeniedError("it was made for another tenant");
   }

@@ -116,6 +116,7 @@ void WorkerPool::Slot::Work() {
     current_ = job.get();
     absl::StatusOr<Frame> result = RunJob(*job);
     current_ = nullptr;
+    // Before Finish: its callback may answer a client, which should not wait for a worker's end.
     RetireIfSpent();
     Finish(*job, std::move(result));
     job.reset();
@@ -136,6 +137,7 @@ void WorkerPool::Slot::StartAhead() {
     if (pool_->stopping_) return;
   }
   const absl::Status status =
+      // The first worker starts in any case: without one nothing works. The others wait for memory.
       index_ == 0 || pool_->options_.room() ? EnsureWorker() : absl::CancelledError();
   if (!status.ok() && !absl::IsCancelled(status)) Log("worker ", index_, ": ", status.message());
   absl::MutexLock lock(&pool_->mutex_);
@@ -146,6 +148,7 @@ std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::NextJob() {
   while (true) {
     const Wait wait = AwaitJob();
     if (wait == Wait::kStop) return nullptr;
+    // Several tenants share the pool, and this worker is tied to one of them that sends nothing.
     if (wait == Wait::kIdle) {
       worker_.reset();
       EnsureWorker().IgnoreError();
@@ -153,6 +156,7 @@ std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::NextJob() {
     }
     const bool room = pool_->options_.room();  // reads files, so not under the lock
     if (std::shared_ptr<Job> job = TakeJob(room)) return job;
+    // Another slot took the job.
     if (room) continue;
     // Other workers are busy: frees this worker's memory for them.
     worker_.reset();
@@ -174,12 +178,16 @@ WorkerPool::Slot::Wait WorkerPool::Slot::AwaitJob() {
   const auto has_jobs = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
     return pool_->stopping_ || !pool_->queue_.empty();
   };
+  // Costly to ask, since it compares all slots. While the queue is empty, the cheaper has_jobs
+  // waits.
   const auto has_job = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool_->mutex_) {
     return pool_->stopping_ || pool_->IsFor(*this);
   };
   bool tired = false;
   while (!has_job() && !tired) {
     const bool replaces = tenant_.has_value() && pool_->WantsFresh();
+    // Nothing can change without a new job, so no time limit is needed and an idle daemon never
+    // wakes.
     if (pool_->queue_.empty() && !replaces) {
       pool_->mutex_.Await(absl::Condition(&has_jobs));
     } else {
@@ -207,6 +215,7 @@ std::shared_ptr<WorkerPool::Job> WorkerPool::Slot::TakeJob(bool room) {
     if (job == nullptr) return nullptr;
     ++pool_->running_;
     pool_->shares_.Began(job->task.owner, now);
+    // The pool prefers a worker of the same tenant, then a fresh one. This one had neither.
     strange = tenant_.has_value() && tenant_ != job->task.owner.tenant;
     if (strange || !tenant_.has_value()) turn_ = absl::ZeroDuration();
     tenant_ = job->task.owner.tenant;
@@ -224,6 +233,7 @@ void WorkerPool::Slot::Finish(Job& job, absl::StatusOr<Frame> result) {
     const absl::Time now = SteadyNow();
     --pool_->running_;
     pool_->shares_.Ended(job.task.owner, now);
+    // After a full turn, other tenants' jobs come first (stay).
     turn_ += now - job.began;
   }
   job.done(std::move(result));
@@ -255,6 +265,7 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
   if (!worker.ok()) {
     // The client is better off without this daemon.
+    // The part "compiler" ends a daemon that only clients use (Handler::Handle).
     absl::Status status = absl::FailedPreconditionError(worker.status().message());
     SetPart(&status, "compiler");
     return absl::IsCancelled(worker.status()) ? worker.status() : status;
@@ -267,6 +278,7 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
 absl::StatusOr<Frame> WorkerPool::Slot::Attempt(const Job& job) {
   const absl::Time start = SteadyNow();
   absl::StatusOr<Frame> frame = worker_->Run(job.task.request, start + pool_->options_.job_limit);
+  // Jobs that ran into the limit count, too: the queue really took that long.
   if (!absl::IsCancelled(frame.status())) pool_->NoteSeconds(SteadyNow() - start);
   if (frame.ok()) return frame;
   worker_.reset();
@@ -296,6 +308,8 @@ absl::StatusOr<Frame> WorkerPool::Slot::RunJob(const Job& job) {
     if (absl::IsDeadlineExceeded(frame.status())) break;
     if (attempt > 0) absl::StrAppend(&what, ", twice");
   }
+  // A kernel that killed two workers, or took too long, would do so again. It is refused for a
+  // while, so that its client's retries cost no more workers.
   pool_->poisons_.Add(job.task.place, what, SteadyNow());
   absl::Status status(absl::IsDeadlineExceeded(frame.status()) ? absl::StatusCode::kDeadlineExceeded
                                                                : absl::StatusCode::kInternal,
@@ -307,6 +321,8 @@ absl::StatusOr<Frame> WorkerPool::Slot::RunJob(const Job& job) {
 void WorkerPool::Slot::RetireIfSpent() {
   if (worker_ == nullptr) return;
   if (worker_->jobs() >= pool_->options_.max_jobs ||
+      // LLVM's caches and fragmentation grow with the jobs. A new worker costs less than that
+      // memory.
       worker_->ResidentBytes() > pool_->options_.max_resident_bytes) {
     worker_.reset();
   }
@@ -325,6 +341,7 @@ WorkerPool::~WorkerPool() {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
     const auto all = [](const JobOwner&) { return true; };
+    // Their callbacks run without the lock: they may ask the pool again.
     while (!queue_.empty()) left.push_back(*queue_.Pop(all, nullptr));
   }
   for (const std::shared_ptr<Job>& job : left) job->done(absl::CancelledError("kilnd is stopping"));
@@ -344,6 +361,8 @@ absl::StatusOr<std::shared_ptr<WorkerPool::Job>> WorkerPool::Submit(Task task, D
     if (stopping_) return absl::UnavailableError("kilnd is stopping");
     if (IsFull(job->warm)) {
       full = QueueFull();
+      // A caller with a long queue gives way to one with a short queue; so one caller cannot lock
+      // out others.
       left = queue_.MakeRoomFor(job->task.owner, job->warm).value_or(nullptr);
       if (left == nullptr) return full;
       shares_.Left(left->task.owner, SteadyNow());
@@ -366,6 +385,7 @@ bool WorkerPool::IsFor(const Slot& slot) const {
   const absl::Time now = SteadyNow();
   const auto may = [&](const JobOwner& owner)
                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return shares_.May(owner, now); };
+  // The job that this slot would take. It leaves it to an idle slot that suits the tenant better.
   const JobOwner* owner = queue_.Next(may, slot.stay());
   if (owner == nullptr) return false;
   const int distance = slot.Distance(owner->tenant);
@@ -402,6 +422,8 @@ void WorkerPool::Cancel(const std::shared_ptr<Job>& job) {
   {
     absl::MutexLock lock(&mutex_);
     job->cancelled = true;
+    // Either it was still queued, or a slot runs it: which one is not known, so all are woken and
+    // look.
     waited = queue_.Remove(job);
     if (waited) shares_.Left(job->task.owner, SteadyNow());
   }

@@ -36,6 +36,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, const std::vector<std::s
                             int fd, int errors) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  // posix_spawn, because a fork of a process with many threads may only call few functions.
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   if (errors >= 0) posix_spawn_file_actions_adddup2(&actions, errors, 2);
@@ -74,6 +75,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
   if (options.unconfined) args.push_back("--unconfined");
   auto said = std::make_unique<ChildStderr>();
   absl::StatusOr<pid_t> pid = Spawn(options.program, args, ends[1], said->fd());
+  // Ours would keep the channel open after the worker's death.
   close(ends[1]);
   if (!pid.ok()) {
     close(ends[0]);
@@ -81,6 +83,8 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
   }
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess(options, *pid, ends[0], std::move(said)));
   proto::Hello hello;
+  // Exactly ours: a worker is a file beside the daemon, and another version means a half-done
+  // update.
   hello.set_protocol(kProtocolVersion);
   hello.set_build(kVersion);
   absl::StatusOr<Frame> answer =
@@ -129,10 +133,12 @@ absl::StatusOr<Frame> WorkerProcess::Exchange(FrameType type, absl::string_view 
     if (fds[0].revents != 0) break;
     if (fds[1].revents != 0) {
       uint64_t drained;
+      // The event only means "look again": `stopped` decides.
       if (read(options_.wake_fd, &drained, sizeof drained) < 0 && errno != EAGAIN) break;
     }
   }
   absl::StatusOr<Frame> frame = sent.ok() ? ReadFrame(fd_, SteadyNow() + kTransferLimit) : sent;
+  // A frame of another id belongs to an earlier request. The stream is then no longer usable.
   if (frame.ok() && frame->id == id) return frame;
   if (absl::IsDeadlineExceeded(frame.status())) return frame.status();
   // Any other failure means that the process ended or is out of step. Its end explains most of
@@ -162,6 +168,7 @@ uint64_t WorkerProcess::ResidentBytes() const {
 
 std::string WorkerProcess::Reap() {
   if (pid_ <= 0) return "ended";
+  // Workers keep nothing: what they do is lost in any case, and SIGKILL cannot be caught.
   kill(pid_, SIGKILL);
   int status = 0;
   pid_t waited;

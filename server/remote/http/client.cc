@@ -95,6 +95,7 @@ struct HttpClient::Transfer {
 
   static size_t Take(char* data, size_t one, size_t count, void* self) {
     auto* transfer = static_cast<Transfer*>(self);
+    // Returning less than it was given makes curl end the transfer with CURLE_WRITE_ERROR.
     if (transfer->reply.body.size() + one * count > transfer->max_bytes) return 0;
     transfer->reply.body.append(data, one * count);
     return one * count;
@@ -128,6 +129,7 @@ struct HttpClient::Transfer {
 };
 
 absl::StatusOr<std::unique_ptr<HttpClient>> HttpClient::Make(const proto::Http& config) {
+  // Once in the process: the initialisation of a static is thread-safe, curl's own is not.
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) return absl::InternalError(curl_easy_strerror(ready));
   RETURN_IF_ERROR(CheckUrl(config));
@@ -174,7 +176,9 @@ absl::Status HttpClient::SetUp(const HttpRequest& request, const std::string& au
   const auto set = [easy](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };
   set(CURLOPT_URL, absl::StrCat(url_, request.path).c_str());
   set(CURLOPT_ERRORBUFFER, transfer->words);
+  // curl would otherwise use SIGALRM for time limits, which is not safe with threads.
   set(CURLOPT_NOSIGNAL, 1L);
+  // Whatever the URL says: no files, no other protocols.
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(std::min<int64_t>(left, INT32_MAX)));
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
@@ -220,6 +224,7 @@ std::vector<absl::StatusOr<HttpReply>> HttpClient::Run(absl::Span<const HttpRequ
     return replies;
   }
 
+  // A multi handle keeps connections open between calls. Each call has one to itself.
   CURLM* multi = TakeMulti();
   std::vector<Transfer> transfers(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -245,6 +250,7 @@ std::vector<absl::StatusOr<HttpReply>> HttpClient::Run(absl::Span<const HttpRequ
   }
   for (size_t i = 0; i < requests.size(); ++i) {
     Transfer& transfer = transfers[i];
+    // Each easy handle leaves the multi handle before it is destroyed.
     curl_multi_remove_handle(multi, transfer.easy);
     if (!transfer.ended) {
       if (replies[i].status().code() == absl::StatusCode::kUnknown) {

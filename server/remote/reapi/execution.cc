@@ -103,6 +103,7 @@ absl::StatusOr<Job> Execution::MakeJob(const proto::CompileRequest& request) {
   for (const std::string& word : job.toolchain->command) command.add_arguments(word);
   command.add_arguments(absl::StrCat("--unit=", kUnitPath));
   command.add_arguments(absl::StrCat("--out=", kReplyPath));
+  // Both the old and the new form of the protocol: servers know one of them at least.
   command.add_output_files(kReplyPath);
   command.add_output_paths(kReplyPath);
   if (!platform_.empty()) SetPlatform(command.mutable_platform());
@@ -166,6 +167,7 @@ absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Tim
     }
     absl::StatusOr<bool> done = Follow(reader.get(), &operation);
     if (done.ok() && *done) {
+      // The operation is done; the stream needs no orderly end.
       context.TryCancel();
       return absl::OkStatus();
     }
@@ -201,6 +203,7 @@ absl::StatusOr<reapi::ActionResult> Execution::RunJob(const Job& job, absl::Time
   const std::vector<BlobView> inputs = job.Inputs();
   for (int tries = 0;; ++tries) {
     RETURN_IF_ERROR(storage_.Upload(inputs, deadline));
+    // Uploads are checked first each time: most inputs (the compiler's files) are there already.
     absl::StatusOr<reapi::ActionResult> result = Execute(job, deadline);
     // The server may evict blobs between the check for them and the run.
     if (!absl::IsFailedPrecondition(result.status()) || tries > 0) return result;
@@ -214,6 +217,7 @@ std::string Execution::ErrorsOf(const reapi::ActionResult& result, absl::Time de
     if (blobs[0].ok()) text = *std::move(blobs[0]);
   }
   absl::StripAsciiWhitespace(&text);
+  // The end says why a worker died, the beginning rarely does.
   if (text.size() > kPeerTextBytes) text = text.substr(text.size() - kPeerTextBytes);
   return OneLine(text);
 }

@@ -44,6 +44,7 @@ std::vector<std::vector<size_t>> Batches(absl::Span<const size_t> sizes, size_t 
   size_t full = limit + 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const size_t size = sizes[i] + kBlobOverhead;
+    // A blob larger than the limit would get a group of its own; FitsBatch keeps it out.
     if (groups.empty() || full + size > limit || groups.back().size() >= kDigestsInCall) {
       groups.emplace_back();
       full = 0;
@@ -115,6 +116,7 @@ absl::StatusOr<std::vector<BlobView>> ReapiStorage::Missing(absl::Span<const Blo
     absl::flat_hash_set<std::string> lacks;
     for (const reapi::Digest& digest : reply.missing_blob_digests()) lacks.insert(digest.hash());
     for (const BlobView& blob : asked) {
+      // erase, not contains: equal blobs are uploaded once.
       if (lacks.erase(blob.digest.hash()) != 0) missing.push_back(blob);
     }
   }
@@ -149,6 +151,7 @@ absl::Status ReapiStorage::Upload(absl::Span<const BlobView> blobs, absl::Time d
     }
   }
   for (const std::vector<size_t>& batch : Batches(sizes, abilities.batch_bytes)) {
+    // A batch is a run of consecutive indices.
     const auto part = absl::MakeConstSpan(small).subspan(batch.front(), batch.size());
     RETURN_IF_ERROR(WithRetries(deadline, [&] { return SendBatch(part, abilities, deadline); }));
   }
@@ -182,6 +185,7 @@ absl::Status ReapiStorage::SendBatch(absl::Span<const BlobView> blobs, const Abi
     stored.insert(one.digest().hash());
   }
   for (const BlobView& blob : blobs) {
+    // Each blob needs a status: a server that leaves one out may not have stored it.
     if (!stored.contains(blob.digest.hash())) {
       return absl::InternalError(
           absl::StrCat("BatchUpdateBlobs: no status of blob ", blob.digest.hash()));
@@ -207,6 +211,7 @@ absl::Status ReapiStorage::SendStream(const BlobView& blob, const Abilities& abi
       stub->Write(&context, &reply);
   google::bytestream::WriteRequest request;
   request.set_resource_name(
+      // A new number for each attempt, which therefore begins at offset 0.
       Resource(absl::StrCat("uploads/", RandomUuid(), "/"), abilities.zstd, blob.digest));
   for (size_t at = 0; at < data.size(); at += kChunk) {
     const absl::string_view chunk = data.substr(at, kChunk);
@@ -215,11 +220,13 @@ absl::Status ReapiStorage::SendStream(const BlobView& blob, const Abilities& abi
     request.set_finish_write(at + chunk.size() == data.size());
     // A server that has the blob answers before it has read everything.
     if (!writer->Write(request)) break;
+    // Only the first message has it.
     request.clear_resource_name();
   }
   writer->WritesDone();
   RETURN_IF_ERROR(FromGrpc(writer->Finish(), "ByteStream.Write"));
   const int64_t committed = reply.committed_size();
+  // Servers differ in what they count for compressed uploads.
   if (committed == static_cast<int64_t>(data.size()) || committed == blob.digest.size_bytes() ||
       (abilities.zstd && committed == kPresent)) {
     return absl::OkStatus();
@@ -265,6 +272,7 @@ absl::Status ReapiStorage::ReadBatch(absl::Span<const reapi::Digest> digests,
   if (abilities.zstd) request.add_acceptable_compressors(reapi::Compressor::ZSTD);
   absl::flat_hash_set<std::string> asked;
   for (const size_t i : which) {
+    // Several places may lead to one blob.
     if (asked.insert(digests[i].hash()).second) *request.add_digests() = digests[i];
   }
   reapi::BatchReadBlobsResponse reply;
@@ -288,6 +296,7 @@ absl::StatusOr<std::string> ReapiStorage::ReadStream(const reapi::Digest& digest
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, server_->channel());
   const std::unique_ptr<ByteStream::Stub> stub = ByteStream::NewStub(channel);
   const auto size = static_cast<size_t>(digest.size_bytes());
+  // Bounds the memory that a faulty server could make us use.
   const size_t most = abilities.zstd ? ZSTD_compressBound(size) : size;
   google::bytestream::ReadRequest request;
   request.set_resource_name(Resource("", abilities.zstd, digest));

@@ -47,6 +47,7 @@ absl::StatusOr<std::deque<LookUp>> ReapiTier::AskAll(absl::Span<const Place> pla
                                                      absl::Time deadline) {
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, server_->channel());
   const std::unique_ptr<reapi::ActionCache::Stub> stub = reapi::ActionCache::NewStub(channel);
+  // A deque, because contexts can be neither copied nor moved, and callbacks keep references.
   std::deque<LookUp> all(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
     all[i].request.set_instance_name(server_->instance());
@@ -73,6 +74,7 @@ absl::StatusOr<std::deque<LookUp>> ReapiTier::AskAll(absl::Span<const Place> pla
                                    });
   }
   const auto all_done = below(1);
+  // No callback may outlive this function: they refer to its locals.
   mutex.LockWhen(absl::Condition(&all_done));
   mutex.Unlock();
   return all;
