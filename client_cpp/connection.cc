@@ -48,6 +48,7 @@ absl::StatusOr<int> Connect(const std::string& path, absl::Time deadline) {
     if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
     int error = errno;
     if (error == EINTR) continue;
+    // Unix sockets do not queue connects; a full backlog has to be asked again.
     if (error == EAGAIN && SteadyNow() < deadline) {
       usleep(1000);
       continue;
@@ -68,6 +69,7 @@ absl::Status CheckPeerIsUs(int fd) {
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
     return absl::ErrnoToStatus(errno, "SO_PEERCRED");
   }
+  // Before any message: a foreign process must not learn what is compiled here.
   if (peer.uid == geteuid()) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat("the daemon runs as user ", peer.uid));
 }
@@ -180,6 +182,7 @@ absl::Status Connection::AwaitReadable(absl::Time deadline,
     int ready = poll(&entry, 1, static_cast<int>(milliseconds));
     if (ready > 0) return absl::OkStatus();
     if (ready < 0 && errno != EINTR) return absl::ErrnoToStatus(errno, "poll");
+    // A signal ended the wait, perhaps Ctrl-C.
     if (ready < 0 && interrupt_check != nullptr) RETURN_IF_ERROR(interrupt_check());
     if (ready == 0 && check != nullptr) RETURN_IF_ERROR(check());
   }
@@ -190,6 +193,7 @@ absl::Status Connection::Call(FrameType type, const google::protobuf::MessageLit
                               absl::Time deadline, const std::function<absl::Status()>& check) {
   const uint32_t id = next_id_++;
   broken_ = true;  // until the reply is complete
+  // Read before the request is sent: afterwards the daemon's thread is runnable as well.
   const bool stay_awake = HasIdleProcessor();
   RETURN_IF_ERROR(WriteFrame(fd_, type, id, request, deadline));
   if (!stay_awake || !ReadableSoon(fd_)) RETURN_IF_ERROR(AwaitReadable(deadline, check));
@@ -198,6 +202,7 @@ absl::Status Connection::Call(FrameType type, const google::protobuf::MessageLit
     return absl::InternalError(absl::StrCat("reply to request ", frame.id, ", not ", id));
   }
   absl::Status status = ParseReply(frame, reply_type, reply);
+  // An error reply is complete; anything unreadable means that the two sides disagree.
   broken_ = !status.ok() && frame.type != FrameType::kError;
   return status;
 }

@@ -135,10 +135,13 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::StartAndConnect(const 
   // The new daemon may find that another process started one first; any daemon that listens will
   // do.
   const absl::Time give_up = SteadyNow() + (MachineIsBusy() ? kBusyStartPatience : kStartPatience);
+  // The process that was started exits when its daemon accepts connections, or fails with a
+  // message.
   const int exit_status = WaitForExit(*pid, give_up);
   for (absl::Duration pause = kMinBackoff;; pause = std::min(2 * pause, kMaxBackoff)) {
     connection = Open(path, kBusyHelloPatience);
     if (!absl::IsNotFound(connection.status())) return connection;
+    // A moment may pass between the exit and the socket of another process's daemon.
     if (exit_status > 0 || SteadyNow() > give_up) {
       const std::string line = said.LastLine();
       return absl::UnavailableError(
@@ -156,6 +159,7 @@ void DaemonClient::SetWantedCompiler(const Digest& id) {
 
 bool DaemonClient::IsOutdated(const Connection& connection) {
   MutexLock lock(&mutex_);
+  // Once: after a replacement that did not help, this process uses the daemon as it is.
   const Digest wanted = std::exchange(wanted_compiler_, Digest());
   auto id = Digest::FromBytes(connection.peer().compiler());
   return !wanted.empty() && id.ok() && !id->empty() && *id != wanted &&
@@ -170,6 +174,7 @@ void DaemonClient::Dismiss(const std::string& path, std::unique_ptr<Connection> 
              give_up)
       .IgnoreError();
   connection.reset();
+  // A new daemon would otherwise find the old one accepting, and exit.
   while (SteadyNow() < give_up && Connection::Open(path, kFirstLook).ok()) {
     absl::SleepFor(kMinBackoff);
   }
@@ -178,6 +183,7 @@ void DaemonClient::Dismiss(const std::string& path, std::unique_ptr<Connection> 
 absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::Take(bool start, bool* reused) {
   {
     MutexLock lock(&mutex_);
+    // The newest: kilnd may have closed older ones.
     if (*reused = !idle_.empty(); *reused) {
       std::unique_ptr<Connection> connection = std::move(idle_.back());
       idle_.pop_back();
@@ -195,6 +201,7 @@ absl::StatusOr<std::unique_ptr<Connection>> DaemonClient::Take(bool start, bool*
 }
 
 void DaemonClient::GiveBack(std::unique_ptr<Connection> connection) {
+  // Its stream may contain the rest of a reply.
   if (connection->broken()) return;
   MutexLock lock(&mutex_);
   if (idle_.size() < kMaxIdle) idle_.push_back(std::move(connection));
@@ -243,6 +250,8 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
         auto id = Digest::FromBytes((*connection)->peer().compiler());
         if (id.ok()) *compiler = *id;
       }
+      // A compilation may take long. The check asks over another connection whether the daemon
+      // still lives.
       status = (*connection)->Call(type, request, reply_type, reply, deadline, [this] {
         return CheckAlive();
       });
@@ -255,10 +264,12 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
           return status;
         }
         // The daemon of a reused connection may have exited since.
+        // All connections of the pool may be dead, and each costs one attempt; a fresh one counts.
         if (reused || ++lost < 2) continue;
         return absl::UnavailableError(absl::StrCat("lost the daemon: ", status.message()));
       }
     }
+    // A full queue or a quota: the daemon is well, and says when to come back.
     if (!absl::IsResourceExhausted(status)) return status;
     const absl::Duration asked = RetryAfterOf(status);
     const absl::Duration pause = Jittered(asked > absl::ZeroDuration() ? asked : backoff);
@@ -278,6 +289,7 @@ absl::Status DaemonClient::CallIfRunning(FrameType type,
     absl::Status status = connection->Call(type, request, reply_type, reply, deadline);
     const bool broken = connection->broken();
     GiveBack(std::move(connection));
+    // A reused connection's daemon may have ended; the next attempt takes a fresh one.
     if (!broken || !reused) return status;
   }
 }

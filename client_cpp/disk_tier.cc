@@ -29,11 +29,14 @@ class Mapping {
     ASSIGN_OR_RETURN(const FolderFile file, shard.OpenFile(Home::EntryName(place), O_RDONLY));
     const auto size = static_cast<uint64_t>(file.info.st_size);
     Mapping mapping;
+    // A mapping changes with the file. What others can write to is copied first, then checked, then
+    // used.
     mapping.foreign_ = foreign || !file.own.ok();
     if (size == 0 || size > kMaxEntrySize) return mapping;
     if (mapping.foreign_) {
       mapping.copy_ = ReadWhole(file.fd.get(), size).value_or("");
     } else {
+      // POPULATE: the checksum reads every page, and faults one by one cost more.
       void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.fd.get(), 0);
       if (data != MAP_FAILED) mapping.Hold(data, size);
     }
@@ -76,6 +79,7 @@ absl::StatusOr<LoadedArtifact> DiskTier::Load(const Key& key) const {
   const Mapping& mapping = *found;
   absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
   if (!entry.ok()) {
+    // Our own damaged file would be read and refused by each process.
     Remove(key);
     return absl::NotFoundError(entry.status().message());
   }
@@ -98,6 +102,7 @@ absl::StatusOr<LoadedArtifact> DiskTier::LoadSent(absl::string_view bytes,
                                                   const EntryView& entry) const {
   // The comparison replaces the check of the file: its bytes were checked where they came from.
   const absl::StatusOr<Mapping> file = Mapping::Of(home_, PlaceOf(entry.key), mode_.foreign);
+  // The file's pages are shared with other processes; memory of our own is not.
   if (file.ok() && !file->foreign() && file->bytes() == bytes) {
     absl::StatusOr<LoadedArtifact> loaded = LoadFile(home_.EntryPath(PlaceOf(entry.key)), entry);
     if (!absl::IsUnavailable(loaded.status())) return loaded;
@@ -162,6 +167,7 @@ absl::Status WriteEntryFile(const Home& home, const Place& place, absl::string_v
   RETURN_IF_ERROR(temp.own());
   RETURN_IF_ERROR(shard.own());
   static std::atomic<int> serial{0};
+  // The form that the daemon knows as temporary (disk_store.cc).
   const std::string aside = absl::StrCat(place.Hex(), ".", getpid(), ".", serial.fetch_add(1));
   absl::StatusOr<FolderFile> file = temp.OpenFile(aside, O_WRONLY | O_CREAT | O_EXCL);
   RETURN_IF_ERROR(file.status());

@@ -12,6 +12,7 @@ namespace {
 
 template <typename To, typename From>
 uint64_t Bits(From value) {
+  // Kernels read as many low bytes as the type has.
   To converted = static_cast<To>(value);
   uint64_t slot = 0;
   std::memcpy(&slot, &converted, sizeof converted);
@@ -83,6 +84,7 @@ class Launcher::Texts {
       Print(node, values, count);
     };
     hooks_.fail = [this](uint32_t node, const uint64_t* values, uint32_t count) {
+      // Threads may fail together. The first report is the one that counts, as in Python.
       if (failed_) return;
       const proto::Format* format = FormatOf(node);
       Fail({format != nullptr ? RenderFormat(*format, texts_.types, values, count) : kCheckFailed,
@@ -152,6 +154,7 @@ Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
   for (const ArgumentSlot& slot : kernel_->info().arguments) {
     if (slot.kind == ArgumentSlot::Kind::kTree) break;
     if (slot.param >= first_slot_.size()) first_slot_.resize(slot.param + 1, -1);
+    // Counts up to the first slot of a tree, so it is the slot's own number here.
     if (first_slot_[slot.param] < 0) first_slot_[slot.param] = first_tree_slot_;
     ++first_tree_slot_;
   }
@@ -181,6 +184,7 @@ int Launcher::Find(uint32_t param, ArgumentSlot::Kind kind, uint32_t element) {
 }
 
 int Launcher::Missing(uint32_t param, ArgumentSlot::Kind kind, uint32_t element) {
+  // The first mistake is reported by Run; setters are chained and return no status.
   if (error_.ok()) {
     error_ = absl::FailedPreconditionError(absl::StrCat("parameter ", param,
                                                         " of the kernel takes no such argument (",
@@ -192,6 +196,7 @@ int Launcher::Missing(uint32_t param, ArgumentSlot::Kind kind, uint32_t element)
 Launcher& Launcher::Put(int slot, uint64_t value) {
   if (slot < 0) return *this;
   arguments_[slot] = value;
+  // Setting an argument twice is allowed: programs launch again with other values.
   if (!is_set_[slot]) --missing_;
   is_set_[slot] = true;
   return *this;
@@ -227,6 +232,7 @@ Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* node
   const std::vector<ArgumentSlot>& slots = kernel_->info().arguments;
   const uint64_t values[] = {reinterpret_cast<uint64_t>(root), reinterpret_cast<uint64_t>(nodes)};
   for (uint32_t i = 0; i < 2; ++i) {
+    // Two slots for each tree: its root, and its nodes.
     const int64_t at = first_tree_slot_ + 2 * int64_t{tree} + i;
     if (at >= static_cast<int64_t>(slots.size())) {
       Missing(tree, ArgumentSlot::Kind::kTree, i);

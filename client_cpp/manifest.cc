@@ -41,6 +41,7 @@ std::string Packed(const std::string& raw) {
 }
 
 void AppendRecorded(const std::string& recorded, std::string* raw) {
+  // Little-endian, whatever the machine.
   for (int shift = 0; shift < 64; shift += 8) {
     raw->push_back(static_cast<char>(uint64_t{recorded.size()} >> shift));
   }
@@ -77,6 +78,7 @@ absl::string_view TakeWord(absl::string_view* rest) {
 }
 
 absl::StatusOr<Manifest::Unit> ParseUnit(absl::string_view rest, int number) {
+  // The kernel's name is last, since it may contain spaces.
   const std::vector<std::string> words = absl::StrSplit(rest, absl::MaxSplits(' ', 4));
   if (words.size() != 5 || !IsName(words[0]) || (words[1] != "-" && !IsName(words[1]))) {
     return BadLine(number, "'unit KEY RECORDED TARGET RECORD KERNEL' expected");
@@ -98,6 +100,7 @@ absl::StatusOr<std::string> Unpacked(absl::string_view packed, uint64_t size) {
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   stream.next_out = reinterpret_cast<Bytef*>(raw.data());
+  // One byte more than stated, so that a longer stream shows.
   stream.avail_out = static_cast<uInt>(raw.size());
   const int result = inflate(&stream, Z_SYNC_FLUSH);
   const std::string why = stream.msg == nullptr ? "" : stream.msg;
@@ -123,9 +126,11 @@ absl::StatusOr<std::map<std::string, std::string>> ParseRecorded(
   if (size > kMaxRecordedBytes) {
     return BadLine(number, size, " bytes of recorded kernels; ", kMaxRecordedBytes, " may be");
   }
+  // Before memory is allocated: a few bytes can unpack to gigabytes.
   if (size > (uint64_t{1} << 20) + kMaxRatio * packed.size()) {
     return BadLine(number, size, " bytes cannot come of ", packed.size(), " compressed");
   }
+  // Before unpacking, so that zlib sees only what Kiln wrote or what was made to look like it.
   if (packed.size() != packed_size || Sha256Of(packed).Hex() != words[2]) {
     return Bad("what follows its last line is damaged or cut off");
   }
@@ -142,6 +147,7 @@ absl::StatusOr<std::map<std::string, std::string>> ParseRecorded(
     }
     std::string kernel = raw.substr(at, length);
     const std::string name = Sha256Of(kernel).Hex();
+    // Equal manifests have equal bytes: nothing in the file is unused or doubled.
     if (named.count(name) == 0 || !recorded.emplace(name, std::move(kernel)).second) {
       return Bad("a recorded kernel that no unit names, or one that is there twice");
     }
@@ -190,6 +196,7 @@ std::string ManifestBytes(const Manifest& manifest) {
   std::set<absl::string_view> written;
   for (const Manifest::Unit& unit : manifest.units) {
     const auto found = manifest.recorded->find(unit.recorded);
+    // In the order of the units. Several units (targets) may share a recorded kernel.
     if (found != manifest.recorded->end() && written.insert(unit.recorded).second) {
       AppendRecorded(found->second, &raw);
     }
@@ -206,6 +213,7 @@ absl::StatusOr<Manifest> ParseManifest(absl::string_view bytes) {
   int number = 0;
   while (!bytes.empty()) {
     ++number;
+    // A file that is no manifest is not searched to its end.
     const size_t end = bytes.substr(0, kMaxLine).find('\n');
     if (end == absl::string_view::npos) return Bad(absl::StrCat("line ", number, " does not end"));
     absl::string_view rest = bytes.substr(0, end);

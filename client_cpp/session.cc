@@ -48,6 +48,7 @@ constexpr size_t kMaxPrefetchBytes = size_t{64} << 20;
 // The parent span of this process's requests: $TRACEPARENT (W3C Trace Context for processes), or
 // the beginning of a new trace.
 const std::string& ParentSpan() {
+  // Never destroyed: threads may compile while the process ends.
   static const std::string* const span = [] {
     const char* given = std::getenv("TRACEPARENT");
     return new std::string(NewSpan(given == nullptr ? "" : given));
@@ -129,6 +130,7 @@ class LocalSession : public Session {
   ~LocalSession() override {
     State* state = state_.load();
     // A forked child must not stop its parent's worker.
+    // In a child, locks of the state may be held by threads that do not exist there.
     if (state->pid == getpid()) delete state;
   }
 
@@ -211,6 +213,7 @@ State& LocalSession::Current() const {
   // Do not touch the old state: other threads of the parent may have held its locks.
   auto* fresh = new State(home_, options_);
   fresh->parents = state;
+  // Several threads of the child may come here at once; one state wins.
   if (state_.compare_exchange_strong(state, fresh)) return *fresh;
   delete fresh;
   return *state;
@@ -219,10 +222,12 @@ State& LocalSession::Current() const {
 Digest LocalSession::CompilerId(State& state) const {
   {
     MutexLock lock(&state.mutex);
+    // Once per process: an id that changes later is found by the reply's entry (Take).
     if (state.looked_for_compiler) return state.compiler;
   }
   SayWhoseHome();
   const std::string worker = options_.bin_dir + "/kiln-worker";
+  // Without a daemon, this process writes the record, and needs the directory for it.
   if (off() && options_.use_cache && !read_only()) home_.Create().IgnoreError();
   // Otherwise the daemon's first compilation reports it; running the worker just to ask would slow
   // down the first start.
@@ -252,6 +257,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   State& state = Current();
   proto::Target target = std::move(*unit.mutable_target());
   unit.clear_target();
+  // Without the target: a bundle's manifest names the target beside it, and `kiln warm` may choose
+  // others.
   std::string recorded = CanonicalBytes(unit);
   Manifest::Unit used;
   if (const Target asked = TargetOf(target); !asked.empty()) used.target = asked.text();
@@ -261,6 +268,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   const std::string canonical = WithTarget(recorded, target, unit);
   ASSIGN_OR_RETURN(CompileOutcome outcome,
                    Get(state, {canonical, source_map, report, CompilerId(state), {}}, start));
+  // A kernel with errors is not recorded: a warm-up could only fail on it again.
   if (outcome.kernel == nullptr || (manifest_ == nullptr && !options_.returns_recorded)) {
     return outcome;
   }
@@ -280,6 +288,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Get(State& state, Job job, absl::Ti
         absl::StrCat("kernel too large: ", job.canonical.size(), " bytes"));
   }
   job.key = UnitKey(job.canonical, job.compiler);
+  // Reports are this caller's, so such a compilation is shared with no other thread.
   if (!WantsReport(job.report)) {
     return Shared(state, job.key, [&] { return Obtain(state, job); });
   }
@@ -295,6 +304,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Await(Flight& flight, absl::Time st
   while (!flight.done) flight.is_done.wait(flight.mutex);
   absl::StatusOr<CompileOutcome> outcome = flight.outcome;
   if (outcome.ok()) {
+    // The thread did not get the entry itself; it is a hit of this process's own table.
     outcome->tier = "process";
     outcome->wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   }
@@ -321,6 +331,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Key& key
   }
   if (!outcome.ok() || outcome->kernel == nullptr) {
     MutexLock lock(&state.mutex);
+    // Failures are not kept: the next call tries again, perhaps with a daemon.
     state.flights.erase(key);
   } else if (auto made = Key::FromHex(outcome->digest); made.ok() && *made != key) {
     // Meanwhile the compiler's id became known or changed: the next key contains the new id.
@@ -338,9 +349,12 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Key& key
 }
 
 absl::StatusOr<CompileOutcome> LocalSession::Obtain(State& state, const Job& job) {
+  // Without the compiler's id there is no key to look for. The reply will bring it.
   if (options_.use_cache && !job.compiler.empty() && !WantsReport(job.report)) {
     // Sends the whole unit only if no cache has the entry.
     absl::StatusOr<CompileOutcome> found = Find(state, job.key, /*ask=*/!off());
+    // Any other failure is a miss. Cancelled is the user's Ctrl-C, which must not start a
+    // compilation.
     if (found.ok() || absl::IsCancelled(found.status())) return found;
   }
   Digest compiler = job.compiler;
@@ -414,6 +428,8 @@ int LocalSession::Prefetch(absl::Span<const Key> keys) {
   absl::flat_hash_set<Key> seen;
   std::vector<Key> missing;
   for (const Key& key : keys) {
+    // Whether the file is good shows when it is loaded; asking for it twice costs more than a rare
+    // miss.
     if (seen.insert(key).second && access(home_.EntryPath(PlaceOf(key)).c_str(), R_OK) != 0) {
       missing.push_back(key);
     }
@@ -433,6 +449,7 @@ int LocalSession::Prefetch(absl::Span<const Key> keys) {
       if (!result.found()) continue;
       ++found;
       bytes += result.entry().size();
+      // Kept as bytes: most are loaded later, some never.
       state.prefetched[missing[i]] = std::move(result);
     }
     if (found == before) break;  // no progress, so another request would not help
@@ -452,6 +469,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
   unit.mutable_target()->set_runtime_abi(RuntimeAbi());
   const std::string canonical = CanonicalBytes(unit);
   Job job{canonical, recorded.source_map(), recorded.report(), CompilerId(state), {}};
+  // A warm-up may be for another target, whose code this machine cannot load.
   job.load = false;
   job.key = UnitKey(job.canonical, job.compiler);
   CompileOutcome outcome;
@@ -501,6 +519,7 @@ bool LocalSession::GiveUpDaemon(State& state, const absl::Status& why) const {
   const bool absent =
       absl::IsUnavailable(why) || absl::IsFailedPrecondition(why) || absl::IsPermissionDenied(why);
   if (!absent) return false;
+  // From here on calls do not wait for it, until the breaker tries again.
   state.daemon.GiveUp(why);
   if (!options_.strict && !warned_.exchange(true)) {
     std::fprintf(stderr, "kiln: compiling without a daemon for now: %s\n",
@@ -513,6 +532,7 @@ bool LocalSession::GiveUpDaemon(State& state, const absl::Status& why) const {
 // Then this process continues without a daemon; otherwise returns `refusal`.
 absl::Status LocalSession::WithoutStranger(const absl::Status& refusal,
                                            const Digest& its_compiler) const {
+  // Starting a worker to ask for its id takes long, so only this refusal leads there.
   if (!absl::IsInvalidArgument(refusal)) return refusal;
   const auto own = AskCompilerId(options_.bin_dir + "/kiln-worker");
   if (!own.ok() || own->id == its_compiler) return refusal;
@@ -545,6 +565,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   request.set_deadline_ms(options_.compile_timeout_ms);
   request.set_name(job.source_map.kernel());
   request.set_traceparent(NewSpan(ParentSpan()));
+  // Nothing waits for it, so programs go first.
   if (!job.load) request.set_priority(proto::PRIORITY_WARM);
   const absl::Time deadline =
       SteadyNow() + absl::Milliseconds(options_.compile_timeout_ms) + kDeadlineSlack;
@@ -575,12 +596,14 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
     const absl::string_view why = own_cache_.ok() ? status.message() : own_cache_.message();
     return absl::UnavailableError(absl::StrCat("no daemon, and KILN_STRICT=1: ", why));
   }
+  // Counted, so that `kiln stats` shows that daemons are failing.
   if (!off()) disk_.NoteFallback();
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));
   // If signatures are required, no process would accept this entry from the cache.
   const bool keeps = options_.use_cache && !read_only() && own_cache_.ok() && !trust_.required();
   if (keeps && !reply.entry().empty()) {
     ASSIGN_OR_RETURN(const Key key, Key::FromBytes(reply.digest()));
+    // For the next process. A daemon would have stored it.
     disk_.Store(key, reply.entry());
   }
   return reply;
@@ -608,6 +631,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
   // The compiler's files may have been replaced since its id was read: the entry names the compiler
   // that made it. Its key must follow from that compiler and the requested unit.
   if (auto id = Digest::FromHex(entry->info.compiler()); id.ok()) compiler = *id;
+  // Computed from the unit that we sent: an entry of another kernel would compute wrong results
+  // silently.
   if (entry->key != UnitKey(job.canonical, compiler)) {
     return absl::InternalError("the compiler's reply is for another kernel");
   }
@@ -630,6 +655,7 @@ void LocalSession::Count(State& state, const CompileOutcome& outcome) const {
   const bool compiled = outcome.tier == "compiled";
   ++(compiled ? state.stats.misses : state.stats.hits);
   if (outcome.kernel != nullptr) ++state.stats.kernels;
+  // What the entry once took to compile, less the wait for it now.
   if (!compiled && outcome.compile_seconds > outcome.wait_seconds) {
     state.stats.seconds_saved += outcome.compile_seconds - outcome.wait_seconds;
   }

@@ -18,6 +18,7 @@ DenseAccess DenseAccess::OfField(const TreeLayout::DenseField& field, uint8_t* r
   // The message lists digits outermost first, but an index is decomposed from its innermost digit.
   for (int d = dense.digits_size() - 1; d >= 0; --d) {
     Digit digit;
+    // The descriptor leaves the outermost extent open (0).
     digit.extent = static_cast<int64_t>(d == 0 ? field.outer_extent : dense.digits(d).extent());
     for (uint32_t b = 0; b < dense.num_bases(); ++b) {
       digit.stride.push_back(static_cast<int64_t>(dense.base_strides_size() == 0
@@ -76,6 +77,7 @@ DenseAccess DenseAccess::OfShape(Scalar scalar, int components, const std::vecto
 uint64_t DenseAccess::Read(const uint8_t* at, const int64_t* indices, int component) const {
   uint64_t word = 0;
   if (codec_ == nullptr) {
+    // Little-endian: the low bytes of the slot are the value's.
     std::memcpy(&word, at, ScalarBytes(scalar_));
     return word;
   }
@@ -90,11 +92,13 @@ void DenseAccess::Write(uint8_t* at, const int64_t* indices, int component, uint
   }
   uint64_t word = 0;
   std::memcpy(&word, at, codec_->bytes());
+  // The word's other numbers stay as they are. The host does not write while kernels run.
   word = codec_->Write(word, component, ShiftOf(indices), value);
   std::memcpy(at, &word, codec_->bytes());
 }
 
 void DenseAccess::WriteElement(const int64_t* indices, const uint64_t* values) const {
+  // All components at once: those that share an exponent would otherwise round several times.
   if (codec_ != nullptr) return WriteNumbers(Address(indices, 0), indices, values);
   for (int c = 0; c < num_components(); ++c) Write(Address(indices, c), indices, c, values[c]);
 }
@@ -122,6 +126,7 @@ bool DenseAccess::IsLinear() const {
 
 bool DenseAccess::ElementStrides(const std::vector<uint32_t>& element_shape,
                                  std::vector<int64_t>* strides) const {
+  // Views have one stride for each axis, and one for all components.
   if (codec_ != nullptr || !IsLinear() ||
       (num_components() > 1 && GroupAt(0).count != num_components()))
     return false;
@@ -140,6 +145,8 @@ bool DenseAccess::ElementStrides(const std::vector<uint32_t>& element_shape,
 std::vector<CopyAxis> DenseAccess::AxesOf(int c, int64_t cell) const {
   std::vector<CopyAxis> loops;
   int64_t stride = cell;
+  // Row-major in the array: the last axis has the shortest stride. `within` is the stride of a
+  // digit.
   for (size_t a = axes_.size(); a-- > 0;) {
     int64_t within = stride;
     for (const Digit& digit : axes_[a].digits) {
@@ -156,6 +163,7 @@ DenseAccess::Group DenseAccess::GroupAt(int first) const {
   const auto strides_equal = [&](int base, int other) {
     for (const Axis& axis : axes_) {
       for (const Digit& digit : axis.digits) {
+        // Components with other bases or strides need a loop nest of their own.
         if (digit.stride[base] != digit.stride[other]) return false;
       }
     }

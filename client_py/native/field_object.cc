@@ -35,6 +35,7 @@ void RaiseMemory(FieldObject* field, const absl::Status& status) {
 inline bool ReadIndex(PyObject* item, int64_t* out) {
   if (PyLong_CheckExact(item)) {
     *out = PyLong_AsSsize_t(item);
+    // -1 is also what a failed conversion returns; the error indicator tells the two apart.
     if (*out != -1) return true;
   } else if (!PyIndex_Check(item)) {
     return false;
@@ -50,6 +51,7 @@ inline bool ReadIndex(PyObject* item, int64_t* out) {
 
 // Reads and checks the indices in `key`, and makes them count from zero. False with a Python error.
 inline bool ReadKey(FieldObject* field, PyObject* key, int64_t* indices) {
+  // `x[i]`, `x[i, j]`, `x[None]` and `x[[i, j]]` all occur in programs.
   PyObject* const* items = &key;
   Py_ssize_t count = 1;
   if (PyTuple_Check(key)) {
@@ -83,6 +85,7 @@ inline bool ReadKey(FieldObject* field, PyObject* key, int64_t* indices) {
 
 // The address of an element's first component. Null with a Python error.
 inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices, CellAccess access) {
+  // Most fields are linear: an element then costs a product and a sum for each axis.
   if (!field->is_linear) return ComponentAddress(field, indices, 0, access);
   uint8_t* address = field->data;
   for (int a = 0; a < field->ndim; ++a) address += indices[a] * field->stride[a];
@@ -118,6 +121,7 @@ PyObject* KeyTuple(PyObject* key) {
 
 PyObject* FieldSubscript(PyObject* self, PyObject* key) {
   auto* field = reinterpret_cast<FieldObject*>(self);
+  // Counts all threads, so the usual access costs one comparison. Python decides for this thread.
   if (building != 0 && !IsPythonScope(field, "__getitem__")) return nullptr;
   if (!IsReady(field)) return nullptr;
   int64_t indices[kMaxIndices];
@@ -129,6 +133,7 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
   static PyObject* const name = PyUnicode_InternFromString("_get_element");
   PyObject* tuple = KeyTuple(key);
   if (tuple == nullptr) return nullptr;
+  // Null without an error if Python has not yet said how to make one.
   PyObject* view = MakeElementView(field, tuple, indices);
   if (view != nullptr || PyErr_Occurred() != nullptr) {
     Py_DECREF(tuple);
@@ -153,6 +158,7 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
     return (PyList_CheckExact(object) || PyTuple_CheckExact(object)) &&
            static_cast<size_t>(PySequence_Fast_GET_SIZE(object)) == size;
   };
+  // 64 numbers fit on the stack; larger elements take the way through Python.
   if (!is_row(value, rows) || rows * columns > 64) return false;
   uint64_t scalars[64] = {};
   for (size_t i = 0; i < rows; ++i) {
@@ -166,6 +172,7 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
       }
     }
   }
+  // All at once: components may share a word, and none is written if one cannot be converted.
   const absl::Status status = storage.WriteElement(indices, scalars);
   if (!status.ok()) RaiseMemory(field, status);
   return status.ok();
@@ -173,6 +180,7 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
 
 int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
   auto* field = reinterpret_cast<FieldObject*>(self);
+  // Python's `del x[i]`.
   if (value == nullptr) {
     PyErr_SetString(PyExc_TypeError, "elements of a field cannot be deleted");
     return -1;
@@ -193,6 +201,7 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
     StoreAt(field, indices, 0, address, scalar);
     return 0;
   }
+  // Lists of numbers are so common that they get a path without Python code.
   if (StoreSequence(field, indices, value)) return 0;
   if (PyErr_Occurred() != nullptr) return -1;
   // Python code handles other values, such as matrices and NumPy arrays.
@@ -289,6 +298,7 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   field->ndim = access.ndim();
   field->scalar = access.scalar();
   field->is_scalar = storage->element_shape.empty();
+  // Plain: an element's bytes are its value.
   field->is_plain = !storage->is_joined && access.codec() == nullptr;
   field->is_linear = storage->scattered == nullptr && access.IsLinear();
   field->data = access.ComponentData(0);
@@ -314,6 +324,8 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy
   const DenseAccess& access = field->storage->access;
   const int64_t bytes =
       access.num_elements() * access.num_components() * ScalarBytes(access.scalar());
+  // The caller has converted dtype and order, so the sizes can only differ by a mistake in Python
+  // code.
   if (view.len != bytes) {
     PyBuffer_Release(&view);
     PyErr_Format(PyExc_ValueError, "an array of %lld bytes expected, got %zd",
@@ -370,6 +382,7 @@ PyObject* FieldCopyField(PyObject* self, PyObject* source) {
   auto* other = reinterpret_cast<FieldObject*>(source);
   if (!IsReady(field) || !IsReady(other)) return nullptr;
   const FieldStorage &to = *field->storage, &from = *other->storage;
+  // Copies need no conversion of values: the same type, and strides on both sides.
   if (to.scattered != nullptr || from.scattered != nullptr || field->scalar != other->scalar ||
       to.shape != from.shape || to.element_shape != from.element_shape) {
     Py_RETURN_FALSE;
@@ -399,6 +412,7 @@ PyObject* FieldFill(PyObject* self, PyObject* values) {
     Py_DECREF(items);
     return nullptr;
   }
+  // Converted before anything is written.
   std::vector<uint64_t> scalars(count, 0);
   for (Py_ssize_t c = 0; c < count; ++c) {
     PyObject* item = PySequence_Fast_GET_ITEM(items, c);

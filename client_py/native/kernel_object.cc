@@ -35,6 +35,7 @@ bool fields_to_check = false;
 int launch_threads = 0;
 
 struct KernelObject {
+  // The only member that CPython reads (tp_vectorcall_offset).
   PyObject_HEAD vectorcallfunc vectorcall;
   // Most recently used first.
   std::vector<BoundInstance*>* instances;
@@ -63,6 +64,8 @@ class InstanceRef {
 // bytes.
 bool SameBytes(PyObject* a, PyObject* b) {
   Py_buffer one, other;
+  // An object that refuses its bytes is not equal: the kernel is then made anew, which is always
+  // right.
   if (PyObject_GetBuffer(a, &one, PyBUF_SIMPLE) != 0) return PyErr_Clear(), false;
   bool same = false;
   if (PyObject_GetBuffer(b, &other, PyBUF_SIMPLE) == 0) {
@@ -81,12 +84,15 @@ uint64_t Bits(double number) {
   return bits;
 }
 
+// Bitwise: 0.0 and -0.0 are different constants, and a NaN must equal itself or each call would
+// compile.
 bool SameDoubles(double a, double b) { return Bits(a) == Bits(b); }
 
 bool EqualTemplates(PyObject* a, PyObject* b);
 
 bool EqualTuples(PyObject* a, PyObject* b) {
   if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+  // Tuples may be nested deeper than the stack allows.
   if (Py_EnterRecursiveCall(" in a template argument") != 0) return PyErr_Clear(), false;
   bool equal = true;
   for (Py_ssize_t i = 0; equal && i < PyTuple_GET_SIZE(a); ++i) {
@@ -99,6 +105,7 @@ bool EqualTuples(PyObject* a, PyObject* b) {
 // Whether two template arguments yield the same kernel. Python's `==` is not enough for numbers: 1,
 // 1.0 and True are constants of different types, and 0.0 and -0.0 are different constants.
 bool EqualTemplates(PyObject* a, PyObject* b) {
+  // Most template arguments are the same object as before.
   if (a == b) return true;
   if (Py_TYPE(a) != Py_TYPE(b)) return false;
   if (PyFloat_Check(a)) return SameDoubles(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
@@ -108,6 +115,7 @@ bool EqualTemplates(PyObject* a, PyObject* b) {
     return SameDoubles(one.real, other.real) && SameDoubles(one.imag, other.imag);
   }
   if (PyObject_CheckBuffer(a)) return SameBytes(a, b);
+  // The program's own `__eq__`, last of all: it may be slow, raise, or call kernels.
   const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
   if (equal < 0) PyErr_Clear();
   return equal == 1;
@@ -176,6 +184,7 @@ void Forget(KernelObject* kernel) {
 void Prune(KernelObject* kernel) {
   std::vector<BoundInstance*> live, dropped;
   for (BoundInstance* bound : *kernel->instances) {
+    // A weak reference whose object is gone can never match again.
     bool dead = !MemoriesAlive(bound);
     for (const Matcher& matcher : bound->matchers) {
       dead |= matcher.kind == Matcher::kWeak && PyWeakref_GET_OBJECT(matcher.object) == Py_None;
@@ -200,6 +209,7 @@ BoundInstance* Find(KernelObject* kernel, PyObject* const* args, Py_ssize_t coun
     // `==` of a template argument may run Python code that drops instances.
     const InstanceRef hold(bound);
     const bool matches = MatchesAll(*bound, args, count);
+    // The list changed under the comparison. Python's slow path finds or makes the instance again.
     if (i >= instances.size() || instances[i] != bound) return nullptr;
     if (!matches) continue;
     if (!MemoriesAlive(bound)) {
@@ -222,6 +232,7 @@ bool RaiseArgument(KernelObject* kernel, int argument, PyObject* value, Conversi
       PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_argument_error", "iOi", argument,
                           value, why == Conversion::kOutOfRange ? 1 : 0);
   Py_XDECREF(done);
+  // A failure without an exception would be a SystemError of CPython's.
   if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_TypeError, "invalid argument");
   return false;
 }
@@ -250,6 +261,7 @@ bool PackTensor(KernelObject* kernel, const SlotFill& fill, PyObject* value, uin
     return RaiseArgument(kernel, fill.argument, value, Conversion::kWrongType);
   }
   for (int i = 0; i < fill.count; ++i) {
+    // Narrow types store fewer than 8 bytes; the rest of the slot is 0.
     slots[fill.slot + i] = 0;
     const Scalar scalar = fill.scalars.empty() ? fill.scalar : fill.scalars[i];
     const Conversion done =
@@ -316,6 +328,7 @@ PyObject* MakeResult(const ReturnValue& result, const uint64_t* slots) {
   return value;
 }
 
+// Kernels may return several values: slots follow each other in the order of the return statement.
 PyObject* MakeResults(const BoundInstance& bound, const uint64_t* slots) {
   if (bound.results.empty()) Py_RETURN_NONE;
   if (bound.results.size() == 1) return MakeResult(bound.results[0], slots);
@@ -398,6 +411,7 @@ class OverflowTexts {
 bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t* slots,
                      uint64_t* results, Failure* failure) {
   const Instance& instance = *bound->instance;
+  // Python and C buffer separately: text that the program printed before must appear first.
   if (bound->prints) FlushPythonStdout();
   const InstanceTexts& texts = instance.texts();  // needs the GIL
   PrintSink sink;
@@ -413,6 +427,7 @@ bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t*
     }
   };
   hooks.fail = [&](uint32_t node, const uint64_t* values, uint32_t count) {
+    // The first failure is the one that is reported. Launch calls one hook at a time.
     if (failure->happened) return;
     failure->happened = true;
     failure->node = node;
@@ -437,6 +452,7 @@ bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
   const LoadedKernel& kernel = *bound->instance->kernel();
   const uint64_t begin = Ticks();
   bool ok;
+  // The previous launch predicts this one. A wrong guess costs one launch with or without the lock.
   if (bound->ticks < kUnlockTicks) {
     ok = kernel.Launch(slots, results, hooks, launch_threads);
   } else {
@@ -527,6 +543,7 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
     if (!PackSlot(kernel, fill, args[fill.argument], slots)) return nullptr;
   }
   Device::Event begin;
+  // Only a profiler pays for looks at the clock.
   if (profiler != nullptr) begin = CpuDevice().Record();
   if (!bound->prints && !bound->can_fail && bound->trees.empty()) {
     if (!LaunchPlain(bound, slots, results, OnlyInterruptible())) {
@@ -573,6 +590,8 @@ PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count
 
 PyObject* RunOrMake(KernelObject* kernel, PyObject* const* args, Py_ssize_t count,
                     PyObject* names) {
+  // The path of nearly all calls: no Python code, no allocation. Everything else goes through
+  // `_miss`.
   if (!fields_to_check && (names == nullptr || PyTuple_GET_SIZE(names) == 0)) {
     BoundInstance* bound = Find(kernel, args, count);
     if (bound != nullptr) return Run(kernel, bound, args);
@@ -586,6 +605,7 @@ PyObject* RunOrMake(KernelObject* kernel, PyObject* const* args, Py_ssize_t coun
 void CutTraceback(KernelObject* kernel) {
   PyObject *type, *error, *traceback;
   PyErr_Fetch(&type, &error, &traceback);
+  // Makes an instance of the exception, which _hides_frames looks at.
   PyErr_NormalizeException(&type, &error, &traceback);
   PyObject* hides =
       PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_hides_frames", "O", error);
@@ -617,6 +637,7 @@ PyObject* KernelAddInstance(PyObject* self, PyObject* args) {
       kernel->epoch = instance_epoch;
       Forget(kernel);
     }
+    // First, because the call that made it follows.
     kernel->instances->insert(kernel->instances->begin(), bound.release());
   } catch (py::error_already_set& error) {
     error.restore();

@@ -49,6 +49,7 @@ proto::Tree MakeTree(const std::vector<TreeObject::NodeTuple>& nodes) {
     for (int physical : virtual_axes) node->add_virtual_to_physical(physical);
     for (int64_t first : offset) node->add_index_offset(first);
     if (index > 0) {
+      // So the children of each node come out in the order of their numbers.
       if (parent < 0 || parent >= static_cast<int>(index)) {
         throw py::value_error("a node's parent must come before it");
       }
@@ -94,6 +95,7 @@ std::shared_ptr<FieldStorage> DescribeDense(const TreeObject& tree, const Places
 std::vector<std::shared_ptr<TreeObject>> TreesOf(const Places& places) {
   std::vector<std::shared_ptr<TreeObject>> trees;
   for (const auto& [tree, _] : places) {
+    // In the order of first use: the numbers become part of the descriptor, and so of the key.
     if (std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(tree);
   }
   return trees;
@@ -135,6 +137,7 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
   std::vector<std::shared_ptr<Memory>> memories;
   memories.reserve(storage->trees.size());
   for (const auto& tree : storage->trees) memories.push_back(tree->memory());
+  // Alive as long as all of them are.
   storage->memory = JoinMemory(std::move(memories));
   storage->descriptor = DeterministicBytes(described);
   storage->element_shape.assign(element.shape().begin(), element.shape().end());
@@ -154,6 +157,7 @@ std::shared_ptr<FieldStorage> DescribeField(const Places& places, int scalar,
   }
   const proto::Type element = ElementType(scalar, element_shape);
   const TreeObject& first = *places.at(0).first;
+  // The dense form first: its kernels need no tree, and fields of equal shape share them.
   const bool dense = std::all_of(places.begin(), places.end(), [&](const auto& place) {
     return place.first.get() == &first && first.layout().IsAllDense(place.second);
   });
@@ -194,6 +198,7 @@ Pruned Prune(const std::vector<const FieldStorage*>& storages) {
     if (!made->ParseFromString(storage->descriptor)) throw std::runtime_error("no descriptor");
     std::vector<uint32_t> renumbered;
     for (const auto& tree : storage->trees) {
+      // Numbers are per storage in the descriptors. Here they become numbers of the unit.
       const auto [at, is_new] = numbers.emplace(tree.get(), pruned.trees.size());
       if (is_new) {
         pruned.trees.push_back(tree);
@@ -238,6 +243,7 @@ Tree& LivingTree(const TreeObject& object) {
 // Makes every cell of the node, and of the nodes below it, inactive. Their memory can be reused.
 void DeactivateAll(const TreeObject& object, int node) {
   Tree& tree = LivingTree(object);
+  // May take long, and runs no Python code.
   py::gil_scoped_release release;
   tree.DeactivateAll(node);
   tree.Collect();
@@ -273,6 +279,7 @@ TreeObject::TreeObject(const std::vector<NodeTuple>& nodes)
 }
 
 void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<MemoryBudget> budget) {
+  // Called for each field of the tree.
   if (memory_->alive) return;
   if (has_sparse_) {
     TreeOptions options;
@@ -306,6 +313,7 @@ std::vector<BoundTree> BindTrees(const std::vector<const FieldStorage*>& storage
     made.root = reinterpret_cast<uint64_t>(made.tree->root()) + reached.root_offset;
     const Tree* tree = made.tree->tree();
     for (const uint32_t node : reached.nodes) {
+      // By the pruned numbers, which are those in the kernel.
       made.nodes.push_back(tree == nullptr ? nullptr : tree->node(static_cast<int>(node)));
     }
     bound.push_back(std::move(made));

@@ -64,6 +64,7 @@ absl::Status BundleWriter::Write(absl::string_view bytes) {
 absl::Status BundleWriter::Add(absl::string_view entry) {
   ASSIGN_OR_RETURN(const EntryView view, DecodeEntry(entry));
   const Place place = PlaceOfEntry(view);
+  // One order for each set of entries, so that equal bundles have equal bytes; and no duplicates.
   if (entries_ > 0 && !(last_ < place)) {
     return absl::InvalidArgumentError("the entries of a bundle come in order of their places");
   }
@@ -110,6 +111,7 @@ absl::StatusOr<BundleView> DecodeBundle(absl::string_view bytes) {
     if (end - at < 8) return Bad("its last record is cut off");
     const uint64_t size = GetU64(bytes.data() + at);
     at += 8;
+    // 0 ends the records, and must not occur before the end.
     if (size == 0 || size > end - at) return Bad("a record of ", size, " bytes");
     BundleView::Record record;
     record.bytes = bytes.substr(at, size);

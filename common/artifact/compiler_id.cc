@@ -38,6 +38,7 @@ constexpr absl::string_view kRecordTag = "kiln-compiler-id 1";
 
 std::string RealPath(const std::string& path) {
   char resolved[PATH_MAX];
+  // Stamps are those of files: a link that is exchanged leads to another file.
   return realpath(path.c_str(), resolved) != nullptr ? std::string(resolved) : path;
 }
 
@@ -91,6 +92,7 @@ absl::StatusOr<std::string> RunWorker(const std::string& path) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 1);
+  // A file and not a second pipe, which would have to be read at the same time.
   const int complaints = memfd_create("stderr", MFD_CLOEXEC);
   const auto close_complaints = absl::MakeCleanup([complaints] { close(complaints); });
   if (complaints >= 0) posix_spawn_file_actions_adddup2(&actions, complaints, 2);
@@ -100,6 +102,7 @@ absl::StatusOr<std::string> RunWorker(const std::string& path) {
   pid_t pid = 0;
   const int error = posix_spawn(&pid, path.c_str(), &actions, nullptr, argv, environ);
   posix_spawn_file_actions_destroy(&actions);
+  // Otherwise the stream would never end.
   close(pipe_ends[1]);
   if (error != 0) {
     close(pipe_ends[0]);
@@ -107,6 +110,7 @@ absl::StatusOr<std::string> RunWorker(const std::string& path) {
   }
   absl::StatusOr<std::string> text = ReadToEnd(pipe_ends[0], SteadyNow() + kAskTimeout);
   close(pipe_ends[0]);
+  // A worker that did not answer in time may never end by itself.
   if (!text.ok()) kill(pid, SIGKILL);
   int status = 0;
   pid_t waited;
@@ -132,6 +136,7 @@ absl::StatusOr<Digest> ReadCompilerId(const std::string& record_path,
   }
   const absl::StatusOr<Digest> id = Digest::FromHex(line);
   if (!id.ok()) return absl::NotFoundError("compiler id record is damaged");
+  // The last line says "end": a record that was cut off must not pass with fewer files.
   bool whole = false;
   for (int i = 0; std::getline(in, line); ++i) {
     whole = line == "end";
@@ -139,9 +144,11 @@ absl::StatusOr<Digest> ReadCompilerId(const std::string& record_path,
     // "size mtime path"; the path may contain spaces.
     const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(' ', 2));
     if (fields.size() != 3) return absl::NotFoundError("compiler id record is damaged");
+    // The worker is the first file.
     if (i == 0 && fields[2] != RealPath(worker_path)) {
       return absl::NotFoundError("compiler id is of another worker");
     }
+    // The worker's libraries are part of the compiler: another LLVM makes other code.
     if (FileStamp(fields[2]) != absl::StrCat(fields[0], " ", fields[1])) {
       return absl::NotFoundError(absl::StrCat(fields[2], " has changed"));
     }
@@ -164,6 +171,7 @@ absl::Status WriteCompilerId(const std::string& record_path, const CompilerIdRec
   text += "end\n";
 
   static std::atomic<int> serial{0};
+  // Written aside and renamed: readers see the old record or the new one.
   const std::string aside = absl::StrCat(record_path, ".", getpid(), ".", serial++);
   std::ofstream out(aside, std::ios::binary);
   out << text;
@@ -193,6 +201,7 @@ absl::StatusOr<Digest> GetCompilerId(const std::string& record_path,
   absl::StatusOr<Digest> known = ReadCompilerId(record_path, worker_path);
   if (known.ok()) return known;
   ASSIGN_OR_RETURN(CompilerIdRecord record, AskCompilerId(worker_path));
+  // Without the record, the next start asks the worker again, which costs a start of the compiler.
   WriteCompilerId(record_path, record).IgnoreError();
   return record.id;
 }

@@ -53,6 +53,8 @@ std::string EncodeEntry(const Key& key, absl::string_view payload,
   entry.append(info_bytes);
   entry.append(trailer, kSignerAt);
   const absl::string_view signer_block(trailer + kSignerAt, kChecksumAt - kSignerAt);
+  // A hash of a hash: a signature covers the content's digest, so signing needs one pass over the
+  // bytes.
   const Digest checksum = Checksum(Sha256Of(entry), signer_block);
   absl::StrAppend(&entry, signer_block, checksum.view());
   return entry;
@@ -81,6 +83,7 @@ absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Key* expect
   absl::StatusOr<EntryTrailer> fields = ReadTrailer(bytes.substr(body));
   if (!fields.ok()) return fields.status();
   const uint64_t payload_size = fields->payload_size, info_size = fields->info_size;
+  // Subtracts instead of adding: the sizes may be any numbers.
   if (payload_size > body || info_size != body - payload_size) {
     return Bad("sizes ", payload_size, " + ", info_size, " do not fill ", body, " bytes");
   }
@@ -101,6 +104,7 @@ absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Key* expect
   if (!view.info.ParseFromArray(bytes.data() + payload_size, static_cast<int>(info_size))) {
     return Bad("artifact info does not parse");
   }
+  // The trailer repeats it. Two values mean that one of them was changed.
   if (view.info.target().runtime_abi() != GetU64(trailer + kAbiAt)) {
     return Bad("runtime ABI differs between trailer and artifact info");
   }
@@ -125,6 +129,7 @@ absl::Status CheckSigner(const EntryView& entry, const TrustedKeys& trusted) {
 
 Place PlaceOf(absl::string_view tenant, const Key& key) {
   const Digest& digest = key;
+  // The usual case has no hash to compute, and its files are named by their keys.
   if (tenant.empty()) return Place(digest);
   return Place(Sha256().Update("Kiln tenant\n").Update(key.view()).Update(tenant).Finish());
 }

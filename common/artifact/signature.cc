@@ -77,6 +77,7 @@ absl::StatusOr<PublicKey> PublicKey::Parse(absl::string_view line) {
 KeyId PublicKey::id() const {
   const Digest digest = Sha256Of({reinterpret_cast<const char*>(point_.data()), point_.size()});
   const KeyId id = GetU64(reinterpret_cast<const char*>(digest.bytes.data()));
+  // 0 means "not signed".
   return id == 0 ? 1 : id;
 }
 
@@ -117,6 +118,8 @@ absl::StatusOr<SigningKey> SigningKey::ReadFile(const std::string& path) {
   absl::StatusOr<SigningKey> key = absl::InvalidArgumentError("holds no key");
   int keys = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    // Counts all keys but parses one: the error for several must not depend on which of them is
+    // good.
     if (IsKey(line) && ++keys == 1) key = Parse(line);
   }
   if (keys > 1) key = absl::InvalidArgumentError("holds more than one key");
@@ -158,6 +161,7 @@ std::vector<std::string> TrustedKeys::Lines() const {
   std::vector<std::string> lines;
   lines.reserve(keys_.size());
   for (const auto& [id, key] : keys_) lines.push_back(key.Text());
+  // The map's order differs between runs, and callers compare and print these.
   std::sort(lines.begin(), lines.end());
   return lines;
 }
@@ -165,6 +169,7 @@ std::vector<std::string> TrustedKeys::Lines() const {
 absl::Status TrustedKeys::Check(absl::string_view message, KeyId signer,
                                 const Signature& signature) const {
   if (signer == 0) return absl::PermissionDeniedError("is not signed");
+  // The id chooses the key; the signature alone proves anything.
   const auto it = keys_.find(signer);
   if (it == keys_.end()) {
     return absl::PermissionDeniedError(absl::StrCat(

@@ -57,11 +57,13 @@ std::string UserName(uid_t user) {
 // Whether this user is the only member of `group`. Systems that give each user a group use that
 // group for the user's files.
 bool IsGroupOfOne(gid_t group) {
+  // Only the process's own group can be its user's private one.
   if (group != getegid()) return false;
   std::vector<char> buffer(kNameBytes);
   struct group entry;
   struct group* found = nullptr;
   const int failed = getgrgid_r(group, &entry, buffer.data(), buffer.size(), &found);
+  // Without an entry, as in containers: groups of one user usually have the user's number.
   if (failed != 0 || found == nullptr) return group == geteuid();
   const std::string user = UserName(geteuid());
   for (char** member = found->gr_mem; *member != nullptr; ++member) {
@@ -80,6 +82,7 @@ bool HasAccessList(int fd, const std::string& path) {
 
 bool OthersMayWrite(const struct stat& info, int fd, const std::string& path) {
   if ((info.st_mode & S_IWOTH) != 0) return true;
+  // With an access list, these bits are the most that any entry of it may grant.
   if ((info.st_mode & S_IWGRP) == 0) return false;
   return !IsGroupOfOne(info.st_gid) || HasAccessList(fd, path);
 }
@@ -116,6 +119,7 @@ absl::Status CheckKeeps(const struct stat& info, const std::string& path, absl::
     return absl::PermissionDeniedError(
         absl::StrCat(Owned(path, info.st_uid), ", who can exchange ", goal));
   }
+  // In a sticky directory such as /tmp, only a file's owner may rename it.
   if ((info.st_mode & S_ISVTX) == 0 && OthersMayWrite(info, -1, path)) {
     return absl::PermissionDeniedError(
         absl::StrCat(Writable(path, info.st_mode), " and so exchange ", goal));
@@ -155,6 +159,7 @@ absl::Status CheckWay(const std::string& path) {
   std::vector<std::string> parts = PartsOf(path);
   std::string at;  // the directory reached so far, without links
   for (int links = 0; !parts.empty();) {
+    // One step at a time, as the kernel does it: a link's target takes the place of the link.
     const std::string part = std::move(parts.back());
     parts.pop_back();
     if (part == ".") continue;
@@ -165,6 +170,7 @@ absl::Status CheckWay(const std::string& path) {
     const std::string next = absl::StrCat(at, "/", part);
     struct stat info;
     if (lstat(next.c_str(), &info) != 0) {
+      // What does not exist will be made by us; all directories above it are checked.
       return errno == ENOENT || errno == ENOTDIR ? absl::OkStatus() : Errno(errno, next);
     }
     if (S_ISLNK(info.st_mode)) {
@@ -178,6 +184,7 @@ absl::Status CheckWay(const std::string& path) {
       for (std::string& step : PartsOf(*target)) parts.push_back(std::move(step));
       continue;
     }
+    // The last part is checked by its user (CheckOwn), which is stricter.
     if (!parts.empty()) RETURN_IF_ERROR(CheckKeeps(info, next, path));
     at = next;
   }
@@ -189,7 +196,9 @@ absl::StatusOr<Folder> Folder::OpenAt(int at, const std::string& name, std::stri
   Descriptor fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
   if (fd.get() < 0) return Errno(errno, path);
   Folder folder(std::move(fd), std::move(path));
+  // Of the descriptor, not of the path: what is checked is what is used.
   if (fstat(folder.fd(), &folder.info_) != 0) return Errno(errno, folder.path_);
+  // Below a directory that others may change, nothing is ours.
   folder.own_ = above.ok() ? CheckOwn(folder.info_, folder.fd(), folder.path_) : above;
   return folder;
 }
@@ -209,6 +218,7 @@ absl::StatusOr<Folder> Folder::Follow(absl::string_view name) const {
 absl::StatusOr<Folder> Folder::Make(absl::string_view name) const {
   absl::StatusOr<Folder> folder = Enter(name);
   if (!absl::IsNotFound(folder.status())) return folder;
+  // Another process may make it at the same moment; Enter then checks what that one made.
   if (mkdirat(fd(), std::string(name).c_str(), 0700) != 0 && errno != EEXIST) {
     return Errno(errno, absl::StrCat("cannot make directory ", path_, "/", name));
   }
@@ -222,6 +232,7 @@ absl::StatusOr<FolderFile> Folder::OpenFile(absl::string_view name, int flags) c
       openat(fd(), std::string(name).c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (file.fd.get() < 0) return Errno(errno, path);
   if (fstat(file.fd.get(), &file.info) != 0) return Errno(errno, path);
+  // NONBLOCK above, because opening a FIFO would wait for its other end.
   if (!S_ISREG(file.info.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
   }

@@ -24,6 +24,7 @@ absl::StatusOr<uint64_t> CheckElement(const proto::Type& element) {
   uint64_t elements = 1;
   for (const uint32_t extent : element.shape()) {
     elements *= extent;
+    // Checked at each factor, so the product cannot overflow.
     if (extent == 0 || elements > kMaxTensorElements) return Bad("element of absurd shape");
   }
   if (element.has_quant()) return Bad("element of a quantised type: its word says so");
@@ -35,6 +36,7 @@ absl::Status CheckStrides(const proto::DenseStorage& dense, const proto::Strides
   uint64_t span = 0;
   for (int i = 0; i < dense.digits_size(); ++i) {
     const uint64_t stride = strides != nullptr ? strides->stride(i) : dense.digits(i).stride();
+    // The launch passes the outermost extent (0 here), so it counts once.
     const uint64_t extent = std::max<uint64_t>(dense.digits(i).extent(), 1);
     uint64_t bytes;
     if (stride == 0 || __builtin_mul_overflow(extent, stride, &bytes) ||
@@ -100,6 +102,7 @@ absl::Status CheckComponents(const proto::Storage& storage, uint64_t elements) {
     }
     const uint64_t cell = CellBytes(dense, component.base());
     if (component.bit_offset() % 8 != 0 || component.bit_offset() > 8 * kMaxBytes ||
+        // A component beyond its cell would overlap the next cell's.
         (cell != 0 && component.bit_offset() + bits > 8 * cell)) {
       return Bad("component ", i, ": offset of ", component.bit_offset(), " bits");
     }

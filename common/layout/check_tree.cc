@@ -23,6 +23,7 @@ absl::StatusOr<uint64_t> CheckAxes(const proto::TreeNode& node) {
   uint64_t cells = 1;
   for (int i = 0; i < node.axes_size(); ++i) {
     const proto::Axis& axis = node.axes(i);
+    // Ascending: one order for each layout, so that equal layouts have equal keys.
     if (axis.axis() >= kMaxIndices || (i > 0 && axis.axis() <= node.axes(i - 1).axis())) {
       return Bad("axis ", axis.axis(), " out of range or order");
     }
@@ -76,6 +77,7 @@ absl::Status CheckNode(const proto::TreePart& tree, int n, std::vector<int>* dep
     return absl::OkStatus();
   }
   if (node.cell_bytes() == 0) return Bad("cells of no bytes");
+  // Parents come first, so the walk needs no recursion and a tree has no cycle.
   if (node.parent() >= static_cast<uint32_t>(n)) return Bad("parent ", node.parent());
   depths->push_back((*depths)[node.parent()] + 1);
   if (depths->back() > kMaxTreeDepth) return Bad("nested over ", kMaxTreeDepth, " deep");
@@ -83,6 +85,7 @@ absl::Status CheckNode(const proto::TreePart& tree, int n, std::vector<int>* dep
   ASSIGN_OR_RETURN(const uint64_t bytes, CheckContainer(node, cells));
   if (FindSNodeKind(node.kind())->is_list) RETURN_IF_ERROR(CheckAxisOfList(tree, node));
   const uint64_t room = tree.nodes(static_cast<int>(node.parent())).cell_bytes();
+  // Subtracts instead of adding: the sum might overflow.
   if (node.offset() > room || bytes > room - node.offset()) {
     return Bad(bytes, " bytes at ", node.offset(), " of a cell of ", room);
   }
@@ -98,6 +101,7 @@ absl::Status CheckComponent(const TreeParts& trees, const proto::TreeComponent& 
   if (component.node() >= static_cast<uint32_t>(tree.nodes_size())) {
     return Bad("SNode ", component.node(), " does not exist");
   }
+  // Overlaps of components are allowed; reaching beyond the cell is not.
   const uint64_t room = 8 * tree.nodes(static_cast<int>(component.node())).cell_bytes();
   if (component.bit_offset() % 8 != 0 || component.bit_offset() > room ||
       bits > room - component.bit_offset()) {

@@ -31,6 +31,7 @@ absl::StatusOr<Chain> DescribeChain(const TreeLayout& layout, int cell,
   for (int node = cell; node >= 0; node = layout[node].parent) path.push_back(node);
   Chain chain;
   chain.cell = cell;
+  // From the root inwards: digits are outermost first.
   for (auto node = path.rbegin(); node != path.rend(); ++node) {
     chain.offset += layout[*node].offset;
     for (const NodeLayout::Level& level : layout[*node].levels) {
@@ -59,7 +60,10 @@ bool SameDigits(const Chain& a, const Chain& b) {
 // Joins two neighbouring digits of one axis if, in every chain, one step of the outer digit is as
 // long as the whole range of the inner one.
 void MergeDigits(std::vector<Chain>* chains) {
+  // From the inside outwards, so that a merged digit can merge again. Fewer digits mean fewer
+  // divisions in kernels, and plain fields get one digit for each axis.
   for (size_t i = chains->front().digits.size(); i-- > 1;) {
+    // In all chains or in none: the components of an element share one set of digits.
     const bool merge = std::all_of(chains->begin(), chains->end(), [i](const Chain& chain) {
       const proto::Digit& outer = chain.digits[i - 1];
       const proto::Digit& inner = chain.digits[i];

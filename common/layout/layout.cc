@@ -66,10 +66,12 @@ class Maker {
       if (child == 0 || child >= nodes_.size()) return Bad(n, "child ", child, " does not exist");
       const int c = static_cast<int>(child);
       if (visited_[c]) return Bad(c, "is a child twice");
+      // Before the child is visited: its own checks look at its parent.
       nodes_[c].parent = n;
       RETURN_IF_ERROR(CheckNesting(n, c));
       RETURN_IF_ERROR(Visit(c, depth + 1));
     }
+    // After the children, whose sizes make up this node's cell.
     return kind(n).is_word() ? LayOutWord(n) : LayOutCells(n);
   }
 
@@ -149,6 +151,8 @@ class Maker {
       if (axis.extent() == 0) return Bad(n, "extent of zero");
       layout.levels.push_back({axis.axis(), axis.extent(), 1});
     }
+    // Cells are in row-major order of the physical axes, whatever the order in which the program
+    // named them.
     std::sort(layout.levels.begin(), layout.levels.end(),
               [](const auto& a, const auto& b) { return a.axis < b.axis; });
     for (size_t i = layout.levels.size(); i-- > 0;) {
@@ -181,6 +185,7 @@ class Maker {
       layout.exponent_offset = nodes_[first].exponent_offset;
     }
     layout.bit_offset = static_cast<uint32_t>(*bits);
+    // A quant array repeats its place; a bit struct has one cell.
     *bits += quant.bits() * nodes_[word].num_cells;
     if (*bits <= node(word).physical_bits()) return absl::OkStatus();
     return Bad(word, "its places do not fit into ", node(word).physical_bits(), " bits");
@@ -224,11 +229,13 @@ class Maker {
     }
     for (const uint32_t c : s.children()) {
       NodeLayout& child = nodes_[c];
+      // In the order of declaration, as C lays out a struct.
       child.offset = AlignUp(cell, child.alignment);
       cell = child.offset + child.container_bytes;
       alignment = std::max(alignment, child.alignment);
       RETURN_IF_ERROR(CheckSize(n, cell));
     }
+    // A multiple of the alignment, so that all cells of a container are aligned.
     layout.cell_bytes = AlignUp(cell, alignment);
     const ContainerShape container =
         ShapeOfContainer(kind(n), layout.num_cells, layout.cell_bytes, alignment);
@@ -244,6 +251,7 @@ class Maker {
   }
 
   static absl::Status Multiply(int n, uint64_t factor, uint64_t* value) {
+    // The largest number fails the check below, and its message is that of any size too large.
     if (__builtin_mul_overflow(*value, factor, value)) *value = ~uint64_t{0};
     return CheckSize(n, *value);
   }

@@ -29,6 +29,8 @@ class Pruner {
         RETURN_IF_ERROR(Reach(component.tree(), component.node()));
       }
     }
+    // The units of two programs that use equal parts of different trees are then equal, and share a
+    // key.
     for (const ReachedTree& tree : order_) Renumber(tree.tree);
     MeasureRoots();
     TreeParts parts;
@@ -53,12 +55,16 @@ class Pruner {
     if (pruning.reached.empty()) {
       pruning.reached.assign(whole.nodes_size(), false);
       pruning.reached[0] = true;
+      // In the order in which storages first name them, which the kernel decides and not the
+      // program.
       pruning.number = static_cast<uint32_t>(order_.size());
       order_.push_back({tree, {}});
     }
+    // Up to the first node that is reached already: all above it are, too.
     while (!pruning.reached[node]) {
       pruning.reached[node] = true;
       const uint32_t parent = whole.nodes(static_cast<int>(node)).parent();
+      // The input is not checked yet; this ends the loop in any case.
       if (parent >= node) {
         return absl::InvalidArgumentError(absl::StrCat("SNode ", node, ": parent ", parent));
       }
@@ -87,6 +93,7 @@ class Pruner {
       const proto::TreePart& whole = trees_->Get(static_cast<int>(tree.tree));
       for (int n = 1; n < whole.nodes_size(); ++n) {
         const proto::TreeNode& node = whole.nodes(n);
+        // What is deeper is inside of these containers.
         if (!prunings_[tree.tree].reached[n] || node.parent() != 0) continue;
         Cover(tree.tree, node.offset(), ContainerBytes(node));
       }
@@ -124,6 +131,7 @@ class Pruner {
       tree->nodes.push_back(static_cast<uint32_t>(n));
       proto::TreeNode* node = part->add_nodes();
       *node = whole.nodes(n);
+      // The root's cell shrinks to what is used: other fields of the tree must not change the key.
       if (n == 0) {
         node->set_cell_bytes(pruning.end - std::min(pruning.begin, pruning.end));
       } else {

@@ -57,7 +57,9 @@ proto::TreePart TreeLayout::DescribeTree() const {
     const NodeLayout& layout = shape_[n];
     proto::TreeNode* node = part.add_nodes();
     node->set_kind(given.kind());
+    // The root has no parent (-1); on the wire it is its own.
     node->set_parent(static_cast<uint32_t>(std::max(layout.parent, 0)));
+    // Places have no containers: components say where they are.
     if (!layout.kind->is_level()) continue;
     for (const NodeLayout::Level& level : layout.levels) {
       proto::Axis* axis = node->add_axes();
@@ -108,6 +110,7 @@ absl::StatusOr<proto::Storage> DescribeTreeField(const std::vector<TreePlace>& p
     proto::TreeComponent* component = tree->add_components();
     *component = Locate(at);
     const std::vector<int32_t> own = at.layout->VirtualAxes(at.place);
+    // Only if they differ, which is rare: equal fields must have equal descriptors.
     if (own != axes) component->mutable_axes()->Assign(own.begin(), own.end());
   }
   tree->set_tree(tree->components(0).tree());

@@ -10,6 +10,7 @@ namespace {
 constexpr uint32_t kFractionBits = 23;  // of f32
 constexpr uint32_t kLeadingOne = 1u << kFractionBits;
 
+// A shift by 64 is undefined.
 uint64_t Mask(uint32_t bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 
 uint64_t Field(uint64_t word, uint32_t offset, uint32_t bits) {
@@ -42,12 +43,16 @@ To BitCast(From from) {
 std::pair<uint32_t, uint32_t> Narrow(uint32_t f32, uint32_t exponent_bits, uint32_t digits,
                                      bool is_signed) {
   uint32_t rounded = f32 & 0x7fffffff;
+  // Half of the last digit that is kept. A carry out of the fraction raises the exponent, as it
+  // should.
   if (digits < kFractionBits) rounded += 1u << (kFractionBits - 1 - digits);
   const uint32_t bias = Bias(exponent_bits);
   uint32_t exponent = rounded >> kFractionBits;
+  // Exponent 0 stands for zero: numbers too small for the format, and zero itself.
   if (exponent <= bias) return {0, 0};
   uint32_t fraction = (rounded & (kLeadingOne - 1)) >> (kFractionBits - digits);
   exponent -= bias;
+  // The largest number instead of infinity, which the format lacks.
   if (exponent > Largest(exponent_bits)) {
     exponent = Largest(exponent_bits);
     fraction = static_cast<uint32_t>(Mask(digits));
@@ -69,6 +74,8 @@ uint32_t WidenShared(uint32_t exponent, uint32_t fraction, uint32_t exponent_bit
                      uint32_t digits) {
   const uint32_t magnitude = fraction & static_cast<uint32_t>(Mask(digits));
   if (exponent == 0 || magnitude == 0) return 0;
+  // How far the leading 1 is below the first digit; f32 has it implied, so the number is
+  // normalised.
   const auto up = static_cast<uint32_t>(__builtin_clz(magnitude)) - (32 - digits);
   const uint32_t biased = exponent + Bias(exponent_bits);
   if (biased <= up) return 0;
@@ -79,16 +86,20 @@ uint32_t WidenShared(uint32_t exponent, uint32_t fraction, uint32_t exponent_bit
 // The digits of a float if the exponent in the word means f32's `exponent`.
 uint32_t NarrowShared(uint32_t f32, uint32_t exponent, uint32_t digits, bool is_signed) {
   const uint32_t own = Exponent(f32);
+  // Zeros and denormal numbers of f32 become 0.
   if (own == 0) return 0;
   const auto most = static_cast<uint32_t>(Mask(digits));
+  // A number above the shared exponent is cut to the largest digits.
   uint32_t magnitude = most;
   if (own <= exponent) {
     const uint32_t down = exponent - own;
     magnitude = ((f32 & (kLeadingOne - 1)) | kLeadingOne) >> std::min(down, 31u);
+    // The digits that do not fit. Rounding must not carry into another digit, hence the minimum.
     const uint32_t rest = kFractionBits + 1 - digits;
     if (rest > 0) magnitude = std::min(magnitude + (1u << (rest - 1)), 2 * kLeadingOne - 1);
     magnitude >>= rest;
   }
+  // No negative zero: the word's bits would differ from a zero's.
   if (magnitude != 0 && is_signed) magnitude |= f32 >> 31 << digits;
   return magnitude;
 }
@@ -125,7 +136,10 @@ uint64_t WordCodec::DecodeFixed(uint64_t word, const Number& number, uint32_t sh
 
 uint64_t WordCodec::EncodeFixed(uint64_t value, const Number& number) const {
   double rounded;
+  // In the type that kernels compute with, so that both round alike.
   if (compute_ == proto::F64) {
+    // A product with the inverse, not a quotient: generated code multiplies, and they may differ by
+    // a bit.
     const double scaled = BitCast<double>(value) * (1.0 / number.scale);
     rounded = scaled + std::copysign(0.5, scaled);
   } else {
@@ -144,6 +158,7 @@ uint64_t WordCodec::EncodeFixed(uint64_t value, const Number& number) const {
 uint64_t WordCodec::EncodeShared(uint64_t word, const Written& written) const {
   const uint32_t bits = written[0].first->exponent_bits;
   const uint32_t at = written[0].first->exponent_offset;
+  // The exponent may change with any of the numbers. Then all the others lose or gain digits.
   const auto old = static_cast<uint32_t>(Field(word, at, bits));
   Written numbers;
   uint32_t highest = 0;
@@ -152,6 +167,7 @@ uint64_t WordCodec::EncodeShared(uint64_t word, const Written& written) const {
     const auto digits = static_cast<uint32_t>(Field(word, number.offset, number.bits));
     uint32_t f32 = WidenShared(old, digits, bits, number.digits());
     for (const auto& [other, value] : written) {
+      // Numbers of one word differ in their offset.
       if (other->offset == number.offset) f32 = value;
     }
     numbers.emplace_back(&number, f32);
@@ -219,6 +235,7 @@ uint64_t WordCodec::WriteAll(uint64_t word, uint32_t shift, const uint64_t* valu
     for (size_t other = 0; other < components_.size(); ++other) {
       const Number& same = components_[other];
       if (!same.shared || same.exponent_offset != number.exponent_offset) continue;
+      // The first component of each group encodes the whole group.
       done = done || other < c;
       written.emplace_back(&same, static_cast<uint32_t>(values[other]));
     }

@@ -13,6 +13,7 @@ class Builder {
   Builder(const proto::CompileUnit& unit, const TypeTable& types) : unit_(unit), types_(types) {}
 
   absl::Status AddParam(uint32_t index, const proto::Param& param) {
+    // Parameters first, then trees: a kernel without trees has the slots of its parameters only.
     layout_.first_slot.push_back(static_cast<int>(layout_.slots.size()));
     switch (param.kind()) {
       case proto::Param::PARAM_VALUE:
@@ -85,6 +86,7 @@ class Builder {
     switch (storage.form_case()) {
       case proto::Storage::kDense:
         bases = storage.dense().num_bases();
+        // The outermost one; all others are constants of the descriptor.
         extents = 1;
         break;
       case proto::Storage::kNdarray:

@@ -40,12 +40,15 @@ class Checker {
     }
     if (static_cast<uint32_t>(num_nodes) > kMaxNodes)
       return Malformed(absl::StrCat(num_nodes, " nodes"));
+    // 0 means "no node" in operands, so nothing may have that number.
     if (function_.nodes(0).ByteSizeLong() != 0) return Malformed("node 0 is used");
+    // Before the walk, because every look-up in the table of kinds below relies on it.
     for (int i = 1; i < num_nodes; ++i) {
       if (FindNode(function_.nodes(i).kind()) == nullptr) {
         return Malformed(absl::StrCat("node ", i, " of kind ", function_.nodes(i).kind()));
       }
     }
+    // Vectors by number instead of sets: a unit may have kMaxNodes nodes.
     visible_.assign(static_cast<size_t>(num_nodes), false);
     listed_.assign(static_cast<size_t>(num_nodes), false);
     entered_.assign(static_cast<size_t>(function_.blocks_size()), false);
@@ -63,6 +66,8 @@ class Checker {
 
   template <typename... Parts>
   absl::Status Bad(uint32_t id, const Parts&... parts) const {
+    // Such messages are for the author of a client: no kernel that our front ends make can cause
+    // them.
     return absl::InvalidArgumentError(absl::StrCat("function ", number_, ", node ", id, " (",
                                                    FindNode(node(id).kind())->spelling,
                                                    "): ", parts...));
@@ -229,6 +234,7 @@ class Checker {
       return Bad(id, operands, " operands");
     }
     if (n.blocks_size() != info.blocks) return Bad(id, n.blocks_size(), " blocks");
+    // 0 is no type, also of a kernel without types.
     if (n.type() >= static_cast<uint32_t>(facts_.unit.kernel().types_size()) && n.type() != 0) {
       return Bad(id, "type ", n.type(), " does not exist");
     }
@@ -236,6 +242,8 @@ class Checker {
     for (const uint32_t operand : n.operands()) {
       // A loop index refers to its loop from inside, where the loop is not visible as a value.
       if (n.kind() == proto::LOOP_INDEX) continue;
+      // Numbers grow in program order, so no operand can refer to a later node, and values form no
+      // cycle.
       if (operand >= id || !visible_[operand]) {
         return Bad(id, "operand ", operand, " is not made before it, in a block around it");
       }
@@ -264,6 +272,8 @@ class Checker {
   }
 
   bool IsParallel(uint32_t id, int depth) const {
+    // As in Taichi: outermost loops of the kernel's own body run in parallel, all others are
+    // serial.
     if (number_ != 0 || depth != 0 || node(id).kind() == proto::WHILE) return false;
     if (node(id).kind() == proto::RANGE_FOR) {
       return !IsSerialized(RangeForNode(id, node(id)).config());
@@ -400,6 +410,7 @@ class Checker {
   absl::Status CheckOperation(const NodeView& n) {
     const uint32_t id = n.id();
     const OpInfo* info = FindOp(n.op());
+    // Casts and atomics have node kinds of their own, with other rules.
     const int count = static_cast<int>(n.operands().size());
     if (info == nullptr || info->arity != count || info->family == proto::FAMILY_CAST ||
         info->family == proto::FAMILY_ATOMIC) {
@@ -410,6 +421,7 @@ class Checker {
       RETURN_IF_ERROR(CheckValueAt(id, i));
       operands.push_back(type_of(n.operands()[i]));
     }
+    // The builder's own rules: a unit of another client must be typed exactly as ours would be.
     absl::StatusOr<OpTyping> typing = TypeOp(n.op(), operands, facts_.defaults, &types_);
     if (!typing.ok()) return Bad(id, typing.status().message());
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -486,6 +498,7 @@ class Checker {
       if (attributes[d] < -kMost || attributes[d] > kMost) {
         return Bad(id, "attribute ", attributes[d]);
       }
+      // Attribute 0 is the first element, the others are strides.
       const int64_t span = attributes[d] * (d == 0 ? 1 : int64_t{to.shape[d - 1]} - 1);
       if (d == 0 || span < 0) lowest += span;
       if (d == 0 || span > 0) last += span;
@@ -500,6 +513,7 @@ class Checker {
     RETURN_IF_ERROR(CheckValueAt(id, 0));
     absl::StatusOr<TypeId> type = TypeReduce(n.op(), type_of(n.tensor()), facts_.defaults, &types_);
     if (!type.ok()) return Bad(id, type.status().message());
+    // The result's type decides in which type elements are combined.
     if (*type != ScalarId(types_[type_of(n.tensor())].scalar)) {
       return Bad(id, "the operand must be cast to ", types_.Name(*type));
     }
@@ -538,6 +552,7 @@ class Checker {
     const bool encloses = std::any_of(scopes_.begin(), scopes_.end(),
                                       [loop](const Scope& s) { return s.owner == loop; });
     if (!encloses) return Bad(id, "node ", loop, " is not a loop around it");
+    // A while loop has none, so any index of one is refused below.
     uint64_t dimensions = 0;
     if (node(loop).kind() == proto::RANGE_FOR) {
       dimensions = RangeForNode(loop, node(loop)).bounds().size() / 2;
@@ -585,6 +600,7 @@ class Checker {
     const SNodeFacts& kind =
         *FindSNodeKind(tree.nodes(static_cast<int>(storage.tree().node())).kind());
     if (!Accepts(kind, op)) return Bad(id, "a ", kind.name, " SNode does not have this op");
+    // Ops on a whole list take the indices of its container.
     const int indices = NamesContainer(kind, op)
                             ? static_cast<int>(IndicesAbove(tree, storage.tree()).size())
                             : storage.tree().axes_size();
@@ -668,6 +684,8 @@ class Checker {
     if (IsOverTree(n) && StorageIndices(n.param()) == 0) {
       return Bad(id, "over no index");
     }
+    // A list of cells is made once, before the task. Within a loop it would have to be made in each
+    // iteration.
     if (number_ == 0 && scopes_.empty()) return absl::OkStatus();
     return Report(id, proto::KIND_SYNTAX,
                   "Struct for cannot be nested inside a kernel: it must be outermost");
@@ -682,6 +700,7 @@ class Checker {
   absl::Status CheckJump(const NodeView& n) const {
     const uint32_t id = n.id();
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      // An arm is evaluated for its value; lanes and selects run both arms.
       if (scope->kind == proto::CHOOSE) return Bad(id, "inside a choice");
       if (!IsLoop(scope->kind)) continue;
       if (scope->parallel && n.kind() == proto::BREAK) {

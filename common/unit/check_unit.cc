@@ -62,6 +62,7 @@ absl::Status CheckStorages(UnitFacts* facts) {
                                                            : storage.ndarray().ndim());
     if (storage.has_tree()) {
       num_indices = storage.tree().axes_size();
+      // An SNode itself, as in struct-fors and activations: it has no elements.
       if (storage.tree().components_size() == 0) type = 0;
     }
     facts->num_indices.push_back(num_indices);
@@ -130,6 +131,7 @@ absl::StatusOr<CheckedUnit> CheckUnit(const proto::CompileUnit& unit,
     const absl::Status status = CheckTree(unit.trees(i));
     if (!status.ok()) return Bad("tree ", i, ": ", status.message());
   }
+  // Trees before storages, storages before functions: each check relies on those before it.
   RETURN_IF_ERROR(CheckStorages(&facts));
 
   RETURN_IF_ERROR(CheckSignature(facts, kernel.body(), num_types, /*is_body=*/true));

@@ -56,6 +56,7 @@ absl::StatusOr<size_t> ReadSome(int fd, char* out, size_t size, absl::Time deadl
     ssize_t got = -1;
     if (timed) {
       got = recv(fd, out, size, MSG_DONTWAIT);
+      // Pipes have no recv: wait first, then read what is there.
       if (got < 0 && errno == ENOTSOCK) {
         RETURN_IF_ERROR(WaitFor(fd, POLLIN, deadline));
         got = read(fd, out, size);
@@ -65,6 +66,7 @@ absl::StatusOr<size_t> ReadSome(int fd, char* out, size_t size, absl::Time deadl
     }
     if (got >= 0) return static_cast<size_t>(got);
     if (errno == EINTR) continue;
+    // A peer that was killed with unread bytes in its socket ends the stream like any other.
     if (errno == ECONNRESET) return size_t{0};
     if (errno != EAGAIN && errno != EWOULDBLOCK) {
       return ErrnoStatus(absl::StatusCode::kUnavailable, "read", errno);
@@ -79,6 +81,7 @@ absl::Status ReadAll(int fd, char* out, size_t size, bool may_end, absl::Time de
   while (done < size) {
     ASSIGN_OR_RETURN(const size_t got, ReadSome(fd, out + done, size - done, deadline));
     if (got == 0) {
+      // Between two frames the peer may leave. Within one, something is wrong.
       if (may_end && done == 0) return absl::UnavailableError("end of stream");
       return absl::DataLossError("stream ended inside a frame");
     }
@@ -89,6 +92,7 @@ absl::Status ReadAll(int fd, char* out, size_t size, bool may_end, absl::Time de
 
 // Writes some of the parts in one system call.
 ssize_t WriteSome(int fd, absl::Span<iovec> parts, bool timed) {
+  // The kernel refuses more parts; the rest goes with the next call.
   parts = parts.subspan(0, IOV_MAX);
   msghdr message = {};
   message.msg_iov = parts.data();
@@ -137,6 +141,7 @@ absl::Status WriteParts(int fd, absl::Time deadline, absl::Span<iovec>* parts) {
 absl::Status ReadOn(int fd, size_t size, absl::Time deadline, std::string* bytes) {
   size_t done = bytes->size();
   while (done < size) {
+    // Memory grows with what arrives, not with what the header claims.
     bytes->resize(std::min(size, std::max(kFirstReserve, 2 * done)));
     RETURN_IF_ERROR(
         ReadAll(fd, &(*bytes)[done], bytes->size() - done, /*may_end=*/false, deadline));
@@ -160,6 +165,7 @@ absl::StatusOr<FrameHeader> DecodeFrameHeader(absl::string_view bytes, uint32_t 
   const uint32_t magic = GetU32(bytes.data());
   const uint32_t type = GetU32(bytes.data() + 4);
   const uint32_t length = GetU32(bytes.data() + 8);
+  // First, since a stream of another protocol has no meaningful length.
   if (magic != kFrameMagic) {
     return absl::InvalidArgumentError(absl::StrCat("frame magic ", absl::Hex(magic)));
   }
@@ -221,6 +227,7 @@ absl::Status ParseReply(const Frame& frame, FrameType expected,
     proto::ErrorReply error;
     if (!error.ParseFromString(frame.body)) return absl::InternalError("unreadable error reply");
     const auto code = static_cast<absl::StatusCode>(error.code());
+    // The number comes from another build; an unknown one must not become OK.
     const bool known = error.code() >= static_cast<uint32_t>(absl::StatusCode::kCancelled) &&
                        error.code() <= static_cast<uint32_t>(absl::StatusCode::kUnauthenticated);
     absl::Status status(known ? code : absl::StatusCode::kUnknown, error.message());
