@@ -209,6 +209,7 @@ class ArrayParameter(Parameter):
             raise say.field_for_array_argument(name=self.name, value=shown([value]), advice=advice)
         shape = tuple(shape)
         dtype = ti_types.BY_NUMPY.get(str(value.dtype))
+        # Types that kernels lack: complex numbers, strings, structs.
         if dtype is None:
             raise say.array_argument_of_unsupported_dtype(name=self.name, dtype=value.dtype)
         element_shape = ()
@@ -226,6 +227,8 @@ class ArrayParameter(Parameter):
         if not is_numpy(value):
             raise say.array_argument_of_wrong_type(name=self.name, kind=type(value))
         flags = value.flags
+        # Arrays in Fortran order run on a copy (needs_copy); other strides would need one on each
+        # side.
         if not flags.c_contiguous and not flags.f_contiguous:
             raise say.non_contiguous_numpy_arrays_are_not()
         return dtype, element_shape, ndim
@@ -325,8 +328,10 @@ def is_numpy(value):
 
 
 def _template_matcher(name, value):
+    # The instance keeps the object alive: otherwise another one could get its address.
     if isinstance(value, (Field, AnySNode, _native.KernelBase)):
         return ("is", value)
+    # Their content is compiled in, and a later change would go unnoticed.
     if isinstance(value, (list, dict, set)):
         raise say.cannot_template_argument_content_may_change(kind=type(value).__name__, name=name)
     # Compared by identity: classes without `__eq__`, and those whose `==` works by element.

@@ -27,6 +27,8 @@ _ATOMIC = {
 
 
 def assign(t, node):
+    # ti.static(...) names a value of compile time: no variable is made, and the name can be bound
+    # once.
     if is_static_call(t, node.value):
         value = t.visit(node.value)
         for target in node.targets:
@@ -86,6 +88,7 @@ def _store_name(t, target, value, node):
     if name in t.immutable:
         t.fail(target, say.argument_is_immutable(name=name))
     variable = t.names.get(name)
+    # The first store declares the variable, and its type is that of this value.
     if variable is None:
         if value.__class__ is ArrayArgument or isinstance(value, AnyField):
             raise say.invalid_constant_scalar_data_type(kind=type(value))
@@ -127,6 +130,7 @@ def _store_subscript(t, target, value, node):
     if any(i.__class__ is slice for i in items) and base.__class__ is Ref:
         _store_slice(t, base, items, value)
         return
+    # Python's own containers are read at compile time; writing to them would change the program.
     if base.__class__ in (list, dict) or (
         not isinstance(base, (Expr, ArrayArgument, RefList, RefTuple, RefDict))
         and not isinstance(base, AnyField)
@@ -139,6 +143,7 @@ def _store_slice(t, base, items, value):
     def store_one(address, item):
         t.builder.store(address, item.node)
 
+    # Hundreds of single stores would make the kernel long and slow to compile.
     if is_large(base) and _each_in_loops(t, base, items, value, store_one):
         return
     elements = slice_elements(t.ctx, base, items, base.type.shape)
@@ -152,11 +157,13 @@ def _each_in_loops(t, base, items, value, body):
     slices = [i for i in items if i.__class__ is slice]
     if len(items) != len(base.type.shape):
         return False
+    # A slice becomes the list of its indices; a plain index stays what it is.
     axes = [slice_axis(i, n) if i in slices else i for i, n in zip(items, base.type.shape)]
     extents = [len(a) for a in axes if a.__class__ is list]
     count = extents[0] * extents[-1] if len(extents) == 2 else extents[0]
     value = ctx.expr(value)
     shape = value.type.shape
+    # Also for values of another shape, whose error the caller's path reports.
     if count <= MAX_UNROLLED or (
         shape and tuple(shape) != tuple(extents) and (len(shape) > 1 or shape[0] != count)
     ):
@@ -167,6 +174,7 @@ def _each_in_loops(t, base, items, value, body):
             item = value
             if shape:
                 index = [p.node for p in position]
+                # A flat value for a slice of two axes is read row by row.
                 if len(index) == 2 and len(shape) == 1:
                     index = [(position[0] * extents[1] + position[1]).node]
                 item = Expr(ctx, builder.extract(value.node, index))
@@ -176,6 +184,7 @@ def _each_in_loops(t, base, items, value, body):
         if axis.__class__ is not list:
             loop(rest[1:], [*at, ctx.node(axis)], position)
             return
+        # The indices of a slice are equally spaced.
         step = axis[1] - axis[0] if len(axis) > 1 else 1
         ctx.repeat(
             len(axis), lambda i: loop(rest[1:], [*at, (i * step + axis[0]).node], [*position, i])
@@ -205,6 +214,7 @@ def _store_attribute(t, target, value, node):
     t.at(node)
     if base.__class__ is Ref:
         info = base.type
+        # `v.xy = …`: the only attribute that is several components.
         indices = swizzle(target.attr, info.shape) if len(info.shape) == 1 else None
         if indices is not None and len(indices) > 1:
             value = t.ctx.expr(value)
@@ -219,6 +229,8 @@ def _store_attribute(t, target, value, node):
         if element.__class__ is Ref:
             t.builder.store(element.node, t.ctx.node(value))
             return
+    # An attribute of a Python object may hold variables of the kernel: members of @ti.data_oriented
+    # classes and structs.
     elif not isinstance(base, Expr):
         element = python_attribute(t, base, target.attr)
         if element.__class__ in (Ref, StructRef, RefList, RefTuple, RefDict):
@@ -255,6 +267,7 @@ def ann_assign(t, node):
         t.fail(target, say.argument_is_immutable(name=target.id))
     t.at(node)
     ctx = t.ctx
+    # An annotation converts the value once, where the variable is declared.
     if is_name and target.id not in t.names:
         t.declare(target.id, _converted(ctx, value, annotation))
         return
@@ -299,6 +312,7 @@ def aug_assign(t, node):
         if base.__class__ is Ref and any(i.__class__ is slice for i in items):
             _augment_slice(t, node, base, items)
             return
+        # `K[i, j] += v` of a sparse matrix builder appends a triplet.
         if base.__class__ is TripletsArgument:
             base.entry(index).augment(t, node)
             return
@@ -312,6 +326,8 @@ def _augment(t, node, variable, kind):
     builder = t.builder
     address = variable.node
     atomic = _ATOMIC.get(kind)
+    # No atomic op exists, as for `*=`: a plain read and write, in parallel loops a race as in
+    # Taichi.
     if atomic is None:
         old = builder.load(address)
         value = t.ctx.node(t.visit(node.value))
@@ -320,6 +336,7 @@ def _augment(t, node, variable, kind):
         return
     # Convert the operand to the variable's type first, as an atomic operation does.
     shared = variable.shared
+    # Before the operand is evaluated, which may change the variable: Python's order.
     old = 0 if shared else builder.load(address)
     value = t.ctx.node(t.visit(node.value))
     t.at(node)
@@ -380,6 +397,7 @@ def named_expr(t, node):
         t.create(node.target.id, value)
         return value
     _store_name(t, node.target, value, node)
+    # The value of `:=` is the variable's, converted to its type.
     return t.visit(_ast.Name(node.target.id, _ast.Load(), **_place(node)))
 
 

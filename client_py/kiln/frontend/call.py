@@ -28,9 +28,11 @@ def call(t, node):
         return _inline(t, node, func.func, (func.instance,), func.is_method)
     if kind is ti_types.DType:
         return _cast(t, node, func)
+    # By identity: functions need not be hashable, and equal ones are not the same.
     special = _SPECIAL.get(id(func))
     if special is not None:
         return _checked(special, func, t, node)
+    # `"…".format(x)` of values of the kernel makes text that the runtime renders.
     if node.func.__class__ is _ast.Attribute and node.func.attr == "format":
         base = getattr(func, "__self__", None)
         if base.__class__ is str:
@@ -42,6 +44,7 @@ def call(t, node):
     if kind is Ref or kind is Expr:
         raise say.value_type_cannot_called(type=func.type.name)
     t.at(node)
+    # A Python function that runs at compile time: its result becomes part of the kernel.
     trace = t.ctx.trace
     if trace is not None:
         trace.call(func, args, t.source)
@@ -54,6 +57,7 @@ def call(t, node):
             raise
         raise _wrong_call(func, args, error) from error
     except ValueError as error:
+        # The program's own ValueError passes as it is; a library's is about our values.
         if not _is_library(func) or not any(isinstance(a, Expr) for a in args):
             raise
         raise _wrong_call(func, args, error) from error
@@ -75,10 +79,13 @@ def _inline(t, node, func, leading, is_method=False):
         if arg.__class__ is _ast.Starred:
             args.extend(spread(t, t.visit(arg.value)))
         else:
+            # Arguments of ti.func are values unless the annotation says template: then the func
+            # writes to the caller's variable.
             by_reference = func.by_reference(len(args))
             args.append(t.address(arg) if by_reference else t.visit(arg))
     keywords = {}
     for keyword in node.keywords:
+        # As addresses: bind decides by the parameter which of them are values.
         value = t.address(keyword.value)
         if keyword.arg is None:
             keywords.update(value)
@@ -148,6 +155,7 @@ def is_static_call(t, node):
     root = node.func
     while root.__class__ is _ast.Attribute:
         root = root.value
+    # A variable of the kernel may be named like a module; then it is no ti.static.
     if root.__class__ is not _ast.Name or root.id in t.names:
         return False
     return static_value(t.source, node.func, t.ctx) is static
@@ -173,6 +181,7 @@ def _static_assert(t, node):
 def _by_reference(function):
     def special(t, node):
         args, keywords = _reference_arguments(t, node)
+        # Only the first argument of an atomic op is written to.
         args = [args[0], *[t.loaded(a) for a in args[1:]]]
         t.at(node)
         return function(*args, **{k: t.loaded(v) for k, v in keywords.items()})
@@ -214,6 +223,7 @@ def _isinstance(ctx, value, classinfo):
         return isinstance(value, classinfo)
     classes = classinfo if isinstance(classinfo, tuple) else (classinfo,)
     info = value.type
+    # A value of the kernel is what the program calls it: Matrix, Vector or Struct.
     wanted = []
     if info.shape:
         wanted = [matrix.Matrix, *([matrix.Vector] if len(info.shape) == 1 else [])]
@@ -254,6 +264,7 @@ def _pow(ctx, base, exponent, *modulus):
 
 
 def _sum(ctx, values, start=0):
+    # Python's `sum` would begin with an int and use its `__add__`.
     result = start
     for value in values:
         result = result + value
@@ -317,6 +328,7 @@ def _is_foreign(func):
 
 
 def _warn_foreign(t, node):
+    # Late, because importing `ast` is slow and few kernels warn.
     from ast import unparse
 
     name = unparse(node.func).strip()

@@ -28,6 +28,8 @@ def if_(t, node):
     builder = t.builder
     t.at(node.test)
     builder.begin_if(test.node)
+    # Remembered for `break` and `continue` of unrolled loops, which a condition of run time cannot
+    # decide.
     loop = t.loops[-1] if t.loops else None
     if loop is not None:
         outer, loop.dynamic_if = loop.dynamic_if, node
@@ -54,9 +56,12 @@ def while_(t, node):
         if test.type.shape:
             raise say.truth_value_of_tensor_is_ambiguous()
         t.at(node.test)
+        # The condition is part of the body, because its code must run in each iteration.
         builder.begin_if(ctx.unary(_NOT, test).node)
         builder.break_()
         builder.end()
+    # False at compile time: a loop that ends at once, but is emitted, as its test may have had
+    # effects.
     elif not test:
         builder.break_()
     if test.__class__ is Expr or test:
@@ -106,6 +111,8 @@ def _refuse_dynamic_if(t, loop, what):
 def return_(t, node):
     if t.is_real:
         return _return_from_real(t, node)
+    # The result of an inlined func has to be known at one place of its caller. Kernels follow the
+    # same rule.
     if t.dynamic:
         raise say.return_inside_non_static_if_for()
     value = None if node.value is None else t.visit(node.value)
@@ -129,6 +136,7 @@ def _return_from_real(t, node):
         raise say.function_with_return_value_must_annotated()
     t.at(node)
     t.builder.return_([] if value is None else _result_nodes(t, value, "function"))
+    # Only says that there is one; the callee's function returns the values.
     t.result = True
     t.status = ENDED
 
@@ -168,6 +176,7 @@ def _result_node(t, value, of):
         info = value.type
         if not info.shape:
             raise say.result_not_convertible(needed=of.to_string(), got=info.name)
+        # Cutting off fractions without a word would be a wrong result.
         if of.dtype is not None and of.dtype.is_int and info.dtype.is_float:
             raise say.result_not_convertible(needed=of.dtype.to_string(), got=info.dtype)
         ti_types.check_return_shape(of, info.shape)

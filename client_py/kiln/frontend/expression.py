@@ -66,10 +66,12 @@ _COSTLY_OPERATORS = frozenset((_ast.FloorDiv, _ast.Mod, _ast.Div, _ast.Pow, _ast
 
 
 def name(t, node):
+    # Locals of this function instead of attributes: names are the most frequent nodes of a kernel.
     names = t.names
     ident = node.id
     value = names[ident] if ident in names else t.lookup(ident)
     kind = value.__class__
+    # A variable's value is loaded here and now, so that `a + f(a)` sees `a` before f changes it.
     if kind is Ref:
         return Expr(t.ctx, t.builder.load(value.node), None, value.struct)
     if kind is RefList or kind is RefTuple or kind is RefDict or kind is StructRef:
@@ -93,10 +95,12 @@ def bin_op(t, node):
     kind = node.op.__class__
     if left.__class__ is Expr:
         t.at(node)
+        # The usual case without Python's operator protocol. `@` is left to the matrix functions.
         if right.__class__ is Expr and kind is not _ast.MatMult:
             return Expr(t.ctx, t.builder.binary(OPERATORS[kind], left.node, right.node))
     elif right.__class__ is Expr:
         t.at(node)
+    # `"%d" % x` formats text; Python itself could not convert a value of the kernel.
     elif kind is _ast.Mod and left.__class__ is str:
         return percent_format(t, left, right)
     try:
@@ -124,6 +128,7 @@ def unary_op(t, node):
     operand = t.visit(node.operand)
     kind = node.op.__class__
     if kind is _ast.Not:
+        # `not` cannot be overloaded in Python, so it is handled here and not by an operator.
         if operand.__class__ is Expr:
             return Expr(t.ctx, t.builder.unary(_NOT, operand.node))
         if isinstance(operand, Convertible):
@@ -165,6 +170,7 @@ def choose(t, condition, if_true, if_false):
     node = builder.begin_choose(condition.node)
     ctx.depth += 1
     mark = len(t.undo)
+    # Each branch is emitted between marks: names that it binds end with it.
     one = ctx.expr(if_true())
     builder.yield_(one.node)
     t.leave(mark)
@@ -193,13 +199,17 @@ def _bool_chain(t, node, i, is_and):
     info = left.type
     if info.dtype is not None and info.dtype.is_float:
         raise say.truth_of_a_float(op="and" if is_and else "or", type=info.name)
+    # Matrices combine element by element, and Python's rule of skipping has no meaning for them.
     if info.shape:
         right = _bool_chain(t, node, i + 1, is_and)
         return ctx.binary(_AND if is_and else _OR, left, right)
+    # Evaluating a cheap operand costs less than a branch, and selects can be vectorised. An operand
+    # that has effects, or may fail, must not be evaluated where Python would skip it.
     if all(is_cheap(v) for v in values[i + 1 :]):
         right = _bool_chain(t, node, i + 1, is_and)
         if right.__class__ is not Expr:
             right = ctx.expr(right)
+        # `and` of other types gives one of the operands, as in Python.
         if info.dtype is ti_types.u1 and right.type.dtype is ti_types.u1:
             return ctx.binary(_AND if is_and else _OR, left, right)
         if is_and:
@@ -225,6 +235,7 @@ def _compare_chain(t, node, left, i):
     result = _compare_one(t, node.ops[i].__class__, left, right)
     if i + 1 == len(node.ops):
         return result
+    # Known at compile time: Python's rule decides whether the rest is looked at.
     if result.__class__ is not Expr:
         return _compare_chain(t, node, right, i + 1) if result else result
     if result.type.shape or all(is_cheap(c) for c in node.comparators[i + 1 :]):
@@ -235,6 +246,7 @@ def _compare_chain(t, node, left, i):
 
 def _compare_one(t, kind, left, right):
     function = _COMPARE.get(kind)
+    # The result becomes part of the kernel, so a warm start has to compare again.
     if t.ctx.trace is not None and left.__class__ is not Expr and right.__class__ is not Expr:
         t.ctx.trace.compare(left, right)
     if function is not None:
@@ -249,12 +261,14 @@ def _compare_one(t, kind, left, right):
 
 def if_exp(t, node):
     test = t.visit(node.test)
+    # The other branch is not even visited: it may be invalid for these types.
     if test.__class__ is not Expr:
         return t.visit(node.body if test else node.orelse)
     if test.type.shape:
         raise say.using_conditional_expression_for_element_wise()
     if test.type.dtype is not None and test.type.dtype.is_float:
         raise say.truth_of_a_float(op="if … else", type=test.type.name)
+    # As in _bool_chain.
     if is_cheap(node.body) and is_cheap(node.orelse):
         body = t.visit(node.body)
         return t.ctx.ternary(_SELECT, test, body, t.visit(node.orelse))
@@ -272,6 +286,8 @@ def attribute_value(t, node):
 
 def attribute_reference(t, node):
     if node.attr in DYNAMIC_METHODS:
+        # Before the base is evaluated: `x[i]` of a dynamic field would read a cell, and
+        # `x[i].append` names the list.
         method = _dynamic_method(t, node)
         if method is not None:
             return method
@@ -307,6 +323,7 @@ def _is_dotted(node):
 
 def python_attribute(t, base, attr):
     """`base.attr` of a Python object; recorded in the trace."""
+    # Methods of fields that mean something else in a kernel.
     if attr == "parent" and isinstance(base, (AnyField, AnySNode)):
         return parent_of(t.ctx, base)
     if attr == "fill" and isinstance(base, AnyField):
@@ -316,6 +333,7 @@ def python_attribute(t, base, attr):
     try:
         value = getattr(base, attr)
     except AttributeError as error:
+        # Only for the message: dir may be slow.
         hint = near(attr, dir(base))
         if not hint:
             raise
@@ -402,6 +420,7 @@ def _comprehend(t, node, generators, emit):
     t.static -= 1
     if isinstance(iterable, Expr):
         shape = iterable.type.shape
+        # Python iterates the rows of a matrix; a vector iterates its elements without help.
         if len(shape) == 2:
             extract = t.ctx.extract
             iterable = [

@@ -24,6 +24,8 @@ def for_(t, node):
     if node.orelse:
         raise say.else_clause_for_for_not_supported()
     iterated = node.iter
+    # What the loop is called with is decided by its text, before it is evaluated: `range(n)` must
+    # not run as Python's range.
     func, inner = _decorator(t, iterated)
     if func is static:
         if inner is static:
@@ -65,6 +67,7 @@ def _decorator(t, node):
 
 def _callee(t, node):
     if node.__class__ in (_ast.Name, _ast.Attribute):
+        # A variable of the kernel hides a function of its name.
         found = static_value(t.source, node, t.ctx) if _root(node) not in t.names else None
         return found if callable(found) else None
     return None
@@ -103,6 +106,8 @@ def _static_for(t, node):
             t.create(targets.id, value)
         t.block(node.body)
         t.leave(mark)
+        # `continue` and `break` of an unrolled loop act at compile time: they end the emission of a
+        # copy.
         if t.status == CONTINUE:
             t.status = NORMAL
         elif t.status:
@@ -178,14 +183,18 @@ def _struct_for(t, node, field, is_grouped):
             t.fail(node.target, say.group_for_should_have_loop_target(count=len(targets)))
     elif len(targets) != ndim:
         t.fail(node.target, say.number_struct_for_indices_does_not(count=len(targets), ndim=ndim))
+    # Only outermost loops become tasks, and only tasks iterate lists of cells.
     if t.ctx.depth:
         t.fail(node.iter, say.struct_for_cannot_nested_loop_over())
     t.at(node)
     config = _take_config(t)
     if is_snode:
         field = field._snode
+        # A loop over a place is one over its field, with the field's offsets.
         if field._kind.is_place:
             field = field._field
+    # Dense fields become struct-fors, whose order follows the layout. A field whose cells are all
+    # there, but not in one array, becomes a loop over its indices.
     bounds = None if is_array else _dense_cells(t.ctx, field)
     if bounds is not None:
         loop = t.builder.begin_range_for(bounds, **config)
@@ -237,6 +246,7 @@ def _bound(t, value, node):
     info = expr.type
     if info.shape or info.dtype is None:
         raise say.loop_cannot_run_value_type(type=info.name)
+    # Loop indices are i32, as in Taichi.
     if info.dtype.name not in _I32_TYPES:
         text = say.loop_bound_is_cast(type=info.dtype)
         ctx.warn(t.source, node.lineno, text, Warning)
@@ -245,6 +255,7 @@ def _bound(t, value, node):
 
 def _take_config(t):
     ctx = t.ctx
+    # ti.loop_config holds for the next loop only.
     config, ctx.loop_config = ctx.loop_config, {}
     if ctx.selected and not ctx.depth:
         config = {**config, "serialize": True}
@@ -258,6 +269,8 @@ def _body(t, node, loop, dimensions, bind, config, is_struct):
     # `break` may not leave a loop over a field, even if it runs serially.
     t.loops.append(Loop(False, parallel or is_struct))
     if parallel:
+        # The number tells variables of this loop's iterations from those outside, which need
+        # atomics.
         ctx.num_parallel += 1
         ctx.parallel = ctx.num_parallel
     ctx.depth += 1
@@ -266,6 +279,7 @@ def _body(t, node, loop, dimensions, bind, config, is_struct):
     indices = [Expr(ctx, builder.loop_index(loop, d)) for d in range(dimensions)]
     bind(t, _targets(node), indices)
     t.block(node.body)
+    # Whatever jump ended the body, the code after the loop is reached.
     if t.status == ENDED:
         t.status = NORMAL
     t.leave(mark)
@@ -309,6 +323,7 @@ def field_filler(field):
         if ctx.depth and field.snode._first_sparse() is not None:
             raise say.struct_for_cannot_nested_loop_over()
         bounds = _dense_cells(ctx, field)
+        # Within another loop there is no task of its own: loops over the indices instead.
         if bounds is None and ctx.depth:
             bounds = []
             for extent, first in zip(field.shape, field.snode._offset or (0,) * ndim):

@@ -16,6 +16,8 @@ def subscript(ctx, base, index):
         return _tensor_element(ctx, base, index)
     if kind is ArrayArgument or isinstance(base, AnyField):
         return _field_element(ctx, base, index)
+    # A Python matrix indexed at run time becomes a tensor of the kernel; with constants it stays
+    # Python's.
     if isinstance(base, Convertible) and _has_expr(index):
         return _tensor_element(ctx, base._to_kernel(ctx), index)
     if isinstance(base, (list, tuple, dict)) and _has_expr(index):
@@ -46,6 +48,7 @@ def index_nodes(ctx, index, nodes):
         index_nodes(ctx, ctx.value(index), nodes)
     elif hasattr(index, "to_list"):
         index_nodes(ctx, index.to_list(), nodes)
+    # NumPy's integers and other number types.
     elif hasattr(index, "__index__"):
         nodes.append(ctx.const_i32(index.__index__()))
     elif isinstance(index, slice):
@@ -79,6 +82,7 @@ def _joined_element(ctx, field, nodes):
     first = field._places[0]._offset or none
     for part, numbers in field._parts:
         own = part._places[0]._offset or none
+        # Parts may have index offsets of their own; indices are those of the first component.
         at = with_offset(ctx, nodes, [b - a for a, b in zip(first, own)])
         address = ctx.builder.global_(ctx.param_of(part), at)
         for position, number in enumerate(numbers):
@@ -111,6 +115,7 @@ def _tensor_element(ctx, base, index):
     if not shape:
         raise say.scalar_type_cannot_subscripted(type=base.type.name)
     items = list(index) if isinstance(index, tuple) else [index]
+    # `m[v]` with a vector v of two indices.
     if len(items) == 1 and len(shape) == 2:
         items = _flatten(ctx, items[0])
     if len(items) != len(shape):
@@ -118,6 +123,7 @@ def _tensor_element(ctx, base, index):
     if any(i.__class__ is slice for i in items):
         return _slice(ctx, base, items, shape)
     static = [_static_index(ctx, i, n) for i, n in zip(items, shape)]
+    # Of values, constant indices cost nothing: the element is one of the scalars.
     if base.__class__ is Expr and None not in static:
         return ctx.extract(base, *static)
     nodes = [ctx.node(i) if s is None else ctx.const_i32(s) for i, s in zip(items, static)]
@@ -152,6 +158,7 @@ def _static_index(ctx, index, extent):
 def _slice(ctx, base, items, shape):
     """A new vector or matrix of the elements that static slices select."""
     axes = [slice_axis(i, n) if i.__class__ is slice else i for i, n in zip(items, shape)]
+    # Hundreds of single reads would make the kernel long.
     if is_large(base) and not any(isinstance(a, Expr) for a in axes):
         return _pick(ctx, base, axes, shape)
     element = subscript
@@ -169,6 +176,7 @@ def _slice(ctx, base, items, shape):
 def _pick(ctx, base, axes, shape):
     """The slice of a large tensor as one node, whatever its size."""
     first, strides, extents, stride = 0, [], [], 1
+    # From the last axis, whose stride is 1, outwards.
     for axis, n in reversed(list(zip(axes, shape))):
         if axis.__class__ is list:
             if not axis:

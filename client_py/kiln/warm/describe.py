@@ -75,6 +75,7 @@ class Describer:
         return self._numbers.get(id(thing))
 
     def __call__(self, value):
+        # By the exact class: a subclass may behave in another way.
         describe = _TABLE.get(value.__class__)
         if describe is not None:
             return describe(self, value)
@@ -87,11 +88,13 @@ class Describer:
         if known is not None:
             return ("=", known)
         self._numbers[id(thing)] = len(self.objects)
+        # Kept alive: `id` of a dead object may be that of another one.
         self.objects.append(thing)
         return None
 
     def items(self, values):
         self._count += len(values)
+        # Comparing them at each start would cost more than the front end.
         if self._count > _MANY or self._depth > _DEEP:
             raise Refused("more values than are worth comparing")
         self._depth += 1
@@ -124,11 +127,14 @@ class Describer:
         raise Refused(f"an object of type {kind.__qualname__}")
 
     def _class(self, value):
+        # Types of C are the same in every process of this Python; its version is part of the
+        # records' name.
         if not value.__flags__ & _HEAP_TYPE:
             return ("type", value.__module__, value.__qualname__)
         module = value.__module__
         if module == PACKAGE or module.startswith(f"{PACKAGE}."):
             return _own_name(value)
+        # A metaclass of the program may run code at each access of the class.
         if value.__class__ is type or value.__class__.__module__ in ("enum", "abc"):
             return self._meet(value) or ("class", value.__qualname__)
         raise Refused(f"the class {value.__qualname__}, which has a metaclass")
@@ -151,6 +157,7 @@ class Describer:
 
     def _builtin(self, value):
         owner = value.__self__
+        # A bound method of C depends on its object, which is not described.
         if owner is None or owner.__class__ is ModuleType:
             return ("builtin", value.__module__, value.__qualname__)
         raise Refused("a method of an object")
@@ -186,6 +193,7 @@ class Describer:
             if any(place is None for place in value._places):
                 return ("unplaced", value.dtype.name, value.element_shape)
             try:
+                # A field's layout, and so its kernels, are known only once it has memory.
                 value._materialize()
             except Exception as error:
                 raise Refused(f"a field that cannot be used: {error}") from None
@@ -265,8 +273,10 @@ def _own_name(value):
     found = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
         found = getattr(found, "__dict__", {}).get(name)
+        # The class's dictionary holds the wrapper, and attributes give the function.
         if found.__class__ in (staticmethod, classmethod):
             found = found.__func__
+    # The program replaced it, or it is a local function.
     if found is not value:
         raise Refused(f"{value.__qualname__}, which its module does not have")
     return ("own", value.__module__, value.__qualname__)
@@ -323,8 +333,10 @@ def _numpy(value):
         if value.dtype.hasobject or value.nbytes > _LARGE:
             raise Refused("an array that is not worth comparing")
         data = value.tobytes()
+        # A digest instead of the contents keeps records small.
         if len(data) > 64:
             data = _native.sha256(data)
+        # Whether it is contiguous and writable decides how a kernel takes it.
         form = (value.shape, value.strides, value.flags.num)
         return ("array", _numpy_type(value.dtype), form, data)
     if isinstance(value, numpy.dtype):
