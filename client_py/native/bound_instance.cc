@@ -52,6 +52,7 @@ class SlotBinder {
     std::vector<const FieldStorage*> storages;
     for (py::handle source : sources) {
       sources_.push_back(py::reinterpret_borrow<py::tuple>(source));
+      // Trees are bound for all fields together, because they are numbered across the kernel.
       if (py::cast<std::string>(sources_.back()[0]) != "field") continue;
       storages.push_back(TakeStorage(sources_.back()));
     }
@@ -96,6 +97,7 @@ class SlotBinder {
       PyObject* of_field = reinterpret_cast<FieldObject*>(object.ptr())->storage_object;
       Keep(py::reinterpret_borrow<py::object>(of_field));
     }
+    // A launch checks that all of them still exist.
     bound_->memories.push_back(storage.memory);
     return &storage;
   }
@@ -147,6 +149,7 @@ class SlotBinder {
     } else if (kind != "scalar") {
       throw py::value_error("unknown source " + kind);
     }
+    // The artifact comes from a cache: what does not match it must not write beyond the slots.
     if (index + (kind == "tensor" ? fill.count : 1) > static_cast<int>(bound_->slots.size())) {
       throw std::runtime_error("a value does not fit the artifact's slots");
     }
@@ -194,6 +197,7 @@ std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matc
     if (!result.scalars.empty() && result.scalars.size() != static_cast<size_t>(result.count)) {
       throw py::value_error("one scalar per number of a struct expected");
     }
+    // 0 stands for a plain scalar, which needs no list.
     scalars += result.count == 0 ? 1 : result.count;
     bound->results.push_back(result);
   }

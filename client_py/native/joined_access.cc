@@ -18,6 +18,7 @@ JoinedAccess::JoinedAccess(std::vector<Part> parts, int num_components)
     : parts_(std::move(parts)), components_(num_components) {
   for (const Part& part : parts_) {
     for (size_t i = 0; i < part.components.size(); ++i) {
+      // From the number of a component in the element to its part and its number there.
       components_[part.components[i]] = {part.storage.get(), static_cast<int>(i)};
     }
   }
@@ -136,6 +137,7 @@ absl::StatusOr<std::shared_ptr<FieldStorage>> JoinStorages(
   auto storage = std::make_shared<FieldStorage>();
   storage->is_joined = true;
   storage->memory = JoinMemory(std::move(memories));
+  // The shape alone: elements have no common address.
   storage->access = DenseAccess::OfShape(first.access.scalar(), components, first.shape, offsets);
   storage->shape = first.shape;
   storage->element_shape = element_shape;

@@ -36,6 +36,7 @@ std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t
   for (uint32_t extent : element_shape) components *= extent;
   uint64_t bytes = components * ScalarBytes(static_cast<Scalar>(scalar));
   for (int64_t extent : shape) {
+    // Checked at each factor: the product of absurd extents would wrap to a small number.
     if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
         bytes > static_cast<uint64_t>(kMaxTreeBytes)) {
       throw py::value_error("the ndarray is too large");
@@ -102,10 +103,12 @@ absl::Status FieldStorage::WriteAll(const void* array) const {
 void DestroyMemory(Memory* memory) {
   if (!memory->alive) return;
   memory->alive = false;
+  // Bound instances compare this number, so a launch checks its memories only after a destruction.
   ++memory_epoch;
   for (const std::weak_ptr<Memory>& dependent : memory->dependents) {
     if (const auto joined = dependent.lock()) DestroyMemory(joined.get());
   }
+  // A launch without the GIL may still use it.
   if (unlocked_launches > 0) {
     Graveyard().push_back(std::move(memory->buffer));
     Graveyard().push_back(std::move(memory->owner));
@@ -115,6 +118,7 @@ void DestroyMemory(Memory* memory) {
 }
 
 std::shared_ptr<Memory> JoinMemory(std::vector<std::shared_ptr<Memory>> memories) {
+  // By address: several fields of one tree share their memory.
   std::sort(memories.begin(), memories.end());
   memories.erase(std::unique(memories.begin(), memories.end()), memories.end());
   if (memories.size() == 1) return memories[0];
@@ -140,6 +144,7 @@ std::string NdarrayDescriptor(Scalar scalar, absl::Span<const uint32_t> element_
   for (uint32_t extent : element_shape) storage.mutable_element()->add_shape(extent);
   storage.mutable_ndarray()->set_ndim(ndim);
   storage.mutable_ndarray()->set_boundary(static_cast<proto::Boundary>(boundary));
+  // Arrays that a program passes may overlap each other, so all are one set.
   storage.set_alias_set(1);
   return DeterministicBytes(storage);
 }

@@ -84,10 +84,12 @@ class Stopwatch {
 }  // namespace
 
 struct Compiler::State {
+  // A worker compiles one kernel at a time, and a confined one may not start threads.
   State() : context(mlir::MLIRContext::Threading::DISABLED) {
     context.loadDialect<ir::KilnDialect>();
     for (const PassRow& row : Pipeline()) {
       auto manager = std::make_unique<mlir::PassManager>(&context);
+      // Passes are made once: a worker compiles thousands of kernels.
       manager->nest<ir::KernelOp>().addPass(row.create());
       // Once, at the end, is enough: what is wrong stays wrong.
       manager->enableVerifier(false);
@@ -110,10 +112,12 @@ absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, Stopwatch* watch,
   std::string broken;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic& problem) {
     if (problem.getSeverity() != mlir::DiagnosticSeverity::Error) return mlir::success();
+    // Kept for the message below: what MLIR's verifier says is our mistake and not the user's.
     broken = problem.str();
     proto::Diagnostic& diagnostic = diagnostics->emplace_back();
     diagnostic.set_severity(proto::ERROR);
     diagnostic.set_kind(proto::KIND_UNSUPPORTED);
+    // Locations are node numbers, which the client translates to lines.
     const uint32_t number = NodeOf(problem.getLocation());
     diagnostic.set_function(FunctionOfNode(number));
     diagnostic.set_node(NodeInFunction(number));
@@ -123,6 +127,7 @@ absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, Stopwatch* watch,
   for (auto& [name, manager] : passes) {
     const bool failed = mlir::failed(manager->run(module));
     watch->Stage(name, module);
+    // A pass that fails has to say why at a node. Silence is a mistake of the pass.
     if (failed && diagnostics->empty()) {
       return absl::InternalError(std::string("pass ") + name + " failed");
     }
@@ -162,6 +167,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
 
   const ArgumentLayout& layout = checked.arguments;
   out.payload = std::move(code.payload);
+  // The entry describes itself: clients check target and slots before they load the code.
   *out.info.mutable_target() = unit.target();
   out.info.mutable_tasks()->Assign(code.tasks.begin(), code.tasks.end());
   out.info.mutable_arguments()->Assign(layout.slots.begin(), layout.slots.end());

@@ -85,6 +85,7 @@ class Checker {
                      const std::string& section) {
     std::vector<const FieldDescriptor*> fields;
     message->GetReflection()->ListFields(*message, &fields);
+    // By reflection, so that a new field gets the checks of its kind without code.
     for (const FieldDescriptor* field : fields) {
       const std::string path =
           section.empty() ? field->name() : absl::StrCat(section, ".", field->name());
@@ -109,6 +110,7 @@ class Checker {
         message->GetReflection()->GetEnumValue(*message, field) == proto::WRITE_ONLY) {
       return wrong("READ_WRITE or READ_ONLY: clients read the directory themselves");
     }
+    // The field exists for greetings of clients. In a file, keys are in one place.
     if (path == "tier.upstream.trusted_key") return wrong("give trust.key_file instead");
     if (!IsText(*message, *field, index)) return wrong("not UTF-8");
     if (field->is_map()) return absl::OkStatus();
@@ -128,6 +130,7 @@ class Checker {
         !IsHostAndPort(message->GetReflection()->GetString(*message, field))) {
       return wrong("expected HOST:PORT");
     }
+    // Relative to the file that names them, not to the directory in which the daemon was started.
     if (IsPath(*field)) MakeAbsolute(message, field, index);
     return CheckBound(*message, *field, path, wrong);
   }
@@ -224,6 +227,7 @@ absl::StatusOr<proto::Config> ParseConfig(const std::string& text, const std::st
 bool IsLoopback(absl::string_view address) {
   const size_t colon = address.rfind(':');
   std::string host(address.substr(0, colon));
+  // Not resolved: the check must not depend on a name server.
   if (host == "localhost") return true;
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);

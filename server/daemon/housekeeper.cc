@@ -39,6 +39,7 @@ void Housekeeper::Retire() {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
+  // The last round is ours: nothing writes the totals after it.
   if (thread_.joinable()) thread_.join();
   Round();
 }
@@ -74,6 +75,7 @@ proto::StatsReply Housekeeper::Counted() {
 }
 
 void Housekeeper::Work() {
+  // On Linux this is the thread's own priority: scans must not delay requests.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kBackgroundNice);
   disk_->Scan();
   absl::Time trimmed = absl::InfinitePast();
@@ -97,6 +99,7 @@ void Housekeeper::Round() {
   CountClientHits();
   disk_->Maintain();
   const uint64_t version = counters_->version();
+  // An idle daemon writes nothing.
   if (version == saved_version_) return;
   if (Counters::Save(home_.StatsPath(), TotalsNow(), log_.offset()).ok()) {
     saved_version_ = version;

@@ -96,7 +96,9 @@ int PrintGaps(const Flags& flags) {
 int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
   Flags flags;
   if (!ParseFlags(argc, argv, &flags)) return 2;
+  // In a process of its own: what it gives up cannot be taken back.
   if (flags.print_gaps) return PrintGaps(flags);
+  // Before the sandbox, which forbids to read the worker's own files.
   absl::StatusOr<CompilerIdRecord> self = IdentifySelf();
   if (!self.ok()) {
     std::fprintf(stderr, "%s: %s\n", argv[0], std::string(self.status().message()).c_str());
@@ -109,6 +111,7 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
   }
 
   WorkerOptions options;
+  // Limits first, the sandbox after the warm-up: loading LLVM needs files that jobs must not have.
   ConfineProcess(flags.limits, flags.fd);
   options.in = flags.fd >= 0 ? flags.fd : 0;
   options.out = flags.fd >= 0 ? flags.fd : ClaimStdout();
@@ -116,6 +119,7 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
   Engine engine = make();
   options.warm_up = [&]() -> absl::Status {
     if (engine.warm_up != nullptr) RETURN_IF_ERROR(engine.warm_up());
+    // After the warm-up, before the first job.
     options.gaps = Confine(flags);
     return absl::OkStatus();
   };

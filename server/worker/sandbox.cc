@@ -47,6 +47,7 @@ constexpr const char* kLibraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"
 
 // Forbids everything that the version knows, except reading libraries.
 bool ForbidFiles(int version) {
+  // Negative: the kernel lacks Landlock, or it is switched off.
   if (version < 1) return false;
   constexpr int kRights[] = {13, 14, 15, 15,
                              16};  // number of bits by version; later versions have the last
@@ -66,6 +67,7 @@ bool ForbidFiles(int version) {
   for (const char* path : kLibraries) {
     const PathRule rule = {kReadFile, open(path, O_PATH | O_CLOEXEC)};
     constexpr int kPathBeneath = 1;
+    // Not every system has all of these directories.
     if (rule.directory < 0) continue;
     syscall(kAddRule, fd, kPathBeneath, &rule, 0);
     close(rule.directory);
@@ -212,6 +214,7 @@ class Filter {
  public:
   Filter() {
     Load(offsetof(seccomp_data, arch));
+    // Numbers mean other calls on another architecture, such as 32-bit code.
     If(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0);
     Return(SECCOMP_RET_ERRNO | ENOSYS);
     Load(offsetof(seccomp_data, nr));
@@ -236,6 +239,7 @@ class Filter {
   };
 
   void Add(const SystemCall& call) {
+    // Read once: the filter compares with a constant.
     const uint32_t pid = static_cast<uint32_t>(getpid());
     const Test not_executable = {2, BPF_JSET, PROT_EXEC, false};
     switch (call.condition) {
@@ -261,6 +265,7 @@ class Filter {
   }
   // Allows the call if every test of its arguments succeeds.
   void AddIfAll(uint32_t number, const std::vector<Test>& tests) {
+    // Jumps count instructions: three for each test and one for the return.
     If(BPF_JEQ, number, 0, static_cast<uint8_t>(3 * tests.size() + 1));
     for (const Test& test : tests) {
       Load(Argument(test.argument));
@@ -326,6 +331,8 @@ std::vector<Gap> LockIn() {
   const auto give_up = [&gaps](bool done, const char* name, const char* text) {
     if (!done) gaps.push_back({name, text});
   };
+  // Each step takes away what the next ones need least. seccomp is last, as it forbids the calls
+  // that all others make.
   give_up(SetLimits(), "limits", "limits could not be set: memory files and threads are unlimited");
   give_up(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "new_privileges",
           "no no_new_privs: a program it runs may gain rights");

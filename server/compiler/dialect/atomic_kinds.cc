@@ -31,6 +31,7 @@ struct Row {
   AtomicKind kind;
   Combiner combine;
   Identity identity;
+  // Differs for subtractions alone: partial results that were subtracted are added up.
   AtomicKind of_partials;
 };
 
@@ -67,6 +68,7 @@ const Row& RowOf(AtomicKind kind) { return kRows[static_cast<size_t>(kind)]; }
 mlir::FloatAttr OfFloatType(Identity identity, mlir::FloatType type) {
   const llvm::fltSemantics& semantics = type.getFloatSemantics();
   llvm::APFloat value = llvm::APFloat::getZero(semantics);
+  // Of sums it is +0.0, which changes no number but -0.0.
   if (identity == Identity::kOne) value = llvm::APFloat::getOne(semantics);
   if (identity == Identity::kLeast) value = llvm::APFloat::getInf(semantics, /*Negative=*/true);
   if (identity == Identity::kGreatest) value = llvm::APFloat::getInf(semantics);

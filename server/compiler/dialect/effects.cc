@@ -107,6 +107,7 @@ Effects Of(ir::GcTaskOp) { return {}; }
 
 template <typename Op>
 Effects EffectsOfOp(Op op) {
+  // `Pure` in ops.td. All other ops need an overload, or this does not build.
   if constexpr (Op::template hasTrait<mlir::OpTrait::AlwaysSpeculatableImplTrait>()) {
     return {};
   } else {
@@ -121,6 +122,7 @@ Effects EffectsOfOneOf(mlir::Operation* op) {
     if (candidate) effects = EffectsOfOp(candidate);
     return static_cast<bool>(candidate);
   };
+  // The list of ops is generated from ops.td, so a new op cannot be forgotten.
   (applies(llvm::dyn_cast<Ops>(op)) || ...);
   return effects;
 }
@@ -128,6 +130,7 @@ Effects EffectsOfOneOf(mlir::Operation* op) {
 }  // namespace
 
 Effects EffectsOf(mlir::Operation* op) {
+  // arith and math have no effects.
   if (!llvm::isa_and_nonnull<ir::KilnDialect>(op->getDialect())) return {};
   return EffectsOfOneOf<
 #define GET_OP_LIST
@@ -138,6 +141,8 @@ Effects EffectsOf(mlir::Operation* op) {
 void AppendMemoryEffects(
     mlir::Operation* op,
     llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>>* out) {
+  // MLIR's passes know reads and writes only. Activations change what reads see, and draws the
+  // stream.
   constexpr unsigned kWrites = kActivates | kDeactivates | kDraws;
   const Effects effects = EffectsOf(op);
   if (!effects.reads.empty() || effects.Has(kWrites | kQueries)) {

@@ -18,6 +18,7 @@ static ParseResult ParseCarried(OpAsmParser& parser, OperationState& result,
                                 Vector<Argument>& arguments) {
   if (failed(parser.parseOptionalKeyword("carry"))) return mlir::success();
   return parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, [&]() -> ParseResult {
+    // The inits are operands, the arguments belong to the region: the text shows both as pairs.
     Argument argument;
     Unresolved init;
     if (parser.parseArgument(argument) || parser.parseEqual() || parser.parseOperand(init) ||
@@ -48,6 +49,7 @@ static ParseResult ParseBody(OpAsmParser& parser, OperationState& result,
 
 static void PrintBody(OpAsmPrinter& printer, mlir::Region& region) {
   printer << " ";
+  // The arguments are in the op's own text.
   printer.printRegion(region, /*printEntryBlockArgs=*/false);
 }
 
@@ -71,6 +73,7 @@ ParseResult ForOp::parse(OpAsmParser& parser, OperationState& result) {
       parser.resolveOperand(upper, index.type, result.operands)) {
     return mlir::failure();
   }
+  // The index comes first among the block's arguments, the carried values after it.
   Vector<Argument> arguments = {index};
   if (ParseCarried(parser, result, arguments) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes)) {
@@ -118,6 +121,7 @@ ParseResult FunctionOp::parse(OpAsmParser& parser, OperationState& result) {
       parser.parseOptionalAttrDictWithKeyword(result.attributes)) {
     return mlir::failure();
   }
+  // An attribute, since calls refer to functions by number and the op itself has no results.
   result.addAttribute("results", parser.getBuilder().getTypeArrayAttr(types));
   return ParseBody(parser, result, arguments);
 }
@@ -180,6 +184,7 @@ void ParallelForOp::print(OpAsmPrinter& printer) {
   printer << " (" << getBody().getArguments() << ") = (" << getLowers() << ") to (" << getUppers()
           << ") : ";
   if (getLowers().empty()) {
+    // A loop without axes has no bound whose type could be printed; any type parses.
     printer << mlir::IntegerType::get(getContext(), 32);
   } else {
     printer << getLowers()[0].getType();
@@ -209,6 +214,7 @@ void IfOp::print(OpAsmPrinter& printer) {
   printer << " " << getCondition();
   printer.printOptionalArrowTypeList(getResultTypes());
   PrintBody(printer, getThenRegion());
+  // Left out if it does nothing, and parsed as such (AddEmpty).
   auto only = llvm::dyn_cast<YieldOp>(getElseBlock().front());
   if (!only || !only.getValues().empty()) {
     printer << " else";
@@ -281,6 +287,7 @@ void RangeTaskOp::print(OpAsmPrinter& printer) {
     printer << ")";
     PrintBody(printer, getFinish());
   }
+  // Attributes that the text above contains already.
   Vector<llvm::StringRef> shown = {"task_name", "inits"};
   if (isSparse()) shown.push_back("over");
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), shown);

@@ -14,6 +14,7 @@ int64_t SNodeAttr::getNumCells() const {
 llvm::SmallVector<int64_t> TreeAttr::getPath(int64_t node) const {
   llvm::SmallVector<int64_t> path;
   for (; node != 0; node = getNode(node).getParent()) path.push_back(node);
+  // From the root's child down to the node; the root itself, which every path has, is left out.
   std::reverse(path.begin(), path.end());
   return path;
 }
@@ -55,6 +56,8 @@ llvm::SmallVector<int> TreeFieldAttr::getIndicesAbove(TreeAttr tree) const {
 // Parents come before their children, so every path ends at the root.
 static LogicalResult VerifyTree(KernelOp kernel, mlir::Attribute attribute) {
   auto tree = llvm::dyn_cast<TreeAttr>(attribute);
+  // Lowering makes trees from checked units. This guards golden tests and passes against each
+  // other.
   if (!tree || tree.getNodes().empty()) return kernel.emitOpError("has a tree without nodes");
   int64_t number = 0;
   for (SNodeAttr node : tree.getNodes()) {
@@ -164,6 +167,7 @@ LogicalResult ParallelForOp::verify() {
 
 LogicalResult RangeTaskOp::verify() {
   if (isSparse()) return VerifyOver(*this, getOver(), getIndices());
+  // A lower and an upper bound for each index.
   if (getBounds().front().getTerminator()->getNumOperands() == 2u * getNumDims()) {
     return mlir::success();
   }
@@ -174,6 +178,7 @@ template <typename Op>
 static LogicalResult VerifyTask(Op op) {
   auto kernel = op->template getParentOfType<KernelOp>();
   const auto tree = static_cast<int64_t>(op.getTree()), node = static_cast<int64_t>(op.getNode());
+  // Only sparse nodes have lists and cells to collect.
   if (IsNode(kernel, tree, node) && kernel.getTree(tree).getNode(node).isSparse()) {
     return mlir::success();
   }

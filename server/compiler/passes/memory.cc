@@ -15,6 +15,7 @@ MemoryClass StorageClass(mlir::Operation* access, int64_t number, int64_t compon
   if (auto dense = llvm::dyn_cast<ir::DenseAttr>(storage)) alias = dense.getAlias();
   if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(storage)) alias = ndarray.getAlias();
   if (auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storage)) alias = tree.getAlias();
+  // Storages that may overlap are one class, whatever their components.
   if (alias != 0) return {MemoryClass::kAliasSet, alias};
   return {MemoryClass::kStorage, number, component};
 }
@@ -44,8 +45,10 @@ MemoryClass ClassOf(mlir::Value address) {
   const mlir::Value array = ArrayOf(address);
   const bool element = array != address;
   mlir::Operation* op = array.getDefiningOp();
+  // An address that a function was given: it may be anything.
   if (!op) return {};
   if (llvm::isa<ir::LocalOp, ir::LocalArrayOp>(op)) {
+    // Each local is a class of its own.
     return {MemoryClass::kLocal, static_cast<int64_t>(reinterpret_cast<intptr_t>(op))};
   }
   if (auto temporary = llvm::dyn_cast<ir::TemporaryOp>(op)) {
@@ -70,6 +73,7 @@ MemoryClass ClassOf(mlir::Value address) {
 
 bool MayOverlap(const MemoryClass& a, const MemoryClass& b) {
   if (a.kind == MemoryClass::kUnknown || b.kind == MemoryClass::kUnknown) return true;
+  // Different classes are different memory: locals, temporaries and storages never overlap.
   if (a.kind != b.kind || a.id != b.id) return false;
   return a.component == b.component || a.component < 0 || b.component < 0;
 }
@@ -103,6 +107,7 @@ bool MayBeSame(mlir::Value a, mlir::Value b) {
   for (size_t axis = 0; axis < x.getIndices().size(); ++axis) {
     const auto [base_i, number_i] = SplitIndex(x.getIndices()[axis]);
     const auto [base_j, number_j] = SplitIndex(y.getIndices()[axis]);
+    // One axis that differs by a constant is enough.
     if (base_i == base_j && number_i != number_j &&
         Distinguishes(kernel, x.getStorage(), x.getComponent(), axis)) {
       return false;
@@ -155,6 +160,7 @@ bool IsInRange(ir::GlobalOp global) {
     const auto [base, number] = SplitIndex(global.getIndices()[axis]);
     const auto bounds = base ? BoundsOf(base) : std::optional(std::pair<int64_t, int64_t>(0, 1));
     const int64_t shift = number - field.getAxisOffset(axis);
+    // Without known bounds the index may be anything.
     if (!bounds || bounds->first + shift < 0 ||
         bounds->second + shift > tree.getAxisExtent(field.getComponentNode(c), physical)) {
       return false;

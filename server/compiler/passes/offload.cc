@@ -74,6 +74,7 @@ class TreeTasks {
       if (range && range.isSparse()) AddListgen(range);
       Changes changes;
       FindChanges(&task, &changes);
+      // The callee may call any other function in turn.
       if (changes.calls) {
         changes.activity.insert(of_functions_.activity.begin(), of_functions_.activity.end());
         changes.deactivated.insert(of_functions_.deactivated.begin(),
@@ -83,6 +84,7 @@ class TreeTasks {
       const auto changed = [&](int64_t n) {
         return changes.activity.contains({list_->node.first, n});
       };
+      // After the task: a loop that changes its own cells still runs over the list made before it.
       if (list_ && llvm::any_of(PathOf(list_->node), changed)) list_.reset();
     }
   }
@@ -111,6 +113,7 @@ class TreeTasks {
 
   void AddPath(const SNode& node, SNodes* out) {
     for (int64_t n : PathOf(node)) {
+      // A write activates all sparse cells on its path.
       if (kernel_.getTree(node.first).getNode(n).isSparse()) out->insert({node.first, n});
     }
   }
@@ -210,6 +213,7 @@ class Offload {
     bool serial = false;
     for (mlir::Operation& op : body_) {
       if (llvm::isa<ir::FunctionOp>(op)) continue;
+      // Consecutive serial ops are one task; each parallel loop is one.
       const bool parallel = llvm::isa<ir::ParallelForOp>(op);
       if (parallel || !serial) ++task;
       serial = !parallel;
@@ -229,6 +233,7 @@ class Offload {
   // Whether another task uses the address, or that of an element of it.
   bool IsUsedOutside(mlir::Value address, int task) {
     return llvm::any_of(address.getUsers(), [&](mlir::Operation* user) {
+      // Addresses of elements carry the use on, so they are followed.
       return TaskOf(user) != task ||
              (llvm::isa<ir::ElementOp>(user) && IsUsedOutside(user->getResult(0), task));
     });
@@ -251,6 +256,7 @@ class Offload {
       const int64_t bytes = ScalarBytes(type.getPointee()) * (array ? array.getCount() : 1);
       mlir::Value temporary =
           Temporary(op.getLoc(), type, (bytes + kLine - 1) / kLine * kLine, kLine);
+      // The new op takes the place of the old one in the numbering.
       task_of_[temporary.getDefiningOp()] = task;
       op.getResult(0).replaceAllUsesWith(temporary);
       op.erase();
@@ -265,6 +271,7 @@ class Offload {
       mlir::Operation* in_body = body_.findAncestorOpInBlock(*user);
       if (!first || in_body->isBeforeInBlock(first)) first = in_body;
     }
+    // Only the first use counts, in program order: later zeros are the program's.
     if (llvm::isa_and_nonnull<ir::ZeroOp>(first)) return first->erase();
     auto store = llvm::dyn_cast_or_null<ir::StoreOp>(first);
     if (!store) return;
@@ -282,6 +289,7 @@ class Offload {
 
   // The value in the region under construction. `mapping` holds those that the region has already.
   mlir::Value Import(mlir::Value value, mlir::IRMapping* mapping) {
+    // Each value is imported once a region.
     if (mlir::Value known = mapping->lookupOrNull(value)) return known;
     mlir::Operation* op = value.getDefiningOp();
     mlir::Value imported;
@@ -298,6 +306,7 @@ class Offload {
 
   // The address of the temporary to which the value's own task, a serial one, stores it.
   mlir::Value StoredTo(mlir::Value value) {
+    // The first task that needs the value makes the store; later ones share it.
     mlir::Value& temporary = stored_[value];
     if (!temporary) {
       mlir::OpBuilder::InsertionGuard guard(builder_);
@@ -357,6 +366,7 @@ class Offload {
       if (op->getParentOp() != task) returns.push_back(op);
     });
     if (returns.empty()) return;
+    // A byte at the end, where alignment does not matter.
     const int64_t flag = temporary_bytes_++;
     for (ir::ReturnOp op : returns) {
       builder_.setInsertionPoint(op);

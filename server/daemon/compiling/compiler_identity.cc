@@ -48,6 +48,7 @@ absl::StatusOr<Digest> CompilerIdentity::Look() {
     absl::MutexLock lock(&mutex_);
     ASSIGN_OR_RETURN(id, Find());
     absl::MutexLock id_lock(&id_mutex_);
+    // The callback runs without the locks: it restarts workers.
     changed = !id_.empty() && id != id_;
     id_ = id;
   }
@@ -57,7 +58,10 @@ absl::StatusOr<Digest> CompilerIdentity::Look() {
 
 absl::StatusOr<Digest> CompilerIdentity::Find() {
   absl::StatusOr<Digest> recorded = ReadCompilerId(record_path_, worker_);
+  // The record names all files of the compiler and their stamps, so a few stats suffice.
   if (recorded.ok()) return recorded;
+  // For homes in which the record cannot be written: the worker is asked once, not at each
+  // greeting.
   if (!asked_files_.empty() && StampOf(asked_files_) == asked_stamp_) return Latest();
   absl::StatusOr<CompilerIdRecord> record = Ask(worker_);
   if (!record.ok()) {

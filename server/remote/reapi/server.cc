@@ -62,6 +62,7 @@ absl::StatusOr<ReapiServer::Abilities> Understand(const reapi::ServerCapabilitie
   }
   ReapiServer::Abilities made;
   made.update = cache.action_cache_update_capabilities().update_enabled();
+  // 0 in the server's answer means that it states no limit.
   made.batch_bytes = kBatchBytes;
   if (cache.max_batch_total_size_bytes() > 0) {
     made.batch_bytes = std::min<size_t>(kBatchBytes, cache.max_batch_total_size_bytes());
@@ -78,6 +79,7 @@ absl::StatusOr<ReapiServer::Abilities> Understand(const reapi::ServerCapabilitie
 
 absl::Duration PauseAfter(const absl::Status& failure, int tries) {
   static constexpr char kType[] = "type.googleapis.com/google.rpc.RetryInfo";
+  // The server's own wish comes first, whatever the code.
   if (const auto payload = failure.GetPayload(kType); payload.has_value()) {
     google::rpc::RetryInfo info;
     if (info.ParseFromString(std::string(*payload))) {
@@ -85,6 +87,7 @@ absl::Duration PauseAfter(const absl::Status& failure, int tries) {
              absl::Nanoseconds(std::max(info.retry_delay().nanos(), 0));
     }
   }
+  // All other failures would be the same again.
   if (!absl::IsUnavailable(failure) && !absl::IsAborted(failure)) return absl::InfiniteDuration();
   // Random, so that callers that were refused together do not return together.
   thread_local std::minstd_rand random(std::random_device{}());

@@ -37,6 +37,7 @@ absl::StatusOr<std::string> ListLibraries(const std::string& program) {
   if (pipe2(ends, O_CLOEXEC) != 0) return Failure("pipe");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  // The loader prints the list and exits before the program's own code.
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   std::string name = program;
   std::string list = "LD_TRACE_LOADED_OBJECTS=1";
@@ -48,6 +49,7 @@ absl::StatusOr<std::string> ListLibraries(const std::string& program) {
   close(ends[1]);
   std::string text;
   char block[4096];
+  // Until the end of the stream: the child closes its end when it exits.
   for (ssize_t n = 1; failed == 0 && n != 0;) {
     n = read(ends[0], block, sizeof block);
     if (n > 0) text.append(block, static_cast<size_t>(n));
@@ -108,6 +110,7 @@ absl::StatusOr<std::shared_ptr<const Toolchain>> MakeToolchain(const std::string
   ASSIGN_OR_RETURN(Linked linked, LinkedTo(worker));
   auto made = std::make_shared<Toolchain>();
   const std::string loader = linked.loader.substr(linked.loader.rfind('/') + 1);
+  // The loader travels with the libraries, because another glibc's loader could not load them.
   linked.libraries[loader] = linked.loader;
   reapi::Directory libraries;
   for (const auto& [name, path] : linked.libraries) {  // sorted, as the protocol requires
@@ -135,6 +138,7 @@ absl::StatusOr<std::shared_ptr<const MappedBlob>> MappedBlob::Make(const std::st
   if (fd < 0) return Failure(path);
   struct stat info;
   void* at = MAP_FAILED;
+  // Mapped and not read: 200 MB of libraries are shared with the page cache.
   if (fstat(fd, &info) == 0 && info.st_size > 0) {
     at = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
   }
