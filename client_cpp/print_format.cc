@@ -4,8 +4,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include "client_cpp/host/scalar_bytes.h"
 
@@ -15,8 +17,12 @@ namespace {
 constexpr size_t kFlushBytes = 1 << 16;
 constexpr int64_t kFlushNanoseconds = 20'000'000;
 
+// The longest text of one number. A spec may ask for billions of digits.
+constexpr int kLongestNumber = 1 << 16;
+
 // A format spec for printf: flags, width and precision, without length modifier, and the conversion
-// letter.
+// letter. Only what fits a number: other letters, such as n, and * would make printf read or write
+// what it was not given.
 struct Spec {
   std::string flags;
   char conversion = 0;
@@ -25,10 +31,9 @@ struct Spec {
 Spec ParseSpec(const std::string& text) {
   Spec spec;
   for (char c : text) {
-    if (c == 'l' || c == 'h' || c == 'L' || c == 'z' || c == 'j') continue;
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+    if (std::strchr("diuxXocaAeEfFgG", c) != nullptr) {
       spec.conversion = c;
-    } else {
+    } else if (std::strchr("-+ #.0123456789", c) != nullptr) {
       spec.flags += c;
     }
   }
@@ -78,11 +83,8 @@ class Renderer {
   void Number(Scalar scalar, const Spec& spec) {
     if (next_ == end_) return;
     const uint64_t* slot = next_++;
-    const char conversion = spec.conversion != 0 && spec.conversion != 's'
-                                ? spec.conversion
-                                : DefaultConversion(scalar);
+    const char conversion = spec.conversion != 0 ? spec.conversion : DefaultConversion(scalar);
     std::string pattern = "%" + spec.flags;
-    char text[512];
     switch (conversion) {
       case 'd':
       case 'i':
@@ -98,23 +100,34 @@ class Renderer {
         // A negative number in hexadecimal shows the bits of its own type, not 64 bits.
         const bool masks = conversion != 'd' && conversion != 'i' && ScalarBits(scalar) < 64;
         const long long shown = masks ? number & ((1ll << ScalarBits(scalar)) - 1) : number;
-        std::snprintf(text, sizeof(text), pattern.c_str(), shown);
-        break;
+        return Append(pattern, shown);
       }
       case 'c':
         pattern += conversion;
-        std::snprintf(text, sizeof(text), pattern.c_str(),
-                      static_cast<int>(ScalarToInt(scalar, slot)));
-        break;
+        return Append(pattern, static_cast<int>(ScalarToInt(scalar, slot)));
       default: {
         const double number = ScalarToDouble(scalar, slot);
         if (spec.flags.empty() && spec.conversion == 0 && scalar == proto::F64) pattern += ".12";
         pattern += conversion;
         // Drop the sign of a NaN, which printf would show.
-        std::snprintf(text, sizeof(text), pattern.c_str(), std::isnan(number) ? NAN : number);
+        return Append(pattern, std::isnan(number) ? NAN : number);
       }
     }
-    out_ += text;
+  }
+
+  // `pattern` has one conversion, which fits the number.
+  template <typename T>
+  void Append(const std::string& pattern, T number) {
+    char text[512];
+    const int size = std::snprintf(text, sizeof text, pattern.c_str(), number);
+    if (size < static_cast<int>(sizeof text)) {
+      if (size > 0) out_.append(text, static_cast<size_t>(size));
+      return;
+    }
+    // 1e308 with many digits after the point, or a large width.
+    std::string longer(static_cast<size_t>(std::min(size, kLongestNumber)) + 1, '\0');
+    std::snprintf(longer.data(), longer.size(), pattern.c_str(), number);
+    out_.append(longer, 0, longer.size() - 1);
   }
 
   const TypeTable& types_;
