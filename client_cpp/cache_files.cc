@@ -41,6 +41,7 @@ struct OpenFile {
 };
 
 absl::StatusOr<OpenFile> Open(const std::string& path) {
+  // NONBLOCK: opening a FIFO would wait for its writer.
   OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info;
   if (file.fd < 0 || fstat(file.fd, &info) != 0) return Errno(path);
@@ -99,6 +100,8 @@ absl::StatusOr<EntryHead> ReadEntryHead(const std::string& path) {
   if (file.size < kTrailerSize || file.size > kMaxEntrySize) {
     return absl::DataLossError(absl::StrCat("cache entry: ", file.size, " bytes"));
   }
+  // Reads the trailer and the description only: lists of thousands of entries should not read their
+  // code.
   const uint64_t body = file.size - kTrailerSize;
   ASSIGN_OR_RETURN(const std::string trailer, Read(file, body, kTrailerSize));
   ASSIGN_OR_RETURN(const EntryTrailer fields, ReadTrailer(trailer));
@@ -143,6 +146,7 @@ absl::StatusOr<ExportResult> ExportBundle(std::vector<std::string> files, const 
   });
   absl::Status status = absl::OkStatus();
   for (const std::string& file : files) {
+    // Damaged entries are left out and named; one must not spoil the bundle.
     absl::Status whole = VerifyEntryFile(file, nullptr);
     absl::StatusOr<std::string> bytes = whole.ok() ? ReadAll(file, kMaxEntrySize) : whole;
     if (bytes.ok()) {
@@ -153,6 +157,7 @@ absl::StatusOr<ExportResult> ExportBundle(std::vector<std::string> files, const 
     if (!status.ok()) break;
   }
   if (status.ok()) status = writer.Finish(key);
+  // A bundle travels to other machines: it should be on the disk when the command says so.
   if (status.ok() && fsync(fd) != 0) status = Errno(path);
   if (close(fd) != 0) status.Update(Errno(path));
   if (status.ok() && rename(aside.c_str(), path.c_str()) != 0) status = Errno(path);
@@ -166,6 +171,7 @@ absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& p
                                           const ImportOptions& options) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadAll(path, kMaxBundleSize));
   ASSIGN_OR_RETURN(const BundleView bundle, DecodeBundle(bytes));
+  // A trusted signature of the whole bundle covers entries of any signer.
   const absl::Status vouched =
       options.accept_unsigned ? absl::OkStatus() : CheckBundleSigner(bundle, *options.trusted);
   ImportResult result;
@@ -192,6 +198,7 @@ absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& p
       }
     }
     absl::StatusOr<std::string> there = ReadAll(home.EntryPath(record.place), kMaxEntrySize);
+    // Not written again, so that processes which map the file keep sharing its pages.
     if (there.ok() && *there == record.bytes) {
       ++result.present;
       continue;

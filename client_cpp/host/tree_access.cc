@@ -24,7 +24,9 @@ int64_t TreeAccess::num_elements() const {
 absl::StatusOr<uint8_t*> TreeAccess::Locate(const int64_t* indices, int component,
                                             CellAccess access) const {
   const Component& at = components_[component];
+  // A component in a tree without sparse levels; it always has an address.
   if (at.tree == nullptr) return at.dense.Address(indices, 0);
+  // Components may be placed along other axes than the field's indices name them.
   int64_t physical[kMaxIndices] = {};
   for (size_t i = 0; i < at.axes.size(); ++i) {
     if (at.axes[i] >= 0) physical[at.axes[i]] = indices[i];
@@ -52,12 +54,14 @@ void TreeAccess::ForEachRun(const Component& component, const Visit& visit) cons
   const NodeLayout& cells = shape[node];
   int64_t stride_of_axis[kMaxIndices] = {};  // elements of the array per physical axis
   int64_t stride = 1;
+  // Row-major: the last index has stride 1.
   for (size_t i = shape_.size(); i-- > 0; stride *= shape_[i]) {
     if (component.axes[i] >= 0) stride_of_axis[component.axes[i]] = stride;
   }
   // Neighbouring cells of a run differ in the last level's axis.
   const int64_t step = cells.levels.empty() ? 0 : stride_of_axis[cells.levels.back().axis];
   component.tree->ForEachRun(node, [&, offset = offset](const CellRun& run) {
+    // Of the run's first element in the array; the others follow by `step`.
     int64_t position = 0;
     for (const int32_t axis : component.axes) {
       if (axis >= 0) position += run.at[axis] * stride_of_axis[axis];
@@ -70,6 +74,7 @@ template <typename Visit>
 absl::Status TreeAccess::ForEachWord(CellAccess access, const Visit& visit) const {
   absl::Status status;
   elements_.ForEachElement([&](const int64_t* indices, int64_t first) {
+    // The visitor cannot be stopped; after a failure, the rest is skipped.
     if (!status.ok()) return;
     const absl::StatusOr<uint8_t*> word = Locate(indices, 0, access);
     status = word.status();
@@ -126,6 +131,7 @@ void TreeAccess::CopyTo(void* array) const {
 
 void TreeAccess::CopyFrom(const void* array) const {
   if (elements_.codec() != nullptr) {
+    // kFind: only active elements get values, so nothing is allocated and nothing can fail.
     (void)WriteWords(CellAccess::kFind, array);
     return;
   }
@@ -162,6 +168,7 @@ absl::Status TreeAccess::ForEachScalar(CellAccess access, const Visit& visit) co
       ASSIGN_OR_RETURN(uint8_t* at, Locate(indices.data(), static_cast<int>(c), access));
       visit(at, position);
     }
+    // Counts the indices up like an odometer, the last one fastest.
     for (size_t i = indices.size(); i-- > 0;) {
       if (++indices[i] < shape_[i]) break;
       indices[i] = 0;

@@ -77,6 +77,7 @@ void DropCapsule(PyObject* capsule) {
 bool IsCOrdered(const DlTensor& tensor) {
   if (tensor.strides == nullptr) return true;
   int64_t stride = 1;
+  // Axes of one element may have any stride.
   for (int a = tensor.ndim - 1; a >= 0; --a) {
     if (tensor.shape[a] != 1 && tensor.strides[a] != stride) return false;
     stride *= tensor.shape[a];
@@ -98,6 +99,7 @@ py::capsule ToDlpack(const FieldStorage& storage) {
   exported->shape = storage.shape;
   exported->shape.insert(exported->shape.end(), storage.element_shape.begin(),
                          storage.element_shape.end());
+  // Both keep the memory: which of them is set depends on who made it.
   exported->buffer = storage.memory->buffer;
   exported->owner = storage.memory->owner;
   DlTensor& tensor = exported->managed.tensor;
@@ -108,6 +110,7 @@ py::capsule ToDlpack(const FieldStorage& storage) {
   tensor.shape = exported->shape.data();
   tensor.strides = exported->strides.data();
   tensor.byte_offset = 0;
+  // From here on the deleter owns it; the capsule or its consumer calls that once.
   exported->managed.context = exported.get();
   exported->managed.deleter = [](DlManaged* managed) {
     delete static_cast<Exported*>(managed->context);
@@ -145,6 +148,8 @@ std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
   });
   memory->alive = true;
+  // The protocol's mark that the tensor has an owner. Only now, since an error above leaves it
+  // unused.
   PyCapsule_SetName(capsule.ptr(), kUsedName);
   PyCapsule_SetDestructor(capsule.ptr(), nullptr);
   uint8_t* data = static_cast<uint8_t*>(tensor.data) + tensor.byte_offset;

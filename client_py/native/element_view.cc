@@ -31,6 +31,7 @@ int64_t StaticIndex(PyObject* item, int64_t extent) {
     PyErr_Clear();
     return -1;
   }
+  // As for Python's sequences.
   if (index < 0) index += extent;
   return index >= 0 && index < extent ? index : -1;
 }
@@ -60,8 +61,10 @@ uint8_t* Locate(PyObject* self, PyObject* index, CellAccess access, int* number)
     PyErr_SetString(PyExc_TypeError, "a view is made by subscripting a field");
     return nullptr;
   }
+  // A view may outlive ti.init, which destroys the memory of fields.
   if (!field->storage->memory->alive && !EnsureBound(field)) return nullptr;
   const int component = ComponentOf(*field->storage, index);
+  // Without an error: Python handles slices, masks and the message for other indices.
   if (component < 0) return nullptr;
   *number = component;
   return ComponentAddress(field, reinterpret_cast<ViewObject*>(self)->indices, component, access);

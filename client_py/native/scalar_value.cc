@@ -24,6 +24,7 @@ Conversion ToDouble(PyObject* value, double* out) {
     return Conversion::kOk;
   }
   if (PyLong_Check(value)) {
+    // Integers beyond the range of f64 are errors in Python, too.
     *out = PyLong_AsDouble(value);
     if (*out == -1.0 && PyErr_Occurred() != nullptr) {
       PyErr_Clear();
@@ -46,6 +47,7 @@ Conversion ToDouble(PyObject* value, double* out) {
 PyObject* ToPyInt(PyObject* value, Fit fit) {
   PyObject* number = nullptr;
   if (IsNumpyBool(value)) {
+    // NumPy's bool is no int and has no __index__.
     number = PyLong_FromLong(PyObject_IsTrue(value) == 1);
   } else if (PyIndex_Check(value)) {
     number = PyNumber_Index(value);
@@ -87,6 +89,7 @@ Conversion WrappedInt(PyObject* number, uint64_t* out) {
   const long long wide = PyLong_AsLongLongAndOverflow(number, &overflow);
   *out = static_cast<uint64_t>(wide);
   if (overflow == 0) return Conversion::kOk;
+  // Above the signed range, the number may still fit an unsigned one.
   return overflow > 0 ? CheckedInt<uint64_t>(number, out) : Conversion::kOutOfRange;
 }
 
@@ -105,6 +108,7 @@ Conversion StoreInt(PyObject* value, Fit fit, void* out) {
     done = CheckedInt<T>(number, &result);
   } else {
     uint64_t wide = 0;
+    // Elements wrap like those of NumPy's arrays; arguments of kernels do not (Fit::kCheck).
     done = WrappedInt(number, &wide);
     result = static_cast<T>(wide);
   }

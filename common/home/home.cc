@@ -62,6 +62,7 @@ std::string UsualSocketDirectory() { return absl::StrCat("/tmp/kiln-", getuid())
 // name. PermissionDenied: it is this user's, but has the wrong mode or kind.
 absl::Status CheckPrivate(const std::string& path) {
   struct stat info;
+  // lstat: a link at this place may lead anywhere, and its owner may change it.
   if (lstat(path.c_str(), &info) != 0) return absl::ErrnoToStatus(errno, path);
   if (info.st_uid != getuid()) {
     return absl::UnavailableError(absl::StrCat(path, " belongs to user ", info.st_uid));
@@ -177,6 +178,8 @@ absl::StatusOr<std::string> Home::SocketDirectory() const {
   // Another user may have created this name first, and could then impersonate the daemon.
   status.Update(CheckPrivate(usual));
   if (status.ok()) return usual;
+  // Only a name that another user has taken needs another name. What is this user's own is
+  // reported.
   if (!absl::IsUnavailable(status)) return status;
   return NotedSocketDirectory();
 }
@@ -195,6 +198,7 @@ absl::StatusOr<std::string> Home::NotedSocketDirectory() const {
 }
 
 std::string Home::PathIn(const std::string& socket_directory, const char* suffix) const {
+  // A digest, because a socket's path has at most 107 bytes and a home's any number.
   return absl::StrCat(socket_directory, "/", Sha256Of(dir_).Hex().substr(0, 16), suffix);
 }
 

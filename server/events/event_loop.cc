@@ -29,6 +29,7 @@ int MostWaiting() {
 }  // namespace
 
 bool LoopThread::HandOver() {
+  // A handler may say so more than once.
   if (!waits_) return true;
   absl::MutexLock lock(&owner_->mutex_);
   if (!owner_->Recruit()) return false;
@@ -49,6 +50,7 @@ bool EventLoop::Start() {
 }
 
 bool EventLoop::Recruit() {
+  // A resting thread is woken; only if none is left does a new one start.
   if (resting_ > wanted_) {
     ++wanted_;
     ++waiting_;
@@ -76,6 +78,7 @@ void* EventLoop::Thread(void* self) {
 void EventLoop::Work() {
   LoopThread thread(this);
   absl::MutexLock lock(&mutex_);
+  // After a hand-over, the thread rests until it is wanted again.
   while (!ending_ && (thread.waits_ || (thread.waits_ = Rest()))) {
     mutex_.Unlock();
     WaitForEvent(&thread);
@@ -97,6 +100,7 @@ void EventLoop::WaitForEvent(LoopThread* thread) {
   Tag* tag;
   bool ok;
   const absl::Time begin = SteadyNow();
+  // The queue has ended: all threads leave.
   if (!events_->Next(&tag, &ok)) {
     absl::MutexLock lock(&mutex_);
     ending_ = true;

@@ -12,6 +12,7 @@ namespace {
 
 epoll_event EventOf(Tag* tag) {
   epoll_event event = {};
+  // ONESHOT: after an event the descriptor is silent until Arm, so one thread handles a connection.
   event.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT;
   event.data.ptr = tag;
   return event;

@@ -34,6 +34,7 @@ Quotas::Options Quotas::FromConfig(const proto::Limits& limits) {
 }
 
 Quotas::Hold& Quotas::Hold::operator=(Hold&& other) noexcept {
+  // Of what it held before.
   Release();
   account_ = std::exchange(other.account_, nullptr);
   bytes_ = std::exchange(other.bytes_, 0);
@@ -53,6 +54,7 @@ void Quotas::Hold::Release() {
 
 bool Quotas::Account::TryBytes(uint64_t bytes, Hold* hold) {
   const uint64_t limit = quotas_->options_.bytes_in_flight;
+  // Adds first and takes back if it was too much: without a lock, testing first would let two pass.
   const uint64_t own = bytes_ += bytes;
   const uint64_t all = quotas_->all_bytes_ += bytes;
   // A caller with nothing else in flight may continue; otherwise a request above the limit never
@@ -83,6 +85,7 @@ absl::Status Quotas::Account::TakeBytes(uint64_t bytes, absl::Time deadline,
 }
 
 absl::Status Quotas::Account::TakeRun(Hold* hold) {
+  // As with bytes.
   if (++running_ > quotas_->options_.running) {
     --running_;
     return OverQuota(absl::StrCat("more than ", quotas_->options_.running,

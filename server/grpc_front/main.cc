@@ -118,6 +118,7 @@ void SetLimits(const Options& options, grpc::ServerBuilder* builder) {
 Guests::Options GuestsOf(const Options& options) {
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
+  // The soft limit is often 1024; raising it needs no right.
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -151,11 +152,13 @@ void LookAfter(Calls* calls, Bridge* bridge, Callers* callers, Credentials* cred
   bool well = true;
   while (true) {
     const timespec pause = {kLookAfterSeconds, 0};
+    // The pause and the wait for a signal in one.
     if (sigtimedwait(&signals, nullptr, &pause) > 0) return;
     std::string wrong;
     for (const absl::Status& read : {callers->Reload(), credentials->Reload()}) {
       if (!read.ok()) absl::StrAppend(&wrong, wrong.empty() ? "" : "; ", read.message());
     }
+    // Once for each text, not each second.
     if (!wrong.empty() && wrong != said) Log("continues with the previous files: ", wrong);
     said = wrong;
     const bool answers = bridge->Answers();
@@ -178,6 +181,7 @@ int Serve(const Options& options, const Generation& generation, std::vector<int>
   sigset_t signals;
   sigemptyset(&signals);
   for (const int sig : {SIGTERM, SIGINT}) sigaddset(&signals, sig);
+  // Before gRPC starts threads, which inherit the mask: signals are for LookAfter alone.
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
@@ -209,6 +213,7 @@ int Serve(const Options& options, const Generation& generation, std::vector<int>
   LookAfter(&calls, &bridge, &callers, &credentials, &replies, &guests, &outbox, acceptor, signals);
   acceptor.Stop();
   calls.End();
+  // Ends accepting and waits for running calls; then the queue is drained of their last events.
   server->Shutdown(std::chrono::system_clock::now() + kDrainPatience);
   calls.Drain();
   TellHits(&bridge, &replies);

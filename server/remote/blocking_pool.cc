@@ -13,6 +13,7 @@ constexpr size_t kStackBytes = size_t{512} << 10;
 
 bool BlockingPool::Do(std::function<void()> task) {
   absl::MutexLock lock(&mutex_);
+  // Each queued task has an idle thread that will take it, or gets a new one.
   if (idle_ <= queue_.size() && threads_ < max_threads_) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);

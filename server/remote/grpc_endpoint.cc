@@ -76,6 +76,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcEndpoint::channel() {
     ASSIGN_OR_RETURN(now.pem_private_key, key_.Read());
   }
   absl::MutexLock lock(&mutex_);
+  // Files are read at each call (WatchedFile looks at their stamps first). New ones need a new
+  // channel.
   if (channel_ != nullptr && now.pem_root_certs == used_.pem_root_certs &&
       now.pem_cert_chain == used_.pem_cert_chain && now.pem_private_key == used_.pem_private_key) {
     return channel_;
@@ -90,6 +92,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcEndpoint::channel() {
 
 absl::Status GrpcEndpoint::Prepare(grpc::ClientContext* context, absl::Time deadline) {
   if (deadline != absl::InfiniteFuture()) {
+    // gRPC counts by the wall clock, we by the steady one.
     context->set_deadline(absl::ToChronoTime(TimeOfDay(deadline)));
   }
   if (options_.token_file.empty()) return absl::OkStatus();

@@ -41,6 +41,7 @@ void HeldLeases::ReleaseAll() {
   std::vector<std::string> tokens;
   {
     absl::MutexLock lock(&mutex_);
+    // Copied, as Release takes the lock and changes the map.
     for (const auto& [token, lease] : held_) tokens.push_back(token);
   }
   for (const std::string& token : tokens) Release(token);
@@ -58,6 +59,7 @@ void HeldLeases::Work() {
         return stopping_ || !held_.empty();
       };
       mutex_.Await(absl::Condition(&has_work));
+      // Four looks for each renewal, so that it is late by a quarter at most.
       PauseUnless(stopping_, ttl_ / 12, &mutex_);
       if (stopping_) return;
       const absl::Time now = SteadyNow();

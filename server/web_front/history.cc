@@ -69,6 +69,7 @@ History::Sample History::ToSample(absl::Time time, const proto::MetricsReply& me
       const auto type = sample.labels().find("type");
       if (type == sample.labels().end()) continue;
       if (type->second != "lookup" && type->second != "compile") continue;
+      // Buckets are cumulative in metrics, and single here.
       uint64_t before = 0;
       const int buckets = std::min<int>(sample.buckets_size(), Histogram::kBounds.size());
       for (int i = 0; i < buckets; ++i) {
@@ -86,6 +87,7 @@ void History::Add(absl::Time time, const proto::MetricsReply& metrics) {
   absl::MutexLock lock(&mutex_);
   fine_.push_back(sample);
   if (fine_.size() > kMaxFine) fine_.pop_front();
+  // The coarse history takes every sample that is a step after its last one.
   if (!coarse_.empty() && sample.time - coarse_.back().time < absl::ToDoubleSeconds(kCoarse))
     return;
   coarse_.push_back(sample);

@@ -90,6 +90,7 @@ MHD_Result Send(MHD_Connection* connection, const WebResponse& answer) {
   for (const auto& [name, value] : kHeaders) MHD_add_response_header(response, name, value);
   const MHD_Result queued =
       MHD_queue_response(connection, static_cast<unsigned>(answer.status), response);
+  // Drops our reference; the queue has its own.
   MHD_destroy_response(response);
   return queued;
 }
@@ -102,6 +103,7 @@ MHD_Result Handle(void* argument, MHD_Connection* connection, const char* url, c
     *state = &begun;
     return MHD_YES;
   }
+  // Bodies are read and dropped: no request of ours has one.
   if (*upload_size > 0) {
     *upload_size = 0;
     return MHD_YES;
@@ -163,6 +165,7 @@ class Watchdog {
 
 // Stops accepting, and answers pending requests.
 void End(const std::vector<MHD_Daemon*>& servers, const Visitors& visitors) {
+  // Leaves the sockets open: kilnd passes them on.
   for (MHD_Daemon* server : servers) MHD_quiesce_daemon(server);
   const absl::Time give_up = SteadyNow() + kEndPatience;
   while (visitors.busy() > 0 && SteadyNow() < give_up) absl::SleepFor(absl::Milliseconds(10));
@@ -223,6 +226,7 @@ int Main(int argc, char** argv) {
     if (!secret.ok()) Log("shows no dashboard: ", secret.status().message());
     front.secret = std::move(secret).value_or("");
   }
+  // Before the servers: connections come as soon as those run.
   const Watchdog watchdog(&visitors);
   std::vector<MHD_Daemon*> servers;
   for (const int fd : first.fds) {
@@ -232,6 +236,7 @@ int Main(int argc, char** argv) {
   SendWord(kFrontChannelFd, Word::kServe).IgnoreError();
   Log("listens on port ", PortOf(first.fds[0]), ": ",
       front.secret.empty() ? "metrics and health only" : "metrics, health and the dashboard");
+  // kilnd has died: nothing that this process could answer is left.
   if (SampleUntilTold(daemon, &history) != Word::kDrain) _exit(1);
   End(servers, visitors);
   return 0;

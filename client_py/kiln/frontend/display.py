@@ -94,6 +94,7 @@ def from_format(text, args, keywords):
             continue
         if name == "":
             name, automatic = str(automatic), automatic + 1
+        # Positional, given or counted.
         if name.isdigit():
             if int(name) >= len(args):
                 raise say.expected_positional_argument_s_but_received(
@@ -135,6 +136,7 @@ def from_percent(text, values):
             raise say.wrong_format_string_for_these_values()
         spec, text = rest[: end + 1], rest[end + 1 :]
         value = values.pop(0)
+        # Specs without details mean the type's default, as the reference prints them.
         plain = spec in ("d", "f", "i", "s", "g", "u")
         _append(parts, value, "" if plain and value.__class__ is Expr else spec)
     return Formatted(parts)
@@ -260,6 +262,7 @@ def assert_(t, node):
             parts = [str(message)]
         else:
             raise say.assert_info_must_constant_or_formatted(kind=kind_of(message))
+    # Asserts cost nothing outside of debug mode; their message was checked all the same.
     if not getattr(t.ctx.config, "debug", False):
         return
     t.at(node)

@@ -36,6 +36,7 @@ def call(ctx, func, arguments, is_method):
         if node:
             passed.append(node)
     key = tuple(key)
+    # Before it is built: a recursive call finds the function under construction.
     found = ctx.functions.get(key)
     if found is None:
         found = _build(ctx, func, key, kinds, arguments)
@@ -76,6 +77,7 @@ def template_key(ctx, name, value):
     mutable objects by identity."""
     if value.__class__ in (int, bool, str, type(None)):
         return (value.__class__, value)
+    # 0.0 and -0.0 are equal in Python, and different constants.
     if value.__class__ is float:
         return (float, value.hex())
     if isinstance(value, (tuple, list)):
@@ -88,6 +90,7 @@ def template_key(ctx, name, value):
         raise say.real_func_template_is_not_known(name=name)
     if isinstance(value, (ti_types.DType, ti_types.MatrixType)):
         return value
+    # The object lives as long as the key, so its `id` stays its own.
     ctx.keep(value)
     return id(value)
 
@@ -107,6 +110,7 @@ def _reference(ctx, parameter, argument):
     info = argument.type
     if info.shape or info.members or info.dtype is not dtype:
         raise say.real_func_reference_of_other_type(name=parameter.name, dtype=dtype, got=info.name)
+    # Whether other threads may write to it decides which variant is called.
     return argument.shared, argument.node
 
 
@@ -169,6 +173,7 @@ def _build(ctx, func, key, kinds, arguments):
             signature.append((ctx.type_id(parameter.annotation), False))
     builder = ctx.builder
     number = builder.begin_function(signature, [ctx.type_id(r) for r in returns])
+    # Before the body: the function may call itself.
     found = ctx.functions[key] = (number, returns)
     outside = ctx.enter_function(func.__name__)
     if ctx.trace is not None:

@@ -124,6 +124,7 @@ class Transformer:
         self.source = source
         self.is_kernel = is_kernel
         self.is_real = False  # whether it is a real function
+        # Names that are assigned more than once need memory; all others stay values.
         self.mutable = changed_names(source, ctx)
         self.names = {}
         self.outside = ctx.outside_of(source)
@@ -188,6 +189,8 @@ class Transformer:
 
     def at(self, node):
         """Sets the position of the following nodes of the kernel."""
+        # Most nodes of an expression have the position of the one before: setting it again costs a
+        # call.
         span = self.spans.get(node) or self.span(node)
         ctx = self.ctx
         if span != ctx.current_span:
@@ -202,6 +205,7 @@ class Transformer:
         visit = self.visit
         for statement in statements:
             visit(statement)
+            # What follows a return, break or continue never runs, and is not emitted.
             if self.status:
                 break
         self.leave(mark)
@@ -229,6 +233,7 @@ class Transformer:
         undo, names = self.undo, self.names
         while len(undo) > mark:
             name, before = undo.pop()
+            # The name did not exist outside of the scope; otherwise it gets its old meaning back.
             if before is _MISSING:
                 del names[name]
             else:
@@ -280,6 +285,7 @@ class Transformer:
             return RefList(parts) if mutable else parts
         elif isinstance(value, tuple):
             parts = [self.variable(v, mutable) for v in value]
+            # A named tuple stays one: programs read its members by name.
             if hasattr(value, "_fields"):
                 return type(value)(*parts)
             return RefTuple(parts) if mutable else tuple(parts)
@@ -302,6 +308,7 @@ class Transformer:
         if not mutable:
             return value
         builder = ctx.builder
+        # The level of the current loop tells later whether a write to it can race.
         node = builder.local(builder.type_of(value.node), value.node)
         return Ref(ctx, node, ctx.parallel, value.struct)
 
@@ -335,6 +342,7 @@ def inline(ctx, func, arguments, inlined_at=0, is_method=False):
     if trace is not None:
         trace.enters(source)
     t = Transformer(ctx, source, False, inlined_at)
+    # Recursion of inlined functions has no end at compile time.
     if len(ctx.function_chain) >= report.CHAIN_LIMIT:
         raise say.functions_inlined_without_end(chain=report.cycle(ctx.function_chain))
     ctx.function_chain.append(func.__name__)
@@ -344,6 +352,7 @@ def inline(ctx, func, arguments, inlined_at=0, is_method=False):
         if is_method:
             value, is_method = argument, False
         elif annotation is EMPTY:
+            # A value that the func does not change needs no copy.
             if argument.__class__ is Expr and parameter.name not in mutable:
                 value = argument
             else:

@@ -55,6 +55,7 @@ absl::Status CheckUrl(const proto::Http& config) {
   if (!config.user().empty() && !config.token_file().empty()) {
     return absl::InvalidArgumentError("token_file, or user and password_file: not both");
   }
+  // A token in the clear could be read by any machine on the way.
   const bool secret = !config.token_file().empty() || !config.user().empty();
   if (secret && !https && !IsLocalAddress(HostOf(url))) {
     return absl::InvalidArgumentError(absl::StrCat(

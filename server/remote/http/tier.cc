@@ -78,6 +78,7 @@ absl::StatusOr<std::vector<std::string>> HttpTier::Get(absl::Span<const Place> p
                                                        absl::Time deadline) {
   std::vector<HttpRequest> requests(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
+    // The layout of Bazel's HTTP cache: results by action, files by content.
     requests[i].path = absl::StrCat("/ac/", EntryActionOf(places[i]).action.hash());
     requests[i].max_bytes = kMaxResultBytes + kMaxInlineBytes;
   }
@@ -110,6 +111,7 @@ absl::StatusOr<std::vector<std::string>> HttpTier::Get(absl::Span<const Place> p
     } else {
       HttpRequest request;
       request.path = absl::StrCat("/cas/", file->digest().hash());
+      // The server's own number bounds what it may send; OutputOf has bounded that.
       request.max_bytes = static_cast<size_t>(file->digest().size_bytes());
       blob_requests.push_back(std::move(request));
       digests.push_back(file->digest());
