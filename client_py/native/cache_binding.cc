@@ -22,6 +22,7 @@ namespace py = pybind11;
 namespace kiln {
 namespace {
 
+// As text: JavaScript, jq and the like round integers beyond 2^53.
 std::string HexOf(uint64_t number) { return absl::StrCat(absl::Hex(number, absl::kZeroPad16)); }
 
 py::list PartsOf(const proto::ArtifactInfo& info) {
@@ -38,6 +39,7 @@ py::dict EntryHeadDict(const std::string& path) {
   entry["key"] = head.key.Hex();
   entry["kernel"] = head.info.kernel();
   entry["tenant"] = head.info.tenant();
+  // The class of code, such as x86-64-v3, not the model of a processor.
   entry["target"] = TargetOf(head.info.target()).text();
   entry["runtime_abi"] = HexOf(head.info.target().runtime_abi());
   entry["compiler"] = head.info.compiler();
@@ -56,8 +58,10 @@ py::dict EntryHeadDict(const std::string& path) {
 TrustedKeys KeysOf(const std::string& home, const std::vector<std::string>& files) {
   TrustedKeys keys;
   for (const std::string& file : files) RaiseIfError(keys.AddFile(file));
+  // Keys that are named replace the home's: `--keys` asks what these alone would trust.
   if (!files.empty()) return keys;
   absl::StatusOr<TrustedKeys> own = ReadUserKeys(ValueOrRaise(Home::Find(home)));
+  // No file of keys is the normal state of one machine; a file that cannot be read is an error.
   if (absl::IsNotFound(own.status())) return keys;
   return ValueOrRaise(std::move(own));
 }
@@ -75,6 +79,7 @@ py::list Verify(const std::string& home, const std::vector<std::string>& files,
   for (const std::string& file : files) {
     absl::Status status;
     {
+      // Reads and hashes the file: other Python threads go on meanwhile.
       py::gil_scoped_release release;
       status = VerifyEntryFile(file, &keys);
     }

@@ -33,6 +33,7 @@ class BlockReader {
     size_t indent = 0;
     while (indent < line.size() && IsSpace(line[indent])) ++indent;
     const absl::string_view code = line.substr(indent);
+    // A blank line or comment says nothing about indentation; inside a string it is text.
     if (!in_string && !state_.joined && (code.empty() || code[0] == '#')) {
       if (keep_comments_ && !code.empty()) Keep(line, number);
       return true;
@@ -41,16 +42,21 @@ class BlockReader {
       if (first_) {
         indent_ = indent;
         first_ = false;
+        // Decorators have the indentation of `def`, so only what follows `def` can end the block.
       } else if (seen_def_ && indent <= indent_) {
         return false;
       }
       seen_def_ |= StartsWord(code, "def") || StartsWord(code, "async");
+      // Before `def` only decorators may stand: anything else means that the line number was wrong,
+      // as after an edit of the file.
       bad_ |= !seen_def_ && code[0] != '@';
     }
+    // Inside a string the spaces at the start are text.
     absl::string_view kept = line.substr(0, Scan(line, in_string ? 0 : indent));
     if (state_.quote == 0) {
       while (!kept.empty() && IsSpace(kept.back())) kept.remove_suffix(1);
     }
+    // An empty line inside a string is part of its value.
     if (!kept.empty() || in_string) Keep(kept, number);
     return true;
   }
@@ -91,6 +97,7 @@ class BlockReader {
         at += state_.is_triple ? 3 : 1;
         continue;
       }
+      // The kinds of brackets need not match here: Python parsed this text before.
       if (c == '(' || c == '[' || c == '{') ++state_.depth;
       if (c == ')' || c == ']' || c == '}') bad_ |= --state_.depth < 0;
       if (c == '\\' && at + 1 == line.size()) state_.joined = true;
@@ -126,6 +133,8 @@ class BlockReader {
     return line.size();
   }
 
+  // In a nested string of an f-string a `#` need not begin a comment, and this scanner does not
+  // parse the expressions in braces. The prefix has up to two letters, f or t with r.
   void NoteFstring(absl::string_view line, size_t at) {
     if (!nested_fstrings_ || keep_comments_) return;
     for (size_t back = 1; back <= 2 && back <= at; ++back) {
@@ -147,6 +156,7 @@ class BlockReader {
 absl::optional<PythonBlock> ReadPythonBlock(
     const std::function<absl::optional<absl::string_view>(int)>& line, int first,
     bool nested_fstrings) {
+  // A second pass with comments is rare: only for an f-string where strings can nest.
   for (bool comments : {false, true}) {
     BlockReader reader(nested_fstrings);
     if (comments) reader.KeepComments();

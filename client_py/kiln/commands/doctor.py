@@ -22,6 +22,8 @@ def main(argv):
     options, rest = parse(argv, {"--json": False})
     words(rest, "doctor")
     findings = []
+    # Each line is printed as its check ends: some checks wait for servers, and a silent minute
+    # would look like a hang.
     for name, check in CHECKS.items():
         try:
             verdict, text = check()
@@ -44,12 +46,16 @@ MARKS = {"good": "ok", "note": "note", "bad": "WRONG"}
 def check_home():
     path = home()
     if not os.path.exists(path):
+        # The folders above the home may be missing too: the nearest one that exists decides whether
+        # the home can be made.
         parent = path
         while not os.path.exists(parent):
             parent = os.path.dirname(parent)
         if not os.access(parent, os.W_OK):
             return "bad", f"{path} is not there and cannot be made: {parent} is not writable"
         return "good", f"{path} will be made by the first program"
+    # Imported by the checks that need it: where the extension module cannot be loaded, these say so
+    # and the others still run.
     from .. import _native
 
     if wrong := _native.distrust_of(path):
@@ -80,6 +86,9 @@ def _mount_options(path):
         with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:
             for line in mounts:
                 point, found = line.split()[1], line.split()[3]
+                # The slash keeps /home2 out of /home. Of several mounts that contain the path the
+                # deepest counts, and of several at the same point the last, which covers the
+                # others.
                 inside = real == point or real.startswith(point.rstrip("/") + "/")
                 if inside and len(point) >= len(best):
                     best, options = point, found
@@ -108,6 +117,7 @@ def check_settings():
 def _wrong_configuration():
     """kilnd's error about its configuration file, variables or keys; "" if it has none."""
     try:
+        # The daemon's own parser judges the file: a second one here would come to differ from it.
         done = _kilnd("--check", timeout=WORKER_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return ""  # check_programs reports this
@@ -144,6 +154,8 @@ def check_servers():
         from .. import _native
 
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            # As a configuration of its own, so that the address is tried by the same code as the
+            # tiers of the file.
             file.write(_native.upstream_tier(named))
             file.flush()
             rows += [row for row in _probe_servers(f"--config={file.name}") if row not in rows]
@@ -152,6 +164,7 @@ def check_servers():
     said = "; ".join(f"{name}: {words}" for name, verdict, words in rows if verdict != "good")
     well = ", ".join(name for name, verdict, _ in rows if verdict == "good")
     verdicts = {verdict for _, verdict, _ in rows}
+    # One row for all servers; its verdict is that of the worst.
     worst = next(v for v in ("bad", "note", "good") if v in verdicts)
     return worst, "; ".join(filter(None, [said, f"{well} answered" if well else ""]))
 
@@ -226,8 +239,10 @@ def check_worker():
     except subprocess.TimeoutExpired:
         return "bad", f"{program} did not answer within {WORKER_SECONDS} s"
     if done.returncode != 0:
+        # The loader's messages about missing libraries come last.
         why = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return "bad", f"{program} ended with {done.returncode}: {why}"
+    # The first line is the id; the others are the files that it was computed from.
     compiler, *files = done.stdout.split("\n")
     missing = [f for f in files if f and not os.path.exists(f)]
     if missing:
@@ -247,6 +262,8 @@ def check_confinement():
     )
     gaps = dict(line.split("\t", 1) for line in done.stdout.splitlines())
     try:
+        # The daemon may run elsewhere, as in a container: what its workers reported can differ from
+        # what one started here reports.
         theirs = session().daemon_metrics().get("kiln_worker_gaps", {})
     except (RuntimeError, ConnectionError, TimeoutError):
         theirs = {}  # check_daemon reports this
@@ -262,6 +279,7 @@ def check_daemon():
         metrics = session().daemon_metrics()
     except (RuntimeError, ConnectionError, TimeoutError) as error:
         text = str(error)
+        # The normal state of a machine on which no program has run for a while.
         if "no daemon listens" in text:
             return "good", "none runs; the first program that compiles starts it"
         return "bad", text
@@ -303,8 +321,10 @@ def check_clock():
         except OSError:
             pass
     ahead = newest - time.time()
+    # A minute, as file systems of other machines may have clocks of their own.
     if ahead > 60:
         return "bad", f"the clock is {ahead:.0f} s behind files in {home()}: was it set back?"
+    # September 2020, before the first version of Kiln: such a clock was never set.
     if time.time() < 1_600_000_000:
         return "bad", "the clock is years behind: certificates will not be accepted"
     return "good", time.strftime("%Y-%m-%d %H:%M:%S %Z")
@@ -314,6 +334,7 @@ def check_processor():
     from .. import _native
 
     target = _native.host_target()
+    # The cores that this process may use, as in a container, not those of the machine.
     cores = len(os.sched_getaffinity(0))
     if target not in _native.TARGETS:
         return "bad", f"{target}: Kiln compiles for {', '.join(_native.TARGETS)}"
@@ -333,6 +354,7 @@ def check_python():
     """Reports which Python runs programs, and whether it is the active environment's."""
     python = f"{sys.version.split()[0]}, {sys.executable}"
     active = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
+    # The usual reason why a program finds no Kiln or no NumPy although both are installed.
     if active and os.path.realpath(active) != os.path.realpath(sys.prefix):
         wanted = "%d.%d" % sys.version_info[:2]
         return "note", f"{python}, and not that of {active}, which has no Python {wanted}"

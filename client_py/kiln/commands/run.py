@@ -37,11 +37,13 @@ def main(argv):
     else:
         raise BadOption("run which program?")
     _set_environment(options)
+    # Before the program is loaded: an error in the settings is not to look like one of the program.
     session()  # a wrong variable ends the command here, with status 2
 
     from .. import compat, events
     from ..progress import Progress
 
+    # `import taichi` in the program then gives Kiln.
     compat.install()
     compat.install_for_children()
     frames = os.environ.get("KILN_GUI_FRAMES", "")
@@ -80,6 +82,7 @@ class _Watch:
         from .. import misses
 
         self.path = path
+        # The program may change the current folder before the reports are written.
         self.files = [os.path.abspath(file) for file in options["report"]]
         self.refuses = options["require_hit"] or misses.is_required()
         self.watch = misses.watch() if self.refuses or self.files else None
@@ -93,11 +96,13 @@ class _Watch:
         missed = self.watch.missed if self.refuses else []
         why = misses.explain(missed)
         misses.report(missed, why)
+        # A failure of the program itself is the more useful status.
         status = status or (misses.STATUS if missed else 0)
         if self.files:
             try:
                 self._report(status, why).write(self.files)
             except OSError as error:
+                # The file could not be written: that must not hide why the program failed.
                 return failure(f"{error.filename}: {error.strerror}") if status == 0 else status
         return status
 
@@ -142,12 +147,14 @@ class _Module:
 
         name = self.name
         spec = self._find(find_spec, name)
+        # A package: Python runs its module `__main__`.
         if spec is not None and spec.submodule_search_locations is not None:
             name = f"{name}.__main__"
             spec = self._find(find_spec, name)
         if spec is None or not hasattr(spec.loader, "get_code"):
             print(f"kiln: there is no module {name} to run", file=sys.stderr)
             raise SystemExit(2)
+        # Without these, relative imports of the module would fail.
         main.__spec__, main.__loader__, main.__package__ = spec, spec.loader, spec.parent
         main.__file__ = sys.argv[0] = spec.origin
         main.__cached__ = spec.cached
@@ -167,6 +174,8 @@ def _execute(program, argv):
     """Runs a program as Python would; returns the exit status."""
     import types
 
+    # A new module: the program must not see the variables of this command, and pickle looks classes
+    # up in `__main__`.
     main = types.ModuleType("__main__")
     main.__builtins__ = __builtins__
     sys.modules["__main__"] = main
@@ -174,13 +183,16 @@ def _execute(program, argv):
     try:
         exec(program.load(main), main.__dict__)
     except SystemExit as end:
+        # As Python does: sys.exit() is success, a text is printed and means 1.
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
         print(end.code, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        # 128 + SIGINT, as a shell reports a program that was interrupted.
         return 130
     except BaseException:
+        # What the program printed comes before the traceback, also where both go to one file.
         _flush(sys.stdout)
         kind, value, trace = sys.exc_info()
         # Hide the frames of this file.
@@ -194,5 +206,6 @@ def _execute(program, argv):
 def _flush(stream):
     try:
         stream.flush()
+    # A closed pipe or stream: the status of the program says more than this would.
     except (OSError, ValueError):
         pass

@@ -33,6 +33,7 @@ def main(argv):
         raise
     except (RuntimeError, ConnectionError, TimeoutError) as error:
         if "no daemon listens" in str(error):
+            # Not an error of the daemon, so the text says when one will be there.
             return failure("no daemon runs here; the first program that compiles starts it")
         return failure(str(error))
 
@@ -40,6 +41,7 @@ def main(argv):
 def look(source):
     """The current figures, as `kiln top --json` prints them."""
     metrics = source.daemon_metrics()
+    # As many as fit on a screen of 40 lines below the other figures.
     recent = source.daemon_recent(limit=12)
     slowest = source.daemon_recent(limit=5, slowest=True)
     hits = metrics["kiln_cache_hits_total"]
@@ -50,6 +52,7 @@ def look(source):
         "uptime_seconds": time.time() - metrics["kiln_start_time_seconds"][""],
         "hits": hits,
         "misses": misses,
+        # None rather than 0 before the first look-up: nothing has missed yet.
         "hit_rate": sum(hits.values()) / asked if asked else None,
         "lookup_seconds": _quantiles(metrics["kiln_request_seconds"].get("lookup")),
         "compile_seconds": _quantiles(metrics["kiln_compile_seconds"].get("")),
@@ -73,6 +76,7 @@ def _dashboard(metrics):
     """The dashboard's address, including its secret; "" if the daemon has no dashboard."""
     from .. import _native
 
+    # The file of an earlier dashboard may still be there; its address no longer answers.
     if not metrics["kiln_front_serves"].get("kilnd-web"):
         return ""
     try:
@@ -88,9 +92,11 @@ def _quantiles(histogram):
         return {"p50": None, "p99": None, "count": 0}
 
     def quantile(fraction):
+        # Buckets are cumulative, as Prometheus wants them.
         for bound, below in zip(histogram["bounds"], histogram["buckets"]):
             if below >= fraction * histogram["count"]:
                 return bound
+        # Beyond the last bound: it is the best that is known, and too low.
         return histogram["bounds"][-1]
 
     return {"p50": quantile(0.5), "p99": quantile(0.99), "count": histogram["count"]}
@@ -104,6 +110,7 @@ def show(now, previous, live):
         width, height = 100, 40
     lines = list(_lines(now, previous))
     if live and sys.stdout.isatty():
+        # The last row stays free for the cursor, otherwise the screen would scroll.
         lines = lines[: height - 1]
         sys.stdout.write("\x1b[H\x1b[J")
     # Names come from programs: do not let control characters move the cursor.
@@ -115,6 +122,7 @@ def _lines(now, previous):
     rate = f"{100 * now['hit_rate']:.1f} %" if now["hit_rate"] is not None else "-"
     per_second = ""
     if previous:
+        # The clock may have been set back between two rounds.
         seconds = max(1e-3, now["time"] - previous["time"])
         per_second = f"   {(now['requests'] - previous['requests']) / seconds:.0f} requests/s"
     yield f"kilnd, up {duration(now['uptime_seconds'])}{per_second}"

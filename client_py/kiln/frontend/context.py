@@ -77,6 +77,7 @@ class BuildContext:
         self._type_infos = {}
         self._params = {}  # id of a field -> its parameter
         self._trees = {}  # tree of SNodes -> its number in the builder
+        # Ids are reused once an object is gone: a key would then mean another field.
         self._keep = []  # the objects whose ids are keys above
         self._files = {}
         self._outside = {}
@@ -93,6 +94,8 @@ class BuildContext:
     def enter_function(self, name):
         """Starts a real function. It may be called from anywhere, so its loops are serial and its
         variables private. Returns the state that `leave_function` restores."""
+        # Depth 1, not 0: at depth 0 a loop would become a parallel task, which a function cannot
+        # start.
         outside = (self.parallel, self.depth, self.loop_config)
         self.parallel, self.depth, self.loop_config = 0, 1, {}
         self.function_chain.append(name)
@@ -116,6 +119,7 @@ class BuildContext:
                 else:
                     found = builder.scalar_type(of.scalar)
             elif isinstance(of, ti_types.MatrixType):
+                # A matrix type without a dtype is one of the default float type, as in Taichi.
                 found = builder.tensor_type((of.dtype or self._default_float).scalar, of.shape)
             elif isinstance(of, StructType):
                 members = [(k, self.type_id(t)) for k, t in of._member_types()]
@@ -201,6 +205,8 @@ class BuildContext:
 
     def literal(self, value, dtype):
         """A Python number with an explicit type, as `ti.u8(1)`; it must be representable."""
+        # A literal with an explicit type is exact or an error; it is never rounded through a
+        # default type.
         if value.__class__ is int:
             if not dtype.is_int:
                 raise say.literal_needs_its_kind(kind="Integer", what="integer")
@@ -228,6 +234,8 @@ class BuildContext:
         return self.tensor_of(flat, shape, dtype)
 
     def tensor_of(self, flat, shape, dtype=None):
+        # A cast from scalar to tensor repeats the scalar in one node: a long matrix of zeros costs
+        # no node per element.
         if len(flat) > MAX_UNROLLED and _all_equal(flat):
             scalar = self.expr(self.value(flat[0]))
             type_id = self.type_id(dtype or scalar.type.dtype, tuple(shape))
@@ -242,6 +250,8 @@ class BuildContext:
             raise say.vector_needs_at_least_one_element()
         node = self.builder.make_tensor([p.node for p in parts], shape)
         if dtype is None and not self._same_types(parts):
+            # The nodes in the tensor then differ from the parts, so later extracts must not return
+            # these.
             parts = None  # the elements were promoted
         return Expr(self, node, parts)
 
@@ -256,6 +266,8 @@ class BuildContext:
 
     def extract(self, x, *index):
         """The element of a tensor value at static indices."""
+        # The element is known as a node of its own: no extract, which the compiler would have to
+        # fold again.
         if x.parts is not None:
             if len(index) == 1:
                 return x.parts[index[0]]
@@ -293,6 +305,7 @@ class BuildContext:
 
     def value_argument(self, of):
         """Adds a parameter passed by value; returns its Expr."""
+        # The builder knows structs by their members only; methods are looked up by the Python type.
         struct = of if isinstance(of, StructType) else None
         if struct is None and not isinstance(of, (ti_types.DType, ti_types.MatrixType)):
             of = ti_types.cook_dtype(of)
@@ -308,6 +321,7 @@ class BuildContext:
 
     def bind_storage(self, field, storage):
         """The parameter of a field or SNode, which its first use adds."""
+        # By identity: not every such object can be hashed.
         key = id(field)
         param = self._params.get(key)
         if param is None:
@@ -381,6 +395,7 @@ def _all_equal(flat):
     if kind is int or kind is float or kind is bool:
         text = repr(first)  # distinguishes 0.0 from -0.0
         return all(x is first or (x.__class__ is kind and repr(x) == text) for x in flat)
+    # The same node, as equal nodes may be two calls of `ti.random()`.
     return isinstance(first, Expr) and not first.type.shape and all(x is first for x in flat)
 
 

@@ -28,6 +28,8 @@ def changed_names(source, ctx):
     in place, or passed to a function that may change them. All others stay values.
 
     The answer depends on which functions are called; `ctx`, the kernel's, resolves them."""
+    # Cached with the function, not with the kernel: the walk is a large part of transforming a
+    # short kernel.
     if source.changed is not None:
         found, asked = source.changed
         # Names may have another meaning than in an earlier instance.
@@ -41,6 +43,7 @@ def changed_names(source, ctx):
     scan.block(tree.body, {a.arg for a in tree.args.args})
     scan.changed.discard(None)
     found = frozenset(scan.changed)
+    # The answers on which the result rests are kept with it, for the check above.
     source.changed = found, scan.asked
     return found
 
@@ -63,10 +66,12 @@ class _Scan:
             kind = node.__class__
             if kind is For:
                 self._scan(node.iter, declared)
+                # A loop has a scope of its own: its index is another variable after the loop.
                 self.block(node.body, declared | set(target_names(node.target)))
             elif kind is If or kind is While:
                 self._scan(node.test, declared)
                 self.block(node.body, declared)
+                # Either branch may run, so a name declared in one is not declared in the other.
                 self.block(node.orelse, declared)
             else:
                 self._scan(node, declared)
@@ -87,16 +92,20 @@ class _Scan:
                 pending.append(node.iter)
                 pending.extend(node.ifs)
                 continue
+            # `a += 1` changes `a` even if it is the only assignment to it: the name existed before.
             if kind is AugAssign:
                 changed.add(base_name(node.target))
             elif kind is Assign:
                 for target in node.targets:
                     _changed_by_store(target, changed)
+            # Objects passed by reference: a function that writes to its parameter writes to the
+            # variable.
             elif kind is Call and self._may_change(node):
                 for arg in node.args:
                     changed.add(base_name(arg.value if arg.__class__ is Starred else arg))
                 for keyword in node.keywords:
                     changed.add(base_name(keyword.value))
+                # A method may write to the object itself.
                 if node.func.__class__ is Attribute:
                     changed.add(base_name(node.func.value))
             for field in node._fields:
@@ -112,9 +121,11 @@ class _Scan:
         if func.__class__ is Attribute and func.attr in _PURE_METHODS:
             return False
         target = static_value(self._source, func, self._ctx)
+        # Also when the answer is "unknown": a later instance may know it.
         self.asked.append((func, target))
         if target is MISSING:
             return True
+        # Classes make a new object from the values of their arguments.
         if isinstance(target, type):
             return False
         by_reference = getattr(target, "_takes_references", None)
@@ -122,6 +133,7 @@ class _Scan:
             return by_reference()
         if getattr(target, "_kiln_writes", False):
             return True
+        # Plain functions of the user may be transformed like a func and write to their arguments.
         module = getattr(target, "__module__", None) or ""
         return not (module == "builtins" or module.startswith("kiln."))
 
@@ -131,12 +143,14 @@ def static_value(source, node, ctx):
     MISSING if it is not known before the kernel is transformed."""
     if node.__class__ is Name:
         ident = node.id
+        # A local name hides one outside, even before its first assignment.
         if ident in source.fn.__code__.co_varnames:
             return MISSING
         found = ctx.outside_of(source).get(ident, EMPTY)
         if found is EMPTY:
             try:
                 found = ctx.resolve(source, ident)
+            # Not an error yet: Python too complains only when the name is read.
             except TaichiNameError:
                 found = MISSING
                 if ctx.trace is not None:

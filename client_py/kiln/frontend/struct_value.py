@@ -27,6 +27,7 @@ def make(ctx, struct_type, values):
 def member(value, position):
     """Member number `position` of a struct: its value, or its address if `value` is an address."""
     ctx, struct = value.ctx, None
+    # The Python type goes along to nested members: it has the methods that the kernel's type lacks.
     if value.struct is not None:
         struct = value.struct._member_types()[position][1]
         struct = struct if isinstance(struct, StructType) else None
@@ -53,11 +54,14 @@ def entries_of(value):
         return value
     if isinstance(value, PythonStruct):
         return dict(value.entries)
+    # Outside of a kernel no object can be a kernel's value, and the question is asked of every
+    # object.
     return None if active.context() is None else members(value)
 
 
 def common_type(*values):
     """The struct type that all of `values` have; None if they differ."""
+    # Identity, as two struct types with equal members may have different methods.
     first = getattr(values[0], "struct", None) if isinstance(values[0], Expr) else None
     if all(isinstance(v, Expr) and v.struct is first for v in values):
         return first
@@ -66,6 +70,7 @@ def common_type(*values):
 
 def return_struct(ctx, value, of):
     value = ctx.expr(value)
+    # Other structs are refused, even if their members could be converted.
     if value.type.id != ctx.type_id(of):
         raise say.result_not_convertible(needed=of, got=value.type.name)
     return value.node
@@ -87,6 +92,7 @@ class StructRef(Convertible):
         if found is None:
             return None
         ctx = self.ctx
+        # A nested struct has no memory of its own, only its members have.
         if not isinstance(found, Field):
             return StructRef(ctx, found, self.nodes)
         return Ref(ctx, ctx.builder.global_(ctx.param_of(found), self.nodes), Ref.GLOBAL)
@@ -109,6 +115,7 @@ class StructRef(Convertible):
         """Stores every member of a struct value, Python struct or dict."""
         ctx = self.ctx
         entries = entries_of(value)
+        # A missing member would silently keep its old value.
         if entries is None or set(entries) != set(self.field._members):
             shown = repr(value) if entries is None else f"a struct of {', '.join(entries)}"
             raise say.value_cannot_be_assigned_to_struct(value=shown, type=self.field._type)

@@ -15,6 +15,8 @@ _swizzles = {}  # (name, extent) -> indices, or None
 def swizzle(name, shape):
     """The indices that a swizzle selects; None if `name` is not a swizzle."""
     n = shape[0]
+    # The dict itself marks an absent entry, as None is a result worth keeping: most names are no
+    # swizzles.
     found = _swizzles.get((name, n), _swizzles)
     if found is _swizzles:
         found = _swizzles[name, n] = _read_swizzle(name, n)
@@ -22,6 +24,8 @@ def swizzle(name, shape):
 
 
 def _read_swizzle(name, n):
+    # Four letters are the most that Taichi takes, and all must be of one group: `.xg` is no
+    # swizzle.
     group = next((g for g in GROUPS if name[0] in g), None)
     if group is None or len(name) > 4 or any(c not in group for c in name):
         return None
@@ -57,6 +61,7 @@ def find_attribute(base, name):
             if base.__class__ is Ref:
                 if len(indices) == 1:
                     return component(base, indices[0])
+                # Only the selected elements are loaded, not the whole vector.
                 parts = [ctx.value(component(base, i)) for i in indices]
                 return ctx.tensor_of(parts, (len(indices),))
             if len(indices) == 1:
@@ -64,12 +69,15 @@ def find_attribute(base, name):
             return ctx.tensor_of([ctx.extract(base, i) for i in indices], (len(indices),))
     elif len(info.shape) == 2 and len(name) == 1 and any(name in group for group in GROUPS):
         raise say.expected_indices_got(count=2, got=1)
+    # After members and swizzles: a struct may have a member that is called like a matrix method.
     function = METHODS.get(name)
     if function is not None:
+        # `fill` writes to the matrix; all other methods compute from its value.
         return Method(function, base if name == "fill" else ctx.value(base))
     if name == "shape" and info.shape:
         return info.shape
     if name in ("n", "m") and info.shape:
+        # A vector is a matrix of one column.
         return (info.shape + (1,))[name == "m"]
     return None
 
@@ -93,6 +101,8 @@ def _member(base, info, name):
 
 
 def _expr_attribute(value, name):
+    # Python itself asks for such names (copy, pickle, numpy): an error of the program's syntax
+    # would reach a caller that expects only AttributeError.
     if name[:2] == "__":
         raise AttributeError(name)
     found = find_attribute(value, name)

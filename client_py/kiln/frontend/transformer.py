@@ -124,6 +124,8 @@ class Transformer:
         self.source = source
         self.is_kernel = is_kernel
         self.is_real = False  # whether it is a real function
+        # An inlined function has scopes and positions of its own, so it needs a Transformer of its
+        # own; what they share belongs to the context.
         # Names that are assigned more than once need memory; all others stay values.
         self.mutable = changed_names(source, ctx)
         self.names = {}
@@ -144,8 +146,11 @@ class Transformer:
 
     def visit(self, node):
         try:
+            # The class is the key: a chain of isinstance tests would cost most of the time of a
+            # visit.
             return HANDLERS[node.__class__](self, node)
         except Exception as error:
+            # The innermost node gave the position already; those around it let the error pass.
             if self.raised:
                 raise
             self.raised = True
@@ -340,15 +345,19 @@ def inline(ctx, func, arguments, inlined_at=0, is_method=False):
     source = func.source
     trace = ctx.trace
     if trace is not None:
+        # A record of this kernel is stale as soon as the text of the function changes.
         trace.enters(source)
     t = Transformer(ctx, source, False, inlined_at)
     # Recursion of inlined functions has no end at compile time.
     if len(ctx.function_chain) >= report.CHAIN_LIMIT:
         raise say.functions_inlined_without_end(chain=report.cycle(ctx.function_chain))
+    # Not in a `finally`: after an error the context is dropped with the kernel.
     ctx.function_chain.append(func.__name__)
     mutable = t.mutable
     for parameter, argument in zip(source.parameters, arguments):
         annotation = parameter.annotation
+        # Only the first argument of a method is the object; it has no type of a kernel and is bound
+        # as it is.
         if is_method:
             value, is_method = argument, False
         elif annotation is EMPTY:
