@@ -23,9 +23,12 @@ namespace kiln {
 namespace {
 
 // Descriptors of the daemon itself, and per worker.
+// Socket, locks, log and the streams to fronts and kilnd-remote, with a margin.
 constexpr uint64_t kOwnDescriptors = 32;
 constexpr uint64_t kDescriptorsOfWorker = 4;
 
+// Beyond the cores of usual machines; each worker has hundreds of MiB, so a larger number is a
+// mistake.
 constexpr int kMaxWorkers = 256;
 
 absl::Status Bad(absl::string_view what) {
@@ -34,6 +37,7 @@ absl::Status Bad(absl::string_view what) {
 
 bool ParseSeconds(absl::string_view text, absl::Duration* out) {
   double seconds;
+  // The negation also refuses NaN. 1e9 seconds are 30 years: longer ones overflow sums of times.
   if (!absl::SimpleAtod(text, &seconds) || !(seconds >= 0 && seconds < 1e9)) return false;
   *out = absl::Seconds(seconds);
   return true;
@@ -43,6 +47,7 @@ bool ParseCount(absl::string_view text, int least, int* out) {
   return absl::SimpleAtoi(text, out) && *out >= least;
 }
 
+// Not argv[0]: with it a daemon started through PATH would not find its worker.
 std::string OwnDirectory() {
   char path[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
@@ -52,9 +57,11 @@ std::string OwnDirectory() {
 
 int Cores() {
   cpu_set_t set;
+  // The cores that this process may use: in a container these are fewer than the machine's.
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+// Plain functions, so that the table is constant data.
 using SetFlag = bool (*)(absl::string_view text, Flags* flags);
 
 struct FlagRow {
@@ -64,6 +71,7 @@ struct FlagRow {
   SetFlag set;  // false for an invalid value
 };
 
+// One setter per type of member, so that most rows of the table are one line.
 template <std::string Flags::* member>
 bool SetText(absl::string_view text, Flags* flags) {
   flags->*member = std::string(text);
@@ -85,7 +93,7 @@ bool SetSeconds(absl::string_view text, Flags* flags) {
   return ParseSeconds(text, &(flags->*member));
 }
 
-// In the order of the help.
+// In the order of the help. One table for parsing and help, which so cannot differ.
 const FlagRow kFlags[] = {
     {"--config", "FILE", "the configuration; default: <home>/kilnd.conf, if it exists",
      [](absl::string_view, Flags*) { return true; }},  // already read
@@ -187,15 +195,19 @@ absl::StatusOr<std::vector<Argument>> Split(int argc, char** argv) {
     const absl::string_view text = argv[i];
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(text, absl::MaxSplits('=', 1));
+    // The whole name, no prefixes: a script with a shortened flag would break when another flag is
+    // added.
     const auto* row = std::find_if(std::begin(kFlags), std::end(kFlags),
                                    [&](const FlagRow& r) { return r.name == parts.first; });
     if (row == std::end(kFlags)) return Bad(absl::StrCat("argument ", text, ": see --help"));
     const bool has_value = parts.first.size() != text.size();
     Argument argument{row, std::string(parts.second)};
+    // `--check=false` would otherwise check, against what it says.
     if (row->value.empty() && has_value) {
       return Bad(absl::StrCat("argument ", text, ": ", row->name, " takes no value"));
     }
     if (!row->value.empty() && !has_value && i + 1 < argc) argument.value = argv[++i];
+    // An empty value is almost always an unset variable of a shell script.
     if (!row->value.empty() && argument.value.empty()) {
       return Bad(absl::StrCat("argument ", text, ": ", row->name, "=", row->value, " expected"));
     }
@@ -213,6 +225,7 @@ std::string ValueOf(absl::string_view name, const std::vector<Argument>& argumen
   return value;
 }
 
+// 0 is what an absent field of the configuration reads as, so it means the default.
 template <typename Number, typename Member>
 void TakeUnlessZero(Number number, Member* member) {
   if (number != 0) *member = static_cast<Member>(number);
@@ -262,9 +275,11 @@ absl::Status ReadEnvironment(Flags* flags) {
 
 // No unencrypted traffic leaves this machine, unless the configuration insists.
 absl::Status CheckService(const proto::Service& service) {
+  // One without the other would serve without TLS, although the user meant to use it.
   if (service.certificate_file().empty() != service.key_file().empty()) {
     return absl::InvalidArgumentError("service: certificate_file and key_file go together");
   }
+  // Clients would then not be checked at all.
   if (!service.client_ca_file().empty() && service.certificate_file().empty()) {
     return absl::InvalidArgumentError(
         "service: client_ca_file needs certificate_file and key_file");
@@ -328,6 +343,8 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
 }
 
 absl::Status CheckDescriptors(const Flags& flags) {
+  // Connections are not counted: at the limit of descriptors they are refused one by one, but a
+  // worker that cannot be started fails a compilation.
   const uint64_t needed = kOwnDescriptors + kDescriptorsOfWorker * flags.workers;
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return absl::OkStatus();
@@ -338,6 +355,7 @@ absl::Status CheckDescriptors(const Flags& flags) {
 
 absl::Status CheckUser(const Flags& flags) {
   if (geteuid() != 0 || flags.allow_root) return absl::OkStatus();
+  // Loopback is allowed: containers often have no other user than root.
   for (const std::string& address :
        {flags.config.service().listen(), flags.config.web().listen()}) {
     if (address.empty() || IsLoopback(address)) continue;

@@ -25,8 +25,11 @@
 namespace kiln {
 namespace {
 
+// The first number after the standard streams; Spawn puts the socket there.
 constexpr int kRemoteFd = 3;
+// Covers loading the program and reading certificates on a busy machine.
 constexpr absl::Duration kStartLimit = absl::Seconds(10);
+// For a whole frame. The peer is a local process that always reads, so a slower one hangs.
 constexpr absl::Duration kTransferLimit = absl::Seconds(2);
 // A live process answers immediately; this allows for a busy machine.
 constexpr absl::Duration kSignOfLife = absl::Seconds(1);
@@ -39,8 +42,10 @@ constexpr absl::Duration kDefaultGet = absl::Milliseconds(250);
 constexpr absl::Duration kDefaultLease = absl::Seconds(2);
 // kilnd-remote's own limits expire first.
 constexpr absl::Duration kSlack = absl::Milliseconds(250);
+// A slow server must not hold the memory of all that is compiled meanwhile.
 constexpr size_t kMaxQueuedBytes = size_t{64} << 20;
 constexpr absl::Duration kFlushLimit = absl::Seconds(2);
+// Enough for a release to each server, and short enough for the shutdown of the daemon.
 constexpr absl::Duration kEndLimit = absl::Milliseconds(700);
 
 absl::Duration GetLimitOf(const proto::Config& config) {
@@ -60,6 +65,7 @@ absl::Duration LeaseTtlOf(const proto::Config& config) {
 }
 
 // Waits without limit for the next frame.
+// ReadFrame alone would count the idle time before a frame against its limit.
 absl::Status AwaitFrame(int fd) {
   pollfd entry = {fd, POLLIN, 0};
   while (poll(&entry, 1, -1) < 0) {
@@ -89,6 +95,7 @@ void Observe(const Reply& reply) {
     metrics.histogram(SecondsOf(asked.what()), asked.tier())
         ->Observe(absl::Seconds(asked.seconds()));
     if (asked.failed()) metrics.counter("kiln_shared_failures_total", asked.tier())->Add();
+    // A tier that failed repeatedly is not asked for a while; operators see it here.
     metrics.gauge("kiln_shared_left_alone", asked.tier())->Set(asked.left_alone() ? 1 : 0);
   }
 }
@@ -107,6 +114,7 @@ SharedTiers::Fetched Move(proto::FetchReply* reply, int i) {
 SharedTiers::SharedTiers(Options options)
     : options_(std::move(options)),
       configured_(options_.config.tier_size() > 0 || options_.config.has_execution()),
+      // One more than the configured tiers, for an upstream that a client names.
       get_limit_(kDefaultGet + GetLimitOf(options_.config)),
       lease_ttl_(LeaseTtlOf(options_.config)) {
   absl::MutexLock lock(&mutex_);
@@ -114,6 +122,8 @@ SharedTiers::SharedTiers(Options options)
 }
 
 void SharedTiers::Start() {
+  // Three threads: one reads and restarts, one writes so that no caller blocks on a full pipe, one
+  // watches deadlines.
   started_ = true;
   supervisor_ = std::thread([this] { Supervise(); });
   writer_ = std::thread([this] { Write(); });
@@ -177,6 +187,7 @@ uint64_t SharedTiers::Ask(FrameType type, std::string body, absl::Duration limit
 // Sends an empty Fetch, which kilnd-remote answers immediately, even while it waits for servers. So
 // a missing answer means that kilnd-remote hangs, and not a server.
 void SharedTiers::AskForLife() {
+  // Not while it starts: Configure has a limit of its own.
   if (ping_ != 0 || fd_ < 0) return;
   pinged_ = SteadyNow();
   Outgoing frame;
@@ -190,16 +201,20 @@ uint64_t SharedTiers::Fetch(const Place& place, const std::string& upstream, abs
                             OnFetched done) {
   proto::FetchRequest request;
   request.add_places(std::string(place.view()));
+  // A miss leads to a compilation, so the lease is taken in the same round trip: other machines
+  // then wait for this entry.
   request.set_lease(true);
   if (!upstream.empty()) request.mutable_upstream()->ParseFromString(upstream);
   request.set_wait_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(wait)));
   auto take = [this, done = std::move(done)](absl::StatusOr<Frame> frame) {
     proto::FetchReply reply;
+    // A failure of the shared tiers is a miss, never an error of the program.
     if (!frame.ok() || !ParseReply(*frame, FrameType::kFetchReply, &reply).ok() ||
         reply.results_size() != 1) {
       return done(Fetched());
     }
     Observe(reply);
+    // Another machine compiled the kernel meanwhile.
     if (reply.waited()) {
       absl::MutexLock lock(&mutex_);
       ++stats_.waits;
@@ -211,6 +226,7 @@ uint64_t SharedTiers::Fetch(const Place& place, const std::string& upstream, abs
 
 std::vector<SharedTiers::Fetched> SharedTiers::Find(absl::Span<const Place> places,
                                                     const std::string& upstream) {
+  // No lease here: look-ups of many keys do not promise to compile any of them.
   std::vector<Fetched> found(places.size());
   if (!serves(upstream) || places.empty()) return found;
   proto::FetchRequest request;
@@ -239,6 +255,7 @@ uint64_t SharedTiers::Delegate(std::string request, const Key& key, const std::s
   proto::DelegateRequest delegate;
   if (!upstream.empty()) delegate.mutable_upstream()->ParseFromString(upstream);
   delegate.set_request(std::move(request));
+  // The reply must have this key: an upstream of another compiler would return other code.
   delegate.set_key(std::string(key.view()));
   delegate.set_wait_ms(
       static_cast<uint32_t>(std::min<int64_t>(absl::ToInt64Milliseconds(wait), INT32_MAX)));
@@ -259,6 +276,7 @@ void SharedTiers::Cancel(uint64_t request) {
   {
     absl::MutexLock lock(&mutex_);
     auto at = requests_.find(static_cast<uint32_t>(request));
+    // Already answered: its callback ran or is running.
     if (at == requests_.end()) return;
     done = std::move(at->second.done);
     requests_.erase(at);
@@ -287,6 +305,7 @@ void SharedTiers::Store(const Place& place, EntryPtr entry, const std::string& l
     queued_bytes_ += request.stores;
     requests_[frame.id] = std::move(request);
     frame.type = FrameType::kStore;
+    // The entry is shared, not copied, until the writer takes it.
     frame.place = place;
     frame.entry = std::move(entry);
     frame.lease = lease;
@@ -296,6 +315,7 @@ void SharedTiers::Store(const Place& place, EntryPtr entry, const std::string& l
 }
 
 void SharedTiers::Release(const std::string& lease, bool fruitless) {
+  // No tier granted one, so no machine waits.
   if (lease.empty()) return;
   proto::ReleaseRequest release;
   release.set_lease(lease);
@@ -322,6 +342,7 @@ void SharedTiers::Supervise() {
       // ended.
       down_ = true;
     }
+    // Every request gets its answer, though the process is gone: callers count on exactly one.
     FailAll(end);
     EndProcess();
     // A process that worked for a while did not fail because of its configuration.
@@ -368,6 +389,8 @@ absl::StatusOr<int> SharedTiers::StartProcess() {
   std::vector<std::string> args = LogFlags();
   args.push_back(absl::StrCat("--fd=", kRemoteFd));
   absl::StatusOr<pid_t> pid = Spawn(options_.program, args, ends[1]);
+  // Our copy of the child's end, otherwise the end of the child would never be seen as the end of
+  // the stream.
   close(ends[1]);
   if (!pid.ok()) {
     close(ends[0]);
@@ -433,7 +456,7 @@ void SharedTiers::Take(Frame frame) {
       requests_.erase(at);
     }
   }
-  // Stores have no callback; only their bytes were counted.
+  // Stores have no callback; only their bytes were counted. Outside of the lock, as in Cancel.
   if (done != nullptr) return done(std::move(frame));
   proto::StoreReply stored;
   proto::FetchReply late;
@@ -474,6 +497,7 @@ void SharedTiers::Time() {
     // At most one liveness check at a time.
     if (!requests_.empty() && now - pinged_ > kSignOfLife) AskForLife();
     if (late.empty()) continue;
+    // The callbacks may ask again, which takes the lock.
     mutex_.Unlock();
     for (auto& done : late) done(absl::DeadlineExceededError("kilnd-remote is too slow"));
     late.clear();

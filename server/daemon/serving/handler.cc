@@ -28,7 +28,10 @@
 namespace kiln {
 namespace {
 
+// About the time of one compilation: after it a place in the queue is likely free.
 constexpr uint32_t kRetryAfterMs = 250;
+// Bounds of texts that clients choose. They are repeated in logs, metrics and records, so a long
+// one would be paid for many times.
 constexpr size_t kMaxNameBytes = 200;
 constexpr size_t kMaxCallerName = 128;
 constexpr size_t kMaxTenantName = 64;
@@ -43,11 +46,14 @@ absl::StatusOr<Message> Parse(const std::string& body) {
   return message;
 }
 
+// The part names the component at fault, for metrics and for clients, which decide by it and not by
+// the text.
 absl::Status About(absl::string_view part, absl::Status status) {
   SetPart(&status, part);
   return status;
 }
 
+// Rights are bits, so that a rule can require several and a front can mask some.
 struct RightName {
   uint32_t right;
   const char* name;
@@ -88,9 +94,12 @@ bool IsName(absl::string_view name, size_t longest) {
 
 // From now on `caller` is the one that the front named; it gets no more rights than before.
 absl::Status SpeakFor(const proto::Caller& stated, Caller* caller) {
+  // The front checked both, but this process does not rely on it.
   if (!IsName(stated.name(), kMaxCallerName) || !IsName(stated.tenant(), kMaxTenantName)) {
     return absl::InvalidArgumentError("caller: invalid name or tenant");
   }
+  // Not local even if the front runs as our user: local callers may store entries without a
+  // signature.
   caller->local = false;
   caller->name = stated.name();
   caller->tenant = stated.tenant();
@@ -100,11 +109,13 @@ absl::Status SpeakFor(const proto::Caller& stated, Caller* caller) {
 }
 
 FrameType ReplyTypeOf(FrameType request) {
+  // The types are numbered in pairs; see framing.h.
   return static_cast<FrameType>(static_cast<uint32_t>(request) + 1);
 }
 
 void CountRefusal(const absl::Status& status) {
   const std::string part = PartOf(status);
+  // Only statuses with a part: other errors are counted by code, in Handle.
   if (!part.empty()) Metrics::Get().counter("kiln_refused_total", part)->Add();
 }
 
@@ -114,6 +125,7 @@ void Describe(const absl::StatusOr<std::shared_ptr<const CompileService::Compile
   if (!result.ok()) {
     record->set_outcome("error");
     record->set_error(std::string(result.status().message()));
+    // An error keeps no unit: a program that fails may be run again and again.
     record->clear_unit();
     return;
   }
@@ -130,6 +142,7 @@ void Describe(const absl::StatusOr<std::shared_ptr<const CompileService::Compile
   }
   // The worker's time is exact, ours includes transfers; their difference is mostly the queue.
   record->set_queue_seconds(std::max(0.0, record->seconds() - reply.seconds()));
+  // Without the IR, which a report may contain and which is as large as a unit.
   for (const proto::StageReport& stage : reply.stages()) {
     proto::StageReport* out = record->add_stages();
     out->set_name(stage.name());
@@ -148,6 +161,7 @@ std::string SourcePlace(const proto::SourceMap& map) {
   return "";
 }
 
+// Values are JSON already, since numbers and texts are written differently.
 LogFields EventFields(const proto::RequestRecord& record, const std::string& parent,
                       const std::string& span, const std::string& place) {
   const absl::StatusOr<Key> key = Key::FromBytes(record.digest());
@@ -172,6 +186,7 @@ LogFields EventFields(const proto::RequestRecord& record, const std::string& par
 
 Reply Handler::ErrorFrame(uint32_t id, const absl::Status& status) {
   proto::ErrorReply error = ToErrorReply(status);
+  // Without a time the client would not know that trying again helps, and would compile by itself.
   if (absl::IsResourceExhausted(status) && error.retry_after_ms() == 0) {
     error.set_retry_after_ms(kRetryAfterMs);
   }
@@ -200,9 +215,11 @@ const Handler::Rule Handler::kRules[] = {
 
 Handler::Handler(Parts parts) : parts_(std::move(parts)), start_(SteadyNow()) {
   Metrics& metrics = Metrics::Get();
+  // The usual form of a version in Prometheus: a label of a constant 1.
   metrics.gauge("kiln_build_info", kVersion)->Set(1);
   metrics.gauge("kiln_start_time_seconds")->Set(absl::ToDoubleSeconds(start_ - absl::UnixEpoch()));
   for (const Rule& rule : kRules) {
+    // Looked up once: a look-up by name in each request takes the lock of all metrics.
     kinds_[static_cast<size_t>(rule.type)] = {metrics.counter("kiln_requests_total", rule.name),
                                               metrics.histogram("kiln_request_seconds", rule.name)};
   }
@@ -213,6 +230,7 @@ Reply Handler::Handle(const Frame& request, Caller* caller) {
   Activity::Client* client = nullptr;
   if (caller->session != nullptr) {
     client = &caller->session->client();
+    // Before the answer, so that `kiln top` shows requests that wait.
     ++client->running;
     ++client->requests;
   }
@@ -221,6 +239,7 @@ Reply Handler::Handle(const Frame& request, Caller* caller) {
   Reply reply = body.ok() ? Reply{ReplyTypeOf(request.type), request.id, std::move(*body)}
                           : ErrorFrame(request.id, body.status());
   sent_->Add(kFrameHeaderSize + reply.body.size());
+  // The type is the client's number: a type without a rule has an empty row.
   const Kind& kind = kinds_[std::min<size_t>(static_cast<size_t>(request.type), kLastFrameType)];
   if (kind.requests != nullptr) {
     kind.requests->Add();
@@ -240,6 +259,7 @@ Reply Handler::Handle(const Frame& request, Caller* caller) {
   }
   if (client != nullptr) --client->running;
   // A front states its caller with the greeting.
+  // Only now is the name known. Everything before the greeting counts for no client.
   if (request.type == FrameType::kHello && caller->greeted) {
     caller->session = parts_.activity->Enter(caller->name);
   }
@@ -249,6 +269,8 @@ Reply Handler::Handle(const Frame& request, Caller* caller) {
 Handler::Body Handler::Answer(const Frame& request, Caller* caller) {
   for (const Rule& rule : kRules) {
     if (rule.type != request.type) continue;
+    // Statistics and shutdown need no greeting, so that tools of another protocol version can stop
+    // this daemon.
     if (!rule.before_hello && !caller->greeted) {
       return absl::FailedPreconditionError("the first message must be Hello");
     }
@@ -267,6 +289,7 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
     parts_.stop();
     return absl::UnavailableError("kilnd was replaced by a newer build and is ending");
   }
+  // 0 comes from clients before this field existed: they speak one version only.
   const uint32_t oldest = hello.oldest_protocol();
   const uint32_t common =
       CommonProtocol({}, {hello.protocol(), oldest == 0 ? hello.protocol() : oldest});
@@ -305,6 +328,8 @@ Handler::Body Handler::Lookup(const std::string& body, Caller* caller) {
 Handler::Body Handler::Hits(const std::string& body, Caller* caller) {
   ASSIGN_OR_RETURN(const proto::HitsRequest request, Parse<proto::HitsRequest>(body));
   RETURN_IF_ERROR(parts_.compiles->CountHits(request, *caller));
+  // The front answered these from its own cache. They count like look-ups, otherwise the hit rate
+  // would show the misses only.
   kinds_[static_cast<size_t>(FrameType::kLookup)].requests->Add(request.requests());
   if (caller->session != nullptr) caller->session->client().requests += request.requests();
   return proto::HitsReply().SerializeAsString();
@@ -324,9 +349,11 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   request.set_traceparent(NewSpan(request.traceparent()));
   const TraceContext span = ParseTraceparent(request.traceparent());
   record.set_trace(span.trace);
+  // Before the request moves. Paths may be confidential, so the configuration decides.
   const std::string place = parts_.name_sources ? SourcePlace(request.source_map()) : "";
   bool joined = false;
   const auto compiled = parts_.compiles->Compile(std::move(request), *caller, &joined);
+  // A compiler that worked once is not given up because of one failure; see Handle.
   if (compiled.ok() && (*compiled)->reply.tier() == "compiled") has_compiled_ = true;
   record.set_time(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
   record.set_seconds(absl::ToDoubleSeconds(SteadyNow() - start));
@@ -365,6 +392,8 @@ absl::Status Handler::Keep(const std::string& bytes, const Caller& caller) {
   if (view.info.tenant() != caller.tenant) {
     return absl::PermissionDeniedError("it was made for another tenant");
   }
+  // From the tenant of the connection and the key in the entry, never from a place that the client
+  // states: no client can write where another one reads.
   const Place place = PlaceOf(caller.tenant, view.key);
   if (!caller.local && !parts_.admit) {
     return absl::PermissionDeniedError("this kilnd trusts no keys");
@@ -381,6 +410,7 @@ Handler::Body Handler::Put(const std::string& body, Caller* caller) {
   for (const std::string& entry : request.entries()) {
     const absl::Status kept = Keep(entry, *caller);
     proto::PutReply::Result* result = reply.add_results();
+    // One refusal does not reject the others: entries of a bundle may have different signers.
     result->set_kept(kept.ok());
     result->set_refused(std::string(kept.message()));
   }
