@@ -37,6 +37,7 @@ struct OpenFile {
     if (fd >= 0) close(fd);
   }
   int fd;
+  // The length at the time of opening: what is appended later is not read.
   uint64_t size = 0;
 };
 
@@ -45,17 +46,20 @@ absl::StatusOr<OpenFile> Open(const std::string& path) {
   OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info;
   if (file.fd < 0 || fstat(file.fd, &info) != 0) return Errno(path);
+  // A device or folder with the name of an entry must not be read without end.
   if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, ": no file"));
   file.size = info.st_size;
   return file;
 }
 
 absl::StatusOr<std::string> Read(const OpenFile& file, uint64_t at, uint64_t size) {
+  // The callers bound `size` first: it may come from a file of anyone.
   std::string bytes(size, '\0');
   for (uint64_t done = 0; done < size;) {
     const ssize_t n = pread(file.fd, &bytes[done], size - done, at + done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Errno("read");
+    // Cut while it was read, as by a full disk or another process.
     if (n == 0) return absl::DataLossError("the file ends early");
     done += n;
   }
@@ -82,6 +86,7 @@ absl::Status WriteAll(int fd, absl::string_view bytes) {
 
 // Why this machine cannot run the entry; "" if it can.
 std::string WhyNotHere(const proto::Target& target) {
+  // Before the target: code for another ABI would crash even on the right processor.
   if (target.runtime_abi() != RuntimeAbi()) {
     return absl::StrCat("is for another version of Kiln's runtime (ABI ",
                         absl::Hex(target.runtime_abi(), absl::kZeroPad16), ", here ",
@@ -89,6 +94,7 @@ std::string WhyNotHere(const proto::Target& target) {
   }
   const Target wanted = TargetOf(target);
   if (CpuDevice().target().Runs(wanted)) return "";
+  // A newer build may have targets that this one has no name for.
   if (wanted.empty()) return "is for a target that this build of Kiln does not know";
   return absl::StrCat("is for ", wanted.text(), ", this machine is ", CpuDevice().target().text());
 }
@@ -105,6 +111,7 @@ absl::StatusOr<EntryHead> ReadEntryHead(const std::string& path) {
   const uint64_t body = file.size - kTrailerSize;
   ASSIGN_OR_RETURN(const std::string trailer, Read(file, body, kTrailerSize));
   ASSIGN_OR_RETURN(const EntryTrailer fields, ReadTrailer(trailer));
+  // Without overflow: the sizes are an attacker's if the file is.
   if (fields.payload_size > body || fields.info_size != body - fields.payload_size) {
     return absl::DataLossError("cache entry: sizes do not fill it");
   }
@@ -123,6 +130,7 @@ absl::Status VerifyEntryFile(const std::string& path, const TrustedKeys* trusted
   ASSIGN_OR_RETURN(const std::string bytes, ReadAll(path, kMaxEntrySize));
   ASSIGN_OR_RETURN(const EntryView entry, DecodeEntry(bytes));
   const std::string place = PlaceOf(entry.info.tenant(), entry.key).Hex();
+  // Renamed files would answer a look-up with the code of another kernel.
   if (absl::StripSuffix(BaseName(path), ".so") != place) {
     return absl::DataLossError(absl::StrCat("cache entry: belongs at ", place));
   }
@@ -135,6 +143,7 @@ absl::StatusOr<ExportResult> ExportBundle(std::vector<std::string> files, const 
   std::sort(files.begin(), files.end(),
             [](const auto& a, const auto& b) { return BaseName(a) < BaseName(b); });
   files.erase(std::unique(files.begin(), files.end()), files.end());
+  // Renamed at the end: an interrupted export leaves the previous bundle as it was.
   const std::string aside = absl::StrCat(path, ".", getpid(), ".part");
   const int fd = open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return Errno(aside);
@@ -159,6 +168,7 @@ absl::StatusOr<ExportResult> ExportBundle(std::vector<std::string> files, const 
   if (status.ok()) status = writer.Finish(key);
   // A bundle travels to other machines: it should be on the disk when the command says so.
   if (status.ok() && fsync(fd) != 0) status = Errno(path);
+  // Some network file systems report a full disk only now.
   if (close(fd) != 0) status.Update(Errno(path));
   if (status.ok() && rename(aside.c_str(), path.c_str()) != 0) status = Errno(path);
   if (!status.ok()) return status;
@@ -182,6 +192,7 @@ absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& p
     const auto refuse = [&](const char* reason, std::string text) {
       result.refused.push_back({record.entry.key, info.kernel(), reason, std::move(text)});
     };
+    // The most useful reason first: a signature does not help on the wrong processor.
     if (const std::string why = WhyNotHere(info.target()); !why.empty() && !options.any_target) {
       refuse("target", why);
       continue;
@@ -203,6 +214,7 @@ absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& p
       ++result.present;
       continue;
     }
+    // An error ends the import: the disk is full or not writable for the others as well.
     RETURN_IF_ERROR(WriteEntryFile(home, record.place, record.bytes));
     ++result.imported;
     result.bytes += record.bytes.size();

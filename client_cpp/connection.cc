@@ -79,6 +79,7 @@ bool HasIdleProcessor() {
   static const unsigned processors = std::thread::hardware_concurrency();
   // "0.20 0.18 0.12 1/80 11206": the fourth field is the number of runnable threads, of all
   // threads.
+  // Opened once for the process: opening costs more than reading.
   static const int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
   char text[128];
   const ssize_t size = pread(fd, text, sizeof text, 0);
@@ -95,6 +96,7 @@ bool ReadableSoon(int fd) {
   pollfd entry = {fd, POLLIN, 0};
   do {
     if (poll(&entry, 1, 0) > 0) return true;
+    // The daemon's thread may need this very processor.
     sched_yield();
   } while (std::chrono::steady_clock::now() < end);
   return false;
@@ -104,12 +106,14 @@ proto::Hello OwnHello() {
   proto::Hello hello;
   hello.set_protocol(kProtocolVersion);
   hello.set_build(kVersion);
+  // A range, so that neighbouring versions can agree on one.
   hello.set_oldest_protocol(kOldestProtocolVersion);
   return hello;
 }
 
 }  // namespace
 
+// Checks nest, as when a handler itself calls a kernel: the outer one comes back at the end.
 InterruptCheck::InterruptCheck(Check check) : outer_(std::exchange(interrupt_check, check)) {}
 
 InterruptCheck::~InterruptCheck() { interrupt_check = outer_; }
@@ -177,6 +181,7 @@ absl::Status Connection::AwaitReadable(absl::Time deadline,
     const absl::Duration left = deadline - SteadyNow();
     if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("no reply in time");
     const absl::Duration slice = check != nullptr ? std::min(left, until_check) : left;
+    // Rounded up: with 0 the loop would spin in the last millisecond. The bound fits an int.
     const int64_t milliseconds = std::min<int64_t>(absl::ToInt64Milliseconds(slice) + 1, 1 << 30);
     pollfd entry = {fd_, POLLIN, 0};
     int ready = poll(&entry, 1, static_cast<int>(milliseconds));
@@ -198,6 +203,8 @@ absl::Status Connection::Call(FrameType type, const google::protobuf::MessageLit
   RETURN_IF_ERROR(WriteFrame(fd_, type, id, request, deadline));
   if (!stay_awake || !ReadableSoon(fd_)) RETURN_IF_ERROR(AwaitReadable(deadline, check));
   ASSIGN_OR_RETURN(Frame frame, ReadFrame(fd_, deadline));
+  // A late reply of a request that was given up: connections are not used again after that, so the
+  // daemon is at fault.
   if (frame.id != id) {
     return absl::InternalError(absl::StrCat("reply to request ", frame.id, ", not ", id));
   }

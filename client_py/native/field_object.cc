@@ -32,6 +32,8 @@ void RaiseMemory(FieldObject* field, const absl::Status& status) {
   Py_XDECREF(text);
 }
 
+// A number that is no index gives false without an error: the caller raises one that names the
+// field.
 inline bool ReadIndex(PyObject* item, int64_t* out) {
   if (PyLong_CheckExact(item)) {
     *out = PyLong_AsSsize_t(item);
@@ -40,6 +42,8 @@ inline bool ReadIndex(PyObject* item, int64_t* out) {
   } else if (!PyIndex_Check(item)) {
     return false;
   } else {
+    // NumPy's integers and other classes with __index__. Saturated values are out of range for any
+    // field.
     *out = PyNumber_AsSsize_t(item, nullptr);  // saturates
   }
   if (*out == -1 && PyErr_Occurred() != nullptr) {
@@ -87,6 +91,7 @@ inline bool ReadKey(FieldObject* field, PyObject* key, int64_t* indices) {
 inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices, CellAccess access) {
   // Most fields are linear: an element then costs a product and a sum for each axis.
   if (!field->is_linear) return ComponentAddress(field, indices, 0, access);
+  // Strides are in bytes here.
   uint8_t* address = field->data;
   for (int a = 0; a < field->ndim; ++a) address += indices[a] * field->stride[a];
   return address;
@@ -105,6 +110,7 @@ bool IsPythonScope(FieldObject* field, const char* method) {
 }
 
 inline bool IsReady(FieldObject* field) {
+  // A field may be declared long before its memory exists, and outlive it after ti.reset().
   return (field->storage != nullptr && field->storage->memory->alive) || EnsureBound(field);
 }
 
@@ -115,6 +121,7 @@ PyObject* KeyTuple(PyObject* key) {
     return key;
   }
   if (key == Py_None) return PyTuple_New(0);
+  // A copy: the program may change its list while Python code uses the key.
   if (PyList_Check(key)) return PyList_AsTuple(key);
   return PyTuple_Pack(1, key);
 }
@@ -154,6 +161,7 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
   const FieldStorage& storage = *field->storage;
   const size_t rows = storage.element_shape[0];
   const size_t columns = storage.element_shape.size() > 1 ? storage.element_shape[1] : 1;
+  // Exact types only: a subclass may have items of its own making.
   const auto is_row = [](PyObject* object, size_t size) {
     return (PyList_CheckExact(object) || PyTuple_CheckExact(object)) &&
            static_cast<size_t>(PySequence_Fast_GET_SIZE(object)) == size;
@@ -218,6 +226,7 @@ uint8_t* AddressAt(FieldObject* field, PyObject* key, PyObject* component, CellA
                    int64_t* indices, int* number) {
   if (!IsReady(field)) return nullptr;
   if (!ReadKey(field, key, indices)) return nullptr;
+  // Components come from Kiln's own Python code, so this error is not a user's.
   const Py_ssize_t index = PyNumber_AsSsize_t(component, PyExc_IndexError);
   if (index == -1 && PyErr_Occurred() != nullptr) return nullptr;
   if (index < 0 || index >= field->storage->access.num_components()) {
@@ -289,6 +298,7 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   FieldStorage* storage = nullptr;
   try {
+    // Called by CPython, not pybind11: a C++ exception must not leave this function.
     storage = py::cast<FieldStorage*>(py::handle(storage_object));
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_TypeError, error.what());
@@ -300,6 +310,7 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   field->is_scalar = storage->element_shape.empty();
   // Plain: an element's bytes are its value.
   field->is_plain = !storage->is_joined && access.codec() == nullptr;
+  // Scattered elements are found through their tree, at an address that changes with activation.
   field->is_linear = storage->scattered == nullptr && access.IsLinear();
   field->data = access.ComponentData(0);
   for (int a = 0; a < field->ndim; ++a) {
@@ -308,6 +319,7 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
     field->stride[a] = field->is_linear ? access.LinearStride(a) : 0;
   }
   Py_INCREF(storage_object);
+  // Last: releasing the old storage may run Python code, which must find the new one complete.
   Py_XSETREF(field->storage_object, storage_object);
   field->storage = storage;
   Py_RETURN_NONE;
@@ -319,6 +331,7 @@ template <typename Copy>
 PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!IsReady(field)) return nullptr;
+  // The buffer protocol also locks the array: it cannot be resized during the copy.
   Py_buffer view;
   if (PyObject_GetBuffer(array, &view, flags | PyBUF_C_CONTIGUOUS) != 0) return nullptr;
   const DenseAccess& access = field->storage->access;
@@ -495,6 +508,7 @@ PyObject* LoadAt(const FieldObject* field, const int64_t* indices, int component
 
 void StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
              uint64_t scalar) {
+  // Quantised components share words with others.
   if (!field->is_plain) return field->storage->Write(address, indices, component, scalar);
   std::memcpy(address, &scalar, ScalarBytes(field->scalar));
 }
@@ -510,6 +524,7 @@ uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int compon
 
 bool EnsureBound(FieldObject* field) {
   PyObject* self = reinterpret_cast<PyObject*>(field);
+  // The first access allocates all declared fields at once, as Taichi does.
   const char* method = field->storage == nullptr ? "_materialize" : "_stale_error";
   PyObject* done = PyObject_CallMethod(self, method, nullptr);
   Py_XDECREF(done);
@@ -524,6 +539,7 @@ bool EnsureBound(FieldObject* field) {
 bool AddFieldType(PyObject* module) {
   FieldBaseType.tp_name = "kiln._native.FieldBase";
   FieldBaseType.tp_basicsize = sizeof(FieldObject);
+  // A base class without garbage collection: what it refers to, a storage, never refers back.
   FieldBaseType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
   FieldBaseType.tp_doc = "What fields and ndarrays inherit: element access in place.";
   FieldBaseType.tp_new = PyType_GenericNew;

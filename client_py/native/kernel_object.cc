@@ -42,6 +42,7 @@ struct KernelObject {
   uint64_t epoch;
 };
 
+// Not atomic: counts change under the GIL only.
 void Unreference(BoundInstance* bound) {
   if (--bound->references == 0) delete bound;
 }
@@ -124,6 +125,7 @@ bool EqualTemplates(PyObject* a, PyObject* b) {
 // Whether an array has the type, number of axes and element shape of the instance's array. Its
 // extents do not matter: the launch passes them.
 bool MatchesArray(const Matcher& matcher, PyObject* argument) {
+  // The class counts too: kernels treat an ndarray of Kiln's and one of NumPy's differently.
   if (matcher.object != nullptr && reinterpret_cast<PyObject*>(Py_TYPE(argument)) != matcher.object)
     return false;
   ArrayView view;
@@ -145,6 +147,7 @@ bool Matches(const Matcher& matcher, PyObject* argument) {
     case Matcher::kIs:
       return argument == matcher.object;
     case Matcher::kWeak:
+      // Weak, so that a kernel does not keep the objects alive that it was called with.
       return PyWeakref_GET_OBJECT(matcher.object) == argument;
     case Matcher::kEqual:
       return EqualTemplates(argument, matcher.object);
@@ -168,6 +171,7 @@ bool MemoriesAlive(BoundInstance* bound) {
   for (const auto& memory : bound->memories) {
     if (!memory->alive) return false;
   }
+  // All are alive: the next call takes the fast path until the next destruction.
   bound->epoch = memory_epoch;
   return true;
 }
@@ -217,6 +221,7 @@ BoundInstance* Find(KernelObject* kernel, PyObject* const* args, Py_ssize_t coun
       return nullptr;
     }
     if (i > 0) {
+      // The pointers move, not the instances, of which there are few.
       instances.erase(instances.begin() + i);
       instances.insert(instances.begin(), bound);
     }
@@ -250,6 +255,7 @@ bool PackTensor(KernelObject* kernel, const SlotFill& fill, PyObject* value, uin
     Py_INCREF(value);
     flat = value;
   } else {
+    // Matrices, structs and nested lists: Python code knows their order.
     PyObject* made = PyObject_CallOneArg(fill.flatten, value);
     if (made == nullptr) return false;
     flat = PySequence_Fast(made, "a matrix argument needs a sequence of numbers");
@@ -286,6 +292,8 @@ bool PackSlot(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint6
       return PackTensor(kernel, fill, value, slots);
     case SlotFill::kArrayBase:
     case SlotFill::kArrayExtent: {
+      // Read again for each slot: an array has few, and a copy kept from the matching could be
+      // outdated.
       ArrayView view;
       if (!ViewArray(value, &view) ||
           (fill.kind == SlotFill::kArrayExtent && fill.count >= view.ndim)) {
@@ -295,6 +303,7 @@ bool PackSlot(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint6
         slots[fill.slot] = static_cast<uint64_t>(view.extents[fill.count]);
         return true;
       }
+      // Only of arrays that the kernel writes: read-only arrays are common as input.
       if (fill.needs_writable && !view.writable) {
         PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel),
                                              "_read_only_error", "i", fill.argument);
@@ -310,6 +319,7 @@ bool PackSlot(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint6
 
 // --- Results ----------------------------------------------------------------------
 
+// `make` is null for scalars, which need no call of Python code.
 PyObject* MakeResult(const ReturnValue& result, const uint64_t* slots) {
   if (result.make == nullptr) return LoadScalar(result.scalar, slots);
   PyObject* numbers = PyList_New(result.count);
@@ -538,6 +548,7 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   // Converting an argument may run Python code, which may drop the instance.
   const InstanceRef hold(bound);
   std::memcpy(slots, bound->slots.data(), num_slots * sizeof(uint64_t));
+  // A kernel that ends without a return statement leaves them untouched.
   std::memset(results, 0, num_results * sizeof(uint64_t));
   for (const SlotFill& fill : bound->fills) {
     if (!PackSlot(kernel, fill, args[fill.argument], slots)) return nullptr;
@@ -633,6 +644,7 @@ PyObject* KernelAddInstance(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OOOO", &instance, &matchers, &sources, &returns)) return nullptr;
   try {
     std::unique_ptr<BoundInstance> bound = BindInstance(instance, matchers, sources, returns);
+    // ti.init() may have run since the last call: the instances before it are not for this one.
     if (kernel->epoch != instance_epoch) {
       kernel->epoch = instance_epoch;
       Forget(kernel);
@@ -650,6 +662,7 @@ PyObject* KernelAddInstance(PyObject* self, PyObject* args) {
 }
 
 // Runs the instance for the arguments; returns (False, None) if there is none.
+// For calls with keywords or defaults, whose arguments Python code has put in order.
 PyObject* KernelTry(PyObject* self, PyObject* args) {
   auto* kernel = reinterpret_cast<KernelObject*>(self);
   if (!PyTuple_Check(args)) {
@@ -704,6 +717,7 @@ PyObject* ForgetInstances(PyObject*, PyObject*) {
 }
 
 PyObject* SetProfiler(PyObject*, PyObject* function) {
+  // The old function is released last: that may run code that calls a kernel.
   PyObject* before = profiler;
   profiler = function == Py_None ? nullptr : function;
   Py_XINCREF(profiler);
@@ -725,6 +739,7 @@ PyObject* SetLaunchThreads(PyObject*, PyObject* threads) {
 
 // --- Type ---------------------------------------------------------------------------
 
+// A kernel in a class becomes a method, as a function does.
 PyObject* KernelDescriptorGet(PyObject* self, PyObject* object, PyObject*) {
   if (object == nullptr || object == Py_None) {
     Py_INCREF(self);
@@ -737,6 +752,7 @@ PyObject* KernelNew(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* self = type->tp_alloc(type, 0);
   if (self == nullptr) return nullptr;
   auto* kernel = reinterpret_cast<KernelObject*>(self);
+  // Per object, as CPython reads it there; it also skips the tuple of arguments of tp_call.
   kernel->vectorcall = KernelCall;
   kernel->instances = new std::vector<BoundInstance*>;
   kernel->epoch = instance_epoch;
@@ -763,6 +779,7 @@ int KernelClear(PyObject* self) {
 }
 
 void KernelDealloc(PyObject* self) {
+  // Before anything is taken apart: a collection in between would visit half of it.
   PyObject_GC_UnTrack(self);
   auto* kernel = reinterpret_cast<KernelObject*>(self);
   KernelClear(self);

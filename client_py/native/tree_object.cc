@@ -41,6 +41,7 @@ proto::Tree MakeTree(const std::vector<TreeObject::NodeTuple>& nodes) {
       level->set_axis(axis);
       level->set_extent(extent);
     }
+    // Only places have a type: 0 is a node with children.
     if (scalar != 0) node->mutable_type()->set_scalar(static_cast<Scalar>(scalar));
     node->set_chunk_size(chunk_size);
     node->set_physical_bits(word_bits);
@@ -108,6 +109,7 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
   storage->trees = TreesOf(places);
   std::vector<TreePlace> parts;
   std::vector<TreeAccess::Component> components;
+  // Each component is described by itself, as a scalar: together they are not one dense array.
   proto::Type scalar;
   scalar.set_scalar(element.scalar());
   for (const auto& [tree, node] : places) {
@@ -130,6 +132,7 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
   const proto::TreeStorage& form = described.tree();
   const TreeLayout& first = places[0].first->layout();
   for (const int32_t axis : form.axes()) {
+    // An axis that no level of the tree divides has the extent 1.
     storage->shape.push_back(axis < 0 ? 1
                                       : static_cast<int64_t>(first.AxisExtent(
                                             places[0].second, static_cast<uint32_t>(axis))));
@@ -144,6 +147,7 @@ std::shared_ptr<FieldStorage> DescribeInTrees(const Places& places, const proto:
   storage->access =
       DenseAccess::OfShape(element.scalar(), static_cast<int>(places.size()), storage->shape,
                            {form.index_offset().begin(), form.index_offset().end()});
+  // Quantised components that share a word are written together.
   if (described.has_word()) storage->access.SetWord(described.word());
   storage->scattered = std::make_shared<TreeAccess>(element.scalar(), storage->shape,
                                                     std::move(components), storage->access);
@@ -191,8 +195,10 @@ struct Pruned {
 
 Pruned Prune(const std::vector<const FieldStorage*>& storages) {
   Pruned pruned;
+  // Only a look-up: no result depends on the order of addresses.
   std::map<const TreeObject*, uint32_t> numbers;
   for (const FieldStorage* storage : storages) {
+    // Dense fields and arrays do not depend on a tree.
     if (storage->trees.empty()) continue;
     proto::Storage* made = pruned.storages.Add();
     if (!made->ParseFromString(storage->descriptor)) throw std::runtime_error("no descriptor");
@@ -208,6 +214,8 @@ Pruned Prune(const std::vector<const FieldStorage*>& storages) {
     }
     RenumberTrees(renumbered, made->mutable_tree());
   }
+  // Without the parts that no storage reaches, a kernel stays valid when another field of the tree
+  // changes.
   pruned.reached = ValueOrRaise(PruneTrees(&pruned.storages, &pruned.parts));
   return pruned;
 }
@@ -246,6 +254,7 @@ void DeactivateAll(const TreeObject& object, int node) {
   // May take long, and runs no Python code.
   py::gil_scoped_release release;
   tree.DeactivateAll(node);
+  // At once: the program expects the memory back.
   tree.Collect();
 }
 

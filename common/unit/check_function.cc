@@ -38,6 +38,7 @@ class Checker {
       return num_nodes + function_.blocks_size() == 0 ? absl::OkStatus()
                                                       : Malformed("nodes without blocks");
     }
+    // The bound keeps every later pass within memory: a unit may come from another machine.
     if (static_cast<uint32_t>(num_nodes) > kMaxNodes)
       return Malformed(absl::StrCat(num_nodes, " nodes"));
     // 0 means "no node" in operands, so nothing may have that number.
@@ -99,6 +100,7 @@ class Checker {
   absl::Status CheckValueAt(uint32_t id, int i) const {
     const uint32_t value = operand(id, i);
     if (FindNode(node(value).kind())->has_value && type_of(value) != 0) return absl::OkStatus();
+    // Statements have no value, and a call without results has a kind with one but no type.
     return Bad(id, "operand ", i, " is not a value");
   }
 
@@ -118,6 +120,7 @@ class Checker {
   // Checks that operand `i` is a value of exactly `type`.
   absl::Status CheckTypedAt(uint32_t id, int i, TypeId type) const {
     RETURN_IF_ERROR(CheckValueAt(id, i));
+    // Equal numbers are equal types: the table has each type once.
     if (type_of(operand(id, i)) == type) return absl::OkStatus();
     return Bad(id, "operand ", i, " is '", types_.Name(type_of(operand(id, i))), "', not '",
                types_.Name(type), "'");
@@ -214,9 +217,11 @@ class Checker {
       listed_[id] = true;
       reached_.push_back(id);
       RETURN_IF_ERROR(CheckShape(id));
+      // The lowering appends no block after a jump, so nodes there would have no place.
       if (FindNode(node(id).kind())->is_terminator && i + 1 != ids.size()) {
         return Bad(id, "nodes follow it in its block");
       }
+      // Shape first: the views of the kinds index operands and blocks without a check.
       RETURN_IF_ERROR(CheckNode(id));
       RETURN_IF_ERROR(EnterBlocks(id, depth));
       visible_[id] = true;
@@ -254,6 +259,7 @@ class Checker {
   absl::Status EnterBlocks(uint32_t id, int depth) {
     const Node& n = node(id);
     if (n.blocks_size() == 0) return absl::OkStatus();
+    // Around the blocks only: the operands of a loop are computed outside of it.
     scopes_.push_back({id, n.kind(), IsLoop(n.kind()) && IsParallel(id, depth)});
     for (const uint32_t block : n.blocks()) {
       RETURN_IF_ERROR(CheckBlock(block, depth + 1));
@@ -295,6 +301,7 @@ class Checker {
   }
 
   absl::Status CheckConfig(uint32_t id, uint64_t config) const {
+    // 0 is the default configuration, so the numbers begin at 1.
     if (config <= static_cast<uint64_t>(facts_.unit.kernel().loops_size())) {
       return absl::OkStatus();
     }
@@ -468,6 +475,7 @@ class Checker {
     }
     for (int i = 0; i < static_cast<int>(n.parts().size()); ++i) {
       RETURN_IF_ERROR(CheckAddressAt(id, i));
+      // Each part is one element: tensors of tensors do not exist.
       if (type_of(n.parts()[i]) != ScalarId(type.scalar)) {
         return Bad(id, "operand ", i, " is the address of '", types_.Name(type_of(n.parts()[i])),
                    "'");
@@ -549,6 +557,7 @@ class Checker {
   absl::Status Check(LoopIndexNode n) const {
     const uint32_t id = n.id();
     const uint32_t loop = n.loop();
+    // Loops around it only: after the loop its index has no value.
     const bool encloses = std::any_of(scopes_.begin(), scopes_.end(),
                                       [loop](const Scope& s) { return s.owner == loop; });
     if (!encloses) return Bad(id, "node ", loop, " is not a loop around it");
@@ -614,6 +623,7 @@ class Checker {
         return CheckResult(id, ScalarId(proto::I32));
       case SNodeOp::kIsActive:
         return CheckResult(id, ScalarId(proto::U1));
+      // Statements: their results are not used, so they have no type.
       case SNodeOp::kActivate:
       case SNodeOp::kDeactivate:
         break;
@@ -672,6 +682,7 @@ class Checker {
   absl::Status Check(RangeForNode n) const {
     const uint32_t id = n.id();
     const int bounds = static_cast<int>(n.bounds().size());
+    // Pairs of begin and end, one for each dimension.
     if (bounds % 2 != 0 || bounds > 2 * kMaxIndices) return Bad(id, bounds, " bounds");
     for (int i = 0; i < bounds; ++i) RETURN_IF_ERROR(CheckTypedAt(id, i, ScalarId(proto::I32)));
     return CheckConfig(id, n.config());
@@ -699,6 +710,7 @@ class Checker {
 
   absl::Status CheckJump(const NodeView& n) const {
     const uint32_t id = n.id();
+    // From the inside out: a jump belongs to the innermost loop.
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       // An arm is evaluated for its value; lanes and selects run both arms.
       if (scope->kind == proto::CHOOSE) return Bad(id, "inside a choice");
@@ -713,6 +725,7 @@ class Checker {
 
   absl::Status Check(ReturnNode n) const {
     const uint32_t id = n.id();
+    // All of them, unlike a jump: a return leaves every loop around it.
     for (const Scope& scope : scopes_) {
       if (scope.kind == proto::CHOOSE) return Bad(id, "inside a choice");
       if (scope.parallel) {

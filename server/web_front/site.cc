@@ -23,6 +23,7 @@ namespace kiln {
 namespace {
 
 constexpr char kJson[] = "application/json";
+// As long as the daemon's own limit for one compilation.
 constexpr absl::Duration kCompilePatience = absl::Seconds(120);
 // Kubernetes' probes wait for one second.
 constexpr absl::Duration kReadyPatience = absl::Milliseconds(800);
@@ -40,11 +41,14 @@ int HttpStatus(absl::StatusCode code) {
     case absl::StatusCode::kNotFound:
       return 404;
     default:
+      // Anything else is a fault of the daemon or of the way to it: monitors and browsers may try
+      // again.
       return 503;
   }
 }
 
 // {"name": value, …} for values that are JSON already.
+// Written by hand: protobuf's JSON has other names and writes 64-bit numbers as texts.
 std::string Object(const std::vector<std::pair<std::string, std::string>>& members) {
   return absl::StrCat("{",
                       absl::StrJoin(members, ",",
@@ -70,6 +74,7 @@ std::string StageList(const google::protobuf::RepeatedPtrField<proto::StageRepor
   for (const proto::StageReport& stage : stages) {
     std::vector<std::pair<std::string, std::string>> members = {
         {"name", JsonString(stage.name())}, {"seconds", JsonNumber(stage.seconds())}};
+    // The IR is as large as all other fields together; only the page of one kernel shows it.
     if (with_ir) members.emplace_back("ir", JsonString(stage.ir()));
     items.push_back(Object(members));
   }
@@ -113,8 +118,10 @@ std::string MetricsJson(const proto::MetricsReply& metrics) {
   for (const proto::MetricFamily& family : metrics.families()) {
     std::vector<std::pair<std::string, std::string>> samples;
     for (const proto::MetricSample& sample : family.samples()) {
+      // Each family of the daemon has at most one label, so its value is enough for a name.
       const std::string label = sample.labels().empty() ? "" : sample.labels().begin()->second;
       const bool histogram = family.kind() == proto::MetricFamily::HISTOGRAM;
+      // The dashboard shows means only; the buckets are for /metrics.
       samples.emplace_back(label, histogram ? Object({{"sum", JsonNumber(sample.value())},
                                                       {"count", absl::StrCat(sample.count())}})
                                             : JsonNumber(sample.value()));
@@ -128,6 +135,7 @@ std::string InfoJson(const proto::ArtifactInfo& info, const EntryView& entry) {
   std::vector<std::string> parts, tasks;
   for (const proto::KeyPart& part : info.key_parts()) {
     parts.push_back(Object({{"name", JsonString(part.name())},
+                            // A text: JavaScript's numbers are exact up to 2^53 only.
                             {"digest", JsonString(absl::StrFormat("%016x", part.digest()))},
                             {"text", JsonString(part.text())}}));
   }
@@ -157,6 +165,7 @@ absl::StatusOr<Key> ParseKey(const std::string& hex) {
 absl::StatusOr<proto::RequestRecord> LastRequest(const DaemonLink& daemon, const Key& key) {
   proto::RecentRequest request;
   request.set_digest(std::string(key.view()));
+  // All that the daemon remembers: the one with a unit may be the oldest.
   request.set_limit(512);
   proto::RecentReply reply;
   RETURN_IF_ERROR(daemon.Call(FrameType::kRecent, request, &reply));
@@ -180,11 +189,14 @@ WebResponse Site::Answer(const WebRequest& request) const {
   if (request.path == "/healthz") return {200, "text/plain; charset=utf-8", "ok\n"};
   if (request.path == "/readyz") return Ready();
   if (!request.own_user) {
+    // Only the page that a person opens says more than "not here": other paths are tried by
+    // scanners.
     return Failure(request.path == "/" ? 403 : 404,
                    "the dashboard is for the daemon's own user, on a loopback address; "
                    "/metrics, /healthz and /readyz are here");
   }
   if (request.path == "/" || request.path == "/kernel") {
+    // The page itself has no data, so it needs no secret: it reads the secret from its address.
     return {200, "text/html; charset=utf-8", kDashboardPage};
   }
   if (!absl::StartsWith(request.path, "/api/")) return Failure(404, "no such page");
@@ -217,9 +229,11 @@ absl::Status Site::Readiness() const {
   const auto ask = [&](FrameType type, const google::protobuf::MessageLite& request,
                        google::protobuf::MessageLite* reply) {
     absl::Status status = daemon_->Call(type, request, reply, give_up - SteadyNow());
+    // A deadline would mean to the caller that its own one was too short.
     if (!absl::IsDeadlineExceeded(status)) return status;
     return absl::UnavailableError("kilnd does not answer in time");
   };
+  // Fails while the daemon has no compiler, which a probe must see.
   proto::CapabilitiesReply reply;
   RETURN_IF_ERROR(ask(FrameType::kCapabilities, proto::CapabilitiesRequest(), &reply));
   proto::MetricsReply metrics;
@@ -254,6 +268,7 @@ absl::StatusOr<std::string> Site::Overview(const WebRequest& request) const {
   RETURN_IF_ERROR(daemon_->Call(FrameType::kMetrics, proto::MetricsRequest(), &metrics));
   proto::RecentRequest asked;
   proto::RecentReply recent, slowest;
+  // Rows of the page's tables.
   asked.set_limit(40);
   RETURN_IF_ERROR(daemon_->Call(FrameType::kRecent, asked, &recent));
   asked.set_limit(20);
@@ -272,6 +287,7 @@ absl::StatusOr<std::string> Site::Overview(const WebRequest& request) const {
 absl::StatusOr<std::string> Site::Kernel(const std::string& text) const {
   ASSIGN_OR_RETURN(const Key key, ParseKey(text));
   ASSIGN_OR_RETURN(const proto::RequestRecord record, LastRequest(*daemon_, key));
+  // Counts as a hit of the daemon like any other look-up; the page is opened by hand and rarely.
   proto::LookupRequest lookup;
   lookup.add_digests(std::string(key.view()));
   proto::LookupReply found;
@@ -287,6 +303,8 @@ absl::StatusOr<std::string> Site::Kernel(const std::string& text) const {
     members.emplace_back("tier", JsonString(result.tier()));
     members.emplace_back("info", InfoJson(entry.info, entry));
     const absl::StatusOr<std::string> assembly = Disassemble(entry.payload);
+    // An entry of another processor cannot be disassembled here; everything else about it is still
+    // shown.
     members.emplace_back(assembly.ok() ? "assembly" : "no_assembly",
                          JsonString(assembly.ok() ? *assembly : assembly.status().message()));
   } else if (record.time() == 0) {
@@ -306,6 +324,7 @@ absl::StatusOr<std::string> Site::Stages(const std::string& text) const {
   proto::CompileRequest request;
   request.set_unit(record.unit());
   request.set_name(record.kernel());
+  // A request for the IR is never answered from the cache, whose entries have none.
   request.mutable_report()->set_print_ir(true);
   // A look at a kernel's stages must not delay programs that wait for theirs.
   request.set_priority(proto::PRIORITY_WARM);
